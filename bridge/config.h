@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config: what the operator set. One table (config.c) is the source of the YAML keys, the flags, the
+   environment variables, --help and configs/delaybridge.yaml; flag > environment > file > default. */
+#ifndef DELAYBRIDGE_BRIDGE_CONFIG_H
+#define DELAYBRIDGE_BRIDGE_CONFIG_H
+
+#include "levels/plan.h"
+#include "levels/targets.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
+enum log_format { LOG_AUTO, LOG_LOGFMT, LOG_JSON };
+
+/* A librdkafka property, for every handle or for one of them. */
+enum client_role { CLIENT_ALL, CLIENT_INTAKE, CLIENT_LEVELS, CLIENT_HOPS, CLIENT_DELIVERIES };
+struct property {
+    enum client_role role;
+    char *name;
+    char *value;  /* already read, if it was given as {file: ...} */
+    bool secret;  /* never printed: a password, or read from a file */
+};
+
+/* Owned by the struct; freed by config_deinit. All times in ms, all sizes in bytes. */
+struct config {
+    char *path; /* the file that was read, NULL if none */
+    struct property *kafka;
+    size_t kafka_n;
+    char *group;
+    char *schedule;
+    struct ladder ladder; /* levels, hold and slack */
+    int64_t retired_ms[LADDER_MAX];
+    int retired_n;
+    char **targets;
+    size_t targets_n;
+    char *default_target; /* NULL: none */
+    int64_t max_delay_ms;
+    int max_attempts;
+    int64_t memory_bytes;
+    int64_t drain_ms;
+    int partitions;  /* topics apply only */
+    int replication; /* topics apply only */
+    enum log_level log_level;
+    enum log_format log_format;
+    int workers;
+};
+
+/* What went wrong, for people: file, line, key and value are in it. */
+enum { CONFIG_ERROR_MAX = 512 };
+
+/* Read defaults, the file (path; NULL: ./delaybridge.yaml, then /etc/delaybridge/delaybridge.yaml, then
+   none), the environment and the flags in argv[0..argc-1]. Flags that are the table's or -X are taken out of
+   argv; the rest stays in order and *argc says how many. Unknown DELAYBRIDGE_* variables are noted
+   through warn. Returns 0 or ERR_CONFIG with a sentence in error. */
+int config_load(struct config *config, const char *path, int *argc, char **argv,
+                void (*warn)(const char *sentence), char error[CONFIG_ERROR_MAX]) must_check;
+void config_deinit(struct config *config);
+
+/* The value of a Kafka property for a role (its own before the one for all), or NULL. */
+const char *config_property(const struct config *config, enum client_role role, const char *name);
+
+/* The table as text: the options part of --help, and configs/delaybridge.yaml with every key
+   explained and at its default. */
+void config_print_help(void);
+void config_print_yaml(void);
+
+#endif

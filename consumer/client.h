@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client: librdkafka handles made from the configuration: the operator's properties, then the ones that
+   the guarantees rest on. */
+#ifndef DELAYBRIDGE_CONSUMER_CLIENT_H
+#define DELAYBRIDGE_CONSUMER_CLIENT_H
+
+#include "bridge/config.h"
+
+#include <librdkafka/rdkafka.h>
+
+enum { CLIENT_ERROR_MAX = 512 };
+
+/* Properties for one handle: ours for the role, then the operator's for all roles, then the
+   operator's for this role, then those that may not be changed (see client.c for each and why).
+   client_id: "delaybridge-<role>". The caller owns the conf and may set callbacks and more.
+   Returns NULL with a sentence in error. */
+rd_kafka_conf_t *client_conf(const struct config *config, enum client_role role,
+                             char error[CLIENT_ERROR_MAX]);
+
+/* A handle for commands (admin calls, watermarks, committed offsets, produce): CLIENT_ALL with the
+   operator's properties, no group membership. Consumes conf. NULL with a sentence in error. */
+rd_kafka_t *client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX]);
+
+/* What an operator may not set, with the key of ours to use instead (or NULL): sets *ours. Returns
+   true if the property is refused. */
+bool client_property_is_ours(const char *name, const char **ours);
+
+/* 0 once some broker answers a metadata request within timeout_ms; ERR_KAFKA: none did; ERR_CONFIG:
+   the login or the TLS handshake was refused, with the sentence (which names the librdkafka version needed
+   for SCRAM on Kafka 4 when that is the likely cause). */
+int client_reach(rd_kafka_t *rk, int timeout_ms, char error[CLIENT_ERROR_MAX]) must_check;
+
+#endif

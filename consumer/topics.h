@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* topics: the bridge's own topics: their names, what their settings must be, and the admin calls that
+   look at them, make them and mend them. */
+#ifndef DELAYBRIDGE_CONSUMER_TOPICS_H
+#define DELAYBRIDGE_CONSUMER_TOPICS_H
+
+#include "bridge/config.h"
+
+#include <librdkafka/rdkafka.h>
+
+/* S.<canonical duration>. Returns out. */
+enum { TOPIC_TEXT_MAX = TOPIC_NAME_MAX + 1 };
+const char *topic_of_level(const char *schedule, int64_t level_ms, char out[TOPIC_TEXT_MAX]);
+const char *topic_of_pulse(const char *schedule, char out[TOPIC_TEXT_MAX]);
+const char *topic_of_dead_letter(const char *schedule, char out[TOPIC_TEXT_MAX]);
+
+/* One finding of a check: what is, what it means, what to run. */
+enum finding_kind {
+    FINDING_REFUSE, /* run must not start: waiting records could be lost or stay for ever */
+    FINDING_WARN,   /* works, but see the sentence */
+    FINDING_SKIPPED /* could not be asked (not supported or not authorized), with why */
+};
+struct finding {
+    enum finding_kind kind;
+    char *topic;    /* owned */
+    char *sentence; /* owned: what is wrong and what to run */
+    char *fix;      /* owned, or NULL: what topics apply would do, in words */
+};
+struct findings {
+    struct finding *items;
+    size_t n;
+    int partitions; /* lanes: the partition count of S, 0 if S does not exist */
+};
+void findings_deinit(struct findings *findings);
+
+/* Look at all topics as DESIGN's startup guards say. Returns 0 (findings filled, maybe none) or
+   ERR_KAFKA with a sentence. rk: any handle. */
+int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
+                 struct findings *findings, char *error, size_t error_size) must_check;
+
+/* Create what is missing and mend what is wrong; says each change through say. Afterwards
+   topics_check finds nothing that apply can mend. */
+int topics_apply(rd_kafka_t *rk, const struct config *config, int timeout_ms,
+                 void (*say)(const char *line), char *error, size_t error_size) must_check;
+
+#endif

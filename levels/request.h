@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* request: a record on the schedule topic, read as the contract says: its dlb- headers become a
+   stamp, or it is refused with a code and a sentence. Pure: the clock comes as a parameter. */
+#ifndef DELAYBRIDGE_LEVELS_REQUEST_H
+#define DELAYBRIDGE_LEVELS_REQUEST_H
+
+#include "levels/code.h"
+#include "levels/envelope.h"
+#include "levels/record.h"
+#include "levels/targets.h"
+
+#define REQUEST_ID_MAX 128
+
+/* Borrowed; must outlive every call. */
+struct request_rules {
+    struct targets targets;
+    const char *default_target; /* NULL: every request must name its own */
+    int64_t max_delay_ms;       /* from the request's timestamp */
+};
+
+/* Read the record at (lane, record->offset). now_ms is the bridge's wall clock: the request's
+   timestamp if the record has none.
+   Returns CODE_OK and fills *stamp, whose bytes point into the record or the rules; or the code of
+   the first fault in the contract's order, with *refusal filled. Headers spelt exactly dlb-due,
+   dlb-source, dlb-error, dlb-reason, dlb-failed-at are ignored, however often. cancel and replace
+   are refused as bad_op in this version. */
+enum code request_parse(const struct request_rules *rules, uint32_t lane,
+                        const struct record *record, int64_t now_ms, struct stamp *stamp,
+                        struct refusal *refusal);
+
+/* True for the four headers that a dead letter writes anew (dlb-error, dlb-reason, dlb-source,
+   dlb-failed-at, spelt exactly so). */
+bool header_is_verdict(const char *name);
+
+#endif
