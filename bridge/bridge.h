@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bridge: the step machine that decides everything and touches nothing. No Kafka client, no clock, no
+   threads, no allocation after bridge_new: it is told what happened, with the time, and acts through a
+   port. The real port is librdkafka (bridge/worker.c over consumer/); the other is the simulator
+   (tests/sim). The same bytes of code run in both.
+
+   One bridge serves the lanes of one worker. A lane is partition p of the schedule topic (queue 0) and
+   of every level topic (queues 1 ..). What it promises, whatever the port does:
+     - a record is marked done only when its successor was acknowledged;
+     - what is committed is never beyond what is done (window.h);
+     - nothing is handed to port.forward for a target before its due time by the wall clock given;
+     - held and flying bytes stay within the budget plus one record a queue.
+
+   One turn: what is due, then delivery reports, then level records whose time is near, then new
+   requests within a quota; so intake can never make deliveries late. */
+#ifndef DELAYBRIDGE_BRIDGE_BRIDGE_H
+#define DELAYBRIDGE_BRIDGE_BRIDGE_H
+
+#include "bridge/stats.h"
+#include "levels/code.h"
+#include "levels/envelope.h"
+#include "levels/plan.h"
+#include "levels/request.h"
+#include "levels/window.h"
+
+struct bridge;
+struct parcel; /* one record in work; opaque to the port, given back with bridge_reported */
+
+/* Due times compare with the wall clock; waits and time-outs use the monotonic one (which counts a
+   machine's sleep as time). Both in ms. */
+struct now {
+    int64_t wall_ms, mono_ms;
+};
+
+/* One input partition as the port sees it. index = lane * queues_per_lane + slot, so the port can keep
+   arrays beside it. slot 0 is the schedule topic, 1 .. ladder.n the levels, then the retired ones. */
+struct queue_id {
+    int index;
+    int lane;
+    int slot;
+};
+enum { SLOT_SCHEDULE = 0 };
+
+/* A topic that records are delivered to. The port may hang its own handle on it. */
+struct target_id {
+    char name[TOPIC_NAME_MAX + 1];
+    void *handle; /* the port's; NULL until its first lookup */
+};
+
+enum forward_kind { FORWARD_LEVEL, FORWARD_TARGET, FORWARD_DEAD };
+
+/* What the port is asked to produce. All pointers are valid until port.forward returns; the record and
+   what it owns until the parcel was reported. */
+struct forward {
+    enum forward_kind kind;
+    struct parcel *parcel;
+    struct queue_id from;
+    int64_t offset; /* of the record in from */
+    const struct record *record;
+    int64_t timestamp_ms;          /* the wall clock of this turn: the new record's timestamp */
+    int slot;                      /* FORWARD_LEVEL: to this slot of the same lane, value as it is */
+    struct target_id *target;      /* FORWARD_TARGET */
+    const struct envelope *env;    /* FORWARD_TARGET; FORWARD_DEAD of what had waited, else NULL */
+    const struct refusal *refusal; /* FORWARD_DEAD */
+    bool without_value;            /* FORWARD_DEAD: the value fits nowhere */
+};
+
+/* What became of it. */
+enum report {
+    REPORT_OK,        /* acknowledged by the broker */
+    REPORT_TOO_LARGE, /* this record can never be stored there */
+    REPORT_REFUSED,   /* the topic is not there, or writing to it is not allowed */
+    REPORT_TIMED_OUT, /* no answer in time: it may or may not be stored */
+    REPORT_NOT_SENT   /* the client gave it up for reasons of its own: send it again */
+};
+
+enum lookup {
+    LOOKUP_FOUND,
+    LOOKUP_MISSING, /* Kafka says that there is no such topic, or that we may not see it */
+    LOOKUP_UNKNOWN  /* no answer now */
+};
+
+/* Progress of one queue, to be committed together. */
+struct progress {
+    struct queue_id queue;
+    int64_t base;
+    size_t text_len;
+    char text[WINDOW_TEXT_MAX + 1];
+};
+
+/* What an operator should hear of; the port logs it. */
+enum event {
+    EVENT_GAP,            /* value: offsets that do not exist any more, counted as done */
+    EVENT_OUT_OF_RANGE,   /* value: offsets lost below the log's start */
+    EVENT_BEYOND_END,     /* value: our position, beyond the log's end: the queue is held */
+    EVENT_NEWER_ENVELOPE, /* value: offset: the queue is held */
+    EVENT_WATCHDOG,       /* value: ms that a woken queue has been silent */
+    EVENT_CLOCK_BACK,     /* value: ms: held records are read again */
+    EVENT_STALLED_TURN,   /* value: ms: nothing is forwarded until a commit has succeeded */
+    EVENT_TARGET_SHUT,    /* value: ms until the next try; text: target and why */
+    EVENT_TARGET_OPEN,    /* text: target */
+    EVENT_FORWARD_FAILED  /* a hop or a dead letter, tried again; text: why */
+};
+
+struct port {
+    void *ctx;
+    /* The next record of a queue, or NULL if none is at hand (the port says bridge_wake when there is).
+       Headers are filled for slot 0 only. */
+    struct record *(*take)(void *ctx, struct queue_id queue);
+    void (*release)(void *ctx, struct record *record);
+    /* A record of our own: key copied, value_size bytes to be written. NULL: no memory now. */
+    struct record *(*make)(void *ctx, struct bytes key, size_t value_size);
+    /* 0: a report will follow, in this or a later call of reports. ERR_FULL: not taken. */
+    int (*forward)(void *ctx, const struct forward *forward);
+    /* Call bridge_reported for every report at hand. */
+    void (*reports)(void *ctx);
+    void (*pause)(void *ctx, struct queue_id queue);
+    /* (Re)start reading at offset: resumes if paused; what was read before is dropped. */
+    void (*seek)(void *ctx, struct queue_id queue, int64_t offset);
+    /* Ends with bridge_committed(seq, ok), in the call or later. */
+    void (*commit)(void *ctx, uint64_t seq, const struct progress *progress, size_t n);
+    /* Offsets below base of a level queue are committed: they may be deleted. */
+    void (*trim)(void *ctx, struct queue_id queue, int64_t base);
+    enum lookup (*lookup)(void *ctx, struct target_id *target);
+    void (*event)(void *ctx, enum event event, struct queue_id queue, int64_t value,
+                  const char *text);
+};
+
+/* Borrowed pointers inside rules must outlive the bridge. */
+struct bridge_config {
+    struct ladder ladder;
+    const int64_t *retired_ms;
+    int retired_n;
+    int lanes; /* partitions of S */
+    struct request_rules rules;
+    int max_attempts;
+    int64_t memory_bytes; /* of this worker: held and in flight */
+    int64_t session_ms;   /* after half of it without a turn, ownership is proved before forwarding */
+};
+
+/* NULL: out of memory. The port is copied. */
+struct bridge *bridge_new(const struct bridge_config *config, const struct port *port,
+                          struct stats *stats, struct now now);
+void bridge_free(struct bridge *bridge); /* gives every record back to the port first */
+
+int bridge_queues_per_lane(const struct bridge *bridge);
+
+/* Do everything that is to be done now. Returns in how many ms to call again at the latest (0: at once,
+   at most BRIDGE_WAIT_MAX_MS); sooner if a queue woke or a report came. */
+enum { BRIDGE_WAIT_MAX_MS = 100 };
+int64_t bridge_turn(struct bridge *bridge, struct now now);
+
+/* Something can be taken from this queue. */
+void bridge_wake(struct bridge *bridge, struct queue_id queue);
+
+/* The lane is ours from these offsets on: one for each slot; WINDOW_UNSET: nothing was ever committed,
+   read from the beginning. text is the commit metadata (empty if none). The port has the queues
+   assigned there, unpaused. Returns how many texts were not usable (they are ignored, which is safe). */
+struct start {
+    int64_t offset;
+    struct bytes text;
+};
+int bridge_lane_gained(struct bridge *bridge, int lane, const struct start *starts,
+                       struct now now);
+
+/* The lane is not ours any more: what is held is forgotten, what flies is remembered. */
+void bridge_lane_lost(struct bridge *bridge, int lane);
+
+/* Towards a lost lane or the end: serve reports, take and forward nothing. Returns how many parcels are
+   still in flight. */
+size_t bridge_settle(struct bridge *bridge, struct now now);
+
+/* Commit all progress that is not committed yet, now. */
+void bridge_commit(struct bridge *bridge, struct now now);
+
+void bridge_committed(struct bridge *bridge, uint64_t seq, bool ok);
+
+/* why: a phrase for people, for what is not REPORT_OK. Only from inside port.reports. */
+void bridge_reported(struct bridge *bridge, struct parcel *parcel, enum report report,
+                     const char *why);
+
+/* The position of a queue does not exist: the log now starts at start and ends at end. */
+void bridge_out_of_range(struct bridge *bridge, struct queue_id queue, int64_t start,
+                         int64_t end);
+
+/* Asserts every invariant of the structures inside. */
+void bridge_check(const struct bridge *bridge);
+
+#endif
