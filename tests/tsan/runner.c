@@ -59,17 +59,21 @@ static const struct test_options *options_of(const struct test *test)
     return &none;
 }
 
-static void run_here(const struct test *test)
+static void body(const struct test *test)
 {
     const struct test_options *own = &test->options, *suite = options_of(test);
-    outcome = PASSED;
-    if (setjmp(leave) != 0)
-        return;
     if (own->init != NULL || suite->init != NULL)
         (own->init != NULL ? own->init : suite->init)();
     test->run();
     if (own->fini != NULL || suite->fini != NULL)
         (own->fini != NULL ? own->fini : suite->fini)();
+}
+
+static void run_here(const struct test *test)
+{
+    outcome = PASSED;
+    if (setjmp(leave) == 0)
+        body(test);
 }
 
 static void run_in_child(const struct test *test)
