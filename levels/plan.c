@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan: the arithmetic of levels: which one is next, when a stop ends, whether a ladder is sound.
+ */
+#include "levels/plan.h"
+
+#include "levels/duration.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+__attribute__((format(printf, 3, 4))) static int refuse(char *why, size_t why_size,
+                                                        const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, why_size, format, args);
+    va_end(args);
+    return ERR_CONFIG;
+}
+
+static int allowance_check(const char *name, int64_t ms, char *why, size_t why_size)
+{
+    char limit[DURATION_TEXT_MAX];
+    if (ms < 0)
+        return refuse(why, why_size, "%s must not be negative", name);
+    if (ms > LADDER_MS_MAX)
+        return refuse(why, why_size, "%s must be at most %s", name,
+                      duration_format(LADDER_MS_MAX, limit));
+    return 0;
+}
+
+static int level_check(const struct ladder *ladder, int i, char *why, size_t why_size)
+{
+    char level[DURATION_TEXT_MAX], other[DURATION_TEXT_MAX];
+    int64_t level_ms = ladder->level_ms[i];
+
+    if (level_ms <= 0)
+        return refuse(why, why_size, "level %d of %d must be longer than 0s", i + 1, ladder->n);
+    duration_format(level_ms, level);
+    if (level_ms > LADDER_MS_MAX)
+        return refuse(why, why_size, "level %s must be at most %s", level,
+                      duration_format(LADDER_MS_MAX, other));
+    if (level_ms <= ladder->slack_ms)
+        return refuse(why, why_size,
+                      "level %s is not longer than slack %s: remove the level, or lower slack",
+                      level, duration_format(ladder->slack_ms, other));
+    if (i == 0 || level_ms > ladder->level_ms[i - 1])
+        return 0;
+    if (level_ms == ladder->level_ms[i - 1])
+        return refuse(why, why_size, "level %s is there twice: remove one", level);
+    return refuse(why, why_size, "level %s comes after level %s: put the shorter one first", level,
+                  duration_format(ladder->level_ms[i - 1], other));
+}
+
+int ladder_check(const struct ladder *ladder, char *why, size_t why_size)
+{
+    char level[DURATION_TEXT_MAX], hold[DURATION_TEXT_MAX];
+    char slack[DURATION_TEXT_MAX], most[DURATION_TEXT_MAX];
+
+    if (ladder->n < 1)
+        return refuse(why, why_size, "there is no level: add at least one");
+    if (ladder->n > LADDER_MAX)
+        return refuse(why, why_size, "%d levels are too many: at most %d are allowed", ladder->n,
+                      LADDER_MAX);
+    int err = allowance_check("hold", ladder->hold_ms, why, why_size);
+    if (!err)
+        err = allowance_check("slack", ladder->slack_ms, why, why_size);
+    for (int i = 0; !err && i < ladder->n; i++)
+        err = level_check(ladder, i, why, why_size);
+    if (err)
+        return err;
+
+    int64_t most_ms = ladder->hold_ms + ladder->slack_ms;
+    if (ladder->level_ms[0] <= most_ms)
+        return 0;
+    duration_format(ladder->level_ms[0], level);
+    duration_format(ladder->hold_ms, hold);
+    duration_format(ladder->slack_ms, slack);
+    duration_format(most_ms, most);
+    if (ladder->hold_ms == 0) /* a level must be longer than slack: there is none to add */
+        return refuse(why, why_size,
+                      "the smallest level %s is more than hold %s + slack %s: raise hold", level,
+                      hold, slack);
+    return refuse(why, why_size,
+                  "the smallest level %s is more than hold %s + slack %s: "
+                  "add a level of at most %s, or raise hold",
+                  level, hold, slack, most);
+}
+
+int64_t plan_lookahead_ms(const struct ladder *ladder)
+{
+    return ladder->slack_ms + ladder->hold_ms + PLAN_MARGIN_MS;
+}
+
+int plan_level(const struct ladder *ladder, int64_t remaining_ms)
+{
+    if (remaining_ms <= ladder->hold_ms)
+        return PLAN_HOLD;
+    for (int i = ladder->n - 1; i > 0; i--)
+        if (remaining_ms >= ladder->level_ms[i] - ladder->slack_ms)
+            return i;
+    return 0;
+}
+
+/* How often plan_level answers i in a row, when nothing above i fits rest_ms. A stop is made from
+   `least` on, so this is a division where a loop would take thousands of steps. */
+static int64_t stops_at(const struct ladder *ladder, int i, int64_t rest_ms)
+{
+    int64_t level_ms = ladder->level_ms[i];
+    int64_t least_ms = level_ms - ladder->slack_ms;
+    if (least_ms <= ladder->hold_ms)
+        least_ms = ladder->hold_ms + 1;
+    return rest_ms < least_ms ? 0 : (rest_ms - least_ms) / level_ms + 1;
+}
+
+/* Foreign times may be anything: the ends of the range stand for all that is beyond them. */
+static int64_t subtract(int64_t a, int64_t b)
+{
+    int64_t difference;
+    if (__builtin_sub_overflow(a, b, &difference))
+        return b > 0 ? INT64_MIN : INT64_MAX;
+    return difference;
+}
+
+int64_t plan_release_ms(const struct ladder *ladder, int64_t level_ms, int64_t stamped_ms,
+                        int64_t until_ms)
+{
+    int64_t rest_ms = subtract(subtract(until_ms, stamped_ms), level_ms);
+    int64_t release_ms = until_ms;
+    for (int i = ladder->n - 1; i >= 0 && rest_ms > ladder->hold_ms; i--) {
+        int64_t stop_ms = stops_at(ladder, i, rest_ms) * ladder->level_ms[i];
+        rest_ms -= stop_ms;
+        release_ms = subtract(release_ms, stop_ms);
+    }
+    return release_ms;
+}
+
+int plan_chain(const struct ladder *ladder, int64_t delay_ms, int *out, int out_n)
+{
+    int64_t hops = 0;
+    for (int i = ladder->n - 1; i >= 0 && delay_ms > ladder->hold_ms; i--) {
+        int64_t stops = stops_at(ladder, i, delay_ms);
+        for (int64_t s = 0; s < stops && hops + s < out_n; s++)
+            out[hops + s] = i;
+        delay_ms -= stops * ladder->level_ms[i];
+        hops += stops;
+    }
+    return hops > INT_MAX ? INT_MAX : (int)hops;
+}
