@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wheel: one-millisecond slots as rings of nodes, a bitmap of the slots in use, and what is due. */
+#include "levels/wheel.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { WORD_BITS = 64 };
+
+static void list_init(struct wheel_node *head)
+{
+    head->next = head->prev = head;
+}
+
+static bool list_is_empty(const struct wheel_node *head)
+{
+    return head->next == head;
+}
+
+static void list_insert_before(struct wheel_node *place, struct wheel_node *node)
+{
+    node->prev = place->prev;
+    node->next = place;
+    place->prev->next = node;
+    place->prev = node;
+}
+
+static void list_unlink(struct wheel_node *node)
+{
+    node->prev->next = node->next;
+    node->next->prev = node->prev;
+    node->next = node->prev = NULL;
+}
+
+/* A slot belongs to a time, whatever the clock says, so a clock that steps never misplaces a node.
+ */
+static size_t slot_of(const struct wheel *wheel, int64_t at_ms)
+{
+    return (size_t)((uint64_t)at_ms & (wheel->slots_n - 1));
+}
+
+static void slot_mark(struct wheel *wheel, size_t slot)
+{
+    uint64_t bit = (uint64_t)1 << slot % WORD_BITS;
+    if (list_is_empty(&wheel->slots[slot]))
+        wheel->occupied[slot / WORD_BITS] &= ~bit;
+    else
+        wheel->occupied[slot / WORD_BITS] |= bit;
+}
+
+/* How far after `from` the first slot in use is; `within` if none of the first `within` is. */
+static size_t slot_distance(const struct wheel *wheel, size_t from, size_t within)
+{
+    size_t distance = 0;
+    while (distance < within) {
+        size_t slot = (from + distance) & (wheel->slots_n - 1);
+        uint64_t word = wheel->occupied[slot / WORD_BITS] >> slot % WORD_BITS;
+        if (word != 0) {
+            distance += (size_t)__builtin_ctzll(word);
+            return distance < within ? distance : within;
+        }
+        distance += WORD_BITS - slot % WORD_BITS;
+    }
+    return within;
+}
+
+int wheel_init(struct wheel *wheel, size_t span_ms, int64_t now_ms)
+{
+    size_t slots_n = WORD_BITS;
+    while (slots_n < span_ms && slots_n <= SIZE_MAX / 4)
+        slots_n *= 2;
+
+    *wheel = (struct wheel){.slots_n = slots_n, .now_ms = now_ms};
+    list_init(&wheel->ready);
+    list_init(&wheel->late);
+    wheel->slots = calloc(slots_n, sizeof *wheel->slots);
+    wheel->occupied = calloc(slots_n / WORD_BITS, sizeof *wheel->occupied);
+    if (!wheel->slots || !wheel->occupied) {
+        wheel_deinit(wheel);
+        return ERR_NO_MEMORY;
+    }
+    for (size_t i = 0; i < slots_n; i++)
+        list_init(&wheel->slots[i]);
+    return 0;
+}
+
+void wheel_deinit(struct wheel *wheel)
+{
+    free(wheel->slots);
+    free(wheel->occupied);
+    *wheel = (struct wheel){0};
+}
+
+bool wheel_holds(const struct wheel_node *node)
+{
+    return node->next != NULL;
+}
+
+/* What comes in order goes to the end of ready; the rest is sorted in when it is asked for, all of
+   it at once, so that a backlog of late records costs n log n and not n squared. */
+static void due_add(struct wheel *wheel, struct wheel_node *node)
+{
+    bool in_order = list_is_empty(&wheel->late) &&
+                    (list_is_empty(&wheel->ready) || wheel->ready.prev->at_ms <= node->at_ms);
+    list_insert_before(in_order ? &wheel->ready : &wheel->late, node);
+}
+
+void wheel_add(struct wheel *wheel, struct wheel_node *node, int64_t at_ms)
+{
+    assert(!wheel_holds(node));
+    node->at_ms = at_ms;
+    wheel->count++;
+    if (at_ms <= wheel->now_ms) {
+        due_add(wheel, node);
+        return;
+    }
+    size_t slot = slot_of(wheel, at_ms);
+    list_insert_before(&wheel->slots[slot], node);
+    slot_mark(wheel, slot);
+}
+
+void wheel_remove(struct wheel *wheel, struct wheel_node *node)
+{
+    assert(wheel_holds(node) && wheel->count > 0);
+    list_unlink(node);
+    wheel->count--;
+    slot_mark(wheel, slot_of(wheel, node->at_ms)); /* right for a node that was ready, too */
+}
+
+/* Two chains, sorted and ended by NULL, into one; of equals, a's come first. */
+static struct wheel_node *chain_merge(struct wheel_node *a, struct wheel_node *b)
+{
+    struct wheel_node *first = NULL, **end = &first;
+    while (a && b) {
+        struct wheel_node **from = b->at_ms < a->at_ms ? &b : &a;
+        *end = *from;
+        *from = (*from)->next;
+        end = &(*end)->next;
+    }
+    *end = a ? a : b;
+    return first;
+}
+
+/* Stable merge sort: sorted[i] is a chain of 2^i nodes that came before those in sorted[i - 1]. */
+static struct wheel_node *chain_sort(struct wheel_node *chain)
+{
+    struct wheel_node *sorted[WORD_BITS] = {NULL};
+    while (chain) {
+        struct wheel_node *run = chain;
+        chain = chain->next;
+        run->next = NULL;
+        int i = 0;
+        for (; sorted[i]; i++) {
+            run = chain_merge(sorted[i], run);
+            sorted[i] = NULL;
+        }
+        sorted[i] = run;
+    }
+    for (int i = 0; i < WORD_BITS; i++)
+        if (sorted[i])
+            chain = chain_merge(sorted[i], chain);
+    return chain;
+}
+
+/* Sort late into ready. Of equals, those that were ready before were also added before. */
+static void late_settle(struct wheel *wheel)
+{
+    if (list_is_empty(&wheel->late))
+        return;
+    wheel->late.prev->next = NULL;
+    struct wheel_node *chain = chain_sort(wheel->late.next);
+    list_init(&wheel->late);
+
+    struct wheel_node *place = wheel->ready.prev;
+    while (place != &wheel->ready && place->at_ms > chain->at_ms)
+        place = place->prev;
+    place = place->next;
+    while (chain) {
+        struct wheel_node *node = chain;
+        chain = chain->next;
+        while (place != &wheel->ready && place->at_ms <= node->at_ms)
+            place = place->next;
+        list_insert_before(place, node);
+    }
+}
+
+/* Nodes of a later round stay. */
+static void slot_collect(struct wheel *wheel, size_t slot)
+{
+    struct wheel_node *head = &wheel->slots[slot], *node, *next;
+    for (node = head->next; node != head; node = next) {
+        next = node->next;
+        if (node->at_ms > wheel->now_ms)
+            continue;
+        list_unlink(node);
+        due_add(wheel, node);
+    }
+    slot_mark(wheel, slot);
+}
+
+void wheel_advance(struct wheel *wheel, int64_t now_ms)
+{
+    if (now_ms <= wheel->now_ms) {
+        late_settle(wheel); /* late holds only what is due, and may not be any more */
+        wheel->now_ms = now_ms;
+        return;
+    }
+    uint64_t passed_ms = (uint64_t)now_ms - (uint64_t)wheel->now_ms;
+    size_t within = passed_ms < wheel->slots_n ? (size_t)passed_ms : wheel->slots_n;
+    size_t first = slot_of(wheel, wheel->now_ms + 1);
+
+    wheel->now_ms = now_ms;
+    for (size_t i = slot_distance(wheel, first, within); i < within;) {
+        slot_collect(wheel, (first + i) & (wheel->slots_n - 1));
+        i++;
+        i += slot_distance(wheel, first + i, within - i);
+    }
+}
+
+struct wheel_node *wheel_pop(struct wheel *wheel)
+{
+    late_settle(wheel);
+    struct wheel_node *node = wheel->ready.next;
+    if (node == &wheel->ready || node->at_ms > wheel->now_ms)
+        return NULL;
+    list_unlink(node);
+    wheel->count--;
+    return node;
+}
+
+int64_t wheel_next_ms(const struct wheel *wheel)
+{
+    int64_t next_ms = INT64_MAX;
+    if (!list_is_empty(&wheel->late))
+        return wheel->now_ms;
+    if (!list_is_empty(&wheel->ready))
+        next_ms = wheel->ready.next->at_ms;
+    if (next_ms <= wheel->now_ms)
+        return wheel->now_ms;
+
+    size_t first = slot_of(wheel, wheel->now_ms + 1);
+    size_t distance = slot_distance(wheel, first, wheel->slots_n);
+    if (distance == wheel->slots_n)
+        return next_ms;
+    int64_t slot_ms = wheel->now_ms + 1 + (int64_t)distance;
+    return slot_ms < next_ms ? slot_ms : next_ms;
+}
+
+static void list_each(struct wheel_node *head, void (*visit)(struct wheel_node *node, void *ctx),
+                      void *ctx)
+{
+    struct wheel_node *next;
+    for (struct wheel_node *node = head->next; node != head; node = next) {
+        next = node->next;
+        visit(node, ctx);
+    }
+}
+
+void wheel_each(struct wheel *wheel, void (*visit)(struct wheel_node *node, void *ctx), void *ctx)
+{
+    list_each(&wheel->ready, visit, ctx);
+    list_each(&wheel->late, visit, ctx);
+    for (size_t slot = 0; slot < wheel->slots_n; slot++)
+        list_each(&wheel->slots[slot], visit, ctx);
+}
+
+static size_t list_check(const struct wheel_node *head)
+{
+    size_t n = 0;
+    const struct wheel_node *node = head;
+    do {
+        assert(node->next->prev == node && node->prev->next == node);
+        node = node->next;
+        n++;
+    } while (node != head);
+    return n - 1;
+}
+
+void wheel_check(const struct wheel *wheel)
+{
+    size_t count = list_check(&wheel->ready) + list_check(&wheel->late);
+    const struct wheel_node *node;
+
+    for (node = wheel->ready.next; node != &wheel->ready; node = node->next)
+        assert(node->prev == &wheel->ready || node->prev->at_ms <= node->at_ms);
+    for (node = wheel->late.next; node != &wheel->late; node = node->next)
+        assert(node->at_ms <= wheel->now_ms);
+    for (size_t slot = 0; slot < wheel->slots_n; slot++) {
+        const struct wheel_node *head = &wheel->slots[slot];
+        bool marked = wheel->occupied[slot / WORD_BITS] >> slot % WORD_BITS & 1;
+        assert(marked == !list_is_empty(head));
+        count += list_check(head);
+        for (node = head->next; node != head; node = node->next)
+            assert(node->at_ms > wheel->now_ms && slot_of(wheel, node->at_ms) == slot);
+    }
+    assert(count == wheel->count);
+}
