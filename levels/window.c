@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* window: the ring of done bits, and its text form for commit metadata. */
+#include "levels/window.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { WORD_BITS = 64, BITMAP_BYTES = WINDOW_SPAN / 8, PREFIX_MAX = 32 };
+
+_Static_assert(WINDOW_SPAN % WORD_BITS == 0, "the ring is whole words");
+_Static_assert((BITMAP_BYTES * 4 + 2) / 3 + PREFIX_MAX <= WINDOW_TEXT_MAX, "the text must fit");
+
+static size_t place_of(int64_t offset)
+{
+    return (size_t)(offset % WINDOW_SPAN);
+}
+
+static bool bit_get(const struct window *window, int64_t offset)
+{
+    size_t place = place_of(offset);
+    return window->bits[place / WORD_BITS] >> place % WORD_BITS & 1;
+}
+
+static void bit_set(struct window *window, int64_t offset)
+{
+    size_t place = place_of(offset);
+    window->bits[place / WORD_BITS] |= (uint64_t)1 << place % WORD_BITS;
+}
+
+/* The bits of [at, end) that share at's word, as a mask; *n is how many offsets those are. */
+static uint64_t word_mask(int64_t at, int64_t end, int64_t *n)
+{
+    int64_t shift = (int64_t)(place_of(at) % WORD_BITS);
+    *n = WORD_BITS - shift;
+    if (*n > end - at)
+        *n = end - at;
+    uint64_t ones = *n == WORD_BITS ? UINT64_MAX : ((uint64_t)1 << *n) - 1;
+    return ones << shift;
+}
+
+/* Set or clear [from, to), at most the whole ring. */
+static void range_fill(struct window *window, int64_t from, int64_t to, bool done)
+{
+    int64_t n;
+    for (; from < to; from += n) {
+        uint64_t mask = word_mask(from, to, &n);
+        uint64_t *word = &window->bits[place_of(from) / WORD_BITS];
+        *word = done ? *word | mask : *word & ~mask;
+    }
+}
+
+static int64_t range_count(const struct window *window, int64_t from, int64_t to)
+{
+    int64_t n, count = 0;
+    for (; from < to; from += n) {
+        uint64_t mask = word_mask(from, to, &n);
+        count += __builtin_popcountll(window->bits[place_of(from) / WORD_BITS] & mask);
+    }
+    return count;
+}
+
+/* Move base over what is done, a word at a time, and leave the ring clear behind it. */
+static void base_advance(struct window *window)
+{
+    while (bit_get(window, window->base)) {
+        size_t place = place_of(window->base);
+        uint64_t *word = &window->bits[place / WORD_BITS];
+        uint64_t open = ~(*word >> place % WORD_BITS);
+        int64_t run = open ? __builtin_ctzll(open) : WORD_BITS;
+        range_fill(window, window->base, window->base + run, false);
+        window->base += run;
+    }
+    if (window->next < window->base)
+        window->next = window->base;
+}
+
+void window_init(struct window *window, int64_t base)
+{
+    assert(base == WINDOW_UNSET || (base >= 0 && base <= INT64_MAX - 2 * WINDOW_SPAN));
+    *window = (struct window){.base = base, .next = base};
+}
+
+bool window_fits(const struct window *window, int64_t offset)
+{
+    return window->base == window->next || offset - window->base < WINDOW_SPAN;
+}
+
+void window_admit(struct window *window, int64_t offset)
+{
+    assert(offset >= 0 && offset <= INT64_MAX - 2 * WINDOW_SPAN);
+    if (window->base == WINDOW_UNSET)
+        window->base = window->next = offset;
+    assert(offset >= window->next && window_fits(window, offset));
+
+    if (window->base == window->next) { /* nothing in work: base need not wait for the gap */
+        int64_t end = offset - window->base < WINDOW_SPAN ? offset : window->base + WINDOW_SPAN;
+        range_fill(window, window->base, end, false);
+        window->base = offset;
+    } else {
+        range_fill(window, window->next, offset, true);
+    }
+    window->next = offset + 1;
+    base_advance(window);
+}
+
+void window_done(struct window *window, int64_t offset)
+{
+    if (window->base == WINDOW_UNSET || offset < window->base ||
+        offset - window->base >= WINDOW_SPAN)
+        return;
+    bit_set(window, offset);
+    base_advance(window);
+}
+
+bool window_is_done(const struct window *window, int64_t offset)
+{
+    if (window->base == WINDOW_UNSET)
+        return false;
+    if (offset < window->base)
+        return true;
+    return offset - window->base < WINDOW_SPAN && bit_get(window, offset);
+}
+
+void window_rewind(struct window *window)
+{
+    window->next = window->base;
+}
+
+int64_t window_pending(const struct window *window, int64_t end)
+{
+    if (window->base == WINDOW_UNSET || end <= window->base)
+        return 0;
+    int64_t known = end - window->base;
+    if (known > WINDOW_SPAN)
+        known = WINDOW_SPAN;
+    return end - window->base - range_count(window, window->base, window->base + known);
+}
+
+static const char BASE64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* The bitmap from base on: bit b of byte i is offset base + 8i + b. Returns its length up to the
+   last byte that is not zero. */
+static size_t bitmap_collect(const struct window *window, uint8_t bitmap[BITMAP_BYTES])
+{
+    size_t len = 0;
+    for (size_t i = 0; i < BITMAP_BYTES; i++) {
+        size_t place = place_of(window->base + (int64_t)i * 8);
+        size_t word = place / WORD_BITS, shift = place % WORD_BITS;
+        uint64_t bits = window->bits[word] >> shift;
+        if (shift > WORD_BITS - 8)
+            bits |= window->bits[(word + 1) % (WINDOW_SPAN / WORD_BITS)] << (WORD_BITS - shift);
+        bitmap[i] = (uint8_t)bits;
+        if (bitmap[i])
+            len = i + 1;
+    }
+    return len;
+}
+
+static size_t base64_encode(const uint8_t *bytes, size_t len, char *out)
+{
+    size_t n = 0;
+    uint32_t bits = 0;
+    int bits_n = 0;
+    for (size_t i = 0; i < len; i++) {
+        bits = bits << 8 | bytes[i];
+        for (bits_n += 8; bits_n >= 6; bits_n -= 6)
+            out[n++] = BASE64[bits >> (bits_n - 6) & 63];
+    }
+    if (bits_n > 0)
+        out[n++] = BASE64[bits << (6 - bits_n) & 63];
+    return n;
+}
+
+/* Returns how many bytes, or -1 if text is not base64 or too long. */
+static int base64_decode(const char *text, size_t len, uint8_t bytes[BITMAP_BYTES])
+{
+    int n = 0, bits_n = 0;
+    uint32_t bits = 0;
+    for (size_t i = 0; i < len; i++) {
+        const char *digit = memchr(BASE64, text[i], sizeof BASE64 - 1);
+        if (!digit)
+            return -1;
+        bits = bits << 6 | (uint32_t)(digit - BASE64);
+        bits_n += 6;
+        if (bits_n < 8)
+            continue;
+        if (n == BITMAP_BYTES)
+            return -1;
+        bits_n -= 8;
+        bytes[n++] = (uint8_t)(bits >> bits_n);
+    }
+    return n;
+}
+
+size_t window_encode(const struct window *window, char *out)
+{
+    out[0] = '\0';
+    if (window->base == WINDOW_UNSET)
+        return 0;
+
+    uint8_t bitmap[BITMAP_BYTES];
+    char text[WINDOW_TEXT_MAX + 1];
+    size_t text_n = base64_encode(bitmap, bitmap_collect(window, bitmap), text);
+    text[text_n] = '\0';
+
+    int base_n = snprintf(out, PREFIX_MAX, "1 %" PRId64 " ", window->base);
+    uint32_t checksum = XXH32(text, text_n, XXH32(out, (size_t)base_n, 0));
+    int n = snprintf(out + base_n, (size_t)(WINDOW_TEXT_MAX + 1 - base_n), "%08" PRIx32 "%s%s",
+                     checksum, text_n ? " " : "", text);
+    assert(base_n + n <= WINDOW_TEXT_MAX);
+    return (size_t)(base_n + n);
+}
+
+/* Where the bitmap begins: after the third space; at the end if there are only two. NULL: not ours.
+ */
+static const char *bitmap_find(const char *text, const char *end)
+{
+    for (int spaces = 0; spaces < 3; spaces++) {
+        const char *space = memchr(text, ' ', (size_t)(end - text));
+        if (!space)
+            return spaces == 2 ? end : NULL;
+        text = space + 1;
+    }
+    return text;
+}
+
+/* Whatever is read must be written back the same: that checks the version, the base, the checksum
+   and every oddity that base64 allows, with one comparison. */
+int window_decode(struct window *window, int64_t offset, struct bytes text)
+{
+    window_init(window, offset);
+    if (text.len == 0)
+        return 0;
+    if (text.len > WINDOW_TEXT_MAX || offset == WINDOW_UNSET)
+        return ERR_DATA;
+
+    const char *end = (const char *)text.data + text.len;
+    const char *start = bitmap_find(text.data, end);
+    uint8_t bitmap[BITMAP_BYTES];
+    int len = start ? base64_decode(start, (size_t)(end - start), bitmap) : -1;
+    if (len < 0 || (len > 0 && bitmap[0] & 1)) /* base itself cannot be done */
+        return ERR_DATA;
+    for (int64_t i = 0; i < (int64_t)len * 8; i++)
+        if (bitmap[i / 8] >> i % 8 & 1)
+            bit_set(window, offset + i);
+
+    char again[WINDOW_TEXT_MAX + 1];
+    if (bytes_equal(bytes_of(again, window_encode(window, again)), text))
+        return 0;
+    window_init(window, offset);
+    return ERR_DATA;
+}
+
+void window_check(const struct window *window)
+{
+    if (window->base == WINDOW_UNSET) {
+        assert(window->next == WINDOW_UNSET);
+        for (size_t i = 0; i < WINDOW_SPAN / WORD_BITS; i++)
+            assert(window->bits[i] == 0);
+        return;
+    }
+    assert(window->base >= 0 && window->base <= window->next);
+    assert(window->next - window->base <= WINDOW_SPAN);
+    assert(!bit_get(window, window->base));
+}
