@@ -53,19 +53,20 @@ struct envelope {
 /* True for every header name that begins with dlb- in any case: those are the bridge's. */
 bool header_is_ours(const char *name);
 
-/* Make an envelope of a request: the stamp, the record's headers less those that are ours, its value.
-   envelope_enclose writes exactly envelope_enclosed_size bytes to out. */
+/* Make an envelope of a request: the stamp, the record's headers less those that are ours, its
+   value. envelope_enclose writes exactly envelope_enclosed_size bytes to out. */
 size_t envelope_enclosed_size(const struct stamp *stamp, const struct record *record);
 void envelope_enclose(const struct stamp *stamp, const struct record *record, void *out);
 
-/* The same headers and value again under env->stamp, which may have been changed since it was opened
-   (a retry). out must not overlap what env points into. */
+/* The same headers and value again under env->stamp, which may have been changed since it was
+   opened (a retry). out must not overlap what env points into. */
 size_t envelope_size(const struct envelope *env);
 void envelope_encode(const struct envelope *env, void *out);
 
 /* Check and open without allocation or copying. Any bytes are safe to open.
-   Returns 0; ERR_FOREIGN: too short or not our magic (or null); ERR_DAMAGED: magic, but the checksum
-   or a length is wrong; ERR_NEWER: whole and undamaged, of a version this program does not know. */
+   Returns 0; ERR_FOREIGN: too short or not our magic (or null); ERR_DAMAGED: magic, but the
+   checksum or a length is wrong; ERR_NEWER: whole and undamaged, of a version this program does not
+   know. */
 int envelope_open(struct bytes bytes, struct envelope *env) must_check;
 
 /* Walk the headers of an opened envelope: start with at = 0; false at the end. */

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* envelope: encoding and opening of what waits in a level topic. */
+#include "levels/envelope.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { VERSION = 1, CHECKED_AT = 16, STAMP_SIZE = 80, TARGET_MAX = 249 };
+enum { VALUE_NULL = 1, KEY_OVERRIDDEN = 2, KEY_NULL = 4, HAS_ID = 8, FLAGS_KNOWN = 15 };
+
+static const uint8_t MAGIC[4] = {'D', 'L', 'B', 'E'};
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define LITTLE_16(v) __builtin_bswap16(v)
+#define LITTLE_32(v) __builtin_bswap32(v)
+#define LITTLE_64(v) __builtin_bswap64(v)
+#else
+#define LITTLE_16(v) (v)
+#define LITTLE_32(v) (v)
+#define LITTLE_64(v) (v)
+#endif
+
+static uint16_t get_u16(const uint8_t *at)
+{
+    uint16_t v;
+    memcpy(&v, at, sizeof v);
+    return LITTLE_16(v);
+}
+
+static uint32_t get_u32(const uint8_t *at)
+{
+    uint32_t v;
+    memcpy(&v, at, sizeof v);
+    return LITTLE_32(v);
+}
+
+static uint64_t get_u64(const uint8_t *at)
+{
+    uint64_t v;
+    memcpy(&v, at, sizeof v);
+    return LITTLE_64(v);
+}
+
+static int64_t get_i64(const uint8_t *at)
+{
+    return (int64_t)get_u64(at);
+}
+
+static void put_u16(uint8_t *at, size_t v)
+{
+    assert(v <= UINT16_MAX);
+    uint16_t little = LITTLE_16((uint16_t)v);
+    memcpy(at, &little, sizeof little);
+}
+
+static void put_u32(uint8_t *at, size_t v)
+{
+    assert(v <= UINT32_MAX);
+    uint32_t little = LITTLE_32((uint32_t)v);
+    memcpy(at, &little, sizeof little);
+}
+
+static void put_u64(uint8_t *at, uint64_t v)
+{
+    uint64_t little = LITTLE_64(v);
+    memcpy(at, &little, sizeof little);
+}
+
+static void put_i64(uint8_t *at, int64_t v)
+{
+    put_u64(at, (uint64_t)v);
+}
+
+static uint8_t *put_bytes(uint8_t *at, struct bytes bytes)
+{
+    if (bytes.len > 0)
+        memcpy(at, bytes.data, bytes.len);
+    return at + bytes.len;
+}
+
+bool header_is_ours(const char *name)
+{
+    return (name[0] | 0x20) == 'd' && (name[1] | 0x20) == 'l' && (name[2] | 0x20) == 'b' &&
+           name[3] == '-';
+}
+
+static struct bytes stamp_key(const struct stamp *stamp)
+{
+    return stamp->key_overridden ? stamp->key : bytes_null();
+}
+
+static size_t size_of(const struct stamp *stamp, size_t headers_len, struct bytes value)
+{
+    return STAMP_SIZE + stamp->target.len + stamp_key(stamp).len + stamp->id.len + headers_len +
+           value.len;
+}
+
+/* Everything before the headers but the checksum. Returns where the headers go. */
+static uint8_t *stamp_encode(const struct stamp *stamp, uint8_t *out)
+{
+    struct bytes key = stamp_key(stamp);
+    assert(stamp->target.len >= 1 && stamp->target.len <= TARGET_MAX);
+
+    memcpy(out, MAGIC, sizeof MAGIC);
+    out[4] = VERSION;
+    out[5] = (uint8_t)((stamp->key_overridden ? KEY_OVERRIDDEN : 0) |
+                       (stamp->key_overridden && bytes_is_null(key) ? KEY_NULL : 0) |
+                       (bytes_is_null(stamp->id) ? 0 : HAS_ID));
+    put_u16(out + 6, stamp->attempt);
+    put_i64(out + 16, stamp->due_ms);
+    put_i64(out + 24, stamp->timestamp_ms);
+    put_i64(out + 32, stamp->expires_ms);
+    put_i64(out + 40, stamp->next_try_ms);
+    put_i64(out + 48, stamp->origin_offset);
+    put_u32(out + 56, stamp->origin_lane);
+    put_u16(out + 64, stamp->target.len);
+    put_u16(out + 66, stamp->id.len);
+    put_u32(out + 68, key.len);
+    return put_bytes(put_bytes(put_bytes(out + STAMP_SIZE, stamp->target), key), stamp->id);
+}
+
+/* The rest: the headers stand from `headers` to `end` and are headers_n. */
+static void seal(uint8_t *out, const uint8_t *headers, uint8_t *end, size_t headers_n,
+                 struct bytes value)
+{
+    if (bytes_is_null(value))
+        out[5] |= VALUE_NULL;
+    put_u32(out + 60, headers_n);
+    put_u32(out + 72, (size_t)(end - headers));
+    put_u32(out + 76, value.len);
+    end = put_bytes(end, value);
+    put_u64(out + 8,
+            XXH3_64bits_withSeed(out + CHECKED_AT, (size_t)(end - out) - CHECKED_AT, get_u64(out)));
+}
+
+size_t envelope_enclosed_size(const struct stamp *stamp, const struct record *record)
+{
+    size_t headers_len = 0;
+    for (size_t i = 0; i < record->headers_n; i++) {
+        const struct header *header = &record->headers[i];
+        if (!header_is_ours(header->name))
+            headers_len += 4 + strlen(header->name) + 1 + 4 + header->value.len;
+    }
+    return size_of(stamp, headers_len, record->value);
+}
+
+static uint8_t *header_encode(uint8_t *at, const struct header *header)
+{
+    size_t name_n = strlen(header->name);
+    assert(header->value.len <= INT32_MAX);
+    put_u32(at, name_n);
+    at = put_bytes(at + 4, bytes_of(header->name, name_n + 1));
+    put_u32(at, bytes_is_null(header->value) ? UINT32_MAX : header->value.len);
+    return put_bytes(at + 4, header->value);
+}
+
+void envelope_enclose(const struct stamp *stamp, const struct record *record, void *out)
+{
+    uint8_t *headers = stamp_encode(stamp, out), *end = headers;
+    size_t headers_n = 0;
+    for (size_t i = 0; i < record->headers_n; i++) {
+        if (header_is_ours(record->headers[i].name))
+            continue;
+        end = header_encode(end, &record->headers[i]);
+        headers_n++;
+    }
+    seal(out, headers, end, headers_n, record->value);
+}
+
+size_t envelope_size(const struct envelope *env)
+{
+    return size_of(&env->stamp, env->headers.len, env->value);
+}
+
+void envelope_encode(const struct envelope *env, void *out)
+{
+    uint8_t *headers = stamp_encode(&env->stamp, out);
+    uint8_t *end = put_bytes(headers, env->headers);
+    seal(out, headers, end, env->headers_n, env->value);
+}
+
+/* Read the header at `at`; `end` bounds a walk over bytes that nobody has checked.
+   Returns what follows it, or NULL if it is not whole and well formed. */
+static const uint8_t *header_read(const uint8_t *at, const uint8_t *end, struct header *header)
+{
+    if (end - at < 4 + 1 + 4)
+        return NULL;
+    size_t name_n = get_u32(at), left = (size_t)(end - at) - 4 - 1 - 4;
+    if (name_n > left)
+        return NULL;
+    left -= name_n;
+    const uint8_t *name = at + 4;
+    if (memchr(name, '\0', name_n + 1) != name + name_n)
+        return NULL;
+
+    const uint8_t *value = name + name_n + 1 + 4;
+    uint32_t value_n = get_u32(value - 4);
+    *header = (struct header){(const char *)name, bytes_null()};
+    if (value_n == UINT32_MAX)
+        return value;
+    if (value_n > INT32_MAX || value_n > left)
+        return NULL;
+    header->value = bytes_of(value, value_n);
+    return value + value_n;
+}
+
+static bool headers_are_sound(struct bytes headers, uint32_t headers_n)
+{
+    const uint8_t *at = headers.data, *end = at + headers.len;
+    struct header header;
+    for (; headers_n > 0; headers_n--) {
+        at = header_read(at, end, &header);
+        if (!at)
+            return false;
+    }
+    return at == end;
+}
+
+/* What is absent has no bytes: each envelope has one encoding. */
+static bool lengths_are_sound(const uint8_t *in, size_t len)
+{
+    uint8_t flags = in[5];
+    uint64_t target_n = get_u16(in + 64), id_n = get_u16(in + 66), key_n = get_u32(in + 68);
+    uint64_t headers_len = get_u32(in + 72), value_n = get_u32(in + 76);
+
+    if (flags & ~FLAGS_KNOWN || target_n < 1 || target_n > TARGET_MAX)
+        return false;
+    if (!(flags & KEY_OVERRIDDEN) && (key_n > 0 || flags & KEY_NULL))
+        return false;
+    if ((flags & KEY_NULL && key_n > 0) || (flags & VALUE_NULL && value_n > 0) ||
+        (!(flags & HAS_ID) && id_n > 0))
+        return false;
+    return STAMP_SIZE + target_n + key_n + id_n + headers_len + value_n == len;
+}
+
+/* Cut the next n bytes off; null where the flags say that there are none. */
+static struct bytes take(const uint8_t **at, size_t n, bool present)
+{
+    struct bytes taken = present ? bytes_of(*at, n) : bytes_null();
+    *at += n;
+    return taken;
+}
+
+int envelope_open(struct bytes bytes, struct envelope *env)
+{
+    const uint8_t *in = bytes.data;
+    if (bytes.len < CHECKED_AT || memcmp(in, MAGIC, sizeof MAGIC) != 0)
+        return ERR_FOREIGN;
+    if (get_u64(in + 8) !=
+        XXH3_64bits_withSeed(in + CHECKED_AT, bytes.len - CHECKED_AT, get_u64(in)))
+        return ERR_DAMAGED;
+    if (in[4] > VERSION)
+        return ERR_NEWER;
+    if (in[4] < VERSION || bytes.len < STAMP_SIZE || !lengths_are_sound(in, bytes.len))
+        return ERR_DAMAGED;
+
+    uint8_t flags = in[5];
+    const uint8_t *at = in + STAMP_SIZE;
+    bool overridden = flags & KEY_OVERRIDDEN;
+    env->stamp = (struct stamp){
+        .due_ms = get_i64(in + 16),
+        .timestamp_ms = get_i64(in + 24),
+        .expires_ms = get_i64(in + 32),
+        .next_try_ms = get_i64(in + 40),
+        .origin_offset = get_i64(in + 48),
+        .origin_lane = get_u32(in + 56),
+        .attempt = get_u16(in + 6),
+        .key_overridden = overridden,
+    };
+    env->stamp.target = take(&at, get_u16(in + 64), true);
+    env->stamp.key = take(&at, get_u32(in + 68), overridden && !(flags & KEY_NULL));
+    env->stamp.id = take(&at, get_u16(in + 66), flags & HAS_ID);
+    env->headers_n = get_u32(in + 60);
+    env->headers = take(&at, get_u32(in + 72), true);
+    env->value = take(&at, get_u32(in + 76), !(flags & VALUE_NULL));
+    return headers_are_sound(env->headers, env->headers_n) ? 0 : ERR_DAMAGED;
+}
+
+bool envelope_header_next(const struct envelope *env, size_t *at, struct header *header)
+{
+    const uint8_t *start = env->headers.data;
+    if (*at >= env->headers.len)
+        return false;
+    const uint8_t *after = header_read(start + *at, start + env->headers.len, header);
+    assert(after); /* envelope_open has walked them all */
+    *at = (size_t)(after - start);
+    return true;
+}
