@@ -12,7 +12,14 @@ c_files() {
 }
 
 format() {
-    c_files | xargs -r clang-format --dry-run -Werror || exit 1
+    local found
+    found=$(c_files | xargs -r clang-format --dry-run -Werror 2>&1 | grep -F ': error:')
+    if [ -n "$found" ]; then
+        head -n 20 <<<"$found"
+        echo "format: $(wc -l <<<"$found") places in these files, cured by ./dev fmt:" \
+            $(cut -d: -f1 <<<"$found" | sort -u)
+        exit 1
+    fi
     echo "format: $(c_files | wc -l) files as .clang-format says"
 }
 
@@ -67,10 +74,9 @@ tidy() {
     command -v run-clang-tidy-14 >/dev/null || { echo "skipped: no run-clang-tidy-14"; exit 77; }
     local log
     log=$(mktemp)
-    # Compiled with gcc: clang does not know all of gcc's warnings.
     run-clang-tidy-14 -quiet -j "$(nproc)" -p "$1" '/(levels|bridge|consumer|tests/sim)/.*\.c$' >"$log" 2>&1
     local status=$?
-    grep -vE '^(clang-tidy-14|[0-9]+ warnings? generated)' "$log" | grep -v '^$'
+    sed 's/\x1b\[[0-9;]*m//g' "$log" | grep -vE '^(clang-tidy-14|[0-9]+ warnings? generated|$)'
     rm -f "$log"
     [ $status -eq 0 ] && echo "tidy: nothing found"
     exit $status
