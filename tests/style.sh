@@ -23,7 +23,7 @@ format() {
     echo "format: $(c_files | wc -l) files as .clang-format says"
 }
 
-# breaks FILES... -- PATTERN SENTENCE: say which lines include what they must not.
+# forbid SENTENCE PATTERN FILES...: say which lines hold what they must not.
 broken=0
 forbid() {
     local sentence=$1 pattern=$2
@@ -38,12 +38,22 @@ forbid() {
 layers() {
     local core core_files=() levels=() pure_tests=()
     for file in levels/*.[ch]; do [ -f "$file" ] && levels+=("$file"); done
-    core=$(sed -n '/^set(CORE_SOURCES/,/)/p' CMakeLists.txt | grep -oE 'bridge/[a-z_]+\.c')
-    for file in $core; do
-        [ -f "$file" ] && core_files+=("$file")
-        [ -f "${file%.c}.h" ] && core_files+=("${file%.c}.h")
-    done
     for file in tests/sim/*.[ch]; do [ -f "$file" ] && pure_tests+=("$file"); done
+    core=$(sed -n '/^set(CORE_SOURCES/,/)/p' CMakeLists.txt | grep -oE 'bridge/[a-z_]+\.c')
+    for file in $core; do [ -f "$file" ] && core_files+=("$file"); done
+    # The headers of the core are those that it includes, and those that these include.
+    local at=0 header
+    while [ $at -lt ${#core_files[@]} ]; do
+        for header in $(grep -oE '^ *# *include "bridge/[a-z_]+\.h"' "${core_files[at]}" |
+            grep -oE 'bridge/[a-z_]+\.h'); do
+            if [ -f "${header%.h}.c" ] && ! grep -qx "${header%.h}.c" <<<"$core"; then
+                echo "${core_files[at]}: $header is not of the core"
+                broken=1
+            fi
+            [[ " ${core_files[*]} " == *" $header "* ]] || core_files+=("$header")
+        done
+        at=$((at + 1))
+    done
 
     local include='^[[:space:]]*#[[:space:]]*include[[:space:]]*'
     forbid "levels/ and the core know nothing of librdkafka, threads, files or sockets" \
@@ -53,17 +63,6 @@ layers() {
     forbid "the core includes levels/ and itself alone" "$include\"(consumer|tests)/" "${core_files[@]}"
     forbid "includes are from the root of the repository" "$include\"([^/\"]*|\.[^\"]*)\"" \
         "${levels[@]}" "${core_files[@]}"
-    # A header of bridge/ that the core includes must belong to a file of the core.
-    for file in "${core_files[@]}"; do
-        for header in $(grep -oE '#include "bridge/[a-z_]+\.h"' "$file" | grep -oE 'bridge/[a-z_]+'); do
-            [ -f "$header.c" ] || continue
-            if ! grep -qx "$header.c" <<<"$core"; then
-                echo "$file: $header.h is not of the core"
-                broken=1
-            fi
-        done
-    done
-    # The clock is a parameter: nothing pure reads one or takes memory of its own accord.
     forbid "levels/ and the core are told the time" \
         '\b(clock_gettime|gettimeofday|time|nanosleep|usleep|sleep)\(' "${levels[@]}" "${core_files[@]}"
     [ $broken -eq 0 ] || exit 1
