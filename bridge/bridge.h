@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bridge: the step machine that decides everything and touches nothing. No Kafka client, no clock, no
-   threads, no allocation after bridge_new: it is told what happened, with the time, and acts through a
-   port. The real port is librdkafka (bridge/worker.c over consumer/); the other is the simulator
-   (tests/sim). The same bytes of code run in both.
+/* bridge: the step machine that decides everything and touches nothing. No Kafka client, no clock,
+   no threads, no allocation after bridge_new: it is told what happened, with the time, and acts
+   through a port. The real port is librdkafka (bridge/worker.c over consumer/); the other is the
+   simulator (tests/sim). The same bytes of code run in both.
 
-   One bridge serves the lanes of one worker. A lane is partition p of the schedule topic (queue 0) and
-   of every level topic (queues 1 ..). What it promises, whatever the port does:
+   One bridge serves the lanes of one worker. A lane is partition p of the schedule topic (queue 0)
+   and of every level topic (queues 1 ..). What it promises, whatever the port does:
      - a record is marked done only when its successor was acknowledged;
      - what is committed is never beyond what is done (window.h);
      - nothing is handed to port.forward for a target before its due time by the wall clock given;
@@ -32,8 +32,9 @@ struct now {
     int64_t wall_ms, mono_ms;
 };
 
-/* One input partition as the port sees it. index = lane * queues_per_lane + slot, so the port can keep
-   arrays beside it. slot 0 is the schedule topic, 1 .. ladder.n the levels, then the retired ones. */
+/* One input partition as the port sees it. index = lane * queues_per_lane + slot, so the port can
+   keep arrays beside it. slot 0 is the schedule topic, 1 .. ladder.n the levels, then the retired
+   ones. */
 struct queue_id {
     int index;
     int lane;
@@ -49,26 +50,27 @@ struct target_id {
 
 enum forward_kind { FORWARD_LEVEL, FORWARD_TARGET, FORWARD_DEAD };
 
-/* What the port is asked to produce. All pointers are valid until port.forward returns; the record and
-   what it owns until the parcel was reported. */
+/* What the port is asked to produce. All pointers are valid until port.forward returns; the record
+   and what it owns until the parcel was reported. */
 struct forward {
     enum forward_kind kind;
     struct parcel *parcel;
     struct queue_id from;
     int64_t offset; /* of the record in from */
     const struct record *record;
-    int64_t timestamp_ms;          /* the wall clock of this turn: the new record's timestamp */
-    int slot;                      /* FORWARD_LEVEL: to this slot of the same lane, value as it is */
-    struct target_id *target;      /* FORWARD_TARGET */
-    const struct envelope *env;    /* FORWARD_TARGET; FORWARD_DEAD of what had waited, else NULL */
+    int64_t timestamp_ms;       /* the wall clock of this turn: the new record's timestamp */
+    int slot;                   /* FORWARD_LEVEL: to this slot of the same lane, value as it is */
+    struct target_id *target;   /* FORWARD_TARGET */
+    const struct envelope *env; /* FORWARD_TARGET; FORWARD_DEAD of what had waited, else NULL */
     const struct refusal *refusal; /* FORWARD_DEAD */
     bool without_value;            /* FORWARD_DEAD: the value fits nowhere */
+    bool alone;                    /* FORWARD_TARGET: in a batch of its own, to see if it fits */
 };
 
 /* What became of it. */
 enum report {
     REPORT_OK,        /* acknowledged by the broker */
-    REPORT_TOO_LARGE, /* this record can never be stored there */
+    REPORT_TOO_LARGE, /* the record, or the batch that it was in, can never be stored there */
     REPORT_REFUSED,   /* the topic is not there, or writing to it is not allowed */
     REPORT_TIMED_OUT, /* no answer in time: it may or may not be stored */
     REPORT_NOT_SENT   /* the client gave it up for reasons of its own: send it again */
@@ -104,8 +106,8 @@ enum event {
 
 struct port {
     void *ctx;
-    /* The next record of a queue, or NULL if none is at hand (the port says bridge_wake when there is).
-       Headers are filled for slot 0 only. */
+    /* The next record of a queue, or NULL if none is at hand (the port says bridge_wake when there
+       is). Headers are filled for slot 0 only. */
     struct record *(*take)(void *ctx, struct queue_id queue);
     void (*release)(void *ctx, struct record *record);
     /* A record of our own: key copied, value_size bytes to be written. NULL: no memory now. */
@@ -121,7 +123,9 @@ struct port {
     void (*commit)(void *ctx, uint64_t seq, const struct progress *progress, size_t n);
     /* Offsets below base of a level queue are committed: they may be deleted. */
     void (*trim)(void *ctx, struct queue_id queue, int64_t base);
+    /* May block for half a second at most. Never creates the topic. */
     enum lookup (*lookup)(void *ctx, struct target_id *target);
+    void (*forget)(void *ctx, struct target_id *target); /* the handle is not used again */
     void (*event)(void *ctx, enum event event, struct queue_id queue, int64_t value,
                   const char *text);
 };
@@ -135,7 +139,7 @@ struct bridge_config {
     struct request_rules rules;
     int max_attempts;
     int64_t memory_bytes; /* of this worker: held and in flight */
-    int64_t session_ms;   /* after half of it without a turn, ownership is proved before forwarding */
+    int64_t session_ms; /* after half of it without a turn, ownership is proved before forwarding */
 };
 
 /* NULL: out of memory. The port is copied. */
@@ -145,29 +149,29 @@ void bridge_free(struct bridge *bridge); /* gives every record back to the port 
 
 int bridge_queues_per_lane(const struct bridge *bridge);
 
-/* Do everything that is to be done now. Returns in how many ms to call again at the latest (0: at once,
-   at most BRIDGE_WAIT_MAX_MS); sooner if a queue woke or a report came. */
+/* Do everything that is to be done now. Returns in how many ms to call again at the latest (0: at
+   once, at most BRIDGE_WAIT_MAX_MS); sooner if a queue woke or a report came. */
 enum { BRIDGE_WAIT_MAX_MS = 100 };
 int64_t bridge_turn(struct bridge *bridge, struct now now);
 
 /* Something can be taken from this queue. */
 void bridge_wake(struct bridge *bridge, struct queue_id queue);
 
-/* The lane is ours from these offsets on: one for each slot; WINDOW_UNSET: nothing was ever committed,
-   read from the beginning. text is the commit metadata (empty if none). The port has the queues
-   assigned there, unpaused. Returns how many texts were not usable (they are ignored, which is safe). */
+/* The lane is ours from these offsets on: one for each slot; WINDOW_UNSET: nothing was ever
+   committed, read from the beginning. text is the commit metadata (empty if none). The port has the
+   queues assigned there, unpaused. Returns how many texts were not usable (they are ignored, which
+   is safe). */
 struct start {
     int64_t offset;
     struct bytes text;
 };
-int bridge_lane_gained(struct bridge *bridge, int lane, const struct start *starts,
-                       struct now now);
+int bridge_lane_gained(struct bridge *bridge, int lane, const struct start *starts, struct now now);
 
 /* The lane is not ours any more: what is held is forgotten, what flies is remembered. */
 void bridge_lane_lost(struct bridge *bridge, int lane);
 
-/* Towards a lost lane or the end: serve reports, take and forward nothing. Returns how many parcels are
-   still in flight. */
+/* Towards a lost lane or the end: serve reports, take and forward nothing. Returns how many parcels
+   are still in flight. */
 size_t bridge_settle(struct bridge *bridge, struct now now);
 
 /* Commit all progress that is not committed yet, now. */
@@ -180,8 +184,7 @@ void bridge_reported(struct bridge *bridge, struct parcel *parcel, enum report r
                      const char *why);
 
 /* The position of a queue does not exist: the log now starts at start and ends at end. */
-void bridge_out_of_range(struct bridge *bridge, struct queue_id queue, int64_t start,
-                         int64_t end);
+void bridge_out_of_range(struct bridge *bridge, struct queue_id queue, int64_t start, int64_t end);
 
 /* Asserts every invariant of the structures inside. */
 void bridge_check(const struct bridge *bridge);

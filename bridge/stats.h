@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stats: what a worker counted. One thread writes, any may read at any time: plain relaxed stores. */
+/* stats: what a worker counted. One thread writes, any may read at any time: plain relaxed stores.
+ */
 #ifndef DELAYBRIDGE_BRIDGE_STATS_H
 #define DELAYBRIDGE_BRIDGE_STATS_H
 
@@ -28,27 +29,27 @@ static inline void counter_add(struct counter *counter, uint64_t n)
     counter_set(counter, counter_read(counter) + n);
 }
 
-/* Lateness in ms, log-linear: exact below 16 ms, then sixteen buckets for each doubling (an error of at
-   most 6 %), the last one open. */
+/* Lateness in ms, log-linear: exact below 16 ms, then sixteen buckets for each doubling (an error
+   of at most 6 %), the last one open. */
 enum { LATENESS_BUCKETS = 16 * 22 };
 
 struct stats {
-    struct counter requests;       /* taken from the schedule topic */
-    struct counter refused;        /* of these, sent to the dead-letter topic */
-    struct counter hops;           /* acknowledged by a level topic */
-    struct counter deliveries;     /* acknowledged by a target */
-    struct counter dead[CODE_N];   /* acknowledged by the dead-letter topic, by code */
-    struct counter retries;        /* deliveries that failed and went back to a level */
-    struct counter deferrals;      /* went back to a level untried: the target was known to be away */
-    struct counter resends;        /* failed for reasons of the client or the cluster, sent again */
-    struct counter skipped;        /* read again though done: the bitmap said so */
-    struct counter early;          /* forwarded to a target before due: always 0 */
-    struct counter breaches;       /* level records further out of order than slack + hold */
-    struct counter window_full;    /* admissions that waited for acknowledgements */
-    struct counter gaps;           /* offsets that did not exist any more, counted as done */
-    struct counter out_of_range;   /* positions that did not exist any more */
-    struct counter watchdog;       /* queues that had to be woken again */
-    struct counter commits;        /* that succeeded */
+    struct counter requests;     /* taken from the schedule topic */
+    struct counter refused;      /* of these, sent to the dead-letter topic */
+    struct counter hops;         /* acknowledged by a level topic */
+    struct counter deliveries;   /* acknowledged by a target */
+    struct counter dead[CODE_N]; /* acknowledged by the dead-letter topic, by code */
+    struct counter retries;      /* deliveries that failed and went back to a level */
+    struct counter deferrals;    /* went back to a level untried: the target was known to be away */
+    struct counter resends;      /* failed for reasons of the client or the cluster, sent again */
+    struct counter skipped;      /* read again though done: the bitmap said so */
+    struct counter early;        /* forwarded to a target before due: always 0 */
+    struct counter breaches;     /* level records further out of order than slack + hold */
+    struct counter window_full;  /* admissions that waited for acknowledgements */
+    struct counter gaps;         /* offsets that did not exist any more, counted as done */
+    struct counter out_of_range; /* positions that did not exist any more */
+    struct counter watchdog;     /* queues that had to be woken again */
+    struct counter commits;      /* that succeeded */
     struct counter commits_failed; /* that did not */
     struct counter rebalances;     /* lanes gained or lost, counted once a change */
     struct counter lanes;          /* owned now */
@@ -64,8 +65,8 @@ void stats_lateness(struct stats *stats, int64_t late_ms);
 /* Add up from into sum (counters add, the maximum is the larger). */
 void stats_sum(struct stats *sum, const struct stats *from);
 
-/* Lateness in ms below which q (0..1) of the deliveries between two snapshots stayed; 0 if there were
-   none. before may be NULL. */
+/* Lateness in ms below which q (0..1) of the deliveries between two snapshots stayed; 0 if there
+   were none. before may be NULL. */
 int64_t stats_quantile_ms(const struct stats *now, const struct stats *before, double q);
 
 #endif

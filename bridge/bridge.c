@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The step machine: lanes that come and go, the turn, the clock, and progress that is committed. */
+#include "bridge/core.h"
+
+#include <stdlib.h>
+
+enum { PARCEL_BYTES_MIN = 640, PARCELS_MIN = 4096 };
+
+static int pools_init(struct bridge *b)
+{
+    b->parcels_n = (size_t)(b->config.memory_bytes / PARCEL_BYTES_MIN);
+    size_t queues_n = (size_t)(b->config.lanes * b->queues_per_lane);
+    if (b->parcels_n < PARCELS_MIN + queues_n)
+        b->parcels_n = PARCELS_MIN + queues_n;
+    b->parcels = malloc(b->parcels_n * sizeof *b->parcels); /* touched only as far as needed */
+    b->verdicts = calloc(VERDICTS_MAX, sizeof *b->verdicts);
+    b->lanes = calloc((size_t)b->config.lanes, sizeof *b->lanes);
+    b->queues = calloc(queues_n, sizeof *b->queues);
+    b->progress = malloc(queues_n * sizeof *b->progress);
+    if (!b->parcels || !b->verdicts || !b->lanes || !b->queues || !b->progress)
+        return ERR_NO_MEMORY;
+    list_init(&b->parcels_free);
+    list_init(&b->verdicts_free);
+    for (int i = 0; i < VERDICTS_MAX; i++)
+        list_append(&b->verdicts_free, &b->verdicts[i].link);
+    for (int i = 0; i < READY_N; i++)
+        list_init(&b->ready[i]);
+    return targets_init(b);
+}
+
+static int64_t level_of_slot(const struct bridge *b, int slot)
+{
+    if (slot == SLOT_SCHEDULE)
+        return 0;
+    int level = slot - 1;
+    const struct ladder *ladder = &b->config.ladder;
+    return level < ladder->n ? ladder->level_ms[level] : b->config.retired_ms[level - ladder->n];
+}
+
+static void queues_init(struct bridge *b)
+{
+    for (int lane = 0; lane < b->config.lanes; lane++) {
+        for (int slot = 0; slot < b->queues_per_lane; slot++) {
+            struct queue *q = bridge_queue(b, lane, slot);
+            q->id = (struct queue_id){lane * b->queues_per_lane + slot, lane, slot};
+            q->level_ms = level_of_slot(b, slot);
+            list_init(&q->orphans);
+        }
+    }
+}
+
+struct bridge *bridge_new(const struct bridge_config *config, const struct port *port,
+                          struct stats *stats, struct now now)
+{
+    struct bridge *b = calloc(1, sizeof *b);
+    if (b == NULL)
+        return NULL;
+    b->config = *config;
+    b->port = *port;
+    b->stats = stats;
+    b->now = now;
+    b->acked_ms = b->commit_ms = b->recommit_ms = b->trim_ms = b->poll_ms = now.mono_ms;
+    b->queues_per_lane = 1 + config->ladder.n + config->retired_n;
+    size_t span_ms = (size_t)(plan_lookahead_ms(&config->ladder) + config->ladder.hold_ms + 1000);
+    if (pools_init(b) != 0 || wheel_init(&b->wheel, span_ms, now.wall_ms) != 0) {
+        bridge_free(b);
+        return NULL;
+    }
+    queues_init(b);
+    return b;
+}
+
+void bridge_free(struct bridge *b)
+{
+    for (int lane = 0; b->lanes != NULL && lane < b->config.lanes; lane++) {
+        if (b->lanes[lane].owned)
+            bridge_lane_lost(b, lane);
+    }
+    for (size_t i = 0; i < b->parcels_high; i++) {
+        if (b->parcels[i].state != PARCEL_FREE)
+            b->port.release(b->port.ctx, b->parcels[i].record);
+    }
+    targets_deinit(b);
+    wheel_deinit(&b->wheel);
+    free(b->progress);
+    free(b->queues);
+    free(b->lanes);
+    free(b->verdicts);
+    free(b->parcels);
+    free(b);
+}
+
+int bridge_queues_per_lane(const struct bridge *b)
+{
+    return b->queues_per_lane;
+}
+
+void bridge_wake(struct bridge *b, struct queue_id id)
+{
+    struct queue *q = bridge_queue(b, id.lane, id.slot);
+    if (q->state == QUEUE_OPEN)
+        q->active = true;
+}
+
+static void count_lanes(struct bridge *b, int64_t change)
+{
+    counter_set(&b->stats->lanes, (uint64_t)((int64_t)counter_read(&b->stats->lanes) + change));
+}
+
+int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, struct now now)
+{
+    assert(!b->lanes[lane].owned);
+    b->now = now;
+    b->lanes[lane].owned = true;
+    b->commit_seq++; /* an answer to an older commit says nothing about these windows */
+    b->commit_out = false;
+    count_lanes(b, 1);
+    int unusable = 0;
+    for (int slot = 0; slot < b->queues_per_lane; slot++) {
+        struct queue *q = bridge_queue(b, lane, slot);
+        if (starts[slot].offset == WINDOW_UNSET)
+            window_init(&q->window, WINDOW_UNSET);
+        else if (window_decode(&q->window, starts[slot].offset, starts[slot].text) != 0)
+            unusable++;
+        queue_open(b, q);
+    }
+    return unusable;
+}
+
+/* What flies outlives its lane: its report may still say that it is done. */
+static void make_orphan(struct bridge *b, struct parcel *p)
+{
+    p->orphan = true;
+    p->queue->parcels--;
+    list_append(&p->queue->orphans, &p->link);
+    b->orphans++;
+}
+
+static void forget_parcels(struct bridge *b, int lane)
+{
+    for (size_t i = 0; i < b->parcels_high; i++) {
+        struct parcel *p = &b->parcels[i];
+        if (p->state == PARCEL_FREE || p->orphan || p->queue->id.lane != lane)
+            continue;
+        if (p->state == PARCEL_FLYING)
+            make_orphan(b, p);
+        else
+            parcel_forget(b, p);
+    }
+}
+
+void bridge_lane_lost(struct bridge *b, int lane)
+{
+    if (!b->lanes[lane].owned)
+        return;
+    b->lanes[lane].owned = false;
+    count_lanes(b, -1);
+    forget_parcels(b, lane);
+    for (int slot = 0; slot < b->queues_per_lane; slot++)
+        queue_close(b, bridge_queue(b, lane, slot));
+}
+
+/* Late is allowed, early never: after a large step back what is held would wait for the clock to
+   come round, so it is forgotten and read again, into the levels that now fit. */
+static void clock_went_back(struct bridge *b, int64_t by_ms)
+{
+    struct queue_id none = {-1, -1, -1};
+    b->port.event(b->port.ctx, EVENT_CLOCK_BACK, none, by_ms, "");
+    for (int lane = 0; lane < b->config.lanes; lane++) {
+        if (!b->lanes[lane].owned)
+            continue;
+        forget_parcels(b, lane);
+        for (int slot = 0; slot < b->queues_per_lane; slot++)
+            queue_reread(b, bridge_queue(b, lane, slot));
+    }
+}
+
+static bool any_base(const struct bridge *b)
+{
+    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
+        if (b->queues[i].state != QUEUE_OFF && b->queues[i].window.base != WINDOW_UNSET)
+            return true;
+    }
+    return false;
+}
+
+/* One queue's progress is to be committed again, though nothing changed. */
+static void touch(struct bridge *b, bool all)
+{
+    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
+        struct queue *q = &b->queues[i];
+        if (q->state == QUEUE_OFF || q->window.base == WINDOW_UNSET)
+            continue;
+        queue_changed(q);
+        if (!all)
+            return;
+    }
+}
+
+static void tell_time(struct bridge *b, struct now now)
+{
+    struct queue_id none = {-1, -1, -1};
+    int64_t passed_ms = now.mono_ms - b->now.mono_ms;
+    int64_t back_ms = b->now.wall_ms + passed_ms - now.wall_ms;
+    b->now = now;
+    if (passed_ms > b->config.session_ms / 2 && any_base(b)) {
+        /* We may have been fenced while we stood still, and not know yet. */
+        b->port.event(b->port.ctx, EVENT_STALLED_TURN, none, passed_ms, "");
+        b->proving = true;
+        touch(b, false);
+    }
+    if (back_ms > CLOCK_BACK_MS)
+        clock_went_back(b, back_ms);
+    wheel_advance(&b->wheel, now.wall_ms);
+}
+
+static void deliver_due(struct bridge *b)
+{
+    struct wheel_node *node;
+    while ((node = wheel_pop(&b->wheel)) != NULL) {
+        struct parcel *p = list_item(node, struct parcel, node);
+        p->state = PARCEL_FREE; /* in no list */
+        parcel_ready(b, p);
+    }
+    delivery_serve(b);
+}
+
+/* Levels first, all lanes, then requests: intake never makes deliveries late. */
+static void serve_queues(struct bridge *b)
+{
+    bool poll = b->now.mono_ms - b->poll_ms >= POLL_EVERY_MS;
+    if (poll)
+        b->poll_ms = b->now.mono_ms;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int lane = 0; lane < b->config.lanes; lane++) {
+            if (!b->lanes[lane].owned)
+                continue;
+            int from = pass == 0 ? 1 : SLOT_SCHEDULE, to = pass == 0 ? b->queues_per_lane : 1;
+            for (int slot = from; slot < to; slot++) {
+                struct queue *q = bridge_queue(b, lane, slot);
+                q->active |= poll && q->state == QUEUE_OPEN;
+                queue_serve(b, q);
+            }
+        }
+    }
+}
+
+static size_t collect_progress(struct bridge *b)
+{
+    size_t n = 0;
+    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
+        struct queue *q = &b->queues[i];
+        if (q->state == QUEUE_OFF || q->changes == q->changes_kept ||
+            q->window.base == WINDOW_UNSET)
+            continue;
+        struct progress *p = &b->progress[n++];
+        p->queue = q->id;
+        p->base = q->window.base;
+        p->text_len = window_encode(&q->window, p->text);
+        q->changes_sent = q->changes;
+        q->base_sent = q->window.base;
+    }
+    return n;
+}
+
+void bridge_commit(struct bridge *b, struct now now)
+{
+    b->now = now;
+    b->commit_ms = now.mono_ms;
+    size_t n = collect_progress(b);
+    if (n == 0)
+        return;
+    b->commit_out = true;
+    b->port.commit(b->port.ctx, ++b->commit_seq, b->progress, n);
+}
+
+void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
+{
+    if (seq != b->commit_seq || !b->commit_out)
+        return;
+    b->commit_out = false;
+    counter_add(ok ? &b->stats->commits : &b->stats->commits_failed, 1);
+    if (!ok)
+        return;
+    b->acked_ms = b->now.mono_ms;
+    b->proving = false;
+    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
+        struct queue *q = &b->queues[i];
+        if (q->state == QUEUE_OFF || q->changes_sent == q->changes_kept)
+            continue;
+        q->changes_kept = q->changes_sent;
+        q->base_kept = q->base_sent;
+    }
+}
+
+static void keep_progress(struct bridge *b)
+{
+    int64_t since_ms = b->now.mono_ms - b->commit_ms;
+    if (since_ms < COMMIT_EVERY_MS || (b->commit_out && since_ms < COMMIT_LOST_MS))
+        return;
+    if (b->now.mono_ms - b->recommit_ms >= RECOMMIT_EVERY_MS) {
+        b->recommit_ms = b->now.mono_ms;
+        touch(b, true); /* or the broker would expire the offsets of idle queues */
+    }
+    if (b->flying > 0 && b->now.mono_ms - b->acked_ms >= PROBE_EVERY_MS &&
+        since_ms >= PROBE_EVERY_MS)
+        touch(b, false);
+    bridge_commit(b, b->now);
+}
+
+static void trim_levels(struct bridge *b)
+{
+    if (b->now.mono_ms - b->trim_ms < TRIM_EVERY_MS)
+        return;
+    b->trim_ms = b->now.mono_ms;
+    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
+        struct queue *q = &b->queues[i];
+        if (q->state == QUEUE_OFF || q->id.slot == SLOT_SCHEDULE || q->base_kept <= q->base_trimmed)
+            continue;
+        b->port.trim(b->port.ctx, q->id, q->base_kept);
+        q->base_trimmed = q->base_kept;
+    }
+}
+
+static int64_t wait_ms(const struct bridge *b)
+{
+    if (b->more)
+        return 0;
+    int64_t wait = BRIDGE_WAIT_MAX_MS;
+    int64_t wheel_ms = wheel_next_ms(&b->wheel);
+    if (wheel_ms != INT64_MAX && wheel_ms - b->now.wall_ms < wait)
+        wait = wheel_ms - b->now.wall_ms;
+    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
+        int64_t queue_ms = queue_wait_ms(b, &b->queues[i]);
+        if (queue_ms < wait)
+            wait = queue_ms;
+    }
+    return wait < 0 ? 0 : wait;
+}
+
+int64_t bridge_turn(struct bridge *b, struct now now)
+{
+    tell_time(b, now);
+    b->more = false;
+    if (b->proving) {
+        b->port.reports(b->port.ctx);
+        keep_progress(b);
+        return BRIDGE_WAIT_MAX_MS;
+    }
+    deliver_due(b);
+    b->port.reports(b->port.ctx);
+    targets_serve(b);
+    serve_queues(b);
+    wheel_advance(&b->wheel, now.wall_ms);
+    deliver_due(b);
+    keep_progress(b);
+    trim_levels(b);
+    counter_set(&b->stats->held_bytes, (uint64_t)b->held_bytes);
+    return wait_ms(b);
+}
+
+size_t bridge_settle(struct bridge *b, struct now now)
+{
+    b->now = now;
+    b->port.reports(b->port.ctx);
+    return b->flying - b->orphans;
+}
+
+static void check_parcels(const struct bridge *b)
+{
+    size_t flying = 0, orphans = 0, parked = 0, waiting = 0;
+    int64_t bytes = 0;
+    for (size_t i = 0; i < b->parcels_high; i++) {
+        const struct parcel *p = &b->parcels[i];
+        if (p->state == PARCEL_FREE)
+            continue;
+        flying += p->state == PARCEL_FLYING;
+        waiting += p->state == PARCEL_WAITING;
+        parked += p->state == PARCEL_PARKED;
+        orphans += p->orphan;
+        bytes += (int64_t)p->record->cost_bytes + PARCEL_OVERHEAD;
+        assert(!p->orphan || p->state == PARCEL_FLYING);
+        assert(p->orphan || b->lanes[p->queue->id.lane].owned);
+        assert(p->orphan || !window_is_done(&p->queue->window, p->offset));
+    }
+    assert(flying == b->flying && orphans == b->orphans && parked == b->parked);
+    assert(waiting == b->wheel.count && bytes == b->held_bytes);
+}
+
+void bridge_check(const struct bridge *b)
+{
+    wheel_check(&b->wheel);
+    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++)
+        queue_check(b, &b->queues[i]);
+    check_parcels(b);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* core: the structures that the files of the step machine share. Nothing outside of bridge.c,
+   queue.c, parcel.c, delivery.c and target.c includes this.
+
+     lane     partition p of all our input topics; owned or not
+     queue    one input partition: window, at most one peeked head, open or paused
+     parcel   one record in work: waiting in the wheel, ready, parked behind its target, or flying
+     target   a topic that is delivered to: how many fly there, and whether it takes them
+
+   A parcel's life: admitted from its queue -> WAITING until its release -> READY -> FLYING -> done.
+   Whatever fails puts it back to WAITING or READY; only an acknowledgement ends it. */
+#ifndef DELAYBRIDGE_BRIDGE_CORE_H
+#define DELAYBRIDGE_BRIDGE_CORE_H
+
+#include "bridge/bridge.h"
+#include "bridge/list.h"
+#include "levels/wheel.h"
+
+enum {
+    COMMIT_EVERY_MS = 100,
+    COMMIT_LOST_MS = 5000, /* a commit without an answer for so long has none */
+    RECOMMIT_EVERY_MS = 3600 * 1000,
+    TRIM_EVERY_MS = 60 * 1000,
+    POLL_EVERY_MS = 1000,   /* open queues are looked at without a signal */
+    PAUSE_FAR_MS = 3000,    /* a head further away than this pauses its queue */
+    RESUME_AHEAD_MS = 1000, /* a resumed partition waits for the fetch that is under way */
+    SILENCE_MS = 5000,      /* a woken queue that gives nothing for so long is woken again */
+    CLOCK_BACK_MS = 1000,   /* a step back by more than this: held records are read again */
+    AWAY_MS = 3000,         /* no acknowledgement at all for so long: Kafka is away, not a target */
+    PROBE_EVERY_MS = 1000,  /* then a commit asks it */
+    RESEND_MS = 500,
+    SHUT_MS = 5000,    /* a target that failed is tried again after this */
+    MISSING_MS = 2000, /* the same for one that is not there */
+    PARK_MS = 1000,    /* behind a target that takes nothing, no longer than this */
+    QUEUE_QUOTA = 128, /* records of one queue in a turn */
+    TARGETS_MAX = 1024,
+    VERDICTS_MAX = 1024,
+    PARCEL_OVERHEAD = 512 /* what the client keeps for a record besides its bytes, and the parcel */
+};
+
+enum parcel_state { PARCEL_FREE, PARCEL_WAITING, PARCEL_READY, PARCEL_PARKED, PARCEL_FLYING };
+
+struct verdict {
+    struct link link; /* in the free list */
+    struct refusal refusal;
+};
+
+struct parcel {
+    struct wheel_node node; /* WAITING */
+    struct link link;       /* FREE, READY, PARKED, or FLYING as an orphan */
+    struct queue *queue;
+    struct record *record;
+    struct verdict *verdict; /* condemned: to the dead-letter topic, nowhere else */
+    struct target *target;   /* PARKED, or FLYING to it */
+    int64_t offset;          /* in queue */
+    int64_t until_ms;        /* the later of due and next try */
+    int64_t since_ms;        /* monotonic: PARKED or FLYING since */
+    uint8_t state;
+    uint8_t kind;       /* FLYING: enum forward_kind */
+    bool raw;           /* record came from outside and is no envelope */
+    bool orphan;        /* FLYING, but its queue has forgotten it (lane lost, or read again) */
+    bool without_value; /* condemned, and too large with its value */
+    bool alone;         /* too large once, perhaps for its batch */
+};
+
+enum queue_state {
+    QUEUE_OFF,    /* not our lane */
+    QUEUE_OPEN,   /* being read */
+    QUEUE_PAUSED, /* its head is far */
+    QUEUE_HELD    /* stopped until an operator acts */
+};
+
+struct queue {
+    struct queue_id id;
+    enum queue_state state;
+    bool active;         /* the port may have a record at hand */
+    bool blocked;        /* the head waits for room, not for time (counted once) */
+    int64_t level_ms;    /* 0: the schedule queue */
+    struct record *head; /* taken, not admitted */
+    int head_fault;      /* 0 or why the head is no envelope */
+    int64_t head_until_ms;
+    int64_t head_release_ms;
+    int64_t admit_at_ms;     /* wall: head is admitted, or a paused head will be */
+    int64_t release_max_ms;  /* latest release seen, for the disorder bound */
+    int64_t gap_at;          /* a gap that was seen once starts here; -1: none */
+    int64_t silent_since_ms; /* monotonic: woken, and nothing came yet; 0: not waiting */
+    uint64_t changes;        /* of the window */
+    uint64_t changes_sent;   /* of these, in the last commit sent */
+    uint64_t changes_kept;   /* of these, in the last commit that succeeded */
+    int64_t base_sent, base_kept, base_trimmed;
+    size_t parcels; /* not orphaned */
+    struct list orphans;
+    struct window window;
+};
+
+struct lane {
+    bool owned;
+};
+
+enum target_state {
+    TARGET_UNKNOWN, /* not looked up, or to be looked up again */
+    TARGET_OPEN,
+    TARGET_PROBING, /* after a failure: one record at a time */
+    TARGET_SHUT     /* known bad until recheck */
+};
+
+struct target {
+    struct target_id id;
+    struct link link; /* in its bucket */
+    enum target_state state;
+    bool used;
+    bool failed;         /* since the last success */
+    bool counts;         /* SHUT: a record that is not even tried has used up an attempt */
+    int64_t recheck_ms;  /* monotonic */
+    int64_t took_ms;     /* monotonic: last success */
+    int64_t answered_ms; /* monotonic: last report, or when flying left zero */
+    size_t flying, flying_bytes;
+    struct list parked;
+    char why[96];
+};
+
+enum ready { READY_HOPS, READY_DELIVERIES, READY_N };
+
+struct bridge {
+    struct bridge_config config;
+    struct port port;
+    struct stats *stats;
+    struct now now;
+    int queues_per_lane;
+    struct lane *lanes;
+    struct queue *queues;
+    struct wheel wheel;
+    struct list ready[READY_N];
+
+    struct parcel *parcels;
+    size_t parcels_n, parcels_high; /* high: those above were never used */
+    struct list parcels_free;
+    struct verdict *verdicts;
+    struct list verdicts_free;
+    struct target *targets;
+    struct list *buckets;
+    size_t targets_hand, parked;
+
+    size_t flying, orphans;
+    int64_t held_bytes;
+
+    struct progress *progress;
+    uint64_t commit_seq;
+    bool commit_out; /* a commit waits for its answer */
+    bool proving;    /* nothing is forwarded until a commit has succeeded */
+    int64_t commit_ms, recommit_ms, trim_ms, poll_ms; /* monotonic: last time */
+    int64_t acked_ms; /* monotonic: last acknowledgement of anything */
+    bool more;        /* this turn left work that needs no waiting */
+};
+
+static inline struct queue *bridge_queue(const struct bridge *b, int lane, int slot)
+{
+    return &b->queues[lane * b->queues_per_lane + slot];
+}
+
+/* parcel.c: the pool, and where a parcel is. */
+bool parcel_available(const struct bridge *b);
+struct parcel *parcel_new(struct bridge *b, struct queue *q, struct record *record);
+void parcel_forget(struct bridge *b, struct parcel *p); /* not done: it will be read again */
+void parcel_done(struct bridge *b, struct parcel *p);   /* acknowledged */
+void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_ms); /* wall */
+void parcel_ready(struct bridge *b, struct parcel *p);  /* to the wheel if its time is not come */
+void parcel_detach(struct bridge *b, struct parcel *p); /* out of whatever list it is in */
+void parcel_replace(struct bridge *b, struct parcel *p, struct record *record);
+bool verdict_available(const struct bridge *b);
+struct refusal *parcel_condemn(struct bridge *b, struct parcel *p);
+
+/* queue.c */
+void queue_open(struct bridge *b, struct queue *q);
+void queue_close(struct bridge *b, struct queue *q);
+void queue_reread(struct bridge *b, struct queue *q);
+void queue_serve(struct bridge *b, struct queue *q);
+int64_t queue_wait_ms(const struct bridge *b, const struct queue *q);
+void queue_changed(struct queue *q);
+void queue_check(const struct bridge *b, const struct queue *q);
+
+/* delivery.c */
+void delivery_serve(struct bridge *b); /* forward all that is ready, as far as the port takes it */
+
+/* target.c */
+enum gate { GATE_OPEN, GATE_PARK, GATE_DEFER, GATE_FAIL, GATE_WAIT };
+int targets_init(struct bridge *b) must_check;
+void targets_deinit(struct bridge *b);
+struct target *target_get(struct bridge *b, struct bytes name); /* NULL: all are in use */
+enum gate target_gate(struct bridge *b, struct target *t);
+void target_sent(struct bridge *b, struct target *t, struct parcel *p);
+void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum report report,
+                     const char *why);
+void target_park(struct bridge *b, struct target *t, struct parcel *p);
+void targets_serve(struct bridge *b); /* let go what has been parked too long */
+
+#endif

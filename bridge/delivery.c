@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Delivery: what is ready is forwarded (to a level, a target or the dead-letter topic), and reports
+   decide what becomes of it: done, sent again, back to a level for another try, or condemned. */
+#include "bridge/core.h"
+
+#include <stdio.h>
+
+static const int64_t retry_after_ms[] = {5000,   10000,  30000,  60000,
+                                         120000, 300000, 600000, 1800000};
+enum { RETRIES = sizeof retry_after_ms / sizeof retry_after_ms[0] };
+
+static int send(struct bridge *b, struct parcel *p, struct forward *f)
+{
+    f->parcel = p;
+    f->from = p->queue->id;
+    f->offset = p->offset;
+    f->record = p->record;
+    f->timestamp_ms = b->now.wall_ms;
+    int err = b->port.forward(b->port.ctx, f);
+    if (err != 0)
+        return err;
+    parcel_detach(b, p);
+    p->state = PARCEL_FLYING;
+    p->kind = (uint8_t)f->kind;
+    p->since_ms = b->now.mono_ms;
+    if (b->flying++ == 0)
+        b->acked_ms = b->now.mono_ms;
+    return 0;
+}
+
+static int send_dead(struct bridge *b, struct parcel *p)
+{
+    struct envelope env;
+    bool opened = !p->raw && envelope_open(p->record->value, &env) == 0;
+    assert(opened || p->raw);
+    struct forward f = {.kind = FORWARD_DEAD,
+                        .env = opened ? &env : NULL,
+                        .refusal = &p->verdict->refusal,
+                        .without_value = p->without_value};
+    return send(b, p, &f);
+}
+
+static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
+{
+    int level = plan_level(&b->config.ladder, remaining_ms);
+    assert(level != PLAN_HOLD);
+    struct forward f = {.kind = FORWARD_LEVEL, .slot = 1 + level};
+    return send(b, p, &f);
+}
+
+static int send_target(struct bridge *b, struct parcel *p, struct target *t,
+                       const struct envelope *env)
+{
+    assert(b->now.wall_ms >= env->stamp.due_ms); /* late is allowed, early never */
+    struct forward f = {.kind = FORWARD_TARGET, .target = &t->id, .env = env, .alone = p->alone};
+    int err = send(b, p, &f);
+    if (err != 0)
+        return err;
+    target_sent(b, t, p);
+    int64_t from_ms =
+        env->stamp.due_ms > env->stamp.timestamp_ms ? env->stamp.due_ms : env->stamp.timestamp_ms;
+    stats_lateness(b->stats, b->now.wall_ms - from_ms);
+    return 0;
+}
+
+/* Another time: the envelope is written anew with its next try, and waits in a level. */
+static void put_back(struct bridge *b, struct parcel *p, struct envelope *env, int64_t after_ms)
+{
+    env->stamp.next_try_ms = b->now.wall_ms + after_ms;
+    struct record *record = b->port.make(b->port.ctx, p->record->key, envelope_size(env));
+    if (record == NULL) {
+        parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
+        return;
+    }
+    envelope_encode(env, (void *)record->value.data);
+    p->until_ms =
+        env->stamp.due_ms > env->stamp.next_try_ms ? env->stamp.due_ms : env->stamp.next_try_ms;
+    parcel_replace(b, p, record);
+    parcel_ready(b, p);
+}
+
+static void condemn(struct bridge *b, struct parcel *p, enum code code, const char *reason)
+{
+    if (!verdict_available(b)) {
+        parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
+        return;
+    }
+    struct refusal *refusal = parcel_condemn(b, p);
+    refusal->code = code;
+    snprintf(refusal->reason, sizeof refusal->reason, "%s", reason);
+    parcel_ready(b, p);
+}
+
+static void attempt_failed(struct bridge *b, struct parcel *p, const char *why)
+{
+    struct envelope env;
+    int err = envelope_open(p->record->value, &env);
+    assert(err == 0);
+    int attempts = ++env.stamp.attempt;
+    if (attempts < b->config.max_attempts) {
+        counter_add(&b->stats->retries, 1);
+        put_back(b, p, &env, retry_after_ms[attempts <= RETRIES ? attempts - 1 : RETRIES - 1]);
+        return;
+    }
+    char reason[REASON_MAX];
+    snprintf(reason, sizeof reason, "%.*s took nothing in %d attempts: %.80s",
+             env.stamp.target.len > 120 ? 120 : (int)env.stamp.target.len,
+             (const char *)env.stamp.target.data, attempts, why);
+    condemn(b, p, CODE_TARGET_FAILED, reason);
+}
+
+static void condemn_text(struct bridge *b, struct parcel *p, enum code code, const char *format,
+                         struct bytes value)
+{
+    char reason[REASON_MAX];
+    snprintf(reason, sizeof reason, format, value.len > 160 ? 160 : (int)value.len,
+             (const char *)value.data);
+    condemn(b, p, code, reason);
+}
+
+static int deliver(struct bridge *b, struct parcel *p)
+{
+    struct envelope env;
+    int err = envelope_open(p->record->value, &env);
+    assert(err == 0);
+    if (b->now.wall_ms > env.stamp.expires_ms) {
+        condemn_text(b, p, CODE_EXPIRED, "it could only be delivered to %.*s after dlb-expires-at",
+                     env.stamp.target);
+        return 0;
+    }
+    if (!targets_allow(&b->config.rules.targets, env.stamp.target)) {
+        condemn_text(b, p, CODE_TARGET_DENIED, "target %.*s is not allowed by targets any more",
+                     env.stamp.target);
+        return 0;
+    }
+    struct target *t = target_get(b, env.stamp.target);
+    switch (t == NULL ? GATE_WAIT : target_gate(b, t)) {
+    case GATE_OPEN:
+        return send_target(b, p, t, &env);
+    case GATE_PARK:
+        target_park(b, t, p);
+        return 0;
+    case GATE_DEFER:
+        counter_add(&b->stats->deferrals, 1);
+        put_back(b, p, &env, SHUT_MS);
+        return 0;
+    case GATE_FAIL:
+        attempt_failed(b, p, t->why);
+        return 0;
+    default:
+        parcel_wait(b, p, b->now.wall_ms + BRIDGE_WAIT_MAX_MS);
+        return 0;
+    }
+}
+
+static int forward(struct bridge *b, struct parcel *p)
+{
+    if (p->verdict != NULL)
+        return send_dead(b, p);
+    int64_t remaining_ms = p->until_ms - b->now.wall_ms;
+    if (remaining_ms > b->config.ladder.hold_ms)
+        return send_level(b, p, remaining_ms);
+    if (remaining_ms > 0) {
+        parcel_wait(b, p, p->until_ms);
+        return 0;
+    }
+    return deliver(b, p);
+}
+
+void delivery_serve(struct bridge *b)
+{
+    for (int i = READY_N - 1; i >= 0; i--) { /* deliveries before hops */
+        for (struct link *l; (l = list_first(&b->ready[i])) != NULL;) {
+            if (forward(b, list_item(l, struct parcel, link)) != 0)
+                break;
+        }
+    }
+}
+
+static void succeeded(struct bridge *b, struct parcel *p)
+{
+    b->acked_ms = b->now.mono_ms;
+    switch ((enum forward_kind)p->kind) {
+    case FORWARD_LEVEL:
+        counter_add(&b->stats->hops, 1);
+        break;
+    case FORWARD_TARGET:
+        counter_add(&b->stats->deliveries, 1);
+        break;
+    case FORWARD_DEAD:
+        counter_add(&b->stats->dead[p->verdict->refusal.code], 1);
+        break;
+    }
+    parcel_done(b, p);
+}
+
+static void resend(struct bridge *b, struct parcel *p)
+{
+    counter_add(&b->stats->resends, 1);
+    parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
+}
+
+/* Hops and dead letters are tried for ever; only their size can never mend itself. */
+static void own_topic_failed(struct bridge *b, struct parcel *p, enum report report,
+                             const char *why)
+{
+    if (report == REPORT_TOO_LARGE && p->kind == FORWARD_LEVEL) {
+        condemn(b, p, CODE_TOO_LARGE, "it does not fit its level topic: run topics apply");
+        return;
+    }
+    if (report == REPORT_TOO_LARGE && !p->without_value) {
+        p->without_value = true;
+        parcel_ready(b, p);
+        return;
+    }
+    b->port.event(b->port.ctx, EVENT_FORWARD_FAILED, p->queue->id, p->offset, why);
+    resend(b, p);
+}
+
+static void target_failed(struct bridge *b, struct parcel *p, enum report report, const char *why)
+{
+    if (report == REPORT_TOO_LARGE && !p->alone) {
+        p->alone = true; /* a broker judges batches, not records */
+        parcel_ready(b, p);
+        return;
+    }
+    if (report == REPORT_TOO_LARGE)
+        condemn(b, p, CODE_TOO_LARGE, "it is larger than the target's max.message.bytes");
+    else if (report == REPORT_NOT_SENT)
+        resend(b, p);
+    else
+        attempt_failed(b, p, why);
+}
+
+void bridge_reported(struct bridge *b, struct parcel *p, enum report report, const char *why)
+{
+    assert(p->state == PARCEL_FLYING);
+    b->flying--;
+    /* Nothing was acknowledged by anybody: Kafka is away, and the target is not to blame. */
+    if (report == REPORT_TIMED_OUT && b->now.mono_ms - b->acked_ms > AWAY_MS)
+        report = REPORT_NOT_SENT;
+    if (p->target != NULL)
+        target_reported(b, p->target, p, report, why);
+    if (report == REPORT_OK) {
+        succeeded(b, p);
+        return;
+    }
+    if (p->orphan) { /* it will be read again */
+        parcel_forget(b, p);
+        return;
+    }
+    p->state = PARCEL_FREE; /* in no list */
+    if (p->kind == FORWARD_TARGET)
+        target_failed(b, p, report, why);
+    else
+        own_topic_failed(b, p, report, why);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* list: a doubly linked list through a link inside its items; the list owns nothing. An item is in
+   one list at most; a link that is in none has next == NULL. */
+#ifndef DELAYBRIDGE_BRIDGE_LIST_H
+#define DELAYBRIDGE_BRIDGE_LIST_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct link {
+    struct link *next, *prev;
+};
+
+struct list {
+    struct link head;
+};
+
+static inline void list_init(struct list *list)
+{
+    list->head.next = list->head.prev = &list->head;
+}
+
+static inline bool list_is_empty(const struct list *list)
+{
+    return list->head.next == &list->head;
+}
+
+static inline void list_append(struct list *list, struct link *link)
+{
+    assert(link->next == NULL);
+    link->prev = list->head.prev;
+    link->next = &list->head;
+    link->prev->next = link;
+    list->head.prev = link;
+}
+
+static inline void list_remove(struct link *link)
+{
+    assert(link->next != NULL);
+    link->prev->next = link->next;
+    link->next->prev = link->prev;
+    link->next = link->prev = NULL;
+}
+
+/* The first link, left in place; NULL if there is none. */
+static inline struct link *list_first(const struct list *list)
+{
+    return list_is_empty(list) ? NULL : list->head.next;
+}
+
+/* The one behind link; NULL at the end. */
+static inline struct link *list_after(const struct list *list, const struct link *link)
+{
+    return link->next == &list->head ? NULL : link->next;
+}
+
+#define list_item(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parcels: records in work, from a fixed pool, and the byte budget that they count against. */
+#include "bridge/core.h"
+
+bool parcel_available(const struct bridge *b)
+{
+    return !list_is_empty(&b->parcels_free) || b->parcels_high < b->parcels_n;
+}
+
+/* Recently freed ones first: the high mark, which lane loss walks, stays near what is in use. */
+static struct parcel *pool_take(struct bridge *b)
+{
+    struct link *link = list_first(&b->parcels_free);
+    if (link == NULL)
+        return &b->parcels[b->parcels_high++];
+    list_remove(link);
+    return list_item(link, struct parcel, link);
+}
+
+static int64_t cost_of(const struct record *record)
+{
+    return (int64_t)record->cost_bytes + PARCEL_OVERHEAD;
+}
+
+struct parcel *parcel_new(struct bridge *b, struct queue *q, struct record *record)
+{
+    assert(parcel_available(b));
+    struct parcel *p = pool_take(b);
+    *p = (struct parcel){.queue = q, .record = record, .offset = record->offset};
+    q->parcels++;
+    b->held_bytes += cost_of(record);
+    counter_add(&b->stats->held, 1);
+    return p;
+}
+
+void parcel_detach(struct bridge *b, struct parcel *p)
+{
+    switch (p->state) {
+    case PARCEL_WAITING:
+        wheel_remove(&b->wheel, &p->node);
+        break;
+    case PARCEL_PARKED:
+        b->parked--;
+        p->target = NULL;
+        list_remove(&p->link);
+        break;
+    case PARCEL_READY:
+        list_remove(&p->link);
+        break;
+    default:
+        break;
+    }
+}
+
+void parcel_replace(struct bridge *b, struct parcel *p, struct record *record)
+{
+    b->held_bytes += cost_of(record) - cost_of(p->record);
+    b->port.release(b->port.ctx, p->record);
+    p->record = record;
+}
+
+static void parcel_free(struct bridge *b, struct parcel *p)
+{
+    b->held_bytes -= cost_of(p->record);
+    counter_set(&b->stats->held, counter_read(&b->stats->held) - 1);
+    b->port.release(b->port.ctx, p->record);
+    p->record = NULL;
+    if (p->verdict != NULL)
+        list_append(&b->verdicts_free, &p->verdict->link);
+    p->verdict = NULL;
+    if (p->orphan) {
+        list_remove(&p->link);
+        b->orphans--;
+    } else {
+        p->queue->parcels--;
+    }
+    p->state = PARCEL_FREE;
+    p->link.prev = &b->parcels_free.head; /* last in, first out */
+    p->link.next = b->parcels_free.head.next;
+    p->link.next->prev = &p->link;
+    b->parcels_free.head.next = &p->link;
+}
+
+void parcel_forget(struct bridge *b, struct parcel *p)
+{
+    parcel_detach(b, p);
+    parcel_free(b, p);
+}
+
+/* What is done is done, even if the lane went and came back in between. */
+void parcel_done(struct bridge *b, struct parcel *p)
+{
+    struct queue *q = p->queue;
+    if (q->state != QUEUE_OFF) {
+        window_done(&q->window, p->offset);
+        queue_changed(q);
+    }
+    parcel_free(b, p);
+}
+
+void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_ms)
+{
+    parcel_detach(b, p);
+    p->state = PARCEL_WAITING;
+    wheel_add(&b->wheel, &p->node, at_ms);
+}
+
+void parcel_ready(struct bridge *b, struct parcel *p)
+{
+    int64_t remaining_ms = p->until_ms - b->now.wall_ms;
+    bool hop = p->verdict != NULL || remaining_ms > b->config.ladder.hold_ms;
+    if (!hop && remaining_ms > 0) {
+        parcel_wait(b, p, p->until_ms);
+        return;
+    }
+    parcel_detach(b, p);
+    p->state = PARCEL_READY;
+    list_append(&b->ready[hop ? READY_HOPS : READY_DELIVERIES], &p->link);
+}
+
+bool verdict_available(const struct bridge *b)
+{
+    return !list_is_empty(&b->verdicts_free);
+}
+
+/* The parcel is for the dead-letter topic; the caller fills the refusal. */
+struct refusal *parcel_condemn(struct bridge *b, struct parcel *p)
+{
+    assert(verdict_available(b));
+    struct link *link = list_first(&b->verdicts_free);
+    list_remove(link);
+    p->verdict = list_item(link, struct verdict, link);
+    return &p->verdict->refusal;
+}

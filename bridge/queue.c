@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queues: records of one input partition are screened, looked at, and admitted when their time is
+ * near. */
+#include "bridge/core.h"
+
+static bool is_schedule(const struct queue *q)
+{
+    return q->id.slot == SLOT_SCHEDULE;
+}
+
+void queue_changed(struct queue *q)
+{
+    q->changes++;
+}
+
+static void drop_head(struct bridge *b, struct queue *q)
+{
+    if (q->head != NULL)
+        b->port.release(b->port.ctx, q->head);
+    q->head = NULL;
+    q->blocked = false;
+}
+
+static void set_state(struct bridge *b, struct queue *q, enum queue_state state)
+{
+    uint64_t paused = counter_read(&b->stats->paused);
+    paused -= q->state == QUEUE_PAUSED;
+    paused += state == QUEUE_PAUSED;
+    counter_set(&b->stats->paused, paused);
+    q->state = state;
+}
+
+void queue_open(struct bridge *b, struct queue *q)
+{
+    set_state(b, q, QUEUE_OPEN);
+    q->active = true;
+    q->gap_at = -1;
+    q->silent_since_ms = 0;
+    q->release_max_ms = INT64_MIN;
+    q->base_kept = q->base_trimmed = q->window.base;
+    q->changes = q->changes_sent = q->changes_kept = 0;
+}
+
+void queue_close(struct bridge *b, struct queue *q)
+{
+    drop_head(b, q);
+    set_state(b, q, QUEUE_OFF);
+    q->active = false;
+}
+
+/* Start reading again at the first offset that was not admitted. */
+static void read_on(struct bridge *b, struct queue *q)
+{
+    drop_head(b, q);
+    set_state(b, q, QUEUE_OPEN);
+    q->active = true;
+    b->port.seek(b->port.ctx, q->id, q->window.next);
+}
+
+void queue_reread(struct bridge *b, struct queue *q)
+{
+    if (q->state == QUEUE_OFF || q->state == QUEUE_HELD || q->window.base == WINDOW_UNSET)
+        return;
+    window_rewind(&q->window);
+    q->release_max_ms = INT64_MIN;
+    read_on(b, q);
+}
+
+static void hold(struct bridge *b, struct queue *q, enum event event, int64_t value)
+{
+    drop_head(b, q);
+    set_state(b, q, QUEUE_HELD);
+    b->port.event(b->port.ctx, event, q->id, value, "");
+}
+
+/* A gap in a level topic is read once more before it is believed: the client has lost records that
+   were there (a pause that crossed a fetch). On the schedule topic transactions of producers leave
+   gaps. */
+static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct record *record)
+{
+    if (is_schedule(q) || record->offset == q->window.next || q->gap_at == q->window.next)
+        return false;
+    q->gap_at = q->window.next;
+    b->port.seek(b->port.ctx, q->id, q->window.next);
+    return true;
+}
+
+static void look_at(struct bridge *b, struct queue *q, struct record *record)
+{
+    q->head = record;
+    q->head_fault = 0;
+    q->admit_at_ms = INT64_MIN;
+    if (is_schedule(q))
+        return;
+    struct envelope env;
+    q->head_fault = envelope_open(record->value, &env);
+    if (q->head_fault != 0)
+        return;
+    int64_t until_ms =
+        env.stamp.next_try_ms > env.stamp.due_ms ? env.stamp.next_try_ms : env.stamp.due_ms;
+    q->head_until_ms = until_ms;
+    q->head_release_ms =
+        plan_release_ms(&b->config.ladder, q->level_ms, record->timestamp_ms, until_ms);
+    q->admit_at_ms = q->head_release_ms - plan_lookahead_ms(&b->config.ladder);
+}
+
+/* Take records until one is worth looking at. */
+static bool find_head(struct bridge *b, struct queue *q)
+{
+    while (q->active) {
+        struct record *record = b->port.take(b->port.ctx, q->id);
+        if (record == NULL) {
+            q->active = false;
+            return false;
+        }
+        q->silent_since_ms = 0;
+        struct window *w = &q->window;
+        if (w->base == WINDOW_UNSET)
+            window_init(w, record->offset);
+        if (record->offset < w->next || is_doubtful_gap(b, q, record)) {
+            b->port.release(b->port.ctx, record);
+            continue;
+        }
+        if (record->offset > w->next && window_fits(w, record->offset)) {
+            counter_add(&b->stats->gaps, (uint64_t)(record->offset - w->next));
+            if (!is_schedule(q))
+                b->port.event(b->port.ctx, EVENT_GAP, q->id, record->offset - w->next, "");
+        }
+        if (window_fits(w, record->offset) && window_is_done(w, record->offset)) {
+            counter_add(&b->stats->skipped, 1);
+            window_admit(w, record->offset);
+            queue_changed(q);
+            b->port.release(b->port.ctx, record);
+            continue;
+        }
+        look_at(b, q, record);
+        return true;
+    }
+    return false;
+}
+
+/* One record for each queue is always allowed, so that each always gets on. Requests leave a
+   quarter of the budget to what already waits. */
+static bool has_budget(const struct bridge *b, const struct queue *q)
+{
+    if (q->parcels == 0)
+        return true;
+    int64_t limit = b->config.memory_bytes;
+    if (is_schedule(q))
+        limit -= limit / 4;
+    return b->held_bytes + (int64_t)q->head->cost_bytes + PARCEL_OVERHEAD <= limit;
+}
+
+static bool has_room(struct bridge *b, struct queue *q)
+{
+    bool room = window_fits(&q->window, q->head->offset) && parcel_available(b) &&
+                verdict_available(b) && has_budget(b, q);
+    if (!room && !q->blocked)
+        counter_add(&b->stats->window_full, 1);
+    q->blocked = !room;
+    return room;
+}
+
+/* The record already flies, sent in an earlier life of this lane: its report decides. */
+static bool adopt_orphan(struct bridge *b, struct queue *q)
+{
+    for (struct link *l = list_first(&q->orphans); l != NULL; l = list_after(&q->orphans, l)) {
+        struct parcel *p = list_item(l, struct parcel, link);
+        if (p->offset != q->head->offset)
+            continue;
+        list_remove(l);
+        p->orphan = false;
+        b->orphans--;
+        q->parcels++;
+        window_admit(&q->window, p->offset);
+        drop_head(b, q);
+        return true;
+    }
+    return false;
+}
+
+static struct record *take_head(struct queue *q)
+{
+    struct record *record = q->head;
+    q->head = NULL;
+    window_admit(&q->window, record->offset);
+    return record;
+}
+
+static void refuse(struct bridge *b, struct queue *q, const struct refusal *why)
+{
+    struct parcel *p = parcel_new(b, q, take_head(q));
+    p->raw = true;
+    *parcel_condemn(b, p) = *why;
+    parcel_ready(b, p);
+}
+
+/* False: no memory now; the head stays. */
+static bool admit_request(struct bridge *b, struct queue *q)
+{
+    struct stamp stamp;
+    struct refusal why;
+    enum code code = request_parse(&b->config.rules, (uint32_t)q->id.lane, q->head, b->now.wall_ms,
+                                   &stamp, &why);
+    if (code != CODE_OK) {
+        counter_add(&b->stats->requests, 1);
+        counter_add(&b->stats->refused, 1);
+        refuse(b, q, &why);
+        return true;
+    }
+    struct record *record =
+        b->port.make(b->port.ctx, q->head->key, envelope_enclosed_size(&stamp, q->head));
+    if (record == NULL)
+        return false;
+    envelope_enclose(&stamp, q->head, (void *)record->value.data);
+    record->offset = q->head->offset;
+    struct record *request = take_head(q);
+    struct parcel *p = parcel_new(b, q, record);
+    b->port.release(b->port.ctx, request);
+    p->until_ms = stamp.due_ms;
+    counter_add(&b->stats->requests, 1);
+    parcel_ready(b, p);
+    return true;
+}
+
+static void watch_order(struct bridge *b, struct queue *q)
+{
+    const struct ladder *ladder = &b->config.ladder;
+    if (q->release_max_ms != INT64_MIN &&
+        q->head_release_ms < q->release_max_ms - ladder->slack_ms - ladder->hold_ms)
+        counter_add(&b->stats->breaches, 1);
+    if (q->head_release_ms > q->release_max_ms)
+        q->release_max_ms = q->head_release_ms;
+}
+
+static bool admit_waiting(struct bridge *b, struct queue *q)
+{
+    if (q->head_fault == ERR_NEWER) {
+        hold(b, q, EVENT_NEWER_ENVELOPE, q->head->offset);
+        return false;
+    }
+    if (q->head_fault != 0) {
+        struct refusal why = {.code = CODE_NOT_OURS};
+        strcpy(why.reason, q->head_fault == ERR_DAMAGED
+                               ? "an envelope on a level topic that is damaged"
+                               : "a record on a level topic that the bridge did not write");
+        refuse(b, q, &why);
+        return true;
+    }
+    watch_order(b, q);
+    int64_t until_ms = q->head_until_ms, release_ms = q->head_release_ms;
+    struct parcel *p = parcel_new(b, q, take_head(q));
+    p->until_ms = until_ms;
+    parcel_wait(b, p, release_ms);
+    return true;
+}
+
+static bool admit(struct bridge *b, struct queue *q)
+{
+    if (adopt_orphan(b, q))
+        return true;
+    return is_schedule(q) ? admit_request(b, q) : admit_waiting(b, q);
+}
+
+/* The head's time is not near: a far one is read again when it is, and costs nothing until then. */
+static void rest(struct bridge *b, struct queue *q)
+{
+    if (q->admit_at_ms - b->now.wall_ms <= PAUSE_FAR_MS)
+        return;
+    drop_head(b, q);
+    set_state(b, q, QUEUE_PAUSED);
+    b->port.pause(b->port.ctx, q->id);
+}
+
+static void wake_when_near(struct bridge *b, struct queue *q)
+{
+    if (b->now.wall_ms < q->admit_at_ms - RESUME_AHEAD_MS)
+        return;
+    read_on(b, q);
+    q->silent_since_ms = b->now.mono_ms;
+}
+
+static void watch_silence(struct bridge *b, struct queue *q)
+{
+    int64_t silent_ms = b->now.mono_ms - q->silent_since_ms;
+    if (q->silent_since_ms == 0 || silent_ms < SILENCE_MS)
+        return;
+    counter_add(&b->stats->watchdog, 1);
+    b->port.event(b->port.ctx, EVENT_WATCHDOG, q->id, silent_ms, "");
+    read_on(b, q);
+    q->silent_since_ms = b->now.mono_ms;
+}
+
+void queue_serve(struct bridge *b, struct queue *q)
+{
+    if (q->state == QUEUE_PAUSED)
+        wake_when_near(b, q);
+    if (q->state != QUEUE_OPEN)
+        return;
+    watch_silence(b, q);
+    for (int quota = QUEUE_QUOTA; quota > 0; quota--) {
+        if (q->head == NULL && !find_head(b, q))
+            return;
+        if (b->now.wall_ms < q->admit_at_ms) {
+            rest(b, q);
+            return;
+        }
+        if (!has_room(b, q) || !admit(b, q))
+            return;
+    }
+    b->more = true;
+}
+
+int64_t queue_wait_ms(const struct bridge *b, const struct queue *q)
+{
+    if (q->state == QUEUE_PAUSED)
+        return q->admit_at_ms - RESUME_AHEAD_MS - b->now.wall_ms;
+    if (q->state == QUEUE_OPEN && q->head != NULL && !q->blocked && !is_schedule(q))
+        return q->admit_at_ms - b->now.wall_ms;
+    return BRIDGE_WAIT_MAX_MS;
+}
+
+static void start_at(struct queue *q, int64_t start)
+{
+    struct window *w = &q->window;
+    if (w->base == WINDOW_UNSET || start > w->next + WINDOW_SPAN / 2) {
+        window_init(w, start);
+        return;
+    }
+    int64_t next = w->next;
+    for (int64_t offset = w->base; offset < start && offset < next; offset++)
+        window_done(w, offset);
+    if (next < start) {
+        window_admit(w, start - 1);
+        window_done(w, start - 1);
+    }
+}
+
+void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, int64_t end)
+{
+    struct queue *q = bridge_queue(b, id.lane, id.slot);
+    if (q->state == QUEUE_OFF || q->state == QUEUE_HELD)
+        return;
+    int64_t next = q->window.next;
+    if (q->window.base != WINDOW_UNSET && next > end) {
+        hold(b, q, EVENT_BEYOND_END, next);
+        return;
+    }
+    if (q->window.base == WINDOW_UNSET || next < start) {
+        counter_add(&b->stats->out_of_range, 1);
+        b->port.event(b->port.ctx, EVENT_OUT_OF_RANGE, id, start - (next < 0 ? 0 : next), "");
+        start_at(q, start);
+        queue_changed(q);
+    }
+    read_on(b, q);
+}
+
+void queue_check(const struct bridge *b, const struct queue *q)
+{
+    (void)b;
+    if (q->state == QUEUE_OFF) {
+        assert(q->head == NULL && !q->active && q->parcels == 0);
+        return;
+    }
+    window_check(&q->window);
+    assert(q->head == NULL || q->state == QUEUE_OPEN);
+    assert(q->head == NULL || q->head->offset >= q->window.next);
+    assert(q->changes_kept <= q->changes_sent && q->changes_sent <= q->changes);
+}

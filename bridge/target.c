@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Targets: which of them take records now. One that fails holds nobody else: what flies to it is
+   capped, what waits behind it is let go after a second, and while it is known bad it is not tried.
+ */
+#include "bridge/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BUCKETS = 1024, FLYING_MAX = 100000 };
+
+int targets_init(struct bridge *b)
+{
+    b->targets = calloc(TARGETS_MAX, sizeof *b->targets);
+    b->buckets = calloc(BUCKETS, sizeof *b->buckets);
+    if (b->targets == NULL || b->buckets == NULL)
+        return ERR_NO_MEMORY;
+    for (int i = 0; i < BUCKETS; i++)
+        list_init(&b->buckets[i]);
+    for (int i = 0; i < TARGETS_MAX; i++)
+        list_init(&b->targets[i].parked);
+    return 0;
+}
+
+void targets_deinit(struct bridge *b)
+{
+    for (int i = 0; b->targets != NULL && i < TARGETS_MAX; i++) {
+        if (b->targets[i].used)
+            b->port.forget(b->port.ctx, &b->targets[i].id);
+    }
+    free(b->targets);
+    free(b->buckets);
+}
+
+static struct list *bucket_of(struct bridge *b, struct bytes name)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < name.len; i++)
+        hash = (hash ^ ((const uint8_t *)name.data)[i]) * 16777619u;
+    return &b->buckets[hash % BUCKETS];
+}
+
+static bool is_idle(const struct target *t)
+{
+    return t->flying == 0 && list_is_empty(&t->parked);
+}
+
+static struct target *claim_slot(struct bridge *b)
+{
+    for (int tries = 0; tries < TARGETS_MAX; tries++) {
+        struct target *t = &b->targets[b->targets_hand];
+        b->targets_hand = (b->targets_hand + 1) % TARGETS_MAX;
+        if (!t->used)
+            return t;
+        if (!is_idle(t))
+            continue;
+        b->port.forget(b->port.ctx, &t->id);
+        list_remove(&t->link);
+        return t;
+    }
+    return NULL;
+}
+
+struct target *target_get(struct bridge *b, struct bytes name)
+{
+    assert(name.len <= TOPIC_NAME_MAX);
+    struct list *bucket = bucket_of(b, name);
+    for (struct link *l = list_first(bucket); l != NULL; l = list_after(bucket, l)) {
+        struct target *t = list_item(l, struct target, link);
+        if (bytes_equal(bytes_text(t->id.name), name))
+            return t;
+    }
+    struct target *t = claim_slot(b);
+    if (t == NULL)
+        return NULL;
+    *t = (struct target){.used = true};
+    list_init(&t->parked);
+    memcpy(t->id.name, name.data, name.len);
+    list_append(bucket, &t->link);
+    return t;
+}
+
+static void tell(struct bridge *b, enum event event, int64_t value, const struct target *t)
+{
+    char text[TOPIC_NAME_MAX + sizeof t->why + 4];
+    snprintf(text, sizeof text, "%s: %s", t->id.name, t->why);
+    struct queue_id none = {-1, -1, -1};
+    b->port.event(b->port.ctx, event, none, value, event == EVENT_TARGET_OPEN ? t->id.name : text);
+}
+
+static void shut(struct bridge *b, struct target *t, bool counts, int64_t for_ms)
+{
+    t->state = TARGET_SHUT;
+    t->counts = counts;
+    t->failed = true;
+    t->recheck_ms = b->now.mono_ms + for_ms;
+    tell(b, EVENT_TARGET_SHUT, for_ms, t);
+}
+
+static void look_up(struct bridge *b, struct target *t)
+{
+    switch (b->port.lookup(b->port.ctx, &t->id)) {
+    case LOOKUP_FOUND:
+        t->state = t->failed ? TARGET_PROBING : TARGET_OPEN;
+        break;
+    case LOOKUP_MISSING:
+        snprintf(t->why, sizeof t->why, "there is no such topic, or the bridge may not see it");
+        shut(b, t, true, MISSING_MS);
+        break;
+    case LOOKUP_UNKNOWN:
+        t->recheck_ms = b->now.mono_ms + RESEND_MS;
+        break;
+    }
+}
+
+static bool has_room(const struct bridge *b, const struct target *t)
+{
+    return t->flying < FLYING_MAX &&
+           (int64_t)t->flying_bytes < b->config.memory_bytes / 4 + (int64_t)PARCEL_OVERHEAD;
+}
+
+enum gate target_gate(struct bridge *b, struct target *t)
+{
+    bool waited = b->now.mono_ms >= t->recheck_ms;
+    if (t->state == TARGET_SHUT && waited)
+        t->state = TARGET_UNKNOWN;
+    if (t->state == TARGET_UNKNOWN && waited)
+        look_up(b, t);
+    switch (t->state) {
+    case TARGET_SHUT:
+        return t->counts ? GATE_FAIL : GATE_DEFER;
+    case TARGET_PROBING:
+        return t->flying > 0 ? GATE_PARK : GATE_OPEN;
+    case TARGET_OPEN:
+        return has_room(b, t) ? GATE_OPEN : GATE_PARK;
+    default:
+        return GATE_WAIT;
+    }
+}
+
+void target_sent(struct bridge *b, struct target *t, struct parcel *p)
+{
+    if (t->flying == 0)
+        t->answered_ms = b->now.mono_ms;
+    t->flying++;
+    t->flying_bytes += p->record->cost_bytes + PARCEL_OVERHEAD;
+    p->target = t;
+}
+
+/* Parked ones go back to be judged anew by the gate. */
+static void let_go(struct bridge *b, struct target *t, size_t n)
+{
+    for (struct link *l; n > 0 && (l = list_first(&t->parked)) != NULL; n--)
+        parcel_ready(b, list_item(l, struct parcel, link));
+}
+
+void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum report report,
+                     const char *why)
+{
+    p->target = NULL;
+    t->flying--;
+    t->flying_bytes -= p->record->cost_bytes + PARCEL_OVERHEAD;
+    t->answered_ms = b->now.mono_ms;
+    switch (report) {
+    case REPORT_OK:
+        t->took_ms = b->now.mono_ms;
+        if (t->failed)
+            tell(b, EVENT_TARGET_OPEN, 0, t);
+        t->failed = false;
+        t->state = TARGET_OPEN;
+        break;
+    case REPORT_REFUSED:
+        snprintf(t->why, sizeof t->why, "%s", why);
+        shut(b, t, true, SHUT_MS);
+        break;
+    case REPORT_TIMED_OUT: /* one stuck partition is no verdict on the others */
+        if (t->took_ms >= p->since_ms)
+            break;
+        snprintf(t->why, sizeof t->why, "%s", why);
+        shut(b, t, false, SHUT_MS);
+        break;
+    default:
+        break;
+    }
+    if (!list_is_empty(&t->parked) && (t->state != TARGET_OPEN || has_room(b, t)))
+        let_go(b, t, t->state == TARGET_SHUT ? SIZE_MAX : 64);
+}
+
+void target_park(struct bridge *b, struct target *t, struct parcel *p)
+{
+    parcel_detach(b, p);
+    p->state = PARCEL_PARKED;
+    p->target = t;
+    p->since_ms = b->now.mono_ms;
+    list_append(&t->parked, &p->link);
+    b->parked++;
+}
+
+void targets_serve(struct bridge *b)
+{
+    if (b->parked == 0)
+        return;
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        struct target *t = &b->targets[i];
+        if (!t->used || list_is_empty(&t->parked))
+            continue;
+        if (t->flying == 0) {
+            let_go(b, t, SIZE_MAX);
+        } else if (b->now.mono_ms - t->answered_ms > PARK_MS) {
+            snprintf(t->why, sizeof t->why, "nothing was acknowledged for a second");
+            shut(b, t, false, SHUT_MS);
+            let_go(b, t, SIZE_MAX);
+        }
+    }
+}
