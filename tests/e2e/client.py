@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The producers and consumers of the tests."""
+from __future__ import annotations
+
+import threading
+import time
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import (AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic,
+                                   ResourceType)
+
+from contract import Request, Seen
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Sender:
+    """Writes requests at a steady rate and keeps the journal of what the broker acknowledged."""
+
+    def __init__(self, bootstrap: str, topic: str):
+        self.topic = topic
+        self.journal: list[Request] = []
+        self.failed: list[str] = []
+        self.producer = Producer({
+            "bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 2,
+            "partitioner": "murmur2_random", "message.max.bytes": 50_000_000,
+            "message.timeout.ms": 300_000})
+
+    def send(self, request: Request, topic: str | None = None) -> None:
+        def acknowledged(error, message):
+            if error is not None:
+                self.failed.append(f"{request.kind}: {error}")
+                return
+            request.partition, request.offset = message.partition(), message.offset()
+            request.stamped_ms = message.timestamp()[1]
+            request.acked_at = time.time()
+            self.journal.append(request)
+
+        more = {} if request.timestamp_ms is None else {"timestamp": request.timestamp_ms}
+        while True:
+            try:
+                self.producer.produce(topic or self.topic, value=request.value, key=request.key,
+                                      headers=request.headers, on_delivery=acknowledged, **more)
+                break
+            except BufferError:
+                self.producer.poll(0.1)
+        self.producer.poll(0)
+
+    def send_paced(self, make, count: int, rate: float, stop=lambda: False) -> None:
+        """make(n, now_ms) -> Request, count times, rate a second."""
+        start = time.monotonic()
+        for n in range(count):
+            if stop():
+                break
+            ahead = start + n / rate - time.monotonic()
+            while ahead > 0:
+                self.producer.poll(min(ahead, 0.01))
+                ahead = start + n / rate - time.monotonic()
+            self.send(make(n, now_ms()))
+        self.flush()
+
+    def flush(self) -> None:
+        left = self.producer.flush(120)
+        if left or self.failed:
+            raise RuntimeError(f"{left} requests unacknowledged, failed: {self.failed[:3]}")
+
+
+class Collector(threading.Thread):
+    """Reads whole topics from their beginning, live: what it has is here at the time it says."""
+
+    def __init__(self, bootstrap: str, topics: list[str]):
+        super().__init__(daemon=True)
+        self.consumer = Consumer({
+            "bootstrap.servers": bootstrap, "group.id": "e2e-reader", "enable.auto.commit": False,
+            "auto.offset.reset": "earliest", "isolation.level": "read_committed", "fetch.wait.max.ms": 20,
+            "allow.auto.create.topics": False, "fetch.message.max.bytes": 70_000_000,
+            "receive.message.max.bytes": 200_000_000})
+        self.seen: list[Seen] = []
+        self.sources: set[bytes | None] = set()
+        self.problems: list[str] = []
+        self.wanted: list[str] = list(topics)
+        self.ending = threading.Event()
+        self.partitions: dict[str, int] = {}
+
+    def add(self, topic: str) -> None:
+        self.wanted.append(topic)
+
+    def assign_new(self) -> None:
+        while self.wanted:
+            topic = self.wanted.pop()
+            found = self.consumer.list_topics(topic, timeout=10).topics[topic]
+            if found.error is not None or not found.partitions:
+                raise KafkaException(found.error)
+            self.partitions[topic] = len(found.partitions)
+            self.consumer.incremental_assign([TopicPartition(topic, p, 0) for p in found.partitions])
+
+    def run(self) -> None:
+        try:
+            self.consumer.assign([])
+            while not self.ending.is_set():
+                self.assign_new()
+                for message in self.consumer.consume(500, timeout=0.05):
+                    self.take(message)
+        except Exception as problem:  # pylint: disable=broad-except
+            self.problems.append(repr(problem))
+        finally:
+            self.consumer.close()
+
+    def take(self, message) -> None:
+        error = message.error()
+        if error is not None:
+            if error.code() not in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT,
+                                    KafkaError._PARTITION_EOF, KafkaError._TIMED_OUT):
+                self.problems.append(str(error))
+            return
+        seen = Seen(message.topic(), message.partition(), message.offset(), message.timestamp()[1],
+                    message.key(), message.value(), list(message.headers() or []), time.time() * 1000)
+        self.seen.append(seen)
+        self.sources.add(seen.header("dlb-source"))
+
+    def of(self, *topics: str) -> list[Seen]:
+        return [s for s in self.seen if s.topic in topics]
+
+    def missing(self, journal: list[Request], schedule: str) -> list[Request]:
+        return [r for r in journal
+                if f"{schedule}/{r.partition}/{r.offset}".encode() not in self.sources]
+
+    def wait_for(self, journal: list[Request], schedule: str, timeout: float, grace: float = 1.0) -> int:
+        """Until everything came out somewhere, and a little more for what should not come; returns how
+        many are missing."""
+        deadline = time.monotonic() + timeout
+        while missing := self.missing(journal, schedule):
+            if time.monotonic() > deadline or self.problems:
+                break
+            latest = max(r.due for r in missing)
+            time.sleep(min(0.5, max(0.1, (latest - now_ms()) / 1000 / 4)))
+        time.sleep(grace)
+        if self.problems:
+            raise RuntimeError(f"the reader failed: {self.problems[:3]}")
+        return len(missing)
+
+    def end(self) -> None:
+        self.ending.set()
+        self.join(20)
+
+
+class Admin:
+    def __init__(self, bootstrap: str):
+        self.client = AdminClient({"bootstrap.servers": bootstrap})
+
+    def create(self, topic: str, partitions: int, **config: str) -> None:
+        config = {name.replace("_", "."): value for name, value in config.items()}
+        for future in self.client.create_topics(
+                [NewTopic(topic, num_partitions=partitions, replication_factor=1, config=config)]).values():
+            future.result(30)
+
+    def grow(self, topic: str, partitions: int) -> None:
+        from confluent_kafka.admin import NewPartitions
+        for future in self.client.create_partitions([NewPartitions(topic, partitions)]).values():
+            future.result(30)
+
+    def set(self, topic: str, **config: str | None) -> None:
+        """None takes a setting back to its default."""
+        entries = [ConfigEntry(name.replace("_", "."), value or "", incremental_operation=
+                               AlterConfigOpType.SET if value is not None else AlterConfigOpType.DELETE)
+                   for name, value in config.items()]
+        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
+        for future in self.client.incremental_alter_configs([resource]).values():
+            future.result(30)
+
+    def topics(self) -> dict[str, int]:
+        """Asks for all there are, which creates none."""
+        found = self.client.list_topics(timeout=20).topics
+        return {name: len(topic.partitions) for name, topic in found.items()}
+
+    def members(self, group: str) -> dict[str, list[int]]:
+        """The lanes of each member; empty while the group settles."""
+        found = self.client.describe_consumer_groups([group], request_timeout=10)[group].result(15)
+        if found.state.name != "STABLE":
+            return {}
+        return {m.member_id: sorted(tp.partition for tp in m.assignment.topic_partitions)
+                for m in found.members}
+
+    def wait_members(self, group: str, count: int, timeout: float = 40) -> bool:
+        """Until so many members share the lanes, each with some."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            try:
+                lanes = list(self.members(group).values())
+                if len(lanes) == count and all(lanes):
+                    return True
+            except KafkaException:
+                pass
+            time.sleep(0.1)
+        return False

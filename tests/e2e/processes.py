@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The processes of a scenario: brokers and bridges. Each ends by its own pid, whatever happens."""
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+KAFKA = ROOT / "tests" / "kafka" / "kafka"
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def free_port(count: int = 3) -> int:
+    """A port from which on count are free, and as many a hundred above (the controllers')."""
+    for base in range(21000 + os.getpid() % 97 * 200, 60000, 200):
+        try:
+            for port in [base + i for i in range(count)] + [base + 100 + i for i in range(count)]:
+                with socket.socket() as s:
+                    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    s.bind(("127.0.0.1", port))
+            return base
+        except OSError:
+            continue
+    raise RuntimeError("no free port")
+
+
+class Kafka:
+    def __init__(self, folder: Path, brokers: int = 1, props: tuple[str, ...] = (), data: Path | None = None):
+        self.folder, self.brokers, self.props, self.data = folder / "kafka", brokers, props, data
+        self.port = free_port(brokers)
+        self.bootstrap = ",".join(f"127.0.0.1:{self.port + i}" for i in range(brokers))
+
+    def call(self, *args: str) -> str:
+        done = subprocess.run([str(KAFKA), *args, "--dir", str(self.folder)], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"kafka {args[0]}: {done.stderr.strip()}")
+        return done.stdout
+
+    def start(self) -> "Kafka":
+        more = [f"--data={self.data}".split("=")] if self.data else []
+        args = ["start", "--port", str(self.port), "--brokers", str(self.brokers)]
+        for option in more:
+            args += option
+        for prop in self.props:
+            args += ["--prop", prop]
+        self.call(*args)
+        return self
+
+    def pid(self, number: int = 1) -> int:
+        return int((self.folder / f"broker-{number}.pid").read_text())
+
+    def running(self, number: int = 1) -> bool:
+        return f"broker {number} pid" in self.call("status")
+
+    def stop(self) -> None:
+        if self.folder.exists():
+            self.call("stop")
+
+
+class Bridge:
+    """A process of the bridge, and what it logged."""
+    all: list["Bridge"] = []
+
+    def __init__(self, binary: Path, config: Path, name: str, env: dict[str, str] | None = None,
+                 args: tuple[str, ...] = ()):
+        self.binary, self.config, self.name, self.args = binary, config, name, args
+        self.env = {**os.environ, **(env or {})}
+        self.log = config.parent / f"{name}.log"
+        self.process: subprocess.Popen | None = None
+        self.starts = 0
+
+    def start(self) -> "Bridge":
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen([str(self.binary), "run", "-c", str(self.config), *self.args],
+                                            env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.starts += 1
+        Bridge.all.append(self)
+        return self
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def kill(self) -> float:
+        """SIGKILL; returns when."""
+        at = time.time()
+        self.process.kill()
+        self.process.wait(10)
+        return at
+
+    def stop(self, timeout: float = 30) -> int:
+        """SIGTERM, as an operator does; returns the exit code."""
+        if self.running():
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(10)
+            return -9
+
+    def cpu_seconds(self) -> float:
+        return cpu_seconds(self.pid)
+
+    def rss_mib(self) -> float:
+        return rss_mib(self.pid)
+
+    def tail(self, lines: int = 12) -> str:
+        if not self.log.exists():
+            return ""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    @classmethod
+    def end_all(cls) -> None:
+        for bridge in cls.all:
+            if bridge.running():
+                bridge.process.kill()
+                bridge.process.wait(10)
+        cls.all.clear()
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def rss_mib(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return 0.0

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A check that cannot fail is no check: plant each fault in a history that is right, and see it found.
+Also the vectors that tie this client to Kafka's own."""
+from __future__ import annotations
+
+import copy
+import sys
+import unittest
+
+import contract
+import poison
+from contract import Request, Seen
+from generator import Generator
+from verifier import unaccounted, verify
+
+NOW = 1_763_712_000_000
+PARTITIONS = {"e2e.a": 6, "e2e.b": 3}
+
+
+def history(count: int = 400, seed: int = 7) -> tuple[list[Request], list[Seen], list[Seen]]:
+    """What a bridge without fault would do with count requests, a tenth of them poison."""
+    generator = Generator(seed, ["e2e.a", "e2e.b"], "e2e.a", 20_000)
+    sent, delivered, dead = [], [], []
+    for n in range(count):
+        request = generator.poison(NOW, n // 10) if n % 10 == 0 else generator.request(NOW)
+        request.partition, request.offset = n % 8, n // 8
+        request.stamped_ms = request.timestamp_ms or NOW
+        source = f"schedule/{request.partition}/{request.offset}".encode()
+        at = request.earliest + n % 50
+        if request.code:
+            headers = [h for h in request.headers if h[0] not in contract.VERDICT]
+            headers += [("dlb-error", request.code.encode()), ("dlb-reason", b"a sentence of its own"),
+                        ("dlb-source", source), ("dlb-failed-at", str(NOW).encode())]
+            dead.append(Seen("schedule.dead-letter", request.partition, n, NOW, request.key, request.value,
+                             headers, NOW + 5))
+        else:
+            headers = contract.business(request.headers)
+            headers += [("dlb-id", request.id)] if request.id is not None else []
+            headers += [("dlb-due", str(request.due).encode()), ("dlb-source", source)]
+            key = request.out_key
+            partition = 0 if key is None else contract.partition_of(key, PARTITIONS[request.target])
+            delivered.append(Seen(request.target, partition, n, at, key, request.value, headers, at + 2))
+        sent.append(request)
+    return sent, delivered, dead
+
+
+class Planted(unittest.TestCase):
+    def setUp(self):
+        self.sent, self.delivered, self.dead = copy.deepcopy(history())
+
+    def report(self):
+        return verify(self.sent, self.delivered, self.dead, "schedule", PARTITIONS)
+
+    def found(self, *names: str):
+        self.assertEqual(dict(self.report().faults), {name: 1 for name in names})
+
+    def delivery(self, wanted=lambda request: True) -> Seen:
+        """One of a request as wanted."""
+        by_source = {f"schedule/{r.partition}/{r.offset}".encode(): r for r in self.sent}
+        return next(s for s in self.delivered[20:] if wanted(by_source[s.header("dlb-source")]))
+
+    def test_nothing_where_nothing_is_wrong(self):
+        report = self.report()
+        self.assertEqual((dict(report.faults), report.duplicates), ({}, 0))
+        self.assertEqual((report.delivered, report.dead), (360, 40))
+        self.assertEqual(unaccounted(self.sent, self.delivered + self.dead, "schedule"), 0)
+
+    def test_a_lost_one(self):
+        self.delivered.pop(33)
+        self.assertEqual(unaccounted(self.sent, self.delivered + self.dead, "schedule"), 1)
+        self.found("lost")
+
+    def test_a_lost_dead_letter(self):
+        self.dead.pop(3)
+        self.found("lost")
+
+    def test_one_that_nobody_sent(self):
+        odd = copy.deepcopy(self.delivered[5])
+        odd.headers[-1] = ("dlb-source", b"schedule/0/999999")
+        self.delivered.append(odd)
+        self.found("unknown")
+
+    def test_one_without_source(self):
+        self.delivered[5].headers.pop()
+        self.found("unknown", "lost")
+
+    def test_one_stamped_a_millisecond_early(self):
+        seen = self.delivery(lambda r: r.due > r.stamped_ms)
+        seen.timestamp_ms = int(seen.header("dlb-due")) - 1
+        self.found("early")
+
+    def test_one_that_is_here_early_whatever_its_stamp_says(self):
+        seen = self.delivery(lambda r: r.due > r.stamped_ms)
+        seen.received_ms = int(seen.header("dlb-due")) - 0.5
+        self.found("early")
+
+    def test_a_doubled_one(self):
+        self.delivered.append(copy.deepcopy(self.delivered[9]))
+        report = self.report()
+        self.assertEqual((report.duplicates, dict(report.faults)), (1, {}))
+
+    def test_a_doubled_dead_letter(self):
+        self.dead.append(copy.deepcopy(self.dead[9]))
+        self.assertEqual(self.report().duplicates, 1)
+
+    def test_delivered_and_dead_lettered(self):
+        both = copy.deepcopy(self.dead[1])
+        both.headers[-2] = ("dlb-source", self.delivered[0].header("dlb-source"))
+        self.dead.append(both)
+        self.assertEqual(self.report().faults["two_ends"], 1)
+
+    def test_a_changed_byte_in_a_value(self):
+        seen = self.delivery(lambda r: r.value)
+        seen.value = seen.value[:-1] + bytes([seen.value[-1] ^ 1])
+        self.found("value")
+
+    def test_a_tombstone_that_became_empty(self):
+        self.delivery(lambda r: r.value is None).value = b""
+        self.found("value")
+
+    def test_a_null_key_that_became_empty(self):
+        self.delivery(lambda r: r.out_key is None).key = b""
+        self.found("key")
+
+    def test_a_changed_key(self):
+        self.delivery(lambda r: r.out_key).key += b"x"
+        self.found("key")
+
+    def test_a_null_header_that_became_empty(self):
+        seen = self.delivery(lambda r: any(v is None for _, v in contract.business(r.headers)))
+        seen.headers = [(n, v or b"") for n, v in seen.headers]
+        self.found("headers")
+
+    def test_headers_in_another_order(self):
+        seen = self.delivery(lambda r: len(set(contract.business(r.headers))) > 2)
+        seen.headers = seen.headers[:-2][::-1] + seen.headers[-2:]
+        self.assertEqual(self.report().faults["headers"], 1)
+
+    def test_a_duplicate_header_dropped(self):
+        def doubled(request):
+            own = contract.business(request.headers)
+            return len(own) != len(set(own))
+        seen = self.delivery(doubled)
+        seen.headers = list(dict.fromkeys(seen.headers))
+        self.found("headers")
+
+    def test_ours_that_was_passed_on(self):
+        self.delivery().headers.insert(0, ("dlb-delay", b"1s"))
+        self.found("headers")
+
+    def test_no_id_where_there_was_one(self):
+        seen = self.delivery(lambda r: r.id is not None)
+        seen.headers = [h for h in seen.headers if h[0] != "dlb-id"]
+        self.found("headers")
+
+    def test_a_due_time_off_by_one(self):
+        seen = self.delivery()
+        due = int(seen.header("dlb-due"))
+        seen.headers[-2] = ("dlb-due", str(due - 1).encode())
+        self.found("headers")
+
+    def test_another_topic(self):
+        seen = self.delivery(lambda r: r.target == "e2e.a" and r.out_key is None)
+        seen.topic = "e2e.b"
+        self.found("topic")
+
+    def test_another_partition(self):
+        seen = self.delivery(lambda r: r.out_key)
+        seen.partition = (seen.partition + 1) % PARTITIONS[seen.topic]
+        self.found("partition")
+
+    def test_the_partition_of_an_empty_key(self):
+        seen = self.delivery(lambda r: r.out_key == b"")
+        seen.partition = (seen.partition + 1) % PARTITIONS[seen.topic]
+        self.found("partition")
+
+    def test_a_wrong_code(self):
+        seen = self.dead[2]
+        at = [name for name, _ in seen.headers].index("dlb-error")
+        wrong = "no_target" if seen.headers[at][1] != b"no_target" else "no_time"
+        seen.headers[-4] = ("dlb-error", wrong.encode())
+        self.found("code")
+
+    def test_poison_that_was_delivered(self):
+        seen = self.dead.pop(2)
+        seen.topic = "e2e.a"
+        self.delivered.append(seen)
+        self.found("accepted")
+
+    def test_a_good_one_that_was_refused(self):
+        seen = self.delivered.pop(2)
+        seen.headers = [("dlb-error", b"bad_time"), ("dlb-reason", b"a sentence of its own"),
+                        ("dlb-source", seen.header("dlb-source")), ("dlb-failed-at", b"1")]
+        self.dead.append(seen)
+        self.found("refused")
+
+    def test_a_dead_letter_without_reason(self):
+        self.dead[4].headers[-3] = ("dlb-reason", b"")
+        self.found("verdict")
+
+    def test_a_dead_letter_whose_verdict_is_not_at_the_end(self):
+        self.dead[4].headers.append(("x", b"y"))
+        self.found("verdict")
+
+    def test_a_dead_letter_in_another_lane(self):
+        self.dead[4].partition = (self.dead[4].partition + 1) % 8
+        self.found("lane")
+
+    def test_a_dead_letter_that_lost_a_header(self):
+        seen = next(s for s in self.dead if len(s.headers) > 4)
+        seen.headers.pop(0)
+        self.found("headers")
+
+    def test_a_dead_letter_with_an_older_verdict(self):
+        self.dead[4].headers.insert(0, ("dlb-error", b"no_time"))
+        self.found("headers")
+
+
+class Waited(unittest.TestCase):
+    """A dead letter of a record that had waited: its dlb- headers are written anew."""
+
+    def check(self, headers):
+        request = Request(b"k", b"v", [("a", b"1"), ("dlb-delay", b"5s"), ("dlb-id", b"n")], "waits",
+                          code="target_failed", target="e2e.a", delay_ms=5000, id=b"n", waited=True,
+                          partition=1, offset=2, stamped_ms=NOW)
+        verdict = [("dlb-error", b"target_failed"), ("dlb-reason", b"a sentence of its own"),
+                   ("dlb-source", b"schedule/1/2"), ("dlb-failed-at", str(NOW).encode())]
+        seen = Seen("schedule.dead-letter", 1, 0, NOW, b"k", b"v", headers + verdict, NOW)
+        return dict(verify([request], [], [seen], "schedule", {}).faults)
+
+    def test_as_it_should_be(self):
+        self.assertEqual(self.check([("a", b"1"), ("dlb-deliver-at", str(NOW + 5000).encode()),
+                                     ("dlb-target", b"e2e.a"), ("dlb-id", b"n")]), {})
+
+    def test_without_the_due_time(self):
+        self.assertEqual(self.check([("a", b"1"), ("dlb-target", b"e2e.a"), ("dlb-id", b"n")]), {"headers": 1})
+
+
+class Contract(unittest.TestCase):
+    def test_murmur2_as_the_java_client_has_it(self):
+        for key, value in {b"21": -973932308, b"foobar": -790332482, b"abc": 479470107,
+                           b"a-little-bit-long-string": -985981536,
+                           b"a-little-bit-longer-string": -1486304829,
+                           b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8": -58897971}.items():
+            self.assertEqual(contract.murmur2(key), value & 0xFFFFFFFF)
+
+    def test_times_as_they_are_written(self):
+        self.assertEqual(contract.rfc3339(1763712000250, 480), "2025-11-21T16:00:00.250+08:00")
+        self.assertEqual(contract.rfc3339(1763712000000, -330, micros=300), "2025-11-21T02:29:59.999700-05:30")
+        self.assertEqual(contract.rfc3339(1763712000000, lower=True), "2025-11-21t08:00:00z")
+        self.assertEqual(contract.duration(37_250), "37s250ms")
+        self.assertEqual(contract.duration(0), "0s")
+        self.assertEqual(contract.iso_duration(93_784_500), "P1DT2H3M4.5S")
+        self.assertEqual(contract.iso_duration(1, micros=500), "PT0.0005S")
+        self.assertEqual(contract.iso_duration(0), "PT0S")
+
+    def test_there_are_enough_kinds_of_poison(self):
+        self.assertGreaterEqual(len(poison.KINDS), 25)
+        self.assertEqual(len({k.name for k in poison.KINDS}), len(poison.KINDS))
+        self.assertLessEqual({k.code for k in poison.KINDS}, set(contract.CODES))
+
+    def test_a_seed_makes_the_same_requests(self):
+        one, other = history(100, 3), history(100, 3)
+        self.assertEqual(one[0], other[0])
+        self.assertNotEqual(one[0], history(100, 4)[0])
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False, verbosity=1).result
+    print(f"selftest: {result.testsRun} run, {len(result.failures) + len(result.errors)} failed")
+    sys.exit(0 if result.wasSuccessful() and result.testsRun else 1)

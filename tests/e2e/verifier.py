@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What went in against what came out. Pure: it is given both and says every difference, so it can be
+tried on histories with planted faults (selftest.py)."""
+from __future__ import annotations
+
+import collections
+from dataclasses import dataclass, field
+
+import contract
+from contract import Request, Seen
+
+
+@dataclass
+class Report:
+    requests: int = 0
+    delivered: int = 0
+    dead: int = 0
+    duplicates: int = 0
+    duplicated: list[Request] = field(default_factory=list)
+    faults: collections.Counter = field(default_factory=collections.Counter)
+    examples: list[str] = field(default_factory=list)
+    lateness_ms: list[int] = field(default_factory=list)
+    codes: collections.Counter = field(default_factory=collections.Counter)
+    kinds: set[str] = field(default_factory=set)
+
+    def fault(self, name: str, sentence: str) -> None:
+        self.faults[name] += 1
+        if self.faults[name] <= 3:
+            self.examples.append(f"{name}: {sentence}")
+
+    def late(self, share: float) -> int:
+        values = sorted(self.lateness_ms)
+        return values[min(len(values) - 1, int(share * len(values)))] if values else 0
+
+    def line(self) -> str:
+        text = (f"requests={self.requests} delivered={self.delivered} dead={self.dead} "
+                f"lost={self.faults['lost']} early={self.faults['early']} duplicates={self.duplicates} "
+                f"late_ms p50={self.late(.5)} p99={self.late(.99)} max={self.late(1)}")
+        if self.codes:
+            text += f" codes={len(self.codes)} poison_kinds={len(self.kinds)}"
+        others = {name: n for name, n in self.faults.items() if name not in ("lost", "early")}
+        return text + (f" faults={others}" if others else "")
+
+
+def source_of(request: Request, schedule: str) -> bytes:
+    return f"{schedule}/{request.partition}/{request.offset}".encode()
+
+
+def clip(thing: object) -> str:
+    text = repr(thing)
+    return text if len(text) < 160 else text[:150] + "..."
+
+
+def unaccounted(sent: list[Request], out: list[Seen], schedule: str) -> int:
+    """How many requests have not come out anywhere yet."""
+    return len({source_of(r, schedule) for r in sent} - {s.header("dlb-source") for s in out})
+
+
+def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedule: str,
+           partitions: dict[str, int], clock_ahead=lambda ms: 0) -> Report:
+    """clock_ahead: by how much the bridge's clock was ahead of this one's, at most, about that time.
+    Duplicates are counted; whether there may be any is the caller's to say."""
+    report = Report(requests=len(sent), delivered=len(delivered), dead=len(dead))
+    by_source = {source_of(r, schedule): r for r in sent}
+    copies: dict[bytes, list[Seen]] = collections.defaultdict(list)
+    for seen, check in [(s, check_delivery) for s in delivered] + [(s, check_dead) for s in dead]:
+        source = seen.header("dlb-source")
+        request = by_source.get(source)
+        if request is None:
+            report.fault("unknown", f"{seen.topic}/{seen.partition}/{seen.offset} has dlb-source {source}")
+            continue
+        copies[source].append(seen)
+        check(report, request, seen, partitions, clock_ahead)
+    for source, request in by_source.items():
+        have = copies.get(source, [])
+        if not have:
+            report.fault("lost", f"{source.decode()} ({request.kind}, due {request.due})")
+        elif len(have) > 1:
+            report.duplicates += len(have) - 1
+            report.duplicated.append(request)
+            if len({s.topic for s in have}) > 1:
+                report.fault("two_ends", f"{source.decode()} is in {sorted({s.topic for s in have})}")
+    return report
+
+
+def check_delivery(report: Report, request: Request, seen: Seen, partitions, clock_ahead) -> None:
+    where = f"{seen.header('dlb-source').decode()} ({request.kind})"
+    if request.code is not None:
+        report.fault("accepted", f"{where} should have been refused as {request.code}, headers "
+                     + clip(request.headers))
+        return
+    if seen.topic != request.target:
+        report.fault("topic", f"{where} went to {seen.topic}, not to {request.target}")
+    if seen.timestamp_ms < request.due:
+        report.fault("early", f"{where} was stamped {request.due - seen.timestamp_ms} ms before its due time")
+    elif seen.received_ms + clock_ahead(seen.received_ms) < request.due:
+        report.fault("early", f"{where} was here {request.due - seen.received_ms:.0f} ms before its due time")
+    report.lateness_ms.append(seen.timestamp_ms - request.earliest)
+    if seen.key != request.out_key:
+        report.fault("key", f"{where}: {clip(seen.key)} in place of {clip(request.out_key)}")
+    if seen.value != request.value:
+        report.fault("value", f"{where}: {clip(seen.value)} in place of {clip(request.value)}")
+    added = [("dlb-id", request.id)] if request.id is not None else []
+    added += [("dlb-due", str(request.due).encode()), ("dlb-source", seen.header("dlb-source"))]
+    wanted = contract.business(request.headers) + added
+    if seen.headers != wanted:
+        report.fault("headers", f"{where}: {clip(seen.headers)} in place of {clip(wanted)}")
+    n = partitions.get(seen.topic)
+    if n and request.out_key is not None and seen.partition != contract.partition_of(request.out_key, n):
+        report.fault("partition", f"{where}: key {clip(request.out_key)} in partition {seen.partition} of {n}")
+
+
+def check_dead(report: Report, request: Request, seen: Seen, partitions, clock_ahead) -> None:
+    where = f"{seen.header('dlb-source').decode()} ({request.kind})"
+    code = (seen.header("dlb-error") or b"").decode(errors="replace")
+    reason = seen.header("dlb-reason") or b""
+    report.codes[code] += 1
+    if request.code is None:
+        report.fault("refused", f"{where} was refused as {code}: {clip(reason)}, headers "
+                     + clip(request.headers))
+        return
+    report.kinds.add(request.kind)
+    if code != request.code:
+        report.fault("code", f"{where}: {code} ({clip(reason)}) in place of {request.code}, headers "
+                     + clip(request.headers))
+    tail = seen.headers[-4:]
+    if [name for name, _ in tail] != list(contract.VERDICT):
+        report.fault("verdict", f"{where} ends with {clip(tail)}")
+        return
+    try:
+        sentence = reason.decode()
+    except UnicodeDecodeError:
+        sentence = ""
+    if len(sentence) < 10:
+        report.fault("verdict", f"{where}: {clip(reason)} is no sentence")
+    failed_at = seen.header("dlb-failed-at") or b""
+    # The clock of a test's bridge may be stepped by seconds, not by minutes.
+    if not failed_at.isdigit() or abs(int(failed_at) - seen.received_ms) > 600_000:
+        report.fault("verdict", f"{where}: dlb-failed-at is {clip(failed_at)}")
+    if seen.partition != request.partition:
+        report.fault("lane", f"{where} is in partition {seen.partition} of the dead-letter topic")
+    if seen.key != request.key:
+        report.fault("key", f"{where}: {clip(seen.key)} in place of {clip(request.key)}")
+    if seen.value != request.value and not (code == "too_large" and seen.value is None):
+        report.fault("value", f"{where}: {clip(seen.value)} in place of {clip(request.value)}")
+    check_dead_headers(report, where, request, seen.headers[:-4])
+
+
+def check_dead_headers(report: Report, where: str, request: Request, headers) -> None:
+    came = [h for h in request.headers if h[0] not in contract.VERDICT]
+    if not request.waited:
+        if headers != came:
+            report.fault("headers", f"{where}: {clip(headers)} in place of {clip(came)}")
+        return
+    if contract.business(headers) != contract.business(request.headers):
+        report.fault("headers", f"{where}: {clip(headers)} in place of {clip(came)}")
+    anew = {"dlb-deliver-at": str(request.due).encode(), "dlb-target": request.target.encode()}
+    if request.id is not None:
+        anew["dlb-id"] = request.id
+    if request.expires_ms is not None:
+        anew["dlb-expires-at"] = str(request.expires_ms).encode()
+    given = [h for h in request.headers if h[0] == "dlb-key"]
+    if given:
+        anew["dlb-key"] = given[0][1]
+    ours = [h for h in headers if contract.is_ours(h[0])]
+    if sorted(ours, key=repr) != sorted(anew.items(), key=repr):
+        report.fault("headers", f"{where}: {clip(ours)} in place of {clip(list(anew.items()))}")
