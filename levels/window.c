@@ -12,6 +12,9 @@
 
 enum { WORD_BITS = 64, BITMAP_BYTES = WINDOW_SPAN / 8, PREFIX_MAX = 32 };
 
+/* So that sums with the span never overflow; Kafka will not come here in a million years. */
+static const int64_t OFFSET_MAX = INT64_MAX - 2 * (int64_t)WINDOW_SPAN;
+
 _Static_assert(WINDOW_SPAN % WORD_BITS == 0, "the ring is whole words");
 _Static_assert((BITMAP_BYTES * 4 + 2) / 3 + PREFIX_MAX <= WINDOW_TEXT_MAX, "the text must fit");
 
@@ -81,7 +84,7 @@ static void base_advance(struct window *window)
 
 void window_init(struct window *window, int64_t base)
 {
-    assert(base == WINDOW_UNSET || (base >= 0 && base <= INT64_MAX - 2 * WINDOW_SPAN));
+    assert(base == WINDOW_UNSET || (base >= 0 && base <= OFFSET_MAX));
     *window = (struct window){.base = base, .next = base};
 }
 
@@ -92,7 +95,7 @@ bool window_fits(const struct window *window, int64_t offset)
 
 void window_admit(struct window *window, int64_t offset)
 {
-    assert(offset >= 0 && offset <= INT64_MAX - 2 * WINDOW_SPAN);
+    assert(offset >= 0 && offset <= OFFSET_MAX);
     if (window->base == WINDOW_UNSET)
         window->base = window->next = offset;
     assert(offset >= window->next && window_fits(window, offset));
@@ -210,10 +213,10 @@ size_t window_encode(const struct window *window, char *out)
 
     int base_n = snprintf(out, PREFIX_MAX, "1 %" PRId64 " ", window->base);
     uint32_t checksum = XXH32(text, text_n, XXH32(out, (size_t)base_n, 0));
-    int n = snprintf(out + base_n, (size_t)(WINDOW_TEXT_MAX + 1 - base_n), "%08" PRIx32 "%s%s",
+    int n = snprintf(out + base_n, WINDOW_TEXT_MAX + 1 - (size_t)base_n, "%08" PRIx32 "%s%s",
                      checksum, text_n ? " " : "", text);
     assert(base_n + n <= WINDOW_TEXT_MAX);
-    return (size_t)(base_n + n);
+    return (size_t)base_n + (size_t)n;
 }
 
 /* Where the bitmap begins: after the third space; at the end if there are only two. NULL: not ours.

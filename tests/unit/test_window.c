@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* window: what may be committed, and what comes back from the metadata, against a plain array. */
+#include "levels/window.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static struct window window, other;
+static char text[WINDOW_TEXT_MAX + 1];
+
+static void admit_all(int64_t from, int64_t to)
+{
+    for (int64_t offset = from; offset < to; offset++)
+        window_admit(&window, offset);
+}
+
+static void expect(int64_t base, int64_t next)
+{
+    window_check(&window);
+    cr_assert_eq(window.base, base, "base is %" PRId64, window.base);
+    cr_assert_eq(window.next, next, "next is %" PRId64, window.next);
+}
+
+Test(window, base_is_the_first_offset_not_done)
+{
+    window_init(&window, 100);
+    admit_all(100, 110);
+    window_done(&window, 101);
+    window_done(&window, 102);
+    expect(100, 110);
+    window_done(&window, 100);
+    expect(103, 110);
+}
+
+Test(window, offset_gap_counts_as_done)
+{
+    window_init(&window, 100);
+    window_admit(&window, 100);
+    window_admit(&window, 105);
+    expect(100, 106);
+    window_done(&window, 100);
+    expect(105, 106);
+}
+
+Test(window, gap_in_front_of_an_idle_window_moves_base)
+{
+    window_init(&window, 100);
+    cr_assert(window_fits(&window, 10000000));
+    window_admit(&window, 10000000);
+    expect(10000000, 10000001);
+    cr_assert(window_is_done(&window, 9999999));
+}
+
+Test(window, unset_window_starts_at_its_first_record)
+{
+    window_init(&window, WINDOW_UNSET);
+    expect(WINDOW_UNSET, WINDOW_UNSET);
+    window_done(&window, 5);
+    cr_assert_not(window_is_done(&window, 5));
+    cr_assert_eq(window_pending(&window, 50), 0);
+    cr_assert_eq(window_encode(&window, text), 0);
+    cr_assert_str_eq(text, "");
+    cr_assert(window_fits(&window, 40));
+    window_admit(&window, 40);
+    expect(40, 41);
+}
+
+Test(window, full_window_takes_nothing_more)
+{
+    window_init(&window, 7);
+    admit_all(7, 7 + WINDOW_SPAN);
+    expect(7, 7 + WINDOW_SPAN);
+    cr_assert_not(window_fits(&window, 7 + WINDOW_SPAN));
+    for (int64_t offset = 7 + WINDOW_SPAN - 1; offset > 7; offset--)
+        window_done(&window, offset);
+    expect(7, 7 + WINDOW_SPAN);
+    window_done(&window, 7);
+    expect(7 + WINDOW_SPAN, 7 + WINDOW_SPAN);
+    cr_assert(window_fits(&window, 7 + WINDOW_SPAN));
+}
+
+Test(window, admitting_what_does_not_fit_is_our_mistake, .signal = SIGABRT)
+{
+    window_init(&window, 0);
+    window_admit(&window, 0);
+    window_admit(&window, WINDOW_SPAN);
+}
+
+Test(window, admitting_twice_is_our_mistake, .signal = SIGABRT)
+{
+    window_init(&window, 0);
+    window_admit(&window, 0);
+    window_admit(&window, 0);
+}
+
+Test(window, report_below_base_is_ignored)
+{
+    window_init(&window, 100);
+    window_done(&window, 99);
+    window_done(&window, 100 - WINDOW_SPAN);
+    window_done(&window, -1001);
+    expect(100, 100);
+    cr_assert_eq(window_pending(&window, 100 + WINDOW_SPAN), WINDOW_SPAN);
+}
+
+Test(window, report_beyond_next_is_kept)
+{
+    window_init(&window, 100);
+    window_done(&window, 102);
+    expect(100, 100);
+    window_admit(&window, 100);
+    window_done(&window, 100);
+    window_admit(&window, 101);
+    window_done(&window, 101);
+    expect(103, 103);
+}
+
+Test(window, report_beyond_the_span_is_ignored)
+{
+    window_init(&window, 100);
+    window_done(&window, 100 + WINDOW_SPAN);
+    cr_assert_not(window_is_done(&window, 100 + WINDOW_SPAN));
+    cr_assert_not(window_is_done(&window, 100));
+    expect(100, 100);
+}
+
+Test(window, report_of_what_is_read_next_moves_both)
+{
+    window_init(&window, 100);
+    window_done(&window, 100);
+    expect(101, 101);
+}
+
+Test(window, done_record_may_be_read_again)
+{
+    window_init(&window, 100);
+    window_done(&window, 101);
+    window_admit(&window, 100);
+    cr_assert(window_is_done(&window, 101));
+    window_admit(&window, 101);
+    expect(100, 102);
+    window_done(&window, 100);
+    expect(102, 102);
+}
+
+Test(window, rewind_forgets_what_is_not_done)
+{
+    window_init(&window, 100);
+    admit_all(100, 110);
+    window_done(&window, 100);
+    window_done(&window, 105);
+    window_rewind(&window);
+    expect(101, 101);
+    cr_assert(window_is_done(&window, 105));
+    cr_assert_not(window_is_done(&window, 106));
+    admit_all(101, 110);
+    expect(101, 110);
+}
+
+Test(window, gap_after_a_rewind_drops_the_bits_below_it)
+{
+    window_init(&window, 100);
+    admit_all(100, 300);
+    window_done(&window, 150);
+    window_done(&window, 250);
+    window_rewind(&window);
+    window_admit(&window, 200);
+    expect(200, 201);
+    cr_assert(window_is_done(&window, 250));
+    cr_assert_eq(window_pending(&window, 200 + WINDOW_SPAN), WINDOW_SPAN - 1);
+}
+
+Test(window, pending_counts_what_is_not_done)
+{
+    window_init(&window, 100);
+    admit_all(100, 200);
+    window_done(&window, 150);
+    cr_assert_eq(window_pending(&window, 99), 0);
+    cr_assert_eq(window_pending(&window, 100), 0);
+    cr_assert_eq(window_pending(&window, 150), 50);
+    cr_assert_eq(window_pending(&window, 151), 50);
+    cr_assert_eq(window_pending(&window, 1000100), 999999);
+}
+
+static void expect_same(const struct window *a, const struct window *b)
+{
+    cr_assert_eq(a->base, b->base);
+    cr_assert_arr_eq(a->bits, b->bits, sizeof a->bits);
+}
+
+static size_t there_and_back(void)
+{
+    size_t len = window_encode(&window, text);
+    cr_assert_leq(len, WINDOW_TEXT_MAX);
+    cr_assert_eq(strlen(text), len);
+    cr_assert_eq(window_decode(&other, window.base, bytes_of(text, len)), 0);
+    window_check(&other);
+    expect_same(&window, &other);
+    cr_assert_eq(other.next, other.base);
+    return len;
+}
+
+Test(window, text_brings_back_what_is_done)
+{
+    window_init(&window, 1000);
+    admit_all(1000, 1100);
+    window_done(&window, 1001);
+    window_done(&window, 1099);
+    there_and_back();
+    cr_assert(window_is_done(&other, 1001) && window_is_done(&other, 1099));
+    cr_assert_not(window_is_done(&other, 1002));
+}
+
+/* A pin: what an older program has written must be read for ever. */
+Test(window, text_of_version_1_stays_readable)
+{
+    const char *pinned = "1 100 da663120 AAAAAAAABAAAAAAACA";
+    cr_assert_eq(window_decode(&window, 100, bytes_text(pinned)), 0);
+    cr_assert(window_is_done(&window, 150) && window_is_done(&window, 199));
+    cr_assert_eq(window_pending(&window, 200), 98);
+    window_encode(&window, text);
+    cr_assert_str_eq(text, pinned);
+}
+
+Test(window, text_is_cut_after_the_last_done)
+{
+    window_init(&window, 1000);
+    cr_assert_leq(there_and_back(), 16);
+    admit_all(1000, 5000);
+    cr_assert_leq(there_and_back(), 16);
+    window_done(&window, 1007);
+    cr_assert_leq(there_and_back(), 20);
+}
+
+Test(window, longest_text_fits_the_metadata)
+{
+    window_init(&window, INT64_MAX - 2 * WINDOW_SPAN);
+    for (int64_t i = 1; i < WINDOW_SPAN; i++)
+        window_done(&window, window.base + i);
+    size_t len = there_and_back();
+    cr_assert(len > 4070 && len <= WINDOW_TEXT_MAX, "%zu characters", len);
+}
+
+static void expect_refused(int64_t offset, struct bytes foreign)
+{
+    window_init(&window, 5);
+    window_done(&window, 6);
+    cr_assert_eq(window_decode(&window, offset, foreign), ERR_DATA, "%.*s", (int)foreign.len,
+                 (const char *)foreign.data);
+    window_init(&other, offset);
+    expect_same(&window, &other);
+    window_check(&window);
+}
+
+Test(window, empty_text_is_no_error)
+{
+    window_init(&window, 5);
+    window_done(&window, 6);
+    cr_assert_eq(window_decode(&window, 77, bytes_null()), 0);
+    expect(77, 77);
+    cr_assert_eq(window_decode(&window, 78, bytes_text("")), 0);
+    cr_assert_not(window_is_done(&window, 79));
+    cr_assert_eq(window_decode(&window, WINDOW_UNSET, bytes_null()), 0);
+    expect(WINDOW_UNSET, WINDOW_UNSET);
+}
+
+Test(window, foreign_text_is_refused)
+{
+    const char *foreign[] = {"x",
+                             " ",
+                             "   ",
+                             "1 100",
+                             "1 100 ",
+                             "a b c d",
+                             "1 100 00000000",
+                             "1 100 00000000 AAAA",
+                             "{\"leader\":3}",
+                             "1 100 da663120 ====",
+                             "2 100 da663120 AAAAAAAABAAAAAAACA",
+                             "1 100 DA663120 AAAAAAAABAAAAAAACA",
+                             "1 0100 da663120 AAAAAAAABAAAAAAACA",
+                             "1 100 da663120 AAAAAAAABAAAAAAACA=",
+                             "1 100 da663120 AAAAAAAABAAAAAAACB",
+                             "1 100 da663120 AAAAAAAABAAAAAAACA "};
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        expect_refused(100, bytes_text(foreign[i]));
+    expect_refused(WINDOW_UNSET, bytes_text("1 100 da663120 AAAAAAAABAAAAAAACA"));
+}
+
+Test(window, text_longer_than_any_of_ours_is_refused)
+{
+    static char longest[3 * WINDOW_TEXT_MAX];
+    memset(longest, 'A', sizeof longest);
+    memcpy(longest, "1 100 da663120 ", 15);
+    for (size_t len = WINDOW_TEXT_MAX - 60; len < WINDOW_TEXT_MAX + 60; len++)
+        expect_refused(100, bytes_of(longest, len));
+    expect_refused(100, bytes_of(longest, sizeof longest));
+}
+
+Test(window, text_in_which_base_itself_is_done_is_refused)
+{
+    static char wrong[WINDOW_TEXT_MAX + 1];
+    window_init(&window, 100);
+    window.bits[1] |= (uint64_t)1 << (100 - 64);
+    size_t len = window_encode(&window, wrong);
+    expect_refused(100, bytes_of(wrong, len));
+}
+
+Test(window, text_of_another_base_is_refused)
+{
+    struct bytes ours = bytes_text("1 100 da663120 AAAAAAAABAAAAAAACA");
+    expect_refused(99, ours);
+    expect_refused(101, ours);
+    expect_refused(0, ours);
+}
+
+Test(window, damaged_text_is_refused)
+{
+    char damaged[] = "1 100 da663120 AAAAAAAABAAAAAAACA";
+    size_t len = sizeof damaged - 1;
+    for (size_t n = 1; n < len; n++)
+        expect_refused(100, bytes_of(damaged, n));
+    for (size_t i = 0; i < len; i++) {
+        char right = damaged[i];
+        for (int wrong = 0; wrong < 256; wrong++) {
+            damaged[i] = (char)wrong;
+            if (damaged[i] != right)
+                expect_refused(100, bytes_of(damaged, len));
+        }
+        damaged[i] = right;
+    }
+}
+
+/* The same as an array of flags that is walked. */
+
+enum { OFFSETS = 400000 };
+static bool *done;
+static int64_t base, next, start;
+static uint64_t random_state;
+
+static int64_t random_between(int64_t least, int64_t most)
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return least + (int64_t)((z ^ z >> 31) % (uint64_t)(most - least + 1));
+}
+
+static void array_settle(void)
+{
+    while (done[base - start])
+        base++;
+    if (next < base)
+        next = base;
+}
+
+static void admit_random(void)
+{
+    static const int64_t gap_max[] = {0, 0, 0, 0, 0, 0, 1, 3, 100, 30000};
+    int64_t offset = next + random_between(0, gap_max[random_between(0, 9)]);
+    cr_assert_eq(window_fits(&window, offset), base == next || offset < base + WINDOW_SPAN);
+    if (!window_fits(&window, offset))
+        return;
+    window_admit(&window, offset);
+    for (; next < offset; next++)
+        done[next - start] = true;
+    next = offset + 1;
+    array_settle();
+}
+
+static void done_random(int64_t offset)
+{
+    window_done(&window, offset);
+    if (offset < base || offset >= base + WINDOW_SPAN)
+        return;
+    done[offset - start] = true;
+    array_settle();
+}
+
+static void compare(void)
+{
+    expect(base, next);
+    for (int i = 0; i < 3; i++) {
+        int64_t offset = base + random_between(-100, WINDOW_SPAN + 100);
+        bool is_done = offset < base || (offset < base + WINDOW_SPAN && done[offset - start]);
+        cr_assert_eq(window_is_done(&window, offset), is_done);
+    }
+    int64_t end = base + random_between(0, 200), pending = 0;
+    for (int64_t offset = base; offset < end; offset++)
+        pending += !done[offset - start];
+    cr_assert_eq(window_pending(&window, end), pending);
+}
+
+static void one_step(int64_t haste)
+{
+    switch (random_between(0, 9)) {
+    case 0:
+        done_random(next + random_between(-200, 200));
+        break;
+    case 1:
+        done_random(base + random_between(-5, WINDOW_SPAN + 5));
+        break;
+    case 2:
+        if (random_between(0, 300) == 0) {
+            window_rewind(&window);
+            next = base;
+        }
+        break;
+    case 3:
+        if (random_between(0, 100) == 0)
+            there_and_back();
+        break;
+    case 4:
+    case 5:
+    case 6:
+        if (random_between(0, 100) < haste)
+            for (int64_t i = random_between(0, 70); i > 0 && base < next; i--)
+                done_random(base);
+        break;
+    default:
+        for (int64_t i = random_between(1, 20); i > 0; i--)
+            admit_random();
+    }
+}
+
+Test(window, any_history_is_like_an_array_of_flags)
+{
+    const char *seed = getenv("SEED");
+    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
+    fprintf(stderr, "window: SEED=%" PRIu64 "\n", random_state);
+    done = malloc(OFFSETS);
+    cr_assert_not_null(done);
+    for (int round = 0; round < 30; round++) {
+        int64_t haste = random_between(0, 3) * 30;
+        memset(done, false, OFFSETS);
+        base = next = start = random_between(0, 1) ? 0 : random_between(0, (int64_t)1 << 60);
+        window_init(&window, base);
+        for (int step = 0; step < 5000 && next < start + OFFSETS - 3 * WINDOW_SPAN; step++) {
+            one_step(haste);
+            compare();
+        }
+        there_and_back();
+    }
+    free(done);
+}
