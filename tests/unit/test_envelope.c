@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* envelope: what goes in comes out to the byte, and nothing that was tampered with is opened. */
+#include "levels/envelope.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* On the heap and of exact size, so that reading past the end is seen. */
+static struct bytes exact(const void *data, size_t len)
+{
+    void *copy = malloc(len ? len : 1);
+    cr_assert_not_null(copy);
+    if (len > 0)
+        memcpy(copy, data, len);
+    return bytes_of(copy, len);
+}
+
+static struct bytes enclose(const struct stamp *stamp, const struct record *record)
+{
+    size_t size = envelope_enclosed_size(stamp, record);
+    void *out = malloc(size);
+    cr_assert_not_null(out);
+    envelope_enclose(stamp, record, out);
+    return bytes_of(out, size);
+}
+
+static void release(struct bytes bytes)
+{
+    free((void *)(uintptr_t)bytes.data);
+}
+
+static int open_exact(const void *data, size_t len, struct envelope *env)
+{
+    struct bytes copy = exact(data, len);
+    int err = envelope_open(copy, env);
+    release(copy);
+    return err;
+}
+
+static const struct header HEADERS[] = {
+    {"trace", {"abc", 3}}, {"DLB-Delay", {"5s", 2}}, {"empty", {"", 0}},   {"null", {NULL, 0}},
+    {"trace", {"def", 3}}, {"dlb-target", {"t", 1}}, {"", {"nameless", 8}}};
+
+static struct stamp some_stamp(void)
+{
+    return (struct stamp){
+        .due_ms = 1700000000123,
+        .timestamp_ms = -1,
+        .expires_ms = STAMP_NEVER,
+        .next_try_ms = 1700000005000,
+        .origin_offset = 0x0102030405060708,
+        .origin_lane = 0xfffffffe,
+        .attempt = 513,
+        .key_overridden = true,
+        .key = bytes_text("other"),
+        .id = bytes_text("order-42"),
+        .target = bytes_text("orders.due"),
+    };
+}
+
+static struct record some_record(void)
+{
+    return (struct record){.key = bytes_text("customer"),
+                           .value = bytes_text("payload"),
+                           .headers = HEADERS,
+                           .headers_n = sizeof HEADERS / sizeof *HEADERS};
+}
+
+static void expect_stamp(const struct stamp *got, const struct stamp *want)
+{
+    cr_assert_eq(got->due_ms, want->due_ms);
+    cr_assert_eq(got->timestamp_ms, want->timestamp_ms);
+    cr_assert_eq(got->expires_ms, want->expires_ms);
+    cr_assert_eq(got->next_try_ms, want->next_try_ms);
+    cr_assert_eq(got->origin_offset, want->origin_offset);
+    cr_assert_eq(got->origin_lane, want->origin_lane);
+    cr_assert_eq(got->attempt, want->attempt);
+    cr_assert_eq(got->key_overridden, want->key_overridden);
+    cr_assert(bytes_equal(got->key, want->key));
+    cr_assert(bytes_equal(got->id, want->id));
+    cr_assert(bytes_equal(got->target, want->target));
+}
+
+Test(envelope, opens_to_what_was_enclosed)
+{
+    struct stamp stamp = some_stamp();
+    struct record record = some_record();
+    struct bytes bytes = enclose(&stamp, &record);
+    struct envelope env;
+    cr_assert_eq(envelope_open(bytes, &env), 0);
+    expect_stamp(&env.stamp, &stamp);
+    cr_assert(bytes_equal(env.value, record.value));
+    release(bytes);
+}
+
+Test(envelope, extreme_numbers_come_back)
+{
+    struct stamp stamp = {.due_ms = INT64_MIN,
+                          .timestamp_ms = INT64_MAX,
+                          .expires_ms = INT64_MIN,
+                          .next_try_ms = INT64_MAX,
+                          .origin_offset = INT64_MAX,
+                          .origin_lane = UINT32_MAX,
+                          .attempt = UINT16_MAX,
+                          .target = bytes_text("t")};
+    struct record record = {.value = bytes_text("v")};
+    struct bytes bytes = enclose(&stamp, &record);
+    struct envelope env;
+    cr_assert_eq(envelope_open(bytes, &env), 0);
+    expect_stamp(&env.stamp, &stamp);
+    release(bytes);
+}
+
+Test(envelope, business_headers_keep_order_and_bytes)
+{
+    struct stamp stamp = some_stamp();
+    struct record record = some_record();
+    struct bytes bytes = enclose(&stamp, &record);
+    struct envelope env;
+    struct header header;
+    size_t at = 0;
+    cr_assert_eq(envelope_open(bytes, &env), 0);
+    cr_assert_eq(env.headers_n, 5);
+    for (size_t i = 0; i < record.headers_n; i++) {
+        if (header_is_ours(HEADERS[i].name))
+            continue;
+        cr_assert(envelope_header_next(&env, &at, &header));
+        cr_assert_str_eq(header.name, HEADERS[i].name);
+        cr_assert(bytes_equal(header.value, HEADERS[i].value), "%s", header.name);
+    }
+    cr_assert_not(envelope_header_next(&env, &at, &header));
+    release(bytes);
+}
+
+Test(envelope, headers_of_ours_stay_behind_in_any_case)
+{
+    cr_assert(header_is_ours("dlb-due") && header_is_ours("DLB-Due") && header_is_ours("dLb-"));
+    cr_assert_not(header_is_ours("") || header_is_ours("d") || header_is_ours("dlb") ||
+                  header_is_ours("dlbx") || header_is_ours(" dlb-due") || header_is_ours("$lb-"));
+}
+
+Test(envelope, null_is_not_empty)
+{
+    const struct bytes kinds[] = {bytes_null(), bytes_text(""), bytes_text("x")};
+    for (int value = 0; value < 3; value++)
+        for (int id = 0; id < 3; id++)
+            for (int key = 0; key < 4; key++) {
+                struct stamp stamp = some_stamp();
+                stamp.key_overridden = key < 3;
+                stamp.key = key < 3 ? kinds[key] : bytes_null();
+                stamp.id = kinds[id];
+                struct record record = {.value = kinds[value]};
+                struct bytes bytes = enclose(&stamp, &record);
+                struct envelope env;
+                cr_assert_eq(envelope_open(bytes, &env), 0);
+                expect_stamp(&env.stamp, &stamp);
+                cr_assert(bytes_equal(env.value, record.value));
+                release(bytes);
+            }
+}
+
+Test(envelope, key_counts_only_when_it_overrides)
+{
+    struct stamp stamp = some_stamp();
+    struct record record = some_record();
+    struct envelope env;
+    stamp.key_overridden = false;
+    struct bytes bytes = enclose(&stamp, &record);
+    cr_assert_eq(envelope_open(bytes, &env), 0);
+    cr_assert_not(env.stamp.key_overridden);
+    cr_assert(bytes_is_null(env.stamp.key));
+    release(bytes);
+}
+
+/* A pin: what waits was written by an older program. */
+Test(envelope, version_1_stays_readable)
+{
+    static const uint8_t pinned[] =
+        "DLBE\x01\x0a\x03\x00" /* version, flags: id and key; attempt */
+        "\x3c\xab\x75\x27\xfb\x18\xa8\x8b"
+        "\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\x7f\x04\0\0\0\0\0\0\0"
+        "\x05\0\0\0\0\0\0\x01\x06\0\0\0\x02\0\0\0" /* origin, two headers */
+        "\x01\0\x02\0\x03\0\0\0\x15\0\0\0\x05\0\0\0"
+        "tkeyid"
+        "\x01\0\0\0a\0\x01\0\0\0b"      /* a: b */
+        "\x01\0\0\0c\0\xff\xff\xff\xff" /* c: null */
+        "value";
+    const struct bytes bytes = bytes_of(pinned, sizeof pinned - 1);
+    struct envelope env;
+    struct header header;
+    size_t at = 0;
+    cr_assert_eq(envelope_open(bytes, &env), 0);
+    expect_stamp(&env.stamp, &(struct stamp){.due_ms = 1,
+                                             .timestamp_ms = 2,
+                                             .expires_ms = STAMP_NEVER,
+                                             .next_try_ms = 4,
+                                             .origin_offset = 5 + ((int64_t)1 << 56),
+                                             .origin_lane = 6,
+                                             .attempt = 3,
+                                             .key_overridden = true,
+                                             .key = bytes_text("key"),
+                                             .id = bytes_text("id"),
+                                             .target = bytes_text("t")});
+    cr_assert(envelope_header_next(&env, &at, &header));
+    cr_assert(strcmp(header.name, "a") == 0 && bytes_equal(header.value, bytes_text("b")));
+    cr_assert(envelope_header_next(&env, &at, &header));
+    cr_assert(strcmp(header.name, "c") == 0 && bytes_is_null(header.value));
+    cr_assert(bytes_equal(env.value, bytes_text("value")));
+
+    uint8_t again[sizeof pinned - 1];
+    cr_assert_eq(envelope_size(&env), sizeof again);
+    envelope_encode(&env, again);
+    cr_assert_arr_eq(again, pinned, sizeof again);
+}
+
+Test(envelope, retry_changes_the_stamp_alone)
+{
+    struct stamp stamp = some_stamp();
+    struct record record = some_record();
+    struct bytes first = enclose(&stamp, &record);
+    struct envelope env, again;
+    cr_assert_eq(envelope_open(first, &env), 0);
+    env.stamp.attempt++;
+    env.stamp.next_try_ms += 5000;
+    env.stamp.target = bytes_text("a.longer.target.than.before");
+
+    struct bytes second = bytes_of(malloc(envelope_size(&env)), envelope_size(&env));
+    envelope_encode(&env, (void *)(uintptr_t)second.data);
+    cr_assert_eq(envelope_open(second, &again), 0);
+    expect_stamp(&again.stamp, &env.stamp);
+    cr_assert_eq(again.headers_n, env.headers_n);
+    cr_assert(bytes_equal(again.headers, env.headers));
+    cr_assert(bytes_equal(again.value, env.value));
+    release(first);
+    release(second);
+}
+
+Test(envelope, foreign_bytes_are_told_apart)
+{
+    struct envelope env;
+    cr_assert_eq(envelope_open(bytes_null(), &env), ERR_FOREIGN);
+    cr_assert_eq(open_exact("", 0, &env), ERR_FOREIGN);
+    cr_assert_eq(open_exact("DLBE", 4, &env), ERR_FOREIGN);
+    cr_assert_eq(open_exact("{\"order\": 4711, \"amount\": 20}", 29, &env), ERR_FOREIGN);
+}
+
+Test(envelope, cut_envelope_is_not_opened)
+{
+    struct stamp stamp = some_stamp();
+    struct record record = some_record();
+    struct bytes bytes = enclose(&stamp, &record);
+    struct envelope env;
+    for (size_t len = 0; len < bytes.len; len++)
+        cr_assert_eq(open_exact(bytes.data, len, &env), len < 16 ? ERR_FOREIGN : ERR_DAMAGED);
+    release(bytes);
+}
+
+Test(envelope, any_flipped_bit_is_seen)
+{
+    struct stamp stamp = some_stamp();
+    struct record record = some_record();
+    struct bytes bytes = enclose(&stamp, &record);
+    uint8_t *data = (uint8_t *)(uintptr_t)bytes.data;
+    struct envelope env;
+    for (size_t bit = 0; bit < bytes.len * 8; bit++) {
+        data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        cr_assert_eq(envelope_open(bytes, &env), bit < 32 ? ERR_FOREIGN : ERR_DAMAGED);
+        data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    cr_assert_eq(envelope_open(bytes, &env), 0);
+    release(bytes);
+}
+
+/* Somebody who knows the checksum: what is written then stands or falls by its lengths alone. */
+
+static void seal(uint8_t *data, size_t len)
+{
+    uint64_t seed = 0, sum;
+    for (int i = 7; i >= 0; i--)
+        seed = seed << 8 | data[i];
+    sum = XXH3_64bits_withSeed(data + 16, len - 16, seed);
+    for (int i = 0; i < 8; i++)
+        data[8 + i] = (uint8_t)(sum >> 8 * i);
+}
+
+/* Overwrite, seal, open. */
+static int open_patched(struct bytes bytes, size_t at, const void *patch, size_t n)
+{
+    struct bytes copy = exact(bytes.data, bytes.len);
+    uint8_t *data = (uint8_t *)(uintptr_t)copy.data;
+    struct envelope env;
+    memcpy(data + at, patch, n);
+    seal(data, copy.len);
+    int err = envelope_open(copy, &env);
+    release(copy);
+    return err;
+}
+
+Test(envelope, newer_version_is_not_called_damaged)
+{
+    struct stamp stamp = some_stamp();
+    struct record record = some_record();
+    struct bytes bytes = enclose(&stamp, &record);
+    struct envelope env;
+    cr_assert_eq(open_patched(bytes, 4, "\x02\xff", 2), ERR_NEWER);
+    cr_assert_eq(open_patched(bytes, 4, "\x00", 1), ERR_DAMAGED);
+    ((uint8_t *)(uintptr_t)bytes.data)[4] = 2;
+    cr_assert_eq(envelope_open(bytes, &env), ERR_DAMAGED);
+    release(bytes);
+
+    uint8_t shortest[16] = {'D', 'L', 'B', 'E', 2};
+    seal(shortest, sizeof shortest);
+    cr_assert_eq(open_exact(shortest, sizeof shortest, &env), ERR_NEWER);
+    shortest[4] = 1;
+    seal(shortest, sizeof shortest);
+    cr_assert_eq(open_exact(shortest, sizeof shortest, &env), ERR_DAMAGED);
+}
+
+Test(envelope, sealed_nonsense_is_damaged)
+{
+    struct stamp stamp = some_stamp();
+    struct record record = {.value = bytes_text("payload"),
+                            .headers = (struct header[]){{"ab", bytes_text("cd")}},
+                            .headers_n = 1};
+    struct bytes bytes = enclose(&stamp, &record);
+    size_t headers = 80 + stamp.target.len + stamp.key.len + stamp.id.len;
+    const struct {
+        size_t at;
+        const char *patch;
+        size_t n;
+        const char *what;
+    } nonsense[] = {
+        {5, "\x1a", 1, "a flag that version 1 does not know"},
+        {5, "\x0b", 1, "null value that has bytes"},
+        {5, "\x08", 1, "override without its flag"},
+        {5, "\x0e", 1, "null override that has bytes"},
+        {5, "\x0c", 1, "null override without override"},
+        {5, "\x02", 1, "id without its flag"},
+        {60, "\x00", 1, "fewer headers than there are"},
+        {60, "\x02", 1, "more headers than there are"},
+        {60, "\xff\xff\xff\xff", 4, "four billion headers"},
+        {64, "\0\0\x12\0", 4, "no target"},
+        {64, "\xfa\0", 2, "target too long"},
+        {66, "\xff\xff", 2, "id beyond the end"},
+        {68, "\xff\xff\xff\xff", 4, "key beyond the end"},
+        {68, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12, "sum beyond 32 bits"},
+        {72, "\x0e\0\0\0\x06", 5, "headers into the value"},
+        {72, "\x0c\0\0\0\x08", 5, "value into the headers"},
+        {76, "\x06", 1, "bytes after the value"},
+        {headers, "\x01", 1, "name without its end"},
+        {headers, "\x03", 1, "name over its end"},
+        {headers, "\xff\xff\xff\xff", 4, "name beyond the end"},
+        {headers + 4, "\0", 1, "end inside the name"},
+        {headers + 6, "c", 1, "no end of the name"},
+        {headers + 7, "\x03", 1, "header value beyond the end"},
+        {headers + 7, "\x01", 1, "bytes after the header value"},
+        {headers + 7, "\xfe\xff\xff\xff", 4, "negative length that is not -1"},
+        {headers + 7, "\xff\xff\xff\xff", 4, "null header value that has bytes"},
+        {headers + 7, "\xff\xff\xff\x7f", 4, "header value of two gigabytes"},
+    };
+    cr_assert_eq(open_patched(bytes, 0, "D", 1), 0);
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++)
+        cr_assert_eq(open_patched(bytes, nonsense[i].at, nonsense[i].patch, nonsense[i].n),
+                     ERR_DAMAGED, "%s", nonsense[i].what);
+    release(bytes);
+}
+
+/* The headers come last here: with a sanitizer this also proves that none reads past the end. */
+Test(envelope, cut_headers_are_damaged)
+{
+    struct stamp stamp = some_stamp();
+    struct record record = {.headers = (struct header[]){{"ab", bytes_text("cd")}}, .headers_n = 1};
+    struct bytes bytes = enclose(&stamp, &record);
+    for (uint8_t headers_len = 0; headers_len < 13; headers_len++) {
+        struct bytes cut = bytes_of(bytes.data, bytes.len - 13 + headers_len);
+        cr_assert_eq(open_patched(cut, 72, &headers_len, 1), ERR_DAMAGED, "%d", headers_len);
+    }
+    cr_assert_eq(open_patched(bytes, 72, "\x0d", 1), 0);
+    release(bytes);
+}
+
+Test(envelope, longest_target_is_a_topic_name)
+{
+    char name[250];
+    struct stamp stamp = some_stamp();
+    struct record record = some_record();
+    struct envelope env;
+    memset(name, 'n', sizeof name);
+    stamp.target = bytes_of(name, 249);
+    struct bytes bytes = enclose(&stamp, &record);
+    cr_assert_eq(envelope_open(bytes, &env), 0);
+    release(bytes);
+}
+
+static uint64_t random_state;
+
+static size_t random_below(size_t n)
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return (z ^ z >> 31) % n;
+}
+
+/* What opens is canonical: it is written back the same, whoever wrote it. */
+Test(envelope, sealed_at_random_opens_to_the_same_or_not_at_all)
+{
+    const char *seed = getenv("SEED");
+    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
+    fprintf(stderr, "envelope: SEED=%" PRIu64 "\n", random_state);
+    struct stamp stamp = some_stamp();
+    struct record record = some_record();
+    struct bytes bytes = enclose(&stamp, &record);
+    int opened = 0;
+    for (int round = 0; round < 200000; round++) {
+        struct bytes copy = exact(bytes.data, bytes.len - (random_below(4) ? 0 : random_below(9)));
+        uint8_t *data = (uint8_t *)(uintptr_t)copy.data;
+        for (size_t i = random_below(4); i > 0; i--)
+            data[5 + random_below(copy.len - 5)] =
+                (uint8_t)(random_below(2) ? random_below(256) : random_below(16));
+        seal(data, copy.len);
+        struct envelope env;
+        if (envelope_open(copy, &env) == 0) {
+            void *again = malloc(copy.len);
+            cr_assert_eq(envelope_size(&env), copy.len);
+            envelope_encode(&env, again);
+            cr_assert_arr_eq(again, copy.data, copy.len);
+            free(again);
+            opened++;
+        }
+        release(copy);
+    }
+    cr_assert(opened > 1000 && opened < 200000, "%d opened", opened);
+    release(bytes);
+}
