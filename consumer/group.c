@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The member: rebalances, committed offsets, commits. */
+#include "consumer/group.h"
+
+#include "bridge/log.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { ASK_MS = 1000, ASK_TRIES = 5, PRIME_MS = 5000 };
+
+struct group {
+    struct group_config config;
+    rd_kafka_t *rk;
+    rd_kafka_queue_t *events, *commits;
+    bool owning; /* between gained and lost */
+    int commits_out;
+    bool rejoin; /* the lanes' offsets could not be read: ask for them again */
+};
+
+static int64_t mono_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static rd_kafka_topic_partition_list_t *all_slots(const struct group *g, const int *lanes, int n)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(n * g->config.slots);
+    for (int i = 0; i < n; i++) {
+        for (int slot = 0; slot < g->config.slots; slot++)
+            rd_kafka_topic_partition_list_add(list, g->config.topics[slot], lanes[i]);
+    }
+    return list;
+}
+
+/* A partition whose own error hides its offset must not be taken for one without a commit. */
+static rd_kafka_resp_err_t ask_committed(const struct group *g,
+                                         rd_kafka_topic_partition_list_t *list)
+{
+    rd_kafka_resp_err_t err = rd_kafka_committed(g->rk, list, ASK_MS);
+    for (int i = 0; err == 0 && i < list->cnt; i++)
+        err = list->elems[i].err;
+    return err;
+}
+
+static struct start *starts_of(const rd_kafka_topic_partition_list_t *list)
+{
+    struct start *starts = calloc((size_t)list->cnt + 1, sizeof *starts);
+    for (int i = 0; starts != NULL && i < list->cnt; i++) {
+        const rd_kafka_topic_partition_t *p = &list->elems[i];
+        starts[i].offset = p->offset < 0 ? WINDOW_UNSET : p->offset;
+        starts[i].text = bytes_of(p->metadata, p->metadata_size);
+    }
+    return starts;
+}
+
+static bool gain(struct group *g, const int *lanes, int n)
+{
+    rd_kafka_topic_partition_list_t *list = all_slots(g, lanes, n);
+    rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__TIMED_OUT;
+    for (int tries = 0; err != 0 && tries < ASK_TRIES; tries++)
+        err = n == 0 ? 0 : ask_committed(g, list);
+    struct start *starts = err == 0 ? starts_of(list) : NULL;
+    if (starts != NULL) {
+        g->owning = true;
+        g->config.gained(g->config.ctx, lanes, n, starts);
+    } else {
+        log_error("cannot read the lanes' offsets: joining again", "error=%s",
+                  rd_kafka_err2name(err));
+    }
+    bool ok = starts != NULL;
+    free(starts);
+    rd_kafka_topic_partition_list_destroy(list);
+    return ok;
+}
+
+/* Lanes beyond those that the level topics have: S has grown since the start. */
+static int known_lanes(const struct group *g, const rd_kafka_topic_partition_list_t *given,
+                       int *lanes)
+{
+    int n = 0;
+    for (int i = 0; i < given->cnt; i++) {
+        if (given->elems[i].partition < g->config.lanes)
+            lanes[n++] = given->elems[i].partition;
+        else
+            log_error(
+                "a lane without level partitions is not served: run 'delaybridge topics apply' "
+                "and restart",
+                "topic=%s lane=%d", given->elems[i].topic, given->elems[i].partition);
+    }
+    return n;
+}
+
+static void on_assign(struct group *g, const rd_kafka_topic_partition_list_t *given)
+{
+    int *lanes = calloc((size_t)given->cnt + 1, sizeof *lanes);
+    if (lanes != NULL && gain(g, lanes, known_lanes(g, given, lanes))) {
+        free(lanes);
+        return;
+    }
+    free(lanes);
+    rd_kafka_assign(g->rk, NULL);
+    g->rejoin = true;
+}
+
+static void on_revoke(struct group *g)
+{
+    bool fenced = rd_kafka_assignment_lost(g->rk) != 0;
+    if (g->owning)
+        g->config.lost(g->config.ctx, fenced);
+    else
+        rd_kafka_assign(g->rk, NULL);
+    g->owning = false;
+}
+
+static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err,
+                         rd_kafka_topic_partition_list_t *given, void *opaque)
+{
+    (void)rk;
+    struct group *g = opaque;
+    if (err == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS)
+        on_assign(g, given);
+    else
+        on_revoke(g);
+}
+
+/* Leaders of all topics at once: the first assignment of a topic without them waits for a second.
+   (Only "all topics" will do: asking for the ones known locally allows the broker to create them.)
+ */
+static int prime(const struct group *g, char *error, size_t error_size)
+{
+    for (int slot = 0; slot < g->config.slots; slot++)
+        rd_kafka_topic_destroy(rd_kafka_topic_new(g->rk, g->config.topics[slot], NULL));
+    const struct rd_kafka_metadata *metadata;
+    rd_kafka_resp_err_t err = rd_kafka_metadata(g->rk, 1, NULL, &metadata, PRIME_MS);
+    if (err != 0) {
+        snprintf(error, error_size, "cannot read the cluster's metadata: %s",
+                 rd_kafka_err2str(err));
+        return ERR_KAFKA;
+    }
+    rd_kafka_metadata_destroy(metadata);
+    return 0;
+}
+
+static int subscribe(const struct group *g, char *error, size_t error_size)
+{
+    rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(topics, g->config.topics[SLOT_SCHEDULE],
+                                      RD_KAFKA_PARTITION_UA);
+    rd_kafka_resp_err_t err = rd_kafka_subscribe(g->rk, topics);
+    rd_kafka_topic_partition_list_destroy(topics);
+    if (err != 0)
+        snprintf(error, error_size, "cannot join the group: %s", rd_kafka_err2str(err));
+    return err == 0 ? 0 : ERR_KAFKA;
+}
+
+struct group *group_new(const struct group_config *config, rd_kafka_conf_t *conf, char *error,
+                        size_t error_size)
+{
+    struct group *g = calloc(1, sizeof *g);
+    if (g == NULL) {
+        rd_kafka_conf_destroy(conf);
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
+    g->config = *config;
+    rd_kafka_conf_set_opaque(conf, g);
+    rd_kafka_conf_set_rebalance_cb(conf, on_rebalance);
+    g->rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error, error_size);
+    if (g->rk == NULL) {
+        rd_kafka_conf_destroy(conf);
+        free(g);
+        return NULL;
+    }
+    rd_kafka_poll_set_consumer(g->rk);
+    g->events = rd_kafka_queue_get_consumer(g->rk);
+    g->commits = rd_kafka_queue_new(g->rk);
+    bell_attach(config->bell, g->events, BELL_GROUP);
+    bell_attach(config->bell, g->commits, BELL_COMMITS);
+    if (prime(g, error, error_size) != 0 || subscribe(g, error, error_size) != 0) {
+        group_free(g);
+        return NULL;
+    }
+    return g;
+}
+
+rd_kafka_t *group_handle(const struct group *g)
+{
+    return g->rk;
+}
+
+static void join_again(struct group *g)
+{
+    char error[256];
+    g->rejoin = false;
+    rd_kafka_unsubscribe(g->rk);
+    if (subscribe(g, error, sizeof error) != 0)
+        log_error("cannot join again", "error=%s", error);
+}
+
+void group_poll(struct group *g)
+{
+    rd_kafka_message_t *message;
+    while ((message = rd_kafka_consumer_poll(g->rk, 0)) != NULL) {
+        if (message->err != 0 && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
+            log_warn("group", "error=%s text=\"%s\"", rd_kafka_err2name(message->err),
+                     rd_kafka_message_errstr(message));
+        rd_kafka_message_destroy(message);
+    }
+    rd_kafka_queue_poll_callback(g->commits, 0);
+    if (g->rejoin)
+        join_again(g);
+}
+
+static rd_kafka_resp_err_t first_error(rd_kafka_resp_err_t err,
+                                       const rd_kafka_topic_partition_list_t *list)
+{
+    for (int i = 0; err == 0 && list != NULL && i < list->cnt; i++)
+        err = list->elems[i].err;
+    return err;
+}
+
+static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
+                      rd_kafka_topic_partition_list_t *list, void *opaque)
+{
+    (void)rk;
+    struct group *g = rd_kafka_opaque(rk);
+    g->commits_out--;
+    err = first_error(err, list);
+    if (err != 0)
+        log_warn("commit failed, tried again", "error=%s", rd_kafka_err2name(err));
+    g->config.committed(g->config.ctx, (uint64_t)(uintptr_t)opaque, err == 0);
+}
+
+void group_commit(struct group *g, uint64_t seq, const struct progress *progress, size_t n)
+{
+    if (!g->owning) {
+        g->config.committed(g->config.ctx, seq, false);
+        return;
+    }
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)n);
+    for (size_t i = 0; i < n; i++) {
+        rd_kafka_topic_partition_t *p = rd_kafka_topic_partition_list_add(
+            list, g->config.topics[progress[i].queue.slot], progress[i].queue.lane);
+        p->offset = progress[i].base;
+        p->metadata = malloc(progress[i].text_len);
+        p->metadata_size = p->metadata == NULL ? 0 : progress[i].text_len;
+        if (p->metadata != NULL)
+            memcpy(p->metadata, progress[i].text, progress[i].text_len);
+    }
+    g->commits_out++;
+    rd_kafka_resp_err_t err =
+        rd_kafka_commit_queue(g->rk, list, g->commits, on_commit, (void *)(uintptr_t)seq);
+    rd_kafka_topic_partition_list_destroy(list);
+    if (err == 0)
+        return;
+    g->commits_out--;
+    log_warn("commit refused", "error=%s", rd_kafka_err2name(err));
+    g->config.committed(g->config.ctx, seq, false);
+}
+
+void group_await(struct group *g, int timeout_ms)
+{
+    int64_t until = mono_ms() + timeout_ms;
+    while (g->commits_out > 0 && mono_ms() < until)
+        rd_kafka_queue_poll_callback(g->commits, 10);
+}
+
+void group_close(struct group *g)
+{
+    rd_kafka_consumer_close(g->rk);
+}
+
+void group_free(struct group *g)
+{
+    if (g->events != NULL)
+        rd_kafka_queue_destroy(g->events);
+    if (g->commits != NULL)
+        rd_kafka_queue_destroy(g->commits);
+    rd_kafka_destroy(g->rk);
+    free(g);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Headers added to deliveries and dead letters. */
+#include "consumer/message.h"
+
+#include "consumer/record.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { NUMBER_MAX = 24, SOURCE_MAX = TOPIC_NAME_MAX + 48, ADDED_MAX = 9 };
+
+static void add(rd_kafka_headers_t *to, const char *name, struct bytes value)
+{
+    rd_kafka_header_add(to, name, -1, value.data, (ssize_t)value.len);
+}
+
+static void add_number(rd_kafka_headers_t *to, const char *name, int64_t number)
+{
+    char text[NUMBER_MAX];
+    snprintf(text, sizeof text, "%" PRId64, number);
+    add(to, name, bytes_text(text));
+}
+
+/* Where the request stands on S; for a record that was never a request, where it was found. */
+static void add_source(rd_kafka_headers_t *to, const struct forward *f, const char *const *topics)
+{
+    char text[SOURCE_MAX];
+    if (f->env != NULL)
+        snprintf(text, sizeof text, "%s/%" PRIu32 "/%" PRId64, topics[SLOT_SCHEDULE],
+                 f->env->stamp.origin_lane, f->env->stamp.origin_offset);
+    else
+        snprintf(text, sizeof text, "%s/%d/%" PRId64, topics[f->from.slot], f->from.lane,
+                 f->offset);
+    add(to, "dlb-source", bytes_text(text));
+}
+
+static void add_business(rd_kafka_headers_t *to, const struct envelope *env)
+{
+    struct header header;
+    for (size_t at = 0; envelope_header_next(env, &at, &header);)
+        add(to, header.name, header.value);
+}
+
+static rd_kafka_headers_t *delivery_headers(const struct forward *f, const char *const *topics)
+{
+    const struct envelope *env = f->env;
+    rd_kafka_headers_t *to = rd_kafka_headers_new(env->headers_n + ADDED_MAX);
+    add_business(to, env);
+    if (!bytes_is_null(env->stamp.id))
+        add(to, "dlb-id", env->stamp.id);
+    add_number(to, "dlb-due", env->stamp.due_ms);
+    add_source(to, f, topics);
+    return to;
+}
+
+/* What the bridge kept of the request, as a request would say it. */
+static void add_request(rd_kafka_headers_t *to, const struct stamp *stamp)
+{
+    add_number(to, "dlb-deliver-at", stamp->due_ms);
+    add(to, "dlb-target", stamp->target);
+    if (!bytes_is_null(stamp->id))
+        add(to, "dlb-id", stamp->id);
+    if (stamp->key_overridden)
+        add(to, "dlb-key", stamp->key);
+    if (stamp->expires_ms != STAMP_NEVER)
+        add_number(to, "dlb-expires-at", stamp->expires_ms);
+}
+
+static void add_as_they_came(rd_kafka_headers_t *to, rd_kafka_headers_t *from)
+{
+    const char *name;
+    const void *value;
+    size_t len;
+    for (size_t i = 0; from != NULL && rd_kafka_header_get_all(from, i, &name, &value, &len) == 0;
+         i++) {
+        if (!header_is_verdict(name))
+            add(to, name, bytes_of(value, len));
+    }
+}
+
+static rd_kafka_headers_t *dead_headers(const struct forward *f, const char *const *topics)
+{
+    rd_kafka_headers_t *from = record_headers(f->record);
+    size_t n = f->env != NULL ? f->env->headers_n : from == NULL ? 0 : rd_kafka_header_cnt(from);
+    rd_kafka_headers_t *to = rd_kafka_headers_new(n + ADDED_MAX);
+    if (f->env != NULL) {
+        add_business(to, f->env);
+        add_request(to, &f->env->stamp);
+    } else {
+        add_as_they_came(to, from);
+    }
+    add(to, "dlb-error", bytes_text(code_name(f->refusal->code)));
+    add(to, "dlb-reason", bytes_text(f->refusal->reason));
+    add_source(to, f, topics);
+    add_number(to, "dlb-failed-at", f->timestamp_ms);
+    return to;
+}
+
+struct message message_of(const struct forward *f, const char *const *topics)
+{
+    struct message m = {.key = f->record->key, .value = f->record->value};
+    if (f->kind == FORWARD_LEVEL)
+        return m;
+    if (f->env != NULL)
+        m.value = f->env->value;
+    if (f->kind == FORWARD_DEAD) {
+        m.headers = dead_headers(f, topics);
+        if (f->without_value)
+            m.value = bytes_null();
+        return m;
+    }
+    m.headers = delivery_headers(f, topics);
+    if (f->env->stamp.key_overridden)
+        m.key = f->env->stamp.key;
+    return m;
+}

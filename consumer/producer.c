@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Three idempotent producers: hops, deliveries, and deliveries that must be alone in their batch.
+ */
+#include "consumer/producer.h"
+
+#include "bridge/list.h"
+#include "bridge/log.h"
+#include "consumer/client.h"
+#include "consumer/message.h"
+
+#include <stdlib.h>
+
+enum role { HOPS, DELIVERIES, ALONE, ROLES };
+enum { ASK_MS = 500, REBUILD_MS = 500, TRIM_MS = 10000 };
+
+/* What hangs on a target: its topic on each delivering client. */
+struct target_topics {
+    struct link link;
+    rd_kafka_topic_t *topic[ROLES];
+};
+
+struct client {
+    rd_kafka_t *rk;
+    rd_kafka_queue_t *reports;
+};
+
+struct failed {
+    struct parcel *parcel;
+    rd_kafka_resp_err_t err;
+};
+
+struct producer {
+    struct producer_config config;
+    struct client clients[ROLES];
+    rd_kafka_topic_t **own; /* hops: by slot, then the dead-letter topic */
+    struct list targets;    /* of struct target_topics */
+    rd_kafka_queue_t *admin;
+    rd_kafka_topic_partition_list_t *trims;
+    int trims_out;
+    bool trim_failed;
+    struct failed *failed; /* refused by the client at once, reported later */
+    size_t failed_n, failed_size;
+};
+
+static enum report report_of(rd_kafka_resp_err_t err)
+{
+    switch (err) {
+    case RD_KAFKA_RESP_ERR_NO_ERROR:
+        return REPORT_OK;
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
+        return REPORT_TOO_LARGE;
+    case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
+    case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
+    case RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS:
+    case RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND:
+        return REPORT_TIMED_OUT;
+    case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
+    case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
+    case RD_KAFKA_RESP_ERR__FATAL:
+    case RD_KAFKA_RESP_ERR__DESTROY:
+    case RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID:
+    case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH:
+        return REPORT_NOT_SENT;
+    default:
+        return REPORT_REFUSED;
+    }
+}
+
+static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
+{
+    (void)rk;
+    struct producer *p = opaque;
+    p->config.reported(p->config.ctx, message->_private, report_of(message->err),
+                       message->err == 0 ? "" : rd_kafka_err2str(message->err));
+}
+
+static int client_start(struct producer *p, enum role role, char *error, size_t error_size)
+{
+    char why[CLIENT_ERROR_MAX];
+    rd_kafka_conf_t *conf =
+        client_conf(p->config.config, role == HOPS ? CLIENT_HOPS : CLIENT_DELIVERIES, why);
+    if (conf == NULL) {
+        snprintf(error, error_size, "%s", why);
+        return ERR_CONFIG;
+    }
+    if (role == ALONE)
+        rd_kafka_conf_set(conf, "batch.num.messages", "1", NULL, 0);
+    rd_kafka_conf_set_opaque(conf, p);
+    rd_kafka_conf_set_dr_msg_cb(conf, on_report);
+    struct client *c = &p->clients[role];
+    c->rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, error_size);
+    if (c->rk == NULL) {
+        rd_kafka_conf_destroy(conf);
+        return ERR_CONFIG;
+    }
+    c->reports = rd_kafka_queue_get_main(c->rk);
+    bell_attach(p->config.bell, c->reports, BELL_REPORTS);
+    return 0;
+}
+
+static void close_topic(struct target_topics *t, enum role role)
+{
+    if (t->topic[role] != NULL)
+        rd_kafka_topic_destroy(t->topic[role]);
+    t->topic[role] = NULL;
+}
+
+static void client_stop(struct producer *p, enum role role)
+{
+    struct client *c = &p->clients[role];
+    if (c->rk == NULL)
+        return;
+    for (struct link *l = list_first(&p->targets); l != NULL; l = list_after(&p->targets, l))
+        close_topic(list_item(l, struct target_topics, link), role);
+    rd_kafka_queue_destroy(c->reports);
+    rd_kafka_destroy(c->rk);
+    c->rk = NULL;
+}
+
+static void own_topics_open(struct producer *p)
+{
+    for (int slot = 0; slot <= p->config.slots; slot++)
+        p->own[slot] = rd_kafka_topic_new(
+            p->clients[HOPS].rk,
+            slot < p->config.slots ? p->config.topics[slot] : p->config.dead_letter, NULL);
+}
+
+static void own_topics_close(struct producer *p)
+{
+    for (int slot = 0; p->own != NULL && slot <= p->config.slots; slot++) {
+        if (p->own[slot] != NULL)
+            rd_kafka_topic_destroy(p->own[slot]);
+        p->own[slot] = NULL;
+    }
+}
+
+struct producer *producer_new(const struct producer_config *config, char *error, size_t error_size)
+{
+    struct producer *p = calloc(1, sizeof *p);
+    if (p == NULL) {
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
+    p->config = *config;
+    p->own = calloc((size_t)config->slots + 1, sizeof *p->own);
+    p->trims = rd_kafka_topic_partition_list_new(1);
+    list_init(&p->targets);
+    if (p->own == NULL || client_start(p, HOPS, error, error_size) != 0 ||
+        client_start(p, DELIVERIES, error, error_size) != 0) {
+        producer_free(p);
+        return NULL;
+    }
+    own_topics_open(p);
+    p->admin = rd_kafka_queue_new(p->clients[HOPS].rk);
+    bell_attach(config->bell, p->admin, BELL_ADMIN);
+    return p;
+}
+
+void producer_free(struct producer *p)
+{
+    own_topics_close(p);
+    if (p->admin != NULL)
+        rd_kafka_queue_destroy(p->admin);
+    for (int role = 0; role < ROLES; role++) {
+        if (p->clients[role].rk == NULL)
+            continue;
+        rd_kafka_purge(p->clients[role].rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+        client_stop(p, (enum role)role);
+    }
+    for (struct link *l; (l = list_first(&p->targets)) != NULL;) {
+        list_remove(l);
+        free(list_item(l, struct target_topics, link));
+    }
+    rd_kafka_topic_partition_list_destroy(p->trims);
+    free(p->failed);
+    free(p->own);
+    free(p);
+}
+
+/* A target's records go where the Java default partitioner would put them. */
+static rd_kafka_topic_t *target_topic(struct producer *p, struct target_id *target, enum role role)
+{
+    struct target_topics *t = target->handle;
+    struct client *c = &p->clients[role];
+    if (t->topic[role] != NULL)
+        return t->topic[role];
+    rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(c->rk);
+    rd_kafka_topic_conf_set(conf, "partitioner", "murmur2_random", NULL, 0);
+    t->topic[role] = rd_kafka_topic_new(c->rk, target->name, conf);
+    return t->topic[role];
+}
+
+static bool start_alone(struct producer *p)
+{
+    char error[CLIENT_ERROR_MAX];
+    if (p->clients[ALONE].rk != NULL || client_start(p, ALONE, error, sizeof error) == 0)
+        return true;
+    log_error("cannot start a producer", "error=\"%s\"", error);
+    return false;
+}
+
+static rd_kafka_topic_t *topic_of(struct producer *p, const struct forward *f, enum role role)
+{
+    switch (f->kind) {
+    case FORWARD_LEVEL:
+        return p->own[f->slot];
+    case FORWARD_DEAD:
+        return p->own[p->config.slots];
+    default:
+        return target_topic(p, f->target, role);
+    }
+}
+
+static rd_kafka_resp_err_t produce(struct producer *p, const struct forward *f, enum role role)
+{
+    struct message m = message_of(f, p->config.topics);
+    rd_kafka_topic_t *topic = topic_of(p, f, role);
+    bool to_lane = f->kind != FORWARD_TARGET;
+    rd_kafka_vu_t vus[] = {
+        {.vtype = RD_KAFKA_VTYPE_RKT, .u.rkt = topic},
+        {.vtype = RD_KAFKA_VTYPE_PARTITION,
+         .u.i32 = to_lane ? f->from.lane : RD_KAFKA_PARTITION_UA},
+        {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {(void *)m.key.data, m.key.len}},
+        {.vtype = RD_KAFKA_VTYPE_VALUE, .u.mem = {(void *)m.value.data, m.value.len}},
+        {.vtype = RD_KAFKA_VTYPE_TIMESTAMP, .u.i64 = f->timestamp_ms},
+        {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = 0}, /* the payload stays where it is */
+        {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u.ptr = f->parcel},
+        {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = m.headers},
+    };
+    size_t n = sizeof vus / sizeof *vus - (m.headers == NULL);
+    rd_kafka_error_t *error = rd_kafka_produceva(p->clients[role].rk, vus, n);
+    if (error == NULL)
+        return 0;
+    rd_kafka_resp_err_t err = rd_kafka_error_code(error);
+    rd_kafka_error_destroy(error);
+    if (m.headers != NULL)
+        rd_kafka_headers_destroy(m.headers);
+    return err;
+}
+
+static bool remember_failed(struct producer *p, struct parcel *parcel, rd_kafka_resp_err_t err)
+{
+    if (p->failed_n == p->failed_size) {
+        size_t size = p->failed_size == 0 ? 64 : p->failed_size * 2;
+        struct failed *grown = realloc(p->failed, size * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        p->failed = grown;
+        p->failed_size = size;
+    }
+    p->failed[p->failed_n++] = (struct failed){parcel, err};
+    bell_ring(p->config.bell, BELL_REPORTS);
+    return true;
+}
+
+int producer_forward(struct producer *p, const struct forward *f)
+{
+    enum role role = f->kind != FORWARD_TARGET ? HOPS : f->alone ? ALONE : DELIVERIES;
+    if (role == ALONE && !start_alone(p))
+        return ERR_FULL;
+    rd_kafka_resp_err_t err = produce(p, f, role);
+    if (err == 0)
+        return 0;
+    if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL || err == RD_KAFKA_RESP_ERR__FATAL)
+        return ERR_FULL;
+    return remember_failed(p, f->parcel, err) ? 0 : ERR_FULL;
+}
+
+/* What is in it is reported as purged. Its successor has a producer id of its own. */
+static void rebuild(struct producer *p, enum role role)
+{
+    struct client *c = &p->clients[role];
+    char error[CLIENT_ERROR_MAX];
+    rd_kafka_fatal_error(c->rk, error, sizeof error);
+    log_error("producer is broken: it is replaced", "error=\"%s\"", error);
+    rd_kafka_purge(c->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    rd_kafka_flush(c->rk, REBUILD_MS);
+    if (rd_kafka_outq_len(c->rk) > 0)
+        return; /* later: not all were reported yet */
+    if (role == HOPS) {
+        own_topics_close(p);
+        rd_kafka_queue_destroy(p->admin);
+        p->trims_out = 0;
+    }
+    client_stop(p, role);
+    if (client_start(p, role, error, sizeof error) != 0) {
+        log_error("cannot start a producer", "error=\"%s\"", error);
+        abort(); /* it could be made at the start: only memory can be missing */
+    }
+    if (role == HOPS) {
+        own_topics_open(p);
+        p->admin = rd_kafka_queue_new(c->rk);
+        bell_attach(p->config.bell, p->admin, BELL_ADMIN);
+    }
+}
+
+static void report_failed(struct producer *p)
+{
+    size_t n = p->failed_n;
+    for (size_t i = 0; i < n; i++) {
+        struct failed f = p->failed[i];
+        p->config.reported(p->config.ctx, f.parcel, report_of(f.err), rd_kafka_err2str(f.err));
+    }
+    p->failed_n -= n;
+    memmove(p->failed, p->failed + n, p->failed_n * sizeof *p->failed);
+}
+
+static void send_trims(struct producer *p)
+{
+    rd_kafka_DeleteRecords_t *request = rd_kafka_DeleteRecords_new(p->trims);
+    rd_kafka_AdminOptions_t *options =
+        rd_kafka_AdminOptions_new(p->clients[HOPS].rk, RD_KAFKA_ADMIN_OP_DELETERECORDS);
+    rd_kafka_AdminOptions_set_request_timeout(options, TRIM_MS, NULL, 0);
+    rd_kafka_DeleteRecords(p->clients[HOPS].rk, &request, 1, options, p->admin);
+    rd_kafka_AdminOptions_destroy(options);
+    rd_kafka_DeleteRecords_destroy(request);
+    rd_kafka_topic_partition_list_destroy(p->trims);
+    p->trims = rd_kafka_topic_partition_list_new(1);
+    p->trims_out++;
+}
+
+static void serve_trims(struct producer *p)
+{
+    if (p->trims->cnt > 0)
+        send_trims(p);
+    rd_kafka_event_t *event;
+    while (p->trims_out > 0 && (event = rd_kafka_queue_poll(p->admin, 0)) != NULL) {
+        rd_kafka_resp_err_t err = rd_kafka_event_error(event);
+        if (err != 0 && !p->trim_failed)
+            log_warn("cannot delete what is done from the level topics: their disk is not freed",
+                     "error=%s", rd_kafka_err2name(err));
+        p->trim_failed = err != 0;
+        p->trims_out--;
+        rd_kafka_event_destroy(event);
+    }
+}
+
+void producer_reports(struct producer *p)
+{
+    for (int role = 0; role < ROLES; role++) {
+        if (p->clients[role].rk == NULL)
+            continue;
+        rd_kafka_poll(p->clients[role].rk, 0);
+        if (rd_kafka_fatal_error(p->clients[role].rk, NULL, 0) != 0)
+            rebuild(p, (enum role)role);
+    }
+    if (p->failed_n > 0)
+        report_failed(p);
+    serve_trims(p);
+}
+
+void producer_flush(struct producer *p, int timeout_ms)
+{
+    for (int role = 0; role < ROLES; role++) {
+        if (p->clients[role].rk != NULL)
+            rd_kafka_flush(p->clients[role].rk, timeout_ms);
+    }
+}
+
+static void *new_target(struct producer *p)
+{
+    struct target_topics *t = calloc(1, sizeof *t);
+    if (t != NULL)
+        list_append(&p->targets, &t->link);
+    return t;
+}
+
+enum lookup producer_lookup(struct producer *p, struct target_id *target)
+{
+    if (target->handle == NULL)
+        target->handle = new_target(p);
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(p->config.ask, target->name, NULL);
+    const struct rd_kafka_metadata *metadata;
+    rd_kafka_resp_err_t err = rd_kafka_metadata(p->config.ask, 0, topic, &metadata, ASK_MS);
+    rd_kafka_topic_destroy(topic);
+    if (err != 0 || target->handle == NULL)
+        return LOOKUP_UNKNOWN;
+    err = metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
+    rd_kafka_metadata_destroy(metadata);
+    switch (err) {
+    case RD_KAFKA_RESP_ERR_NO_ERROR:
+    case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
+        return LOOKUP_FOUND;
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+        return LOOKUP_MISSING;
+    default:
+        return LOOKUP_UNKNOWN;
+    }
+}
+
+void producer_forget(struct producer *p, struct target_id *target)
+{
+    (void)p;
+    struct target_topics *t = target->handle;
+    target->handle = NULL;
+    if (t == NULL)
+        return;
+    for (int role = 0; role < ROLES; role++)
+        close_topic(t, (enum role)role);
+    list_remove(&t->link);
+    free(t);
+}
+
+void producer_trim(struct producer *p, const char *topic, int lane, int64_t offset)
+{
+    rd_kafka_topic_partition_list_add(p->trims, topic, lane)->offset = offset;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* producer: forwards records: hops and dead letters through one idempotent producer that lingers (a
+   hop has time), deliveries through another that does not. Payloads are not copied: a record stays
+   the caller's and must live until its report.
+
+   A producer that the client declares fatally broken is replaced in place; what was in it is
+   reported REPORT_NOT_SENT. No producer ever creates a topic. */
+#ifndef DELAYBRIDGE_CONSUMER_PRODUCER_H
+#define DELAYBRIDGE_CONSUMER_PRODUCER_H
+
+#include "bridge/bridge.h"
+#include "bridge/config.h"
+#include "consumer/bell.h"
+
+struct producer;
+
+struct producer_config {
+    const struct config *config;
+    const char *const *topics; /* by slot; borrowed for ever */
+    int slots;
+    const char *dead_letter;
+    struct bell *bell;
+    rd_kafka_t *ask; /* a consumer handle, for looking up topics */
+    void (*reported)(void *ctx, struct parcel *parcel, enum report report, const char *why);
+    void *ctx;
+};
+
+/* NULL with a sentence in error. */
+struct producer *producer_new(const struct producer_config *config, char *error, size_t error_size);
+
+/* After it, no report comes any more: what is unsent is dropped. */
+void producer_free(struct producer *producer);
+
+/* The calls of the bridge's port. */
+int producer_forward(struct producer *producer, const struct forward *forward) must_check;
+void producer_reports(struct producer *producer);
+enum lookup producer_lookup(struct producer *producer, struct target_id *target);
+void producer_forget(struct producer *producer, struct target_id *target);
+
+/* Send what lingers now, and serve reports for timeout_ms at most. */
+void producer_flush(struct producer *producer, int timeout_ms);
+
+/* Delete a level partition's records below offset; only a failure is told, in the log. */
+void producer_trim(struct producer *producer, const char *topic, int lane, int64_t offset);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pulses by broker. */
+#include "consumer/pulse.h"
+
+#include "bridge/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PULSES_MAX = 64, KICK_MS = 100 };
+
+struct pulse {
+    rd_kafka_t *ask;
+    const char *topic;
+    int partitions[PULSES_MAX];
+    int n;
+};
+
+struct pulse *pulse_new(rd_kafka_t *ask, const char *topic)
+{
+    struct pulse *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return NULL;
+    *p = (struct pulse){.ask = ask, .topic = topic};
+    return p;
+}
+
+void pulse_free(struct pulse *pulse)
+{
+    free(pulse);
+}
+
+/* The lowest partition of each leader. */
+static int choose(const rd_kafka_metadata_topic_t *topic, int chosen[PULSES_MAX])
+{
+    int32_t leaders[PULSES_MAX];
+    int n = 0;
+    for (int i = 0; i < topic->partition_cnt && n < PULSES_MAX; i++) {
+        int32_t leader = topic->partitions[i].leader;
+        bool known = leader < 0;
+        for (int j = 0; j < n; j++)
+            known |= leaders[j] == leader;
+        if (known)
+            continue;
+        leaders[n] = leader;
+        chosen[n++] = topic->partitions[i].id;
+    }
+    return n;
+}
+
+bool pulse_choose(struct pulse *p, int timeout_ms)
+{
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(p->ask, p->topic, NULL);
+    const struct rd_kafka_metadata *metadata;
+    rd_kafka_resp_err_t err = rd_kafka_metadata(p->ask, 0, topic, &metadata, timeout_ms);
+    rd_kafka_topic_destroy(topic);
+    if (err != 0)
+        return false;
+    int chosen[PULSES_MAX];
+    int n = metadata->topic_cnt == 1 ? choose(&metadata->topics[0], chosen) : 0;
+    rd_kafka_metadata_destroy(metadata);
+    if (n == 0 || (n == p->n && memcmp(chosen, p->partitions, (size_t)n * sizeof *chosen) == 0))
+        return false;
+    memcpy(p->partitions, chosen, (size_t)n * sizeof *chosen);
+    p->n = n;
+    return true;
+}
+
+void pulse_add(const struct pulse *p, rd_kafka_topic_partition_list_t *list)
+{
+    for (int i = 0; i < p->n; i++)
+        rd_kafka_topic_partition_list_add(list, p->topic, p->partitions[i])->offset =
+            RD_KAFKA_OFFSET_BEGINNING;
+}
+
+static void log_failure(rd_kafka_error_t *error)
+{
+    if (error == NULL)
+        return;
+    log_warn("cannot move a pulse", "error=%s", rd_kafka_error_name(error));
+    rd_kafka_error_destroy(error);
+}
+
+void pulse_move(const struct pulse *p, rd_kafka_t *rk)
+{
+    rd_kafka_topic_partition_list_t *all;
+    if (rd_kafka_assignment(rk, &all) != 0)
+        return;
+    rd_kafka_topic_partition_list_t *old = rd_kafka_topic_partition_list_new(p->n);
+    for (int i = 0; i < all->cnt; i++) {
+        if (strcmp(all->elems[i].topic, p->topic) == 0)
+            rd_kafka_topic_partition_list_add(old, p->topic, all->elems[i].partition);
+    }
+    rd_kafka_topic_partition_list_t *new = rd_kafka_topic_partition_list_new(p->n);
+    pulse_add(p, new);
+    if (old->cnt > 0)
+        log_failure(rd_kafka_incremental_unassign(rk, old));
+    log_failure(rd_kafka_incremental_assign(rk, new));
+    rd_kafka_topic_partition_list_destroy(old);
+    rd_kafka_topic_partition_list_destroy(new);
+    rd_kafka_topic_partition_list_destroy(all);
+}
+
+void pulse_kick(const struct pulse *p, rd_kafka_t *rk)
+{
+    for (int i = 0; i < p->n; i++) {
+        int64_t low, high;
+        rd_kafka_query_watermark_offsets(rk, p->topic, p->partitions[i], &low, &high, KICK_MS);
+    }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pulse: the always empty partitions that keep a fetch in flight on every broker (see source.h):
+   one partition of S.pulse led by each broker that leads any, chosen anew when leaders move. */
+#ifndef DELAYBRIDGE_CONSUMER_PULSE_H
+#define DELAYBRIDGE_CONSUMER_PULSE_H
+
+#include <librdkafka/rdkafka.h>
+#include <stdbool.h>
+
+struct pulse;
+
+struct pulse *pulse_new(rd_kafka_t *ask, const char *topic); /* topic is borrowed for ever */
+void pulse_free(struct pulse *pulse);
+
+/* Ask who leads what, for timeout_ms at most. True if the choice is another than before; with no
+   answer the old one stays. */
+bool pulse_choose(struct pulse *pulse, int timeout_ms);
+
+/* Add the chosen partitions to an assignment that is about to be made. */
+void pulse_add(const struct pulse *pulse, rd_kafka_topic_partition_list_t *list);
+
+/* Exchange the pulses in the handle's present assignment for the chosen ones. */
+void pulse_move(const struct pulse *pulse, rd_kafka_t *rk);
+
+/* Wake the handle's broker threads with one small request, answered or not. */
+void pulse_kick(const struct pulse *pulse, rd_kafka_t *rk);
+
+#endif

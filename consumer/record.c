@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records over librdkafka messages: no bytes are copied. */
+#include "consumer/record.h"
+
+#include <stdlib.h>
+
+struct kafka_record {
+    struct record record;
+    rd_kafka_message_t *message; /* NULL: our own bytes, behind the struct */
+    struct header headers[];
+};
+
+static size_t list_headers(rd_kafka_headers_t *from, struct header *to, size_t n)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        const void *value;
+        size_t len;
+        rd_kafka_header_get_all(from, i, &to[i].name, &value, &len);
+        to[i].value = bytes_of(value, len);
+        bytes += strlen(to[i].name) + len;
+    }
+    return bytes;
+}
+
+rd_kafka_headers_t *record_headers(const struct record *record)
+{
+    const struct kafka_record *r = (const struct kafka_record *)(const void *)record;
+    rd_kafka_headers_t *headers = NULL;
+    if (r->message == NULL || rd_kafka_message_headers(r->message, &headers) != 0)
+        return NULL;
+    return headers;
+}
+
+struct record *record_of_message(rd_kafka_message_t *message, bool with_headers)
+{
+    rd_kafka_headers_t *headers = NULL;
+    size_t headers_n = 0;
+    if (with_headers && rd_kafka_message_headers(message, &headers) == 0)
+        headers_n = rd_kafka_header_cnt(headers);
+    struct kafka_record *r = malloc(sizeof *r + headers_n * sizeof *r->headers);
+    if (r == NULL) {
+        rd_kafka_message_destroy(message);
+        return NULL;
+    }
+    rd_kafka_timestamp_type_t type;
+    int64_t timestamp_ms = rd_kafka_message_timestamp(message, &type);
+    r->message = message;
+    r->record = (struct record){
+        .offset = message->offset,
+        .timestamp_ms = type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? -1 : timestamp_ms,
+        .key = bytes_of(message->key, message->key_len),
+        .value = bytes_of(message->payload, message->len),
+        .headers = r->headers,
+        .headers_n = headers_n,
+        .cost_bytes = message->len + message->key_len,
+    };
+    r->record.cost_bytes += list_headers(headers, r->headers, headers_n);
+    return &r->record;
+}
+
+struct record *record_make(struct bytes key, size_t value_size)
+{
+    struct kafka_record *r = malloc(sizeof *r + key.len + value_size + 1);
+    if (r == NULL)
+        return NULL;
+    char *bytes = (char *)(r + 1);
+    if (key.len > 0)
+        memcpy(bytes + value_size, key.data, key.len);
+    r->message = NULL;
+    r->record = (struct record){
+        .offset = -1,
+        .timestamp_ms = -1,
+        .key = key.data == NULL ? bytes_null() : bytes_of(bytes + value_size, key.len),
+        .value = bytes_of(bytes, value_size),
+        .cost_bytes = key.len + value_size,
+    };
+    return &r->record;
+}
+
+void record_release(struct record *record)
+{
+    struct kafka_record *r = (struct kafka_record *)(void *)record;
+    if (r->message != NULL)
+        rd_kafka_message_destroy(r->message);
+    free(r);
+}

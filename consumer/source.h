@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* source: the partitions that a worker reads, each through a queue of its own that rings the bell.
+
+   Facts of the client that shape it (librdkafka 2.0):
+     - A broker thread with no fetch in flight sleeps for up to a second, and neither resume nor a
+       drained queue wakes it. So each handle always has a pulse assigned: a partition of S.pulse,
+   which is empty and never paused, on each broker that leads something of ours.
+     - resume of a partition that is not paused rewinds it; a pause outlives the assignment. So the
+       source keeps its own pause flags and clears them before partitions go.
+     - A seek drops what was fetched before, but one record of the old position may still come. The
+       bridge drops what is below its own position.
+     - Single messages only: the batch call loses records across a pause. */
+#ifndef DELAYBRIDGE_CONSUMER_SOURCE_H
+#define DELAYBRIDGE_CONSUMER_SOURCE_H
+
+#include "bridge/bridge.h"
+#include "consumer/bell.h"
+
+struct source;
+
+struct source_config {
+    rd_kafka_t *intake;        /* the group member: reads slot 0 */
+    rd_kafka_t *levels;        /* reads all other slots */
+    const char *const *topics; /* by slot; borrowed for ever */
+    int slots, lanes;
+    const char *pulse_topic;
+    struct bell *bell;
+};
+
+struct source *source_new(const struct source_config *config);
+void source_free(struct source *source); /* before the handles are destroyed */
+
+/* Read these lanes from these offsets (slots of them for each lane; WINDOW_UNSET: the beginning)
+   and nothing else. 0 or ERR_KAFKA. */
+int source_assign(struct source *source, const int *lanes, int n,
+                  const struct start *starts) must_check;
+
+/* The lanes are gone: clears pauses, unassigns. */
+void source_unassign(struct source *source);
+
+/* Choose pulses anew if leaders have moved; may block for half a second. Call it now and then. */
+void source_check_pulses(struct source *source);
+
+/* The calls of the bridge's port. */
+struct record *source_take(struct source *source, struct queue_id queue);
+void source_pause(struct source *source, struct queue_id queue);
+void source_seek(struct source *source, struct queue_id queue, int64_t offset);
+
+/* A queue whose position does not exist, with the log's ends; false if there is none. May block for
+   half a second. To be called between turns, and answered with bridge_out_of_range. */
+bool source_lost_position(struct source *source, struct queue_id *queue, int64_t *start,
+                          int64_t *end);
+
+#endif
