@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting, watching and stopping the workers. */
+#include "bridge/service.h"
+
+#include "bridge/log.h"
+#include "bridge/worker.h"
+#include "consumer/client.h"
+#include "consumer/topics.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ASK_MS = 5000 };
+
+struct service {
+    const struct config *config;
+    rd_kafka_t *admin;
+    struct worker **workers;
+    int workers_n;
+    struct stats last; /* at the last heartbeat */
+    int64_t last_ms;
+};
+
+static int64_t mono_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void log_finding(const struct finding *f)
+{
+    char text[1024];
+    log_quote(f->sentence, text, sizeof text);
+    if (f->kind == FINDING_REFUSE)
+        log_error("topic", "topic=%s finding=%s", f->topic, text);
+    else if (f->kind == FINDING_WARN)
+        log_warn("topic", "topic=%s finding=%s", f->topic, text);
+    else
+        log_info("topic not checked", "topic=%s why=%s", f->topic, text);
+}
+
+/* Logs all findings; returns how many refuse a start. */
+static int log_findings(const struct findings *findings)
+{
+    int refused = 0;
+    for (size_t i = 0; i < findings->n; i++) {
+        log_finding(&findings->items[i]);
+        refused += findings->items[i].kind == FINDING_REFUSE;
+    }
+    return refused;
+}
+
+static int check_topics(struct service *s, int *lanes, char *error)
+{
+    struct findings findings;
+    int err = topics_check(s->admin, s->config, ASK_MS, &findings, error, SERVICE_ERROR_MAX);
+    if (err != 0)
+        return err;
+    int refused = log_findings(&findings);
+    *lanes = findings.partitions;
+    findings_deinit(&findings);
+    if (refused == 0 && *lanes > 0)
+        return 0;
+    snprintf(error, SERVICE_ERROR_MAX,
+             "%d findings about the topics: run 'delaybridge check' to see them and 'delaybridge "
+             "topics apply' to mend them",
+             refused);
+    return ERR_CONFIG;
+}
+
+static int start_workers(struct service *s, int lanes, char *error)
+{
+    s->workers = calloc((size_t)s->config->workers, sizeof(struct worker *));
+    if (s->workers == NULL)
+        return ERR_NO_MEMORY;
+    for (; s->workers_n < s->config->workers; s->workers_n++) {
+        struct worker_config config = {s->config, s->workers_n, lanes};
+        struct worker *worker = worker_start(&config, error, SERVICE_ERROR_MAX);
+        if (worker == NULL)
+            return ERR_KAFKA;
+        s->workers[s->workers_n] = worker;
+    }
+    return 0;
+}
+
+int service_start(const struct config *config, struct service **service,
+                  char error[SERVICE_ERROR_MAX])
+{
+    struct service *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return ERR_NO_MEMORY;
+    s->config = config;
+    s->last_ms = mono_ms();
+    rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
+    s->admin = conf == NULL ? NULL : client_new(RD_KAFKA_PRODUCER, conf, error);
+    int lanes = 0;
+    int err = s->admin == NULL ? ERR_CONFIG : client_reach(s->admin, ASK_MS, error);
+    if (err == 0)
+        err = check_topics(s, &lanes, error);
+    if (err == 0)
+        err = start_workers(s, lanes, error);
+    if (err != 0) {
+        service_stop(s);
+        return err;
+    }
+    log_info("started", "lanes=%d levels=%d workers=%d group=%s schedule=%s", lanes,
+             config->ladder.n + config->retired_n, config->workers, config->group,
+             config->schedule);
+    *service = s;
+    return 0;
+}
+
+void service_stats(const struct service *s, struct stats *sum)
+{
+    memset(sum, 0, sizeof *sum);
+    for (int i = 0; i < s->workers_n; i++)
+        stats_sum(sum, worker_stats(s->workers[i]));
+}
+
+static double rate(const struct counter *now, const struct counter *before, int64_t ms)
+{
+    return (double)(counter_read(now) - counter_read(before)) * 1000.0 / (double)(ms > 0 ? ms : 1);
+}
+
+static uint64_t dead_letters(const struct stats *stats)
+{
+    uint64_t n = 0;
+    for (int code = 0; code < CODE_N; code++)
+        n += counter_read(&stats->dead[code]);
+    return n;
+}
+
+void service_heartbeat(struct service *s)
+{
+    static struct stats now; /* large; only the main thread is here */
+    service_stats(s, &now);
+    int64_t at_ms = mono_ms(), ms = at_ms - s->last_ms;
+    const struct stats *last = &s->last;
+    log_info("heartbeat",
+             "lanes=%" PRIu64 " requests_per_s=%.1f hops_per_s=%.1f deliveries_per_s=%.1f "
+             "late_p50_ms=%" PRId64 " late_p99_ms=%" PRId64 " late_max_ms=%" PRId64 " held=%" PRIu64
+             " held_bytes=%" PRIu64 " paused=%" PRIu64 " dead_letters=%" PRIu64 " retries=%" PRIu64
+             " breaches=%" PRIu64,
+             counter_read(&now.lanes), rate(&now.requests, &last->requests, ms),
+             rate(&now.hops, &last->hops, ms), rate(&now.deliveries, &last->deliveries, ms),
+             stats_quantile_ms(&now, last, 0.5), stats_quantile_ms(&now, last, 0.99),
+             stats_quantile_ms(&now, last, 1.0), counter_read(&now.held),
+             counter_read(&now.held_bytes), counter_read(&now.paused), dead_letters(&now),
+             counter_read(&now.retries), counter_read(&now.breaches));
+    memcpy(&s->last, &now, sizeof now);
+    s->last_ms = at_ms;
+}
+
+void service_recheck(struct service *s)
+{
+    struct findings findings;
+    char error[SERVICE_ERROR_MAX];
+    if (topics_check(s->admin, s->config, ASK_MS, &findings, error, sizeof error) != 0)
+        return; /* Kafka is away: its clients say so */
+    log_findings(&findings);
+    findings_deinit(&findings);
+}
+
+void service_stop(struct service *s)
+{
+    for (int i = 0; i < s->workers_n; i++)
+        worker_stop(s->workers[i]);
+    for (int i = 0; i < s->workers_n; i++)
+        worker_join(s->workers[i]);
+    if (s->admin != NULL)
+        rd_kafka_destroy(s->admin);
+    free(s->workers);
+    free(s);
+}

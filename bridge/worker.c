@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop, and the port of the step machine onto librdkafka. */
+#include "bridge/worker.h"
+
+#include "bridge/bridge.h"
+#include "bridge/log.h"
+#include "consumer/bell.h"
+#include "consumer/client.h"
+#include "consumer/group.h"
+#include "consumer/producer.h"
+#include "consumer/record.h"
+#include "consumer/source.h"
+#include "consumer/topics.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    REVOKE_MS = 2000, /* a rebalance waits for the slowest member */
+    SETTLE_STEP_MS = 10,
+    GROUP_POLL_MS = 50, /* without a bell; far below max.poll.interval.ms */
+    PULSE_CHECK_MS = 60 * 1000
+};
+
+struct worker {
+    struct worker_config config;
+    struct stats stats;
+    struct bridge *bridge;
+    struct bell bell;
+    struct group *group;
+    rd_kafka_t *levels; /* the level handle: assigned by hand */
+    struct source *source;
+    struct producer *producer;
+    char (*names)[TOPIC_TEXT_MAX];
+    const char **topics; /* by slot */
+    int slots;
+    char pulse[TOPIC_TEXT_MAX], dead_letter[TOPIC_TEXT_MAX];
+    int *lanes; /* owned */
+    int lanes_n;
+    int64_t settle_ms; /* how long a revocation may take */
+    int64_t pulse_checked_ms, group_polled_ms;
+    bool group_rang;
+    atomic_bool stop;
+    pthread_t thread;
+};
+
+static struct now now_read(void)
+{
+    struct timespec wall, boot;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    return (struct now){.wall_ms = wall.tv_sec * 1000 + wall.tv_nsec / 1000000,
+                        .mono_ms = boot.tv_sec * 1000 + boot.tv_nsec / 1000000};
+}
+
+/* The port. */
+
+static struct record *port_take(void *ctx, struct queue_id queue)
+{
+    return source_take(((struct worker *)ctx)->source, queue);
+}
+
+static void port_release(void *ctx, struct record *record)
+{
+    (void)ctx;
+    record_release(record);
+}
+
+static struct record *port_make(void *ctx, struct bytes key, size_t value_size)
+{
+    (void)ctx;
+    return record_make(key, value_size);
+}
+
+static int port_forward(void *ctx, const struct forward *forward)
+{
+    return producer_forward(((struct worker *)ctx)->producer, forward);
+}
+
+static void port_reports(void *ctx)
+{
+    producer_reports(((struct worker *)ctx)->producer);
+}
+
+static void port_pause(void *ctx, struct queue_id queue)
+{
+    source_pause(((struct worker *)ctx)->source, queue);
+}
+
+static void port_seek(void *ctx, struct queue_id queue, int64_t offset)
+{
+    source_seek(((struct worker *)ctx)->source, queue, offset);
+}
+
+static void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n)
+{
+    group_commit(((struct worker *)ctx)->group, seq, progress, n);
+}
+
+static void port_trim(void *ctx, struct queue_id queue, int64_t base)
+{
+    struct worker *w = ctx;
+    producer_trim(w->producer, w->topics[queue.slot], queue.lane, base);
+}
+
+static enum lookup port_lookup(void *ctx, struct target_id *target)
+{
+    return producer_lookup(((struct worker *)ctx)->producer, target);
+}
+
+static void port_forget(void *ctx, struct target_id *target)
+{
+    struct worker *w = ctx;
+    if (w->producer != NULL)
+        producer_forget(w->producer, target);
+}
+
+static void tell_queue(const struct worker *w, enum event event, struct queue_id queue,
+                       int64_t value)
+{
+    const char *topic = w->topics[queue.slot];
+    switch (event) {
+    case EVENT_GAP:
+        log_warn("offsets are missing in a level topic, counted as done",
+                 "topic=%s lane=%d n=%" PRId64, topic, queue.lane, value);
+        break;
+    case EVENT_OUT_OF_RANGE:
+        log_error("records were deleted before they were read: going on at the log's start",
+                  "topic=%s lane=%d n=%" PRId64, topic, queue.lane, value);
+        break;
+    case EVENT_BEYOND_END:
+        log_error("the committed position is beyond the log's end: the topic was recreated or "
+                  "truncated; the lane is held. Run 'delaybridge check'",
+                  "topic=%s lane=%d position=%" PRId64, topic, queue.lane, value);
+        break;
+    case EVENT_NEWER_ENVELOPE:
+        log_error("a waiting record was written by a newer delaybridge: the lane is held. Run that "
+                  "version",
+                  "topic=%s lane=%d offset=%" PRId64, topic, queue.lane, value);
+        break;
+    default:
+        log_warn("a partition that should have woken did not: waking it again",
+                 "topic=%s lane=%d silent_ms=%" PRId64, topic, queue.lane, value);
+        break;
+    }
+}
+
+static void port_event(void *ctx, enum event event, struct queue_id queue, int64_t value,
+                       const char *text)
+{
+    struct worker *w = ctx;
+    switch (event) {
+    case EVENT_CLOCK_BACK:
+        log_warn("the clock went back: held records are read again", "ms=%" PRId64, value);
+        break;
+    case EVENT_STALLED_TURN:
+        log_warn("this process stood still: forwarding waits until it is known that the lanes are "
+                 "still ours",
+                 "ms=%" PRId64, value);
+        break;
+    case EVENT_TARGET_SHUT:
+        log_warn("a target takes nothing", "next_try_ms=%" PRId64 " target=\"%s\"", value, text);
+        break;
+    case EVENT_TARGET_OPEN:
+        log_info("a target takes records again", "target=%s", text);
+        break;
+    case EVENT_FORWARD_FAILED:
+        log_error("cannot write to our own topics, tried again",
+                  "from=%s lane=%d offset=%" PRId64 " error=\"%s\"", w->topics[queue.slot],
+                  queue.lane, value, text);
+        break;
+    default:
+        tell_queue(w, event, queue, value);
+        break;
+    }
+}
+
+static void on_reported(void *ctx, struct parcel *parcel, enum report report, const char *why)
+{
+    bridge_reported(((struct worker *)ctx)->bridge, parcel, report, why);
+}
+
+/* Ownership. */
+
+static void on_gained(void *ctx, const int *lanes, int n, const struct start *starts)
+{
+    struct worker *w = ctx;
+    int unusable = 0;
+    for (int i = 0; i < n; i++) {
+        unusable += bridge_lane_gained(w->bridge, lanes[i], starts + i * w->slots, now_read());
+        w->lanes[i] = lanes[i];
+    }
+    w->lanes_n = n;
+    counter_add(&w->stats.rebalances, 1);
+    if (unusable > 0)
+        log_warn("commit metadata that is not ours is ignored: records may be delivered again",
+                 "partitions=%d", unusable);
+    if (source_assign(w->source, lanes, n, starts) != 0)
+        log_error("lanes cannot be read", "lanes=%d", n);
+    log_info("lanes gained", "worker=%d lanes=%d", w->config.number, n);
+}
+
+/* What flies lands, what landed is committed; then the lanes are somebody else's. */
+static void settle(struct worker *w)
+{
+    int64_t until_ms = now_read().mono_ms + w->settle_ms;
+    while (bridge_settle(w->bridge, now_read()) > 0 && now_read().mono_ms < until_ms)
+        producer_flush(w->producer, SETTLE_STEP_MS);
+    bridge_commit(w->bridge, now_read());
+    int64_t left_ms = until_ms - now_read().mono_ms;
+    group_await(w->group, left_ms < 500 ? 500 : (int)left_ms);
+}
+
+static void on_lost(void *ctx, bool fenced)
+{
+    struct worker *w = ctx;
+    if (!fenced)
+        settle(w);
+    for (int i = 0; i < w->lanes_n; i++)
+        bridge_lane_lost(w->bridge, w->lanes[i]);
+    source_unassign(w->source);
+    log_info(fenced ? "lanes lost" : "lanes given back", "worker=%d lanes=%d", w->config.number,
+             w->lanes_n);
+    w->lanes_n = 0;
+}
+
+static void on_committed(void *ctx, uint64_t seq, bool ok)
+{
+    bridge_committed(((struct worker *)ctx)->bridge, seq, ok);
+}
+
+/* The loop. */
+
+static void on_bell(void *ctx, int32_t number)
+{
+    struct worker *w = ctx;
+    if (number >= 0)
+        bridge_wake(w->bridge, (struct queue_id){number, number / w->slots, number % w->slots});
+    else
+        w->group_rang |= number != BELL_REPORTS;
+}
+
+static void find_lost_positions(struct worker *w)
+{
+    struct queue_id queue;
+    int64_t start, end;
+    while (source_lost_position(w->source, &queue, &start, &end))
+        bridge_out_of_range(w->bridge, queue, start, end);
+}
+
+static void serve_levels_handle(struct worker *w)
+{
+    rd_kafka_message_t *message;
+    while ((message = rd_kafka_consumer_poll(w->levels, 0)) != NULL)
+        rd_kafka_message_destroy(message); /* errors of brokers: logged by the client's callback */
+}
+
+static void turn(struct worker *w)
+{
+    struct now now = now_read();
+    int64_t wait_ms = bridge_turn(w->bridge, now);
+    find_lost_positions(w);
+    bell_wait(&w->bell, wait_ms, on_bell, w);
+    if (w->group_rang || now.mono_ms - w->group_polled_ms >= GROUP_POLL_MS) {
+        w->group_rang = false;
+        w->group_polled_ms = now.mono_ms;
+        group_poll(w->group);
+        serve_levels_handle(w);
+    }
+    if (now.mono_ms - w->pulse_checked_ms < PULSE_CHECK_MS)
+        return;
+    w->pulse_checked_ms = now.mono_ms;
+    source_check_pulses(w->source);
+}
+
+static void *run(void *arg)
+{
+    struct worker *w = arg;
+    while (!atomic_load_explicit(&w->stop, memory_order_relaxed))
+        turn(w);
+    w->settle_ms = w->config.config->drain_ms;
+    group_close(w->group);
+    return NULL;
+}
+
+/* Start and end. */
+
+static int name_topics(struct worker *w)
+{
+    const struct config *c = w->config.config;
+    w->slots = 1 + c->ladder.n + c->retired_n;
+    w->names = calloc((size_t)w->slots, sizeof *w->names);
+    w->topics = calloc((size_t)w->slots, sizeof *w->topics);
+    w->lanes = calloc((size_t)w->config.lanes, sizeof *w->lanes);
+    if (w->names == NULL || w->topics == NULL || w->lanes == NULL)
+        return ERR_NO_MEMORY;
+    w->topics[SLOT_SCHEDULE] = c->schedule;
+    for (int i = 1; i < w->slots; i++) {
+        int level = i - 1;
+        int64_t ms =
+            level < c->ladder.n ? c->ladder.level_ms[level] : c->retired_ms[level - c->ladder.n];
+        w->topics[i] = topic_of_level(c->schedule, ms, w->names[i]);
+    }
+    topic_of_pulse(c->schedule, w->pulse);
+    topic_of_dead_letter(c->schedule, w->dead_letter);
+    return 0;
+}
+
+static int start_bridge(struct worker *w)
+{
+    const struct config *c = w->config.config;
+    const char *session = config_property(c, CLIENT_INTAKE, "session.timeout.ms");
+    struct bridge_config config = {
+        .ladder = c->ladder,
+        .retired_ms = c->retired_ms,
+        .retired_n = c->retired_n,
+        .lanes = w->config.lanes,
+        .rules = {.targets = {.patterns = (const char *const *)c->targets,
+                              .patterns_n = c->targets_n,
+                              .schedule = c->schedule},
+                  .default_target = c->default_target,
+                  .max_delay_ms = c->max_delay_ms},
+        .max_attempts = c->max_attempts,
+        .memory_bytes = c->memory_bytes / c->workers,
+        .session_ms = session != NULL ? atoi(session) : 6000,
+    };
+    struct port port = {w,          port_take, port_release, port_make, port_forward, port_reports,
+                        port_pause, port_seek, port_commit,  port_trim, port_lookup,  port_forget,
+                        port_event};
+    w->bridge = bridge_new(&config, &port, &w->stats, now_read());
+    return w->bridge == NULL ? ERR_NO_MEMORY : 0;
+}
+
+static rd_kafka_conf_t *member_conf(const struct worker *w, char *error)
+{
+    const struct config *c = w->config.config;
+    rd_kafka_conf_t *conf = client_conf(c, CLIENT_INTAKE, error);
+    const char *instance = config_property(c, CLIENT_INTAKE, "group.instance.id");
+    if (conf == NULL || instance == NULL)
+        return conf;
+    char id[256];
+    snprintf(id, sizeof id, "%s-%d", instance, w->config.number);
+    rd_kafka_conf_set(conf, "group.instance.id", id, NULL, 0);
+    return conf;
+}
+
+static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
+{
+    rd_kafka_conf_t *conf = client_conf(w->config.config, CLIENT_LEVELS, error);
+    w->levels = conf == NULL ? NULL : client_new(RD_KAFKA_CONSUMER, conf, error);
+    if (w->levels == NULL)
+        return ERR_CONFIG;
+    rd_kafka_poll_set_consumer(w->levels);
+    struct producer_config producer = {w->config.config, w->topics, w->slots,    w->dead_letter,
+                                       &w->bell,         w->levels, on_reported, w};
+    w->producer = producer_new(&producer, error, CLIENT_ERROR_MAX);
+    conf = w->producer == NULL ? NULL : member_conf(w, error);
+    if (conf == NULL)
+        return ERR_CONFIG;
+    struct group_config group = {w->topics, w->slots, w->config.lanes, &w->bell,
+                                 on_gained, on_lost,  on_committed,    w};
+    w->group = group_new(&group, conf, error, CLIENT_ERROR_MAX);
+    if (w->group == NULL)
+        return ERR_KAFKA;
+    struct source_config source = {.intake = group_handle(w->group),
+                                   .levels = w->levels,
+                                   .topics = w->topics,
+                                   .slots = w->slots,
+                                   .lanes = w->config.lanes,
+                                   .pulse_topic = w->pulse,
+                                   .bell = &w->bell};
+    w->source = source_new(&source);
+    return w->source == NULL ? ERR_NO_MEMORY : 0;
+}
+
+static void worker_free(struct worker *w)
+{
+    if (w->producer != NULL)
+        producer_free(w->producer); /* first: it still reads the records that fly */
+    w->producer = NULL;
+    if (w->bridge != NULL)
+        bridge_free(w->bridge); /* then the records go back, while their handles live */
+    if (w->source != NULL)
+        source_free(w->source);
+    if (w->group != NULL)
+        group_free(w->group);
+    if (w->levels != NULL)
+        rd_kafka_destroy(w->levels);
+    bell_deinit(&w->bell);
+    free(w->names);
+    free(w->topics);
+    free(w->lanes);
+    free(w);
+}
+
+struct worker *worker_start(const struct worker_config *config, char *error, size_t error_size)
+{
+    struct worker *w = calloc(1, sizeof *w);
+    if (w == NULL || bell_init(&w->bell) != 0) {
+        snprintf(error, error_size, "out of memory or file descriptors");
+        free(w);
+        return NULL;
+    }
+    w->config = *config;
+    w->settle_ms = REVOKE_MS;
+    char why[CLIENT_ERROR_MAX] = "out of memory";
+    if (name_topics(w) != 0 || start_bridge(w) != 0 || connect_all(w, why) != 0 ||
+        pthread_create(&w->thread, NULL, run, w) != 0) {
+        snprintf(error, error_size, "%s", why);
+        worker_free(w);
+        return NULL;
+    }
+    return w;
+}
+
+const struct stats *worker_stats(const struct worker *worker)
+{
+    return &worker->stats;
+}
+
+void worker_stop(struct worker *w)
+{
+    atomic_store(&w->stop, true);
+    bell_ring(&w->bell, BELL_WAKE);
+}
+
+void worker_join(struct worker *w)
+{
+    pthread_join(w->thread, NULL);
+    worker_free(w);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker: one thread with a bridge, a member of the group, a reader of levels and its producers:
+   the whole way of a record for the lanes that the group gives it. Workers share nothing. */
+#ifndef DELAYBRIDGE_BRIDGE_WORKER_H
+#define DELAYBRIDGE_BRIDGE_WORKER_H
+
+#include "bridge/config.h"
+#include "bridge/stats.h"
+#include "levels/err.h"
+
+struct worker;
+
+struct worker_config {
+    const struct config *config; /* outlives the worker */
+    int number;                  /* from 0: suffix of group.instance.id where there is one */
+    int lanes;                   /* partitions of S */
+};
+
+/* Connects, joins and starts the thread. NULL with a sentence in error. */
+struct worker *worker_start(const struct worker_config *config, char *error, size_t error_size);
+
+const struct stats *worker_stats(const struct worker *worker);
+
+/* Ask it to drain and leave; returns at once. worker_join waits for that, at most about
+   config->drain_ms, and frees it. */
+void worker_stop(struct worker *worker);
+void worker_join(struct worker *worker);
+
+#endif
