@@ -164,6 +164,8 @@ static bool has_room(struct bridge *b, struct queue *q)
 /* The record already flies, sent in an earlier life of this lane: its report decides. */
 static bool adopt_orphan(struct bridge *b, struct queue *q)
 {
+    if (!window_fits(&q->window, q->head->offset))
+        return false;
     for (struct link *l = list_first(&q->orphans); l != NULL; l = list_after(&q->orphans, l)) {
         struct parcel *p = list_item(l, struct parcel, link);
         if (p->offset != q->head->offset)
@@ -259,7 +261,15 @@ static bool admit(struct bridge *b, struct queue *q)
 {
     if (adopt_orphan(b, q))
         return true;
+    if (!has_room(b, q))
+        return false;
     return is_schedule(q) ? admit_request(b, q) : admit_waiting(b, q);
+}
+
+/* While the head waited for room, the report of its earlier life may have come. */
+static bool head_is_done(const struct queue *q)
+{
+    return q->head->offset < q->window.next || window_is_done(&q->window, q->head->offset);
 }
 
 /* The head's time is not near: a far one is read again when it is, and costs nothing until then. */
@@ -301,11 +311,15 @@ void queue_serve(struct bridge *b, struct queue *q)
     for (int quota = QUEUE_QUOTA; quota > 0; quota--) {
         if (q->head == NULL && !find_head(b, q))
             return;
+        if (head_is_done(q)) {
+            read_on(b, q);
+            return;
+        }
         if (b->now.wall_ms < q->admit_at_ms) {
             rest(b, q);
             return;
         }
-        if (!has_room(b, q) || !admit(b, q))
+        if (!admit(b, q))
             return;
     }
     b->more = true;
@@ -327,10 +341,9 @@ static void start_at(struct queue *q, int64_t start)
         window_init(w, start);
         return;
     }
-    int64_t next = w->next;
-    for (int64_t offset = w->base; offset < start && offset < next; offset++)
+    for (int64_t offset = w->base; offset < start && offset < w->next; offset++)
         window_done(w, offset);
-    if (next < start) {
+    if (w->next < start) {
         window_admit(w, start - 1);
         window_done(w, start - 1);
     }
