@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input of every sort: a clear message or a dead letter for each; never a crash, nothing lost."""
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+
+from client import now_ms
+from processes import Bridge, Kafka
+from stage import LANES, Skip, Stage, judge, require
+
+CRASHES = (-4, -6, -7, -8, -11, 132, 134, 135, 136, 139)
+
+
+def says(stage: Stage, what: str, done: subprocess.CompletedProcess, codes: tuple[int, ...], *words: str) -> None:
+    text = done.stdout + done.stderr
+    require(done.returncode not in CRASHES, f"{what}: it crashed ({done.returncode}):\n{text[-800:]}")
+    require(done.returncode in codes, f"{what}: it ended with {done.returncode}, not {codes}:\n{text[-800:]}")
+    for word in words:
+        require(word in text, f"{what}: {word!r} is not in what it says:\n{text[-800:]}")
+
+
+def bad_config(stage: Stage) -> str:
+    """Configurations that must refuse to start, naming file, line, key and value."""
+    good = 'kafka:\n  bootstrap.servers: 127.0.0.1:1\ntargets: ["e2e.*"]\n'
+    cases = [
+        ("not YAML", good + "hold: [1s\nlog: {", (78,), ("config-", ".yaml")),
+        ("a tab", good + "log:\n\tlevel: info\n", (78,), ("config-",)),
+        ("an unknown key", good + "hodl: 1s\n", (78,), ("config-", "hodl", "4")),
+        ("an unknown key below one", good + "log:\n  colour: red\n", (78,), ("config-", "colour")),
+        ("a duration without unit", good + "hold: 15\n", (78,), ("config-", "hold", "15", "4")),
+        ("a size that is none", good + "memory: lots\n", (78,), ("memory", "lots")),
+        ("a number that is none", good + "partitions: eight\n", (78,), ("partitions", "eight")),
+        ("a number out of range", good + "workers: -1\n", (78,), ("workers", "-1")),
+        ("a map in place of a value", good + "group: {a: b}\n", (78,), ("group",)),
+        ("a value in place of a map", good + "log: loud\n", (78,), ("log",)),
+        ("the same key twice", good + "hold: 1s\nhold: 2s\n", (78,), ("hold",)),
+        ("levels that leave a gap at the bottom", good + "levels: [10s, 30s]\n", (78,), ("levels",)),
+        ("levels that do not ascend", good + "levels: [1s, 10s, 5s]\n", (78,), ("levels",)),
+        ("no targets", "kafka:\n  bootstrap.servers: 127.0.0.1:1\ntargets: []\n", (78,), ("targets",)),
+        ("a default target outside of targets", good + "default_target: other\n", (78,), ("default_target", "other")),
+        ("a property that the guarantees rest on", "targets: [a]\nkafka:\n  bootstrap.servers: 127.0.0.1:1\n  acks: 1\n",
+         (78,), ("acks",)),
+        ("our key among Kafka's", "targets: [a]\nkafka:\n  bootstrap.servers: 127.0.0.1:1\n  group.id: x\n",
+         (78,), ("group.id", "group")),
+        ("a Kafka property that does not exist",
+         "targets: [a]\nkafka:\n  bootstrap.servers: 127.0.0.1:1\n  bootstrp: x\n", (78,), ("bootstrp",)),
+        ("a delivery of a later version", good + "delivery: exactly-once\n", (78,), ("delivery",)),
+        ("an empty schedule topic", good + 'schedule: ""\n', (78,), ("schedule",)),
+        ("a schedule topic with an illegal name", good + "schedule: a/b\n", (78,), ("schedule", "a/b")),
+        ("a secret's file that is not there", "targets: [a]\nkafka:\n  bootstrap.servers: 127.0.0.1:1\n"
+         "  sasl.password: {file: /nowhere/secret}\n", (78,), ("/nowhere/secret",)),
+        ("binary rubbish", "\x00\x01\x02\udcff", (78,), ("config-",)),
+    ]
+    for n, (what, text, codes, words) in enumerate(cases):
+        path = stage.folder / f"config-{n}.yaml"
+        path.write_bytes(text.encode(errors="surrogateescape"))
+        says(stage, what, stage.run("run", "-c", str(path)), codes, *words)
+    path = stage.config()
+    says(stage, "a file that is not there", stage.run("run", "-c", "/nowhere.yaml"), (64, 78), "/nowhere.yaml")
+    says(stage, "an unknown flag", stage.run("run", "-c", str(path), "--frobnicate", "1"), (64, 78), "--frobnicate")
+    says(stage, "a bad flag", stage.run("run", "-c", str(path), "--hold", "soon"), (64, 78), "hold", "soon")
+    says(stage, "an unknown command", stage.run("frobnicate"), (64,), "frobnicate")
+    says(stage, "a bad variable", stage.run("run", "-c", str(path), env={"DELAYBRIDGE_HOLD": "soon"}), (78,),
+         "DELAYBRIDGE_HOLD", "soon")
+    return f"{len(cases) + 5} configurations refused, each with its sentence"
+
+
+def unreachable(stage: Stage) -> str:
+    """No broker there, and one that does not know us."""
+    path = stage.config()
+    start = time.monotonic()
+    says(stage, "check without a broker", stage.run("check", "-c", str(path)), (69,), "127.0.0.1:1")
+    took = time.monotonic() - start
+    require(took < 20, f"check took {took:.0f} s to give up")
+    waiting = Bridge(stage.binary, path, "waiting").start()
+    time.sleep(12)
+    require(waiting.running(), "run must wait for an unreachable Kafka, and ended:\n" + waiting.tail())
+    require(waiting.log.stat().st_size > 0, "run waits for an unreachable Kafka and does not say so")
+    begun = time.monotonic()
+    require(waiting.stop() == 0 and time.monotonic() - begun < 5, "SIGTERM does not end one that waits")
+
+    kafka = Kafka(stage.folder)
+    port = kafka.port
+    kafka.props = (
+        "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",
+        f"listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{port + 100},SASL://127.0.0.1:{port + 1}",
+        f"advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL://127.0.0.1:{port + 1}",
+        "sasl.enabled.mechanisms=PLAIN",
+        "listener.name.sasl.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule "
+        'required user_bridge="right";')
+    stage.kafka = kafka.start()
+
+    def login(password: str, name: str) -> Path:
+        return stage.config(name, kafka={
+            "bootstrap.servers": f"127.0.0.1:{port + 1}", "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanisms": "PLAIN", "sasl.username": "bridge", "sasl.password": password})
+
+    stage.apply(login("right", "right.yaml"))
+    wrong = stage.run("run", "-c", str(login("wrong", "wrong.yaml")))
+    says(stage, "wrong credentials", wrong, (78,))
+    require("uthentication" in wrong.stderr or "redential" in wrong.stderr,
+            "wrong credentials: it does not say that it is them:\n" + wrong.stderr[-800:])
+    require("wrong" not in wrong.stderr.replace("wrong.yaml", "").replace("wrong credentials", ""),
+            "the password is in the log")
+    return f"check gave up after {took:.0f}s, run waited, wrong credentials were refused"
+
+
+def bad_topics(stage: Stage) -> str:
+    """Topics that could lose what waits: it never starts on them, says what to run, and that mends it."""
+    path = stage.ready()
+    says(stage, "check on good topics", stage.run("check", "-c", str(path)), (0,))
+    mended = (("a level with finite retention", "schedule.5s", {"retention_ms": "604800000"}, "retention"),
+              ("a level with a size limit", "schedule.5s", {"retention_bytes": "1000000000"}, "retention"),
+              ("a level with the broker's timestamps", "schedule.1m",
+               {"message_timestamp_type": "LogAppendTime"}, "LogAppendTime"),
+              ("a compacted level", "schedule.10s", {"cleanup_policy": "compact"}, "cleanup"))
+    for what, topic, settings, word in mended:
+        stage.admin.set(topic, **settings)
+        time.sleep(0.5)
+        says(stage, f"{what}: check", stage.run("check", "-c", str(path)), (78,), topic, word)
+        says(stage, f"{what}: run", stage.run("run", "-c", str(path)), (78,), topic, "topics apply")
+        says(stage, f"{what}: plan", stage.run("topics", "plan", "-c", str(path)), (78,), topic)
+        stage.apply(path)
+        time.sleep(0.5)
+        says(stage, f"{what}: check once applied", stage.run("check", "-c", str(path)), (0,))
+    for future in stage.admin.client.delete_topics(["schedule.3m"]).values():
+        future.result(30)
+    time.sleep(1)
+    says(stage, "a level without a topic: run", stage.run("run", "-c", str(path)), (78,), "schedule.3m", "topics apply")
+    stage.apply(path)
+
+    bridge = stage.bridge(path)
+    generator = stage.generator(1000)
+    request = generator.request(now_ms(), wait_ms=6000, key=b"k")
+    request.timestamp_ms = None
+    stage.sender.send(request)
+    stage.sender.flush()
+    time.sleep(1)
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    without = stage.config("without.yaml", levels=["1s", "10s", "30s", "1m"])
+    says(stage, "a level was removed that still holds records", stage.run("run", "-c", str(without)), (78,),
+         "schedule.5s", "retired_levels")
+    retired = stage.config("retired.yaml", levels=["1s", "10s", "30s", "1m"], retired_levels=["5s"])
+    bridge = stage.bridge(retired, "retired")
+    judge(stage.verify())
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+
+    stage.admin.grow("schedule.2m", LANES + 1)
+    time.sleep(1)
+    says(stage, "a level with other partitions: run", stage.run("run", "-c", str(path)), (78,), "schedule.2m", "9")
+    says(stage, "a level with other partitions: check", stage.run("check", "-c", str(path)), (78,), "schedule.2m")
+    return f"{len(mended)} kinds of settings refused and mended, 3 that cannot be or need a word refused"
+
+
+def bad_records(stage: Stage) -> str:
+    """Foreign and damaged records on a level topic, and requests as large as the broker takes."""
+    path = stage.ready()
+    bridge = stage.bridge(path)
+    generator = stage.generator(5000)
+    waiting = generator.request(now_ms(), wait_ms=40_000, key=b"waits")
+    waiting.timestamp_ms = None
+    stage.sender.send(waiting)
+    stage.sender.flush()
+    envelope = first_of(stage.kafka.bootstrap, "schedule.30s", waiting.partition)
+    foreign = [b"", b"x", b"not an envelope", b"\x00" * 200, b"DLBE", None, envelope[:-1], envelope + b"\x00",
+               envelope[:40], envelope[:100] + bytes([envelope[100] ^ 1]) + envelope[101:],
+               envelope[:20] + bytes([envelope[20] ^ 0x80]) + envelope[21:], b"\xff" * 100_000]
+    producer = Producer({"bootstrap.servers": stage.kafka.bootstrap})
+    for n, value in enumerate(foreign):
+        for topic in ("schedule.1s", "schedule.30s"):
+            producer.produce(topic, value=value, key=b"foreign", partition=n % LANES, headers=[("h", b"1")])
+    require(producer.flush(30) == 0, "the foreign records were not written")
+
+    big, unsure = [], []
+    for size, target in ((900_000, "e2e.a"), (500_000, "e2e.b"), (1_040_000, "e2e.a"), (1_047_900, "e2e.a")):
+        request = generator.request(now_ms(), wait_ms=1500, key=b"big", value=b"v", target=target,
+                                    headers=[("huge", b"h" * size)])
+        (unsure if size > 1_000_000 else big).append(request)
+    big.append(generator.request(now_ms(), wait_ms=500, key=b"many", value=b"v", target="e2e.a",
+                                 headers=[("n%d" % n, None if n % 7 == 0 else b"v%d" % n) for n in range(8000)]))
+    big.append(generator.request(now_ms(), wait_ms=0, key=b"k" * 500_000, value=b"v", target="e2e.c", headers=[]))
+    big.append(generator.request(now_ms(), wait_ms=2500, key=b"bulk", value=b"\x00" * 900_000, target="e2e.a",
+                                 headers=[]))
+    for request in big + unsure:
+        stage.sender.send(request)
+        stage.sender.flush()
+    stage.sender.send_paced(lambda n, now: generator.request(now), 400, 200)
+    # What S takes may be more than the target takes: then it is too_large, with all that it had.
+    own = [r for r in stage.sender.journal if r not in unsure]
+    stage.collector.wait_for(stage.sender.journal, stage.schedule, 90)
+    dead = [s for s in stage.collector.of("schedule.dead-letter")]
+    refused = [s for s in dead if s.header("dlb-error") == b"too_large"]
+    strangers = [s for s in dead if s.header("dlb-error") == b"not_ours"]
+    stage.collector.seen = [s for s in stage.collector.seen if s not in strangers and s not in refused]
+    delivered = [s for s in stage.collector.seen if any(n == "huge" and len(v) > 1_000_000 for n, v in s.headers)]
+    stage.collector.seen = [s for s in stage.collector.seen if s not in delivered]
+    line = judge(stage.verify(own))
+    require(len(refused) + len(delivered) == len(unsure),
+            f"of {len(unsure)} that the target does not take, {len(refused)} are too_large and "
+            f"{len(delivered)} delivered")
+    require(all(s.value == b"v" and s.key == b"big" for s in refused), "a too_large one lost its key or value")
+    require(len(strangers) == 2 * len(foreign), f"{len(strangers)} of {2 * len(foreign)} foreign records are not_ours")
+    require(sorted(s.value or b"" for s in strangers) == sorted(2 * [v or b"" for v in foreign]),
+            "the foreign records are not in the dead-letter topic as they came")
+    require(all((s.header("dlb-reason") or b"") and ("h", b"1") in s.headers for s in strangers),
+            "a foreign record's dead letter has no reason or lost its header")
+    require(bridge.running(), "the bridge ended:\n" + bridge.tail())
+    return f"{line} not_ours={len(strangers)} too_large={len(refused)}"
+
+
+def first_of(bootstrap: str, topic: str, partition: int) -> bytes:
+    """The value of the first record of a partition."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "e2e-peek", "auto.offset.reset": "earliest"})
+    consumer.assign([TopicPartition(topic, partition, 0)])
+    message = consumer.poll(20)
+    consumer.close()
+    require(message is not None and message.error() is None, f"nothing waits in {topic}/{partition}")
+    return message.value()
+
+
+def full_disk(stage: Stage) -> str:
+    """The broker's disk runs full and it dies; room is made and it starts again: nothing lost."""
+    disk = stage.folder / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(disk)],
+                             capture_output=True, text=True, check=False) if shutil.which("mount") else None
+    if mounted is None or mounted.returncode:
+        raise Skip(f"a small disk cannot be mounted here: {mounted.stderr.strip() if mounted else 'no mount'}")
+    try:
+        return on_full_disk(stage, disk)
+    finally:
+        stage.close()
+        subprocess.run(["umount", str(disk)], check=False)
+
+
+def on_full_disk(stage: Stage, disk: Path) -> str:
+    stage.broker(data=disk / "data", props=("log.segment.bytes=4194304", "log.index.size.max.bytes=4096",
+                                            "offsets.topic.segment.bytes=1048576",
+                                            "metadata.log.segment.bytes=8388608"))
+    path = stage.ready()
+    bridge = stage.bridge(path)
+    generator = stage.generator(30_000, big=2000)
+    sending = stage.background(lambda n, now: generator.request(now), 2000, 100)
+    time.sleep(5)
+    stage.admin.create("filler", 1)
+    filler = Producer({"bootstrap.servers": stage.kafka.bootstrap, "message.timeout.ms": 2000, "linger.ms": 5})
+    start = time.monotonic()
+    while stage.kafka.running():
+        require(time.monotonic() - start < 60, "the disk is full and the broker lives on")
+        try:
+            filler.produce("filler", value=generator.random.randbytes(100_000))
+        except (BufferError, KafkaException):
+            pass
+        filler.poll(0.01)
+    time.sleep(5)
+    require(bridge.running(), "the broker died and the bridge with it:\n" + bridge.tail())
+    for segment in (disk / "data").glob("broker-1/filler-0/*"):
+        segment.unlink()
+    subprocess.run(["mount", "-o", "remount,size=256m", str(disk)], check=True)
+    stage.kafka.call("restart", "1")
+    sending.finish()
+    line = judge(stage.verify(timeout=120), None)
+    require(bridge.running(), "the bridge ended:\n" + bridge.tail())
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    return line
+
+
+SCENARIOS = {f.__name__: f for f in (bad_config, unreachable, bad_topics, bad_records, full_disk)}

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs scenarios against a real Kafka and says a line of figures for each.
+
+  run.py [--full] [--seed N] [--binary PATH] [--keep] [SCENARIO...]
+"""
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+import bad_input
+import scenarios
+from processes import ROOT
+from stage import Fault, Skip, Stage
+
+ALL = {**scenarios.SCENARIOS, **bad_input.SCENARIOS}
+GROUPS = {"bad_input": list(bad_input.SCENARIOS)}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("scenario", nargs="*", help="those named; all, if none is")
+    parser.add_argument("--list", action="store_true", help="name the scenarios")
+    parser.add_argument("--full", action="store_true", help="full counts (the default is reduced ones)")
+    parser.add_argument("--reduced", action="store_false", dest="full")
+    parser.add_argument("--seed", type=int, default=int(time.time()) % 1_000_000)
+    parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "delaybridge")
+    parser.add_argument("--keep", action="store_true", help="keep the folders (they are kept on a failure)")
+    return parser.parse_args()
+
+
+def play(name: str, options: argparse.Namespace) -> str:
+    """Runs one; returns passed, failed or skipped."""
+    folder = Path(tempfile.mkdtemp(prefix=f"delaybridge-{name}."))
+    stage = Stage(folder, options.binary.resolve(), options.full, options.seed)
+    start, keep = time.monotonic(), options.keep
+    try:
+        outcome, text = "passed", ALL[name](stage)
+    except Skip as skip:
+        outcome, text = "skipped", str(skip)
+    except Fault as fault:
+        outcome, text = "failed", str(fault)
+    except Exception:  # pylint: disable=broad-except
+        outcome, text = "failed", traceback.format_exc()
+    finally:
+        try:
+            stage.close()
+        except Exception:  # pylint: disable=broad-except
+            print(f"{name}: cleaning up: {traceback.format_exc()}")
+    print(f"{outcome.upper():7} {name} ({time.monotonic() - start:.0f} s): {text}", flush=True)
+    if outcome == "failed":
+        keep = True
+        print(f"        seed {options.seed}, logs in {folder}", flush=True)
+    if not keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    return outcome
+
+
+def main() -> int:
+    options = arguments()
+    if options.list:
+        for name, function in ALL.items():
+            print(f"{name:15} {function.__doc__.splitlines()[0]}")
+        return 0
+    names = [n for name in options.scenario or ALL for n in GROUPS.get(name, [name])]
+    unknown = [name for name in names if name not in ALL]
+    if unknown:
+        print(f"run.py: no scenario {', '.join(unknown)} (--list names them)", file=sys.stderr)
+        return 64
+    if not options.binary.exists():
+        print(f"run.py: {options.binary} is not there: ./dev build", file=sys.stderr)
+        return 70
+    start = time.monotonic()
+    outcomes = [play(name, options) for name in names]
+    print(f"e2e: {len(names)} run, {outcomes.count('passed')} passed, {outcomes.count('failed')} failed, "
+          f"{outcomes.count('skipped')} skipped, {'full' if options.full else 'reduced'} counts, "
+          f"seed {options.seed}, {time.monotonic() - start:.0f} s")
+    return 1 if "failed" in outcomes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

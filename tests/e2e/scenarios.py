@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scenarios on a running bridge. Each takes a stage and returns a line of figures, or raises."""
+from __future__ import annotations
+
+import random
+import shutil
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+from client import Collector, Sender, now_ms
+from contract import Request
+from processes import Bridge, cpu_seconds
+from stage import LANES, Skip, Stage, judge, level_topics, require
+
+HERE = Path(__file__).resolve().parent
+
+
+def mixed(stage: Stage) -> str:
+    """Requests and poison of every kind, one bridge: nothing lost, changed, early or doubled."""
+    count, poison, max_ms, rate = (50_000, 1000, 180_000, 1000) if stage.full else (5000, 260, 20_000, 500)
+    config = stage.ready()
+    bridge = stage.bridge(config)
+    generator, every, poisoned = stage.generator(max_ms), count // poison, [0]
+
+    def make(n: int, now: int) -> Request:
+        if n % every:
+            return generator.request(now)
+        poisoned[0] += 1
+        return generator.poison(now, poisoned[0])
+
+    stage.sender.send_paced(make, count, rate)
+    report = stage.verify(timeout=max_ms / 1000 + 90)
+    line = judge(report)
+    require(bridge.running(), "the bridge ended by itself:\n" + bridge.tail())
+    code = bridge.stop()
+    require(code == 0, f"SIGTERM ended it with {code}:\n{bridge.tail()}")
+    return line
+
+
+def kill9(stage: Stage) -> str:
+    """Two processes share the lanes; one or the other is killed at random. Then clean restarts."""
+    kills, rate = (20, 300) if stage.full else (3, 200)
+    max_ms = 60_000 if stage.full else 20_000
+    config = stage.ready()
+    trace = Collector(stage.kafka.bootstrap, level_topics(stage.schedule))
+    trace.start()
+    bridges = [stage.bridge(config, f"bridge-{n}", members=n) for n in (1, 2)]
+    generator, dice = stage.generator(max_ms), random.Random(stage.seed)
+    sending = stage.background(lambda n, now: generator.request(now), 100_000, rate)
+    at: list[float] = []
+    time.sleep(4)
+    for _ in range(kills):
+        time.sleep(dice.uniform(3, 8))
+        victim = dice.choice(bridges)
+        at.append(victim.kill() * 1000)
+        victim.start()
+    time.sleep(8)
+    sending.finish(stop=True)
+    report = stage.verify(timeout=max_ms / 1000 + 90)
+    forwards = [s.timestamp_ms for s in trace.seen] + [s.timestamp_ms for s in stage.collector.seen]
+
+    def before(ms: int) -> int:
+        return sum(1 for k in at for t in forwards if k - ms <= t <= k)
+
+    # Committed is what was acknowledged up to 100 ms ago; beside that, what was in flight: a hop
+    # lingers, and the machine is shared.
+    line = judge(report, before(500)) + (f" kills={kills} forwarded_before_kills 100ms={before(100)} "
+                                         f"500ms={before(500)}")
+    trace.end()
+    return line + " | " + clean_restarts(stage, bridges, 6 if stage.full else 3)
+
+
+def clean_restarts(stage: Stage, bridges: list[Bridge], restarts: int) -> str:
+    """SIGTERM and start again, in turn, under load: no duplicate at all."""
+    sender = stage.sender = Sender(stage.kafka.bootstrap, stage.schedule)
+    require(stage.admin.wait_members(stage.group, len(bridges)), "the group does not settle")
+    generator = stage.generator(8000)
+    sending = stage.background(lambda n, now: generator.request(now), 100_000, 200)
+    longest = 0.0
+    for n in range(restarts):
+        time.sleep(3)
+        start = time.monotonic()
+        code = bridges[n % len(bridges)].stop()
+        longest = max(longest, time.monotonic() - start)
+        require(code == 0, f"SIGTERM ended it with {code}:\n{bridges[n % len(bridges)].tail()}")
+        bridges[n % len(bridges)].start()
+    time.sleep(4)
+    sending.finish(stop=True)
+    stage.collector.wait_for(sender.journal, stage.schedule, 60)
+    mine = {(r.partition, r.offset) for r in sender.journal}
+    doubled = [s for s in stage.collector.seen if source(s) in mine]
+    require(len(doubled) >= len(mine), f"{len(mine) - len({source(s) for s in doubled})} lost at clean restarts")
+    extra = len(doubled) - len(mine)
+    require(extra == 0, f"{extra} duplicates after clean restarts")
+    return f"clean_restarts={restarts} requests={len(mine)} duplicates=0 longest_stop={longest:.1f}s"
+
+
+def source(seen) -> tuple[int, int]:
+    _, partition, offset = (seen.header("dlb-source") or b"/-1/-1").decode().rsplit("/", 2)
+    return int(partition), int(offset)
+
+
+def rebalance(stage: Stage) -> str:
+    """A third process joins, leaves and is killed; then killed and restarted with a static identity.
+    The longest that a record had to wait beyond its time, for each."""
+    config = stage.ready()
+    generator = stage.generator(3000)
+    names = ("join", "leave", "join", "kill") * (3 if stage.full else 1)
+    for n in (1, 2):
+        stage.bridge(config, f"bridge-{n}", members=n)
+    sending = stage.background(lambda n, now: generator.request(now), 1_000_000, 200)
+    windows: list[tuple[str, float, float]] = []
+
+    def event(name: str, members: int, act) -> None:
+        time.sleep(4)
+        start = time.time() * 1000
+        act()
+        require(stage.admin.wait_members(stage.group, members), f"{name}: the group does not settle")
+        time.sleep(2)
+        windows.append((name, start, time.time() * 1000))
+
+    windows.append(("steady", time.time() * 1000 + 2000, time.time() * 1000 + 4000))
+    third = Bridge(stage.binary, config, "bridge-3")
+    for name in names:
+        act = {"join": third.start, "leave": third.stop, "kill": third.kill}[name]
+        event(name, 3 if name == "join" else 2, act)
+    sending.finish(stop=True)
+    stage.verify(timeout=60)
+    Bridge.end_all()
+
+    # Static members: a killed one has its lanes back when it is started again.
+    fixed = [Bridge(stage.binary, config, f"static-{n}", {"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": f"e2e-{n}"})
+             for n in (1, 2)]
+    for bridge in fixed:
+        bridge.start()
+    time.sleep(7)  # the killed ones' session
+    require(stage.admin.wait_members(stage.group, 2), "the static members do not settle:\n" + fixed[0].tail())
+    sending = stage.background(lambda n, now: generator.request(now), 1_000_000, 200)
+    for n in range(6 if stage.full else 2):
+        event("static kill", 2, lambda n=n: (fixed[n % 2].kill(), fixed[n % 2].start()))
+    sending.finish(stop=True)
+    report = stage.verify(timeout=60)
+    judge(report, None)
+    longest = longest_waits(stage, windows)
+    for name, limit in {"join": 1500, "leave": 1500, "kill": 9000, "static kill": 1500}.items():
+        require(longest[name] <= limit, f"a record waited {longest[name]} ms at a {name}: {longest}")
+    text = " ".join(f"{name.replace(' ', '_')}={ms}ms" for name, ms in longest.items())
+    return f"longest wait {text} | {report.line()}"
+
+
+def longest_waits(stage: Stage, windows) -> dict[str, int]:
+    """For each kind of window the largest lateness of a first delivery that was due in it."""
+    first: dict = {}
+    for seen in stage.collector.seen:
+        key = source(seen)
+        if key not in first or seen.timestamp_ms < first[key].timestamp_ms:
+            first[key] = seen
+    by_source = {(r.partition, r.offset): r for r in stage.sender.journal}
+    longest: dict[str, int] = {}
+    for name, start, end in windows:
+        late = [s.timestamp_ms - by_source[k].earliest for k, s in first.items()
+                if k in by_source and start - 200 <= by_source[k].earliest <= end]
+        longest[name] = max(longest.get(name, 0), max(late, default=0))
+    return longest
+
+
+def broker_restart(stage: Stage) -> str:
+    """The broker is away for 20 s; requests go on to be written."""
+    config = stage.ready()
+    bridge = stage.bridge(config)
+    generator = stage.generator(40_000 if stage.full else 30_000)
+    pid = bridge.pid
+    sending = stage.background(lambda n, now: generator.request(now), 20_000 if stage.full else 3000, 200)
+    time.sleep(10)
+    stage.kafka.stop()
+    down = time.time() * 1000
+    time.sleep(20)
+    stage.kafka.call("restart", "1")
+    up = time.time() * 1000
+    sending.finish()
+    report = stage.verify(timeout=120)
+    line = judge(report, None)
+    require(bridge.running() and bridge.pid == pid, "the bridge ended:\n" + bridge.tail())
+    due = {(r.partition, r.offset): r.earliest for r in stage.sender.journal}
+    late = [s.timestamp_ms - up for s in stage.collector.seen if down <= due[source(s)] <= up]
+    require(late, "nothing was due while the broker was away")
+    require(max(late) < 15_000, f"what was due meanwhile came {max(late):.0f} ms after the broker")
+    return f"{line} away={(up - down) / 1000:.0f}s due_meanwhile={len(late)} last_after_up={max(late):.0f}ms"
+
+
+def missing_target(stage: Stage) -> str:
+    """Targets that do not exist among good ones, at a broker that would create them if asked badly."""
+    config = stage.ready(max_attempts=3)
+    bridge = stage.bridge(config)
+    generator = stage.generator(4000)
+    rate, before, during = 200, 6, (40 if stage.full else 16)
+
+    def make(n: int, now: int) -> Request:
+        if n < rate * before or n % 10:
+            return generator.request(now)
+        request = generator.request(now, wait_ms=n % 5 * 300, target="e2e.later" if n % 20 else "e2e.missing")
+        request.kind = request.target
+        if request.target == "e2e.missing":
+            request.code, request.waited = "target_failed", True
+        return request
+
+    sending = stage.background(make, rate * (before + during), rate)
+    time.sleep(before + 4)
+    stage.admin.create("e2e.later", 2)
+    stage.collector.add("e2e.later")
+    sending.finish()
+    report = stage.verify(timeout=90)
+    line = judge(report)
+    require("e2e.missing" not in stage.admin.topics(), "the bridge created the missing target")
+    require(bridge.running(), "the bridge ended:\n" + bridge.tail())
+    good = {(r.partition, r.offset): r for r in stage.sender.journal if r.kind == "good"}
+    start = min(r.stamped_ms for r in good.values() if r.timestamp_ms is None) + before * 1000
+    late: dict[bool, list[int]] = {False: [], True: []}
+    for seen in stage.collector.seen:
+        if (r := good.get(source(seen))) is not None:
+            late[r.earliest >= start].append(seen.timestamp_ms - r.earliest)
+    p99 = {k: sorted(v)[int(len(v) * 0.99)] for k, v in late.items()}
+    require(p99[True] <= max(5 * p99[False], p99[False] + 500),
+            f"good ones were held: p99 {p99[False]} ms before, {p99[True]} ms beside the bad ones")
+    return f"{line} good_p99_ms before={p99[False]} beside={p99[True]}"
+
+
+def clock_step(stage: Stage) -> str:
+    """The bridge's wall clock is stepped by 5 s, back and forth; never early by that clock."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if not compiler:
+        raise Skip("no C compiler for the clock")
+    shim, file = stage.folder / "clockshim.so", stage.folder / "clock"
+    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", str(shim), str(HERE / "clockshim.c")], check=True)
+    steps: list[tuple[float, int]] = []
+
+    def step(ms: int) -> None:
+        steps.append((time.time() * 1000, ms))
+        with open(file, "r+b" if file.exists() else "wb") as f:
+            f.write(struct.pack("<q", ms))
+
+    def ahead(at: float) -> int:
+        """The furthest ahead that the bridge's clock was within the last two seconds."""
+        now = [ms for since, ms in steps if at - 2000 < since <= at]
+        before = [ms for since, ms in steps if since <= at - 2000]
+        return max(now + before[-1:])
+
+    step(0)
+    config = stage.ready()
+    bridge = stage.bridge(config, env={"LD_PRELOAD": str(shim), "DELAYBRIDGE_TEST_CLOCK": str(file)})
+    generator = stage.generator(15_000)
+    sending = stage.background(lambda n, now: generator.request(now), 1_000_000, 200)
+    for ms in (5000, 0, -5000, 0) * (4 if stage.full else 1):
+        time.sleep(6)
+        step(ms)
+    time.sleep(6)
+    sending.finish(stop=True)
+    report = stage.verify(timeout=90, clock_ahead=ahead)
+    line = judge(report)
+    moved = sum(1 for s in stage.collector.seen if s.timestamp_ms - s.received_ms > 3000)
+    require(moved > 0, "the clock was not stepped: no record bears a time ahead of ours")
+    require(bridge.running(), "the bridge ended:\n" + bridge.tail())
+    return f"{line} steps={len(steps) - 1} stamped_ahead={moved}"
+
+
+def idle(stage: Stage) -> str:
+    """152 partitions, each lane with a head that is an hour away: what it costs to wait."""
+    config = stage.ready()
+    bridge = stage.bridge(config)
+    now, waits = now_ms(), (3_600_000, 7_000_000, 2_000_000, 900_000)
+    generator = stage.generator(1000)
+    for n in range(LANES * 40):
+        stage.sender.send(generator.request(now, key=b"k%d" % n, wait_ms=waits[n % len(waits)] + n))
+    stage.sender.flush()
+    time.sleep(15)
+    seconds, start = (60 if stage.full else 20), bridge.cpu_seconds()
+    broker, began = cpu_seconds(stage.kafka.pid()), time.monotonic()
+    time.sleep(seconds)
+    seconds = time.monotonic() - began
+    cpu, rss = (bridge.cpu_seconds() - start) / seconds, bridge.rss_mib()
+    broker = (cpu_seconds(stage.kafka.pid()) - broker) / seconds
+    require(bridge.running(), "the bridge ended:\n" + bridge.tail())
+    require(not stage.collector.seen, f"{len(stage.collector.seen)} records came out an hour early")
+    require(cpu < 0.01, f"it takes {cpu:.2%} of a core to wait (RSS {rss:.0f} MiB)")
+    return f"cpu={cpu:.2%} of a core over {seconds:.0f}s rss={rss:.0f}MiB partitions=152 broker_cpu={broker:.1%}"
+
+
+def drain(stage: Stage) -> str:
+    """6,000 records of one partition, due at one instant."""
+    config = stage.ready()
+    stage.bridge(config)
+    generator, results = stage.generator(1000), []
+    for _ in range(5 if stage.full else 1):
+        due = now_ms() + 12_000
+        first = len(stage.sender.journal)
+        for _ in range(6000):
+            request = generator.request(now_ms(), key=b"one lane", target="e2e.a", headers=[], wait_ms=0,
+                                        value=b"x" * 100)
+            request.headers, request.id, request.expires_ms = [("dlb-deliver-at", str(due).encode())], None, None
+            request.due_ms, request.timestamp_ms, request.out_key = due, None, b"one lane"
+            stage.sender.send(request)
+        stage.sender.flush()
+        require(now_ms() < due - 2000, "the requests were not all written in time")
+        lanes = {r.partition for r in stage.sender.journal[first:]}
+        require(len(lanes) == 1, f"one key is in the lanes {lanes}")
+        report = stage.verify(timeout=60)
+        judge(report)
+        results.append(report.late(1))
+    require(max(results) < 1000, f"6,000 records due at once took {results} ms")
+    return f"6000 records of one partition: last after {max(results)} ms, p50 {report.late(.5)} ms"
+
+
+SCENARIOS = {f.__name__: f for f in (mixed, kill9, rebalance, broker_restart, missing_target, clock_step,
+                                     idle, drain)}

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scenario plays on: a broker of its own, a configuration, bridges, a sender and a reader."""
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from pathlib import Path
+
+import contract
+from client import Admin, Collector, Sender
+from contract import Request
+from generator import Generator
+from processes import Bridge, Kafka
+from verifier import Report, verify
+
+TARGETS = {"e2e.a": 6, "e2e.b": 3, "e2e.c": 1}
+LANES = 8
+
+
+class Fault(Exception):
+    """The bridge did not do what the contract says."""
+
+
+class Skip(Exception):
+    """This part cannot be tried here, and why."""
+
+
+def require(condition: object, sentence: str) -> None:
+    if not condition:
+        raise Fault(sentence)
+
+
+class Stage:
+    schedule = "schedule"
+    group = "delaybridge.schedule"
+
+    def __init__(self, folder: Path, binary: Path, full: bool, seed: int):
+        self.folder, self.binary, self.full, self.seed = folder, binary, full, seed
+        self.kafka: Kafka | None = None
+        self.admin: Admin | None = None
+        self.sender: Sender | None = None
+        self.collector: Collector | None = None
+        self.settings: dict = {}
+
+    # Setting up.
+
+    def broker(self, **options) -> Kafka:
+        self.kafka = Kafka(self.folder, **options).start()
+        self.admin = Admin(self.kafka.bootstrap)
+        return self.kafka
+
+    def config(self, name: str = "delaybridge.yaml", **changes) -> Path:
+        """Writes a configuration: the scenario's, with changes (None leaves a key out)."""
+        settings = {
+            "kafka": {"bootstrap.servers": self.kafka.bootstrap if self.kafka else "127.0.0.1:1"},
+            "group": self.group, "schedule": self.schedule, "targets": ["e2e.*"],
+            "default_target": "e2e.a", "partitions": LANES, "replication": 1,
+            "log": {"level": "info", "format": "json"}, **changes}
+        path = self.folder / name
+        path.write_text("".join(yaml_line(k, v) for k, v in settings.items() if v is not None))
+        return path
+
+    def run(self, *args: str, timeout: float = 60, **more) -> subprocess.CompletedProcess:
+        return subprocess.run([str(self.binary), *args], capture_output=True, text=True, timeout=timeout,
+                              stdin=subprocess.DEVNULL, check=False, **more)
+
+    def apply(self, config: Path) -> None:
+        done = self.run("topics", "apply", "-c", str(config))
+        require(done.returncode == 0,
+                f"topics apply ended with {done.returncode}: {done.stderr.strip()[-600:]}")
+
+    def ready(self, targets: dict[str, int] | None = None, **changes) -> Path:
+        """Broker, targets, configuration, the bridge's topics, a sender and a reader; returns the
+        configuration's path."""
+        if self.kafka is None:
+            self.broker()
+        targets = TARGETS if targets is None else targets
+        for name, partitions in targets.items():
+            self.admin.create(name, partitions)
+        path = self.config(**changes)
+        self.apply(path)
+        self.sender = Sender(self.kafka.bootstrap, self.schedule)
+        self.collector = Collector(self.kafka.bootstrap, [*targets, f"{self.schedule}.dead-letter"])
+        self.collector.start()
+        return path
+
+    def bridge(self, config: Path, name: str = "bridge", members: int = 1, **more) -> Bridge:
+        """A process of it, once the group has so many members."""
+        bridge = Bridge(self.binary, config, name, **more).start()
+        if members:
+            require(self.admin.wait_members(self.group, members),
+                    f"{name} did not get lanes within 40 s:\n{bridge.tail()}")
+        return bridge
+
+    def generator(self, max_ms: int, **more) -> Generator:
+        return Generator(self.seed, list(TARGETS), more.pop("default", "e2e.a"), max_ms, self.schedule, **more)
+
+    def background(self, make, count: int, rate: float) -> "Sending":
+        return Sending(self.sender, make, count, rate)
+
+    # Judging.
+
+    def verify(self, journal: list[Request] | None = None, timeout: float = 60, **more) -> Report:
+        journal = self.sender.journal if journal is None else journal
+        self.collector.wait_for(journal, self.schedule, timeout)
+        dead = f"{self.schedule}.dead-letter"
+        seen = list(self.collector.seen)
+        return verify(journal, [s for s in seen if s.topic != dead], [s for s in seen if s.topic == dead],
+                      self.schedule, self.collector.partitions, **more)
+
+    def close(self) -> None:
+        if self.collector:
+            self.collector.end()
+        Bridge.end_all()
+        if self.kafka:
+            self.kafka.stop()
+
+
+class Sending(threading.Thread):
+    """A sender at work beside the scenario."""
+
+    def __init__(self, sender: Sender, make, count: int, rate: float):
+        super().__init__(daemon=True)
+        self.sender, self.make, self.count, self.rate = sender, make, count, rate
+        self.stopping = threading.Event()
+        self.problem: Exception | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self.sender.send_paced(self.make, self.count, self.rate, self.stopping.is_set)
+        except Exception as problem:  # pylint: disable=broad-except
+            self.problem = problem
+
+    def finish(self, stop: bool = False) -> None:
+        if stop:
+            self.stopping.set()
+        self.join()
+        if self.problem:
+            raise self.problem
+
+
+def judge(report: Report, duplicates: int | None = 0) -> str:
+    """The line of figures; a fault if anything is wrong. duplicates: how many there may be, None: any."""
+    if report.faults:
+        raise Fault(report.line() + "".join(f"\n    {example}" for example in report.examples))
+    if duplicates is not None and report.duplicates > duplicates:
+        raise Fault(f"{report.line()}: at most {duplicates} duplicates were to be expected; one is "
+                    f"{report.duplicated[0].partition}/{report.duplicated[0].offset}")
+    return report.line()
+
+
+def yaml_line(key: str, value, indent: str = "") -> str:
+    if isinstance(value, dict):
+        return f"{indent}{key}:\n" + "".join(yaml_line(k, v, indent + "  ") for k, v in value.items())
+    return f"{indent}{key}: {json.dumps(value)}\n"
+
+
+def level_topics(schedule: str) -> list[str]:
+    return [f"{schedule}.{level}" for level in contract.LEVELS]
