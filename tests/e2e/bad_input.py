@@ -170,7 +170,7 @@ def bad_records(stage: Stage) -> str:
     foreign = [b"", b"x", b"not an envelope", b"\x00" * 200, b"DLBE", None, envelope[:-1], envelope + b"\x00",
                envelope[:40], envelope[:100] + bytes([envelope[100] ^ 1]) + envelope[101:],
                envelope[:20] + bytes([envelope[20] ^ 0x80]) + envelope[21:], b"\xff" * 100_000]
-    producer = Producer({"bootstrap.servers": stage.kafka.bootstrap})
+    producer = Producer({"bootstrap.servers": stage.kafka.bootstrap, "log_level": 0})
     for n, value in enumerate(foreign):
         for topic in ("schedule.1s", "schedule.30s"):
             producer.produce(topic, value=value, key=b"foreign", partition=n % LANES, headers=[("h", b"1")])
@@ -248,7 +248,7 @@ def on_full_disk(stage: Stage, disk: Path) -> str:
     sending = stage.background(lambda n, now: generator.request(now), 2000, 100)
     time.sleep(5)
     stage.admin.create("filler", 1)
-    filler = Producer({"bootstrap.servers": stage.kafka.bootstrap, "message.timeout.ms": 2000, "linger.ms": 5})
+    filler = Producer({"bootstrap.servers": stage.kafka.bootstrap, "log_level": 0, "message.timeout.ms": 2000, "linger.ms": 5})
     start = time.monotonic()
     while stage.kafka.running():
         require(time.monotonic() - start < 60, "the disk is full and the broker lives on")

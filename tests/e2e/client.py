@@ -24,7 +24,7 @@ class Sender:
         self.journal: list[Request] = []
         self.failed: list[str] = []
         self.producer = Producer({
-            "bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 2,
+            "bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 2, "log_level": 0,
             "partitioner": "murmur2_random", "message.max.bytes": 50_000_000,
             "message.timeout.ms": 300_000})
 
@@ -74,6 +74,7 @@ class Collector(threading.Thread):
         super().__init__(daemon=True)
         self.consumer = Consumer({
             "bootstrap.servers": bootstrap, "group.id": "e2e-reader", "enable.auto.commit": False,
+            "log_level": 0,
             "auto.offset.reset": "earliest", "isolation.level": "read_committed", "fetch.wait.max.ms": 20,
             "allow.auto.create.topics": False, "fetch.message.max.bytes": 70_000_000,
             "receive.message.max.bytes": 200_000_000})
@@ -148,7 +149,7 @@ class Collector(threading.Thread):
 
 class Admin:
     def __init__(self, bootstrap: str):
-        self.client = AdminClient({"bootstrap.servers": bootstrap})
+        self.client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def create(self, topic: str, partitions: int, **config: str) -> None:
         config = {name.replace("_", "."): value for name, value in config.items()}
