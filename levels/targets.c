@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* targets: legal, internal and allowed topic names. */
+#include "levels/targets.h"
+#include "levels/duration.h"
+
+static bool topic_char_is_legal(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+}
+
+bool topic_name_is_legal(struct bytes name)
+{
+    const char *text = name.data;
+    if (name.len == 0 || name.len > TOPIC_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < name.len; i++)
+        if (!topic_char_is_legal(text[i]))
+            return false;
+    bool dots = text[0] == '.' && (name.len == 1 || (name.len == 2 && text[1] == '.'));
+    return !dots;
+}
+
+static bool is_companion(struct bytes suffix)
+{
+    static const char *const SUFFIXES[] = {"pulse", "dead-letter", "cancelled", "events"};
+    for (size_t i = 0; i < sizeof SUFFIXES / sizeof SUFFIXES[0]; i++)
+        if (bytes_equal(suffix, bytes_text(SUFFIXES[i])))
+            return true;
+    int64_t level_ms;
+    return duration_parse(suffix, &level_ms) == 0;
+}
+
+bool topic_is_internal(const char *schedule, struct bytes name)
+{
+    const char *text = name.data;
+    if (name.len >= 2 && text[0] == '_' && text[1] == '_')
+        return true;
+    size_t n = strlen(schedule);
+    if (name.len < n || memcmp(text, schedule, n) != 0)
+        return false;
+    if (name.len == n)
+        return true;
+    return text[n] == '.' && is_companion(bytes_of(text + n + 1, name.len - n - 1));
+}
+
+/* A star first takes nothing, then one more at each mismatch. Only the last star seen ever has to
+   take more, so this needs no recursion and at most name * pattern steps. */
+static bool pattern_matches(const char *pattern, struct bytes name)
+{
+    const char *at = name.data, *end = at + name.len;
+    const char *star = NULL, *star_at = NULL;
+    while (at < end) {
+        if (*pattern == '*') {
+            star = pattern++;
+            star_at = at;
+        } else if (*pattern == *at) {
+            pattern++;
+            at++;
+        } else if (star != NULL) {
+            pattern = star + 1;
+            at = ++star_at;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
+bool targets_allow(const struct targets *targets, struct bytes name)
+{
+    if (!topic_name_is_legal(name) || topic_is_internal(targets->schedule, name))
+        return false;
+    for (size_t i = 0; i < targets->patterns_n; i++)
+        if (pattern_matches(targets->patterns[i], name))
+            return true;
+    return false;
+}
