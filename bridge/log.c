@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Log lines: built on the stack, written whole with one write(2) if stderr takes them at once. */
+#include "bridge/log.h"
+
+#include "levels/duration.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A pipe that polls writable has room for a page: a longer line could block. */
+enum { LINE_SIZE = 4096, FIELDS_SIZE = 2800, MESSAGE_SIZE = 700, TAIL_SIZE = 64 };
+
+struct line {
+    char text[LINE_SIZE];
+    size_t n;
+    bool json;
+    bool cut; /* something did not fit */
+};
+
+static atomic_int log_least = LOG_INFO;
+static atomic_int log_shape = LOG_AUTO;
+static atomic_ullong log_dropped;
+static pthread_mutex_t log_turn = PTHREAD_MUTEX_INITIALIZER; /* between poll and write */
+
+static const char *const LEVEL_NAMES[] = {"debug", "info", "warn", "error"};
+
+void log_set_level(enum log_level level)
+{
+    atomic_store(&log_least, level);
+}
+
+void log_init(enum log_level level, enum log_format format)
+{
+    log_set_level(level);
+    atomic_store(&log_shape, format);
+}
+
+/* Bytes of the UTF-8 character at s; 0 if there is none. s is terminated. */
+static size_t utf8_length(const unsigned char *s)
+{
+    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    if (s[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
+    bool beyond = (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f);
+    return overlong || beyond ? 0 : n;
+}
+
+/* One character of s as it stands in a JSON string: its length goes to *used. */
+static void escape(const unsigned char *s, char out[8], size_t *used)
+{
+    static const char from[] = "\"\\\n\r\t", to[] = "\"\\nrt";
+    const char *simple = strchr(from, s[0]);
+    size_t n = utf8_length(s);
+    *used = n > 0 ? n : 1;
+    if (simple != NULL)
+        snprintf(out, 8, "\\%c", to[simple - from]);
+    else if (n == 0)
+        snprintf(out, 8, "\\ufffd");
+    else if (s[0] < 0x20 || s[0] == 0x7f)
+        snprintf(out, 8, "\\u%04x", s[0]);
+    else
+        snprintf(out, 8, "%.*s", (int)n, (const char *)s);
+}
+
+const char *log_quote(const char *text, char *out, size_t size)
+{
+    if (size < 3) {
+        if (size > 0)
+            out[0] = '\0';
+        return out;
+    }
+    const unsigned char *s = (const unsigned char *)text;
+    size_t n = 0, used;
+    out[n++] = '"';
+    for (; *s != '\0'; s += used) {
+        char one[8];
+        escape(s, one, &used);
+        size_t length = strlen(one);
+        if (n + length + 2 > size)
+            break;
+        memcpy(out + n, one, length);
+        n += length;
+    }
+    out[n++] = '"';
+    out[n] = '\0';
+    return out;
+}
+
+/* All of it or nothing. */
+__attribute__((format(printf, 2, 3))) static void line_add(struct line *line, const char *format,
+                                                           ...)
+{
+    size_t room = sizeof line->text - TAIL_SIZE - line->n;
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line->text + line->n, room, format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= room)
+        line->cut = true;
+    else
+        line->n += (size_t)n;
+}
+
+static bool is_number(const char *s)
+{
+    s += *s == '-';
+    if (*s == '0' && s[1] >= '0' && s[1] <= '9')
+        return false;
+    size_t n = strspn(s, "0123456789");
+    if (n == 0)
+        return false;
+    s += n;
+    if (*s != '.')
+        return *s == '\0';
+    n = strspn(s + 1, "0123456789");
+    return n > 0 && s[1 + n] == '\0';
+}
+
+/* One member; value is as it stands in logfmt. */
+static void line_field(struct line *line, const char *key, const char *value)
+{
+    char quoted[FIELDS_SIZE];
+    if (!line->json)
+        line_add(line, " %s=%s", key, value);
+    else if (value[0] == '"' || is_number(value))
+        line_add(line, ",\"%s\":%s", key, value);
+    else
+        line_add(line, ",\"%s\":%s", key, log_quote(value, quoted, sizeof quoted));
+}
+
+/* The end of the value that begins at s; NULL if its closing quote is missing. */
+static char *value_end(char *s)
+{
+    if (*s != '"')
+        return s + strcspn(s, " ");
+    for (s++; *s != '"'; s++) {
+        if (*s == '\\' && s[1] != '\0')
+            s++;
+        if (*s == '\0')
+            return NULL;
+    }
+    return s + 1;
+}
+
+/* KEY=VALUE KEY=VALUE: each becomes a member; what is not of this form is left out. */
+static void line_fields(struct line *line, char *fields)
+{
+    for (char *s = fields; *s != '\0'; s++)
+        if ((unsigned char)*s < 0x20)
+            *s = '?';
+    for (char *s = fields + strspn(fields, " "); *s != '\0'; s += strspn(s, " ")) {
+        size_t key_n = strcspn(s, "= \"");
+        if (s[key_n] != '=') {
+            line->cut = true;
+            return;
+        }
+        char *key = s, *value = s + key_n + 1, *end = value_end(value);
+        if (end == NULL) {
+            line->cut = true;
+            return;
+        }
+        bool last = *end == '\0';
+        key[key_n] = '\0';
+        *end = '\0';
+        line_field(line, key, value);
+        s = last ? end : end + 1;
+    }
+}
+
+static void line_begin(struct line *line, enum log_level level, const char *message)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    char at[INSTANT_TEXT_MAX], quoted[MESSAGE_SIZE];
+    instant_format((int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000, at);
+    log_quote(message, quoted, sizeof quoted);
+    line_add(line,
+             line->json ? "{\"ts\":\"%s\",\"level\":\"%s\",\"msg\":%s" : "ts=%s level=%s msg=%s",
+             at, LEVEL_NAMES[level], quoted);
+}
+
+/* The room that line_add left free is enough for this. */
+static void line_end(struct line *line, unsigned long long dropped)
+{
+    char *tail = line->text + line->n, *end = line->text + sizeof line->text;
+    if (line->cut)
+        tail += snprintf(tail, (size_t)(end - tail), line->json ? ",\"cut\":true" : " cut=true");
+    if (dropped > 0)
+        tail += snprintf(tail, (size_t)(end - tail),
+                         line->json ? ",\"dropped\":%llu" : " dropped=%llu", dropped);
+    tail += snprintf(tail, (size_t)(end - tail), line->json ? "}\n" : "\n");
+    line->n = (size_t)(tail - line->text);
+}
+
+static void line_write(struct line *line)
+{
+    struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
+    pthread_mutex_lock(&log_turn);
+    unsigned long long dropped = atomic_load(&log_dropped);
+    line_end(line, dropped);
+    if (poll(&fd, 1, 0) == 1 && (fd.revents & POLLOUT) != 0 &&
+        write(STDERR_FILENO, line->text, line->n) >= 0)
+        atomic_fetch_sub(&log_dropped, dropped);
+    else
+        atomic_fetch_add(&log_dropped, 1);
+    pthread_mutex_unlock(&log_turn);
+}
+
+void log_line(enum log_level level, const char *message, const char *fields, ...)
+{
+    if ((int)level < atomic_load(&log_least))
+        return;
+    int shape = atomic_load(&log_shape);
+    struct line line = {.json = shape == LOG_AUTO ? !isatty(STDERR_FILENO) : shape == LOG_JSON};
+    char text[FIELDS_SIZE];
+    va_list args;
+    va_start(args, fields);
+    int n = vsnprintf(text, sizeof text, fields, args);
+    va_end(args);
+    line_begin(&line, level, message);
+    line.cut |= n < 0 || (size_t)n >= sizeof text;
+    line_fields(&line, n < 0 ? (char[]){""} : text);
+    line_write(&line);
+}
