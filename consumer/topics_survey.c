@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asking the cluster which of the bridge's topics there are and how they are set. */
+#include "consumer/topics_survey.h"
+
+#include "levels/duration.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add(struct survey *survey, enum topic_kind kind, const char *name)
+{
+    struct topic_seen *topic = &survey->topics[survey->topics_n++];
+    topic->kind = kind;
+    snprintf(topic->name, sizeof topic->name, "%s", name);
+}
+
+static int list_topics(struct survey *survey, const struct config *config)
+{
+    enum { OTHERS = 4 };
+    char name[TOPIC_TEXT_MAX];
+    size_t most = (size_t)(config->ladder.n + config->retired_n + OTHERS);
+    survey->topics = calloc(most, sizeof *survey->topics);
+    if (survey->topics == NULL)
+        return ERR_NO_MEMORY;
+    add(survey, TOPIC_SCHEDULE, config->schedule);
+    for (int i = 0; i < config->ladder.n; i++)
+        add(survey, TOPIC_LEVEL,
+            topic_of_level(config->schedule, config->ladder.level_ms[i], name));
+    for (int i = 0; i < config->retired_n; i++)
+        add(survey, TOPIC_LEVEL, topic_of_level(config->schedule, config->retired_ms[i], name));
+    add(survey, TOPIC_DEAD_LETTER, topic_of_dead_letter(config->schedule, name));
+    add(survey, TOPIC_CANCELLED, topic_of_cancelled(config->schedule, name));
+    add(survey, TOPIC_PULSE, topic_of_pulse(config->schedule, name));
+    return 0;
+}
+
+/* S.<canonical duration> */
+static bool is_level_like(const char *schedule, const char *name)
+{
+    size_t prefix = strlen(schedule);
+    if (strncmp(name, schedule, prefix) != 0 || name[prefix] != '.')
+        return false;
+    const char *level = name + prefix + 1;
+    char canonical[DURATION_TEXT_MAX];
+    int64_t ms;
+    return duration_parse(bytes_text(level), &ms) == 0 &&
+           strcmp(duration_format(ms, canonical), level) == 0;
+}
+
+static void note(struct topic_seen *topic, const rd_kafka_metadata_topic_t *seen)
+{
+    topic->partitions = seen->partition_cnt;
+    for (int p = 0; p < seen->partition_cnt; p++)
+        if (p == 0 || seen->partitions[p].replica_cnt < topic->replicas)
+            topic->replicas = seen->partitions[p].replica_cnt;
+}
+
+static int note_stray(struct survey *survey, const rd_kafka_metadata_topic_t *seen)
+{
+    struct topic_seen *more =
+        realloc(survey->strays, (survey->strays_n + 1) * sizeof *survey->strays);
+    if (more == NULL)
+        return ERR_NO_MEMORY;
+    survey->strays = more;
+    struct topic_seen *stray = &survey->strays[survey->strays_n++];
+    *stray = (struct topic_seen){.kind = TOPIC_LEVEL};
+    snprintf(stray->name, sizeof stray->name, "%s", seen->topic);
+    note(stray, seen);
+    return 0;
+}
+
+static int note_all(struct survey *survey, const struct config *config,
+                    const rd_kafka_metadata_t *metadata)
+{
+    for (int i = 0; i < metadata->topic_cnt; i++) {
+        const rd_kafka_metadata_topic_t *seen = &metadata->topics[i];
+        struct topic_seen *ours = NULL;
+        for (size_t k = 0; k < survey->topics_n && ours == NULL; k++)
+            if (strcmp(survey->topics[k].name, seen->topic) == 0)
+                ours = &survey->topics[k];
+        if (ours != NULL)
+            note(ours, seen);
+        else if (is_level_like(config->schedule, seen->topic) && note_stray(survey, seen) != 0)
+            return ERR_NO_MEMORY;
+    }
+    survey->brokers = metadata->broker_cnt;
+    survey->lanes =
+        survey->topics[0].partitions > 0 ? survey->topics[0].partitions : config->partitions;
+    return 0;
+}
+
+/* All topics: asking by name would create those that are missing where brokers do so. */
+static int ask_metadata(struct admin *admin, const struct config *config, struct survey *survey)
+{
+    const rd_kafka_metadata_t *metadata;
+    admin->code = rd_kafka_metadata(admin->rk, 1, NULL, &metadata, admin->timeout_ms);
+    if (admin->code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        snprintf(admin->error, sizeof admin->error, "asking for the list of topics: %s",
+                 rd_kafka_err2str(admin->code));
+        return ERR_KAFKA;
+    }
+    int err = note_all(survey, config, metadata);
+    rd_kafka_metadata_destroy(metadata);
+    return err;
+}
+
+static int keep_settings(struct topic_seen *topic, const rd_kafka_ConfigResource_t *told)
+{
+    size_t n;
+    const rd_kafka_ConfigEntry_t **entries = rd_kafka_ConfigResource_configs(told, &n);
+    topic->settings = calloc(n > 0 ? n : 1, sizeof *topic->settings);
+    if (topic->settings == NULL)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        const char *value = rd_kafka_ConfigEntry_value(entries[i]);
+        if (value == NULL)
+            continue; /* sensitive, which no setting of a topic is */
+        struct topic_setting *setting = &topic->settings[topic->settings_n++];
+        setting->name = strdup(rd_kafka_ConfigEntry_name(entries[i]));
+        setting->value = strdup(value);
+        setting->own =
+            rd_kafka_ConfigEntry_source(entries[i]) == RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG;
+        if (setting->name == NULL || setting->value == NULL)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int keep_answer(struct survey *survey, rd_kafka_event_t *event)
+{
+    size_t n;
+    const rd_kafka_ConfigResource_t **told =
+        rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event), &n);
+    for (size_t i = 0; i < n; i++) {
+        if (rd_kafka_ConfigResource_error(told[i]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+            snprintf(survey->unasked, sizeof survey->unasked, "%s: %s",
+                     rd_kafka_ConfigResource_name(told[i]),
+                     rd_kafka_err2str(rd_kafka_ConfigResource_error(told[i])));
+            continue;
+        }
+        for (size_t k = 0; k < survey->topics_n; k++)
+            if (strcmp(survey->topics[k].name, rd_kafka_ConfigResource_name(told[i])) == 0 &&
+                keep_settings(&survey->topics[k], told[i]) != 0)
+                return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int ask_settings(struct admin *admin, struct survey *survey)
+{
+    rd_kafka_ConfigResource_t **asked = calloc(survey->topics_n, sizeof *asked);
+    if (asked == NULL)
+        return ERR_NO_MEMORY;
+    size_t n = 0;
+    for (size_t i = 0; i < survey->topics_n; i++)
+        if (survey->topics[i].partitions > 0)
+            asked[n++] =
+                rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, survey->topics[i].name);
+    rd_kafka_event_t *event = n == 0 ? NULL : admin_describe(admin, asked, n);
+    int err = 0;
+    if (event != NULL) {
+        err = keep_answer(survey, event);
+        rd_kafka_event_destroy(event);
+    } else if (n > 0 && admin_is_denied(admin->code)) {
+        snprintf(survey->unasked, sizeof survey->unasked, "%s", admin->error);
+    } else if (n > 0) {
+        err = ERR_KAFKA;
+    }
+    rd_kafka_ConfigResource_destroy_array(asked, n);
+    free(asked);
+    return err;
+}
+
+int survey_take(struct admin *admin, const struct config *config, struct survey *survey)
+{
+    *survey = (struct survey){0};
+    int err = list_topics(survey, config);
+    if (err == 0)
+        err = ask_metadata(admin, config, survey);
+    if (err == 0)
+        err = ask_settings(admin, survey);
+    if (err == ERR_NO_MEMORY)
+        snprintf(admin->error, sizeof admin->error, "%s", err_text(err));
+    return err;
+}
+
+void survey_deinit(struct survey *survey)
+{
+    for (size_t i = 0; i < survey->topics_n; i++) {
+        struct topic_seen *topic = &survey->topics[i];
+        for (size_t k = 0; k < topic->settings_n; k++) {
+            free(topic->settings[k].name);
+            free(topic->settings[k].value);
+        }
+        free(topic->settings);
+    }
+    free(survey->topics);
+    free(survey->strays);
+    *survey = (struct survey){0};
+}

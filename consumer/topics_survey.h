@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* topics_survey: the bridge's topics as they are, beside the rules that say how they must be. Both
+   the check and apply start from one. */
+#ifndef DELAYBRIDGE_CONSUMER_TOPICS_SURVEY_H
+#define DELAYBRIDGE_CONSUMER_TOPICS_SURVEY_H
+
+#include "consumer/admin.h"
+#include "consumer/topics.h"
+
+enum topic_kind { TOPIC_SCHEDULE, TOPIC_LEVEL, TOPIC_DEAD_LETTER, TOPIC_CANCELLED, TOPIC_PULSE };
+
+/* What a setting of one kind of topic must be. */
+struct topic_rule {
+    const char *name;
+    const char *value;
+    bool at_least;          /* a number, and a larger one will do */
+    enum finding_kind kind; /* if it does not hold */
+    const char *why;        /* what happens then: "waiting records would be lost" */
+};
+
+struct topic_setting {
+    char *name, *value; /* owned */
+    bool own;           /* set on this topic; else a default, the broker's or Kafka's */
+};
+
+struct topic_seen {
+    enum topic_kind kind;
+    char name[TOPIC_TEXT_MAX];
+    int partitions; /* 0: there is no such topic */
+    int replicas;   /* the fewest that a partition has */
+    struct topic_setting *settings;
+    size_t settings_n; /* 0: could not be asked */
+};
+
+/* All is owned by the struct. */
+struct survey {
+    struct topic_seen *topics; /* S, then the levels, the retired ones, and the other companions */
+    size_t topics_n;
+    struct topic_seen *strays; /* S.<duration>, but neither a level nor retired */
+    size_t strays_n;
+    int brokers;
+    int lanes;                     /* partitions of S, or those it will be made with */
+    char unasked[ADMIN_ERROR_MAX]; /* why settings could not be asked; "" if they were */
+};
+
+/* Returns 0, or ERR_KAFKA with the reason in admin->error. Deinit in any case. */
+int survey_take(struct admin *admin, const struct config *config, struct survey *survey) must_check;
+void survey_deinit(struct survey *survey);
+
+/* The rules for a kind of topic, n of them. */
+const struct topic_rule *topic_rules(enum topic_kind kind, size_t *n);
+bool topic_rule_holds(const struct topic_rule *rule, const char *value);
+
+/* The value of a setting, or NULL if it was not told. */
+const char *topic_setting(const struct topic_seen *topic, const char *name);
+
+#endif
