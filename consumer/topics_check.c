@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The guards of a start: each rule that does not hold becomes a finding with what to run. */
+#include "consumer/topics_survey.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUN_APPLY "run 'delaybridge topics apply'"
+
+/* fix may be NULL and is taken over. Out of memory ends the process: a finding must not get lost.
+ */
+__attribute__((format(printf, 5, 6))) static void find(struct findings *findings,
+                                                       enum finding_kind kind, const char *topic,
+                                                       char *fix, const char *sentence, ...)
+{
+    struct finding *items = realloc(findings->items, (findings->n + 1) * sizeof *items);
+    assert(items != NULL);
+    findings->items = items;
+    struct finding *item = &items[findings->n++];
+    *item = (struct finding){.kind = kind, .topic = strdup(topic), .fix = fix};
+    va_list arguments;
+    va_start(arguments, sentence);
+    int len = vasprintf(&item->sentence, sentence, arguments);
+    va_end(arguments);
+    assert(item->topic != NULL && len >= 0);
+}
+
+__attribute__((format(printf, 1, 2))) static char *words(const char *format, ...)
+{
+    char *text;
+    va_list arguments;
+    va_start(arguments, format);
+    int len = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    assert(len >= 0);
+    return text;
+}
+
+static void check_partitions(struct findings *findings, const struct survey *survey,
+                             const struct topic_seen *topic)
+{
+    int lanes = survey->lanes;
+    if (topic->partitions == 0)
+        find(findings, FINDING_REFUSE, topic->name, words("create %s", topic->name),
+             "topic %s does not exist: " RUN_APPLY, topic->name);
+    else if (topic->kind == TOPIC_SCHEDULE || topic->kind == TOPIC_PULSE)
+        return;
+    else if (topic->partitions < lanes)
+        find(findings, FINDING_REFUSE, topic->name,
+             words("grow %s from %d to %d partitions", topic->name, topic->partitions, lanes),
+             "topic %s has %d partitions and %s has %d: " RUN_APPLY, topic->name, topic->partitions,
+             survey->topics[0].name, lanes);
+    else if (topic->partitions > lanes)
+        find(findings, FINDING_REFUSE, topic->name, NULL,
+             "topic %s has %d partitions and %s has %d: partitions cannot be taken away, so give "
+             "%s %d as well ('kafka-topics.sh --alter --topic %s --partitions %d', or 'partitions: "
+             "%d' if it is not made yet), then " RUN_APPLY,
+             topic->name, topic->partitions, survey->topics[0].name, lanes, survey->topics[0].name,
+             topic->partitions, survey->topics[0].name, topic->partitions, topic->partitions);
+}
+
+static void check_settings(struct findings *findings, const struct topic_seen *topic)
+{
+    size_t n;
+    const struct topic_rule *rules = topic_rules(topic->kind, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct topic_rule *rule = &rules[i];
+        const char *value = topic_setting(topic, rule->name);
+        if (value == NULL || topic_rule_holds(rule, value))
+            continue;
+        find(findings, rule->kind, topic->name,
+             words("set %s of %s to %s (it is %s)", rule->name, topic->name, rule->value, value),
+             "topic %s has %s=%s where %s%s is needed (%s): " RUN_APPLY, topic->name, rule->name,
+             value, rule->value, rule->at_least ? " or more" : "", rule->why);
+    }
+}
+
+/* One line for all topics that one broker's death can take records from: they are usually all. */
+static void check_replicas(struct findings *findings, const struct survey *survey)
+{
+    const struct topic_seen *alone = NULL, *acked_alone = NULL;
+    int alone_n = 0, acked_alone_n = 0;
+    for (size_t i = 0; i < survey->topics_n; i++) {
+        const struct topic_seen *topic = &survey->topics[i];
+        const char *insync = topic_setting(topic, "min.insync.replicas");
+        if (topic->partitions == 0 || topic->kind == TOPIC_PULSE)
+            continue;
+        if (topic->replicas == 1) {
+            alone = alone == NULL ? topic : alone;
+            alone_n++;
+        } else if (insync != NULL && strcmp(insync, "1") == 0) {
+            acked_alone = acked_alone == NULL ? topic : acked_alone;
+            acked_alone_n++;
+        }
+    }
+    if (alone != NULL)
+        find(findings, FINDING_WARN, alone->name, NULL,
+             "%d topics (%s first) have partitions with one replica: the death of one broker loses "
+             "what they hold; give them more with 'kafka-reassign-partitions.sh', three are usual",
+             alone_n, alone->name);
+    if (acked_alone != NULL)
+        find(findings, FINDING_WARN, acked_alone->name, NULL,
+             "%d topics (%s first) have min.insync.replicas=1: a write may be acknowledged by one "
+             "broker alone and die with it; with three replicas set it to 2 with "
+             "'kafka-configs.sh --alter --add-config min.insync.replicas=2'",
+             acked_alone_n, acked_alone->name);
+}
+
+/* How many records the topic holds; -1 with the reason in admin. */
+static int64_t count_records(struct admin *admin, const struct topic_seen *topic)
+{
+    int64_t sum = 0;
+    for (int32_t p = 0; p < topic->partitions; p++) {
+        int64_t low, high;
+        admin->code = rd_kafka_query_watermark_offsets(admin->rk, topic->name, p, &low, &high,
+                                                       admin->timeout_ms);
+        if (admin->code != RD_KAFKA_RESP_ERR_NO_ERROR)
+            return -1;
+        sum += high - low;
+    }
+    return sum;
+}
+
+static void check_stray(struct findings *findings, struct admin *admin,
+                        const struct topic_seen *stray)
+{
+    const char *level = strrchr(stray->name, '.') + 1;
+    int64_t records = count_records(admin, stray);
+    if (records > 0)
+        find(findings, FINDING_REFUSE, stray->name, NULL,
+             "topic %s holds %lld offsets but %s is not a level, so they would wait for ever: add "
+             "%s to retired_levels (they are drained) or to levels",
+             stray->name, (long long)records, level, level);
+    else if (records == 0)
+        find(findings, FINDING_WARN, stray->name, NULL,
+             "topic %s is empty and %s is neither a level nor retired: delete it with "
+             "'kafka-topics.sh --delete --topic %s' if nobody else uses it",
+             stray->name, level, stray->name);
+    else
+        find(findings, FINDING_SKIPPED, stray->name, NULL,
+             "topic %s is not a level, and whether it holds records could not be asked (%s): look "
+             "yourself, and add %s to retired_levels if it does",
+             stray->name, rd_kafka_err2str(admin->code), level);
+}
+
+static void check_all(struct findings *findings, struct admin *admin, const struct survey *survey)
+{
+    findings->partitions = survey->topics[0].partitions;
+    for (size_t i = 0; i < survey->topics_n; i++) {
+        check_partitions(findings, survey, &survey->topics[i]);
+        check_settings(findings, &survey->topics[i]);
+    }
+    for (size_t i = 0; i < survey->strays_n; i++)
+        check_stray(findings, admin, &survey->strays[i]);
+    check_replicas(findings, survey);
+    if (survey->unasked[0] != '\0')
+        find(findings, FINDING_SKIPPED, survey->topics[0].name, NULL,
+             "the settings of topics could not be asked (%s): see yourself that level topics have "
+             "retention.ms=-1, retention.bytes=-1, cleanup.policy=delete and "
+             "message.timestamp.type=CreateTime, or allow DescribeConfigs",
+             survey->unasked);
+}
+
+int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
+                 struct findings *findings, char *error, size_t error_size)
+{
+    struct admin admin = {.rk = rk, .timeout_ms = timeout_ms};
+    struct survey survey;
+    *findings = (struct findings){0};
+    int err = survey_take(&admin, config, &survey);
+    if (err == 0)
+        check_all(findings, &admin, &survey);
+    else
+        snprintf(error, error_size, "%s", admin.error);
+    survey_deinit(&survey);
+    return err;
+}
