@@ -131,6 +131,8 @@ timed("an expiry before the due time", "expired",
 timed("an expiry before the instant, RFC 3339", "expired",
       lambda c: [("dlb-deliver-at", c.now + 600_000), ("dlb-expires-at", rfc3339(c.now + 599_999))])
 timed("an expiry in the past", "expired", lambda c: [("dlb-delay", "0s"), ("dlb-expires-at", c.now - 60_000)])
+timed("due, and expired, before it was written", "expired",
+      lambda c: [("dlb-deliver-at", c.now - 10_000), ("dlb-expires-at", c.now - 5000)])
 timed("expired before a denied target", "expired",
       lambda c: [("dlb-delay", "1h"), ("dlb-expires-at", c.now), ("dlb-target", "secret")])
 

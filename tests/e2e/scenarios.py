@@ -171,8 +171,20 @@ def broker_restart(stage: Stage) -> str:
     config = stage.ready()
     bridge = stage.bridge(config)
     generator = stage.generator(40_000 if stage.full else 30_000)
-    pid = bridge.pid
-    sending = stage.background(lambda n, now: generator.request(now), 20_000 if stage.full else 3000, 200)
+    pid, began = bridge.pid, now_ms()
+
+    def make(n: int, now: int) -> Request:
+        if n % 40 or not 200 <= n < 1200:
+            return generator.request(now)
+        request = generator.request(now, wait_ms=began + 14_000 - now)
+        request.headers = [h for h in request.headers if h[0] != "dlb-expires-at"]
+        request.expires_ms = began + 16_500
+        request.headers.append(("dlb-expires-at", str(request.expires_ms).encode()))
+        request.kind, request.code, request.waited = "expires while the broker is away", "expired", True
+        request.timestamp_ms = None
+        return request
+
+    sending = stage.background(make, 20_000 if stage.full else 3000, 200)
     time.sleep(10)
     stage.kafka.stop()
     down = time.time() * 1000
