@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making the bridge's topics what the rules say: create, grow, mend, then wait until it is seen. */
+#include "consumer/topics_survey.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SETTLE_EACH_MS = 100, SAFE_REPLICAS = 3 };
+
+struct apply {
+    struct admin admin;
+    const struct config *config;
+    struct survey survey;
+    void (*say)(const char *line);
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct apply *a, const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    a->say(line);
+}
+
+/* doing: "creating", "growing", "altering". */
+static int fail(struct apply *a, const char *doing, const char *topic, const char *why)
+{
+    char reason[ADMIN_ERROR_MAX / 2];
+    snprintf(reason, sizeof reason, "%s", why); /* why may be admin.error itself */
+    snprintf(a->admin.error, sizeof a->admin.error, "%s %s: %s", doing, topic, reason);
+    return ERR_KAFKA;
+}
+
+static int replication(const struct apply *a)
+{
+    int most = a->survey.brokers;
+    return a->config->replication > most ? most : a->config->replication;
+}
+
+static rd_kafka_NewTopic_t *new_topic(const struct apply *a, const struct topic_seen *topic)
+{
+    char why[ADMIN_ERROR_MAX];
+    int partitions = topic->kind == TOPIC_PULSE ? a->survey.brokers : a->survey.lanes;
+    rd_kafka_NewTopic_t *made =
+        rd_kafka_NewTopic_new(topic->name, partitions, replication(a), why, sizeof why);
+    assert(made != NULL); /* name and numbers were checked with the configuration */
+    size_t n;
+    const struct topic_rule *rules = topic_rules(topic->kind, &n);
+    for (size_t i = 0; i < n; i++)
+        rd_kafka_NewTopic_set_config(made, rules[i].name, rules[i].value);
+    if (topic->kind == TOPIC_PULSE)
+        rd_kafka_NewTopic_set_config(made, "retention.ms", "3600000");
+    else if (replication(a) >= SAFE_REPLICAS)
+        rd_kafka_NewTopic_set_config(made, "min.insync.replicas", "2");
+    return made;
+}
+
+/* Each topic's own verdict. Somebody else having made it meanwhile is as good. */
+static int judge(struct apply *a, const char *doing, const rd_kafka_topic_result_t **results,
+                 size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        rd_kafka_resp_err_t code = rd_kafka_topic_result_error(results[i]);
+        const char *why = rd_kafka_topic_result_error_string(results[i]);
+        if (code != RD_KAFKA_RESP_ERR_NO_ERROR && code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+            return fail(a, doing, rd_kafka_topic_result_name(results[i]),
+                        why != NULL ? why : rd_kafka_err2str(code));
+        say(a, "%s %s: done", doing, rd_kafka_topic_result_name(results[i]));
+    }
+    return 0;
+}
+
+static int create_missing(struct apply *a)
+{
+    rd_kafka_NewTopic_t **topics = calloc(a->survey.topics_n, sizeof(rd_kafka_NewTopic_t *));
+    if (topics == NULL)
+        return ERR_NO_MEMORY;
+    size_t n = 0;
+    for (size_t i = 0; i < a->survey.topics_n; i++)
+        if (a->survey.topics[i].partitions == 0)
+            topics[n++] = new_topic(a, &a->survey.topics[i]);
+    int err = 0;
+    if (n > 0) {
+        if (replication(a) < a->config->replication)
+            say(a, "warning: replication is %d, but there are %d brokers: %d replicas it is",
+                a->config->replication, a->survey.brokers, replication(a));
+        say(a, "creating %zu topics with %d partitions and %d replicas", n, a->survey.lanes,
+            replication(a));
+        rd_kafka_event_t *event = admin_create(&a->admin, topics, n);
+        size_t told = 0;
+        if (event == NULL)
+            err = fail(a, "creating", "topics", a->admin.error);
+        else
+            err = judge(a, "creating",
+                        rd_kafka_CreateTopics_result_topics(
+                            rd_kafka_event_CreateTopics_result(event), &told),
+                        told);
+        if (event != NULL)
+            rd_kafka_event_destroy(event);
+    }
+    rd_kafka_NewTopic_destroy_array(topics, n);
+    free(topics);
+    return err;
+}
+
+static bool is_short(const struct survey *survey, const struct topic_seen *topic)
+{
+    return topic->kind != TOPIC_SCHEDULE && topic->kind != TOPIC_PULSE && topic->partitions > 0 &&
+           topic->partitions < survey->lanes;
+}
+
+static int grow_short(struct apply *a)
+{
+    char why[ADMIN_ERROR_MAX];
+    const struct survey *survey = &a->survey;
+    rd_kafka_NewPartitions_t **topics =
+        calloc(survey->topics_n, sizeof(rd_kafka_NewPartitions_t *));
+    if (topics == NULL)
+        return ERR_NO_MEMORY;
+    size_t n = 0;
+    for (size_t i = 0; i < survey->topics_n; i++) {
+        const struct topic_seen *topic = &survey->topics[i];
+        if (!is_short(survey, topic))
+            continue;
+        say(a, "growing %s from %d to %d partitions", topic->name, topic->partitions,
+            survey->lanes);
+        topics[n++] =
+            rd_kafka_NewPartitions_new(topic->name, (size_t)survey->lanes, why, sizeof why);
+    }
+    int err = 0;
+    rd_kafka_event_t *event = n == 0 ? NULL : admin_grow(&a->admin, topics, n);
+    size_t told = 0;
+    if (event != NULL)
+        err = judge(a, "growing",
+                    rd_kafka_CreatePartitions_result_topics(
+                        rd_kafka_event_CreatePartitions_result(event), &told),
+                    told);
+    else if (n > 0)
+        err = fail(a, "growing", "topics", a->admin.error);
+    if (event != NULL)
+        rd_kafka_event_destroy(event);
+    rd_kafka_NewPartitions_destroy_array(topics, n);
+    free(topics);
+    return err;
+}
+
+/* The topic with all that is set on it today and what must be different, or NULL if nothing must.
+   All, because AlterConfigs puts back to default what it is not told. */
+static rd_kafka_ConfigResource_t *mended(struct apply *a, const struct topic_seen *topic)
+{
+    rd_kafka_ConfigResource_t *resource = NULL;
+    size_t n;
+    const struct topic_rule *rules = topic_rules(topic->kind, &n);
+    for (size_t i = 0; i < n; i++) {
+        const char *value = topic_setting(topic, rules[i].name);
+        if (value == NULL || topic_rule_holds(&rules[i], value))
+            continue;
+        say(a, "setting %s of %s to %s (it was %s)", rules[i].name, topic->name, rules[i].value,
+            value);
+        if (resource == NULL) {
+            resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic->name);
+            for (size_t k = 0; k < topic->settings_n; k++)
+                if (topic->settings[k].own)
+                    rd_kafka_ConfigResource_set_config(resource, topic->settings[k].name,
+                                                       topic->settings[k].value);
+        }
+        rd_kafka_ConfigResource_set_config(resource, rules[i].name, rules[i].value);
+    }
+    return resource;
+}
+
+static int judge_altered(struct apply *a, rd_kafka_event_t *event)
+{
+    size_t n;
+    const rd_kafka_ConfigResource_t **told =
+        rd_kafka_AlterConfigs_result_resources(rd_kafka_event_AlterConfigs_result(event), &n);
+    for (size_t i = 0; i < n; i++) {
+        const char *why = rd_kafka_ConfigResource_error_string(told[i]);
+        rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(told[i]);
+        if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+            return fail(a, "altering", rd_kafka_ConfigResource_name(told[i]),
+                        why != NULL ? why : rd_kafka_err2str(code));
+        say(a, "altering %s: done", rd_kafka_ConfigResource_name(told[i]));
+    }
+    return 0;
+}
+
+static int mend_settings(struct apply *a)
+{
+    rd_kafka_ConfigResource_t **topics =
+        calloc(a->survey.topics_n, sizeof(rd_kafka_ConfigResource_t *));
+    if (topics == NULL)
+        return ERR_NO_MEMORY;
+    size_t n = 0;
+    for (size_t i = 0; i < a->survey.topics_n; i++) {
+        topics[n] = mended(a, &a->survey.topics[i]);
+        n += topics[n] != NULL;
+    }
+    int err = 0;
+    rd_kafka_event_t *event = n == 0 ? NULL : admin_alter(&a->admin, topics, n);
+    if (event != NULL) {
+        err = judge_altered(a, event);
+        rd_kafka_event_destroy(event);
+    } else if (n > 0) {
+        err = fail(a, "altering", "topics", a->admin.error);
+    }
+    rd_kafka_ConfigResource_destroy_array(topics, n);
+    free(topics);
+    return err;
+}
+
+static bool is_settled(const struct survey *survey)
+{
+    for (size_t i = 0; i < survey->topics_n; i++) {
+        const struct topic_seen *topic = &survey->topics[i];
+        if (topic->partitions == 0 || is_short(survey, topic))
+            return false;
+        size_t n;
+        const struct topic_rule *rules = topic_rules(topic->kind, &n);
+        for (size_t k = 0; k < n; k++) {
+            const char *value = topic_setting(topic, rules[k].name);
+            if (value != NULL && !topic_rule_holds(&rules[k], value))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Brokers learn of a change one after the other; what runs next is to find it done. */
+static int settle(struct apply *a)
+{
+    for (int waited_ms = 0; waited_ms <= a->admin.timeout_ms; waited_ms += SETTLE_EACH_MS) {
+        survey_deinit(&a->survey);
+        int err = survey_take(&a->admin, a->config, &a->survey);
+        if (err != 0 || is_settled(&a->survey))
+            return err;
+        rd_kafka_poll(a->admin.rk, 0);
+        nanosleep(&(struct timespec){.tv_nsec = SETTLE_EACH_MS * 1000000L}, NULL);
+    }
+    snprintf(a->admin.error, sizeof a->admin.error,
+             "the changes are made but the brokers do not show them yet: run it again");
+    return ERR_KAFKA;
+}
+
+static int apply_all(struct apply *a)
+{
+    int err = survey_take(&a->admin, a->config, &a->survey);
+    if (err == 0 && is_settled(&a->survey) && a->survey.unasked[0] == '\0')
+        return 0;
+    if (err == 0 && a->survey.unasked[0] != '\0')
+        say(a, "warning: settings of topics are not mended, since they could not be asked (%s)",
+            a->survey.unasked);
+    if (err == 0)
+        err = create_missing(a);
+    if (err == 0)
+        err = grow_short(a);
+    if (err == 0)
+        err = mend_settings(a);
+    return err == 0 ? settle(a) : err;
+}
+
+int topics_apply(rd_kafka_t *rk, const struct config *config, int timeout_ms,
+                 void (*say_line)(const char *line), char *error, size_t error_size)
+{
+    struct apply a = {
+        .admin = {.rk = rk, .timeout_ms = timeout_ms}, .config = config, .say = say_line};
+    int err = apply_all(&a);
+    if (err != 0)
+        snprintf(error, error_size, "%s", err == ERR_NO_MEMORY ? err_text(err) : a.admin.error);
+    survey_deinit(&a.survey);
+    return err;
+}
