@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The mock cluster, hosted by a client handle of its own. */
+#include "consumer/mock.h"
+
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct mock {
+    rd_kafka_t *host;
+    rd_kafka_mock_cluster_t *cluster;
+};
+
+struct mock *mock_start(char *error, size_t error_size)
+{
+    struct mock *m = calloc(1, sizeof *m);
+    if (m == NULL) {
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    m->host = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, error_size);
+    if (m->host == NULL) {
+        rd_kafka_conf_destroy(conf);
+        free(m);
+        return NULL;
+    }
+    m->cluster = rd_kafka_mock_cluster_new(m->host, 1);
+    if (m->cluster == NULL) {
+        snprintf(error, error_size, "librdkafka's mock cluster does not start");
+        mock_stop(m);
+        return NULL;
+    }
+    return m;
+}
+
+void mock_stop(struct mock *m)
+{
+    if (m->cluster != NULL)
+        rd_kafka_mock_cluster_destroy(m->cluster);
+    rd_kafka_destroy(m->host);
+    free(m);
+}
+
+const char *mock_bootstrap(const struct mock *m)
+{
+    return rd_kafka_mock_cluster_bootstraps(m->cluster);
+}
+
+int mock_topic(struct mock *m, const char *topic, int partitions)
+{
+    return rd_kafka_mock_topic_create(m->cluster, topic, partitions, 1) == 0 ? 0 : ERR_KAFKA;
+}
