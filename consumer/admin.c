@@ -13,6 +13,8 @@ static rd_kafka_AdminOptions_t *options(struct admin *admin, rd_kafka_admin_op_t
     if (op == RD_KAFKA_ADMIN_OP_CREATETOPICS || op == RD_KAFKA_ADMIN_OP_CREATEPARTITIONS)
         rd_kafka_AdminOptions_set_operation_timeout(options, admin->timeout_ms * 3 / 4, why,
                                                     sizeof why);
+    if (op == RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS && admin->ask > 0)
+        rd_kafka_AdminOptions_set_broker(options, admin->ask, why, sizeof why);
     return options;
 }
 

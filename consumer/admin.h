@@ -15,6 +15,7 @@ enum { ADMIN_ERROR_MAX = 256 };
 struct admin {
     rd_kafka_t *rk; /* borrowed */
     int timeout_ms;
+    int32_t ask; /* the broker that describes settings: any will do; 0 or less: the controller */
     rd_kafka_resp_err_t code;
     char error[ADMIN_ERROR_MAX];
 };

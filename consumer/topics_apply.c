@@ -71,9 +71,30 @@ static int judge(struct apply *a, const char *doing, const rd_kafka_topic_result
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR && code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
             return fail(a, doing, rd_kafka_topic_result_name(results[i]),
                         why != NULL ? why : rd_kafka_err2str(code));
-        say(a, "%s %s: done", doing, rd_kafka_topic_result_name(results[i]));
+        say(a, "%s %s: %s", doing, rd_kafka_topic_result_name(results[i]),
+            code == RD_KAFKA_RESP_ERR_NO_ERROR ? "done" : "somebody else did");
     }
     return 0;
+}
+
+static int judge_created(struct apply *a, rd_kafka_event_t *event)
+{
+    size_t n;
+    const rd_kafka_topic_result_t **results =
+        rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &n);
+    int err = judge(a, "creating", results, n);
+    rd_kafka_event_destroy(event);
+    return err;
+}
+
+static int judge_grown(struct apply *a, rd_kafka_event_t *event)
+{
+    size_t n;
+    const rd_kafka_topic_result_t **results =
+        rd_kafka_CreatePartitions_result_topics(rd_kafka_event_CreatePartitions_result(event), &n);
+    int err = judge(a, "growing", results, n);
+    rd_kafka_event_destroy(event);
+    return err;
 }
 
 static int create_missing(struct apply *a)
@@ -88,21 +109,13 @@ static int create_missing(struct apply *a)
     int err = 0;
     if (n > 0) {
         if (replication(a) < a->config->replication)
-            say(a, "warning: replication is %d, but there are %d brokers: %d replicas it is",
+            say(a, "warning: replication is %d, but only %d brokers are there: replicas=%d",
                 a->config->replication, a->survey.brokers, replication(a));
-        say(a, "creating %zu topics with %d partitions and %d replicas", n, a->survey.lanes,
-            replication(a));
+        say(a, "creating %zu topics: partitions=%d (pulse: %d) replicas=%d", n, a->survey.lanes,
+            a->survey.brokers, replication(a));
         rd_kafka_event_t *event = admin_create(&a->admin, topics, n);
-        size_t told = 0;
-        if (event == NULL)
-            err = fail(a, "creating", "topics", a->admin.error);
-        else
-            err = judge(a, "creating",
-                        rd_kafka_CreateTopics_result_topics(
-                            rd_kafka_event_CreateTopics_result(event), &told),
-                        told);
-        if (event != NULL)
-            rd_kafka_event_destroy(event);
+        err =
+            event == NULL ? fail(a, "creating", "topics", a->admin.error) : judge_created(a, event);
     }
     rd_kafka_NewTopic_destroy_array(topics, n);
     free(topics);
@@ -134,24 +147,29 @@ static int grow_short(struct apply *a)
             rd_kafka_NewPartitions_new(topic->name, (size_t)survey->lanes, why, sizeof why);
     }
     int err = 0;
-    rd_kafka_event_t *event = n == 0 ? NULL : admin_grow(&a->admin, topics, n);
-    size_t told = 0;
-    if (event != NULL)
-        err = judge(a, "growing",
-                    rd_kafka_CreatePartitions_result_topics(
-                        rd_kafka_event_CreatePartitions_result(event), &told),
-                    told);
-    else if (n > 0)
-        err = fail(a, "growing", "topics", a->admin.error);
-    if (event != NULL)
-        rd_kafka_event_destroy(event);
+    if (n > 0) {
+        rd_kafka_event_t *event = admin_grow(&a->admin, topics, n);
+        err = event == NULL ? fail(a, "growing", "topics", a->admin.error) : judge_grown(a, event);
+    }
     rd_kafka_NewPartitions_destroy_array(topics, n);
     free(topics);
     return err;
 }
 
+static bool is_wrong(const struct topic_seen *topic, const char *name)
+{
+    size_t n;
+    const struct topic_rule *rules = topic_rules(topic->kind, &n);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rules[i].name, name) == 0 &&
+            !topic_rule_holds(&rules[i], topic_setting(topic, name)))
+            return true;
+    return false;
+}
+
 /* The topic with all that is set on it today and what must be different, or NULL if nothing must.
-   All, because AlterConfigs puts back to default what it is not told. */
+   All, because AlterConfigs puts back to default what it is not told; none twice, which it refuses.
+ */
 static rd_kafka_ConfigResource_t *mended(struct apply *a, const struct topic_seen *topic)
 {
     rd_kafka_ConfigResource_t *resource = NULL;
@@ -166,7 +184,7 @@ static rd_kafka_ConfigResource_t *mended(struct apply *a, const struct topic_see
         if (resource == NULL) {
             resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic->name);
             for (size_t k = 0; k < topic->settings_n; k++)
-                if (topic->settings[k].own)
+                if (topic->settings[k].own && !is_wrong(topic, topic->settings[k].name))
                     rd_kafka_ConfigResource_set_config(resource, topic->settings[k].name,
                                                        topic->settings[k].value);
         }
@@ -180,15 +198,16 @@ static int judge_altered(struct apply *a, rd_kafka_event_t *event)
     size_t n;
     const rd_kafka_ConfigResource_t **told =
         rd_kafka_AlterConfigs_result_resources(rd_kafka_event_AlterConfigs_result(event), &n);
-    for (size_t i = 0; i < n; i++) {
+    int err = 0;
+    for (size_t i = 0; i < n && err == 0; i++) {
         const char *why = rd_kafka_ConfigResource_error_string(told[i]);
         rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(told[i]);
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-            return fail(a, "altering", rd_kafka_ConfigResource_name(told[i]),
-                        why != NULL ? why : rd_kafka_err2str(code));
-        say(a, "altering %s: done", rd_kafka_ConfigResource_name(told[i]));
+            err = fail(a, "altering", rd_kafka_ConfigResource_name(told[i]),
+                       why != NULL ? why : rd_kafka_err2str(code));
     }
-    return 0;
+    rd_kafka_event_destroy(event);
+    return err;
 }
 
 static int mend_settings(struct apply *a)
@@ -203,12 +222,10 @@ static int mend_settings(struct apply *a)
         n += topics[n] != NULL;
     }
     int err = 0;
-    rd_kafka_event_t *event = n == 0 ? NULL : admin_alter(&a->admin, topics, n);
-    if (event != NULL) {
-        err = judge_altered(a, event);
-        rd_kafka_event_destroy(event);
-    } else if (n > 0) {
-        err = fail(a, "altering", "topics", a->admin.error);
+    if (n > 0) {
+        rd_kafka_event_t *event = admin_alter(&a->admin, topics, n);
+        err =
+            event == NULL ? fail(a, "altering", "topics", a->admin.error) : judge_altered(a, event);
     }
     rd_kafka_ConfigResource_destroy_array(topics, n);
     free(topics);

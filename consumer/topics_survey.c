@@ -101,6 +101,8 @@ static int ask_metadata(struct admin *admin, const struct config *config, struct
         return ERR_KAFKA;
     }
     int err = note_all(survey, config, metadata);
+    if (metadata->broker_cnt > 0)
+        admin->ask = metadata->brokers[0].id; /* any will do, and a controller may not be known */
     rd_kafka_metadata_destroy(metadata);
     return err;
 }

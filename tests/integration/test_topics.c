@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* topics: names; what check says about a cluster; that apply makes it right and leaves the rest as
+   it is. With KAFKA=host:port the latter runs on that broker, else it is skipped. */
+#include "consumer/topics_survey.h"
+
+#include <criterion/criterion.h>
+#include <librdkafka/rdkafka_mock.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TIMEOUT_MS = 10000, LANES = 3 };
+
+static char error[512];
+
+/* A schedule topic's name that no test had before. */
+static struct config config_new(void)
+{
+    static char schedule[64];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(schedule, sizeof schedule, "topics-%lld-%ld", (long long)now.tv_sec, now.tv_nsec);
+    return (struct config){.schedule = schedule,
+                           .ladder = {.level_ms = {1000, 60000}, .n = 2, .hold_ms = 1000},
+                           .retired_ms = {90000},
+                           .retired_n = 1,
+                           .partitions = LANES,
+                           .replication = 3};
+}
+
+static rd_kafka_t *client(const char *property, const char *value)
+{
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, property, value, error, sizeof error);
+    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof error);
+    cr_assert_not_null(rk, "%s", error);
+    return rk;
+}
+
+static rd_kafka_t *real(void)
+{
+    if (getenv("KAFKA") == NULL)
+        cr_skip_test("needs KAFKA=host:port");
+    return client("bootstrap.servers", getenv("KAFKA"));
+}
+
+static void quiet(const char *line)
+{
+    (void)line;
+}
+
+static int said_n;
+static char said[4096];
+
+static void remember(const char *line)
+{
+    said_n++;
+    strncat(said, line, sizeof said - strlen(said) - 2);
+    strcat(said, "\n");
+}
+
+static struct findings check(rd_kafka_t *rk, const struct config *config)
+{
+    struct findings findings;
+    cr_assert_eq(topics_check(rk, config, TIMEOUT_MS, &findings, error, sizeof error), 0, "%s",
+                 error);
+    return findings;
+}
+
+static void apply(rd_kafka_t *rk, const struct config *config, void (*say)(const char *line))
+{
+    cr_assert_eq(topics_apply(rk, config, TIMEOUT_MS, say, error, sizeof error), 0, "%s", error);
+}
+
+static int count(const struct findings *findings, enum finding_kind kind)
+{
+    int n = 0;
+    for (size_t i = 0; i < findings->n; i++)
+        n += findings->items[i].kind == kind;
+    return n;
+}
+
+static const struct finding *about(const struct findings *findings, const char *words)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (strstr(findings->items[i].sentence, words) != NULL)
+            return &findings->items[i];
+    return NULL;
+}
+
+/* Brokers learn of a change a moment after it was acknowledged. */
+static struct findings check_until(rd_kafka_t *rk, const struct config *config, const char *words)
+{
+    for (int tries = 0;; tries++) {
+        struct findings findings = check(rk, config);
+        if (tries == 50 || about(&findings, words) != NULL)
+            return findings;
+        findings_deinit(&findings);
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    }
+}
+
+/* All settings of a topic are replaced by these. */
+static void alter(rd_kafka_t *rk, const char *topic, const char *const (*settings)[2], size_t n)
+{
+    struct admin admin = {.rk = rk, .timeout_ms = TIMEOUT_MS};
+    rd_kafka_ConfigResource_t *resource =
+        rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic);
+    for (size_t i = 0; i < n; i++)
+        rd_kafka_ConfigResource_set_config(resource, settings[i][0], settings[i][1]);
+    rd_kafka_event_t *event = admin_alter(&admin, &resource, 1);
+    cr_assert_not_null(event, "%s", admin.error);
+    rd_kafka_event_destroy(event);
+    rd_kafka_ConfigResource_destroy(resource);
+}
+
+static void create(rd_kafka_t *rk, const char *topic, int partitions)
+{
+    struct admin admin = {.rk = rk, .timeout_ms = TIMEOUT_MS};
+    rd_kafka_NewTopic_t *made = rd_kafka_NewTopic_new(topic, partitions, 1, error, sizeof error);
+    rd_kafka_event_t *event = admin_create(&admin, &made, 1);
+    cr_assert_not_null(event, "%s", admin.error);
+    rd_kafka_event_destroy(event);
+    rd_kafka_NewTopic_destroy(made);
+}
+
+static void produce(rd_kafka_t *rk, const char *topic)
+{
+    rd_kafka_resp_err_t code =
+        rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_VALUE("x", 1), RD_KAFKA_V_END);
+    cr_assert_eq(code, RD_KAFKA_RESP_ERR_NO_ERROR);
+    cr_assert_eq(rd_kafka_flush(rk, TIMEOUT_MS), RD_KAFKA_RESP_ERR_NO_ERROR);
+}
+
+Test(topics, level_topics_are_named_by_the_canonical_duration)
+{
+    char name[TOPIC_TEXT_MAX];
+    cr_assert_str_eq(topic_of_level("S", 60000, name), "S.1m");
+    cr_assert_str_eq(topic_of_level("S", 90000, name), "S.1m30s");
+    cr_assert_str_eq(topic_of_pulse("S", name), "S.pulse");
+    cr_assert_str_eq(topic_of_dead_letter("S", name), "S.dead-letter");
+    cr_assert_str_eq(topic_of_cancelled("S", name), "S.cancelled");
+}
+
+Test(topics, a_setting_may_be_larger_only_where_the_rule_says_so)
+{
+    struct topic_rule rule = {.name = "max.message.bytes", .value = "100", .at_least = true};
+    cr_assert(topic_rule_holds(&rule, "100"));
+    cr_assert(topic_rule_holds(&rule, "101"));
+    cr_assert_not(topic_rule_holds(&rule, "99"));
+    rule.at_least = false;
+    cr_assert_not(topic_rule_holds(&rule, "101"));
+}
+
+/* The mock cluster knows no DescribeConfigs: one line says so and nothing else stands in the way.
+ */
+Test(topics, what_cannot_be_asked_is_skipped_with_one_line)
+{
+    struct config config = config_new();
+    rd_kafka_t *rk = client("test.mock.num.brokers", "3");
+    rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
+    static const char *const suffixes[] = {"",       ".1s",          ".1m",       ".1m30s",
+                                           ".pulse", ".dead-letter", ".cancelled"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        char name[TOPIC_TEXT_MAX];
+        snprintf(name, sizeof name, "%s%s", config.schedule, suffixes[i]);
+        rd_kafka_mock_topic_create(mock, name, LANES, 3);
+    }
+    struct findings findings = check(rk, &config);
+    cr_expect_eq(findings.partitions, LANES);
+    cr_expect_eq(findings.n, 1);
+    cr_expect_eq(count(&findings, FINDING_SKIPPED), 1);
+    findings_deinit(&findings);
+    rd_kafka_destroy(rk);
+}
+
+Test(topics, missing_topics_refuse_a_start_and_are_not_created_by_looking)
+{
+    struct config config = config_new();
+    rd_kafka_t *rk = client("test.mock.num.brokers", "1");
+    for (int twice = 0; twice < 2; twice++) {
+        struct findings findings = check(rk, &config);
+        cr_expect_eq(findings.partitions, 0);
+        cr_expect_eq(count(&findings, FINDING_REFUSE), 7);
+        const struct finding *first = &findings.items[0];
+        cr_expect(strstr(first->sentence, "delaybridge topics apply") != NULL, "%s",
+                  first->sentence);
+        findings_deinit(&findings);
+    }
+    rd_kafka_destroy(rk);
+}
+
+Test(topics, uneven_partition_counts_refuse_a_start)
+{
+    struct config config = config_new();
+    config.retired_n = 0;
+    rd_kafka_t *rk = client("test.mock.num.brokers", "1");
+    rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
+    char name[TOPIC_TEXT_MAX];
+    rd_kafka_mock_topic_create(mock, config.schedule, LANES, 1);
+    rd_kafka_mock_topic_create(mock, topic_of_level(config.schedule, 1000, name), LANES - 1, 1);
+    rd_kafka_mock_topic_create(mock, topic_of_level(config.schedule, 60000, name), LANES + 1, 1);
+    struct findings findings = check(rk, &config);
+    const struct finding *fewer = about(&findings, ".1s has 2 partitions");
+    const struct finding *more = about(&findings, ".1m has 4 partitions");
+    cr_assert(fewer != NULL && fewer->kind == FINDING_REFUSE && fewer->fix != NULL);
+    cr_assert(more != NULL && more->kind == FINDING_REFUSE && more->fix == NULL);
+    findings_deinit(&findings);
+    rd_kafka_destroy(rk);
+}
+
+Test(topics, after_apply_nothing_refuses_and_apply_has_nothing_to_say)
+{
+    rd_kafka_t *rk = real();
+    struct config config = config_new();
+    apply(rk, &config, quiet);
+    struct findings findings = check(rk, &config);
+    cr_expect_eq(findings.partitions, LANES);
+    cr_expect_eq(count(&findings, FINDING_REFUSE), 0);
+    for (size_t i = 0; i < findings.n; i++)
+        cr_expect_null(findings.items[i].fix, "%s", findings.items[i].sentence);
+    findings_deinit(&findings);
+    apply(rk, &config, remember);
+    cr_expect_eq(said_n, 0, "%s", said);
+    rd_kafka_destroy(rk);
+}
+
+Test(topics, apply_mends_what_is_wrong_and_keeps_what_else_is_set)
+{
+    rd_kafka_t *rk = real();
+    struct config config = config_new();
+    apply(rk, &config, quiet);
+    char level[TOPIC_TEXT_MAX];
+    topic_of_level(config.schedule, 60000, level);
+    alter(rk, level,
+          (const char *const[][2]){{"retention.ms", "3600000"}, {"segment.ms", "7200000"}}, 2);
+    struct findings findings = check_until(rk, &config, "retention.ms=3600000");
+    const struct finding *wrong = about(&findings, "retention.ms=3600000");
+    cr_assert(wrong != NULL && wrong->kind == FINDING_REFUSE && wrong->fix != NULL);
+    findings_deinit(&findings);
+
+    apply(rk, &config, quiet);
+    struct admin admin = {.rk = rk, .timeout_ms = TIMEOUT_MS};
+    struct survey survey;
+    cr_assert_eq(survey_take(&admin, &config, &survey), 0);
+    cr_assert_str_eq(survey.topics[2].name, level);
+    cr_expect_str_eq(topic_setting(&survey.topics[2], "retention.ms"), "-1");
+    cr_expect_str_eq(topic_setting(&survey.topics[2], "segment.ms"), "7200000");
+    cr_expect_str_eq(topic_setting(&survey.topics[2], "max.message.bytes"), "67108864");
+    survey_deinit(&survey);
+    rd_kafka_destroy(rk);
+}
+
+Test(topics, apply_grows_companions_to_the_schedule_topic)
+{
+    rd_kafka_t *rk = real();
+    struct config config = config_new();
+    char level[TOPIC_TEXT_MAX];
+    create(rk, config.schedule, LANES + 2);
+    create(rk, topic_of_level(config.schedule, 1000, level), 1);
+    struct findings findings = check_until(rk, &config, ".1s has 1 partitions");
+    findings_deinit(&findings);
+    apply(rk, &config, quiet);
+    findings = check(rk, &config);
+    cr_expect_eq(findings.partitions, LANES + 2);
+    cr_expect_eq(count(&findings, FINDING_REFUSE), 0);
+    findings_deinit(&findings);
+    rd_kafka_destroy(rk);
+}
+
+Test(topics, a_level_that_was_removed_refuses_only_while_it_holds_records)
+{
+    rd_kafka_t *rk = real();
+    struct config config = config_new();
+    apply(rk, &config, quiet);
+    config.retired_n = 0;
+    struct findings findings = check_until(rk, &config, ".1m30s is empty");
+    const struct finding *stray = about(&findings, ".1m30s is empty");
+    cr_expect(stray != NULL && stray->kind == FINDING_WARN);
+    findings_deinit(&findings);
+
+    char level[TOPIC_TEXT_MAX];
+    produce(rk, topic_of_level(config.schedule, 90000, level));
+    findings = check_until(rk, &config, "add 1m30s to retired_levels");
+    stray = about(&findings, "add 1m30s to retired_levels");
+    cr_expect(stray != NULL && stray->kind == FINDING_REFUSE);
+    findings_deinit(&findings);
+    rd_kafka_destroy(rk);
+}
