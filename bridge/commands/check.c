@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delaybridge check: would run start? The configuration was read before this; here are the topics.
+ */
+#include "bridge/commands/connect.h"
+#include "consumer/topics.h"
+
+#include <stdio.h>
+
+static const char *const kinds[] = {
+    [FINDING_REFUSE] = "refuse", [FINDING_WARN] = "warn", [FINDING_SKIPPED] = "skipped"};
+
+static void print_findings_json(const struct findings *findings, int refused)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *f = &findings->items[i];
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:s, s:s?}", "kind", kinds[f->kind], "topic",
+                                        f->topic, "sentence", f->sentence, "fix", f->fix));
+    }
+    print_json(json_pack("{s:b, s:i, s:i, s:o}", "ok", refused == 0, "refused", refused, "lanes",
+                         findings->partitions, "findings", list));
+}
+
+static void print_findings(const struct cli *cli, const struct findings *findings, int refused)
+{
+    const struct config *config = cli->config;
+    printf("config: ok (%s)\n", config->path != NULL ? config->path : "defaults, no file");
+    for (size_t i = 0; i < findings->n; i++)
+        printf("%s: %s\n", kinds[findings->items[i].kind], findings->items[i].sentence);
+    if (refused > 0)
+        printf("%d findings refuse a start\n", refused);
+    else
+        printf("topics: ok (schedule %s, %d lanes, %d levels)\n", config->schedule,
+               findings->partitions, config->ladder.n + config->retired_n);
+}
+
+int cmd_check(struct cli *cli)
+{
+    if (cli->argc != 0)
+        return complain(EXIT_USAGE, "check takes no '%s'", cli->argv[0]);
+    rd_kafka_t *rk;
+    int code = connect_kafka(cli, RD_KAFKA_PRODUCER, NULL, &rk);
+    if (code != EXIT_DONE)
+        return code;
+    char error[512];
+    struct findings findings;
+    int err = topics_check(rk, cli->config, cli->timeout_ms, &findings, error, sizeof error);
+    rd_kafka_destroy(rk);
+    if (err != 0)
+        return complain(EXIT_UNREACHABLE, "%s", error);
+    int refused = 0;
+    for (size_t i = 0; i < findings.n; i++)
+        refused += findings.items[i].kind == FINDING_REFUSE;
+    if (cli->json)
+        print_findings_json(&findings, refused);
+    else
+        print_findings(cli, &findings, refused);
+    findings_deinit(&findings);
+    return refused == 0 ? EXIT_DONE : EXIT_CONFIG;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connecting to Kafka for a command, and its two ways of talking. */
+#include "bridge/commands/connect.h"
+
+#include "consumer/client.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int complain(int code, const char *sentence, ...)
+{
+    va_list arguments;
+    va_start(arguments, sentence);
+    fflush(stdout);
+    fputs("delaybridge: ", stderr);
+    vfprintf(stderr, sentence, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return code;
+}
+
+void print_json(json_t *value)
+{
+    json_dumpf(value, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(value);
+}
+
+int connect_kafka(const struct cli *cli, rd_kafka_type_t type, rd_kafka_conf_t *conf,
+                  rd_kafka_t **rk)
+{
+    char error[CLIENT_ERROR_MAX] = "";
+    if (conf == NULL)
+        conf = client_conf(cli->config, CLIENT_ALL, error);
+    *rk = conf == NULL ? NULL : client_new(type, conf, error);
+    if (*rk == NULL)
+        return complain(EXIT_CONFIG, "%s", error);
+    int err = client_reach(*rk, cli->timeout_ms, error);
+    if (err == 0)
+        return EXIT_DONE;
+    rd_kafka_destroy(*rk);
+    *rk = NULL;
+    return complain(err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error);
+}
