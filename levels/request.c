@@ -1,315 +1,396 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests: one pass over the headers sorts them, then each rule of the contract in its order. */
+/* request: reading the dlb- headers, and the sentences of refusals. */
 #include "levels/request.h"
-
 #include "levels/duration.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <assert.h>
 
-enum known {
-    DELIVER_AT,
-    DELAY,
-    TARGET,
-    KEY,
-    ID,
-    OP,
-    EXPIRES_AT,
-    ASKED,
-    DUE = ASKED,
-    SOURCE,
-    ERROR,
-    REASON,
-    FAILED_AT,
-    KNOWN,
-    UNKNOWN = KNOWN
+/* The first FIELD_N are a producer's, the others the bridge's own. */
+enum field {
+    FIELD_DELIVER_AT,
+    FIELD_DELAY,
+    FIELD_TARGET,
+    FIELD_KEY,
+    FIELD_ID,
+    FIELD_OP,
+    FIELD_EXPIRES_AT,
+    FIELD_N,
+    WRITTEN_DUE = FIELD_N,
+    WRITTEN_VERDICT,
+    NAMES_N = WRITTEN_VERDICT + 4,
+    FIELD_UNKNOWN = NAMES_N
 };
 
-static const char *const names[KNOWN] = {
-    "dlb-deliver-at", "dlb-delay", "dlb-target", "dlb-key",   "dlb-id",     "dlb-op",
-    "dlb-expires-at", "dlb-due",   "dlb-source", "dlb-error", "dlb-reason", "dlb-failed-at",
+static const char *const NAMES[NAMES_N] = {
+    [FIELD_DELIVER_AT] = "dlb-deliver-at",
+    [FIELD_DELAY] = "dlb-delay",
+    [FIELD_TARGET] = "dlb-target",
+    [FIELD_KEY] = "dlb-key",
+    [FIELD_ID] = "dlb-id",
+    [FIELD_OP] = "dlb-op",
+    [FIELD_EXPIRES_AT] = "dlb-expires-at",
+    [WRITTEN_DUE] = "dlb-due",
+    [WRITTEN_VERDICT] = "dlb-error",
+    [WRITTEN_VERDICT + 1] = "dlb-reason",
+    [WRITTEN_VERDICT + 2] = "dlb-source",
+    [WRITTEN_VERDICT + 3] = "dlb-failed-at",
 };
 
-/* What one pass over the headers found. */
-struct found {
-    const struct header *asked[ASKED];
-    const struct header *unknown; /* the first header that is none of ours */
-    const struct header *bad;     /* the first that is ours and not well-formed */
-    const char *bad_why;
+/* Behind dlb-, where the names begin to differ. */
+enum { TAIL = 4 };
+
+/* A record while it is being read. */
+struct reading {
+    const struct request_rules *rules;
+    const struct header *given[FIELD_N]; /* NULL: not given */
+    const struct header *bad;            /* the first bad header ... */
+    const char *bad_why;                 /* ... and what is wrong with it */
+    struct stamp stamp;
+    struct refusal *refusal;
 };
 
-enum { PREFIX = 4, QUOTED_MAX = 128 };
+/* What a quoted value takes of a sentence at most, its quotes and the dots left out. Two quoted
+   values and two instants fit a reason beside our own words. */
+enum { QUOTED_MAX = 60 };
 
-static char lower(char c)
+static void say(struct refusal *refusal, const char *text)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+    size_t n = strlen(refusal->reason), text_n = strlen(text);
+    assert(n + text_n < REASON_MAX);
+    memcpy(refusal->reason + n, text, text_n + 1);
 }
 
-static bool equal_in_any_case(const char *a, const char *b)
+/* Length of the UTF-8 sequence at the start of n > 0 bytes, and its code point; 0 if it is none. */
+static size_t utf8_take(const uint8_t *at, size_t n, uint32_t *point)
 {
-    while (*a != '\0' && lower(*a) == lower(*b)) {
-        a++;
-        b++;
+    static const uint32_t LEAST[] = {0, 0, 0x80, 0x800, 0x10000};
+    uint8_t lead = at[0];
+    size_t len = lead < 0x80 ? 1 : lead < 0xc0 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    if (len == 0 || len > n || lead > 0xf4)
+        return 0;
+    *point = len == 1 ? lead : lead & (0x7fU >> len);
+    for (size_t i = 1; i < len; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+        *point = *point << 6 | (at[i] & 0x3f);
     }
-    return *a == *b;
+    bool surrogate = *point >= 0xd800 && *point <= 0xdfff;
+    return *point < LEAST[len] || *point > 0x10ffff || surrogate ? 0 : len;
 }
 
-/* Which of ours it is; *exact: also in case. */
-static enum known known_of(const char *name, bool *exact)
+static bool utf8_is_valid(struct bytes text)
 {
-    for (int i = 0; i < KNOWN; i++) {
-        if (lower(name[PREFIX]) != names[i][PREFIX] || !equal_in_any_case(name, names[i]))
-            continue;
-        *exact = strcmp(name, names[i]) == 0;
-        return (enum known)i;
+    const uint8_t *at = text.data;
+    uint32_t point;
+    for (size_t i = 0, len; i < text.len; i += len)
+        if (at[i] < 0x80)
+            len = 1;
+        else if ((len = utf8_take(at + i, text.len - i, &point)) == 0)
+            return false;
+    return true;
+}
+
+/* Not controls, nor what breaks or turns a line; nor what would make the quoting ambiguous. */
+static bool is_plain(uint32_t point)
+{
+    if (point < 0xa0)
+        return point >= ' ' && point < 0x7f && point != '\'' && point != '\\';
+    bool turns = point == 0x061c || (point >= 0x200e && point <= 0x200f) ||
+                 (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+    return !turns;
+}
+
+/* 'value', with \xNN for each byte that is not plain text, and dots for the rest of a long one. */
+static void quote(struct refusal *refusal, struct bytes value)
+{
+    static const char HEX[] = "0123456789abcdef";
+    const uint8_t *at = value.data;
+    char text[QUOTED_MAX + 1];
+    size_t n = 0, i = 0;
+    for (size_t len; i < value.len; i += len) {
+        uint32_t point = 0;
+        len = utf8_take(at + i, value.len - i, &point);
+        bool plain = len > 0 && is_plain(point);
+        if (!plain)
+            len = 1;
+        size_t written = plain ? len : 4;
+        if (n + written > QUOTED_MAX)
+            break;
+        const char escaped[4] = {'\\', 'x', HEX[at[i] >> 4], HEX[at[i] & 15]};
+        memcpy(text + n, plain ? (const char *)at + i : escaped, written);
+        n += written;
     }
-    return UNKNOWN;
+    text[n] = '\0';
+    say(refusal, "'");
+    say(refusal, text);
+    say(refusal, i < value.len ? "…'" : "'");
+}
+
+static enum code refuse(struct reading *r, enum code code)
+{
+    r->refusal->code = code;
+    r->refusal->reason[0] = '\0';
+    return code;
+}
+
+/* "dlb-delay '15' why" */
+static enum code refuse_value(struct reading *r, enum code code, enum field field, const char *why)
+{
+    refuse(r, code);
+    say(r->refusal, NAMES[field]);
+    say(r->refusal, " ");
+    quote(r->refusal, r->given[field]->value);
+    say(r->refusal, why);
+    return code;
+}
+
+static void say_instant(struct reading *r, int64_t ms)
+{
+    char text[INSTANT_TEXT_MAX];
+    say(r->refusal, instant_format(ms, text));
+}
+
+static bool equal_in_any_case(const char *lower, const char *name)
+{
+    for (; *lower != '\0'; lower++, name++) {
+        char c = *name >= 'A' && *name <= 'Z' ? (char)(*name | 0x20) : *name;
+        if (c != *lower)
+            return false;
+    }
+    return *name == '\0';
+}
+
+static enum field field_of(const char *name)
+{
+    for (enum field f = 0; f < NAMES_N; f++)
+        if (name[TAIL] == NAMES[f][TAIL] && strcmp(name, NAMES[f]) == 0)
+            return f;
+    return FIELD_UNKNOWN;
+}
+
+static bool is_variant(const char *name)
+{
+    for (enum field f = 0; f < NAMES_N; f++)
+        if (equal_in_any_case(NAMES[f], name))
+            return true;
+    return false;
 }
 
 bool header_is_verdict(const char *name)
 {
-    bool exact;
-    enum known known = header_is_ours(name) ? known_of(name, &exact) : UNKNOWN;
-    return known >= SOURCE && known <= FAILED_AT && exact;
+    if (name[0] != 'd')
+        return false;
+    for (enum field f = WRITTEN_VERDICT; f < NAMES_N; f++)
+        if (strcmp(name, NAMES[f]) == 0)
+            return true;
+    return false;
 }
 
-/* How many bytes the UTF-8 sequence at text is long, 0 if it is none. */
-static size_t utf8_sequence(const uint8_t *text, size_t left)
+/* What is wrong with a header of the producer's, or NULL. */
+static const char *fault_of(enum field field, struct bytes value, bool again)
 {
-    uint8_t first = text[0];
-    if (first < 0x80)
-        return 1;
-    size_t len = first >= 0xc2 && first < 0xe0   ? 2
-                 : first >= 0xe0 && first < 0xf0 ? 3
-                 : first >= 0xf0 && first < 0xf5 ? 4
-                                                 : 0;
-    if (len == 0 || len > left)
-        return 0;
-    for (size_t i = 1; i < len; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
+    if (again)
+        return " is given twice";
+    if (field == FIELD_KEY)
+        return NULL;
+    if (bytes_is_null(value))
+        return " is null";
+    if (value.len == 0)
+        return " is empty";
+    return utf8_is_valid(value) ? NULL : " is not UTF-8";
+}
+
+static void note_fault(struct reading *r, const struct header *header, const char *why)
+{
+    if (why == NULL || r->bad != NULL)
+        return;
+    r->bad = header;
+    r->bad_why = why;
+}
+
+static enum code refuse_header(struct reading *r, enum code code, const struct header *header,
+                               const char *why)
+{
+    refuse(r, code);
+    say(r->refusal, "header ");
+    quote(r->refusal, bytes_text(header->name));
+    say(r->refusal, why);
+    if (header->value.len > 0) {
+        say(r->refusal, "; its value is ");
+        quote(r->refusal, header->value);
     }
-    /* overlong forms, surrogates and what lies above U+10FFFF */
-    if ((first == 0xe0 && text[1] < 0xa0) || (first == 0xed && text[1] >= 0xa0) ||
-        (first == 0xf0 && text[1] < 0x90) || (first == 0xf4 && text[1] >= 0x90))
-        return 0;
-    return len;
-}
-
-static bool is_utf8(struct bytes value)
-{
-    const uint8_t *text = value.data;
-    for (size_t i = 0; i < value.len;) {
-        size_t len = utf8_sequence(text + i, value.len - i);
-        if (len == 0)
-            return false;
-        i += len;
-    }
-    return true;
-}
-
-/* value for people: control bytes and what is no UTF-8 as \xNN, cut with an ellipsis. */
-static const char *quote(struct bytes value, char out[QUOTED_MAX])
-{
-    const uint8_t *text = value.data;
-    size_t at = 0;
-    for (size_t i = 0; i < value.len;) {
-        if (at > QUOTED_MAX - 12) {
-            strcpy(out + at, "\xe2\x80\xa6");
-            return out;
-        }
-        size_t len = utf8_sequence(text + i, value.len - i);
-        if (len == 0 || text[i] < 0x20 || text[i] == 0x7f) {
-            at += (size_t)snprintf(out + at, QUOTED_MAX - at, "\\x%02x", text[i]);
-            i++;
-            continue;
-        }
-        memcpy(out + at, text + i, len);
-        at += len;
-        i += len;
-    }
-    out[at] = '\0';
-    return out;
-}
-
-__attribute__((format(printf, 3, 4))) static enum code
-refuse(struct refusal *refusal, enum code code, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    refusal->code = code;
-    vsnprintf(refusal->reason, sizeof refusal->reason, format, args);
-    va_end(args);
     return code;
 }
 
-static const char *fault_of(const struct found *found, const struct header *header,
-                            enum known known, bool exact)
+/* An unknown header goes before all other faults, so only it ends the pass. */
+static enum code read_headers(struct reading *r, const struct record *record)
 {
-    if (!exact)
-        return "is spelt in another case";
-    if (found->asked[known] != NULL)
-        return "is there twice";
-    if (known == KEY)
-        return NULL;
-    if (bytes_is_null(header->value))
-        return "is null";
-    if (header->value.len == 0)
-        return "is empty";
-    return is_utf8(header->value) ? NULL : "is not UTF-8";
-}
-
-static struct found sort_headers(const struct record *record)
-{
-    struct found found = {0};
     for (size_t i = 0; i < record->headers_n; i++) {
         const struct header *header = &record->headers[i];
-        if (!header_is_ours(header->name))
+        if ((header->name[0] | 0x20) != 'd' || !header_is_ours(header->name))
             continue;
-        bool exact = false;
-        enum known known = known_of(header->name, &exact);
-        if (known == UNKNOWN) {
-            found.unknown = found.unknown != NULL ? found.unknown : header;
-            continue;
+        enum field field = field_of(header->name);
+        if (field < FIELD_N) {
+            note_fault(r, header, fault_of(field, header->value, r->given[field] != NULL));
+            r->given[field] = header;
+        } else if (field == FIELD_UNKNOWN && is_variant(header->name)) {
+            note_fault(r, header, " must be in lower case");
+        } else if (field == FIELD_UNKNOWN) {
+            return refuse_header(r, CODE_UNKNOWN_HEADER, header,
+                                 " is not known, and dlb- is reserved");
         }
-        if (known >= ASKED && exact)
-            continue; /* the bridge's own: of an earlier delivery, sent again */
-        const char *why =
-            known >= ASKED ? "is spelt in another case" : fault_of(&found, header, known, exact);
-        if (why != NULL && found.bad == NULL) {
-            found.bad = header;
-            found.bad_why = why;
-        }
-        if (known < ASKED && found.asked[known] == NULL)
-            found.asked[known] = header;
     }
-    return found;
+    return r->bad == NULL ? CODE_OK : refuse_header(r, CODE_BAD_HEADER, r->bad, r->bad_why);
 }
 
-static bool value_is(const struct header *header, const char *text)
+static enum code read_op(struct reading *r)
 {
-    return bytes_equal(header->value, bytes_text(text));
-}
-
-static enum code judge_form(const struct found *found, struct refusal *refusal)
-{
-    char quoted[QUOTED_MAX];
-    if (found->unknown != NULL)
-        return refuse(refusal, CODE_UNKNOWN_HEADER, "there is no header %s in the contract",
-                      quote(bytes_text(found->unknown->name), quoted));
-    if (found->bad != NULL)
-        return refuse(refusal, CODE_BAD_HEADER, "header %s %s",
-                      quote(bytes_text(found->bad->name), quoted), found->bad_why);
-    const struct header *op = found->asked[OP];
-    if (op != NULL && (value_is(op, "cancel") || value_is(op, "replace")))
-        return refuse(refusal, CODE_BAD_OP, "dlb-op %s is not in this version",
-                      quote(op->value, quoted));
-    if (op != NULL && !value_is(op, "schedule"))
-        return refuse(refusal, CODE_BAD_OP, "dlb-op \"%s\" is no operation",
-                      quote(op->value, quoted));
-    const struct header *id = found->asked[ID];
-    if (id != NULL && id->value.len > REQUEST_ID_MAX)
-        return refuse(refusal, CODE_BAD_ID, "dlb-id has %zu bytes, at most %d are allowed",
-                      id->value.len, REQUEST_ID_MAX);
-    return CODE_OK;
-}
-
-static enum code bad_time(const struct header *header, const char *want, struct refusal *refusal)
-{
-    char quoted[QUOTED_MAX];
-    return refuse(refusal, CODE_BAD_TIME, "%s \"%s\" is not %s", header->name,
-                  quote(header->value, quoted), want);
-}
-
-static const char an_instant[] = "epoch milliseconds nor RFC 3339 with a zone";
-static const char a_duration[] = "a duration such as 15m, 1h30m or PT15M";
-
-/* Due and expiry. A delay that no clock can hold is INT64_MAX: too far. */
-static enum code read_times(const struct found *found, struct stamp *stamp, struct refusal *refusal)
-{
-    const struct header *at = found->asked[DELIVER_AT], *delay = found->asked[DELAY];
-    const struct header *expires = found->asked[EXPIRES_AT];
-    if (at == NULL && delay == NULL)
-        return refuse(refusal, CODE_NO_TIME, "neither dlb-deliver-at nor dlb-delay is there");
-    if (at != NULL && delay != NULL)
-        return refuse(refusal, CODE_TWO_TIMES, "dlb-deliver-at and dlb-delay are both there");
-    int64_t delay_ms;
-    if (at != NULL && instant_parse(at->value, &stamp->due_ms) != 0)
-        return bad_time(at, an_instant, refusal);
-    if (delay != NULL && duration_parse(delay->value, &delay_ms) != 0)
-        return bad_time(delay, a_duration, refusal);
-    if (delay != NULL && __builtin_add_overflow(stamp->timestamp_ms, delay_ms, &stamp->due_ms))
-        stamp->due_ms = INT64_MAX;
-    stamp->expires_ms = STAMP_NEVER;
-    if (expires != NULL && instant_parse(expires->value, &stamp->expires_ms) != 0)
-        return bad_time(expires, an_instant, refusal);
-    return CODE_OK;
-}
-
-static enum code judge_times(const struct request_rules *rules, const struct stamp *stamp,
-                             struct refusal *refusal)
-{
-    char due[INSTANT_TEXT_MAX], limit[DURATION_TEXT_MAX], expires[INSTANT_TEXT_MAX];
-    int64_t last_ms;
-    if (__builtin_add_overflow(stamp->timestamp_ms, rules->max_delay_ms, &last_ms))
-        last_ms = INT64_MAX - 1;
-    if (stamp->due_ms > last_ms)
-        return refuse(refusal, CODE_TOO_FAR,
-                      "due %s lies more than max_delay %s after the request's timestamp",
-                      instant_format(stamp->due_ms, due),
-                      duration_format(rules->max_delay_ms, limit));
-    if (stamp->expires_ms < stamp->due_ms)
-        return refuse(refusal, CODE_EXPIRED, "dlb-expires-at %s lies before the due time %s",
-                      instant_format(stamp->expires_ms, expires),
-                      instant_format(stamp->due_ms, due));
-    return CODE_OK;
-}
-
-static enum code judge_target(const struct request_rules *rules, struct bytes target,
-                              struct refusal *refusal)
-{
-    char quoted[QUOTED_MAX];
-    if (bytes_is_null(target))
-        return refuse(refusal, CODE_NO_TARGET,
-                      "dlb-target is not there, and no default_target is configured");
-    if (targets_allow(&rules->targets, target))
+    if (r->given[FIELD_OP] == NULL)
         return CODE_OK;
-    const char *why = !topic_name_is_legal(target) ? "is not a legal topic name"
-                      : topic_is_internal(rules->targets.schedule, target)
-                          ? "is an internal topic"
-                          : "is not among the configured targets";
-    return refuse(refusal, CODE_TARGET_DENIED, "target \"%s\" %s", quote(target, quoted), why);
+    struct bytes op = r->given[FIELD_OP]->value;
+    if (bytes_equal(op, bytes_text("schedule")))
+        return CODE_OK;
+    bool later = bytes_equal(op, bytes_text("cancel")) || bytes_equal(op, bytes_text("replace"));
+    return refuse_value(r, CODE_BAD_OP, FIELD_OP,
+                        later ? " is not in this version, which knows schedule alone"
+                              : " is not an operation; this version knows schedule alone");
 }
 
-static struct bytes target_of(const struct request_rules *rules, const struct found *found)
+static enum code read_id(struct reading *r)
 {
-    if (found->asked[TARGET] != NULL)
-        return found->asked[TARGET]->value;
-    return rules->default_target != NULL ? bytes_text(rules->default_target) : bytes_null();
+    if (r->given[FIELD_ID] == NULL)
+        return CODE_OK;
+    r->stamp.id = r->given[FIELD_ID]->value;
+    if (r->stamp.id.len <= REQUEST_ID_MAX)
+        return CODE_OK;
+    return refuse_value(r, CODE_BAD_ID, FIELD_ID, " is longer than 128 bytes");
+}
+
+static enum code refuse_number_of_times(struct reading *r)
+{
+    if (r->given[FIELD_DELIVER_AT] == NULL) {
+        refuse(r, CODE_NO_TIME);
+        say(r->refusal, "neither dlb-deliver-at nor dlb-delay is given");
+        return CODE_NO_TIME;
+    }
+    refuse_value(r, CODE_TWO_TIMES, FIELD_DELIVER_AT, " and dlb-delay ");
+    quote(r->refusal, r->given[FIELD_DELAY]->value);
+    say(r->refusal, " are both given; one is meant");
+    return CODE_TWO_TIMES;
+}
+
+static bool is_number(struct bytes text)
+{
+    const char *at = text.data;
+    for (size_t i = 0; i < text.len; i++)
+        if (at[i] < '0' || at[i] > '9')
+            return false;
+    return true;
+}
+
+static enum code refuse_time(struct reading *r, enum field field)
+{
+    bool number = is_number(r->given[field]->value);
+    if (field == FIELD_DELAY)
+        return refuse_value(r, CODE_BAD_TIME, field,
+                            number ? " has no unit; 250ms, 15m, 1h30m or PT15M is meant"
+                                   : " is not a duration such as 250ms, 15m, 1h30m or PT15M");
+    return refuse_value(r, CODE_BAD_TIME, field,
+                        number ? " is not an epoch in milliseconds (seconds by mistake?)"
+                               : " is not an instant: epoch milliseconds, or RFC 3339 with a zone"
+                                 " such as 2026-11-21T08:00:00.250+08:00");
+}
+
+static enum code refuse_far(struct reading *r, enum field field)
+{
+    char max[DURATION_TEXT_MAX];
+    refuse_value(r, CODE_TOO_FAR, field, " is more than max_delay ");
+    say(r->refusal, duration_format(r->rules->max_delay_ms, max));
+    say(r->refusal, " after the request's timestamp ");
+    say_instant(r, r->stamp.timestamp_ms);
+    return CODE_TOO_FAR;
+}
+
+static enum code refuse_expired(struct reading *r)
+{
+    refuse_value(r, CODE_EXPIRED, FIELD_EXPIRES_AT, " is before the due time ");
+    say_instant(r, r->stamp.due_ms);
+    return CODE_EXPIRED;
+}
+
+static enum code read_times(struct reading *r)
+{
+    const struct header *at = r->given[FIELD_DELIVER_AT], *delay = r->given[FIELD_DELAY],
+                        *expires = r->given[FIELD_EXPIRES_AT];
+    if ((at == NULL) == (delay == NULL))
+        return refuse_number_of_times(r);
+    struct stamp *stamp = &r->stamp;
+    enum field field = at != NULL ? FIELD_DELIVER_AT : FIELD_DELAY;
+    int64_t ms;
+    int fault = at != NULL ? instant_parse(at->value, &ms) : duration_parse(delay->value, &ms);
+    if (fault != 0)
+        return refuse_time(r, field);
+    if (expires != NULL && instant_parse(expires->value, &stamp->expires_ms) != 0)
+        return refuse_time(r, FIELD_EXPIRES_AT);
+
+    if (at != NULL)
+        stamp->due_ms = ms;
+    else if (__builtin_add_overflow(stamp->timestamp_ms, ms, &stamp->due_ms))
+        return refuse_far(r, field);
+    int64_t due_max_ms;
+    if (__builtin_add_overflow(stamp->timestamp_ms, r->rules->max_delay_ms, &due_max_ms))
+        due_max_ms = INT64_MAX;
+    if (stamp->due_ms > due_max_ms)
+        return refuse_far(r, field);
+    return stamp->expires_ms < stamp->due_ms ? refuse_expired(r) : CODE_OK;
+}
+
+static enum code refuse_target(struct reading *r)
+{
+    struct bytes target = r->stamp.target;
+    refuse(r, CODE_TARGET_DENIED);
+    say(r->refusal, r->given[FIELD_TARGET] != NULL ? "dlb-target " : "default_target ");
+    quote(r->refusal, target);
+    say(r->refusal, !topic_name_is_legal(target) ? " is not a legal topic name"
+                    : topic_is_internal(r->rules->targets.schedule, target)
+                        ? " is a topic of the bridge's own, or of Kafka's"
+                        : " is not one that the configuration allows in targets");
+    return CODE_TARGET_DENIED;
+}
+
+static enum code read_target(struct reading *r)
+{
+    if (r->given[FIELD_TARGET] != NULL) {
+        r->stamp.target = r->given[FIELD_TARGET]->value;
+    } else if (r->rules->default_target != NULL) {
+        r->stamp.target = bytes_text(r->rules->default_target);
+    } else {
+        refuse(r, CODE_NO_TARGET);
+        say(r->refusal, "no dlb-target is given, and no default_target is configured");
+        return CODE_NO_TARGET;
+    }
+    return targets_allow(&r->rules->targets, r->stamp.target) ? CODE_OK : refuse_target(r);
 }
 
 enum code request_parse(const struct request_rules *rules, uint32_t lane,
                         const struct record *record, int64_t now_ms, struct stamp *stamp,
                         struct refusal *refusal)
 {
-    struct found found = sort_headers(record);
-    const struct header *key = found.asked[KEY], *id = found.asked[ID];
-    *stamp = (struct stamp){
-        .timestamp_ms = record->timestamp_ms >= 0 ? record->timestamp_ms : now_ms,
-        .origin_offset = record->offset,
-        .origin_lane = lane,
-        .key_overridden = key != NULL,
-        .key = key != NULL ? key->value : bytes_null(),
-        .id = id != NULL ? id->value : bytes_null(),
-        .target = target_of(rules, &found),
-    };
-    enum code code = judge_form(&found, refusal);
-    if (code == CODE_OK)
-        code = read_times(&found, stamp, refusal);
-    if (code == CODE_OK)
-        code = judge_times(rules, stamp, refusal);
-    if (code == CODE_OK)
-        code = judge_target(rules, stamp->target, refusal);
-    return code;
+    struct reading r = {.rules = rules, .refusal = refusal};
+    r.stamp.timestamp_ms = record->timestamp_ms >= 0 ? record->timestamp_ms : now_ms;
+    r.stamp.expires_ms = STAMP_NEVER;
+    r.stamp.origin_offset = record->offset;
+    r.stamp.origin_lane = lane;
+
+    enum code code;
+    if ((code = read_headers(&r, record)) != CODE_OK || (code = read_op(&r)) != CODE_OK ||
+        (code = read_id(&r)) != CODE_OK || (code = read_times(&r)) != CODE_OK ||
+        (code = read_target(&r)) != CODE_OK)
+        return code;
+    if (r.given[FIELD_KEY] != NULL) {
+        r.stamp.key_overridden = true;
+        r.stamp.key = r.given[FIELD_KEY]->value;
+    }
+    *stamp = r.stamp;
+    return CODE_OK;
 }
