@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_request: whatever headers a record carries, it becomes a stamp within its bounds or a
+   refusal with a whole sentence. */
+#include "levels/duration.h"
+#include "levels/request.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADERS_MAX = 12 };
+
+static const char *const NAMES[] = {
+    "dlb-deliver-at", "dlb-delay",     "dlb-target",     "dlb-key",    "dlb-id",
+    "dlb-op",         "dlb-due",       "dlb-expires-at", "dlb-source", "dlb-error",
+    "dlb-reason",     "dlb-failed-at", "DLB-Delay",      "business",
+};
+
+enum { NAMES_N = sizeof NAMES / sizeof NAMES[0] };
+
+/* The input, eaten from the front. */
+struct input {
+    const uint8_t *at;
+    size_t left;
+};
+
+static struct bytes eat(struct input *in, size_t n)
+{
+    n = n < in->left ? n : in->left;
+    struct bytes eaten = bytes_of(in->at, n);
+    in->at += n;
+    in->left -= n;
+    return eaten;
+}
+
+static uint8_t eat_byte(struct input *in)
+{
+    struct bytes byte = eat(in, 1);
+    return byte.len > 0 ? *(const uint8_t *)byte.data : 0;
+}
+
+static int64_t eat_time(struct input *in)
+{
+    uint8_t choice = eat_byte(in);
+    if (choice % 4 == 0)
+        return -1;
+    if (choice % 4 < 3)
+        return 1795219200000 + choice;
+    int64_t ms = INT64_MAX;
+    struct bytes bytes = eat(in, sizeof ms);
+    memcpy(&ms, bytes.data, bytes.len);
+    return ms;
+}
+
+/* A copy of its own, so that a sanitizer watches its ends. */
+static void *own(struct bytes bytes)
+{
+    char *copy = malloc(bytes.len + 1);
+    assert(copy);
+    if (bytes.len > 0)
+        memcpy(copy, bytes.data, bytes.len);
+    copy[bytes.len] = '\0';
+    return copy;
+}
+
+static struct header eat_header(struct input *in)
+{
+    struct header header;
+    uint8_t choice = eat_byte(in), len = eat_byte(in);
+    header.name = own(choice % 16 < NAMES_N ? bytes_text(NAMES[choice % 16]) : eat(in, len % 32));
+    header.value = bytes_null();
+    if (choice < 240) {
+        struct bytes value = eat(in, len);
+        char *copy = malloc(value.len + (value.len == 0));
+        assert(copy);
+        memcpy(copy, value.data, value.len);
+        header.value = bytes_of(copy, value.len);
+    }
+    return header;
+}
+
+static void check_utf8(const char *text)
+{
+    for (const uint8_t *at = (const uint8_t *)text; *at != 0;) {
+        int more = *at < 0x80 ? 0 : *at < 0xe0 ? 1 : *at < 0xf0 ? 2 : 3;
+        assert(*at >= ' ' && *at != 0x7f && (*at < 0x80 || (*at >= 0xc2 && *at < 0xf5)));
+        for (at++; more > 0; more--, at++)
+            assert((*at & 0xc0) == 0x80);
+    }
+}
+
+static void check_refusal(enum code code, const struct refusal *refusal)
+{
+    assert(code > CODE_OK && code <= CODE_TARGET_DENIED);
+    assert(refusal->code == code);
+    assert(memchr(refusal->reason, '\0', REASON_MAX) != NULL);
+    assert(strlen(refusal->reason) > 10);
+    check_utf8(refusal->reason);
+}
+
+static const struct header *find(const struct record *record, const char *name)
+{
+    const struct header *found = NULL;
+    for (size_t i = 0; i < record->headers_n; i++)
+        if (strcmp(record->headers[i].name, name) == 0) {
+            assert(found == NULL);
+            found = &record->headers[i];
+        }
+    return found;
+}
+
+static void check_stamp(const struct request_rules *rules, const struct record *record,
+                        int64_t now_ms, const struct stamp *stamp)
+{
+    assert(stamp->timestamp_ms == (record->timestamp_ms < 0 ? now_ms : record->timestamp_ms));
+    assert(stamp->origin_offset == record->offset && stamp->origin_lane == 3);
+    assert(stamp->next_try_ms == 0 && stamp->attempt == 0);
+    assert(stamp->expires_ms >= stamp->due_ms);
+    assert(targets_allow(&rules->targets, stamp->target));
+
+    const struct header *at = find(record, "dlb-deliver-at"), *delay = find(record, "dlb-delay"),
+                        *key = find(record, "dlb-key"), *id = find(record, "dlb-id");
+    int64_t ms;
+    assert((at == NULL) != (delay == NULL));
+    int err = at != NULL ? instant_parse(at->value, &ms) : duration_parse(delay->value, &ms);
+    assert(err == 0);
+    assert(stamp->due_ms == (at != NULL ? ms : stamp->timestamp_ms + ms));
+    if (stamp->due_ms > stamp->timestamp_ms)
+        assert((uint64_t)stamp->due_ms - (uint64_t)stamp->timestamp_ms <=
+               (uint64_t)rules->max_delay_ms);
+
+    assert(stamp->key_overridden == (key != NULL));
+    if (key != NULL)
+        assert(bytes_equal(stamp->key, key->value));
+    assert(bytes_equal(stamp->id, id != NULL ? id->value : bytes_null()));
+    assert(stamp->id.len <= REQUEST_ID_MAX && (id == NULL || stamp->id.len > 0));
+    size_t size = envelope_enclosed_size(stamp, record);
+    void *out = malloc(size);
+    struct envelope env;
+    assert(out);
+    envelope_enclose(stamp, record, out);
+    assert(envelope_open(bytes_of(out, size), &env) == 0 && env.stamp.due_ms == stamp->due_ms);
+    free(out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const PATTERNS[] = {"orders.*", "a"};
+    struct input in = {data, size};
+    uint8_t choice = eat_byte(&in);
+    struct request_rules rules = {
+        .targets = {PATTERNS, 2, "schedule"},
+        .default_target = choice & 1 ? "orders.timeout" : NULL,
+        .max_delay_ms = choice & 2 ? INT64_MAX : (int64_t)40 * 86400000,
+    };
+    struct header headers[HEADERS_MAX];
+    struct record record = {.offset = 9, .timestamp_ms = eat_time(&in), .headers = headers};
+    int64_t now_ms = 1795219200000;
+    while (in.left > 0 && record.headers_n < HEADERS_MAX)
+        headers[record.headers_n++] = eat_header(&in);
+
+    struct stamp stamp;
+    struct refusal refusal;
+    memset(&refusal, 0x5a, sizeof refusal);
+    enum code code = request_parse(&rules, 3, &record, now_ms, &stamp, &refusal);
+    if (code == CODE_OK)
+        check_stamp(&rules, &record, now_ms, &stamp);
+    else
+        check_refusal(code, &refusal);
+
+    for (size_t i = 0; i < record.headers_n; i++) {
+        free((void *)headers[i].name);
+        free((void *)headers[i].value.data);
+    }
+    return 0;
+}

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* request: what a record asks for, each reason to refuse it, and which of several reasons is told.
+ */
+#include "levels/request.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const int64_t STAMPED = 1795219200000; /* 2026-11-21T00:00:00Z */
+static const int64_t NOW = 1795219207000;
+static const int64_t DAY = 86400000;
+
+static const char *const PATTERNS[] = {"orders.*", "a"};
+
+static const struct request_rules RULES = {
+    .targets = {PATTERNS, 2, "schedule"},
+    .default_target = "orders.timeout",
+    .max_delay_ms = (int64_t)40 * 86400000,
+};
+
+struct outcome {
+    enum code code;
+    struct stamp stamp;
+    struct refusal refusal;
+};
+
+/* name, and the bytes of a literal */
+#define H(name, literal) ((struct header){name, {literal, sizeof literal - 1}})
+#define H_NULL(name)     ((struct header){name, {NULL, 0}})
+#define DELAY            H("dlb-delay", "1m")
+
+static bool is_utf8(const char *text)
+{
+    const uint8_t *at = (const uint8_t *)text;
+    while (*at != 0) {
+        int more = *at < 0x80 ? 0 : *at < 0xc2 ? -1 : *at < 0xe0 ? 1 : *at < 0xf0 ? 2 : 3;
+        if (more < 0)
+            return false;
+        for (at++; more > 0; more--, at++)
+            if ((*at & 0xc0) != 0x80)
+                return false;
+    }
+    return true;
+}
+
+static struct outcome parse_under(const struct request_rules *rules, const struct record *record)
+{
+    struct outcome o;
+    memset(&o, 0x5a, sizeof o);
+    o.code = request_parse(rules, 7, record, NOW, &o.stamp, &o.refusal);
+    if (o.code == CODE_OK)
+        return o;
+    cr_assert_eq(o.refusal.code, o.code);
+    cr_assert(memchr(o.refusal.reason, '\0', REASON_MAX) != NULL, "no terminator");
+    cr_assert(strlen(o.refusal.reason) > 10 && is_utf8(o.refusal.reason), "%s", o.refusal.reason);
+    return o;
+}
+
+static struct outcome parse_n(const struct header *headers, size_t n)
+{
+    struct record record = {.offset = 4711,
+                            .timestamp_ms = STAMPED,
+                            .key = bytes_text("k"),
+                            .value = bytes_text("v"),
+                            .headers = headers,
+                            .headers_n = n};
+    return parse_under(&RULES, &record);
+}
+
+#define COUNT(...) (sizeof((struct header[]){__VA_ARGS__}) / sizeof(struct header))
+#define PARSE(...) parse_n((struct header[]){__VA_ARGS__}, COUNT(__VA_ARGS__))
+
+#define EXPECT_CODE(want, ...)                                     \
+    do {                                                           \
+        struct outcome o_ = PARSE(__VA_ARGS__);                    \
+        cr_expect_eq(o_.code, want, "%s: %s", code_name(o_.code),  \
+                     o_.code != CODE_OK ? o_.refusal.reason : ""); \
+    } while (0)
+
+#define EXPECT_REASON(want, ...)                   \
+    do {                                           \
+        struct outcome o_ = PARSE(__VA_ARGS__);    \
+        cr_assert_neq(o_.code, CODE_OK);           \
+        cr_expect_str_eq(o_.refusal.reason, want); \
+    } while (0)
+
+static void expect_bytes(struct bytes got, const char *want)
+{
+    cr_expect(bytes_equal(got, bytes_text(want)), "not '%s'", want);
+}
+
+Test(request, delay_counts_from_the_records_timestamp)
+{
+    struct outcome o = PARSE(H("dlb-delay", "1h30m"));
+    cr_assert_eq(o.code, CODE_OK);
+    cr_expect_eq(o.stamp.due_ms, STAMPED + 5400000);
+    cr_expect_eq(o.stamp.timestamp_ms, STAMPED);
+    cr_expect_eq(o.stamp.expires_ms, STAMP_NEVER);
+    cr_expect_eq(o.stamp.next_try_ms, 0);
+    cr_expect_eq(o.stamp.attempt, 0);
+    cr_expect_eq(o.stamp.origin_offset, 4711);
+    cr_expect_eq(o.stamp.origin_lane, 7);
+    cr_expect_not(o.stamp.key_overridden);
+    cr_expect(bytes_is_null(o.stamp.id));
+    expect_bytes(o.stamp.target, "orders.timeout");
+}
+
+Test(request, delay_counts_from_now_if_the_record_has_no_timestamp)
+{
+    struct record record = {.timestamp_ms = -1, .headers = &DELAY, .headers_n = 1};
+    struct outcome o = parse_under(&RULES, &record);
+    cr_assert_eq(o.code, CODE_OK);
+    cr_expect_eq(o.stamp.due_ms, NOW + 60000);
+    cr_expect_eq(o.stamp.timestamp_ms, NOW);
+    record.timestamp_ms = 0;
+    cr_expect_eq(parse_under(&RULES, &record).stamp.due_ms, 60000, "1970 is a timestamp");
+}
+
+Test(request, all_that_is_asked_for_is_kept)
+{
+    struct outcome o =
+        PARSE(H("dlb-expires-at", "2026-11-21T10:00:00+01:00"), H("x", "1"), H("dlb-id", "o-1"),
+              H("dlb-key", "other"), H("dlb-target", "orders.eu"), H("dlb-op", "schedule"),
+              H("dlb-deliver-at", "2026-11-21T08:00:00.2501Z"));
+    cr_assert_eq(o.code, CODE_OK);
+    cr_expect_eq(o.stamp.due_ms, STAMPED + 8 * 3600000 + 251);
+    cr_expect_eq(o.stamp.expires_ms, STAMPED + 9 * 3600000);
+    cr_expect(o.stamp.key_overridden);
+    expect_bytes(o.stamp.id, "o-1");
+    expect_bytes(o.stamp.key, "other");
+    expect_bytes(o.stamp.target, "orders.eu");
+}
+
+Test(request, instant_may_be_an_epoch)
+{
+    struct outcome o = PARSE(H("dlb-deliver-at", "1795219200250"));
+    cr_assert_eq(o.code, CODE_OK);
+    cr_expect_eq(o.stamp.due_ms, STAMPED + 250);
+}
+
+Test(request, past_due_stays_what_was_asked)
+{
+    struct outcome o = PARSE(H("dlb-deliver-at", "2001-01-01T00:00:00Z"));
+    cr_assert_eq(o.code, CODE_OK);
+    cr_expect_eq(o.stamp.due_ms, 978307200000);
+    cr_expect_eq(PARSE(H("dlb-delay", "0s")).stamp.due_ms, STAMPED);
+}
+
+Test(request, key_may_be_null_empty_or_any_bytes)
+{
+    struct outcome o = PARSE(DELAY, H_NULL("dlb-key"));
+    cr_assert_eq(o.code, CODE_OK);
+    cr_expect(o.stamp.key_overridden && bytes_is_null(o.stamp.key));
+    o = PARSE(DELAY, H("dlb-key", ""));
+    cr_assert_eq(o.code, CODE_OK);
+    cr_expect(o.stamp.key_overridden && !bytes_is_null(o.stamp.key) && o.stamp.key.len == 0);
+    o = PARSE(DELAY, H("dlb-key", "\xff\x00\xfe"));
+    cr_assert_eq(o.code, CODE_OK);
+    cr_expect(bytes_equal(o.stamp.key, bytes_of("\xff\x00\xfe", 3)));
+}
+
+Test(request, business_headers_are_not_looked_at)
+{
+    EXPECT_CODE(CODE_OK, H_NULL("x"), H("", "y"), H("x", "\xff"), DELAY, H("d", ""), H("dl", ""),
+                H("dlb", "x"), H("dlb_delay", "x"), H("DLB", ""), H("xdlb-delay", ""));
+}
+
+Test(request, what_the_bridge_wrote_is_ignored_however_often)
+{
+    EXPECT_CODE(CODE_OK, H("dlb-due", "5"), H_NULL("dlb-source"), H("dlb-error", ""), DELAY,
+                H("dlb-reason", "\xff"), H("dlb-failed-at", "x"), H("dlb-due", "6"),
+                H_NULL("dlb-source"), H("dlb-error", ""), H("dlb-reason", ""));
+}
+
+Test(request, verdict_is_the_four_that_a_dead_letter_writes)
+{
+    cr_expect(header_is_verdict("dlb-error"));
+    cr_expect(header_is_verdict("dlb-reason"));
+    cr_expect(header_is_verdict("dlb-source"));
+    cr_expect(header_is_verdict("dlb-failed-at"));
+    static const char *const OTHERS[] = {"dlb-due",    "dlb-delay",  "Dlb-Error", "dlb-errors",
+                                         "dlb-failed", "dlb-",       "d",         "",
+                                         "error",      "DLB-REASON", "dlb-err"};
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
+        cr_expect_not(header_is_verdict(OTHERS[i]), "%s", OTHERS[i]);
+}
+
+Test(request, unknown_header_is_refused)
+{
+    EXPECT_CODE(CODE_UNKNOWN_HEADER, DELAY, H("dlb-dealy", "1s"));
+    EXPECT_CODE(CODE_UNKNOWN_HEADER, DELAY, H("dlb-", "1s"));
+    EXPECT_CODE(CODE_UNKNOWN_HEADER, DELAY, H("DLB-x", "1s"));
+    EXPECT_CODE(CODE_UNKNOWN_HEADER, DELAY, H_NULL("dLb-"));
+    EXPECT_CODE(CODE_UNKNOWN_HEADER, DELAY, H("dlb-delay2", "1s"));
+    EXPECT_CODE(CODE_UNKNOWN_HEADER, DELAY, H("dlb-dela", "1s"));
+    EXPECT_CODE(CODE_UNKNOWN_HEADER, DELAY, H("dlb-d\xc5\x8dlay", "1s"));
+}
+
+Test(request, known_header_is_given_once)
+{
+    EXPECT_CODE(CODE_BAD_HEADER, DELAY, DELAY);
+    EXPECT_CODE(CODE_BAD_HEADER, DELAY, H("dlb-key", "a"), H_NULL("dlb-key"));
+    EXPECT_CODE(CODE_BAD_HEADER, DELAY, H_NULL("dlb-key"), H_NULL("dlb-key"));
+    EXPECT_CODE(CODE_BAD_HEADER, DELAY, H("dlb-op", "schedule"), H("dlb-op", "schedule"));
+}
+
+Test(request, case_variant_of_a_known_header_is_refused)
+{
+    static const char *const NAMES[] = {
+        "DLB-Target", "Dlb-delay",  "dlb-Key",   "dlb-iD",     "DLB-OP",       "dlb-EXPIRES-AT",
+        "dlb-DUE",    "dlB-source", "dlb-Error", "DLB-reason", "dlb-failed-At"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        EXPECT_CODE(CODE_BAD_HEADER, DELAY, (struct header){NAMES[i], {"x", 1}});
+}
+
+Test(request, known_header_is_neither_null_nor_empty_nor_other_than_utf8)
+{
+    static const char *const NAMES[] = {"dlb-deliver-at", "dlb-delay", "dlb-target",
+                                        "dlb-id",         "dlb-op",    "dlb-expires-at"};
+    static const struct bytes VALUES[] = {
+        {NULL, 0},
+        {"", 0},
+        {"\xff", 1},
+        {"a\x80", 2},
+        {"\xc0\xb1", 2},
+        {"\xc1\xbf", 2},
+        {"\xe9\x94", 2},
+        {"\xe0\x9f\xbf", 3},
+        {"\xed\xa0\x80", 3},
+        {"\xed\xbf\xbf", 3},
+        {"\xf0\x8f\xbf\xbf", 4},
+        {"\xf4\x90\x80\x80", 4},
+        {"\xc3\x28", 2},
+        {"\xf5\x80\x80\x80", 4},
+        {"\xf8\x88\x80\x80\x80", 5},
+    };
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        for (size_t k = 0; k < sizeof VALUES / sizeof VALUES[0]; k++)
+            EXPECT_CODE(CODE_BAD_HEADER, (struct header){NAMES[i], VALUES[k]});
+    EXPECT_CODE(CODE_OK, DELAY, H("dlb-id", "\xc2\x80\xe0\xa0\x80\xf0\x90\x80\x80"));
+    EXPECT_CODE(CODE_OK, DELAY, H("dlb-id", "\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf"));
+}
+
+Test(request, schedule_is_the_only_operation)
+{
+    EXPECT_CODE(CODE_BAD_OP, DELAY, H("dlb-op", "cancel"));
+    EXPECT_CODE(CODE_BAD_OP, H("dlb-id", "a"), H("dlb-op", "cancel"));
+    EXPECT_CODE(CODE_BAD_OP, DELAY, H("dlb-op", "replace"), H("dlb-id", "a"));
+    EXPECT_CODE(CODE_BAD_OP, DELAY, H("dlb-op", "Schedule"));
+    EXPECT_CODE(CODE_BAD_OP, DELAY, H("dlb-op", "schedule "));
+    EXPECT_CODE(CODE_BAD_OP, DELAY, H("dlb-op", "schedule\0"));
+    EXPECT_CODE(CODE_BAD_OP, DELAY, H("dlb-op", "sched"));
+}
+
+Test(request, id_has_128_bytes_at_most)
+{
+    char id[129];
+    memset(id, 'i', sizeof id);
+    EXPECT_CODE(CODE_OK, DELAY, (struct header){"dlb-id", {id, 1}});
+    EXPECT_CODE(CODE_OK, DELAY, (struct header){"dlb-id", {id, 128}});
+    EXPECT_CODE(CODE_BAD_ID, DELAY, (struct header){"dlb-id", {id, 129}});
+}
+
+Test(request, exactly_one_time_is_given)
+{
+    EXPECT_CODE(CODE_NO_TIME, H("x", "1"));
+    EXPECT_CODE(CODE_NO_TIME, H("dlb-expires-at", "1795219200250"));
+    EXPECT_CODE(CODE_TWO_TIMES, DELAY, H("dlb-deliver-at", "1795219200250"));
+    EXPECT_CODE(CODE_TWO_TIMES, H("dlb-deliver-at", "never"), H("dlb-delay", "x"));
+    cr_expect_eq(parse_n(NULL, 0).code, CODE_NO_TIME);
+}
+
+Test(request, each_time_is_in_its_grammar)
+{
+    EXPECT_CODE(CODE_BAD_TIME, H("dlb-delay", "15"));
+    EXPECT_CODE(CODE_BAD_TIME, H("dlb-delay", "1795219200250"));
+    EXPECT_CODE(CODE_BAD_TIME, H("dlb-deliver-at", "15m"));
+    EXPECT_CODE(CODE_BAD_TIME, H("dlb-deliver-at", "1795219200"));
+    EXPECT_CODE(CODE_BAD_TIME, DELAY, H("dlb-expires-at", "1h"));
+    EXPECT_CODE(CODE_BAD_TIME, DELAY, H("dlb-expires-at", "1795219200"));
+    EXPECT_CODE(CODE_BAD_TIME, H("dlb-delay", "9223372036854775808ms"));
+    EXPECT_CODE(CODE_BAD_TIME, H("dlb-deliver-at", "9223372036854775808"));
+}
+
+Test(request, due_is_at_most_max_delay_after_the_timestamp)
+{
+    EXPECT_CODE(CODE_OK, H("dlb-delay", "40d"));
+    EXPECT_CODE(CODE_TOO_FAR, H("dlb-delay", "40d1ms"));
+    EXPECT_CODE(CODE_OK, H("dlb-deliver-at", "2026-12-31T00:00:00Z"));
+    EXPECT_CODE(CODE_TOO_FAR, H("dlb-deliver-at", "2026-12-31T00:00:00.001Z"));
+    EXPECT_CODE(CODE_TOO_FAR, H("dlb-deliver-at", "2026-12-31T00:00:00.0000001Z"));
+    EXPECT_CODE(CODE_TOO_FAR, H("dlb-deliver-at", "9223372036854775807"));
+    EXPECT_CODE(CODE_TOO_FAR, H("dlb-delay", "9223372036854775807ms"));
+}
+
+Test(request, sums_beyond_64_bits_are_too_far)
+{
+    struct header header = H("dlb-delay", "1s");
+    struct record record = {.timestamp_ms = INT64_MAX - 999, .headers = &header, .headers_n = 1};
+    cr_expect_eq(parse_under(&RULES, &record).code, CODE_TOO_FAR);
+    record.timestamp_ms = INT64_MAX - 1000;
+    cr_expect_eq(parse_under(&RULES, &record).code, CODE_OK);
+    struct request_rules rules = RULES;
+    rules.max_delay_ms = INT64_MAX;
+    header = H("dlb-delay", "9223372036854775807ms");
+    cr_expect_eq(parse_under(&rules, &record).code, CODE_TOO_FAR);
+    header = H("dlb-deliver-at", "9223372036854775807");
+    cr_expect_eq(parse_under(&rules, &record).code, CODE_OK);
+}
+
+Test(request, expiry_is_not_before_due)
+{
+    EXPECT_CODE(CODE_OK, H("dlb-delay", "1h"), H("dlb-expires-at", "2026-11-21T01:00:00Z"));
+    EXPECT_CODE(CODE_EXPIRED, H("dlb-delay", "1h"),
+                H("dlb-expires-at", "2026-11-21T00:59:59.999Z"));
+    EXPECT_CODE(CODE_EXPIRED, H("dlb-deliver-at", "2026-11-21T01:00:00Z"),
+                H("dlb-expires-at", "1795219200000"));
+    EXPECT_CODE(CODE_OK, DELAY, H("dlb-expires-at", "9223372036854775807"));
+    EXPECT_CODE(CODE_OK, H("dlb-deliver-at", "2001-01-01T00:00:00Z"),
+                H("dlb-expires-at", "2001-01-01T00:00:01Z"));
+}
+
+Test(request, target_or_a_default_is_needed)
+{
+    struct request_rules rules = RULES;
+    rules.default_target = NULL;
+    struct header headers[] = {DELAY, H("dlb-target", "a")};
+    struct record record = {.timestamp_ms = STAMPED, .headers = headers, .headers_n = 1};
+    cr_expect_eq(parse_under(&rules, &record).code, CODE_NO_TARGET);
+    record.headers_n = 2;
+    cr_expect_eq(parse_under(&rules, &record).code, CODE_OK);
+}
+
+Test(request, target_must_be_allowed)
+{
+    EXPECT_CODE(CODE_OK, DELAY, H("dlb-target", "a"));
+    EXPECT_CODE(CODE_TARGET_DENIED, DELAY, H("dlb-target", "b"));
+    EXPECT_CODE(CODE_TARGET_DENIED, DELAY, H("dlb-target", "orders. x"));
+    EXPECT_CODE(CODE_TARGET_DENIED, DELAY, H("dlb-target", "a\0x"));
+    EXPECT_CODE(CODE_TARGET_DENIED, DELAY, H("dlb-target", "schedule.1m"));
+    struct request_rules rules = RULES;
+    rules.default_target = "b";
+    struct record record = {.timestamp_ms = STAMPED, .headers = &DELAY, .headers_n = 1};
+    struct outcome o = parse_under(&rules, &record);
+    cr_expect_str_eq(o.refusal.reason,
+                     "default_target 'b' is not one that the configuration allows in targets");
+}
+
+Test(request, reason_is_a_sentence_about_the_value)
+{
+    EXPECT_REASON("header 'dlb-dealy' is not known, and dlb- is reserved; its value is '1s'",
+                  H("dlb-dealy", "1s"));
+    EXPECT_REASON("header 'DLB-Delay' must be in lower case; its value is '1s'",
+                  H("DLB-Delay", "1s"));
+    EXPECT_REASON("header 'dlb-delay' is given twice; its value is '1m'", DELAY, DELAY);
+    EXPECT_REASON("header 'dlb-delay' is null", H_NULL("dlb-delay"));
+    EXPECT_REASON("header 'dlb-delay' is empty", H("dlb-delay", ""));
+    EXPECT_REASON("header 'dlb-id' is not UTF-8; its value is 'a\\xff'", H("dlb-id", "a\xff"));
+    EXPECT_REASON("dlb-op 'cancel' is not in this version, which knows schedule alone",
+                  H("dlb-op", "cancel"));
+    EXPECT_REASON("dlb-op 'x' is not an operation; this version knows schedule alone",
+                  H("dlb-op", "x"));
+    EXPECT_REASON("neither dlb-deliver-at nor dlb-delay is given", H("x", "y"));
+    EXPECT_REASON("dlb-deliver-at 'x' and dlb-delay '1m' are both given; one is meant", DELAY,
+                  H("dlb-deliver-at", "x"));
+    EXPECT_REASON("dlb-delay '15' has no unit; 250ms, 15m, 1h30m or PT15M is meant",
+                  H("dlb-delay", "15"));
+    EXPECT_REASON("dlb-delay '1w' is not a duration such as 250ms, 15m, 1h30m or PT15M",
+                  H("dlb-delay", "1w"));
+    EXPECT_REASON("dlb-expires-at '1795219200' is not an epoch in milliseconds (seconds by "
+                  "mistake?)",
+                  DELAY, H("dlb-expires-at", "1795219200"));
+    EXPECT_REASON("dlb-deliver-at 'soon' is not an instant: epoch milliseconds, or RFC 3339 with a "
+                  "zone such as 2026-11-21T08:00:00.250+08:00",
+                  H("dlb-deliver-at", "soon"));
+    EXPECT_REASON("dlb-delay '41d' is more than max_delay 40d after the request's timestamp "
+                  "2026-11-21T00:00:00.000Z",
+                  H("dlb-delay", "41d"));
+    EXPECT_REASON("dlb-expires-at '1795219200000' is before the due time 2026-11-21T00:01:00.000Z",
+                  DELAY, H("dlb-expires-at", "1795219200000"));
+    EXPECT_REASON("dlb-target 'a b' is not a legal topic name", DELAY, H("dlb-target", "a b"));
+    EXPECT_REASON("dlb-target '__x' is a topic of the bridge's own, or of Kafka's", DELAY,
+                  H("dlb-target", "__x"));
+    EXPECT_REASON("dlb-target 'b' is not one that the configuration allows in targets", DELAY,
+                  H("dlb-target", "b"));
+}
+
+Test(request, reason_escapes_what_is_not_plain_text)
+{
+    EXPECT_REASON("dlb-target '\\x00\\x0a\\x1b\\x7f\\x27\\x5c\"é\xe9\x94\xae😀' is not a legal "
+                  "topic name",
+                  DELAY, H("dlb-target", "\0\n\x1b\x7f'\\\"é\xe9\x94\xae😀"));
+    EXPECT_REASON("dlb-target '\\xc2\\x85\\xe2\\x80\\xae\\xe2\\x80\\xa8' is not a legal topic name",
+                  DELAY, H("dlb-target", "\xc2\x85\xe2\x80\xae\xe2\x80\xa8"));
+    EXPECT_REASON("header 'dlb-\\xff\\x80' is not known, and dlb- is reserved", DELAY,
+                  H_NULL("dlb-\xff\x80"));
+}
+
+/* The longest sentences that can be, with values of each kind and length. */
+Test(request, reason_fits_whatever_the_value)
+{
+    static const char *const UNITS[] = {"a", "\n", "é", "\xe9\x94\xae", "😀", "\xff", "\xf0\x9f"};
+    for (size_t u = 0; u < sizeof UNITS / sizeof UNITS[0]; u++)
+        for (size_t pad = 0; pad < 90; pad++) {
+            char text[1000] = {0}, name[1000] = "dlb-";
+            memset(text, 'x', pad);
+            while (strlen(text) < 600)
+                strcat(text, UNITS[u]);
+            strcat(name, text);
+            struct bytes value = bytes_text(text);
+            struct header at = {"dlb-deliver-at", value}, delay = {"dlb-delay", value};
+            EXPECT_CODE(CODE_UNKNOWN_HEADER, (struct header){name, value});
+            cr_expect_neq(PARSE(at, delay).code, CODE_OK);
+            cr_expect_neq(PARSE(at).code, CODE_OK);
+            cr_expect_neq(PARSE(DELAY, (struct header){"dlb-target", value}).code, CODE_OK);
+        }
+    struct request_rules rules = RULES;
+    rules.max_delay_ms = 86399999 + 99999 * DAY;
+    char zeros[300];
+    memset(zeros, '0', sizeof zeros);
+    memcpy(zeros + sizeof zeros - 19, "9223372036854775807", 19);
+    struct header far = {"dlb-deliver-at", {zeros, sizeof zeros}};
+    struct record record = {.timestamp_ms = STAMPED, .headers = &far, .headers_n = 1};
+    cr_expect_eq(parse_under(&rules, &record).code, CODE_TOO_FAR);
+}
+
+Test(request, long_value_ends_in_dots_between_characters)
+{
+    char id[130];
+    memset(id, 'i', sizeof id);
+    struct outcome o = PARSE(DELAY, (struct header){"dlb-id", {id, 129}});
+    cr_expect_str_eq(o.refusal.reason,
+                     "dlb-id 'iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii…' is "
+                     "longer than 128 bytes");
+    memcpy(id + 58, "\xe9\x94\xae", 3);
+    o = PARSE(DELAY, (struct header){"dlb-id", {id, 129}});
+    cr_expect_str_eq(o.refusal.reason,
+                     "dlb-id 'iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii…' is "
+                     "longer than 128 bytes");
+}
+
+/* A pool of headers, each with the fault that it brings of itself. */
+enum kind { OF_TIME, OF_DELAY, OF_EXPIRY, OF_OP, OF_ID, OF_TARGET, OF_NOBODY, KINDS };
+static const struct {
+    struct header header;
+    enum kind kind;
+    enum code fault;
+} POOL[] = {
+    {{"dlb-delay", {"1m", 2}}, OF_DELAY, CODE_OK},
+    {{"dlb-delay", {"15", 2}}, OF_DELAY, CODE_BAD_TIME},
+    {{"dlb-delay", {"41d", 3}}, OF_DELAY, CODE_TOO_FAR},
+    {{"dlb-delay", {NULL, 0}}, OF_DELAY, CODE_BAD_HEADER},
+    {{"dlb-deliver-at", {"1795219260000", 13}}, OF_TIME, CODE_OK},
+    {{"dlb-deliver-at", {"x", 1}}, OF_TIME, CODE_BAD_TIME},
+    {{"dlb-deliver-at", {"9999-12-31T00:00:00Z", 20}}, OF_TIME, CODE_TOO_FAR},
+    {{"dlb-expires-at", {"9999-12-31T00:00:00Z", 20}}, OF_EXPIRY, CODE_OK},
+    {{"dlb-expires-at", {"1795219259999", 13}}, OF_EXPIRY, CODE_EXPIRED},
+    {{"dlb-expires-at", {"1h", 2}}, OF_EXPIRY, CODE_BAD_TIME},
+    {{"dlb-op", {"schedule", 8}}, OF_OP, CODE_OK},
+    {{"dlb-op", {"explode", 7}}, OF_OP, CODE_BAD_OP},
+    {{"dlb-op", {"", 0}}, OF_OP, CODE_BAD_HEADER},
+    {{"dlb-id", {"a", 1}}, OF_ID, CODE_OK},
+    {{"dlb-id", {"", 0}}, OF_ID, CODE_BAD_HEADER},
+    {{"dlb-target", {"a", 1}}, OF_TARGET, CODE_OK},
+    {{"dlb-target", {"b", 1}}, OF_TARGET, CODE_TARGET_DENIED},
+    {{"dlb-target", {"\xff", 1}}, OF_TARGET, CODE_BAD_HEADER},
+    {{"x", {NULL, 0}}, OF_NOBODY, CODE_OK},
+    {{"dlb-due", {NULL, 0}}, OF_NOBODY, CODE_OK},
+    {{"DLB-Due", {"1", 1}}, OF_NOBODY, CODE_BAD_HEADER},
+    {{"dlb-when", {"1", 1}}, OF_NOBODY, CODE_UNKNOWN_HEADER},
+};
+
+enum { POOL_N = sizeof POOL / sizeof POOL[0] };
+
+static void worsen(enum code *first, enum code fault)
+{
+    if (fault != CODE_OK && (*first == CODE_OK || fault < *first))
+        *first = fault;
+}
+
+/* The codes stand in the order in which they are told, so the least of all faults is the one. */
+static enum code first_fault(const size_t *picked, size_t n, bool has_default)
+{
+    enum code first = CODE_OK;
+    int count[KINDS] = {0};
+    for (size_t i = 0; i < n; i++) {
+        enum kind kind = POOL[picked[i]].kind;
+        worsen(&first, POOL[picked[i]].fault);
+        if (kind != OF_NOBODY && ++count[kind] > 1)
+            worsen(&first, CODE_BAD_HEADER);
+    }
+    if (count[OF_TIME] == 0 && count[OF_DELAY] == 0)
+        worsen(&first, CODE_NO_TIME);
+    if (count[OF_TIME] > 0 && count[OF_DELAY] > 0)
+        worsen(&first, CODE_TWO_TIMES);
+    if (count[OF_TARGET] == 0 && !has_default)
+        worsen(&first, CODE_NO_TARGET);
+    return first;
+}
+
+Test(request, first_fault_of_the_order_is_told)
+{
+    const char *given = getenv("SEED");
+    uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+    fprintf(stderr, "request: SEED=%" PRIu64 "\n", seed);
+    size_t told[CODE_N] = {0};
+    for (int i = 0; i < 500000; i++) {
+        struct header headers[8];
+        size_t picked[8], n = 0;
+        seed = seed * 6364136223846793005 + 1442695040888963407;
+        for (uint64_t bits = seed >> 16; n < 8 && bits % 8 != 0; bits /= 41, n++) {
+            picked[n] = (bits >> 3) % POOL_N;
+            headers[n] = POOL[picked[n]].header;
+        }
+        struct request_rules rules = RULES;
+        rules.default_target = seed >> 60 & 1 ? RULES.default_target : NULL;
+        struct record record = {.timestamp_ms = STAMPED, .headers = headers, .headers_n = n};
+        struct outcome o = parse_under(&rules, &record);
+        enum code want = first_fault(picked, n, rules.default_target != NULL);
+        cr_assert_eq(o.code, want, "%s is told, not %s", code_name(o.code), code_name(want));
+        told[o.code]++;
+    }
+    for (enum code code = CODE_OK; code <= CODE_TARGET_DENIED; code++)
+        cr_expect(told[code] > 0 || code == CODE_BAD_ID, "%s never came up", code_name(code));
+}
+
+Test(request, bad_id_stands_between_operation_and_time)
+{
+    char id[129];
+    memset(id, 'i', sizeof id);
+    struct header long_id = {"dlb-id", {id, 129}};
+    EXPECT_CODE(CODE_BAD_OP, long_id, H("dlb-op", "cancel"));
+    EXPECT_CODE(CODE_BAD_ID, long_id);
+    EXPECT_CODE(CODE_BAD_ID, long_id, DELAY, H("dlb-deliver-at", "x"));
+}
+
+Test(request, code_has_the_contracts_name)
+{
+    cr_expect_str_eq(code_name(CODE_OK), "ok");
+    cr_expect_str_eq(code_name(CODE_UNKNOWN_HEADER), "unknown_header");
+    cr_expect_str_eq(code_name(CODE_TARGET_DENIED), "target_denied");
+    cr_expect_str_eq(code_name(CODE_NOT_OURS), "not_ours");
+    cr_expect_str_eq(err_text(0), "no error");
+    cr_expect_str_eq(err_text(ERR_BAD_TIME), "not a time");
+    cr_expect_str_eq(err_text(ERR_KAFKA), "Kafka unreachable");
+    cr_expect_str_eq(err_text(1), "unknown error");
+    cr_expect_str_eq(err_text(-1000), "unknown error");
+}
