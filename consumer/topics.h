@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topics: the bridge's own topics: their names, what their settings must be, and the admin calls that
-   look at them, make them and mend them. */
+/* topics: the bridge's own topics: their names, what their settings must be, and the admin calls
+   that look at them, make them and mend them. */
 #ifndef DELAYBRIDGE_CONSUMER_TOPICS_H
 #define DELAYBRIDGE_CONSUMER_TOPICS_H
 
@@ -40,7 +40,8 @@ int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
                  struct findings *findings, char *error, size_t error_size) must_check;
 
 /* Create what is missing and mend what is wrong; says each change through say. Afterwards
-   topics_check finds nothing that apply can mend. */
+   topics_check finds nothing that apply can mend. Returns 0, ERR_KAFKA (try again) or ERR_CONFIG (a
+   broker said no) with a sentence. */
 int topics_apply(rd_kafka_t *rk, const struct config *config, int timeout_ms,
                  void (*say)(const char *line), char *error, size_t error_size) must_check;
 

@@ -37,6 +37,21 @@ static int fail(struct apply *a, const char *doing, const char *topic, const cha
     return ERR_KAFKA;
 }
 
+struct verdict {
+    rd_kafka_resp_err_t code;
+    const char *why; /* NULL: only the code is known */
+};
+
+/* What the broker said no to stays so until somebody changes something. */
+static int refuse(struct apply *a, const char *doing, const char *topic, struct verdict verdict)
+{
+    fail(a, doing, topic, verdict.why != NULL ? verdict.why : rd_kafka_err2str(verdict.code));
+    return verdict.code == RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT ||
+                   verdict.code == RD_KAFKA_RESP_ERR_NOT_CONTROLLER
+               ? ERR_KAFKA
+               : ERR_CONFIG;
+}
+
 static int replication(const struct apply *a)
 {
     int most = a->survey.brokers;
@@ -69,8 +84,8 @@ static int judge(struct apply *a, const char *doing, const rd_kafka_topic_result
         rd_kafka_resp_err_t code = rd_kafka_topic_result_error(results[i]);
         const char *why = rd_kafka_topic_result_error_string(results[i]);
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR && code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
-            return fail(a, doing, rd_kafka_topic_result_name(results[i]),
-                        why != NULL ? why : rd_kafka_err2str(code));
+            return refuse(a, doing, rd_kafka_topic_result_name(results[i]),
+                          (struct verdict){code, why});
         say(a, "%s %s: %s", doing, rd_kafka_topic_result_name(results[i]),
             code == RD_KAFKA_RESP_ERR_NO_ERROR ? "done" : "somebody else did");
     }
@@ -203,8 +218,8 @@ static int judge_altered(struct apply *a, rd_kafka_event_t *event)
         const char *why = rd_kafka_ConfigResource_error_string(told[i]);
         rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(told[i]);
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-            err = fail(a, "altering", rd_kafka_ConfigResource_name(told[i]),
-                       why != NULL ? why : rd_kafka_err2str(code));
+            err = refuse(a, "altering", rd_kafka_ConfigResource_name(told[i]),
+                         (struct verdict){code, why});
     }
     rd_kafka_event_destroy(event);
     return err;

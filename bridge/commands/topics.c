@@ -58,9 +58,10 @@ static void say_json(const char *line)
 static int apply(const struct cli *cli, rd_kafka_t *rk)
 {
     char error[512];
-    if (topics_apply(rk, cli->config, cli->timeout_ms, cli->json ? say_json : say_text, error,
-                     sizeof error) != 0)
-        return complain(EXIT_UNREACHABLE, "%s", error);
+    int err = topics_apply(rk, cli->config, cli->timeout_ms, cli->json ? say_json : say_text, error,
+                           sizeof error);
+    if (err != 0)
+        return complain(err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error);
     return plan(cli, rk); /* what is left is for the operator */
 }
 
