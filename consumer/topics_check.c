@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The guards of a start: each rule that does not hold becomes a finding with what to run. */
+#include "consumer/offsets.h"
 #include "consumer/topics_survey.h"
 
 #include <assert.h>
@@ -109,19 +110,27 @@ static void check_replicas(struct findings *findings, const struct survey *surve
              acked_alone_n, acked_alone->name);
 }
 
+static int64_t sum_offsets(struct admin *admin, rd_kafka_topic_partition_list_t *list,
+                           int64_t which)
+{
+    int64_t sum = 0;
+    admin->code = offsets_ask(admin->rk, list, which, admin->timeout_ms);
+    for (int i = 0; admin->code == RD_KAFKA_RESP_ERR_NO_ERROR && i < list->cnt; i++) {
+        admin->code = list->elems[i].err;
+        sum += list->elems[i].offset;
+    }
+    return admin->code == RD_KAFKA_RESP_ERR_NO_ERROR ? sum : -1;
+}
+
 /* How many records the topic holds; -1 with the reason in admin. */
 static int64_t count_records(struct admin *admin, const struct topic_seen *topic)
 {
-    int64_t sum = 0;
-    for (int32_t p = 0; p < topic->partitions; p++) {
-        int64_t low, high;
-        admin->code = rd_kafka_query_watermark_offsets(admin->rk, topic->name, p, &low, &high,
-                                                       admin->timeout_ms);
-        if (admin->code != RD_KAFKA_RESP_ERR_NO_ERROR)
-            return -1;
-        sum += high - low;
-    }
-    return sum;
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(topic->partitions);
+    rd_kafka_topic_partition_list_add_range(list, topic->name, 0, topic->partitions - 1);
+    int64_t low = sum_offsets(admin, list, OFFSETS_LOW);
+    int64_t end = low == -1 ? -1 : sum_offsets(admin, list, OFFSETS_END);
+    rd_kafka_topic_partition_list_destroy(list);
+    return end == -1 ? -1 : end - low;
 }
 
 static void check_stray(struct findings *findings, struct admin *admin,

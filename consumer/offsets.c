@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Committed offsets with their windows, beside the logs' two ends. */
+#include "consumer/offsets.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One look: what is asked and where it goes. */
+struct look {
+    struct offsets *offsets;
+    rd_kafka_t *rk;
+    int timeout_ms;
+    char *error;
+    int *partitions;                       /* by slot; slots: the dead-letter topic */
+    rd_kafka_topic_partition_list_t *list; /* all partitions that there are, by slot and lane */
+};
+
+void offsets_conf(const struct config *config, rd_kafka_conf_t *conf)
+{
+    static const char *const settings[][2] = {
+        {"enable.auto.commit", "false"},
+        {"enable.auto.offset.store", "false"},
+        {"enable.partition.eof", "true"},
+        {"auto.offset.reset", "earliest"},   /* the log may be trimmed between two looks */
+        {"fetch.message.max.bytes", "65536"} /* one record of each of many partitions */
+    };
+    char error[OFFSETS_ERROR_MAX];
+    rd_kafka_conf_set(conf, "group.id", config->group, error, sizeof error);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        rd_kafka_conf_res_t set =
+            rd_kafka_conf_set(conf, settings[i][0], settings[i][1], error, sizeof error);
+        assert(set == RD_KAFKA_CONF_OK);
+    }
+}
+
+struct offsets_cell *offsets_cell(const struct offsets *offsets, int lane, int slot)
+{
+    return &offsets->cells[lane * offsets->slots + slot];
+}
+
+int64_t offsets_level_ms(const struct config *config, int slot)
+{
+    int n = config->ladder.n;
+    return slot <= n ? config->ladder.level_ms[slot - 1] : config->retired_ms[slot - 1 - n];
+}
+
+const char *offsets_topic(const struct config *config, int slot, char out[TOPIC_TEXT_MAX])
+{
+    if (slot > 0)
+        return topic_of_level(config->schedule, offsets_level_ms(config, slot), out);
+    snprintf(out, TOPIC_TEXT_MAX, "%s", config->schedule);
+    return out;
+}
+
+/* ListOffsets takes the two ends in place of a time, and so does this call of the client: it hands
+   the number on. One partition at a time, as the client's own call asks, is a hundred times slower.
+ */
+rd_kafka_resp_err_t offsets_ask(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
+                                int64_t which, int timeout_ms)
+{
+    for (int i = 0; i < list->cnt; i++)
+        list->elems[i].offset = which;
+    return list->cnt == 0 ? RD_KAFKA_RESP_ERR_NO_ERROR
+                          : rd_kafka_offsets_for_times(rk, list, timeout_ms);
+}
+
+static int fail(const struct look *look, const char *doing, rd_kafka_resp_err_t code)
+{
+    snprintf(look->error, OFFSETS_ERROR_MAX, "%s: %s", doing, rd_kafka_err2str(code));
+    return ERR_KAFKA;
+}
+
+static const char *topic_of(const struct look *look, int slot, char out[TOPIC_TEXT_MAX])
+{
+    const struct config *config = look->offsets->config;
+    if (slot == look->offsets->slots)
+        return topic_of_dead_letter(config->schedule, out);
+    return offsets_topic(config, slot, out);
+}
+
+/* Of all topics, for by name the client might create them. */
+static int ask_partitions(struct look *look)
+{
+    char name[TOPIC_TEXT_MAX];
+    const rd_kafka_metadata_t *metadata;
+    rd_kafka_resp_err_t code = rd_kafka_metadata(look->rk, 1, NULL, &metadata, look->timeout_ms);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        return fail(look, "asking for the list of topics", code);
+    for (int slot = 0; slot <= look->offsets->slots; slot++) {
+        topic_of(look, slot, name);
+        for (int i = 0; i < metadata->topic_cnt; i++)
+            if (strcmp(metadata->topics[i].topic, name) == 0)
+                look->partitions[slot] = metadata->topics[i].partition_cnt;
+    }
+    rd_kafka_metadata_destroy(metadata);
+    look->offsets->lanes = look->partitions[0];
+    if (look->partitions[0] > 0)
+        return 0;
+    snprintf(look->error, OFFSETS_ERROR_MAX,
+             "topic %s does not exist: run 'delaybridge topics apply'",
+             look->offsets->config->schedule);
+    return ERR_CONFIG;
+}
+
+static void list_partitions(struct look *look)
+{
+    char name[TOPIC_TEXT_MAX];
+    for (int slot = 0; slot <= look->offsets->slots; slot++)
+        for (int lane = 0; lane < look->offsets->lanes && lane < look->partitions[slot]; lane++)
+            rd_kafka_topic_partition_list_add(look->list, topic_of(look, slot, name), lane)
+                ->opaque = (void *)(intptr_t)slot;
+}
+
+/* Everything is asked with one list; what a partition could not tell stops the whole look. */
+static int check_list(const struct look *look, const char *doing, rd_kafka_resp_err_t code)
+{
+    for (int i = 0; code == RD_KAFKA_RESP_ERR_NO_ERROR && i < look->list->cnt; i++)
+        code = look->list->elems[i].err;
+    return code == RD_KAFKA_RESP_ERR_NO_ERROR ? 0 : fail(look, doing, code);
+}
+
+static int ask_ends(struct look *look, int64_t which)
+{
+    rd_kafka_resp_err_t code = offsets_ask(look->rk, look->list, which, look->timeout_ms);
+    int err = check_list(look, "asking for the ends of partitions", code);
+    if (err != 0)
+        return err;
+    struct offsets *offsets = look->offsets;
+    for (int i = 0; i < look->list->cnt; i++) {
+        const rd_kafka_topic_partition_t *at = &look->list->elems[i];
+        int slot = (int)(intptr_t)at->opaque;
+        if (slot == offsets->slots)
+            offsets->dead_letters += which == OFFSETS_END ? at->offset : -at->offset;
+        else if (which == OFFSETS_END)
+            offsets_cell(offsets, at->partition, slot)->end = at->offset;
+        else
+            offsets_cell(offsets, at->partition, slot)->low = at->offset;
+    }
+    return 0;
+}
+
+static int open_window(struct offsets_cell *cell, const rd_kafka_topic_partition_t *at)
+{
+    cell->window = malloc(sizeof *cell->window);
+    if (cell->window == NULL)
+        return ERR_NO_MEMORY;
+    cell->committed = at->offset >= 0;
+    struct bytes text = bytes_of(at->metadata != NULL ? at->metadata : "", at->metadata_size);
+    if (!cell->committed || at->offset < cell->low)
+        window_init(cell->window, cell->low);
+    else if (window_decode(cell->window, at->offset, text) != 0)
+        window_init(cell->window, at->offset); /* not ours: nothing above the base is done */
+    if (cell->end > cell->window->base)
+        cell->waiting = window_pending(cell->window, cell->end);
+    return 0;
+}
+
+static int ask_committed(struct look *look)
+{
+    rd_kafka_resp_err_t code = rd_kafka_committed(look->rk, look->list, look->timeout_ms);
+    int err = check_list(look, "asking for the group's offsets", code);
+    for (int i = 0; i < look->list->cnt && err == 0; i++) {
+        const rd_kafka_topic_partition_t *at = &look->list->elems[i];
+        int slot = (int)(intptr_t)at->opaque;
+        if (slot < look->offsets->slots)
+            err = open_window(offsets_cell(look->offsets, at->partition, slot), at);
+    }
+    return err;
+}
+
+static int read_all(struct look *look)
+{
+    struct offsets *offsets = look->offsets;
+    int err = ask_partitions(look);
+    if (err != 0)
+        return err;
+    offsets->cells = calloc((size_t)(offsets->lanes * offsets->slots), sizeof *offsets->cells);
+    if (offsets->cells == NULL)
+        return ERR_NO_MEMORY;
+    list_partitions(look);
+    err = ask_ends(look, OFFSETS_LOW);
+    if (err == 0)
+        err = ask_ends(look, OFFSETS_END);
+    return err == 0 ? ask_committed(look) : err;
+}
+
+int offsets_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
+                 char error[OFFSETS_ERROR_MAX])
+{
+    const struct config *config = offsets->config;
+    *offsets =
+        (struct offsets){.config = config, .slots = 1 + config->ladder.n + config->retired_n};
+    int partitions[2 * LADDER_MAX + 2] = {0};
+    struct look look = {offsets, rk, timeout_ms, error, partitions, NULL};
+    look.list = rd_kafka_topic_partition_list_new(64);
+    int err = read_all(&look);
+    rd_kafka_topic_partition_list_destroy(look.list);
+    if (err == ERR_NO_MEMORY)
+        snprintf(error, OFFSETS_ERROR_MAX, "%s", err_text(err));
+    return err;
+}
+
+void offsets_deinit(struct offsets *offsets)
+{
+    for (int i = 0; offsets->cells != NULL && i < offsets->lanes * offsets->slots; i++)
+        free(offsets->cells[i].window);
+    free(offsets->cells);
+    *offsets = (struct offsets){0};
+}
