@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Assign, read until every partition is through, unassign. */
+#include "consumer/browse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { POLL_MS = 100 };
+
+static int64_t mono_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* The partitions that are not through yet. */
+struct reading {
+    const struct browse *browse;
+    rd_kafka_topic_partition_list_t *open;
+};
+
+static void close_partition(struct reading *reading, const char *topic, int32_t partition)
+{
+    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(one, topic, partition);
+    rd_kafka_pause_partitions(reading->browse->rk, one);
+    rd_kafka_topic_partition_list_destroy(one);
+    rd_kafka_topic_partition_list_del(reading->open, topic, partition);
+}
+
+static void take(struct reading *reading, const rd_kafka_message_t *message)
+{
+    if (message->rkt == NULL)
+        return; /* an error of the client's; it tries on */
+    const char *topic = rd_kafka_topic_name(message->rkt);
+    const rd_kafka_topic_partition_t *at =
+        rd_kafka_topic_partition_list_find(reading->open, topic, message->partition);
+    if (at == NULL)
+        return; /* fetched before it was paused */
+    const struct browse *browse = reading->browse;
+    bool goes_on = message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF;
+    if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR)
+        goes_on = browse->each(browse->ctx, (intptr_t)at->opaque, message);
+    if (!goes_on)
+        close_partition(reading, topic, message->partition);
+}
+
+static int read_all(struct reading *reading, char *error, size_t error_size)
+{
+    int64_t until_ms = mono_ms() + reading->browse->timeout_ms;
+    while (reading->open->cnt > 0 && mono_ms() < until_ms) {
+        rd_kafka_message_t *message = rd_kafka_consumer_poll(reading->browse->rk, POLL_MS);
+        if (message == NULL)
+            continue;
+        take(reading, message);
+        rd_kafka_message_destroy(message);
+    }
+    if (reading->open->cnt == 0)
+        return 0;
+    snprintf(error, error_size, "%d partitions did not answer in time, %s[%d] first",
+             reading->open->cnt, reading->open->elems[0].topic, reading->open->elems[0].partition);
+    return ERR_KAFKA;
+}
+
+int browse_read(const struct browse *browse, const rd_kafka_topic_partition_list_t *from,
+                char *error, size_t error_size)
+{
+    rd_kafka_resp_err_t code = rd_kafka_assign(browse->rk, from);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        snprintf(error, error_size, "assigning partitions: %s", rd_kafka_err2str(code));
+        return ERR_KAFKA;
+    }
+    struct reading reading = {browse, rd_kafka_topic_partition_list_copy(from)};
+    for (int i = 0; i < from->cnt; i++) /* a copy leaves them out */
+        reading.open->elems[i].opaque = from->elems[i].opaque;
+    int err = read_all(&reading, error, error_size);
+    rd_kafka_topic_partition_list_destroy(reading.open);
+    rd_kafka_assign(browse->rk, NULL);
+    return err;
+}

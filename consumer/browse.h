@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* browse: reading records to look at them, without a group and without leaving a trace. */
+#ifndef DELAYBRIDGE_CONSUMER_BROWSE_H
+#define DELAYBRIDGE_CONSUMER_BROWSE_H
+
+#include "levels/err.h"
+
+#include <librdkafka/rdkafka.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct browse {
+    rd_kafka_t *rk; /* a consumer made with offsets_conf */
+    int timeout_ms; /* for all of it */
+    /* Each record, in order within its partition; tag is the opaque of its entry in the list.
+       false: enough of this partition. The message is valid during the call. */
+    bool (*each)(void *ctx, intptr_t tag, const rd_kafka_message_t *message);
+    void *ctx;
+};
+
+/* Read every partition of the list from its offset on, until each was enough or is at its end.
+   Returns 0; ERR_KAFKA: that took longer than the timeout, and error says which partition. */
+int browse_read(const struct browse *browse, const rd_kafka_topic_partition_list_t *from,
+                char *error, size_t error_size) must_check;
+
+#endif
