@@ -3,6 +3,7 @@
 #include "bridge/commands/connect.h"
 
 #include "consumer/client.h"
+#include "consumer/offsets.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,4 +43,14 @@ int connect_kafka(const struct cli *cli, rd_kafka_type_t type, rd_kafka_conf_t *
     rd_kafka_destroy(*rk);
     *rk = NULL;
     return complain(err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error);
+}
+
+int connect_to_look(const struct cli *cli, rd_kafka_t **rk)
+{
+    char error[CLIENT_ERROR_MAX];
+    rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_ALL, error);
+    if (conf == NULL)
+        return complain(EXIT_CONFIG, "%s", error);
+    offsets_conf(cli->config, conf);
+    return connect_kafka(cli, RD_KAFKA_CONSUMER, conf, rk);
 }

@@ -16,6 +16,9 @@
 int connect_kafka(const struct cli *cli, rd_kafka_type_t type, rd_kafka_conf_t *conf,
                   rd_kafka_t **rk) must_check;
 
+/* The same with a consumer for looking (offsets_conf). */
+int connect_to_look(const struct cli *cli, rd_kafka_t **rk) must_check;
+
 /* "delaybridge: SENTENCE" to stderr; returns code. */
 __attribute__((format(printf, 2, 3))) int complain(int code, const char *sentence, ...);
 

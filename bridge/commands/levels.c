@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delaybridge levels: how much waits in each level, and whether what is first there is overdue. */
+#include "bridge/commands/connect.h"
+#include "consumer/browse.h"
+#include "consumer/offsets.h"
+#include "levels/duration.h"
+#include "levels/envelope.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WATCH_S = 2 };
+
+/* The first record of a partition that is not done. */
+struct head {
+    enum { HEAD_NONE, HEAD_OPENED, HEAD_FOREIGN } kind;
+    int lane;
+    int64_t offset, due_ms;
+    int64_t release_ms; /* when its stop in this level ends */
+};
+
+struct view {
+    const struct cli *cli;
+    struct offsets offsets;
+    struct head *heads; /* like offsets.cells */
+    int64_t now_ms;
+    bool lanes; /* a line for each */
+};
+
+/* A line: one level, or one lane of it. */
+struct row {
+    int slot;
+    int lane; /* -1: all */
+    int64_t waiting;
+    const struct head *head; /* the one that is to leave first, or NULL */
+};
+
+static int64_t wall_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void open_head(const struct view *view, struct head *head, const rd_kafka_message_t *message,
+                      int slot)
+{
+    struct envelope env;
+    int64_t stamped_ms = rd_kafka_message_timestamp(message, NULL);
+    head->lane = message->partition;
+    head->offset = message->offset;
+    head->kind = HEAD_FOREIGN;
+    if (envelope_open(bytes_of(message->payload, message->len), &env) != 0)
+        return;
+    const struct config *config = view->cli->config;
+    const struct stamp *stamp = &env.stamp;
+    int64_t until_ms = stamp->next_try_ms > stamp->due_ms ? stamp->next_try_ms : stamp->due_ms;
+    head->kind = HEAD_OPENED;
+    head->due_ms = stamp->due_ms;
+    head->release_ms =
+        plan_release_ms(&config->ladder, offsets_level_ms(config, slot), stamped_ms, until_ms);
+}
+
+static bool see(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
+{
+    const struct view *view = ctx;
+    if (window_is_done(view->offsets.cells[tag].window, message->offset))
+        return true;
+    open_head(view, &view->heads[tag], message, (int)tag % view->offsets.slots);
+    return false;
+}
+
+static int read_heads(struct view *view, rd_kafka_t *rk, char *error, size_t error_size)
+{
+    const struct offsets *offsets = &view->offsets;
+    char name[TOPIC_TEXT_MAX];
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(64);
+    for (int i = 0; i < offsets->lanes * offsets->slots; i++) {
+        int slot = i % offsets->slots;
+        if (slot == 0 || offsets->cells[i].waiting == 0)
+            continue;
+        rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(
+            list, offsets_topic(offsets->config, slot, name), i / offsets->slots);
+        at->offset = offsets->cells[i].window->base;
+        at->opaque = (void *)(intptr_t)i;
+    }
+    struct browse browse = {rk, view->cli->timeout_ms, see, view};
+    int err = browse_read(&browse, list, error, error_size);
+    rd_kafka_topic_partition_list_destroy(list);
+    return err;
+}
+
+static struct row row_of_lane(const struct view *view, int slot, int lane)
+{
+    const struct offsets *offsets = &view->offsets;
+    const struct head *head = &view->heads[lane * offsets->slots + slot];
+    return (struct row){slot, lane, offsets_cell(offsets, lane, slot)->waiting,
+                        head->kind == HEAD_NONE ? NULL : head};
+}
+
+static struct row row_of_slot(const struct view *view, int slot)
+{
+    struct row sum = {slot, -1, 0, NULL};
+    for (int lane = 0; lane < view->offsets.lanes; lane++) {
+        struct row row = row_of_lane(view, slot, lane);
+        sum.waiting += row.waiting;
+        if (row.head != NULL && (sum.head == NULL || row.head->kind == HEAD_FOREIGN ||
+                                 row.head->release_ms < sum.head->release_ms))
+            sum.head = row.head;
+    }
+    return sum;
+}
+
+static const char *name_of(const struct view *view, int slot, char out[DURATION_TEXT_MAX])
+{
+    return duration_format(offsets_level_ms(view->cli->config, slot), out);
+}
+
+static int64_t overdue_ms(const struct view *view, const struct head *head)
+{
+    return head->release_ms < view->now_ms ? view->now_ms - head->release_ms : 0;
+}
+
+static void print_row(const struct view *view, struct row row)
+{
+    char level[DURATION_TEXT_MAX], release[INSTANT_TEXT_MAX], due[INSTANT_TEXT_MAX],
+        late[DURATION_TEXT_MAX], lane[16] = "";
+    if (row.lane >= 0)
+        snprintf(lane, sizeof lane, "%d", row.lane);
+    printf("%-10s %5s %12lld", name_of(view, row.slot, level), lane, (long long)row.waiting);
+    if (row.head != NULL && row.head->kind == HEAD_OPENED)
+        printf("  %-24s  %-24s  %s", instant_format(row.head->release_ms, release),
+               instant_format(row.head->due_ms, due),
+               duration_format(overdue_ms(view, row.head), late));
+    else if (row.head != NULL)
+        printf("  offset %lld of lane %d is no envelope", (long long)row.head->offset,
+               row.head->lane);
+    putchar('\n');
+}
+
+static json_t *row_json(const struct view *view, struct row row)
+{
+    char level[DURATION_TEXT_MAX], release[INSTANT_TEXT_MAX], due[INSTANT_TEXT_MAX];
+    json_t *line = json_pack("{s:s, s:I}", "level", name_of(view, row.slot, level), "waiting",
+                             (json_int_t)row.waiting);
+    if (row.lane >= 0)
+        json_object_set_new(line, "lane", json_integer(row.lane));
+    if (row.head == NULL)
+        return line;
+    json_t *head =
+        json_pack("{s:i, s:I, s:b}", "lane", row.head->lane, "offset", (json_int_t)row.head->offset,
+                  "foreign", row.head->kind == HEAD_FOREIGN);
+    if (row.head->kind == HEAD_OPENED)
+        json_object_update_new(head, json_pack("{s:s, s:s, s:I}", "release",
+                                               instant_format(row.head->release_ms, release), "due",
+                                               instant_format(row.head->due_ms, due), "overdue_ms",
+                                               (json_int_t)overdue_ms(view, row.head)));
+    json_object_set_new(line, "head", head);
+    return line;
+}
+
+/* Each line in turn, summed or by lane, to as. */
+static void each_row(const struct view *view, void (*as)(const struct view *, struct row, json_t *),
+                     json_t *list)
+{
+    for (int slot = 1; slot < view->offsets.slots; slot++) {
+        if (!view->lanes)
+            as(view, row_of_slot(view, slot), list);
+        for (int lane = 0; view->lanes && lane < view->offsets.lanes; lane++)
+            as(view, row_of_lane(view, slot, lane), list);
+    }
+}
+
+static void as_text(const struct view *view, struct row row, json_t *list)
+{
+    (void)list;
+    print_row(view, row);
+}
+
+static void as_json(const struct view *view, struct row row, json_t *list)
+{
+    json_array_append_new(list, row_json(view, row));
+}
+
+static void print_view(const struct view *view)
+{
+    char at[INSTANT_TEXT_MAX];
+    const struct offsets *offsets = &view->offsets;
+    const char *schedule = view->cli->config->schedule;
+    int64_t backlog = 0;
+    for (int lane = 0; lane < offsets->lanes; lane++)
+        backlog += offsets_cell(offsets, lane, 0)->waiting;
+    instant_format(view->now_ms, at);
+    if (view->cli->json) {
+        json_t *list = json_array();
+        each_row(view, as_json, list);
+        print_json(json_pack("{s:s, s:s, s:i, s:I, s:I, s:o}", "at", at, "schedule", schedule,
+                             "lanes", offsets->lanes, "backlog", (json_int_t)backlog,
+                             "dead_letters", (json_int_t)offsets->dead_letters, "levels", list));
+        return;
+    }
+    printf("%s  %s: lanes %d, backlog %lld, dead letters %lld\n", at, schedule, offsets->lanes,
+           (long long)backlog, (long long)offsets->dead_letters);
+    printf("%-10s %5s %12s  %-24s  %-24s  %s\n", "LEVEL", view->lanes ? "LANE" : "", "WAITING",
+           "HEAD LEAVES", "HEAD DUE", "OVERDUE");
+    each_row(view, as_text, NULL);
+}
+
+static int look(struct view *view, rd_kafka_t *rk)
+{
+    char error[OFFSETS_ERROR_MAX];
+    view->offsets.config = view->cli->config;
+    int err = offsets_read(&view->offsets, rk, view->cli->timeout_ms, error);
+    if (err == 0) {
+        size_t cells = (size_t)(view->offsets.lanes * view->offsets.slots);
+        view->heads = calloc(cells, sizeof *view->heads);
+        err = view->heads == NULL ? ERR_NO_MEMORY : read_heads(view, rk, error, sizeof error);
+    }
+    view->now_ms = wall_ms();
+    if (err == 0)
+        print_view(view);
+    free(view->heads);
+    view->heads = NULL;
+    offsets_deinit(&view->offsets);
+    if (err == 0)
+        return EXIT_DONE;
+    return complain(err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error);
+}
+
+int cmd_levels(struct cli *cli)
+{
+    struct view view = {.cli = cli};
+    bool watch = false;
+    for (int i = 0; i < cli->argc; i++) {
+        if (strcmp(cli->argv[i], "--lanes") == 0)
+            view.lanes = true;
+        else if (strcmp(cli->argv[i], "--watch") == 0)
+            watch = true;
+        else
+            return complain(EXIT_USAGE, "levels takes --lanes and --watch, not '%s'", cli->argv[i]);
+    }
+    rd_kafka_t *rk;
+    int code = connect_to_look(cli, &rk);
+    if (code != EXIT_DONE)
+        return code;
+    while ((code = look(&view, rk)) == EXIT_DONE && watch) {
+        fflush(stdout);
+        sleep(WATCH_S);
+        if (isatty(STDOUT_FILENO))
+            fputs("\033[H\033[J", stdout);
+    }
+    rd_kafka_destroy(rk);
+    return code;
+}
