@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is in an envelope, for people and for programs. */
+#include "bridge/commands/waiting.h"
+
+#include "bridge/commands/base64.h"
+#include "levels/duration.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SHOWN_MAX = 400, HOPS_SHOWN = 8 };
+
+json_t *bytes_json(struct bytes bytes)
+{
+    if (bytes_is_null(bytes))
+        return json_null();
+    json_t *text = json_stringn(bytes.data, bytes.len);
+    if (text != NULL)
+        return text;
+    char *encoded = base64_encode(bytes);
+    json_t *wrapped = json_pack("{s:s}", "base64", encoded);
+    free(encoded);
+    return wrapped;
+}
+
+/* In quotes, escaped, cut: what a terminal may see. */
+static void print_bytes(struct bytes bytes)
+{
+    const unsigned char *at = bytes.data;
+    if (at == NULL) {
+        fputs("null", stdout);
+        return;
+    }
+    putchar('"');
+    for (size_t i = 0; i < bytes.len && i < SHOWN_MAX; i++) {
+        if (at[i] == '"' || at[i] == '\\')
+            printf("\\%c", at[i]);
+        else if (at[i] < 0x20 || at[i] == 0x7f)
+            printf("\\x%02x", at[i]);
+        else
+            putchar(at[i]);
+    }
+    fputs(bytes.len > SHOWN_MAX ? "...\"" : "\"", stdout);
+    if (bytes.len > SHOWN_MAX)
+        printf(" (%zu bytes)", bytes.len);
+}
+
+static int64_t until_ms(const struct waiting *w)
+{
+    const struct stamp *stamp = &w->env.stamp;
+    return stamp->next_try_ms > stamp->due_ms ? stamp->next_try_ms : stamp->due_ms;
+}
+
+static int64_t release_ms(const struct waiting *w)
+{
+    return plan_release_ms(&w->config->ladder, w->level_ms, w->stamped_ms, until_ms(w));
+}
+
+/* The levels that it will still wait in after this one. */
+static int hops_left(const struct waiting *w, int *levels)
+{
+    return plan_chain(&w->config->ladder, until_ms(w) - release_ms(w), levels, HOPS_SHOWN);
+}
+
+static struct bytes delivered_key(const struct waiting *w)
+{
+    return w->env.stamp.key_overridden ? w->env.stamp.key : w->key;
+}
+
+static void print_time(const char *name, int64_t ms)
+{
+    char text[INSTANT_TEXT_MAX];
+    printf("  %-9s %s\n", name, instant_format(ms, text));
+}
+
+static void print_field(const char *name, struct bytes bytes)
+{
+    printf("  %-9s ", name);
+    print_bytes(bytes);
+    putchar('\n');
+}
+
+static void print_when(const struct waiting *w, int64_t now_ms)
+{
+    char text[DURATION_TEXT_MAX];
+    int levels[HOPS_SHOWN];
+    const struct stamp *stamp = &w->env.stamp;
+    int64_t rest_ms = stamp->due_ms - now_ms;
+    print_time("due", stamp->due_ms);
+    printf("  %-9s %s%s\n", "remaining", duration_format(rest_ms < 0 ? -rest_ms : rest_ms, text),
+           rest_ms < 0 ? " late" : "");
+    print_time("leaves", release_ms(w));
+    int hops = hops_left(w, levels);
+    printf("  %-9s %d", "hops left", hops);
+    for (int i = 0; i < hops && i < HOPS_SHOWN; i++)
+        printf(" %s", duration_format(w->config->ladder.level_ms[levels[i]], text));
+    puts(hops > HOPS_SHOWN ? " ..." : "");
+    if (stamp->attempt > 0) {
+        printf("  %-9s %u failed\n", "attempt", (unsigned)stamp->attempt);
+        print_time("next try", stamp->next_try_ms);
+    }
+    if (stamp->expires_ms != STAMP_NEVER)
+        print_time("expires", stamp->expires_ms);
+    print_time("timestamp", stamp->timestamp_ms);
+}
+
+void waiting_print(const struct waiting *w, int64_t now_ms)
+{
+    printf("lane %d offset %" PRId64 "\n", w->lane, w->offset);
+    if (w->opened != 0) {
+        printf("  %s\n", err_text(w->opened));
+        return;
+    }
+    const struct stamp *stamp = &w->env.stamp;
+    print_when(w, now_ms);
+    printf("  %-9s %s/%" PRIu32 "/%" PRId64 "\n", "origin", w->config->schedule, stamp->origin_lane,
+           stamp->origin_offset);
+    print_field("target", stamp->target);
+    if (!bytes_is_null(stamp->id))
+        print_field("id", stamp->id);
+    print_field("key", delivered_key(w));
+    struct header header;
+    for (size_t at = 0; envelope_header_next(&w->env, &at, &header);) {
+        printf("  %-9s ", "header");
+        print_bytes(bytes_text(header.name));
+        putchar('=');
+        print_bytes(header.value);
+        putchar('\n');
+    }
+    print_field("value", w->env.value);
+}
+
+static json_t *instant_json(int64_t ms)
+{
+    char text[INSTANT_TEXT_MAX];
+    return json_string(instant_format(ms, text));
+}
+
+static json_t *headers_json(const struct envelope *env)
+{
+    json_t *list = json_array();
+    struct header header;
+    for (size_t at = 0; envelope_header_next(env, &at, &header);)
+        json_array_append_new(list, json_pack("[o, o]", bytes_json(bytes_text(header.name)),
+                                              bytes_json(header.value)));
+    return list;
+}
+
+static json_t *hops_json(const struct waiting *w)
+{
+    char text[DURATION_TEXT_MAX];
+    int levels[HOPS_SHOWN];
+    json_t *list = json_array();
+    int hops = hops_left(w, levels);
+    for (int i = 0; i < hops && i < HOPS_SHOWN; i++)
+        json_array_append_new(
+            list, json_string(duration_format(w->config->ladder.level_ms[levels[i]], text)));
+    return json_pack("{s:i, s:o}", "n", hops, "levels", list);
+}
+
+json_t *waiting_json(const struct waiting *w, int64_t now_ms)
+{
+    json_t *line = json_pack("{s:i, s:I}", "lane", w->lane, "offset", (json_int_t)w->offset);
+    if (w->opened != 0) {
+        json_object_set_new(line, "error", json_string(err_text(w->opened)));
+        return line;
+    }
+    const struct stamp *stamp = &w->env.stamp;
+    json_object_update_new(
+        line, json_pack("{s:o, s:I, s:o, s:o, s:o, s:i}", "due", instant_json(stamp->due_ms),
+                        "remaining_ms", (json_int_t)(stamp->due_ms - now_ms), "leaves",
+                        instant_json(release_ms(w)), "hops", hops_json(w), "timestamp",
+                        instant_json(stamp->timestamp_ms), "attempt", (int)stamp->attempt));
+    if (stamp->next_try_ms != 0)
+        json_object_set_new(line, "next_try", instant_json(stamp->next_try_ms));
+    if (stamp->expires_ms != STAMP_NEVER)
+        json_object_set_new(line, "expires_at", instant_json(stamp->expires_ms));
+    json_object_update_new(
+        line, json_pack("{s:{s:s, s:I, s:I}, s:o, s:o, s:o, s:o, s:o}", "origin", "topic",
+                        w->config->schedule, "partition", (json_int_t)stamp->origin_lane, "offset",
+                        (json_int_t)stamp->origin_offset, "target", bytes_json(stamp->target), "id",
+                        bytes_json(stamp->id), "key", bytes_json(delivered_key(w)), "headers",
+                        headers_json(&w->env), "value", bytes_json(w->env.value)));
+    return line;
+}
