@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delaybridge peek: what waits in a level, opened. */
+#include "bridge/commands/connect.h"
+#include "bridge/commands/waiting.h"
+#include "consumer/browse.h"
+#include "consumer/offsets.h"
+#include "levels/duration.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { LIMIT = 20 };
+
+struct peek {
+    const struct cli *cli;
+    struct offsets offsets;
+    int slot;
+    int lane; /* -1: all */
+    int limit, shown;
+    int64_t now_ms;
+};
+
+static int64_t wall_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static bool show(void *ctx, intptr_t lane, const rd_kafka_message_t *message)
+{
+    struct peek *peek = ctx;
+    if (peek->shown >= peek->limit)
+        return false;
+    if (window_is_done(offsets_cell(&peek->offsets, (int)lane, peek->slot)->window,
+                       message->offset))
+        return true;
+    const struct config *config = peek->cli->config;
+    struct waiting waiting = {.config = config,
+                              .level_ms = offsets_level_ms(config, peek->slot),
+                              .lane = (int)lane,
+                              .offset = message->offset,
+                              .stamped_ms = rd_kafka_message_timestamp(message, NULL),
+                              .key = bytes_of(message->key, message->key_len)};
+    waiting.opened = envelope_open(bytes_of(message->payload, message->len), &waiting.env);
+    if (peek->cli->json)
+        print_json(waiting_json(&waiting, peek->now_ms));
+    else
+        waiting_print(&waiting, peek->now_ms);
+    peek->shown++;
+    return peek->shown < peek->limit;
+}
+
+static int look(struct peek *peek, rd_kafka_t *rk, char *error)
+{
+    char name[TOPIC_TEXT_MAX];
+    int timeout_ms = peek->cli->timeout_ms;
+    int err = offsets_read(&peek->offsets, rk, timeout_ms, error);
+    if (err != 0)
+        return err;
+    if (peek->lane >= peek->offsets.lanes) {
+        snprintf(error, OFFSETS_ERROR_MAX, "there is no lane %d: %s has %d", peek->lane,
+                 peek->cli->config->schedule, peek->offsets.lanes);
+        return ERR_RANGE;
+    }
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(8);
+    for (int lane = 0; lane < peek->offsets.lanes; lane++) {
+        const struct offsets_cell *cell = offsets_cell(&peek->offsets, lane, peek->slot);
+        if (cell->waiting == 0 || (peek->lane >= 0 && peek->lane != lane))
+            continue;
+        rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(
+            list, offsets_topic(peek->cli->config, peek->slot, name), lane);
+        at->offset = cell->window->base;
+        at->opaque = (void *)(intptr_t)lane;
+    }
+    struct browse browse = {rk, timeout_ms, show, peek};
+    err = browse_read(&browse, list, error, OFFSETS_ERROR_MAX);
+    rd_kafka_topic_partition_list_destroy(list);
+    return err;
+}
+
+/* 0 to INT_MAX. */
+static bool read_number(const char *text, int *number)
+{
+    char *end;
+    errno = 0;
+    long read = strtol(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || read > INT_MAX)
+        return false;
+    *number = (int)read;
+    return true;
+}
+
+static bool read_level(struct peek *peek, const char *text)
+{
+    int64_t ms;
+    const struct config *config = peek->cli->config;
+    if (duration_parse(bytes_text(text), &ms) != 0)
+        return false;
+    for (int slot = 1; slot <= config->ladder.n + config->retired_n; slot++)
+        if (offsets_level_ms(config, slot) == ms)
+            peek->slot = slot;
+    return peek->slot > 0;
+}
+
+static int read_arguments(struct peek *peek)
+{
+    const struct cli *cli = peek->cli;
+    int named = 0;
+    for (int i = 0; i < cli->argc; i++) {
+        const char *text = cli->argv[i];
+        if (strcmp(text, "--limit") == 0) {
+            if (++i == cli->argc || !read_number(cli->argv[i], &peek->limit))
+                return complain(EXIT_USAGE, "--limit takes a number");
+        } else if (named == 0) {
+            if (!read_level(peek, text))
+                return complain(EXIT_USAGE, "'%s' is neither in levels nor in retired_levels",
+                                text);
+            named++;
+        } else if (named++ > 1 || !read_number(text, &peek->lane)) {
+            return complain(EXIT_USAGE, "'%s' is not a lane: peek LEVEL [LANE] [--limit N]", text);
+        }
+    }
+    return named > 0 ? EXIT_DONE : complain(EXIT_USAGE, "peek LEVEL [LANE] [--limit N]");
+}
+
+static int exit_code(int err)
+{
+    return err == 0            ? EXIT_DONE
+           : err == ERR_RANGE  ? EXIT_USAGE
+           : err == ERR_CONFIG ? EXIT_CONFIG
+                               : EXIT_UNREACHABLE;
+}
+
+int cmd_peek(struct cli *cli)
+{
+    char error[OFFSETS_ERROR_MAX];
+    struct peek peek = {.cli = cli, .lane = -1, .limit = LIMIT, .now_ms = wall_ms()};
+    peek.offsets.config = cli->config;
+    rd_kafka_t *rk;
+    int code = read_arguments(&peek);
+    if (code == EXIT_DONE)
+        code = connect_to_look(cli, &rk);
+    if (code != EXIT_DONE)
+        return code;
+    int err = look(&peek, rk, error);
+    offsets_deinit(&peek.offsets);
+    rd_kafka_destroy(rk);
+    return err == 0 ? EXIT_DONE : complain(exit_code(err), "%s", error);
+}
