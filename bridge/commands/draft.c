@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fields to headers, JSON to fields. */
+#include "bridge/commands/draft.h"
+
+#include "bridge/commands/base64.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Fields that travel as headers. */
+static const struct {
+    const char *field, *header;
+} TRAVELS[] = {{"delay", "dlb-delay"},
+               {"at", "dlb-deliver-at"},
+               {"target", "dlb-target"},
+               {"id", "dlb-id"},
+               {"expires-at", "dlb-expires-at"}};
+
+static void drop(struct bytes *bytes)
+{
+    free((void *)bytes->data);
+    *bytes = bytes_null();
+}
+
+void draft_deinit(struct draft *draft)
+{
+    drop(&draft->key);
+    drop(&draft->value);
+    for (size_t i = 0; i < draft->headers_n; i++) {
+        free((void *)draft->headers[i].name);
+        drop(&draft->headers[i].value);
+    }
+    *draft = (struct draft){0};
+}
+
+/* Null stays null, and empty is not null. */
+static int copy(struct bytes from, struct bytes *to)
+{
+    *to = bytes_null();
+    if (bytes_is_null(from))
+        return 0;
+    char *data = malloc(from.len + 1);
+    if (data == NULL)
+        return ERR_NO_MEMORY;
+    memcpy(data, from.data, from.len);
+    *to = bytes_of(data, from.len);
+    return 0;
+}
+
+int draft_header(struct draft *draft, struct bytes name, struct bytes value)
+{
+    if (draft->headers_n == DRAFT_HEADERS_MAX)
+        return ERR_FULL;
+    struct header *header = &draft->headers[draft->headers_n];
+    char *text = strndup(name.data, name.len);
+    if (text == NULL || copy(value, &header->value) != 0) {
+        free(text);
+        return ERR_NO_MEMORY;
+    }
+    header->name = text;
+    draft->headers_n++;
+    return 0;
+}
+
+static int replace(struct bytes *at, struct bytes value)
+{
+    drop(at);
+    return copy(value, at);
+}
+
+int draft_set(struct draft *draft, const char *field, struct bytes value)
+{
+    if (strcmp(field, "key") == 0)
+        return replace(&draft->key, value);
+    if (strcmp(field, "value") == 0) {
+        draft->valued = true;
+        return replace(&draft->value, value);
+    }
+    for (size_t i = 0; i < sizeof TRAVELS / sizeof *TRAVELS; i++)
+        if (strcmp(field, TRAVELS[i].field) == 0)
+            return draft_header(draft, bytes_text(TRAVELS[i].header), value);
+    return ERR_RANGE;
+}
+
+/* A string, null, or {"base64": "..."}; the caller drops out. */
+static int bytes_of_json(const json_t *json, struct bytes *out)
+{
+    *out = bytes_null();
+    if (json_is_null(json))
+        return 0;
+    if (json_is_string(json))
+        return copy(bytes_of(json_string_value(json), json_string_length(json)), out);
+    const json_t *encoded = json_object_get(json, "base64");
+    if (!json_is_string(encoded) || json_object_size(json) != 1)
+        return ERR_DATA;
+    return base64_decode(bytes_of(json_string_value(encoded), json_string_length(encoded)), out);
+}
+
+static int fault(char why[DRAFT_WHY_MAX], const char *field, const char *what)
+{
+    snprintf(why, DRAFT_WHY_MAX, "'%.60s' %s", field, what);
+    return ERR_DATA;
+}
+
+static int add_header(struct draft *draft, const json_t *name, const json_t *value,
+                      char why[DRAFT_WHY_MAX])
+{
+    const char *text = json_string_value(name);
+    if (text == NULL || *text == '\0' || strlen(text) != json_string_length(name))
+        return fault(why, "headers", "has a name that is no text");
+    struct bytes bytes;
+    if (bytes_of_json(value, &bytes) != 0)
+        return fault(why, text, "is neither a string, null nor {\"base64\": ...}");
+    int err = draft_header(draft, bytes_text(text), bytes);
+    drop(&bytes);
+    return err == 0 ? 0 : fault(why, "headers", err == ERR_FULL ? "are too many" : err_text(err));
+}
+
+static int add_headers(struct draft *draft, json_t *headers, char why[DRAFT_WHY_MAX])
+{
+    int err = 0;
+    const char *name;
+    json_t *value;
+    size_t i;
+    if (json_is_object(headers)) {
+        json_object_foreach(headers, name, value)
+        {
+            json_t *text = json_string(name);
+            err = err == 0 ? add_header(draft, text, value, why) : err;
+            json_decref(text);
+        }
+        return err;
+    }
+    if (!json_is_array(headers))
+        return fault(why, "headers", "is neither an object nor a list of [name, value]");
+    json_array_foreach(headers, i, value)
+    {
+        if (json_array_size(value) != 2)
+            return fault(why, "headers", "has an entry that is not [name, value]");
+        err = add_header(draft, json_array_get(value, 0), json_array_get(value, 1), why);
+        if (err != 0)
+            return err;
+    }
+    return 0;
+}
+
+static int add_field(struct draft *draft, const char *field, const json_t *json,
+                     char why[DRAFT_WHY_MAX])
+{
+    char number[32];
+    struct bytes bytes;
+    int err;
+    if (json_is_integer(json) && strcmp(field, "at") == 0) {
+        snprintf(number, sizeof number, "%lld", (long long)json_integer_value(json));
+        return draft_set(draft, field, bytes_text(number));
+    }
+    if (bytes_of_json(json, &bytes) != 0)
+        return fault(why, field, "is neither a string, null nor {\"base64\": ...}");
+    err = draft_set(draft, field, bytes);
+    drop(&bytes);
+    if (err == ERR_RANGE)
+        return fault(why, field,
+                     "is not a field: delay, at, target, key, id, expires-at, headers, value");
+    return err == 0 ? 0 : fault(why, field, err_text(err));
+}
+
+int draft_of_json(struct draft *draft, struct bytes line, char why[DRAFT_WHY_MAX])
+{
+    json_error_t error;
+    json_t *object =
+        json_loadb(line.data, line.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    if (!json_is_object(object)) {
+        snprintf(why, DRAFT_WHY_MAX, "not a JSON object%s%s", object == NULL ? ": " : "",
+                 object == NULL ? error.text : "");
+        json_decref(object);
+        return ERR_DATA;
+    }
+    int err = 0;
+    const char *field;
+    json_t *value;
+    json_object_foreach(object, field, value)
+    {
+        if (err == 0 && strcmp(field, "headers") == 0)
+            err = add_headers(draft, value, why);
+        else if (err == 0)
+            err = add_field(draft, field, value, why);
+    }
+    json_decref(object);
+    return err == 0 ? 0 : ERR_DATA;
+}
+
+int draft_judge(const struct draft *draft, const struct request_rules *rules, int64_t now_ms,
+                char why[DRAFT_WHY_MAX])
+{
+    struct stamp stamp;
+    struct refusal refusal;
+    struct record record = {.timestamp_ms = now_ms,
+                            .key = draft->key,
+                            .value = draft->value,
+                            .headers = draft->headers,
+                            .headers_n = draft->headers_n};
+    if (!draft->valued) {
+        snprintf(why, DRAFT_WHY_MAX, "no value: give one (in JSON null makes a tombstone)");
+        return ERR_DATA;
+    }
+    enum code code = request_parse(rules, 0, &record, now_ms, &stamp, &refusal);
+    if (code == CODE_OK)
+        return 0;
+    snprintf(why, DRAFT_WHY_MAX, "%s: %s", code_name(code), refusal.reason);
+    return ERR_DATA;
+}
