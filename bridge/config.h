@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config: what the operator set. One table (config.c) is the source of the YAML keys, the flags, the
-   environment variables, --help and configs/delaybridge.yaml; flag > environment > file > default. */
+/* config: what the operator set. One table (config.c) is the source of the YAML keys, the flags,
+   the environment variables, --help and configs/delaybridge.yaml; flag > environment > file >
+   default. */
 #ifndef DELAYBRIDGE_BRIDGE_CONFIG_H
 #define DELAYBRIDGE_BRIDGE_CONFIG_H
 
@@ -9,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 enum log_format { LOG_AUTO, LOG_LOGFMT, LOG_JSON };
@@ -18,8 +20,8 @@ enum client_role { CLIENT_ALL, CLIENT_INTAKE, CLIENT_LEVELS, CLIENT_HOPS, CLIENT
 struct property {
     enum client_role role;
     char *name;
-    char *value;  /* already read, if it was given as {file: ...} */
-    bool secret;  /* never printed: a password, or read from a file */
+    char *value; /* already read, if it was given as {file: ...} */
+    bool secret; /* never printed: a password, or read from a file */
 };
 
 /* Owned by the struct; freed by config_deinit. All times in ms, all sizes in bytes. */
@@ -49,20 +51,24 @@ struct config {
 /* What went wrong, for people: file, line, key and value are in it. */
 enum { CONFIG_ERROR_MAX = 512 };
 
-/* Read defaults, the file (path; NULL: ./delaybridge.yaml, then /etc/delaybridge/delaybridge.yaml, then
-   none), the environment and the flags in argv[0..argc-1]. Flags that are the table's or -X are taken out of
-   argv; the rest stays in order and *argc says how many. Unknown DELAYBRIDGE_* variables are noted
-   through warn. Returns 0 or ERR_CONFIG with a sentence in error. */
+/* Read defaults, the file (path; NULL: ./delaybridge.yaml, then /etc/delaybridge/delaybridge.yaml,
+   then none), the environment and the flags in argv[0..argc-1]. Flags that are the table's or -X
+   are taken out of argv; the rest stays in order and *argc says how many. Unknown DELAYBRIDGE_*
+   variables are noted through warn. Returns 0 or ERR_CONFIG with a sentence in error. */
 int config_load(struct config *config, const char *path, int *argc, char **argv,
                 void (*warn)(const char *sentence), char error[CONFIG_ERROR_MAX]) must_check;
 void config_deinit(struct config *config);
+
+/* What has no default and is needed to meet Kafka: bootstrap.servers and targets. 0 or ERR_CONFIG.
+ */
+int config_require(const struct config *config, char error[CONFIG_ERROR_MAX]) must_check;
 
 /* The value of a Kafka property for a role (its own before the one for all), or NULL. */
 const char *config_property(const struct config *config, enum client_role role, const char *name);
 
 /* The table as text: the options part of --help, and configs/delaybridge.yaml with every key
    explained and at its default. */
-void config_print_help(void);
-void config_print_yaml(void);
+void config_print_help(FILE *out);
+void config_print_yaml(FILE *out);
 
 #endif

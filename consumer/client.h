@@ -25,6 +25,10 @@ rd_kafka_t *client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char error[C
    true if the property is refused. */
 bool client_property_is_ours(const char *name, const char **ours);
 
+/* Whether librdkafka knows the property and takes the value. 0, or ERR_CONFIG with its sentence. */
+int client_property_check(const char *name, const char *value,
+                          char error[CLIENT_ERROR_MAX]) must_check;
+
 /* 0 once some broker answers a metadata request within timeout_ms; ERR_KAFKA: none did; ERR_CONFIG:
    the login or the TLS handshake was refused, with the sentence (which names the librdkafka version needed
    for SCRAM on Kafka 4 when that is the likely cause). */

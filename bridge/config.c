@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Defaults, then the file, then the environment, then the flags. */
+#include "bridge/config.h"
+
+#include "bridge/config_load.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static int load_defaults(struct loader *loader)
+{
+    for (size_t i = 0; i < CONFIG_KEYS_N; i++) {
+        const struct config_key *key = &CONFIG_KEYS[i];
+        int err = key->initial == NULL ? 0 : config_set_text(loader, key, "", key->initial);
+        if (err != 0)
+            return err;
+    }
+    return 0;
+}
+
+/* The file that is there when none is named. NULL: none. */
+static const char *file_of_habit(void)
+{
+    static const char *const PATHS[] = {"./delaybridge.yaml", "/etc/delaybridge/delaybridge.yaml"};
+    for (size_t i = 0; i < 2; i++)
+        if (access(PATHS[i], F_OK) == 0 || errno != ENOENT)
+            return PATHS[i];
+    return NULL;
+}
+
+static int load_file(struct loader *loader, const char *path)
+{
+    if (path == NULL)
+        path = file_of_habit();
+    if (path == NULL)
+        return 0;
+    loader->config->path = config_keep(path);
+    return config_read_yaml(loader, path);
+}
+
+/* KAFKA_GROUP_INSTANCE_ID is group.instance.id. */
+static int load_property_variable(struct loader *loader, const char *where, char *name, char *value)
+{
+    for (char *c = name; *c != '\0'; c++)
+        *c = *c == '_' ? '.' : (char)tolower((unsigned char)*c);
+    const char *property = name;
+    enum client_role role = config_role_cut(&property);
+    struct setting setting = {where, property, &value, 1, false};
+    return config_set_property(loader, role, &setting);
+}
+
+/* name: less its DELAYBRIDGE_. */
+static int load_variable(struct loader *loader, char *name, char *value,
+                         void (*warn)(const char *sentence))
+{
+    char where[WHERE_MAX];
+    snprintf(where, sizeof where, "variable DELAYBRIDGE_%s", name);
+    if (strncmp(name, "KAFKA_", 6) == 0)
+        return load_property_variable(loader, where, name + 6, value);
+    const struct config_key *key = config_key_guess(name);
+    if (key != NULL)
+        return config_set_text(loader, key, where, value);
+    if (warn != NULL) {
+        char sentence[WHERE_MAX + 32];
+        snprintf(sentence, sizeof sentence, "%s: unknown, ignored", where);
+        warn(sentence);
+    }
+    return 0;
+}
+
+static int load_environment(struct loader *loader, void (*warn)(const char *sentence))
+{
+    static const char PREFIX[] = "DELAYBRIDGE_";
+    int err = 0;
+    for (char **at = environ; err == 0 && *at != NULL; at++) {
+        if (strncmp(*at, PREFIX, sizeof PREFIX - 1) != 0 || strchr(*at, '=') == NULL)
+            continue;
+        char *name = config_keep(*at + sizeof PREFIX - 1);
+        char *value = strchr(name, '=');
+        *value++ = '\0';
+        err = load_variable(loader, name, value, warn);
+        free(name);
+    }
+    return err;
+}
+
+/* text: NAME=VALUE, behind -X. */
+static int load_property_flag(struct loader *loader, const char *text)
+{
+    struct setting setting = {"flag -X", "property", NULL, 0, false};
+    char *copy = config_keep(text), *value = strchr(copy, '=');
+    int err;
+    if (value == NULL || value == copy) {
+        err = config_refuse(loader, &setting, text, "not NAME=VALUE");
+    } else {
+        *value++ = '\0';
+        const char *name = copy;
+        enum client_role role = config_role_cut(&name);
+        setting = (struct setting){"flag -X", name, &value, 1, false};
+        err = config_set_property(loader, role, &setting);
+    }
+    free(copy);
+    return err;
+}
+
+/* The flag at argv[0]: how many arguments it takes up, 0 if it is not ours, or an error. */
+static int load_flag(struct loader *loader, int argc, char **argv)
+{
+    bool property = strncmp(argv[0], "-X", 2) == 0;
+    if (!property && (strncmp(argv[0], "--", 2) != 0 || argv[0][2] == '\0'))
+        return 0;
+    char name[64];
+    size_t name_n = property ? 2 : strcspn(argv[0], "=");
+    snprintf(name, sizeof name, "%.*s", (int)name_n, argv[0]);
+    const struct config_key *key = property ? NULL : config_key_guess(name + 2);
+    if (!property && (key == NULL || name_n >= sizeof name))
+        return 0;
+    const char *value = argv[0][name_n] == '\0' ? NULL : argv[0] + name_n + !property;
+    int taken = value == NULL ? 2 : 1;
+    if (value == NULL && argc < 2) {
+        snprintf(loader->error, CONFIG_ERROR_MAX, "flag %s: needs a value", name);
+        return ERR_CONFIG;
+    }
+    if (value == NULL)
+        value = argv[1];
+    char where[WHERE_MAX];
+    snprintf(where, sizeof where, "flag %s", name);
+    int err =
+        property ? load_property_flag(loader, value) : config_set_text(loader, key, where, value);
+    return err != 0 ? err : taken;
+}
+
+/* Behind "--" nothing is a flag. */
+static int load_flags(struct loader *loader, int *argc, char **argv)
+{
+    int kept = 0, i = 0;
+    while (i < *argc && strcmp(argv[i], "--") != 0) {
+        int taken = load_flag(loader, *argc - i, argv + i);
+        if (taken < 0)
+            return taken;
+        if (taken == 0)
+            argv[kept++] = argv[i++];
+        i += taken;
+    }
+    while (i < *argc)
+        argv[kept++] = argv[i++];
+    *argc = kept;
+    return 0;
+}
+
+static void default_group(struct config *c)
+{
+    char group[TOPIC_NAME_MAX + 32];
+    if (c->group != NULL)
+        return;
+    snprintf(group, sizeof group, "delaybridge.%s", c->schedule);
+    c->group = config_keep(group);
+}
+
+int config_load(struct config *config, const char *path, int *argc, char **argv,
+                void (*warn)(const char *sentence), char error[CONFIG_ERROR_MAX])
+{
+    struct loader loader = {.config = config, .error = error};
+    memset(config, 0, sizeof *config);
+    error[0] = '\0';
+    int err = load_defaults(&loader);
+    if (err == 0)
+        err = load_file(&loader, path);
+    if (err == 0)
+        err = load_environment(&loader, warn);
+    if (err == 0)
+        err = load_flags(&loader, argc, argv);
+    if (err == 0)
+        err = config_check(&loader);
+    if (err == 0)
+        default_group(config);
+    else
+        config_deinit(config);
+    return err;
+}
+
+void config_deinit(struct config *c)
+{
+    for (size_t i = 0; i < c->kafka_n; i++) {
+        free(c->kafka[i].name);
+        free(c->kafka[i].value);
+    }
+    for (size_t i = 0; i < c->targets_n; i++)
+        free(c->targets[i]);
+    free(c->kafka);
+    free(c->targets);
+    free(c->path);
+    free(c->group);
+    free(c->schedule);
+    free(c->default_target);
+    memset(c, 0, sizeof *c);
+}

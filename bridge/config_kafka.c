@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* librdkafka properties in the configuration. */
+#include "bridge/config_load.h"
+#include "consumer/client.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+enum { PROPERTY_FILE_MAX = 1024 * 1024 };
+
+enum client_role config_role(const char *name)
+{
+    static const char *const NAMES[] = {
+        [CLIENT_INTAKE] = "intake",
+        [CLIENT_LEVELS] = "levels",
+        [CLIENT_HOPS] = "hops",
+        [CLIENT_DELIVERIES] = "deliveries",
+    };
+    for (int role = CLIENT_INTAKE; role <= CLIENT_DELIVERIES; role++)
+        if (strcmp(name, NAMES[role]) == 0)
+            return (enum client_role)role;
+    return CLIENT_ALL;
+}
+
+enum client_role config_role_cut(const char **name)
+{
+    char first[16];
+    size_t n = strcspn(*name, ".");
+    if ((*name)[n] == '\0' || n >= sizeof first)
+        return CLIENT_ALL;
+    memcpy(first, *name, n);
+    first[n] = '\0';
+    enum client_role role = config_role(first);
+    if (role != CLIENT_ALL)
+        *name += n + 1;
+    return role;
+}
+
+/* By its name: nothing that lets somebody in is printed. */
+static bool is_secret(const char *name)
+{
+    static const char *const PARTS[] = {"password", "secret",      "ssl.key.pem",
+                                        "ssl_key",  "oauthbearer", "jaas"};
+    for (size_t i = 0; i < sizeof PARTS / sizeof PARTS[0]; i++)
+        if (strstr(name, PARTS[i]) != NULL)
+            return true;
+    return false;
+}
+
+static struct property *find(struct config *c, enum client_role role, const char *name)
+{
+    for (size_t i = 0; i < c->kafka_n; i++)
+        if (c->kafka[i].role == role && strcmp(c->kafka[i].name, name) == 0)
+            return &c->kafka[i];
+    return NULL;
+}
+
+static struct property *add(struct config *c, enum client_role role, const char *name)
+{
+    c->kafka = realloc(c->kafka, (c->kafka_n + 1) * sizeof *c->kafka);
+    assert(c->kafka != NULL);
+    c->kafka[c->kafka_n] = (struct property){.role = role, .name = config_keep(name)};
+    return &c->kafka[c->kafka_n++];
+}
+
+int config_set_property(struct loader *loader, enum client_role role, const struct setting *setting)
+{
+    const char *name = setting->key, *value = setting->values[0], *ours;
+    struct setting told = *setting;
+    told.secret |= is_secret(name);
+    if (client_property_is_ours(name, &ours)) {
+        if (ours != NULL)
+            return config_refuse(loader, &told, value,
+                                 "is set by delaybridge: set the key %s instead", ours);
+        return config_refuse(loader, &told, value,
+                             "is set by delaybridge: the guarantees rest on it");
+    }
+    char why[CLIENT_ERROR_MAX];
+    if (client_property_check(name, value, why) != 0)
+        return config_refuse(loader, &told, value, "%s",
+                             told.secret ? "librdkafka does not take this value" : why);
+    struct property *property = find(loader->config, role, name);
+    if (property == NULL)
+        property = add(loader->config, role, name);
+    free(property->value);
+    property->value = config_keep(value);
+    property->secret = told.secret;
+    return 0;
+}
+
+/* The content less the newlines at its end; NULL: why is a phrase. */
+static char *read_whole(const char *path, const char **why)
+{
+    char *text = NULL;
+    FILE *file = fopen(path, "re");
+    *why = file == NULL ? strerror(errno) : NULL;
+    if (file == NULL)
+        return NULL;
+    text = malloc(PROPERTY_FILE_MAX + 1);
+    assert(text != NULL);
+    errno = 0;
+    size_t n = fread(text, 1, PROPERTY_FILE_MAX + 1, file);
+    if (ferror(file))
+        *why = strerror(errno);
+    else if (n > PROPERTY_FILE_MAX)
+        *why = "more than 1 MiB";
+    else if (memchr(text, '\0', n) != NULL)
+        *why = "not a text: it has a zero byte";
+    fclose(file);
+    if (*why != NULL) {
+        free(text);
+        return NULL;
+    }
+    while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+        n--;
+    text[n] = '\0';
+    return text;
+}
+
+int config_set_property_file(struct loader *loader, enum client_role role,
+                             const struct setting *setting)
+{
+    const char *why;
+    char *text = read_whole(setting->values[0], &why);
+    if (text == NULL)
+        return config_refuse(loader, setting, setting->values[0], "cannot read the file: %s", why);
+    struct setting content = *setting;
+    content.values = &text;
+    content.secret = true;
+    int err = config_set_property(loader, role, &content);
+    free(text);
+    return err;
+}
+
+const char *config_property(const struct config *config, enum client_role role, const char *name)
+{
+    const char *value = NULL;
+    for (size_t i = 0; i < config->kafka_n; i++) {
+        const struct property *p = &config->kafka[i];
+        if (strcmp(p->name, name) != 0)
+            continue;
+        if (p->role == role)
+            return p->value;
+        if (p->role == CLIENT_ALL)
+            value = p->value;
+    }
+    return value;
+}

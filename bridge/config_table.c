@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of keys, and what is printed from it. */
+#include "bridge/config_load.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DAY_MS     ((int64_t)24 * 3600 * 1000)
+#define AT(member) .offset = offsetof(struct config, member)
+
+const struct config_key CONFIG_KEYS[] = {
+    {.name = "kafka",
+     .type = TYPE_PROPERTIES,
+     .shown = "bootstrap.servers: localhost:9092",
+     .help =
+         "Properties of librdkafka, for every connection. A value may be {file: PATH}: the file's "
+         "content, which is then never printed. As flags: --kafka NAME=VALUE or -X NAME=VALUE; as "
+         "variables: DELAYBRIDGE_KAFKA_BOOTSTRAP_SERVERS. With group.instance.id each worker's id "
+         "is that one with -0, -1, ... behind it."},
+    {.name = "kafka.intake",
+     .type = TYPE_PROPERTIES,
+     .shown = "{fetch.wait.max.ms: 100}",
+     .help = "Properties for the consumers of the schedule topic alone."},
+    {.name = "kafka.levels",
+     .type = TYPE_PROPERTIES,
+     .shown = "{fetch.wait.max.ms: 100}",
+     .help = "Properties for the consumers of the level topics alone."},
+    {.name = "kafka.hops",
+     .type = TYPE_PROPERTIES,
+     .shown = "{compression.type: lz4}",
+     .help = "Properties for the producers to level topics and dead-letter topic alone."},
+    {.name = "kafka.deliveries",
+     .type = TYPE_PROPERTIES,
+     .shown = "{linger.ms: 1}",
+     .help = "Properties for the producers to the targets alone."},
+    {.name = "group",
+     .type = TYPE_TEXT,
+     AT(group),
+     .shown = "delaybridge.schedule",
+     .help = "The consumer group that shares out the lanes and holds all progress. Its default is "
+             "delaybridge. and the schedule topic's name."},
+    {.name = "schedule",
+     .type = TYPE_TEXT,
+     AT(schedule),
+     .initial = "schedule",
+     .help =
+         "The topic that requests are written to. The bridge's own topics begin with its name and "
+         "a dot."},
+    {.name = "levels",
+     .type = TYPE_LEVELS,
+     AT(ladder.level_ms),
+     .initial = "1s, 5s, 10s, 30s, 1m, 2m, 3m, 4m, 5m, 6m, 7m, 8m, 9m, 10m, 20m, 30m, 1h, 2h",
+     .help = "How long records wait in one topic, ascending. Any delay is a chain of these; see "
+             "'delaybridge explain'. Longer levels save hops of long delays."},
+    {.name = "targets",
+     .type = TYPE_TARGETS,
+     AT(targets),
+     .shown = "[orders.timeout, \"payments.*\"]",
+     .help = "The topics that may be delivered to; a * stands for any run of characters. Must be "
+             "set. The bridge's own topics and those that begin with __ are always denied."},
+    {.name = "default_target",
+     .type = TYPE_TEXT,
+     AT(default_target),
+     .shown = "orders.timeout",
+     .help = "Where requests go that name no target. Without it they are refused."},
+    {.name = "max_delay",
+     .type = TYPE_SPAN,
+     AT(max_delay_ms),
+     .least = 1,
+     .most = LADDER_MS_MAX,
+     .initial = "40d",
+     .help = "The longest delay that is accepted, from the request's timestamp."},
+    {.name = "delivery",
+     .type = TYPE_DELIVERY,
+     .initial = "at-least-once",
+     .help = "What a crash may do: at-least-once repeats deliveries that were in flight, and never "
+             "loses one."},
+    {.name = "max_attempts",
+     .type = TYPE_COUNT,
+     AT(max_attempts),
+     .least = 1,
+     .most = 1000,
+     .initial = "8",
+     .help =
+         "How often a delivery is tried, with growing pauses, before it goes to the dead-letter "
+         "topic."},
+    {.name = "hold",
+     .type = TYPE_SPAN,
+     AT(ladder.hold_ms),
+     .most = DAY_MS,
+     .initial = "1s",
+     .help = "The remainder of a delay that is held in memory, in no level. At least the smallest "
+             "level less slack."},
+    {.name = "slack",
+     .type = TYPE_SPAN,
+     AT(ladder.slack_ms),
+     .most = DAY_MS,
+     .initial = "500ms",
+     .help = "What a record may have lost on its way to a level and still fit it."},
+    {.name = "memory",
+     .type = TYPE_SIZE,
+     AT(memory_bytes),
+     .least = 1 << 20,
+     .most = (int64_t)1 << 46,
+     .initial = "256MiB",
+     .help = "Records held and in flight, for the whole process. Beyond it reading waits."},
+    {.name = "drain",
+     .type = TYPE_SPAN,
+     AT(drain_ms),
+     .most = DAY_MS,
+     .initial = "10s",
+     .help = "How long a stop may wait for what is in flight."},
+    {.name = "retired_levels",
+     .type = TYPE_RETIRED,
+     AT(retired_ms),
+     .initial = "",
+     .help = "Levels that are read until they are empty and no longer written: list here what was "
+             "removed from levels."},
+    {.name = "partitions",
+     .type = TYPE_COUNT,
+     AT(partitions),
+     .least = 1,
+     .most = 10000,
+     .initial = "8",
+     .help = "Lanes: the partitions of the topics that 'topics apply' makes. If the schedule topic "
+             "exists, its number counts."},
+    {.name = "replication",
+     .type = TYPE_COUNT,
+     AT(replication),
+     .least = 1,
+     .most = 100,
+     .initial = "3",
+     .help = "The replication factor of the topics that 'topics apply' makes."},
+    {.name = "log.level",
+     .type = TYPE_LOG_LEVEL,
+     AT(log_level),
+     .initial = "info",
+     .help = "The least important lines that are logged: debug, info, warn or error."},
+    {.name = "log.format",
+     .type = TYPE_LOG_FORMAT,
+     AT(log_format),
+     .initial = "auto",
+     .help = "auto, logfmt or json; auto is logfmt on a terminal, else json. Logs go to stderr."},
+    {.name = "workers",
+     .type = TYPE_COUNT,
+     AT(workers),
+     .least = 1,
+     .most = 256,
+     .initial = "1",
+     .help = "Threads that share this process's lanes; each takes up to one core."},
+    {.name = "listen", .type = TYPE_LATER},
+};
+const size_t CONFIG_KEYS_N = sizeof CONFIG_KEYS / sizeof CONFIG_KEYS[0];
+_Static_assert(sizeof CONFIG_KEYS / sizeof CONFIG_KEYS[0] <= CONFIG_KEYS_MAX,
+               "struct loader has room for each key");
+
+const struct config_key *config_key_find(const char *name)
+{
+    for (size_t i = 0; i < CONFIG_KEYS_N; i++) {
+        if (strcmp(CONFIG_KEYS[i].name, name) == 0)
+            return &CONFIG_KEYS[i];
+    }
+    return NULL;
+}
+
+static char loose(char c)
+{
+    return c == '_' || c == '.' ? '-' : (char)tolower((unsigned char)c);
+}
+
+const struct config_key *config_key_guess(const char *name)
+{
+    for (size_t i = 0; i < CONFIG_KEYS_N; i++) {
+        const char *a = CONFIG_KEYS[i].name, *b = name;
+        while (*a != '\0' && loose(*a) == loose(*b)) {
+            a++;
+            b++;
+        }
+        if (*a == '\0' && *b == '\0')
+            return &CONFIG_KEYS[i];
+    }
+    return NULL;
+}
+
+bool config_key_is_list(const struct config_key *key)
+{
+    return key->type == TYPE_LEVELS || key->type == TYPE_RETIRED || key->type == TYPE_TARGETS;
+}
+
+/* Print text in lines of at most width columns, each after the first behind indent. */
+static void print_wrapped(FILE *out, const char *text, int width, const char *indent)
+{
+    int column = 0;
+    while (*text != '\0') {
+        int word = (int)strcspn(text, " ");
+        if (column > 0 && column + 1 + word > width) {
+            fprintf(out, "\n%s", indent);
+            column = 0;
+        }
+        column += fprintf(out, "%s%.*s", column > 0 ? " " : "", word, text);
+        text += word;
+        text += *text == ' ';
+    }
+    fputc('\n', out);
+}
+
+static void print_flag(FILE *out, const struct config_key *key)
+{
+    char flag[64];
+    size_t n = 0;
+    for (const char *c = key->name; *c != '\0' && n < sizeof flag - 1; c++)
+        flag[n++] = loose(*c);
+    flag[n] = '\0';
+    fprintf(out, "  --%s VALUE", flag);
+    if (key->initial != NULL && key->initial[0] != '\0')
+        fprintf(out, "  (%s)", key->initial);
+    fputs("\n      ", out);
+    print_wrapped(out, key->help, 90, "      ");
+}
+
+void config_print_help(FILE *out)
+{
+    fputs("  -X NAME=VALUE\n      ", out);
+    print_wrapped(out, config_key_find("kafka")->help, 90, "      ");
+    for (size_t i = 0; i < CONFIG_KEYS_N; i++) {
+        if (CONFIG_KEYS[i].help != NULL && CONFIG_KEYS[i].type != TYPE_PROPERTIES)
+            print_flag(out, &CONFIG_KEYS[i]);
+    }
+}
+
+static void print_comment(FILE *out, const char *indent, const char *text)
+{
+    char prefix[16];
+    snprintf(prefix, sizeof prefix, "%s# ", indent);
+    fputs(prefix, out);
+    print_wrapped(out, text, 96, prefix);
+}
+
+static void print_key(FILE *out, const struct config_key *key)
+{
+    bool in_log = strncmp(key->name, "log.", 4) == 0;
+    const char *indent = in_log ? "  " : "", *name = in_log ? key->name + 4 : key->name;
+    bool list = config_key_is_list(key);
+    if (!in_log || strcmp(name, "level") == 0)
+        fputc('\n', out);
+    if (in_log && strcmp(name, "level") == 0)
+        fputs("log:\n", out);
+    print_comment(out, indent, key->help);
+    if (key->type == TYPE_PROPERTIES && strchr(name, '.') == NULL)
+        fprintf(out, "%s:\n  %s\n", name, key->shown);
+    else if (key->initial != NULL)
+        fprintf(out, "%s%s: %s%s%s\n", indent, name, list ? "[" : "", key->initial,
+                list ? "]" : "");
+    else
+        fprintf(out, "# %s: %s\n", name, key->shown);
+}
+
+void config_print_yaml(FILE *out)
+{
+    fputs("# SPDX-License-Identifier: Apache-2.0\n", out);
+    print_comment(out, "",
+                  "Every key at its default; what is commented out has none. Each is a flag as "
+                  "well (max_delay: --max-delay) and a variable (DELAYBRIDGE_MAX_DELAY): flag > "
+                  "variable > this file > default. Printed by: delaybridge help --yaml");
+    for (size_t i = 0; i < CONFIG_KEYS_N; i++) {
+        if (CONFIG_KEYS[i].help != NULL)
+            print_key(out, &CONFIG_KEYS[i]);
+    }
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values as people write them, into struct config. */
+#include "bridge/config_load.h"
+#include "bridge/log.h"
+#include "levels/duration.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+char *config_keep(const char *text)
+{
+    char *copy = strdup(text);
+    assert(copy != NULL);
+    return copy;
+}
+
+int config_refuse(struct loader *loader, const struct setting *setting, const char *value,
+                  const char *format, ...)
+{
+    char why[300], quoted[100] = "";
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    if (value != NULL && !setting->secret)
+        log_quote(value, quoted, sizeof quoted);
+    snprintf(loader->error, CONFIG_ERROR_MAX, "%s: %s%s%s: %s", setting->where, setting->key,
+             quoted[0] == '\0' ? "" : ": ", quoted, why);
+    return ERR_CONFIG;
+}
+
+/* The types. Each takes one text and says what is wrong with it, or NULL. */
+
+static const char *read_span(const char *text, int64_t *ms)
+{
+    return duration_parse(bytes_text(text), ms) == 0
+               ? NULL
+               : "not a duration, such as 250ms, 30s, 1h30m or 40d";
+}
+
+static const char *read_digits(const char *text, int64_t *n, const char **end)
+{
+    char *stop;
+    errno = 0;
+    long long got = isdigit((unsigned char)text[0]) ? strtoll(text, &stop, 10) : -1;
+    if (got < 0 || errno != 0)
+        return "not a number";
+    *n = got;
+    *end = stop;
+    return NULL;
+}
+
+static const char *read_count(const char *text, int64_t *n)
+{
+    const char *end;
+    const char *why = read_digits(text, n, &end);
+    return why != NULL || *end == '\0' ? why : "not a whole number";
+}
+
+static const char *read_size(const char *text, int64_t *bytes)
+{
+    static const char *const UNITS[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int64_t n;
+    const char *end;
+    if (read_digits(text, &n, &end) != NULL)
+        return "not a size, such as 256MiB";
+    if (*end == '\0') {
+        *bytes = n;
+        return NULL;
+    }
+    for (int i = 0; i < 5; i++) {
+        if (strcmp(end, UNITS[i]) != 0)
+            continue;
+        if (n > INT64_MAX >> (10 * i))
+            return "too large";
+        *bytes = n << (10 * i);
+        return NULL;
+    }
+    return "not a size: its unit is one of B, KiB, MiB, GiB, TiB";
+}
+
+static const char *read_choice(const char *text, const char *const *choices, int *choice)
+{
+    for (int i = 0; choices[i] != NULL; i++)
+        if (strcmp(text, choices[i]) == 0) {
+            *choice = i;
+            return NULL;
+        }
+    return "";
+}
+
+/* The keys. */
+
+static int set_number(struct loader *loader, const struct config_key *key,
+                      const struct setting *setting)
+{
+    const char *text = setting->values[0];
+    int64_t n = 0;
+    const char *why = key->type == TYPE_SPAN   ? read_span(text, &n)
+                      : key->type == TYPE_SIZE ? read_size(text, &n)
+                                               : read_count(text, &n);
+    if (why != NULL)
+        return config_refuse(loader, setting, text, "%s", why);
+    if (n < key->least || n > key->most) {
+        char least[DURATION_TEXT_MAX], most[DURATION_TEXT_MAX];
+        if (key->type == TYPE_SPAN)
+            return config_refuse(loader, setting, text, "must be between %s and %s",
+                                 duration_format(key->least, least),
+                                 duration_format(key->most, most));
+        int shift = key->type == TYPE_SIZE ? 20 : 0;
+        return config_refuse(loader, setting, text, "must be between %lld%s and %lld%s",
+                             (long long)(key->least >> shift), shift ? "MiB" : "",
+                             (long long)(key->most >> shift), shift ? "MiB" : "");
+    }
+    char *at = (char *)loader->config + key->offset;
+    if (key->type == TYPE_COUNT)
+        memcpy(at, &(int){(int)n}, sizeof(int));
+    else
+        memcpy(at, &n, sizeof n);
+    return 0;
+}
+
+static void set_text(struct loader *loader, const struct config_key *key, const char *text)
+{
+    char **at = (char **)(void *)((char *)loader->config + key->offset);
+    free(*at);
+    *at = text[0] == '\0' ? NULL : config_keep(text);
+}
+
+static int set_spans(struct loader *loader, const struct config_key *key,
+                     const struct setting *setting)
+{
+    struct config *c = loader->config;
+    int64_t *spans = key->type == TYPE_LEVELS ? c->ladder.level_ms : c->retired_ms;
+    if (setting->n > LADDER_MAX)
+        return config_refuse(loader, setting, NULL, "%zu are too many: at most %d", setting->n,
+                             LADDER_MAX);
+    for (size_t i = 0; i < setting->n; i++) {
+        const char *why = read_span(setting->values[i], &spans[i]);
+        if (why != NULL)
+            return config_refuse(loader, setting, setting->values[i], "%s", why);
+    }
+    *(key->type == TYPE_LEVELS ? &c->ladder.n : &c->retired_n) = (int)setting->n;
+    return 0;
+}
+
+static void targets_free(struct config *c)
+{
+    for (size_t i = 0; i < c->targets_n; i++)
+        free(c->targets[i]);
+    free(c->targets);
+    c->targets = NULL;
+    c->targets_n = 0;
+}
+
+static int set_targets(struct loader *loader, const struct setting *setting)
+{
+    struct config *c = loader->config;
+    targets_free(c);
+    if (setting->n == 0)
+        return config_refuse(loader, setting, NULL,
+                             "the list is empty: name the topics that requests may go to");
+    c->targets = calloc(setting->n, sizeof(char *));
+    assert(c->targets != NULL);
+    for (; c->targets_n < setting->n; c->targets_n++)
+        c->targets[c->targets_n] = config_keep(setting->values[c->targets_n]);
+    return 0;
+}
+
+static int set_choice(struct loader *loader, const struct config_key *key,
+                      const struct setting *setting)
+{
+    static const char *const LEVELS[] = {"debug", "info", "warn", "error", NULL};
+    static const char *const FORMATS[] = {"auto", "logfmt", "json", NULL};
+    bool level = key->type == TYPE_LOG_LEVEL;
+    int choice;
+    if (read_choice(setting->values[0], level ? LEVELS : FORMATS, &choice) != NULL)
+        return config_refuse(loader, setting, setting->values[0], "not one of %s",
+                             level ? "debug, info, warn, error" : "auto, logfmt, json");
+    if (level)
+        loader->config->log_level = (enum log_level)choice;
+    else
+        loader->config->log_format = (enum log_format)choice;
+    return 0;
+}
+
+static int set_delivery(struct loader *loader, const struct setting *setting)
+{
+    const char *text = setting->values[0];
+    if (strcmp(text, "at-least-once") == 0)
+        return 0;
+    return config_refuse(loader, setting, text,
+                         strcmp(text, "exactly-once") == 0
+                             ? "not in this version: use at-least-once"
+                             : "not one of at-least-once, exactly-once");
+}
+
+static int set_value(struct loader *loader, const struct config_key *key,
+                     const struct setting *setting)
+{
+    switch (key->type) {
+    case TYPE_SPAN:
+    case TYPE_SIZE:
+    case TYPE_COUNT:
+        return set_number(loader, key, setting);
+    case TYPE_TEXT:
+        set_text(loader, key, setting->values[0]);
+        return 0;
+    case TYPE_LEVELS:
+    case TYPE_RETIRED:
+        return set_spans(loader, key, setting);
+    case TYPE_TARGETS:
+        return set_targets(loader, setting);
+    case TYPE_DELIVERY:
+        return set_delivery(loader, setting);
+    case TYPE_LOG_LEVEL:
+    case TYPE_LOG_FORMAT:
+        return set_choice(loader, key, setting);
+    case TYPE_LATER:
+        return config_refuse(loader, setting, setting->values[0], "not in this version");
+    case TYPE_PROPERTIES:
+        break;
+    }
+    return config_refuse(loader, setting, setting->values[0],
+                         "Kafka properties are set one by one: -X NAME=VALUE");
+}
+
+int config_set(struct loader *loader, const struct config_key *key, const struct setting *setting)
+{
+    if (!config_key_is_list(key) && setting->n != 1)
+        return config_refuse(loader, setting, NULL, "takes one value, not a list");
+    snprintf(loader->where[key - CONFIG_KEYS], WHERE_MAX, "%s", setting->where);
+    return set_value(loader, key, setting);
+}
+
+/* Cuts text at its commas, in place; spaces around an item are not of it. */
+static size_t cut_list(char *text, char **items, size_t items_n)
+{
+    size_t n = 0;
+    for (char *next = text; next != NULL && n < items_n; n++) {
+        char *item = strsep(&next, ",");
+        item += strspn(item, " ");
+        for (size_t end = strlen(item); end > 0 && item[end - 1] == ' '; end--)
+            item[end - 1] = '\0';
+        items[n] = item;
+    }
+    return n;
+}
+
+int config_set_text(struct loader *loader, const struct config_key *key, const char *where,
+                    const char *text)
+{
+    char *copy = config_keep(text);
+    struct setting setting = {where, key->name, &copy, 1, false};
+    char **items = NULL;
+    if (config_key_is_list(key)) {
+        size_t commas = 0;
+        for (const char *c = text; *c != '\0'; c++)
+            commas += *c == ',';
+        items = calloc(commas + 1, sizeof(char *));
+        assert(items != NULL);
+        setting.values = items;
+        setting.n = text[0] == '\0' ? 0 : cut_list(copy, items, commas + 1);
+    }
+    int err = config_set(loader, key, &setting);
+    free(items);
+    free(copy);
+    return err;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The YAML file, event by event, so that each sentence can name its line. */
+#include "bridge/config_load.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <yaml.h>
+
+struct reader {
+    struct loader *loader;
+    const char *path;
+    yaml_parser_t parser;
+    yaml_event_t event; /* the current one; its texts live until the next */
+};
+
+/* The keys of one map. */
+struct seen {
+    char **names;
+    int *lines;
+    size_t n;
+};
+
+static int line_of(const yaml_mark_t *mark)
+{
+    return (int)mark->line + 1;
+}
+
+__attribute__((format(printf, 3, 4))) static int refuse(struct reader *r, int line,
+                                                        const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = snprintf(r->loader->error, CONFIG_ERROR_MAX, "%s:%d: ", r->path, line);
+    if (n < CONFIG_ERROR_MAX)
+        vsnprintf(r->loader->error + n, (size_t)(CONFIG_ERROR_MAX - n), format, args);
+    va_end(args);
+    return ERR_CONFIG;
+}
+
+static int next(struct reader *r)
+{
+    yaml_event_delete(&r->event);
+    if (!yaml_parser_parse(&r->parser, &r->event)) {
+        const char *problem = r->parser.problem;
+        return refuse(r, line_of(&r->parser.problem_mark), "not YAML: %s",
+                      problem != NULL ? problem : "unreadable");
+    }
+    if (r->event.type == YAML_ALIAS_EVENT)
+        return refuse(r, line_of(&r->event.start_mark),
+                      "aliases are not supported: repeat the value");
+    return 0;
+}
+
+static int line_here(const struct reader *r)
+{
+    return line_of(&r->event.start_mark);
+}
+
+/* The text of the scalar that is the current event; nothing at all counts as NULL. Owned. */
+static char *scalar(const struct reader *r)
+{
+    const char *text = (const char *)r->event.data.scalar.value;
+    bool quoted = r->event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+    if (!quoted && (text[0] == '\0' || strcmp(text, "~") == 0 || strcmp(text, "null") == 0))
+        return NULL;
+    return config_keep(text);
+}
+
+static void seen_deinit(struct seen *seen)
+{
+    for (size_t i = 0; i < seen->n; i++)
+        free(seen->names[i]);
+    free(seen->names);
+    free(seen->lines);
+}
+
+/* The key that is the current event: its name, borrowed from seen; NULL: refused. */
+static const char *key_read(struct reader *r, struct seen *seen)
+{
+    int line = line_here(r);
+    if (r->event.type != YAML_SCALAR_EVENT || r->event.data.scalar.length == 0 ||
+        strlen((const char *)r->event.data.scalar.value) != r->event.data.scalar.length) {
+        refuse(r, line, "not a key");
+        return NULL;
+    }
+    const char *name = (const char *)r->event.data.scalar.value;
+    for (size_t i = 0; i < seen->n; i++)
+        if (strcmp(seen->names[i], name) == 0) {
+            refuse(r, line, "%s: is there twice: first in line %d", name, seen->lines[i]);
+            return NULL;
+        }
+    seen->names = realloc(seen->names, (seen->n + 1) * sizeof *seen->names);
+    seen->lines = realloc(seen->lines, (seen->n + 1) * sizeof *seen->lines);
+    assert(seen->names != NULL && seen->lines != NULL);
+    seen->names[seen->n] = config_keep(name);
+    seen->lines[seen->n] = line;
+    return seen->names[seen->n++];
+}
+
+/* The current event is the start of a sequence: its scalars. */
+static int list_read(struct reader *r, const char *name, char ***items, size_t *n)
+{
+    int err;
+    while ((err = next(r)) == 0 && r->event.type != YAML_SEQUENCE_END_EVENT) {
+        char *item = r->event.type == YAML_SCALAR_EVENT ? scalar(r) : NULL;
+        if (item == NULL)
+            return refuse(r, line_here(r), "%s: item %zu is not a plain value", name, *n + 1);
+        *items = realloc(*items, (*n + 1) * sizeof **items);
+        assert(*items != NULL);
+        (*items)[(*n)++] = item;
+    }
+    return err;
+}
+
+/* The current event is the value of key. */
+static int value_read(struct reader *r, const struct config_key *key)
+{
+    bool list = r->event.type == YAML_SEQUENCE_START_EVENT;
+    int line = line_here(r), err = 0;
+    if (!list && r->event.type != YAML_SCALAR_EVENT)
+        return refuse(r, line, "%s: takes a value, not a map", key->name);
+    if (!list && config_key_is_list(key))
+        return refuse(r, line, "%s: \"%s\": not a list: write [A, B]", key->name,
+                      (const char *)r->event.data.scalar.value);
+    char where[WHERE_MAX], **items = NULL;
+    size_t n = 0;
+    snprintf(where, sizeof where, "%s:%d", r->path, line);
+    if (list) {
+        err = list_read(r, key->name, &items, &n);
+    } else {
+        items = malloc(sizeof *items);
+        assert(items != NULL);
+        items[n] = scalar(r);
+        if (items[n++] == NULL)
+            err = refuse(r, line, "%s: has no value: give one, or leave the key out", key->name);
+    }
+    struct setting setting = {where, key->name, items, n, false};
+    if (err == 0)
+        err = config_set(r->loader, key, &setting);
+    for (size_t i = 0; i < n; i++)
+        free(items[i]);
+    free(items);
+    return err;
+}
+
+/* The current event is the start of the map {file: PATH}. */
+static int file_read(struct reader *r, const char *name, char **path)
+{
+    int err = next(r);
+    if (err != 0)
+        return err;
+    bool fits = r->event.type == YAML_SCALAR_EVENT &&
+                strcmp((const char *)r->event.data.scalar.value, "file") == 0;
+    if (fits && (err = next(r)) != 0)
+        return err;
+    *path = fits && r->event.type == YAML_SCALAR_EVENT ? scalar(r) : NULL;
+    if (*path != NULL && (err = next(r)) != 0)
+        return err;
+    if (*path == NULL || r->event.type != YAML_MAPPING_END_EVENT)
+        return refuse(r, line_here(r), "kafka: %s: takes a value or {file: PATH}", name);
+    return 0;
+}
+
+/* The current event is the value of a property. */
+static int property_read(struct reader *r, enum client_role role, const char *name)
+{
+    bool in_file = r->event.type == YAML_MAPPING_START_EVENT;
+    int line = line_here(r), err = 0;
+    char where[WHERE_MAX], *value = NULL;
+    snprintf(where, sizeof where, "%s:%d", r->path, line);
+    if (in_file)
+        err = file_read(r, name, &value);
+    else if (r->event.type == YAML_SCALAR_EVENT)
+        value = scalar(r);
+    else
+        return refuse(r, line, "kafka: %s: takes one value, not a list", name);
+    if (err == 0 && value == NULL)
+        err = refuse(r, line, "kafka: %s: has no value: give one, or leave the key out", name);
+    struct setting setting = {where, name, &value, 1, false};
+    if (err == 0)
+        err = in_file ? config_set_property_file(r->loader, role, &setting)
+                      : config_set_property(r->loader, role, &setting);
+    free(value);
+    return err;
+}
+
+/* The current event is the start of the map kafka, or of one for a role inside it. */
+static int properties_read(struct reader *r, enum client_role role)
+{
+    struct seen seen = {0};
+    int err;
+    while ((err = next(r)) == 0 && r->event.type != YAML_MAPPING_END_EVENT) {
+        const char *name = key_read(r, &seen);
+        err = name == NULL ? ERR_CONFIG : next(r);
+        if (err != 0)
+            break;
+        enum client_role inner = role == CLIENT_ALL ? config_role(name) : CLIENT_ALL;
+        if (inner == CLIENT_ALL)
+            err = property_read(r, role, name);
+        else if (r->event.type != YAML_MAPPING_START_EVENT)
+            err = refuse(r, line_here(r), "kafka: %s: takes a map of properties", name);
+        else
+            err = properties_read(r, inner);
+        if (err != 0)
+            break;
+    }
+    seen_deinit(&seen);
+    return err;
+}
+
+static int map_read(struct reader *r, const char *prefix);
+
+/* The current event is the value of name, which stands in the map that prefix is the name of. */
+static int entry_read(struct reader *r, const char *prefix, const char *name, int line)
+{
+    char full[128];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    const struct config_key *key = config_key_find(full);
+    if (strcmp(full, "log") == 0 && r->event.type == YAML_MAPPING_START_EVENT)
+        return map_read(r, "log.");
+    if (strcmp(full, "log") == 0)
+        return refuse(r, line, "log: takes a map: {level: info, format: auto}");
+    if (key == NULL || (strchr(name, '.') != NULL))
+        return refuse(r, line, "%s%s: unknown key ('delaybridge help --yaml' shows all)", prefix,
+                      name);
+    if (key->type != TYPE_PROPERTIES)
+        return value_read(r, key);
+    if (r->event.type != YAML_MAPPING_START_EVENT)
+        return refuse(r, line, "kafka: takes a map of properties");
+    return properties_read(r, CLIENT_ALL);
+}
+
+/* The current event is the start of a map. */
+static int map_read(struct reader *r, const char *prefix)
+{
+    struct seen seen = {0};
+    int err;
+    while ((err = next(r)) == 0 && r->event.type != YAML_MAPPING_END_EVENT) {
+        int line = line_here(r);
+        const char *name = key_read(r, &seen);
+        err = name == NULL ? ERR_CONFIG : next(r);
+        if (err == 0)
+            err = entry_read(r, prefix, name, line);
+        if (err != 0)
+            break;
+    }
+    seen_deinit(&seen);
+    return err;
+}
+
+/* An empty file is one without keys. */
+static int document_read(struct reader *r)
+{
+    int err = next(r); /* the stream starts */
+    if (err == 0)
+        err = next(r);
+    if (err != 0 || r->event.type == YAML_STREAM_END_EVENT)
+        return err;
+    if ((err = next(r)) != 0)
+        return err;
+    bool empty = r->event.type == YAML_SCALAR_EVENT && r->event.data.scalar.length == 0;
+    if (!empty && r->event.type != YAML_MAPPING_START_EVENT)
+        return refuse(r, line_here(r), "not a map of keys");
+    if (!empty && (err = map_read(r, "")) != 0)
+        return err;
+    if ((err = next(r)) == 0 && (err = next(r)) == 0 && r->event.type != YAML_STREAM_END_EVENT)
+        return refuse(r, line_here(r), "a second document: one is read");
+    return err;
+}
+
+int config_read_yaml(struct loader *loader, const char *path)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        snprintf(loader->error, CONFIG_ERROR_MAX, "%s: %s", path, strerror(errno));
+        return ERR_CONFIG;
+    }
+    struct reader r = {.loader = loader, .path = path};
+    if (!yaml_parser_initialize(&r.parser)) {
+        fclose(file);
+        return ERR_NO_MEMORY;
+    }
+    yaml_parser_set_input_file(&r.parser, file);
+    int err = document_read(&r);
+    yaml_event_delete(&r.event);
+    yaml_parser_delete(&r.parser);
+    fclose(file);
+    return err;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Properties of each handle, and reaching Kafka for the first time. */
+#include "consumer/client.h"
+
+#include "bridge/log.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+struct setting {
+    const char *name, *value;
+};
+
+/* What an operator may change. */
+static const struct setting for_all[] = {
+    {"socket.nagle.disable", "true"},
+    {"reconnect.backoff.ms", "50"}, /* a broker that is back is noticed within a second */
+    {"reconnect.backoff.max.ms", "1000"},
+};
+
+static const struct setting for_intake[] = {
+    {"heartbeat.interval.ms", "100"}, /* all members must notice a rebalance before it ends */
+    {"session.timeout.ms", "6000"},         {"max.poll.interval.ms", "15000"},
+    {"fetch.wait.max.ms", "100"},           {"queued.min.messages", "2000"},
+    {"queued.max.messages.kbytes", "1024"}, {"fetch.message.max.bytes", "262144"},
+};
+
+/* Memory is what unread partitions cost: little of each is fetched ahead. */
+static const struct setting for_levels[] = {
+    {"fetch.wait.max.ms", "100"},
+    {"queued.min.messages", "1000"},
+    {"queued.max.messages.kbytes", "1024"},
+    {"fetch.message.max.bytes", "131072"},
+};
+
+static const struct setting for_hops[] = {
+    {"linger.ms", "25"},     /* a hop has time */
+    {"batch.size", "65536"}, /* the least that reading a level partition costs in memory */
+    {"retry.backoff.ms", "50"},
+};
+
+static const struct setting for_deliveries[] = {
+    {"linger.ms", "0"},
+    {"message.timeout.ms", "8000"}, /* then the record goes back to a level */
+    {"retry.backoff.ms", "50"},
+};
+
+/* What the guarantees rest on. ours: the key to use instead. */
+static const struct {
+    const char *name, *ours;
+} refused[] = {
+    {"acks", NULL},
+    {"request.required.acks", NULL},
+    {"enable.idempotence", NULL},
+    {"enable.auto.commit", NULL},
+    {"auto.commit.enable", NULL},
+    {"enable.auto.offset.store", NULL},
+    {"isolation.level", NULL},
+    {"auto.offset.reset", NULL},
+    {"partition.assignment.strategy", NULL},
+    {"partitioner", NULL},
+    {"transactional.id", "delivery"},
+    {"group.id", "group"},
+    {"allow.auto.create.topics", NULL},
+    {"enable.gapless.guarantee", NULL},
+    {"message.max.bytes", NULL},
+    {"queue.buffering.max.messages", "memory"},
+    {"queue.buffering.max.kbytes", "memory"},
+    {"enable.partition.eof", NULL},
+    {"delivery.report.only.error", NULL},
+};
+
+static const struct setting fixed_for_all[] = {
+    {"allow.auto.create.topics", "false"}, /* producers too: a target is never created */
+};
+
+static const struct setting fixed_for_consumers[] = {
+    {"enable.auto.commit", "false"},
+    {"enable.auto.offset.store", "false"},
+    {"auto.offset.reset", "error"}, /* a position is never made up */
+    {"isolation.level", "read_committed"},
+    {"partition.assignment.strategy", "range"},
+    {"receive.message.max.bytes", "209715200"}, /* a level's 64 MiB record and a whole fetch */
+};
+
+static const struct setting fixed_for_producers[] = {
+    {"enable.idempotence", "true"},
+    {"acks", "all"},
+    {"message.max.bytes", "1000000000"},          /* the broker's limit counts, not the client's */
+    {"queue.buffering.max.messages", "10000000"}, /* the bridge bounds what flies */
+    {"queue.buffering.max.kbytes", "2097151"},
+};
+
+static const struct setting fixed_for_hops[] = {
+    {"message.timeout.ms", "0"}, /* a hop is tried for ever */
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static int set(rd_kafka_conf_t *conf, const char *name, const char *value, char *error)
+{
+    return rd_kafka_conf_set(conf, name, value, error, CLIENT_ERROR_MAX) == RD_KAFKA_CONF_OK
+               ? 0
+               : ERR_CONFIG;
+}
+
+static int set_all(rd_kafka_conf_t *conf, const struct setting *settings, size_t n, char *error)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (set(conf, settings[i].name, settings[i].value, error) != 0)
+            return ERR_CONFIG;
+    }
+    return 0;
+}
+
+static int set_operator(rd_kafka_conf_t *conf, const struct config *config, enum client_role role,
+                        char *error)
+{
+    for (size_t i = 0; i < config->kafka_n; i++) {
+        const struct property *p = &config->kafka[i];
+        if (p->role == role && set(conf, p->name, p->value, error) != 0)
+            return ERR_CONFIG;
+    }
+    return 0;
+}
+
+static int set_ours(rd_kafka_conf_t *conf, enum client_role role, char *error)
+{
+    static const struct {
+        const struct setting *settings;
+        size_t n;
+    } by_role[] = {
+        [CLIENT_ALL] = {NULL, 0},
+        [CLIENT_INTAKE] = {for_intake, COUNT(for_intake)},
+        [CLIENT_LEVELS] = {for_levels, COUNT(for_levels)},
+        [CLIENT_HOPS] = {for_hops, COUNT(for_hops)},
+        [CLIENT_DELIVERIES] = {for_deliveries, COUNT(for_deliveries)},
+    };
+    int err = set_all(conf, for_all, COUNT(for_all), error);
+    return err != 0 ? err : set_all(conf, by_role[role].settings, by_role[role].n, error);
+}
+
+static int set_fixed(rd_kafka_conf_t *conf, const struct config *config, enum client_role role,
+                     char *error)
+{
+    int err = set_all(conf, fixed_for_all, COUNT(fixed_for_all), error);
+    if (err == 0 && (role == CLIENT_INTAKE || role == CLIENT_LEVELS)) {
+        err = set_all(conf, fixed_for_consumers, COUNT(fixed_for_consumers), error);
+        return err != 0 ? err : set(conf, "group.id", config->group, error);
+    }
+    if (err == 0 && (role == CLIENT_HOPS || role == CLIENT_DELIVERIES))
+        err = set_all(conf, fixed_for_producers, COUNT(fixed_for_producers), error);
+    if (err == 0 && role == CLIENT_HOPS)
+        err = set_all(conf, fixed_for_hops, COUNT(fixed_for_hops), error);
+    return err;
+}
+
+static void on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
+{
+    if (strcmp(facility, "CONFWARN") == 0)
+        return; /* an operator's property goes to all handles: each takes what is its own */
+    char quoted[1024];
+    log_line(level <= 3   ? LOG_ERROR
+             : level == 4 ? LOG_WARN
+                          : LOG_DEBUG,
+             "librdkafka", "client=%s facility=%s text=%s", rd_kafka_name(rk), facility,
+             log_quote(text, quoted, sizeof quoted));
+}
+
+static void on_error(rd_kafka_t *rk, int err, const char *reason, void *opaque)
+{
+    (void)opaque;
+    char quoted[1024];
+    log_warn("kafka", "client=%s error=%s text=%s", rd_kafka_name(rk),
+             rd_kafka_err2name((rd_kafka_resp_err_t)err), log_quote(reason, quoted, sizeof quoted));
+}
+
+rd_kafka_conf_t *client_conf(const struct config *config, enum client_role role,
+                             char error[CLIENT_ERROR_MAX])
+{
+    static const char *const ids[] = {"delaybridge", "delaybridge-intake", "delaybridge-levels",
+                                      "delaybridge-hops", "delaybridge-deliveries"};
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    if (set(conf, "client.id", ids[role], error) != 0 || set_ours(conf, role, error) != 0 ||
+        set_operator(conf, config, CLIENT_ALL, error) != 0 ||
+        (role != CLIENT_ALL && set_operator(conf, config, role, error) != 0) ||
+        set_fixed(conf, config, role, error) != 0) {
+        rd_kafka_conf_destroy(conf);
+        return NULL;
+    }
+    rd_kafka_conf_set_log_cb(conf, on_log);
+    if (role == CLIENT_ALL)
+        rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_ERROR); /* read by client_reach */
+    else
+        rd_kafka_conf_set_error_cb(conf, on_error);
+    return conf;
+}
+
+rd_kafka_t *client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX])
+{
+    rd_kafka_t *rk = rd_kafka_new(type, conf, error, CLIENT_ERROR_MAX);
+    if (rk == NULL)
+        rd_kafka_conf_destroy(conf);
+    return rk;
+}
+
+bool client_property_is_ours(const char *name, const char **ours)
+{
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        if (strcmp(name, refused[i].name) != 0)
+            continue;
+        *ours = refused[i].ours;
+        return true;
+    }
+    return false;
+}
+
+int client_property_check(const char *name, const char *value, char error[CLIENT_ERROR_MAX])
+{
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    int err = set(conf, name, value, error);
+    rd_kafka_conf_destroy(conf);
+    return err;
+}
+
+static int64_t mono_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+enum { SCRAM_VERSION = 0x020601ff };
+
+static void say_login(rd_kafka_resp_err_t err, const char *text, char *error)
+{
+    bool scram = strstr(text, "SCRAM") != NULL || strstr(text, "SASL authentication error") != NULL;
+    bool old = rd_kafka_version() < SCRAM_VERSION;
+    snprintf(error, CLIENT_ERROR_MAX, "%s: %.250s%s",
+             err == RD_KAFKA_RESP_ERR__SSL ? "the TLS handshake was refused"
+                                           : "the login was refused",
+             text,
+             scram && old ? " (if the mechanism is SCRAM: logging in to Kafka 4 needs librdkafka "
+                            "2.6.1 or newer)"
+                          : "");
+}
+
+/* The login is refused, not only slow: a sentence in error. */
+static bool is_refused(rd_kafka_queue_t *events, char *error, char *last, size_t last_size)
+{
+    bool refused_login = false;
+    rd_kafka_event_t *event;
+    while ((event = rd_kafka_queue_poll(events, 0)) != NULL) {
+        rd_kafka_resp_err_t err = rd_kafka_event_error(event);
+        const char *text = rd_kafka_event_error_string(event);
+        if (err == RD_KAFKA_RESP_ERR__AUTHENTICATION || err == RD_KAFKA_RESP_ERR__SSL) {
+            say_login(err, text, error);
+            refused_login = true;
+        }
+        if (err != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+            snprintf(last, last_size, "%s", text);
+        rd_kafka_event_destroy(event);
+    }
+    return refused_login;
+}
+
+int client_reach(rd_kafka_t *rk, int timeout_ms, char error[CLIENT_ERROR_MAX])
+{
+    rd_kafka_queue_t *events = rd_kafka_queue_get_main(rk);
+    char last[256] = "no answer";
+    int64_t until_ms = mono_ms() + timeout_ms;
+    int err = ERR_KAFKA;
+    do {
+        const struct rd_kafka_metadata *metadata;
+        if (rd_kafka_metadata(rk, 1, NULL, &metadata, 500) == 0) {
+            rd_kafka_metadata_destroy(metadata);
+            err = 0;
+        } else if (is_refused(events, error, last, sizeof last)) {
+            err = ERR_CONFIG;
+        }
+    } while (err == ERR_KAFKA && mono_ms() < until_ms);
+    rd_kafka_queue_destroy(events);
+    if (err == ERR_KAFKA)
+        snprintf(error, CLIENT_ERROR_MAX, "Kafka does not answer: %s", last);
+    return err;
+}
