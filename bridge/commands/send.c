@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delaybridge send: one request from flags, or many from JSON lines on stdin. */
+#include "bridge/commands/connect.h"
+#include "bridge/commands/draft.h"
+#include "consumer/client.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { FULL_WAIT_MS = 100 };
+
+struct sending {
+    const struct cli *cli;
+    struct request_rules rules;
+    rd_kafka_t *rk;
+    rd_kafka_topic_t *topic;
+    uint64_t sent, stored, failed;
+};
+
+static int64_t wall_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* The opaque of a message is its line, 0 from flags. */
+static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx)
+{
+    (void)rk;
+    struct sending *send = ctx;
+    intptr_t line = (intptr_t)message->_private;
+    const char *topic = rd_kafka_topic_name(message->rkt);
+    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        send->failed++;
+        complain(0, "line %ld: not stored: %s", (long)line, rd_kafka_err2str(message->err));
+        return;
+    }
+    send->stored++;
+    if (!send->cli->json) {
+        printf("%s/%" PRId32 "/%" PRId64 "\n", topic, message->partition, message->offset);
+        return;
+    }
+    json_t *json = json_pack("{s:s, s:i, s:I}", "topic", topic, "partition",
+                             (int)message->partition, "offset", (json_int_t)message->offset);
+    if (line > 0)
+        json_object_set_new(json, "line", json_integer(line));
+    print_json(json);
+}
+
+static rd_kafka_headers_t *headers_of(const struct draft *draft)
+{
+    rd_kafka_headers_t *headers = rd_kafka_headers_new(draft->headers_n);
+    for (size_t i = 0; i < draft->headers_n; i++)
+        rd_kafka_header_add(headers, draft->headers[i].name, -1, draft->headers[i].value.data,
+                            (ssize_t)draft->headers[i].value.len);
+    return headers;
+}
+
+/* 0 once librdkafka has it, or what it says. */
+static rd_kafka_resp_err_t produce(struct sending *send, const struct draft *draft, long line)
+{
+    rd_kafka_headers_t *headers = headers_of(draft);
+    rd_kafka_resp_err_t code;
+    while ((code = rd_kafka_producev(
+                send->rk, RD_KAFKA_V_RKT(send->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                RD_KAFKA_V_KEY(draft->key.data, draft->key.len),
+                RD_KAFKA_V_VALUE((void *)draft->value.data, draft->value.len),
+                RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE((void *)(intptr_t)line),
+                RD_KAFKA_V_END)) == RD_KAFKA_RESP_ERR__QUEUE_FULL)
+        rd_kafka_poll(send->rk, FULL_WAIT_MS);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        rd_kafka_headers_destroy(headers);
+    return code;
+}
+
+/* Judge, then send. why says what is wrong. */
+static int send_draft(struct sending *send, const struct draft *draft, long line, char *why)
+{
+    if (draft_judge(draft, &send->rules, wall_ms(), why) != 0)
+        return EXIT_DATA;
+    rd_kafka_resp_err_t code = produce(send, draft, line);
+    rd_kafka_poll(send->rk, 0);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        send->sent++;
+        return EXIT_DONE;
+    }
+    snprintf(why, DRAFT_WHY_MAX, "%s", rd_kafka_err2str(code));
+    return EXIT_DATA;
+}
+
+static int send_line(struct sending *send, struct bytes text, long line)
+{
+    char why[DRAFT_WHY_MAX];
+    struct draft draft = {0};
+    int code =
+        draft_of_json(&draft, text, why) == 0 ? send_draft(send, &draft, line, why) : EXIT_DATA;
+    draft_deinit(&draft);
+    return code == EXIT_DONE ? code : complain(code, "line %ld: %s", line, why);
+}
+
+/* Up to the first line that is wrong; what stands before it is sent. */
+static int send_lines(struct sending *send)
+{
+    char *text = NULL;
+    size_t size = 0;
+    int code = EXIT_DONE;
+    ssize_t len;
+    for (long line = 1; code == EXIT_DONE && (len = getline(&text, &size, stdin)) >= 0; line++)
+        if (strspn(text, " \t\r\n") != (size_t)len)
+            code = send_line(send, bytes_of(text, (size_t)len), line);
+    free(text);
+    if (code == EXIT_DONE && ferror(stdin))
+        code = complain(EXIT_DATA, "reading stdin: %s", strerror(errno));
+    return code;
+}
+
+/* All of it, on the heap; false with errno. */
+static bool read_file(const char *path, struct bytes *out)
+{
+    FILE *file = fopen(path, "rb");
+    char *data = NULL;
+    size_t len = 0, size = 0;
+    while (file != NULL) {
+        if (len == size) {
+            size = size == 0 ? 65536 : size * 2;
+            char *more = realloc(data, size);
+            if (more == NULL)
+                break;
+            data = more;
+        }
+        size_t got = fread(data + len, 1, size - len, file);
+        len += got;
+        if (got == 0)
+            break;
+    }
+    bool whole = file != NULL && !ferror(file) && len < size;
+    if (file != NULL)
+        fclose(file);
+    if (!whole)
+        free(data);
+    *out = bytes_of(data, len);
+    return whole;
+}
+
+static int set_value(struct draft *draft, const char *text)
+{
+    struct bytes content;
+    if (text[0] != '@')
+        return draft_set(draft, "value", bytes_text(text));
+    if (!read_file(text + 1, &content))
+        return ERR_DATA;
+    int err = draft_set(draft, "value", content);
+    free((void *)content.data);
+    return err;
+}
+
+static int set_header(struct draft *draft, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text)
+        return ERR_DATA;
+    return draft_header(draft, bytes_of(text, (size_t)(equals - text)), bytes_text(equals + 1));
+}
+
+static int read_flag(struct draft *draft, const char *flag, const char *text)
+{
+    if (strncmp(flag, "--", 2) != 0)
+        return complain(EXIT_USAGE, "send takes flags, not '%s'", flag);
+    if (text == NULL)
+        return complain(EXIT_USAGE, "%s takes a value", flag);
+    if (strcmp(flag, "--header") == 0)
+        return set_header(draft, text) == 0
+                   ? EXIT_DONE
+                   : complain(EXIT_USAGE, "--header '%s' is not NAME=VALUE", text);
+    int err = strcmp(flag, "--value") == 0 ? set_value(draft, text)
+                                           : draft_set(draft, flag + 2, bytes_text(text));
+    if (err == ERR_RANGE)
+        return complain(EXIT_USAGE, "send has no flag %s", flag);
+    return err == 0 ? EXIT_DONE : complain(EXIT_DATA, "%s %s: %s", flag, text, strerror(errno));
+}
+
+/* --flag VALUE and --flag=VALUE. */
+static int read_flags(struct draft *draft, const struct cli *cli)
+{
+    int code = EXIT_DONE;
+    for (int i = 0; i < cli->argc && code == EXIT_DONE; i++) {
+        char *equals = strchr(cli->argv[i], '=');
+        if (equals == NULL) {
+            code = read_flag(draft, cli->argv[i], i + 1 < cli->argc ? cli->argv[i + 1] : NULL);
+            i++;
+            continue;
+        }
+        char *flag = strndup(cli->argv[i], (size_t)(equals - cli->argv[i]));
+        code = flag == NULL ? EXIT_INTERNAL : read_flag(draft, flag, equals + 1);
+        free(flag);
+    }
+    return code;
+}
+
+/* Of all topics: asked for by name it might be created. */
+static int find_schedule(const struct sending *send)
+{
+    const rd_kafka_metadata_t *metadata;
+    const char *schedule = send->cli->config->schedule;
+    rd_kafka_resp_err_t code =
+        rd_kafka_metadata(send->rk, 1, NULL, &metadata, send->cli->timeout_ms);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        return complain(EXIT_UNREACHABLE, "%s", rd_kafka_err2str(code));
+    bool found = false;
+    for (int i = 0; i < metadata->topic_cnt; i++)
+        found = found || strcmp(metadata->topics[i].topic, schedule) == 0;
+    rd_kafka_metadata_destroy(metadata);
+    return found ? EXIT_DONE
+                 : complain(EXIT_CONFIG, "topic %s does not exist: run 'delaybridge topics apply'",
+                            schedule);
+}
+
+/* What makes a key meet its lane, and an acknowledgement mean something. */
+static int connect_to_send(struct sending *send)
+{
+    char error[CLIENT_ERROR_MAX], timeout[16];
+    snprintf(timeout, sizeof timeout, "%d", send->cli->timeout_ms);
+    const char *const settings[][2] = {{"partitioner", "murmur2_random"},
+                                       {"acks", "all"},
+                                       {"enable.idempotence", "true"},
+                                       {"message.max.bytes", "1000000000"},
+                                       {"message.timeout.ms", timeout}};
+    rd_kafka_conf_t *conf = client_conf(send->cli->config, CLIENT_ALL, error);
+    if (conf == NULL)
+        return complain(EXIT_CONFIG, "%s", error);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (rd_kafka_conf_set(conf, settings[i][0], settings[i][1], error, sizeof error) != 0) {
+            rd_kafka_conf_destroy(conf);
+            return complain(EXIT_CONFIG, "%s", error);
+        }
+    rd_kafka_conf_set_dr_msg_cb(conf, reported);
+    rd_kafka_conf_set_opaque(conf, send);
+    int code = connect_kafka(send->cli, RD_KAFKA_PRODUCER, conf, &send->rk);
+    return code == EXIT_DONE ? find_schedule(send) : code;
+}
+
+static int finish(struct sending *send, int code)
+{
+    while (send->stored + send->failed < send->sent)
+        rd_kafka_flush(send->rk, send->cli->timeout_ms); /* message.timeout.ms ends it */
+    if (send->failed > 0)
+        return complain(EXIT_UNREACHABLE, "%" PRIu64 " of %" PRIu64 " requests were not stored",
+                        send->failed, send->sent);
+    if (code != EXIT_DONE && send->sent > 0)
+        complain(0, "%" PRIu64 " requests before it were sent", send->sent);
+    return code;
+}
+
+static int send_all(struct sending *send, const struct draft *draft)
+{
+    char why[DRAFT_WHY_MAX];
+    send->topic = rd_kafka_topic_new(send->rk, send->cli->config->schedule, NULL);
+    int code = send->cli->argc == 0 ? send_lines(send) : send_draft(send, draft, 0, why);
+    if (send->cli->argc > 0 && code != EXIT_DONE)
+        complain(code, "%s", why);
+    code = finish(send, code);
+    rd_kafka_topic_destroy(send->topic);
+    return code;
+}
+
+int cmd_send(struct cli *cli)
+{
+    const struct config *config = cli->config;
+    struct sending send = {.cli = cli,
+                           .rules = {.targets = {(const char *const *)config->targets,
+                                                 config->targets_n, config->schedule},
+                                     .default_target = config->default_target,
+                                     .max_delay_ms = config->max_delay_ms}};
+    struct draft draft = {0};
+    int code = read_flags(&draft, cli);
+    if (code == EXIT_DONE)
+        code = connect_to_send(&send);
+    if (code == EXIT_DONE)
+        code = send_all(&send, &draft);
+    if (send.rk != NULL)
+        rd_kafka_destroy(send.rk);
+    draft_deinit(&draft);
+    return code;
+}
