@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of commands, and the way from argv to one of them. */
+#include "bridge/cli.h"
+
+#include "bridge/log.h"
+#include "levels/duration.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TIMEOUT_MS = 10000, TIMEOUT_MS_MAX = 3600 * 1000, SILENT = LOG_ERROR + 1 };
+
+const struct command COMMANDS[] = {
+    {"run", "", "run the bridge until SIGTERM",
+     "Checks the topics, joins the group and serves the lanes it is given. Waits for a Kafka that "
+     "is not\nthere yet. SIGTERM or SIGINT drains and exits 0; a second one ends at once.\n",
+     NEEDS_KAFKA, cmd_run},
+    {"check", "", "check the configuration and the topics; every finding says what to do",
+     "Exits 78 if the bridge would refuse to start.\n", NEEDS_KAFKA, cmd_check},
+    {"topics", "plan|apply", "show or make what the bridge's own topics lack",
+     "plan changes nothing and exits 78 if there is something to do.\n", NEEDS_KAFKA, cmd_topics},
+    {"send", "[--delay D | --at T] [OPTIONS]", "send a request, or one for each line of JSON",
+     "  --delay 15m | --at 2026-11-21T08:00:00Z   when\n"
+     "  --target TOPIC    where to; default_target if left out\n"
+     "  --key KEY         its key\n"
+     "  --id NAME         its name\n"
+     "  --expires-at T    not to be delivered after this\n"
+     "  --header K=V      a business header; repeat it for more\n"
+     "  --value S | @FILE its value; without it a tombstone\n"
+     "Without --delay and --at it reads JSON lines from stdin: {\"delay\": \"15m\", \"target\": "
+     "…,\n"
+     "\"key\": …, \"id\": …, \"expires-at\": …, \"headers\": {…} or [[name, value], …], "
+     "\"value\": …}; bytes as\n{\"base64\": …}. Prints partition and offset of each.\n",
+     NEEDS_KAFKA, cmd_send},
+    {"levels", "[--lanes] [--watch]", "what waits in each level, and what is overdue",
+     "  --lanes   a line for each lane\n  --watch   again every two seconds\n", NEEDS_KAFKA,
+     cmd_levels},
+    {"peek", "LEVEL [LANE] [--limit N]", "look at what waits in a level, opened",
+     "Shows the first N (20) records that are not done: due, remaining, hops, id, target, "
+     "headers, key, value.\n",
+     NEEDS_KAFKA, cmd_peek},
+    {"explain", "DELAY", "the chain of levels that a delay takes", "", NEEDS_CONFIG, cmd_explain},
+    {"demo", "[--no-tty] [--seconds N]", "see it work: a broker in memory, requests, deliveries",
+     "  --no-tty      lines instead of a picture\n"
+     "  --seconds N   how long it sends and receives (30)\n",
+     NEEDS_NOTHING, cmd_demo},
+    {"version", "", "versions of the bridge and of librdkafka", "", NEEDS_NOTHING, cmd_version},
+    {"help", "[COMMAND | --yaml]", "this, or one command's options, or a commented configuration",
+     "", NEEDS_NOTHING, cmd_help},
+    {NULL, NULL, NULL, NULL, NEEDS_NOTHING, NULL},
+};
+
+const struct command *cli_find(const char *name)
+{
+    for (const struct command *c = COMMANDS; c->name != NULL; c++) {
+        if (strcmp(c->name, name) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+void cli_print_help(FILE *out)
+{
+    fputs("delaybridge: any delay for Kafka records, through level topics\n\n"
+          "usage: delaybridge COMMAND [OPTIONS]\n\n",
+          out);
+    for (const struct command *c = COMMANDS; c->name != NULL; c++)
+        fprintf(out, "  %-8s %s\n", c->name, c->summary);
+    fputs("\nfor every command:\n"
+          "  -c FILE       configuration (./delaybridge.yaml, then "
+          "/etc/delaybridge/delaybridge.yaml)\n"
+          "  -o text|json  how results are written\n"
+          "  --timeout D   how long a command waits for Kafka (10s)\n\n"
+          "configuration, as flags:\n",
+          out);
+    config_print_help(out);
+}
+
+void cli_print_usage(FILE *out, const struct command *command)
+{
+    fprintf(out, "usage: delaybridge %s%s%s\n%s\n", command->name,
+            command->arguments[0] == '\0' ? "" : " ", command->arguments, command->summary);
+    if (command->help[0] != '\0')
+        fprintf(out, "\n%s", command->help);
+    fputs("\n-c FILE, -o text|json, --timeout D and every key of the configuration as a flag: see "
+          "'delaybridge help'\n",
+          out);
+}
+
+static int usage(const char *format, const char *what)
+{
+    fputs("delaybridge: ", stderr);
+    fprintf(stderr, format, what);
+    fputs("\nRun 'delaybridge help' for what there is.\n", stderr);
+    return EXIT_USAGE;
+}
+
+/* The options that every command has. */
+struct common {
+    const char *config_path;
+    bool json, help;
+    int timeout_ms;
+};
+
+/* The value of the option argv[*i], which is named name; NULL: it is another one. Moves *i. */
+static const char *value_of(const char *name, int argc, char **argv, int *i)
+{
+    if (strcmp(argv[*i], name) == 0)
+        return *i + 1 < argc ? argv[++*i] : "";
+    size_t n = strlen(name);
+    if (strncmp(argv[*i], name, n) == 0 && argv[*i][n] == '=')
+        return argv[*i] + n + 1;
+    return NULL;
+}
+
+static int take_timeout(struct common *common, const char *value)
+{
+    int64_t ms;
+    if (duration_parse(bytes_text(value), &ms) != 0 || ms < 1 || ms > TIMEOUT_MS_MAX)
+        return usage("--timeout: '%s' is not a duration such as 10s", value);
+    common->timeout_ms = (int)ms;
+    return 0;
+}
+
+/* Takes the common options out of argv. */
+static int take_common(struct common *common, int *argc, char **argv)
+{
+    int kept = 0;
+    for (int i = 0; i < *argc; i++) {
+        const char *value;
+        if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
+            common->help = true;
+        } else if ((value = value_of("-c", *argc, argv, &i)) != NULL) {
+            common->config_path = value;
+        } else if ((value = value_of("-o", *argc, argv, &i)) != NULL) {
+            common->json = strcmp(value, "json") == 0;
+            if (!common->json && strcmp(value, "text") != 0)
+                return usage("-o: '%s' is neither text nor json", value);
+        } else if ((value = value_of("--timeout", *argc, argv, &i)) != NULL) {
+            int code = take_timeout(common, value);
+            if (code != 0)
+                return code;
+        } else {
+            argv[kept++] = argv[i];
+        }
+    }
+    *argc = kept;
+    return 0;
+}
+
+static void warn(const char *sentence)
+{
+    char quoted[256];
+    log_warn("configuration", "note=%s", log_quote(sentence, quoted, sizeof quoted));
+}
+
+/* The log of run is the service's; of other commands only their own sentences are for people. */
+static void start_log(const struct command *command, const struct config *config)
+{
+    bool service = command->run == cmd_run;
+    log_init(service ? config->log_level : (enum log_level)SILENT, config->log_format);
+}
+
+static int run_configured(const struct command *command, const struct common *common,
+                          struct cli *cli)
+{
+    static struct config config;
+    char error[CONFIG_ERROR_MAX];
+    int err = config_load(&config, common->config_path, &cli->argc, cli->argv, warn, error);
+    if (err == 0 && command->needs == NEEDS_KAFKA)
+        err = config_require(&config, error);
+    if (err != 0) {
+        fprintf(stderr, "delaybridge: %s\n", error);
+        return EXIT_CONFIG;
+    }
+    start_log(command, &config);
+    cli->config = &config;
+    int code = command->run(cli);
+    config_deinit(&config);
+    return code;
+}
+
+int cli_main(int argc, char **argv)
+{
+    if (argc < 2)
+        return usage("no command%s", "");
+    if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0)
+        argv[1] = (char *)"help";
+    if (strcmp(argv[1], "--version") == 0)
+        argv[1] = (char *)"version";
+    const struct command *command = cli_find(argv[1]);
+    if (command == NULL)
+        return usage("there is no command '%s'", argv[1]);
+    struct common common = {.timeout_ms = TIMEOUT_MS};
+    struct cli cli = {.argc = argc - 2, .argv = argv + 2};
+    int code = take_common(&common, &cli.argc, cli.argv);
+    if (code != 0)
+        return code;
+    if (common.help) {
+        cli_print_usage(stdout, command);
+        return EXIT_DONE;
+    }
+    cli.json = common.json;
+    cli.timeout_ms = common.timeout_ms;
+    return command->needs == NEEDS_NOTHING ? command->run(&cli)
+                                           : run_configured(command, &common, &cli);
+}

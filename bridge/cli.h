@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli: the command line: one table of sub-commands, what they are given, and what they exit with.
+ */
+#ifndef DELAYBRIDGE_BRIDGE_CLI_H
+#define DELAYBRIDGE_BRIDGE_CLI_H
+
+#include "bridge/config.h"
+
+enum exit_code {
+    EXIT_DONE = 0,
+    EXIT_USAGE = 64,
+    EXIT_DATA = 65,
+    EXIT_UNREACHABLE = 69, /* Kafka */
+    EXIT_INTERNAL = 70,
+    EXIT_CONFIG = 78 /* also findings of check and topics plan, and a refused login */
+};
+
+/* What a command is given: argv holds its own arguments, the common options are taken out. */
+struct cli {
+    const struct config *config; /* NULL: the command needs none */
+    int argc;
+    char **argv;
+    bool json;
+    int timeout_ms;
+};
+
+enum cli_needs {
+    NEEDS_NOTHING,
+    NEEDS_CONFIG, /* whatever is there: file, environment, flags, defaults */
+    NEEDS_KAFKA   /* and brokers and targets set in it */
+};
+
+struct command {
+    const char *name;
+    const char *arguments; /* as in the usage line */
+    const char *summary;   /* one line */
+    const char *help;      /* lines of options and examples, or "" */
+    enum cli_needs needs;
+    int (*run)(struct cli *cli); /* returns an exit code */
+};
+
+extern const struct command COMMANDS[]; /* ends with a NULL name */
+
+/* NULL: there is none of this name. */
+const struct command *cli_find(const char *name);
+
+/* The list of commands and common options; or the usage of one. */
+void cli_print_help(FILE *out);
+void cli_print_usage(FILE *out, const struct command *command);
+
+/* The whole program: argv of main. Returns the exit code. */
+int cli_main(int argc, char **argv);
+
+/* The commands, each in commands/. */
+int cmd_run(struct cli *cli);
+int cmd_check(struct cli *cli);
+int cmd_topics(struct cli *cli);
+int cmd_send(struct cli *cli);
+int cmd_levels(struct cli *cli);
+int cmd_peek(struct cli *cli);
+int cmd_explain(struct cli *cli);
+int cmd_demo(struct cli *cli);
+int cmd_version(struct cli *cli);
+int cmd_help(struct cli *cli);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delaybridge version. */
+#include "bridge/version.h"
+
+#include "bridge/commands/connect.h"
+
+int cmd_version(struct cli *cli)
+{
+    if (cli->argc != 0)
+        return complain(EXIT_USAGE, "version takes no '%s'", cli->argv[0]);
+    if (cli->json)
+        print_json(json_pack("{s:s, s:s, s:s}", "version", version_number, "commit", version_commit,
+                             "librdkafka", rd_kafka_version_str()));
+    else
+        printf("delaybridge %s (%s), librdkafka %s\n", version_number, version_commit,
+               rd_kafka_version_str());
+    return EXIT_DONE;
+}

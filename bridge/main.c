@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delaybridge: the program. */
+#include "bridge/cli.h"
+
+int main(int argc, char **argv)
+{
+    return cli_main(argc, argv);
+}
