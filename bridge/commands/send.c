@@ -141,9 +141,10 @@ static bool read_file(const char *path, struct bytes *out)
     bool whole = file != NULL && !ferror(file) && len < size;
     if (file != NULL)
         fclose(file);
-    if (!whole)
+    if (whole)
+        *out = bytes_of(data, len);
+    else
         free(data);
-    *out = bytes_of(data, len);
     return whole;
 }
 
