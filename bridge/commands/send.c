@@ -277,7 +277,7 @@ int cmd_send(struct cli *cli)
                                                  config->targets_n, config->schedule},
                                      .default_target = config->default_target,
                                      .max_delay_ms = config->max_delay_ms}};
-    struct draft draft = {0};
+    struct draft draft = {.valued = true}; /* no --value: a tombstone, as the help says */
     int code = read_flags(&draft, cli);
     if (code == EXIT_DONE)
         code = connect_to_send(&send);

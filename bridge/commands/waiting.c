@@ -24,10 +24,19 @@ json_t *bytes_json(struct bytes bytes)
     return wrapped;
 }
 
+static bool is_text(struct bytes bytes)
+{
+    json_t *text = json_stringn(bytes.data, bytes.len); /* checks that it is UTF-8 */
+    bool is = text != NULL;
+    json_decref(text);
+    return is;
+}
+
 /* In quotes, escaped, cut: what a terminal may see. */
 static void print_bytes(struct bytes bytes)
 {
     const unsigned char *at = bytes.data;
+    unsigned highest = at == NULL || is_text(bytes) ? 0xff : 0x7e;
     if (at == NULL) {
         fputs("null", stdout);
         return;
@@ -36,7 +45,7 @@ static void print_bytes(struct bytes bytes)
     for (size_t i = 0; i < bytes.len && i < SHOWN_MAX; i++) {
         if (at[i] == '"' || at[i] == '\\')
             printf("\\%c", at[i]);
-        else if (at[i] < 0x20 || at[i] == 0x7f)
+        else if (at[i] < 0x20 || at[i] == 0x7f || at[i] > highest)
             printf("\\x%02x", at[i]);
         else
             putchar(at[i]);
