@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge levels: how much waits in each level, and whether what is first there is overdue. */
 #include "bridge/commands/connect.h"
-#include "consumer/browse.h"
-#include "consumer/offsets.h"
+#include "consumer/heads.h"
 #include "levels/duration.h"
-#include "levels/envelope.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +11,6 @@
 #include <unistd.h>
 
 enum { WATCH_S = 2 };
-
-/* The first record of a partition that is not done. */
-struct head {
-    enum { HEAD_NONE, HEAD_OPENED, HEAD_FOREIGN } kind;
-    int lane;
-    int64_t offset, due_ms;
-    int64_t release_ms; /* when its stop in this level ends */
-};
 
 struct view {
     const struct cli *cli;
@@ -45,54 +35,6 @@ static int64_t wall_ms(void)
     return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-static void open_head(const struct view *view, struct head *head, const rd_kafka_message_t *message,
-                      int slot)
-{
-    struct envelope env;
-    int64_t stamped_ms = rd_kafka_message_timestamp(message, NULL);
-    head->lane = message->partition;
-    head->offset = message->offset;
-    head->kind = HEAD_FOREIGN;
-    if (envelope_open(bytes_of(message->payload, message->len), &env) != 0)
-        return;
-    const struct config *config = view->cli->config;
-    const struct stamp *stamp = &env.stamp;
-    int64_t until_ms = stamp->next_try_ms > stamp->due_ms ? stamp->next_try_ms : stamp->due_ms;
-    head->kind = HEAD_OPENED;
-    head->due_ms = stamp->due_ms;
-    head->release_ms =
-        plan_release_ms(&config->ladder, offsets_level_ms(config, slot), stamped_ms, until_ms);
-}
-
-static bool see(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
-{
-    const struct view *view = ctx;
-    if (window_is_done(view->offsets.cells[tag].window, message->offset))
-        return true;
-    open_head(view, &view->heads[tag], message, (int)tag % view->offsets.slots);
-    return false;
-}
-
-static int read_heads(struct view *view, rd_kafka_t *rk, char *error, size_t error_size)
-{
-    const struct offsets *offsets = &view->offsets;
-    char name[TOPIC_TEXT_MAX];
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(64);
-    for (int i = 0; i < offsets->lanes * offsets->slots; i++) {
-        int slot = i % offsets->slots;
-        if (slot == 0 || offsets->cells[i].waiting == 0)
-            continue;
-        rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(
-            list, offsets_topic(offsets->config, slot, name), i / offsets->slots);
-        at->offset = offsets->cells[i].window->base;
-        at->opaque = (void *)(intptr_t)i;
-    }
-    struct browse browse = {rk, view->cli->timeout_ms, see, view};
-    int err = browse_read(&browse, list, error, error_size);
-    rd_kafka_topic_partition_list_destroy(list);
-    return err;
-}
-
 static struct row row_of_lane(const struct view *view, int slot, int lane)
 {
     const struct offsets *offsets = &view->offsets;
@@ -103,14 +45,9 @@ static struct row row_of_lane(const struct view *view, int slot, int lane)
 
 static struct row row_of_slot(const struct view *view, int slot)
 {
-    struct row sum = {slot, -1, 0, NULL};
-    for (int lane = 0; lane < view->offsets.lanes; lane++) {
-        struct row row = row_of_lane(view, slot, lane);
-        sum.waiting += row.waiting;
-        if (row.head != NULL && (sum.head == NULL || row.head->kind == HEAD_FOREIGN ||
-                                 row.head->release_ms < sum.head->release_ms))
-            sum.head = row.head;
-    }
+    struct row sum = {slot, -1, 0, heads_first(&view->offsets, view->heads, slot)};
+    for (int lane = 0; lane < view->offsets.lanes; lane++)
+        sum.waiting += offsets_cell(&view->offsets, lane, slot)->waiting;
     return sum;
 }
 
@@ -215,9 +152,8 @@ static int look(struct view *view, rd_kafka_t *rk)
     view->offsets.config = view->cli->config;
     int err = offsets_read(&view->offsets, rk, view->cli->timeout_ms, error);
     if (err == 0) {
-        size_t cells = (size_t)(view->offsets.lanes * view->offsets.slots);
-        view->heads = calloc(cells, sizeof *view->heads);
-        err = view->heads == NULL ? ERR_NO_MEMORY : read_heads(view, rk, error, sizeof error);
+        view->heads = heads_read(&view->offsets, rk, view->cli->timeout_ms, error);
+        err = view->heads == NULL ? ERR_KAFKA : 0;
     }
     view->now_ms = wall_ms();
     if (err == 0)

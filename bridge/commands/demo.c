@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delaybridge demo: the whole service against a mock broker in this process, with requests coming
+   in, waiting and going out before the user's eyes. A demonstration: nothing is kept. */
+#include "bridge/commands/connect.h"
+#include "bridge/commands/demo_view.h"
+#include "bridge/log.h"
+#include "bridge/service.h"
+#include "consumer/client.h"
+#include "consumer/heads.h"
+#include "consumer/mock.h"
+#include "levels/duration.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    LANES = 2,
+    SECONDS = 30,
+    SECONDS_MIN = 10,
+    SECONDS_MAX = 3600,
+    REST_MS = 2500, /* at the end nothing new is due, so that all has arrived */
+    DRAW_MS = 250,
+    LINES_MS = 5000,
+    ASK_MS = 2000
+};
+
+struct demo {
+    struct mock *mock;
+    struct config config;
+    struct service *service;
+    struct demo_feed *feed;
+    rd_kafka_t *look; /* for what waits, as the command levels does */
+    bool tty;
+    int64_t start_ms, run_ms;
+    pthread_mutex_t lock; /* of what the feed's threads write: */
+    struct demo_picture picture;
+    int64_t *late_ms;
+    size_t late_n, late_size;
+};
+
+static int64_t wall_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void keep_lateness(struct demo *d, int64_t late_ms)
+{
+    if (d->late_n == d->late_size) {
+        size_t size = d->late_size == 0 ? 256 : 2 * d->late_size;
+        int64_t *grown = realloc(d->late_ms, size * sizeof *grown);
+        if (grown == NULL)
+            return;
+        d->late_ms = grown;
+        d->late_size = size;
+    }
+    d->late_ms[d->late_n++] = late_ms;
+}
+
+static void on_event(void *ctx, const struct demo_event *event)
+{
+    struct demo *d = ctx;
+    struct demo_picture *p = &d->picture;
+    pthread_mutex_lock(&d->lock);
+    if (!event->delivered) {
+        p->sent++;
+    } else {
+        p->delivered++;
+        keep_lateness(d, event->late_ms);
+        memmove(p->last + 1, p->last, (DEMO_DELIVERIES - 1) * sizeof *p->last);
+        p->last[0] = *event;
+        p->last_n += p->last_n < DEMO_DELIVERIES;
+    }
+    pthread_mutex_unlock(&d->lock);
+    if (!d->tty)
+        demo_view_line(event);
+}
+
+/* Like a user: through flags. */
+static int configure(struct demo *d, char *error)
+{
+    char servers[128];
+    snprintf(servers, sizeof servers, "bootstrap.servers=%s", mock_bootstrap(d->mock));
+    char *argv[] = {(char *)"-X",
+                    servers,
+                    (char *)"--levels=1s,5s,10s",
+                    (char *)"--targets=demo.*",
+                    (char *)"--partitions=2",
+                    (char *)"--replication=1"};
+    int argc = sizeof argv / sizeof *argv;
+    return config_load(&d->config, "/dev/null", &argc, argv, NULL, error);
+}
+
+static int make_topics(struct demo *d)
+{
+    char name[TOPIC_TEXT_MAX];
+    const struct config *c = &d->config;
+    int err = mock_topic(d->mock, c->schedule, LANES);
+    for (int slot = 1; err == 0 && slot <= c->ladder.n; slot++)
+        err = mock_topic(d->mock, offsets_topic(c, slot, name), LANES);
+    if (err == 0)
+        err = mock_topic(d->mock, topic_of_dead_letter(c->schedule, name), LANES);
+    if (err == 0)
+        err = mock_topic(d->mock, topic_of_cancelled(c->schedule, name), LANES);
+    if (err == 0)
+        err = mock_topic(d->mock, topic_of_pulse(c->schedule, name), 1);
+    for (int i = 0; err == 0 && demo_feed_target(i) != NULL; i++)
+        err = mock_topic(d->mock, demo_feed_target(i), 1);
+    return err;
+}
+
+static rd_kafka_t *connect_look(const struct demo *d, char *error)
+{
+    rd_kafka_conf_t *conf = client_conf(&d->config, CLIENT_ALL, error);
+    if (conf == NULL)
+        return NULL;
+    offsets_conf(&d->config, conf);
+    return client_new(RD_KAFKA_CONSUMER, conf, error);
+}
+
+static int start(struct demo *d, char *error)
+{
+    d->mock = mock_start(error, SERVICE_ERROR_MAX);
+    if (d->mock == NULL || configure(d, error) != 0 || make_topics(d) != 0)
+        return ERR_CONFIG;
+    d->look = connect_look(d, error);
+    if (d->look == NULL || service_start(&d->config, &d->service, error) != 0)
+        return ERR_CONFIG;
+    d->picture.bootstrap = mock_bootstrap(d->mock);
+    d->start_ms = wall_ms();
+    d->feed = demo_feed_start(&d->config, d->run_ms - REST_MS, d->run_ms - REST_MS, on_event, d,
+                              error, SERVICE_ERROR_MAX);
+    return d->feed == NULL ? ERR_CONFIG : 0;
+}
+
+static void stop(struct demo *d)
+{
+    if (d->feed != NULL)
+        demo_feed_stop(d->feed);
+    if (d->service != NULL)
+        service_stop(d->service);
+    if (d->look != NULL)
+        rd_kafka_destroy(d->look);
+    config_deinit(&d->config);
+    if (d->mock != NULL)
+        mock_stop(d->mock);
+    free(d->late_ms);
+    pthread_mutex_destroy(&d->lock);
+}
+
+static void look_at_levels(struct demo *d)
+{
+    char error[OFFSETS_ERROR_MAX];
+    struct demo_level levels[DEMO_LEVELS_MAX] = {0};
+    struct offsets offsets = {.config = &d->config};
+    int n = d->config.ladder.n < DEMO_LEVELS_MAX ? d->config.ladder.n : DEMO_LEVELS_MAX;
+    struct head *heads = offsets_read(&offsets, d->look, ASK_MS, error) == 0
+                             ? heads_read(&offsets, d->look, ASK_MS, error)
+                             : NULL;
+    for (int i = 0; heads != NULL && i < n; i++) {
+        duration_format(d->config.ladder.level_ms[i], levels[i].name);
+        for (int lane = 0; lane < offsets.lanes; lane++)
+            levels[i].waiting += offsets_cell(&offsets, lane, i + 1)->waiting;
+        const struct head *head = heads_first(&offsets, heads, i + 1);
+        levels[i].next_ms = head != NULL ? head->release_ms : 0;
+    }
+    pthread_mutex_lock(&d->lock);
+    if (heads != NULL) {
+        memcpy(d->picture.levels, levels, sizeof levels);
+        d->picture.levels_n = n;
+    }
+    pthread_mutex_unlock(&d->lock);
+    free(heads);
+    offsets_deinit(&offsets);
+}
+
+static void show(struct demo *d)
+{
+    static struct stats stats; /* large */
+    service_stats(d->service, &stats);
+    look_at_levels(d);
+    pthread_mutex_lock(&d->lock);
+    struct demo_picture picture = d->picture;
+    pthread_mutex_unlock(&d->lock);
+    picture.now_ms = wall_ms();
+    picture.elapsed_ms = picture.now_ms - d->start_ms;
+    picture.held = (long)counter_read(&stats.held);
+    if (d->tty)
+        demo_view_draw(&picture);
+    else
+        demo_view_levels_line(&picture);
+}
+
+static void wait_until(int64_t at_ms)
+{
+    int64_t left_ms = at_ms - wall_ms();
+    struct timespec left = {.tv_sec = left_ms / 1000, .tv_nsec = left_ms % 1000 * 1000000};
+    if (left_ms > 0)
+        nanosleep(&left, NULL);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int summary(struct demo *d)
+{
+    const struct demo_picture *p = &d->picture;
+    qsort(d->late_ms, d->late_n, sizeof *d->late_ms, by_size);
+    int64_t p50 = d->late_n > 0 ? d->late_ms[d->late_n / 2] : 0;
+    int64_t max = d->late_n > 0 ? d->late_ms[d->late_n - 1] : 0;
+    bool early = d->late_n > 0 && d->late_ms[0] < 0;
+    printf(
+        "\n%ld requests, %ld delivered, %s early; late at the receiver: half within %lld ms, all "
+        "within %lld ms.\n",
+        p->sent, p->delivered, early ? "SOME" : "none", (long long)p50, (long long)max);
+    puts("This was a mock broker in memory. To use your own Kafka:\n"
+         "  delaybridge help --yaml > delaybridge.yaml      # set bootstrap.servers and targets\n"
+         "  delaybridge topics apply && delaybridge run");
+    return p->sent == p->delivered && !early ? EXIT_DONE : EXIT_INTERNAL;
+}
+
+static void introduce(const struct demo *d)
+{
+    if (d->tty)
+        printf("\x1b[2J\x1b[H");
+    printf("A mock broker runs in this process at %s; the service joins its group (3 s).\n"
+           "Meanwhile, in another terminal: kcat -b %s -L\n"
+           "                                kcat -b %s -C -t demo.webhooks.retry\n",
+           d->picture.bootstrap, d->picture.bootstrap, d->picture.bootstrap);
+    fflush(stdout);
+}
+
+static bool read_seconds(const char *text, int64_t *run_ms)
+{
+    char *end;
+    long seconds = text == NULL ? 0 : strtol(text, &end, 10);
+    if (seconds < SECONDS_MIN || seconds > SECONDS_MAX || *end != '\0')
+        return false;
+    *run_ms = seconds * 1000;
+    return true;
+}
+
+static int read_arguments(struct demo *d, const struct cli *cli)
+{
+    for (int i = 0; i < cli->argc; i++) {
+        if (strcmp(cli->argv[i], "--no-tty") == 0)
+            d->tty = false;
+        else if (strcmp(cli->argv[i], "--seconds") != 0)
+            return complain(EXIT_USAGE, "demo takes no '%s'", cli->argv[i]);
+        else if (!read_seconds(++i < cli->argc ? cli->argv[i] : NULL, &d->run_ms))
+            return complain(EXIT_USAGE, "--seconds takes a number from %d to %d", SECONDS_MIN,
+                            SECONDS_MAX);
+    }
+    return EXIT_DONE;
+}
+
+int cmd_demo(struct cli *cli)
+{
+    struct demo d = {.tty = isatty(STDOUT_FILENO), .run_ms = SECONDS * 1000};
+    pthread_mutex_init(&d.lock, NULL);
+    int code = read_arguments(&d, cli);
+    if (code != EXIT_DONE)
+        return code;
+    log_init(LOG_ERROR, LOG_AUTO);
+    char error[SERVICE_ERROR_MAX] = "the mock cluster refused";
+    if (start(&d, error) != 0) {
+        stop(&d);
+        return complain(EXIT_INTERNAL, "%s", error);
+    }
+    introduce(&d);
+    int64_t step_ms = d.tty ? DRAW_MS : LINES_MS;
+    for (int64_t at_ms = d.start_ms; at_ms < d.start_ms + d.run_ms; at_ms += step_ms) {
+        wait_until(at_ms);
+        if (at_ms > d.start_ms + LINES_MS / 2) /* until then the introduction stands */
+            show(&d);
+    }
+    wait_until(d.start_ms + d.run_ms);
+    code = summary(&d);
+    stop(&d);
+    return code;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* demo_view: what the demonstration shows: a picture that is drawn anew on a terminal, or lines. */
+#ifndef DELAYBRIDGE_BRIDGE_COMMANDS_DEMO_VIEW_H
+#define DELAYBRIDGE_BRIDGE_COMMANDS_DEMO_VIEW_H
+
+#include "bridge/commands/demo_feed.h"
+#include "levels/duration.h"
+
+enum { DEMO_DELIVERIES = 10, DEMO_LEVELS_MAX = 8 };
+
+/* A level as it is now: next_ms is when its head moves on, 0 if it is empty. */
+struct demo_level {
+    char name[DURATION_TEXT_MAX];
+    int64_t waiting;
+    int64_t next_ms;
+};
+
+struct demo_picture {
+    const char *bootstrap;
+    int64_t elapsed_ms, now_ms;
+    long sent, delivered;
+    struct demo_level levels[DEMO_LEVELS_MAX];
+    int levels_n;
+    long held;                               /* in the wheel */
+    struct demo_event last[DEMO_DELIVERIES]; /* newest first */
+    int last_n;
+};
+
+void demo_view_draw(const struct demo_picture *picture);        /* terminal */
+void demo_view_line(const struct demo_event *event);            /* a line for each event */
+void demo_view_levels_line(const struct demo_picture *picture); /* a line now and then */
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Heads: browsed from each committed base on, past what is done above it. */
+#include "consumer/heads.h"
+
+#include "consumer/browse.h"
+#include "levels/envelope.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct looking {
+    const struct offsets *offsets;
+    struct head *heads;
+};
+
+static void open_head(const struct offsets *offsets, struct head *head,
+                      const rd_kafka_message_t *message, int slot)
+{
+    struct envelope env;
+    int64_t stamped_ms = rd_kafka_message_timestamp(message, NULL);
+    head->lane = message->partition;
+    head->offset = message->offset;
+    head->kind = HEAD_FOREIGN;
+    if (envelope_open(bytes_of(message->payload, message->len), &env) != 0)
+        return;
+    const struct stamp *stamp = &env.stamp;
+    int64_t until_ms = stamp->next_try_ms > stamp->due_ms ? stamp->next_try_ms : stamp->due_ms;
+    head->kind = HEAD_OPENED;
+    head->due_ms = stamp->due_ms;
+    head->release_ms = plan_release_ms(
+        &offsets->config->ladder, offsets_level_ms(offsets->config, slot), stamped_ms, until_ms);
+}
+
+static bool see(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
+{
+    const struct looking *looking = ctx;
+    if (window_is_done(looking->offsets->cells[tag].window, message->offset))
+        return true;
+    open_head(looking->offsets, &looking->heads[tag], message, (int)tag % looking->offsets->slots);
+    return false;
+}
+
+static rd_kafka_topic_partition_list_t *where_something_waits(const struct offsets *offsets)
+{
+    char name[TOPIC_TEXT_MAX];
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(64);
+    for (int i = 0; i < offsets->lanes * offsets->slots; i++) {
+        int slot = i % offsets->slots;
+        if (slot == 0 || offsets->cells[i].waiting == 0)
+            continue;
+        rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(
+            list, offsets_topic(offsets->config, slot, name), i / offsets->slots);
+        at->offset = offsets->cells[i].window->base;
+        at->opaque = (void *)(intptr_t)i;
+    }
+    return list;
+}
+
+struct head *heads_read(const struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
+                        char error[OFFSETS_ERROR_MAX])
+{
+    struct looking looking = {
+        offsets, calloc((size_t)(offsets->lanes * offsets->slots), sizeof *looking.heads)};
+    if (looking.heads == NULL) {
+        snprintf(error, OFFSETS_ERROR_MAX, "out of memory");
+        return NULL;
+    }
+    struct browse browse = {rk, timeout_ms, see, &looking};
+    rd_kafka_topic_partition_list_t *list = where_something_waits(offsets);
+    int err = browse_read(&browse, list, error, OFFSETS_ERROR_MAX);
+    rd_kafka_topic_partition_list_destroy(list);
+    if (err == 0)
+        return looking.heads;
+    free(looking.heads);
+    return NULL;
+}
+
+const struct head *heads_first(const struct offsets *offsets, const struct head *heads, int slot)
+{
+    const struct head *first = NULL;
+    for (int lane = 0; lane < offsets->lanes; lane++) {
+        const struct head *head = &heads[lane * offsets->slots + slot];
+        if (head->kind == HEAD_NONE)
+            continue;
+        if (first == NULL || head->kind == HEAD_FOREIGN || head->release_ms < first->release_ms)
+            first = head;
+    }
+    return first;
+}
