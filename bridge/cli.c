@@ -129,9 +129,14 @@ static int take_common(struct common *common, int *argc, char **argv)
     int kept = 0;
     for (int i = 0; i < *argc; i++) {
         const char *value;
-        if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
+        if (strcmp(argv[i], "--") == 0) { /* behind it nothing is an option */
+            while (i < *argc)
+                argv[kept++] = argv[i++];
+        } else if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
             common->help = true;
         } else if ((value = value_of("-c", *argc, argv, &i)) != NULL) {
+            if (value[0] == '\0')
+                return usage("-c needs the path of a file%s", "");
             common->config_path = value;
         } else if ((value = value_of("-o", *argc, argv, &i)) != NULL) {
             common->json = strcmp(value, "json") == 0;
@@ -162,6 +167,14 @@ static void start_log(const struct command *command, const struct config *config
     log_init(service ? config->log_level : (enum log_level)SILENT, config->log_format);
 }
 
+/* What is left of argv goes to a command that takes arguments, and is a mistake for others. */
+static int run(const struct command *command, struct cli *cli)
+{
+    if (command->arguments[0] == '\0' && cli->argc > 0)
+        return usage("unknown argument '%s'", cli->argv[0]);
+    return command->run(cli);
+}
+
 static int run_configured(const struct command *command, const struct common *common,
                           struct cli *cli)
 {
@@ -176,7 +189,7 @@ static int run_configured(const struct command *command, const struct common *co
     }
     start_log(command, &config);
     cli->config = &config;
-    int code = command->run(cli);
+    int code = run(command, cli);
     config_deinit(&config);
     return code;
 }
@@ -203,6 +216,6 @@ int cli_main(int argc, char **argv)
     }
     cli.json = common.json;
     cli.timeout_ms = common.timeout_ms;
-    return command->needs == NEEDS_NOTHING ? command->run(&cli)
+    return command->needs == NEEDS_NOTHING ? run(command, &cli)
                                            : run_configured(command, &common, &cli);
 }

@@ -88,23 +88,40 @@ static int load_environment(struct loader *loader, void (*warn)(const char *sent
     return err;
 }
 
-/* text: NAME=VALUE, behind -X. */
-static int load_property_flag(struct loader *loader, const char *text)
+/* text: NAME=VALUE, behind -X, --kafka or --kafka-hops. */
+static int load_property_flag(struct loader *loader, enum client_role role, const char *flag,
+                              const char *text)
 {
-    struct setting setting = {"flag -X", "property", NULL, 0, false};
-    char *copy = config_keep(text), *value = strchr(copy, '=');
+    char where[WHERE_MAX], *copy = config_keep(text), *value = strchr(copy, '=');
+    snprintf(where, sizeof where, "flag %s", flag);
+    struct setting setting = {where, "property", NULL, 0, false};
     int err;
     if (value == NULL || value == copy) {
         err = config_refuse(loader, &setting, text, "not NAME=VALUE");
     } else {
         *value++ = '\0';
         const char *name = copy;
-        enum client_role role = config_role_cut(&name);
-        setting = (struct setting){"flag -X", name, &value, 1, false};
+        if (role == CLIENT_ALL)
+            role = config_role_cut(&name);
+        setting = (struct setting){where, name, &value, 1, false};
         err = config_set_property(loader, role, &setting);
     }
     free(copy);
     return err;
+}
+
+static int load_value_flag(struct loader *loader, const struct config_key *key, const char *flag,
+                           const char *value)
+{
+    char where[WHERE_MAX];
+    if (key == NULL)
+        return load_property_flag(loader, CLIENT_ALL, flag, value);
+    const char *dot = strchr(key->name, '.');
+    if (key->type == TYPE_PROPERTIES)
+        return load_property_flag(loader, dot == NULL ? CLIENT_ALL : config_role(dot + 1), flag,
+                                  value);
+    snprintf(where, sizeof where, "flag %s", flag);
+    return config_set_text(loader, key, where, value);
 }
 
 /* The flag at argv[0]: how many arguments it takes up, 0 if it is not ours, or an error. */
@@ -121,16 +138,11 @@ static int load_flag(struct loader *loader, int argc, char **argv)
         return 0;
     const char *value = argv[0][name_n] == '\0' ? NULL : argv[0] + name_n + !property;
     int taken = value == NULL ? 2 : 1;
-    if (value == NULL && argc < 2) {
+    if (taken > argc) {
         snprintf(loader->error, CONFIG_ERROR_MAX, "flag %s: needs a value", name);
         return ERR_CONFIG;
     }
-    if (value == NULL)
-        value = argv[1];
-    char where[WHERE_MAX];
-    snprintf(where, sizeof where, "flag %s", name);
-    int err =
-        property ? load_property_flag(loader, value) : config_set_text(loader, key, where, value);
+    int err = load_value_flag(loader, key, name, value == NULL ? argv[1] : value);
     return err != 0 ? err : taken;
 }
 
