@@ -4,6 +4,8 @@
 
 #include "bridge/log.h"
 
+#include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -73,6 +75,12 @@ static const struct {
 
 static const struct setting fixed_for_all[] = {
     {"allow.auto.create.topics", "false"}, /* producers too: a target is never created */
+};
+
+/* A consumer that only looks; a producer passes these over. */
+static const struct setting fixed_for_looking[] = {
+    {"enable.auto.commit", "false"},
+    {"enable.auto.offset.store", "false"},
 };
 
 static const struct setting fixed_for_consumers[] = {
@@ -145,6 +153,10 @@ static int set_fixed(rd_kafka_conf_t *conf, const struct config *config, enum cl
                      char *error)
 {
     int err = set_all(conf, fixed_for_all, COUNT(fixed_for_all), error);
+    if (err == 0 && role == CLIENT_ALL) {
+        err = set_all(conf, fixed_for_looking, COUNT(fixed_for_looking), error);
+        return err != 0 ? err : set(conf, "group.id", config->group, error);
+    }
     if (err == 0 && (role == CLIENT_INTAKE || role == CLIENT_LEVELS)) {
         err = set_all(conf, fixed_for_consumers, COUNT(fixed_for_consumers), error);
         return err != 0 ? err : set(conf, "group.id", config->group, error);
@@ -156,24 +168,78 @@ static int set_fixed(rd_kafka_conf_t *conf, const struct config *config, enum cl
     return err;
 }
 
+static int64_t mono_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* A broker that is away is news once, not for each connection attempt: of the same kind from the
+   same client one line in REPEAT_MS is let through. Two kinds may share a slot: then both speak. */
+enum { REPEAT_MS = 10000, KINDS = 64 };
+static struct {
+    pthread_mutex_t turn;
+    struct {
+        uint64_t kind;
+        int64_t at_ms;
+        uint64_t held_back;
+    } slots[KINDS];
+} repeats = {.turn = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t kind_of(const char *client, const char *what)
+{
+    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+    for (; *client != '\0'; client++)
+        hash = (hash ^ (unsigned char)*client) * 0x100000001b3;
+    for (; *what != '\0'; what++)
+        hash = (hash ^ (unsigned char)*what) * 0x100000001b3;
+    return hash | 1;
+}
+
+/* Whether to say it now; *held_back: how many were not said since. */
+static bool is_news(uint64_t kind, uint64_t *held_back)
+{
+    int64_t now_ms = mono_ms();
+    pthread_mutex_lock(&repeats.turn);
+    size_t i = (size_t)((kind >> 32) % KINDS);
+    bool same = repeats.slots[i].kind == kind;
+    bool news = !same || now_ms - repeats.slots[i].at_ms >= REPEAT_MS;
+    *held_back = same ? repeats.slots[i].held_back : 0;
+    if (news) {
+        repeats.slots[i].kind = kind;
+        repeats.slots[i].at_ms = now_ms;
+        repeats.slots[i].held_back = 0;
+    } else {
+        repeats.slots[i].held_back++;
+    }
+    pthread_mutex_unlock(&repeats.turn);
+    return news;
+}
+
 static void on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
 {
     if (strcmp(facility, "CONFWARN") == 0)
         return; /* an operator's property goes to all handles: each takes what is its own */
+    enum log_level ours = level <= 3 ? LOG_ERROR : level == 4 ? LOG_WARN : LOG_DEBUG;
+    uint64_t held_back = 0;
+    if (ours != LOG_DEBUG && !is_news(kind_of(rd_kafka_name(rk), facility), &held_back))
+        return;
     char quoted[1024];
-    log_line(level <= 3   ? LOG_ERROR
-             : level == 4 ? LOG_WARN
-                          : LOG_DEBUG,
-             "librdkafka", "client=%s facility=%s text=%s", rd_kafka_name(rk), facility,
-             log_quote(text, quoted, sizeof quoted));
+    log_line(ours, "librdkafka", "client=%s facility=%s text=%s held_back=%" PRIu64,
+             rd_kafka_name(rk), facility, log_quote(text, quoted, sizeof quoted), held_back);
 }
 
 static void on_error(rd_kafka_t *rk, int err, const char *reason, void *opaque)
 {
     (void)opaque;
+    const char *name = rd_kafka_err2name((rd_kafka_resp_err_t)err);
+    uint64_t held_back;
+    if (!is_news(kind_of(rd_kafka_name(rk), name), &held_back))
+        return;
     char quoted[1024];
-    log_warn("kafka", "client=%s error=%s text=%s", rd_kafka_name(rk),
-             rd_kafka_err2name((rd_kafka_resp_err_t)err), log_quote(reason, quoted, sizeof quoted));
+    log_warn("kafka", "client=%s error=%s text=%s held_back=%" PRIu64, rd_kafka_name(rk), name,
+             log_quote(reason, quoted, sizeof quoted), held_back);
 }
 
 rd_kafka_conf_t *client_conf(const struct config *config, enum client_role role,
@@ -224,13 +290,6 @@ int client_property_check(const char *name, const char *value, char error[CLIENT
     return err;
 }
 
-static int64_t mono_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 enum { SCRAM_VERSION = 0x020601ff };
 
 static void say_login(rd_kafka_resp_err_t err, const char *text, char *error)
@@ -273,7 +332,7 @@ int client_reach(rd_kafka_t *rk, int timeout_ms, char error[CLIENT_ERROR_MAX])
     int err = ERR_KAFKA;
     do {
         const struct rd_kafka_metadata *metadata;
-        if (rd_kafka_metadata(rk, 1, NULL, &metadata, 500) == 0) {
+        if (rd_kafka_metadata(rk, 0, NULL, &metadata, 500) == 0) {
             rd_kafka_metadata_destroy(metadata);
             err = 0;
         } else if (is_refused(events, error, last, sizeof last)) {
