@@ -21,15 +21,6 @@ struct reading {
     rd_kafka_topic_partition_list_t *open;
 };
 
-static void close_partition(struct reading *reading, const char *topic, int32_t partition)
-{
-    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(one, topic, partition);
-    rd_kafka_pause_partitions(reading->browse->rk, one);
-    rd_kafka_topic_partition_list_destroy(one);
-    rd_kafka_topic_partition_list_del(reading->open, topic, partition);
-}
-
 static void take(struct reading *reading, const rd_kafka_message_t *message)
 {
     if (message->rkt == NULL)
@@ -38,13 +29,13 @@ static void take(struct reading *reading, const rd_kafka_message_t *message)
     const rd_kafka_topic_partition_t *at =
         rd_kafka_topic_partition_list_find(reading->open, topic, message->partition);
     if (at == NULL)
-        return; /* fetched before it was paused */
+        return; /* was enough: not paused, since a pause outlives the assignment */
     const struct browse *browse = reading->browse;
     bool goes_on = message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF;
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR)
         goes_on = browse->each(browse->ctx, (intptr_t)at->opaque, message);
     if (!goes_on)
-        close_partition(reading, topic, message->partition);
+        rd_kafka_topic_partition_list_del(reading->open, topic, message->partition);
 }
 
 static int read_all(struct reading *reading, char *error, size_t error_size)

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* offsets and browse: what waits is what the logs hold less what the group committed, and looking
+   finds the first record that is not done. With KAFKA=host:port on that broker, else on the mock.
+ */
+#include "consumer/admin.h"
+#include "consumer/browse.h"
+#include "consumer/offsets.h"
+
+#include <criterion/criterion.h>
+#include <librdkafka/rdkafka_mock.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TIMEOUT_MS = 10000, LANES = 2, RECORDS = 10 };
+
+static char error[512];
+
+static struct config config_new(void)
+{
+    static char schedule[64];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(schedule, sizeof schedule, "offsets-%lld-%ld", (long long)now.tv_sec, now.tv_nsec);
+    return (struct config){.schedule = schedule,
+                           .group = schedule,
+                           .ladder = {.level_ms = {1000, 60000}, .n = 2, .hold_ms = 1000},
+                           .retired_ms = {90000},
+                           .retired_n = 1,
+                           .partitions = LANES,
+                           .replication = 1};
+}
+
+/* The consumer of the commands, and the brokers' addresses for a producer beside it. */
+static rd_kafka_t *consumer(const struct config *config, char *brokers, size_t size)
+{
+    bool real = getenv("KAFKA") != NULL;
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    offsets_conf(config, conf);
+    rd_kafka_conf_set(conf, real ? "bootstrap.servers" : "test.mock.num.brokers",
+                      real ? getenv("KAFKA") : "1", error, sizeof error);
+    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error, sizeof error);
+    cr_assert_not_null(rk, "%s", error);
+    snprintf(brokers, size, "%s",
+             real ? getenv("KAFKA")
+                  : rd_kafka_mock_cluster_bootstraps(rd_kafka_handle_mock_cluster(rk)));
+    return rk;
+}
+
+static void quiet(const char *line)
+{
+    (void)line;
+}
+
+static void make_topics(rd_kafka_t *rk, const struct config *config)
+{
+    rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
+    char name[TOPIC_TEXT_MAX];
+    for (int slot = 0; mock != NULL && slot < 4; slot++)
+        rd_kafka_mock_topic_create(mock, offsets_topic(config, slot, name), LANES, 1);
+    if (mock != NULL)
+        rd_kafka_mock_topic_create(mock, topic_of_dead_letter(config->schedule, name), LANES, 1);
+    else
+        cr_assert_eq(topics_apply(rk, config, TIMEOUT_MS, quiet, error, sizeof error), 0, "%s",
+                     error);
+}
+
+static void fill(const char *brokers, const char *topic, int n)
+{
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, "bootstrap.servers", brokers, error, sizeof error);
+    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof error);
+    for (int i = 0; i < n; i++)
+        cr_assert_eq(rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(1),
+                                       RD_KAFKA_V_VALUE("x", 1), RD_KAFKA_V_END),
+                     RD_KAFKA_RESP_ERR_NO_ERROR);
+    cr_assert_eq(rd_kafka_flush(rk, TIMEOUT_MS), RD_KAFKA_RESP_ERR_NO_ERROR);
+    rd_kafka_destroy(rk);
+}
+
+/* Offsets 0 .. base-1 and those in also are done. */
+static void commit(rd_kafka_t *rk, const char *topic, int64_t base, const int64_t *also, size_t n)
+{
+    static struct window window;
+    static char text[WINDOW_TEXT_MAX + 1];
+    window_init(&window, base);
+    for (size_t i = 0; i < n; i++)
+        window_done(&window, also[i]);
+    size_t len = window_encode(&window, text);
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(list, topic, 1);
+    at->offset = base;
+    at->metadata = strdup(text);
+    at->metadata_size = len;
+    rd_kafka_resp_err_t code = rd_kafka_commit(rk, list, 0);
+    cr_assert_eq(code, RD_KAFKA_RESP_ERR_NO_ERROR, "%s", rd_kafka_err2str(code));
+    rd_kafka_topic_partition_list_destroy(list);
+}
+
+Test(offsets, what_waits_is_what_is_not_done)
+{
+    struct config config = config_new();
+    char brokers[256], level[TOPIC_TEXT_MAX], name[TOPIC_TEXT_MAX];
+    rd_kafka_t *rk = consumer(&config, brokers, sizeof brokers);
+    make_topics(rk, &config);
+    offsets_topic(&config, 2, level);
+    fill(brokers, config.schedule, 3);
+    fill(brokers, level, RECORDS);
+    fill(brokers, topic_of_dead_letter(config.schedule, name), 5);
+    commit(rk, level, 2, (const int64_t[]){4, 5, 9}, 3);
+
+    struct offsets offsets = {.config = &config};
+    cr_assert_eq(offsets_read(&offsets, rk, TIMEOUT_MS, error), 0, "%s", error);
+    cr_expect_eq(offsets.lanes, LANES);
+    cr_expect_eq(offsets.slots, 4);
+    cr_expect_eq(offsets.dead_letters, 5);
+    cr_expect_eq(offsets_cell(&offsets, 1, 0)->waiting, 3);
+    cr_expect_not(offsets_cell(&offsets, 1, 0)->committed);
+    cr_expect_eq(offsets_cell(&offsets, 0, 0)->waiting, 0);
+    const struct offsets_cell *cell = offsets_cell(&offsets, 1, 2);
+    cr_expect(cell->committed);
+    cr_expect_eq(cell->window->base, 2);
+    cr_expect_eq(cell->end, RECORDS);
+    cr_expect_eq(cell->waiting, RECORDS - 2 - 3);
+    cr_expect_eq(offsets_cell(&offsets, 1, 3)->waiting, 0);
+    offsets_deinit(&offsets);
+    rd_kafka_destroy(rk);
+}
+
+Test(offsets, without_a_schedule_topic_there_is_nothing_to_see)
+{
+    struct config config = config_new();
+    char brokers[256];
+    rd_kafka_t *rk = consumer(&config, brokers, sizeof brokers);
+    struct offsets offsets = {.config = &config};
+    cr_expect_eq(offsets_read(&offsets, rk, TIMEOUT_MS, error), ERR_CONFIG);
+    cr_expect(strstr(error, "delaybridge topics apply") != NULL, "%s", error);
+    offsets_deinit(&offsets);
+    rd_kafka_destroy(rk);
+}
+
+static int seen_n;
+static int64_t seen[RECORDS];
+
+static bool see(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
+{
+    cr_assert_eq(tag, 7);
+    seen[seen_n++] = message->offset;
+    return seen_n < *(int *)ctx;
+}
+
+/* Twice with one handle, as levels --watch does; then an end that comes before enough. */
+Test(offsets, browsing_ends_where_it_is_enough_or_at_the_end)
+{
+    struct config config = config_new();
+    char brokers[256];
+    rd_kafka_t *rk = consumer(&config, brokers, sizeof brokers);
+    make_topics(rk, &config);
+    fill(brokers, config.schedule, RECORDS);
+    int enough[] = {2, 2, RECORDS};
+    for (size_t i = 0; i < 3; i++) {
+        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+        rd_kafka_topic_partition_t *at =
+            rd_kafka_topic_partition_list_add(list, config.schedule, 1);
+        at->offset = 4;
+        at->opaque = (void *)(intptr_t)7;
+        struct browse browse = {rk, TIMEOUT_MS, see, &enough[i]};
+        seen_n = 0;
+        cr_assert_eq(browse_read(&browse, list, error, sizeof error), 0, "%s", error);
+        cr_expect_eq(seen_n, i < 2 ? 2 : RECORDS - 4);
+        cr_expect_eq(seen[0], 4);
+        rd_kafka_topic_partition_list_destroy(list);
+    }
+    rd_kafka_destroy(rk);
+}
