@@ -4,64 +4,76 @@
 #include "levels/duration.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
-enum { CHAIN_MAX = 4096, SHOWN_MAX = 64 };
+enum { CHAIN_MAX = 4096 };
 
-/* A stop: what is waited there is its level, and for the first one also the odd rest. */
 struct chain {
     int64_t delay_ms;
     int levels[CHAIN_MAX];
-    int hops; /* may be more than fit */
-    int64_t first_ms;
+    int64_t end_ms[CHAIN_MAX]; /* of each stop, since the request */
+    int64_t hops;              /* may be more than fit */
+    int shown;
+    int64_t held_ms; /* in memory: what no level is for */
 };
 
-static struct chain chain_of(const struct ladder *ladder, int64_t delay_ms)
+/* As the bridge goes if no time is lost on the way: a stop takes up the odd rest, so that there can
+   be fewer than plan_chain sees at once. */
+static void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_ms)
 {
-    struct chain chain = {.delay_ms = delay_ms};
-    chain.hops = plan_chain(ladder, delay_ms, chain.levels, CHAIN_MAX);
-    if (chain.hops > 0)
-        chain.first_ms = plan_release_ms(ladder, ladder->level_ms[chain.levels[0]], 0, delay_ms);
-    return chain;
+    int64_t at_ms = 0, waited_ms = 0;
+    int level = plan_level(ladder, delay_ms);
+    chain->delay_ms = delay_ms;
+    while (level != PLAN_HOLD && chain->shown < CHAIN_MAX) {
+        int64_t level_ms = ladder->level_ms[level];
+        at_ms = plan_release_ms(ladder, level_ms, at_ms, delay_ms);
+        waited_ms += level_ms;
+        chain->levels[chain->shown] = level;
+        chain->end_ms[chain->shown++] = at_ms;
+        level = plan_level(ladder, delay_ms - at_ms);
+    }
+    chain->hops = chain->shown;
+    if (level != PLAN_HOLD)
+        chain->hops += plan_chain(ladder, delay_ms - at_ms, NULL, 0);
+    else if (delay_ms > waited_ms) /* slack lets a longer level in */
+        chain->held_ms = delay_ms - waited_ms;
 }
 
 static void print_text(const struct ladder *ladder, const struct chain *chain)
 {
-    char text[DURATION_TEXT_MAX], level[DURATION_TEXT_MAX];
-    printf("%s: %d hop%s\n", duration_format(chain->delay_ms, text), chain->hops,
+    char text[DURATION_TEXT_MAX], times[16] = "";
+    printf("%s: %" PRId64 " hop%s\n", duration_format(chain->delay_ms, text), chain->hops,
            chain->hops == 1 ? "" : "s");
-    int shown = chain->hops < SHOWN_MAX ? chain->hops : SHOWN_MAX;
-    for (int i = 0; i < shown; i++) {
-        int run = 1; /* the same level several times is one line */
-        while (i > 0 && i + run < shown && chain->levels[i + run] == chain->levels[i])
+    for (int i = 0, run; i < chain->shown; i += run) {
+        run = 1; /* the same level several times is one line */
+        while (i + run < chain->shown && chain->levels[i + run] == chain->levels[i])
             run++;
-        printf("  %-8s", duration_format(ladder->level_ms[chain->levels[i]], level));
-        if (i == 0)
-            printf(" for %s\n", duration_format(chain->first_ms, text));
-        else
-            printf(run > 1 ? " x %d\n" : "\n", run);
-        i += run - 1;
+        snprintf(times, sizeof times, "x %d", run);
+        printf("  %-8s %-7s", duration_format(ladder->level_ms[chain->levels[i]], text),
+               run > 1 ? times : "");
+        printf("until %s\n", duration_format(chain->end_ms[i + run - 1], text));
     }
-    if (shown < chain->hops)
-        printf("  … and %d more\n", chain->hops - shown);
-    printf("  wheel    what is left, at most %s, in memory to the millisecond\n",
-           duration_format(ladder->hold_ms, text));
-    printf("bytes written for each byte of the request: %d (the request, %d in levels, the "
-           "delivery),\n"
-           "each as often as the topics are replicated\n",
-           chain->hops + 2, chain->hops);
+    if (chain->shown < chain->hops)
+        printf("  ... and %" PRId64 " more\n", chain->hops - chain->shown);
+    printf("held in memory: %s\n", duration_format(chain->held_ms, text));
+    printf("bytes written for each byte of the request: %" PRId64 " (1 request, %" PRId64
+           " hop%s, 1 delivery)\n",
+           chain->hops + 2, chain->hops, chain->hops == 1 ? "" : "s");
 }
 
 static void print_chain(const struct ladder *ladder, const struct chain *chain)
 {
-    json_t *levels = json_array();
-    int n = chain->hops < CHAIN_MAX ? chain->hops : CHAIN_MAX;
+    json_t *stops = json_array();
     char text[DURATION_TEXT_MAX];
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < chain->shown; i++) {
+        duration_format(ladder->level_ms[chain->levels[i]], text);
         json_array_append_new(
-            levels, json_string(duration_format(ladder->level_ms[chain->levels[i]], text)));
-    print_json(json_pack("{s:I, s:i, s:o, s:I, s:i}", "delay_ms", (json_int_t)chain->delay_ms,
-                         "hops", chain->hops, "levels", levels, "first_stop_ms",
-                         (json_int_t)chain->first_ms, "bytes_written_per_byte", chain->hops + 2));
+            stops, json_pack("{s:s, s:I}", "level", text, "end_ms", (json_int_t)chain->end_ms[i]));
+    }
+    print_json(json_pack("{s:I, s:I, s:o, s:I, s:I}", "delay_ms", (json_int_t)chain->delay_ms,
+                         "hops", (json_int_t)chain->hops, "stops", stops, "held_ms",
+                         (json_int_t)chain->held_ms, "bytes_written_per_byte",
+                         (json_int_t)chain->hops + 2));
 }
 
 int cmd_explain(struct cli *cli)
@@ -73,7 +85,8 @@ int cmd_explain(struct cli *cli)
         return complain(EXIT_USAGE, "'%s' is not a duration such as 37m or 1h30m", cli->argv[0]);
     if (delay_ms > cli->config->max_delay_ms)
         return complain(EXIT_USAGE, "'%s' is more than max_delay", cli->argv[0]);
-    const struct chain chain = chain_of(&cli->config->ladder, delay_ms);
+    static struct chain chain; /* large */
+    chain_walk(&chain, &cli->config->ladder, delay_ms);
     if (cli->json)
         print_chain(&cli->config->ladder, &chain);
     else
