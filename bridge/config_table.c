@@ -15,8 +15,9 @@ const struct config_key CONFIG_KEYS[] = {
      .shown = "bootstrap.servers: localhost:9092",
      .help =
          "Properties of librdkafka, for every connection. A value may be {file: PATH}: the file's "
-         "content, which is then never printed. As flags: --kafka NAME=VALUE or -X NAME=VALUE; as "
-         "variables: DELAYBRIDGE_KAFKA_BOOTSTRAP_SERVERS. With group.instance.id each worker's id "
+         "content, which is then never printed. As flags: -X NAME=VALUE, -X hops.NAME=VALUE; as "
+         "variables: DELAYBRIDGE_KAFKA_BOOTSTRAP_SERVERS. What the guarantees rest on is refused. "
+         "With group.instance.id each worker's id "
          "is that one with -0, -1, ... behind it."},
     {.name = "kafka.intake",
      .type = TYPE_PROPERTIES,
@@ -237,23 +238,24 @@ static void print_comment(FILE *out, const char *indent, const char *text)
     print_wrapped(out, text, 96, prefix);
 }
 
-static void print_key(FILE *out, const struct config_key *key)
+/* "log.level" stands in the map log, which its first key opens; kafka opens itself. */
+static void print_key(FILE *out, const struct config_key *key, bool opens)
 {
-    bool in_log = strncmp(key->name, "log.", 4) == 0;
-    const char *indent = in_log ? "  " : "", *name = in_log ? key->name + 4 : key->name;
+    const char *dot = strchr(key->name, '.'), *indent = dot == NULL ? "" : "  ";
+    const char *name = dot == NULL ? key->name : dot + 1;
     bool list = config_key_is_list(key);
-    if (!in_log || strcmp(name, "level") == 0)
+    if (dot == NULL || opens)
         fputc('\n', out);
-    if (in_log && strcmp(name, "level") == 0)
-        fputs("log:\n", out);
+    if (opens)
+        fprintf(out, "%.*s:\n", (int)(dot - key->name), key->name);
     print_comment(out, indent, key->help);
-    if (key->type == TYPE_PROPERTIES && strchr(name, '.') == NULL)
+    if (key->type == TYPE_PROPERTIES && dot == NULL)
         fprintf(out, "%s:\n  %s\n", name, key->shown);
     else if (key->initial != NULL)
         fprintf(out, "%s%s: %s%s%s\n", indent, name, list ? "[" : "", key->initial,
                 list ? "]" : "");
     else
-        fprintf(out, "# %s: %s\n", name, key->shown);
+        fprintf(out, "%s# %s: %s\n", indent, name, key->shown);
 }
 
 void config_print_yaml(FILE *out)
@@ -265,6 +267,6 @@ void config_print_yaml(FILE *out)
                   "variable > this file > default. Printed by: delaybridge help --yaml");
     for (size_t i = 0; i < CONFIG_KEYS_N; i++) {
         if (CONFIG_KEYS[i].help != NULL)
-            print_key(out, &CONFIG_KEYS[i]);
+            print_key(out, &CONFIG_KEYS[i], strcmp(CONFIG_KEYS[i].name, "log.level") == 0);
     }
 }
