@@ -121,6 +121,8 @@ static int value_read(struct reader *r, const struct config_key *key)
     int line = line_here(r), err = 0;
     if (!list && r->event.type != YAML_SCALAR_EVENT)
         return refuse(r, line, "%s: takes a value, not a map", key->name);
+    if (list && !config_key_is_list(key))
+        return refuse(r, line, "%s: takes one value, not a list", key->name);
     if (!list && config_key_is_list(key))
         return refuse(r, line, "%s: \"%s\": not a list: write [A, B]", key->name,
                       (const char *)r->event.data.scalar.value);

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config: what wins, what is refused, and that the printed file is the shipped one. */
+#include "bridge/config.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static struct config config;
+static char error[CONFIG_ERROR_MAX], warned[1000];
+
+static void warn(const char *sentence)
+{
+    strncat(warned, sentence, sizeof warned - strlen(warned) - 1);
+}
+
+static void clean(void)
+{
+    static char *none[] = {NULL};
+    environ = none;
+}
+TestSuite(config, .init = clean);
+
+/* A file of its own for each process. */
+static const char *file_of(const char *text)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "/tmp/delaybridge-test-%d.yaml", (int)getpid());
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    fputs(text, file);
+    fclose(file);
+    return path;
+}
+
+/* Loads text as a file and the flag, if there is one. */
+static int load(const char *text, const char *flag)
+{
+    char *argv[] = {(char *)flag};
+    int argc = flag == NULL ? 0 : 1;
+    const char *path = file_of(text);
+    int err = config_load(&config, path, &argc, argv, warn, error);
+    unlink(path);
+    return err;
+}
+
+static void takes(const char *text)
+{
+    cr_assert_eq(load(text, NULL), 0, "%s: %s", text, error);
+}
+
+static void refuses(const char *text, const char *words)
+{
+    cr_expect_eq(load(text, NULL), ERR_CONFIG, "taken: %s", text);
+    cr_expect(strstr(error, words) != NULL, "%s: says: %s", text, error);
+}
+
+static void refuses_flag(const char *flag, const char *words)
+{
+    cr_expect_eq(load("", flag), ERR_CONFIG, "taken: %s", flag);
+    cr_expect(strstr(error, words) != NULL, "%s: says: %s", flag, error);
+}
+
+Test(config, an_empty_file_is_all_defaults)
+{
+    takes("");
+    cr_expect_str_eq(config.schedule, "schedule");
+    cr_expect_str_eq(config.group, "delaybridge.schedule");
+    cr_expect_eq(config.ladder.n, 18);
+    cr_expect_eq(config.ladder.level_ms[17], 2 * 3600 * 1000);
+    cr_expect_eq(config.ladder.hold_ms, 1000);
+    cr_expect_eq(config.ladder.slack_ms, 500);
+    cr_expect_eq(config.max_delay_ms, (int64_t)40 * 24 * 3600 * 1000);
+    cr_expect_eq(config.memory_bytes, 256 << 20);
+    cr_expect_eq(config.drain_ms, 10000);
+    cr_expect_eq(config.max_attempts, 8);
+    cr_expect_eq(config.partitions, 8);
+    cr_expect_eq(config.replication, 3);
+    cr_expect_eq(config.workers, 1);
+    cr_expect_eq(config.log_level, LOG_INFO);
+    cr_expect_eq(config.log_format, LOG_AUTO);
+    cr_expect_eq(config.retired_n, 0);
+    cr_expect_null(config.default_target);
+    config_deinit(&config);
+}
+
+Test(config, a_flag_beats_the_environment_beats_the_file_beats_the_default)
+{
+    takes("hold: 2s\n");
+    cr_expect_eq(config.ladder.hold_ms, 2000);
+    config_deinit(&config);
+    setenv("DELAYBRIDGE_HOLD", "3s", 1);
+    takes("hold: 2s\n");
+    cr_expect_eq(config.ladder.hold_ms, 3000);
+    config_deinit(&config);
+    cr_assert_eq(load("hold: 2s\n", "--hold=4s"), 0, "%s", error);
+    cr_expect_eq(config.ladder.hold_ms, 4000);
+    config_deinit(&config);
+}
+
+Test(config, flags_are_taken_out_and_the_rest_stays_in_order)
+{
+    char *argv[] = {"plan",          "--max-delay", "7d", "--max_attempts=3",
+                    "-Xlinger.ms=7", "--other",     "-X", "hops.linger.ms=9",
+                    "--log-level",   "warn",        "--", "--hold"};
+    int argc = sizeof argv / sizeof *argv;
+    cr_assert_eq(config_load(&config, "/dev/null", &argc, argv, warn, error), 0, "%s", error);
+    cr_assert_eq(argc, 4);
+    cr_expect_str_eq(argv[0], "plan");
+    cr_expect_str_eq(argv[1], "--other");
+    cr_expect_str_eq(argv[2], "--");
+    cr_expect_str_eq(argv[3], "--hold");
+    cr_expect_eq(config.max_delay_ms, 7 * 24 * 3600 * 1000);
+    cr_expect_eq(config.max_attempts, 3);
+    cr_expect_eq(config.log_level, LOG_WARN);
+    cr_expect_str_eq(config_property(&config, CLIENT_HOPS, "linger.ms"), "9");
+    cr_expect_str_eq(config_property(&config, CLIENT_INTAKE, "linger.ms"), "7");
+    config_deinit(&config);
+}
+
+Test(config, lists_are_comma_separated_in_flags_and_environment)
+{
+    setenv("DELAYBRIDGE_TARGETS", "a, b.*", 1);
+    cr_assert_eq(load("", "--levels=1s,1m"), 0, "%s", error);
+    cr_assert_eq(config.targets_n, 2);
+    cr_expect_str_eq(config.targets[1], "b.*");
+    cr_assert_eq(config.ladder.n, 2);
+    cr_expect_eq(config.ladder.level_ms[1], 60000);
+    config_deinit(&config);
+}
+
+Test(config, variables_set_kafka_properties)
+{
+    setenv("DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID", "pod-3", 1);
+    setenv("DELAYBRIDGE_KAFKA_DELIVERIES_LINGER_MS", "3", 1);
+    takes("kafka: {group.instance.id: other}\n");
+    cr_expect_str_eq(config_property(&config, CLIENT_INTAKE, "group.instance.id"), "pod-3");
+    cr_expect_str_eq(config_property(&config, CLIENT_DELIVERIES, "linger.ms"), "3");
+    cr_expect_null(config_property(&config, CLIENT_HOPS, "linger.ms"));
+    config_deinit(&config);
+}
+
+Test(config, unknown_variables_are_noted_and_do_no_harm)
+{
+    setenv("DELAYBRIDGE_SERVICE_HOST", "10.0.0.1", 1);
+    setenv("DELAYBRIDGE_PORT_9404_TCP", "tcp://10.0.0.1:9404", 1);
+    takes("");
+    cr_expect(strstr(warned, "DELAYBRIDGE_SERVICE_HOST") != NULL, "%s", warned);
+    cr_expect(strstr(warned, "DELAYBRIDGE_PORT_9404_TCP") != NULL, "%s", warned);
+    config_deinit(&config);
+}
+
+Test(config, a_property_for_one_connection_comes_before_the_one_for_all)
+{
+    takes("kafka:\n  linger.ms: 1\n  hops: {linger.ms: 2}\n");
+    cr_expect_str_eq(config_property(&config, CLIENT_HOPS, "linger.ms"), "2");
+    cr_expect_str_eq(config_property(&config, CLIENT_DELIVERIES, "linger.ms"), "1");
+    cr_expect_str_eq(config_property(&config, CLIENT_ALL, "linger.ms"), "1");
+    config_deinit(&config);
+}
+
+Test(config, a_secret_in_a_file_is_read_and_never_printed)
+{
+    char text[200], path[64];
+    snprintf(path, sizeof path, "/tmp/delaybridge-secret-%d", (int)getpid());
+    FILE *file = fopen(path, "w");
+    fputs("hunter2\n", file);
+    fclose(file);
+    snprintf(text, sizeof text, "kafka:\n  sasl.password: {file: %s}\n", path);
+    takes(text);
+    cr_expect_str_eq(config_property(&config, CLIENT_ALL, "sasl.password"), "hunter2");
+    cr_expect(config.kafka[0].secret);
+    config_deinit(&config);
+    snprintf(text, sizeof text, "kafka:\n  linger.ms: {file: %s}\n", path);
+    refuses(text, "linger.ms");
+    cr_expect(strstr(error, "hunter2") == NULL, "%s", error);
+    unlink(path);
+    refuses(text, "No such file");
+}
+
+Test(config, errors_name_file_line_key_and_value)
+{
+    refuses("targets: [a]\n\nhold: 1x\n", ".yaml:3: hold: \"1x\": not a duration");
+    refuses("kafka:\n  linger.ms: soon\n", ".yaml:2: linger.ms: \"soon\"");
+    refuses("log:\n  level: loud\n", ".yaml:2: log.level: \"loud\": not one of");
+    refuses_flag("--hold=1x", "flag --hold: hold: \"1x\"");
+    setenv("DELAYBRIDGE_WORKERS", "many", 1);
+    refuses("", "variable DELAYBRIDGE_WORKERS: workers: \"many\": not a number");
+}
+
+Test(config, what_is_not_a_key_is_refused)
+{
+    refuses("hodl: 1s\n", ".yaml:1: hodl: unknown key");
+    refuses("max-delay: 1s\n", "unknown key");
+    refuses("log.level: info\n", "unknown key");
+    refuses("log: {colour: red}\n", "log.colour: unknown key");
+    refuses("kafka: {linger.msec: 1}\n", "linger.msec");
+    refuses("[a]\n", "not a map");
+    refuses("hold\n", "not a map");
+    refuses("? [a]\n: 1\n", "not a key");
+}
+
+Test(config, a_key_that_is_there_twice_is_refused)
+{
+    refuses("hold: 1s\nslack: 0s\nhold: 2s\n", ".yaml:3: hold: is there twice: first in line 1");
+    refuses("kafka: {linger.ms: 1, linger.ms: 2}\n", "twice");
+    refuses("log: {level: info, level: warn}\n", "twice");
+}
+
+Test(config, yaml_that_is_no_plain_configuration_is_refused)
+{
+    refuses("hold: [1s\n", "not YAML");
+    refuses("hold: &a 1s\nslack: *a\n", "aliases");
+    refuses("hold: 1s\n---\nhold: 2s\n", "second document");
+    refuses("hold: [1s]\n", "takes one value");
+    refuses("levels: {}\n", "takes a value");
+    refuses("hold: {a: b}\n", "takes a value");
+    refuses("hold: [1s, 2s]\n", "takes one value");
+    refuses("levels: 1s\n", "not a list");
+    refuses("levels: [[1s]]\n", "not a plain value");
+    refuses("hold:\n", "has no value");
+    refuses("kafka: localhost\n", "takes a map");
+    refuses("kafka: {linger.ms: [1]}\n", "not a list");
+    refuses("kafka: {sasl.password: {path: /x}}\n", "{file: PATH}");
+    refuses("kafka: {hops: 1}\n", "takes a map");
+    refuses("log: info\n", "takes a map");
+}
+
+Test(config, sizes_have_binary_units)
+{
+    takes("memory: 1GiB\n");
+    cr_expect_eq(config.memory_bytes, 1 << 30);
+    config_deinit(&config);
+    takes("memory: 33554432\n");
+    cr_expect_eq(config.memory_bytes, 32 << 20);
+    config_deinit(&config);
+    refuses("memory: 256MB\n", "MiB");
+    refuses("memory: 256Mi\n", "MiB");
+    refuses("memory: -1\n", "not a size");
+    refuses("memory: 9999999999TiB\n", "too large");
+    refuses("memory: 1B\n", "must be between");
+}
+
+Test(config, numbers_have_bounds)
+{
+    refuses("workers: 0\n", "must be between 1 and");
+    refuses("workers: 1.5\n", "not a whole number");
+    refuses("max_attempts: 99999999999999999999\n", "not a number");
+    refuses("max_delay: 0s\n", "must be between");
+    refuses("partitions: ' 8'\n", "not a number");
+}
+
+Test(config, what_this_version_lacks_says_so)
+{
+    refuses("delivery: exactly-once\n", "not in this version");
+    refuses("listen: 127.0.0.1:9404\n", "not in this version");
+    refuses("delivery: maybe\n", "not one of");
+}
+
+Test(config, levels_make_a_sound_ladder)
+{
+    refuses("levels: []\n", "levels");
+    refuses("levels: [5s, 1s]\n", ".yaml:1: levels: level 1s comes after level 5s");
+    refuses("levels: [1s, 60s, 1m]\n", "twice");
+    refuses("levels: [1m]\n", "raise hold");
+    refuses("hold: 100ms\n", ".yaml:1: hold: ");
+    refuses("slack: 1s\n", ".yaml:1: slack: ");
+}
+
+Test(config, a_retired_level_is_not_written_too)
+{
+    takes("levels: [1s, 1m]\nretired_levels: [2m, 30s]\n");
+    cr_expect_eq(config.retired_n, 2);
+    cr_expect_eq(config.retired_ms[1], 30000);
+    config_deinit(&config);
+    refuses("retired_levels: [60s]\n", ".yaml:1: retired_levels: \"1m\": is in levels as well");
+    refuses("retired_levels: [45s, 45s]\n", "twice");
+    refuses("retired_levels: [0s]\n", "not a level");
+}
+
+Test(config, targets_allow_topics_of_others_only)
+{
+    refuses("targets: []\n", "empty");
+    refuses("targets: [a b]\n", "\"a b\"");
+    refuses("targets: [schedule]\n", "own topics");
+    refuses("targets: [schedule.1m]\n", "own topics");
+    refuses("targets: [__consumer_offsets]\n", "own topics");
+    refuses("targets: [a]\ndefault_target: b\n", ".yaml:2: default_target: \"b\": targets");
+    refuses("default_target: b\n", "targets");
+    takes("targets: ['b*']\ndefault_target: bc\n");
+    config_deinit(&config);
+}
+
+Test(config, the_schedule_is_a_topic_that_has_room_for_its_levels)
+{
+    char text[300] = "schedule: ";
+    refuses("schedule: a/b\n", "not a topic name");
+    refuses("schedule: ''\n", "must not be empty");
+    refuses("schedule: __a\n", "Kafka");
+    memset(text + 10, 'a', 240);
+    refuses(text, "too long");
+    takes("schedule: my.delays\n");
+    cr_expect_str_eq(config.group, "delaybridge.my.delays");
+    config_deinit(&config);
+}
+
+Test(config, properties_that_the_guarantees_rest_on_are_refused)
+{
+    static const char *const NAMES[] = {
+        "acks",
+        "request.required.acks",
+        "enable.idempotence",
+        "enable.auto.commit",
+        "enable.auto.offset.store",
+        "isolation.level",
+        "auto.offset.reset",
+        "partition.assignment.strategy",
+        "partitioner",
+        "transactional.id",
+        "allow.auto.create.topics",
+    };
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "kafka: {%s: all}\n", NAMES[i]);
+        refuses(text, "is set by delaybridge");
+        snprintf(text, sizeof text, "kafka: {hops: {%s: all}}\n", NAMES[i]);
+        refuses(text, "is set by delaybridge");
+    }
+    refuses("kafka: {group.id: x}\n", "set the key group instead");
+    refuses_flag("-Xacks=1", "flag -X: acks: \"1\"");
+}
+
+Test(config, meeting_kafka_needs_brokers_and_targets)
+{
+    takes("targets: [a]\n");
+    cr_expect_eq(config_require(&config, error), ERR_CONFIG);
+    cr_expect(strstr(error, "bootstrap.servers") != NULL, "%s", error);
+    config_deinit(&config);
+    takes("kafka: {bootstrap.servers: 'a:1'}\n");
+    cr_expect_eq(config_require(&config, error), ERR_CONFIG);
+    cr_expect(strstr(error, "targets") != NULL, "%s", error);
+    config_deinit(&config);
+    takes("kafka: {metadata.broker.list: 'a:1'}\ntargets: [a]\n");
+    cr_expect_eq(config_require(&config, error), 0, "%s", error);
+    config_deinit(&config);
+}
+
+Test(config, a_named_file_must_be_there)
+{
+    int argc = 0;
+    cr_expect_eq(config_load(&config, "/nonexistent.yaml", &argc, NULL, warn, error), ERR_CONFIG);
+    cr_expect_str_eq(error, "/nonexistent.yaml: No such file or directory");
+    cr_expect_eq(config_load(&config, "/tmp", &argc, NULL, warn, error), ERR_CONFIG);
+}
+
+Test(config, the_shipped_file_is_the_printed_one)
+{
+    char *printed = NULL, shipped[65536];
+    size_t printed_n;
+    FILE *out = open_memstream(&printed, &printed_n);
+    config_print_yaml(out);
+    fclose(out);
+    FILE *file = fopen("configs/delaybridge.yaml", "r");
+    cr_assert_not_null(file);
+    shipped[fread(shipped, 1, sizeof shipped - 1, file)] = '\0';
+    fclose(file);
+    cr_expect_str_eq(shipped, printed,
+                     "mended by: delaybridge help --yaml > configs/delaybridge.yaml");
+    free(printed);
+}
+
+Test(config, the_shipped_files_are_taken_and_the_full_one_changes_nothing)
+{
+    static const char *const FILES[] = {"configs/delaybridge.yaml", "configs/minimal.yaml",
+                                        "configs/long-delays.yaml"};
+    for (int i = 0; i < 3; i++) {
+        int argc = 0;
+        cr_assert_eq(config_load(&config, FILES[i], &argc, NULL, warn, error), 0, "%s", error);
+        config_deinit(&config);
+    }
+    struct config defaults;
+    int argc = 0;
+    cr_assert_eq(config_load(&defaults, "/dev/null", &argc, NULL, warn, error), 0);
+    cr_assert_eq(config_load(&config, FILES[0], &argc, NULL, warn, error), 0);
+    cr_expect_eq(memcmp(&config.ladder, &defaults.ladder, sizeof defaults.ladder), 0);
+    cr_expect_eq(config.max_delay_ms, defaults.max_delay_ms);
+    cr_expect_eq(config.memory_bytes, defaults.memory_bytes);
+    cr_expect_eq(config.max_attempts, defaults.max_attempts);
+    cr_expect_eq(config.workers, defaults.workers);
+    cr_expect_str_eq(config.group, defaults.group);
+    config_deinit(&defaults);
+    config_deinit(&config);
+}
