@@ -14,7 +14,7 @@ struct look {
     int timeout_ms;
     char *error;
     int *partitions;                       /* by slot; slots: the dead-letter topic */
-    rd_kafka_topic_partition_list_t *list; /* all partitions that there are, by slot and lane */
+    rd_kafka_topic_partition_list_t *list; /* opaque: the cell; NULL: dead letters */
 };
 
 void offsets_conf(const struct config *config, rd_kafka_conf_t *conf)
@@ -110,7 +110,8 @@ static void list_partitions(struct look *look)
     for (int slot = 0; slot <= look->offsets->slots; slot++)
         for (int lane = 0; lane < look->offsets->lanes && lane < look->partitions[slot]; lane++)
             rd_kafka_topic_partition_list_add(look->list, topic_of(look, slot, name), lane)
-                ->opaque = (void *)(intptr_t)slot;
+                ->opaque =
+                slot < look->offsets->slots ? offsets_cell(look->offsets, lane, slot) : NULL;
 }
 
 /* Everything is asked with one list; what a partition could not tell stops the whole look. */
@@ -130,13 +131,13 @@ static int ask_ends(struct look *look, int64_t which)
     struct offsets *offsets = look->offsets;
     for (int i = 0; i < look->list->cnt; i++) {
         const rd_kafka_topic_partition_t *at = &look->list->elems[i];
-        int slot = (int)(intptr_t)at->opaque;
-        if (slot == offsets->slots)
+        struct offsets_cell *cell = at->opaque;
+        if (cell == NULL)
             offsets->dead_letters += which == OFFSETS_END ? at->offset : -at->offset;
         else if (which == OFFSETS_END)
-            offsets_cell(offsets, at->partition, slot)->end = at->offset;
+            cell->end = at->offset;
         else
-            offsets_cell(offsets, at->partition, slot)->low = at->offset;
+            cell->low = at->offset;
     }
     return 0;
 }
@@ -163,9 +164,8 @@ static int ask_committed(struct look *look)
     int err = check_list(look, "asking for the group's offsets", code);
     for (int i = 0; i < look->list->cnt && err == 0; i++) {
         const rd_kafka_topic_partition_t *at = &look->list->elems[i];
-        int slot = (int)(intptr_t)at->opaque;
-        if (slot < look->offsets->slots)
-            err = open_window(offsets_cell(look->offsets, at->partition, slot), at);
+        if (at->opaque != NULL)
+            err = open_window(at->opaque, at);
     }
     return err;
 }
@@ -176,7 +176,8 @@ static int read_all(struct look *look)
     int err = ask_partitions(look);
     if (err != 0)
         return err;
-    offsets->cells = calloc((size_t)(offsets->lanes * offsets->slots), sizeof *offsets->cells);
+    offsets->cells =
+        calloc((size_t)offsets->lanes * (size_t)offsets->slots, sizeof *offsets->cells);
     if (offsets->cells == NULL)
         return ERR_NO_MEMORY;
     list_partitions(look);

@@ -19,7 +19,7 @@ static int list_topics(struct survey *survey, const struct config *config)
 {
     enum { OTHERS = 4 };
     char name[TOPIC_TEXT_MAX];
-    size_t most = (size_t)(config->ladder.n + config->retired_n + OTHERS);
+    size_t most = (size_t)config->ladder.n + (size_t)config->retired_n + OTHERS;
     survey->topics = calloc(most, sizeof *survey->topics);
     if (survey->topics == NULL)
         return ERR_NO_MEMORY;
@@ -151,7 +151,8 @@ static int keep_answer(struct survey *survey, rd_kafka_event_t *event)
 
 static int ask_settings(struct admin *admin, struct survey *survey)
 {
-    rd_kafka_ConfigResource_t **asked = calloc(survey->topics_n, sizeof *asked);
+    rd_kafka_ConfigResource_t **asked =
+        calloc(survey->topics_n, sizeof(rd_kafka_ConfigResource_t *));
     if (asked == NULL)
         return ERR_NO_MEMORY;
     size_t n = 0;

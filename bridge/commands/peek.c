@@ -31,18 +31,19 @@ static int64_t wall_ms(void)
     return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-static bool show(void *ctx, intptr_t lane, const rd_kafka_message_t *message)
+static bool show(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
 {
+    (void)tag;
     struct peek *peek = ctx;
+    int lane = message->partition;
     if (peek->shown >= peek->limit)
         return false;
-    if (window_is_done(offsets_cell(&peek->offsets, (int)lane, peek->slot)->window,
-                       message->offset))
+    if (window_is_done(offsets_cell(&peek->offsets, lane, peek->slot)->window, message->offset))
         return true;
     const struct config *config = peek->cli->config;
     struct waiting waiting = {.config = config,
                               .level_ms = offsets_level_ms(config, peek->slot),
-                              .lane = (int)lane,
+                              .lane = lane,
                               .offset = message->offset,
                               .stamped_ms = rd_kafka_message_timestamp(message, NULL),
                               .key = bytes_of(message->key, message->key_len)};
@@ -75,7 +76,6 @@ static int look(struct peek *peek, rd_kafka_t *rk, char *error)
         rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(
             list, offsets_topic(peek->cli->config, peek->slot, name), lane);
         at->offset = cell->window->base;
-        at->opaque = (void *)(intptr_t)lane;
     }
     struct browse browse = {rk, timeout_ms, show, peek};
     err = browse_read(&browse, list, error, OFFSETS_ERROR_MAX);

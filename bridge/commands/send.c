@@ -28,16 +28,17 @@ static int64_t wall_ms(void)
     return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* The opaque of a message is its line, 0 from flags. */
+/* The opaque of a message is its line on the heap, NULL from flags. */
 static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx)
 {
     (void)rk;
     struct sending *send = ctx;
-    intptr_t line = (intptr_t)message->_private;
+    long line = message->_private == NULL ? 0 : *(long *)message->_private;
+    free(message->_private);
     const char *topic = rd_kafka_topic_name(message->rkt);
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
         send->failed++;
-        complain(0, "line %ld: not stored: %s", (long)line, rd_kafka_err2str(message->err));
+        complain(0, "line %ld: not stored: %s", line, rd_kafka_err2str(message->err));
         return;
     }
     send->stored++;
@@ -66,15 +67,20 @@ static rd_kafka_resp_err_t produce(struct sending *send, const struct draft *dra
 {
     rd_kafka_headers_t *headers = headers_of(draft);
     rd_kafka_resp_err_t code;
-    while ((code = rd_kafka_producev(
-                send->rk, RD_KAFKA_V_RKT(send->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-                RD_KAFKA_V_KEY(draft->key.data, draft->key.len),
-                RD_KAFKA_V_VALUE((void *)draft->value.data, draft->value.len),
-                RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE((void *)(intptr_t)line),
-                RD_KAFKA_V_END)) == RD_KAFKA_RESP_ERR__QUEUE_FULL)
+    long *kept = line == 0 ? NULL : malloc(sizeof *kept);
+    if (kept != NULL)
+        *kept = line;
+    while ((code = rd_kafka_producev(send->rk, RD_KAFKA_V_RKT(send->topic),
+                                     RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                                     RD_KAFKA_V_KEY(draft->key.data, draft->key.len),
+                                     RD_KAFKA_V_VALUE((void *)draft->value.data, draft->value.len),
+                                     RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(kept),
+                                     RD_KAFKA_V_END)) == RD_KAFKA_RESP_ERR__QUEUE_FULL)
         rd_kafka_poll(send->rk, FULL_WAIT_MS);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
         rd_kafka_headers_destroy(headers);
+        free(kept);
+    }
     return code;
 }
 

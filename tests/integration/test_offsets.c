@@ -145,7 +145,7 @@ static int64_t seen[RECORDS];
 
 static bool see(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
 {
-    cr_assert_eq(tag, 7);
+    cr_assert_eq(tag, (intptr_t)seen);
     seen[seen_n++] = message->offset;
     return seen_n < *(int *)ctx;
 }
@@ -164,7 +164,7 @@ Test(offsets, browsing_ends_where_it_is_enough_or_at_the_end)
         rd_kafka_topic_partition_t *at =
             rd_kafka_topic_partition_list_add(list, config.schedule, 1);
         at->offset = 4;
-        at->opaque = (void *)(intptr_t)7;
+        at->opaque = seen;
         struct browse browse = {rk, TIMEOUT_MS, see, &enough[i]};
         seen_n = 0;
         cr_assert_eq(browse_read(&browse, list, error, sizeof error), 0, "%s", error);

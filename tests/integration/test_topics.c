@@ -56,8 +56,8 @@ static char said[4096];
 static void remember(const char *line)
 {
     said_n++;
-    strncat(said, line, sizeof said - strlen(said) - 2);
-    strcat(said, "\n");
+    size_t len = strlen(said);
+    snprintf(said + len, sizeof said - len, "%s\n", line);
 }
 
 static struct findings check(rd_kafka_t *rk, const struct config *config)
