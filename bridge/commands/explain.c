@@ -24,6 +24,8 @@ static void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t
     int64_t at_ms = 0, waited_ms = 0;
     int level = plan_level(ladder, delay_ms);
     chain->delay_ms = delay_ms;
+    chain->shown = 0;
+    chain->held_ms = 0;
     while (level != PLAN_HOLD && chain->shown < CHAIN_MAX) {
         int64_t level_ms = ladder->level_ms[level];
         at_ms = plan_release_ms(ladder, level_ms, at_ms, delay_ms);

@@ -211,7 +211,7 @@ Test(config, a_key_that_is_there_twice_is_refused)
 
 Test(config, yaml_that_is_no_plain_configuration_is_refused)
 {
-    refuses("hold: [1s\n", "not YAML");
+    refuses("levels: [1s\n", "not YAML");
     refuses("hold: &a 1s\nslack: *a\n", "aliases");
     refuses("hold: 1s\n---\nhold: 2s\n", "second document");
     refuses("hold: [1s]\n", "takes one value");

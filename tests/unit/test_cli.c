@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli: what the program prints and exits with, for right and wrong command lines. */
+#include "bridge/cli.h"
+
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static char out[65536], err[65536];
+
+static void clean(void)
+{
+    static char *none[] = {NULL};
+    environ = none;
+}
+TestSuite(cli, .init = clean);
+
+static void take_back(FILE *file, int fd, int real, char *text)
+{
+    fflush(NULL);
+    dup2(real, fd);
+    close(real);
+    rewind(file);
+    text[fread(text, 1, sizeof out - 1, file)] = '\0';
+    fclose(file);
+}
+
+/* The exit code of a command line, which is cut at its spaces. */
+static int program(const char *line)
+{
+    char copy[500], *argv[32], *rest = copy;
+    int argc = 0;
+    snprintf(copy, sizeof copy, "%s", line);
+    while (argc < 32 && (argv[argc] = strsep(&rest, " ")) != NULL)
+        argc++;
+    FILE *out_file = tmpfile(), *err_file = tmpfile();
+    fflush(NULL);
+    int real_out = dup(STDOUT_FILENO), real_err = dup(STDERR_FILENO);
+    dup2(fileno(out_file), STDOUT_FILENO);
+    dup2(fileno(err_file), STDERR_FILENO);
+    int code = cli_main(argc, argv);
+    take_back(out_file, STDOUT_FILENO, real_out, out);
+    take_back(err_file, STDERR_FILENO, real_err, err);
+    return code;
+}
+
+static void ends(const char *line, int code, const char *words)
+{
+    int got = program(line);
+    cr_expect_eq(got, code, "%s: %d: %s", line, got, err);
+    cr_expect(strstr(code == EXIT_DONE ? out : err, words) != NULL, "%s: %s%s", line, out, err);
+    cr_expect_str_eq(code == EXIT_DONE ? err : out, "", "%s", line);
+}
+
+Test(cli, mistakes_in_the_command_line_exit_64)
+{
+    ends("delaybridge", EXIT_USAGE, "no command");
+    ends("delaybridge nope", EXIT_USAGE, "'nope'");
+    ends("delaybridge help nope", EXIT_USAGE, "'nope'");
+    ends("delaybridge version more", EXIT_USAGE, "'more'");
+    ends("delaybridge explain", EXIT_USAGE, "explain");
+    ends("delaybridge explain 37", EXIT_USAGE, "'37'");
+    ends("delaybridge explain 37m -o xml", EXIT_USAGE, "'xml'");
+    ends("delaybridge explain 37m --timeout 5", EXIT_USAGE, "'5'");
+    ends("delaybridge explain 41d", EXIT_USAGE, "max_delay");
+    ends("delaybridge explain 37m -c", EXIT_USAGE, "-c");
+    ends("delaybridge run --hodl 1s -Xbootstrap.servers=a:1 --targets a", EXIT_USAGE, "'--hodl'");
+}
+
+Test(cli, a_bad_configuration_exits_78)
+{
+    ends("delaybridge explain 37m -c /nonexistent.yaml", EXIT_CONFIG, "/nonexistent.yaml");
+    ends("delaybridge explain 37m --hold 1x", EXIT_CONFIG, "\"1x\"");
+    ends("delaybridge run -c /dev/null", EXIT_CONFIG, "bootstrap.servers");
+    ends("delaybridge check -c /dev/null -X bootstrap.servers=a:1", EXIT_CONFIG, "targets");
+    ends("delaybridge levels -c /dev/null -X acks=1", EXIT_CONFIG, "guarantees");
+}
+
+Test(cli, an_unreachable_kafka_exits_69)
+{
+    ends("delaybridge check -c /dev/null -X bootstrap.servers=127.0.0.1:1 --targets a "
+         "--timeout 300ms",
+         EXIT_UNREACHABLE, "Kafka does not answer");
+}
+
+Test(cli, every_command_has_usage_of_its_own)
+{
+    for (const struct command *c = COMMANDS; c->name != NULL; c++) {
+        char line[100], first[100];
+        snprintf(first, sizeof first, "usage: delaybridge %s", c->name);
+        snprintf(line, sizeof line, "delaybridge help %s", c->name);
+        ends(line, EXIT_DONE, first);
+        cr_expect(strstr(out, c->summary) != NULL, "%s", out);
+        snprintf(line, sizeof line, "delaybridge %s --help", c->name);
+        ends(line, EXIT_DONE, first);
+    }
+}
+
+Test(cli, help_lists_every_command_and_every_key)
+{
+    ends("delaybridge --help", EXIT_DONE, "--retired-levels");
+    for (const struct command *c = COMMANDS; c->name != NULL; c++) {
+        char line[100];
+        snprintf(line, sizeof line, "\n  %-8s %s\n", c->name, c->summary);
+        cr_expect(strstr(out, line) != NULL, "%s", line);
+    }
+}
+
+Test(cli, help_yaml_is_a_configuration)
+{
+    char path[64], line[100];
+    ends("delaybridge help --yaml", EXIT_DONE, "retired_levels: []");
+    snprintf(path, sizeof path, "/tmp/delaybridge-help-%d.yaml", (int)getpid());
+    FILE *file = fopen(path, "w");
+    fputs(out, file);
+    fclose(file);
+    snprintf(line, sizeof line, "delaybridge explain 1m -c %s", path);
+    ends(line, EXIT_DONE, "1 hop");
+    unlink(path);
+}
+
+Test(cli, version_names_librdkafka_too)
+{
+    ends("delaybridge version", EXIT_DONE, "librdkafka");
+    ends("delaybridge --version", EXIT_DONE, "delaybridge ");
+    ends("delaybridge version -o json", EXIT_DONE, "\"librdkafka\":");
+}
+
+Test(cli, explain_shows_each_stop_and_its_cost)
+{
+    ends("delaybridge explain 37m -c /dev/null", EXIT_DONE, "37m: 2 hops\n  30m");
+    cr_expect(strstr(out, "request: 4 (1 request, 2 hops, 1 delivery)") != NULL, "%s", out);
+    ends("delaybridge explain 700ms -c /dev/null", EXIT_DONE, "held in memory: 700ms");
+    ends("delaybridge explain 30d -c configs/long-delays.yaml", EXIT_DONE, "30d: 6 hops");
+    ends("delaybridge explain 10d -c /dev/null", EXIT_DONE, "2h       x 120");
+}
+
+/* A stop that takes up the odd rest saves the hops that it would have been. */
+Test(cli, explain_walks_the_chain_to_its_due_time)
+{
+    static const char *const DELAYS[] = {"1ms", "1s500ms", "37m", "2h3m4s", "39d23h59m59s999ms"};
+    for (size_t i = 0; i < sizeof DELAYS / sizeof *DELAYS; i++) {
+        char line[100];
+        snprintf(line, sizeof line, "delaybridge explain %s -c /dev/null -o json", DELAYS[i]);
+        ends(line, EXIT_DONE, "\"stops\":");
+        json_t *answer = json_loads(out, 0, NULL), *stops = json_object_get(answer, "stops");
+        size_t n = json_array_size(stops);
+        int64_t delay_ms = json_integer_value(json_object_get(answer, "delay_ms"));
+        int64_t end_ms = 0;
+        cr_expect_eq((size_t)json_integer_value(json_object_get(answer, "hops")), n);
+        for (size_t s = 0; s < n; s++) {
+            int64_t ms = json_integer_value(json_object_get(json_array_get(stops, s), "end_ms"));
+            cr_expect_gt(ms, end_ms, "%s", line);
+            end_ms = ms;
+        }
+        cr_expect_leq(end_ms, delay_ms);
+        cr_expect_leq(delay_ms - end_ms, 1000, "%s", line);
+        json_decref(answer);
+    }
+}
