@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The oracle's other half: progress, trims, the order of level logs, memory, and what was known
+   when a process ended. */
+#include "tests/sim/oracle.h"
+
+enum { BRIDGE_OVERHEAD = 512, RECORDS_A_QUEUE = 3 };
+
+/* Every record that progress covers has a successor that is stored. Below what was committed before
+   this has been looked at. */
+void oracle_claim(struct process *p, const struct progress *progress)
+{
+    struct world *w = p->world;
+    struct queue_id q = progress->queue;
+    int topic = p->topic_of_slot[q.slot];
+    const struct log *log = &w->broker.logs[topic][q.lane];
+    const struct committed *before = w->broker.committed[topic][q.lane];
+    struct committed claim = {.base = progress->base,
+                              .text = bytes_of(progress->text, progress->text_len)};
+    if (!p->lanes[q.lane].owned)
+        world_fail(w, "p%d commits %d/%d, which is not its own", p->id, q.slot, q.lane);
+    if (progress->base < 0 || progress->base > log->end)
+        world_fail(w, "p%d commits %d/%d at %lld, and the log ends at %lld", p->id, q.slot, q.lane,
+                   (long long)progress->base, (long long)log->end);
+    if (progress->text_len > WINDOW_TEXT_MAX || strlen(progress->text) != progress->text_len ||
+        !committed_parse(&w->arena, &claim))
+        world_fail(w, "p%d commits %d/%d at %lld with a text that does not fit: %.60s", p->id,
+                   q.slot, q.lane, (long long)progress->base, progress->text);
+    int64_t covered_end = claim.base + (int64_t)claim.bits_n * 8;
+    for (size_t i = log_find(log, before ? before->base : 0); i < log->n; i++) {
+        const struct entry *entry = log->entries[i];
+        if (entry->offset >= covered_end)
+            break;
+        if (!entry->done && !entry->gone && committed_covers(&claim, entry->offset))
+            world_fail(w, "p%d commits %d/%d with %lld as done, which is not stored anywhere",
+                       p->id, q.slot, q.lane, (long long)entry->offset);
+    }
+    for (int64_t offset = later_of(log->end, claim.base); offset < covered_end; offset++) {
+        if (committed_covers(&claim, offset))
+            world_fail(w, "p%d commits %d/%d with %lld as done, which was never written", p->id,
+                       q.slot, q.lane, (long long)offset);
+    }
+}
+
+static void trimmed(struct world *w, struct process *nobody, void *arg, int64_t base)
+{
+    (void)nobody;
+    struct log *log = arg;
+    if (base > log->start)
+        log->start = base;
+    (void)w;
+}
+
+void oracle_trim(struct process *p, struct queue_id q, int64_t base)
+{
+    struct world *w = p->world;
+    int topic = p->topic_of_slot[q.slot];
+    const struct committed *c = w->broker.committed[topic][q.lane];
+    struct log *log = &w->broker.logs[topic][q.lane];
+    if (q.slot == SLOT_SCHEDULE)
+        world_fail(w, "p%d trims the schedule topic", p->id);
+    if (c == NULL || base > c->base)
+        world_fail(w, "p%d trims %d/%d to %lld, and %lld is committed", p->id, q.slot, q.lane,
+                   (long long)base, c ? (long long)c->base : -1);
+    world_at(w, w->now_ms + world_delay(w, w->knobs.commit_ms), NULL, trimmed, log, base);
+}
+
+/* Whatever is refused by a target may refuse, untried, whatever waits for it. */
+void oracle_target_failed(struct world *w, const char *name)
+{
+    for (struct request *r = w->requests; r != NULL; r = r->next) {
+        if (strcmp(r->target, name) == 0)
+            r->failures++;
+    }
+    for (int i = 0; i < TARGETS_N; i++) {
+        if (strcmp(w->targets[i].name, name) == 0)
+            w->targets[i].has_failed = true;
+    }
+}
+
+enum lookup oracle_lookup(struct process *p, const struct target_id *target)
+{
+    struct world *w = p->world;
+    for (int i = 0; i < TARGETS_N; i++) {
+        struct target_model *model = &w->targets[i];
+        if (strcmp(model->name, target->name) != 0)
+            continue;
+        if (!model->allowed)
+            break;
+        if (model->mood != TARGET_AWAY)
+            return LOOKUP_FOUND;
+        oracle_target_failed(w, model->name);
+        return LOOKUP_MISSING;
+    }
+    world_fail(w, "p%d looks up %s, which no request may name", p->id, target->name);
+}
+
+void oracle_event(struct process *p, enum event event, struct queue_id q, int64_t value)
+{
+    struct world *w = p->world;
+    if (event == EVENT_BEYOND_END && !w->beyond_end_ok)
+        world_fail(w, "p%d believes that %d/%d ends before %lld", p->id, q.slot, q.lane,
+                   (long long)value);
+    if (event == EVENT_NEWER_ENVELOPE && !w->newer_ok)
+        world_fail(w, "p%d sees a newer envelope in %d/%d", p->id, q.slot, q.lane);
+}
+
+/* A stop that begins at T on a level L ends between T + L - slack and T + L + hold; so a log that
+   is written in order of T is sorted by release up to slack + hold. */
+void oracle_level_appended(struct world *w, struct log *log, const struct entry *entry,
+                           const struct ladder *ladder, int life)
+{
+    struct envelope env;
+    if (envelope_open(entry->value, &env) != 0)
+        world_fail(w, "a level record that is no envelope was stored");
+    int64_t stamped_ms = entry->timestamp_ms;
+    int64_t until_ms = later_of(env.stamp.due_ms, env.stamp.next_try_ms);
+    int64_t level_ms = 0, rest_ms, release_ms = until_ms;
+    for (int topic = 0; topic < w->broker.topics; topic++) {
+        if (log >= w->broker.logs[topic] && log < w->broker.logs[topic] + LANES_MAX)
+            level_ms = w->broker.level_ms[topic];
+    }
+    for (rest_ms = until_ms - stamped_ms - level_ms; rest_ms > ladder->hold_ms;) {
+        int i = ladder->n - 1;
+        while (i > 0 && rest_ms < ladder->level_ms[i] - ladder->slack_ms)
+            i--;
+        rest_ms -= ladder->level_ms[i];
+        release_ms -= ladder->level_ms[i];
+    }
+    int64_t stop_ms = release_ms - stamped_ms - level_ms;
+    if (stop_ms < -ladder->slack_ms || stop_ms > ladder->hold_ms)
+        world_fail(w, "a record on level %lld ms is released %lld ms from the level's end",
+                   (long long)level_ms, (long long)stop_ms);
+    if (w->setup.order_is_exact && log->stamped_max_life == life &&
+        stamped_ms < log->stamped_max_ms)
+        world_fail(w, "a level log goes back in time by %lld ms",
+                   (long long)(log->stamped_max_ms - stamped_ms));
+    if (w->setup.order_is_exact && log->release_max_ms != INT64_MIN &&
+        stamped_ms >= log->stamped_max_ms &&
+        release_ms < log->release_max_ms - ladder->slack_ms - ladder->hold_ms)
+        world_fail(w, "a level log is out of order by %lld ms",
+                   (long long)(log->release_max_ms - release_ms));
+    w->log_disordered |= stamped_ms < log->stamped_max_ms;
+    if (stamped_ms >= log->stamped_max_ms) {
+        log->stamped_max_ms = stamped_ms;
+        log->stamped_max_life = life;
+    }
+    log->release_max_ms = later_of(log->release_max_ms, release_ms);
+}
+
+void oracle_unusable(struct process *p, int lane, int n)
+{
+    if (!p->world->metadata_is_foreign)
+        world_fail(p->world, "p%d ignores %d committed texts of lane %d, which are sound", p->id, n,
+                   lane);
+}
+
+void oracle_process_bounds(struct process *p)
+{
+    struct world *w = p->world;
+    int64_t held = (int64_t)counter_read(&p->stats.held_bytes);
+    int64_t queues = w->setup.lanes * p->slots;
+    int64_t most = p->record_bytes_max;
+    if (held > w->setup.memory_bytes + queues * (most + BRIDGE_OVERHEAD))
+        world_fail(w, "p%d says it holds %lld bytes, and may hold %lld", p->id, (long long)held,
+                   (long long)w->setup.memory_bytes);
+    if (p->outstanding_bytes > w->setup.memory_bytes + queues * RECORDS_A_QUEUE * most)
+        world_fail(w, "p%d holds %lld bytes of records, and may hold %lld", p->id,
+                   (long long)p->outstanding_bytes, (long long)w->setup.memory_bytes);
+    if (counter_read(&p->stats.early) != 0)
+        world_fail(w, "p%d counts early deliveries", p->id);
+    if (w->setup.order_is_exact && !w->log_disordered && counter_read(&p->stats.breaches) != 0)
+        world_fail(w, "p%d counts a breach of the order", p->id);
+}
+
+/* Of what it was told in the lanes that it has now, everything older than lag_ms is committed. */
+static void check_committed(struct process *p, int64_t lag_ms)
+{
+    struct world *w = p->world;
+    for (int lane = 0; lane < w->setup.lanes; lane++) {
+        for (int slot = 0; slot < p->slots && p->lanes[lane].owned; slot++) {
+            int topic = p->topic_of_slot[slot];
+            const struct committed *c = w->broker.committed[topic][lane];
+            const struct log *log = &w->broker.logs[topic][lane];
+            for (size_t i = log_find(log, c ? c->base : 0); i < log->n; i++) {
+                const struct entry *entry = log->entries[i];
+                const struct attempt *a = entry->attempts;
+                if (a != NULL && a->life == p->life && a->state == ATTEMPT_OK &&
+                    a->told_epoch == p->lanes[lane].epoch && a->told_ms + lag_ms < w->now_ms &&
+                    !entry->gone && !committed_covers(c, entry->offset))
+                    world_fail(w,
+                               "p%d ends: %d/%d/%lld was acknowledged %lld ms ago and is not "
+                               "committed",
+                               p->id, slot, lane, (long long)entry->offset,
+                               (long long)(w->now_ms - a->told_ms));
+            }
+        }
+    }
+}
+
+void oracle_process_ends(struct process *p)
+{
+    const struct world *w = p->world;
+    const struct knobs *knobs = &w->knobs;
+    if (w->setup.commits_are_prompt && p->member == MEMBER_STABLE)
+        check_committed(p, COMMIT_LAG_MS + w->setup.leap_ms + 4 * knobs->turn_ms +
+                               4 * knobs->commit_ms);
+}
+
+void oracle_clean_stop(struct process *p)
+{
+    check_committed(p, -1);
+}
+
+void oracle_truncate(struct world *w, int topic, int lane, int64_t start)
+{
+    struct log *log = &w->broker.logs[topic][lane];
+    trace(w, NULL, "topic %d lane %d is cut off below %lld", topic, lane, (long long)start);
+    for (size_t i = 0; i < log->n && log->entries[i]->offset < start; i++) {
+        struct entry *entry = log->entries[i];
+        struct request *r = entry->request;
+        if (entry->gone)
+            continue;
+        entry->gone = true;
+        w->broker.undone_n -= !entry->done;
+        if (entry->done || r == NULL || r->excused)
+            continue;
+        r->excused = true;
+        if (!r->finished)
+            w->open_n--;
+    }
+    if (start > log->start)
+        log->start = start;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker: the part of Kafka that the bridge leans on, as a model: logs with gaps and a start that
+   moves, and a group with a generation, owners and committed offsets. It knows of each input record
+   whether its successor is stored, which no real broker does: that is what the invariants ask. */
+#ifndef DELAYBRIDGE_TESTS_SIM_BROKER_H
+#define DELAYBRIDGE_TESTS_SIM_BROKER_H
+
+#include "levels/code.h"
+#include "levels/record.h"
+#include "tests/sim/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LANES_MAX = 4, TOPICS_MAX = 12, TOPIC_SCHEDULE = 0, NOBODY = -1 };
+
+struct request; /* oracle.h */
+struct attempt;
+
+/* A stored record. */
+struct entry {
+    int64_t offset, timestamp_ms;
+    struct bytes key, value;
+    const struct header *headers;
+    size_t headers_n;
+    struct request *request;  /* of a request: what has to become of it */
+    struct attempt *attempts; /* forwards so far, the latest first */
+    bool foreign;             /* on a level topic, and not from the bridge */
+    bool done;                /* a successor is stored */
+    bool gone;                /* cut off by a fault: nobody can do it any more */
+    int verdicts;             /* foreign: dead letters */
+};
+
+/* One partition. Offsets ascend, with gaps. */
+struct log {
+    struct entry **entries;
+    size_t n, capacity;
+    int64_t start, end;
+    int64_t read_end;                       /* somebody has read up to here */
+    int64_t release_max_ms, stamped_max_ms; /* of what was appended in order (oracle.c) */
+    int stamped_max_life;
+};
+
+/* What was committed for one partition. Never changes once it is made. */
+struct committed {
+    int64_t base;
+    struct bytes text;
+    const uint8_t *bits; /* bit i of byte b: base + 8 b + i is done */
+    size_t bits_n;       /* bytes */
+    int life, epoch;     /* of the process that committed, and of its lane */
+    uint64_t sent_step;
+    const struct committed *before;
+};
+
+struct broker {
+    struct arena *arena;
+    int lanes, topics;
+    int64_t level_ms[TOPICS_MAX]; /* 0: the schedule topic */
+    struct log logs[TOPICS_MAX][LANES_MAX];
+    const struct committed *committed[TOPICS_MAX][LANES_MAX]; /* NULL: never */
+    int undone_n; /* entries without a successor that are not gone */
+    int generation;
+    int owner_life[LANES_MAX]; /* a process in one of its lives, or NOBODY */
+};
+
+void broker_init(struct broker *broker, struct arena *arena, int lanes);
+
+/* The topic of a level (0: the schedule topic), made if it is new. */
+int broker_topic(struct broker *broker, int64_t level_ms);
+
+/* A copy of everything goes to the end of the log. */
+struct entry *log_append(struct broker *broker, struct log *log, const struct entry *entry);
+
+/* Index of the first entry at or after offset; log->n if there is none. */
+size_t log_find(const struct log *log, int64_t offset);
+struct entry *log_at(const struct log *log, int64_t offset); /* NULL: no such offset */
+
+/* A commit's text, read without the bridge's code. False: not a text that the bridge would write
+   for this base (the checksum is not looked at). */
+bool committed_parse(struct arena *arena, struct committed *committed);
+bool committed_covers(const struct committed *committed, int64_t offset);
+
+#endif

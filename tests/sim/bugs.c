@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lying layer. Each bug is what a plausible mistake in a port or in the bridge would look like
+   from outside. */
+#include "tests/sim/world.h"
+
+#include <stdio.h>
+
+enum { FAKES_MAX = 4096 };
+
+struct liar {
+    struct port real;
+    struct parcel *fakes[FAKES_MAX]; /* DONE_AT_ENQUEUE */
+    int fakes_n;
+    struct record *stash[QUEUES_MAX];     /* ORDER_SWAPPED */
+    struct bytes text_before[QUEUES_MAX]; /* METADATA_OF_ANOTHER_BASE */
+    struct refusal refusal;
+};
+
+#define BUG_NAME(id, name, text) name,
+#define BUG_TEXT(id, name, text) text,
+static const char *names[] = {"none", BUG_TABLE(BUG_NAME)};
+static const char *texts[] = {"no bug", BUG_TABLE(BUG_TEXT)};
+
+const char *bug_name(enum bug bug)
+{
+    return names[bug];
+}
+
+const char *bug_text(enum bug bug)
+{
+    return texts[bug];
+}
+
+enum bug bug_by_name(const char *name)
+{
+    int bug = BUG_NONE;
+    while (bug < BUG_N && strcmp(names[bug], name) != 0)
+        bug++;
+    return (enum bug)bug;
+}
+
+static enum bug bug_of(const struct process *p)
+{
+    return p->world->bug;
+}
+
+/* One call in n tells the lie: a bug that always shows would be found by anything. */
+static bool sometimes(const struct process *p, int n)
+{
+    return rng_int(&p->world->rng, 1, n) == 1;
+}
+
+static struct record *lie_take(void *ctx, struct queue_id q)
+{
+    struct process *p = ctx;
+    struct liar *liar = p->liar;
+    struct record *first = liar->stash[q.index];
+    liar->stash[q.index] = NULL;
+    if (first != NULL)
+        return first;
+    first = liar->real.take(ctx, q);
+    if (first != NULL && bug_of(p) == BUG_ORDER_SWAPPED && sometimes(p, 10)) {
+        struct record *second = liar->real.take(ctx, q);
+        if (second == NULL)
+            return first;
+        liar->stash[q.index] = first;
+        return second;
+    }
+    if (first != NULL && bug_of(p) == BUG_COST_UNDERSTATED)
+        first->cost_bytes /= 10;
+    return first;
+}
+
+static struct record *lie_make(void *ctx, struct bytes key, size_t value_size)
+{
+    struct process *p = ctx;
+    struct record *record = ((struct liar *)p->liar)->real.make(ctx, key, value_size);
+    if (record != NULL && bug_of(p) == BUG_COST_UNDERSTATED)
+        record->cost_bytes /= 10;
+    return record;
+}
+
+static int lie_forward(void *ctx, const struct forward *forward)
+{
+    struct process *p = ctx;
+    struct liar *liar = p->liar;
+    struct forward f = *forward;
+    struct envelope env;
+    if (bug_of(p) == BUG_NULL_IS_EMPTY && f.env != NULL && bytes_is_null(f.env->value)) {
+        env = *f.env;
+        env.value = bytes_text("");
+        f.env = &env;
+    }
+    if (bug_of(p) == BUG_WRONG_CODE && f.kind == FORWARD_DEAD && sometimes(p, 10)) {
+        liar->refusal = *f.refusal;
+        liar->refusal.code = (enum code)(liar->refusal.code % (CODE_N - 1) + 1);
+        f.refusal = &liar->refusal;
+    }
+    int err = liar->real.forward(ctx, &f);
+    if (err == 0 && bug_of(p) == BUG_DONE_AT_ENQUEUE && liar->fakes_n < FAKES_MAX)
+        liar->fakes[liar->fakes_n++] = f.parcel;
+    return err;
+}
+
+static void lie_reports(void *ctx)
+{
+    struct process *p = ctx;
+    struct liar *liar = p->liar;
+    for (int i = 0; i < liar->fakes_n; i++)
+        bridge_reported(p->bridge, liar->fakes[i], REPORT_OK, "queued");
+    liar->fakes_n = 0;
+    liar->real.reports(ctx);
+}
+
+static void lie_seek(void *ctx, struct queue_id q, int64_t offset)
+{
+    struct process *p = ctx;
+    struct liar *liar = p->liar;
+    if (bug_of(p) == BUG_PAUSE_STICKS && p->inboxes[q.index].paused)
+        return;
+    if (bug_of(p) == BUG_RESUME_SKIPS_HEAD && offset >= 0)
+        offset++;
+    if (liar->stash[q.index] != NULL)
+        liar->real.release(ctx, liar->stash[q.index]);
+    liar->stash[q.index] = NULL;
+    liar->real.seek(ctx, q, offset);
+}
+
+static void progress_text(struct progress *progress, const char *text)
+{
+    progress->text_len = (size_t)snprintf(progress->text, sizeof progress->text, "%s", text);
+}
+
+static void shift_bits(struct progress *progress)
+{
+    struct window is, lie;
+    if (window_decode(&is, progress->base, bytes_of(progress->text, progress->text_len)) != 0)
+        return;
+    window_init(&lie, progress->base);
+    for (int64_t offset = progress->base; offset < progress->base + WINDOW_SPAN - 1; offset++) {
+        if (window_is_done(&is, offset))
+            window_done(&lie, offset + 1);
+    }
+    progress->text_len = window_encode(&lie, progress->text);
+}
+
+static void lie_progress(struct process *p, struct progress *progress)
+{
+    struct bytes *before = &((struct liar *)p->liar)->text_before[progress->queue.index];
+    struct bytes text = bytes_of(progress->text, progress->text_len);
+    switch (bug_of(p)) {
+    case BUG_COMMIT_ONE_TOO_FAR:
+        progress->base++;
+        progress_text(progress, "");
+        break;
+    case BUG_BITMAP_FORGOTTEN:
+        progress_text(progress, "");
+        break;
+    case BUG_BITMAP_SHIFTED:
+        shift_bits(progress);
+        break;
+    case BUG_METADATA_OF_ANOTHER_BASE:
+        text = arena_copy(&p->world->arena, text);
+        if (before->data != NULL)
+            progress_text(progress, before->data);
+        *before = text;
+        break;
+    default:
+        break;
+    }
+}
+
+static void lie_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n)
+{
+    struct process *p = ctx;
+    struct progress *copy = arena_take(&p->world->arena, n * sizeof *copy);
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = progress[i];
+        lie_progress(p, &copy[i]);
+    }
+    ((struct liar *)p->liar)->real.commit(ctx, seq, copy, n);
+}
+
+static void lie_trim(void *ctx, struct queue_id q, int64_t base)
+{
+    struct process *p = ctx;
+    ((struct liar *)p->liar)->real.trim(ctx, q, base + (bug_of(p) == BUG_TRIM_TOO_FAR));
+}
+
+struct port bug_port(struct process *p, struct port port)
+{
+    if (bug_of(p) == BUG_NONE)
+        return port;
+    struct liar *liar = arena_take(&p->world->arena, sizeof *liar);
+    liar->real = port;
+    p->liar = liar;
+    port.take = lie_take;
+    port.make = lie_make;
+    port.forward = lie_forward;
+    port.reports = lie_reports;
+    port.seek = lie_seek;
+    port.commit = lie_commit;
+    port.trim = lie_trim;
+    return port;
+}
+
+struct now bug_now(const struct process *p, struct now now)
+{
+    if (bug_of(p) == BUG_CLOCK_AHEAD)
+        now.wall_ms++;
+    if (bug_of(p) == BUG_EXPIRY_BY_SLOW_CLOCK)
+        now.wall_ms -= 3600 * 1000;
+    return now;
+}
+
+void bug_reported(struct process *p, struct parcel *parcel, enum report report, const char *why)
+{
+    if (bug_of(p) == BUG_DONE_AT_ENQUEUE)
+        return;
+    if (bug_of(p) == BUG_TIMEOUT_IS_SUCCESS && report == REPORT_TIMED_OUT)
+        report = REPORT_OK;
+    bridge_reported(p->bridge, parcel, report, why);
+    if (bug_of(p) == BUG_REPORT_TWICE && report == REPORT_OK && sometimes(p, 50))
+        bridge_reported(p->bridge, parcel, report, why);
+}
+
+bool bug_report_lost(struct process *p)
+{
+    return bug_of(p) == BUG_REPORT_LOST && sometimes(p, 50);
+}
+
+void bug_committed(struct process *p, uint64_t seq, bool ok)
+{
+    bridge_committed(p->bridge, seq, ok || bug_of(p) == BUG_FENCED_IS_SUCCESS);
+}
+
+void bug_lane_lost(struct process *p, int lane)
+{
+    if (bug_of(p) != BUG_LANE_KEPT)
+        bridge_lane_lost(p->bridge, lane);
+    bug_forget(p, lane);
+}
+
+void bug_forget(struct process *p, int lane)
+{
+    struct liar *liar = p->liar;
+    for (int i = lane * p->slots; liar != NULL && i < (lane + 1) * p->slots; i++) {
+        if (liar->stash[i] != NULL)
+            liar->real.release(p, liar->stash[i]);
+        liar->stash[i] = NULL;
+    }
+}
+
+void bug_out_of_range(struct process *p, struct queue_id q, int64_t start, int64_t end)
+{
+    if (bug_of(p) == BUG_OUT_OF_RANGE_TO_END)
+        start = end;
+    bridge_out_of_range(p->bridge, q, start, end);
+}
+
+int64_t bug_stamp(const struct world *w, int64_t stamp_ms)
+{
+    return w->bug == BUG_STAMP_OF_BROKER ? stamp_ms + 3000 : stamp_ms;
+}
+
+void bug_start(struct process *p, int lane, int slot, struct start *start)
+{
+    const struct broker *broker = &p->world->broker;
+    const struct log *log = &broker->logs[p->topic_of_slot[slot]][lane];
+    const struct committed *c = broker->committed[p->topic_of_slot[slot]][lane];
+    if (bug_of(p) == BUG_START_AT_END && c == NULL)
+        *start = (struct start){log->end, bytes_text("")};
+    if (bug_of(p) == BUG_START_AT_NEXT && c != NULL)
+        *start = (struct start){log->read_end, bytes_text("")};
+    if (bug_of(p) == BUG_START_IS_STALE && c != NULL && c->before != NULL)
+        *start = (struct start){c->before->base, c->before->text};
+}

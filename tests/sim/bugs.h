@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bugs: mistakes made on purpose, between the bridge and its port. The simulator must find each of
+   them: a check that cannot fail is no check. With BUG_NONE every function here only passes on. */
+#ifndef DELAYBRIDGE_TESTS_SIM_BUGS_H
+#define DELAYBRIDGE_TESTS_SIM_BUGS_H
+
+#include "bridge/bridge.h"
+
+#define BUG_TABLE(X)                                                                           \
+    X(COMMIT_ONE_TOO_FAR, "commit_one_too_far", "progress is committed with base + 1")         \
+    X(BITMAP_FORGOTTEN, "bitmap_forgotten", "the bitmap is left out of commits")               \
+    X(BITMAP_SHIFTED, "bitmap_shifted", "every bit of the bitmap means the offset behind it")  \
+    X(METADATA_OF_ANOTHER_BASE, "metadata_of_another_base",                                    \
+      "a commit carries the text of the one before")                                           \
+    X(DONE_AT_ENQUEUE, "done_at_enqueue", "success is reported when a record is queued")       \
+    X(TIMEOUT_IS_SUCCESS, "timeout_is_success", "an unknown outcome is reported as success")   \
+    X(CLOCK_AHEAD, "clock_ahead", "release is a millisecond early")                            \
+    X(RESUME_SKIPS_HEAD, "resume_skips_head", "a seek starts one record too late")             \
+    X(START_AT_NEXT, "start_at_next", "a lane starts where reading had ended, not at base")    \
+    X(START_AT_END, "start_at_end", "a queue without a commit starts at its end")              \
+    X(START_IS_STALE, "start_is_stale", "a lane starts from the commit before the last")       \
+    X(OUT_OF_RANGE_TO_END, "out_of_range_to_end", "a lost position jumps to the log's end")    \
+    X(TRIM_TOO_FAR, "trim_too_far", "a level is trimmed one record beyond what is committed")  \
+    X(FENCED_IS_SUCCESS, "fenced_is_success", "a commit that was refused is reported as done") \
+    X(LANE_KEPT, "lane_kept", "the bridge is not told that a lane was lost")                   \
+    X(ORDER_SWAPPED, "order_swapped", "two records that were fetched change places")           \
+    X(REPORT_TWICE, "report_twice", "a delivery report is applied twice")                      \
+    X(REPORT_LOST, "report_lost", "a delivery report never comes")                             \
+    X(STAMP_OF_BROKER, "stamp_of_broker", "level records are stamped by another clock")        \
+    X(NULL_IS_EMPTY, "null_is_empty", "a null value is delivered as an empty one")             \
+    X(COST_UNDERSTATED, "cost_understated", "records claim to pin a tenth of their memory")    \
+    X(PAUSE_STICKS, "pause_sticks", "a seek does not resume")                                  \
+    X(EXPIRY_BY_SLOW_CLOCK, "expiry_by_slow_clock", "time is told an hour late")               \
+    X(WRONG_CODE, "wrong_code", "a refusal reaches the dead-letter topic with another code")
+
+#define BUG_ENUM(id, name, text) BUG_##id,
+enum bug { BUG_NONE, BUG_TABLE(BUG_ENUM) BUG_N };
+#undef BUG_ENUM
+
+const char *bug_name(enum bug bug);
+const char *bug_text(enum bug bug);
+enum bug bug_by_name(const char *name); /* BUG_N: there is none */
+
+struct process;
+struct world;
+struct port bug_port(struct process *process, struct port port);
+struct now bug_now(const struct process *process, struct now now);
+void bug_reported(struct process *process, struct parcel *parcel, enum report report,
+                  const char *why);
+bool bug_report_lost(struct process *process);
+void bug_committed(struct process *process, uint64_t seq, bool ok);
+void bug_lane_lost(struct process *process, int lane);
+void bug_forget(struct process *process, int lane); /* what the layer itself keeps of it */
+void bug_out_of_range(struct process *process, struct queue_id queue, int64_t start, int64_t end);
+int64_t bug_stamp(const struct world *world, int64_t stamp_ms);
+void bug_start(struct process *process, int lane, int slot, struct start *start);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* faults: each seed picks its own world, workload and mix of what goes wrong; and a run has a phase
+   of faults, a quiet phase in which everything must drain, and an end where nothing may be left. */
+#ifndef DELAYBRIDGE_TESTS_SIM_FAULTS_H
+#define DELAYBRIDGE_TESTS_SIM_FAULTS_H
+
+#include "tests/sim/world.h"
+
+/* The first part: everything that follows from the seed. */
+void faults_choose(struct world *world);
+void faults_end(struct world *world); /* the quiet phase begins */
+
+/* A fair world to begin with: short delays, no fault. */
+void setup_fair(struct world *world);
+
+/* Start all processes of the setup. */
+void run_start(struct world *world);
+/* Let everything drain, and look at what is left. After faults_end. */
+void run_finish(struct world *world);
+/* A whole seed. Leaves by world_fail if something is wrong. */
+void run_seed(struct world *world);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sim: the real bridge in a model world, one seed after the other. See tests/sim/README.md. */
+#include "tests/sim/faults.h"
+#include "tests/sim/scenarios.h"
+#include "tests/sim/world.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { FAILURES_MAX = 10, BUG_SEEDS = 600, EX_USAGE = 64 };
+
+struct options {
+    uint64_t from, n;
+    bool strict, verbose, bugs, scenarios;
+    const char *scenario;
+    enum bug bug;
+    const char *program;
+};
+
+/* An assert in the bridge is a finding like any other: the seed is told, and the next one runs. */
+static void trap_assert(int number)
+{
+    (void)number;
+    snprintf(world_failure, sizeof world_failure, "an assertion failed (see above)");
+    siglongjmp(world_trap, 1);
+}
+
+static double seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static bool passes(struct world *w, uint64_t seed, void (*run)(struct world *))
+{
+    world_init(w, seed);
+    if (sigsetjmp(world_trap, 1) != 0)
+        return false; /* what the bridge has allocated is lost */
+    run(w);
+    world_deinit(w);
+    return true;
+}
+
+static void forget(struct world *w)
+{
+    arena_deinit(&w->arena);
+    free(w->events);
+    *w = (struct world){0};
+}
+
+/* What the seeds went through: a mix that never reaches something proves nothing about it. */
+static void print_totals(const struct stats *sum, uint64_t crashes, uint64_t repeats)
+{
+    uint64_t dead = 0;
+    for (int code = 0; code < CODE_N; code++)
+        dead += counter_read(&sum->dead[code]);
+#define N(name) counter_read(&sum->name)
+    printf("requests %" PRIu64 " hops %" PRIu64 " deliveries %" PRIu64 " dead letters %" PRIu64
+           " repeated %" PRIu64 "\ncrashes %" PRIu64 " rebalances %" PRIu64 " commits %" PRIu64
+           "+%" PRIu64 " failed, skipped %" PRIu64 " retries %" PRIu64 " deferrals %" PRIu64
+           " resends %" PRIu64 "\nno room %" PRIu64 " gaps %" PRIu64 " out of range %" PRIu64
+           " watchdog %" PRIu64 " breaches %" PRIu64 "\n",
+           N(requests), N(hops), N(deliveries), dead, repeats, crashes, N(rebalances), N(commits),
+           N(commits_failed), N(skipped), N(retries), N(deferrals), N(resends), N(window_full),
+           N(gaps), N(out_of_range), N(watchdog), N(breaches));
+#undef N
+}
+
+static int run_seeds(const struct options *options)
+{
+    static struct world world;
+    static struct stats sum;
+    uint64_t passed = 0, failed = 0, steps = 0, crashes = 0, repeats = 0;
+    double virtual_s = 0, start = seconds();
+    world.verbose = options->verbose;
+    world.strict = options->strict;
+    world.bug = options->bug;
+    for (uint64_t i = 0; i < options->n && failed < FAILURES_MAX; i++) {
+        uint64_t seed = options->from + i;
+        if (passes(&world, seed, run_seed)) {
+            passed++;
+        } else {
+            failed++;
+            printf("seed %" PRIu64 " FAILED: %s\n  again: %s --seed %" PRIu64 " -v%s%s\n", seed,
+                   world_failure, options->program, seed, options->bug ? " --bug " : "",
+                   options->bug ? bug_name(options->bug) : "");
+            if (options->bug != BUG_NONE)
+                break;
+        }
+        steps += world.step;
+        crashes += world.crashes;
+        repeats += world.repeats;
+        stats_sum(&sum, &world.totals);
+        virtual_s += (double)world.now_ms / 1000;
+    }
+    double took = seconds() - start;
+    print_totals(&sum, crashes, repeats);
+    printf("%.0f seeds/s, %" PRIu64 " steps, %.1f virtual hours in %.1f s\n",
+           (double)(passed + failed) / took, steps, virtual_s / 3600, took);
+    printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
+    forget(&world);
+    return failed > 0;
+}
+
+/* Each bug in a process of its own: it may well end it. */
+static bool bug_is_found(const struct options *options, enum bug bug)
+{
+    char command[1024], line[1024], found[1024] = "";
+    snprintf(command, sizeof command, "'%s' --bug %s --seeds %d 2>&1", options->program,
+             bug_name(bug), BUG_SEEDS);
+    FILE *pipe = popen(command, "r");
+    if (pipe == NULL)
+        return false;
+    while (fgets(line, sizeof line, pipe) != NULL) {
+        if (strncmp(line, "seed ", 5) == 0 && found[0] == '\0')
+            snprintf(found, sizeof found, "%s", line);
+    }
+    int status = pclose(pipe);
+    unsigned long seed = 0;
+    char *reason = strstr(found, "FAILED: ");
+    sscanf(found, "seed %lu", &seed);
+    if (reason != NULL)
+        reason[strcspn(reason, "\n")] = '\0';
+    printf("%-26s %-9s %5lu  %s\n", bug_name(bug), status != 0 ? "found" : "NOT FOUND", seed,
+           reason != NULL ? reason + 8
+           : status != 0  ? "it crashed"
+                          : bug_text(bug));
+    fflush(stdout);
+    return status != 0;
+}
+
+static int run_bugs(const struct options *options)
+{
+    int found = 0;
+    printf("%-26s %-9s %5s  %s\n", "bug", "", "seeds", "how");
+    for (int bug = BUG_NONE + 1; bug < BUG_N; bug++)
+        found += bug_is_found(options, (enum bug)bug);
+    printf("%d passed, %d failed\n", found, BUG_N - 1 - found);
+    return found != BUG_N - 1;
+}
+
+static int run_scenarios(const struct options *options)
+{
+    static struct world world;
+    int passed = 0, failed = 0;
+    world.verbose = options->verbose;
+    world.strict = true;
+    for (const struct scenario *s = scenarios; s->name != NULL; s++) {
+        if (options->scenario != NULL && strcmp(options->scenario, s->name) != 0)
+            continue;
+        if (passes(&world, 1, s->run)) {
+            printf("%-60s ok\n", s->name);
+            passed++;
+        } else {
+            printf("%-60s FAILED: %s\n", s->name, world_failure);
+            failed++;
+        }
+    }
+    printf("%d passed, %d failed\n", passed, failed);
+    forget(&world);
+    return failed > 0 || passed == 0;
+}
+
+static _Noreturn void usage(void)
+{
+    fputs("usage: sim [--seeds N] [--from S] [--strict] | --seed S [-v] | --scenarios [--scenario "
+          "NAME]\n"
+          "           | --bugs | --bug NAME [--seeds N]\n",
+          stderr);
+    exit(EX_USAGE);
+}
+
+static uint64_t number(const char *text)
+{
+    char *end;
+    if (text == NULL || *text == '\0')
+        usage();
+    uint64_t n = strtoull(text, &end, 10);
+    if (*end != '\0')
+        usage();
+    return n;
+}
+
+static struct options parse(int argc, char **argv)
+{
+    struct options options = {.from = 1, .n = 2000, .program = argv[0]};
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i], *value = argv[i + 1];
+        if (strcmp(arg, "-v") == 0) {
+            options.verbose = true;
+            continue;
+        }
+        if (strcmp(arg, "--strict") == 0) {
+            options.strict = true;
+            continue;
+        }
+        if (strcmp(arg, "--bugs") == 0) {
+            options.bugs = true;
+            continue;
+        }
+        if (strcmp(arg, "--scenarios") == 0) {
+            options.scenarios = true;
+            continue;
+        }
+        i++;
+        if (value == NULL)
+            usage();
+        if (strcmp(arg, "--seeds") == 0) {
+            options.n = number(value);
+        } else if (strcmp(arg, "--from") == 0) {
+            options.from = number(value);
+        } else if (strcmp(arg, "--seed") == 0) {
+            options.from = number(value);
+            options.n = 1;
+            options.strict = true;
+        } else if (strcmp(arg, "--scenario") == 0) {
+            options.scenarios = true;
+            options.scenario = value;
+        } else if (strcmp(arg, "--bug") == 0) {
+            options.bug = bug_by_name(value);
+            if (options.bug == BUG_N)
+                usage();
+        } else {
+            usage();
+        }
+    }
+    return options;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = parse(argc, argv);
+    signal(SIGABRT, trap_assert);
+    if (options.bugs)
+        return run_bugs(&options);
+    if (options.scenarios)
+        return run_scenarios(&options);
+    return run_seeds(&options);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The group, eager: every rebalance takes all lanes from all members, each settles and commits in
+   its own time, and lanes are given out anew. Who is silent too long is put out and may not know.
+ */
+#include "tests/sim/oracle.h"
+#include "tests/sim/world.h"
+
+enum { SETTLE_MS_MAX = 2000, COMMIT_WAIT_MS = 1000, STEP_MS = 5 };
+
+static void notice(struct world *w, struct process *p, void *arg, int64_t n);
+static void revoke(struct world *w, struct process *p, void *arg, int64_t n);
+static void try_complete(struct world *w);
+static void leave(struct process *p);
+
+static bool is_known(const struct process *p)
+{
+    return p->up && p->world->known_life[p->id] == p->life;
+}
+
+static void join(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    if (p->member != MEMBER_OUT)
+        return;
+    if (p->isolated || w->outage_until > w->now_ms) {
+        world_at(w, w->now_ms + 100, p, join, arg, n);
+        return;
+    }
+    trace(w, p, "joins");
+    p->member = MEMBER_JOINING;
+    w->known_life[p->id] = p->life;
+    group_regroup(w);
+}
+
+void member_join(struct process *p)
+{
+    struct world *w = p->world;
+    world_at(w, w->now_ms + world_delay(w, 2 * w->knobs.notice_ms), p, join, NULL, 0);
+}
+
+static void lose_lanes(struct process *p)
+{
+    for (int lane = 0; lane < p->world->setup.lanes; lane++) {
+        if (!p->lanes[lane].owned)
+            continue;
+        process_before(p);
+        bug_lane_lost(p, lane);
+        for (int slot = 0; slot < p->slots; slot++)
+            inbox_close(p, (struct queue_id){lane * p->slots + slot, lane, slot});
+        p->lanes[lane].owned = false;
+        if (!process_after(p))
+            return;
+    }
+}
+
+/* The client has found out that it is a member no more: no time to settle. */
+static void lost(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    if (p->member == MEMBER_OUT || is_known(p))
+        return;
+    if (p->stalled) {
+        world_at(w, p->stalled_until + world_delay(w, 400), p, lost, arg, n);
+        return;
+    }
+    trace(w, p, "has lost its membership");
+    lose_lanes(p);
+    if (!p->up)
+        return;
+    p->member = MEMBER_OUT;
+    if (p->leaving) {
+        leave(p);
+        return;
+    }
+    process_turn_by(p, w->now_ms);
+    member_join(p);
+}
+
+static void expel(struct world *w, int id)
+{
+    struct process *p = &w->processes[id];
+    trace(w, p, "is put out of the group");
+    if (is_known(p))
+        world_at(w, w->now_ms + world_delay(w, 800), p, lost, NULL, 0);
+    w->known_life[id] = NOBODY;
+}
+
+/* Whoever has not joined again by now is out. */
+static void regroup_timeout(struct world *w, struct process *nobody, void *arg, int64_t n)
+{
+    (void)nobody;
+    (void)arg;
+    if (!w->regrouping || w->broker.generation != n)
+        return;
+    for (int id = 0; id < w->setup.processes; id++) {
+        if (w->known_life[id] != NOBODY && w->processes[id].member != MEMBER_JOINING)
+            expel(w, id);
+    }
+    try_complete(w);
+}
+
+void group_regroup(struct world *w)
+{
+    if (!w->regrouping) {
+        trace(w, NULL, "the group is formed anew");
+        w->regrouping = true;
+        for (int id = 0; id < w->setup.processes; id++) {
+            if (is_known(&w->processes[id]))
+                world_at(w, w->now_ms + world_delay(w, w->knobs.notice_ms), &w->processes[id],
+                         notice, NULL, w->broker.generation);
+        }
+        world_at(w, w->now_ms + w->setup.session_ms + SETTLE_MS_MAX + COMMIT_WAIT_MS, NULL,
+                 regroup_timeout, NULL, w->broker.generation);
+    }
+    try_complete(w);
+}
+
+static void regroup_later(struct world *w, struct process *nobody, void *arg, int64_t n)
+{
+    (void)nobody;
+    (void)arg;
+    (void)n;
+    group_regroup(w);
+}
+
+static void open_lane(struct process *p, int lane, struct start *starts)
+{
+    struct world *w = p->world;
+    struct held_lane *held = &p->lanes[lane];
+    held->owned = true;
+    held->has_base = false;
+    held->epoch++;
+    held->gained_step = w->step;
+    for (int slot = 0; slot < p->slots; slot++) {
+        int topic = p->topic_of_slot[slot];
+        const struct committed *c = w->broker.committed[topic][lane];
+        held->start[topic] = c;
+        held->has_base |= c != NULL;
+        starts[slot] = (struct start){c ? c->base : WINDOW_UNSET, c ? c->text : bytes_text("")};
+        bug_start(p, lane, slot, &starts[slot]);
+        inbox_open(p, (struct queue_id){lane * p->slots + slot, lane, slot}, starts[slot].offset);
+    }
+}
+
+static void gain(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    if (p->member != MEMBER_ASSIGNED || p->generation != n)
+        return;
+    if (p->stalled || w->outage_until > w->now_ms) {
+        int64_t at_ms = p->stalled ? p->stalled_until : w->outage_until;
+        world_at(w, at_ms + world_delay(w, 20), p, gain, arg, n);
+        return;
+    }
+    p->member = MEMBER_STABLE;
+    p->unproven = false;
+    for (int lane = 0; lane < w->setup.lanes; lane++) {
+        if (!(p->assigned >> lane & 1))
+            continue;
+        trace(w, p, "gains lane %d", lane);
+        struct start starts[TOPICS_MAX];
+        open_lane(p, lane, starts);
+        process_before(p);
+        int unusable = bridge_lane_gained(p->bridge, lane, starts, p->now);
+        if (!process_after(p))
+            return;
+        if (unusable > 0)
+            oracle_unusable(p, lane, unusable);
+    }
+    process_turn_by(p, w->now_ms);
+}
+
+static void try_complete(struct world *w)
+{
+    if (!w->regrouping)
+        return;
+    struct process *members[PROCESSES_MAX];
+    int n = 0;
+    for (int id = 0; id < w->setup.processes; id++) {
+        if (w->known_life[id] == NOBODY)
+            continue;
+        if (w->processes[id].member != MEMBER_JOINING)
+            return;
+        members[n++] = &w->processes[id];
+    }
+    if (w->ghosts_until > w->now_ms) {
+        world_at(w, w->ghosts_until, NULL, regroup_later, NULL, 0);
+        return;
+    }
+    w->regrouping = false;
+    w->broker.generation++;
+    trace(w, NULL, "generation %d with %d members", w->broker.generation, n);
+    int first = rng_int(&w->rng, 0, PROCESSES_MAX);
+    for (int i = 0; i < n; i++) {
+        members[i]->member = MEMBER_ASSIGNED;
+        members[i]->generation = w->broker.generation;
+        members[i]->assigned = 0;
+        world_at(w, w->now_ms + world_delay(w, 40), members[i], gain, NULL, w->broker.generation);
+    }
+    for (int lane = 0; lane < w->setup.lanes; lane++) {
+        struct process *owner = n > 0 ? members[(lane + first) % n] : NULL;
+        w->broker.owner_life[lane] = owner ? owner->life : NOBODY;
+        if (owner != NULL)
+            owner->assigned |= 1u << lane;
+    }
+}
+
+static void revoke_begin(struct process *p)
+{
+    struct world *w = p->world;
+    trace(w, p, "gives its lanes up");
+    p->member = MEMBER_REVOKING;
+    p->settled = false;
+    p->deadline_ms = w->now_ms + rng_between(&w->rng, 0, SETTLE_MS_MAX);
+    world_at(w, w->now_ms, p, revoke, NULL, 0);
+}
+
+static void notice(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    if (!w->regrouping || w->broker.generation != n || !is_known(p) || p->isolated)
+        return;
+    if (p->stalled)
+        world_at(w, p->stalled_until + world_delay(w, 200), p, notice, arg, n);
+    else if (p->member == MEMBER_ASSIGNED)
+        world_at(w, w->now_ms + STEP_MS, p, notice, arg, n);
+    else if (p->member == MEMBER_STABLE)
+        revoke_begin(p);
+}
+
+static void leave(struct process *p)
+{
+    struct world *w = p->world;
+    trace(w, p, "ends");
+    producer_died(w, p->producer);
+    process_free(p);
+    w->known_life[p->id] = NOBODY;
+    w->regrouping = false; /* a new round, without it */
+    group_regroup(w);
+}
+
+static void revoke_end(struct process *p, bool committed)
+{
+    struct world *w = p->world;
+    if (p->settled && committed)
+        oracle_clean_stop(p);
+    lose_lanes(p);
+    if (!p->up)
+        return;
+    p->member = MEMBER_JOINING;
+    if (p->leaving) {
+        leave(p);
+        return;
+    }
+    process_turn_by(p, w->now_ms);
+    if (!is_known(p)) { /* it was put out meanwhile */
+        p->member = MEMBER_OUT;
+        member_join(p);
+        return;
+    }
+    try_complete(w);
+}
+
+/* Settle until nothing flies or time is up, commit, wait for the answer, let go. n: waiting. */
+static void revoke(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    if (p->member != MEMBER_REVOKING)
+        return;
+    if (p->stalled) {
+        world_at(w, p->stalled_until, p, revoke, arg, n);
+        return;
+    }
+    if (n == 0) {
+        process_before(p);
+        p->settled = bridge_settle(p->bridge, p->now) == 0;
+        if (!process_after(p))
+            return;
+        if (p->settled || w->now_ms >= p->deadline_ms) {
+            uint64_t sent = p->commit_sent;
+            process_before(p);
+            bridge_commit(p->bridge, p->now);
+            if (!process_after(p))
+                return;
+            if (p->commit_sent == sent) {
+                revoke_end(p, true);
+                return;
+            }
+            n = 1;
+            p->deadline_ms = w->now_ms + COMMIT_WAIT_MS;
+        }
+    } else if (p->commit_answered >= p->commit_sent || w->now_ms >= p->deadline_ms) {
+        revoke_end(p, p->commit_answered >= p->commit_sent && p->commit_ok);
+        return;
+    }
+    world_at(w, w->now_ms + STEP_MS, p, revoke, arg, n);
+}
+
+static void stop(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    if (p->stalled || p->member == MEMBER_ASSIGNED) {
+        world_at(w, w->now_ms + 4 * STEP_MS, p, stop, arg, n);
+        return;
+    }
+    if (p->member == MEMBER_STABLE)
+        revoke_begin(p);
+    else if (p->member != MEMBER_REVOKING)
+        leave(p);
+}
+
+void member_stop(struct process *p)
+{
+    trace(p->world, p, "is asked to end");
+    p->leaving = true;
+    stop(p->world, p, NULL, 0);
+}
+
+void member_gone(struct process *p, bool at_once)
+{
+    struct world *w = p->world;
+    int64_t until = w->now_ms + (at_once ? 30 : w->setup.session_ms);
+    if (w->known_life[p->id] == NOBODY)
+        return;
+    w->known_life[p->id] = NOBODY;
+    if (until > w->ghosts_until)
+        w->ghosts_until = until;
+    world_at(w, until, NULL, regroup_later, NULL, 0);
+}
+
+static void silence_expires(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    (void)arg;
+    (void)n;
+    if (!is_known(p))
+        return;
+    expel(w, p->id);
+    group_regroup(w);
+}
+
+void member_silent(struct process *p, int64_t for_ms)
+{
+    struct world *w = p->world;
+    if (for_ms > w->setup.session_ms && is_known(p))
+        world_at(w, w->now_ms + w->setup.session_ms, p, silence_expires, NULL, 0);
+}
+
+static void isolation_ends(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    (void)arg;
+    (void)n;
+    trace(w, p, "is heard again");
+    p->isolated = false;
+    if (w->regrouping)
+        notice(w, p, NULL, w->broker.generation);
+}
+
+void member_isolate(struct process *p, int64_t for_ms)
+{
+    struct world *w = p->world;
+    trace(w, p, "is not heard by the coordinator for %lld ms", (long long)for_ms);
+    p->isolated = true;
+    world_at(w, w->now_ms + for_ms, p, isolation_ends, NULL, 0);
+    member_silent(p, for_ms);
+}

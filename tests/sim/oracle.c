@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What may be forwarded, when, how often and with which bytes; and what has to have come of it in
+   the end. */
+#include "tests/sim/oracle.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* Where a record stands, for failures. */
+#define AT(q, offset) (q).slot, (q).lane, (long long)(offset)
+
+/* A record may be forwarded again if nobody knows that it is done: the last try failed or nobody
+   knows, or the lane's progress was read before the first one was committed. */
+static void check_repeat(struct process *p, const struct forwarded *f)
+{
+    struct world *w = p->world;
+    struct queue_id q = f->forward->from;
+    const struct held_lane *lane = &p->lanes[q.lane];
+    const struct committed *start = lane->start[p->topic_of_slot[q.slot]];
+    if (committed_covers(start, f->input->offset))
+        world_fail(w,
+                   "p%d forwards %d/%d/%lld again: it was committed as done when it got the lane",
+                   p->id, AT(q, f->input->offset));
+    for (const struct attempt *a = f->input->attempts; a != NULL; a = a->next) {
+        if (a->state == ATTEMPT_FAILED || a->state == ATTEMPT_LOST)
+            continue;
+        if (a->life == p->life && a->state == ATTEMPT_FLYING)
+            world_fail(w, "p%d forwards %d/%d/%lld while it is still in flight", p->id,
+                       AT(q, f->input->offset));
+        if (a->life == p->life && a->told_epoch == lane->epoch)
+            world_fail(w, "p%d forwards %d/%d/%lld, though it was told that it is stored", p->id,
+                       AT(q, f->input->offset));
+        if (a->state == ATTEMPT_OK && start != NULL && start->life == a->life &&
+            start->epoch == a->told_epoch && a->told_step < start->sent_step)
+            world_fail(w,
+                       "%d/%d/%lld was acknowledged at step %llu, and the progress committed at "
+                       "step %llu does not say so",
+                       AT(q, f->input->offset), (unsigned long long)a->told_step,
+                       (unsigned long long)start->sent_step);
+    }
+}
+
+static void check_bytes(struct process *p, const struct forwarded *f, struct bytes key)
+{
+    const struct request *r = f->request;
+    const struct envelope *env = f->forward->env;
+    struct queue_id q = f->forward->from;
+    if (!bytes_equal(key, r->key))
+        world_fail(p->world, "%d/%d/%lld: another key", AT(q, f->input->offset));
+    if (!bytes_equal(env->value, r->value))
+        world_fail(p->world, "%d/%d/%lld: another value", AT(q, f->input->offset));
+    size_t at = 0, n = 0;
+    for (struct header header; envelope_header_next(env, &at, &header); n++) {
+        if (n >= r->headers_n || strcmp(header.name, r->headers[n].name) != 0 ||
+            !bytes_equal(header.value, r->headers[n].value))
+            world_fail(p->world, "%d/%d/%lld: header %zu differs", AT(q, f->input->offset), n);
+    }
+    if (n != r->headers_n)
+        world_fail(p->world, "%d/%d/%lld: %zu headers, not %zu", AT(q, f->input->offset), n,
+                   r->headers_n);
+}
+
+/* The stamp says of the request what the request says. */
+static void check_stamp(struct process *p, const struct forwarded *f, const struct stamp *stamp)
+{
+    struct request *r = f->request;
+    struct world *w = p->world;
+    struct queue_id q = f->forward->from;
+    int64_t due_ms = r->due_ms;
+    if (due_ms == DUE_UNKNOWN) {
+        due_ms = stamp->timestamp_ms + r->delay_ms;
+        int64_t read_ms = stamp->timestamp_ms - EPOCH_MS;
+        if (read_ms < r->appended_ms - w->skew_ms_max || read_ms > w->now_ms + w->skew_ms_max)
+            world_fail(w, "a request without time was stamped when it was not read");
+    }
+    if (stamp->due_ms != due_ms || stamp->expires_ms != r->expires_ms)
+        world_fail(w, "%d/%d/%lld: another due time or expiry", AT(q, f->input->offset));
+    if (stamp->origin_lane != (uint32_t)r->lane || stamp->origin_offset != r->offset)
+        world_fail(w, "%d/%d/%lld: another origin", AT(q, f->input->offset));
+    if (!bytes_equal(stamp->id, r->id) || !bytes_equal(stamp->target, bytes_text(r->target)))
+        world_fail(w, "%d/%d/%lld: another id or target", AT(q, f->input->offset));
+    if (stamp->attempt > r->failures && w->skew_ms_max == 0)
+        world_fail(w, "%d/%d/%lld: %d attempts of request %d/%lld, but only %d failed",
+                   AT(q, f->input->offset), stamp->attempt, r->lane, (long long)r->offset,
+                   r->failures);
+}
+
+static void check_delivery(struct process *p, const struct forwarded *f)
+{
+    struct world *w = p->world;
+    const struct request *r = f->request;
+    struct queue_id q = f->forward->from;
+    if (r == NULL || r->expect != CODE_OK)
+        world_fail(w, "%d/%d/%lld is delivered and must be refused", AT(q, f->input->offset));
+    const struct stamp *stamp = &f->forward->env->stamp;
+    check_stamp(p, f, stamp);
+    check_bytes(p, f, stamp->key_overridden ? stamp->key : f->forward->record->key);
+    if (strcmp(f->forward->target->name, r->target) != 0)
+        world_fail(w, "%d/%d/%lld goes to %s, not %s", AT(q, f->input->offset),
+                   f->forward->target->name, r->target);
+    if (p->clock.wall_ms < stamp->due_ms)
+        world_fail(w, "p%d is early: %d/%d/%lld is due in %lld ms", p->id, AT(q, f->input->offset),
+                   (long long)(stamp->due_ms - p->clock.wall_ms));
+    if (p->clock.wall_ms > r->expires_ms)
+        world_fail(w, "p%d delivers %d/%d/%lld, which has expired", p->id, AT(q, f->input->offset));
+    int64_t due_ms = later_of(stamp->due_ms - EPOCH_MS, r->appended_ms);
+    if (w->setup.is_calm && w->now_ms > due_ms + CALM_LATE_MS)
+        world_fail(w, "%d/%d/%lld is %lld ms late, and nothing was wrong", AT(q, f->input->offset),
+                   (long long)(w->now_ms - due_ms));
+}
+
+static void check_hop(struct process *p, const struct forwarded *f)
+{
+    struct world *w = p->world;
+    struct queue_id q = f->forward->from;
+    struct envelope env;
+    if (f->forward->slot < 1 || f->forward->slot > p->ladder->n)
+        world_fail(w, "p%d hops to slot %d, which is no level that is written", p->id,
+                   f->forward->slot);
+    if (f->request == NULL || f->request->expect != CODE_OK)
+        world_fail(w, "%d/%d/%lld hops and must be refused", AT(q, f->input->offset));
+    if (envelope_open(f->forward->record->value, &env) != 0)
+        world_fail(w, "%d/%d/%lld hops and is no envelope", AT(q, f->input->offset));
+    struct forward opened = *f->forward;
+    opened.env = &env;
+    struct forwarded with = {.forward = &opened, .input = f->input, .request = f->request};
+    check_stamp(p, &with, &env.stamp);
+    check_bytes(p, &with, env.stamp.key_overridden ? env.stamp.key : f->forward->record->key);
+    if (env.stamp.next_try_ms > p->clock.wall_ms + RETRY_MS_MAX + 2 * w->skew_ms_max)
+        world_fail(w, "%d/%d/%lld is tried again after too long", AT(q, f->input->offset));
+}
+
+/* May a request that should be delivered be dead-lettered with this code? */
+static bool may_die(struct process *p, const struct forwarded *f, enum code code)
+{
+    const struct request *r = f->request;
+    switch (code) {
+    case CODE_EXPIRED: /* judged before, perhaps by a clock that was stepped since */
+        return p->clock.wall_ms + 2 * p->world->skew_ms_max > r->expires_ms;
+    case CODE_TOO_LARGE:
+        return r->value.len > TARGET_BYTES_MAX;
+    case CODE_TARGET_FAILED:
+        return (r->failures >= p->world->setup.max_attempts || p->world->skew_ms_max > 0) &&
+               f->forward->env->stamp.attempt + 1 == p->world->setup.max_attempts;
+    default:
+        return false;
+    }
+}
+
+static void check_dead(struct process *p, const struct forwarded *f)
+{
+    struct world *w = p->world;
+    const struct forward *forward = f->forward;
+    const struct request *r = f->request;
+    enum code code = forward->refusal->code;
+    bool fair;
+    if (r == NULL)
+        fair = code == CODE_NOT_OURS && forward->env == NULL;
+    else if (r->expect != CODE_OK)
+        fair = code == r->expect && forward->env == NULL;
+    else
+        fair = forward->env != NULL && may_die(p, f, code);
+    if (!fair)
+        world_fail(w, "%d/%d/%lld goes to the dead-letter topic as %s (%s): not what was expected",
+                   AT(forward->from, f->input->offset), code_name(code), forward->refusal->reason);
+    if (forward->refusal->reason[0] == '\0')
+        world_fail(w, "a dead letter without a reason");
+    if (forward->without_value && (r == NULL || r->value.len <= DEAD_BYTES_MAX))
+        world_fail(w, "a dead letter lost its value, which would fit");
+    if (forward->env != NULL) {
+        const struct stamp *stamp = &forward->env->stamp;
+        check_stamp(p, f, stamp);
+        check_bytes(p, f, stamp->key_overridden ? stamp->key : forward->record->key);
+    } else if (!bytes_equal(forward->record->key, f->input->key) ||
+               !bytes_equal(forward->record->value, f->input->value) ||
+               (forward->from.slot == SLOT_SCHEDULE &&
+                forward->record->headers_n != f->input->headers_n)) {
+        world_fail(w, "a refused record is not as it came");
+    }
+}
+
+struct attempt *oracle_forwarded(struct process *p, struct forwarded *f)
+{
+    struct world *w = p->world;
+    struct queue_id q = f->forward->from;
+    if (!p->may_act || !p->lanes[q.lane].owned)
+        world_fail(w, "p%d forwards %d/%d/%lld %s", p->id, AT(q, f->input->offset),
+                   p->may_act ? "of a lane that it has lost" : "while it settles");
+    if (p->unproven)
+        world_fail(w, "p%d forwards after a long pause, before a commit has proved its lanes",
+                   p->id);
+    if (f->forward->timestamp_ms != p->now.wall_ms)
+        world_fail(w, "p%d stamps a record with another time than now", p->id);
+    check_repeat(p, f);
+    w->repeats += f->input->attempts != NULL;
+    if (f->forward->kind == FORWARD_TARGET)
+        check_delivery(p, f);
+    else if (f->forward->kind == FORWARD_LEVEL)
+        check_hop(p, f);
+    else
+        check_dead(p, f);
+    struct attempt *a = arena_take(&w->arena, sizeof *a);
+    *a = (struct attempt){.next = f->input->attempts, .life = p->life, .told_epoch = -1};
+    f->input->attempts = a;
+    return a;
+}
+
+void oracle_told(struct process *p, struct attempt *a, struct queue_id from,
+                 struct request *request, enum forward_kind kind, enum report report)
+{
+    const struct held_lane *lane = &p->lanes[from.lane];
+    a->state = report == REPORT_OK ? ATTEMPT_OK : ATTEMPT_FAILED;
+    a->told_step = p->world->step;
+    a->told_ms = p->world->now_ms;
+    a->told_epoch = lane->owned ? lane->epoch : -1;
+    /* of a queue of which nothing was ever committed or read, the bridge cannot note it */
+    if (lane->start[p->topic_of_slot[from.slot]] == NULL && !p->inboxes[from.index].was_read)
+        a->told_epoch = -1;
+    if (request == NULL || kind != FORWARD_TARGET)
+        return;
+    if (report == REPORT_TIMED_OUT)
+        request->failures++;
+    if (report == REPORT_REFUSED)
+        oracle_target_failed(p->world, request->target);
+}
+
+void oracle_finished(struct world *w, struct request *r, enum forward_kind kind)
+{
+    if (kind == FORWARD_TARGET)
+        r->delivered++;
+    else
+        r->dead++;
+    if (r->finished)
+        return;
+    r->finished = true;
+    r->finished_ms = w->now_ms;
+    if (!r->excused)
+        w->open_n--;
+}
+
+static int64_t patience_ms(const struct world *w)
+{
+    int64_t ms = 60000 + 2 * w->skew_ms_max + 4 * w->setup.leap_ms + 3 * w->setup.session_ms;
+    for (int i = 1; i < w->setup.max_attempts; i++)
+        ms += i <= 2 ? 2 * 10000 : i <= 4 ? 2 * 60000 : 2 * RETRY_MS_MAX;
+    return ms;
+}
+
+/* In virtual time; the latest that it can be. */
+static int64_t due_of(const struct world *w, const struct request *r)
+{
+    if (r->due_ms == DUE_UNKNOWN)
+        return r->appended_ms + r->delay_ms + w->skew_ms_max;
+    return r->due_ms - EPOCH_MS;
+}
+
+int64_t oracle_limit_ms(const struct world *w)
+{
+    int64_t due_ms = w->quiet_ms;
+    for (const struct request *r = w->requests; r != NULL; r = r->next) {
+        if (!r->excused) /* of what is finished there may be copies that wait */
+            due_ms = later_of(due_ms, due_of(w, r));
+    }
+    return due_ms + patience_ms(w);
+}
+
+static void check_request(struct world *w, const struct request *r)
+{
+    int64_t due_ms = due_of(w, r);
+    int64_t limit_ms = later_of(later_of(due_ms, w->quiet_ms), r->appended_ms) + patience_ms(w);
+    if (r->excused)
+        return;
+    if (!r->finished)
+        world_fail(w, "request %d/%lld (due %.3f s, to %s) came to nothing", r->lane,
+                   (long long)r->offset, (double)due_ms / 1000, r->target);
+    if (r->finished_ms > limit_ms)
+        world_fail(w, "request %d/%lld (due %.3f s) took until %.3f s", r->lane,
+                   (long long)r->offset, (double)due_ms / 1000, (double)r->finished_ms / 1000);
+    if (r->expect != CODE_OK && r->delivered > 0)
+        world_fail(w, "request %d/%lld was delivered and refused", r->lane, (long long)r->offset);
+}
+
+/* Nothing is left to do: everything is done, and committed as far as a lane was ever committed. */
+static void check_log(struct world *w, int topic, int lane)
+{
+    const struct log *log = &w->broker.logs[topic][lane];
+    const struct committed *c = w->broker.committed[topic][lane];
+    for (size_t i = 0; i < log->n; i++) {
+        const struct entry *entry = log->entries[i];
+        if (entry->gone)
+            continue;
+        if (!entry->done || (entry->foreign && entry->verdicts == 0))
+            world_fail(w, "topic %d lane %d offset %lld was never done", topic, lane,
+                       (long long)entry->offset);
+        if (!committed_covers(c, entry->offset))
+            world_fail(w, "topic %d lane %d offset %lld is done and not committed", topic, lane,
+                       (long long)entry->offset);
+    }
+}
+
+bool oracle_all_committed(const struct world *w)
+{
+    for (int topic = 0; topic < w->broker.topics; topic++) {
+        for (int lane = 0; lane < w->setup.lanes; lane++) {
+            const struct log *log = &w->broker.logs[topic][lane];
+            const struct committed *c = w->broker.committed[topic][lane];
+            for (size_t i = log_find(log, c ? c->base : 0); i < log->n; i++) {
+                if (!log->entries[i]->gone && !committed_covers(c, log->entries[i]->offset))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+void oracle_final(struct world *w)
+{
+    for (const struct request *r = w->requests; r != NULL; r = r->next)
+        check_request(w, r);
+    for (int topic = 0; topic < w->broker.topics; topic++) {
+        for (int lane = 0; lane < w->setup.lanes; lane++)
+            check_log(w, topic, lane);
+    }
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The port, reading side: partitions that are fetched ahead in batches, signalled once when they go
+   from empty to not empty, paused, sought; and records that are lent and come back. */
+#include "tests/sim/oracle.h"
+#include "tests/sim/world.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { RECORD_OVERHEAD = 200, BATCH_MAX = 40, RELEASED = 0xdd };
+
+/* A record that was lent to the bridge. */
+struct lent {
+    struct record record;
+    size_t size, cost_bytes;
+    char data[];
+};
+
+bool port_enter(struct process *p)
+{
+    p->calls++;
+    if (!p->dead && p->crash_in > 0 && --p->crash_in == 0) {
+        trace(p->world, p, "dies in a call");
+        p->dead = true;
+    }
+    return !p->dead;
+}
+
+struct queue_id port_queue(const struct process *p, int lane, int topic, bool *found)
+{
+    for (int slot = 0; slot < p->slots; slot++) {
+        if (p->topic_of_slot[slot] == topic) {
+            *found = true;
+            return (struct queue_id){lane * p->slots + slot, lane, slot};
+        }
+    }
+    *found = false;
+    return (struct queue_id){-1, -1, -1};
+}
+
+static struct log *log_of(struct process *p, struct queue_id q)
+{
+    return &p->world->broker.logs[p->topic_of_slot[q.slot]][q.lane];
+}
+
+static struct inbox *inbox_of(struct process *p, struct queue_id q)
+{
+    if (q.lane < 0 || q.lane >= p->world->setup.lanes || q.slot < 0 || q.slot >= p->slots ||
+        q.index != q.lane * p->slots + q.slot)
+        world_fail(p->world, "p%d names a queue that is none: %d/%d/%d", p->id, q.index, q.lane,
+                   q.slot);
+    return &p->inboxes[q.index];
+}
+
+static struct queue_id queue_of(const struct process *p, int64_t index)
+{
+    return (struct queue_id){(int)index, (int)index / p->slots, (int)index % p->slots};
+}
+
+/* At hand: handed out by the next take. */
+static struct entry *at_hand(struct process *p, struct queue_id q)
+{
+    struct inbox *in = inbox_of(p, q);
+    struct log *log = log_of(p, q);
+    size_t i = log_find(log, in->at);
+    return i < log->n && log->entries[i]->offset < in->fetched ? log->entries[i] : NULL;
+}
+
+static void fetched(struct world *w, struct process *p, void *arg, int64_t n);
+
+static void fetch_later(struct process *p, struct queue_id q)
+{
+    struct inbox *in = inbox_of(p, q);
+    if (!in->open || in->paused || in->fetching)
+        return;
+    in->fetching = true;
+    int64_t delay_ms = world_delay(p->world, p->world->knobs.fetch_ms);
+    world_at(p->world, p->world->now_ms + delay_ms, p, fetched, NULL,
+             (int64_t)in->version * QUEUES_MAX + q.index);
+}
+
+static void wake(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    (void)arg;
+    struct queue_id q = queue_of(p, n % QUEUES_MAX);
+    struct inbox *in = inbox_of(p, q);
+    if (!in->open || in->version != n / QUEUES_MAX)
+        return;
+    in->hidden = false;
+    bridge_wake(p->bridge, q);
+    process_turn_by(p, w->now_ms + world_delay(w, w->knobs.turn_ms));
+}
+
+static void tell_queue(struct process *p, struct queue_id q)
+{
+    struct world *w = p->world;
+    struct inbox *in = inbox_of(p, q);
+    if (rng_chance(&w->rng, w->knobs.never_wake)) {
+        trace(w, p, "queue %d/%d is never woken", q.slot, q.lane);
+        return;
+    }
+    int64_t at_ms = w->now_ms;
+    if (rng_chance(&w->rng, w->knobs.late_wake)) {
+        in->hidden = true;
+        at_ms += rng_between(&w->rng, 10, 3000);
+    }
+    world_at(w, at_ms, p, wake, NULL, (int64_t)in->version * QUEUES_MAX + q.index);
+}
+
+/* The position is not there. Told between turns, as a worker would. */
+static void out_of_range(struct process *p, struct queue_id q)
+{
+    struct log *log = log_of(p, q);
+    trace(p->world, p, "queue %d/%d out of range: log is %lld..%lld", q.slot, q.lane,
+          (long long)log->start, (long long)log->end);
+    inbox_of(p, q)->version++;
+    process_before(p);
+    bug_out_of_range(p, q, log->start, log->end);
+    if (process_after(p))
+        process_turn_by(p, p->world->now_ms);
+}
+
+/* A fetch may jump over records of a level, but not twice at the same place in a row. */
+static void skip_once(struct process *p, struct queue_id q)
+{
+    struct inbox *in = inbox_of(p, q);
+    struct log *log = log_of(p, q);
+    if (in->skipped_at == in->at) {
+        in->skipped_at = -1;
+        return;
+    }
+    in->skipped_at = -1;
+    size_t i = log_find(log, in->at);
+    if (q.slot == SLOT_SCHEDULE || in->from_start || i + 1 >= log->n ||
+        !rng_chance(&p->world->rng, p->world->knobs.skip_once))
+        return;
+    size_t to = i + 1 + rng_next(&p->world->rng) % 3;
+    if (to >= log->n || log->entries[to]->offset >= in->fetched)
+        return;
+    trace(p->world, p, "queue %d/%d: the fetch at %lld jumps to %lld", q.slot, q.lane,
+          (long long)in->at, (long long)log->entries[to]->offset);
+    in->skipped_at = in->at;
+    in->at = log->entries[to]->offset;
+}
+
+static void fetched(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    struct queue_id q = queue_of(p, n % QUEUES_MAX);
+    struct inbox *in = inbox_of(p, q);
+    if (!in->open || in->version != n / QUEUES_MAX)
+        return;
+    int64_t wait_until = w->knobs.hold_fetches ? w->now_ms + 10 : w->outage_until;
+    if (wait_until > w->now_ms || p->stalled || p->member == MEMBER_REVOKING) {
+        int64_t at_ms = wait_until > w->now_ms ? wait_until : w->now_ms;
+        world_at(w, at_ms + 1 + world_delay(w, w->knobs.fetch_ms), p, fetched, arg, n);
+        return;
+    }
+    in->fetching = false;
+    struct log *log = log_of(p, q);
+    bool had = at_hand(p, q) != NULL;
+    if (in->fetched < 0) {
+        in->from_start = true;
+        in->at = in->fetched = log->start;
+    }
+    if (!had && (in->fetched < log->start || in->fetched > log->end)) {
+        out_of_range(p, q);
+        return;
+    }
+    if (in->at < in->fetched && !had)
+        in->at = in->fetched;
+    size_t end = log_find(log, in->fetched) + (size_t)rng_between(&w->rng, 1, BATCH_MAX);
+    in->fetched = end < log->n ? log->entries[end]->offset : log->end;
+    if (!had)
+        skip_once(p, q);
+    if (!had && at_hand(p, q) != NULL)
+        tell_queue(p, q);
+    if (in->fetched < log->end)
+        fetch_later(p, q);
+}
+
+void inbox_open(struct process *p, struct queue_id q, int64_t offset)
+{
+    struct inbox *in = inbox_of(p, q);
+    int version = in->version;
+    *in = (struct inbox){
+        .open = true, .version = version + 1, .at = offset, .fetched = offset, .skipped_at = -1};
+    fetch_later(p, q);
+}
+
+void inbox_close(struct process *p, struct queue_id q)
+{
+    struct inbox *in = inbox_of(p, q);
+    in->open = in->fetching = false;
+    in->version++;
+}
+
+void inbox_appended(struct world *w, int topic, int lane)
+{
+    for (int id = 0; id < w->setup.processes; id++) {
+        struct process *p = &w->processes[id];
+        bool found;
+        struct queue_id q = port_queue(p, lane, topic, &found);
+        if (p->up && found)
+            fetch_later(p, q);
+    }
+}
+
+static struct lent *lend(struct process *p, size_t size)
+{
+    struct lent *lent = malloc(sizeof *lent + size + 1);
+    assert(lent != NULL);
+    *lent = (struct lent){.size = size};
+    p->outstanding++;
+    return lent;
+}
+
+static void count_cost(struct process *p, struct record *record)
+{
+    ((struct lent *)record)->cost_bytes = record->cost_bytes;
+    p->outstanding_bytes += (int64_t)record->cost_bytes;
+    if ((int64_t)record->cost_bytes > p->record_bytes_max)
+        p->record_bytes_max = (int64_t)record->cost_bytes;
+}
+
+static struct record *hand_out(struct process *p, const struct entry *entry, bool headers)
+{
+    struct lent *lent = lend(p, entry->key.len + entry->value.len);
+    char *key = lent->data, *value = lent->data + entry->key.len;
+    struct record *record = &lent->record;
+    size_t cost = RECORD_OVERHEAD + lent->size;
+    *record = (struct record){.offset = entry->offset, .timestamp_ms = entry->timestamp_ms};
+    if (entry->key.data != NULL)
+        record->key = bytes_of(memcpy(key, entry->key.data, entry->key.len), entry->key.len);
+    if (entry->value.data != NULL)
+        record->value =
+            bytes_of(memcpy(value, entry->value.data, entry->value.len), entry->value.len);
+    if (headers) {
+        record->headers = entry->headers;
+        record->headers_n = entry->headers_n;
+        for (size_t i = 0; i < entry->headers_n; i++)
+            cost += strlen(entry->headers[i].name) + entry->headers[i].value.len + 16;
+    }
+    record->cost_bytes = cost;
+    count_cost(p, record);
+    return record;
+}
+
+static struct entry *next_entry(struct process *p, struct queue_id q)
+{
+    struct inbox *in = inbox_of(p, q);
+    struct log *log = log_of(p, q);
+    if (in->stale > 0) {
+        size_t i = log_find(log, in->at);
+        if (i >= (size_t)in->stale)
+            return log->entries[i - (size_t)in->stale--];
+        in->stale = 0;
+    }
+    struct entry *entry = at_hand(p, q);
+    if (entry != NULL)
+        in->at = entry->offset + 1;
+    if (in->at > log->read_end)
+        log->read_end = in->at;
+    return entry;
+}
+
+static struct record *port_take(void *ctx, struct queue_id q)
+{
+    struct process *p = ctx;
+    if (!port_enter(p))
+        return NULL;
+    struct world *w = p->world;
+    struct inbox *in = inbox_of(p, q);
+    if (!in->open || !p->may_act)
+        world_fail(w, "p%d takes from queue %d/%d %s", p->id, q.slot, q.lane,
+                   in->open ? "while it settles" : "that is not its own");
+    if (in->paused || in->hidden)
+        return NULL;
+    if (at_hand(p, q) != NULL && rng_chance(&w->rng, w->knobs.take_nothing)) {
+        in->hidden = true;
+        world_at(w, w->now_ms + rng_between(&w->rng, 1, 500), p, wake, NULL,
+                 (int64_t)in->version * QUEUES_MAX + q.index);
+        return NULL;
+    }
+    struct entry *entry = next_entry(p, q);
+    if (entry == NULL) {
+        p->calls--; /* looking in vain is no work */
+        if (in->fetched != log_of(p, q)->end)
+            fetch_later(p, q);
+        return NULL;
+    }
+    p->lanes[q.lane].has_base = in->was_read = true;
+    return hand_out(p, entry, q.slot == SLOT_SCHEDULE);
+}
+
+void port_release(void *ctx, struct record *record)
+{
+    struct process *p = ctx;
+    struct lent *lent = (struct lent *)record;
+    if (p->outstanding == 0)
+        world_fail(p->world, "p%d gives back more records than it was given", p->id);
+    p->outstanding--;
+    p->outstanding_bytes -= (int64_t)lent->cost_bytes;
+    memset(lent->data, RELEASED, lent->size);
+    memset(record, RELEASED, sizeof *record);
+    free(lent);
+}
+
+struct record *port_make(void *ctx, struct bytes key, size_t value_size)
+{
+    struct process *p = ctx;
+    if (!port_enter(p) || rng_chance(&p->world->rng, p->world->knobs.no_memory))
+        return NULL;
+    struct lent *lent = lend(p, key.len + value_size);
+    lent->record = (struct record){.timestamp_ms = -1,
+                                   .value = bytes_of(lent->data + key.len, value_size),
+                                   .cost_bytes = RECORD_OVERHEAD + lent->size};
+    if (key.data != NULL)
+        lent->record.key = bytes_of(memcpy(lent->data, key.data, key.len), key.len);
+    count_cost(p, &lent->record);
+    return &lent->record;
+}
+
+static void port_pause(void *ctx, struct queue_id q)
+{
+    struct process *p = ctx;
+    if (!port_enter(p))
+        return;
+    struct inbox *in = inbox_of(p, q);
+    if (!in->open || in->paused)
+        world_fail(p->world, "p%d pauses queue %d/%d, which is not being read", p->id, q.slot,
+                   q.lane);
+    in->paused = true;
+    in->fetching = in->hidden = false;
+    in->version++;
+    in->fetched = in->at;
+}
+
+static void port_seek(void *ctx, struct queue_id q, int64_t offset)
+{
+    struct process *p = ctx;
+    if (!port_enter(p))
+        return;
+    struct world *w = p->world;
+    struct inbox *in = inbox_of(p, q);
+    trace(w, p, "queue %d/%d: reads on at %lld", q.slot, q.lane, (long long)offset);
+    if (!in->open)
+        world_fail(w, "p%d seeks queue %d/%d, which is not its own", p->id, q.slot, q.lane);
+    in->paused = in->fetching = in->hidden = in->from_start = false;
+    in->version++;
+    in->at = in->fetched = offset;
+    in->stale = rng_chance(&w->rng, w->knobs.stale_after_seek) ? rng_int(&w->rng, 1, 5) : 0;
+    fetch_later(p, q);
+}
+
+static void port_trim(void *ctx, struct queue_id q, int64_t base)
+{
+    struct process *p = ctx;
+    if (port_enter(p))
+        oracle_trim(p, q, base);
+}
+
+static enum lookup port_lookup(void *ctx, struct target_id *target)
+{
+    struct process *p = ctx;
+    if (!port_enter(p) || p->world->outage_until > p->world->now_ms ||
+        rng_chance(&p->world->rng, p->world->knobs.lookup_unknown))
+        return LOOKUP_UNKNOWN;
+    return oracle_lookup(p, target);
+}
+
+static void port_forget(void *ctx, struct target_id *target)
+{
+    (void)ctx;
+    target->handle = NULL;
+}
+
+static void port_event(void *ctx, enum event event, struct queue_id q, int64_t value,
+                       const char *text)
+{
+    struct process *p = ctx;
+    trace(p->world, p, "event %d of queue %d/%d: %lld %s", (int)event, q.slot, q.lane,
+          (long long)value, text);
+    oracle_event(p, event, q, value);
+}
+
+struct port port_of(struct process *p)
+{
+    return (struct port){.ctx = p,
+                         .take = port_take,
+                         .release = port_release,
+                         .make = port_make,
+                         .forward = port_forward,
+                         .reports = port_reports,
+                         .pause = port_pause,
+                         .seek = port_seek,
+                         .commit = port_commit,
+                         .trim = port_trim,
+                         .lookup = port_lookup,
+                         .forget = port_forget,
+                         .event = port_event};
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes: lives, clocks and turns. What a worker's loop does around the bridge, done in virtual
+   time. */
+#include "tests/sim/oracle.h"
+#include "tests/sim/world.h"
+
+#include <assert.h>
+
+enum { IDLE_TURNS_MAX = 100, DRIFT_MS_MAX = 1000 };
+
+struct now process_clock(const struct process *p)
+{
+    int64_t passed_ms = p->world->now_ms - p->born_ms;
+    return (struct now){.wall_ms = EPOCH_MS + p->world->now_ms + p->wall_ahead_ms +
+                                   passed_ms * p->drift_ppm / 1000000,
+                        .mono_ms = 1000000 * (p->id + 1) + p->world->now_ms};
+}
+
+static void note_skew(struct process *p)
+{
+    int64_t skew_ms = process_clock(p).wall_ms - EPOCH_MS - p->world->now_ms;
+    skew_ms = skew_ms < 0 ? -skew_ms : skew_ms;
+    if (skew_ms + DRIFT_MS_MAX > p->world->skew_ms_max)
+        p->world->skew_ms_max = skew_ms + DRIFT_MS_MAX;
+}
+
+void process_step_clock(struct process *p, int64_t by_ms)
+{
+    trace(p->world, p, "clock steps by %lld ms", (long long)by_ms);
+    p->wall_ahead_ms += by_ms;
+    note_skew(p);
+}
+
+/* Levels that the other ladder has and this one has not are read until they are empty; before the
+   switch nobody knows the levels to come. */
+static int retired_levels(const struct setup *setup, int64_t *retired_ms)
+{
+    int n = 0;
+    for (int i = 0; i < setup->ladder_before.n; i++) {
+        bool kept = false;
+        for (int j = 0; j < setup->ladder.n; j++)
+            kept |= setup->ladder.level_ms[j] == setup->ladder_before.level_ms[i];
+        if (!kept)
+            retired_ms[n++] = setup->ladder_before.level_ms[i];
+    }
+    return n;
+}
+
+static struct bridge_config configure(struct process *p)
+{
+    struct world *w = p->world;
+    bool old = w->now_ms < w->setup.switch_ms;
+    p->ladder = old ? &w->setup.ladder_before : &w->setup.ladder;
+    int retired_n = old ? 0 : retired_levels(&w->setup, p->retired_ms);
+    p->slots = 1 + p->ladder->n + retired_n;
+    for (int i = 0; i < p->ladder->n; i++)
+        p->topic_of_slot[1 + i] = broker_topic(&w->broker, p->ladder->level_ms[i]);
+    for (int i = 0; i < retired_n; i++)
+        p->topic_of_slot[1 + p->ladder->n + i] = broker_topic(&w->broker, p->retired_ms[i]);
+    return (struct bridge_config){.ladder = *p->ladder,
+                                  .retired_ms = p->retired_ms,
+                                  .retired_n = retired_n,
+                                  .lanes = w->setup.lanes,
+                                  .rules = w->rules,
+                                  .max_attempts = w->setup.max_attempts,
+                                  .memory_bytes = w->setup.memory_bytes,
+                                  .session_ms = w->setup.session_ms};
+}
+
+void process_start(struct world *w, int id)
+{
+    struct process *p = &w->processes[id];
+    int64_t wall_ahead_ms = p->wall_ahead_ms, drift_ppm = p->drift_ppm;
+    *p = (struct process){.world = w,
+                          .id = id,
+                          .life = ++w->lives,
+                          .up = true,
+                          .born_ms = w->now_ms,
+                          .wall_ahead_ms = wall_ahead_ms,
+                          .drift_ppm = drift_ppm,
+                          .turn_at = INT64_MAX};
+    p->reports_end = &p->reports;
+    p->clock = p->now = process_clock(p);
+    p->turned_mono_ms = p->now.mono_ms;
+    p->producer = producer_new(p);
+    struct bridge_config config = configure(p);
+    struct port port = bug_port(p, port_of(p));
+    trace(w, p, "starts");
+    p->bridge = bridge_new(&config, &port, &p->stats, bug_now(p, p->now));
+    assert(p->bridge != NULL && bridge_queues_per_lane(p->bridge) == p->slots);
+    process_turn_by(p, w->now_ms);
+    member_join(p);
+}
+
+void process_free(struct process *p)
+{
+    p->dead = true;
+    for (int lane = 0; lane < p->world->setup.lanes; lane++)
+        bug_forget(p, lane);
+    bridge_free(p->bridge);
+    stats_sum(&p->world->totals, &p->stats);
+    p->bridge = NULL;
+    p->up = false;
+    if (p->outstanding != 0)
+        world_fail(p->world, "%zu records were not given back", p->outstanding);
+}
+
+/* kill -9: its memory is gone, what it sent is on its way or not. */
+void process_crash(struct process *p)
+{
+    struct world *w = p->world;
+    trace(w, p, "crashes");
+    w->crashes++;
+    oracle_process_ends(p);
+    producer_died(w, p->producer);
+    process_free(p);
+    member_gone(p, rng_chance(&w->rng, 5000));
+}
+
+void process_before(struct process *p)
+{
+    p->clock = process_clock(p);
+    p->now = bug_now(p, p->clock);
+    p->calls_at_turn = p->calls;
+}
+
+bool process_after(struct process *p)
+{
+    struct world *w = p->world;
+    if (p->dead) {
+        process_crash(p);
+        return false;
+    }
+    bool worked = p->calls != p->calls_at_turn;
+    if (w->strict || w->step % (worked ? 4 : 64) == 0)
+        bridge_check(p->bridge);
+    oracle_process_bounds(p);
+    return true;
+}
+
+bool process_is_away(const struct process *p)
+{
+    return !p->up || p->stalled;
+}
+
+static void unstall(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    (void)arg;
+    (void)n;
+    if (w->now_ms < p->stalled_until)
+        return;
+    p->stalled = false;
+    trace(w, p, "wakes");
+    process_turn_by(p, w->now_ms);
+}
+
+void process_stall(struct process *p, int64_t for_ms)
+{
+    struct world *w = p->world;
+    trace(w, p, "stands still for %lld ms", (long long)for_ms);
+    p->stalled = true;
+    p->stalled_until = w->now_ms + for_ms;
+    world_at(w, p->stalled_until, p, unstall, NULL, 0);
+    member_silent(p, for_ms);
+}
+
+/* After a long pause it may have been fenced: nothing may be forwarded before a commit that was
+   sent after the pause has succeeded. (Where nothing was ever committed or read there is nothing
+   that it could commit.) */
+static void notice_pause(struct process *p)
+{
+    bool owns = false;
+    for (int lane = 0; lane < LANES_MAX; lane++)
+        owns |= p->lanes[lane].owned && p->lanes[lane].has_base;
+    if (owns && p->clock.mono_ms - p->turned_mono_ms > p->world->setup.session_ms / 2) {
+        p->unproven = true;
+        p->woke_step = p->world->step;
+    }
+    p->turned_mono_ms = p->clock.mono_ms;
+}
+
+/* A loop that asks to be called at once, and then does nothing, burns a core. */
+static void watch_spin(struct process *p, int64_t wait_ms)
+{
+    if (wait_ms > 0 || p->calls != p->calls_at_turn)
+        p->idle_turns = 0;
+    else if (++p->idle_turns > IDLE_TURNS_MAX)
+        world_fail(p->world, "p%d spins: %d turns at once that did nothing", p->id, p->idle_turns);
+}
+
+static void turn(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    (void)arg;
+    (void)n;
+    if (p->turn_at != w->now_ms)
+        return;
+    p->turn_at = INT64_MAX;
+    if (p->stalled || p->member == MEMBER_REVOKING) /* the end of it comes back */
+        return;
+    process_before(p);
+    notice_pause(p);
+    p->may_act = true;
+    int64_t wait_ms = bridge_turn(p->bridge, p->now);
+    p->may_act = false;
+    if (!process_after(p))
+        return;
+    if (wait_ms < 0 || wait_ms > BRIDGE_WAIT_MAX_MS)
+        world_fail(w, "p%d asks to be called in %lld ms", p->id, (long long)wait_ms);
+    watch_spin(p, wait_ms);
+    if (wait_ms == BRIDGE_WAIT_MAX_MS)
+        wait_ms = w->setup.leap_ms;
+    process_turn_by(p, w->now_ms + wait_ms + world_delay(w, w->knobs.turn_ms));
+}
+
+void process_turn_by(struct process *p, int64_t at_ms)
+{
+    if (at_ms < p->world->now_ms)
+        at_ms = p->world->now_ms;
+    if (at_ms >= p->turn_at)
+        return;
+    p->turn_at = at_ms;
+    world_at(p->world, at_ms, p, turn, NULL, 0);
+}

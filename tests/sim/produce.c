@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The port, writing side: records on their way to a partition stay in order, those to different
+   partitions do not; each is stored or not, and is reported so, or not at all. */
+#include "tests/sim/oracle.h"
+#include "tests/sim/world.h"
+
+#include <assert.h>
+
+enum { DELIVERY_TIMEOUT_MS = 5000 };
+
+struct flight {
+    struct flight *next;
+    struct process *process;
+    struct parcel *parcel;
+    struct attempt *attempt;
+    struct request *request;
+    struct entry *input;
+    struct entry made;       /* what will be stored: a copy */
+    struct bytes lent_value; /* the same bytes, as the bridge lent them */
+    struct queue_id from;
+    enum forward_kind kind;
+    const struct ladder *ladder; /* of the writer */
+    int topic, lane, chain;
+    enum report report;
+    bool stored; /* with REPORT_TIMED_OUT: the broker has it all the same */
+    bool vanishes;
+    int64_t sent_ms, lands_at;
+};
+
+struct chain {
+    struct flight *head, **end;
+    bool armed;
+    int64_t landed_at, reported_at;
+};
+
+/* Outlives its process: what was sent may still land. */
+struct producer {
+    struct process *process;
+    int life;
+    bool died;
+    struct chain chains[CHAINS_N];
+};
+
+static const char *why_text[] = {"stored", "too large", "refused", "timed out", "not sent"};
+
+struct producer *producer_new(struct process *p)
+{
+    struct producer *producer = arena_take(&p->world->arena, sizeof *producer);
+    *producer = (struct producer){.process = p, .life = p->life};
+    for (int i = 0; i < CHAINS_N; i++)
+        producer->chains[i].end = &producer->chains[i].head;
+    return producer;
+}
+
+static int target_index(const struct world *w, const char *name)
+{
+    for (int i = 0; i < TARGETS_N; i++) {
+        if (strcmp(w->targets[i].name, name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static size_t value_size(const struct flight *f)
+{
+    return f->request != NULL ? f->request->value.len : f->made.value.len;
+}
+
+/* How it will end, as far as that is known when it is sent. */
+static void decide(struct world *w, struct flight *f, const struct forward *forward)
+{
+    struct knobs *knobs = &w->knobs;
+    static const size_t most[] = {
+        [FORWARD_LEVEL] = LEVEL_BYTES_MAX,
+        [FORWARD_TARGET] = TARGET_BYTES_MAX,
+        [FORWARD_DEAD] = DEAD_BYTES_MAX,
+    };
+    f->report = REPORT_OK;
+    if (value_size(f) > most[f->kind] && !forward->without_value)
+        f->report = REPORT_TOO_LARGE;
+    else if (f->kind == FORWARD_TARGET && !forward->alone && rng_chance(&w->rng, knobs->batch))
+        f->report = REPORT_TOO_LARGE;
+    else if (rng_chance(&w->rng, knobs->timed_out))
+        f->report = REPORT_TIMED_OUT;
+    else if (rng_chance(&w->rng, knobs->not_sent))
+        f->report = REPORT_NOT_SENT;
+    f->stored = f->report == REPORT_TIMED_OUT && rng_chance(&w->rng, 5000);
+}
+
+static void decide_by_target(struct world *w, struct flight *f, int target)
+{
+    switch (target < 0 ? TARGET_AWAY : w->targets[target].mood) {
+    case TARGET_FINE:
+        break;
+    case TARGET_AWAY:
+    case TARGET_REFUSES:
+        f->report = REPORT_REFUSED;
+        f->stored = false;
+        break;
+    case TARGET_SLOW:
+        f->lands_at += rng_between(&w->rng, 0, 2 * DELIVERY_TIMEOUT_MS);
+        break;
+    }
+}
+
+static int chain_of(struct process *p, const struct forward *forward)
+{
+    if (forward->kind == FORWARD_LEVEL)
+        return p->topic_of_slot[forward->slot] * LANES_MAX + forward->from.lane;
+    if (forward->kind == FORWARD_DEAD)
+        return CHAINS_DEAD + forward->from.lane;
+    int target = target_index(p->world, forward->target->name);
+    int partition = (int)(forward->env->value.len % TARGET_PARTITIONS);
+    return CHAINS_TARGETS + (target < 0 ? 0 : target) * TARGET_PARTITIONS + partition;
+}
+
+static void land(struct world *w, struct process *nobody, void *arg, int64_t n);
+
+static void arm(struct world *w, struct producer *producer, int i)
+{
+    struct chain *chain = &producer->chains[i];
+    if (chain->armed || chain->head == NULL)
+        return;
+    int64_t at_ms = chain->head->lands_at;
+    chain->armed = true;
+    world_at(w, at_ms > chain->landed_at ? at_ms : chain->landed_at, NULL, land, producer, i);
+}
+
+static void reported(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    (void)n;
+    struct flight *f = arg;
+    f->next = NULL;
+    *p->reports_end = f;
+    p->reports_end = &f->next;
+    process_turn_by(p, w->now_ms + world_delay(w, w->knobs.turn_ms));
+}
+
+static void store(struct world *w, struct flight *f, int life)
+{
+    w->broker.undone_n -= !f->input->done && !f->input->gone;
+    f->input->done = true;
+    trace(w, NULL, "stored: %s of %d/%d/%lld, sent by life %d, request %lld",
+          f->kind == FORWARD_LEVEL    ? "hop"
+          : f->kind == FORWARD_TARGET ? "delivery"
+                                      : "dead letter",
+          f->from.slot, f->from.lane, (long long)f->input->offset, life,
+          f->request ? (long long)f->request->offset : -1);
+    if (f->kind == FORWARD_LEVEL) {
+        struct log *log = &w->broker.logs[f->topic][f->lane];
+        struct entry *entry = log_append(&w->broker, log, &f->made);
+        w->broker.undone_n++;
+        oracle_level_appended(w, log, entry, f->ladder, life);
+        inbox_appended(w, f->topic, f->lane);
+    } else if (f->request != NULL) {
+        oracle_finished(w, f->request, f->kind);
+    } else {
+        f->input->verdicts++;
+    }
+}
+
+/* While the broker is away nothing lands: a delivery gives up in time, a hop waits. */
+static bool outage_keeps(struct world *w, struct flight *f)
+{
+    if (w->outage_until <= w->now_ms)
+        return false;
+    int64_t gives_up_at = f->sent_ms + DELIVERY_TIMEOUT_MS;
+    if (f->kind == FORWARD_TARGET && w->now_ms >= gives_up_at) {
+        f->report = REPORT_TIMED_OUT;
+        f->stored = rng_chance(&w->rng, 1000);
+        return false;
+    }
+    f->lands_at = w->outage_until + 1 + world_delay(w, w->knobs.land_ms);
+    if (f->kind == FORWARD_TARGET && f->lands_at > gives_up_at)
+        f->lands_at = gives_up_at;
+    return true;
+}
+
+static void report_later(struct world *w, struct producer *producer, struct flight *f)
+{
+    struct chain *chain = &producer->chains[f->chain];
+    int64_t at_ms = w->now_ms + world_delay(w, w->knobs.report_ms);
+    if (f->report == REPORT_TIMED_OUT && f->sent_ms + DELIVERY_TIMEOUT_MS > at_ms)
+        at_ms = f->sent_ms + DELIVERY_TIMEOUT_MS;
+    if (at_ms < chain->reported_at)
+        at_ms = chain->reported_at;
+    chain->reported_at = at_ms;
+    world_at(w, at_ms, f->process, reported, f, 0);
+}
+
+static void land(struct world *w, struct process *nobody, void *arg, int64_t n)
+{
+    (void)nobody;
+    struct producer *producer = arg;
+    struct chain *chain = &producer->chains[n];
+    struct flight *f = chain->head;
+    chain->armed = false;
+    if (f == NULL || (w->knobs.hold_landings && !producer->died))
+        return;
+    if (!f->vanishes && outage_keeps(w, f)) {
+        arm(w, producer, (int)n);
+        return;
+    }
+    chain->head = f->next;
+    if (chain->head == NULL)
+        chain->end = &chain->head;
+    chain->landed_at = w->now_ms;
+    w->flying_n--;
+    if (f->report == REPORT_OK && f->kind == FORWARD_TARGET &&
+        w->now_ms - f->sent_ms > DELIVERY_TIMEOUT_MS) {
+        f->report = REPORT_TIMED_OUT;
+        f->stored = rng_chance(&w->rng, 5000);
+    }
+    if (!f->vanishes && (f->report == REPORT_OK || f->stored))
+        store(w, f, producer->life);
+    if (!producer->died)
+        report_later(w, producer, f);
+    arm(w, producer, (int)n);
+}
+
+void producer_kick(struct world *w, struct producer *producer)
+{
+    for (int i = 0; i < CHAINS_N; i++)
+        arm(w, producer, i);
+}
+
+/* Of each partition a part of what is under way still arrives. */
+void producer_died(struct world *w, struct producer *producer)
+{
+    producer->died = true;
+    for (int i = 0; i < CHAINS_N; i++) {
+        bool vanish = false;
+        for (struct flight *f = producer->chains[i].head; f != NULL; f = f->next) {
+            vanish = vanish || rng_chance(&w->rng, 3000);
+            f->vanishes = vanish;
+            f->attempt->state = ATTEMPT_LOST;
+        }
+        arm(w, producer, i);
+    }
+}
+
+/* What is to be stored. Headers and key are copied by a client when it is given them, the value is
+   not: it must be the same until the report. */
+static void make_entry(struct world *w, struct flight *f, const struct forward *forward)
+{
+    const struct record *record = forward->record;
+    struct bytes value = forward->env != NULL ? forward->env->value : record->value;
+    if (forward->kind == FORWARD_LEVEL)
+        value = record->value;
+    if (forward->without_value)
+        value = bytes_null();
+    f->lent_value = value;
+    f->made = (struct entry){.timestamp_ms = bug_stamp(w, forward->timestamp_ms),
+                             .key = arena_copy(&w->arena, record->key),
+                             .value = arena_copy(&w->arena, value),
+                             .request = f->request};
+}
+
+/* The request that a forwarded record stands for. */
+static struct request *request_of(struct process *p, const struct forward *forward,
+                                  struct entry *input)
+{
+    struct world *w = p->world;
+    if (input == NULL)
+        world_fail(w, "p%d forwards %d/%d/%lld, which does not exist", p->id, forward->from.slot,
+                   forward->from.lane, (long long)forward->offset);
+    if (!input->foreign && input->request == NULL)
+        world_fail(w, "the simulator has lost a request");
+    return input->request;
+}
+
+int port_forward(void *ctx, const struct forward *forward)
+{
+    struct process *p = ctx;
+    struct world *w = p->world;
+    if (!port_enter(p) || rng_chance(&w->rng, w->knobs.full))
+        return ERR_FULL;
+    struct log *log = &w->broker.logs[p->topic_of_slot[forward->from.slot]][forward->from.lane];
+    struct forwarded seen = {.forward = forward, .input = log_at(log, forward->offset)};
+    seen.request = request_of(p, forward, seen.input);
+    struct attempt *attempt = oracle_forwarded(p, &seen);
+    w->forwards++;
+    w->flying_n++;
+    struct flight *f = arena_take(&w->arena, sizeof *f);
+    *f = (struct flight){.process = p,
+                         .parcel = forward->parcel,
+                         .attempt = attempt,
+                         .request = seen.request,
+                         .input = seen.input,
+                         .from = forward->from,
+                         .kind = forward->kind,
+                         .ladder = p->ladder,
+                         .topic = p->topic_of_slot[forward->slot],
+                         .lane = forward->from.lane,
+                         .chain = chain_of(p, forward),
+                         .sent_ms = w->now_ms,
+                         .lands_at = w->now_ms + world_delay(w, w->knobs.land_ms)};
+    make_entry(w, f, forward);
+    decide(w, f, forward);
+    if (forward->kind == FORWARD_TARGET)
+        decide_by_target(w, f, target_index(w, forward->target->name));
+    trace(w, p, "forwards %d/%d/%lld: kind %d slot %d, will be %s", forward->from.slot,
+          forward->from.lane, (long long)forward->offset, (int)forward->kind, forward->slot,
+          why_text[f->report]);
+    struct chain *chain = &p->producer->chains[f->chain];
+    *chain->end = f;
+    chain->end = &f->next;
+    arm(w, p->producer, f->chain);
+    return 0;
+}
+
+void port_reports(void *ctx)
+{
+    struct process *p = ctx;
+    struct world *w = p->world;
+    struct flight *f = p->reports;
+    p->calls--; /* looking for reports is no work */
+    if (!port_enter(p) || w->knobs.hold_reports)
+        return;
+    p->reports = NULL;
+    p->reports_end = &p->reports;
+    for (struct flight *next; f != NULL && !p->dead; f = next) {
+        next = f->next;
+        p->calls++;
+        if (w->bug != BUG_DONE_AT_ENQUEUE && !bytes_equal(f->lent_value, f->made.value))
+            world_fail(w, "p%d changed the value of %d/%d/%lld before its report", p->id,
+                       f->from.slot, f->from.lane, (long long)f->input->offset);
+        if (bug_report_lost(p))
+            continue;
+        trace(w, p, "is told that %d/%d/%lld is %s", f->from.slot, f->from.lane,
+              (long long)f->input->offset, why_text[f->report]);
+        oracle_told(p, f->attempt, f->from, f->request, f->kind, f->report);
+        bug_reported(p, f->parcel, f->report, why_text[f->report]);
+    }
+}

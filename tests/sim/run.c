@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run: start, faults, quiet, and the end where nothing may be left over. */
+#include "tests/sim/faults.h"
+#include "tests/sim/oracle.h"
+
+enum { STEPS_MAX = 3000000, STOP_MS = 20000, AFTERWARDS_MS = 5000 };
+
+void run_start(struct world *w)
+{
+    for (int id = 0; id < w->setup.processes; id++)
+        process_start(w, id);
+}
+
+static void drain(struct world *w)
+{
+    int64_t limit_ms = oracle_limit_ms(w);
+    while (w->open_n > 0 || w->broker.undone_n > 0 || w->flying_n > 0 || w->step % 16 != 0 ||
+           !oracle_all_committed(w)) {
+        if (w->now_ms > limit_ms)
+            break;
+        if (w->step > STEPS_MAX)
+            world_fail(w, "no end in sight after %d steps", STEPS_MAX);
+        if (!world_step(w))
+            break;
+    }
+}
+
+/* Everybody stops; whoever starts then has nothing to do. */
+static void start_again(struct world *w)
+{
+    w->ending = true;
+    for (int id = 0; id < w->setup.processes; id++) {
+        if (w->processes[id].up)
+            member_stop(&w->processes[id]);
+    }
+    world_run(w, w->now_ms + STOP_MS + w->setup.session_ms);
+    for (int id = 0; id < w->setup.processes; id++) {
+        if (w->processes[id].up)
+            world_fail(w, "p%d does not end", id);
+    }
+    uint64_t forwards = w->forwards;
+    process_start(w, 0);
+    world_run(w, w->now_ms + AFTERWARDS_MS + 2 * w->setup.leap_ms + w->setup.session_ms);
+    if (w->forwards != forwards)
+        world_fail(w, "something was forwarded again after a clean stop");
+}
+
+void run_finish(struct world *w)
+{
+    drain(w);
+    oracle_final(w);
+    start_again(w);
+    oracle_final(w);
+}
+
+void run_seed(struct world *w)
+{
+    faults_choose(w);
+    run_start(w);
+    while (w->quiet_ms == INT64_MAX && world_step(w)) {
+        if (w->step > STEPS_MAX)
+            world_fail(w, "no quiet after %d steps", STEPS_MAX);
+    }
+    run_finish(w);
+}

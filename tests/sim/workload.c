@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests as text headers, and the rule of the contract that says what each must come to. */
+#include "tests/sim/workload.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { HEADERS_MAX = 24, ID_TOO_LONG = 129 };
+#define MAX_DELAY_MS ((int64_t)40 * 24 * 3600 * 1000)
+
+static const char *const patterns[] = {"orders.timeout", "payments.*", "ghost"};
+
+void workload_init(struct world *w)
+{
+    static const struct target_model targets[TARGETS_N] = {
+        [TARGET_DEFAULT] = {.name = "orders.timeout", .allowed = true},
+        [TARGET_A] = {.name = "payments.a", .allowed = true},
+        [TARGET_B] = {.name = "payments.b-2", .allowed = true},
+        [TARGET_GHOST] = {.name = "ghost",
+                          .mood = TARGET_AWAY,
+                          .allowed = true,
+                          .has_failed = true},
+        [TARGET_DENIED] = {.name = "payroll"},
+    };
+    memcpy(w->targets, targets, sizeof targets);
+    w->rules = (struct request_rules){
+        .targets = {.patterns = patterns,
+                    .patterns_n = sizeof patterns / sizeof patterns[0],
+                    .schedule = "schedule"},
+        .default_target = w->setup.default_target ? targets[TARGET_DEFAULT].name : NULL,
+        .max_delay_ms = MAX_DELAY_MS};
+}
+
+/* Headers while they are gathered: the business's own and ours, mixed. */
+struct gathering {
+    struct world *world;
+    struct header all[HEADERS_MAX], own[HEADERS_MAX];
+    size_t all_n, own_n;
+};
+
+static struct bytes text(struct world *w, const char *format, int64_t n)
+{
+    char buffer[64];
+    snprintf(buffer, sizeof buffer, format, n);
+    return arena_copy(&w->arena, bytes_text(buffer));
+}
+
+/* Ours go anywhere among the others. */
+static void add_ours(struct gathering *g, const char *name, struct bytes value)
+{
+    size_t at = (size_t)rng_between(&g->world->rng, 0, (int64_t)g->all_n);
+    memmove(&g->all[at + 1], &g->all[at], (g->all_n - at) * sizeof g->all[0]);
+    g->all[at] = (struct header){name, value};
+    g->all_n++;
+}
+
+static void add_own(struct gathering *g, int n)
+{
+    static const char *const own_names[] = {"trace", "trace", "content-type", "dlb", "x", ""};
+    struct world *w = g->world;
+    for (int i = 0; i < n; i++) {
+        struct header header = {own_names[rng_int(&w->rng, 0, 5)], bytes_null()};
+        if (rng_chance(&w->rng, 8000))
+            header.value = text(w, "\xff%" PRId64, rng_between(&w->rng, 0, 999));
+        g->all[g->all_n++] = g->own[g->own_n++] = header;
+    }
+}
+
+static const char *unit_text(struct world *w, int64_t ms)
+{
+    if (ms % 60000 == 0 && rng_chance(&w->rng, 5000))
+        return text(w, "%" PRId64 "m", ms / 60000).data;
+    if (ms % 1000 == 0 && rng_chance(&w->rng, 5000))
+        return text(w, rng_chance(&w->rng, 5000) ? "PT%" PRId64 "S" : "%" PRId64 "s", ms / 1000)
+            .data;
+    return text(w, "%" PRId64 "ms", ms).data;
+}
+
+static void add_time(struct gathering *g, const struct ask *ask, int64_t stamped_ms)
+{
+    struct world *w = g->world;
+    bool at = ask->absolute || ask->fault == CODE_TWO_TIMES;
+    bool delay = !ask->absolute || ask->fault == CODE_TWO_TIMES;
+    int64_t delay_ms = ask->delay_ms;
+    if (ask->fault == CODE_NO_TIME)
+        return;
+    if (ask->fault == CODE_BAD_TIME) {
+        add_ours(g, "dlb-delay", bytes_text(rng_chance(&w->rng, 5000) ? "10" : "-5s"));
+        return;
+    }
+    if (ask->fault == CODE_TOO_FAR)
+        delay_ms = MAX_DELAY_MS + 60000;
+    if (at)
+        add_ours(g, "dlb-deliver-at", text(w, "%" PRId64, stamped_ms + delay_ms));
+    if (delay)
+        add_ours(g, ask->fault == CODE_BAD_HEADER ? "dlb-Delay" : "dlb-delay",
+                 bytes_text(unit_text(w, delay_ms)));
+}
+
+static void add_fault(struct gathering *g, const struct ask *ask)
+{
+    struct world *w = g->world;
+    char *id = arena_take(&w->arena, ID_TOO_LONG + 1);
+    switch (ask->fault) {
+    case CODE_UNKNOWN_HEADER:
+        add_ours(g, "dlb-nonsense", bytes_text("1"));
+        break;
+    case CODE_BAD_OP:
+        add_ours(g, "dlb-op", bytes_text("jump"));
+        break;
+    case CODE_BAD_ID:
+        memset(id, 'i', ID_TOO_LONG);
+        add_ours(g, "dlb-id", bytes_of(id, ID_TOO_LONG));
+        break;
+    case CODE_TARGET_DENIED:
+        add_ours(g, "dlb-target",
+                 bytes_text(rng_chance(&w->rng, 5000) ? "payroll" : "schedule.30s"));
+        break;
+    default:
+        break;
+    }
+}
+
+static bool names_target(const struct world *w, const struct ask *ask)
+{
+    if (ask->fault == CODE_TARGET_DENIED || ask->fault == CODE_NO_TARGET)
+        return false;
+    return ask->target != TARGET_DEFAULT || !w->setup.default_target;
+}
+
+static void add_stamp(struct gathering *g, const struct ask *ask, const struct request *r,
+                      int64_t due_ms)
+{
+    struct world *w = g->world;
+    if (names_target(w, ask))
+        add_ours(g, "dlb-target", bytes_text(r->target));
+    if (ask->id != NULL && ask->fault != CODE_BAD_ID)
+        add_ours(g, "dlb-id", bytes_text(ask->id));
+    if (ask->override_key != NULL || ask->override_null)
+        add_ours(g, "dlb-key", ask->override_null ? bytes_null() : bytes_text(ask->override_key));
+    if (ask->expires_in_ms != 0 || ask->fault == CODE_EXPIRED)
+        add_ours(
+            g, "dlb-expires-at",
+            text(w, "%" PRId64, due_ms + (ask->fault == CODE_EXPIRED ? -1 : ask->expires_in_ms)));
+    if (rng_chance(&w->rng, 500)) /* of an earlier delivery: dropped */
+        add_ours(g, "dlb-due", bytes_text("17"));
+}
+
+static struct bytes value_of(struct world *w, const struct ask *ask)
+{
+    if (!ask->has_value)
+        return bytes_null();
+    char *value = arena_take(&w->arena, ask->value_len + 1);
+    for (size_t i = 0; i < ask->value_len; i++)
+        value[i] = (char)(i < 8 ? (int)(rng_next(&w->rng) & 0xff) : (int)i);
+    return bytes_of(value, ask->value_len);
+}
+
+static struct bytes text_or_null(const char *string)
+{
+    return string != NULL ? bytes_text(string) : bytes_null();
+}
+
+struct request *workload_send(struct world *w, const struct ask *ask)
+{
+    struct gathering g = {.world = w};
+    struct request *r = arena_take(&w->arena, sizeof *r);
+    int64_t stamped_ms = EPOCH_MS + w->now_ms - ask->age_ms, due_ms = stamped_ms + ask->delay_ms;
+    *r =
+        (struct request){.lane = ask->lane,
+                         .appended_ms = w->now_ms,
+                         .due_ms = ask->no_timestamp ? DUE_UNKNOWN : due_ms,
+                         .delay_ms = ask->delay_ms,
+                         .expires_ms = ask->expires_in_ms ? due_ms + ask->expires_in_ms : INT64_MAX,
+                         .target = w->targets[ask->target].name,
+                         .key = text_or_null(ask->key),
+                         .value = value_of(w, ask),
+                         .id = text_or_null(ask->id),
+                         .expect = ask->fault,
+                         .failures = w->targets[ask->target].has_failed};
+    add_own(&g, ask->headers);
+    add_time(&g, ask, stamped_ms);
+    add_stamp(&g, ask, r, due_ms);
+    add_fault(&g, ask);
+    struct entry entry = {.timestamp_ms = ask->no_timestamp ? -1 : stamped_ms,
+                          .key = r->key,
+                          .value = r->value,
+                          .headers = g.all,
+                          .headers_n = g.all_n,
+                          .request = r};
+    if (ask->override_key != NULL || ask->override_null)
+        r->key = text_or_null(ask->override_key);
+    struct header *own = arena_take(&w->arena, sizeof g.own);
+    memcpy(own, g.own, g.own_n * sizeof *own);
+    r->headers = own;
+    r->headers_n = g.own_n;
+    struct log *log = &w->broker.logs[TOPIC_SCHEDULE][ask->lane];
+    r->offset = log_append(&w->broker, log, &entry)->offset;
+    *w->requests_end = r;
+    w->requests_end = &r->next;
+    w->requests_n++;
+    w->open_n++;
+    w->broker.undone_n++;
+    trace(w, NULL, "request %d/%" PRId64 ": due %.3f s to %s, fault %s", r->lane, r->offset,
+          (double)(due_ms - EPOCH_MS) / 1000, r->target, code_name(ask->fault));
+    inbox_appended(w, TOPIC_SCHEDULE, ask->lane);
+    return r;
+}
+
+static int64_t random_delay(struct rng *rng, int64_t most_ms)
+{
+    int64_t delay_ms = rng_between(rng, 0, most_ms);
+    for (int halves = rng_int(rng, 0, 8); halves > 0; halves--)
+        delay_ms /= 2;
+    return rng_chance(rng, 5000) ? delay_ms / 1000 * 1000 : delay_ms;
+}
+
+static size_t random_size(struct world *w)
+{
+    if (w->setup.floods)
+        return TARGET_BYTES_MAX - 100;
+    static const int sizes[] = {
+        0, 10, 100, 1000, TARGET_BYTES_MAX + 1, LEVEL_BYTES_MAX + 1, DEAD_BYTES_MAX + 1};
+    return (size_t)sizes[rng_int(&w->rng, 0, rng_chance(&w->rng, 1000) ? 6 : 2)];
+}
+
+struct request *workload_random(struct world *w, int64_t most_ms)
+{
+    static const char *const keys[] = {NULL, "", "k", "order-17", "a-rather-long-key-of-somebody"};
+    struct rng *rng = &w->rng;
+    struct ask ask = {.lane = rng_int(rng, 0, w->setup.lanes - 1),
+                      .delay_ms = random_delay(rng, most_ms),
+                      .absolute = rng_chance(rng, 5000),
+                      .age_ms = rng_chance(rng, 2000) ? rng_between(rng, 0, 5000) : 0,
+                      .target = rng_int(rng, TARGET_DEFAULT, TARGET_B),
+                      .key = keys[rng_int(rng, 0, 4)],
+                      .id = rng_chance(rng, 3000) ? "named" : NULL,
+                      .override_key = rng_chance(rng, 1000) ? "other" : NULL,
+                      .has_value = rng_chance(rng, 9000),
+                      .headers = rng_int(rng, 0, 4)};
+    ask.value_len = ask.has_value ? random_size(w) : 0;
+    if (ask.override_key == NULL)
+        ask.override_null = rng_chance(rng, 500);
+    if (ask.absolute && rng_chance(rng, 1000))
+        ask.delay_ms = -rng_between(rng, 0, 100000);
+    else if (!ask.absolute && rng_chance(rng, 500))
+        ask.no_timestamp = true;
+    if (!ask.no_timestamp && rng_chance(rng, 1000))
+        ask.expires_in_ms = 1 + random_delay(rng, 20000);
+    if (rng_chance(rng, 200))
+        ask.target = TARGET_GHOST;
+    if (rng_chance(rng, 700) && !ask.no_timestamp) {
+        ask.fault = (enum code)rng_int(rng, CODE_UNKNOWN_HEADER, CODE_TARGET_DENIED);
+        ask.absolute = ask.absolute && ask.fault != CODE_BAD_HEADER;
+        ask.delay_ms = ask.delay_ms < 0 ? 0 : ask.delay_ms;
+        ask.expires_in_ms = 0;
+        if (ask.fault == CODE_NO_TARGET && w->setup.default_target)
+            ask.fault = CODE_NO_TIME;
+    }
+    return workload_send(w, &ask);
+}
+
+struct entry *workload_foreign(struct world *w, int topic, int lane, bool damaged)
+{
+    static const char garbage[] = "DLBE\1 and then nothing that fits an envelope, although it is "
+                                  "long enough to be one with all its fields in place ........";
+    struct log *log = &w->broker.logs[topic][lane];
+    struct entry entry = {.timestamp_ms = EPOCH_MS + w->now_ms,
+                          .value = damaged ? bytes_text(garbage) : bytes_null(),
+                          .foreign = true};
+    struct entry *stored = log_append(&w->broker, log, &entry);
+    trace(w, NULL, "a foreign record at topic %d lane %d offset %" PRId64, topic, lane,
+          stored->offset);
+    w->broker.undone_n++;
+    inbox_appended(w, topic, lane);
+    return stored;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* workload: requests as producers write them, good and bad, each with what must become of it. */
+#ifndef DELAYBRIDGE_TESTS_SIM_WORKLOAD_H
+#define DELAYBRIDGE_TESTS_SIM_WORKLOAD_H
+
+#include "tests/sim/oracle.h"
+
+/* Indices of world.targets. */
+enum { TARGET_DEFAULT, TARGET_A, TARGET_B, TARGET_GHOST, TARGET_DENIED };
+
+/* A request to be. All 0: due at once, to the default target, without key and value. */
+struct ask {
+    int lane;
+    int64_t delay_ms;  /* from the record's timestamp; may be negative if absolute */
+    bool absolute;     /* dlb-deliver-at, not dlb-delay */
+    bool no_timestamp; /* the record has none: only with dlb-delay */
+    int64_t age_ms;    /* its timestamp lies so far back */
+    int target;
+    const char *key, *id; /* NULL: none */
+    const char *override_key;
+    bool override_null;
+    bool has_value;
+    size_t value_len;
+    int64_t expires_in_ms; /* after due; 0: never. Negative: it comes expired */
+    int headers;           /* of the business */
+    enum code fault;       /* what is wrong with it; CODE_OK: nothing */
+};
+
+void workload_init(struct world *world);
+struct request *workload_send(struct world *world, const struct ask *ask);
+
+/* One like any, with a delay of at most most_ms. */
+struct request *workload_random(struct world *world, int64_t most_ms);
+
+/* A record on a level topic that no bridge wrote. damaged: it begins like an envelope. */
+struct entry *workload_foreign(struct world *world, int topic, int lane, bool damaged);
+
+#endif

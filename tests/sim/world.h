@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* world: virtual time, the processes that live in it, and what may go wrong there.
+
+   A process is one bridge with a port (port.c, produce.c), a clock of its own and a membership in
+   the group (member.c). Everything that happens is an event at a time; random delays put the events
+   in an order that the seed repeats. A wait costs nothing: time leaps to the next event.
+
+     broker   the truth: what is stored, committed, owned
+     oracle   what must become of each request, and what may be forwarded twice
+     knobs    how likely each fault is; all 0 is a fair world
+     bugs     a layer between bridge and port that lies on purpose (bugs.c) */
+#ifndef DELAYBRIDGE_TESTS_SIM_WORLD_H
+#define DELAYBRIDGE_TESTS_SIM_WORLD_H
+
+#include "bridge/bridge.h"
+#include "tests/sim/broker.h"
+#include "tests/sim/bugs.h"
+#include "tests/sim/rng.h"
+
+#include <setjmp.h>
+
+enum { PROCESSES_MAX = 4, TARGETS_N = 5, TARGET_PARTITIONS = 3 };
+enum { QUEUES_MAX = LANES_MAX * TOPICS_MAX };
+/* Where one producer's records stay in order: a level partition, a lane's dead letters, or one
+   partition of a target. */
+enum { CHAINS_DEAD = QUEUES_MAX, CHAINS_TARGETS = CHAINS_DEAD + LANES_MAX };
+enum { CHAINS_N = CHAINS_TARGETS + TARGETS_N * TARGET_PARTITIONS };
+
+#define EPOCH_MS 1700000000000 /* the true wall clock when virtual time is 0 */
+
+struct world;
+struct process;
+struct producer;
+
+/* How the world misbehaves. Chances are of ten thousand, times are the most that something takes
+   (in ms; mostly it takes an eighth). */
+struct knobs {
+    int64_t fetch_ms, land_ms, report_ms, commit_ms, turn_ms, notice_ms;
+    int late_wake, never_wake;       /* of a queue that got records */
+    int take_nothing;                /* take says that there is nothing */
+    int stale_after_seek;            /* records before the position are handed out again */
+    int skip_once;                   /* a fetch jumps over records of a level */
+    int full, no_memory;             /* of forward and make */
+    int timed_out, not_sent, batch;  /* of a forward; batch: TOO_LARGE if it is not alone */
+    int commit_fails, commit_silent; /* commit_silent: it may be stored, and nobody says so */
+    int lookup_unknown;
+    bool hold_landings, hold_reports, hold_commits, hold_fetches; /* scenarios: not now */
+};
+
+enum target_mood { TARGET_FINE, TARGET_AWAY, TARGET_REFUSES, TARGET_SLOW };
+
+struct setup {
+    int processes, lanes;
+    struct ladder ladder, ladder_before; /* before: of processes born before switch_ms */
+    int64_t switch_ms;
+    int64_t memory_bytes, session_ms, leap_ms;
+    int max_attempts;
+    bool default_target;
+    bool order_is_exact;     /* clocks in step, one ladder: no breach of the bound is allowed */
+    bool commits_are_prompt; /* nothing delays a commit: what is acknowledged is soon committed */
+    bool floods;             /* bursts of large records, and little memory */
+    bool is_calm;            /* no fault at all: nothing may be late */
+};
+
+/* One input partition at one client. */
+struct inbox {
+    bool open, paused, fetching;
+    bool hidden; /* records are at hand, and take does not say so */
+    bool from_start, was_read;
+    int version;     /* answers to an older fetch are dropped */
+    int64_t at;      /* next to be handed out */
+    int64_t fetched; /* what is at hand ends here */
+    int64_t skipped_at;
+    int stale; /* so many before at are handed out again */
+};
+
+enum member { MEMBER_OUT, MEMBER_STABLE, MEMBER_REVOKING, MEMBER_JOINING, MEMBER_ASSIGNED };
+
+struct held_lane {
+    bool owned, has_base; /* has_base: something of it was committed or read */
+    int epoch;            /* counts gains */
+    uint64_t gained_step;
+    const struct committed *start[TOPICS_MAX]; /* by topic: what was committed then */
+};
+
+struct flight;
+
+struct process {
+    struct world *world;
+    int id, life; /* lives are counted in the whole world: no two processes share one */
+    bool up;
+    bool dead;    /* crashed inside a call: nothing it still does has any effect */
+    bool may_act; /* inside a turn: it may take and forward */
+    int crash_in; /* dies at that port call from now; 0: not */
+    struct bridge *bridge;
+    struct stats stats;
+    int slots, topic_of_slot[TOPICS_MAX];
+    const struct ladder *ladder;
+    int64_t retired_ms[TOPICS_MAX];
+
+    int64_t born_ms, wall_ahead_ms, drift_ppm;
+    struct now now;   /* what the bridge was told */
+    struct now clock; /* what it should have been told (a bug may lie) */
+    int64_t turn_at;
+    uint64_t calls, calls_at_turn;
+    int idle_turns;
+
+    bool stalled;
+    int64_t stalled_until;
+    int64_t turned_mono_ms;
+    bool unproven; /* it stood still: nothing may be forwarded before a commit */
+    uint64_t woke_step;
+
+    enum member member;
+    int generation;
+    bool isolated;       /* the coordinator does not hear it */
+    int64_t deadline_ms; /* of a revocation */
+    bool leaving, settled;
+    unsigned assigned;                     /* lanes, as bits */
+    uint64_t commit_sent, commit_answered; /* the last ones */
+    bool commit_ok;
+    struct held_lane lanes[LANES_MAX];
+    struct inbox inboxes[QUEUES_MAX];
+    struct producer *producer;
+    void *liar; /* bugs.c */
+    struct flight *reports, **reports_end;
+    struct commit_line *commit_line;
+    size_t outstanding; /* records that it holds */
+    int64_t outstanding_bytes, record_bytes_max;
+};
+
+struct happening {
+    int64_t at;
+    uint64_t order;
+    struct process *process; /* NULL: nobody's */
+    int life;                /* the event is void once the process has another */
+    void (*run)(struct world *world, struct process *process, void *arg, int64_t n);
+    void *arg;
+    int64_t n;
+};
+
+struct target_model {
+    const char *name;
+    enum target_mood mood;
+    bool allowed, has_failed;
+};
+
+struct world {
+    uint64_t seed;
+    struct rng rng;
+    struct arena arena;
+    struct broker broker;
+    struct setup setup;
+    struct knobs knobs;
+    struct process processes[PROCESSES_MAX];
+    struct target_model targets[TARGETS_N];
+    struct request_rules rules;
+    enum bug bug;
+
+    struct happening *events;
+    size_t events_n, events_capacity;
+    uint64_t orders, step, forwards;
+    int flying_n; /* sent, and neither stored nor given up */
+    int64_t now_ms;
+    int64_t quiet_ms; /* faults end here; INT64_MAX: not yet known */
+    int64_t outage_until;
+    bool ending;         /* nobody starts any more of his own accord */
+    bool log_disordered; /* by writers that overlapped */
+    bool beyond_end_ok, newer_ok, metadata_is_foreign; /* scenarios bring these about */
+    int64_t skew_ms_max; /* the largest difference that any clock ever had */
+    int lives;
+    bool regrouping;               /* a rebalance is under way */
+    int64_t ghosts_until;          /* until then the coordinator waits for one that died */
+    int known_life[PROCESSES_MAX]; /* members, as the coordinator sees them; NOBODY: none */
+
+    struct request *requests, **requests_end;
+    size_t requests_n, open_n; /* open: not finished yet */
+    int64_t finish_by_ms;
+    bool verbose;
+    bool strict; /* bridge_check after every call, not after some: it is two thirds of the time */
+    struct stats totals;       /* of all lives */
+    uint64_t crashes, repeats; /* repeats: forwards of what had been forwarded before */
+    void *faults;              /* faults.c */
+};
+
+/* world.c. A failure leaves by a jump to world_trap, with the reason in world_failure. */
+extern sigjmp_buf world_trap;
+extern char world_failure[512];
+void world_init(struct world *world, uint64_t seed);
+void world_deinit(struct world *world);
+void world_at(struct world *world, int64_t at, struct process *process,
+              void (*run)(struct world *, struct process *, void *, int64_t), void *arg, int64_t n);
+bool world_step(struct world *world); /* false: nothing is to happen any more */
+void world_run(struct world *world, int64_t until_ms);
+int64_t world_delay(struct world *world, int64_t most_ms); /* mostly an eighth of it */
+_Noreturn __attribute__((format(printf, 2, 3))) void world_fail(struct world *world,
+                                                                const char *format, ...);
+__attribute__((format(printf, 3, 4))) void
+world_note(struct world *world, const struct process *process, const char *format, ...);
+#define trace(world, process, ...)                   \
+    do {                                             \
+        if ((world)->verbose)                        \
+            world_note(world, process, __VA_ARGS__); \
+    } while (0)
+
+/* process.c: a life from birth to death, its clock, its turns. */
+void process_start(struct world *world, int id);
+void process_crash(struct process *process);
+void process_free(struct process *process); /* gives everything back; flights may still land */
+void process_turn_by(struct process *process, int64_t at_ms);
+struct now process_clock(const struct process *process);
+void process_step_clock(struct process *process, int64_t by_ms);
+void process_stall(struct process *process, int64_t for_ms);
+bool process_is_away(const struct process *process); /* down, or standing still */
+/* Around each call into the bridge. after: false if it died in there (and is gone). */
+void process_before(struct process *process);
+bool process_after(struct process *process);
+
+/* port.c */
+struct port port_of(struct process *process);
+bool port_enter(struct process *process); /* false: dead */
+struct queue_id port_queue(const struct process *process, int lane, int topic, bool *found);
+void inbox_open(struct process *process, struct queue_id queue, int64_t offset);
+void inbox_close(struct process *process, struct queue_id queue);
+void inbox_appended(struct world *world, int topic, int lane);
+void port_release(void *ctx, struct record *record);
+struct record *port_make(void *ctx, struct bytes key, size_t value_size);
+
+/* produce.c */
+int port_forward(void *ctx, const struct forward *forward);
+void port_reports(void *ctx);
+struct producer *producer_new(struct process *process);
+void producer_died(struct world *world, struct producer *producer);
+void producer_kick(struct world *world, struct producer *producer); /* after hold_landings */
+
+/* member.c: the group. */
+void member_join(struct process *process);
+void member_gone(struct process *process, bool at_once);      /* crashed */
+void member_stop(struct process *process);                    /* SIGTERM: settle, commit, leave */
+void member_silent(struct process *process, int64_t for_ms);  /* no heartbeats for so long */
+void member_isolate(struct process *process, int64_t for_ms); /* from the coordinator alone */
+void group_regroup(struct world *world);
+
+/* commits.c */
+void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n);
+
+#endif
