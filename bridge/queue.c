@@ -204,6 +204,10 @@ static bool admit_request(struct bridge *b, struct queue *q)
     struct refusal why;
     enum code code = request_parse(&b->config.rules, (uint32_t)q->id.lane, q->head, b->now.wall_ms,
                                    &stamp, &why);
+    if (code == CODE_OK && b->now.wall_ms > stamp.expires_ms) {
+        why = (struct refusal){CODE_EXPIRED, "dlb-expires-at had passed when the request was read"};
+        code = CODE_EXPIRED;
+    }
     if (code != CODE_OK) {
         counter_add(&b->stats->requests, 1);
         counter_add(&b->stats->refused, 1);
