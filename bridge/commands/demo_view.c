@@ -27,7 +27,9 @@ static void draw_level(const struct demo_picture *p, const struct demo_level *le
     memset(bar, '#', (size_t)length);
     bar[length] = '\0';
     printf("  %-6s %5" PRId64 "  %-*s", level->name, level->waiting, BAR_MAX, bar);
-    if (level->next_ms != 0)
+    if (level->next_ms != 0 && level->next_ms <= p->now_ms)
+        printf("  head moves on now");
+    else if (level->next_ms != 0)
         printf("  head moves on in %5.1f s", (double)(level->next_ms - p->now_ms) / 1000.0);
     printf(LINE);
 }
