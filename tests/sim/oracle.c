@@ -158,8 +158,8 @@ static void check_dead(struct process *p, const struct forwarded *f)
         fair = code == CODE_NOT_OURS && forward->env == NULL;
     else if (r->expect != CODE_OK)
         fair = code == r->expect && forward->env == NULL;
-    else
-        fair = forward->env != NULL && may_die(p, f, code);
+    else /* what comes too late is refused as it came */
+        fair = (forward->env != NULL || code == CODE_EXPIRED) && may_die(p, f, code);
     if (!fair)
         world_fail(w, "%d/%d/%lld goes to the dead-letter topic as %s (%s): not what was expected",
                    AT(forward->from, f->input->offset), code_name(code), forward->refusal->reason);
