@@ -106,8 +106,10 @@ struct common {
 /* The value of the option argv[*i], which is named name; NULL: it is another one. Moves *i. */
 static const char *value_of(const char *name, int argc, char **argv, int *i)
 {
-    if (strcmp(argv[*i], name) == 0)
-        return *i + 1 < argc ? argv[++*i] : "";
+    if (strcmp(argv[*i], name) == 0) {
+        const char *value = *i + 1 < argc ? argv[++*i] : NULL;
+        return value != NULL ? value : "";
+    }
     size_t n = strlen(name);
     if (strncmp(argv[*i], name, n) == 0 && argv[*i][n] == '=')
         return argv[*i] + n + 1;

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static int load_defaults(struct loader *loader)
 {
     for (size_t i = 0; i < CONFIG_KEYS_N; i++) {

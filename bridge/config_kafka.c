@@ -48,20 +48,27 @@ static bool is_secret(const char *name)
     return false;
 }
 
-static struct property *find(struct config *c, enum client_role role, const char *name)
+static void remove_old(struct config *c, enum client_role role, const char *name)
 {
-    for (size_t i = 0; i < c->kafka_n; i++)
-        if (c->kafka[i].role == role && strcmp(c->kafka[i].name, name) == 0)
-            return &c->kafka[i];
-    return NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < c->kafka_n; i++) {
+        if (c->kafka[i].role != role || strcmp(c->kafka[i].name, name) != 0) {
+            c->kafka[kept++] = c->kafka[i];
+            continue;
+        }
+        free(c->kafka[i].name);
+        free(c->kafka[i].value);
+    }
+    c->kafka_n = kept;
 }
 
-static struct property *add(struct config *c, enum client_role role, const char *name)
+/* The last one counts, also among librdkafka's aliases: it goes to the end. */
+static void put(struct config *c, struct property property)
 {
+    remove_old(c, property.role, property.name);
     c->kafka = realloc(c->kafka, (c->kafka_n + 1) * sizeof *c->kafka);
     assert(c->kafka != NULL);
-    c->kafka[c->kafka_n] = (struct property){.role = role, .name = config_keep(name)};
-    return &c->kafka[c->kafka_n++];
+    c->kafka[c->kafka_n++] = property;
 }
 
 int config_set_property(struct loader *loader, enum client_role role, const struct setting *setting)
@@ -80,12 +87,8 @@ int config_set_property(struct loader *loader, enum client_role role, const stru
     if (client_property_check(name, value, why) != 0)
         return config_refuse(loader, &told, value, "%s",
                              told.secret ? "librdkafka does not take this value" : why);
-    struct property *property = find(loader->config, role, name);
-    if (property == NULL)
-        property = add(loader->config, role, name);
-    free(property->value);
-    property->value = config_keep(value);
-    property->secret = told.secret;
+    put(loader->config,
+        (struct property){role, config_keep(name), config_keep(value), told.secret});
     return 0;
 }
 

@@ -39,7 +39,10 @@ const struct config_key *config_key_find(const char *name);
 /* Of a flag or variable: '_', '-' and '.' are the same, and so are upper and lower case. */
 const struct config_key *config_key_guess(const char *name);
 
-bool config_key_is_list(const struct config_key *key);
+static inline bool config_key_is_list(const struct config_key *key)
+{
+    return key->type == TYPE_LEVELS || key->type == TYPE_RETIRED || key->type == TYPE_TARGETS;
+}
 
 /* Where the values come from: "delaybridge.yaml:12", "flag --hold", "variable DELAYBRIDGE_HOLD". */
 enum { WHERE_MAX = 200, CONFIG_KEYS_MAX = 32 };

@@ -184,11 +184,6 @@ const struct config_key *config_key_guess(const char *name)
     return NULL;
 }
 
-bool config_key_is_list(const struct config_key *key)
-{
-    return key->type == TYPE_LEVELS || key->type == TYPE_RETIRED || key->type == TYPE_TARGETS;
-}
-
 /* Print text in lines of at most width columns, each after the first behind indent. */
 static void print_wrapped(FILE *out, const char *text, int width, const char *indent)
 {

@@ -232,6 +232,8 @@ int config_set(struct loader *loader, const struct config_key *key, const struct
 {
     if (!config_key_is_list(key) && setting->n != 1)
         return config_refuse(loader, setting, NULL, "takes one value, not a list");
+    for (size_t i = 0; i < setting->n; i++)
+        assert(setting->values[i] != NULL);
     snprintf(loader->where[key - CONFIG_KEYS], WHERE_MAX, "%s", setting->where);
     return set_value(loader, key, setting);
 }
@@ -250,23 +252,30 @@ static size_t cut_list(char *text, char **items, size_t items_n)
     return n;
 }
 
+static int set_list_text(struct loader *loader, const struct config_key *key, const char *where,
+                         char *text)
+{
+    size_t commas = 0;
+    for (const char *c = text; *c != '\0'; c++)
+        commas += *c == ',';
+    char **items = calloc(commas + 1, sizeof(char *));
+    assert(items != NULL);
+    size_t n = text[0] == '\0' ? 0 : cut_list(text, items, commas + 1);
+    struct setting setting = {where, key->name, items, n, false};
+    int err = config_set(loader, key, &setting);
+    free(items);
+    return err;
+}
+
 int config_set_text(struct loader *loader, const struct config_key *key, const char *where,
                     const char *text)
 {
+    char *value = (char *)text; /* only read */
+    struct setting setting = {where, key->name, &value, 1, false};
+    if (!config_key_is_list(key))
+        return config_set(loader, key, &setting);
     char *copy = config_keep(text);
-    struct setting setting = {where, key->name, &copy, 1, false};
-    char **items = NULL;
-    if (config_key_is_list(key)) {
-        size_t commas = 0;
-        for (const char *c = text; *c != '\0'; c++)
-            commas += *c == ',';
-        items = calloc(commas + 1, sizeof(char *));
-        assert(items != NULL);
-        setting.values = items;
-        setting.n = text[0] == '\0' ? 0 : cut_list(copy, items, commas + 1);
-    }
-    int err = config_set(loader, key, &setting);
-    free(items);
+    int err = set_list_text(loader, key, where, copy);
     free(copy);
     return err;
 }

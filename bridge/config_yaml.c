@@ -267,7 +267,10 @@ static int document_read(struct reader *r)
         return refuse(r, line_here(r), "not a map of keys");
     if (!empty && (err = map_read(r, "")) != 0)
         return err;
-    if ((err = next(r)) == 0 && (err = next(r)) == 0 && r->event.type != YAML_STREAM_END_EVENT)
+    err = next(r); /* the document ends */
+    if (err == 0)
+        err = next(r);
+    if (err == 0 && r->event.type != YAML_STREAM_END_EVENT)
         return refuse(r, line_here(r), "a second document: one is read");
     return err;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log: lines to stderr, logfmt on a terminal, JSON lines otherwise. Safe from any thread. Never blocks:
-   a line that stderr does not take at once is dropped and counted, and the count is in the next line. */
+/* log: lines to stderr, logfmt on a terminal, JSON lines otherwise. Safe from any thread. Never
+   blocks: a line that stderr does not take at once is dropped and counted, and the count is in the
+   next line. */
 #ifndef DELAYBRIDGE_BRIDGE_LOG_H
 #define DELAYBRIDGE_BRIDGE_LOG_H
 
@@ -10,7 +11,8 @@ void log_init(enum log_level level, enum log_format format);
 void log_set_level(enum log_level level);
 
 /* log_line(LOG_INFO, "lane gained", "lane=%d base=%lld", lane, base): the message, then fields as
-   KEY=VALUE separated by spaces; a value with spaces is quoted by the caller with %s of log_quote. */
+   KEY=VALUE separated by spaces; a value with spaces is quoted by the caller with %s of log_quote.
+ */
 __attribute__((format(printf, 3, 4))) void log_line(enum log_level level, const char *message,
                                                     const char *fields, ...);
 

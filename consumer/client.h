@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client: librdkafka handles made from the configuration: the operator's properties, then the ones that
-   the guarantees rest on. */
+/* client: librdkafka handles made from the configuration: the operator's properties, then the ones
+   that the guarantees rest on. */
 #ifndef DELAYBRIDGE_CONSUMER_CLIENT_H
 #define DELAYBRIDGE_CONSUMER_CLIENT_H
 
@@ -30,8 +30,8 @@ int client_property_check(const char *name, const char *value,
                           char error[CLIENT_ERROR_MAX]) must_check;
 
 /* 0 once some broker answers a metadata request within timeout_ms; ERR_KAFKA: none did; ERR_CONFIG:
-   the login or the TLS handshake was refused, with the sentence (which names the librdkafka version needed
-   for SCRAM on Kafka 4 when that is the likely cause). */
+   the login or the TLS handshake was refused, with the sentence (which names the librdkafka version
+   needed for SCRAM on Kafka 4 when that is the likely cause). */
 int client_reach(rd_kafka_t *rk, int timeout_ms, char error[CLIENT_ERROR_MAX]) must_check;
 
 #endif
