@@ -148,7 +148,11 @@ class Collector(threading.Thread):
 
 
 class Admin:
+    # Kept until the end: freeing an admin client whose broker is gone may wait for ever.
+    kept: list["Admin"] = []
+
     def __init__(self, bootstrap: str):
+        Admin.kept.append(self)
         self.client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def create(self, topic: str, partitions: int, **config: str) -> None:

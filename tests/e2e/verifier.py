@@ -19,7 +19,8 @@ class Report:
     duplicated: list[Request] = field(default_factory=list)
     faults: collections.Counter = field(default_factory=collections.Counter)
     examples: list[str] = field(default_factory=list)
-    lateness_ms: list[int] = field(default_factory=list)
+    lateness_ms: list[int] = field(default_factory=list)   # by the record's timestamp
+    here_ms: list[int] = field(default_factory=list)       # by when this client had it
     codes: collections.Counter = field(default_factory=collections.Counter)
     kinds: set[str] = field(default_factory=set)
 
@@ -29,13 +30,19 @@ class Report:
             self.examples.append(f"{name}: {sentence}")
 
     def late(self, share: float) -> int:
-        values = sorted(self.lateness_ms)
+        return self.share(self.lateness_ms, share)
+
+    @staticmethod
+    def share(values: list[int], share: float) -> int:
+        values = sorted(values)
         return values[min(len(values) - 1, int(share * len(values)))] if values else 0
 
     def line(self) -> str:
         text = (f"requests={self.requests} delivered={self.delivered} dead={self.dead} "
                 f"lost={self.faults['lost']} early={self.faults['early']} duplicates={self.duplicates} "
-                f"late_ms p50={self.late(.5)} p99={self.late(.99)} max={self.late(1)}")
+                f"late_ms p50={self.late(.5)} p99={self.late(.99)} max={self.late(1)} "
+                f"here_ms p50={self.share(self.here_ms, .5)} p99={self.share(self.here_ms, .99)} "
+                f"max={self.share(self.here_ms, 1)}")
         if self.codes:
             text += f" codes={len(self.codes)} poison_kinds={len(self.kinds)}"
         others = {name: n for name, n in self.faults.items() if name not in ("lost", "early")}
@@ -96,6 +103,7 @@ def check_delivery(report: Report, request: Request, seen: Seen, partitions, clo
     elif seen.received_ms + clock_ahead(seen.received_ms) < request.due:
         report.fault("early", f"{where} was here {request.due - seen.received_ms:.0f} ms before its due time")
     report.lateness_ms.append(seen.timestamp_ms - request.earliest)
+    report.here_ms.append(int(seen.received_ms - request.earliest))
     if seen.key != request.out_key:
         report.fault("key", f"{where}: {clip(seen.key)} in place of {clip(request.out_key)}")
     if seen.value != request.value:
