@@ -187,6 +187,7 @@ static int run_configured(const struct command *command, const struct common *co
         err = config_require(&config, error);
     if (err != 0) {
         fprintf(stderr, "delaybridge: %s\n", error);
+        config_deinit(&config);
         return EXIT_CONFIG;
     }
     start_log(command, &config);
