@@ -38,6 +38,7 @@ class Sender:
             request.acked_at = time.time()
             self.journal.append(request)
 
+        request.sent_ms = now_ms()
         more = {} if request.timestamp_ms is None else {"timestamp": request.timestamp_ms}
         while True:
             try:

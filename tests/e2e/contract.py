@@ -112,6 +112,7 @@ class Request:
     partition: int = -1
     offset: int = -1
     stamped_ms: int = 0
+    sent_ms: int = 0
     acked_at: float = 0.0
     extra: dict = field(default_factory=dict)
 
@@ -121,8 +122,8 @@ class Request:
 
     @property
     def earliest(self) -> int:
-        """What lateness counts from."""
-        return max(self.due, self.stamped_ms)
+        """What lateness counts from: some bear an older timestamp than they were sent at."""
+        return max(self.due, self.stamped_ms, self.sent_ms)
 
 
 @dataclass
