@@ -3,6 +3,7 @@
 #include "bridge/config.h"
 
 #include "bridge/config_load.h"
+#include "consumer/client.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -40,13 +41,25 @@ static int load_file(struct loader *loader, const char *path)
     return config_read_yaml(loader, path);
 }
 
-/* KAFKA_GROUP_INSTANCE_ID is group.instance.id. */
+static void warn_unknown(void (*warn)(const char *sentence), const char *where)
+{
+    char sentence[WHERE_MAX + 32];
+    snprintf(sentence, sizeof sentence, "%s: unknown, ignored", where);
+    if (warn != NULL)
+        warn(sentence);
+}
+
+/* KAFKA_GROUP_INSTANCE_ID is group.instance.id. ERR_RANGE: there is no such property, which is no
+   mistake: beside a service delaybridge-kafka, Kubernetes sets DELAYBRIDGE_KAFKA_PORT. */
 static int load_property_variable(struct loader *loader, const char *where, char *name, char *value)
 {
+    char why[CLIENT_ERROR_MAX];
     for (char *c = name; *c != '\0'; c++)
         *c = *c == '_' ? '.' : (char)tolower((unsigned char)*c);
     const char *property = name;
     enum client_role role = config_role_cut(&property);
+    if (client_property_check(property, value, why) == ERR_RANGE)
+        return ERR_RANGE;
     struct setting setting = {where, property, &value, 1, false};
     return config_set_property(loader, role, &setting);
 }
@@ -57,16 +70,15 @@ static int load_variable(struct loader *loader, char *name, char *value,
 {
     char where[WHERE_MAX];
     snprintf(where, sizeof where, "variable DELAYBRIDGE_%s", name);
-    if (strncmp(name, "KAFKA_", 6) == 0)
-        return load_property_variable(loader, where, name + 6, value);
     const struct config_key *key = config_key_guess(name);
-    if (key != NULL)
-        return config_set_text(loader, key, where, value);
-    if (warn != NULL) {
-        char sentence[WHERE_MAX + 32];
-        snprintf(sentence, sizeof sentence, "%s: unknown, ignored", where);
-        warn(sentence);
-    }
+    int err = ERR_RANGE;
+    if (strncmp(name, "KAFKA_", 6) == 0)
+        err = load_property_variable(loader, where, name + 6, value);
+    else if (key != NULL)
+        err = config_set_text(loader, key, where, value);
+    if (err != ERR_RANGE)
+        return err;
+    warn_unknown(warn, where);
     return 0;
 }
 

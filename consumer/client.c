@@ -285,9 +285,9 @@ bool client_property_is_ours(const char *name, const char **ours)
 int client_property_check(const char *name, const char *value, char error[CLIENT_ERROR_MAX])
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    int err = set(conf, name, value, error);
+    rd_kafka_conf_res_t res = rd_kafka_conf_set(conf, name, value, error, CLIENT_ERROR_MAX);
     rd_kafka_conf_destroy(conf);
-    return err;
+    return res == RD_KAFKA_CONF_OK ? 0 : res == RD_KAFKA_CONF_UNKNOWN ? ERR_RANGE : ERR_CONFIG;
 }
 
 enum { SCRAM_VERSION = 0x020601ff };

@@ -25,7 +25,8 @@ rd_kafka_t *client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char error[C
    true if the property is refused. */
 bool client_property_is_ours(const char *name, const char **ours);
 
-/* Whether librdkafka knows the property and takes the value. 0, or ERR_CONFIG with its sentence. */
+/* Whether librdkafka knows the property and takes the value. 0, or with its sentence ERR_RANGE
+   (there is no such property) or ERR_CONFIG (not this value). */
 int client_property_check(const char *name, const char *value,
                           char error[CLIENT_ERROR_MAX]) must_check;
 

@@ -146,7 +146,9 @@ Test(config, unknown_variables_are_noted_and_do_no_harm)
 {
     setenv("DELAYBRIDGE_SERVICE_HOST", "10.0.0.1", 1);
     setenv("DELAYBRIDGE_PORT_9404_TCP", "tcp://10.0.0.1:9404", 1);
+    setenv("DELAYBRIDGE_KAFKA_PORT", "tcp://10.0.0.1:9092", 1);
     takes("");
+    cr_expect(strstr(warned, "DELAYBRIDGE_KAFKA_PORT") != NULL, "%s", warned);
     cr_expect(strstr(warned, "DELAYBRIDGE_SERVICE_HOST") != NULL, "%s", warned);
     cr_expect(strstr(warned, "DELAYBRIDGE_PORT_9404_TCP") != NULL, "%s", warned);
     config_deinit(&config);
