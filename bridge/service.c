@@ -136,7 +136,8 @@ static uint64_t dead_letters(const struct stats *stats)
 
 void service_heartbeat(struct service *s)
 {
-    static struct stats now; /* large; only the main thread is here */
+    static struct stats now;    /* large; only the main thread is here */
+    rd_kafka_poll(s->admin, 0); /* its errors, which nobody reads, would pile up */
     service_stats(s, &now);
     int64_t at_ms = mono_ms(), ms = at_ms - s->last_ms;
     const struct stats *last = &s->last;

@@ -273,7 +273,7 @@ static void turn(struct worker *w)
     if (now.mono_ms - w->pulse_checked_ms < PULSE_CHECK_MS)
         return;
     w->pulse_checked_ms = now.mono_ms;
-    source_check_pulses(w->source);
+    source_check_pulses(w->source, producer_handle(w->producer));
 }
 
 static void *run(void *arg)
@@ -354,8 +354,8 @@ static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
     if (w->levels == NULL)
         return ERR_CONFIG;
     rd_kafka_poll_set_consumer(w->levels);
-    struct producer_config producer = {w->config.config, w->topics, w->slots,    w->dead_letter,
-                                       &w->bell,         w->levels, on_reported, w};
+    struct producer_config producer = {w->config.config, w->topics,   w->slots, w->dead_letter,
+                                       &w->bell,         on_reported, w};
     w->producer = producer_new(&producer, error, CLIENT_ERROR_MAX);
     conf = w->producer == NULL ? NULL : member_conf(w, error);
     if (conf == NULL)
@@ -373,7 +373,11 @@ static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
                                    .pulse_topic = w->pulse,
                                    .bell = &w->bell};
     w->source = source_new(&source);
-    return w->source == NULL ? ERR_NO_MEMORY : 0;
+    if (w->source == NULL)
+        return ERR_NO_MEMORY;
+    source_check_pulses(w->source, producer_handle(w->producer));
+    w->pulse_checked_ms = now_read().mono_ms;
+    return 0;
 }
 
 static void worker_free(struct worker *w)

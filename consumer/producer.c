@@ -360,6 +360,11 @@ void producer_flush(struct producer *p, int timeout_ms)
     }
 }
 
+rd_kafka_t *producer_handle(const struct producer *p)
+{
+    return p->clients[DELIVERIES].rk;
+}
+
 static void *new_target(struct producer *p)
 {
     struct target_topics *t = calloc(1, sizeof *t);
@@ -372,9 +377,10 @@ enum lookup producer_lookup(struct producer *p, struct target_id *target)
 {
     if (target->handle == NULL)
         target->handle = new_target(p);
-    rd_kafka_topic_t *topic = rd_kafka_topic_new(p->config.ask, target->name, NULL);
+    rd_kafka_t *ask = producer_handle(p);
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(ask, target->name, NULL);
     const struct rd_kafka_metadata *metadata;
-    rd_kafka_resp_err_t err = rd_kafka_metadata(p->config.ask, 0, topic, &metadata, ASK_MS);
+    rd_kafka_resp_err_t err = rd_kafka_metadata(ask, 0, topic, &metadata, ASK_MS);
     rd_kafka_topic_destroy(topic);
     if (err != 0 || target->handle == NULL)
         return LOOKUP_UNKNOWN;

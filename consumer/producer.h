@@ -20,7 +20,6 @@ struct producer_config {
     int slots;
     const char *dead_letter;
     struct bell *bell;
-    rd_kafka_t *ask; /* a consumer handle, for looking up topics */
     void (*reported)(void *ctx, struct parcel *parcel, enum report report, const char *why);
     void *ctx;
 };
@@ -36,6 +35,10 @@ int producer_forward(struct producer *producer, const struct forward *forward) m
 void producer_reports(struct producer *producer);
 enum lookup producer_lookup(struct producer *producer, struct target_id *target);
 void producer_forget(struct producer *producer, struct target_id *target);
+
+/* A handle to ask brokers with: unlike a consumer's, its requests never wait behind a long fetch.
+   It may be replaced by another in producer_reports. */
+rd_kafka_t *producer_handle(const struct producer *producer);
 
 /* Send what lingers now, and serve reports for timeout_ms at most. */
 void producer_flush(struct producer *producer, int timeout_ms);

@@ -10,18 +10,17 @@
 enum { PULSES_MAX = 64, KICK_MS = 100 };
 
 struct pulse {
-    rd_kafka_t *ask;
     const char *topic;
     int partitions[PULSES_MAX];
     int n;
 };
 
-struct pulse *pulse_new(rd_kafka_t *ask, const char *topic)
+struct pulse *pulse_new(const char *topic)
 {
     struct pulse *p = calloc(1, sizeof *p);
     if (p == NULL)
         return NULL;
-    *p = (struct pulse){.ask = ask, .topic = topic};
+    *p = (struct pulse){.topic = topic};
     return p;
 }
 
@@ -48,11 +47,11 @@ static int choose(const rd_kafka_metadata_topic_t *topic, int chosen[PULSES_MAX]
     return n;
 }
 
-bool pulse_choose(struct pulse *p, int timeout_ms)
+bool pulse_choose(struct pulse *p, rd_kafka_t *ask, int timeout_ms)
 {
-    rd_kafka_topic_t *topic = rd_kafka_topic_new(p->ask, p->topic, NULL);
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(ask, p->topic, NULL);
     const struct rd_kafka_metadata *metadata;
-    rd_kafka_resp_err_t err = rd_kafka_metadata(p->ask, 0, topic, &metadata, timeout_ms);
+    rd_kafka_resp_err_t err = rd_kafka_metadata(ask, 0, topic, &metadata, timeout_ms);
     rd_kafka_topic_destroy(topic);
     if (err != 0)
         return false;

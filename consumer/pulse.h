@@ -9,12 +9,12 @@
 
 struct pulse;
 
-struct pulse *pulse_new(rd_kafka_t *ask, const char *topic); /* topic is borrowed for ever */
+struct pulse *pulse_new(const char *topic); /* borrowed for ever */
 void pulse_free(struct pulse *pulse);
 
 /* Ask who leads what, for timeout_ms at most. True if the choice is another than before; with no
    answer the old one stays. */
-bool pulse_choose(struct pulse *pulse, int timeout_ms);
+bool pulse_choose(struct pulse *pulse, rd_kafka_t *ask, int timeout_ms);
 
 /* Add the chosen partitions to an assignment that is about to be made. */
 void pulse_add(const struct pulse *pulse, rd_kafka_topic_partition_list_t *list);

@@ -43,7 +43,7 @@ struct source *source_new(const struct source_config *config)
     s->config = *config;
     s->partitions = calloc((size_t)(config->lanes * config->slots), sizeof *s->partitions);
     s->owned = calloc((size_t)config->lanes, sizeof *s->owned);
-    s->pulse = pulse_new(config->levels, config->pulse_topic);
+    s->pulse = pulse_new(config->pulse_topic);
     if (s->partitions == NULL || s->owned == NULL || s->pulse == NULL) {
         source_free(s);
         return NULL;
@@ -105,7 +105,6 @@ int source_assign(struct source *s, const int *lanes, int n, const struct start 
         s->owned[i] = lanes[i];
     }
     s->owned_n = n;
-    pulse_choose(s->pulse, ASK_MS);
     pulse_add(s->pulse, intake);
     pulse_add(s->pulse, levels);
     int err = assign(s->config.levels, levels);
@@ -146,12 +145,12 @@ void source_unassign(struct source *s)
     (void)!assign(s->config.intake, NULL);
 }
 
-void source_check_pulses(struct source *s)
+void source_check_pulses(struct source *s, rd_kafka_t *ask)
 {
     /* The group member's assignment cannot be changed between rebalances (eager protocol); it gets
        the new pulses with its next one, and until then only a drained backlog can stall, for a
        second. */
-    if (pulse_choose(s->pulse, ASK_MS))
+    if (pulse_choose(s->pulse, ask, ASK_MS))
         pulse_move(s->pulse, s->config.levels);
 }
 

@@ -38,8 +38,9 @@ int source_assign(struct source *source, const int *lanes, int n,
 /* The lanes are gone: clears pauses, unassigns. */
 void source_unassign(struct source *source);
 
-/* Choose pulses anew if leaders have moved; may block for half a second. Call it now and then. */
-void source_check_pulses(struct source *source);
+/* Choose pulses, anew if leaders have moved; ask is a handle whose requests do not wait behind a
+   fetch. May block for half a second. Call it at the start, and now and then. */
+void source_check_pulses(struct source *source, rd_kafka_t *ask);
 
 /* The calls of the bridge's port. */
 struct record *source_take(struct source *source, struct queue_id queue);
