@@ -5,20 +5,20 @@
 
 /* The order of the first eleven is the order in which a request with several faults is judged. The
    names are part of the contract: they only grow. */
-#define CODE_TABLE(X)                                                                              \
-    X(CODE_UNKNOWN_HEADER, "unknown_header")                                                       \
-    X(CODE_BAD_HEADER, "bad_header")                                                               \
-    X(CODE_BAD_OP, "bad_op")                                                                       \
-    X(CODE_BAD_ID, "bad_id")                                                                       \
-    X(CODE_NO_TIME, "no_time")                                                                     \
-    X(CODE_TWO_TIMES, "two_times")                                                                 \
-    X(CODE_BAD_TIME, "bad_time")                                                                   \
-    X(CODE_TOO_FAR, "too_far")                                                                     \
-    X(CODE_EXPIRED, "expired")                                                                     \
-    X(CODE_NO_TARGET, "no_target")                                                                 \
-    X(CODE_TARGET_DENIED, "target_denied")                                                         \
-    X(CODE_TOO_LARGE, "too_large")                                                                 \
-    X(CODE_TARGET_FAILED, "target_failed")                                                         \
+#define CODE_TABLE(X)                        \
+    X(CODE_UNKNOWN_HEADER, "unknown_header") \
+    X(CODE_BAD_HEADER, "bad_header")         \
+    X(CODE_BAD_OP, "bad_op")                 \
+    X(CODE_BAD_ID, "bad_id")                 \
+    X(CODE_NO_TIME, "no_time")               \
+    X(CODE_TWO_TIMES, "two_times")           \
+    X(CODE_BAD_TIME, "bad_time")             \
+    X(CODE_TOO_FAR, "too_far")               \
+    X(CODE_EXPIRED, "expired")               \
+    X(CODE_NO_TARGET, "no_target")           \
+    X(CODE_TARGET_DENIED, "target_denied")   \
+    X(CODE_TOO_LARGE, "too_large")           \
+    X(CODE_TARGET_FAILED, "target_failed")   \
     X(CODE_NOT_OURS, "not_ours")
 
 #define CODE_ENUM(id, name) id,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* duration: spans and instants as people write them, in milliseconds. Strict: what is not exactly in
-   the grammar is refused, so a typing error never becomes a time. No locale, no clock, no I/O. */
+/* duration: spans and instants as people write them, in milliseconds. Strict: what is not exactly
+   in the grammar is refused, so a typing error never becomes a time. No locale, no clock, no I/O.
+ */
 #ifndef DELAYBRIDGE_LEVELS_DURATION_H
 #define DELAYBRIDGE_LEVELS_DURATION_H
 
@@ -10,14 +11,14 @@
 #include <stdint.h>
 
 /* A span: integers with ms, s, m, h or d, lower case, largest unit first, each at most once, no
-   spaces (1h30m, 250ms, 0s); or ISO 8601 with days at most (P1DT2H3M4.5S, PT15M), letters upper case,
-   a fraction only on the seconds. A fraction below a millisecond rounds up.
-   Returns 0 and sets *ms >= 0, or ERR_BAD_TIME: no unit, a sign, a space, another unit, nothing at
-   all, or more than 64 bits of milliseconds hold. *ms is untouched on error. */
+   spaces (1h30m, 250ms, 0s); or ISO 8601 with days at most (P1DT2H3M4.5S, PT15M), letters upper
+   case, a fraction only on the seconds. A fraction below a millisecond rounds up. Returns 0 and
+   sets *ms >= 0, or ERR_BAD_TIME: no unit, a sign, a space, another unit, nothing at all, or more
+   than 64 bits of milliseconds hold. *ms is untouched on error. */
 int duration_parse(struct bytes text, int64_t *ms) must_check;
 
-/* An instant: epoch milliseconds in digits (at least 10^11: anything lower is seconds by mistake), or
-   RFC 3339 with a zone (2026-11-21T08:00:00.250+08:00; T and Z in either case, no space, no leap
+/* An instant: epoch milliseconds in digits (at least 10^11: anything lower is seconds by mistake),
+   or RFC 3339 with a zone (2026-11-21T08:00:00.250+08:00; T and Z in either case, no space, no leap
    second, the calendar checked). A fraction below a millisecond rounds up.
    Returns 0 and sets *ms, or ERR_BAD_TIME. *ms is untouched on error. */
 int instant_parse(struct bytes text, int64_t *ms) must_check;

@@ -3,16 +3,16 @@
 #ifndef DELAYBRIDGE_LEVELS_ERR_H
 #define DELAYBRIDGE_LEVELS_ERR_H
 
-#define ERR_TABLE(X)                                                                               \
-    X(ERR_BAD_TIME, "not a time")                                                                  \
-    X(ERR_RANGE, "out of range")                                                                   \
-    X(ERR_FOREIGN, "not an envelope")                                                              \
-    X(ERR_DAMAGED, "damaged envelope")                                                             \
-    X(ERR_NEWER, "written by a newer version")                                                     \
-    X(ERR_FULL, "full")                                                                            \
-    X(ERR_NO_MEMORY, "out of memory")                                                              \
-    X(ERR_CONFIG, "bad configuration")                                                             \
-    X(ERR_DATA, "bad data")                                                                        \
+#define ERR_TABLE(X)                           \
+    X(ERR_BAD_TIME, "not a time")              \
+    X(ERR_RANGE, "out of range")               \
+    X(ERR_FOREIGN, "not an envelope")          \
+    X(ERR_DAMAGED, "damaged envelope")         \
+    X(ERR_NEWER, "written by a newer version") \
+    X(ERR_FULL, "full")                        \
+    X(ERR_NO_MEMORY, "out of memory")          \
+    X(ERR_CONFIG, "bad configuration")         \
+    X(ERR_DATA, "bad data")                    \
     X(ERR_KAFKA, "Kafka unreachable")
 
 #define ERR_ENUM(id, text) id##_INDEX,
