@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Properties of each handle, and reaching Kafka for the first time. */
+/* Properties of each handle, and what the client says. */
 #include "consumer/client.h"
 
 #include "bridge/log.h"
@@ -21,11 +21,17 @@ static const struct setting for_all[] = {
     {"reconnect.backoff.max.ms", "1000"},
 };
 
+#define RECEIVE_MAX "209715200" /* a level's 64 MiB record and a whole fetch */
+
 static const struct setting for_intake[] = {
     {"heartbeat.interval.ms", "100"}, /* all members must notice a rebalance before it ends */
-    {"session.timeout.ms", "6000"},         {"max.poll.interval.ms", "15000"},
-    {"fetch.wait.max.ms", "100"},           {"queued.min.messages", "2000"},
-    {"queued.max.messages.kbytes", "1024"}, {"fetch.message.max.bytes", "262144"},
+    {"session.timeout.ms", "6000"},
+    {"max.poll.interval.ms", "15000"},
+    {"fetch.wait.max.ms", "100"},
+    {"queued.min.messages", "2000"},
+    {"queued.max.messages.kbytes", "1024"},
+    {"fetch.message.max.bytes", "262144"},
+    {"receive.message.max.bytes", RECEIVE_MAX},
 };
 
 /* Memory is what unread partitions cost: little of each is fetched ahead. */
@@ -34,6 +40,7 @@ static const struct setting for_levels[] = {
     {"queued.min.messages", "1000"},
     {"queued.max.messages.kbytes", "1024"},
     {"fetch.message.max.bytes", "131072"},
+    {"receive.message.max.bytes", RECEIVE_MAX},
 };
 
 static const struct setting for_hops[] = {
@@ -64,6 +71,7 @@ static const struct {
     {"partitioner", NULL},
     {"transactional.id", "delivery"},
     {"group.id", "group"},
+    {"group.protocol", NULL}, /* of newer librdkafka: the other one knows no eager assignment */
     {"allow.auto.create.topics", NULL},
     {"enable.gapless.guarantee", NULL},
     {"message.max.bytes", NULL},
@@ -84,12 +92,9 @@ static const struct setting fixed_for_looking[] = {
 };
 
 static const struct setting fixed_for_consumers[] = {
-    {"enable.auto.commit", "false"},
-    {"enable.auto.offset.store", "false"},
+    {"enable.auto.commit", "false"},       {"enable.auto.offset.store", "false"},
     {"auto.offset.reset", "error"}, /* a position is never made up */
-    {"isolation.level", "read_committed"},
-    {"partition.assignment.strategy", "range"},
-    {"receive.message.max.bytes", "209715200"}, /* a level's 64 MiB record and a whole fetch */
+    {"isolation.level", "read_committed"}, {"partition.assignment.strategy", "range"},
 };
 
 static const struct setting fixed_for_producers[] = {
@@ -290,57 +295,20 @@ int client_property_check(const char *name, const char *value, char error[CLIENT
     return res == RD_KAFKA_CONF_OK ? 0 : res == RD_KAFKA_CONF_UNKNOWN ? ERR_RANGE : ERR_CONFIG;
 }
 
-enum { SCRAM_VERSION = 0x020601ff };
-
-static void say_login(rd_kafka_resp_err_t err, const char *text, char *error)
+int client_try(const struct config *config, char error[CLIENT_ERROR_MAX])
 {
-    bool scram = strstr(text, "SCRAM") != NULL || strstr(text, "SASL authentication error") != NULL;
-    bool old = rd_kafka_version() < SCRAM_VERSION;
-    snprintf(error, CLIENT_ERROR_MAX, "%s: %.250s%s",
-             err == RD_KAFKA_RESP_ERR__SSL ? "the TLS handshake was refused"
-                                           : "the login was refused",
-             text,
-             scram && old ? " (if the mechanism is SCRAM: logging in to Kafka 4 needs librdkafka "
-                            "2.6.1 or newer)"
-                          : "");
-}
-
-/* The login is refused, not only slow: a sentence in error. */
-static bool is_refused(rd_kafka_queue_t *events, char *error, char *last, size_t last_size)
-{
-    bool refused_login = false;
-    rd_kafka_event_t *event;
-    while ((event = rd_kafka_queue_poll(events, 0)) != NULL) {
-        rd_kafka_resp_err_t err = rd_kafka_event_error(event);
-        const char *text = rd_kafka_event_error_string(event);
-        if (err == RD_KAFKA_RESP_ERR__AUTHENTICATION || err == RD_KAFKA_RESP_ERR__SSL) {
-            say_login(err, text, error);
-            refused_login = true;
-        }
-        if (err != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
-            snprintf(last, last_size, "%s", text);
-        rd_kafka_event_destroy(event);
+    static const rd_kafka_type_t types[] = {
+        [CLIENT_INTAKE] = RD_KAFKA_CONSUMER,
+        [CLIENT_LEVELS] = RD_KAFKA_CONSUMER,
+        [CLIENT_HOPS] = RD_KAFKA_PRODUCER,
+        [CLIENT_DELIVERIES] = RD_KAFKA_PRODUCER,
+    };
+    for (int role = CLIENT_INTAKE; role <= CLIENT_DELIVERIES; role++) {
+        rd_kafka_conf_t *conf = client_conf(config, (enum client_role)role, error);
+        rd_kafka_t *rk = conf == NULL ? NULL : client_new(types[role], conf, error);
+        if (rk == NULL)
+            return ERR_CONFIG;
+        rd_kafka_destroy(rk);
     }
-    return refused_login;
-}
-
-int client_reach(rd_kafka_t *rk, int timeout_ms, char error[CLIENT_ERROR_MAX])
-{
-    rd_kafka_queue_t *events = rd_kafka_queue_get_main(rk);
-    char last[256] = "no answer";
-    int64_t until_ms = mono_ms() + timeout_ms;
-    int err = ERR_KAFKA;
-    do {
-        const struct rd_kafka_metadata *metadata;
-        if (rd_kafka_metadata(rk, 0, NULL, &metadata, 500) == 0) {
-            rd_kafka_metadata_destroy(metadata);
-            err = 0;
-        } else if (is_refused(events, error, last, sizeof last)) {
-            err = ERR_CONFIG;
-        }
-    } while (err == ERR_KAFKA && mono_ms() < until_ms);
-    rd_kafka_queue_destroy(events);
-    if (err == ERR_KAFKA)
-        snprintf(error, CLIENT_ERROR_MAX, "Kafka does not answer: %s", last);
-    return err;
+    return 0;
 }

@@ -30,9 +30,14 @@ bool client_property_is_ours(const char *name, const char **ours);
 int client_property_check(const char *name, const char *value,
                           char error[CLIENT_ERROR_MAX]) must_check;
 
-/* 0 once some broker answers a metadata request within timeout_ms; ERR_KAFKA: none did; ERR_CONFIG:
-   the login or the TLS handshake was refused, with the sentence (which names the librdkafka version
-   needed for SCRAM on Kafka 4 when that is the likely cause). */
+/* Whether librdkafka takes the properties of every role together: makes each handle and destroys
+   it. 0 or ERR_CONFIG with its sentence. */
+int client_try(const struct config *config, char error[CLIENT_ERROR_MAX]) must_check;
+
+/* 0 once some broker answers a metadata request within timeout_ms; ERR_KAFKA: none did, and
+   the sentence names bootstrap.servers; ERR_CONFIG: the login or the TLS handshake was refused for
+   good, with the sentence (which names the librdkafka version needed for SCRAM on Kafka 4 when that
+   may be the cause). */
 int client_reach(rd_kafka_t *rk, int timeout_ms, char error[CLIENT_ERROR_MAX]) must_check;
 
 #endif

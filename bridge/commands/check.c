@@ -2,6 +2,7 @@
 /* delaybridge check: would run start? The configuration was read before this; here are the topics.
  */
 #include "bridge/commands/connect.h"
+#include "consumer/client.h"
 #include "consumer/topics.h"
 
 #include <stdio.h>
@@ -39,11 +40,13 @@ int cmd_check(struct cli *cli)
 {
     if (cli->argc != 0)
         return complain(EXIT_USAGE, "check takes no '%s'", cli->argv[0]);
+    char error[CLIENT_ERROR_MAX];
+    if (client_try(cli->config, error) != 0)
+        return complain(EXIT_CONFIG, "kafka: %s", error);
     rd_kafka_t *rk;
     int code = connect_kafka(cli, RD_KAFKA_PRODUCER, NULL, &rk);
     if (code != EXIT_DONE)
         return code;
-    char error[512];
     struct findings findings;
     int err = topics_check(rk, cli->config, cli->timeout_ms, &findings, error, sizeof error);
     rd_kafka_destroy(rk);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reaching Kafka for the first time: a broker answers, none does, or one refuses. */
+#include "consumer/client.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static int64_t mono_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void setting_of(rd_kafka_t *rk, const char *name, char *out, size_t size)
+{
+    if (rd_kafka_conf_get(rd_kafka_conf(rk), name, out, &size) != RD_KAFKA_CONF_OK)
+        snprintf(out, size, "?");
+}
+
+enum { SCRAM_VERSION = 0x020601ff };
+
+static bool is_old_scram(rd_kafka_t *rk)
+{
+    char mechanism[64];
+    setting_of(rk, "sasl.mechanisms", mechanism, sizeof mechanism);
+    return strncmp(mechanism, "SCRAM", 5) == 0 && rd_kafka_version() < SCRAM_VERSION;
+}
+
+/* A handshake that was merely cut off may be a broker that starts or stops. */
+static bool is_final(rd_kafka_resp_err_t err, const char *text)
+{
+    bool refused_tls = strstr(text, "certificate") != NULL || strstr(text, "alert") != NULL;
+    return err == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
+           (err == RD_KAFKA_RESP_ERR__SSL && refused_tls);
+}
+
+static void say_refused(rd_kafka_t *rk, rd_kafka_resp_err_t err, const char *text, char *error)
+{
+    bool tls = err == RD_KAFKA_RESP_ERR__SSL;
+    snprintf(error, CLIENT_ERROR_MAX, "%s: %.250s%s",
+             tls ? "the TLS handshake was refused" : "the login was refused", text,
+             !tls && is_old_scram(rk)
+                 ? " (logging in to Kafka 4 by SCRAM needs librdkafka 2.6.1 or newer)"
+                 : "");
+}
+
+/* Whether the login is refused, not only slow: then with a sentence in error. last: what else the
+   client complained of. */
+static bool is_refused(rd_kafka_t *rk, rd_kafka_queue_t *events, char *error, char *last)
+{
+    bool refused_login = false;
+    rd_kafka_event_t *event;
+    while ((event = rd_kafka_queue_poll(events, 0)) != NULL) {
+        rd_kafka_resp_err_t err = rd_kafka_event_error(event);
+        const char *text = rd_kafka_event_error_string(event);
+        if (text != NULL && is_final(err, text)) {
+            say_refused(rk, err, text, error);
+            refused_login = true;
+        }
+        if (text != NULL && err != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+            snprintf(last, CLIENT_ERROR_MAX / 2, "%s", text);
+        rd_kafka_event_destroy(event);
+    }
+    return refused_login;
+}
+
+enum { FIRST_WAIT_MS = 250 };
+
+/* A refusal is heard between two waits. They double, since a large cluster may take its time. */
+static int await_answer(rd_kafka_t *rk, rd_kafka_queue_t *events, int timeout_ms, char *error)
+{
+    char last[CLIENT_ERROR_MAX / 2] = "no connection", servers[160];
+    int64_t until_ms = mono_ms() + timeout_ms, left_ms = timeout_ms;
+    for (int64_t wait_ms = FIRST_WAIT_MS; left_ms > 0; wait_ms *= 2) {
+        const struct rd_kafka_metadata *metadata;
+        int ask_ms = (int)(wait_ms < left_ms ? wait_ms : left_ms);
+        if (rd_kafka_metadata(rk, 1, NULL, &metadata, ask_ms) == 0) {
+            rd_kafka_metadata_destroy(metadata);
+            return 0;
+        }
+        if (is_refused(rk, events, error, last))
+            return ERR_CONFIG;
+        left_ms = until_ms - mono_ms();
+    }
+    setting_of(rk, "bootstrap.servers", servers, sizeof servers);
+    snprintf(error, CLIENT_ERROR_MAX, "Kafka does not answer at bootstrap.servers=%s: %s", servers,
+             last);
+    return ERR_KAFKA;
+}
+
+int client_reach(rd_kafka_t *rk, int timeout_ms, char error[CLIENT_ERROR_MAX])
+{
+    rd_kafka_queue_t *events = rd_kafka_queue_get_main(rk);
+    int err = await_answer(rk, events, timeout_ms, error);
+    rd_kafka_queue_destroy(events);
+    return err;
+}
