@@ -58,7 +58,7 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
     b->config = *config;
     b->port = *port;
     b->stats = stats;
-    b->now = now;
+    b->now = b->turn = now;
     b->acked_ms = b->commit_ms = b->recommit_ms = b->trim_ms = b->poll_ms = now.mono_ms;
     b->queues_per_lane = 1 + config->ladder.n + config->retired_n;
     size_t span_ms = (size_t)(plan_lookahead_ms(&config->ladder) + config->ladder.hold_ms + 1000);
@@ -197,18 +197,24 @@ static void touch(struct bridge *b, bool all)
     }
 }
 
-static void tell_time(struct bridge *b, struct now now)
+/* We may have been fenced while we stood still, and not know yet. What was asked before says
+ * nothing. */
+static void doubt_ownership(struct bridge *b, int64_t still_ms)
 {
     struct queue_id none = {-1, -1, -1};
-    int64_t passed_ms = now.mono_ms - b->now.mono_ms;
-    int64_t back_ms = b->now.wall_ms + passed_ms - now.wall_ms;
-    b->now = now;
-    if (passed_ms > b->config.session_ms / 2 && any_base(b)) {
-        /* We may have been fenced while we stood still, and not know yet. */
-        b->port.event(b->port.ctx, EVENT_STALLED_TURN, none, passed_ms, "");
-        b->proving = true;
-        touch(b, false);
-    }
+    b->port.event(b->port.ctx, EVENT_STALLED_TURN, none, still_ms, "");
+    b->proving = true;
+    b->commit_seq++;
+    b->commit_out = false;
+}
+
+static void tell_time(struct bridge *b, struct now now)
+{
+    int64_t passed_ms = now.mono_ms - b->turn.mono_ms;
+    int64_t back_ms = b->turn.wall_ms + passed_ms - now.wall_ms;
+    b->now = b->turn = now;
+    if (passed_ms > b->config.session_ms / 2 && any_base(b))
+        doubt_ownership(b, passed_ms);
     if (back_ms > CLOCK_BACK_MS)
         clock_went_back(b, back_ms);
     wheel_advance(&b->wheel, now.wall_ms);
@@ -322,6 +328,17 @@ static void trim_levels(struct bridge *b)
     }
 }
 
+/* Only a commit that succeeds says that the lanes are still ours. */
+static void prove_ownership(struct bridge *b)
+{
+    b->port.reports(b->port.ctx);
+    if (!any_base(b))
+        b->proving = false;
+    else if (!b->commit_out)
+        touch(b, false);
+    keep_progress(b);
+}
+
 static int64_t wait_ms(const struct bridge *b)
 {
     if (b->more)
@@ -343,8 +360,7 @@ int64_t bridge_turn(struct bridge *b, struct now now)
     tell_time(b, now);
     b->more = false;
     if (b->proving) {
-        b->port.reports(b->port.ctx);
-        keep_progress(b);
+        prove_ownership(b);
         return BRIDGE_WAIT_MAX_MS;
     }
     deliver_due(b);
@@ -381,7 +397,8 @@ static void check_parcels(const struct bridge *b)
         bytes += (int64_t)p->record->cost_bytes + PARCEL_OVERHEAD;
         assert(!p->orphan || p->state == PARCEL_FLYING);
         assert(p->orphan || b->lanes[p->queue->id.lane].owned);
-        assert(p->orphan || !window_is_done(&p->queue->window, p->offset));
+        assert(p->orphan || p->offset < p->queue->window.base || /* the log's start passed it */
+               !window_is_done(&p->queue->window, p->offset));
     }
     assert(flying == b->flying && orphans == b->orphans && parked == b->parked);
     assert(waiting == b->wheel.count && bytes == b->held_bytes);

@@ -82,7 +82,7 @@ struct queue {
     int64_t head_release_ms;
     int64_t admit_at_ms;     /* wall: head is admitted, or a paused head will be */
     int64_t release_max_ms;  /* latest release seen, for the disorder bound */
-    int64_t gap_at;          /* a gap that was seen once starts here; -1: none */
+    int64_t gap_at, gap_to;  /* a gap that was seen once; -1: none */
     int64_t silent_since_ms; /* monotonic: woken, and nothing came yet; 0: not waiting */
     uint64_t changes;        /* of the window */
     uint64_t changes_sent;   /* of these, in the last commit sent */
@@ -126,6 +126,7 @@ struct bridge {
     struct port port;
     struct stats *stats;
     struct now now;
+    struct now turn; /* the last turn's: what happened since is judged by the next */
     int queues_per_lane;
     struct lane *lanes;
     struct queue *queues;

@@ -54,6 +54,7 @@ static void read_on(struct bridge *b, struct queue *q)
     drop_head(b, q);
     set_state(b, q, QUEUE_OPEN);
     q->active = true;
+    q->gap_at = -1;
     b->port.seek(b->port.ctx, q->id, q->window.next);
 }
 
@@ -78,10 +79,18 @@ static void hold(struct bridge *b, struct queue *q, enum event event, int64_t va
    gaps. */
 static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct record *record)
 {
-    if (is_schedule(q) || record->offset == q->window.next || q->gap_at == q->window.next)
+    int64_t next = q->window.next;
+    if (is_schedule(q))
         return false;
-    q->gap_at = q->window.next;
-    b->port.seek(b->port.ctx, q->id, q->window.next);
+    if (record->offset == next) {
+        q->gap_at = -1;
+        return false;
+    }
+    if (q->gap_at == next && record->offset <= q->gap_to)
+        return false;
+    q->gap_at = next;
+    q->gap_to = record->offset;
+    b->port.seek(b->port.ctx, q->id, next);
     return true;
 }
 
@@ -381,6 +390,6 @@ void queue_check(const struct bridge *b, const struct queue *q)
     }
     window_check(&q->window);
     assert(q->head == NULL || q->state == QUEUE_OPEN);
-    assert(q->head == NULL || q->head->offset >= q->window.next);
+    assert(q->head == NULL || q->head->offset >= q->window.next || head_is_done(q));
     assert(q->changes_kept <= q->changes_sent && q->changes_sent <= q->changes);
 }
