@@ -6,8 +6,8 @@ import threading
 import time
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import (AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic,
-                                   ResourceType)
+from confluent_kafka.admin import (AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions,
+                                   NewTopic, ResourceType)
 
 from contract import Request, Seen
 
@@ -162,19 +162,38 @@ class Admin:
                 [NewTopic(topic, num_partitions=partitions, replication_factor=1, config=config)]).values():
             future.result(30)
 
+    @staticmethod
+    def wait(what: str, seen, timeout: float = 15) -> None:
+        """The controller's yes comes before the broker's knowing."""
+        deadline = time.monotonic() + timeout
+        while not seen():
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{what} is not to be seen after {timeout} s")
+            time.sleep(0.1)
+
     def grow(self, topic: str, partitions: int) -> None:
-        from confluent_kafka.admin import NewPartitions
         for future in self.client.create_partitions([NewPartitions(topic, partitions)]).values():
             future.result(30)
+        self.wait(f"{topic} with {partitions} partitions", lambda: self.topics().get(topic) == partitions)
 
-    def set(self, topic: str, **config: str | None) -> None:
-        """None takes a setting back to its default."""
-        entries = [ConfigEntry(name.replace("_", "."), value or "", incremental_operation=
-                               AlterConfigOpType.SET if value is not None else AlterConfigOpType.DELETE)
+    def delete(self, topic: str) -> None:
+        for future in self.client.delete_topics([topic]).values():
+            future.result(30)
+        self.wait(f"{topic} deleted", lambda: topic not in self.topics())
+
+    def set(self, topic: str, **config: str) -> None:
+        config = {name.replace("_", "."): value for name, value in config.items()}
+        entries = [ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
                    for name, value in config.items()]
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
         for future in self.client.incremental_alter_configs([resource]).values():
             future.result(30)
+
+        def seen() -> bool:
+            asked = self.client.describe_configs([ConfigResource(ResourceType.TOPIC, topic)])
+            have = next(iter(asked.values())).result(15)
+            return all(have[name].value == value for name, value in config.items())
+        self.wait(f"{topic} with {config}", seen)
 
     def topics(self) -> dict[str, int]:
         """Asks for all there are, which creates none."""
