@@ -110,42 +110,80 @@ static void check_replicas(struct findings *findings, const struct survey *surve
              acked_alone_n, acked_alone->name);
 }
 
-static int64_t sum_offsets(struct admin *admin, rd_kafka_topic_partition_list_t *list,
-                           int64_t which)
+/* Ask for the first or the next offsets; false with the reason in admin. */
+static bool ask_offsets(struct admin *admin, rd_kafka_topic_partition_list_t *list, int64_t which)
+{
+    admin->code = offsets_ask(admin->rk, list, which, admin->timeout_ms);
+    for (int i = 0; admin->code == RD_KAFKA_RESP_ERR_NO_ERROR && i < list->cnt; i++)
+        admin->code = list->elems[i].err;
+    return admin->code == RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+/* Raise the offsets in from to what the group has committed: below it all is done. Not beyond the
+   end, for then the topic is another than it was. If it cannot be asked, all may still wait. */
+static void skip_committed(struct admin *admin, const char *group,
+                           rd_kafka_topic_partition_list_t *from,
+                           const rd_kafka_topic_partition_list_t *ends)
+{
+    size_t n;
+    rd_kafka_event_t *event = admin_committed(admin, group, from);
+    if (event == NULL)
+        return;
+    const rd_kafka_group_result_t **groups = rd_kafka_ListConsumerGroupOffsets_result_groups(
+        rd_kafka_event_ListConsumerGroupOffsets_result(event), &n);
+    const rd_kafka_topic_partition_list_t *told =
+        n == 1 ? rd_kafka_group_result_partitions(groups[0]) : NULL;
+    for (int i = 0; told != NULL && told->cnt == from->cnt && i < told->cnt; i++) {
+        const rd_kafka_topic_partition_t *at = &told->elems[i];
+        rd_kafka_topic_partition_t *mark = &from->elems[i]; /* in the order asked */
+        if (at->partition == mark->partition && at->offset > mark->offset &&
+            at->offset <= ends->elems[i].offset)
+            mark->offset = at->offset;
+    }
+    rd_kafka_event_destroy(event);
+}
+
+static int64_t sum_between(const rd_kafka_topic_partition_list_t *from,
+                           const rd_kafka_topic_partition_list_t *ends)
 {
     int64_t sum = 0;
-    admin->code = offsets_ask(admin->rk, list, which, admin->timeout_ms);
-    for (int i = 0; admin->code == RD_KAFKA_RESP_ERR_NO_ERROR && i < list->cnt; i++) {
-        admin->code = list->elems[i].err;
-        sum += list->elems[i].offset;
-    }
-    return admin->code == RD_KAFKA_RESP_ERR_NO_ERROR ? sum : -1;
+    for (int i = 0; i < from->cnt; i++)
+        if (ends->elems[i].offset > from->elems[i].offset)
+            sum += ends->elems[i].offset - from->elems[i].offset;
+    return sum;
 }
 
-/* How many records the topic holds; -1 with the reason in admin. */
-static int64_t count_records(struct admin *admin, const struct topic_seen *topic)
+/* How many of the topic's records may still wait; -1 with the reason in admin. */
+static int64_t count_waiting(struct admin *admin, const char *group, const struct topic_seen *topic)
 {
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(topic->partitions);
-    rd_kafka_topic_partition_list_add_range(list, topic->name, 0, topic->partitions - 1);
-    int64_t low = sum_offsets(admin, list, OFFSETS_LOW);
-    int64_t end = low == -1 ? -1 : sum_offsets(admin, list, OFFSETS_END);
-    rd_kafka_topic_partition_list_destroy(list);
-    return end == -1 ? -1 : end - low;
+    rd_kafka_topic_partition_list_t *from = rd_kafka_topic_partition_list_new(topic->partitions);
+    rd_kafka_topic_partition_list_add_range(from, topic->name, 0, topic->partitions - 1);
+    rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_copy(from);
+    int64_t waiting = -1;
+    if (ask_offsets(admin, from, OFFSETS_LOW) && ask_offsets(admin, ends, OFFSETS_END))
+        waiting = sum_between(from, ends);
+    if (waiting > 0) {
+        skip_committed(admin, group, from, ends);
+        waiting = sum_between(from, ends);
+    }
+    rd_kafka_topic_partition_list_destroy(from);
+    rd_kafka_topic_partition_list_destroy(ends);
+    return waiting;
 }
 
-static void check_stray(struct findings *findings, struct admin *admin,
+static void check_stray(struct findings *findings, struct admin *admin, const char *group,
                         const struct topic_seen *stray)
 {
     const char *level = strrchr(stray->name, '.') + 1;
-    int64_t records = count_records(admin, stray);
-    if (records > 0)
+    int64_t waiting = count_waiting(admin, group, stray);
+    if (waiting > 0)
         find(findings, FINDING_REFUSE, stray->name, NULL,
-             "topic %s holds %lld offsets but %s is not a level, so they would wait for ever: add "
+             "topic %s holds %lld records but %s is not a level, so they would wait for ever: add "
              "%s to retired_levels (they are drained) or to levels",
-             stray->name, (long long)records, level, level);
-    else if (records == 0)
+             stray->name, (long long)waiting, level, level);
+    else if (waiting == 0)
         find(findings, FINDING_WARN, stray->name, NULL,
-             "topic %s is empty and %s is neither a level nor retired: delete it with "
+             "nothing waits in topic %s and %s is neither a level nor retired: delete it with "
              "'kafka-topics.sh --delete --topic %s' if nobody else uses it",
              stray->name, level, stray->name);
     else
@@ -155,7 +193,17 @@ static void check_stray(struct findings *findings, struct admin *admin,
              stray->name, rd_kafka_err2str(admin->code), level);
 }
 
-static void check_all(struct findings *findings, struct admin *admin, const struct survey *survey)
+static bool has_login(rd_kafka_t *rk)
+{
+    char protocol[32];
+    size_t size = sizeof protocol;
+    return rd_kafka_conf_get(rd_kafka_conf(rk), "security.protocol", protocol, &size) ==
+               RD_KAFKA_CONF_OK &&
+           strcmp(protocol, "plaintext") != 0;
+}
+
+static void check_all(struct findings *findings, struct admin *admin, const char *group,
+                      const struct survey *survey)
 {
     findings->partitions = survey->topics[0].partitions;
     for (size_t i = 0; i < survey->topics_n; i++) {
@@ -163,8 +211,13 @@ static void check_all(struct findings *findings, struct admin *admin, const stru
         check_settings(findings, &survey->topics[i]);
     }
     for (size_t i = 0; i < survey->strays_n; i++)
-        check_stray(findings, admin, &survey->strays[i]);
+        check_stray(findings, admin, group, &survey->strays[i]);
     check_replicas(findings, survey);
+    if (findings->partitions == 0 && has_login(admin->rk))
+        find(findings, FINDING_WARN, survey->topics[0].name, NULL,
+             "a topic that this login may not see looks as if it did not exist: if it does, allow "
+             "Describe on %s and what begins with %s.",
+             survey->topics[0].name, survey->topics[0].name);
     if (survey->unasked[0] != '\0')
         find(findings, FINDING_SKIPPED, survey->topics[0].name, NULL,
              "the settings of topics could not be asked (%s): see yourself that level topics have "
@@ -181,7 +234,7 @@ int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
     *findings = (struct findings){0};
     int err = survey_take(&admin, config, &survey);
     if (err == 0)
-        check_all(findings, &admin, &survey);
+        check_all(findings, &admin, config->group, &survey);
     else
         snprintf(error, error_size, "%s", admin.error);
     survey_deinit(&survey);

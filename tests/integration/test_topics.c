@@ -22,6 +22,7 @@ static struct config config_new(void)
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(schedule, sizeof schedule, "topics-%lld-%ld", (long long)now.tv_sec, now.tv_nsec);
     return (struct config){.schedule = schedule,
+                           .group = schedule,
                            .ladder = {.level_ms = {1000, 60000}, .n = 2, .hold_ms = 1000},
                            .retired_ms = {90000},
                            .retired_n = 1,
@@ -71,6 +72,22 @@ static struct findings check(rd_kafka_t *rk, const struct config *config)
 static void apply(rd_kafka_t *rk, const struct config *config, void (*say)(const char *line))
 {
     cr_assert_eq(topics_apply(rk, config, TIMEOUT_MS, say, error, sizeof error), 0, "%s", error);
+}
+
+/* Partition 0 of topic is done up to offset. */
+static void commit(const char *group, const char *topic, int64_t offset)
+{
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, "bootstrap.servers", getenv("KAFKA"), error, sizeof error);
+    rd_kafka_conf_set(conf, "group.id", group, error, sizeof error);
+    rd_kafka_t *member = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error, sizeof error);
+    cr_assert_not_null(member, "%s", error);
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, topic, 0)->offset = offset;
+    rd_kafka_resp_err_t code = rd_kafka_commit(member, list, 0);
+    cr_assert_eq(code, RD_KAFKA_RESP_ERR_NO_ERROR, "%s", rd_kafka_err2str(code));
+    rd_kafka_topic_partition_list_destroy(list);
+    rd_kafka_destroy(member);
 }
 
 static int count(const struct findings *findings, enum finding_kind kind)
@@ -128,7 +145,8 @@ static void create(rd_kafka_t *rk, const char *topic, int partitions)
 static void produce(rd_kafka_t *rk, const char *topic)
 {
     rd_kafka_resp_err_t code =
-        rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_VALUE("x", 1), RD_KAFKA_V_END);
+        rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(0),
+                          RD_KAFKA_V_VALUE("x", 1), RD_KAFKA_V_END);
     cr_assert_eq(code, RD_KAFKA_RESP_ERR_NO_ERROR);
     cr_assert_eq(rd_kafka_flush(rk, TIMEOUT_MS), RD_KAFKA_RESP_ERR_NO_ERROR);
 }
@@ -275,8 +293,8 @@ Test(topics, a_level_that_was_removed_refuses_only_while_it_holds_records)
     struct config config = config_new();
     apply(rk, &config, quiet);
     config.retired_n = 0;
-    struct findings findings = check_until(rk, &config, ".1m30s is empty");
-    const struct finding *stray = about(&findings, ".1m30s is empty");
+    struct findings findings = check_until(rk, &config, ".1m30s and 1m30s is neither");
+    const struct finding *stray = about(&findings, ".1m30s and 1m30s is neither");
     cr_expect(stray != NULL && stray->kind == FINDING_WARN);
     findings_deinit(&findings);
 
@@ -285,6 +303,17 @@ Test(topics, a_level_that_was_removed_refuses_only_while_it_holds_records)
     findings = check_until(rk, &config, "add 1m30s to retired_levels");
     stray = about(&findings, "add 1m30s to retired_levels");
     cr_expect(stray != NULL && stray->kind == FINDING_REFUSE);
+    findings_deinit(&findings);
+
+    commit(config.group, level, 1);
+    findings = check_until(rk, &config, ".1m30s and 1m30s is neither");
+    cr_expect(about(&findings, ".1m30s and 1m30s is neither") != NULL,
+              "what is done does not wait");
+    findings_deinit(&findings);
+
+    commit(config.group, level, 2); /* of a topic that was there before this one */
+    findings = check_until(rk, &config, "add 1m30s to retired_levels");
+    cr_expect(about(&findings, "add 1m30s to retired_levels") != NULL);
     findings_deinit(&findings);
     rd_kafka_destroy(rk);
 }
