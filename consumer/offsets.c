@@ -161,7 +161,10 @@ static int open_window(struct offsets_cell *cell, const rd_kafka_topic_partition
 static int ask_committed(struct look *look)
 {
     rd_kafka_resp_err_t code = rd_kafka_committed(look->rk, look->list, look->timeout_ms);
-    int err = check_list(look, "asking for the group's offsets", code);
+    char doing[OFFSETS_ERROR_MAX / 2];
+    snprintf(doing, sizeof doing, "asking for the offsets of group %.64s",
+             look->offsets->config->group);
+    int err = check_list(look, doing, code);
     for (int i = 0; i < look->list->cnt && err == 0; i++) {
         const rd_kafka_topic_partition_t *at = &look->list->elems[i];
         if (at->opaque != NULL)

@@ -19,6 +19,7 @@ struct sending {
     rd_kafka_t *rk;
     rd_kafka_topic_t *topic;
     uint64_t sent, stored, failed;
+    int why_failed; /* exit code of the last that failed */
 };
 
 static int64_t wall_ms(void)
@@ -28,17 +29,40 @@ static int64_t wall_ms(void)
     return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+/* Behind a fatal error of the client is the broker's; text says it. */
+static int exit_of(rd_kafka_t *rk, rd_kafka_resp_err_t code, char text[DRAFT_WHY_MAX])
+{
+    snprintf(text, DRAFT_WHY_MAX, "%s", rd_kafka_err2str(code));
+    if (code == RD_KAFKA_RESP_ERR__FATAL)
+        code = rd_kafka_fatal_error(rk, text, DRAFT_WHY_MAX);
+    switch (code) {
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR__AUTHENTICATION:
+        return EXIT_CONFIG;
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+        return EXIT_DATA;
+    default:
+        return EXIT_UNREACHABLE;
+    }
+}
+
 /* The opaque of a message is its line on the heap, NULL from flags. */
 static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx)
 {
-    (void)rk;
     struct sending *send = ctx;
+    char why[DRAFT_WHY_MAX], at[32] = "";
     long line = message->_private == NULL ? 0 : *(long *)message->_private;
     free(message->_private);
     const char *topic = rd_kafka_topic_name(message->rkt);
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
         send->failed++;
-        complain(0, "line %ld: not stored: %s", line, rd_kafka_err2str(message->err));
+        send->why_failed = exit_of(rk, message->err, why);
+        if (line > 0)
+            snprintf(at, sizeof at, "line %ld: ", line);
+        complain(0, "%snot stored: %s", at, why);
         return;
     }
     send->stored++;
@@ -95,8 +119,7 @@ static int send_draft(struct sending *send, const struct draft *draft, long line
         send->sent++;
         return EXIT_DONE;
     }
-    snprintf(why, DRAFT_WHY_MAX, "%s", rd_kafka_err2str(code));
-    return EXIT_DATA;
+    return exit_of(send->rk, code, why);
 }
 
 static int send_line(struct sending *send, struct bytes text, long line)
@@ -256,7 +279,7 @@ static int finish(struct sending *send, int code)
     while (send->stored + send->failed < send->sent)
         rd_kafka_flush(send->rk, send->cli->timeout_ms); /* message.timeout.ms ends it */
     if (send->failed > 0)
-        return complain(EXIT_UNREACHABLE, "%" PRIu64 " of %" PRIu64 " requests were not stored",
+        return complain(send->why_failed, "%" PRIu64 " of %" PRIu64 " requests were not stored",
                         send->failed, send->sent);
     if (code != EXIT_DONE && send->sent > 0)
         complain(0, "%" PRIu64 " requests before it were sent", send->sent);

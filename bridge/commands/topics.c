@@ -42,6 +42,8 @@ static int plan(const struct cli *cli, rd_kafka_t *rk)
         n++;
     }
     findings_deinit(&findings);
+    if (n == 0 && !cli->json)
+        puts("nothing to do");
     return n == 0 ? EXIT_DONE : EXIT_CONFIG;
 }
 
