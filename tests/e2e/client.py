@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import (AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions,
                                    NewTopic, ResourceType)
 
+import groups
 from contract import Request, Seen
 
 
@@ -154,6 +155,7 @@ class Admin:
 
     def __init__(self, bootstrap: str):
         Admin.kept.append(self)
+        self.bootstrap = bootstrap
         self.client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def create(self, topic: str, partitions: int, **config: str) -> None:
@@ -200,23 +202,12 @@ class Admin:
         found = self.client.list_topics(timeout=20).topics
         return {name: len(topic.partitions) for name, topic in found.items()}
 
-    def members(self, group: str) -> dict[str, list[int]]:
-        """The lanes of each member; empty while the group settles."""
-        found = self.client.describe_consumer_groups([group], request_timeout=10)[group].result(15)
-        if found.state.name != "STABLE":
-            return {}
-        return {m.member_id: sorted(tp.partition for tp in m.assignment.topic_partitions)
-                for m in found.members}
-
     def wait_members(self, group: str, count: int, timeout: float = 40) -> bool:
         """Until so many members share the lanes, each with some."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
-            try:
-                lanes = list(self.members(group).values())
-                if len(lanes) == count and all(lanes):
-                    return True
-            except KafkaException:
-                pass
+            lanes = list(groups.members(self.bootstrap, group).values())
+            if len(lanes) == count and all(lanes):
+                return True
             time.sleep(0.1)
         return False

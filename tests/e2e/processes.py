@@ -71,13 +71,12 @@ class Bridge:
         self.env = {**os.environ, **(env or {})}
         self.log = config.parent / f"{name}.log"
         self.process: subprocess.Popen | None = None
-        self.starts = 0
 
     def start(self) -> "Bridge":
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen([str(self.binary), "run", "-c", str(self.config), *self.args],
                                             env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.starts += 1
+        (self.config.parent / f"{self.name}.{self.pid}.pid").write_text(str(self.pid))
         Bridge.all.append(self)
         return self
 
@@ -124,6 +123,19 @@ class Bridge:
                 bridge.process.kill()
                 bridge.process.wait(10)
         cls.all.clear()
+
+
+def end_leftovers(folder: Path) -> None:
+    """Ends what a scenario in this folder left behind, should it have died itself."""
+    for file in folder.glob("*.pid"):
+        pid = int(file.read_text())
+        try:
+            if str(folder) in Path(f"/proc/{pid}/cmdline").read_text():
+                os.kill(pid, signal.SIGKILL)
+        except (OSError, ProcessLookupError):
+            pass
+    if (folder / "kafka").exists():
+        subprocess.run([str(KAFKA), "stop", "--dir", str(folder / "kafka")], check=False)
 
 
 def cpu_seconds(pid: int) -> float:

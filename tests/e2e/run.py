@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import bad_input
 import scenarios
-from processes import ROOT
+from processes import ROOT, end_leftovers
 from stage import Fault, Skip, Stage
 
 ALL = {**scenarios.SCENARIOS, **bad_input.SCENARIOS}
@@ -32,33 +33,49 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--reduced", action="store_false", dest="full")
     parser.add_argument("--seed", type=int, default=int(time.time()) % 1_000_000)
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "delaybridge")
+    parser.add_argument("--in", type=Path, dest="folder", help=argparse.SUPPRESS)
     parser.add_argument("--keep", action="store_true", help="keep the folders (they are kept on a failure)")
     return parser.parse_args()
 
 
-def play(name: str, options: argparse.Namespace) -> str:
-    """Runs one; returns passed, failed or skipped."""
-    folder = Path(tempfile.mkdtemp(prefix=f"delaybridge-{name}."))
+def play(name: str, options: argparse.Namespace, folder: Path) -> int:
+    """Runs one here and says its line; returns 0 passed, 1 failed, 77 skipped."""
     stage = Stage(folder, options.binary.resolve(), options.full, options.seed)
-    start, keep = time.monotonic(), options.keep
+    start = time.monotonic()
     try:
-        outcome, text = "passed", ALL[name](stage)
+        outcome, text = "PASSED", ALL[name](stage)
     except Skip as skip:
-        outcome, text = "skipped", str(skip)
+        outcome, text = "SKIPPED", str(skip)
     except Fault as fault:
-        outcome, text = "failed", str(fault)
+        outcome, text = "FAILED", str(fault)
     except Exception:  # pylint: disable=broad-except
-        outcome, text = "failed", traceback.format_exc()
+        outcome, text = "FAILED", traceback.format_exc()
+    try:
+        stage.close()
+    except Exception:  # pylint: disable=broad-except
+        print(f"{name}: cleaning up: {traceback.format_exc()}")
+    print(f"{outcome:7} {name} ({time.monotonic() - start:.0f} s): {text}", flush=True)
+    return {"PASSED": 0, "FAILED": 1, "SKIPPED": 77}[outcome]
+
+
+def play_apart(name: str, options: argparse.Namespace) -> str:
+    """Runs one in a process of its own, so whatever happens to its clients ends with it; returns
+    passed, failed or skipped."""
+    folder = Path(tempfile.mkdtemp(prefix=f"delaybridge-{name}."))
+    again = [sys.executable, __file__, name, "--in", str(folder), "--binary", str(options.binary),
+             "--seed", str(options.seed), "--full" if options.full else "--reduced"]
+    try:
+        code = subprocess.run(again, check=False, timeout=3600 if options.full else 600).returncode
+    except subprocess.TimeoutExpired:
+        code = -1
     finally:
-        try:
-            stage.close()
-        except Exception:  # pylint: disable=broad-except
-            print(f"{name}: cleaning up: {traceback.format_exc()}")
-    print(f"{outcome.upper():7} {name} ({time.monotonic() - start:.0f} s): {text}", flush=True)
+        end_leftovers(folder)
+    outcome = {0: "passed", 1: "failed", 77: "skipped"}.get(code, "failed")
+    if code not in (0, 1, 77):
+        print(f"FAILED  {name}: the scenario itself ended with {code}", flush=True)
     if outcome == "failed":
-        keep = True
         print(f"        seed {options.seed}, logs in {folder}", flush=True)
-    if not keep:
+    elif not options.keep:
         shutil.rmtree(folder, ignore_errors=True)
     return outcome
 
@@ -77,8 +94,12 @@ def main() -> int:
     if not options.binary.exists():
         print(f"run.py: {options.binary} is not there: ./dev build", file=sys.stderr)
         return 70
+    if options.folder:
+        result = play(names[0], options, options.folder)
+        sys.stdout.flush()
+        os._exit(result)  # without freeing the clients: see client.Admin
     start = time.monotonic()
-    outcomes = [play(name, options) for name in names]
+    outcomes = [play_apart(name, options) for name in names]
     print(f"e2e: {len(names)} run, {outcomes.count('passed')} passed, {outcomes.count('failed')} failed, "
           f"{outcomes.count('skipped')} skipped, {'full' if options.full else 'reduced'} counts, "
           f"seed {options.seed}, {time.monotonic() - start:.0f} s")
@@ -86,6 +107,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    result = main()
-    sys.stdout.flush()
-    os._exit(result)  # without freeing the clients: see client.Admin
+    sys.exit(main())

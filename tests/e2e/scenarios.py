@@ -286,7 +286,7 @@ def idle(stage: Stage) -> str:
     for n in range(LANES * 40):
         stage.sender.send(generator.request(now, key=b"k%d" % n, wait_ms=waits[n % len(waits)] + n))
     stage.sender.flush()
-    time.sleep(15)
+    time.sleep(8)
     seconds, start = (60 if stage.full else 20), bridge.cpu_seconds()
     broker, began = cpu_seconds(stage.kafka.pid()), time.monotonic()
     time.sleep(seconds)
