@@ -100,7 +100,8 @@ static const struct setting fixed_for_consumers[] = {
 static const struct setting fixed_for_producers[] = {
     {"enable.idempotence", "true"},
     {"acks", "all"},
-    {"message.max.bytes", "1000000000"},          /* the broker's limit counts, not the client's */
+    {"partitioner", "murmur2_random"},   /* Java's; of every topic handle, whoever makes it first */
+    {"message.max.bytes", "1000000000"}, /* the broker's limit counts, not the client's */
     {"queue.buffering.max.messages", "10000000"}, /* the bridge bounds what flies */
     {"queue.buffering.max.kbytes", "2097151"},
 };
