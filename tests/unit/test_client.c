@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client: what every handle is made with, whatever the operator sets. No broker is needed. */
+#include "consumer/client.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static char error[CLIENT_ERROR_MAX];
+
+static struct config config_with(struct property *properties, size_t n)
+{
+    static char group[] = "delaybridge.schedule";
+    return (struct config){.group = group, .kafka = properties, .kafka_n = n};
+}
+
+static void has(enum client_role role, const char *name, const char *value)
+{
+    char got[64] = "";
+    size_t size = sizeof got;
+    struct config config = config_with(NULL, 0);
+    rd_kafka_conf_t *conf = client_conf(&config, role, error);
+    cr_assert_not_null(conf, "%s", error);
+    cr_assert_eq(rd_kafka_conf_get(conf, name, got, &size), RD_KAFKA_CONF_OK, "%s", name);
+    cr_expect_str_eq(got, value, "%s of role %d is %s", name, role, got);
+    rd_kafka_conf_destroy(conf);
+}
+
+Test(client, producers_are_idempotent_acknowledged_by_all_and_partition_as_java_does)
+{
+    for (int role = CLIENT_HOPS; role <= CLIENT_DELIVERIES; role++) {
+        has((enum client_role)role, "enable.idempotence", "true");
+        has((enum client_role)role, "acks", "-1");
+        has((enum client_role)role, "partitioner", "murmur2_random");
+        has((enum client_role)role, "message.max.bytes", "1000000000");
+    }
+    has(CLIENT_HOPS, "message.timeout.ms", "0");
+}
+
+Test(client, consumers_read_committed_and_never_make_up_a_position)
+{
+    for (int role = CLIENT_INTAKE; role <= CLIENT_LEVELS; role++) {
+        has((enum client_role)role, "isolation.level", "read_committed");
+        has((enum client_role)role, "auto.offset.reset", "error");
+        has((enum client_role)role, "enable.auto.commit", "false");
+        has((enum client_role)role, "enable.auto.offset.store", "false");
+        has((enum client_role)role, "partition.assignment.strategy", "range");
+        has((enum client_role)role, "group.id", "delaybridge.schedule");
+    }
+}
+
+Test(client, nobody_creates_a_topic_by_asking_for_it)
+{
+    for (int role = CLIENT_ALL; role <= CLIENT_DELIVERIES; role++)
+        has((enum client_role)role, "allow.auto.create.topics", "false");
+}
+
+Test(client, a_property_of_a_role_comes_after_the_one_for_all)
+{
+    struct property properties[] = {
+        {.role = CLIENT_HOPS, .name = (char *)"linger.ms", .value = (char *)"40"},
+        {.role = CLIENT_ALL, .name = (char *)"linger.ms", .value = (char *)"7"},
+    };
+    struct config config = config_with(properties, 2);
+    for (int role = CLIENT_HOPS; role <= CLIENT_DELIVERIES; role++) {
+        char got[64];
+        size_t size = sizeof got;
+        rd_kafka_conf_t *conf = client_conf(&config, (enum client_role)role, error);
+        cr_assert_not_null(conf, "%s", error);
+        rd_kafka_conf_get(conf, "linger.ms", got, &size);
+        cr_expect_str_eq(got, role == CLIENT_HOPS ? "40" : "7");
+        rd_kafka_conf_destroy(conf);
+    }
+}
+
+Test(client, a_bad_property_is_told_from_one_that_there_is_not)
+{
+    cr_expect_eq(client_property_check("linger.ms", "5", error), 0);
+    cr_expect_eq(client_property_check("linger.ms", "soon", error), ERR_CONFIG);
+    cr_expect_eq(client_property_check("port", "9092", error), ERR_RANGE);
+}
+
+Test(client, properties_that_contradict_one_another_are_found_without_a_broker)
+{
+    struct property retries = {.role = CLIENT_ALL, .name = (char *)"retries", .value = (char *)"0"};
+    struct config good = config_with(NULL, 0), bad = config_with(&retries, 1);
+    cr_expect_eq(client_try(&good, error), 0, "%s", error);
+    cr_expect_eq(client_try(&bad, error), ERR_CONFIG);
+    cr_expect(strstr(error, "retries") != NULL, "%s", error);
+}
+
+Test(client, who_does_not_answer_is_named)
+{
+    struct property nobody = {
+        .role = CLIENT_ALL, .name = (char *)"bootstrap.servers", .value = (char *)"127.0.0.1:1"};
+    struct config config = config_with(&nobody, 1);
+    rd_kafka_conf_t *conf = client_conf(&config, CLIENT_ALL, error);
+    cr_assert_not_null(conf, "%s", error);
+    rd_kafka_t *rk = client_new(RD_KAFKA_PRODUCER, conf, error);
+    cr_assert_not_null(rk, "%s", error);
+    cr_expect_eq(client_reach(rk, 300, error), ERR_KAFKA);
+    cr_expect(strstr(error, "bootstrap.servers=127.0.0.1:1") != NULL, "%s", error);
+    rd_kafka_destroy(rk);
+}
