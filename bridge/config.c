@@ -183,6 +183,14 @@ static void default_group(struct config *c)
     c->group = config_keep(group);
 }
 
+/* Names and values in a sentence are as they came: a terminal gets no orders from them. */
+static void keep_to_one_line(char *sentence)
+{
+    for (char *c = sentence; *c != '\0'; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = ' ';
+}
+
 int config_load(struct config *config, const char *path, int *argc, char **argv,
                 void (*warn)(const char *sentence), char error[CONFIG_ERROR_MAX])
 {
@@ -198,10 +206,12 @@ int config_load(struct config *config, const char *path, int *argc, char **argv,
         err = load_flags(&loader, argc, argv);
     if (err == 0)
         err = config_check(&loader);
-    if (err == 0)
+    if (err == 0) {
         default_group(config);
-    else
-        config_deinit(config);
+        return 0;
+    }
+    keep_to_one_line(error);
+    config_deinit(config);
     return err;
 }
 

@@ -148,6 +148,8 @@ int cmd_peek(struct cli *cli)
     if (code != EXIT_DONE)
         return code;
     int err = look(&peek, rk, error);
+    if (err == 0 && peek.shown == 0 && !cli->json)
+        puts("nothing waits there");
     offsets_deinit(&peek.offsets);
     rd_kafka_destroy(rk);
     return err == 0 ? EXIT_DONE : complain(exit_code(err), "%s", error);

@@ -192,6 +192,14 @@ Test(config, errors_name_file_line_key_and_value)
     refuses("", "variable DELAYBRIDGE_WORKERS: workers: \"many\": not a number");
 }
 
+Test(config, a_refusal_is_one_line_without_control_characters)
+{
+    refuses("levels: a\n\n  b\n", "not a list");
+    cr_expect(strchr(error, '\n') == NULL, "%s", error);
+    refuses("\"a\\e[2Jb\": 1\n", "unknown key");
+    cr_expect(strchr(error, '\033') == NULL, "%s", error);
+}
+
 Test(config, what_is_not_a_key_is_refused)
 {
     refuses("hodl: 1s\n", ".yaml:1: hodl: unknown key");

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as a configuration file: taken or refused with a sentence, never a crash, never a leak,
+   and what is taken keeps the promises of config.h. */
+#include "bridge/config.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_taken(const struct config *config)
+{
+    char why[200];
+    assert(config->schedule != NULL && config->group != NULL);
+    assert(topic_name_is_legal(bytes_text(config->schedule)));
+    assert(ladder_check(&config->ladder, why, sizeof why) == 0);
+    assert(config->retired_n >= 0 && config->retired_n <= LADDER_MAX);
+    assert(config->workers >= 1 && config->partitions >= 1 && config->replication >= 1);
+    assert(config->max_attempts >= 1 && config->memory_bytes > 0);
+    struct targets targets = {(const char *const *)config->targets, config->targets_n,
+                              config->schedule};
+    assert(config->default_target == NULL ||
+           targets_allow(&targets, bytes_text(config->default_target)));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char file[] = "file"; /* {file: PATH} would read what the fuzzer likes */
+    if (memmem(data, size, file, sizeof file - 1) != NULL)
+        return 0;
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    assert(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    char path[64], error[CONFIG_ERROR_MAX];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    struct config config;
+    int argc = 0;
+    int err = config_load(&config, path, &argc, NULL, NULL, error);
+    if (err == 0)
+        check_taken(&config);
+    else
+        assert(error[0] != '\0' && strchr(error, '\n') == NULL);
+    if (err == 0)
+        config_deinit(&config);
+    close(fd);
+    return 0;
+}
