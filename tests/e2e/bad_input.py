@@ -157,7 +157,7 @@ def bad_records(stage: Stage) -> str:
     path = stage.ready()
     bridge = stage.bridge(path)
     generator = stage.generator(5000)
-    waiting = generator.request(now_ms(), wait_ms=40_000, key=b"waits")
+    waiting = generator.request(now_ms(), wait_ms=31_000, key=b"waits")
     waiting.timestamp_ms = None
     stage.sender.send(waiting)
     stage.sender.flush()

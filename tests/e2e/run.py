@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs scenarios against a real Kafka and says a line of figures for each.
 
-  run.py [--full] [--seed N] [--binary PATH] [--keep] [SCENARIO...]
+  run.py [--full] [--seed N] [--jobs N] [--binary PATH] [--keep] [SCENARIO...]
 """
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import bad_input
@@ -32,6 +33,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help="full counts (the default is reduced ones)")
     parser.add_argument("--reduced", action="store_false", dest="full")
     parser.add_argument("--seed", type=int, default=int(time.time()) % 1_000_000)
+    parser.add_argument("--jobs", type=int, default=1, help="scenarios at a time (figures suffer)")
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "delaybridge")
     parser.add_argument("--in", type=Path, dest="folder", help=argparse.SUPPRESS)
     parser.add_argument("--keep", action="store_true", help="keep the folders (they are kept on a failure)")
@@ -99,7 +101,8 @@ def main() -> int:
         sys.stdout.flush()
         os._exit(result)  # without freeing the clients: see client.Admin
     start = time.monotonic()
-    outcomes = [play_apart(name, options) for name in names]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        outcomes = list(pool.map(lambda name: play_apart(name, options), names))
     print(f"e2e: {len(names)} run, {outcomes.count('passed')} passed, {outcomes.count('failed')} failed, "
           f"{outcomes.count('skipped')} skipped, {'full' if options.full else 'reduced'} counts, "
           f"seed {options.seed}, {time.monotonic() - start:.0f} s")
