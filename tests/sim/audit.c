@@ -149,6 +149,7 @@ void oracle_level_appended(struct world *w, struct log *log, const struct entry 
 
 void oracle_unusable(struct process *p, int lane, int n)
 {
+    p->world->texts_ignored += n;
     if (!p->world->metadata_is_foreign)
         world_fail(p->world, "p%d ignores %d committed texts of lane %d, which are sound", p->id, n,
                    lane);

@@ -125,6 +125,11 @@ static void skip_once(struct process *p, struct queue_id q)
 {
     struct inbox *in = inbox_of(p, q);
     struct log *log = log_of(p, q);
+    struct world *w = p->world;
+    if (q.slot != SLOT_SCHEDULE && w->skip_at < w->skip_n) {
+        in->at = w->skip_to[w->skip_at++];
+        return;
+    }
     if (in->skipped_at == in->at) {
         in->skipped_at = -1;
         return;
@@ -168,7 +173,8 @@ static void fetched(struct world *w, struct process *p, void *arg, int64_t n)
     }
     if (in->at < in->fetched && !had)
         in->at = in->fetched;
-    size_t end = log_find(log, in->fetched) + (size_t)rng_between(&w->rng, 1, BATCH_MAX);
+    int fetch_n = w->knobs.fetch_n > 0 ? w->knobs.fetch_n : rng_int(&w->rng, 1, BATCH_MAX);
+    size_t end = log_find(log, in->fetched) + (size_t)fetch_n;
     in->fetched = end < log->n ? log->entries[end]->offset : log->end;
     if (!had)
         skip_once(p, q);
@@ -380,6 +386,7 @@ static void port_event(void *ctx, enum event event, struct queue_id q, int64_t v
     struct process *p = ctx;
     trace(p->world, p, "event %d of queue %d/%d: %lld %s", (int)event, q.slot, q.lane,
           (long long)value, text);
+    p->world->told[event]++;
     oracle_event(p, event, q, value);
 }
 

@@ -32,16 +32,16 @@ void process_step_clock(struct process *p, int64_t by_ms)
 }
 
 /* Levels that the other ladder has and this one has not are read until they are empty; before the
-   switch nobody knows the levels to come. */
-static int retired_levels(const struct setup *setup, int64_t *retired_ms)
+   switch nobody knows the levels to come, unless they were foretold. */
+static int retired_levels(const struct ladder *own, const struct ladder *other, int64_t *retired_ms)
 {
     int n = 0;
-    for (int i = 0; i < setup->ladder_before.n; i++) {
+    for (int i = 0; i < other->n; i++) {
         bool kept = false;
-        for (int j = 0; j < setup->ladder.n; j++)
-            kept |= setup->ladder.level_ms[j] == setup->ladder_before.level_ms[i];
+        for (int j = 0; j < own->n; j++)
+            kept |= own->level_ms[j] == other->level_ms[i];
         if (!kept)
-            retired_ms[n++] = setup->ladder_before.level_ms[i];
+            retired_ms[n++] = other->level_ms[i];
     }
     return n;
 }
@@ -51,7 +51,9 @@ static struct bridge_config configure(struct process *p)
     struct world *w = p->world;
     bool old = w->now_ms < w->setup.switch_ms;
     p->ladder = old ? &w->setup.ladder_before : &w->setup.ladder;
-    int retired_n = old ? 0 : retired_levels(&w->setup, p->retired_ms);
+    const struct ladder *other = old ? &w->setup.ladder : &w->setup.ladder_before;
+    bool reads_both = !old || w->setup.levels_foretold;
+    int retired_n = reads_both ? retired_levels(p->ladder, other, p->retired_ms) : 0;
     p->slots = 1 + p->ladder->n + retired_n;
     for (int i = 0; i < p->ladder->n; i++)
         p->topic_of_slot[1 + i] = broker_topic(&w->broker, p->ladder->level_ms[i]);
@@ -195,7 +197,7 @@ static void turn(struct world *w, struct process *p, void *arg, int64_t n)
     if (p->turn_at != w->now_ms)
         return;
     p->turn_at = INT64_MAX;
-    if (p->stalled || p->member == MEMBER_REVOKING) /* the end of it comes back */
+    if (p->stalled || p->member == MEMBER_REVOKING || w->knobs.hold_turns) /* its end comes back */
         return;
     process_before(p);
     notice_pause(p);

@@ -19,6 +19,7 @@
 
 #include <setjmp.h>
 
+enum { EVENTS_N = EVENT_FORWARD_FAILED + 1, SKIPS_MAX = 4 };
 enum { PROCESSES_MAX = 4, TARGETS_N = 5, TARGET_PARTITIONS = 3 };
 enum { QUEUES_MAX = LANES_MAX * TOPICS_MAX };
 /* Where one producer's records stay in order: a level partition, a lane's dead letters, or one
@@ -44,7 +45,9 @@ struct knobs {
     int timed_out, not_sent, batch;  /* of a forward; batch: TOO_LARGE if it is not alone */
     int commit_fails, commit_silent; /* commit_silent: it may be stored, and nobody says so */
     int lookup_unknown;
-    bool hold_landings, hold_reports, hold_commits, hold_fetches; /* scenarios: not now */
+    int fetch_n; /* scenarios: entries in a fetch; 0: any number */
+    bool hold_landings, hold_reports, hold_commits, hold_fetches,
+        hold_turns; /* scenarios: not now */
 };
 
 enum target_mood { TARGET_FINE, TARGET_AWAY, TARGET_REFUSES, TARGET_SLOW };
@@ -53,6 +56,7 @@ struct setup {
     int processes, lanes;
     struct ladder ladder, ladder_before; /* before: of processes born before switch_ms */
     int64_t switch_ms;
+    bool levels_foretold; /* the old ones read the new ladder's levels, too */
     int64_t memory_bytes, session_ms, leap_ms;
     int max_attempts;
     bool default_target;
@@ -167,6 +171,10 @@ struct world {
     bool ending;         /* nobody starts any more of his own accord */
     bool log_disordered; /* by writers that overlapped */
     bool beyond_end_ok, newer_ok, metadata_is_foreign; /* scenarios bring these about */
+    int64_t skip_to[SKIPS_MAX]; /* scenarios: so the next fetches of a level jump */
+    int skip_n, skip_at;
+    uint64_t told[EVENTS_N]; /* events, of all processes */
+    int texts_ignored;
     int64_t skew_ms_max; /* the largest difference that any clock ever had */
     int lives;
     bool regrouping;               /* a rebalance is under way */
