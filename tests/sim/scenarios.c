@@ -2,6 +2,5 @@
 /* The pinned stories. */
 #include "tests/sim/scenarios.h"
 
-const struct scenario scenarios[] = {
-    {NULL, NULL},
-};
+#define SCENARIO_ROW(name) {#name, name},
+const struct scenario scenarios[] = {SCENARIO_TABLE(SCENARIO_ROW){NULL, NULL}};

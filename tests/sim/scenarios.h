@@ -1,9 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenarios: interleavings that the random mix would rarely hit, each pinned as a small story. */
+/* scenarios: interleavings that the random mix would rarely hit, each pinned as a small story. Its
+   name is the rule that it proves. */
 #ifndef DELAYBRIDGE_TESTS_SIM_SCENARIOS_H
 #define DELAYBRIDGE_TESTS_SIM_SCENARIOS_H
 
 #include "tests/sim/world.h"
+
+#define SCENARIO_TABLE(X)                                              \
+    /* stories_owner.c: who owns a lane, and may act */                \
+    X(a_proof_that_failed_is_asked_again)                              \
+    X(a_stall_that_ends_in_another_call_is_seen_by_the_turn)           \
+    X(zombie_delivers_nothing_until_proved)                            \
+    X(handover_repeats_nothing_after_clean_stop)                       \
+    X(late_success_of_an_earlier_life_marks_done)                      \
+    X(late_failure_of_an_earlier_life_only_frees)                      \
+    X(what_still_flies_is_not_sent_beside_itself)                      \
+    X(a_head_that_waits_for_room_may_turn_out_done)                    \
+    X(levels_read_first_written_later)                                 \
+    /* stories_progress.c: where reading starts, and goes on */        \
+    X(no_commit_means_beginning)                                       \
+    X(out_of_range_low_goes_on_and_counts)                             \
+    X(log_start_inside_a_run_of_done_offsets)                          \
+    X(beyond_end_holds_the_queue_and_only_it)                          \
+    X(foreign_metadata_is_ignored)                                     \
+    X(trim_never_beyond_commit)                                        \
+    X(a_gap_is_believed_if_the_second_reading_is_no_larger)            \
+    X(a_gap_seen_once_does_not_outlive_a_rewind)                       \
+    X(newer_envelope_holds_its_queue_and_damaged_one_is_dead_lettered) \
+    X(watchdog_wakes_a_silent_queue)                                   \
+    /* stories_delivery.c: sizes, targets, clocks, memory */           \
+    X(too_large_for_level_and_dead_letter_goes_without_value)          \
+    X(too_large_batch_is_tried_alone)                                  \
+    X(failing_target_does_not_hold_the_lane)                           \
+    X(silent_target_does_not_hold_the_lane)                            \
+    X(kafka_away_uses_up_no_attempts)                                  \
+    X(clock_step_back_rereads)                                         \
+    X(records_of_a_slow_clock_are_late_not_lost)                       \
+    X(budget_of_one_record_still_progresses)
+
+#define SCENARIO_DECLARE(name) void name(struct world *world);
+SCENARIO_TABLE(SCENARIO_DECLARE)
+#undef SCENARIO_DECLARE
 
 struct scenario {
     const char *name;

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stories of delivery: what fits nowhere, who takes nothing, and clocks that are wrong. */
+#include "tests/sim/story.h"
+
+void too_large_for_level_and_dead_letter_goes_without_value(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct request *r = story_ask_large(w, 8000, DEAD_BYTES_MAX + 1);
+    struct request *next = story_ask(w, TARGET_A, 0);
+    story_pass(w, 500);
+    expect(w, r->dead == 1 && COUNT(w, dead[CODE_TOO_LARGE]) == 1 && next->delivered == 1);
+    expect(w, story_committed(w, -1, 0)->base == 2); /* it stops nobody */
+    expect(w, w->forwards == 4); /* to its level, with its value, without, and the next */
+    story_finish(w);
+}
+
+void too_large_batch_is_tried_alone(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    w->knobs.batch = 10000;
+    struct request *r = story_ask(w, TARGET_A, 0);
+    struct request *large = story_ask_large(w, 0, TARGET_BYTES_MAX + 1);
+    story_pass(w, 500);
+    expect(w, r->delivered == 1 && r->dead == 0 && COUNT(w, retries) == 0);
+    expect(w, large->dead == 1 && COUNT(w, dead[CODE_TOO_LARGE]) == 1);
+    story_finish(w);
+}
+
+/* Records to a target that takes nothing, among others. */
+static void ask_both(struct world *w, int n, struct request **bad, struct request **good)
+{
+    for (int i = 0; i < n; i++) {
+        bad[i] = story_ask(w, TARGET_A, i % 3 * 100);
+        good[i] = story_ask(w, TARGET_B, i % 3 * 100);
+    }
+}
+
+enum { PAIRS = 20 };
+
+void failing_target_does_not_hold_the_lane(struct world *w)
+{
+    struct request *bad[PAIRS], *good[PAIRS];
+    story_begin(w);
+    w->setup.is_calm = true;
+    story_open(w);
+    w->targets[TARGET_A].mood = TARGET_REFUSES;
+    ask_both(w, PAIRS, bad, good);
+    story_pass(w, 1000);
+    for (int i = 0; i < PAIRS; i++)
+        expect(w, good[i]->delivered == 1 && bad[i]->delivered == 0 && bad[i]->dead == 0);
+    expect(w, story_committed(w, -1, 0)->base == 2 * PAIRS);
+    w->setup.is_calm = false;
+    story_finish(w);
+    for (int i = 0; i < PAIRS; i++)
+        expect(w, bad[i]->delivered == 1);
+}
+
+/* It fills what may fly to it, and answers nothing. */
+void silent_target_does_not_hold_the_lane(struct world *w)
+{
+    struct request *bad[PAIRS], *good[PAIRS];
+    story_begin(w);
+    w->setup.memory_bytes = 32 << 10;
+    story_open(w);
+    w->targets[TARGET_A].mood = TARGET_SLOW;
+    story_hold_landings(w);
+    for (int i = 0; i < PAIRS; i++)
+        bad[i] = story_ask(w, TARGET_A, 0);
+    story_pass(w, 900);
+    expect(w, w->forwards < PAIRS); /* the others wait behind it */
+    w->knobs.hold_landings = false; /* to the silent one nothing was armed */
+    for (int i = 0; i < PAIRS; i++)
+        good[i] = story_ask(w, TARGET_B, 0);
+    story_pass(w, 1500);
+    for (int i = 0; i < PAIRS; i++)
+        expect(w, good[i]->delivered == 1 && bad[i]->dead == 0);
+    expect(w, COUNT(w, deferrals) > 0 && COUNT(w, retries) == 0);
+    story_finish(w);
+}
+
+void kafka_away_uses_up_no_attempts(struct world *w)
+{
+    story_begin(w);
+    w->setup.max_attempts = 1;
+    story_open(w);
+    story_ask(w, TARGET_A, 0);
+    struct request *r = story_ask(w, TARGET_A, 900);
+    story_pass(w, 500);
+    w->outage_until = w->now_ms + 20000;
+    story_pass(w, 22000);
+    expect(w, COUNT(w, resends) > 0 && COUNT(w, retries) == 0);
+    expect(w, r->delivered > 0 && r->dead == 0);
+    story_finish(w);
+}
+
+void clock_step_back_rereads(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct request *r = story_ask(w, TARGET_A, 900);
+    story_pass(w, 100);
+    expect(w, COUNT(w, held) == 1 && COUNT(w, hops) == 0);
+    process_step_clock(&w->processes[0], -10000);
+    story_pass(w, 500);
+    expect(w, w->told[EVENT_CLOCK_BACK] == 1);
+    expect(w, COUNT(w, held) == 0 && COUNT(w, hops) == 1); /* to the level that fits now */
+    story_until(w, r->delivered == 1);
+    expect(w, w->now_ms > 10000);
+    story_finish(w);
+}
+
+/* An hour slow, it puts a record that is due soon where the long waits are. */
+void records_of_a_slow_clock_are_late_not_lost(struct world *w)
+{
+    static const int64_t hour_ms = 3600 * 1000;
+    story_begin(w);
+    story_open(w);
+    struct process *p = &w->processes[0];
+    struct request *first = story_ask(w, TARGET_A, 31000);
+    story_pass(w, 200);
+    process_step_clock(p, -hour_ms);
+    story_pass(w, 200);
+    struct request *second = story_ask(w, TARGET_A, 6000);
+    story_pass(w, 200);
+    process_step_clock(p, hour_ms);
+    expect(w, story_level(w, 2, 0)->end == 2);
+    story_until(w, first->delivered == 1 && second->delivered == 1);
+    expect(w, second->finished_ms > 20000 && w->now_ms < 35000);
+    expect(w, COUNT(w, breaches) == 1 && COUNT(w, lateness_ms_max) > 20000);
+    story_finish(w);
+}
+
+void budget_of_one_record_still_progresses(struct world *w)
+{
+    story_begin(w);
+    w->setup.memory_bytes = 1;
+    story_open(w);
+    struct request *last = NULL;
+    for (int i = 0; i < 8; i++)
+        last = story_ask_large(w, i % 2 ? 6000 : 0, TARGET_BYTES_MAX);
+    story_until(w, last->delivered == 1);
+    expect(w, w->now_ms < 10000 && COUNT(w, window_full) > 0);
+    story_finish(w);
+}

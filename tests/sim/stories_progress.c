@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stories of progress: where a queue starts, what is missing from its log, and how it goes on. */
+#include "tests/sim/story.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* Killed, and not missed any more when the next life begins. */
+static void crash(struct world *w)
+{
+    process_crash(&w->processes[0]);
+    story_pass(w, w->setup.session_ms + 100);
+}
+
+static void restart(struct world *w)
+{
+    process_start(w, 0);
+    story_until(w, story_owner(w, 0) != NULL);
+}
+
+void no_commit_means_beginning(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct log *level = story_level(w, 1, 0);
+    level->start = level->end = 7; /* others were here, long ago */
+    w->knobs.hold_commits = true;
+    struct request *r = story_ask(w, TARGET_A, 8000);
+    story_until(w, level->n == 1);
+    crash(w);
+    w->knobs.hold_commits = false;
+    expect(w, story_committed(w, 1, 0) == NULL);
+    restart(w);
+    story_finish(w);
+    expect(w, r->delivered >= 1 && COUNT(w, out_of_range) == 0 && COUNT(w, gaps) == 0);
+}
+
+void out_of_range_low_goes_on_and_counts(struct world *w)
+{
+    struct request *asked[4];
+    story_begin(w);
+    story_open(w);
+    story_ask(w, TARGET_A, 6000);
+    story_pass(w, 8000);
+    for (int i = 0; i < 4; i++)
+        asked[i] = story_ask(w, TARGET_A, 6000);
+    story_pass(w, 500);
+    expect(w, story_committed(w, 1, 0)->base == 1 && story_level(w, 1, 0)->end == 5);
+    crash(w);
+    oracle_truncate(w, w->processes[0].topic_of_slot[2], 0, 3);
+    restart(w);
+    story_until(w, COUNT(w, out_of_range) == 1);
+    story_until(w, asked[3]->delivered == 1);
+    expect(w, asked[0]->delivered == 0 && asked[1]->delivered == 0 && asked[2]->delivered == 1);
+    story_finish(w);
+    expect(w, COUNT(w, out_of_range) == 1);
+}
+
+/* Offset 1 is in work and 2 to 5 are done when everything below 4 is cut off. */
+void log_start_inside_a_run_of_done_offsets(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    story_ask(w, TARGET_B, 0);
+    struct request *lost = story_ask(w, TARGET_A, 900);
+    for (int i = 0; i < 4; i++)
+        story_ask(w, TARGET_B, 0);
+    story_until(w, committed_covers(story_committed(w, -1, 0), 5));
+    expect(w, story_committed(w, -1, 0)->base == 1);
+    crash(w);
+    uint64_t forwards = w->forwards;
+    w->knobs.fetch_n = 1;
+    story_hold_landings(w);
+    process_start(w, 0);
+    struct inbox *in = story_inbox(&w->processes[0], 0, SLOT_SCHEDULE);
+    story_until(w, in->fetched == 2);
+    w->knobs.hold_fetches = true;
+    story_until(w, w->forwards == forwards + 1);
+    oracle_truncate(w, TOPIC_SCHEDULE, 0, 4);
+    w->knobs.hold_fetches = false;
+    story_until(w, COUNT(w, out_of_range) == 1);
+    struct request *next = story_ask(w, TARGET_A, 0);
+    story_let_land(w);
+    story_until(w, next->delivered == 1);
+    story_finish(w);
+    expect(w, lost->delivered == 1 && w->forwards == forwards + 2);
+}
+
+/* The schedule topic was made anew: what was committed lies beyond its end. */
+void beyond_end_holds_the_queue_and_only_it(struct world *w)
+{
+    story_begin(w);
+    w->setup.lanes = 2;
+    story_open(w);
+    for (int i = 0; i < 3; i++)
+        story_ask(w, TARGET_A, 0);
+    struct request *waiting = story_ask(w, TARGET_A, 8000);
+    story_pass(w, 500);
+    expect(w, story_committed(w, -1, 0)->base == 4);
+    crash(w);
+    struct log *log = &w->broker.logs[TOPIC_SCHEDULE][0];
+    log->n = 0;
+    log->start = log->end = log->read_end = 0;
+    w->beyond_end_ok = true;
+    restart(w);
+    story_until(w, w->told[EVENT_BEYOND_END] == 1);
+    struct request *held = story_ask(w, TARGET_A, 0);
+    struct request *other = story_ask_lane(w, 1, TARGET_A, 0);
+    story_pass(w, 10000);
+    expect(w, other->delivered == 1 && waiting->delivered == 1);
+    expect(w, held->delivered == 0 && held->dead == 0 && w->told[EVENT_BEYOND_END] == 1);
+    expect(w, story_committed(w, -1, 0)->base == 4 && COUNT(w, out_of_range) == 0);
+    oracle_truncate(w, TOPIC_SCHEDULE, 0, 1);
+    story_finish(w);
+}
+
+/* Offsets were translated by a mirror, and the text was not. */
+void foreign_metadata_is_ignored(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    story_ask(w, TARGET_A, 900);
+    for (int i = 0; i < 3; i++)
+        story_ask(w, TARGET_B, 0);
+    story_until(w, committed_covers(story_committed(w, -1, 0), 3));
+    expect(w, story_committed(w, -1, 0)->base == 0);
+    crash(w);
+    oracle_truncate(w, TOPIC_SCHEDULE, 0, 1);
+    struct committed *mirrored = arena_take(&w->arena, sizeof *mirrored);
+    *mirrored =
+        (struct committed){.base = 2, .text = story_committed(w, -1, 0)->text, .life = NOBODY};
+    w->broker.committed[TOPIC_SCHEDULE][0] = mirrored;
+    w->metadata_is_foreign = true;
+    struct request *fourth = story_ask(w, TARGET_A, 0), *fifth = story_ask(w, TARGET_A, 0);
+    restart(w);
+    story_pass(w, 500);
+    expect(w, w->texts_ignored == 1 && fourth->delivered == 1 && fifth->delivered == 1);
+    story_finish(w);
+}
+
+void trim_never_beyond_commit(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct log *level = story_level(w, 0, 0);
+    story_ask(w, TARGET_A, 2000);
+    story_pass(w, 50000);
+    w->knobs.hold_commits = true;
+    struct request *r = story_ask(w, TARGET_A, 2000);
+    story_pass(w, 12000); /* past the minute: the oracle looks at what is trimmed */
+    expect(w, r->delivered == 1 && level->end == 2 && level->start == 1);
+    w->knobs.hold_commits = false;
+    story_pass(w, 60000);
+    expect(w, level->start == 2);
+    story_finish(w);
+}
+
+/* Offsets 1 to 6 of the shortest level are there and not fetched; the next fetches jump. */
+static void fetches_that_jump(struct world *w, int64_t first_to, int64_t second_to)
+{
+    story_begin(w);
+    story_open(w);
+    w->knobs.fetch_n = 100;
+    story_ask(w, TARGET_A, 2000);
+    story_pass(w, 3000);
+    story_hold_landings(w);
+    for (int i = 0; i < 6; i++)
+        story_ask(w, TARGET_A, 2000);
+    story_pass(w, 50);
+    w->knobs.hold_fetches = true;
+    story_let_land(w);
+    story_pass(w, 50);
+    expect(w, story_level(w, 0, 0)->end == 7 && story_committed(w, 0, 0)->base == 1);
+    w->skip_to[0] = first_to;
+    w->skip_to[1] = second_to;
+    w->skip_n = 2;
+    w->knobs.hold_fetches = false;
+}
+
+void a_gap_is_believed_if_the_second_reading_is_no_larger(struct world *w)
+{
+    fetches_that_jump(w, 3, 5);
+    story_finish(w); /* the oracle looks at what is committed as done */
+    expect(w, w->skip_at == 2 && COUNT(w, gaps) == 0 && COUNT(w, deliveries) == 7);
+}
+
+void a_gap_seen_once_does_not_outlive_a_rewind(struct world *w)
+{
+    fetches_that_jump(w, 3, 3);
+    struct process *p = &w->processes[0];
+    story_until(w, w->skip_at == 1 && story_inbox(p, 0, 1)->at == 1); /* it is read once more */
+    w->knobs.hold_fetches = true;
+    process_step_clock(p, -2000);
+    story_pass(w, 200);
+    expect(w, w->told[EVENT_CLOCK_BACK] == 1 && w->skip_at == 1);
+    w->knobs.hold_fetches = false;
+    story_finish(w);
+    expect(w, w->skip_at == 2 && COUNT(w, gaps) == 0 && COUNT(w, deliveries) == 7);
+}
+
+/* Whole and undamaged, and of a version that is not known. */
+static void append_newer(struct world *w, int topic)
+{
+    uint8_t envelope[80] = {'D', 'L', 'B', 'E', 200};
+    uint64_t seed, checksum;
+    memcpy(&seed, envelope, sizeof seed);
+    checksum = XXH3_64bits_withSeed(envelope + 16, sizeof envelope - 16, seed);
+    memcpy(envelope + 8, &checksum, sizeof checksum);
+    struct entry entry = {.timestamp_ms = EPOCH_MS + w->now_ms,
+                          .value = bytes_of(envelope, sizeof envelope),
+                          .foreign = true};
+    log_append(&w->broker, &w->broker.logs[topic][0], &entry);
+    w->broker.undone_n++;
+    inbox_appended(w, topic, 0);
+}
+
+void newer_envelope_holds_its_queue_and_damaged_one_is_dead_lettered(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    int topic = w->processes[0].topic_of_slot[2];
+    w->newer_ok = true;
+    struct entry *damaged = workload_foreign(w, w->processes[0].topic_of_slot[1], 0, true);
+    append_newer(w, topic);
+    story_until(w, w->told[EVENT_NEWER_ENVELOPE] == 1);
+    struct request *behind = story_ask(w, TARGET_A, 6000);
+    struct request *beside = story_ask(w, TARGET_A, 2000);
+    story_pass(w, 10000);
+    expect(w, beside->delivered == 1 && behind->delivered == 0);
+    expect(w, damaged->verdicts == 1 && COUNT(w, dead[CODE_NOT_OURS]) == 1);
+    expect(w,
+           w->told[EVENT_NEWER_ENVELOPE] == 1 && story_level(w, 1, 0)->entries[0]->done == false);
+    crash(w);
+    oracle_truncate(w, topic, 0, 1); /* an operator acts */
+    restart(w);
+    story_until(w, behind->delivered == 1);
+    story_finish(w);
+}
+
+/* The fetch that a resumed partition waits for never ends. */
+void watchdog_wakes_a_silent_queue(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct inbox *in = story_inbox(&w->processes[0], 0, 3);
+    struct request *r = story_ask(w, TARGET_A, 31000);
+    story_until(w, in->paused);
+    story_until(w, !in->paused);
+    expect(w, in->fetching);
+    in->version++; /* its answer will be dropped */
+    story_until(w, r->delivered == 1);
+    expect(w, COUNT(w, watchdog) == 1 && w->told[EVENT_WATCHDOG] == 1);
+    expect(w, w->now_ms < 40000);
+    story_finish(w);
+}

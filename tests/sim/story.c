@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Telling stories: worlds without chance, waits, and looks at what became of them. */
+#include "tests/sim/story.h"
+#include "tests/sim/faults.h"
+
+enum { FOR_EVER_MS = 300000, STEPS_MAX = 100000 };
+
+void story_begin(struct world *w)
+{
+    setup_fair(w);
+    w->knobs = (struct knobs){0};
+}
+
+void story_open(struct world *w)
+{
+    broker_init(&w->broker, &w->arena, w->setup.lanes);
+    workload_init(w);
+    run_start(w);
+    story_until(w, story_owner(w, 0) != NULL);
+}
+
+void story_finish(struct world *w)
+{
+    faults_end(w);
+    story_let_land(w);
+    run_finish(w);
+}
+
+void story_pass(struct world *w, int64_t ms)
+{
+    int64_t until_ms = w->now_ms + ms;
+    while (w->events_n > 0 && w->events[0].at <= until_ms) {
+        world_step(w);
+        if (w->step > STEPS_MAX)
+            world_fail(w, "no end in sight after %d steps", STEPS_MAX);
+    }
+    world_run(w, until_ms);
+}
+
+void story_wait(struct world *w, int64_t since_ms, const char *what)
+{
+    if (w->now_ms - since_ms > FOR_EVER_MS || w->step > STEPS_MAX || !world_step(w))
+        world_fail(w, "it never came to this: %s", what);
+}
+
+struct request *story_ask_lane(struct world *w, int lane, int target, int64_t delay_ms)
+{
+    struct ask ask = {
+        .lane = lane, .target = target, .delay_ms = delay_ms, .has_value = true, .value_len = 10};
+    return workload_send(w, &ask);
+}
+
+struct request *story_ask(struct world *w, int target, int64_t delay_ms)
+{
+    return story_ask_lane(w, 0, target, delay_ms);
+}
+
+struct request *story_ask_large(struct world *w, int64_t delay_ms, size_t value_len)
+{
+    struct ask ask = {.target = TARGET_A,
+                      .delay_ms = delay_ms,
+                      .key = "large",
+                      .has_value = true,
+                      .value_len = value_len};
+    return workload_send(w, &ask);
+}
+
+void story_hold_landings(struct world *w)
+{
+    w->knobs.hold_landings = true;
+}
+
+void story_let_land(struct world *w)
+{
+    w->knobs.hold_landings = false;
+    for (int id = 0; id < w->setup.processes; id++) {
+        if (w->processes[id].up)
+            producer_kick(w, w->processes[id].producer);
+    }
+}
+
+struct process *story_owner(struct world *w, int lane)
+{
+    for (int id = 0; id < w->setup.processes; id++) {
+        struct process *p = &w->processes[id];
+        if (p->up && p->member == MEMBER_STABLE && p->lanes[lane].owned)
+            return p;
+    }
+    return NULL;
+}
+
+struct log *story_level(struct world *w, int level, int lane)
+{
+    return &w->broker.logs[w->processes[0].topic_of_slot[1 + level]][lane];
+}
+
+struct inbox *story_inbox(struct process *p, int lane, int slot)
+{
+    return &p->inboxes[lane * p->slots + slot];
+}
+
+const struct committed *story_committed(struct world *w, int level, int lane)
+{
+    return w->broker.committed[w->processes[0].topic_of_slot[1 + level]][lane];
+}
+
+uint64_t story_sum(const struct world *w, size_t counter)
+{
+    size_t i = counter / sizeof(struct counter);
+    uint64_t sum = counter_read(&((const struct counter *)&w->totals)[i]);
+    for (int id = 0; id < w->setup.processes; id++) {
+        if (w->processes[id].up)
+            sum += counter_read(&((const struct counter *)&w->processes[id].stats)[i]);
+    }
+    return sum;
+}
+
+void story_regroup(struct world *w)
+{
+    int generation = w->broker.generation;
+    group_regroup(w);
+    story_until(w, w->broker.generation > generation && story_owner(w, 0) != NULL);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* story: what the scenarios are told with. In a story nothing takes time and nothing goes wrong
+   but what it says itself. */
+#ifndef DELAYBRIDGE_TESTS_SIM_STORY_H
+#define DELAYBRIDGE_TESTS_SIM_STORY_H
+
+#include "tests/sim/scenarios.h"
+#include "tests/sim/workload.h"
+
+#include <stddef.h>
+
+/* One process, one lane, levels of 1, 5 and 30 s. The story may change the setup before it opens:
+   then the broker is there, and all processes are started. */
+void story_begin(struct world *world);
+void story_open(struct world *world);
+/* All faults end; everything must drain, and nothing may come again after a clean stop. */
+void story_finish(struct world *world);
+
+void story_pass(struct world *world, int64_t ms); /* time passes */
+/* One step of a wait; fails when it has lasted for ever. */
+void story_wait(struct world *world, int64_t since_ms, const char *what);
+#define story_until(world, condition)                           \
+    do {                                                        \
+        for (int64_t since_ms = (world)->now_ms; !(condition);) \
+            story_wait(world, since_ms, #condition);            \
+    } while (0)
+#define expect(world, condition)                                                      \
+    do {                                                                              \
+        if (!(condition))                                                             \
+            world_fail(world, "line %d: it should be that %s", __LINE__, #condition); \
+    } while (0)
+
+struct request *story_ask(struct world *world, int target, int64_t delay_ms);
+struct request *story_ask_lane(struct world *world, int lane, int target, int64_t delay_ms);
+struct request *story_ask_large(struct world *world, int64_t delay_ms, size_t value_len);
+
+/* What is sent from here on does not land, until it is let go. */
+void story_hold_landings(struct world *world);
+void story_let_land(struct world *world);
+
+struct process *story_owner(struct world *world, int lane);
+struct log *story_level(struct world *world, int level, int lane); /* of the first process */
+struct inbox *story_inbox(struct process *process, int lane, int slot);
+const struct committed *story_committed(struct world *world, int level,
+                                        int lane); /* -1: schedule */
+
+/* A counter of all lives together. */
+uint64_t story_sum(const struct world *world, size_t counter);
+#define COUNT(world, name) story_sum(world, offsetof(struct stats, name))
+
+/* The group is formed anew around the same members; returns when lane 0 has its owner again. */
+void story_regroup(struct world *world);
+
+#endif
