@@ -9,10 +9,10 @@ enum { PARCEL_BYTES_MIN = 640, PARCELS_MIN = 4096 };
 static int pools_init(struct bridge *b)
 {
     b->parcels_n = (size_t)(b->config.memory_bytes / PARCEL_BYTES_MIN);
-    size_t queues_n = (size_t)(b->config.lanes * b->queues_per_lane);
+    size_t queues_n = (size_t)b->config.lanes * (size_t)b->queues_per_lane;
     if (b->parcels_n < PARCELS_MIN + queues_n)
         b->parcels_n = PARCELS_MIN + queues_n;
-    b->parcels = malloc(b->parcels_n * sizeof *b->parcels); /* touched only as far as needed */
+    b->parcels = calloc(b->parcels_n, sizeof *b->parcels); /* touched only as far as needed */
     b->verdicts = calloc(VERDICTS_MAX, sizeof *b->verdicts);
     b->lanes = calloc((size_t)b->config.lanes, sizeof *b->lanes);
     b->queues = calloc(queues_n, sizeof *b->queues);
@@ -358,7 +358,7 @@ static int64_t wait_ms(const struct bridge *b)
 int64_t bridge_turn(struct bridge *b, struct now now)
 {
     tell_time(b, now);
-    b->more = false;
+    b->more = b->looked_up = false;
     if (b->proving) {
         prove_ownership(b);
         return BRIDGE_WAIT_MAX_MS;

@@ -71,6 +71,7 @@ struct forward {
 enum report {
     REPORT_OK,        /* acknowledged by the broker */
     REPORT_TOO_LARGE, /* the record, or the batch that it was in, can never be stored there */
+    REPORT_UNFIT,     /* this record, or one in its batch, is nothing that the topic takes */
     REPORT_REFUSED,   /* the topic is not there, or writing to it is not allowed */
     REPORT_TIMED_OUT, /* no answer in time: it may or may not be stored */
     REPORT_NOT_SENT   /* the client gave it up for reasons of its own: send it again */
@@ -155,7 +156,7 @@ enum { BRIDGE_WAIT_MAX_MS = 100 };
 int64_t bridge_turn(struct bridge *bridge, struct now now);
 
 /* Something can be taken from this queue. */
-void bridge_wake(struct bridge *bridge, struct queue_id queue);
+void bridge_wake(struct bridge *bridge, struct queue_id id);
 
 /* The lane is ours from these offsets on: one for each slot; WINDOW_UNSET: nothing was ever
    committed, read from the beginning. text is the commit metadata (empty if none). The port has the
@@ -184,7 +185,7 @@ void bridge_reported(struct bridge *bridge, struct parcel *parcel, enum report r
                      const char *why);
 
 /* The position of a queue does not exist: the log now starts at start and ends at end. */
-void bridge_out_of_range(struct bridge *bridge, struct queue_id queue, int64_t start, int64_t end);
+void bridge_out_of_range(struct bridge *bridge, struct queue_id id, int64_t start, int64_t end);
 
 /* Asserts every invariant of the structures inside. */
 void bridge_check(const struct bridge *bridge);

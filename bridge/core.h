@@ -29,10 +29,11 @@ enum {
     AWAY_MS = 3000,         /* no acknowledgement at all for so long: Kafka is away, not a target */
     PROBE_EVERY_MS = 1000,  /* then a commit asks it */
     RESEND_MS = 500,
-    SHUT_MS = 5000,    /* a target that failed is tried again after this */
-    MISSING_MS = 2000, /* the same for one that is not there */
-    PARK_MS = 1000,    /* behind a target that takes nothing, no longer than this */
-    QUEUE_QUOTA = 128, /* records of one queue in a turn */
+    SHUT_MS = 5000,          /* a target that failed is tried again after this */
+    MISSING_MS = 2000,       /* the same for one that is not there */
+    LOOK_UP_AGAIN_MS = 2000, /* after a question that nobody answered, and that blocked for long */
+    PARK_MS = 1000,          /* behind a target that takes nothing, no longer than this */
+    QUEUE_QUOTA = 128,       /* records of one queue in a turn */
     TARGETS_MAX = 1024,
     VERDICTS_MAX = 1024,
     PARCEL_OVERHEAD = 512 /* what the client keeps for a record besides its bytes, and the parcel */
@@ -82,6 +83,7 @@ struct queue {
     int64_t head_release_ms;
     int64_t admit_at_ms;     /* wall: head is admitted, or a paused head will be */
     int64_t release_max_ms;  /* latest release seen, for the disorder bound */
+    int64_t paused_at;       /* window.next then: the offset of the head that it waits for */
     int64_t gap_at, gap_to;  /* a gap that was seen once; -1: none */
     int64_t silent_since_ms; /* monotonic: woken, and nothing came yet; 0: not waiting */
     uint64_t changes;        /* of the window */
@@ -95,6 +97,7 @@ struct queue {
 
 struct lane {
     bool owned;
+    size_t verdicts; /* of its parcels */
 };
 
 enum target_state {
@@ -141,6 +144,8 @@ struct bridge {
     struct target *targets;
     struct list *buckets;
     size_t targets_hand, parked;
+    bool looked_up;     /* one question a turn: it may block */
+    int64_t look_up_ms; /* monotonic: none before this */
 
     size_t flying, orphans;
     int64_t held_bytes;
@@ -168,7 +173,7 @@ void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_ms); /* wall */
 void parcel_ready(struct bridge *b, struct parcel *p);  /* to the wheel if its time is not come */
 void parcel_detach(struct bridge *b, struct parcel *p); /* out of whatever list it is in */
 void parcel_replace(struct bridge *b, struct parcel *p, struct record *record);
-bool verdict_available(const struct bridge *b);
+bool verdict_available(const struct bridge *b, const struct queue *q);
 struct refusal *parcel_condemn(struct bridge *b, struct parcel *p);
 
 /* queue.c */

@@ -81,7 +81,7 @@ static void put_back(struct bridge *b, struct parcel *p, struct envelope *env, i
 
 static void condemn(struct bridge *b, struct parcel *p, enum code code, const char *reason)
 {
-    if (!verdict_available(b)) {
+    if (!verdict_available(b, p->queue)) {
         parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
         return;
     }
@@ -219,7 +219,7 @@ static void own_topic_failed(struct bridge *b, struct parcel *p, enum report rep
 
 static void target_failed(struct bridge *b, struct parcel *p, enum report report, const char *why)
 {
-    if (report == REPORT_TOO_LARGE && !p->alone) {
+    if ((report == REPORT_TOO_LARGE || report == REPORT_UNFIT) && !p->alone) {
         p->alone = true; /* a broker judges batches, not records */
         parcel_ready(b, p);
         return;

@@ -65,8 +65,10 @@ static void parcel_free(struct bridge *b, struct parcel *p)
     counter_set(&b->stats->held, counter_read(&b->stats->held) - 1);
     b->port.release(b->port.ctx, p->record);
     p->record = NULL;
-    if (p->verdict != NULL)
+    if (p->verdict != NULL) {
         list_append(&b->verdicts_free, &p->verdict->link);
+        b->lanes[p->queue->id.lane].verdicts--;
+    }
     p->verdict = NULL;
     if (p->orphan) {
         list_remove(&p->link);
@@ -118,17 +120,22 @@ void parcel_ready(struct bridge *b, struct parcel *p)
     list_append(&b->ready[hop ? READY_HOPS : READY_DELIVERIES], &p->link);
 }
 
-bool verdict_available(const struct bridge *b)
+/* Each lane has its share, so that one whose dead-letter partition is away stops no other. */
+bool verdict_available(const struct bridge *b, const struct queue *q)
 {
-    return !list_is_empty(&b->verdicts_free);
+    size_t owned = counter_read(&b->stats->lanes);
+    size_t share = VERDICTS_MAX / (owned > 0 ? owned : 1);
+    size_t taken = b->lanes[q->id.lane].verdicts;
+    return !list_is_empty(&b->verdicts_free) && taken < (share > 0 ? share : 1);
 }
 
 /* The parcel is for the dead-letter topic; the caller fills the refusal. */
 struct refusal *parcel_condemn(struct bridge *b, struct parcel *p)
 {
-    assert(verdict_available(b));
+    assert(!list_is_empty(&b->verdicts_free));
     struct link *link = list_first(&b->verdicts_free);
     list_remove(link);
+    b->lanes[p->queue->id.lane].verdicts++;
     p->verdict = list_item(link, struct verdict, link);
     return &p->verdict->refusal;
 }

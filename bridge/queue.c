@@ -162,8 +162,7 @@ static bool has_budget(const struct bridge *b, const struct queue *q)
 
 static bool has_room(struct bridge *b, struct queue *q)
 {
-    bool room = window_fits(&q->window, q->head->offset) && parcel_available(b) &&
-                verdict_available(b) && has_budget(b, q);
+    bool room = window_fits(&q->window, q->head->offset) && parcel_available(b) && has_budget(b, q);
     if (!room && !q->blocked)
         counter_add(&b->stats->window_full, 1);
     q->blocked = !room;
@@ -198,12 +197,16 @@ static struct record *take_head(struct queue *q)
     return record;
 }
 
-static void refuse(struct bridge *b, struct queue *q, const struct refusal *why)
+/* False: too many of the lane are on their way to the dead-letter topic; the head stays. */
+static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
 {
+    if (!verdict_available(b, q))
+        return false;
     struct parcel *p = parcel_new(b, q, take_head(q));
     p->raw = true;
     *parcel_condemn(b, p) = *why;
     parcel_ready(b, p);
+    return true;
 }
 
 /* False: no memory now; the head stays. */
@@ -218,10 +221,10 @@ static bool admit_request(struct bridge *b, struct queue *q)
         code = CODE_EXPIRED;
     }
     if (code != CODE_OK) {
-        counter_add(&b->stats->requests, 1);
-        counter_add(&b->stats->refused, 1);
-        refuse(b, q, &why);
-        return true;
+        bool refused = refuse(b, q, &why);
+        counter_add(&b->stats->requests, refused);
+        counter_add(&b->stats->refused, refused);
+        return refused;
     }
     struct record *record =
         b->port.make(b->port.ctx, q->head->key, envelope_enclosed_size(&stamp, q->head));
@@ -259,8 +262,7 @@ static bool admit_waiting(struct bridge *b, struct queue *q)
         strcpy(why.reason, q->head_fault == ERR_DAMAGED
                                ? "an envelope on a level topic that is damaged"
                                : "a record on a level topic that the bridge did not write");
-        refuse(b, q, &why);
-        return true;
+        return refuse(b, q, &why);
     }
     watch_order(b, q);
     int64_t until_ms = q->head_until_ms, release_ms = q->head_release_ms;
@@ -292,6 +294,7 @@ static void rest(struct bridge *b, struct queue *q)
         return;
     drop_head(b, q);
     set_state(b, q, QUEUE_PAUSED);
+    q->paused_at = q->window.next;
     b->port.pause(b->port.ctx, q->id);
 }
 
@@ -300,7 +303,8 @@ static void wake_when_near(struct bridge *b, struct queue *q)
     if (b->now.wall_ms < q->admit_at_ms - RESUME_AHEAD_MS)
         return;
     read_on(b, q);
-    q->silent_since_ms = b->now.mono_ms;
+    if (q->window.next == q->paused_at) /* else the head turned out to be done: nothing need come */
+        q->silent_since_ms = b->now.mono_ms;
 }
 
 static void watch_silence(struct bridge *b, struct queue *q)
@@ -379,6 +383,7 @@ void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, in
         queue_changed(q);
     }
     read_on(b, q);
+    q->silent_since_ms = q->window.next < end ? b->now.mono_ms : 0;
 }
 
 void queue_check(const struct bridge *b, const struct queue *q)

@@ -99,7 +99,9 @@ static void shut(struct bridge *b, struct target *t, bool counts, int64_t for_ms
 
 static void look_up(struct bridge *b, struct target *t)
 {
-    switch (b->port.lookup(b->port.ctx, &t->id)) {
+    enum lookup found = b->port.lookup(b->port.ctx, &t->id);
+    b->looked_up = true;
+    switch (found) {
     case LOOKUP_FOUND:
         t->state = t->failed ? TARGET_PROBING : TARGET_OPEN;
         break;
@@ -108,7 +110,7 @@ static void look_up(struct bridge *b, struct target *t)
         shut(b, t, true, MISSING_MS);
         break;
     case LOOKUP_UNKNOWN:
-        t->recheck_ms = b->now.mono_ms + RESEND_MS;
+        b->look_up_ms = b->now.mono_ms + LOOK_UP_AGAIN_MS;
         break;
     }
 }
@@ -124,7 +126,7 @@ enum gate target_gate(struct bridge *b, struct target *t)
     bool waited = b->now.mono_ms >= t->recheck_ms;
     if (t->state == TARGET_SHUT && waited)
         t->state = TARGET_UNKNOWN;
-    if (t->state == TARGET_UNKNOWN && waited)
+    if (t->state == TARGET_UNKNOWN && !b->looked_up && b->now.mono_ms >= b->look_up_ms)
         look_up(b, t);
     switch (t->state) {
     case TARGET_SHUT:
