@@ -166,6 +166,14 @@ void service_recheck(struct service *s)
     findings_deinit(&findings);
 }
 
+bool service_failed(const struct service *s)
+{
+    bool failed = false;
+    for (int i = 0; i < s->workers_n; i++)
+        failed |= worker_failed(s->workers[i]);
+    return failed;
+}
+
 void service_stop(struct service *s)
 {
     for (int i = 0; i < s->workers_n; i++)

@@ -26,6 +26,9 @@ void service_heartbeat(struct service *service);
 /* Look at the topics again while running; findings are logged. */
 void service_recheck(struct service *service);
 
+/* A worker ended by itself: the process must not go on without it. */
+bool service_failed(const struct service *service);
+
 /* Drain, leave the group and free. */
 void service_stop(struct service *service);
 

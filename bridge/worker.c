@@ -14,15 +14,19 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
-    REVOKE_MS = 2000, /* a rebalance waits for the slowest member */
+    SESSION_MS = 6000, /* unless the operator sets session.timeout.ms */
+    REVOKE_MS = 2000,  /* a rebalance waits for the slowest member */
     SETTLE_STEP_MS = 10,
     GROUP_POLL_MS = 50, /* without a bell; far below max.poll.interval.ms */
-    PULSE_CHECK_MS = 60 * 1000
+    PULSE_CHECK_MS = 60 * 1000,
+    PULSE_AGAIN_MS = 1000 /* while none is known */
 };
 
 struct worker {
@@ -43,7 +47,7 @@ struct worker {
     int64_t settle_ms; /* how long a revocation may take */
     int64_t pulse_checked_ms, group_polled_ms;
     bool group_rang;
-    atomic_bool stop;
+    atomic_bool stop, failed;
     pthread_t thread;
 };
 
@@ -249,6 +253,8 @@ static void find_lost_positions(struct worker *w)
     int64_t start, end;
     while (source_lost_position(w->source, &queue, &start, &end))
         bridge_out_of_range(w->bridge, queue, start, end);
+    if (source_wants_rejoin(w->source))
+        group_rejoin(w->group);
 }
 
 static void serve_levels_handle(struct worker *w)
@@ -272,15 +278,19 @@ static void turn(struct worker *w)
     }
     if (now.mono_ms - w->pulse_checked_ms < PULSE_CHECK_MS)
         return;
-    w->pulse_checked_ms = now.mono_ms;
-    source_check_pulses(w->source, producer_handle(w->producer));
+    bool chosen = source_check_pulses(w->source, producer_handle(w->producer));
+    w->pulse_checked_ms = chosen ? now.mono_ms : now.mono_ms - PULSE_CHECK_MS + PULSE_AGAIN_MS;
 }
 
 static void *run(void *arg)
 {
     struct worker *w = arg;
-    while (!atomic_load_explicit(&w->stop, memory_order_relaxed))
+    while (!atomic_load_explicit(&w->stop, memory_order_relaxed) && !group_is_fenced(w->group))
         turn(w);
+    if (group_is_fenced(w->group)) {
+        atomic_store(&w->failed, true);
+        kill(getpid(), SIGTERM); /* the process drains what its other workers have, and ends */
+    }
     w->settle_ms = w->config.config->drain_ms;
     group_close(w->group);
     return NULL;
@@ -325,7 +335,7 @@ static int start_bridge(struct worker *w)
                   .max_delay_ms = c->max_delay_ms},
         .max_attempts = c->max_attempts,
         .memory_bytes = c->memory_bytes / c->workers,
-        .session_ms = session != NULL ? atoi(session) : 6000,
+        .session_ms = session != NULL ? strtol(session, NULL, 10) : SESSION_MS,
     };
     struct port port = {w,          port_take, port_release, port_make, port_forward, port_reports,
                         port_pause, port_seek, port_commit,  port_trim, port_lookup,  port_forget,
@@ -375,8 +385,8 @@ static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
     w->source = source_new(&source);
     if (w->source == NULL)
         return ERR_NO_MEMORY;
-    source_check_pulses(w->source, producer_handle(w->producer));
-    w->pulse_checked_ms = now_read().mono_ms;
+    if (source_check_pulses(w->source, producer_handle(w->producer)))
+        w->pulse_checked_ms = now_read().mono_ms;
     return 0;
 }
 
@@ -423,6 +433,11 @@ struct worker *worker_start(const struct worker_config *config, char *error, siz
 const struct stats *worker_stats(const struct worker *worker)
 {
     return &worker->stats;
+}
+
+bool worker_failed(const struct worker *w)
+{
+    return atomic_load(&w->failed);
 }
 
 void worker_stop(struct worker *w)

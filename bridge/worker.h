@@ -8,6 +8,8 @@
 #include "bridge/stats.h"
 #include "levels/err.h"
 
+#include <stdbool.h>
+
 struct worker;
 
 struct worker_config {
@@ -20,6 +22,10 @@ struct worker_config {
 struct worker *worker_start(const struct worker_config *config, char *error, size_t error_size);
 
 const struct stats *worker_stats(const struct worker *worker);
+
+/* It ended by itself, because another process has taken its place in the group; it has sent this
+   process a SIGTERM. */
+bool worker_failed(const struct worker *worker);
 
 /* Ask it to drain and leave; returns at once. worker_join waits for that, at most about
    config->drain_ms, and frees it. */

@@ -5,10 +5,14 @@
 #include "bridge/log.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { ASK_MS = 1000, ASK_TRIES = 5, PRIME_MS = 5000 };
+enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200, PRIME_MS = 5000 };
+enum {
+    COMMIT_BYTES_MAX = 512 * 1024
+}; /* the broker writes a request as one batch of at most 1 MB */
 
 struct group {
     struct group_config config;
@@ -16,7 +20,11 @@ struct group {
     rd_kafka_queue_t *events, *commits;
     bool owning; /* between gained and lost */
     int commits_out;
-    bool rejoin; /* the lanes' offsets could not be read: ask for them again */
+    uint64_t seq;  /* of the latest commit, which may be several requests: */
+    int parts_out; /* not answered */
+    bool parts_ok;
+    bool rejoin; /* leave and join again: with other offsets, or because some could not be read */
+    bool fenced; /* another process has our group.instance.id: nothing comes any more */
 };
 
 static int64_t mono_ms(void)
@@ -61,8 +69,12 @@ static bool gain(struct group *g, const int *lanes, int n)
 {
     rd_kafka_topic_partition_list_t *list = all_slots(g, lanes, n);
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__TIMED_OUT;
-    for (int tries = 0; err != 0 && tries < ASK_TRIES; tries++)
+    for (int tries = 0; err != 0 && tries < ASK_TRIES; tries++) {
+        if (tries > 0)
+            poll(NULL, 0,
+                 ASK_PAUSE_MS); /* nobody else waits: between lost and gained no lane is ours */
         err = n == 0 ? 0 : ask_committed(g, list);
+    }
     struct start *starts = err == 0 ? starts_of(list) : NULL;
     if (starts != NULL) {
         g->owning = true;
@@ -102,7 +114,10 @@ static void on_assign(struct group *g, const rd_kafka_topic_partition_list_t *gi
         return;
     }
     free(lanes);
-    rd_kafka_assign(g->rk, NULL);
+    /* An empty list, not NULL: that would leave the member waiting for an assignment for ever. */
+    rd_kafka_topic_partition_list_t *none = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_assign(g->rk, none);
+    rd_kafka_topic_partition_list_destroy(none);
     g->rejoin = true;
 }
 
@@ -201,6 +216,19 @@ static void join_again(struct group *g)
         log_error("cannot join again", "error=%s", error);
 }
 
+/* The client then takes the partitions away without a rebalance callback. */
+static void on_fatal(struct group *g)
+{
+    char text[256] = "";
+    rd_kafka_resp_err_t err = rd_kafka_fatal_error(g->rk, text, sizeof text);
+    log_error("the group will not have this member any more: is its group.instance.id used twice?",
+              "error=%s text=\"%s\"", rd_kafka_err2name(err), text);
+    g->fenced = true;
+    if (g->owning)
+        g->config.lost(g->config.ctx, true);
+    g->owning = false;
+}
+
 void group_poll(struct group *g)
 {
     rd_kafka_message_t *message;
@@ -213,6 +241,18 @@ void group_poll(struct group *g)
     rd_kafka_queue_poll_callback(g->commits, 0);
     if (g->rejoin)
         join_again(g);
+    if (!g->fenced && rd_kafka_fatal_error(g->rk, NULL, 0) != 0)
+        on_fatal(g);
+}
+
+void group_rejoin(struct group *g)
+{
+    g->rejoin = true;
+}
+
+bool group_is_fenced(const struct group *g)
+{
+    return g->fenced;
 }
 
 static rd_kafka_resp_err_t first_error(rd_kafka_resp_err_t err,
@@ -221,6 +261,16 @@ static rd_kafka_resp_err_t first_error(rd_kafka_resp_err_t err,
     for (int i = 0; err == 0 && list != NULL && i < list->cnt; i++)
         err = list->elems[i].err;
     return err;
+}
+
+/* A commit has succeeded when all its requests have. */
+static void part_answered(struct group *g, uint64_t seq, bool ok)
+{
+    if (seq != g->seq)
+        return;
+    g->parts_ok &= ok;
+    if (--g->parts_out == 0)
+        g->config.committed(g->config.ctx, seq, g->parts_ok);
 }
 
 static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
@@ -232,7 +282,37 @@ static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
     err = first_error(err, list);
     if (err != 0)
         log_warn("commit failed, tried again", "error=%s", rd_kafka_err2name(err));
-    g->config.committed(g->config.ctx, (uint64_t)(uintptr_t)opaque, err == 0);
+    part_answered(g, (uint64_t)(uintptr_t)opaque, err == 0);
+}
+
+/* Adds as many as one request may hold, at least one; returns how many. */
+static size_t fill_request(const struct group *g, rd_kafka_topic_partition_list_t *list,
+                           const struct progress *progress, size_t n)
+{
+    size_t bytes = 0, i = 0;
+    for (; i < n && (i == 0 || bytes + progress[i].text_len <= COMMIT_BYTES_MAX); i++) {
+        rd_kafka_topic_partition_t *p = rd_kafka_topic_partition_list_add(
+            list, g->config.topics[progress[i].queue.slot], progress[i].queue.lane);
+        p->offset = progress[i].base;
+        p->metadata = malloc(progress[i].text_len);
+        p->metadata_size = p->metadata == NULL ? 0 : progress[i].text_len;
+        if (p->metadata != NULL)
+            memcpy(p->metadata, progress[i].text, progress[i].text_len);
+        bytes += progress[i].text_len;
+    }
+    return i;
+}
+
+static void send_request(struct group *g, const rd_kafka_topic_partition_list_t *list)
+{
+    g->commits_out++;
+    rd_kafka_resp_err_t err =
+        rd_kafka_commit_queue(g->rk, list, g->commits, on_commit, (void *)(uintptr_t)g->seq);
+    if (err == 0)
+        return;
+    g->commits_out--;
+    log_warn("commit refused", "error=%s", rd_kafka_err2name(err));
+    part_answered(g, g->seq, false);
 }
 
 void group_commit(struct group *g, uint64_t seq, const struct progress *progress, size_t n)
@@ -241,25 +321,17 @@ void group_commit(struct group *g, uint64_t seq, const struct progress *progress
         g->config.committed(g->config.ctx, seq, false);
         return;
     }
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)n);
-    for (size_t i = 0; i < n; i++) {
-        rd_kafka_topic_partition_t *p = rd_kafka_topic_partition_list_add(
-            list, g->config.topics[progress[i].queue.slot], progress[i].queue.lane);
-        p->offset = progress[i].base;
-        p->metadata = malloc(progress[i].text_len);
-        p->metadata_size = p->metadata == NULL ? 0 : progress[i].text_len;
-        if (p->metadata != NULL)
-            memcpy(p->metadata, progress[i].text, progress[i].text_len);
+    g->seq = seq;
+    g->parts_ok = true;
+    g->parts_out = 1; /* held back until all are sent */
+    for (size_t sent = 0; sent < n;) {
+        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)(n - sent));
+        sent += fill_request(g, list, progress + sent, n - sent);
+        g->parts_out++;
+        send_request(g, list);
+        rd_kafka_topic_partition_list_destroy(list);
     }
-    g->commits_out++;
-    rd_kafka_resp_err_t err =
-        rd_kafka_commit_queue(g->rk, list, g->commits, on_commit, (void *)(uintptr_t)seq);
-    rd_kafka_topic_partition_list_destroy(list);
-    if (err == 0)
-        return;
-    g->commits_out--;
-    log_warn("commit refused", "error=%s", rd_kafka_err2name(err));
-    g->config.committed(g->config.ctx, seq, false);
+    part_answered(g, seq, true);
 }
 
 void group_await(struct group *g, int timeout_ms)

@@ -44,6 +44,12 @@ void group_commit(struct group *group, uint64_t seq, const struct progress *prog
 /* Wait until every commit was answered, for timeout_ms at most. */
 void group_await(struct group *group, int timeout_ms);
 
+/* Leave and join again at the next poll: lost, then gained with what is committed by then. */
+void group_rejoin(struct group *group);
+
+/* Another process joined with our group.instance.id: the lanes were lost, and none will come. */
+bool group_is_fenced(const struct group *group);
+
 /* Leave: lost is called if lanes are owned. */
 void group_close(struct group *group);
 void group_free(struct group *group);

@@ -60,7 +60,7 @@ struct head *heads_read(const struct offsets *offsets, rd_kafka_t *rk, int timeo
                         char error[OFFSETS_ERROR_MAX])
 {
     struct looking looking = {
-        offsets, calloc((size_t)(offsets->lanes * offsets->slots), sizeof *looking.heads)};
+        offsets, calloc((size_t)offsets->lanes * (size_t)offsets->slots, sizeof *looking.heads)};
     if (looking.heads == NULL) {
         snprintf(error, OFFSETS_ERROR_MAX, "out of memory");
         return NULL;

@@ -4,6 +4,7 @@
 
 #include "consumer/record.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -109,6 +110,7 @@ struct message message_of(const struct forward *f, const char *const *topics)
             m.value = bytes_null();
         return m;
     }
+    assert(f->env != NULL);
     m.headers = delivery_headers(f, topics);
     if (f->env->stamp.key_overridden)
         m.key = f->env->stamp.key;

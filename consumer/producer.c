@@ -3,7 +3,6 @@
  */
 #include "consumer/producer.h"
 
-#include "bridge/list.h"
 #include "bridge/log.h"
 #include "consumer/client.h"
 #include "consumer/message.h"
@@ -15,7 +14,7 @@ enum { ASK_MS = 500, REBUILD_MS = 500, TRIM_MS = 10000 };
 
 /* What hangs on a target: its topic on each delivering client. */
 struct target_topics {
-    struct link link;
+    struct target_topics *next;
     rd_kafka_topic_t *topic[ROLES];
 };
 
@@ -32,8 +31,8 @@ struct failed {
 struct producer {
     struct producer_config config;
     struct client clients[ROLES];
-    rd_kafka_topic_t **own; /* hops: by slot, then the dead-letter topic */
-    struct list targets;    /* of struct target_topics */
+    rd_kafka_topic_t **own;        /* hops: by slot, then the dead-letter topic */
+    struct target_topics *targets; /* all that hang somewhere */
     rd_kafka_queue_t *admin;
     rd_kafka_topic_partition_list_t *trims;
     int trims_out;
@@ -51,6 +50,9 @@ static enum report report_of(rd_kafka_resp_err_t err)
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
         return REPORT_TOO_LARGE;
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+    case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
+        return REPORT_UNFIT;
     case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
     case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
     case RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS:
@@ -113,8 +115,8 @@ static void client_stop(struct producer *p, enum role role)
     struct client *c = &p->clients[role];
     if (c->rk == NULL)
         return;
-    for (struct link *l = list_first(&p->targets); l != NULL; l = list_after(&p->targets, l))
-        close_topic(list_item(l, struct target_topics, link), role);
+    for (struct target_topics *t = p->targets; t != NULL; t = t->next)
+        close_topic(t, role);
     rd_kafka_queue_destroy(c->reports);
     rd_kafka_destroy(c->rk);
     c->rk = NULL;
@@ -145,9 +147,8 @@ struct producer *producer_new(const struct producer_config *config, char *error,
         return NULL;
     }
     p->config = *config;
-    p->own = calloc((size_t)config->slots + 1, sizeof *p->own);
+    p->own = calloc((size_t)config->slots + 1, sizeof(rd_kafka_topic_t *));
     p->trims = rd_kafka_topic_partition_list_new(1);
-    list_init(&p->targets);
     if (p->own == NULL || client_start(p, HOPS, error, error_size) != 0 ||
         client_start(p, DELIVERIES, error, error_size) != 0) {
         producer_free(p);
@@ -170,9 +171,9 @@ void producer_free(struct producer *p)
         rd_kafka_purge(p->clients[role].rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
         client_stop(p, (enum role)role);
     }
-    for (struct link *l; (l = list_first(&p->targets)) != NULL;) {
-        list_remove(l);
-        free(list_item(l, struct target_topics, link));
+    for (struct target_topics *t = p->targets, *next; t != NULL; t = next) {
+        next = t->next;
+        free(t);
     }
     rd_kafka_topic_partition_list_destroy(p->trims);
     free(p->failed);
@@ -259,9 +260,9 @@ static bool remember_failed(struct producer *p, struct parcel *parcel, rd_kafka_
 int producer_forward(struct producer *p, const struct forward *f)
 {
     enum role role = f->kind != FORWARD_TARGET ? HOPS : f->alone ? ALONE : DELIVERIES;
-    if (role == ALONE && !start_alone(p))
-        return ERR_FULL;
-    rd_kafka_resp_err_t err = produce(p, f, role);
+    /* One that cannot be sent now must not stop those behind it. */
+    bool started = role != ALONE || start_alone(p);
+    rd_kafka_resp_err_t err = started ? produce(p, f, role) : RD_KAFKA_RESP_ERR__DESTROY;
     if (err == 0)
         return 0;
     if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL || err == RD_KAFKA_RESP_ERR__FATAL)
@@ -368,8 +369,10 @@ rd_kafka_t *producer_handle(const struct producer *p)
 static void *new_target(struct producer *p)
 {
     struct target_topics *t = calloc(1, sizeof *t);
-    if (t != NULL)
-        list_append(&p->targets, &t->link);
+    if (t == NULL)
+        return NULL;
+    t->next = p->targets;
+    p->targets = t;
     return t;
 }
 
@@ -402,14 +405,15 @@ enum lookup producer_lookup(struct producer *p, struct target_id *target)
 
 void producer_forget(struct producer *p, struct target_id *target)
 {
-    (void)p;
-    struct target_topics *t = target->handle;
+    struct target_topics *t = target->handle, **at = &p->targets;
     target->handle = NULL;
     if (t == NULL)
         return;
     for (int role = 0; role < ROLES; role++)
         close_topic(t, (enum role)role);
-    list_remove(&t->link);
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
     free(t);
 }
 

@@ -65,6 +65,11 @@ bool pulse_choose(struct pulse *p, rd_kafka_t *ask, int timeout_ms)
     return true;
 }
 
+bool pulse_is_chosen(const struct pulse *p)
+{
+    return p->n > 0;
+}
+
 void pulse_add(const struct pulse *p, rd_kafka_topic_partition_list_t *list)
 {
     for (int i = 0; i < p->n; i++)

@@ -16,6 +16,8 @@ void pulse_free(struct pulse *pulse);
    answer the old one stays. */
 bool pulse_choose(struct pulse *pulse, rd_kafka_t *ask, int timeout_ms);
 
+bool pulse_is_chosen(const struct pulse *pulse);
+
 /* Add the chosen partitions to an assignment that is about to be made. */
 void pulse_add(const struct pulse *pulse, rd_kafka_topic_partition_list_t *list);
 

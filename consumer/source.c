@@ -7,13 +7,15 @@
 #include "consumer/record.h"
 
 #include <stdlib.h>
+#include <time.h>
 
-enum { ASK_MS = 500, LOST_MAX = 64 };
+enum { ASK_MS = 500, ASK_AGAIN_MS = 1000 };
 
 struct partition {
     rd_kafka_queue_t *queue; /* NULL: never assigned yet */
     bool paused;
-    bool lost; /* its position does not exist */
+    bool lost;    /* its position does not exist: the log's ends are to be asked for */
+    bool stopped; /* and the client has stopped fetching it */
 };
 
 struct source {
@@ -22,7 +24,10 @@ struct source {
     struct pulse *pulse;
     int *owned;
     int owned_n;
-    int lost_n;
+    bool any_lost;
+    bool rejoin;
+    int lost_next;       /* where the next search begins */
+    int64_t lost_ask_ms; /* no question before */
 };
 
 static rd_kafka_t *handle_of(const struct source *s, int slot)
@@ -41,7 +46,7 @@ struct source *source_new(const struct source_config *config)
     if (s == NULL)
         return NULL;
     s->config = *config;
-    s->partitions = calloc((size_t)(config->lanes * config->slots), sizeof *s->partitions);
+    s->partitions = calloc((size_t)config->lanes * (size_t)config->slots, sizeof *s->partitions);
     s->owned = calloc((size_t)config->lanes, sizeof *s->owned);
     s->pulse = pulse_new(config->pulse_topic);
     if (s->partitions == NULL || s->owned == NULL || s->pulse == NULL) {
@@ -68,7 +73,7 @@ void source_free(struct source *s)
 static void open_queue(struct source *s, int lane, int slot)
 {
     struct partition *p = partition_of(s, lane, slot);
-    p->lost = false;
+    p->lost = p->stopped = false;
     if (p->queue != NULL)
         return;
     p->queue = rd_kafka_queue_get_partition(handle_of(s, slot), s->config.topics[slot], lane);
@@ -134,8 +139,10 @@ static void set_paused(struct source *s, int lane, int slot, bool paused)
 void source_unassign(struct source *s)
 {
     for (int i = 0; i < s->owned_n; i++) {
-        for (int slot = 0; slot < s->config.slots; slot++)
+        for (int slot = 0; slot < s->config.slots; slot++) {
             set_paused(s, s->owned[i], slot, false);
+            partition_of(s, s->owned[i], slot)->lost = false;
+        }
     }
     s->owned_n = 0;
     rd_kafka_topic_partition_list_t *levels = rd_kafka_topic_partition_list_new(1);
@@ -145,13 +152,14 @@ void source_unassign(struct source *s)
     (void)!assign(s->config.intake, NULL);
 }
 
-void source_check_pulses(struct source *s, rd_kafka_t *ask)
+bool source_check_pulses(struct source *s, rd_kafka_t *ask)
 {
     /* The group member's assignment cannot be changed between rebalances (eager protocol); it gets
        the new pulses with its next one, and until then only a drained backlog can stall, for a
        second. */
     if (pulse_choose(s->pulse, ask, ASK_MS))
         pulse_move(s->pulse, s->config.levels);
+    return pulse_is_chosen(s->pulse);
 }
 
 static bool position_is_lost(rd_kafka_resp_err_t err)
@@ -165,8 +173,7 @@ static void take_error(struct source *s, struct partition *p, struct queue_id qu
                        const rd_kafka_message_t *message)
 {
     if (position_is_lost(message->err)) {
-        s->lost_n += !p->lost;
-        p->lost = true;
+        s->any_lost = p->lost = p->stopped = true;
     } else if (message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF &&
                message->err != RD_KAFKA_RESP_ERR__TIMED_OUT) {
         log_warn("cannot read a partition", "topic=%s lane=%d error=%s",
@@ -192,34 +199,83 @@ void source_pause(struct source *s, struct queue_id queue)
     set_paused(s, queue.lane, queue.slot, true);
 }
 
+static void log_refused(const struct source *s, const char *what, struct queue_id queue,
+                        rd_kafka_error_t *error)
+{
+    if (error == NULL)
+        return;
+    log_debug(what, "topic=%s lane=%d error=%s", s->config.topics[queue.slot], queue.lane,
+              rd_kafka_error_name(error)); /* not assigned any more: the lane is about to go */
+    rd_kafka_error_destroy(error);
+}
+
+/* A seek cannot start a partition again that the client has given up. */
+static void assign_anew(struct source *s, struct queue_id queue,
+                        const rd_kafka_topic_partition_list_t *one)
+{
+    s->partitions[queue.index].stopped = false;
+    if (queue.slot == SLOT_SCHEDULE) {
+        s->rejoin = true;
+        return;
+    }
+    rd_kafka_t *rk = s->config.levels;
+    log_refused(s, "unassign refused", queue, rd_kafka_incremental_unassign(rk, one));
+    log_refused(s, "assign refused", queue, rd_kafka_incremental_assign(rk, one));
+}
+
 void source_seek(struct source *s, struct queue_id queue, int64_t offset)
 {
-    set_paused(s, queue.lane, queue.slot, false);
     rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
+    set_paused(s, queue.lane, queue.slot, false);
     list_add(one, s->config.topics[queue.slot], queue.lane, offset);
-    rd_kafka_error_t *error = rd_kafka_seek_partitions(handle_of(s, queue.slot), one, 0);
-    if (error != NULL) { /* not assigned any more: the lane is about to go */
-        log_debug("seek refused", "topic=%s lane=%d error=%s", s->config.topics[queue.slot],
-                  queue.lane, rd_kafka_error_name(error));
-        rd_kafka_error_destroy(error);
-    }
+    if (s->partitions[queue.index].stopped)
+        assign_anew(s, queue, one);
+    else
+        log_refused(s, "seek refused", queue,
+                    rd_kafka_seek_partitions(handle_of(s, queue.slot), one, 0));
     rd_kafka_topic_partition_list_destroy(one);
+}
+
+bool source_wants_rejoin(struct source *s)
+{
+    bool wanted = s->rejoin;
+    s->rejoin = false;
+    return wanted;
+}
+
+/* The next lost partition from where the last search ended; -1: there is none. */
+static int next_lost(struct source *s)
+{
+    int n = s->config.lanes * s->config.slots;
+    for (int i = 0; s->any_lost && i < n; i++) {
+        int index = (s->lost_next + i) % n;
+        if (s->partitions[index].lost)
+            return index;
+    }
+    s->any_lost = false;
+    return -1;
+}
+
+static int64_t mono_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 bool source_lost_position(struct source *s, struct queue_id *queue, int64_t *start, int64_t *end)
 {
-    for (int i = 0; s->lost_n > 0 && i < s->config.lanes * s->config.slots; i++) {
-        struct partition *p = &s->partitions[i];
-        if (!p->lost)
-            continue;
-        int lane = i / s->config.slots, slot = i % s->config.slots;
-        *queue = (struct queue_id){i, lane, slot};
-        if (rd_kafka_query_watermark_offsets(handle_of(s, slot), s->config.topics[slot], lane,
-                                             start, end, ASK_MS) != 0)
-            return false; /* later */
-        p->lost = false;
-        s->lost_n--;
-        return true;
+    int index = next_lost(s);
+    if (index < 0 || mono_ms() < s->lost_ask_ms)
+        return false;
+    int lane = index / s->config.slots, slot = index % s->config.slots;
+    *queue = (struct queue_id){index, lane, slot};
+    s->lost_next = index + 1;
+    if (rd_kafka_query_watermark_offsets(handle_of(s, slot), s->config.topics[slot], lane, start,
+                                         end, ASK_MS) != 0) {
+        s->lost_ask_ms = mono_ms() + ASK_AGAIN_MS;
+        return false;
     }
-    return false;
+    s->partitions[index].lost = false;
+    return true;
 }

@@ -39,8 +39,9 @@ int source_assign(struct source *source, const int *lanes, int n,
 void source_unassign(struct source *source);
 
 /* Choose pulses, anew if leaders have moved; ask is a handle whose requests do not wait behind a
-   fetch. May block for half a second. Call it at the start, and now and then. */
-void source_check_pulses(struct source *source, rd_kafka_t *ask);
+   fetch. May block for half a second. Call it at the start, and now and then; false: none is known
+   yet, call it again soon. */
+bool source_check_pulses(struct source *source, rd_kafka_t *ask);
 
 /* The calls of the bridge's port. */
 struct record *source_take(struct source *source, struct queue_id queue);
@@ -48,8 +49,14 @@ void source_pause(struct source *source, struct queue_id queue);
 void source_seek(struct source *source, struct queue_id queue, int64_t offset);
 
 /* A queue whose position does not exist, with the log's ends; false if there is none. May block for
-   half a second. To be called between turns, and answered with bridge_out_of_range. */
+   half a second, once a second at most. To be called between turns, and answered with
+   bridge_out_of_range. The client has stopped fetching it for good: the seek that follows assigns
+   it anew, or, for slot 0, wants the group to be joined again. */
 bool source_lost_position(struct source *source, struct queue_id *queue, int64_t *start,
                           int64_t *end);
+
+/* True once after such a seek of slot 0: what is committed must be moved first (group_rejoin does).
+ */
+bool source_wants_rejoin(struct source *source);
 
 #endif

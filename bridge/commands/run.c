@@ -85,6 +85,7 @@ int cmd_run(struct cli *cli)
         if (seconds % RECHECK_S == 0)
             service_recheck(service);
     }
+    bool failed = service_failed(service);
     drain(service, &set);
-    return EXIT_DONE;
+    return failed ? EXIT_INTERNAL : EXIT_DONE;
 }
