@@ -283,6 +283,7 @@ Test(envelope, any_flipped_bit_is_seen)
 static void seal(uint8_t *data, size_t len)
 {
     uint64_t seed = 0, sum;
+    cr_assert_geq(len, 16);
     for (int i = 7; i >= 0; i--)
         seed = seed << 8 | data[i];
     sum = XXH3_64bits_withSeed(data + 16, len - 16, seed);
