@@ -364,6 +364,8 @@ static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
     if (w->levels == NULL)
         return ERR_CONFIG;
     rd_kafka_poll_set_consumer(w->levels);
+    if (client_prime(w->levels, w->topics, w->slots, error) != 0)
+        return ERR_KAFKA;
     struct producer_config producer = {w->config.config, w->topics,   w->slots, w->dead_letter,
                                        &w->bell,         on_reported, w};
     w->producer = producer_new(&producer, error, CLIENT_ERROR_MAX);
@@ -372,7 +374,7 @@ static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
         return ERR_CONFIG;
     struct group_config group = {w->topics, w->slots, w->config.lanes, &w->bell,
                                  on_gained, on_lost,  on_committed,    w};
-    w->group = group_new(&group, conf, error, CLIENT_ERROR_MAX);
+    w->group = group_new(&group, conf, error);
     if (w->group == NULL)
         return ERR_KAFKA;
     struct source_config source = {.intake = group_handle(w->group),

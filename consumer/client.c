@@ -313,3 +313,21 @@ int client_try(const struct config *config, char error[CLIENT_ERROR_MAX])
     }
     return 0;
 }
+
+enum { PRIME_MS = 5000 };
+
+/* Only "all topics" will do: asking for the ones known locally allows the broker to create them. */
+int client_prime(rd_kafka_t *rk, const char *const *topics, int n, char error[CLIENT_ERROR_MAX])
+{
+    for (int i = 0; i < n; i++)
+        rd_kafka_topic_destroy(rd_kafka_topic_new(rk, topics[i], NULL));
+    const struct rd_kafka_metadata *metadata;
+    rd_kafka_resp_err_t err = rd_kafka_metadata(rk, 1, NULL, &metadata, PRIME_MS);
+    if (err != 0) {
+        snprintf(error, CLIENT_ERROR_MAX, "cannot read the cluster's metadata: %s",
+                 rd_kafka_err2str(err));
+        return ERR_KAFKA;
+    }
+    rd_kafka_metadata_destroy(metadata);
+    return 0;
+}

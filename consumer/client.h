@@ -40,4 +40,10 @@ int client_try(const struct config *config, char error[CLIENT_ERROR_MAX]) must_c
    may be the cause). */
 int client_reach(rd_kafka_t *rk, int timeout_ms, char error[CLIENT_ERROR_MAX]) must_check;
 
+/* Make the topics known to the handle, with their leaders, before they are read: the first
+   assignment of a topic without them waits for a second, and one that is taken back before they
+   came is forgotten. 0, or ERR_KAFKA with a sentence. */
+int client_prime(rd_kafka_t *rk, const char *const *topics, int n,
+                 char error[CLIENT_ERROR_MAX]) must_check;
+
 #endif

@@ -3,13 +3,14 @@
 #include "consumer/group.h"
 
 #include "bridge/log.h"
+#include "consumer/client.h"
 
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200, PRIME_MS = 5000 };
+enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200 };
 enum {
     COMMIT_BYTES_MAX = 512 * 1024
 }; /* the broker writes a request as one batch of at most 1 MB */
@@ -142,24 +143,6 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err,
         on_revoke(g);
 }
 
-/* Leaders of all topics at once: the first assignment of a topic without them waits for a second.
-   (Only "all topics" will do: asking for the ones known locally allows the broker to create them.)
- */
-static int prime(const struct group *g, char *error, size_t error_size)
-{
-    for (int slot = 0; slot < g->config.slots; slot++)
-        rd_kafka_topic_destroy(rd_kafka_topic_new(g->rk, g->config.topics[slot], NULL));
-    const struct rd_kafka_metadata *metadata;
-    rd_kafka_resp_err_t err = rd_kafka_metadata(g->rk, 1, NULL, &metadata, PRIME_MS);
-    if (err != 0) {
-        snprintf(error, error_size, "cannot read the cluster's metadata: %s",
-                 rd_kafka_err2str(err));
-        return ERR_KAFKA;
-    }
-    rd_kafka_metadata_destroy(metadata);
-    return 0;
-}
-
 static int subscribe(const struct group *g, char *error, size_t error_size)
 {
     rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(1);
@@ -172,19 +155,19 @@ static int subscribe(const struct group *g, char *error, size_t error_size)
     return err == 0 ? 0 : ERR_KAFKA;
 }
 
-struct group *group_new(const struct group_config *config, rd_kafka_conf_t *conf, char *error,
-                        size_t error_size)
+struct group *group_new(const struct group_config *config, rd_kafka_conf_t *conf,
+                        char error[CLIENT_ERROR_MAX])
 {
     struct group *g = calloc(1, sizeof *g);
     if (g == NULL) {
         rd_kafka_conf_destroy(conf);
-        snprintf(error, error_size, "out of memory");
+        snprintf(error, CLIENT_ERROR_MAX, "out of memory");
         return NULL;
     }
     g->config = *config;
     rd_kafka_conf_set_opaque(conf, g);
     rd_kafka_conf_set_rebalance_cb(conf, on_rebalance);
-    g->rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error, error_size);
+    g->rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error, CLIENT_ERROR_MAX);
     if (g->rk == NULL) {
         rd_kafka_conf_destroy(conf);
         free(g);
@@ -195,7 +178,8 @@ struct group *group_new(const struct group_config *config, rd_kafka_conf_t *conf
     g->commits = rd_kafka_queue_new(g->rk);
     bell_attach(config->bell, g->events, BELL_GROUP);
     bell_attach(config->bell, g->commits, BELL_COMMITS);
-    if (prime(g, error, error_size) != 0 || subscribe(g, error, error_size) != 0) {
+    if (client_prime(g->rk, config->topics, config->slots, error) != 0 ||
+        subscribe(g, error, CLIENT_ERROR_MAX) != 0) {
         group_free(g);
         return NULL;
     }

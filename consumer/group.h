@@ -10,6 +10,7 @@
 
 #include "bridge/bridge.h"
 #include "consumer/bell.h"
+#include "consumer/client.h"
 
 struct group;
 
@@ -28,8 +29,8 @@ struct group_config {
 
 /* Makes the member's handle of conf (consumed in every case), knows all topics' leaders, and
    subscribes. NULL with a sentence in error. */
-struct group *group_new(const struct group_config *config, rd_kafka_conf_t *conf, char *error,
-                        size_t error_size);
+struct group *group_new(const struct group_config *config, rd_kafka_conf_t *conf,
+                        char error[CLIENT_ERROR_MAX]);
 
 rd_kafka_t *group_handle(const struct group *group);
 

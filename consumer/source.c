@@ -69,13 +69,15 @@ void source_free(struct source *s)
     free(s);
 }
 
-/* Before the assignment: a queue that is redirected afterwards leaks what was already fetched. */
+/* Anew for each assignment, and before it. The client drops a partition that is unassigned before
+   its topic's metadata came, and a queue that was got earlier would then be another one's; one that
+   is redirected after the assignment leaks what was already fetched. */
 static void open_queue(struct source *s, int lane, int slot)
 {
     struct partition *p = partition_of(s, lane, slot);
     p->lost = p->stopped = false;
     if (p->queue != NULL)
-        return;
+        rd_kafka_queue_destroy(p->queue);
     p->queue = rd_kafka_queue_get_partition(handle_of(s, slot), s->config.topics[slot], lane);
     rd_kafka_queue_forward(p->queue, NULL);
     bell_attach(s->config.bell, p->queue, lane * s->config.slots + slot);
@@ -88,12 +90,31 @@ static void list_add(rd_kafka_topic_partition_list_t *list, const char *topic, i
         offset == WINDOW_UNSET ? RD_KAFKA_OFFSET_BEGINNING : offset;
 }
 
-static int assign(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *list)
+static int log_failed(const char *what, const char *error)
 {
-    rd_kafka_resp_err_t err = rd_kafka_assign(rk, list);
-    if (err != 0)
-        log_error("cannot assign partitions", "error=%s", rd_kafka_err2name(err));
-    return err == 0 ? 0 : ERR_KAFKA;
+    log_error(what, "error=%s", error);
+    return ERR_KAFKA;
+}
+
+/* The level handle's lanes come and go beside its pulses: a pulse that is taken away and given back
+   at once can trip an assertion of the client when the handle is closed. */
+static int change_levels(struct source *s, bool add, const rd_kafka_topic_partition_list_t *list)
+{
+    if (list->cnt == 0)
+        return 0;
+    rd_kafka_error_t *error = add ? rd_kafka_incremental_assign(s->config.levels, list)
+                                  : rd_kafka_incremental_unassign(s->config.levels, list);
+    if (error == NULL)
+        return 0;
+    int err = log_failed("cannot change what is read", rd_kafka_error_name(error));
+    rd_kafka_error_destroy(error);
+    return err;
+}
+
+static int assign_intake(struct source *s, const rd_kafka_topic_partition_list_t *list)
+{
+    rd_kafka_resp_err_t err = rd_kafka_assign(s->config.intake, list);
+    return err == 0 ? 0 : log_failed("cannot change what is read", rd_kafka_err2name(err));
 }
 
 int source_assign(struct source *s, const int *lanes, int n, const struct start *starts)
@@ -111,10 +132,9 @@ int source_assign(struct source *s, const int *lanes, int n, const struct start 
     }
     s->owned_n = n;
     pulse_add(s->pulse, intake);
-    pulse_add(s->pulse, levels);
-    int err = assign(s->config.levels, levels);
+    int err = change_levels(s, true, levels);
     if (err == 0)
-        err = assign(s->config.intake, intake);
+        err = assign_intake(s, intake);
     rd_kafka_topic_partition_list_destroy(intake);
     rd_kafka_topic_partition_list_destroy(levels);
     pulse_kick(s->pulse, s->config.intake);
@@ -138,18 +158,20 @@ static void set_paused(struct source *s, int lane, int slot, bool paused)
 
 void source_unassign(struct source *s)
 {
+    rd_kafka_topic_partition_list_t *levels =
+        rd_kafka_topic_partition_list_new(s->owned_n * s->config.slots + 1);
     for (int i = 0; i < s->owned_n; i++) {
         for (int slot = 0; slot < s->config.slots; slot++) {
             set_paused(s, s->owned[i], slot, false);
             partition_of(s, s->owned[i], slot)->lost = false;
+            if (slot != SLOT_SCHEDULE)
+                rd_kafka_topic_partition_list_add(levels, s->config.topics[slot], s->owned[i]);
         }
     }
     s->owned_n = 0;
-    rd_kafka_topic_partition_list_t *levels = rd_kafka_topic_partition_list_new(1);
-    pulse_add(s->pulse, levels);
-    (void)!assign(s->config.levels, levels);
+    (void)!change_levels(s, false, levels);
+    (void)!assign_intake(s, NULL);
     rd_kafka_topic_partition_list_destroy(levels);
-    (void)!assign(s->config.intake, NULL);
 }
 
 bool source_check_pulses(struct source *s, rd_kafka_t *ask)

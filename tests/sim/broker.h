@@ -70,7 +70,7 @@ void broker_init(struct broker *broker, struct arena *arena, int lanes);
 int broker_topic(struct broker *broker, int64_t level_ms);
 
 /* A copy of everything goes to the end of the log. */
-struct entry *log_append(struct broker *broker, struct log *log, const struct entry *entry);
+struct entry *log_append(struct broker *broker, struct log *log, const struct entry *from);
 
 /* Index of the first entry at or after offset; log->n if there is none. */
 size_t log_find(const struct log *log, int64_t offset);

@@ -120,9 +120,8 @@ static bool bug_is_found(const struct options *options, enum bug bug)
             snprintf(found, sizeof found, "%s", line);
     }
     int status = pclose(pipe);
-    unsigned long seed = 0;
     char *reason = strstr(found, "FAILED: ");
-    sscanf(found, "seed %lu", &seed);
+    unsigned long seed = strtoul(found + strlen("seed "), NULL, 10);
     if (reason != NULL)
         reason[strcspn(reason, "\n")] = '\0';
     printf("%-26s %-9s %5lu  %s\n", bug_name(bug), status != 0 ? "found" : "NOT FOUND", seed,
