@@ -2,6 +2,7 @@
 /* Starting, watching and stopping the workers. */
 #include "bridge/service.h"
 
+#include "bridge/clock.h"
 #include "bridge/log.h"
 #include "bridge/worker.h"
 #include "consumer/client.h"
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ASK_MS = 5000 };
 
@@ -23,13 +23,6 @@ struct service {
     struct stats last; /* at the last heartbeat */
     int64_t last_ms;
 };
-
-static int64_t mono_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static void log_finding(const struct finding *f)
 {
@@ -94,7 +87,7 @@ int service_start(const struct config *config, struct service **service,
     if (s == NULL)
         return ERR_NO_MEMORY;
     s->config = config;
-    s->last_ms = mono_ms();
+    s->last_ms = clock_mono_ms();
     rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
     s->admin = conf == NULL ? NULL : client_new(RD_KAFKA_PRODUCER, conf, error);
     int lanes = 0;
@@ -139,7 +132,7 @@ void service_heartbeat(struct service *s)
     static struct stats now;    /* large; only the main thread is here */
     rd_kafka_poll(s->admin, 0); /* its errors, which nobody reads, would pile up */
     service_stats(s, &now);
-    int64_t at_ms = mono_ms(), ms = at_ms - s->last_ms;
+    int64_t at_ms = clock_mono_ms(), ms = at_ms - s->last_ms;
     const struct stats *last = &s->last;
     log_info("heartbeat",
              "lanes=%" PRIu64 " requests_per_s=%.1f hops_per_s=%.1f deliveries_per_s=%.1f "

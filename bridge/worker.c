@@ -3,6 +3,7 @@
 #include "bridge/worker.h"
 
 #include "bridge/bridge.h"
+#include "bridge/clock.h"
 #include "bridge/log.h"
 #include "consumer/bell.h"
 #include "consumer/client.h"
@@ -17,7 +18,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -53,11 +53,7 @@ struct worker {
 
 static struct now now_read(void)
 {
-    struct timespec wall, boot;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    return (struct now){.wall_ms = wall.tv_sec * 1000 + wall.tv_nsec / 1000000,
-                        .mono_ms = boot.tv_sec * 1000 + boot.tv_nsec / 1000000};
+    return (struct now){.wall_ms = clock_wall_ms(), .mono_ms = clock_mono_ms()};
 }
 
 /* The port. */

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Assign, read until every partition is through, unassign. */
 #include "consumer/browse.h"
+#include "bridge/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { POLL_MS = 100 };
-
-static int64_t mono_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* The partitions that are not through yet. */
 struct reading {
@@ -40,8 +33,8 @@ static void take(struct reading *reading, const rd_kafka_message_t *message)
 
 static int read_all(struct reading *reading, char *error, size_t error_size)
 {
-    int64_t until_ms = mono_ms() + reading->browse->timeout_ms;
-    while (reading->open->cnt > 0 && mono_ms() < until_ms) {
+    int64_t until_ms = clock_mono_ms() + reading->browse->timeout_ms;
+    while (reading->open->cnt > 0 && clock_mono_ms() < until_ms) {
         rd_kafka_message_t *message = rd_kafka_consumer_poll(reading->browse->rk, POLL_MS);
         if (message == NULL)
             continue;

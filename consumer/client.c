@@ -2,13 +2,13 @@
 /* Properties of each handle, and what the client says. */
 #include "consumer/client.h"
 
+#include "bridge/clock.h"
 #include "bridge/log.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 struct setting {
     const char *name, *value;
@@ -174,13 +174,6 @@ static int set_fixed(rd_kafka_conf_t *conf, const struct config *config, enum cl
     return err;
 }
 
-static int64_t mono_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* A broker that is away is news once, not for each connection attempt: of the same kind from the
    same client one line in REPEAT_MS is let through. Two kinds may share a slot: then both speak. */
 enum { REPEAT_MS = 10000, KINDS = 64 };
@@ -206,7 +199,7 @@ static uint64_t kind_of(const char *client, const char *what)
 /* Whether to say it now; *held_back: how many were not said since. */
 static bool is_news(uint64_t kind, uint64_t *held_back)
 {
-    int64_t now_ms = mono_ms();
+    int64_t now_ms = clock_mono_ms();
     pthread_mutex_lock(&repeats.turn);
     size_t i = (size_t)((kind >> 32) % KINDS);
     bool same = repeats.slots[i].kind == kind;

@@ -2,13 +2,13 @@
 /* The member: rebalances, committed offsets, commits. */
 #include "consumer/group.h"
 
+#include "bridge/clock.h"
 #include "bridge/log.h"
 #include "consumer/client.h"
 
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200 };
 enum {
@@ -27,13 +27,6 @@ struct group {
     bool rejoin; /* leave and join again: with other offsets, or because some could not be read */
     bool fenced; /* another process has our group.instance.id: nothing comes any more */
 };
-
-static int64_t mono_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static rd_kafka_topic_partition_list_t *all_slots(const struct group *g, const int *lanes, int n)
 {
@@ -320,8 +313,8 @@ void group_commit(struct group *g, uint64_t seq, const struct progress *progress
 
 void group_await(struct group *g, int timeout_ms)
 {
-    int64_t until = mono_ms() + timeout_ms;
-    while (g->commits_out > 0 && mono_ms() < until)
+    int64_t until = clock_mono_ms() + timeout_ms;
+    while (g->commits_out > 0 && clock_mono_ms() < until)
         rd_kafka_queue_poll_callback(g->commits, 10);
 }
 

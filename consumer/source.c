@@ -2,12 +2,12 @@
 /* Partition queues: assigned, taken from, paused, sought. */
 #include "consumer/source.h"
 
+#include "bridge/clock.h"
 #include "bridge/log.h"
 #include "consumer/pulse.h"
 #include "consumer/record.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum { ASK_MS = 500, ASK_AGAIN_MS = 1000 };
 
@@ -278,24 +278,17 @@ static int next_lost(struct source *s)
     return -1;
 }
 
-static int64_t mono_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 bool source_lost_position(struct source *s, struct queue_id *queue, int64_t *start, int64_t *end)
 {
     int index = next_lost(s);
-    if (index < 0 || mono_ms() < s->lost_ask_ms)
+    if (index < 0 || clock_mono_ms() < s->lost_ask_ms)
         return false;
     int lane = index / s->config.slots, slot = index % s->config.slots;
     *queue = (struct queue_id){index, lane, slot};
     s->lost_next = index + 1;
     if (rd_kafka_query_watermark_offsets(handle_of(s, slot), s->config.topics[slot], lane, start,
                                          end, ASK_MS) != 0) {
-        s->lost_ask_ms = mono_ms() + ASK_AGAIN_MS;
+        s->lost_ask_ms = clock_mono_ms() + ASK_AGAIN_MS;
         return false;
     }
     s->partitions[index].lost = false;

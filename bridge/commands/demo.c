@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge demo: the whole service against a mock broker in this process, with requests coming
    in, waiting and going out before the user's eyes. A demonstration: nothing is kept. */
+#include "bridge/clock.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/demo_view.h"
 #include "bridge/log.h"
@@ -40,13 +41,6 @@ struct demo {
     int64_t *late_ms;
     size_t late_n, late_size;
 };
-
-static int64_t wall_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static void keep_lateness(struct demo *d, int64_t late_ms)
 {
@@ -131,7 +125,7 @@ static int start(struct demo *d, char *error)
     if (d->look == NULL || service_start(&d->config, &d->service, error) != 0)
         return ERR_CONFIG;
     d->picture.bootstrap = mock_bootstrap(d->mock);
-    d->start_ms = wall_ms();
+    d->start_ms = clock_wall_ms();
     d->feed = demo_feed_start(&d->config, d->run_ms - REST_MS, d->run_ms - REST_MS, on_event, d,
                               error, SERVICE_ERROR_MAX);
     return d->feed == NULL ? ERR_CONFIG : 0;
@@ -186,7 +180,7 @@ static void show(struct demo *d)
     pthread_mutex_lock(&d->lock);
     struct demo_picture picture = d->picture;
     pthread_mutex_unlock(&d->lock);
-    picture.now_ms = wall_ms();
+    picture.now_ms = clock_wall_ms();
     picture.elapsed_ms = picture.now_ms - d->start_ms;
     picture.held = (long)counter_read(&stats.held);
     if (d->tty)
@@ -197,7 +191,7 @@ static void show(struct demo *d)
 
 static void wait_until(int64_t at_ms)
 {
-    int64_t left_ms = at_ms - wall_ms();
+    int64_t left_ms = at_ms - clock_wall_ms();
     struct timespec left = {.tv_sec = left_ms / 1000, .tv_nsec = left_ms % 1000 * 1000000};
     if (left_ms > 0)
         nanosleep(&left, NULL);

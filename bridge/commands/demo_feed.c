@@ -2,6 +2,7 @@
 /* Requests of a shop, and the services that get them back. */
 #include "bridge/commands/demo_feed.h"
 
+#include "bridge/clock.h"
 #include "consumer/client.h"
 #include "levels/duration.h"
 
@@ -9,7 +10,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum target { ORDERS, WEBHOOKS, MAIL, CARTS, PAYMENTS, TARGETS };
 static const char *const targets[TARGETS] = {"demo.orders.close-unpaid", "demo.webhooks.retry",
@@ -42,13 +42,6 @@ const char *demo_feed_target(int n)
     return n < TARGETS ? targets[n] : NULL;
 }
 
-static int64_t wall_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static void tell(struct demo_feed *f, const struct demo_event *event)
 {
     pthread_mutex_lock(&f->one_at_a_time);
@@ -70,7 +63,7 @@ static void send_one(struct demo_feed *f, unsigned n)
         RD_KAFKA_V_HEADER("dlb-target", targets[e->target], -1), RD_KAFKA_V_END);
     if (err != 0)
         return;
-    struct demo_event event = {.at_ms = wall_ms(), .delay_ms = e->delay_ms};
+    struct demo_event event = {.at_ms = clock_wall_ms(), .delay_ms = e->delay_ms};
     event.due_ms = event.at_ms + e->delay_ms;
     snprintf(event.target, sizeof event.target, "%s", targets[e->target]);
     snprintf(event.key, sizeof event.key, "%s", key);
@@ -80,11 +73,11 @@ static void send_one(struct demo_feed *f, unsigned n)
 static void *send_requests(void *arg)
 {
     struct demo_feed *f = arg;
-    int64_t next_ms = wall_ms();
-    for (unsigned n = 0; !f->stop && wall_ms() < f->send_until_ms;) {
-        if (wall_ms() >= next_ms) {
+    int64_t next_ms = clock_wall_ms();
+    for (unsigned n = 0; !f->stop && clock_wall_ms() < f->send_until_ms;) {
+        if (clock_wall_ms() >= next_ms) {
             next_ms += PAUSE_MS;
-            if (wall_ms() + errands[n % ERRANDS].delay_ms < f->end_ms)
+            if (clock_wall_ms() + errands[n % ERRANDS].delay_ms < f->end_ms)
                 send_one(f, n);
             n++;
         }
@@ -113,7 +106,7 @@ static void *receive_deliveries(void *arg)
         if (message == NULL)
             continue;
         if (message->err == 0) {
-            struct demo_event event = {.delivered = true, .at_ms = wall_ms()};
+            struct demo_event event = {.delivered = true, .at_ms = clock_wall_ms()};
             event.due_ms = due_of(message);
             event.late_ms = event.at_ms - event.due_ms;
             snprintf(event.target, sizeof event.target, "%s", rd_kafka_topic_name(message->rkt));
@@ -175,8 +168,8 @@ struct demo_feed *demo_feed_start(const struct config *config, int64_t send_ms, 
         return NULL;
     }
     *f = (struct demo_feed){.config = config,
-                            .send_until_ms = wall_ms() + send_ms,
-                            .end_ms = wall_ms() + end_ms,
+                            .send_until_ms = clock_wall_ms() + send_ms,
+                            .end_ms = clock_wall_ms() + end_ms,
                             .on_event = on_event,
                             .ctx = ctx};
     pthread_mutex_init(&f->one_at_a_time, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge levels: how much waits in each level, and whether what is first there is overdue. */
+#include "bridge/clock.h"
 #include "bridge/commands/connect.h"
 #include "consumer/heads.h"
 #include "levels/duration.h"
@@ -7,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { WATCH_S = 2 };
@@ -27,13 +27,6 @@ struct row {
     int64_t waiting;
     const struct head *head; /* the one that is to leave first, or NULL */
 };
-
-static int64_t wall_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static struct row row_of_lane(const struct view *view, int slot, int lane)
 {
@@ -155,7 +148,7 @@ static int look(struct view *view, rd_kafka_t *rk)
         view->heads = heads_read(&view->offsets, rk, view->cli->timeout_ms, error);
         err = view->heads == NULL ? ERR_KAFKA : 0;
     }
-    view->now_ms = wall_ms();
+    view->now_ms = clock_wall_ms();
     if (err == 0)
         print_view(view);
     free(view->heads);

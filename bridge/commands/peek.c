@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge peek: what waits in a level, opened. */
+#include "bridge/clock.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/waiting.h"
 #include "consumer/browse.h"
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { LIMIT = 20 };
 
@@ -23,13 +23,6 @@ struct peek {
     int limit, shown;
     int64_t now_ms;
 };
-
-static int64_t wall_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static bool show(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
 {
@@ -139,7 +132,7 @@ static int exit_code(int err)
 int cmd_peek(struct cli *cli)
 {
     char error[OFFSETS_ERROR_MAX];
-    struct peek peek = {.cli = cli, .lane = -1, .limit = LIMIT, .now_ms = wall_ms()};
+    struct peek peek = {.cli = cli, .lane = -1, .limit = LIMIT, .now_ms = clock_wall_ms()};
     peek.offsets.config = cli->config;
     rd_kafka_t *rk;
     int code = read_arguments(&peek);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge send: one request from flags, or many from JSON lines on stdin. */
+#include "bridge/clock.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/draft.h"
 #include "consumer/client.h"
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { FULL_WAIT_MS = 100 };
 
@@ -21,13 +21,6 @@ struct sending {
     uint64_t sent, stored, failed;
     int why_failed; /* exit code of the last that failed */
 };
-
-static int64_t wall_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* Behind a fatal error of the client is the broker's; text says it. */
 static int exit_of(rd_kafka_t *rk, rd_kafka_resp_err_t code, char text[DRAFT_WHY_MAX])
@@ -111,7 +104,7 @@ static rd_kafka_resp_err_t produce(struct sending *send, const struct draft *dra
 /* Judge, then send. why says what is wrong. */
 static int send_draft(struct sending *send, const struct draft *draft, long line, char *why)
 {
-    if (draft_judge(draft, &send->rules, wall_ms(), why) != 0)
+    if (draft_judge(draft, &send->rules, clock_wall_ms(), why) != 0)
         return EXIT_DATA;
     rd_kafka_resp_err_t code = produce(send, draft, line);
     rd_kafka_poll(send->rk, 0);
