@@ -103,11 +103,20 @@ class Stage:
 
     def verify(self, journal: list[Request] | None = None, timeout: float = 60, **more) -> Report:
         journal = self.sender.journal if journal is None else journal
-        self.collector.wait_for(journal, self.schedule, timeout)
+        if self.collector.wait_for(journal, self.schedule, timeout):
+            self.look()
         dead = f"{self.schedule}.dead-letter"
         seen = list(self.collector.seen)
         return verify(journal, [s for s in seen if s.topic != dead], [s for s in seen if s.topic == dead],
                       self.schedule, self.collector.partitions, **more)
+
+    def look(self) -> None:
+        """Something has not come out: what the bridge itself says of what waits, beside the logs."""
+        done = self.run("levels", "-c", str(self.folder / "delaybridge.yaml"))
+        (self.folder / "levels.txt").write_text(done.stdout + done.stderr)
+        missing = self.collector.missing(self.sender.journal, self.schedule)
+        (self.folder / "missing.txt").write_text("".join(
+            f"{self.schedule}/{r.partition}/{r.offset} due {r.due} sent {r.sent_ms} {r.kind}\n" for r in missing))
 
     def close(self) -> None:
         if self.collector:
