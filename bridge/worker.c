@@ -152,6 +152,8 @@ static void port_event(void *ctx, enum event event, struct queue_id queue, int64
                        const char *text)
 {
     struct worker *w = ctx;
+    char quoted[512];
+    log_quote(text, quoted, sizeof quoted);
     switch (event) {
     case EVENT_CLOCK_BACK:
         log_warn("the clock went back: held records are read again", "ms=%" PRId64, value);
@@ -162,15 +164,15 @@ static void port_event(void *ctx, enum event event, struct queue_id queue, int64
                  "ms=%" PRId64, value);
         break;
     case EVENT_TARGET_SHUT:
-        log_warn("a target takes nothing", "next_try_ms=%" PRId64 " target=\"%s\"", value, text);
+        log_warn("a target takes nothing", "next_try_ms=%" PRId64 " target=%s", value, quoted);
         break;
     case EVENT_TARGET_OPEN:
         log_info("a target takes records again", "target=%s", text);
         break;
     case EVENT_FORWARD_FAILED:
         log_error("cannot write to our own topics, tried again",
-                  "from=%s lane=%d offset=%" PRId64 " error=\"%s\"", w->topics[queue.slot],
-                  queue.lane, value, text);
+                  "from=%s lane=%d offset=%" PRId64 " error=%s", w->topics[queue.slot], queue.lane,
+                  value, quoted);
         break;
     default:
         tell_queue(w, event, queue, value);

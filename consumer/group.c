@@ -186,20 +186,20 @@ rd_kafka_t *group_handle(const struct group *g)
 
 static void join_again(struct group *g)
 {
-    char error[256];
+    char error[256], quoted[512];
     g->rejoin = false;
     rd_kafka_unsubscribe(g->rk);
     if (subscribe(g, error, sizeof error) != 0)
-        log_error("cannot join again", "error=%s", error);
+        log_error("cannot join again", "error=%s", log_quote(error, quoted, sizeof quoted));
 }
 
 /* The client then takes the partitions away without a rebalance callback. */
 static void on_fatal(struct group *g)
 {
-    char text[256] = "";
+    char text[256] = "", quoted[512];
     rd_kafka_resp_err_t err = rd_kafka_fatal_error(g->rk, text, sizeof text);
     log_error("the group will not have this member any more: is its group.instance.id used twice?",
-              "error=%s text=\"%s\"", rd_kafka_err2name(err), text);
+              "error=%s text=%s", rd_kafka_err2name(err), log_quote(text, quoted, sizeof quoted));
     g->fenced = true;
     if (g->owning)
         g->config.lost(g->config.ctx, true);
@@ -208,11 +208,12 @@ static void on_fatal(struct group *g)
 
 void group_poll(struct group *g)
 {
+    char quoted[512];
     rd_kafka_message_t *message;
     while ((message = rd_kafka_consumer_poll(g->rk, 0)) != NULL) {
         if (message->err != 0 && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
-            log_warn("group", "error=%s text=\"%s\"", rd_kafka_err2name(message->err),
-                     rd_kafka_message_errstr(message));
+            log_warn("group", "error=%s text=%s", rd_kafka_err2name(message->err),
+                     log_quote(rd_kafka_message_errstr(message), quoted, sizeof quoted));
         rd_kafka_message_destroy(message);
     }
     rd_kafka_queue_poll_callback(g->commits, 0);

@@ -71,6 +71,12 @@ static enum report report_of(rd_kafka_resp_err_t err)
     }
 }
 
+static void log_failure(const char *what, const char *error)
+{
+    char quoted[CLIENT_ERROR_MAX];
+    log_error(what, "error=%s", log_quote(error, quoted, sizeof quoted));
+}
+
 static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
 {
     (void)rk;
@@ -199,7 +205,7 @@ static bool start_alone(struct producer *p)
     char error[CLIENT_ERROR_MAX];
     if (p->clients[ALONE].rk != NULL || client_start(p, ALONE, error, sizeof error) == 0)
         return true;
-    log_error("cannot start a producer", "error=\"%s\"", error);
+    log_failure("cannot start a producer", error);
     return false;
 }
 
@@ -276,7 +282,7 @@ static void rebuild(struct producer *p, enum role role)
     struct client *c = &p->clients[role];
     char error[CLIENT_ERROR_MAX];
     rd_kafka_fatal_error(c->rk, error, sizeof error);
-    log_error("producer is broken: it is replaced", "error=\"%s\"", error);
+    log_failure("producer is broken: it is replaced", error);
     rd_kafka_purge(c->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     rd_kafka_flush(c->rk, REBUILD_MS);
     if (rd_kafka_outq_len(c->rk) > 0)
@@ -288,7 +294,7 @@ static void rebuild(struct producer *p, enum role role)
     }
     client_stop(p, role);
     if (client_start(p, role, error, sizeof error) != 0) {
-        log_error("cannot start a producer", "error=\"%s\"", error);
+        log_failure("cannot start a producer", error);
         abort(); /* it could be made at the start: only memory can be missing */
     }
     if (role == HOPS) {
