@@ -10,6 +10,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from client import now_ms
+from contract import Request
 from processes import Bridge, Kafka
 from stage import LANES, Skip, Stage, judge, require
 
@@ -265,4 +266,31 @@ def on_full_disk(stage: Stage, disk: Path) -> str:
     return line
 
 
-SCENARIOS = {f.__name__: f for f in (bad_config, unreachable, bad_topics, bad_records, full_disk)}
+def deleted_unread(stage: Stage) -> str:
+    """Records that were deleted before the bridge read them: said loudly, and everything after goes on."""
+    config = stage.ready()
+    generator = stage.generator(1500)
+
+    def send(count: int) -> list[Request]:
+        first = len(stage.sender.journal)
+        for _ in range(count):
+            stage.sender.send(generator.request(now_ms()))
+        stage.sender.flush()
+        return stage.sender.journal[first:]
+
+    bridge = stage.bridge(config)
+    before = send(200)
+    judge(stage.verify(before))
+    require(bridge.stop() == 0, "the bridge did not end with 0")
+    unread = send(200)
+    stage.admin.delete_up_to_end(stage.schedule)
+    after = send(200)
+    bridge = stage.bridge(config, "second")
+    after += send(200)
+    report = stage.verify(before + after)
+    line = judge(report)
+    require("deleted before they were read" in bridge.tail(200), "what was lost is not said")
+    return f"{line} deleted={len(unread)}"
+
+
+SCENARIOS = {f.__name__: f for f in (bad_config, unreachable, bad_topics, bad_records, deleted_unread, full_disk)}

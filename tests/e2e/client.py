@@ -197,6 +197,12 @@ class Admin:
             return all(have[name].value == value for name, value in config.items())
         self.wait(f"{topic} with {config}", seen)
 
+    def delete_up_to_end(self, topic: str) -> None:
+        """As retention would: the log starts where it ends."""
+        ends = [TopicPartition(topic, n, -1) for n in range(self.topics()[topic])]
+        for future in self.client.delete_records(ends).values():
+            future.result(30)
+
     def topics(self) -> dict[str, int]:
         """Asks for all there are, which creates none."""
         found = self.client.list_topics(timeout=20).topics
