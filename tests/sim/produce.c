@@ -41,7 +41,10 @@ struct producer {
     struct chain chains[CHAINS_N];
 };
 
-static const char *why_text[] = {"stored", "too large", "refused", "timed out", "not sent"};
+static const char *why_text[] = {
+    [REPORT_OK] = "stored",       [REPORT_TOO_LARGE] = "too large", [REPORT_UNFIT] = "unfit",
+    [REPORT_REFUSED] = "refused", [REPORT_TIMED_OUT] = "timed out", [REPORT_NOT_SENT] = "not sent",
+};
 
 struct producer *producer_new(struct process *p)
 {
@@ -79,7 +82,7 @@ static void decide(struct world *w, struct flight *f, const struct forward *forw
     if (value_size(f) > most[f->kind] && !forward->without_value)
         f->report = REPORT_TOO_LARGE;
     else if (f->kind == FORWARD_TARGET && !forward->alone && rng_chance(&w->rng, knobs->batch))
-        f->report = REPORT_TOO_LARGE;
+        f->report = value_size(f) % 2 == 0 ? REPORT_TOO_LARGE : REPORT_UNFIT;
     else if (rng_chance(&w->rng, knobs->timed_out))
         f->report = REPORT_TIMED_OUT;
     else if (rng_chance(&w->rng, knobs->not_sent))
