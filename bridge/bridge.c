@@ -184,19 +184,6 @@ static bool any_base(const struct bridge *b)
     return false;
 }
 
-/* One queue's progress is to be committed again, though nothing changed. */
-static void touch(struct bridge *b, bool all)
-{
-    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
-        struct queue *q = &b->queues[i];
-        if (q->state == QUEUE_OFF || q->window.base == WINDOW_UNSET)
-            continue;
-        queue_changed(q);
-        if (!all)
-            return;
-    }
-}
-
 /* We may have been fenced while we stood still, and not know yet. What was asked before says
  * nothing. */
 static void doubt_ownership(struct bridge *b, int64_t still_ms)
@@ -251,83 +238,6 @@ static void serve_queues(struct bridge *b)
     }
 }
 
-static size_t collect_progress(struct bridge *b)
-{
-    size_t n = 0;
-    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
-        struct queue *q = &b->queues[i];
-        if (q->state == QUEUE_OFF || q->changes == q->changes_kept ||
-            q->window.base == WINDOW_UNSET)
-            continue;
-        struct progress *p = &b->progress[n++];
-        p->queue = q->id;
-        p->base = q->window.base;
-        p->text_len = window_encode(&q->window, p->text);
-        q->changes_sent = q->changes;
-        q->base_sent = q->window.base;
-    }
-    return n;
-}
-
-void bridge_commit(struct bridge *b, struct now now)
-{
-    b->now = now;
-    b->commit_ms = now.mono_ms;
-    size_t n = collect_progress(b);
-    if (n == 0)
-        return;
-    b->commit_out = true;
-    b->port.commit(b->port.ctx, ++b->commit_seq, b->progress, n);
-}
-
-void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
-{
-    if (seq != b->commit_seq || !b->commit_out)
-        return;
-    b->commit_out = false;
-    counter_add(ok ? &b->stats->commits : &b->stats->commits_failed, 1);
-    if (!ok)
-        return;
-    b->acked_ms = b->now.mono_ms;
-    b->proving = false;
-    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
-        struct queue *q = &b->queues[i];
-        if (q->state == QUEUE_OFF || q->changes_sent == q->changes_kept)
-            continue;
-        q->changes_kept = q->changes_sent;
-        q->base_kept = q->base_sent;
-    }
-}
-
-static void keep_progress(struct bridge *b)
-{
-    int64_t since_ms = b->now.mono_ms - b->commit_ms;
-    if (since_ms < COMMIT_EVERY_MS || (b->commit_out && since_ms < COMMIT_LOST_MS))
-        return;
-    if (b->now.mono_ms - b->recommit_ms >= RECOMMIT_EVERY_MS) {
-        b->recommit_ms = b->now.mono_ms;
-        touch(b, true); /* or the broker would expire the offsets of idle queues */
-    }
-    if (b->flying > 0 && b->now.mono_ms - b->acked_ms >= PROBE_EVERY_MS &&
-        since_ms >= PROBE_EVERY_MS)
-        touch(b, false);
-    bridge_commit(b, b->now);
-}
-
-static void trim_levels(struct bridge *b)
-{
-    if (b->now.mono_ms - b->trim_ms < TRIM_EVERY_MS)
-        return;
-    b->trim_ms = b->now.mono_ms;
-    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
-        struct queue *q = &b->queues[i];
-        if (q->state == QUEUE_OFF || q->id.slot == SLOT_SCHEDULE || q->base_kept <= q->base_trimmed)
-            continue;
-        b->port.trim(b->port.ctx, q->id, q->base_kept);
-        q->base_trimmed = q->base_kept;
-    }
-}
-
 /* Only a commit that succeeds says that the lanes are still ours. */
 static void prove_ownership(struct bridge *b)
 {
@@ -335,8 +245,8 @@ static void prove_ownership(struct bridge *b)
     if (!any_base(b))
         b->proving = false;
     else if (!b->commit_out)
-        touch(b, false);
-    keep_progress(b);
+        progress_touch(b, false);
+    progress_keep(b);
 }
 
 static int64_t wait_ms(const struct bridge *b)
@@ -369,8 +279,8 @@ int64_t bridge_turn(struct bridge *b, struct now now)
     serve_queues(b);
     wheel_advance(&b->wheel, now.wall_ms);
     deliver_due(b);
-    keep_progress(b);
-    trim_levels(b);
+    progress_keep(b);
+    progress_trim(b);
     counter_set(&b->stats->held_bytes, (uint64_t)b->held_bytes);
     return wait_ms(b);
 }

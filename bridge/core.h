@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* core: the structures that the files of the step machine share. Nothing outside of bridge.c,
-   queue.c, parcel.c, delivery.c and target.c includes this.
+   queue.c, parcel.c, delivery.c, progress.c and
+   target.c includes this.
 
      lane     partition p of all our input topics; owned or not
      queue    one input partition: window, at most one peeked head, open or paused
@@ -184,6 +185,11 @@ void queue_serve(struct bridge *b, struct queue *q);
 int64_t queue_wait_ms(const struct bridge *b, const struct queue *q);
 void queue_changed(struct queue *q);
 void queue_check(const struct bridge *b, const struct queue *q);
+
+/* progress.c */
+void progress_touch(struct bridge *b, bool all); /* commit again, though nothing changed */
+void progress_keep(struct bridge *b);
+void progress_trim(struct bridge *b);
 
 /* delivery.c */
 void delivery_serve(struct bridge *b); /* forward all that is ready, as far as the port takes it */

@@ -5,6 +5,7 @@
 #include "bridge/bridge.h"
 #include "bridge/clock.h"
 #include "bridge/log.h"
+#include "bridge/tell.h"
 #include "consumer/bell.h"
 #include "consumer/client.h"
 #include "consumer/group.h"
@@ -118,66 +119,11 @@ static void port_forget(void *ctx, struct target_id *target)
         producer_forget(w->producer, target);
 }
 
-static void tell_queue(const struct worker *w, enum event event, struct queue_id queue,
-                       int64_t value)
-{
-    const char *topic = w->topics[queue.slot];
-    switch (event) {
-    case EVENT_GAP:
-        log_warn("offsets are missing in a level topic, counted as done",
-                 "topic=%s lane=%d n=%" PRId64, topic, queue.lane, value);
-        break;
-    case EVENT_OUT_OF_RANGE:
-        log_error("records were deleted before they were read: going on at the log's start",
-                  "topic=%s lane=%d n=%" PRId64, topic, queue.lane, value);
-        break;
-    case EVENT_BEYOND_END:
-        log_error("the committed position is beyond the log's end: the topic was recreated or "
-                  "truncated; the lane is held. Run 'delaybridge check'",
-                  "topic=%s lane=%d position=%" PRId64, topic, queue.lane, value);
-        break;
-    case EVENT_NEWER_ENVELOPE:
-        log_error("a waiting record was written by a newer delaybridge: the lane is held. Run that "
-                  "version",
-                  "topic=%s lane=%d offset=%" PRId64, topic, queue.lane, value);
-        break;
-    default:
-        log_warn("a partition that should have woken did not: waking it again",
-                 "topic=%s lane=%d silent_ms=%" PRId64, topic, queue.lane, value);
-        break;
-    }
-}
-
 static void port_event(void *ctx, enum event event, struct queue_id queue, int64_t value,
                        const char *text)
 {
     struct worker *w = ctx;
-    char quoted[512];
-    log_quote(text, quoted, sizeof quoted);
-    switch (event) {
-    case EVENT_CLOCK_BACK:
-        log_warn("the clock went back: held records are read again", "ms=%" PRId64, value);
-        break;
-    case EVENT_STALLED_TURN:
-        log_warn("this process stood still: forwarding waits until it is known that the lanes are "
-                 "still ours",
-                 "ms=%" PRId64, value);
-        break;
-    case EVENT_TARGET_SHUT:
-        log_warn("a target takes nothing", "next_try_ms=%" PRId64 " target=%s", value, quoted);
-        break;
-    case EVENT_TARGET_OPEN:
-        log_info("a target takes records again", "target=%s", text);
-        break;
-    case EVENT_FORWARD_FAILED:
-        log_error("cannot write to our own topics, tried again",
-                  "from=%s lane=%d offset=%" PRId64 " error=%s", w->topics[queue.slot], queue.lane,
-                  value, quoted);
-        break;
-    default:
-        tell_queue(w, event, queue, value);
-        break;
-    }
+    tell_event(w->topics, &(struct told){event, queue, value, text});
 }
 
 static void on_reported(void *ctx, struct parcel *parcel, enum report report, const char *why)

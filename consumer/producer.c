@@ -6,11 +6,12 @@
 #include "bridge/log.h"
 #include "consumer/client.h"
 #include "consumer/message.h"
+#include "consumer/trim.h"
 
 #include <stdlib.h>
 
 enum role { HOPS, DELIVERIES, ALONE, ROLES };
-enum { ASK_MS = 500, REBUILD_MS = 500, TRIM_MS = 10000 };
+enum { ASK_MS = 500, REBUILD_MS = 500 };
 
 /* What hangs on a target: its topic on each delivering client. */
 struct target_topics {
@@ -33,10 +34,7 @@ struct producer {
     struct client clients[ROLES];
     rd_kafka_topic_t **own;        /* hops: by slot, then the dead-letter topic */
     struct target_topics *targets; /* all that hang somewhere */
-    rd_kafka_queue_t *admin;
-    rd_kafka_topic_partition_list_t *trims;
-    int trims_out;
-    bool trim_failed;
+    struct trim trim;
     struct failed *failed; /* refused by the client at once, reported later */
     size_t failed_n, failed_size;
 };
@@ -154,23 +152,20 @@ struct producer *producer_new(const struct producer_config *config, char *error,
     }
     p->config = *config;
     p->own = calloc((size_t)config->slots + 1, sizeof(rd_kafka_topic_t *));
-    p->trims = rd_kafka_topic_partition_list_new(1);
     if (p->own == NULL || client_start(p, HOPS, error, error_size) != 0 ||
         client_start(p, DELIVERIES, error, error_size) != 0) {
         producer_free(p);
         return NULL;
     }
     own_topics_open(p);
-    p->admin = rd_kafka_queue_new(p->clients[HOPS].rk);
-    bell_attach(config->bell, p->admin, BELL_ADMIN);
+    trim_open(&p->trim, p->clients[HOPS].rk, config->bell);
     return p;
 }
 
 void producer_free(struct producer *p)
 {
     own_topics_close(p);
-    if (p->admin != NULL)
-        rd_kafka_queue_destroy(p->admin);
+    trim_close(&p->trim);
     for (int role = 0; role < ROLES; role++) {
         if (p->clients[role].rk == NULL)
             continue;
@@ -181,7 +176,6 @@ void producer_free(struct producer *p)
         next = t->next;
         free(t);
     }
-    rd_kafka_topic_partition_list_destroy(p->trims);
     free(p->failed);
     free(p->own);
     free(p);
@@ -289,8 +283,7 @@ static void rebuild(struct producer *p, enum role role)
         return; /* later: not all were reported yet */
     if (role == HOPS) {
         own_topics_close(p);
-        rd_kafka_queue_destroy(p->admin);
-        p->trims_out = 0;
+        trim_close(&p->trim);
     }
     client_stop(p, role);
     if (client_start(p, role, error, sizeof error) != 0) {
@@ -299,8 +292,7 @@ static void rebuild(struct producer *p, enum role role)
     }
     if (role == HOPS) {
         own_topics_open(p);
-        p->admin = rd_kafka_queue_new(c->rk);
-        bell_attach(p->config.bell, p->admin, BELL_ADMIN);
+        trim_open(&p->trim, c->rk, p->config.bell);
     }
 }
 
@@ -315,36 +307,6 @@ static void report_failed(struct producer *p)
     memmove(p->failed, p->failed + n, p->failed_n * sizeof *p->failed);
 }
 
-static void send_trims(struct producer *p)
-{
-    rd_kafka_DeleteRecords_t *request = rd_kafka_DeleteRecords_new(p->trims);
-    rd_kafka_AdminOptions_t *options =
-        rd_kafka_AdminOptions_new(p->clients[HOPS].rk, RD_KAFKA_ADMIN_OP_DELETERECORDS);
-    rd_kafka_AdminOptions_set_request_timeout(options, TRIM_MS, NULL, 0);
-    rd_kafka_DeleteRecords(p->clients[HOPS].rk, &request, 1, options, p->admin);
-    rd_kafka_AdminOptions_destroy(options);
-    rd_kafka_DeleteRecords_destroy(request);
-    rd_kafka_topic_partition_list_destroy(p->trims);
-    p->trims = rd_kafka_topic_partition_list_new(1);
-    p->trims_out++;
-}
-
-static void serve_trims(struct producer *p)
-{
-    if (p->trims->cnt > 0)
-        send_trims(p);
-    rd_kafka_event_t *event;
-    while (p->trims_out > 0 && (event = rd_kafka_queue_poll(p->admin, 0)) != NULL) {
-        rd_kafka_resp_err_t err = rd_kafka_event_error(event);
-        if (err != 0 && !p->trim_failed)
-            log_warn("cannot delete what is done from the level topics: their disk is not freed",
-                     "error=%s", rd_kafka_err2name(err));
-        p->trim_failed = err != 0;
-        p->trims_out--;
-        rd_kafka_event_destroy(event);
-    }
-}
-
 void producer_reports(struct producer *p)
 {
     for (int role = 0; role < ROLES; role++) {
@@ -356,7 +318,7 @@ void producer_reports(struct producer *p)
     }
     if (p->failed_n > 0)
         report_failed(p);
-    serve_trims(p);
+    trim_serve(&p->trim);
 }
 
 void producer_flush(struct producer *p, int timeout_ms)
@@ -425,5 +387,5 @@ void producer_forget(struct producer *p, struct target_id *target)
 
 void producer_trim(struct producer *p, const char *topic, int lane, int64_t offset)
 {
-    rd_kafka_topic_partition_list_add(p->trims, topic, lane)->offset = offset;
+    trim_add(&p->trim, topic, lane, offset);
 }

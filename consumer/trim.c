@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DeleteRecords. */
+#include "consumer/trim.h"
+
+#include "bridge/log.h"
+
+enum { TRIM_MS = 10000 };
+
+void trim_open(struct trim *t, rd_kafka_t *rk, struct bell *bell)
+{
+    *t = (struct trim){
+        .rk = rk, .answers = rd_kafka_queue_new(rk), .list = rd_kafka_topic_partition_list_new(1)};
+    bell_attach(bell, t->answers, BELL_ADMIN);
+}
+
+void trim_close(struct trim *t)
+{
+    if (t->rk == NULL)
+        return;
+    rd_kafka_queue_destroy(t->answers);
+    rd_kafka_topic_partition_list_destroy(t->list);
+    t->rk = NULL;
+}
+
+void trim_add(struct trim *t, const char *topic, int partition, int64_t offset)
+{
+    rd_kafka_topic_partition_list_add(t->list, topic, partition)->offset = offset;
+}
+
+static void send_request(struct trim *t)
+{
+    rd_kafka_DeleteRecords_t *request = rd_kafka_DeleteRecords_new(t->list);
+    rd_kafka_AdminOptions_t *options =
+        rd_kafka_AdminOptions_new(t->rk, RD_KAFKA_ADMIN_OP_DELETERECORDS);
+    rd_kafka_AdminOptions_set_request_timeout(options, TRIM_MS, NULL, 0);
+    rd_kafka_DeleteRecords(t->rk, &request, 1, options, t->answers);
+    rd_kafka_AdminOptions_destroy(options);
+    rd_kafka_DeleteRecords_destroy(request);
+    rd_kafka_topic_partition_list_destroy(t->list);
+    t->list = rd_kafka_topic_partition_list_new(1);
+    t->asked++;
+}
+
+void trim_serve(struct trim *t)
+{
+    if (t->list->cnt > 0)
+        send_request(t);
+    rd_kafka_event_t *event;
+    while (t->asked > 0 && (event = rd_kafka_queue_poll(t->answers, 0)) != NULL) {
+        rd_kafka_resp_err_t err = rd_kafka_event_error(event);
+        if (err != 0 && !t->failed)
+            log_warn("cannot delete what is done from the level topics: their disk is not freed",
+                     "error=%s", rd_kafka_err2name(err));
+        t->failed = err != 0;
+        t->asked--;
+        rd_kafka_event_destroy(event);
+    }
+}

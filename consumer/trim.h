@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trim: deletes from the level topics what is done and committed. Nobody waits for it, and it may
+   fail: the records then only keep their disk until the next time. */
+#ifndef DELAYBRIDGE_CONSUMER_TRIM_H
+#define DELAYBRIDGE_CONSUMER_TRIM_H
+
+#include "consumer/bell.h"
+
+#include <stdbool.h>
+
+struct trim {
+    rd_kafka_t *rk; /* borrowed; NULL: not open */
+    rd_kafka_queue_t *answers;
+    rd_kafka_topic_partition_list_t *list; /* to be asked for next */
+    int asked;                             /* requests without an answer */
+    bool failed;                           /* the last one: said once */
+};
+
+void trim_open(struct trim *trim, rd_kafka_t *rk, struct bell *bell);
+void trim_close(struct trim *trim); /* before the handle is destroyed; no harm if not open */
+
+/* Delete the partition's records below offset, with the next trim_serve. */
+void trim_add(struct trim *trim, const char *topic, int partition, int64_t offset);
+
+/* Send what was added, in one request, and log what was answered. */
+void trim_serve(struct trim *trim);
+
+#endif
