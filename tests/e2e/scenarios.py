@@ -144,7 +144,10 @@ def rebalance(stage: Stage) -> str:
     report = stage.verify(timeout=60)
     judge(report, None)
     longest = longest_waits(stage, windows)
+    # Aims: a join 300 ms, a static kill 1 s, a kill the session timeout of 6 s. A busy machine shows
+    # in the steady figure.
     for name, limit in {"join": 1500, "leave": 1500, "kill": 9000, "static kill": 1500}.items():
+        limit += 3 * longest["steady"]
         require(longest[name] <= limit, f"a record waited {longest[name]} ms at a {name}: {longest}")
     text = " ".join(f"{name.replace(' ', '_')}={ms}ms" for name, ms in longest.items())
     return f"longest wait {text} | {report.line()}"
