@@ -21,7 +21,8 @@ static void tell_queue(const char *const *topics, const struct told *told)
         break;
     case EVENT_BEYOND_END:
         log_error("the committed position is beyond the log's end: the topic was recreated or "
-                  "truncated; the lane is held. Run 'delaybridge check'",
+                  "truncated; the partition is held until the group's offset is reset for it and "
+                  "the process restarted",
                   "topic=%s lane=%d position=%" PRId64, topic, lane, told->value);
         break;
     case EVENT_NEWER_ENVELOPE:

@@ -347,8 +347,10 @@ static void worker_free(struct worker *w)
         source_free(w->source);
     if (w->group != NULL)
         group_free(w->group);
+    /* Without the consumer's close: it has no group to leave, and waits for ever for a topic that
+       was deleted meanwhile. */
     if (w->levels != NULL)
-        rd_kafka_destroy(w->levels);
+        rd_kafka_destroy_flags(w->levels, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
     bell_deinit(&w->bell);
     free(w->names);
     free(w->topics);

@@ -20,6 +20,8 @@ struct mock *mock_start(char *error, size_t error_size)
         return NULL;
     }
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, "log_level", "3", NULL,
+                      0); /* it has no brokers of its own, and says so */
     m->host = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, error_size);
     if (m->host == NULL) {
         rd_kafka_conf_destroy(conf);

@@ -41,13 +41,26 @@ static void send_request(struct trim *t)
     t->asked++;
 }
 
+/* Of the request, or of one of its partitions. */
+static rd_kafka_resp_err_t first_error(rd_kafka_event_t *event)
+{
+    rd_kafka_resp_err_t err = rd_kafka_event_error(event);
+    const rd_kafka_DeleteRecords_result_t *result = rd_kafka_event_DeleteRecords_result(event);
+    if (err != 0 || result == NULL)
+        return err;
+    const rd_kafka_topic_partition_list_t *list = rd_kafka_DeleteRecords_result_offsets(result);
+    for (int i = 0; err == 0 && i < list->cnt; i++)
+        err = list->elems[i].err;
+    return err;
+}
+
 void trim_serve(struct trim *t)
 {
     if (t->list->cnt > 0)
         send_request(t);
     rd_kafka_event_t *event;
     while (t->asked > 0 && (event = rd_kafka_queue_poll(t->answers, 0)) != NULL) {
-        rd_kafka_resp_err_t err = rd_kafka_event_error(event);
+        rd_kafka_resp_err_t err = first_error(event);
         if (err != 0 && !t->failed)
             log_warn("cannot delete what is done from the level topics: their disk is not freed",
                      "error=%s", rd_kafka_err2name(err));

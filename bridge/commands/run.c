@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HEARTBEAT_S = 10, RECHECK_S = 3600 };
+enum { HEARTBEAT_S = 10, RECHECK_S = 3600, AGAIN_S = 5 /* after 5 s of asking */, STOP_MS = 5000 };
 
 static void block_signals(sigset_t *set)
 {
@@ -32,23 +32,40 @@ static int wait_signal(const sigset_t *set, int seconds)
     return got == -1 ? 0 : got;
 }
 
-/* Drains in the main thread; a second signal ends the process from this one. */
-static void *second_signal(void *set)
+/* What a stop is watched for. */
+struct watch {
+    sigset_t set;
+    int64_t wait_ms;
+};
+
+/* The main thread drains; a second signal ends the process from this one, and so does a client that
+   does not end (librdkafka waits for ever for a topic that was deleted under it): by then the lanes
+   are given back and all that is done is committed. */
+static void *watch_stop(void *arg)
 {
+    const struct watch *watch = arg;
+    struct timespec left = {.tv_sec = watch->wait_ms / 1000};
     int got;
-    if (sigwait(set, &got) == 0)
+    do
+        got = sigtimedwait(&watch->set, NULL, &left);
+    while (got == -1 && errno == EINTR);
+    if (got != -1)
         _exit(128 + got);
-    return NULL;
+    log_warn("a Kafka client does not end: leaving without it", "waited_ms=%lld",
+             (long long)watch->wait_ms);
+    _exit(EXIT_DONE);
 }
 
-static void drain(struct service *service, sigset_t *set)
+static void drain(struct service *service, const sigset_t *set, int64_t drain_ms)
 {
+    static struct watch watch; /* outlives this call: the thread is never joined */
     log_info("draining", "again=\"a second signal ends at once\"");
+    watch = (struct watch){*set, drain_ms + STOP_MS};
     pthread_t watcher;
-    if (pthread_create(&watcher, NULL, second_signal, set) == 0)
+    if (pthread_create(&watcher, NULL, watch_stop, &watch) == 0)
         pthread_detach(watcher);
     service_stop(service);
-    log_info("stopped", "exit=0");
+    log_info("stopped", "drained=true");
 }
 
 /* An unreachable Kafka is waited for; a refused start is final. */
@@ -65,7 +82,7 @@ static int start(const struct config *config, const sigset_t *set, struct servic
             return err;
         }
         log_warn("waiting for Kafka", "error=%s", quoted);
-        if (wait_signal(set, HEARTBEAT_S) != 0)
+        if (wait_signal(set, AGAIN_S) != 0)
             return ERR_KAFKA;
     }
 }
@@ -86,6 +103,6 @@ int cmd_run(struct cli *cli)
             service_recheck(service);
     }
     bool failed = service_failed(service);
-    drain(service, &set);
+    drain(service, &set, cli->config->drain_ms);
     return failed ? EXIT_INTERNAL : EXIT_DONE;
 }
