@@ -45,6 +45,7 @@ static void queues_init(struct bridge *b)
             q->id = (struct queue_id){lane * b->queues_per_lane + slot, lane, slot};
             q->level_ms = level_of_slot(b, slot);
             list_init(&q->orphans);
+            window_init(&q->window, WINDOW_UNSET);
         }
     }
 }
@@ -118,11 +119,15 @@ int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, s
     int unusable = 0;
     for (int slot = 0; slot < b->queues_per_lane; slot++) {
         struct queue *q = bridge_queue(b, lane, slot);
+        const struct window before =
+            q->window; /* what an earlier life knew, and perhaps not committed */
         if (starts[slot].offset == WINDOW_UNSET)
             window_init(&q->window, WINDOW_UNSET);
         else if (window_decode(&q->window, starts[slot].offset, starts[slot].text) != 0)
             unusable++;
         queue_open(b, q);
+        if (window_learn(&q->window, &before))
+            queue_changed(q);
     }
     return unusable;
 }

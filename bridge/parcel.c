@@ -93,10 +93,9 @@ void parcel_forget(struct bridge *b, struct parcel *p)
 void parcel_done(struct bridge *b, struct parcel *p)
 {
     struct queue *q = p->queue;
-    if (q->state != QUEUE_OFF) {
-        window_done(&q->window, p->offset);
-        queue_changed(q);
-    }
+    window_done(&q->window,
+                p->offset); /* of a lost lane too: it may come back, and learns from this */
+    queue_changed(q);
     parcel_free(b, p);
 }
 

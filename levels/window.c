@@ -134,6 +134,21 @@ void window_rewind(struct window *window)
     window->next = window->base;
 }
 
+bool window_learn(struct window *window, const struct window *from)
+{
+    if (window->base == WINDOW_UNSET || from->base == WINDOW_UNSET)
+        return false;
+    bool learned = false;
+    int64_t end = window->base + WINDOW_SPAN < from->next ? window->base + WINDOW_SPAN : from->next;
+    for (int64_t offset = window->base; offset < end; offset++) {
+        if (!window_is_done(from, offset) || window_is_done(window, offset))
+            continue;
+        window_done(window, offset);
+        learned = true;
+    }
+    return learned;
+}
+
 int64_t window_pending(const struct window *window, int64_t end)
 {
     if (window->base == WINDOW_UNSET || end <= window->base)

@@ -54,6 +54,10 @@ bool window_is_done(const struct window *window, int64_t offset);
 /* Forget what was admitted and not done: next = base, bits stay. It will be read again. */
 void window_rewind(struct window *window);
 
+/* What from says is done is done here too, below from->next. Both of the same partition; nothing is
+   learned if either is unset. True if that was anything new. */
+bool window_learn(struct window *window, const struct window *from);
+
 /* How many offsets from base up to end (exclusive) are not done. An unset window: 0. */
 int64_t window_pending(const struct window *window, int64_t end);
 

@@ -447,3 +447,31 @@ Test(window, any_history_is_like_an_array_of_flags)
     }
     free(done);
 }
+
+Test(window, an_earlier_life_teaches_what_is_done)
+{
+    struct window before, after;
+    window_init(&before, 100);
+    for (int64_t offset = 100; offset < 110; offset++)
+        window_admit(&before, offset);
+    window_done(&before, 100);
+    window_done(&before, 101);
+    window_done(&before, 105);
+    window_init(&after, 100);
+    cr_assert(window_learn(&after, &before));
+    cr_assert_eq(after.base, 102);
+    cr_assert(window_is_done(&after, 105));
+    cr_assert_not(window_is_done(&after, 104));
+    cr_assert_not(window_learn(&after, &before));
+    window_check(&after);
+}
+
+Test(window, nothing_is_learned_from_or_by_an_unset_one)
+{
+    struct window set, unset;
+    window_init(&set, 7);
+    window_init(&unset, WINDOW_UNSET);
+    cr_assert_not(window_learn(&set, &unset));
+    cr_assert_not(window_learn(&unset, &set));
+    cr_assert_eq(unset.base, WINDOW_UNSET);
+}
