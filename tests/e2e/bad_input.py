@@ -164,8 +164,7 @@ def bad_records(stage: Stage) -> str:
     stage.sender.flush()
     envelope = first_of(stage.kafka.bootstrap, "schedule.30s", waiting.partition)
     foreign = [b"", b"x", b"not an envelope", b"\x00" * 200, b"DLBE", None, envelope[:-1], envelope + b"\x00",
-               envelope[:40], envelope[:100] + bytes([envelope[100] ^ 1]) + envelope[101:],
-               envelope[:20] + bytes([envelope[20] ^ 0x80]) + envelope[21:], b"\xff" * 100_000]
+               envelope[:40], flipped(envelope, len(envelope) - 1), flipped(envelope, 20), b"\xff" * 100_000]
     producer = Producer({"bootstrap.servers": stage.kafka.bootstrap, "log_level": 0})
     for n, value in enumerate(foreign):
         for topic in ("schedule.1s", "schedule.30s"):
@@ -207,6 +206,11 @@ def bad_records(stage: Stage) -> str:
             "a foreign record's dead letter has no reason or lost its header")
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
     return f"{line} not_ours={len(strangers)} too_large={len(refused)}"
+
+
+def flipped(data: bytes, at: int) -> bytes:
+    """The data with one bit of one byte turned."""
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
 
 
 def first_of(bootstrap: str, topic: str, partition: int) -> bytes:
