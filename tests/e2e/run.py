@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from processes import ROOT, end_leftovers
 from stage import Fault, Skip, Stage
 
 ALL = {**scenarios.SCENARIOS, **bad_input.SCENARIOS}
+SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}
 
 
@@ -56,6 +58,9 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
         stage.close()
     except Exception:  # pylint: disable=broad-except
         print(f"{name}: cleaning up: {traceback.format_exc()}")
+    for log in folder.glob("*.log"):
+        if outcome == "PASSED" and SANITIZER.search(log.read_text(errors="replace")):
+            outcome, text = "FAILED", f"a sanitizer's report is in {log}"
     print(f"{outcome:7} {name} ({time.monotonic() - start:.0f} s): {text}", flush=True)
     return {"PASSED": 0, "FAILED": 1, "SKIPPED": 77}[outcome]
 
