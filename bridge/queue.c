@@ -124,8 +124,10 @@ static bool find_head(struct bridge *b, struct queue *q)
         }
         q->silent_since_ms = 0;
         struct window *w = &q->window;
-        if (w->base == WINDOW_UNSET)
+        if (w->base == WINDOW_UNSET) {
             window_init(w, record->offset);
+            queue_changed(q); /* a lane that comes back learns only from a place that was kept */
+        }
         if (record->offset < w->next || is_doubtful_gap(b, q, record)) {
             b->port.release(b->port.ctx, record);
             continue;

@@ -13,6 +13,7 @@
     X(zombie_delivers_nothing_until_proved)                            \
     X(handover_repeats_nothing_after_clean_stop)                       \
     X(late_success_of_an_earlier_life_marks_done)                      \
+    X(late_success_finds_the_place_of_a_queue_without_progress)        \
     X(late_failure_of_an_earlier_life_only_frees)                      \
     X(what_still_flies_is_not_sent_beside_itself)                      \
     X(a_head_that_waits_for_room_may_turn_out_done)                    \

@@ -120,6 +120,26 @@ void late_success_of_an_earlier_life_marks_done(struct world *w)
     expect(w, w->forwards == 2);
 }
 
+/* A queue of which nothing was ever done has a place all the same, from the first record seen. */
+void late_success_finds_the_place_of_a_queue_without_progress(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct request *r = story_ask(w, TARGET_A, 8000);
+    story_until(w, story_level(w, 1, 0)->n == 1);
+    story_pass(w, 300);
+    expect(w, story_committed(w, 1, 0) != NULL);
+    story_hold_landings(w);
+    story_until(w, w->forwards == 2);
+    w->knobs.hold_fetches = true;
+    story_regroup(w);
+    story_let_land(w);
+    story_pass(w, 200);
+    expect(w, story_committed(w, 1, 0)->base == 1);
+    story_finish(w);
+    expect(w, r->delivered == 1 && w->repeats == 0);
+}
+
 void late_failure_of_an_earlier_life_only_frees(struct world *w)
 {
     struct request *r = fly_into_the_next_life(w);
