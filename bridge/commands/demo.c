@@ -23,6 +23,8 @@ enum {
     SECONDS_MIN = 10,
     SECONDS_MAX = 3600,
     REST_MS = 2500, /* at the end nothing new is due, so that all has arrived */
+    JOIN_MS = 10000,
+    JOIN_STEP_MS = 20,
     DRAW_MS = 250,
     LINES_MS = 5000,
     ASK_MS = 2000
@@ -116,6 +118,36 @@ static rd_kafka_t *connect_look(const struct demo *d, char *error)
     return client_new(RD_KAFKA_CONSUMER, conf, error);
 }
 
+static void introduce(const struct demo *d)
+{
+    if (d->tty)
+        printf("\x1b[2J\x1b[H");
+    printf("A mock broker runs in this process at %s; the service joins its group (3 s).\n"
+           "Meanwhile, in another terminal: kcat -b %s -L\n"
+           "                                kcat -b %s -C -t demo.webhooks.retry\n",
+           d->picture.bootstrap, d->picture.bootstrap, d->picture.bootstrap);
+    fflush(stdout);
+}
+
+static void wait_until(int64_t at_ms)
+{
+    int64_t left_ms = at_ms - clock_wall_ms();
+    struct timespec left = {.tv_sec = left_ms / 1000, .tv_nsec = left_ms % 1000 * 1000000};
+    if (left_ms > 0)
+        nanosleep(&left, NULL);
+}
+
+/* Before that nobody serves the requests, and the first ones would be late. */
+static void await_lanes(const struct demo *d)
+{
+    static struct stats stats; /* large */
+    int64_t until_ms = clock_wall_ms() + JOIN_MS;
+    do {
+        wait_until(clock_wall_ms() + JOIN_STEP_MS);
+        service_stats(d->service, &stats);
+    } while (counter_read(&stats.lanes) < LANES && clock_wall_ms() < until_ms);
+}
+
 static int start(struct demo *d, char *error)
 {
     d->mock = mock_start(error, SERVICE_ERROR_MAX);
@@ -125,6 +157,8 @@ static int start(struct demo *d, char *error)
     if (d->look == NULL || service_start(&d->config, &d->service, error) != 0)
         return ERR_CONFIG;
     d->picture.bootstrap = mock_bootstrap(d->mock);
+    introduce(d);
+    await_lanes(d);
     d->start_ms = clock_wall_ms();
     d->feed = demo_feed_start(&d->config, d->run_ms - REST_MS, d->run_ms - REST_MS, on_event, d,
                               error, SERVICE_ERROR_MAX);
@@ -189,14 +223,6 @@ static void show(struct demo *d)
         demo_view_levels_line(&picture);
 }
 
-static void wait_until(int64_t at_ms)
-{
-    int64_t left_ms = at_ms - clock_wall_ms();
-    struct timespec left = {.tv_sec = left_ms / 1000, .tv_nsec = left_ms % 1000 * 1000000};
-    if (left_ms > 0)
-        nanosleep(&left, NULL);
-}
-
 static int by_size(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -218,17 +244,6 @@ static int summary(struct demo *d)
          "  delaybridge help --yaml > delaybridge.yaml      # set bootstrap.servers and targets\n"
          "  delaybridge topics apply && delaybridge run");
     return p->sent == p->delivered && !early ? EXIT_DONE : EXIT_INTERNAL;
-}
-
-static void introduce(const struct demo *d)
-{
-    if (d->tty)
-        printf("\x1b[2J\x1b[H");
-    printf("A mock broker runs in this process at %s; the service joins its group (3 s).\n"
-           "Meanwhile, in another terminal: kcat -b %s -L\n"
-           "                                kcat -b %s -C -t demo.webhooks.retry\n",
-           d->picture.bootstrap, d->picture.bootstrap, d->picture.bootstrap);
-    fflush(stdout);
 }
 
 static bool read_seconds(const char *text, int64_t *run_ms)
@@ -268,12 +283,10 @@ int cmd_demo(struct cli *cli)
         stop(&d);
         return complain(EXIT_INTERNAL, "%s", error);
     }
-    introduce(&d);
     int64_t step_ms = d.tty ? DRAW_MS : LINES_MS;
     for (int64_t at_ms = d.start_ms; at_ms < d.start_ms + d.run_ms; at_ms += step_ms) {
         wait_until(at_ms);
-        if (at_ms > d.start_ms + LINES_MS / 2) /* until then the introduction stands */
-            show(&d);
+        show(&d);
     }
     wait_until(d.start_ms + d.run_ms);
     code = summary(&d);
