@@ -63,6 +63,9 @@ static void check_partitions(struct findings *findings, const struct survey *sur
              topic->partitions, survey->topics[0].name, topic->partitions, topic->partitions);
 }
 
+static const char *const bound[] = {
+    [RULE_AT_LEAST] = " or more", [RULE_AT_MOST] = " or less", [RULE_EXACTLY] = ""};
+
 static void check_settings(struct findings *findings, const struct topic_seen *topic)
 {
     size_t n;
@@ -75,7 +78,7 @@ static void check_settings(struct findings *findings, const struct topic_seen *t
         find(findings, rule->kind, topic->name,
              words("set %s of %s to %s (it is %s)", rule->name, topic->name, rule->value, value),
              "topic %s has %s=%s where %s%s is needed (%s): " RUN_APPLY, topic->name, rule->name,
-             value, rule->value, rule->at_least ? " or more" : "", rule->why);
+             value, rule->value, bound[rule->how], rule->why);
     }
 }
 

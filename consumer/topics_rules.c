@@ -5,26 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGEST "67108864" /* 64 MiB: whatever fits S fits, with its envelope */
+#define SEGMENT "134217728" /* 128 MiB: what stays on disk of a level's partition at most */
+#define LARGEST "67108864"  /* 64 MiB: whatever fits S fits, with its envelope */
 
 static const struct topic_rule level_rules[] = {
-    {"retention.ms", "-1", false, FINDING_REFUSE, "records that still wait would be deleted"},
-    {"retention.bytes", "-1", false, FINDING_REFUSE, "records that still wait would be deleted"},
-    {"cleanup.policy", "delete", false, FINDING_REFUSE,
+    {"retention.ms", "-1", RULE_EXACTLY, FINDING_REFUSE,
+     "records that still wait would be deleted"},
+    {"retention.bytes", "-1", RULE_EXACTLY, FINDING_REFUSE,
+     "records that still wait would be deleted"},
+    {"cleanup.policy", "delete", RULE_EXACTLY, FINDING_REFUSE,
      "compaction would delete records with the same key that still wait"},
-    {"message.timestamp.type", "CreateTime", false, FINDING_REFUSE,
+    {"message.timestamp.type", "CreateTime", RULE_EXACTLY, FINDING_REFUSE,
      "a record's stop is computed from the timestamp that the bridge gave it"},
-    {"max.message.bytes", LARGEST, true, FINDING_WARN,
+    {"max.message.bytes", LARGEST, RULE_AT_LEAST, FINDING_WARN,
      "a record that fits the schedule topic might not fit this one"},
+    {"segment.bytes", SEGMENT, RULE_AT_MOST, FINDING_WARN,
+     "room on the brokers' disks is freed by whole segments, long after their records were "
+     "forwarded"},
 };
 
 static const struct topic_rule dead_letter_rules[] = {
-    {"max.message.bytes", LARGEST, true, FINDING_WARN,
+    {"max.message.bytes", LARGEST, RULE_AT_LEAST, FINDING_WARN,
      "a large dead letter would be written without its value"},
 };
 
 static const struct topic_rule cancelled_rules[] = {
-    {"cleanup.policy", "compact", false, FINDING_WARN,
+    {"cleanup.policy", "compact", RULE_EXACTLY, FINDING_WARN,
      "it would grow without end or forget cancellations in force"},
 };
 
@@ -52,9 +58,10 @@ const struct topic_rule *topic_rules(enum topic_kind kind, size_t *n)
 
 bool topic_rule_holds(const struct topic_rule *rule, const char *value)
 {
-    if (rule->at_least)
-        return strtoll(value, NULL, 10) >= strtoll(rule->value, NULL, 10);
-    return strcmp(value, rule->value) == 0;
+    long long is = strtoll(value, NULL, 10), limit = strtoll(rule->value, NULL, 10);
+    if (rule->how == RULE_EXACTLY)
+        return strcmp(value, rule->value) == 0;
+    return rule->how == RULE_AT_LEAST ? is >= limit : is <= limit;
 }
 
 const char *topic_setting(const struct topic_seen *topic, const char *name)

@@ -13,9 +13,9 @@ enum topic_kind { TOPIC_SCHEDULE, TOPIC_LEVEL, TOPIC_DEAD_LETTER, TOPIC_CANCELLE
 struct topic_rule {
     const char *name;
     const char *value;
-    bool at_least;          /* a number, and a larger one will do */
-    enum finding_kind kind; /* if it does not hold */
-    const char *why;        /* what happens then: "waiting records would be lost" */
+    enum { RULE_EXACTLY, RULE_AT_LEAST, RULE_AT_MOST } how; /* the latter two: of numbers */
+    enum finding_kind kind;                                 /* if it does not hold */
+    const char *why; /* what happens then: "waiting records would be lost" */
 };
 
 struct topic_setting {
