@@ -17,7 +17,6 @@ enum { ASK_MS = 5000 };
 
 struct service {
     const struct config *config;
-    rd_kafka_t *admin;
     struct worker **workers;
     int workers_n;
     struct stats last; /* at the last heartbeat */
@@ -47,10 +46,19 @@ static int log_findings(const struct findings *findings)
     return refused;
 }
 
-static int check_topics(struct service *s, int *lanes, char *error)
+/* Only for as long as it is needed: each handle costs a thousandth of a core, even when idle. */
+static rd_kafka_t *connect_admin(const struct config *config, char *error)
+{
+    rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
+    return conf == NULL ? NULL : client_new(RD_KAFKA_PRODUCER, conf, error);
+}
+
+static int check_topics(const struct config *config, rd_kafka_t *admin, int *lanes, char *error)
 {
     struct findings findings;
-    int err = topics_check(s->admin, s->config, ASK_MS, &findings, error, SERVICE_ERROR_MAX);
+    int err = client_reach(admin, ASK_MS, error);
+    if (err == 0)
+        err = topics_check(admin, config, ASK_MS, &findings, error, SERVICE_ERROR_MAX);
     if (err != 0)
         return err;
     int refused = log_findings(&findings);
@@ -88,12 +96,11 @@ int service_start(const struct config *config, struct service **service,
         return ERR_NO_MEMORY;
     s->config = config;
     s->last_ms = clock_mono_ms();
-    rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
-    s->admin = conf == NULL ? NULL : client_new(RD_KAFKA_PRODUCER, conf, error);
+    rd_kafka_t *admin = connect_admin(config, error);
     int lanes = 0;
-    int err = s->admin == NULL ? ERR_CONFIG : client_reach(s->admin, ASK_MS, error);
-    if (err == 0)
-        err = check_topics(s, &lanes, error);
+    int err = admin == NULL ? ERR_CONFIG : check_topics(config, admin, &lanes, error);
+    if (admin != NULL)
+        rd_kafka_destroy(admin);
     if (err == 0)
         err = start_workers(s, lanes, error);
     if (err != 0) {
@@ -129,8 +136,7 @@ static uint64_t dead_letters(const struct stats *stats)
 
 void service_heartbeat(struct service *s)
 {
-    static struct stats now;    /* large; only the main thread is here */
-    rd_kafka_poll(s->admin, 0); /* its errors, which nobody reads, would pile up */
+    static struct stats now; /* large; only the main thread is here */
     service_stats(s, &now);
     int64_t at_ms = clock_mono_ms(), ms = at_ms - s->last_ms;
     const struct stats *last = &s->last;
@@ -153,10 +159,14 @@ void service_recheck(struct service *s)
 {
     struct findings findings;
     char error[SERVICE_ERROR_MAX];
-    if (topics_check(s->admin, s->config, ASK_MS, &findings, error, sizeof error) != 0)
-        return; /* Kafka is away: its clients say so */
-    log_findings(&findings);
-    findings_deinit(&findings);
+    rd_kafka_t *admin = connect_admin(s->config, error);
+    if (admin == NULL)
+        return;
+    if (topics_check(admin, s->config, ASK_MS, &findings, error, sizeof error) == 0) {
+        log_findings(&findings);
+        findings_deinit(&findings);
+    } /* else Kafka is away: its clients say so */
+    rd_kafka_destroy(admin);
 }
 
 bool service_failed(const struct service *s)
@@ -173,8 +183,6 @@ void service_stop(struct service *s)
         worker_stop(s->workers[i]);
     for (int i = 0; i < s->workers_n; i++)
         worker_join(s->workers[i]);
-    if (s->admin != NULL)
-        rd_kafka_destroy(s->admin);
     free(s->workers);
     free(s);
 }
