@@ -132,6 +132,13 @@ static void on_reported(void *ctx, struct parcel *parcel, enum report report, co
     bridge_reported(((struct worker *)ctx)->bridge, parcel, report, why);
 }
 
+static void on_landed(void *ctx, int slot, int lane, int64_t offset)
+{
+    struct worker *w = ctx;
+    if (w->source != NULL)
+        source_landed(w->source, lane, slot, offset);
+}
+
 /* Ownership. */
 
 static void on_gained(void *ctx, const int *lanes, int n, const struct start *starts)
@@ -214,6 +221,7 @@ static void turn(struct worker *w)
     struct now now = now_read();
     int64_t wait_ms = bridge_turn(w->bridge, now);
     find_lost_positions(w);
+    source_sweep(w->source, now.mono_ms);
     bell_wait(&w->bell, wait_ms, on_bell, w);
     if (w->group_rang || now.mono_ms - w->group_polled_ms >= GROUP_POLL_MS) {
         w->group_rang = false;
@@ -316,8 +324,14 @@ static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
     rd_kafka_poll_set_consumer(w->levels);
     if (client_prime(w->levels, w->topics, w->slots, error) != 0)
         return ERR_KAFKA;
-    struct producer_config producer = {w->config.config, w->topics,   w->slots, w->dead_letter,
-                                       &w->bell,         on_reported, w};
+    struct producer_config producer = {.config = w->config.config,
+                                       .topics = w->topics,
+                                       .slots = w->slots,
+                                       .dead_letter = w->dead_letter,
+                                       .bell = &w->bell,
+                                       .reported = on_reported,
+                                       .landed = on_landed,
+                                       .ctx = w};
     w->producer = producer_new(&producer, error, CLIENT_ERROR_MAX);
     const char *instance = config_property(w->config.config, CLIENT_INTAKE, "group.instance.id");
     conf = w->producer == NULL ? NULL : member_conf(w, instance, error);

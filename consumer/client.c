@@ -34,18 +34,20 @@ static const struct setting for_intake[] = {
     {"receive.message.max.bytes", RECEIVE_MAX},
 };
 
-/* Memory is what unread partitions cost: little of each is fetched ahead. */
+/* Memory is what unread partitions cost: little of each is fetched ahead. A partition that was
+   emptied waits for the fetch in flight, which must therefore be short; partitions with nothing in
+   them are not in it (source.h). */
 static const struct setting for_levels[] = {
-    {"fetch.wait.max.ms", "100"},
-    {"queued.min.messages", "1000"},
+    {"fetch.wait.max.ms", "20"},
+    {"queued.min.messages", "2000"},
     {"queued.max.messages.kbytes", "1024"},
-    {"fetch.message.max.bytes", "131072"},
+    {"fetch.message.max.bytes", "262144"},
     {"receive.message.max.bytes", RECEIVE_MAX},
 };
 
 static const struct setting for_hops[] = {
-    {"linger.ms", "25"},     /* a hop has time */
-    {"batch.size", "65536"}, /* the least that reading a level partition costs in memory */
+    {"linger.ms", "25"},      /* a hop has time */
+    {"batch.size", "262144"}, /* the least that reading a level partition costs in memory */
     {"retry.backoff.ms", "50"},
 };
 

@@ -79,6 +79,9 @@ static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void *o
 {
     (void)rk;
     struct producer *p = opaque;
+    int slot = (int)(intptr_t)rd_kafka_topic_opaque(message->rkt);
+    if (slot != 0 && message->err == 0)
+        p->config.landed(p->config.ctx, slot, message->partition, message->offset);
     p->config.reported(p->config.ctx, message->_private, report_of(message->err),
                        message->err == 0 ? "" : rd_kafka_err2str(message->err));
 }
@@ -126,12 +129,16 @@ static void client_stop(struct producer *p, enum role role)
     c->rk = NULL;
 }
 
+/* The opaque of a level's topic is its slot; any other topic has none. */
 static void own_topics_open(struct producer *p)
 {
-    for (int slot = 0; slot <= p->config.slots; slot++)
-        p->own[slot] = rd_kafka_topic_new(
-            p->clients[HOPS].rk,
-            slot < p->config.slots ? p->config.topics[slot] : p->config.dead_letter, NULL);
+    rd_kafka_t *rk = p->clients[HOPS].rk;
+    for (int slot = 0; slot < p->config.slots; slot++) {
+        rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(rk);
+        rd_kafka_topic_conf_set_opaque(conf, (void *)(intptr_t)slot);
+        p->own[slot] = rd_kafka_topic_new(rk, p->config.topics[slot], conf);
+    }
+    p->own[p->config.slots] = rd_kafka_topic_new(rk, p->config.dead_letter, NULL);
 }
 
 static void own_topics_close(struct producer *p)

@@ -21,6 +21,8 @@ struct producer_config {
     const char *dead_letter;
     struct bell *bell;
     void (*reported)(void *ctx, struct parcel *parcel, enum report report, const char *why);
+    /* Before that: a record stands on a level now. */
+    void (*landed)(void *ctx, int slot, int lane, int64_t offset);
     void *ctx;
 };
 

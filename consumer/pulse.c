@@ -13,6 +13,7 @@ struct pulse {
     const char *topic;
     int partitions[PULSES_MAX];
     int n;
+    bool resting;
 };
 
 struct pulse *pulse_new(const char *topic)
@@ -103,6 +104,33 @@ void pulse_move(const struct pulse *p, rd_kafka_t *rk)
     rd_kafka_topic_partition_list_destroy(old);
     rd_kafka_topic_partition_list_destroy(new);
     rd_kafka_topic_partition_list_destroy(all);
+}
+
+static rd_kafka_topic_partition_list_t *chosen_list(const struct pulse *p)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(p->n);
+    pulse_add(p, list);
+    return list;
+}
+
+void pulse_rest(struct pulse *p, rd_kafka_t *rk)
+{
+    if (p->resting || p->n == 0)
+        return;
+    rd_kafka_topic_partition_list_t *list = chosen_list(p);
+    rd_kafka_pause_partitions(rk, list);
+    rd_kafka_topic_partition_list_destroy(list);
+    p->resting = true;
+}
+
+void pulse_beat(struct pulse *p, rd_kafka_t *rk)
+{
+    if (!p->resting)
+        return;
+    rd_kafka_topic_partition_list_t *list = chosen_list(p);
+    rd_kafka_resume_partitions(rk, list);
+    rd_kafka_topic_partition_list_destroy(list);
+    p->resting = false;
 }
 
 void pulse_kick(const struct pulse *p, rd_kafka_t *rk)

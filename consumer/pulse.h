@@ -24,6 +24,11 @@ void pulse_add(const struct pulse *pulse, rd_kafka_topic_partition_list_t *list)
 /* Exchange the pulses in the handle's present assignment for the chosen ones. */
 void pulse_move(const struct pulse *pulse, rd_kafka_t *rk);
 
+/* One handle's pulses may rest: nothing is fetched for them until they beat again. A new choice
+   must not be moved into a handle whose pulses rest. */
+void pulse_rest(struct pulse *pulse, rd_kafka_t *rk);
+void pulse_beat(struct pulse *pulse, rd_kafka_t *rk);
+
 /* Wake the handle's broker threads with one small request, answered or not. */
 void pulse_kick(const struct pulse *pulse, rd_kafka_t *rk);
 

@@ -9,13 +9,17 @@
 
 #include <stdlib.h>
 
-enum { ASK_MS = 500, ASK_AGAIN_MS = 1000 };
+enum { ASK_MS = 500, ASK_AGAIN_MS = 1000, SWEEP_MS = 250, LOOK_MS = 10000, SETTLE_MS = 2000 };
 
 struct partition {
     rd_kafka_queue_t *queue; /* NULL: never assigned yet */
-    bool paused;
-    bool lost;    /* its position does not exist: the log's ends are to be asked for */
-    bool stopped; /* and the client has stopped fetching it */
+    bool paused;             /* by the bridge */
+    bool quiet;              /* paused by us: all of it is taken */
+    int64_t next;            /* is taken next; WINDOW_UNSET: not known yet */
+    int64_t swept;           /* next at the last sweep */
+    int64_t landed;          /* the log reaches at least to here: it was acknowledged */
+    bool lost;               /* its position does not exist: the log's ends are to be asked for */
+    bool stopped;            /* and the client has stopped fetching it */
 };
 
 struct source {
@@ -26,8 +30,9 @@ struct source {
     int owned_n;
     bool any_lost;
     bool rejoin;
-    int lost_next;       /* where the next search begins */
-    int64_t lost_ask_ms; /* no question before */
+    int64_t sweep_ms, look_ms; /* the last ones */
+    int lost_next;             /* where the next search begins */
+    int64_t lost_ask_ms;       /* no question before */
 };
 
 static rd_kafka_t *handle_of(const struct source *s, int slot)
@@ -76,6 +81,8 @@ static void open_queue(struct source *s, int lane, int slot)
 {
     struct partition *p = partition_of(s, lane, slot);
     p->lost = p->stopped = false;
+    p->landed = 0;
+    p->swept = WINDOW_UNSET;
     if (p->queue != NULL)
         rd_kafka_queue_destroy(p->queue);
     p->queue = rd_kafka_queue_get_partition(handle_of(s, slot), s->config.topics[slot], lane);
@@ -124,14 +131,19 @@ int source_assign(struct source *s, const int *lanes, int n, const struct start 
         rd_kafka_topic_partition_list_new(n * s->config.slots + 1);
     for (int i = 0; i < n; i++) {
         for (int slot = 0; slot < s->config.slots; slot++) {
+            int64_t start = starts[i * s->config.slots + slot].offset;
             open_queue(s, lanes[i], slot);
+            partition_of(s, lanes[i], slot)->next = start;
             list_add(slot == SLOT_SCHEDULE ? intake : levels, s->config.topics[slot], lanes[i],
-                     starts[i * s->config.slots + slot].offset);
+                     start);
         }
         s->owned[i] = lanes[i];
     }
     s->owned_n = n;
+    /* What the client knows of the logs' ends may be of an earlier life. */
+    s->sweep_ms = s->look_ms = clock_mono_ms() + SETTLE_MS;
     pulse_add(s->pulse, intake);
+    pulse_beat(s->pulse, s->config.levels);
     int err = change_levels(s, true, levels);
     if (err == 0)
         err = assign_intake(s, intake);
@@ -144,7 +156,10 @@ int source_assign(struct source *s, const int *lanes, int n, const struct start 
 static void set_paused(struct source *s, int lane, int slot, bool paused)
 {
     struct partition *p = partition_of(s, lane, slot);
-    if (p->paused == paused)
+    bool was_paused = p->paused || p->quiet;
+    p->paused = paused;
+    p->quiet = false;
+    if (was_paused == paused)
         return;
     rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(one, s->config.topics[slot], lane);
@@ -153,7 +168,6 @@ static void set_paused(struct source *s, int lane, int slot, bool paused)
     else
         rd_kafka_resume_partitions(handle_of(s, slot), one);
     rd_kafka_topic_partition_list_destroy(one);
-    p->paused = paused;
 }
 
 void source_unassign(struct source *s)
@@ -179,8 +193,10 @@ bool source_check_pulses(struct source *s, rd_kafka_t *ask)
     /* The group member's assignment cannot be changed between rebalances (eager protocol); it gets
        the new pulses with its next one, and until then only a drained backlog can stall, for a
        second. */
-    if (pulse_choose(s->pulse, ask, ASK_MS))
+    if (pulse_choose(s->pulse, ask, ASK_MS)) {
+        pulse_beat(s->pulse, s->config.levels);
         pulse_move(s->pulse, s->config.levels);
+    }
     return pulse_is_chosen(s->pulse);
 }
 
@@ -208,8 +224,10 @@ struct record *source_take(struct source *s, struct queue_id queue)
     struct partition *p = &s->partitions[queue.index];
     rd_kafka_message_t *message;
     while ((message = rd_kafka_consume_queue(p->queue, 0)) != NULL) {
-        if (message->err == 0)
+        if (message->err == 0) {
+            p->next = message->offset + 1;
             return record_of_message(message, queue.slot == SLOT_SCHEDULE);
+        }
         take_error(s, p, queue, message);
         rd_kafka_message_destroy(message);
     }
@@ -249,6 +267,9 @@ void source_seek(struct source *s, struct queue_id queue, int64_t offset)
 {
     rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
     set_paused(s, queue.lane, queue.slot, false);
+    if (queue.slot != SLOT_SCHEDULE)
+        pulse_beat(s->pulse, s->config.levels);
+    s->partitions[queue.index].next = offset;
     list_add(one, s->config.topics[queue.slot], queue.lane, offset);
     if (s->partitions[queue.index].stopped)
         assign_anew(s, queue, one);
@@ -256,6 +277,103 @@ void source_seek(struct source *s, struct queue_id queue, int64_t offset)
         log_refused(s, "seek refused", queue,
                     rd_kafka_seek_partitions(handle_of(s, queue.slot), one, 0));
     rd_kafka_topic_partition_list_destroy(one);
+}
+
+/* Quiet partitions. */
+
+static bool is_drained(const struct source *s, struct partition *p, int lane, int slot)
+{
+    int64_t low, high; /* as of the last fetch: no question is asked */
+    if (rd_kafka_get_watermark_offsets(s->config.levels, s->config.topics[slot], lane, &low,
+                                       &high) != 0 ||
+        high < 0)
+        return false;
+    if (p->next == WINDOW_UNSET && low == high)
+        p->next = high;
+    return p->next != WINDOW_UNSET && p->next >= high && p->next >= p->landed;
+}
+
+/* Every level partition that is owned: visit says whether it is to be in the list. */
+static rd_kafka_topic_partition_list_t *
+choose_levels(struct source *s,
+              bool (*visit)(struct source *s, struct partition *p, int lane, int slot))
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(8);
+    for (int i = 0; i < s->owned_n; i++) {
+        for (int slot = SLOT_SCHEDULE + 1; slot < s->config.slots; slot++) {
+            struct partition *p = partition_of(s, s->owned[i], slot);
+            if (visit(s, p, s->owned[i], slot))
+                list_add(list, s->config.topics[slot], s->owned[i], p->next);
+        }
+    }
+    return list;
+}
+
+/* Drained, and nothing came since the last sweep: it becomes quiet. */
+static bool falls_quiet(struct source *s, struct partition *p, int lane, int slot)
+{
+    bool still = p->next == p->swept;
+    if (!p->paused && !p->quiet && still && !p->lost && is_drained(s, p, lane, slot))
+        return p->quiet = true;
+    p->swept = p->next;
+    return false;
+}
+
+static bool stirs(struct source *s, struct partition *p, int lane, int slot)
+{
+    (void)s, (void)lane, (void)slot;
+    bool was_quiet = p->quiet;
+    p->quiet = false;
+    return was_quiet;
+}
+
+static bool is_read(struct source *s, struct partition *p, int lane, int slot)
+{
+    (void)s, (void)lane, (void)slot;
+    return !p->paused && !p->quiet;
+}
+
+static void stir(struct source *s, const rd_kafka_topic_partition_list_t *list)
+{
+    if (list->cnt == 0)
+        return;
+    pulse_beat(s->pulse, s->config.levels);
+    rd_kafka_resume_partitions(s->config.levels, (rd_kafka_topic_partition_list_t *)list);
+    rd_kafka_error_t *error =
+        rd_kafka_seek_partitions(s->config.levels, (rd_kafka_topic_partition_list_t *)list, 0);
+    if (error != NULL)
+        rd_kafka_error_destroy(error); /* not assigned any more: the lanes are about to go */
+}
+
+void source_landed(struct source *s, int lane, int slot, int64_t offset)
+{
+    struct partition *p = partition_of(s, lane, slot);
+    if (p->landed <= offset)
+        p->landed = offset + 1;
+    if (!p->quiet)
+        return;
+    struct queue_id id = {lane * s->config.slots + slot, lane, slot};
+    source_seek(s, id, p->next);
+}
+
+void source_sweep(struct source *s, int64_t now_ms)
+{
+    if (now_ms - s->sweep_ms < SWEEP_MS)
+        return;
+    s->sweep_ms = now_ms;
+    bool look = now_ms - s->look_ms >= LOOK_MS;
+    rd_kafka_topic_partition_list_t *list = choose_levels(s, look ? stirs : falls_quiet);
+    if (look) {
+        s->look_ms = now_ms;
+        stir(s, list);
+    } else if (list->cnt > 0) {
+        rd_kafka_pause_partitions(s->config.levels, list);
+    }
+    rd_kafka_topic_partition_list_destroy(list);
+    rd_kafka_topic_partition_list_t *read = choose_levels(s, is_read);
+    if (read->cnt == 0)
+        pulse_rest(s->pulse, s->config.levels);
+    rd_kafka_topic_partition_list_destroy(read);
 }
 
 bool source_wants_rejoin(struct source *s)

@@ -3,8 +3,13 @@
 
    Facts of the client that shape it (librdkafka 2.0):
      - A broker thread with no fetch in flight sleeps for up to a second, and neither resume nor a
-       drained queue wakes it. So each handle always has a pulse assigned: a partition of S.pulse,
-   which is empty and never paused, on each broker that leads something of ours.
+       drained queue wakes it. So each handle has a pulse assigned: a partition of S.pulse, which is
+       empty, on each broker that leads something of ours. While nothing at all is read from the
+       levels their pulse rests as well: the seek that starts a partition again wakes the thread.
+     - A fetch names every partition that is not paused, whether it has anything or not, and that
+       is what idling costs. So a level partition that is drained is quiet: it is paused until a
+       record of ours has landed in it. Whatever somebody else may have written there (an owner that
+       was cut off) is found by a look into all quiet ones each few seconds.
      - resume of a partition that is not paused rewinds it; a pause outlives the assignment. So the
        source keeps its own pause flags and clears them before partitions go.
      - A seek drops what was fetched before, but one record of the old position may still come. The
@@ -47,6 +52,12 @@ bool source_check_pulses(struct source *source, rd_kafka_t *ask);
 struct record *source_take(struct source *source, struct queue_id queue);
 void source_pause(struct source *source, struct queue_id queue);
 void source_seek(struct source *source, struct queue_id queue, int64_t offset);
+
+/* A record was acknowledged on a level: there is something to read. */
+void source_landed(struct source *source, int lane, int slot, int64_t offset);
+
+/* Lets drained partitions fall quiet, and looks into them now and then. For each turn. */
+void source_sweep(struct source *source, int64_t now_mono_ms);
 
 /* A queue whose position does not exist, with the log's ends; false if there is none. May block for
    half a second, once a second at most. To be called between turns, and answered with
