@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_core: the pieces of the way alone: nanoseconds an operation (the fastest of some rounds)
+   and how often one allocated, which must be never. Prints one JSON object a piece. */
+#include "levels/envelope.h"
+#include "levels/plan.h"
+#include "levels/request.h"
+#include "levels/wheel.h"
+#include "levels/window.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROUNDS = 7, SPAN_MS = 4000 };
+
+static uint64_t allocations;
+
+/* The linker sends every allocation of this program through here (--wrap). */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    allocations++;
+    return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    allocations++;
+    return __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    allocations++;
+    return __real_realloc(old, size);
+}
+
+static volatile int64_t sink; /* so that no work is optimised away */
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void measure(const char *name, int64_t n, void (*run)(void *ctx, int64_t n), void *ctx)
+{
+    double best = 1e18;
+    uint64_t before = allocations;
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t start = now_ns();
+        run(ctx, n);
+        double each = (double)(now_ns() - start) / (double)n;
+        best = each < best ? each : best;
+    }
+    printf("{\"piece\": \"%s\", \"ns\": %.1f, \"allocations\": %" PRIu64 "}\n", name, best,
+           allocations - before);
+}
+
+/* A request of 100 bytes with two headers for the bridge and one of its own. */
+
+static const struct header request_headers[] = {
+    {"dlb-deliver-at", {.data = (const uint8_t *)"1790000000000", .len = 13}},
+    {"dlb-target", {.data = (const uint8_t *)"orders.timeout", .len = 14}},
+    {"trace", {.data = (const uint8_t *)"0123456789", .len = 10}}};
+static const char body[100] = "value";
+
+struct sample {
+    struct record record;
+    struct request_rules rules;
+    struct stamp stamp;
+    struct ladder ladder;
+    uint8_t bytes[512];
+    size_t len;
+};
+
+static void parse(void *ctx, int64_t n)
+{
+    struct sample *s = ctx;
+    struct refusal why;
+    for (int64_t i = 0; i < n; i++)
+        sink += request_parse(&s->rules, 3, &s->record, 1789999000000, &s->stamp, &why);
+}
+
+static void enclose(void *ctx, int64_t n)
+{
+    struct sample *s = ctx;
+    for (int64_t i = 0; i < n; i++) {
+        s->stamp.origin_offset = i;
+        s->len = envelope_enclosed_size(&s->stamp, &s->record);
+        envelope_enclose(&s->stamp, &s->record, s->bytes);
+    }
+}
+
+static void open_one(void *ctx, int64_t n)
+{
+    struct sample *s = ctx;
+    struct envelope env;
+    for (int64_t i = 0; i < n; i++)
+        sink += envelope_open(bytes_of(s->bytes, s->len), &env);
+}
+
+static void plan(void *ctx, int64_t n)
+{
+    struct sample *s = ctx;
+    for (int64_t i = 0; i < n; i++)
+        sink += plan_level(&s->ladder, i * 7919 % 7200000);
+}
+
+static void release(void *ctx, int64_t n)
+{
+    struct sample *s = ctx;
+    for (int64_t i = 0; i < n; i++)
+        sink += plan_release_ms(&s->ladder, 60000, 1000000, 1000000 + 60000 + i * 7919 % 7200000);
+}
+
+/* n holds are added, and all of them fall due while time goes by in steps of a millisecond. */
+struct holds {
+    struct wheel wheel;
+    struct wheel_node *nodes;
+    int64_t now_ms, n;
+};
+
+static void add_and_expire(void *ctx, int64_t n)
+{
+    struct holds *h = ctx;
+    int64_t span_ms = h->n < SPAN_MS / 2 ? h->n : SPAN_MS / 2;
+    for (int64_t done = 0; done < n; done += h->n) {
+        for (int64_t i = 0; i < h->n; i++)
+            wheel_add(&h->wheel, &h->nodes[i], h->now_ms + 1 + i * 7919 % span_ms);
+        for (int64_t end = h->now_ms + span_ms; h->now_ms < end;) {
+            wheel_advance(&h->wheel, ++h->now_ms);
+            while (wheel_pop(&h->wheel) != NULL) {
+            }
+        }
+    }
+}
+
+static void holds(int64_t n)
+{
+    char name[64];
+    struct holds h = {.now_ms = 1000000, .n = n};
+    h.nodes = calloc((size_t)n, sizeof *h.nodes);
+    if (h.nodes == NULL || wheel_init(&h.wheel, SPAN_MS, h.now_ms) != 0)
+        exit(70);
+    snprintf(name, sizeof name, "wheel: add and expire, %" PRId64 " held", n);
+    measure(name, n < 1000000 ? 1000000 / n * n : n, add_and_expire, &h);
+    wheel_deinit(&h.wheel);
+    free(h.nodes);
+}
+
+static void admit_and_mark(void *ctx, int64_t n)
+{
+    struct window *w = ctx;
+    for (int64_t i = 0; i < n; i += 64) {
+        int64_t base = w->next;
+        for (int64_t k = 0; k < 64; k++)
+            window_admit(w, base + k);
+        for (int64_t k = 63; k >= 0; k--)
+            window_done(w, base + k);
+    }
+}
+
+static void encode(void *ctx, int64_t n)
+{
+    static char text[WINDOW_TEXT_MAX + 1];
+    for (int64_t i = 0; i < n; i++)
+        sink += (int64_t)window_encode(ctx, text);
+}
+
+static void windows(void)
+{
+    static struct window w;
+    window_init(&w, 1000);
+    measure("window: admit and mark done", 1 << 20, admit_and_mark, &w);
+    window_init(&w, 1000);
+    measure("window: encode, nothing above base", 100000, encode, &w);
+    for (int64_t i = 0; i < WINDOW_SPAN - 64; i++) {
+        window_admit(&w, 1000 + i);
+        if (i % 3 == 1)
+            window_done(&w, 1000 + i);
+    }
+    measure("window: encode, 24,000 records in work", 20000, encode, &w);
+}
+
+int main(void)
+{
+    static const int64_t levels_ms[] = {1000,   5000,   10000,   30000,   60000,   120000,
+                                        180000, 240000, 300000,  360000,  420000,  480000,
+                                        540000, 600000, 1200000, 1800000, 3600000, 7200000};
+    static const char *const patterns[] = {"orders.*"};
+    static struct sample s;
+    s.record = (struct record){.timestamp_ms = 1789999000000,
+                               .key = bytes_text("order-1"),
+                               .value = bytes_of(body, sizeof body),
+                               .headers = request_headers,
+                               .headers_n = 3};
+    s.rules = (struct request_rules){
+        .targets = {.patterns = patterns, .patterns_n = 1, .schedule = "schedule"},
+        .max_delay_ms = INT64_MAX / 4};
+    s.ladder = (struct ladder){.n = 18, .hold_ms = 1000, .slack_ms = 500};
+    memcpy(s.ladder.level_ms, levels_ms, sizeof levels_ms);
+    measure("request: parse", 1000000, parse, &s);
+    measure("envelope: encode", 1000000, enclose, &s);
+    measure("envelope: open", 1000000, open_one, &s);
+    measure("plan: level", 1000000, plan, &s);
+    measure("plan: release", 1000000, release, &s);
+    holds(1);
+    holds(10000);
+    holds(1000000);
+    windows();
+    return allocations > 16; /* set-up may; a piece's own row says if it did */
+}

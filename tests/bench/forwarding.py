@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forwarding flat out, beside the bare loop on the same records."""
+from __future__ import annotations
+
+from statistics import median
+
+from place import LANES, Place, now_ms
+from table import Row
+
+ROUNDS = 3
+HOUR = 3_600_000
+
+
+def bridge_rate(place: Place, config, topic: str, count: int) -> dict:
+    bridge = place.bridge(config)
+    result = place.meter(topic, count, bridge.pid).result()
+    bridge.stop()
+    return result
+
+
+def loop_rate(place: Place, source: str, count: int) -> dict:
+    out = place.topic("bench.out")
+    loop = place.tool("loop", **{"in": source}, out=out, idle="bench.idle", count=count)
+    result = place.meter(out, count, loop.pid).result()
+    loop.result()
+    return result
+
+
+def compare(place: Place, what: str, ratio_goal: float, cpu_goal: float, prepare, count: int) -> list[Row]:
+    """prepare() -> configuration, topic that the bridge fills, topic that the loop reads."""
+    ratios, bridges, loops = [], [], []
+    for number in range(ROUNDS):
+        config, grows, source = prepare()
+        place.rest()
+        turns = [lambda: bridges.append(bridge_rate(place, config, grows, count)),
+                 lambda: loops.append(loop_rate(place, source, count))]
+        for turn in turns if number % 2 else reversed(turns):
+            turn()
+            place.rest()
+        ratios.append(bridges[-1]["per_second"] / loops[-1]["per_second"])
+    cpu = median(b["cpu_us"][0] for b in bridges)
+    loop_cpu = median(x["cpu_us"][0] for x in loops)
+    return [
+        Row(f"{what}: rate beside the bare loop's", f"{median(ratios):.2f} "
+            f"({median(b['per_second'] for b in bridges) / 1000:.0f}k/s, "
+            f"{median(x['per_second'] for x in loops) / 1000:.0f}k/s)", f"≥ {ratio_goal}",
+            median(ratios) >= ratio_goal),
+        Row(f"{what}: client CPU a record", f"{cpu:.2f} µs (loop {loop_cpu:.2f}; broker "
+            f"{median(b['cpu_us'][1] for b in bridges):.2f}, {median(x['cpu_us'][1] for x in loops):.2f})",
+            f"≤ {cpu_goal} µs", cpu <= cpu_goal)]
+
+
+def hop(place: Place, count: int = 1_500_000) -> list[Row]:
+    """Level to level: all stops of the first level have ended, the next one lasts an hour."""
+    def prepare():
+        name, config = place.schedule(levels=["1s", "1m", "1h"])
+        place.load(topic=f"{name}.1m", kind="envelope", count=count, stamp=now_ms() - 10 * 60_000,
+                   due=now_ms() + HOUR + HOUR // 2)
+        return config, f"{name}.1h", f"{name}.1m"
+    return compare(place, "middle hop", 0.8, 1.5, prepare, count)
+
+
+def intake(place: Place, count: int = 600_000) -> list[Row]:
+    """Requests with two dlb- headers and one of their own, into a level."""
+    def prepare():
+        name, config = place.schedule(levels=["1s", "1m", "1h"])
+        place.load(topic=name, kind="request", count=count, due=now_ms() + HOUR + HOUR // 2)
+        return config, f"{name}.1h", name
+    return compare(place, "intake", 0.7, 4, prepare, count)
+
+
+def delivery(place: Place, count: int = 600_000) -> list[Row]:
+    """What is long due, from a level to its target, with three headers beside its own."""
+    def prepare():
+        name, config = place.schedule(levels=["1s", "1m", "1h"])
+        target, loop_in = place.topic("bench.target"), place.topic("bench.in")
+        place.load(topic=f"{name}.1m", kind="envelope", count=count, stamp=now_ms() - 10 * 60_000,
+                   due=now_ms() - 1000, target=target)
+        place.load(topic=loop_in, kind="headers", headers=4, count=count)
+        return config, target, loop_in
+    return compare(place, "delivery", 0.7, 4, prepare, count)
+
+
+def instant(place: Place, count: int = 500_000) -> list[Row]:
+    """Everything due at one millisecond: schedule, one level, target; more than a window a lane."""
+    firsts, lasts, cpus, early = [], [], [], 0
+    for _ in range(ROUNDS):
+        name, config = place.schedule()
+        target = place.topic("bench.target")
+        bridge = place.bridge(config, wait=True)
+        meter = place.meter(target, count, bridge.pid, timeout=90).await_ready()
+        start = cpu_of(place, bridge)
+        read = place.tool("read", topic=target, count=count, idle=60).await_ready()
+        place.load(topic=name, kind="request", count=count, due=now_ms() + 15_000, target=target)
+        seen = read.result()
+        meter.result()
+        place.rest()
+        cpus.append((cpu_of(place, bridge) - start) / count * 1e6)
+        firsts.append(seen["first"])
+        lasts.append(seen["last"])
+        early += seen["early"]
+        bridge.stop()
+    return [
+        Row(f"{count // 1000}k due at one instant ({count // LANES} a lane): first / last after",
+            f"{median(firsts):.1f} / {median(lasts):.0f} ms ({early} early)", "≤ 10 / ≤ 1,100 ms",
+            median(firsts) <= 10 and median(lasts) <= 1100 and early == 0),
+        Row("schedule → level → target in bulk: CPU a message, bridge and broker with generator and reader",
+            f"{median(cpus):.1f} µs", "≤ 10 µs", median(cpus) <= 10)]
+
+
+def cpu_of(place: Place, bridge) -> float:
+    from processes import cpu_seconds  # pylint: disable=import-outside-toplevel
+    return bridge.cpu_seconds() + cpu_seconds(place.kafka.pid())

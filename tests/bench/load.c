@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* load: writes --count records of --size bytes to --topic, spread evenly over its partitions, at
+   --rate a second (0: as fast as it can) or until the broker has taken all of them.
+
+   --kind plain: no header. headers: --headers of them, as a delivered record has. request: for the
+   schedule topic, to --target, with one business header. envelope: as the bridge itself writes them
+   into a level, stamped at --stamp.
+   Requests and envelopes are due at --due, or --delay to --delay-max ms from their writing. */
+#include "levels/envelope.h"
+#include "tests/bench/bench.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BODY_MAX = 1 << 20, HEADERS = 8, STEP_US = 1000 };
+
+enum kind { PLAIN, HEADED, REQUEST, ENVELOPE };
+
+struct load {
+    rd_kafka_t *rk;
+    rd_kafka_topic_t *topic;
+    enum kind kind;
+    const char *target;
+    int64_t count, rate, due_ms, delay_ms, delay_max_ms, stamp_ms;
+    size_t size;
+    int partitions, headers;
+    char body[BODY_MAX], envelope[BODY_MAX];
+};
+
+static int64_t acked, failed;
+
+static const char *const settings[][10] = {{"enable.idempotence", "true", "linger.ms", "5",
+                                            "queue.buffering.max.messages", "400000", "batch.size",
+                                            "65536", NULL},
+                                           {"enable.idempotence", "true", "linger.ms", "0", NULL}};
+
+static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
+{
+    (void)rk, (void)opaque;
+    acked += message->err == 0;
+    failed += message->err != 0;
+}
+
+static int64_t due_of(const struct load *load, int64_t n)
+{
+    if (load->due_ms != 0)
+        return load->due_ms;
+    int64_t span_ms = load->delay_max_ms - load->delay_ms;
+    return wall_us() / 1000 + load->delay_ms + (span_ms > 0 ? n * 7919 % span_ms : 0);
+}
+
+static rd_kafka_headers_t *request_headers(const struct load *load, int64_t due_ms)
+{
+    char due[24];
+    rd_kafka_headers_t *headers = rd_kafka_headers_new(3);
+    snprintf(due, sizeof due, "%" PRId64, due_ms);
+    rd_kafka_header_add(headers, "dlb-deliver-at", -1, due, -1);
+    rd_kafka_header_add(headers, "dlb-target", -1, load->target, -1);
+    rd_kafka_header_add(headers, "order", -1, "0123456789", 10);
+    return headers;
+}
+
+static rd_kafka_headers_t *some_headers(const struct load *load)
+{
+    static const char *const names[HEADERS] = {"order", "dlb-due", "dlb-source", "dlb-id",
+                                               "h4",    "h5",      "h6",         "h7"};
+    rd_kafka_headers_t *headers = rd_kafka_headers_new((size_t)load->headers);
+    for (int i = 0; i < load->headers; i++)
+        rd_kafka_header_add(headers, names[i % HEADERS], -1, "0123456789012", 13);
+    return headers;
+}
+
+static size_t enclose(struct load *load, int64_t due_ms, int64_t n)
+{
+    struct header business = {"order", bytes_of("0123456789", 10)};
+    struct record record = {
+        .value = bytes_of(load->body, load->size), .headers = &business, .headers_n = 1};
+    struct stamp stamp = {.due_ms = due_ms,
+                          .timestamp_ms = load->stamp_ms,
+                          .expires_ms = STAMP_NEVER,
+                          .origin_offset = n,
+                          .target = bytes_text(load->target)};
+    size_t size = envelope_enclosed_size(&stamp, &record);
+    if (size > sizeof load->envelope)
+        abort();
+    envelope_enclose(&stamp, &record, load->envelope);
+    return size;
+}
+
+static void write_one(struct load *load, int64_t n)
+{
+    rd_kafka_headers_t *headers = NULL;
+    void *value = load->body;
+    size_t size = load->size;
+    if (load->kind == REQUEST)
+        headers = request_headers(load, due_of(load, n));
+    else if (load->kind == HEADED)
+        headers = some_headers(load);
+    else if (load->kind == ENVELOPE)
+        size = enclose(load, due_of(load, n), n), value = load->envelope;
+    char key[16];
+    size_t key_len = (size_t)snprintf(key, sizeof key, "k%07" PRId64, n % 10000000);
+    rd_kafka_vu_t fields[] = {
+        {.vtype = RD_KAFKA_VTYPE_RKT, .u.rkt = load->topic},
+        {.vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = (int32_t)(n % load->partitions)},
+        {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {key, key_len}},
+        {.vtype = RD_KAFKA_VTYPE_VALUE, .u.mem = {value, size}},
+        {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = RD_KAFKA_MSG_F_COPY},
+        {.vtype = RD_KAFKA_VTYPE_TIMESTAMP, .u.i64 = load->stamp_ms},
+        {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = headers}};
+    rd_kafka_error_t *error;
+    while ((error = rd_kafka_produceva(load->rk, fields, headers != NULL ? 7 : 6)) != NULL) {
+        bool full = rd_kafka_error_code(error) == RD_KAFKA_RESP_ERR__QUEUE_FULL;
+        if (!full)
+            fprintf(stderr, "load: %s\n", rd_kafka_error_string(error));
+        rd_kafka_error_destroy(error);
+        if (!full)
+            exit(70);
+        rd_kafka_poll(load->rk, 5);
+    }
+}
+
+static void write_all(struct load *load)
+{
+    int64_t start_us = mono_us();
+    for (int64_t n = 0; n < load->count;) {
+        int64_t until = load->count;
+        if (load->rate > 0) {
+            until = (mono_us() - start_us) * load->rate / 1000000 + 1;
+            until = until < load->count ? until : load->count;
+        }
+        for (; n < until; n++) {
+            write_one(load, n);
+            if (n % 256 == 0)
+                rd_kafka_poll(load->rk, 0);
+        }
+        rd_kafka_poll(load->rk, 0);
+        if (load->rate > 0)
+            poll(NULL, 0, STEP_US / 1000);
+    }
+    while (rd_kafka_flush(load->rk, 10000) != 0) {
+    }
+}
+
+static enum kind kind_of(const char *name)
+{
+    static const char *const names[] = {"plain", "headers", "request", "envelope"};
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(names[i], name) == 0)
+            return (enum kind)i;
+    }
+    fprintf(stderr, "load: no kind '%s'\n", name);
+    exit(64);
+}
+
+int bench_load(void)
+{
+    static struct load load;
+    load = (struct load){.kind = kind_of(option("kind", "plain")),
+                         .target = option("target", "bench.target"),
+                         .count = option_int("count", 1000),
+                         .rate = option_int("rate", 0),
+                         .due_ms = option_int("due", 0),
+                         .delay_ms = option_int("delay", 0),
+                         .delay_max_ms = option_int("delay-max", 0),
+                         .stamp_ms = option_int("stamp", 0),
+                         .size = (size_t)option_int("size", 100),
+                         .headers = (int)option_int("headers", 1)};
+    load.rk = client(RD_KAFKA_PRODUCER, reported, settings[load.rate > 0]);
+    memset(load.body, 'x', sizeof load.body);
+    const char *name = option("topic", "schedule");
+    rd_kafka_topic_partition_list_t *list = partitions_of(load.rk, name, 0);
+    load.partitions = list->cnt;
+    rd_kafka_topic_partition_list_destroy(list);
+    load.topic = rd_kafka_topic_new(load.rk, name, NULL);
+    int64_t start_us = mono_us();
+    write_all(&load);
+    double seconds = (double)(mono_us() - start_us) / 1e6;
+    printf("{\"written\": %" PRId64 ", \"failed\": %" PRId64 ", \"seconds\": %.3f}\n", acked,
+           failed, seconds);
+    rd_kafka_topic_destroy(load.topic);
+    rd_kafka_destroy(load.rk);
+    return acked == load.count ? 0 : 1;
+}

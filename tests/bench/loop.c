@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loop: the limit that the bridge is compared with: it forwards --count records of --in to the same
+   partitions of --out, and does nothing else. Built as fast as this client allows: a queue for each
+   partition and one always-empty partition (--idle) so that a fetch is always in flight, little
+   prefetched, nothing copied, headers handed on as they are. Nothing is committed. */
+#include "tests/bench/bench.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { LANES_MAX = 256, TURN = 256, WAIT_MS = 20 };
+
+static const char *const reading[] = {"group.id",
+                                      "bench.loop",
+                                      "enable.auto.commit",
+                                      "false",
+                                      "enable.auto.offset.store",
+                                      "false",
+                                      "fetch.wait.max.ms",
+                                      "10",
+                                      "queued.min.messages",
+                                      "2000",
+                                      "queued.max.messages.kbytes",
+                                      "1024",
+                                      "fetch.message.max.bytes",
+                                      "262144",
+                                      NULL};
+static const char *const writing[] = {"enable.idempotence",           "true",   "linger.ms", "5",
+                                      "queue.buffering.max.messages", "200000", NULL};
+
+struct loop {
+    rd_kafka_t *consumer, *producer;
+    rd_kafka_topic_t *out;
+    rd_kafka_queue_t *lanes[LANES_MAX];
+    int lanes_n;
+    int pipe[2];
+    int64_t forwarded, wanted;
+};
+
+static int64_t failed;
+
+static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
+{
+    (void)rk, (void)opaque;
+    failed += message->err != 0;
+    rd_kafka_message_destroy(message->_private);
+}
+
+static void assign(struct loop *loop)
+{
+    rd_kafka_topic_partition_list_t *list =
+        partitions_of(loop->consumer, option("in", NULL), RD_KAFKA_OFFSET_BEGINNING);
+    loop->lanes_n = list->cnt < LANES_MAX ? list->cnt : LANES_MAX;
+    rd_kafka_topic_partition_list_add(list, option("idle", NULL), 0)->offset = 0;
+    rd_kafka_assign(loop->consumer, list);
+    for (uint8_t i = 0; i < loop->lanes_n; i++) {
+        loop->lanes[i] = rd_kafka_queue_get_partition(loop->consumer, list->elems[i].topic,
+                                                      list->elems[i].partition);
+        rd_kafka_queue_forward(loop->lanes[i], NULL);
+        rd_kafka_queue_io_event_enable(loop->lanes[i], loop->pipe[1], &i, sizeof i);
+    }
+    rd_kafka_topic_partition_list_destroy(list);
+}
+
+static void forward(struct loop *loop, rd_kafka_message_t *message)
+{
+    rd_kafka_headers_t *headers = NULL;
+    rd_kafka_message_detach_headers(message, &headers);
+    rd_kafka_vu_t fields[] = {
+        {.vtype = RD_KAFKA_VTYPE_RKT, .u.rkt = loop->out},
+        {.vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = message->partition},
+        {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {message->key, message->key_len}},
+        {.vtype = RD_KAFKA_VTYPE_VALUE, .u.mem = {message->payload, message->len}},
+        {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u.ptr = message},
+        {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = headers}};
+    rd_kafka_error_t *error;
+    while ((error = rd_kafka_produceva(loop->producer, fields, headers != NULL ? 6 : 5)) != NULL) {
+        rd_kafka_error_destroy(error);
+        rd_kafka_poll(loop->producer, 5);
+    }
+    loop->forwarded++;
+}
+
+/* False: the lane has nothing more, and will ring. */
+static bool serve(struct loop *loop, int lane)
+{
+    for (int n = 0; n < TURN; n++) {
+        rd_kafka_message_t *message = rd_kafka_consume_queue(loop->lanes[lane], 0);
+        if (message == NULL)
+            return false;
+        if (message->err == 0)
+            forward(loop, message);
+        else
+            rd_kafka_message_destroy(message);
+    }
+    return true;
+}
+
+static void run(struct loop *loop)
+{
+    bool active[LANES_MAX];
+    uint8_t rang[1024];
+    for (int i = 0; i < loop->lanes_n; i++)
+        active[i] = true;
+    while (loop->forwarded < loop->wanted) {
+        bool more = false;
+        for (int i = 0; i < loop->lanes_n; i++) {
+            active[i] = active[i] && serve(loop, i);
+            more |= active[i];
+        }
+        rd_kafka_poll(loop->producer, 0);
+        struct pollfd wait = {.fd = loop->pipe[0], .events = POLLIN};
+        if (poll(&wait, 1, more ? 0 : WAIT_MS) <= 0)
+            continue;
+        ssize_t n = read(loop->pipe[0], rang, sizeof rang);
+        for (ssize_t i = 0; i < n; i++)
+            active[rang[i]] = true;
+    }
+}
+
+int bench_loop(void)
+{
+    static struct loop loop;
+    loop.wanted = option_int("count", 1000);
+    loop.consumer = client(RD_KAFKA_CONSUMER, NULL, reading);
+    rd_kafka_poll_set_consumer(loop.consumer);
+    loop.producer = client(RD_KAFKA_PRODUCER, reported, writing);
+    rd_kafka_topic_partition_list_destroy(partitions_of(loop.producer, option("out", NULL), 0));
+    loop.out = rd_kafka_topic_new(loop.producer, option("out", NULL), NULL);
+    if (pipe(loop.pipe) != 0)
+        return 70;
+    assign(&loop);
+    int64_t start_us = mono_us();
+    run(&loop);
+    while (rd_kafka_flush(loop.producer, 10000) != 0) {
+    }
+    printf("{\"forwarded\": %" PRId64 ", \"failed\": %" PRId64 ", \"seconds\": %.3f}\n",
+           loop.forwarded, failed, (double)(mono_us() - start_us) / 1e6);
+    fflush(stdout);
+    _exit(failed == 0 ? 0 : 1); /* what is fetched and not read need not be freed */
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* meter: watches --topic grow by --count records, and what CPU the processes --pids take between
+   the first tenth of them and the last: the rate without the start and the end, and the CPU a
+   record. Says "ready" when it knows where the topic ends now. --timeout seconds at most.
+   --base: how many records it had before, if not those of now. */
+#include "tests/bench/bench.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIDS_MAX = 8, STEP_MS = 10 };
+
+struct sample {
+    int64_t at_us, records;
+    double cpu_us[PIDS_MAX];
+};
+
+struct meter {
+    rd_kafka_t *rk;
+    rd_kafka_topic_partition_list_t *list;
+    const char *pids[PIDS_MAX];
+    int pids_n;
+};
+
+/* All threads that live; one that ended in between is missed. */
+static double cpu_us_of(const char *pid)
+{
+    char path[300];
+    double total = 0;
+    snprintf(path, sizeof path, "/proc/%s/task", pid);
+    DIR *tasks = opendir(path);
+    for (struct dirent *task; tasks != NULL && (task = readdir(tasks)) != NULL;) {
+        uint64_t ns;
+        snprintf(path, sizeof path, "/proc/%s/task/%.20s/schedstat", pid, task->d_name);
+        FILE *file = fopen(path, "r");
+        if (file == NULL)
+            continue;
+        if (fscanf(file, "%" SCNu64, &ns) == 1)
+            total += (double)ns / 1000;
+        fclose(file);
+    }
+    if (tasks != NULL)
+        closedir(tasks);
+    return total;
+}
+
+static int64_t end_of(const struct meter *meter)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < meter->list->cnt; i++)
+        meter->list->elems[i].offset = RD_KAFKA_OFFSET_END;
+    if (rd_kafka_offsets_for_times(meter->rk, meter->list, 10000) != 0)
+        return -1;
+    for (int i = 0; i < meter->list->cnt; i++)
+        sum += meter->list->elems[i].offset;
+    return sum;
+}
+
+static struct sample take(const struct meter *meter, int64_t base)
+{
+    struct sample s = {.records = end_of(meter) - base, .at_us = mono_us()};
+    for (int i = 0; i < meter->pids_n; i++)
+        s.cpu_us[i] = cpu_us_of(meter->pids[i]);
+    return s;
+}
+
+static void say(const struct meter *meter, const struct sample *from, const struct sample *to,
+                const struct sample *last, int64_t start_us)
+{
+    double n = (double)(to->records - from->records);
+    double seconds = (double)(to->at_us - from->at_us) / 1e6;
+    printf("{\"records\": %" PRId64 ", \"per_second\": %.0f, \"seconds\": %.3f, \"cpu_us\": [",
+           last->records, seconds > 0 ? n / seconds : 0, (double)(last->at_us - start_us) / 1e6);
+    for (int i = 0; i < meter->pids_n; i++)
+        printf("%s%.3f", i > 0 ? ", " : "", n > 0 ? (to->cpu_us[i] - from->cpu_us[i]) / n : 0);
+    puts("]}");
+}
+
+int bench_meter(void)
+{
+    static const char *const settings[] = {"group.id", "bench.meter", NULL};
+    static struct meter meter;
+    char pids[256];
+    snprintf(pids, sizeof pids, "%s", option("pids", ""));
+    char *rest = NULL;
+    for (char *pid = strtok_r(pids, ",", &rest); pid != NULL && meter.pids_n < PIDS_MAX;
+         pid = strtok_r(NULL, ",", &rest))
+        meter.pids[meter.pids_n++] = pid;
+    meter.rk = client(RD_KAFKA_CONSUMER, NULL, settings);
+    meter.list = partitions_of(meter.rk, option("topic", NULL), 0);
+    int64_t count = option_int("count", 1000), base = option_int("base", -1), start_us = mono_us();
+    int64_t until_us = start_us + option_int("timeout", 60) * 1000000;
+    base = base >= 0 ? base : end_of(&meter);
+    puts("ready");
+    fflush(stdout);
+    struct sample from = {0}, to = {0}, last = take(&meter, base);
+    while (last.records < count && mono_us() < until_us) {
+        poll(NULL, 0, STEP_MS);
+        last = take(&meter, base);
+        if (from.at_us == 0 && last.records >= count / 10)
+            from = last;
+        if (last.records <= count - count / 20)
+            to = last;
+    }
+    if (to.records <= from.records)
+        to = last;
+    say(&meter, &from, &to, &last, start_us);
+    return last.records >= count ? 0 : 1;
+}

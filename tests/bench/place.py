@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a part of the bench runs: a broker of its own, topics, bridges, and the tool's processes."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+
+from client import Admin  # noqa: E402  pylint: disable=wrong-import-position
+from processes import Bridge, Kafka  # noqa: E402  pylint: disable=wrong-import-position
+
+LANES = 8
+TOOL = ROOT / "build" / "bench" / "bench"
+BINARY = ROOT / "build" / "release" / "delaybridge"
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Tool:
+    """One process of the bench tool; its last line is a JSON object."""
+
+    def __init__(self, bootstrap: str, part: str, **options):
+        args = [str(TOOL), part, "--bootstrap", bootstrap]
+        for name, value in options.items():
+            args += ["--" + name.replace("_", "-"), str(value)]
+        self.part = part
+        self.process = subprocess.Popen(args, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def await_ready(self) -> "Tool":
+        if self.process.stdout.readline().strip() != "ready":
+            raise RuntimeError(f"bench {self.part} did not begin")
+        return self
+
+    def result(self, timeout: float = 300) -> dict:
+        out, _ = self.process.communicate(timeout=timeout)
+        line = json.loads(out.strip().splitlines()[-1])
+        line["complete"] = self.process.returncode == 0
+        return line
+
+
+class Place:
+    """A broker with nothing on it. Topics get fresh names for each round, so that none is warm."""
+
+    def __init__(self, folder: Path, brokers: int = 1):
+        self.folder = folder
+        os.environ.setdefault("KAFKA_HEAP", "1g")
+        self.kafka = Kafka(folder, brokers=brokers).start()
+        self.admin = Admin(self.kafka.bootstrap)
+        self.admin.create("bench.idle", 1)
+        self.names = 0
+        self.tools: list[Tool] = []
+
+    def close(self) -> None:
+        for tool in self.tools:
+            if tool.process.poll() is None:
+                tool.process.kill()
+                tool.process.wait()
+        Bridge.end_all()
+        self.kafka.stop()
+
+    def topic(self, prefix: str, partitions: int = LANES) -> str:
+        self.names += 1
+        name = f"{prefix}{self.names}"
+        self.admin.create(name, partitions)
+        return name
+
+    def tool(self, part: str, **options) -> Tool:
+        tool = Tool(self.kafka.bootstrap, part, **options)
+        self.tools.append(tool)
+        return tool
+
+    def load(self, **options) -> dict:
+        return self.tool("load", **options).result()
+
+    def meter(self, topic: str, count: int, bridge_pid: int, **options) -> Tool:
+        """Follows a new topic up to count records, with the CPU of this process and of the broker."""
+        return self.tool("meter", topic=topic, count=count, base=0, pids=f"{bridge_pid},{self.kafka.pid()}",
+                         **options)
+
+    def schedule(self, lanes: int = LANES, **changes) -> tuple[str, Path]:
+        """A schedule topic of its own with its companions; returns its name and a configuration."""
+        self.names += 1
+        name = f"s{self.names}"
+        extra = json.loads(os.environ.get("BENCH_KAFKA", "{}"))
+        settings = {"kafka": {"bootstrap.servers": self.kafka.bootstrap, **extra}, "schedule": name,
+                    "targets": ["bench.*"], "partitions": lanes, "replication": self.kafka.brokers,
+                    "log": {"level": "warn"}, **changes}
+        path = self.folder / f"{name}.yaml"
+        path.write_text(json.dumps(settings))
+        subprocess.run([str(BINARY), "topics", "apply", "-c", str(path)], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+        return name, path
+
+    def bridge(self, config: Path, wait: bool = False) -> Bridge:
+        bridge = Bridge(BINARY, config, config.stem).start()
+        if wait and not self.admin.wait_members(f"delaybridge.{config.stem}", 1):
+            raise RuntimeError("the bridge did not join:\n" + bridge.tail())
+        return bridge
+
+    def rest(self, seconds: float = 1.0) -> None:
+        """Lets the broker finish what it does behind the scenes."""
+        time.sleep(seconds)

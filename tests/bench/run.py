@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The bench: ./dev bench [PART...]. Without a part it runs all and writes RESULTS.md.
+
+  run.py [--list] [--out FILE] [PART...]"""
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+import core
+import forwarding
+import lateness
+import standing
+from place import BINARY, ROOT, Place
+from table import Row, write
+
+PARTS = {"core": core.pieces, "hop": forwarding.hop, "intake": forwarding.intake, "delivery": forwarding.delivery,
+         "instant": forwarding.instant, "late": lateness.late, "late_chain": lateness.late_chain,
+         "idle": standing.idle, "start": standing.start}
+
+
+def play(name: str) -> list[Row]:
+    folder = Path(tempfile.mkdtemp(prefix=f"delaybridge-bench-{name}."))
+    place = None
+    try:
+        place = Place(folder)
+        return PARTS[name](place)
+    except Exception:  # pylint: disable=broad-except
+        traceback.print_exc()
+        return [Row(name, "failed: see above", "", False)]
+    finally:
+        if place is not None:
+            place.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", nargs="*", help="those named; all, if none is")
+    parser.add_argument("--list", action="store_true", help="name the parts")
+    parser.add_argument("--out", type=Path, default=None, help="write the table here")
+    options = parser.parse_args()
+    unknown = [name for name in options.part if name not in PARTS]
+    if options.list or unknown:
+        print("\n".join(f"{name:11} {part.__doc__.splitlines()[0]}" for name, part in PARTS.items()))
+        return 64 if unknown else 0
+    start, results = time.monotonic(), {}
+    for name in options.part or PARTS:
+        began = time.monotonic()
+        rows = play(name)
+        results[name] = (PARTS[name].__doc__.splitlines()[0], rows)
+        print(f"{name} ({time.monotonic() - began:.0f} s)")
+        for row in rows:
+            print("  " + row.line(), flush=True)
+    out = options.out or (None if options.part else ROOT / "tests" / "bench" / "RESULTS.md")
+    if out is not None:
+        write(out, BINARY, results, time.monotonic() - start)
+    missed = sum(not row.reached for _, rows in results.values() for row in rows)
+    print(f"bench: {len(results)} parts, {missed} goals not reached, {time.monotonic() - start:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the bridge costs when nothing happens, and what waiting records cost."""
+from __future__ import annotations
+
+import time
+
+from place import Place, now_ms
+from processes import cpu_seconds
+from table import Row
+
+WATCH_S = 15
+
+
+def broker_cpu(place: Place, seconds: float = WATCH_S) -> float:
+    start = cpu_seconds(place.kafka.pid())
+    time.sleep(seconds)
+    return (cpu_seconds(place.kafka.pid()) - start) / seconds * 100
+
+
+def idle(place: Place) -> list[Row]:
+    """152 partitions, each lane with a head an hour away."""
+    name, config = place.schedule()
+    place.load(topic=name, kind="request", count=800, due=now_ms() + 3_700_000, target="bench.idle")
+    place.rest(4)
+    before = broker_cpu(place)
+    bridge = place.bridge(config, wait=True)
+    place.rest(4)
+    start = bridge.cpu_seconds()
+    during = broker_cpu(place)
+    cpu = (bridge.cpu_seconds() - start) / WATCH_S * 100
+    rss = bridge.rss_mib()
+    bridge.stop()
+    return [Row("idle, 152 partitions: bridge / broker above its own idle, of a core",
+                f"{cpu:.1f} % / {during - before:.1f} % (own idle {before:.1f} %)", "≤ 1 % / ≤ 3 %",
+                cpu <= 1 and during - before <= 3),
+            Row("idle: RSS", f"{rss:.0f} MiB", "≤ 64 MiB", rss <= 64)]
+
+
+def start(place: Place, count: int = 1_000_000) -> list[Row]:
+    """A million records wait in the levels when the bridge starts; then a million unread requests."""
+    rows = []
+    name, config = place.schedule()
+    target = place.topic("bench.target")
+    waiting = now_ms()
+    for level, ms in (("10m", 600_000), ("1h", 3_600_000), ("2h", 7_200_000)):
+        place.load(topic=f"{name}.{level}", kind="envelope", count=count // 3, stamp=waiting, due=waiting + ms,
+                   target=target)
+    due = now_ms()
+    place.load(topic=f"{name}.1s", kind="envelope", count=800, stamp=due - 1000, due=due, target=target)
+    read = place.tool("read", topic=target, count=800, idle=20).await_ready()
+    began = now_ms()
+    bridge = place.bridge(config)
+    gained = None
+    while gained is None and now_ms() < began + 20_000:
+        gained = next((line for line in bridge.tail(50).splitlines() if "lanes gained" in line), None)
+        time.sleep(0.005)
+    owned = now_ms()
+    first = due + read.result()["first"] - owned
+    rss = bridge.rss_mib()
+    bridge.stop()
+    rows.append(Row(f"start with {count // 1000}k waiting: first due delivery after the lanes are assigned",
+                    f"{max(first, 0):.0f} ms (process start to lanes {owned - began} ms; RSS {rss:.0f} MiB)", "≤ 1,000 ms",
+                    first <= 1000))
+    name, config = place.schedule()
+    place.load(topic=name, kind="request", count=count, due=now_ms() + 3_700_000, target=target)
+    place.rest()
+    bridge = place.bridge(config)
+    meter = place.meter(f"{name}.1h", count, bridge.pid).result()
+    rss = bridge.rss_mib()
+    bridge.stop()
+    rows.append(Row(f"{count // 1000}k unread requests: intake", f"{meter['per_second'] / 1000:.0f}k/s, RSS {rss:.0f} MiB",
+                    "stated", True))
+    return rows

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of results."""
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass
+class Row:
+    what: str
+    value: str
+    goal: str
+    reached: bool
+
+    def line(self) -> str:
+        return f"| {self.what} | {self.value} | {self.goal} | {'yes' if self.reached else '**no**'} |"
+
+
+def output(*args: str) -> str:
+    return subprocess.run(args, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def machine() -> str:
+    model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+                  if line.startswith("model name")), "unknown processor")
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    return f"{os.cpu_count()} cores ({model}), {memory:.0f} GiB, Linux {platform.release()}"
+
+
+def kafka_version() -> str:
+    return re.search(r"<artifactId>kafka_2[^<]*</artifactId>\s*<version>(.*?)<", (ROOT / "tests" / "kafka" / "pom.xml").read_text()).group(1)
+
+
+def write(path: Path, binary: Path, parts: dict[str, tuple[str, list[Row]]], seconds: float) -> None:
+    version = output(str(binary), "version").splitlines()[0]
+    lines = ["# Results", "",
+             f"`./dev bench`, {time.strftime('%Y-%m-%d')}, {seconds / 60:.0f} minutes. {machine()}. {version}; "
+             f"Apache Kafka {kafka_version()} (one node, acks=all) on the same cores, and so are generator, reader and meter. "
+             "Records of 100 bytes, 8 lanes, unless said. Medians of three rounds where a part has rounds."]
+    for name, (about, rows) in parts.items():
+        lines += ["", f"## {name}", "", about, "", "| figure | value | goal | reached |", "|---|---|---|---|"]
+        lines += [row.line() for row in rows]
+    path.write_text("\n".join(lines) + "\n")
