@@ -57,7 +57,7 @@ void source_seek(struct source *source, struct queue_id queue, int64_t offset);
 void source_landed(struct source *source, int lane, int slot, int64_t offset);
 
 /* Lets drained partitions fall quiet, and looks into them now and then. For each turn. */
-void source_sweep(struct source *source, int64_t now_mono_ms);
+void source_sweep(struct source *source, int64_t now_ms);
 
 /* A queue whose position does not exist, with the log's ends; false if there is none. May block for
    half a second, once a second at most. To be called between turns, and answered with

@@ -161,14 +161,19 @@ Test(topics, level_topics_are_named_by_the_canonical_duration)
     cr_assert_str_eq(topic_of_cancelled("S", name), "S.cancelled");
 }
 
-Test(topics, a_setting_may_be_larger_only_where_the_rule_says_so)
+Test(topics, a_setting_may_be_larger_or_smaller_only_where_the_rule_says_so)
 {
-    struct topic_rule rule = {.name = "max.message.bytes", .value = "100", .at_least = true};
+    struct topic_rule rule = {.name = "max.message.bytes", .value = "100", .how = RULE_AT_LEAST};
     cr_assert(topic_rule_holds(&rule, "100"));
     cr_assert(topic_rule_holds(&rule, "101"));
     cr_assert_not(topic_rule_holds(&rule, "99"));
-    rule.at_least = false;
+    rule.how = RULE_AT_MOST;
+    cr_assert(topic_rule_holds(&rule, "100"));
     cr_assert_not(topic_rule_holds(&rule, "101"));
+    cr_assert(topic_rule_holds(&rule, "99"));
+    rule.how = RULE_EXACTLY;
+    cr_assert_not(topic_rule_holds(&rule, "101"));
+    cr_assert_not(topic_rule_holds(&rule, "99"));
 }
 
 /* The mock cluster knows no DescribeConfigs: one line says so and nothing else stands in the way.
