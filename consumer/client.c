@@ -99,6 +99,10 @@ static const struct setting fixed_for_consumers[] = {
     {"isolation.level", "read_committed"}, {"partition.assignment.strategy", "range"},
 };
 
+static const struct setting fixed_for_levels[] = {
+    {"enable.partition.eof", "true"}, /* tells that a partition is drained */
+};
+
 static const struct setting fixed_for_producers[] = {
     {"enable.idempotence", "true"},
     {"acks", "all"},
@@ -167,6 +171,8 @@ static int set_fixed(rd_kafka_conf_t *conf, const struct config *config, enum cl
     }
     if (err == 0 && (role == CLIENT_INTAKE || role == CLIENT_LEVELS)) {
         err = set_all(conf, fixed_for_consumers, COUNT(fixed_for_consumers), error);
+        if (err == 0 && role == CLIENT_LEVELS)
+            err = set_all(conf, fixed_for_levels, COUNT(fixed_for_levels), error);
         return err != 0 ? err : set(conf, "group.id", config->group, error);
     }
     if (err == 0 && (role == CLIENT_HOPS || role == CLIENT_DELIVERIES))

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { ASK_MS = 500, ASK_AGAIN_MS = 1000, SWEEP_MS = 250, LOOK_MS = 10000, SETTLE_MS = 2000 };
+enum { ASK_MS = 500, ASK_AGAIN_MS = 1000, SWEEP_MS = 250, LOOK_MS = 10000 };
 
 struct partition {
     rd_kafka_queue_t *queue; /* NULL: never assigned yet */
@@ -17,9 +17,10 @@ struct partition {
     bool quiet;              /* paused by us: all of it is taken */
     int64_t next;            /* is taken next; WINDOW_UNSET: not known yet */
     int64_t swept;           /* next at the last sweep */
-    int64_t landed;          /* the log reaches at least to here: it was acknowledged */
-    bool lost;               /* its position does not exist: the log's ends are to be asked for */
-    bool stopped;            /* and the client has stopped fetching it */
+    int64_t drained; /* the log's end, if the client has come there and nothing since; else -1 */
+    int64_t landed;  /* the log reaches at least to here: it was acknowledged */
+    bool lost;       /* its position does not exist: the log's ends are to be asked for */
+    bool stopped;    /* and the client has stopped fetching it */
 };
 
 struct source {
@@ -83,6 +84,7 @@ static void open_queue(struct source *s, int lane, int slot)
     p->lost = p->stopped = false;
     p->landed = 0;
     p->swept = WINDOW_UNSET;
+    p->drained = -1;
     if (p->queue != NULL)
         rd_kafka_queue_destroy(p->queue);
     p->queue = rd_kafka_queue_get_partition(handle_of(s, slot), s->config.topics[slot], lane);
@@ -140,8 +142,6 @@ int source_assign(struct source *s, const int *lanes, int n, const struct start 
         s->owned[i] = lanes[i];
     }
     s->owned_n = n;
-    /* What the client knows of the logs' ends may be of an earlier life. */
-    s->sweep_ms = s->look_ms = clock_mono_ms() + SETTLE_MS;
     pulse_add(s->pulse, intake);
     pulse_beat(s->pulse, s->config.levels);
     int err = change_levels(s, true, levels);
@@ -212,8 +212,9 @@ static void take_error(struct source *s, struct partition *p, struct queue_id qu
 {
     if (position_is_lost(message->err)) {
         s->any_lost = p->lost = p->stopped = true;
-    } else if (message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF &&
-               message->err != RD_KAFKA_RESP_ERR__TIMED_OUT) {
+    } else if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+        p->drained = message->offset;
+    } else if (message->err != RD_KAFKA_RESP_ERR__TIMED_OUT) {
         log_warn("cannot read a partition", "topic=%s lane=%d error=%s",
                  s->config.topics[queue.slot], queue.lane, rd_kafka_err2name(message->err));
     }
@@ -226,6 +227,7 @@ struct record *source_take(struct source *s, struct queue_id queue)
     while ((message = rd_kafka_consume_queue(p->queue, 0)) != NULL) {
         if (message->err == 0) {
             p->next = message->offset + 1;
+            p->drained = -1;
             return record_of_message(message, queue.slot == SLOT_SCHEDULE);
         }
         take_error(s, p, queue, message);
@@ -270,6 +272,7 @@ void source_seek(struct source *s, struct queue_id queue, int64_t offset)
     if (queue.slot != SLOT_SCHEDULE)
         pulse_beat(s->pulse, s->config.levels);
     s->partitions[queue.index].next = offset;
+    s->partitions[queue.index].drained = -1;
     list_add(one, s->config.topics[queue.slot], queue.lane, offset);
     if (s->partitions[queue.index].stopped)
         assign_anew(s, queue, one);
@@ -281,16 +284,12 @@ void source_seek(struct source *s, struct queue_id queue, int64_t offset)
 
 /* Quiet partitions. */
 
-static bool is_drained(const struct source *s, struct partition *p, int lane, int slot)
+/* An end that is not where reading stands is of before a seek. */
+static bool is_drained(struct partition *p)
 {
-    int64_t low, high; /* as of the last fetch: no question is asked */
-    if (rd_kafka_get_watermark_offsets(s->config.levels, s->config.topics[slot], lane, &low,
-                                       &high) != 0 ||
-        high < 0)
-        return false;
-    if (p->next == WINDOW_UNSET && low == high)
-        p->next = high;
-    return p->next != WINDOW_UNSET && p->next >= high && p->next >= p->landed;
+    if (p->next == WINDOW_UNSET)
+        p->next = p->drained >= 0 ? p->drained : WINDOW_UNSET;
+    return p->drained >= 0 && p->drained == p->next && p->drained >= p->landed;
 }
 
 /* Every level partition that is owned: visit says whether it is to be in the list. */
@@ -312,11 +311,12 @@ choose_levels(struct source *s,
 /* Drained, and nothing came since the last sweep: it becomes quiet. */
 static bool falls_quiet(struct source *s, struct partition *p, int lane, int slot)
 {
+    (void)s, (void)lane, (void)slot;
     bool still = p->next == p->swept;
-    if (!p->paused && !p->quiet && still && !p->lost && is_drained(s, p, lane, slot))
-        return p->quiet = true;
     p->swept = p->next;
-    return false;
+    if (p->paused || p->quiet || !still || p->lost || !is_drained(p))
+        return false;
+    return p->quiet = true;
 }
 
 static bool stirs(struct source *s, struct partition *p, int lane, int slot)
@@ -324,6 +324,7 @@ static bool stirs(struct source *s, struct partition *p, int lane, int slot)
     (void)s, (void)lane, (void)slot;
     bool was_quiet = p->quiet;
     p->quiet = false;
+    p->drained = -1;
     return was_quiet;
 }
 

@@ -16,6 +16,7 @@ from client import Admin  # noqa: E402  pylint: disable=wrong-import-position
 from processes import Bridge, Kafka  # noqa: E402  pylint: disable=wrong-import-position
 
 LANES = 8
+WARM_ROUNDS, WARM = 4, 0.05
 TOOL = ROOT / "build" / "bench" / "bench"
 BINARY = ROOT / "build" / "release" / "delaybridge"
 
@@ -93,8 +94,7 @@ class Place:
         """A schedule topic of its own with its companions; returns its name and a configuration."""
         self.names += 1
         name = f"s{self.names}"
-        extra = json.loads(os.environ.get("BENCH_KAFKA", "{}"))
-        settings = {"kafka": {"bootstrap.servers": self.kafka.bootstrap, **extra}, "schedule": name,
+        settings = {"kafka": {"bootstrap.servers": self.kafka.bootstrap}, "schedule": name,
                     "targets": ["bench.*"], "partitions": lanes, "replication": self.kafka.brokers,
                     "log": {"level": "warn"}, **changes}
         path = self.folder / f"{name}.yaml"
@@ -112,3 +112,45 @@ class Place:
     def rest(self, seconds: float = 1.0) -> None:
         """Lets the broker finish what it does behind the scenes."""
         time.sleep(seconds)
+
+    def compiling(self, seconds: float) -> float:
+        """The share of a core that the broker's compiler takes."""
+        start = compiler_seconds(self.kafka.pid())
+        time.sleep(seconds)
+        return (compiler_seconds(self.kafka.pid()) - start) / seconds
+
+    def warm(self) -> None:
+        """Works until the broker has compiled what it runs: else a part would measure its compiler."""
+        for _ in range(WARM_ROUNDS):
+            name, config = self.schedule(levels=["1s", "1m", "1h"])
+            target = self.topic("bench.warm")
+            bridge = self.bridge(config)
+            self.load(topic=name, kind="request", count=200_000, delay=1000, delay_max=3000, target=target)
+            paced = [self.tool("load", topic=topic, kind=kind, count=8000, rate=2000, delay=1000, delay_max=1500,
+                               target=target) for topic, kind in ((name, "request"), (target, "plain"))]
+            loop = self.tool("loop", **{"in": name}, out=self.topic("bench.warm"), idle="bench.idle", count=200_000)
+            self.tool("read", topic=target, count=100_000, idle=4).result()
+            for tool in (*paced, loop):
+                tool.result()
+            bridge.stop()
+            if self.compiling(2) < WARM:
+                break
+        self.clear()
+
+    def clear(self) -> None:
+        """Deletes what a part has left."""
+        old = [topic for topic in self.admin.topics() if topic != "bench.idle" and not topic.startswith("__")]
+        for future in (self.admin.client.delete_topics(old) if old else {}).values():
+            future.result(30)
+        self.rest(3)
+
+
+def compiler_seconds(pid: int) -> float:
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            if (task / "comm").read_text().startswith(("C1 Comp", "C2 Comp")):
+                total += int((task / "schedstat").read_text().split()[0])
+        except OSError:
+            pass  # it has ended
+    return total / 1e9

@@ -25,19 +25,31 @@ PARTS = {"core": core.pieces, "hop": forwarding.hop, "intake": forwarding.intake
          "idle": standing.idle, "start": standing.start}
 
 
-def play(name: str) -> list[Row]:
-    folder = Path(tempfile.mkdtemp(prefix=f"delaybridge-bench-{name}."))
-    place = None
+def play(name: str, place: Place) -> list[Row]:
     try:
-        place = Place(folder)
         return PARTS[name](place)
     except Exception:  # pylint: disable=broad-except
         traceback.print_exc()
         return [Row(name, "failed: see above", "", False)]
     finally:
-        if place is not None:
-            place.close()
+        place.clear()
+
+
+def play_all(names: list[str]) -> dict[str, tuple[str, list[Row]]]:
+    folder, results = Path(tempfile.mkdtemp(prefix="delaybridge-bench.")), {}
+    place = Place(folder)
+    try:
+        place.warm()
+        for name in names:
+            began = time.monotonic()
+            results[name] = (PARTS[name].__doc__.splitlines()[0], play(name, place))
+            print(f"{name} ({time.monotonic() - began:.0f} s)")
+            for row in results[name][1]:
+                print("  " + row.line(), flush=True)
+    finally:
+        place.close()
         shutil.rmtree(folder, ignore_errors=True)
+    return results
 
 
 def main() -> int:
@@ -50,14 +62,8 @@ def main() -> int:
     if options.list or unknown:
         print("\n".join(f"{name:11} {part.__doc__.splitlines()[0]}" for name, part in PARTS.items()))
         return 64 if unknown else 0
-    start, results = time.monotonic(), {}
-    for name in options.part or PARTS:
-        began = time.monotonic()
-        rows = play(name)
-        results[name] = (PARTS[name].__doc__.splitlines()[0], rows)
-        print(f"{name} ({time.monotonic() - began:.0f} s)")
-        for row in rows:
-            print("  " + row.line(), flush=True)
+    start = time.monotonic()
+    results = play_all(options.part or list(PARTS))
     out = options.out or (None if options.part else ROOT / "tests" / "bench" / "RESULTS.md")
     if out is not None:
         write(out, BINARY, results, time.monotonic() - start)
