@@ -21,7 +21,7 @@ def idle(place: Place) -> list[Row]:
     """152 partitions, each lane with a head an hour away."""
     name, config = place.schedule()
     place.load(topic=name, kind="request", count=800, due=now_ms() + 3_700_000, target="bench.idle")
-    place.rest(4)
+    place.rest(15)
     before = broker_cpu(place)
     bridge = place.bridge(config, wait=True)
     place.rest(4)
