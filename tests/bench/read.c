@@ -5,10 +5,11 @@
 #include "tests/bench/bench.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BATCH = 10000, WAIT_MS = 50 };
+enum { BATCH = 10000, WAIT_MS = 50, TRIES = 50, TRY_MS = 100 };
 
 struct seen {
     int64_t n, early, first_us, last_us, due_min_us;
@@ -72,9 +73,13 @@ static bool catch_up(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list)
     for (int i = 0; i < list->cnt; i++) {
         int64_t low;
         rd_kafka_topic_partition_t *p = &list->elems[i];
-        if (rd_kafka_query_watermark_offsets(rk, p->topic, p->partition, &low, &p->offset, 10000) !=
-            0)
-            return false;
+        int tries = TRIES; /* a new topic has no leader for a while */
+        while (rd_kafka_query_watermark_offsets(rk, p->topic, p->partition, &low, &p->offset,
+                                                10000) != 0) {
+            if (--tries == 0)
+                return false;
+            poll(NULL, 0, TRY_MS);
+        }
     }
     return rd_kafka_assign(rk, list) == 0;
 }
