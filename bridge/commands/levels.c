@@ -25,22 +25,43 @@ struct row {
     int slot;
     int lane; /* -1: all */
     int64_t waiting;
-    const struct head *head; /* the one that is to leave first, or NULL */
+    const struct head *head;          /* the one that is to leave first, or NULL */
+    const struct offsets_cell *cell;  /* of one lane; NULL: all */
+    const struct offsets_cell *stuck; /* is committed beyond its log's end; NULL: none is */
+    int stuck_lane;
 };
+
+static bool is_stuck(const struct offsets_cell *cell)
+{
+    return cell->committed && cell->window->base > cell->end;
+}
 
 static struct row row_of_lane(const struct view *view, int slot, int lane)
 {
     const struct offsets *offsets = &view->offsets;
     const struct head *head = &view->heads[lane * offsets->slots + slot];
-    return (struct row){slot, lane, offsets_cell(offsets, lane, slot)->waiting,
-                        head->kind == HEAD_NONE ? NULL : head};
+    const struct offsets_cell *cell = offsets_cell(offsets, lane, slot);
+    return (struct row){.slot = slot,
+                        .lane = lane,
+                        .waiting = cell->waiting,
+                        .head = head->kind == HEAD_NONE ? NULL : head,
+                        .cell = cell,
+                        .stuck = is_stuck(cell) ? cell : NULL,
+                        .stuck_lane = lane};
 }
 
 static struct row row_of_slot(const struct view *view, int slot)
 {
-    struct row sum = {slot, -1, 0, heads_first(&view->offsets, view->heads, slot)};
-    for (int lane = 0; lane < view->offsets.lanes; lane++)
-        sum.waiting += offsets_cell(&view->offsets, lane, slot)->waiting;
+    struct row sum = {
+        .slot = slot, .lane = -1, .head = heads_first(&view->offsets, view->heads, slot)};
+    for (int lane = 0; lane < view->offsets.lanes; lane++) {
+        const struct offsets_cell *cell = offsets_cell(&view->offsets, lane, slot);
+        sum.waiting += cell->waiting;
+        if (!is_stuck(cell))
+            continue;
+        sum.stuck = cell;
+        sum.stuck_lane = lane;
+    }
     return sum;
 }
 
@@ -61,7 +82,14 @@ static void print_row(const struct view *view, struct row row)
     if (row.lane >= 0)
         snprintf(lane, sizeof lane, "%d", row.lane);
     printf("%-10s %5s %12lld", name_of(view, row.slot, level), lane, (long long)row.waiting);
-    if (row.head != NULL && row.head->kind == HEAD_OPENED)
+    if (row.cell != NULL && row.cell->committed)
+        printf(" %12lld", (long long)row.cell->window->base);
+    else if (row.cell != NULL)
+        printf(" %12s", "-");
+    if (row.stuck != NULL)
+        printf("  HELD: lane %d is committed at %lld, beyond its log's end %lld", row.stuck_lane,
+               (long long)row.stuck->window->base, (long long)row.stuck->end);
+    else if (row.head != NULL && row.head->kind == HEAD_OPENED)
         printf("  %-24s  %-24s  %s", instant_format(row.head->release_ms, release),
                instant_format(row.head->due_ms, due),
                duration_format(overdue_ms(view, row.head), late));
@@ -78,6 +106,10 @@ static json_t *row_json(const struct view *view, struct row row)
                              (json_int_t)row.waiting);
     if (row.lane >= 0)
         json_object_set_new(line, "lane", json_integer(row.lane));
+    if (row.cell != NULL && row.cell->committed)
+        json_object_set_new(line, "committed", json_integer(row.cell->window->base));
+    if (row.stuck != NULL)
+        json_object_set_new(line, "held_lane", json_integer(row.stuck_lane));
     if (row.head == NULL)
         return line;
     json_t *head =
@@ -134,8 +166,8 @@ static void print_view(const struct view *view)
     }
     printf("%s  %s: lanes %d, backlog %lld, dead letters %lld\n", at, schedule, offsets->lanes,
            (long long)backlog, (long long)offsets->dead_letters);
-    printf("%-10s %5s %12s  %-24s  %-24s  %s\n", "LEVEL", view->lanes ? "LANE" : "", "WAITING",
-           "HEAD LEAVES", "HEAD DUE", "OVERDUE");
+    printf("%-10s %5s %12s%s  %-24s  %-24s  %s\n", "LEVEL", view->lanes ? "LANE" : "", "WAITING",
+           view->lanes ? "    COMMITTED" : "", "HEAD LEAVES", "HEAD DUE", "OVERDUE");
     each_row(view, as_text, NULL);
 }
 

@@ -39,7 +39,7 @@ def idle(place: Place) -> list[Row]:
 def start(place: Place, count: int = 1_000_000) -> list[Row]:
     """A million records wait in the levels when the bridge starts; then a million unread requests."""
     rows = []
-    name, config = place.schedule()
+    name, config = place.schedule(log={"level": "info"})
     target = place.topic("bench.target")
     waiting = now_ms()
     for level, ms in (("10m", 600_000), ("1h", 3_600_000), ("2h", 7_200_000)):
@@ -51,7 +51,9 @@ def start(place: Place, count: int = 1_000_000) -> list[Row]:
     began = now_ms()
     bridge = place.bridge(config)
     gained = None
-    while gained is None and now_ms() < began + 20_000:
+    while gained is None:
+        if now_ms() > began + 20_000:
+            raise RuntimeError("the bridge got no lanes:\n" + bridge.tail())
         gained = next((line for line in bridge.tail(50).splitlines() if "lanes gained" in line), None)
         time.sleep(0.005)
     owned = now_ms()
