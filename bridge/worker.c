@@ -19,7 +19,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 enum {
@@ -297,20 +296,15 @@ static int start_bridge(struct worker *w)
     return w->bridge == NULL ? ERR_NO_MEMORY : 0;
 }
 
-/* The operator's id, else one that no other process has. */
-static rd_kafka_conf_t *member_conf(const struct worker *w, const char *instance, char *error)
+static rd_kafka_conf_t *member_conf(const struct worker *w, char *error)
 {
-    rd_kafka_conf_t *conf = client_conf(w->config.config, CLIENT_INTAKE, error);
-    if (conf == NULL)
-        return NULL;
+    const struct config *c = w->config.config;
+    rd_kafka_conf_t *conf = client_conf(c, CLIENT_INTAKE, error);
+    const char *instance = config_property(c, CLIENT_INTAKE, "group.instance.id");
+    if (conf == NULL || instance == NULL)
+        return conf;
     char id[256];
-    uint64_t random = 0;
-    if (instance != NULL)
-        snprintf(id, sizeof id, "%s-%d", instance, w->config.number);
-    else if (getrandom(&random, sizeof random, 0) == sizeof random)
-        snprintf(id, sizeof id, "delaybridge-%016" PRIx64 "-%d", random, w->config.number);
-    else
-        return conf; /* a dynamic member: only slower to come back */
+    snprintf(id, sizeof id, "%s-%d", instance, w->config.number);
     rd_kafka_conf_set(conf, "group.instance.id", id, NULL, 0);
     return conf;
 }
@@ -333,19 +327,11 @@ static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
                                        .landed = on_landed,
                                        .ctx = w};
     w->producer = producer_new(&producer, error, CLIENT_ERROR_MAX);
-    const char *instance = config_property(w->config.config, CLIENT_INTAKE, "group.instance.id");
-    conf = w->producer == NULL ? NULL : member_conf(w, instance, error);
+    conf = w->producer == NULL ? NULL : member_conf(w, error);
     if (conf == NULL)
         return ERR_CONFIG;
-    struct group_config group = {.topics = w->topics,
-                                 .slots = w->slots,
-                                 .lanes = w->config.lanes,
-                                 .transient = instance == NULL,
-                                 .bell = &w->bell,
-                                 .gained = on_gained,
-                                 .lost = on_lost,
-                                 .committed = on_committed,
-                                 .ctx = w};
+    struct group_config group = {w->topics, w->slots, w->config.lanes, &w->bell,
+                                 on_gained, on_lost,  on_committed,    w};
     w->group = group_new(&group, conf, error);
     if (w->group == NULL)
         return ERR_KAFKA;

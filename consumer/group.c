@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200 };
-enum { LEAVE_MS = 2000, LEAVE_STEP_MS = 5 };
 enum {
     COMMIT_BYTES_MAX = 512 * 1024
 }; /* the broker writes a request as one batch of at most 1 MB */
@@ -320,42 +319,8 @@ void group_await(struct group *g, int timeout_ms)
         rd_kafka_queue_poll_callback(g->commits, 10);
 }
 
-static bool is_owning(const struct group *g)
-{
-    return g->owning;
-}
-
-static bool is_member(const struct group *g)
-{
-    char *id = rd_kafka_memberid(g->rk);
-    bool member = id != NULL && *id != '\0';
-    rd_kafka_mem_free(g->rk, id);
-    return member;
-}
-
-static void poll_while(struct group *g, bool (*condition)(const struct group *))
-{
-    int64_t until = clock_mono_ms() + LEAVE_MS;
-    while (condition(g) && clock_mono_ms() < until) {
-        rd_kafka_message_t *message = rd_kafka_consumer_poll(g->rk, LEAVE_STEP_MS);
-        if (message != NULL)
-            rd_kafka_message_destroy(message);
-    }
-}
-
-/* The client's close does not leave the group for a static member; an unsubscription does. It gives
-   up the member id when it has sent the leave. */
-static void leave(struct group *g)
-{
-    rd_kafka_unsubscribe(g->rk);
-    poll_while(g, is_owning);
-    poll_while(g, is_member);
-}
-
 void group_close(struct group *g)
 {
-    if (g->config.transient && !g->fenced)
-        leave(g);
     rd_kafka_consumer_close(g->rk);
 }
 

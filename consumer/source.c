@@ -193,10 +193,9 @@ bool source_check_pulses(struct source *s, rd_kafka_t *ask)
     /* The group member's assignment cannot be changed between rebalances (eager protocol); it gets
        the new pulses with its next one, and until then only a drained backlog can stall, for a
        second. */
-    if (pulse_choose(s->pulse, ask, ASK_MS)) {
-        pulse_beat(s->pulse, s->config.levels);
+    pulse_beat(s->pulse, s->config.levels); /* those of the old choice */
+    if (pulse_choose(s->pulse, ask, ASK_MS))
         pulse_move(s->pulse, s->config.levels);
-    }
     return pulse_is_chosen(s->pulse);
 }
 
@@ -323,8 +322,9 @@ static bool stirs(struct source *s, struct partition *p, int lane, int slot)
 {
     (void)s, (void)lane, (void)slot;
     bool was_quiet = p->quiet;
+    if (was_quiet)
+        p->drained = -1; /* the end is told again after a seek, and only then */
     p->quiet = false;
-    p->drained = -1;
     return was_quiet;
 }
 
@@ -351,6 +351,8 @@ void source_landed(struct source *s, int lane, int slot, int64_t offset)
     struct partition *p = partition_of(s, lane, slot);
     if (p->landed <= offset)
         p->landed = offset + 1;
+    if (offset < 0) /* stored by an earlier try, the broker does not say where */
+        p->drained = -1;
     if (!p->quiet)
         return;
     struct queue_id id = {lane * s->config.slots + slot, lane, slot};
