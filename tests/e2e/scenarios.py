@@ -186,7 +186,7 @@ def broker_away(stage: Stage, seconds: int) -> str:
     pid, began = bridge.pid, now_ms()
 
     def make(n: int, now: int) -> Request:
-        if n % 40 or not 200 <= n < 1200:
+        if seconds < 20 or n % 40 or not 200 <= n < 1200:
             return generator.request(now)
         request = generator.request(now, wait_ms=began + 14_000 - now)
         request.headers = [h for h in request.headers if h[0] != "dlb-expires-at"]
