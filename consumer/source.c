@@ -213,6 +213,8 @@ static void take_error(struct source *s, struct partition *p, struct queue_id qu
         s->any_lost = p->lost = p->stopped = true;
     } else if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         p->drained = message->offset;
+        if (p->next == WINDOW_UNSET)
+            p->next = message->offset;
     } else if (message->err != RD_KAFKA_RESP_ERR__TIMED_OUT) {
         log_warn("cannot read a partition", "topic=%s lane=%d error=%s",
                  s->config.topics[queue.slot], queue.lane, rd_kafka_err2name(message->err));
@@ -284,10 +286,8 @@ void source_seek(struct source *s, struct queue_id queue, int64_t offset)
 /* Quiet partitions. */
 
 /* An end that is not where reading stands is of before a seek. */
-static bool is_drained(struct partition *p)
+static bool is_drained(const struct partition *p)
 {
-    if (p->next == WINDOW_UNSET)
-        p->next = p->drained >= 0 ? p->drained : WINDOW_UNSET;
     return p->drained >= 0 && p->drained == p->next && p->drained >= p->landed;
 }
 
