@@ -60,7 +60,8 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
     b->port = *port;
     b->stats = stats;
     b->now = b->turn = now;
-    b->acked_ms = b->commit_ms = b->recommit_ms = b->trim_ms = b->poll_ms = now.mono_ms;
+    b->acked_ms = b->back_ms = b->commit_ms = b->recommit_ms = b->probe_ms = b->trim_ms =
+        b->poll_ms = now.mono_ms;
     b->queues_per_lane = 1 + config->ladder.n + config->retired_n;
     size_t span_ms = (size_t)(plan_lookahead_ms(&config->ladder) + config->ladder.hold_ms + 1000);
     if (pools_init(b) != 0 || wheel_init(&b->wheel, span_ms, now.wall_ms) != 0) {
@@ -295,6 +296,11 @@ size_t bridge_settle(struct bridge *b, struct now now)
     b->now = now;
     b->port.reports(b->port.ctx);
     return b->flying - b->orphans;
+}
+
+size_t bridge_flying(const struct bridge *b)
+{
+    return b->flying;
 }
 
 static void check_parcels(const struct bridge *b)

@@ -175,6 +175,9 @@ void bridge_lane_lost(struct bridge *bridge, int lane);
    are still in flight. */
 size_t bridge_settle(struct bridge *bridge, struct now now);
 
+/* How many parcels are in flight, those of lost lanes with them. */
+size_t bridge_flying(const struct bridge *bridge);
+
 /* Commit all progress that is not committed yet, now. */
 void bridge_commit(struct bridge *bridge, struct now now);
 

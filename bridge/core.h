@@ -155,8 +155,9 @@ struct bridge {
     uint64_t commit_seq;
     bool commit_out; /* a commit waits for its answer */
     bool proving;    /* nothing is forwarded until a commit has succeeded */
-    int64_t commit_ms, recommit_ms, trim_ms, poll_ms; /* monotonic: last time */
+    int64_t commit_ms, recommit_ms, probe_ms, trim_ms, poll_ms; /* monotonic: last time */
     int64_t acked_ms; /* monotonic: last acknowledgement of anything */
+    int64_t back_ms;  /* monotonic: Kafka had answered nothing for long, and did again */
     bool more;        /* this turn left work that needs no waiting */
 };
 
@@ -193,6 +194,7 @@ void progress_trim(struct bridge *b);
 
 /* delivery.c */
 void delivery_serve(struct bridge *b); /* forward all that is ready, as far as the port takes it */
+void kafka_answered(struct bridge *b); /* something was acknowledged */
 
 /* target.c */
 enum gate { GATE_OPEN, GATE_PARK, GATE_DEFER, GATE_FAIL, GATE_WAIT };

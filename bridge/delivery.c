@@ -177,9 +177,23 @@ void delivery_serve(struct bridge *b)
     }
 }
 
+void kafka_answered(struct bridge *b)
+{
+    if (b->now.mono_ms - b->acked_ms > AWAY_MS)
+        b->back_ms = b->now.mono_ms;
+    b->acked_ms = b->now.mono_ms;
+}
+
+/* Nobody was answered for a part of its flight, up to now or until Kafka came back: whichever
+   answer came first then, the target is not to blame. */
+static bool kafka_was_away(const struct bridge *b, const struct parcel *p)
+{
+    return b->now.mono_ms - b->acked_ms > AWAY_MS || p->since_ms < b->back_ms;
+}
+
 static void succeeded(struct bridge *b, struct parcel *p)
 {
-    b->acked_ms = b->now.mono_ms;
+    kafka_answered(b);
     switch ((enum forward_kind)p->kind) {
     case FORWARD_LEVEL:
         counter_add(&b->stats->hops, 1);
@@ -236,8 +250,7 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
 {
     assert(p->state == PARCEL_FLYING);
     b->flying--;
-    /* Nothing was acknowledged by anybody: Kafka is away, and the target is not to blame. */
-    if (report == REPORT_TIMED_OUT && b->now.mono_ms - b->acked_ms > AWAY_MS)
+    if (report == REPORT_TIMED_OUT && kafka_was_away(b, p))
         report = REPORT_NOT_SENT;
     if (p->target != NULL)
         target_reported(b, p->target, p, report, why);

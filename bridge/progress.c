@@ -52,7 +52,7 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
     counter_add(ok ? &b->stats->commits : &b->stats->commits_failed, 1);
     if (!ok)
         return;
-    b->acked_ms = b->now.mono_ms;
+    kafka_answered(b);
     b->proving = false;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
@@ -73,8 +73,10 @@ void progress_keep(struct bridge *b)
         progress_touch(b, true); /* or the broker would expire the offsets of idle queues */
     }
     if (b->flying > 0 && b->now.mono_ms - b->acked_ms >= PROBE_EVERY_MS &&
-        since_ms >= PROBE_EVERY_MS)
+        b->now.mono_ms - b->probe_ms >= PROBE_EVERY_MS) {
+        b->probe_ms = b->now.mono_ms;
         progress_touch(b, false);
+    }
     bridge_commit(b, b->now);
 }
 

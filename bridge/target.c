@@ -198,6 +198,13 @@ void target_park(struct bridge *b, struct target *t, struct parcel *p)
     b->parked++;
 }
 
+/* While others are answered; when nobody is, Kafka is away. */
+static bool is_silent(const struct bridge *b, const struct target *t)
+{
+    int64_t since_ms = t->answered_ms > b->back_ms ? t->answered_ms : b->back_ms;
+    return b->acked_ms - since_ms > PARK_MS;
+}
+
 void targets_serve(struct bridge *b)
 {
     if (b->parked == 0)
@@ -208,7 +215,7 @@ void targets_serve(struct bridge *b)
             continue;
         if (t->flying == 0) {
             let_go(b, t, SIZE_MAX);
-        } else if (b->now.mono_ms - t->answered_ms > PARK_MS) {
+        } else if (is_silent(b, t)) {
             snprintf(t->why, sizeof t->why, "nothing was acknowledged for a second");
             shut(b, t, false, SHUT_MS);
             let_go(b, t, SIZE_MAX);

@@ -35,6 +35,7 @@
     X(failing_target_does_not_hold_the_lane)                           \
     X(silent_target_does_not_hold_the_lane)                            \
     X(kafka_away_uses_up_no_attempts)                                  \
+    X(an_outage_shuts_no_target_whoever_is_answered_first)             \
     X(clock_step_back_rereads)                                         \
     X(records_of_a_slow_clock_are_late_not_lost)                       \
     X(budget_of_one_record_still_progresses)

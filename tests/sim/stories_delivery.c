@@ -95,6 +95,25 @@ void kafka_away_uses_up_no_attempts(struct world *w)
     story_finish(w);
 }
 
+/* A loop that was blocked hears of a commit before it hears of the deliveries that timed out. */
+void an_outage_shuts_no_target_whoever_is_answered_first(struct world *w)
+{
+    story_begin(w);
+    w->setup.max_attempts = 1;
+    story_open(w);
+    story_ask(w, TARGET_A, 0);
+    struct request *r = story_ask(w, TARGET_A, 300);
+    story_pass(w, 200);
+    w->outage_until = w->now_ms + 8000;
+    w->knobs.hold_reports = true;
+    story_pass(w, 9000);
+    w->knobs.hold_reports = false;
+    story_pass(w, 2000);
+    expect(w, r->delivered > 0 && COUNT(w, resends) == 1);
+    expect(w, w->told[EVENT_TARGET_SHUT] == 0 && COUNT(w, deferrals) == 0);
+    story_finish(w);
+}
+
 void clock_step_back_rereads(struct world *w)
 {
     story_begin(w);
