@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop, and the port of the step machine onto librdkafka. */
-#include "bridge/worker.h"
-
-#include "bridge/bridge.h"
+/* The loop, the lanes that come and go, and the parts: made, replaced, freed. */
 #include "bridge/clock.h"
 #include "bridge/log.h"
-#include "bridge/tell.h"
-#include "consumer/bell.h"
+#include "bridge/worker_parts.h"
 #include "consumer/client.h"
-#include "consumer/group.h"
-#include "consumer/producer.h"
-#include "consumer/record.h"
-#include "consumer/source.h"
-#include "consumer/topics.h"
 
 #include <inttypes.h>
-#include <pthread.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 enum {
@@ -27,29 +19,8 @@ enum {
     SETTLE_STEP_MS = 10,
     GROUP_POLL_MS = 50, /* without a bell; far below max.poll.interval.ms */
     PULSE_CHECK_MS = 60 * 1000,
-    PULSE_AGAIN_MS = 1000 /* while none is known */
-};
-
-struct worker {
-    struct worker_config config;
-    struct stats stats;
-    struct bridge *bridge;
-    struct bell bell;
-    struct group *group;
-    rd_kafka_t *levels; /* the level handle: assigned by hand */
-    struct source *source;
-    struct producer *producer;
-    char (*names)[TOPIC_TEXT_MAX];
-    const char **topics; /* by slot */
-    int slots;
-    char pulse[TOPIC_TEXT_MAX], dead_letter[TOPIC_TEXT_MAX];
-    int *lanes; /* owned */
-    int lanes_n;
-    int64_t settle_ms; /* how long a revocation may take */
-    int64_t pulse_checked_ms, group_polled_ms;
-    bool group_rang;
-    atomic_bool stop, failed;
-    pthread_t thread;
+    PULSE_AGAIN_MS = 1000, /* while none is known */
+    REJOIN_MS = 1000
 };
 
 static struct now now_read(void)
@@ -57,74 +28,7 @@ static struct now now_read(void)
     return (struct now){.wall_ms = clock_wall_ms(), .mono_ms = clock_mono_ms()};
 }
 
-/* The port. */
-
-static struct record *port_take(void *ctx, struct queue_id queue)
-{
-    return source_take(((struct worker *)ctx)->source, queue);
-}
-
-static void port_release(void *ctx, struct record *record)
-{
-    (void)ctx;
-    record_release(record);
-}
-
-static struct record *port_make(void *ctx, struct bytes key, size_t value_size)
-{
-    (void)ctx;
-    return record_make(key, value_size);
-}
-
-static int port_forward(void *ctx, const struct forward *forward)
-{
-    return producer_forward(((struct worker *)ctx)->producer, forward);
-}
-
-static void port_reports(void *ctx)
-{
-    producer_reports(((struct worker *)ctx)->producer);
-}
-
-static void port_pause(void *ctx, struct queue_id queue)
-{
-    source_pause(((struct worker *)ctx)->source, queue);
-}
-
-static void port_seek(void *ctx, struct queue_id queue, int64_t offset)
-{
-    source_seek(((struct worker *)ctx)->source, queue, offset);
-}
-
-static void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n)
-{
-    group_commit(((struct worker *)ctx)->group, seq, progress, n);
-}
-
-static void port_trim(void *ctx, struct queue_id queue, int64_t base)
-{
-    struct worker *w = ctx;
-    producer_trim(w->producer, w->topics[queue.slot], queue.lane, base);
-}
-
-static enum lookup port_lookup(void *ctx, struct target_id *target)
-{
-    return producer_lookup(((struct worker *)ctx)->producer, target);
-}
-
-static void port_forget(void *ctx, struct target_id *target)
-{
-    struct worker *w = ctx;
-    if (w->producer != NULL)
-        producer_forget(w->producer, target);
-}
-
-static void port_event(void *ctx, enum event event, struct queue_id queue, int64_t value,
-                       const char *text)
-{
-    struct worker *w = ctx;
-    tell_event(w->topics, &(struct told){event, queue, value, text});
-}
+/* What the producer reports. */
 
 static void on_reported(void *ctx, struct parcel *parcel, enum report report, const char *why)
 {
@@ -187,68 +91,7 @@ static void on_committed(void *ctx, uint64_t seq, bool ok)
     bridge_committed(((struct worker *)ctx)->bridge, seq, ok);
 }
 
-/* The loop. */
-
-static void on_bell(void *ctx, int32_t number)
-{
-    struct worker *w = ctx;
-    if (number >= 0)
-        bridge_wake(w->bridge, (struct queue_id){number, number / w->slots, number % w->slots});
-    else
-        w->group_rang |= number != BELL_REPORTS;
-}
-
-static void find_lost_positions(struct worker *w)
-{
-    struct queue_id queue;
-    int64_t start, end;
-    while (source_lost_position(w->source, &queue, &start, &end))
-        bridge_out_of_range(w->bridge, queue, start, end);
-    if (source_wants_rejoin(w->source))
-        group_rejoin(w->group);
-}
-
-static void serve_levels_handle(struct worker *w)
-{
-    rd_kafka_message_t *message;
-    while ((message = rd_kafka_consumer_poll(w->levels, 0)) != NULL)
-        rd_kafka_message_destroy(message); /* errors of brokers: logged by the client's callback */
-}
-
-static void turn(struct worker *w)
-{
-    struct now now = now_read();
-    int64_t wait_ms = bridge_turn(w->bridge, now);
-    find_lost_positions(w);
-    source_sweep(w->source, now.mono_ms);
-    bell_wait(&w->bell, wait_ms, on_bell, w);
-    if (w->group_rang || now.mono_ms - w->group_polled_ms >= GROUP_POLL_MS) {
-        w->group_rang = false;
-        w->group_polled_ms = now.mono_ms;
-        group_poll(w->group);
-        serve_levels_handle(w);
-    }
-    if (now.mono_ms - w->pulse_checked_ms < PULSE_CHECK_MS)
-        return;
-    bool chosen = source_check_pulses(w->source, producer_handle(w->producer));
-    w->pulse_checked_ms = chosen ? now.mono_ms : now.mono_ms - PULSE_CHECK_MS + PULSE_AGAIN_MS;
-}
-
-static void *run(void *arg)
-{
-    struct worker *w = arg;
-    while (!atomic_load_explicit(&w->stop, memory_order_relaxed) && !group_is_fenced(w->group))
-        turn(w);
-    if (group_is_fenced(w->group)) {
-        atomic_store(&w->failed, true);
-        kill(getpid(), SIGTERM); /* the process drains what its other workers have, and ends */
-    }
-    w->settle_ms = w->config.config->drain_ms;
-    group_close(w->group);
-    return NULL;
-}
-
-/* Start and end. */
+/* The parts. */
 
 static int name_topics(struct worker *w)
 {
@@ -289,24 +132,71 @@ static int start_bridge(struct worker *w)
         .memory_bytes = c->memory_bytes / c->workers,
         .session_ms = session != NULL ? strtol(session, NULL, 10) : SESSION_MS,
     };
-    struct port port = {w,          port_take, port_release, port_make, port_forward, port_reports,
-                        port_pause, port_seek, port_commit,  port_trim, port_lookup,  port_forget,
-                        port_event};
+    struct port port = worker_port(w);
     w->bridge = bridge_new(&config, &port, &w->stats, now_read());
     return w->bridge == NULL ? ERR_NO_MEMORY : 0;
 }
 
-static rd_kafka_conf_t *member_conf(const struct worker *w, char *error)
+/* The operator's id, else one that no other process has. */
+/* The operator's id, else one that no other process has; none: a dynamic member. */
+static void name_member(struct worker *w)
 {
-    const struct config *c = w->config.config;
-    rd_kafka_conf_t *conf = client_conf(c, CLIENT_INTAKE, error);
-    const char *instance = config_property(c, CLIENT_INTAKE, "group.instance.id");
-    if (conf == NULL || instance == NULL)
-        return conf;
-    char id[256];
-    snprintf(id, sizeof id, "%s-%d", instance, w->config.number);
-    rd_kafka_conf_set(conf, "group.instance.id", id, NULL, 0);
-    return conf;
+    const char *instance = config_property(w->config.config, CLIENT_INTAKE, "group.instance.id");
+    uint64_t random = 0;
+    w->transient = instance == NULL;
+    if (instance != NULL)
+        snprintf(w->instance, sizeof w->instance, "%s-%d", instance, w->config.number);
+    else if (getrandom(&random, sizeof random, 0) == sizeof random)
+        snprintf(w->instance, sizeof w->instance, "delaybridge-%016" PRIx64 "-%d", random,
+                 w->config.number);
+}
+
+static int connect_member(struct worker *w, char error[CLIENT_ERROR_MAX])
+{
+    rd_kafka_conf_t *conf = client_conf(w->config.config, CLIENT_INTAKE, error);
+    if (conf == NULL)
+        return ERR_CONFIG;
+    if (w->instance[0] != '\0')
+        rd_kafka_conf_set(conf, "group.instance.id", w->instance, NULL, 0);
+    struct group_config group = {.topics = w->topics,
+                                 .slots = w->slots,
+                                 .lanes = w->config.lanes,
+                                 .transient = w->transient,
+                                 .bell = &w->bell,
+                                 .gained = on_gained,
+                                 .lost = on_lost,
+                                 .committed = on_committed,
+                                 .ctx = w};
+    w->group = group_new(&group, conf, error);
+    if (w->group == NULL)
+        return ERR_KAFKA;
+    struct source_config source = {.intake = group_handle(w->group),
+                                   .levels = w->levels,
+                                   .topics = w->topics,
+                                   .slots = w->slots,
+                                   .lanes = w->config.lanes,
+                                   .pulse_topic = w->pulse,
+                                   .bell = &w->bell};
+    w->source = source_new(&source);
+    if (w->source == NULL) {
+        snprintf(error, CLIENT_ERROR_MAX, "out of memory");
+        return ERR_NO_MEMORY;
+    }
+    if (source_check_pulses(w->source, producer_handle(w->producer)))
+        w->pulse_checked_ms = now_read().mono_ms;
+    return 0;
+}
+
+static void disconnect_member(struct worker *w)
+{
+    if (w->group != NULL)
+        group_close(w->group);
+    if (w->source != NULL)
+        source_free(w->source);
+    if (w->group != NULL)
+        group_free(w->group);
+    w->source = NULL;
+    w->group = NULL;
 }
 
 static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
@@ -327,27 +217,7 @@ static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
                                        .landed = on_landed,
                                        .ctx = w};
     w->producer = producer_new(&producer, error, CLIENT_ERROR_MAX);
-    conf = w->producer == NULL ? NULL : member_conf(w, error);
-    if (conf == NULL)
-        return ERR_CONFIG;
-    struct group_config group = {w->topics, w->slots, w->config.lanes, &w->bell,
-                                 on_gained, on_lost,  on_committed,    w};
-    w->group = group_new(&group, conf, error);
-    if (w->group == NULL)
-        return ERR_KAFKA;
-    struct source_config source = {.intake = group_handle(w->group),
-                                   .levels = w->levels,
-                                   .topics = w->topics,
-                                   .slots = w->slots,
-                                   .lanes = w->config.lanes,
-                                   .pulse_topic = w->pulse,
-                                   .bell = &w->bell};
-    w->source = source_new(&source);
-    if (w->source == NULL)
-        return ERR_NO_MEMORY;
-    if (source_check_pulses(w->source, producer_handle(w->producer)))
-        w->pulse_checked_ms = now_read().mono_ms;
-    return 0;
+    return w->producer == NULL ? ERR_CONFIG : connect_member(w, error);
 }
 
 static void worker_free(struct worker *w)
@@ -357,10 +227,7 @@ static void worker_free(struct worker *w)
     w->producer = NULL;
     if (w->bridge != NULL)
         bridge_free(w->bridge); /* then the records go back, while their handles live */
-    if (w->source != NULL)
-        source_free(w->source);
-    if (w->group != NULL)
-        group_free(w->group);
+    disconnect_member(w);
     /* Without the consumer's close: it has no group to leave, and waits for ever for a topic that
        was deleted meanwhile. */
     if (w->levels != NULL)
@@ -371,6 +238,101 @@ static void worker_free(struct worker *w)
     free(w->lanes);
     free(w);
 }
+
+/* The loop. */
+
+static void on_bell(void *ctx, int32_t number)
+{
+    struct worker *w = ctx;
+    if (number >= 0)
+        bridge_wake(w->bridge, (struct queue_id){number, number / w->slots, number % w->slots});
+    else
+        w->group_rang |= number != BELL_REPORTS;
+}
+
+static void find_lost_positions(struct worker *w)
+{
+    struct queue_id queue;
+    int64_t start, end;
+    while (source_lost_position(w->source, &queue, &start, &end))
+        bridge_out_of_range(w->bridge, queue, start, end);
+    if (source_wants_rejoin(w->source))
+        group_rejoin(w->group);
+}
+
+static void serve_levels_handle(struct worker *w)
+{
+    rd_kafka_message_t *message;
+    while ((message = rd_kafka_consumer_poll(w->levels, 0)) != NULL)
+        rd_kafka_message_destroy(message); /* errors of brokers: logged by the client's callback */
+}
+
+/* The group first: after a long stop it may say that the lanes are gone. */
+static void turn(struct worker *w)
+{
+    struct now now = now_read();
+    if (w->group_rang || now.mono_ms - w->group_polled_ms >= GROUP_POLL_MS) {
+        w->group_rang = false;
+        w->group_polled_ms = now.mono_ms;
+        group_poll(w->group);
+        serve_levels_handle(w);
+        now = now_read();
+    }
+    int64_t wait_ms = bridge_turn(w->bridge, now);
+    find_lost_positions(w);
+    source_sweep(w->source, now.mono_ms);
+    bell_wait(&w->bell, wait_ms, on_bell, w);
+    if (now.mono_ms - w->pulse_checked_ms < PULSE_CHECK_MS)
+        return;
+    bool chosen = source_check_pulses(w->source, producer_handle(w->producer));
+    w->pulse_checked_ms = chosen ? now.mono_ms : now.mono_ms - PULSE_CHECK_MS + PULSE_AGAIN_MS;
+}
+
+static bool is_stopping(const struct worker *w)
+{
+    return atomic_load_explicit(&w->stop, memory_order_relaxed);
+}
+
+/* The member is fatal to its client, so it needs a new one; what is known of the lanes stays. */
+static void replace_member(struct worker *w)
+{
+    char error[CLIENT_ERROR_MAX], quoted[CLIENT_ERROR_MAX];
+    disconnect_member(w);
+    while (!is_stopping(w) && connect_member(w, error) != 0) {
+        log_warn("cannot join the group again: trying on", "error=%s",
+                 log_quote(error, quoted, sizeof quoted));
+        disconnect_member(w);
+        poll(NULL, 0, REJOIN_MS);
+    }
+}
+
+/* Who else has the operator's id has our lanes now, and would be fenced in turn. Our own id is
+   nobody else's: the group took a request that was late for one of a former life. */
+static void member_fenced(struct worker *w)
+{
+    if (!w->transient) {
+        atomic_store(&w->failed, true);
+        kill(getpid(), SIGTERM); /* the process drains what its other workers have, and ends */
+    } else if (bridge_flying(w->bridge) == 0) { /* records that fly belong to the old client */
+        replace_member(w);
+    }
+}
+
+static void *run(void *arg)
+{
+    struct worker *w = arg;
+    while (!is_stopping(w) && !worker_failed(w)) {
+        turn(w);
+        if (group_is_fenced(w->group))
+            member_fenced(w);
+    }
+    w->settle_ms = w->config.config->drain_ms;
+    if (w->group != NULL)
+        group_close(w->group);
+    return NULL;
+}
+
+/* Start and end. */
 
 struct worker *worker_start(const struct worker_config *config, char *error, size_t error_size)
 {
@@ -383,6 +345,7 @@ struct worker *worker_start(const struct worker_config *config, char *error, siz
     w->config = *config;
     w->settle_ms = REVOKE_MS;
     char why[CLIENT_ERROR_MAX] = "out of memory";
+    name_member(w);
     if (name_topics(w) != 0 || start_bridge(w) != 0 || connect_all(w, why) != 0 ||
         pthread_create(&w->thread, NULL, run, w) != 0) {
         snprintf(error, error_size, "%s", why);

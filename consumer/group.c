@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200 };
+enum { JOIN_MS = 1000, LEAVE_MS = 2000, LEAVE_STEP_MS = 5 };
 enum {
     COMMIT_BYTES_MAX = 512 * 1024
 }; /* the broker writes a request as one batch of at most 1 MB */
@@ -25,7 +26,8 @@ struct group {
     int parts_out; /* not answered */
     bool parts_ok;
     bool rejoin; /* leave and join again: with other offsets, or because some could not be read */
-    bool fenced; /* another process has our group.instance.id: nothing comes any more */
+    bool fenced; /* the client is fatal: nothing comes any more */
+    bool closed;
 };
 
 static rd_kafka_topic_partition_list_t *all_slots(const struct group *g, const int *lanes, int n)
@@ -198,8 +200,14 @@ static void on_fatal(struct group *g)
 {
     char text[256] = "", quoted[512];
     rd_kafka_resp_err_t err = rd_kafka_fatal_error(g->rk, text, sizeof text);
-    log_error("the group will not have this member any more: is its group.instance.id used twice?",
-              "error=%s text=%s", rd_kafka_err2name(err), log_quote(text, quoted, sizeof quoted));
+    log_quote(text, quoted, sizeof quoted);
+    if (g->config.transient)
+        log_warn("the group will not have this member any more: it joins anew", "error=%s text=%s",
+                 rd_kafka_err2name(err), quoted);
+    else
+        log_error(
+            "the group will not have this member any more: is its group.instance.id used twice?",
+            "error=%s text=%s", rd_kafka_err2name(err), quoted);
     g->fenced = true;
     if (g->owning)
         g->config.lost(g->config.ctx, true);
@@ -319,8 +327,51 @@ void group_await(struct group *g, int timeout_ms)
         rd_kafka_queue_poll_callback(g->commits, 10);
 }
 
+static bool is_owning(const struct group *g)
+{
+    return g->owning;
+}
+
+static bool is_member(const struct group *g)
+{
+    char *id = rd_kafka_memberid(g->rk);
+    bool member = id != NULL && *id != '\0';
+    rd_kafka_mem_free(g->rk, id);
+    return member;
+}
+
+static bool is_outside(const struct group *g)
+{
+    return !is_member(g);
+}
+
+static void poll_while(struct group *g, bool (*condition)(const struct group *), int timeout_ms)
+{
+    int64_t until = clock_mono_ms() + timeout_ms;
+    while (condition(g) && clock_mono_ms() < until) {
+        rd_kafka_message_t *message = rd_kafka_consumer_poll(g->rk, LEAVE_STEP_MS);
+        if (message != NULL)
+            rd_kafka_message_destroy(message);
+    }
+}
+
+/* The client's close does not leave the group for a static member; an unsubscription does, if the
+   client knows already as whom. It gives up the member id when it has sent the leave. */
+static void leave(struct group *g)
+{
+    poll_while(g, is_outside, JOIN_MS);
+    rd_kafka_unsubscribe(g->rk);
+    poll_while(g, is_owning, ASK_TRIES * (ASK_MS + ASK_PAUSE_MS));
+    poll_while(g, is_member, LEAVE_MS);
+}
+
 void group_close(struct group *g)
 {
+    if (g->closed)
+        return;
+    g->closed = true;
+    if (g->config.transient && !g->fenced)
+        leave(g);
     rd_kafka_consumer_close(g->rk);
 }
 

@@ -3,6 +3,12 @@
    committed through it. The group subscribes to the schedule topic alone; the offsets of all slots
    are committed by the same member, so a fenced owner's commit fails as a whole.
 
+   A member is static. With an id of its own process (config.transient) it leaves when it is closed,
+   like any other; what the static id buys is that a member whose session ran out while the
+   coordinator was away takes its place again at once, where a new one would wait for the old one's
+   session. With the operator's group.instance.id it stays a member when it is closed, for whoever
+   starts with that id.
+
    Assignment is eager (range): a commit that crosses a cooperative rebalance would lose all lanes.
    Every rebalance revokes all lanes, calls lost, and then gives the new set with gained. */
 #ifndef DELAYBRIDGE_CONSUMER_GROUP_H
@@ -17,6 +23,7 @@ struct group;
 struct group_config {
     const char *const *topics; /* by slot; [0] is subscribed to; borrowed for ever */
     int slots, lanes;
+    bool transient; /* conf has a group.instance.id that no other process will ever have */
     struct bell *bell;
     /* All from inside group_poll or group_close. lost: settle, commit with group_commit and
        group_await, forget; ownership is already gone if fenced. gained: starts has slots entries
@@ -48,10 +55,12 @@ void group_await(struct group *group, int timeout_ms);
 /* Leave and join again at the next poll: lost, then gained with what is committed by then. */
 void group_rejoin(struct group *group);
 
-/* Another process joined with our group.instance.id: the lanes were lost, and none will come. */
+/* The group will not have this member any more, and the lanes were lost: another process joined
+   with our group.instance.id; or, for a transient member, the client sent an old commit after its
+   member id had gone. Only a new group, with the same id, joins again. */
 bool group_is_fenced(const struct group *group);
 
-/* Leave: lost is called if lanes are owned. */
+/* Close, and leave if transient: lost is called if lanes are owned. */
 void group_close(struct group *group);
 void group_free(struct group *group);
 

@@ -69,6 +69,27 @@ class Sender:
             raise RuntimeError(f"{left} requests unacknowledged, failed: {self.failed[:3]}")
 
 
+class Intruder:
+    """A consumer that joins the group under somebody else's group.instance.id."""
+
+    def __init__(self, bootstrap: str, group: str, topic: str, instance: str):
+        self.consumer = Consumer({
+            "bootstrap.servers": bootstrap, "group.id": group, "group.instance.id": instance, "log_level": 0,
+            "partition.assignment.strategy": "range", "session.timeout.ms": 6000, "enable.auto.commit": False,
+            "heartbeat.interval.ms": 100})
+        self.consumer.subscribe([topic])
+
+    def fenced(self, timeout: float) -> bool:
+        """Until the group has thrown it out again."""
+        deadline, out = time.monotonic() + timeout, False
+        while not out and time.monotonic() < deadline:
+            message = self.consumer.poll(0.1)
+            # pylint: disable-next=protected-access
+            out = message is not None and message.error() is not None and message.error().code() == KafkaError._FATAL
+        self.consumer.close()
+        return out
+
+
 class Collector(threading.Thread):
     """Reads whole topics from their beginning, live: what it has is here at the time it says."""
 
@@ -207,6 +228,11 @@ class Admin:
         """Asks for all there are, which creates none."""
         found = self.client.list_topics(timeout=20).topics
         return {name: len(topic.partitions) for name, topic in found.items()}
+
+    def instances(self, group: str) -> list[str]:
+        """The group.instance.id of each static member: its member id is that with a UUID behind it."""
+        return [member[:-len("-00000000-0000-0000-0000-000000000000")]
+                for member in groups.members(self.bootstrap, group)]
 
     def wait_members(self, group: str, count: int, timeout: float = 40) -> bool:
         """Until so many members share the lanes, each with some."""

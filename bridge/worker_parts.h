@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker_parts: what a worker is made of, for worker.c and worker_port.c alone. */
+#ifndef DELAYBRIDGE_BRIDGE_WORKER_PARTS_H
+#define DELAYBRIDGE_BRIDGE_WORKER_PARTS_H
+
+#include "bridge/bridge.h"
+#include "bridge/worker.h"
+#include "consumer/bell.h"
+#include "consumer/group.h"
+#include "consumer/producer.h"
+#include "consumer/source.h"
+#include "consumer/topics.h"
+
+#include <pthread.h>
+
+struct worker {
+    struct worker_config config;
+    struct stats stats;
+    struct bridge *bridge;
+    struct bell bell;
+    struct group *group;
+    rd_kafka_t *levels; /* the level handle: assigned by hand */
+    struct source *source;
+    struct producer *producer;
+    char (*names)[TOPIC_TEXT_MAX];
+    const char **topics; /* by slot */
+    int slots;
+    char pulse[TOPIC_TEXT_MAX], dead_letter[TOPIC_TEXT_MAX];
+    int *lanes; /* owned */
+    int lanes_n;
+    int64_t settle_ms; /* how long a revocation may take */
+    int64_t pulse_checked_ms, group_polled_ms;
+    bool group_rang;
+    bool transient;     /* the member's static id is of this process alone */
+    char instance[256]; /* that id; empty: a dynamic member */
+    atomic_bool stop, failed;
+    pthread_t thread;
+};
+
+/* The step machine's port onto librdkafka. */
+struct port worker_port(struct worker *worker);
+
+#endif

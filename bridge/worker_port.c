@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The port of the step machine onto librdkafka. */
+#include "bridge/tell.h"
+#include "bridge/worker_parts.h"
+#include "consumer/record.h"
+
+static struct record *port_take(void *ctx, struct queue_id queue)
+{
+    return source_take(((struct worker *)ctx)->source, queue);
+}
+
+static void port_release(void *ctx, struct record *record)
+{
+    (void)ctx;
+    record_release(record);
+}
+
+static struct record *port_make(void *ctx, struct bytes key, size_t value_size)
+{
+    (void)ctx;
+    return record_make(key, value_size);
+}
+
+static int port_forward(void *ctx, const struct forward *forward)
+{
+    return producer_forward(((struct worker *)ctx)->producer, forward);
+}
+
+static void port_reports(void *ctx)
+{
+    producer_reports(((struct worker *)ctx)->producer);
+}
+
+static void port_pause(void *ctx, struct queue_id queue)
+{
+    source_pause(((struct worker *)ctx)->source, queue);
+}
+
+static void port_seek(void *ctx, struct queue_id queue, int64_t offset)
+{
+    source_seek(((struct worker *)ctx)->source, queue, offset);
+}
+
+static void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n)
+{
+    group_commit(((struct worker *)ctx)->group, seq, progress, n);
+}
+
+static void port_trim(void *ctx, struct queue_id queue, int64_t base)
+{
+    struct worker *w = ctx;
+    producer_trim(w->producer, w->topics[queue.slot], queue.lane, base);
+}
+
+static enum lookup port_lookup(void *ctx, struct target_id *target)
+{
+    return producer_lookup(((struct worker *)ctx)->producer, target);
+}
+
+static void port_forget(void *ctx, struct target_id *target)
+{
+    struct worker *w = ctx;
+    if (w->producer != NULL)
+        producer_forget(w->producer, target);
+}
+
+static void port_event(void *ctx, enum event event, struct queue_id queue, int64_t value,
+                       const char *text)
+{
+    struct worker *w = ctx;
+    tell_event(w->topics, &(struct told){event, queue, value, text});
+}
+
+struct port worker_port(struct worker *w)
+{
+    return (struct port){.ctx = w,
+                         .take = port_take,
+                         .release = port_release,
+                         .make = port_make,
+                         .forward = port_forward,
+                         .reports = port_reports,
+                         .pause = port_pause,
+                         .seek = port_seek,
+                         .commit = port_commit,
+                         .trim = port_trim,
+                         .lookup = port_lookup,
+                         .forget = port_forget,
+                         .event = port_event};
+}
