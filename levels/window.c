@@ -10,7 +10,12 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { WORD_BITS = 64, BITMAP_BYTES = WINDOW_SPAN / 8, PREFIX_MAX = 32 };
+enum {
+    WORD_BITS = 64,
+    WORDS = WINDOW_SPAN / WORD_BITS,
+    BITMAP_BYTES = WINDOW_SPAN / 8,
+    PREFIX_MAX = 32
+};
 
 /* So that sums with the span never overflow; Kafka will not come here in a million years. */
 static const int64_t OFFSET_MAX = INT64_MAX - 2 * (int64_t)WINDOW_SPAN;
@@ -161,36 +166,48 @@ int64_t window_pending(const struct window *window, int64_t end)
 
 static const char BASE64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+/* The 64 offsets from base + 64 n on, the first one in the lowest bit. */
+static uint64_t chunk_of(const struct window *window, size_t n)
+{
+    size_t place = place_of(window->base + (int64_t)(n * WORD_BITS));
+    size_t word = place / WORD_BITS, shift = place % WORD_BITS;
+    uint64_t bits = window->bits[word] >> shift;
+    if (shift > 0)
+        bits |= window->bits[(word + 1) % WORDS] << (WORD_BITS - shift);
+    return bits;
+}
+
 /* The bitmap from base on: bit b of byte i is offset base + 8i + b. Returns its length up to the
    last byte that is not zero. */
 static size_t bitmap_collect(const struct window *window, uint8_t bitmap[BITMAP_BYTES])
 {
+    size_t chunks = WORDS;
+    while (chunks > 0 && chunk_of(window, chunks - 1) == 0)
+        chunks--;
     size_t len = 0;
-    for (size_t i = 0; i < BITMAP_BYTES; i++) {
-        size_t place = place_of(window->base + (int64_t)i * 8);
-        size_t word = place / WORD_BITS, shift = place % WORD_BITS;
-        uint64_t bits = window->bits[word] >> shift;
-        if (shift > WORD_BITS - 8)
-            bits |= window->bits[(word + 1) % (WINDOW_SPAN / WORD_BITS)] << (WORD_BITS - shift);
-        bitmap[i] = (uint8_t)bits;
-        if (bitmap[i])
-            len = i + 1;
+    for (size_t n = 0; n < chunks; n++) {
+        uint64_t bits = chunk_of(window, n);
+        for (size_t i = 0; i < WORD_BITS / 8; i++)
+            bitmap[len++] = (uint8_t)(bits >> 8 * i);
     }
+    while (len > 0 && bitmap[len - 1] == 0)
+        len--;
     return len;
 }
 
 static size_t base64_encode(const uint8_t *bytes, size_t len, char *out)
 {
     size_t n = 0;
-    uint32_t bits = 0;
-    int bits_n = 0;
-    for (size_t i = 0; i < len; i++) {
-        bits = bits << 8 | bytes[i];
-        for (bits_n += 8; bits_n >= 6; bits_n -= 6)
-            out[n++] = BASE64[bits >> (bits_n - 6) & 63];
+    for (size_t i = 0; i < len; i += 3) {
+        uint32_t left = (uint32_t)(len - i < 3 ? len - i : 3);
+        uint32_t bits = (uint32_t)bytes[i] << 16;
+        if (left > 1)
+            bits |= (uint32_t)bytes[i + 1] << 8;
+        if (left > 2)
+            bits |= bytes[i + 2];
+        for (uint32_t digit = 0; digit <= left; digit++)
+            out[n++] = BASE64[bits >> (18 - 6 * digit) & 63];
     }
-    if (bits_n > 0)
-        out[n++] = BASE64[bits << (6 - bits_n) & 63];
     return n;
 }
 
@@ -278,7 +295,7 @@ void window_check(const struct window *window)
 {
     if (window->base == WINDOW_UNSET) {
         assert(window->next == WINDOW_UNSET);
-        for (size_t i = 0; i < WINDOW_SPAN / WORD_BITS; i++)
+        for (size_t i = 0; i < WORDS; i++)
             assert(window->bits[i] == 0);
         return;
     }
