@@ -127,7 +127,7 @@ int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, s
         else if (window_decode(&q->window, starts[slot].offset, starts[slot].text) != 0)
             unusable++;
         queue_open(b, q);
-        if (window_learn(&q->window, &before))
+        if (!b->config.exactly_once && window_learn(&q->window, &before))
             queue_changed(q);
     }
     return unusable;
@@ -159,6 +159,7 @@ void bridge_lane_lost(struct bridge *b, int lane)
 {
     if (!b->lanes[lane].owned)
         return;
+    txn_lane_lost(b);
     b->lanes[lane].owned = false;
     count_lanes(b, -1);
     forget_parcels(b, lane);
@@ -172,6 +173,10 @@ static void clock_went_back(struct bridge *b, int64_t by_ms)
 {
     struct queue_id none = {-1, -1, -1};
     b->port.event(b->port.ctx, EVENT_CLOCK_BACK, none, by_ms, "");
+    if (b->config.exactly_once && (b->flying > b->orphans || b->txn.failed != NULL)) {
+        bridge_aborted(b, BLAME_NOBODY, "the clock went back"); /* it would be sent twice */
+        return;
+    }
     for (int lane = 0; lane < b->config.lanes; lane++) {
         if (!b->lanes[lane].owned)
             continue;
@@ -197,6 +202,9 @@ static void doubt_ownership(struct bridge *b, int64_t still_ms)
     struct queue_id none = {-1, -1, -1};
     b->port.event(b->port.ctx, EVENT_STALLED_TURN, none, still_ms, "");
     b->proving = true;
+    b->proof_seq = b->commit_seq + 1;
+    if (b->config.exactly_once)
+        return;
     b->commit_seq++;
     b->commit_out = false;
 }
@@ -268,6 +276,9 @@ static int64_t wait_ms(const struct bridge *b)
         if (queue_ms < wait)
             wait = queue_ms;
     }
+    int64_t txn_ms = txn_wait_ms(b);
+    if (txn_ms < wait)
+        wait = txn_ms;
     return wait < 0 ? 0 : wait;
 }
 
@@ -295,7 +306,9 @@ size_t bridge_settle(struct bridge *b, struct now now)
 {
     b->now = now;
     b->port.reports(b->port.ctx);
-    return b->flying - b->orphans;
+    if (b->config.exactly_once)
+        txn_end(b);
+    return b->flying - b->orphans + txn_is_out(b);
 }
 
 size_t bridge_flying(const struct bridge *b)

@@ -102,6 +102,7 @@ enum event {
     EVENT_STALLED_TURN,   /* value: ms: nothing is forwarded until a commit has succeeded */
     EVENT_TARGET_SHUT,    /* value: ms until the next try; text: target and why */
     EVENT_TARGET_OPEN,    /* text: target */
+    EVENT_ABORTED,        /* value: records that were in the transaction; text: why */
     EVENT_FORWARD_FAILED  /* a hop or a dead letter, tried again; text: why */
 };
 
@@ -120,8 +121,14 @@ struct port {
     void (*pause)(void *ctx, struct queue_id queue);
     /* (Re)start reading at offset: resumes if paused; what was read before is dropped. */
     void (*seek)(void *ctx, struct queue_id queue, int64_t offset);
-    /* Ends with bridge_committed(seq, ok), in the call or later. */
+    /* Ends with bridge_committed(seq, ok), in the call or later. Exactly once: together with all
+       that was forwarded since the last one, or not at all; ends with bridge_committed(seq, true)
+       or bridge_aborted. n may be 0. */
     void (*commit)(void *ctx, uint64_t seq, const struct progress *progress, size_t n);
+    /* Exactly once: give up what was forwarded and not committed, and the producer with it; then
+       bridge_restarted. reread: before that lose all lanes, and after it gain them again from what
+       is committed. Never answered in the call. */
+    void (*abort)(void *ctx, bool reread);
     /* Offsets below base of a level queue are committed: they may be deleted. */
     void (*trim)(void *ctx, struct queue_id queue, int64_t base);
     /* May block for half a second at most. Never creates the topic. */
@@ -140,6 +147,7 @@ struct bridge_config {
     struct request_rules rules;
     int max_attempts;
     int64_t memory_bytes; /* of this worker: held and in flight */
+    bool exactly_once;
     int64_t session_ms; /* after half of it without a turn, ownership is proved before forwarding */
 };
 
@@ -182,6 +190,15 @@ size_t bridge_flying(const struct bridge *bridge);
 void bridge_commit(struct bridge *bridge, struct now now);
 
 void bridge_committed(struct bridge *bridge, uint64_t seq, bool ok);
+
+/* Exactly once: the transaction cannot be committed, and all that was forwarded in it was reported.
+   Its records may be to blame (a target that refuses to be written, a record that no partition
+   takes), or nobody (the cluster was away, the lanes are somebody else's). */
+enum blame { BLAME_NOBODY, BLAME_RECORDS };
+void bridge_aborted(struct bridge *bridge, enum blame blame, const char *why);
+
+/* After port.abort: there is a producer again. */
+void bridge_restarted(struct bridge *bridge);
 
 /* why: a phrase for people, for what is not REPORT_OK. Only from inside port.reports. */
 void bridge_reported(struct bridge *bridge, struct parcel *parcel, enum report report,

@@ -39,6 +39,7 @@ struct config {
     char *default_target; /* NULL: none */
     int64_t max_delay_ms;
     int max_attempts;
+    bool exactly_once;
     int64_t memory_bytes;
     int64_t drain_ms;
     int partitions;  /* topics apply only */

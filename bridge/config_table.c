@@ -75,8 +75,10 @@ const struct config_key CONFIG_KEYS[] = {
     {.name = "delivery",
      .type = TYPE_DELIVERY,
      .initial = "at-least-once",
-     .help = "What a crash may do: at-least-once repeats deliveries that were in flight, and never "
-             "loses one."},
+     .help =
+         "What a crash may do: at-least-once repeats deliveries that were in flight, and never "
+         "loses one; exactly-once repeats none for consumers with isolation.level=read_committed, "
+         "at the price of some 20 ms."},
     {.name = "max_attempts",
      .type = TYPE_COUNT,
      AT(max_attempts),

@@ -190,12 +190,10 @@ static int set_choice(struct loader *loader, const struct config_key *key,
 static int set_delivery(struct loader *loader, const struct setting *setting)
 {
     const char *text = setting->values[0];
-    if (strcmp(text, "at-least-once") == 0)
+    loader->config->exactly_once = strcmp(text, "exactly-once") == 0;
+    if (loader->config->exactly_once || strcmp(text, "at-least-once") == 0)
         return 0;
-    return config_refuse(loader, setting, text,
-                         strcmp(text, "exactly-once") == 0
-                             ? "not in this version: use at-least-once"
-                             : "not one of at-least-once, exactly-once");
+    return config_refuse(loader, setting, text, "not one of at-least-once, exactly-once");
 }
 
 static int set_value(struct loader *loader, const struct config_key *key,

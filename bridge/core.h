@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* core: the structures that the files of the step machine share. Nothing outside of bridge.c,
-   queue.c, parcel.c, delivery.c, progress.c and
-   target.c includes this.
+   queue.c, parcel.c, delivery.c, transaction.c, progress.c and target.c includes this.
 
      lane     partition p of all our input topics; owned or not
      queue    one input partition: window, at most one peeked head, open or paused
@@ -37,6 +36,12 @@ enum {
     QUEUE_QUOTA = 128,       /* records of one queue in a turn */
     TARGETS_MAX = 1024,
     VERDICTS_MAX = 1024,
+    TXN_AGE_MS = 10,     /* a transaction is open for so long, for company */
+    TXN_AGE_MAX_MS = 50, /* and no longer than this, however much is due */
+    TXN_REST_MS = 2,     /* else the broker, still busy with the last one, answers 20 ms later */
+    TXN_RECORDS_MAX = 20000,
+    TXN_BYTES_MAX = 32 << 20,
+    NOTES_MAX = 256,
     PARCEL_OVERHEAD = 512 /* what the client keeps for a record besides its bytes, and the parcel */
 };
 
@@ -62,7 +67,9 @@ struct parcel {
     bool raw;           /* record came from outside and is no envelope */
     bool orphan;        /* FLYING, but its queue has forgotten it (lane lost, or read again) */
     bool without_value; /* condemned, and too large with its value */
+    bool without_level; /* too large for its level */
     bool alone;         /* too large once, perhaps for its batch */
+    bool noted;         /* there is a note of this */
 };
 
 enum queue_state {
@@ -76,6 +83,7 @@ struct queue {
     struct queue_id id;
     enum queue_state state;
     bool active;         /* the port may have a record at hand */
+    bool sought;         /* what comes next may still be of before the seek */
     bool blocked;        /* the head waits for room, not for time (counted once) */
     int64_t level_ms;    /* 0: the schedule queue */
     struct record *head; /* taken, not admitted */
@@ -114,13 +122,40 @@ struct target {
     enum target_state state;
     bool used;
     bool failed;         /* since the last success */
+    bool in_transaction; /* the open one has records to it */
     bool counts;         /* SHUT: a record that is not even tried has used up an attempt */
     int64_t recheck_ms;  /* monotonic */
     int64_t took_ms;     /* monotonic: last success */
     int64_t answered_ms; /* monotonic: last report, or when flying left zero */
     size_t flying, flying_bytes;
+    size_t large_bytes; /* a record of this cost was too large; 0: none was */
     struct list parked;
     char why[96];
+};
+
+/* transaction.c: exactly once. */
+enum txn_state { TXN_OPEN, TXN_ENDING, TXN_COMMITTING, TXN_BROKEN };
+
+struct txn {
+    enum txn_state state;
+    bool wants_end;        /* a record waits for one of its own */
+    bool torn;             /* a report said no */
+    bool told;             /* and which record, or target, is to blame */
+    size_t n, bytes;       /* in it */
+    int64_t since_ms;      /* monotonic: the first one */
+    int64_t rest_ms;       /* monotonic: takes nothing before this */
+    struct parcel *solo;   /* alone in it */
+    struct parcel *failed; /* the same, if its report said no */
+    struct target *failed_target;
+    enum report failed_report;
+};
+
+enum note_flag { NOTE_ALONE = 1, NOTE_WITHOUT_LEVEL = 2, NOTE_WITHOUT_VALUE = 4 };
+
+struct note {
+    const struct queue *queue; /* NULL: none */
+    int64_t offset;
+    unsigned flags;
 };
 
 enum ready { READY_HOPS, READY_DELIVERIES, READY_N };
@@ -145,20 +180,25 @@ struct bridge {
     struct target *targets;
     struct list *buckets;
     size_t targets_hand, parked;
-    bool looked_up;     /* one question a turn: it may block */
-    int64_t look_up_ms; /* monotonic: none before this */
+    bool targets_in_transaction; /* some are */
+    bool looked_up;              /* one question a turn: it may block */
+    int64_t look_up_ms;          /* monotonic: none before this */
 
     size_t flying, orphans;
     int64_t held_bytes;
 
     struct progress *progress;
     uint64_t commit_seq;
-    bool commit_out; /* a commit waits for its answer */
-    bool proving;    /* nothing is forwarded until a commit has succeeded */
+    uint64_t proof_seq; /* exactly once: the first commit that proves anything */
+    bool commit_out;    /* a commit waits for its answer */
+    bool proving;       /* nothing is forwarded until a commit has succeeded */
     int64_t commit_ms, recommit_ms, probe_ms, trim_ms, poll_ms; /* monotonic: last time */
     int64_t acked_ms; /* monotonic: last acknowledgement of anything */
     int64_t back_ms;  /* monotonic: Kafka had answered nothing for long, and did again */
-    bool more;        /* this turn left work that needs no waiting */
+    struct txn txn;
+    struct note notes[NOTES_MAX];
+    int notes_n, notes_hand;
+    bool more; /* this turn left work that needs no waiting */
 };
 
 static inline struct queue *bridge_queue(const struct bridge *b, int lane, int slot)
@@ -189,12 +229,28 @@ void queue_check(const struct bridge *b, const struct queue *q);
 
 /* progress.c */
 void progress_touch(struct bridge *b, bool all); /* commit again, though nothing changed */
+bool progress_commit(struct bridge *b);          /* what changed; false: nothing has */
 void progress_keep(struct bridge *b);
 void progress_trim(struct bridge *b);
 
 /* delivery.c */
 void delivery_serve(struct bridge *b); /* forward all that is ready, as far as the port takes it */
+void delivery_failed(struct bridge *b, struct parcel *p, enum report report, const char *why);
 void kafka_answered(struct bridge *b); /* something was acknowledged */
+
+/* transaction.c: without exactly once it takes everything, and does nothing. */
+bool txn_takes(struct bridge *b, bool alone); /* alone: in a transaction of its own */
+void txn_took(struct bridge *b, struct parcel *p, bool alone);
+void txn_failed(struct bridge *b, struct parcel *p, struct target *target, enum report report);
+void txn_serve(struct bridge *b, bool progress_is_due);
+void txn_end(struct bridge *b); /* now, if it can be */
+bool txn_is_out(const struct bridge *b);
+int64_t txn_wait_ms(const struct bridge *b);
+void txn_committed(struct bridge *b);
+void txn_lane_lost(struct bridge *b);
+void txn_note(struct bridge *b, const struct parcel *p, enum note_flag flag);
+void txn_recall(struct bridge *b, struct parcel *p);
+void txn_forget(struct bridge *b, const struct parcel *p);
 
 /* target.c */
 enum gate { GATE_OPEN, GATE_PARK, GATE_DEFER, GATE_FAIL, GATE_WAIT };
@@ -205,6 +261,10 @@ enum gate target_gate(struct bridge *b, struct target *t);
 void target_sent(struct bridge *b, struct target *t, struct parcel *p);
 void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum report report,
                      const char *why);
+bool target_is_suspect(const struct target *t, const struct parcel *p);
+void target_refuses(struct bridge *b, struct target *t, const char *why);
+void targets_suspect(struct bridge *b, const char *why); /* those of the transaction */
+void targets_forget_transaction(struct bridge *b);
 void target_park(struct bridge *b, struct target *t, struct parcel *p);
 void targets_serve(struct bridge *b); /* let go what has been parked too long */
 

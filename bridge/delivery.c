@@ -7,10 +7,13 @@
 
 static const int64_t retry_after_ms[] = {5000,   10000,  30000,  60000,
                                          120000, 300000, 600000, 1800000};
+static const char *const too_large_for_level = "it does not fit its level topic: run topics apply";
 enum { RETRIES = sizeof retry_after_ms / sizeof retry_after_ms[0] };
 
-static int send(struct bridge *b, struct parcel *p, struct forward *f)
+static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alone)
 {
+    if (!txn_takes(b, alone))
+        return ERR_FULL;
     f->parcel = p;
     f->from = p->queue->id;
     f->offset = p->offset;
@@ -25,6 +28,7 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f)
     p->since_ms = b->now.mono_ms;
     if (b->flying++ == 0)
         b->acked_ms = b->now.mono_ms;
+    txn_took(b, p, alone);
     return 0;
 }
 
@@ -37,15 +41,31 @@ static int send_dead(struct bridge *b, struct parcel *p)
                         .env = opened ? &env : NULL,
                         .refusal = &p->verdict->refusal,
                         .without_value = p->without_value};
-    return send(b, p, &f);
+    return send(b, p, &f, false);
+}
+
+static void condemn(struct bridge *b, struct parcel *p, enum code code, const char *reason)
+{
+    if (!verdict_available(b, p->queue)) {
+        parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
+        return;
+    }
+    struct refusal *refusal = parcel_condemn(b, p);
+    refusal->code = code;
+    snprintf(refusal->reason, sizeof refusal->reason, "%s", reason);
+    parcel_ready(b, p);
 }
 
 static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
 {
+    if (p->without_level) {
+        condemn(b, p, CODE_TOO_LARGE, too_large_for_level);
+        return 0;
+    }
     int level = plan_level(&b->config.ladder, remaining_ms);
     assert(level != PLAN_HOLD);
     struct forward f = {.kind = FORWARD_LEVEL, .slot = 1 + level};
-    return send(b, p, &f);
+    return send(b, p, &f, false);
 }
 
 static int send_target(struct bridge *b, struct parcel *p, struct target *t,
@@ -53,7 +73,7 @@ static int send_target(struct bridge *b, struct parcel *p, struct target *t,
 {
     assert(b->now.wall_ms >= env->stamp.due_ms); /* late is allowed, early never */
     struct forward f = {.kind = FORWARD_TARGET, .target = &t->id, .env = env, .alone = p->alone};
-    int err = send(b, p, &f);
+    int err = send(b, p, &f, p->alone || target_is_suspect(t, p));
     if (err != 0)
         return err;
     target_sent(b, t, p);
@@ -76,18 +96,6 @@ static void put_back(struct bridge *b, struct parcel *p, struct envelope *env, i
     p->until_ms =
         env->stamp.due_ms > env->stamp.next_try_ms ? env->stamp.due_ms : env->stamp.next_try_ms;
     parcel_replace(b, p, record);
-    parcel_ready(b, p);
-}
-
-static void condemn(struct bridge *b, struct parcel *p, enum code code, const char *reason)
-{
-    if (!verdict_available(b, p->queue)) {
-        parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
-        return;
-    }
-    struct refusal *refusal = parcel_condemn(b, p);
-    refusal->code = code;
-    snprintf(refusal->reason, sizeof refusal->reason, "%s", reason);
     parcel_ready(b, p);
 }
 
@@ -219,7 +227,7 @@ static void own_topic_failed(struct bridge *b, struct parcel *p, enum report rep
                              const char *why)
 {
     if (report == REPORT_TOO_LARGE && p->kind == FORWARD_LEVEL) {
-        condemn(b, p, CODE_TOO_LARGE, "it does not fit its level topic: run topics apply");
+        condemn(b, p, CODE_TOO_LARGE, too_large_for_level);
         return;
     }
     if (report == REPORT_TOO_LARGE && !p->without_value) {
@@ -246,15 +254,50 @@ static void target_failed(struct bridge *b, struct parcel *p, enum report report
         attempt_failed(b, p, why);
 }
 
+/* What failed is no longer in flight: what becomes of it. */
+void delivery_failed(struct bridge *b, struct parcel *p, enum report report, const char *why)
+{
+    if (p->kind == FORWARD_TARGET)
+        target_failed(b, p, report, why);
+    else
+        own_topic_failed(b, p, report, why);
+}
+
+/* It breaks its transaction; what is learned of it holds for its next reading. */
+static void note_failure(struct bridge *b, const struct parcel *p, enum report report,
+                         const char *why)
+{
+    bool too_large = report == REPORT_TOO_LARGE;
+    if (p->kind == FORWARD_TARGET && (too_large || report == REPORT_UNFIT))
+        txn_note(b, p, NOTE_ALONE);
+    else if (p->kind == FORWARD_LEVEL && too_large)
+        txn_note(b, p, NOTE_WITHOUT_LEVEL);
+    else if (p->kind == FORWARD_DEAD && too_large)
+        txn_note(b, p, NOTE_WITHOUT_VALUE);
+    else if (p->kind != FORWARD_TARGET && report != REPORT_NOT_SENT)
+        b->port.event(b->port.ctx, EVENT_FORWARD_FAILED, p->queue->id, p->offset, why);
+}
+
+static void fail_transaction(struct bridge *b, struct parcel *p, struct target *target,
+                             enum report report, const char *why)
+{
+    note_failure(b, p, report, why);
+    if (b->txn.solo == p)
+        p->alone = true;
+    txn_failed(b, p, target, report);
+}
+
 void bridge_reported(struct bridge *b, struct parcel *p, enum report report, const char *why)
 {
     assert(p->state == PARCEL_FLYING);
     b->flying--;
     if (report == REPORT_TIMED_OUT && kafka_was_away(b, p))
         report = REPORT_NOT_SENT;
-    if (p->target != NULL)
-        target_reported(b, p->target, p, report, why);
-    if (report == REPORT_OK) {
+    struct target *target = p->target;
+    if (target != NULL)
+        target_reported(b, target, p, report, why);
+    bool void_anyhow = p->orphan && b->config.exactly_once; /* its transaction was given up */
+    if (report == REPORT_OK && !void_anyhow) {
         succeeded(b, p);
         return;
     }
@@ -263,8 +306,8 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
         return;
     }
     p->state = PARCEL_FREE; /* in no list */
-    if (p->kind == FORWARD_TARGET)
-        target_failed(b, p, report, why);
+    if (b->config.exactly_once)
+        fail_transaction(b, p, target, report, why);
     else
-        own_topic_failed(b, p, report, why);
+        delivery_failed(b, p, report, why);
 }

@@ -30,6 +30,7 @@ struct parcel *parcel_new(struct bridge *b, struct queue *q, struct record *reco
     q->parcels++;
     b->held_bytes += cost_of(record);
     counter_add(&b->stats->held, 1);
+    txn_recall(b, p);
     return p;
 }
 
@@ -96,6 +97,8 @@ void parcel_done(struct bridge *b, struct parcel *p)
     window_done(&q->window,
                 p->offset); /* of a lost lane too: it may come back, and learns from this */
     queue_changed(q);
+    if (p->noted)
+        txn_forget(b, p);
     parcel_free(b, p);
 }
 

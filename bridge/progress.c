@@ -33,15 +33,24 @@ static size_t collect_progress(struct bridge *b)
     return n;
 }
 
+bool progress_commit(struct bridge *b)
+{
+    b->commit_ms = b->now.mono_ms;
+    size_t n = collect_progress(b);
+    if (n == 0 && b->txn.n == 0)
+        return false;
+    b->commit_out = true;
+    b->port.commit(b->port.ctx, ++b->commit_seq, b->progress, n);
+    return true;
+}
+
 void bridge_commit(struct bridge *b, struct now now)
 {
     b->now = now;
-    b->commit_ms = now.mono_ms;
-    size_t n = collect_progress(b);
-    if (n == 0)
-        return;
-    b->commit_out = true;
-    b->port.commit(b->port.ctx, ++b->commit_seq, b->progress, n);
+    if (b->config.exactly_once)
+        txn_serve(b, true);
+    else
+        (void)progress_commit(b);
 }
 
 void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
@@ -53,7 +62,9 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
     if (!ok)
         return;
     kafka_answered(b);
-    b->proving = false;
+    if (b->config.exactly_once)
+        txn_committed(b);
+    b->proving &= seq < b->proof_seq;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
         if (q->state == QUEUE_OFF || q->changes_sent == q->changes_kept)
@@ -66,7 +77,10 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
 void progress_keep(struct bridge *b)
 {
     int64_t since_ms = b->now.mono_ms - b->commit_ms;
-    if (since_ms < COMMIT_EVERY_MS || (b->commit_out && since_ms < COMMIT_LOST_MS))
+    bool due = since_ms >= COMMIT_EVERY_MS;
+    if (b->config.exactly_once)
+        txn_serve(b, due);
+    if (!due || (b->commit_out && (since_ms < COMMIT_LOST_MS || b->config.exactly_once)))
         return;
     if (b->now.mono_ms - b->recommit_ms >= RECOMMIT_EVERY_MS) {
         b->recommit_ms = b->now.mono_ms;

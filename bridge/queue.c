@@ -34,6 +34,7 @@ void queue_open(struct bridge *b, struct queue *q)
 {
     set_state(b, q, QUEUE_OPEN);
     q->active = true;
+    q->sought = false;
     q->gap_at = -1;
     q->silent_since_ms = 0;
     q->release_max_ms = INT64_MIN;
@@ -54,6 +55,7 @@ static void read_on(struct bridge *b, struct queue *q)
     drop_head(b, q);
     set_state(b, q, QUEUE_OPEN);
     q->active = true;
+    q->sought = true;
     q->gap_at = -1;
     b->port.seek(b->port.ctx, q->id, q->window.next);
 }
@@ -74,22 +76,22 @@ static void hold(struct bridge *b, struct queue *q, enum event event, int64_t va
     b->port.event(b->port.ctx, event, q->id, value, "");
 }
 
-/* A gap in a level topic is read once more before it is believed: the client has lost records that
-   were there (a pause that crossed a fetch). On the schedule topic transactions of producers leave
-   gaps. */
+/* A gap is read once more before it is believed: what comes after a seek may still be of before it,
+   and the client has lost records that were there (a pause that crossed a fetch). Transactions
+   leave gaps where they end: those of producers on the schedule topic, and our own on levels. */
 static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct record *record)
 {
     int64_t next = q->window.next;
-    if (is_schedule(q))
-        return false;
-    if (record->offset == next) {
+    bool usual = !q->sought && (is_schedule(q) || b->config.exactly_once);
+    bool shown_twice = q->gap_at == next && record->offset <= q->gap_to;
+    if (record->offset == next || usual || shown_twice) {
         q->gap_at = -1;
+        q->sought = false;
         return false;
     }
-    if (q->gap_at == next && record->offset <= q->gap_to)
-        return false;
     q->gap_at = next;
     q->gap_to = record->offset;
+    q->sought = true;
     b->port.seek(b->port.ctx, q->id, next);
     return true;
 }
@@ -134,7 +136,7 @@ static bool find_head(struct bridge *b, struct queue *q)
         }
         if (record->offset > w->next && window_fits(w, record->offset)) {
             counter_add(&b->stats->gaps, (uint64_t)(record->offset - w->next));
-            if (!is_schedule(q))
+            if (!is_schedule(q) && !b->config.exactly_once)
                 b->port.event(b->port.ctx, EVENT_GAP, q->id, record->offset - w->next, "");
         }
         if (window_fits(w, record->offset) && window_is_done(w, record->offset)) {
@@ -174,7 +176,7 @@ static bool has_room(struct bridge *b, struct queue *q)
 /* The record already flies, sent in an earlier life of this lane: its report decides. */
 static bool adopt_orphan(struct bridge *b, struct queue *q)
 {
-    if (!window_fits(&q->window, q->head->offset))
+    if (b->config.exactly_once || !window_fits(&q->window, q->head->offset))
         return false;
     for (struct link *l = list_first(&q->orphans); l != NULL; l = list_after(&q->orphans, l)) {
         struct parcel *p = list_item(l, struct parcel, link);

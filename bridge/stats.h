@@ -51,6 +51,7 @@ struct stats {
     struct counter watchdog;     /* queues that had to be woken again */
     struct counter commits;      /* that succeeded */
     struct counter commits_failed; /* that did not */
+    struct counter aborts;         /* exactly once: transactions given up */
     struct counter rebalances;     /* lanes gained or lost, counted once a change */
     struct counter lanes;          /* owned now */
     struct counter paused;         /* queues paused now */

@@ -90,11 +90,13 @@ static void tell(struct bridge *b, enum event event, int64_t value, const struct
 
 static void shut(struct bridge *b, struct target *t, bool counts, int64_t for_ms)
 {
+    bool news = t->state != TARGET_SHUT; /* what was under way fails one by one */
     t->state = TARGET_SHUT;
     t->counts = counts;
     t->failed = true;
     t->recheck_ms = b->now.mono_ms + for_ms;
-    tell(b, EVENT_TARGET_SHUT, for_ms, t);
+    if (news)
+        tell(b, EVENT_TARGET_SHUT, for_ms, t);
 }
 
 static void look_up(struct bridge *b, struct target *t)
@@ -145,8 +147,42 @@ void target_sent(struct bridge *b, struct target *t, struct parcel *p)
     if (t->flying == 0)
         t->answered_ms = b->now.mono_ms;
     t->flying++;
+    t->in_transaction = b->targets_in_transaction = b->config.exactly_once;
     t->flying_bytes += p->record->cost_bytes + PARCEL_OVERHEAD;
     p->target = t;
+}
+
+/* Exactly once: one that may break its transaction has one of its own. */
+bool target_is_suspect(const struct target *t, const struct parcel *p)
+{
+    return t->state == TARGET_PROBING ||
+           (t->large_bytes > 0 && p->record->cost_bytes >= t->large_bytes);
+}
+
+void target_refuses(struct bridge *b, struct target *t, const char *why)
+{
+    snprintf(t->why, sizeof t->why, "%s", why);
+    shut(b, t, true, SHUT_MS);
+}
+
+/* One of them broke the transaction, and it is not known which: each is tried alone. */
+void targets_suspect(struct bridge *b, const char *why)
+{
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        struct target *t = &b->targets[i];
+        if (!t->used || !t->in_transaction || t->state == TARGET_SHUT)
+            continue;
+        snprintf(t->why, sizeof t->why, "%s", why);
+        t->failed = true;
+        t->state = TARGET_PROBING;
+    }
+}
+
+void targets_forget_transaction(struct bridge *b)
+{
+    for (int i = 0; b->targets_in_transaction && i < TARGETS_MAX; i++)
+        b->targets[i].in_transaction = false;
+    b->targets_in_transaction = false;
 }
 
 /* Parked ones go back to be judged anew by the gate. */
@@ -172,8 +208,11 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum 
         t->state = TARGET_OPEN;
         break;
     case REPORT_REFUSED:
-        snprintf(t->why, sizeof t->why, "%s", why);
-        shut(b, t, true, SHUT_MS);
+        target_refuses(b, t, why);
+        break;
+    case REPORT_TOO_LARGE:
+        if (t->large_bytes == 0 || p->record->cost_bytes < t->large_bytes)
+            t->large_bytes = p->record->cost_bytes;
         break;
     case REPORT_TIMED_OUT: /* one stuck partition is no verdict on the others */
         if (t->took_ms >= p->since_ms)

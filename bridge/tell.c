@@ -50,6 +50,10 @@ void tell_event(const char *const *topics, const struct told *told)
                  "still ours",
                  "ms=%" PRId64, told->value);
         break;
+    case EVENT_ABORTED:
+        log_warn("a transaction was aborted: its records are read again",
+                 "records=%" PRId64 " why=%s", told->value, quoted);
+        break;
     case EVENT_TARGET_SHUT:
         log_warn("a target takes nothing", "next_try_ms=%" PRId64 " target=%s", told->value,
                  quoted);

@@ -35,6 +35,23 @@ static void on_reported(void *ctx, struct parcel *parcel, enum report report, co
     bridge_reported(((struct worker *)ctx)->bridge, parcel, report, why);
 }
 
+static void on_transaction_committed(void *ctx, uint64_t seq)
+{
+    bridge_committed(((struct worker *)ctx)->bridge, seq, true);
+}
+
+static void on_transaction_aborted(void *ctx, enum blame blame, const char *why)
+{
+    bridge_aborted(((struct worker *)ctx)->bridge, blame, why);
+}
+
+static void on_restarted(void *ctx)
+{
+    struct worker *w = ctx;
+    bridge_restarted(w->bridge);
+    w->regain = true;
+}
+
 static void on_landed(void *ctx, int slot, int lane, int64_t offset)
 {
     struct worker *w = ctx;
@@ -62,13 +79,36 @@ static void on_gained(void *ctx, const int *lanes, int n, const struct start *st
     log_info("lanes gained", "worker=%d lanes=%d", w->config.number, n);
 }
 
+static void on_bell(void *ctx, int32_t number)
+{
+    struct worker *w = ctx;
+    if (number >= 0)
+        bridge_wake(w->bridge, (struct queue_id){number, number / w->slots, number % w->slots});
+    else
+        w->group_rang |= number != BELL_REPORTS;
+}
+
+/* A flush sends what lingers; one without anything to send would only keep the client awake. */
+static void settle_until(struct worker *w, int64_t until_ms)
+{
+    while (bridge_settle(w->bridge, now_read()) > 0 && now_read().mono_ms < until_ms) {
+        if (w->config.config->exactly_once)
+            bell_wait(&w->bell, SETTLE_STEP_MS, on_bell, w);
+        else
+            producer_flush(w->producer, SETTLE_STEP_MS);
+    }
+}
+
 /* What flies lands, what landed is committed; then the lanes are somebody else's. */
 static void settle(struct worker *w)
 {
     int64_t until_ms = now_read().mono_ms + w->settle_ms;
-    while (bridge_settle(w->bridge, now_read()) > 0 && now_read().mono_ms < until_ms)
-        producer_flush(w->producer, SETTLE_STEP_MS);
+    settle_until(w, until_ms);
     bridge_commit(w->bridge, now_read());
+    if (w->config.config->exactly_once) {
+        settle_until(w, until_ms);
+        return;
+    }
     int64_t left_ms = until_ms - now_read().mono_ms;
     group_await(w->group, left_ms < 500 ? 500 : (int)left_ms);
 }
@@ -128,6 +168,7 @@ static int start_bridge(struct worker *w)
                               .schedule = c->schedule},
                   .default_target = c->default_target,
                   .max_delay_ms = c->max_delay_ms},
+        .exactly_once = c->exactly_once,
         .max_attempts = c->max_attempts,
         .memory_bytes = c->memory_bytes / c->workers,
         .session_ms = session != NULL ? strtol(session, NULL, 10) : SESSION_MS,
@@ -149,6 +190,8 @@ static void name_member(struct worker *w)
     else if (getrandom(&random, sizeof random, 0) == sizeof random)
         snprintf(w->instance, sizeof w->instance, "delaybridge-%016" PRIx64 "-%d", random,
                  w->config.number);
+    snprintf(w->transactional_id, sizeof w->transactional_id, "%s-%s", w->config.config->group,
+             w->instance);
 }
 
 static int connect_member(struct worker *w, char error[CLIENT_ERROR_MAX])
@@ -215,15 +258,20 @@ static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
                                        .bell = &w->bell,
                                        .reported = on_reported,
                                        .landed = on_landed,
+                                       .committed = on_transaction_committed,
+                                       .aborted = on_transaction_aborted,
+                                       .restarted = on_restarted,
                                        .ctx = w};
+    if (w->config.config->exactly_once)
+        producer.transactional_id = w->transactional_id;
     w->producer = producer_new(&producer, error, CLIENT_ERROR_MAX);
     return w->producer == NULL ? ERR_CONFIG : connect_member(w, error);
 }
 
 static void worker_free(struct worker *w)
 {
-    if (w->producer != NULL)
-        producer_free(w->producer); /* first: it still reads the records that fly */
+    if (w->producer != NULL && !producer_free(w->producer)) /* first: it reads what flies */
+        return; /* Kafka is away in the middle of a transaction: the process ends all the same */
     w->producer = NULL;
     if (w->bridge != NULL)
         bridge_free(w->bridge); /* then the records go back, while their handles live */
@@ -240,15 +288,6 @@ static void worker_free(struct worker *w)
 }
 
 /* The loop. */
-
-static void on_bell(void *ctx, int32_t number)
-{
-    struct worker *w = ctx;
-    if (number >= 0)
-        bridge_wake(w->bridge, (struct queue_id){number, number / w->slots, number % w->slots});
-    else
-        w->group_rang |= number != BELL_REPORTS;
-}
 
 static void find_lost_positions(struct worker *w)
 {
@@ -267,6 +306,16 @@ static void serve_levels_handle(struct worker *w)
         rd_kafka_message_destroy(message); /* errors of brokers: logged by the client's callback */
 }
 
+/* After a transaction that broke: what is committed, and nothing else, is true. */
+static void read_again(struct worker *w)
+{
+    if (w->reread)
+        group_reread(w->group);
+    else if (w->regain)
+        group_regain(w->group);
+    w->regain = w->reread = false;
+}
+
 /* The group first: after a long stop it may say that the lanes are gone. */
 static void turn(struct worker *w)
 {
@@ -278,6 +327,7 @@ static void turn(struct worker *w)
         serve_levels_handle(w);
         now = now_read();
     }
+    read_again(w);
     int64_t wait_ms = bridge_turn(w->bridge, now);
     find_lost_positions(w);
     source_sweep(w->source, now.mono_ms);

@@ -31,8 +31,10 @@ struct worker {
     int64_t settle_ms; /* how long a revocation may take */
     int64_t pulse_checked_ms, group_polled_ms;
     bool group_rang;
-    bool transient;     /* the member's static id is of this process alone */
-    char instance[256]; /* that id; empty: a dynamic member */
+    bool reread, regain; /* the lanes: lose them now; gain them again when the producer is back */
+    bool transient;      /* the member's static id is of this process alone */
+    char instance[256];  /* that id; empty: a dynamic member */
+    char transactional_id[512];
     atomic_bool stop, failed;
     pthread_t thread;
 };

@@ -41,9 +41,33 @@ static void port_seek(void *ctx, struct queue_id queue, int64_t offset)
     source_seek(((struct worker *)ctx)->source, queue, offset);
 }
 
+/* Exactly once, as one transaction with what was forwarded. */
+static void commit_transaction(struct worker *w, uint64_t seq, const struct progress *progress,
+                               size_t n)
+{
+    rd_kafka_topic_partition_list_t *offsets = group_offsets(w->group, progress, n);
+    rd_kafka_consumer_group_metadata_t *member = offsets ? group_identity(w->group) : NULL;
+    if (member != NULL)
+        producer_commit(w->producer, seq, offsets, member);
+    else
+        bridge_aborted(w->bridge, BLAME_NOBODY, "the lanes are not ours");
+}
+
 static void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n)
 {
-    group_commit(((struct worker *)ctx)->group, seq, progress, n);
+    struct worker *w = ctx;
+    if (w->config.config->exactly_once)
+        commit_transaction(w, seq, progress, n);
+    else
+        group_commit(w->group, seq, progress, n);
+}
+
+static void port_abort(void *ctx, bool reread)
+{
+    struct worker *w = ctx;
+    w->reread |= reread;
+    if (w->producer != NULL)
+        producer_abort(w->producer);
 }
 
 static void port_trim(void *ctx, struct queue_id queue, int64_t base)
@@ -82,6 +106,7 @@ struct port worker_port(struct worker *w)
                          .pause = port_pause,
                          .seek = port_seek,
                          .commit = port_commit,
+                         .abort = port_abort,
                          .trim = port_trim,
                          .lookup = port_lookup,
                          .forget = port_forget,

@@ -21,6 +21,10 @@ struct group {
     rd_kafka_t *rk;
     rd_kafka_queue_t *events, *commits;
     bool owning; /* between gained and lost */
+    int *lanes;  /* assigned: owned, or to be gained again */
+    int lanes_n;
+    bool rereading;                             /* lost by group_reread */
+    rd_kafka_consumer_group_metadata_t *member; /* as it was when the lanes were assigned */
     int commits_out;
     uint64_t seq;  /* of the latest commit, which may be several requests: */
     int parts_out; /* not answered */
@@ -59,6 +63,14 @@ static struct start *starts_of(const rd_kafka_topic_partition_list_t *list)
         starts[i].text = bytes_of(p->metadata, p->metadata_size);
     }
     return starts;
+}
+
+/* Of this generation: a transaction that was begun in it must not be blessed by the next one. */
+static void keep_member(struct group *g)
+{
+    if (g->member != NULL)
+        rd_kafka_consumer_group_metadata_destroy(g->member);
+    g->member = rd_kafka_consumer_group_metadata(g->rk);
 }
 
 static bool gain(struct group *g, const int *lanes, int n)
@@ -104,12 +116,11 @@ static int known_lanes(const struct group *g, const rd_kafka_topic_partition_lis
 
 static void on_assign(struct group *g, const rd_kafka_topic_partition_list_t *given)
 {
-    int *lanes = calloc((size_t)given->cnt + 1, sizeof *lanes);
-    if (lanes != NULL && gain(g, lanes, known_lanes(g, given, lanes))) {
-        free(lanes);
+    g->rereading = false;
+    g->lanes_n = known_lanes(g, given, g->lanes);
+    keep_member(g);
+    if (gain(g, g->lanes, g->lanes_n))
         return;
-    }
-    free(lanes);
     /* An empty list, not NULL: that would leave the member waiting for an assignment for ever. */
     rd_kafka_topic_partition_list_t *none = rd_kafka_topic_partition_list_new(1);
     rd_kafka_assign(g->rk, none);
@@ -124,7 +135,7 @@ static void on_revoke(struct group *g)
         g->config.lost(g->config.ctx, fenced);
     else
         rd_kafka_assign(g->rk, NULL);
-    g->owning = false;
+    g->owning = g->rereading = false;
 }
 
 static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err,
@@ -160,11 +171,19 @@ struct group *group_new(const struct group_config *config, rd_kafka_conf_t *conf
         return NULL;
     }
     g->config = *config;
+    g->lanes = calloc((size_t)config->lanes + 1, sizeof *g->lanes);
+    if (g->lanes == NULL) {
+        rd_kafka_conf_destroy(conf);
+        snprintf(error, CLIENT_ERROR_MAX, "out of memory");
+        free(g);
+        return NULL;
+    }
     rd_kafka_conf_set_opaque(conf, g);
     rd_kafka_conf_set_rebalance_cb(conf, on_rebalance);
     g->rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error, CLIENT_ERROR_MAX);
     if (g->rk == NULL) {
         rd_kafka_conf_destroy(conf);
+        free(g->lanes);
         free(g);
         return NULL;
     }
@@ -236,6 +255,23 @@ void group_rejoin(struct group *g)
     g->rejoin = true;
 }
 
+void group_reread(struct group *g)
+{
+    if (!g->owning)
+        return;
+    g->config.lost(g->config.ctx, true);
+    g->owning = false;
+    g->rereading = true;
+}
+
+void group_regain(struct group *g)
+{
+    if (!g->rereading)
+        return;
+    g->rereading = false;
+    g->rejoin |= !gain(g, g->lanes, g->lanes_n);
+}
+
 bool group_is_fenced(const struct group *g)
 {
     return g->fenced;
@@ -271,22 +307,54 @@ static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
     part_answered(g, (uint64_t)(uintptr_t)opaque, err == 0);
 }
 
+static void add_offset(const struct group *g, rd_kafka_topic_partition_list_t *list,
+                       const struct progress *progress)
+{
+    rd_kafka_topic_partition_t *p = rd_kafka_topic_partition_list_add(
+        list, g->config.topics[progress->queue.slot], progress->queue.lane);
+    p->offset = progress->base;
+    p->metadata = malloc(progress->text_len);
+    p->metadata_size = p->metadata == NULL ? 0 : progress->text_len;
+    if (p->metadata != NULL)
+        memcpy(p->metadata, progress->text, progress->text_len);
+}
+
 /* Adds as many as one request may hold, at least one; returns how many. */
 static size_t fill_request(const struct group *g, rd_kafka_topic_partition_list_t *list,
                            const struct progress *progress, size_t n)
 {
     size_t bytes = 0, i = 0;
     for (; i < n && (i == 0 || bytes + progress[i].text_len <= COMMIT_BYTES_MAX); i++) {
-        rd_kafka_topic_partition_t *p = rd_kafka_topic_partition_list_add(
-            list, g->config.topics[progress[i].queue.slot], progress[i].queue.lane);
-        p->offset = progress[i].base;
-        p->metadata = malloc(progress[i].text_len);
-        p->metadata_size = p->metadata == NULL ? 0 : progress[i].text_len;
-        if (p->metadata != NULL)
-            memcpy(p->metadata, progress[i].text, progress[i].text_len);
+        add_offset(g, list, &progress[i]);
         bytes += progress[i].text_len;
     }
     return i;
+}
+
+rd_kafka_topic_partition_list_t *group_offsets(const struct group *g,
+                                               const struct progress *progress, size_t n)
+{
+    if (!g->owning || g->member == NULL)
+        return NULL;
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)n);
+    for (size_t i = 0; i < n; i++)
+        add_offset(g, list, &progress[i]);
+    return list;
+}
+
+rd_kafka_consumer_group_metadata_t *group_identity(const struct group *g)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    rd_kafka_consumer_group_metadata_t *copy = NULL;
+    rd_kafka_error_t *error =
+        g->member == NULL ? NULL : rd_kafka_consumer_group_metadata_write(g->member, &bytes, &size);
+    if (error == NULL && bytes != NULL)
+        error = rd_kafka_consumer_group_metadata_read(&copy, bytes, size);
+    if (error != NULL)
+        rd_kafka_error_destroy(error);
+    rd_kafka_mem_free(NULL, bytes);
+    return copy;
 }
 
 static void send_request(struct group *g, const rd_kafka_topic_partition_list_t *list)
@@ -381,6 +449,9 @@ void group_free(struct group *g)
         rd_kafka_queue_destroy(g->events);
     if (g->commits != NULL)
         rd_kafka_queue_destroy(g->commits);
+    if (g->member != NULL)
+        rd_kafka_consumer_group_metadata_destroy(g->member);
     rd_kafka_destroy(g->rk);
+    free(g->lanes);
     free(g);
 }

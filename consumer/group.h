@@ -45,6 +45,17 @@ rd_kafka_t *group_handle(const struct group *group);
    for what gained and lost do. */
 void group_poll(struct group *group);
 
+/* The same offsets and texts, and who we are, for a transactional producer to commit; both are the
+   caller's. NULL between lost and gained. */
+rd_kafka_topic_partition_list_t *group_offsets(const struct group *group,
+                                               const struct progress *progress, size_t n);
+rd_kafka_consumer_group_metadata_t *group_identity(const struct group *group);
+
+/* Read the owned lanes again from what is committed: lost now; gained by group_regain, once
+   nothing of what was forwarded is undecided. */
+void group_reread(struct group *group);
+void group_regain(struct group *group);
+
 /* Send offsets with their metadata; the answer comes through committed. Between lost and gained
    nothing is sent: the answer is no, at once. */
 void group_commit(struct group *group, uint64_t seq, const struct progress *progress, size_t n);

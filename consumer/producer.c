@@ -1,43 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Three idempotent producers: hops, deliveries, and deliveries that must be alone in their batch.
- */
-#include "consumer/producer.h"
-
+/* Three idempotent producers: hops, deliveries, and deliveries that must be alone in their batch;
+   or one that is transactional (producer_txn.c). */
 #include "bridge/log.h"
-#include "consumer/client.h"
 #include "consumer/message.h"
-#include "consumer/trim.h"
+#include "consumer/producer_parts.h"
 
 #include <stdlib.h>
 
-enum role { HOPS, DELIVERIES, ALONE, ROLES };
 enum { ASK_MS = 500, REBUILD_MS = 500 };
-
-/* What hangs on a target: its topic on each delivering client. */
-struct target_topics {
-    struct target_topics *next;
-    rd_kafka_topic_t *topic[ROLES];
-};
-
-struct client {
-    rd_kafka_t *rk;
-    rd_kafka_queue_t *reports;
-};
-
-struct failed {
-    struct parcel *parcel;
-    rd_kafka_resp_err_t err;
-};
-
-struct producer {
-    struct producer_config config;
-    struct client clients[ROLES];
-    rd_kafka_topic_t **own;        /* hops: by slot, then the dead-letter topic */
-    struct target_topics *targets; /* all that hang somewhere */
-    struct trim trim;
-    struct failed *failed; /* refused by the client at once, reported later */
-    size_t failed_n, failed_size;
-};
 
 static enum report report_of(rd_kafka_resp_err_t err)
 {
@@ -69,10 +39,24 @@ static enum report report_of(rd_kafka_resp_err_t err)
     }
 }
 
-static void log_failure(const char *what, const char *error)
+void producer_log_failure(const char *what, const char *error)
 {
     char quoted[CLIENT_ERROR_MAX];
     log_error(what, "error=%s", log_quote(error, quoted, sizeof quoted));
+}
+
+static bool is_transactional(const struct producer *p)
+{
+    return p->txn.committer != NULL;
+}
+
+/* What the client has handed back: acknowledged, or not. */
+static void report(struct producer *p, struct parcel *parcel, rd_kafka_resp_err_t err)
+{
+    const char *why = err == 0 ? "" : rd_kafka_err2str(err);
+    if (err != 0 && is_transactional(p))
+        producer_txn_fail(p, err, why);
+    p->config.reported(p->config.ctx, parcel, report_of(err), why);
 }
 
 static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
@@ -82,11 +66,10 @@ static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void *o
     int slot = (int)(intptr_t)rd_kafka_topic_opaque(message->rkt);
     if (slot != 0 && message->err == 0)
         p->config.landed(p->config.ctx, slot, message->partition, message->offset);
-    p->config.reported(p->config.ctx, message->_private, report_of(message->err),
-                       message->err == 0 ? "" : rd_kafka_err2str(message->err));
+    report(p, message->_private, message->err);
 }
 
-static int client_start(struct producer *p, enum role role, char *error, size_t error_size)
+int producer_client_start(struct producer *p, enum role role, char *error, size_t error_size)
 {
     char why[CLIENT_ERROR_MAX];
     rd_kafka_conf_t *conf =
@@ -95,6 +78,8 @@ static int client_start(struct producer *p, enum role role, char *error, size_t 
         snprintf(error, error_size, "%s", why);
         return ERR_CONFIG;
     }
+    if (role == DELIVERIES && p->config.transactional_id != NULL)
+        producer_txn_configure(p, conf);
     if (role == ALONE)
         rd_kafka_conf_set(conf, "batch.num.messages", "1", NULL, 0);
     rd_kafka_conf_set_opaque(conf, p);
@@ -117,7 +102,7 @@ static void close_topic(struct target_topics *t, enum role role)
     t->topic[role] = NULL;
 }
 
-static void client_stop(struct producer *p, enum role role)
+void producer_client_stop(struct producer *p, enum role role)
 {
     struct client *c = &p->clients[role];
     if (c->rk == NULL)
@@ -129,10 +114,17 @@ static void client_stop(struct producer *p, enum role role)
     c->rk = NULL;
 }
 
-/* The opaque of a level's topic is its slot; any other topic has none. */
-static void own_topics_open(struct producer *p)
+static enum role role_of(const struct producer *p, const struct forward *f)
 {
-    rd_kafka_t *rk = p->clients[HOPS].rk;
+    if (is_transactional(p))
+        return DELIVERIES;
+    return f->kind != FORWARD_TARGET ? HOPS : f->alone ? ALONE : DELIVERIES;
+}
+
+/* The opaque of a level's topic is its slot; any other topic has none. */
+void producer_own_topics_open(struct producer *p)
+{
+    rd_kafka_t *rk = p->clients[is_transactional(p) ? DELIVERIES : HOPS].rk;
     for (int slot = 0; slot < p->config.slots; slot++) {
         rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(rk);
         rd_kafka_topic_conf_set_opaque(conf, (void *)(intptr_t)slot);
@@ -141,7 +133,7 @@ static void own_topics_open(struct producer *p)
     p->own[p->config.slots] = rd_kafka_topic_new(rk, p->config.dead_letter, NULL);
 }
 
-static void own_topics_close(struct producer *p)
+void producer_own_topics_close(struct producer *p)
 {
     for (int slot = 0; p->own != NULL && slot <= p->config.slots; slot++) {
         if (p->own[slot] != NULL)
@@ -159,25 +151,32 @@ struct producer *producer_new(const struct producer_config *config, char *error,
     }
     p->config = *config;
     p->own = calloc((size_t)config->slots + 1, sizeof(rd_kafka_topic_t *));
-    if (p->own == NULL || client_start(p, HOPS, error, error_size) != 0 ||
-        client_start(p, DELIVERIES, error, error_size) != 0) {
-        producer_free(p);
+    if (p->own == NULL || producer_client_start(p, HOPS, error, error_size) != 0 ||
+        producer_client_start(p, DELIVERIES, error, error_size) != 0) {
+        (void)!producer_free(p);
         return NULL;
     }
-    own_topics_open(p);
+    if (config->transactional_id != NULL && producer_txn_start(p) != 0) {
+        snprintf(error, error_size, "no thread for transactions");
+        (void)!producer_free(p);
+        return NULL;
+    }
+    producer_own_topics_open(p);
     trim_open(&p->trim, p->clients[HOPS].rk, config->bell);
     return p;
 }
 
-void producer_free(struct producer *p)
+bool producer_free(struct producer *p)
 {
-    own_topics_close(p);
+    if (!producer_txn_stop(p))
+        return false;
+    producer_own_topics_close(p);
     trim_close(&p->trim);
     for (int role = 0; role < ROLES; role++) {
         if (p->clients[role].rk == NULL)
             continue;
         rd_kafka_purge(p->clients[role].rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-        client_stop(p, (enum role)role);
+        producer_client_stop(p, (enum role)role);
     }
     for (struct target_topics *t = p->targets, *next; t != NULL; t = next) {
         next = t->next;
@@ -186,6 +185,7 @@ void producer_free(struct producer *p)
     free(p->failed);
     free(p->own);
     free(p);
+    return true;
 }
 
 /* A target's records go where the Java default partitioner would put them. */
@@ -204,9 +204,9 @@ static rd_kafka_topic_t *target_topic(struct producer *p, struct target_id *targ
 static bool start_alone(struct producer *p)
 {
     char error[CLIENT_ERROR_MAX];
-    if (p->clients[ALONE].rk != NULL || client_start(p, ALONE, error, sizeof error) == 0)
+    if (p->clients[ALONE].rk != NULL || producer_client_start(p, ALONE, error, sizeof error) == 0)
         return true;
-    log_failure("cannot start a producer", error);
+    producer_log_failure("cannot start a producer", error);
     return false;
 }
 
@@ -266,13 +266,18 @@ static bool remember_failed(struct producer *p, struct parcel *parcel, rd_kafka_
 
 int producer_forward(struct producer *p, const struct forward *f)
 {
-    enum role role = f->kind != FORWARD_TARGET ? HOPS : f->alone ? ALONE : DELIVERIES;
+    enum role role = role_of(p, f);
+    if (is_transactional(p) && producer_txn_enter(p) != 0)
+        return ERR_FULL;
     /* One that cannot be sent now must not stop those behind it. */
     bool started = role != ALONE || start_alone(p);
     rd_kafka_resp_err_t err = started ? produce(p, f, role) : RD_KAFKA_RESP_ERR__DESTROY;
     if (err == 0)
         return 0;
-    if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL || err == RD_KAFKA_RESP_ERR__FATAL)
+    if (is_transactional(p) && err != RD_KAFKA_RESP_ERR__QUEUE_FULL)
+        producer_txn_fail(p, err, rd_kafka_err2str(err));
+    if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL || err == RD_KAFKA_RESP_ERR__FATAL ||
+        err == RD_KAFKA_RESP_ERR__STATE)
         return ERR_FULL;
     return remember_failed(p, f->parcel, err) ? 0 : ERR_FULL;
 }
@@ -283,22 +288,24 @@ static void rebuild(struct producer *p, enum role role)
     struct client *c = &p->clients[role];
     char error[CLIENT_ERROR_MAX];
     rd_kafka_fatal_error(c->rk, error, sizeof error);
-    log_failure("producer is broken: it is replaced", error);
+    producer_log_failure("producer is broken: it is replaced", error);
     rd_kafka_purge(c->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     rd_kafka_flush(c->rk, REBUILD_MS);
     if (rd_kafka_outq_len(c->rk) > 0)
         return; /* later: not all were reported yet */
     if (role == HOPS) {
-        own_topics_close(p);
+        if (!is_transactional(p))
+            producer_own_topics_close(p);
         trim_close(&p->trim);
     }
-    client_stop(p, role);
-    if (client_start(p, role, error, sizeof error) != 0) {
-        log_failure("cannot start a producer", error);
+    producer_client_stop(p, role);
+    if (producer_client_start(p, role, error, sizeof error) != 0) {
+        producer_log_failure("cannot start a producer", error);
         abort(); /* it could be made at the start: only memory can be missing */
     }
     if (role == HOPS) {
-        own_topics_open(p);
+        if (!is_transactional(p))
+            producer_own_topics_open(p);
         trim_open(&p->trim, c->rk, p->config.bell);
     }
 }
@@ -308,7 +315,7 @@ static void report_failed(struct producer *p)
     size_t n = p->failed_n;
     for (size_t i = 0; i < n; i++) {
         struct failed f = p->failed[i];
-        p->config.reported(p->config.ctx, f.parcel, report_of(f.err), rd_kafka_err2str(f.err));
+        report(p, f.parcel, f.err);
     }
     p->failed_n -= n;
     memmove(p->failed, p->failed + n, p->failed_n * sizeof *p->failed);
@@ -320,11 +327,15 @@ void producer_reports(struct producer *p)
         if (p->clients[role].rk == NULL)
             continue;
         rd_kafka_poll(p->clients[role].rk, 0);
+        if (role == DELIVERIES && is_transactional(p))
+            continue; /* it is made anew after each fault */
         if (rd_kafka_fatal_error(p->clients[role].rk, NULL, 0) != 0)
             rebuild(p, (enum role)role);
     }
     if (p->failed_n > 0)
         report_failed(p);
+    if (is_transactional(p))
+        producer_txn_serve(p);
     trim_serve(&p->trim);
 }
 
@@ -338,7 +349,7 @@ void producer_flush(struct producer *p, int timeout_ms)
 
 rd_kafka_t *producer_handle(const struct producer *p)
 {
-    return p->clients[DELIVERIES].rk;
+    return p->clients[is_transactional(p) ? HOPS : DELIVERIES].rk;
 }
 
 static void *new_target(struct producer *p)

@@ -4,7 +4,13 @@
    the caller's and must live until its report.
 
    A producer that the client declares fatally broken is replaced in place; what was in it is
-   reported REPORT_NOT_SENT. No producer ever creates a topic. */
+   reported REPORT_NOT_SENT. No producer ever creates a topic.
+
+   With a transactional id everything goes through one producer, and what was forwarded since the
+   last producer_commit holds only with the next one. After whatever went wrong it is made anew
+   under the same id, which fences what is left of the old one; so it is after a request that failed
+   on the wire and was sent again, since the first one may still arrive and would end the next
+   transaction. */
 #ifndef DELAYBRIDGE_CONSUMER_PRODUCER_H
 #define DELAYBRIDGE_CONSUMER_PRODUCER_H
 
@@ -23,20 +29,34 @@ struct producer_config {
     void (*reported)(void *ctx, struct parcel *parcel, enum report report, const char *why);
     /* Before that: a record stands on a level now. */
     void (*landed)(void *ctx, int slot, int lane, int64_t offset);
+    const char *transactional_id; /* NULL: at least once. With one, these, from producer_reports: */
+    void (*committed)(void *ctx, uint64_t seq);
+    void (*aborted)(void *ctx, enum blame blame, const char *why); /* answer: producer_abort */
+    void (*restarted)(void *ctx);                                  /* after producer_abort */
     void *ctx;
 };
 
 /* NULL with a sentence in error. */
 struct producer *producer_new(const struct producer_config *config, char *error, size_t error_size);
 
-/* After it, no report comes any more: what is unsent is dropped. */
-void producer_free(struct producer *producer);
+/* After it, no report comes any more: what is unsent is dropped. False: a transaction still waits
+   for brokers in a thread of its own; nothing was freed, nor may what the producer was given be. */
+bool producer_free(struct producer *producer);
 
 /* The calls of the bridge's port. */
 int producer_forward(struct producer *producer, const struct forward *forward) must_check;
 void producer_reports(struct producer *producer);
 enum lookup producer_lookup(struct producer *producer, struct target_id *target);
 void producer_forget(struct producer *producer, struct target_id *target);
+
+/* Commit what was forwarded, all of it reported, with these offsets of this member (both consumed).
+   Ends with committed or aborted. */
+void producer_commit(struct producer *producer, uint64_t seq,
+                     rd_kafka_topic_partition_list_t *offsets,
+                     rd_kafka_consumer_group_metadata_t *member);
+
+/* Give up what was forwarded and not committed. Ends with restarted, not in the call. */
+void producer_abort(struct producer *producer);
 
 /* A handle to ask brokers with: unlike a consumer's, its requests never wait behind a long fetch.
    It may be replaced by another in producer_reports. */

@@ -285,10 +285,11 @@ void source_seek(struct source *s, struct queue_id queue, int64_t offset)
 
 /* Quiet partitions. */
 
-/* An end that is not where reading stands is of before a seek. */
+/* An end that is before where reading stands is of before a seek; one behind it comes after the
+   ends of transactions. */
 static bool is_drained(const struct partition *p)
 {
-    return p->drained >= 0 && p->drained == p->next && p->drained >= p->landed;
+    return p->drained >= 0 && p->drained >= p->next && p->drained >= p->landed;
 }
 
 /* Every level partition that is owned: visit says whether it is to be in the list. */

@@ -264,7 +264,7 @@ Test(config, numbers_have_bounds)
 
 Test(config, what_this_version_lacks_says_so)
 {
-    refuses("delivery: exactly-once\n", "not in this version");
+    refuses("delivery: at-most-once\n", "not one of at-least-once, exactly-once");
     refuses("listen: 127.0.0.1:9404\n", "not in this version");
     refuses("delivery: maybe\n", "not one of");
 }

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exactly once: what is forwarded, and the progress that this makes, are one transaction.
+
+     OPEN        takes records; ends when nothing more is due, when it is old or large
+     ENDING      takes none; its last reports are awaited
+     COMMITTING  the port was asked; then OPEN again, after a short rest
+     BROKEN      nothing of it holds: the port gives up its producer, and makes another
+
+   Reports mark windows at once, as in the other mode; what they say is true when the transaction is
+   committed. If it breaks, all lanes are lost and read again from what is committed, with what was
+   learned of single records (notes). Only a record that has a transaction of its own, because its
+   target is suspect or refused it in company, can fail without that: nothing else was in it. */
+#include "bridge/core.h"
+
+static void begin_anew(struct bridge *b)
+{
+    b->txn = (struct txn){.rest_ms = b->now.mono_ms};
+    targets_forget_transaction(b);
+}
+
+static bool is_full(const struct txn *t)
+{
+    return t->n >= TXN_RECORDS_MAX || t->bytes >= TXN_BYTES_MAX;
+}
+
+bool txn_takes(struct bridge *b, bool alone)
+{
+    struct txn *t = &b->txn;
+    if (!b->config.exactly_once)
+        return true;
+    if (t->state != TXN_OPEN || t->torn || b->now.mono_ms < t->rest_ms || t->solo != NULL ||
+        is_full(t))
+        return false;
+    t->wants_end |= alone && t->n > 0;
+    return !t->wants_end;
+}
+
+void txn_took(struct bridge *b, struct parcel *p, bool alone)
+{
+    struct txn *t = &b->txn;
+    if (!b->config.exactly_once)
+        return;
+    if (t->n++ == 0)
+        t->since_ms = b->now.mono_ms;
+    t->bytes += p->record->cost_bytes;
+    if (alone)
+        t->solo = p;
+}
+
+static void commit(struct bridge *b)
+{
+    b->txn.state = TXN_COMMITTING;
+    if (!progress_commit(b))
+        begin_anew(b); /* nothing in it, and no progress either */
+}
+
+static bool is_over(const struct bridge *b)
+{
+    const struct txn *t = &b->txn;
+    int64_t age_ms = b->now.mono_ms - t->since_ms;
+    bool calm = list_is_empty(&b->ready[READY_HOPS]) && list_is_empty(&b->ready[READY_DELIVERIES]);
+    return t->solo != NULL || t->wants_end || is_full(t) || b->proving ||
+           age_ms >= TXN_AGE_MAX_MS || (calm && age_ms >= TXN_AGE_MS);
+}
+
+void txn_end(struct bridge *b)
+{
+    struct txn *t = &b->txn;
+    if (t->state == TXN_OPEN && t->n > 0)
+        t->state = TXN_ENDING;
+    if (t->state == TXN_ENDING && !t->torn && b->flying == b->orphans)
+        commit(b);
+}
+
+void txn_serve(struct bridge *b, bool progress_is_due)
+{
+    struct txn *t = &b->txn;
+    if (t->state == TXN_ENDING || (t->state == TXN_OPEN && t->n > 0 && is_over(b)))
+        txn_end(b);
+    else if (t->state == TXN_OPEN && t->n == 0 && progress_is_due)
+        commit(b);
+}
+
+bool txn_is_out(const struct bridge *b)
+{
+    return b->txn.state == TXN_ENDING || b->txn.state == TXN_COMMITTING;
+}
+
+int64_t txn_wait_ms(const struct bridge *b)
+{
+    const struct txn *t = &b->txn;
+    if (!b->config.exactly_once || t->state != TXN_OPEN)
+        return BRIDGE_WAIT_MAX_MS;
+    if (t->n > 0)
+        return t->since_ms + TXN_AGE_MS - b->now.mono_ms;
+    return t->rest_ms > b->now.mono_ms ? t->rest_ms - b->now.mono_ms : BRIDGE_WAIT_MAX_MS;
+}
+
+void txn_committed(struct bridge *b)
+{
+    begin_anew(b);
+    b->txn.rest_ms += TXN_REST_MS;
+}
+
+static void give_up(struct bridge *b, bool reread)
+{
+    begin_anew(b);
+    b->txn.state = TXN_BROKEN;
+    b->commit_out = false;
+    b->commit_seq++; /* no answer to what was asked concerns us */
+    counter_add(&b->stats->aborts, 1);
+    b->port.abort(b->port.ctx, reread);
+}
+
+void txn_lane_lost(struct bridge *b)
+{
+    if (b->config.exactly_once && (b->txn.n > 0 || txn_is_out(b)) && b->txn.state != TXN_BROKEN)
+        give_up(b, false);
+}
+
+/* Its report says no: that the transaction is broken, and by what, the port says when all have been
+   reported. Until then the one that was alone waits, and is not taken. */
+void txn_failed(struct bridge *b, struct parcel *p, struct target *target, enum report report)
+{
+    struct txn *t = &b->txn;
+    t->torn = true;
+    t->told |= report != REPORT_NOT_SENT;
+    if (t->solo != p) {
+        parcel_forget(b, p);
+        return;
+    }
+    t->failed = p;
+    t->failed_target = target;
+    t->failed_report = report;
+    parcel_ready(b, p);
+}
+
+static void blame_solo(struct bridge *b, enum blame blame, const char *why)
+{
+    struct txn *t = &b->txn;
+    if (t->failed_report == REPORT_NOT_SENT && blame == BLAME_RECORDS) {
+        target_refuses(b, t->failed_target, why);
+        t->failed_report = REPORT_REFUSED;
+    }
+    delivery_failed(b, t->failed, t->failed_report, why);
+}
+
+void bridge_aborted(struct bridge *b, enum blame blame, const char *why)
+{
+    struct txn *t = &b->txn;
+    struct queue_id none = {-1, -1, -1};
+    if (t->state == TXN_BROKEN)
+        return;
+    b->port.event(b->port.ctx, EVENT_ABORTED, none, (int64_t)t->n, why);
+    bool alone = t->failed != NULL;
+    if (alone)
+        blame_solo(b, blame, why);
+    else if (blame == BLAME_RECORDS && !t->told)
+        targets_suspect(b, why);
+    give_up(b, !alone);
+}
+
+void bridge_restarted(struct bridge *b)
+{
+    begin_anew(b);
+}
+
+/* Notes: what was learned of a record by a transaction that it broke, for when it is read again. */
+
+void txn_note(struct bridge *b, const struct parcel *p, enum note_flag flag)
+{
+    struct note *found = NULL;
+    for (int i = 0; i < NOTES_MAX && found == NULL; i++) {
+        if (b->notes[i].queue == p->queue && b->notes[i].offset == p->offset)
+            found = &b->notes[i];
+    }
+    if (found == NULL) {
+        found = &b->notes[b->notes_hand];
+        b->notes_hand = (b->notes_hand + 1) % NOTES_MAX;
+        b->notes_n += found->queue == NULL;
+        *found = (struct note){.queue = p->queue, .offset = p->offset};
+    }
+    found->flags |= (unsigned)flag;
+}
+
+void txn_recall(struct bridge *b, struct parcel *p)
+{
+    for (int i = 0; b->notes_n > 0 && i < NOTES_MAX; i++) {
+        struct note *note = &b->notes[i];
+        if (note->queue != p->queue || note->offset != p->offset)
+            continue;
+        p->noted = true;
+        p->alone = (note->flags & NOTE_ALONE) != 0;
+        p->without_level = (note->flags & NOTE_WITHOUT_LEVEL) != 0;
+        p->without_value = (note->flags & NOTE_WITHOUT_VALUE) != 0;
+        return;
+    }
+}
+
+void txn_forget(struct bridge *b, const struct parcel *p)
+{
+    for (int i = 0; i < NOTES_MAX; i++) {
+        if (b->notes[i].queue != p->queue || b->notes[i].offset != p->offset)
+            continue;
+        b->notes[i] = (struct note){0};
+        b->notes_n--;
+    }
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread, its one job, and what the client's errors mean for it. */
+#include "consumer/committer.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PAUSE_MS = 100,
+    FREE_MS = 1000,     /* how long a job under way is waited for at the end */
+    OFFSETS_MAX = 1000, /* of one request: the broker writes it as one batch of at most 1 MB */
+    TEXT_BYTES_MAX = 512 * 1024
+};
+
+enum job { JOB_NONE, JOB_INIT, JOB_COMMIT, JOB_ABORT };
+
+struct committer {
+    pthread_t thread;
+    pthread_mutex_t turn;
+    pthread_cond_t news;
+    struct bell *bell;
+    enum job job; /* under turn */
+    bool ended;   /* the job's outcome is there; under turn */
+    atomic_bool stop;
+    rd_kafka_t *rk;
+    rd_kafka_topic_partition_list_t *offsets;
+    rd_kafka_consumer_group_metadata_t *member;
+    struct outcome outcome;
+};
+
+static void set_outcome(struct committer *c, rd_kafka_error_t *error)
+{
+    c->outcome.err = rd_kafka_error_code(error);
+    snprintf(c->outcome.why, sizeof c->outcome.why, "%s",
+             error == NULL ? "" : rd_kafka_error_string(error));
+    if (error != NULL)
+        rd_kafka_error_destroy(error);
+}
+
+/* Without a time limit: a call of this client that timed out and is taken up again may meet its own
+   answer on the way, and end the process by an assertion. */
+static rd_kafka_error_t *call_on(struct committer *c,
+                                 rd_kafka_error_t *(*call)(rd_kafka_t *rk, int timeout_ms))
+{
+    rd_kafka_error_t *error;
+    while ((error = call(c->rk, -1)) != NULL && rd_kafka_error_is_retriable(error) &&
+           !atomic_load(&c->stop)) {
+        rd_kafka_error_destroy(error);
+        poll(NULL, 0, PAUSE_MS);
+    }
+    return error;
+}
+
+static void list_add(rd_kafka_topic_partition_list_t *to, const rd_kafka_topic_partition_t *from)
+{
+    rd_kafka_topic_partition_t *p =
+        rd_kafka_topic_partition_list_add(to, from->topic, from->partition);
+    p->offset = from->offset;
+    p->metadata = malloc(from->metadata_size);
+    p->metadata_size = p->metadata == NULL ? 0 : from->metadata_size;
+    if (p->metadata != NULL)
+        memcpy(p->metadata, from->metadata, from->metadata_size);
+}
+
+/* In parts, of the same transaction. */
+static rd_kafka_error_t *send_all_offsets(struct committer *c)
+{
+    rd_kafka_error_t *error = NULL;
+    for (int i = 0; error == NULL && i < c->offsets->cnt;) {
+        rd_kafka_topic_partition_list_t *part = rd_kafka_topic_partition_list_new(64);
+        size_t bytes = 0;
+        for (; i < c->offsets->cnt && part->cnt < OFFSETS_MAX && bytes < TEXT_BYTES_MAX; i++) {
+            list_add(part, &c->offsets->elems[i]);
+            bytes += c->offsets->elems[i].metadata_size;
+        }
+        error = rd_kafka_send_offsets_to_transaction(c->rk, part, c->member, -1);
+        rd_kafka_topic_partition_list_destroy(part);
+    }
+    return error;
+}
+
+static rd_kafka_error_t *commit(struct committer *c)
+{
+    rd_kafka_error_t *error = send_all_offsets(c);
+    if (error == NULL)
+        error = call_on(c, rd_kafka_commit_transaction);
+    rd_kafka_topic_partition_list_destroy(c->offsets);
+    rd_kafka_consumer_group_metadata_destroy(c->member);
+    return error;
+}
+
+static void work(struct committer *c)
+{
+    switch (c->job) {
+    case JOB_INIT:
+        set_outcome(c, call_on(c, rd_kafka_init_transactions));
+        break;
+    case JOB_COMMIT:
+        set_outcome(c, commit(c));
+        break;
+    case JOB_ABORT:
+        set_outcome(c, call_on(c, rd_kafka_abort_transaction));
+        break;
+    case JOB_NONE:
+        break;
+    }
+}
+
+static void *run(void *arg)
+{
+    struct committer *c = arg;
+    pthread_mutex_lock(&c->turn);
+    while (!atomic_load(&c->stop)) {
+        if (c->job == JOB_NONE || c->ended) {
+            pthread_cond_wait(&c->news, &c->turn);
+            continue;
+        }
+        pthread_mutex_unlock(&c->turn);
+        work(c);
+        pthread_mutex_lock(&c->turn);
+        c->ended = true;
+        bell_ring(c->bell, BELL_REPORTS);
+    }
+    pthread_mutex_unlock(&c->turn);
+    return NULL;
+}
+
+struct committer *committer_new(struct bell *bell)
+{
+    struct committer *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return NULL;
+    c->bell = bell;
+    pthread_mutex_init(&c->turn, NULL);
+    pthread_cond_init(&c->news, NULL);
+    if (pthread_create(&c->thread, NULL, run, c) == 0)
+        return c;
+    free(c);
+    return NULL;
+}
+
+static bool is_idle(struct committer *c)
+{
+    pthread_mutex_lock(&c->turn);
+    bool idle = c->job == JOB_NONE || c->ended;
+    pthread_mutex_unlock(&c->turn);
+    return idle;
+}
+
+bool committer_free(struct committer *c)
+{
+    atomic_store(&c->stop, true);
+    for (int waited_ms = 0; !is_idle(c) && waited_ms < FREE_MS; waited_ms += PAUSE_MS)
+        poll(NULL, 0, PAUSE_MS);
+    if (!is_idle(c)) {
+        pthread_detach(c->thread);
+        return false;
+    }
+    pthread_mutex_lock(&c->turn);
+    pthread_cond_signal(&c->news);
+    pthread_mutex_unlock(&c->turn);
+    pthread_join(c->thread, NULL);
+    pthread_cond_destroy(&c->news);
+    pthread_mutex_destroy(&c->turn);
+    free(c);
+    return true;
+}
+
+static void start(struct committer *c, enum job job, rd_kafka_t *rk)
+{
+    pthread_mutex_lock(&c->turn);
+    c->rk = rk;
+    c->job = job;
+    c->ended = false;
+    pthread_cond_signal(&c->news);
+    pthread_mutex_unlock(&c->turn);
+}
+
+void committer_init(struct committer *c, rd_kafka_t *rk)
+{
+    start(c, JOB_INIT, rk);
+}
+
+void committer_abort(struct committer *c, rd_kafka_t *rk)
+{
+    start(c, JOB_ABORT, rk);
+}
+
+void committer_commit(struct committer *c, rd_kafka_t *rk, rd_kafka_topic_partition_list_t *offsets,
+                      rd_kafka_consumer_group_metadata_t *member)
+{
+    c->offsets = offsets;
+    c->member = member;
+    start(c, JOB_COMMIT, rk);
+}
+
+bool committer_ended(struct committer *c, struct outcome *outcome)
+{
+    pthread_mutex_lock(&c->turn);
+    bool ended = c->job != JOB_NONE && c->ended;
+    if (ended) {
+        *outcome = c->outcome;
+        c->job = JOB_NONE;
+        c->ended = false;
+    }
+    pthread_mutex_unlock(&c->turn);
+    return ended;
+}

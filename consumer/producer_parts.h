@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* producer_parts: what a producer is made of, for producer.c and producer_txn.c alone. */
+#ifndef DELAYBRIDGE_CONSUMER_PRODUCER_PARTS_H
+#define DELAYBRIDGE_CONSUMER_PRODUCER_PARTS_H
+
+#include "consumer/client.h"
+#include "consumer/committer.h"
+#include "consumer/producer.h"
+#include "consumer/trim.h"
+
+#include <stdatomic.h>
+
+/* HOPS: also for questions and trims, and for nothing else with exactly once, when DELIVERIES is
+   transactional and takes everything. */
+enum role { HOPS, DELIVERIES, ALONE, ROLES };
+
+/* What hangs on a target: its topic on each delivering client. */
+struct target_topics {
+    struct target_topics *next;
+    rd_kafka_topic_t *topic[ROLES];
+};
+
+struct client {
+    rd_kafka_t *rk;
+    rd_kafka_queue_t *reports;
+};
+
+struct failed {
+    struct parcel *parcel;
+    rd_kafka_resp_err_t err;
+};
+
+/* STARTING   the producer is new: init_transactions, or a pause before that is tried again
+   READY      nothing is in a transaction
+   OPEN       begun
+   COMMITTING the committer has it
+   PURGING    broken: what was handed over is reported
+   TORN       all of that is reported; port.abort is to come
+   ABORTING   the committer has it; then the producer is made anew */
+enum txn_phase {
+    PHASE_STARTING,
+    PHASE_READY,
+    PHASE_OPEN,
+    PHASE_COMMITTING,
+    PHASE_PURGING,
+    PHASE_TORN,
+    PHASE_ABORTING
+};
+
+struct producer_txn {
+    struct committer *committer; /* NULL: at least once */
+    enum txn_phase phase;
+    uint64_t seq;
+    bool failing;   /* a report, or the client itself, said no */
+    bool giving_up; /* port.abort was called */
+    enum blame blame;
+    char why[CLIENT_ERROR_MAX];
+    int64_t again_ms;                         /* STARTING: not before this */
+    rd_kafka_topic_partition_list_t *offsets; /* to be committed once it is READY; NULL: none */
+    rd_kafka_consumer_group_metadata_t *member;
+    atomic_bool tainted; /* a request failed on the wire, and may still arrive */
+};
+
+struct producer {
+    struct producer_config config;
+    struct client clients[ROLES];
+    rd_kafka_topic_t **own;        /* by slot, then the dead-letter topic */
+    struct target_topics *targets; /* all that hang somewhere */
+    struct trim trim;
+    struct failed *failed; /* refused by the client at once, reported later */
+    size_t failed_n, failed_size;
+    struct producer_txn txn;
+};
+
+void producer_log_failure(const char *what, const char *error);
+int producer_client_start(struct producer *p, enum role role, char *error, size_t error_size);
+void producer_client_stop(struct producer *p, enum role role);
+void producer_own_topics_open(struct producer *p);
+void producer_own_topics_close(struct producer *p);
+
+/* producer_txn.c */
+int producer_txn_start(struct producer *p);
+bool producer_txn_stop(struct producer *p); /* false: DELIVERIES is still in use */
+void producer_txn_configure(struct producer *p, rd_kafka_conf_t *conf);
+int producer_txn_enter(struct producer *p); /* 0, or ERR_FULL: nothing can be taken now */
+void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *why);
+void producer_txn_serve(struct producer *p);
+
+#endif
