@@ -6,8 +6,9 @@ import threading
 import time
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import (AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions,
-                                   NewTopic, ResourceType)
+from confluent_kafka.admin import (AclBinding, AclOperation, AclPermissionType, AdminClient, AlterConfigOpType,
+                                   ConfigEntry, ConfigResource, NewPartitions, NewTopic, ResourcePatternType,
+                                   ResourceType)
 
 import groups
 from contract import Request, Seen
@@ -184,6 +185,7 @@ class Admin:
         for future in self.client.create_topics(
                 [NewTopic(topic, num_partitions=partitions, replication_factor=1, config=config)]).values():
             future.result(30)
+        self.wait(topic, lambda: topic in self.topics())
 
     @staticmethod
     def wait(what: str, seen, timeout: float = 15) -> None:
@@ -193,6 +195,14 @@ class Admin:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{what} is not to be seen after {timeout} s")
             time.sleep(0.1)
+
+    def forbid_writing(self, topic: str) -> None:
+        """Whoever has some rights on it has no others."""
+        rights = [AclBinding(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:ANONYMOUS", "*",
+                             operation, AclPermissionType.ALLOW)
+                  for operation in (AclOperation.READ, AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS)]
+        for future in self.client.create_acls(rights).values():
+            future.result(30)
 
     def grow(self, topic: str, partitions: int) -> None:
         for future in self.client.create_partitions([NewPartitions(topic, partitions)]).values():

@@ -91,7 +91,7 @@ def main() -> int:
     options = arguments()
     if options.list:
         for name, function in ALL.items():
-            print(f"{name:15} {function.__doc__.splitlines()[0]}")
+            print(f"{name:22} {function.__doc__.splitlines()[0]}")
         return 0
     names = [n for name in options.scenario or ALL for n in GROUPS.get(name, [name])]
     unknown = [name for name in names if name not in ALL]

@@ -251,9 +251,20 @@ def fenced(stage: Stage) -> str:
     return line
 
 
-def missing_target(stage: Stage) -> str:
-    """Targets that do not exist among good ones, at a broker that would create them if asked badly."""
+# No right to write is needed where nobody has any; super.users has to name somebody.
+AUTHORIZER = ("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+              "allow.everyone.if.no.acl.found=true", "super.users=User:nobody")
+
+
+def bad_targets(stage: Stage) -> str:
+    """Targets that are missing (and must not be created), forbidden or take only small records, among good ones."""
+    stage.broker(props=AUTHORIZER)
     config = stage.ready(max_attempts=3)
+    stage.admin.create("e2e.denied", 3)
+    stage.admin.forbid_writing("e2e.denied")
+    stage.admin.create("e2e.small", 2, max_message_bytes="2000")
+    for name in ("e2e.denied", "e2e.small"):
+        stage.collector.add(name)
     bridge = stage.bridge(config)
     generator = stage.generator(4000)
     rate, before, during = 200, 6, (40 if stage.full else 16)
@@ -261,10 +272,15 @@ def missing_target(stage: Stage) -> str:
     def make(n: int, now: int) -> Request:
         if n < rate * before or n % 10:
             return generator.request(now)
-        request = generator.request(now, wait_ms=n % 5 * 300, target="e2e.later" if n % 20 else "e2e.missing")
-        request.kind = request.target
-        if request.target == "e2e.missing":
+        target = ("e2e.missing", "e2e.later", "e2e.denied", "e2e.small")[n // 10 % 4]
+        large = target == "e2e.small" and n // 40 % 2
+        request = generator.request(now, wait_ms=n % 5 * 300, target=target, headers=[],
+                                    value=b"v" * 4000 if large else b"small")
+        request.kind = target
+        if target in ("e2e.missing", "e2e.denied"):
             request.code, request.waited = "target_failed", True
+        if large:
+            request.code, request.waited = "too_large", True
         return request
 
     sending = stage.background(make, rate * (before + during), rate)
@@ -373,5 +389,16 @@ def drain(stage: Stage) -> str:
     return f"6000 records of one partition: the last is here after {max(results)} ms | {report.line()}"
 
 
-SCENARIOS = {f.__name__: f for f in (mixed, kill9, rebalance, broker_restart, broker_blink, fenced, missing_target,
+def exactly_once(play):
+    """The same scenario with delivery: exactly-once: whatever happens in it, nothing may be doubled."""
+    def with_transactions(stage: Stage) -> str:
+        stage.exactly_once = True
+        return play(stage)
+    with_transactions.__doc__ = "Exactly once: " + play.__doc__
+    return with_transactions
+
+
+SCENARIOS = {f.__name__: f for f in (mixed, kill9, rebalance, broker_restart, broker_blink, fenced, bad_targets,
                                      clock_step, idle, drain)}
+SCENARIOS.update({f"{f.__name__}_exactly": exactly_once(f) for f in (
+    mixed, kill9, broker_restart, broker_blink, fenced, bad_targets, clock_step)})

@@ -41,7 +41,7 @@ class Stage:
         self.admin: Admin | None = None
         self.sender: Sender | None = None
         self.collector: Collector | None = None
-        self.settings: dict = {}
+        self.exactly_once = False
 
     # Setting up.
 
@@ -56,6 +56,7 @@ class Stage:
             "kafka": {"bootstrap.servers": self.kafka.bootstrap if self.kafka else "127.0.0.1:1"},
             "group": self.group, "schedule": self.schedule, "targets": ["e2e.*"],
             "default_target": "e2e.a", "partitions": LANES, "replication": 1,
+            "delivery": "exactly-once" if self.exactly_once else "at-least-once",
             "log": {"level": "info", "format": "json"}, **changes}
         path = self.folder / name
         path.write_text("".join(yaml_line(k, v) for k, v in settings.items() if v is not None))
@@ -107,8 +108,11 @@ class Stage:
             self.look()
         dead = f"{self.schedule}.dead-letter"
         seen = list(self.collector.seen)
-        return verify(journal, [s for s in seen if s.topic != dead], [s for s in seen if s.topic == dead],
-                      self.schedule, self.collector.partitions, **more)
+        report = verify(journal, [s for s in seen if s.topic != dead], [s for s in seen if s.topic == dead],
+                        self.schedule, self.collector.partitions, **more)
+        if self.exactly_once and report.duplicates:
+            report.faults["doubled"] = report.duplicates
+        return report
 
     def look(self) -> None:
         """Something has not come out: what the bridge itself says of what waits, beside the logs."""
