@@ -38,10 +38,10 @@ def row(what: str, bridge: dict, plain: dict, p50: float | None, p99: float | No
     return Row(what, text, "p99 ≤ 2 × plain", whole and bridge["p99"] <= 2 * plain["p99"])
 
 
-def late(place: Place) -> list[Row]:
+def late(place: Place, rates: tuple[int, ...] = (1000, 10_000, 30_000)) -> list[Row]:
     """A steady stream, delays of 1 to 1.5 s (one level)."""
     rows = []
-    for rate in (1000, 10_000, 30_000):
+    for rate in rates:
         bridge, plain = beside_plain(place, rate, 1000, 1500)
         limits = (1, 5) if rate == 1000 else (None, None)
         rows.append(row(f"late at {rate:,}/s, ms p50 / p99 / p99.9 / max", bridge, plain, *limits))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loop: the limit that the bridge is compared with: it forwards --count records of --in to the same
    partitions of --out, and does nothing else. Built as fast as this client allows: a queue for each
-   partition and one always-empty partition (--idle) so that a fetch is always in flight, little
+   partition and an always-empty topic (--idle) so that a fetch is always in flight, little
    prefetched, nothing copied, headers handed on as they are. Nothing is committed. */
 #include "tests/bench/bench.h"
 
@@ -54,7 +54,10 @@ static void assign(struct loop *loop)
     rd_kafka_topic_partition_list_t *list =
         partitions_of(loop->consumer, option("in", NULL), RD_KAFKA_OFFSET_BEGINNING);
     loop->lanes_n = list->cnt < LANES_MAX ? list->cnt : LANES_MAX;
-    rd_kafka_topic_partition_list_add(list, option("idle", NULL), 0)->offset = 0;
+    rd_kafka_topic_partition_list_t *idle = partitions_of(loop->consumer, option("idle", NULL), 0);
+    for (int i = 0; i < idle->cnt; i++)
+        rd_kafka_topic_partition_list_add(list, idle->elems[i].topic, i)->offset = 0;
+    rd_kafka_topic_partition_list_destroy(idle);
     rd_kafka_assign(loop->consumer, list);
     for (uint8_t i = 0; i < loop->lanes_n; i++) {
         loop->lanes[i] = rd_kafka_queue_get_partition(loop->consumer, list->elems[i].topic,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* meter: watches --topic grow by --count records, and what CPU the processes --pids take between
-   the first tenth of them and the last: the rate without the start and the end, and the CPU a
-   record. Says "ready" when it knows where the topic ends now. --timeout seconds at most.
+   the first tenth of them (--from: so many of them) and the last twentieth: the rate without the
+   start and the end, and the CPU a record. Says "ready" when it knows where the topic ends now.
+   --timeout seconds at most.
    --base: how many records it had before, if not those of now. */
 #include "tests/bench/bench.h"
 
@@ -94,6 +95,7 @@ int bench_meter(void)
     meter.list = partitions_of(meter.rk, option("topic", NULL), 0);
     int64_t count = option_int("count", 1000), base = option_int("base", -1), start_us = mono_us();
     int64_t until_us = start_us + option_int("timeout", 60) * 1000000;
+    int64_t begin = option_int("from", count / 10);
     base = base >= 0 ? base : end_of(&meter);
     puts("ready");
     fflush(stdout);
@@ -101,7 +103,7 @@ int bench_meter(void)
     while (last.records < count && mono_us() < until_us) {
         poll(NULL, 0, STEP_MS);
         last = take(&meter, base);
-        if (from.at_us == 0 && last.records >= count / 10)
+        if (from.at_us == 0 && last.records >= begin)
             from = last;
         if (last.records <= count - count / 20)
             to = last;

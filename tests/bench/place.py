@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+
+from confluent_kafka.admin import NewTopic
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
 from client import Admin  # noqa: E402  pylint: disable=wrong-import-position
-from processes import Bridge, Kafka  # noqa: E402  pylint: disable=wrong-import-position
+from processes import Bridge, Kafka, rss_mib  # noqa: E402  pylint: disable=wrong-import-position
 
 LANES = 8
 WARM_ROUNDS, WARM = 4, 0.05
@@ -51,17 +55,50 @@ class Tool:
         return line
 
 
-class Place:
-    """A broker with nothing on it. Topics get fresh names for each round, so that none is warm."""
+class Peak(threading.Thread):
+    """Watches how much memory a process has in RAM."""
 
-    def __init__(self, folder: Path, brokers: int = 1):
+    def __init__(self, pid: int):
+        super().__init__(daemon=True)
+        self.pid, self.most_mib = pid, 0.0
+        self.ending = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        while not self.ending.wait(0.1):
+            self.most_mib = max(self.most_mib, rss_mib(self.pid))
+
+    def end(self) -> float:
+        self.ending.set()
+        self.join()
+        return self.most_mib
+
+
+class Place:
+    """Brokers with nothing on them. Topics get fresh names for each round, so that none is warm."""
+
+    def __init__(self, folder: Path, brokers: int = 1, props: tuple[str, ...] = ()):
         self.folder = folder
+        folder.mkdir(exist_ok=True)
         os.environ.setdefault("KAFKA_HEAP", "1g")
-        self.kafka = Kafka(folder, brokers=brokers).start()
+        self.kafka = Kafka(folder, brokers=brokers, props=props).start()
+        self.live = list(range(1, brokers + 1))
         self.admin = Admin(self.kafka.bootstrap)
-        self.admin.create("bench.idle", 1)
+        self.create("bench.idle", brokers)  # on each broker one, so that a fetch is in flight at each
         self.names = 0
         self.tools: list[Tool] = []
+
+    def without(self, number: int) -> None:
+        """Stops a broker. What is made from now on is on the others alone, also when it is back."""
+        self.live.remove(number)
+        os.kill(self.kafka.pid(number), signal.SIGTERM)
+        Admin.wait(f"the end of broker {number}", lambda: not self.kafka.running(number), 30)
+        hosts = self.kafka.bootstrap.split(",")
+        self.kafka.bootstrap = ",".join(hosts[n - 1] for n in self.live)
+        self.admin = Admin(self.kafka.bootstrap)
+
+    def pids(self) -> list[int]:
+        return [self.kafka.pid(number) for number in self.live]
 
     def close(self) -> None:
         for tool in self.tools:
@@ -71,10 +108,20 @@ class Place:
         Bridge.end_all()
         self.kafka.stop()
 
+    def create(self, name: str, partitions: int, on: list[int] | None = None, **config: str) -> None:
+        """A topic with a replica on each live broker, or on those named; its leaders take turns."""
+        on = on or self.live
+        replicas = [on[n % len(on):] + on[:n % len(on)] for n in range(partitions)]
+        topic = NewTopic(name, num_partitions=partitions, replica_assignment=replicas,
+                         config={key.replace("_", "."): value for key, value in config.items()})
+        for future in self.admin.client.create_topics([topic]).values():
+            future.result(30)
+        Admin.wait(name, lambda: name in self.admin.topics())
+
     def topic(self, prefix: str, partitions: int = LANES) -> str:
         self.names += 1
         name = f"{prefix}{self.names}"
-        self.admin.create(name, partitions)
+        self.create(name, partitions)
         return name
 
     def tool(self, part: str, **options) -> Tool:
@@ -85,17 +132,17 @@ class Place:
     def load(self, **options) -> dict:
         return self.tool("load", **options).result()
 
-    def meter(self, topic: str, count: int, bridge_pid: int, **options) -> Tool:
-        """Follows a new topic up to count records, with the CPU of this process and of the broker."""
-        return self.tool("meter", topic=topic, count=count, base=0, pids=f"{bridge_pid},{self.kafka.pid()}",
-                         **options)
+    def meter(self, topic: str, count: int, *pids: int, **options) -> Tool:
+        """Follows a new topic up to count records, with the CPU of these processes and of the brokers."""
+        watched = ",".join(str(pid) for pid in [*pids, *self.pids()])
+        return self.tool("meter", topic=topic, count=count, pids=watched, **{"base": 0, **options})
 
     def schedule(self, lanes: int = LANES, **changes) -> tuple[str, Path]:
         """A schedule topic of its own with its companions; returns its name and a configuration."""
         self.names += 1
         name = f"s{self.names}"
         settings = {"kafka": {"bootstrap.servers": self.kafka.bootstrap}, "schedule": name,
-                    "targets": ["bench.*"], "partitions": lanes, "replication": self.kafka.brokers,
+                    "targets": ["bench.*"], "partitions": lanes, "replication": len(self.live),
                     "log": {"level": "warn"}, **changes}
         path = self.folder / f"{name}.yaml"
         path.write_text(json.dumps(settings))
@@ -103,9 +150,10 @@ class Place:
                        stderr=subprocess.DEVNULL)
         return name, path
 
-    def bridge(self, config: Path, wait: bool = False) -> Bridge:
-        bridge = Bridge(BINARY, config, config.stem).start()
-        if wait and not self.admin.wait_members(f"delaybridge.{config.stem}", 1):
+    def bridge(self, config: Path, wait: bool = False, members: int = 1, env: dict[str, str] | None = None) -> Bridge:
+        """One more process of it; wait: until all members of its group have lanes."""
+        bridge = Bridge(BINARY, config, config.stem, env=env).start()
+        if wait and not self.admin.wait_members(f"delaybridge.{config.stem}", members):
             raise RuntimeError("the bridge did not join:\n" + bridge.tail())
         return bridge
 
@@ -115,9 +163,9 @@ class Place:
 
     def compiling(self, seconds: float) -> float:
         """The share of a core that the broker's compiler takes."""
-        start = compiler_seconds(self.kafka.pid())
+        start = sum(map(compiler_seconds, self.pids()))
         time.sleep(seconds)
-        return (compiler_seconds(self.kafka.pid()) - start) / seconds
+        return (sum(map(compiler_seconds, self.pids())) - start) / seconds
 
     def warm(self) -> None:
         """Works until the broker has compiled what it runs: else a part would measure its compiler."""

@@ -1,32 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* read: reads --topic from now on until --count records came, or none for --idle seconds, and says
    how late they were here: after dlb-due, or (without that header) after their own timestamp. Says
-   "ready" when it has begun. */
+   "ready" when it has begun.
+
+   --calm MS: "calm" is the wall clock in ms after which in no second more than one of a hundred was
+   later than this. --order 1: "distinct" is how many requests they were by dlb-source, and
+   "inverted" how long after a record that was due later a record of the same lane came, by due
+   time. */
 #include "tests/bench/bench.h"
 
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { BATCH = 10000, WAIT_MS = 50, TRIES = 50, TRY_MS = 100 };
+enum { BATCH = 10000, WAIT_MS = 50, TRIES = 50, TRY_MS = 100, SECONDS_MAX = 3600 };
+enum { LANES_MAX = 64, PARTITIONS_MAX = 64, REQUESTS_MAX = 1 << 24, TEXT_MAX = 300 };
 
-struct seen {
-    int64_t n, early, first_us, last_us, due_min_us;
-    int32_t *late_us;
+/* What a lane has sent to each partition of the target, in the order of its log. */
+struct lane {
+    uint64_t requests[REQUESTS_MAX / 64]; /* a bit for each offset on the schedule topic */
+    int64_t due_max_us[PARTITIONS_MAX];
 };
 
-static int64_t due_us_of(const rd_kafka_message_t *message)
+struct seen {
+    int64_t n, early, first_us, last_us, due_min_us, distinct;
+    int32_t *late_us, *inverted_us; /* the latter NULL: order is not asked for */
+    int64_t calm_us, second[SECONDS_MAX], late_in[SECONDS_MAX];
+    struct lane *lanes[LANES_MAX];
+};
+
+static bool header(const rd_kafka_message_t *message, const char *name, char text[TEXT_MAX])
 {
     rd_kafka_headers_t *headers;
     const void *value;
     size_t len;
-    char text[32];
     if (rd_kafka_message_headers(message, &headers) != 0 ||
-        rd_kafka_header_get_last(headers, "dlb-due", &value, &len) != 0)
+        rd_kafka_header_get_last(headers, name, &value, &len) != 0)
+        return false;
+    snprintf(text, TEXT_MAX, "%.*s", (int)len, (const char *)value);
+    return true;
+}
+
+static int64_t due_us_of(const rd_kafka_message_t *message)
+{
+    char text[TEXT_MAX];
+    if (!header(message, "dlb-due", text))
         return rd_kafka_message_timestamp(message, NULL) * 1000;
-    snprintf(text, sizeof text, "%.*s", (int)len, (const char *)value);
     return strtoll(text, NULL, 10) * 1000;
+}
+
+/* How much later than this record was due what its lane sent before it. */
+static int64_t inversion_us(struct seen *seen, const rd_kafka_message_t *message, int64_t due_us)
+{
+    char text[TEXT_MAX] = "";
+    header(message, "dlb-source", text);
+    char *slash = strchr(text, '/');
+    long lane = slash != NULL ? strtol(slash + 1, &slash, 10) : -1;
+    long offset = slash != NULL ? strtol(slash + 1, NULL, 10) : -1;
+    if (lane < 0 || lane >= LANES_MAX || offset < 0 || offset >= REQUESTS_MAX ||
+        message->partition >= PARTITIONS_MAX)
+        exit(65);
+    if (seen->lanes[lane] == NULL)
+        seen->lanes[lane] = calloc(1, sizeof *seen->lanes[lane]);
+    if (seen->lanes[lane] == NULL)
+        exit(70);
+    uint64_t *bits = &seen->lanes[lane]->requests[offset / 64], bit = (uint64_t)1 << offset % 64;
+    seen->distinct += (*bits & bit) == 0;
+    *bits |= bit;
+    int64_t *due_max_us = &seen->lanes[lane]->due_max_us[message->partition];
+    if (due_us >= *due_max_us) {
+        *due_max_us = due_us;
+        return 0;
+    }
+    return *due_max_us - due_us;
+}
+
+static int32_t narrow(int64_t us)
+{
+    return us < INT32_MAX ? (int32_t)us : INT32_MAX;
 }
 
 static void see(struct seen *seen, const rd_kafka_message_t *message, int64_t now_us)
@@ -39,7 +92,14 @@ static void see(struct seen *seen, const rd_kafka_message_t *message, int64_t no
         seen->due_min_us = due_us;
     seen->last_us = now_us;
     seen->early += late_us < 0;
-    seen->late_us[seen->n++] = late_us < INT32_MAX ? (int32_t)late_us : INT32_MAX;
+    int64_t second = (now_us - seen->first_us) / 1000000;
+    if (second < SECONDS_MAX) {
+        seen->second[second]++;
+        seen->late_in[second] += late_us > seen->calm_us;
+    }
+    if (seen->inverted_us != NULL)
+        seen->inverted_us[seen->n] = narrow(inversion_us(seen, message, due_us));
+    seen->late_us[seen->n++] = narrow(late_us);
 }
 
 static int by_size(const void *a, const void *b)
@@ -54,18 +114,38 @@ static double quantile_ms(const struct seen *seen, double q)
     return seen->n == 0 ? 0 : seen->late_us[i] / 1000.0;
 }
 
+static int64_t calm_ms(const struct seen *seen)
+{
+    int64_t calm = 0;
+    for (int64_t i = 0; i < SECONDS_MAX; i++)
+        calm = seen->late_in[i] * 100 > seen->second[i] ? i + 1 : calm;
+    return seen->first_us / 1000 + calm * 1000;
+}
+
+static void say_order(struct seen *seen)
+{
+    int64_t last = seen->n > 0 ? seen->n - 1 : 0;
+    qsort(seen->inverted_us, (size_t)seen->n, sizeof *seen->inverted_us, by_size);
+    printf(", \"distinct\": %" PRId64 ", \"inverted\": {\"p99\": %.2f, \"max\": %.2f}",
+           seen->distinct, seen->inverted_us[last * 99 / 100] / 1000.0,
+           seen->inverted_us[last] / 1000.0);
+}
+
 static void say(struct seen *seen)
 {
     qsort(seen->late_us, (size_t)seen->n, sizeof *seen->late_us, by_size);
     double seconds = (double)(seen->last_us - seen->first_us) / 1e6;
     printf("{\"seen\": %" PRId64 ", \"early\": %" PRId64
            ", \"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f, \"max\": %.2f, \"first\": %.2f, "
-           "\"last\": %.2f, \"per_second\": %.0f}\n",
+           "\"last\": %.2f, \"per_second\": %.0f, \"calm\": %" PRId64,
            seen->n, seen->early, quantile_ms(seen, .5), quantile_ms(seen, .99),
            quantile_ms(seen, .999), quantile_ms(seen, 1),
            (double)(seen->first_us - seen->due_min_us) / 1000,
            (double)(seen->last_us - seen->due_min_us) / 1000,
-           seconds > 0 ? (double)seen->n / seconds : 0);
+           seconds > 0 ? (double)seen->n / seconds : 0, calm_ms(seen));
+    if (seen->inverted_us != NULL)
+        say_order(seen);
+    puts("}");
 }
 
 static bool catch_up(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list)
@@ -97,11 +177,15 @@ int bench_read(void)
                                            NULL};
     static rd_kafka_message_t *batch[BATCH];
     int64_t count = option_int("count", 1000), idle_us = option_int("idle", 10) * 1000000;
-    struct seen seen = {.late_us = calloc((size_t)count, sizeof(int32_t))};
+    static struct seen seen;
+    bool order = option_int("order", 0) != 0;
+    seen.late_us = calloc((size_t)count, sizeof(int32_t));
+    seen.inverted_us = order ? calloc((size_t)count, sizeof(int32_t)) : NULL;
+    seen.calm_us = option_int("calm", 100) * 1000;
     rd_kafka_t *rk = client(RD_KAFKA_CONSUMER, NULL, settings);
     rd_kafka_poll_set_consumer(rk);
     rd_kafka_topic_partition_list_t *list = partitions_of(rk, option("topic", NULL), 0);
-    if (seen.late_us == NULL || !catch_up(rk, list))
+    if (seen.late_us == NULL || (order && seen.inverted_us == NULL) || !catch_up(rk, list))
         return 70;
     puts("ready");
     fflush(stdout);
