@@ -16,6 +16,7 @@ from pathlib import Path
 import allocator
 import core
 import forwarding
+import hold
 import lateness
 import standing
 from place import BINARY, ROOT, Place
@@ -23,7 +24,7 @@ from table import Row, write
 
 PARTS = {"core": core.pieces, "hop": forwarding.hop, "intake": forwarding.intake, "delivery": forwarding.delivery,
          "instant": forwarding.instant, "late": lateness.late, "late_chain": lateness.late_chain,
-         "idle": standing.idle, "start": standing.start, "allocator": allocator.allocator}
+         "idle": standing.idle, "start": standing.start, "hold": hold.hold, "allocator": allocator.allocator}
 ELSEWHERE = {"core"}  # need no broker
 
 

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A steady stream through bridges that run: what a message costs, and how late it is."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from place import Place
+
+PRIME, SETTLE_S, WATCH_S = 500, 1, 5
+
+
+@dataclass(frozen=True)
+class Stream:
+    rate: int = 5000
+    delay_ms: int = 1100
+    delay_max_ms: int = 1900
+    size: int = 100
+
+
+@dataclass(frozen=True)
+class Cost:
+    bridge_us: float  # CPU a message, of all bridges
+    broker_us: float
+    p50: float
+    p99: float
+    rss_mib: float
+    whole: bool
+
+    @property
+    def cpu_us(self) -> float:
+        return self.bridge_us + self.broker_us
+
+
+def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, **settings) -> Cost:
+    """Bridges on a schedule of its own, records that wait in two of its levels, and the stream. Watched
+    is it from when what comes in also goes out until it is written, so that as much comes as goes."""
+    name, config = place.schedule(**settings)
+    target = place.topic("bench.target")
+    for level, ms in (("10m", 600_000), ("1h", 3_600_000)) if waiting else ():
+        place.load(topic=f"{name}.{level}", kind="envelope", count=waiting // 2, delay=ms,
+                   delay_max=ms + 1000, target=target)
+    workers = processes * settings.get("workers", 1)
+    bridges = [place.bridge(config) for _ in range(processes - 1)]
+    bridges.append(place.bridge(config, wait=True, members=workers))
+    how = {"topic": name, "kind": "request", "target": target, "size": stream.size}
+    place.load(**how, count=PRIME, delay=200, delay_max=stream.delay_ms)  # finds the target, and connects
+    place.rest(stream.delay_ms / 1000 + 1)
+    full_s = SETTLE_S + stream.delay_max_ms / 1000  # from then on as much goes out as comes in
+    count = int(stream.rate * (full_s + WATCH_S))
+    out = count - int(stream.rate * stream.delay_max_ms / 1000)
+    read = place.tool("read", topic=target, count=out, idle=stream.delay_max_ms // 1000 + 10).await_ready()
+    meter = place.meter(name, count, *(b.pid for b in bridges), base=-1, **{"from": int(stream.rate * full_s)})
+    meter.await_ready()
+    load = place.tool("load", **how, count=count, rate=stream.rate, delay=stream.delay_ms,
+                      delay_max=stream.delay_max_ms)
+    load.result()
+    costs, seen = meter.result()["cpu_us"], read.result()
+    rss = sum(bridge.rss_mib() for bridge in bridges)
+    for bridge in bridges:
+        bridge.stop()
+    return Cost(sum(costs[:processes]), sum(costs[processes:]), seen["p50"], seen["p99"], rss,
+                seen["complete"])
