@@ -16,6 +16,7 @@ from pathlib import Path
 import allocator
 import core
 import forwarding
+import growth
 import hold
 import lateness
 import standing
@@ -24,8 +25,9 @@ from table import Row, write
 
 PARTS = {"core": core.pieces, "hop": forwarding.hop, "intake": forwarding.intake, "delivery": forwarding.delivery,
          "instant": forwarding.instant, "late": lateness.late, "late_chain": lateness.late_chain,
-         "idle": standing.idle, "start": standing.start, "hold": hold.hold, "allocator": allocator.allocator}
-ELSEWHERE = {"core"}  # need no broker
+         "idle": standing.idle, "start": standing.start, "hold": hold.hold, "growth": growth.growth,
+         "allocator": allocator.allocator}
+ELSEWHERE = {"core"}  # needs no broker
 
 
 def play(name: str, place: Place) -> list[Row]:

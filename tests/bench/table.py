@@ -48,4 +48,6 @@ def write(path: Path, binary: Path, parts: dict[str, tuple[str, list[Row]]], sec
     for name, (about, rows) in parts.items():
         lines += ["", f"## {name}", "", about, "", "| figure | value | goal | reached |", "|---|---|---|---|"]
         lines += [row.line() for row in rows]
+        if (path.parent / f"{name}.svg").exists():
+            lines += ["", f"![{name}]({name}.svg)"]
     path.write_text("\n".join(lines) + "\n")
