@@ -52,14 +52,17 @@ def compare(place: Place, what: str, ratio_goal: float, cpu_goal: float, prepare
             f"≤ {cpu_goal} µs", cpu <= cpu_goal)]
 
 
+def ended_stops(place: Place, count: int) -> tuple[Path, str, str]:
+    """Records whose stop in one level has ended; returns a configuration, the next level and this one."""
+    name, config = place.schedule(levels=["1s", "1m", "1h"])
+    place.load(topic=f"{name}.1m", kind="envelope", count=count, stamp=now_ms() - 10 * 60_000,
+               due=now_ms() + HOUR + HOUR // 2)
+    return config, f"{name}.1h", f"{name}.1m"
+
+
 def hop(place: Place, count: int = 1_500_000) -> list[Row]:
     """Level to level: all stops of the first level have ended, the next one lasts an hour."""
-    def prepare():
-        name, config = place.schedule(levels=["1s", "1m", "1h"])
-        place.load(topic=f"{name}.1m", kind="envelope", count=count, stamp=now_ms() - 10 * 60_000,
-                   due=now_ms() + HOUR + HOUR // 2)
-        return config, f"{name}.1h", f"{name}.1m"
-    return compare(place, "middle hop", 0.8, 1.5, prepare, count)
+    return compare(place, "middle hop", 0.8, 1.5, lambda: ended_stops(place, count), count)
 
 
 def intake(place: Place, count: int = 600_000) -> list[Row]:

@@ -124,11 +124,10 @@ static int64_t calm_ms(const struct seen *seen)
 
 static void say_order(struct seen *seen)
 {
-    int64_t last = seen->n > 0 ? seen->n - 1 : 0;
+    int64_t last = seen->n > 0 ? seen->n - 1 : 0, most_of = last * 99 / 100;
     qsort(seen->inverted_us, (size_t)seen->n, sizeof *seen->inverted_us, by_size);
     printf(", \"distinct\": %" PRId64 ", \"inverted\": {\"p99\": %.2f, \"max\": %.2f}",
-           seen->distinct, seen->inverted_us[last * 99 / 100] / 1000.0,
-           seen->inverted_us[last] / 1000.0);
+           seen->distinct, seen->inverted_us[most_of] / 1000.0, seen->inverted_us[last] / 1000.0);
 }
 
 static void say(struct seen *seen)
