@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 
 import allocator
+import cluster
 import core
 import forwarding
 import growth
@@ -25,9 +26,9 @@ from table import Row, write
 
 PARTS = {"core": core.pieces, "hop": forwarding.hop, "intake": forwarding.intake, "delivery": forwarding.delivery,
          "instant": forwarding.instant, "late": lateness.late, "late_chain": lateness.late_chain,
-         "idle": standing.idle, "start": standing.start, "hold": hold.hold, "growth": growth.growth,
-         "allocator": allocator.allocator}
-ELSEWHERE = {"core"}  # needs no broker
+         "idle": standing.idle, "start": standing.start, "slow": cluster.slow, "three": cluster.three,
+         "hold": hold.hold, "growth": growth.growth, "allocator": allocator.allocator}
+ELSEWHERE = {"core", "slow", "three"}  # need no broker, or bring their own
 
 
 def play(name: str, place: Place) -> list[Row]:

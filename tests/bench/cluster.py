@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""On three brokers."""
+from __future__ import annotations
+
+import json
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import forwarding
+import lateness
+from place import Place
+from processes import Bridge
+from table import Row
+
+GOOD, RATE, CALM_S, STOPPED_S, MOST_P99 = 3, 100, 12, 24, 2.0
+
+
+def three(host: Place, count: int = 200_000) -> list[Row]:
+    """Three brokers, three replicas of everything, acks=all; all of them on the same cores."""
+    place, rows = Place(host.folder / "three", brokers=3), []
+    try:
+        place.warm()
+        for part in (lambda: forwarding.hop(place, 2 * count), lambda: forwarding.intake(place, count),
+                     lambda: forwarding.delivery(place, count), lambda: lateness.late(place, (1000,))):
+            rows += [replace(row, goal="stated", reached=True) for row in part()]
+            place.clear()
+    finally:
+        place.close()
+    return rows
+
+
+def leader_of_quorum(place: Place) -> int:
+    """As the brokers that live have noted it."""
+    file = Path(place.kafka.folder) / "data" / f"broker-{place.live[0]}" / "__cluster_metadata-0" / "quorum-state"
+    return json.loads(file.read_text())["leaderId"]
+
+
+class Targets:
+    """Four targets, of which three are good, and a bridge; all on brokers 1 and 2."""
+
+    def __init__(self, place: Place):
+        self.place = place
+        self.name, self.config = place.schedule()
+        self.good = [place.topic("bench.good") for _ in range(GOOD)]
+        self.bridge: Bridge = place.bridge(self.config, wait=True)
+
+    def stream(self, fourth: str, seconds: int) -> dict:
+        """The same to each of the four; how late the good ones were."""
+        read = self.place.tool("read", topic=",".join(self.good), count=GOOD * RATE * seconds, idle=15)
+        read.await_ready()
+        loads = [self.place.tool("load", topic=self.name, kind="request", rate=RATE, count=RATE * seconds,
+                                 target=target, delay=1000, delay_max=1500) for target in (*self.good, fourth)]
+        for load in loads:
+            load.result()
+        return read.result()
+
+
+def row(what: str, seen: dict, base: dict) -> Row:
+    text = (f"{seen['p50']:.1f} / {seen['p99']:.1f} / {seen['max']:.0f} (without "
+            f"{base['p50']:.1f} / {base['p99']:.1f} / {base['max']:.0f})")
+    if not seen["complete"]:
+        text += f"; {seen['seen']} seen, {seen['early']} early"
+    return Row(f"{what}: ms the three others are late, p50 / p99 / max", text, f"p99 ≤ {MOST_P99:g} × without",
+               seen["complete"] and seen["p99"] <= MOST_P99 * base["p99"])
+
+
+def slow(host: Place) -> list[Row]:
+    """One of four targets is led by a stopped broker that has nothing else; then one that does not exist."""
+    place = Place(host.folder / "slow", brokers=3, props=("offsets.topic.replication.factor=2",))
+    try:
+        place.without(3)
+        place.warm()
+        targets = Targets(place)
+        place.kafka.call("restart", "3")
+        slow_one = "bench.slow"
+        place.create(slow_one, 4, on=[3], min_insync_replicas="1")
+        place.rest(15)
+        if leader_of_quorum(place) == 3:
+            raise RuntimeError("broker 3 leads the quorum: this would measure another thing")
+        targets.stream(slow_one, 4)
+        place.rest(3)
+        base = targets.stream(slow_one, CALM_S)
+        broker = place.kafka.pid(3)
+        os.kill(broker, signal.SIGSTOP)
+        try:
+            stopped = targets.stream(slow_one, STOPPED_S)
+        finally:
+            os.kill(broker, signal.SIGCONT)
+        count = RATE * (4 + CALM_S + STOPPED_S)
+        back = place.meter(slow_one, count, timeout=120).result()
+        again = targets.stream(slow_one, CALM_S)
+        missing = targets.stream("bench.missing", STOPPED_S)
+        targets.bridge.stop()
+    finally:
+        place.close()
+    return [row(f"a target's leader is stopped for {STOPPED_S} s", stopped, base),
+            Row("what it was to get, once it is back",
+                f"{back['records']:,} of {count:,} after {back['seconds']:.0f} s", "all", back["complete"]),
+            row("a target does not exist", missing, again)]
