@@ -20,14 +20,15 @@ import forwarding
 import growth
 import hold
 import lateness
+import overload
 import standing
 from place import BINARY, ROOT, Place
 from table import Row, write
 
 PARTS = {"core": core.pieces, "hop": forwarding.hop, "intake": forwarding.intake, "delivery": forwarding.delivery,
          "instant": forwarding.instant, "late": lateness.late, "late_chain": lateness.late_chain,
-         "idle": standing.idle, "start": standing.start, "slow": cluster.slow, "three": cluster.three,
-         "hold": hold.hold, "growth": growth.growth, "allocator": allocator.allocator}
+         "idle": standing.idle, "start": standing.start, "overload": overload.overload, "slow": cluster.slow,
+         "three": cluster.three, "hold": hold.hold, "growth": growth.growth, "allocator": allocator.allocator}
 ELSEWHERE = {"core", "slow", "three"}  # need no broker, or bring their own
 
 
