@@ -14,7 +14,7 @@ from place import Place
 from processes import Bridge
 from table import Row
 
-GOOD, RATE, CALM_S, STOPPED_S, MOST_P99 = 3, 100, 12, 24, 2.0
+GOOD, RATE, CALM_S, LEAD_S, STOPPED_S, MOST_P99 = 3, 100, 12, 3, 24, 2.0
 
 
 def three(host: Place, count: int = 200_000) -> list[Row]:
@@ -46,12 +46,16 @@ class Targets:
         self.good = [place.topic("bench.good") for _ in range(GOOD)]
         self.bridge: Bridge = place.bridge(self.config, wait=True)
 
-    def stream(self, fourth: str, seconds: int) -> dict:
-        """The same to each of the four; how late the good ones were."""
+    def stream(self, fourth: str, seconds: int, stop_pid: int = 0) -> dict:
+        """The same to each of the four; how late the good ones were. stop_pid is stopped once the generators
+        and the reader, which are not what is tried, have begun."""
         read = self.place.tool("read", topic=",".join(self.good), count=GOOD * RATE * seconds, idle=15)
         read.await_ready()
         loads = [self.place.tool("load", topic=self.name, kind="request", rate=RATE, count=RATE * seconds,
                                  target=target, delay=1000, delay_max=1500) for target in (*self.good, fourth)]
+        if stop_pid:
+            self.place.rest(LEAD_S)
+            os.kill(stop_pid, signal.SIGSTOP)
         for load in loads:
             load.result()
         return read.result()
@@ -83,12 +87,11 @@ def slow(host: Place) -> list[Row]:
         place.rest(3)
         base = targets.stream(slow_one, CALM_S)
         broker = place.kafka.pid(3)
-        os.kill(broker, signal.SIGSTOP)
         try:
-            stopped = targets.stream(slow_one, STOPPED_S)
+            stopped = targets.stream(slow_one, LEAD_S + STOPPED_S, broker)
         finally:
             os.kill(broker, signal.SIGCONT)
-        count = RATE * (4 + CALM_S + STOPPED_S)
+        count = RATE * (4 + CALM_S + LEAD_S + STOPPED_S)
         back = place.meter(slow_one, count, timeout=120).result()
         again = targets.stream(slow_one, CALM_S)
         missing = targets.stream("bench.missing", STOPPED_S)
