@@ -11,7 +11,7 @@ from table import Row
 
 SECONDS, CALM_RATE, CALM_MS = 60, 1000, 100
 EARLIER, LEAD_S = 60_000, 10
-MEMORY_MIB = 256
+MEMORY_MIB, LEVELS = 256, 18
 
 
 def capacity(place: Place, count: int = 600_000) -> float:
@@ -113,4 +113,5 @@ def late(seen: dict) -> str:
 
 
 def bound_mib() -> float:
-    return MEMORY_MIB + 64
+    """The process, what is held and in flight, a lane that is read flat out, and a level partition's start."""
+    return 16 + MEMORY_MIB + 6 * LANES + 0.6 * LANES * LEVELS
