@@ -79,6 +79,13 @@ struct entry *log_at(const struct log *log, int64_t offset)
     return i < log->n && log->entries[i]->offset == offset ? log->entries[i] : NULL;
 }
 
+int64_t log_stable_end(struct log *log)
+{
+    while (log->stable_n < log->n && log->entries[log->stable_n]->made_in == NULL)
+        log->stable_n++;
+    return log->stable_n < log->n ? log->entries[log->stable_n]->offset : log->end;
+}
+
 static int base64_digit(char c)
 {
     if (c >= 'A' && c <= 'Z')

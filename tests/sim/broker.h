@@ -17,6 +17,7 @@ enum { LANES_MAX = 4, TOPICS_MAX = 12, TOPIC_SCHEDULE = 0, NOBODY = -1 };
 
 struct request; /* oracle.h */
 struct attempt;
+struct transaction; /* coordinator.h */
 
 /* A stored record. */
 struct entry {
@@ -26,6 +27,7 @@ struct entry {
     size_t headers_n;
     struct request *request;  /* of a request: what has to become of it */
     struct attempt *attempts; /* forwards so far, the latest first */
+    const struct transaction *made_in; /* cannot be read before its end; NULL: can be */
     bool foreign;             /* on a level topic, and not from the bridge */
     bool done;                /* a successor is stored */
     bool gone;                /* cut off by a fault: nobody can do it any more */
@@ -37,6 +39,7 @@ struct log {
     struct entry **entries;
     size_t n, capacity;
     int64_t start, end;
+    size_t stable_n;                        /* so many entries at least can be read */
     int64_t read_end;                       /* somebody has read up to here */
     int64_t release_max_ms, stamped_max_ms; /* of what was appended in order (oracle.c) */
     int stamped_max_life;
@@ -60,6 +63,8 @@ struct broker {
     struct log logs[TOPICS_MAX][LANES_MAX];
     const struct committed *committed[TOPICS_MAX][LANES_MAX]; /* NULL: never */
     int undone_n; /* entries without a successor that are not gone */
+    int pending_offsets[TOPICS_MAX][LANES_MAX]; /* of transactions that have not ended */
+    int transactions_n;                         /* the same */
     int generation;
     int owner_life[LANES_MAX]; /* a process in one of its lives, or NOBODY */
 };
@@ -75,6 +80,9 @@ struct entry *log_append(struct broker *broker, struct log *log, const struct en
 /* Index of the first entry at or after offset; log->n if there is none. */
 size_t log_find(const struct log *log, int64_t offset);
 struct entry *log_at(const struct log *log, int64_t offset); /* NULL: no such offset */
+
+/* Where reading ends: at the first record of an open transaction, or at the log's end. */
+int64_t log_stable_end(struct log *log);
 
 /* A commit's text, read without the bridge's code. False: not a text that the bridge would write
    for this base (the checksum is not looked at). */

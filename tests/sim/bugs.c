@@ -229,9 +229,20 @@ bool bug_report_lost(struct process *p)
     return bug_of(p) == BUG_REPORT_LOST && sometimes(p, 50);
 }
 
-void bug_committed(struct process *p, uint64_t seq, bool ok)
+bool bug_commit_ok(const struct process *p, bool ok, bool unknown)
 {
-    bridge_committed(p->bridge, seq, ok || bug_of(p) == BUG_FENCED_IS_SUCCESS);
+    return ok || (bug_of(p) == BUG_FENCED_IS_SUCCESS && !unknown);
+}
+
+void bug_aborted(struct process *p, enum blame blame, const char *why)
+{
+    bridge_aborted(p->bridge, blame, why);
+}
+
+bool bug_reads_unstable(const struct process *p)
+{
+    (void)p;
+    return false;
 }
 
 void bug_lane_lost(struct process *p, int lane)

@@ -48,7 +48,9 @@ struct now bug_now(const struct process *process, struct now now);
 void bug_reported(struct process *process, struct parcel *parcel, enum report report,
                   const char *why);
 bool bug_report_lost(struct process *process);
-void bug_committed(struct process *process, uint64_t seq, bool ok);
+bool bug_commit_ok(const struct process *process, bool ok, bool unknown);
+void bug_aborted(struct process *process, enum blame blame, const char *why);
+bool bug_reads_unstable(const struct process *process);
 void bug_lane_lost(struct process *process, int lane);
 void bug_forget(struct process *process, int lane); /* what the layer itself keeps of it */
 void bug_out_of_range(struct process *process, struct queue_id queue, int64_t start, int64_t end);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commits on their way to the coordinator and back: in order, late, refused to whoever is of an old
-   generation, or never answered. */
+   generation, or never answered. Exactly once: first the offsets, then the end of the transaction
+   that they are part of. */
+#include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
-#include "tests/sim/world.h"
 
-struct item {
-    int topic, lane;
-    struct committed *committed;
-};
+enum { NO_ANSWER_MS = 5000 };
+enum outcome { COMMIT_OK, COMMIT_REFUSED, COMMIT_UNKNOWN };
 
 struct commit {
     struct commit *next;
+    struct producer *producer; /* exactly once; else NULL */
+    bool offsets_taken;
     int generation;
     int64_t lands_at;
     uint64_t seq, sent_step;
-    bool ok;
+    enum outcome outcome;
     size_t n;
-    struct item items[];
+    struct offset_item items[];
 };
 
 /* One connection to the coordinator: what is sent first arrives first. */
@@ -26,35 +27,40 @@ struct commit_line {
     struct commit *head, **end;
 };
 
+/* A transaction that is not known to be committed is as good as lost, until it is known. */
+static void transaction_failed(struct process *p, struct commit *c)
+{
+    if (c->producer->given_up)
+        return;
+    c->producer->torn = c->producer->told_torn = true;
+    process_aborted(p, BLAME_NOBODY,
+                    c->outcome == COMMIT_REFUSED ? "it was refused" : "nobody knows");
+}
+
 static void answered(struct world *w, struct process *p, void *arg, int64_t n)
 {
     struct commit *c = arg;
+    static const char *const words[] = {"succeeded", "was refused", "has no outcome"};
     if (p->stalled) {
         world_at(w, p->stalled_until, p, answered, arg, n);
         return;
     }
-    trace(w, p, "commit %d %s", (int)c->seq, c->ok ? "succeeded" : "failed");
+    bool ok = bug_commit_ok(p, c->outcome == COMMIT_OK, c->outcome == COMMIT_UNKNOWN);
+    trace(w, p, "commit %d %s", (int)c->seq, words[c->outcome]);
     p->commit_answered = c->seq;
-    p->commit_ok = c->ok;
-    if (c->ok && c->sent_step >= p->woke_step)
+    p->commit_ok = ok;
+    if (ok && c->sent_step >= p->woke_step)
         p->unproven = false;
+    if (c->producer != NULL && !ok) {
+        transaction_failed(p, c);
+        return;
+    }
+    if (c->producer != NULL && !c->producer->given_up)
+        c->producer->attempts = NULL;
     process_before(p);
-    bug_committed(p, c->seq, c->ok);
+    bridge_committed(p->bridge, c->seq, ok);
     if (process_after(p))
         process_turn_by(p, w->now_ms + world_delay(w, w->knobs.turn_ms));
-}
-
-static void store(struct world *w, struct commit *c, int life)
-{
-    for (size_t i = 0; i < c->n; i++) {
-        struct item *item = &c->items[i];
-        const struct committed **at = &w->broker.committed[item->topic][item->lane];
-        if (*at != NULL && (*at)->base > item->committed->base)
-            world_fail(w, "life %d commits topic %d/%d back from %lld to %lld", life, item->topic,
-                       item->lane, (long long)(*at)->base, (long long)item->committed->base);
-        item->committed->before = *at;
-        *at = item->committed;
-    }
 }
 
 static void landed(struct world *w, struct process *nobody, void *arg, int64_t n);
@@ -66,7 +72,37 @@ static void arm(struct world *w, struct commit_line *line, int64_t at_ms)
                  0);
 }
 
-/* The head of the line reaches the coordinator. */
+/* The group's coordinator takes offsets of its members alone. */
+static bool is_member(struct world *w, const struct commit_line *line, const struct commit *c)
+{
+    return w->known_life[line->process->id] == line->life && c->generation == w->broker.generation;
+}
+
+static void take_offsets(struct world *w, const struct commit_line *line, struct commit *c)
+{
+    bool fenced = c->producer->fenced;
+    if (fenced || (c->n > 0 && !is_member(w, line, c))) {
+        c->outcome = COMMIT_REFUSED;
+        return;
+    }
+    c->offsets_taken = true;
+    c->lands_at = w->now_ms + world_delay(w, w->knobs.commit_ms);
+    coordinator_take_offsets(c->producer, c->items, c->n);
+}
+
+static void take_effect(struct world *w, const struct commit_line *line, struct commit *c)
+{
+    if (c->producer != NULL && c->producer->fenced)
+        c->outcome = COMMIT_REFUSED;
+    else if (c->producer != NULL)
+        coordinator_commit(c->producer);
+    else if (is_member(w, line, c))
+        offsets_count(w, c->items, c->n, line->life);
+    else
+        c->outcome = COMMIT_REFUSED;
+}
+
+/* The head of the line reaches the coordinator, or not; and so does the answer. */
 static void judge(struct world *w, struct commit_line *line, struct commit *c)
 {
     struct process *p = line->process;
@@ -76,12 +112,25 @@ static void judge(struct world *w, struct commit_line *line, struct commit *c)
     bool silent = rng_chance(&w->rng, w->knobs.commit_silent);
     if (silent)
         fails = fails || rng_chance(&w->rng, 5000);
-    c->ok = !fails && w->known_life[p->id] == line->life && c->generation == w->broker.generation;
-    if (c->ok)
-        store(w, c, line->life);
-    if (alive && !silent)
-        world_at(w, w->now_ms + (heard ? world_delay(w, w->knobs.commit_ms) : 1000), p, answered, c,
-                 0);
+    if (fails) {
+        c->outcome = COMMIT_UNKNOWN;
+    } else if (c->producer != NULL && !c->offsets_taken) {
+        take_offsets(w, line, c);
+        if (c->offsets_taken)
+            return;
+    } else {
+        take_effect(w, line, c);
+    }
+    int64_t answer_ms = heard ? world_delay(w, w->knobs.commit_ms) : 1000;
+    if (silent && c->producer != NULL) {
+        c->outcome = COMMIT_UNKNOWN;
+        answer_ms = rng_between(&w->rng, 1000, NO_ANSWER_MS);
+    }
+    if (alive && (!silent || c->producer != NULL))
+        world_at(w, w->now_ms + answer_ms, p, answered, c, 0);
+    line->head = c->next;
+    if (line->head == NULL)
+        line->end = &line->head;
 }
 
 static void landed(struct world *w, struct process *nobody, void *arg, int64_t n)
@@ -90,17 +139,16 @@ static void landed(struct world *w, struct process *nobody, void *arg, int64_t n
     (void)n;
     struct commit_line *line = arg;
     const struct process *p = line->process;
-    bool alive = p->up && p->life == line->life;
+    struct commit *c = line->head;
+    bool alive =
+        p->up && p->life == line->life && !(c->producer != NULL && c->producer->given_up);
     if (!alive && rng_chance(&w->rng, 5000))
         return; /* the connection broke before this one */
-    if (w->knobs.hold_commits || w->outage_until > w->now_ms) {
-        arm(w, line, w->knobs.hold_commits ? w->now_ms + 5 : w->outage_until);
+    bool busy = c->producer != NULL && coordinator_is_busy(c->producer) && !c->producer->fenced;
+    if (w->knobs.hold_commits || w->outage_until > w->now_ms || busy) {
+        arm(w, line, w->outage_until > w->now_ms ? w->outage_until : w->now_ms + 5);
         return;
     }
-    struct commit *c = line->head;
-    line->head = c->next;
-    if (line->head == NULL)
-        line->end = &line->head;
     judge(w, line, c);
     arm(w, line, w->now_ms);
 }
@@ -122,14 +170,32 @@ static void send(struct process *p, struct commit *c)
         arm(w, line, w->now_ms);
 }
 
+/* What is committed was reported, all of it, and stored. */
+static void check_transaction(const struct process *p)
+{
+    if (p->restarting || p->producer->given_up)
+        world_fail(p->world, "p%d commits, and has no producer", p->id);
+    if (p->producer->unreported > 0)
+        world_fail(p->world, "p%d commits while %zu records are in flight", p->id,
+                   p->producer->unreported);
+    if (p->producer->torn)
+        world_fail(p->world, "p%d commits a transaction, part of which has failed", p->id);
+}
+
 void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n)
 {
     struct process *p = ctx;
     struct world *w = p->world;
     if (!port_enter(p))
         return;
-    struct commit *c = arena_take(&w->arena, sizeof *c + n * sizeof(struct item));
-    *c = (struct commit){.generation = p->generation, .seq = seq, .sent_step = w->step, .n = n};
+    struct commit *c = arena_take(&w->arena, sizeof *c + n * sizeof(struct offset_item));
+    *c = (struct commit){.producer = w->setup.exactly_once ? p->producer : NULL,
+                         .generation = p->generation,
+                         .seq = seq,
+                         .sent_step = w->step,
+                         .n = n};
+    if (c->producer != NULL)
+        check_transaction(p);
     trace(w, p, "commit %d of %zu queues", (int)seq, n);
     for (size_t i = 0; i < n; i++) {
         const struct progress *from = &progress[i];
@@ -144,7 +210,7 @@ void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_
                                .epoch = p->lanes[q.lane].epoch,
                                .sent_step = w->step};
         committed_parse(&w->arena, to);
-        c->items[i] = (struct item){p->topic_of_slot[q.slot], q.lane, to};
+        c->items[i] = (struct offset_item){p->topic_of_slot[q.slot], q.lane, to};
     }
     p->commit_sent = seq;
     send(p, c);

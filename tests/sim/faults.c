@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes wrong: chances for small things, and times for great ones. */
 #include "tests/sim/faults.h"
+#include "tests/sim/coordinator.h"
 #include "tests/sim/workload.h"
 
 enum great {
@@ -13,6 +14,7 @@ enum great {
     GREAT_MOOD,
     GREAT_CLOCK,
     GREAT_REGROUP,
+    GREAT_FENCE,
     GREAT_TRUNCATE,
     GREAT_GAP,
     GREAT_FOREIGN,
@@ -76,6 +78,10 @@ static void fire_process(struct world *w, enum great great, struct process *p)
         if (!p->isolated)
             member_isolate(p, rng_between(rng, 1000, 2 * w->setup.session_ms));
         break;
+    case GREAT_FENCE:
+        if (w->setup.exactly_once)
+            coordinator_fence(p->producer);
+        break;
     default:
         process_step_clock(p, rng_between(rng, -faults->clock_step_ms, faults->clock_step_ms));
         break;
@@ -101,8 +107,8 @@ static void fire_log(struct world *w, enum great great)
         log->end += rng_between(rng, 1, rng_chance(rng, 1000) ? WINDOW_SPAN + 100 : 3);
     else if (great == GREAT_FOREIGN)
         workload_foreign(w, topic, lane, rng_chance(rng, 5000));
-    else if (log->end > log->start)
-        oracle_truncate(w, topic, lane, rng_between(rng, log->start + 1, log->end));
+    else if (log_stable_end(log) > log->start)
+        oracle_truncate(w, topic, lane, rng_between(rng, log->start + 1, log_stable_end(log)));
 }
 
 static void fire(struct world *w, struct process *nobody, void *arg, int64_t n)
@@ -142,7 +148,9 @@ void setup_fair(struct world *w)
                               .report_ms = 5,
                               .commit_ms = 10,
                               .turn_ms = 1,
-                              .notice_ms = 100};
+                              .notice_ms = 100,
+                              .mark_ms = 10,
+                              .restart_ms = 100};
 }
 
 static void choose_ladder(struct rng *rng, struct ladder *ladder)
@@ -171,10 +179,13 @@ static void choose_knobs(struct rng *rng, struct knobs *knobs)
     knobs->report_ms = rng_between(rng, 0, 50 * scale);
     knobs->commit_ms = rng_between(rng, 1, 100 * scale);
     knobs->turn_ms = rng_between(rng, 0, 4 * scale);
+    knobs->mark_ms = rng_between(rng, 0, 50 * scale);
+    knobs->restart_ms = rng_between(rng, 5, 1000 * scale);
     knobs->late_wake = choose_chance(rng, 1000);
     knobs->never_wake = rng_chance(rng, 1000) ? rng_int(rng, 1, 2000) : 0;
     knobs->take_nothing = choose_chance(rng, 1000);
     knobs->stale_after_seek = choose_chance(rng, 5000);
+    knobs->ahead_after_seek = choose_chance(rng, 5000);
     knobs->skip_once = choose_chance(rng, 2000);
     knobs->full = choose_chance(rng, 2000);
     knobs->no_memory = choose_chance(rng, 2000);
@@ -201,6 +212,8 @@ static void choose_setup(struct world *w)
     struct setup *setup = &w->setup;
     setup->processes = rng_int(rng, 1, 3);
     setup->lanes = rng_int(rng, 1, 3);
+    setup->exactly_once = rng_chance(rng, 5000);
+    setup->producers_have_names = rng_chance(rng, 5000);
     setup->default_target = rng_chance(rng, 8000);
     setup->max_attempts = rng_int(rng, 1, 4);
     choose_ladder(rng, &setup->ladder);
@@ -319,7 +332,9 @@ void faults_end(struct world *w)
                               .report_ms = was.report_ms,
                               .commit_ms = was.commit_ms,
                               .turn_ms = was.turn_ms,
-                              .notice_ms = was.notice_ms};
+                              .notice_ms = was.notice_ms,
+                              .mark_ms = was.mark_ms,
+                              .restart_ms = was.restart_ms};
     for (int i = TARGET_DEFAULT; i <= TARGET_B; i++)
         w->targets[i].mood = TARGET_FINE;
     for (int id = 0; id < w->setup.processes; id++) {

@@ -2,8 +2,8 @@
 /* The group, eager: every rebalance takes all lanes from all members, each settles and commits in
    its own time, and lanes are given out anew. Who is silent too long is put out and may not know.
  */
+#include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
-#include "tests/sim/world.h"
 
 enum { SETTLE_MS_MAX = 2000, COMMIT_WAIT_MS = 1000, STEP_MS = 5 };
 
@@ -140,6 +140,19 @@ static void open_lane(struct process *p, int lane, struct start *starts)
     }
 }
 
+/* Of a transaction that has not ended nobody knows what it has done. */
+static bool is_stable(const struct process *p)
+{
+    for (int lane = 0; lane < p->world->setup.lanes; lane++) {
+        for (int slot = 0; slot < p->slots; slot++) {
+            if ((p->assigned >> lane & 1) &&
+                p->world->broker.pending_offsets[p->topic_of_slot[slot]][lane] > 0)
+                return false;
+        }
+    }
+    return true;
+}
+
 static void gain(struct world *w, struct process *p, void *arg, int64_t n)
 {
     if (p->member != MEMBER_ASSIGNED || p->generation != n)
@@ -149,8 +162,14 @@ static void gain(struct world *w, struct process *p, void *arg, int64_t n)
         world_at(w, at_ms + world_delay(w, 20), p, gain, arg, n);
         return;
     }
+    p->unstable = !is_stable(p);
+    if (p->unstable && !bug_reads_unstable(p)) {
+        world_at(w, w->now_ms + STEP_MS, p, gain, arg, n);
+        return;
+    }
     p->member = MEMBER_STABLE;
     p->unproven = false;
+    p->unstable = p->rereads = false;
     for (int lane = 0; lane < w->setup.lanes; lane++) {
         if (!(p->assigned >> lane & 1))
             continue;
@@ -165,6 +184,20 @@ static void gain(struct world *w, struct process *p, void *arg, int64_t n)
             oracle_unusable(p, lane, unusable);
     }
     process_turn_by(p, w->now_ms);
+}
+
+void member_reread(struct process *p)
+{
+    lose_lanes(p);
+    if (!p->up || p->member != MEMBER_STABLE)
+        return;
+    p->member = MEMBER_ASSIGNED;
+    p->rereads = true;
+}
+
+void member_regain(struct process *p)
+{
+    world_at(p->world, p->world->now_ms + world_delay(p->world, 20), p, gain, NULL, p->generation);
 }
 
 static void try_complete(struct world *w)
@@ -192,6 +225,7 @@ static void try_complete(struct world *w)
         members[i]->member = MEMBER_ASSIGNED;
         members[i]->generation = w->broker.generation;
         members[i]->assigned = 0;
+        members[i]->rereads = false;
         world_at(w, w->now_ms + world_delay(w, 40), members[i], gain, NULL, w->broker.generation);
     }
     for (int lane = 0; lane < w->setup.lanes; lane++) {
@@ -212,23 +246,31 @@ static void revoke_begin(struct process *p)
     world_at(w, w->now_ms, p, revoke, NULL, 0);
 }
 
+/* That may take long, and it has no lanes meanwhile. */
+static bool waits_for_offsets(const struct process *p)
+{
+    return p->member == MEMBER_ASSIGNED && (p->rereads || p->unstable);
+}
+
 static void notice(struct world *w, struct process *p, void *arg, int64_t n)
 {
     if (!w->regrouping || w->broker.generation != n || !is_known(p) || p->isolated)
         return;
     if (p->stalled)
         world_at(w, p->stalled_until + world_delay(w, 200), p, notice, arg, n);
+    else if (p->member == MEMBER_STABLE || waits_for_offsets(p))
+        revoke_begin(p);
     else if (p->member == MEMBER_ASSIGNED)
         world_at(w, w->now_ms + STEP_MS, p, notice, arg, n);
-    else if (p->member == MEMBER_STABLE)
-        revoke_begin(p);
 }
 
 static void leave(struct process *p)
 {
     struct world *w = p->world;
     trace(w, p, "ends");
-    producer_died(w, p->producer);
+    producer_died(p->producer);
+    if (w->setup.exactly_once && rng_chance(&w->rng, 5000))
+        coordinator_fence(p->producer); /* it had the time to say so */
     process_free(p);
     w->known_life[p->id] = NOBODY;
     w->regrouping = false; /* a new round, without it */
@@ -293,11 +335,11 @@ static void revoke(struct world *w, struct process *p, void *arg, int64_t n)
 
 static void stop(struct world *w, struct process *p, void *arg, int64_t n)
 {
-    if (p->stalled || p->member == MEMBER_ASSIGNED) {
+    if (p->stalled || (p->member == MEMBER_ASSIGNED && !waits_for_offsets(p))) {
         world_at(w, w->now_ms + 4 * STEP_MS, p, stop, arg, n);
         return;
     }
-    if (p->member == MEMBER_STABLE)
+    if (p->member == MEMBER_STABLE || p->member == MEMBER_ASSIGNED)
         revoke_begin(p);
     else if (p->member != MEMBER_REVOKING)
         leave(p);

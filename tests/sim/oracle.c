@@ -104,7 +104,8 @@ static void check_delivery(struct process *p, const struct forwarded *f)
     if (p->clock.wall_ms > r->expires_ms)
         world_fail(w, "p%d delivers %d/%d/%lld, which has expired", p->id, AT(q, f->input->offset));
     int64_t due_ms = later_of(stamp->due_ms - EPOCH_MS, r->appended_ms);
-    if (w->setup.is_calm && w->now_ms > due_ms + CALM_LATE_MS)
+    int64_t late_ms = w->setup.exactly_once ? CALM_LATE_EXACTLY_ONCE_MS : CALM_LATE_MS;
+    if (w->setup.is_calm && w->now_ms > due_ms + late_ms)
         world_fail(w, "%d/%d/%lld is %lld ms late, and nothing was wrong", AT(q, f->input->offset),
                    (long long)(w->now_ms - due_ms));
 }
@@ -209,7 +210,8 @@ void oracle_told(struct process *p, struct attempt *a, struct queue_id from,
                  struct request *request, enum forward_kind kind, enum report report)
 {
     const struct held_lane *lane = &p->lanes[from.lane];
-    a->state = report == REPORT_OK ? ATTEMPT_OK : ATTEMPT_FAILED;
+    if (a->state != ATTEMPT_LOST)
+        a->state = report == REPORT_OK ? ATTEMPT_OK : ATTEMPT_FAILED;
     a->told_step = p->world->step;
     a->told_ms = p->world->now_ms;
     a->told_epoch = lane->owned ? lane->epoch : -1;
@@ -230,6 +232,9 @@ void oracle_finished(struct world *w, struct request *r, enum forward_kind kind)
         r->delivered++;
     else
         r->dead++;
+    if (w->setup.exactly_once && r->delivered + r->dead > 1)
+        world_fail(w, "request %d/%lld is doubled: %d deliveries and %d dead letters", r->lane,
+                   (long long)r->offset, r->delivered, r->dead);
     if (r->finished)
         return;
     r->finished = true;
@@ -240,7 +245,7 @@ void oracle_finished(struct world *w, struct request *r, enum forward_kind kind)
 
 static int64_t patience_ms(const struct world *w)
 {
-    int64_t ms = 60000 + 2 * w->skew_ms_max + 4 * w->setup.leap_ms + 3 * w->setup.session_ms;
+    int64_t ms = (w->setup.exactly_once ? 120000 : 60000) + 2 * w->skew_ms_max + 4 * w->setup.leap_ms + 3 * w->setup.session_ms;
     for (int i = 1; i < w->setup.max_attempts; i++)
         ms += i <= 2 ? 2 * 10000 : i <= 4 ? 2 * 60000 : 2 * RETRY_MS_MAX;
     return ms;

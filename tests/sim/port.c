@@ -120,7 +120,8 @@ static void out_of_range(struct process *p, struct queue_id q)
         process_turn_by(p, p->world->now_ms);
 }
 
-/* A fetch may jump over records of a level, but not twice at the same place in a row. */
+/* A fetch may jump over records of a level, but not twice at the same place in a row; where
+   transactions leave gaps everywhere, only after a seek. */
 static void skip_once(struct process *p, struct queue_id q)
 {
     struct inbox *in = inbox_of(p, q);
@@ -130,14 +131,14 @@ static void skip_once(struct process *p, struct queue_id q)
         in->at = w->skip_to[w->skip_at++];
         return;
     }
-    if (in->skipped_at == in->at) {
-        in->skipped_at = -1;
+    if (in->skipped_at <= in->at && in->at < in->skipped_to) {
+        in->skipped_to = 0;
         return;
     }
-    in->skipped_at = -1;
+    in->skipped_to = 0;
     size_t i = log_find(log, in->at);
     if (q.slot == SLOT_SCHEDULE || in->from_start || i + 1 >= log->n ||
-        !rng_chance(&p->world->rng, p->world->knobs.skip_once))
+        (w->setup.exactly_once && !in->sought) || !rng_chance(&w->rng, w->knobs.skip_once))
         return;
     size_t to = i + 1 + rng_next(&p->world->rng) % 3;
     if (to >= log->n || log->entries[to]->offset >= in->fetched)
@@ -145,6 +146,7 @@ static void skip_once(struct process *p, struct queue_id q)
     trace(p->world, p, "queue %d/%d: the fetch at %lld jumps to %lld", q.slot, q.lane,
           (long long)in->at, (long long)log->entries[to]->offset);
     in->skipped_at = in->at;
+    in->skipped_to = log->entries[to]->offset;
     in->at = log->entries[to]->offset;
 }
 
@@ -173,14 +175,21 @@ static void fetched(struct world *w, struct process *p, void *arg, int64_t n)
     }
     if (in->at < in->fetched && !had)
         in->at = in->fetched;
+    int64_t readable_end = log_stable_end(log);
     int fetch_n = w->knobs.fetch_n > 0 ? w->knobs.fetch_n : rng_int(&w->rng, 1, BATCH_MAX);
     size_t end = log_find(log, in->fetched) + (size_t)fetch_n;
-    in->fetched = end < log->n ? log->entries[end]->offset : log->end;
+    int64_t to = end < log->n ? log->entries[end]->offset : log->end;
+    if (to > readable_end)
+        to = readable_end;
+    if (to > in->fetched)
+        in->fetched = to;
     if (!had)
         skip_once(p, q);
+    if (at_hand(p, q) != NULL)
+        in->sought = false;
     if (!had && at_hand(p, q) != NULL)
         tell_queue(p, q);
-    if (in->fetched < log->end)
+    if (in->fetched < readable_end)
         fetch_later(p, q);
 }
 
@@ -189,7 +198,7 @@ void inbox_open(struct process *p, struct queue_id q, int64_t offset)
     struct inbox *in = inbox_of(p, q);
     int version = in->version;
     *in = (struct inbox){
-        .open = true, .version = version + 1, .at = offset, .fetched = offset, .skipped_at = -1};
+        .open = true, .version = version + 1, .at = offset, .fetched = offset};
     fetch_later(p, q);
 }
 
@@ -255,6 +264,14 @@ static struct entry *next_entry(struct process *p, struct queue_id q)
 {
     struct inbox *in = inbox_of(p, q);
     struct log *log = log_of(p, q);
+    for (size_t i = log_find(log, in->ahead); in->ahead < in->ahead_end; i++) {
+        if (i >= log->n || log->entries[i]->offset >= in->ahead_end) {
+            in->ahead = in->ahead_end = 0;
+            break;
+        }
+        in->ahead = log->entries[i]->offset + 1;
+        return log->entries[i];
+    }
     if (in->stale > 0) {
         size_t i = log_find(log, in->at);
         if (i >= (size_t)in->stale)
@@ -290,7 +307,7 @@ static struct record *port_take(void *ctx, struct queue_id q)
     struct entry *entry = next_entry(p, q);
     if (entry == NULL) {
         p->calls--; /* looking in vain is no work */
-        if (in->fetched != log_of(p, q)->end)
+        if (in->fetched != log_stable_end(log_of(p, q)))
             fetch_later(p, q);
         return NULL;
     }
@@ -341,6 +358,17 @@ static void port_pause(void *ctx, struct queue_id q)
     in->fetched = in->at;
 }
 
+/* What was at hand, from beyond the new position, may come once more before what is asked for. */
+static void keep_ahead(struct world *w, struct inbox *in, int64_t offset)
+{
+    if (!rng_chance(&w->rng, w->knobs.ahead_after_seek)) {
+        in->ahead = in->ahead_end = 0;
+    } else if (in->ahead >= in->ahead_end && in->at > offset) {
+        in->ahead = in->at;
+        in->ahead_end = in->fetched;
+    }
+}
+
 static void port_seek(void *ctx, struct queue_id q, int64_t offset)
 {
     struct process *p = ctx;
@@ -353,7 +381,9 @@ static void port_seek(void *ctx, struct queue_id q, int64_t offset)
         world_fail(w, "p%d seeks queue %d/%d, which is not its own", p->id, q.slot, q.lane);
     in->paused = in->fetching = in->hidden = in->from_start = false;
     in->version++;
+    keep_ahead(w, in, offset);
     in->at = in->fetched = offset;
+    in->sought = true;
     in->stale = rng_chance(&w->rng, w->knobs.stale_after_seek) ? rng_int(&w->rng, 1, 5) : 0;
     fetch_later(p, q);
 }
@@ -401,6 +431,7 @@ struct port port_of(struct process *p)
                          .pause = port_pause,
                          .seek = port_seek,
                          .commit = port_commit,
+                         .abort = port_abort,
                          .trim = port_trim,
                          .lookup = port_lookup,
                          .forget = port_forget,

@@ -2,7 +2,7 @@
 /* Processes: lives, clocks and turns. What a worker's loop does around the bridge, done in virtual
    time. */
 #include "tests/sim/oracle.h"
-#include "tests/sim/world.h"
+#include "tests/sim/producer.h"
 
 #include <assert.h>
 
@@ -66,6 +66,7 @@ static struct bridge_config configure(struct process *p)
                                   .rules = w->rules,
                                   .max_attempts = w->setup.max_attempts,
                                   .memory_bytes = w->setup.memory_bytes,
+                                  .exactly_once = w->setup.exactly_once,
                                   .session_ms = w->setup.session_ms};
 }
 
@@ -84,14 +85,13 @@ void process_start(struct world *w, int id)
     p->reports_end = &p->reports;
     p->clock = p->now = process_clock(p);
     p->turned_mono_ms = p->now.mono_ms;
-    p->producer = producer_new(p);
     struct bridge_config config = configure(p);
     struct port port = bug_port(p, port_of(p));
     trace(w, p, "starts");
     p->bridge = bridge_new(&config, &port, &p->stats, bug_now(p, p->now));
     assert(p->bridge != NULL && bridge_queues_per_lane(p->bridge) == p->slots);
     process_turn_by(p, w->now_ms);
-    member_join(p);
+    process_join(p);
 }
 
 void process_free(struct process *p)
@@ -114,7 +114,7 @@ void process_crash(struct process *p)
     trace(w, p, "crashes");
     w->crashes++;
     oracle_process_ends(p);
-    producer_died(w, p->producer);
+    producer_died(p->producer);
     process_free(p);
     member_gone(p, rng_chance(&w->rng, 5000));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The port, writing side: records on their way to a partition stay in order, those to different
    partitions do not; each is stored or not, and is reported so, or not at all. */
+#include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
-#include "tests/sim/world.h"
 
 #include <assert.h>
 
@@ -11,6 +11,7 @@ enum { DELIVERY_TIMEOUT_MS = 5000 };
 struct flight {
     struct flight *next;
     struct process *process;
+    struct producer *producer;
     struct parcel *parcel;
     struct attempt *attempt;
     struct request *request;
@@ -24,21 +25,8 @@ struct flight {
     enum report report;
     bool stored; /* with REPORT_TIMED_OUT: the broker has it all the same */
     bool vanishes;
+    bool unnamed; /* it breaks its transaction, and the client does not say that it did */
     int64_t sent_ms, lands_at;
-};
-
-struct chain {
-    struct flight *head, **end;
-    bool armed;
-    int64_t landed_at, reported_at;
-};
-
-/* Outlives its process: what was sent may still land. */
-struct producer {
-    struct process *process;
-    int life;
-    bool died;
-    struct chain chains[CHAINS_N];
 };
 
 static const char *why_text[] = {
@@ -52,6 +40,7 @@ struct producer *producer_new(struct process *p)
     *producer = (struct producer){.process = p, .life = p->life};
     for (int i = 0; i < CHAINS_N; i++)
         producer->chains[i].end = &producer->chains[i].head;
+    p->world->named[p->id] = producer;
     return producer;
 }
 
@@ -95,8 +84,12 @@ static void decide_by_target(struct world *w, struct flight *f, int target)
     switch (target < 0 ? TARGET_AWAY : w->targets[target].mood) {
     case TARGET_FINE:
         break;
-    case TARGET_AWAY:
     case TARGET_REFUSES:
+        f->unnamed = w->setup.exactly_once;
+        f->report = f->unnamed ? REPORT_NOT_SENT : REPORT_REFUSED;
+        f->stored = false;
+        break;
+    case TARGET_AWAY:
         f->report = REPORT_REFUSED;
         f->stored = false;
         break;
@@ -139,42 +132,50 @@ static void reported(struct world *w, struct process *p, void *arg, int64_t n)
     process_turn_by(p, w->now_ms + world_delay(w, w->knobs.turn_ms));
 }
 
-static void store(struct world *w, struct flight *f, int life)
+static void store(struct world *w, struct producer *producer, struct flight *f)
 {
-    w->broker.undone_n -= !f->input->done && !f->input->gone;
-    f->input->done = true;
+    struct written *it = arena_take(&w->arena, sizeof *it);
+    *it = (struct written){.input = f->input,
+                           .attempt = f->attempt,
+                           .from_topic = f->process->topic_of_slot[f->from.slot],
+                           .topic = f->topic,
+                           .lane = f->lane,
+                           .request = f->request,
+                           .kind = f->kind};
     trace(w, NULL, "stored: %s of %d/%d/%lld, sent by life %d, request %lld",
           f->kind == FORWARD_LEVEL    ? "hop"
           : f->kind == FORWARD_TARGET ? "delivery"
                                       : "dead letter",
-          f->from.slot, f->from.lane, (long long)f->input->offset, life,
+          f->from.slot, f->from.lane, (long long)f->input->offset, producer->life,
           f->request ? (long long)f->request->offset : -1);
     if (f->kind == FORWARD_LEVEL) {
         struct log *log = &w->broker.logs[f->topic][f->lane];
-        struct entry *entry = log_append(&w->broker, log, &f->made);
-        w->broker.undone_n++;
-        oracle_level_appended(w, log, entry, f->ladder, life);
-        inbox_appended(w, f->topic, f->lane);
-    } else if (f->request != NULL) {
-        oracle_finished(w, f->request, f->kind);
-    } else {
-        f->input->verdicts++;
+        it->made = log_append(&w->broker, log, &f->made);
+        oracle_level_appended(w, log, it->made, f->ladder, producer->life);
     }
+    if (w->setup.exactly_once)
+        coordinator_write(producer, it);
+    else
+        written_counts(w, it);
+    if (it->made != NULL)
+        inbox_appended(w, f->topic, f->lane);
 }
 
-/* While the broker is away nothing lands: a delivery gives up in time, a hop waits. */
+/* While the broker is away nothing lands: a delivery gives up in time, a hop waits unless it is
+   part of a transaction. */
 static bool outage_keeps(struct world *w, struct flight *f)
 {
     if (w->outage_until <= w->now_ms)
         return false;
     int64_t gives_up_at = f->sent_ms + DELIVERY_TIMEOUT_MS;
-    if (f->kind == FORWARD_TARGET && w->now_ms >= gives_up_at) {
+    bool gives_up = f->kind == FORWARD_TARGET || w->setup.exactly_once;
+    if (gives_up && w->now_ms >= gives_up_at) {
         f->report = REPORT_TIMED_OUT;
         f->stored = rng_chance(&w->rng, 1000);
         return false;
     }
     f->lands_at = w->outage_until + 1 + world_delay(w, w->knobs.land_ms);
-    if (f->kind == FORWARD_TARGET && f->lands_at > gives_up_at)
+    if (gives_up && f->lands_at > gives_up_at)
         f->lands_at = gives_up_at;
     return true;
 }
@@ -191,16 +192,62 @@ static void report_later(struct world *w, struct producer *producer, struct flig
     world_at(w, at_ms, f->process, reported, f, 0);
 }
 
+/* Not sent, or no answer comes any more. */
+static void give_up(struct flight *f)
+{
+    f->vanishes = true;
+    f->report = REPORT_NOT_SENT;
+    f->lands_at = f->sent_ms;
+}
+
+/* Part of the transaction has failed: of what is on its way the client may drop any part. */
+static void tear(struct world *w, struct flight *cause)
+{
+    struct producer *producer = cause->producer;
+    bool nobodys = cause->report == REPORT_TIMED_OUT || cause->report == REPORT_NOT_SENT;
+    if (producer->torn)
+        return;
+    trace(w, cause->process, "cannot commit its transaction any more");
+    producer->torn = true;
+    producer->blame = nobodys && !cause->unnamed ? BLAME_NOBODY : BLAME_RECORDS;
+    if (cause->unnamed)
+        oracle_target_failed(w, cause->request->target);
+    for (int i = 0; i < CHAINS_N; i++) {
+        for (struct flight *f = producer->chains[i].head; f != NULL; f = f->next) {
+            if (cause->unnamed || rng_chance(&w->rng, 7000))
+                give_up(f);
+        }
+        producer->chains[i].armed = false;
+        arm(w, producer, i);
+    }
+}
+
+/* It waits still: for its time, the broker, or the end of the transaction before. */
+static bool is_kept(struct world *w, struct producer *producer, struct flight *f)
+{
+    if (f->lands_at > w->now_ms)
+        return true;
+    if (f->vanishes)
+        return false;
+    if (outage_keeps(w, f))
+        return true;
+    if (!coordinator_is_busy(producer))
+        return false;
+    f->lands_at = w->now_ms + 1;
+    return true;
+}
+
 static void land(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
     (void)nobody;
     struct producer *producer = arg;
     struct chain *chain = &producer->chains[n];
     struct flight *f = chain->head;
+    bool ended = producer->died || producer->given_up || producer->torn;
     chain->armed = false;
-    if (f == NULL || (w->knobs.hold_landings && !producer->died))
+    if (f == NULL || (w->knobs.hold_landings && !ended))
         return;
-    if (!f->vanishes && outage_keeps(w, f)) {
+    if (is_kept(w, producer, f)) {
         arm(w, producer, (int)n);
         return;
     }
@@ -214,22 +261,40 @@ static void land(struct world *w, struct process *nobody, void *arg, int64_t n)
         f->report = REPORT_TIMED_OUT;
         f->stored = rng_chance(&w->rng, 5000);
     }
+    if (producer->fenced)
+        give_up(f);
     if (!f->vanishes && (f->report == REPORT_OK || f->stored))
-        store(w, f, producer->life);
+        store(w, producer, f);
+    if (w->setup.exactly_once && f->report != REPORT_OK && !ended)
+        tear(w, f);
     if (!producer->died)
         report_later(w, producer, f);
     arm(w, producer, (int)n);
 }
 
-void producer_kick(struct world *w, struct producer *producer)
+void producer_kick(struct producer *producer)
 {
     for (int i = 0; i < CHAINS_N; i++)
-        arm(w, producer, i);
+        arm(producer->process->world, producer, i);
+}
+
+void producer_give_up(struct producer *producer)
+{
+    producer->given_up = true;
+    for (int i = 0; i < CHAINS_N; i++) {
+        for (struct flight *f = producer->chains[i].head; f != NULL; f = f->next)
+            give_up(f);
+        producer->chains[i].armed = false;
+        arm(producer->process->world, producer, i);
+    }
+    for (struct attempt *a = producer->attempts; a != NULL; a = a->before)
+        a->state = ATTEMPT_LOST;
 }
 
 /* Of each partition a part of what is under way still arrives. */
-void producer_died(struct world *w, struct producer *producer)
+void producer_died(struct producer *producer)
 {
+    struct world *w = producer->process->world;
     producer->died = true;
     for (int i = 0; i < CHAINS_N; i++) {
         bool vanish = false;
@@ -276,8 +341,10 @@ int port_forward(void *ctx, const struct forward *forward)
 {
     struct process *p = ctx;
     struct world *w = p->world;
-    if (!port_enter(p) || rng_chance(&w->rng, w->knobs.full))
+    if (!port_enter(p) || rng_chance(&w->rng, w->knobs.full) || p->producer->torn)
         return ERR_FULL;
+    if (p->restarting)
+        world_fail(w, "p%d forwards, and has no producer", p->id);
     struct log *log = &w->broker.logs[p->topic_of_slot[forward->from.slot]][forward->from.lane];
     struct forwarded seen = {.forward = forward, .input = log_at(log, forward->offset)};
     seen.request = request_of(p, forward, seen.input);
@@ -286,6 +353,7 @@ int port_forward(void *ctx, const struct forward *forward)
     w->flying_n++;
     struct flight *f = arena_take(&w->arena, sizeof *f);
     *f = (struct flight){.process = p,
+                         .producer = p->producer,
                          .parcel = forward->parcel,
                          .attempt = attempt,
                          .request = seen.request,
@@ -306,6 +374,9 @@ int port_forward(void *ctx, const struct forward *forward)
           forward->from.lane, (long long)forward->offset, (int)forward->kind, forward->slot,
           why_text[f->report]);
     struct chain *chain = &p->producer->chains[f->chain];
+    attempt->before = p->producer->attempts;
+    p->producer->attempts = attempt;
+    p->producer->unreported++;
     *chain->end = f;
     chain->end = &f->next;
     arm(w, p->producer, f->chain);
@@ -330,9 +401,12 @@ void port_reports(void *ctx)
                        f->from.slot, f->from.lane, (long long)f->input->offset);
         if (bug_report_lost(p))
             continue;
+        f->producer->unreported--;
         trace(w, p, "is told that %d/%d/%lld is %s", f->from.slot, f->from.lane,
               (long long)f->input->offset, why_text[f->report]);
         oracle_told(p, f->attempt, f->from, f->request, f->kind, f->report);
         bug_reported(p, f->parcel, f->report, why_text[f->report]);
     }
+    if (p->producer->torn && p->producer->unreported == 0)
+        process_torn(p);
 }

@@ -2,6 +2,7 @@
 /* Telling stories: worlds without chance, waits, and looks at what became of them. */
 #include "tests/sim/story.h"
 #include "tests/sim/faults.h"
+#include "tests/sim/producer.h"
 
 enum { FOR_EVER_MS = 300000, STEPS_MAX = 100000 };
 
@@ -75,7 +76,7 @@ void story_let_land(struct world *w)
     w->knobs.hold_landings = false;
     for (int id = 0; id < w->setup.processes; id++) {
         if (w->processes[id].up)
-            producer_kick(w, w->processes[id].producer);
+            producer_kick(w->processes[id].producer);
     }
 }
 

@@ -37,9 +37,11 @@ struct producer;
    (in ms; mostly it takes an eighth). */
 struct knobs {
     int64_t fetch_ms, land_ms, report_ms, commit_ms, turn_ms, notice_ms;
+    int64_t mark_ms, restart_ms;     /* a transaction's markers; a new producer */
     int late_wake, never_wake;       /* of a queue that got records */
     int take_nothing;                /* take says that there is nothing */
     int stale_after_seek;            /* records before the position are handed out again */
+    int ahead_after_seek;            /* records fetched before, from beyond it, come first */
     int skip_once;                   /* a fetch jumps over records of a level */
     int full, no_memory;             /* of forward and make */
     int timed_out, not_sent, batch;  /* of a forward; batch: TOO_LARGE if it is not alone */
@@ -60,6 +62,8 @@ struct setup {
     int64_t memory_bytes, session_ms, leap_ms;
     int max_attempts;
     bool default_target;
+    bool exactly_once;
+    bool producers_have_names; /* a new life fences the producer of the one before */
     bool order_is_exact;     /* clocks in step, one ladder: no breach of the bound is allowed */
     bool commits_are_prompt; /* nothing delays a commit: what is acknowledged is soon committed */
     bool floods;             /* bursts of large records, and little memory */
@@ -70,12 +74,13 @@ struct setup {
 struct inbox {
     bool open, paused, fetching;
     bool hidden; /* records are at hand, and take does not say so */
-    bool from_start, was_read;
+    bool from_start, was_read, sought;
     int version;     /* answers to an older fetch are dropped */
     int64_t at;      /* next to be handed out */
     int64_t fetched; /* what is at hand ends here */
-    int64_t skipped_at;
+    int64_t skipped_at, skipped_to;
     int stale; /* so many before at are handed out again */
+    int64_t ahead, ahead_end; /* of before the seek, and still handed out */
 };
 
 enum member { MEMBER_OUT, MEMBER_STABLE, MEMBER_REVOKING, MEMBER_JOINING, MEMBER_ASSIGNED };
@@ -126,6 +131,9 @@ struct process {
     struct held_lane lanes[LANES_MAX];
     struct inbox inboxes[QUEUES_MAX];
     struct producer *producer;
+    bool restarting; /* it has no producer */
+    bool rereads;    /* its lanes come back when it has one */
+    bool unstable;   /* its lanes come when no transaction holds their offsets */
     void *liar; /* bugs.c */
     struct flight *reports, **reports_end;
     struct commit_line *commit_line;
@@ -179,6 +187,7 @@ struct world {
     int lives;
     bool regrouping;               /* a rebalance is under way */
     int64_t ghosts_until;          /* until then the coordinator waits for one that died */
+    struct producer *named[PROCESSES_MAX]; /* the last producer of each name */
     int known_life[PROCESSES_MAX]; /* members, as the coordinator sees them; NOBODY: none */
 
     struct request *requests, **requests_end;
@@ -237,9 +246,6 @@ struct record *port_make(void *ctx, struct bytes key, size_t value_size);
 /* produce.c */
 int port_forward(void *ctx, const struct forward *forward);
 void port_reports(void *ctx);
-struct producer *producer_new(struct process *process);
-void producer_died(struct world *world, struct producer *producer);
-void producer_kick(struct world *world, struct producer *producer); /* after hold_landings */
 
 /* member.c: the group. */
 void member_join(struct process *process);
@@ -247,9 +253,17 @@ void member_gone(struct process *process, bool at_once);      /* crashed */
 void member_stop(struct process *process);                    /* SIGTERM: settle, commit, leave */
 void member_silent(struct process *process, int64_t for_ms);  /* no heartbeats for so long */
 void member_isolate(struct process *process, int64_t for_ms); /* from the coordinator alone */
+void member_reread(struct process *process); /* its lanes go, and come when it has a producer */
+void member_regain(struct process *process);
 void group_regroup(struct world *world);
 
 /* commits.c */
 void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n);
+
+/* restart.c: exactly once, from a producer that is lost to the next one. */
+void port_abort(void *ctx, bool reread);
+void process_join(struct process *process); /* as soon as it has a producer */
+void process_aborted(struct process *process, enum blame blame, const char *why);
+void process_torn(struct process *process); /* its transaction is; all was reported */
 
 #endif

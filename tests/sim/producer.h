@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* producer: one Kafka producer of one process. Exactly once: it has a transaction, and an end: by
+   its own process, which gives it up and makes another, or by the coordinator, which fences it. */
+#ifndef DELAYBRIDGE_TESTS_SIM_PRODUCER_H
+#define DELAYBRIDGE_TESTS_SIM_PRODUCER_H
+
+#include "tests/sim/world.h"
+
+struct flight; /* produce.c */
+struct attempt;
+struct transaction; /* coordinator.h */
+
+struct chain {
+    struct flight *head, **end;
+    bool armed;
+    int64_t landed_at, reported_at;
+};
+
+/* Outlives its process: what was sent may still land. */
+struct producer {
+    struct process *process;
+    int life;
+    bool died;
+    struct chain chains[CHAINS_N];
+
+    bool fenced;                     /* the coordinator takes nothing more of it */
+    bool given_up;                   /* its process has done with it */
+    bool torn;                       /* its client knows that the transaction cannot be committed */
+    bool told_torn;                  /* and the bridge was told, or soon will be */
+    enum blame blame;                /* of what tore it */
+    size_t unreported;               /* forwards that the bridge was not told of */
+    struct transaction *transaction; /* the last one; NULL: none yet */
+    struct attempt *attempts;        /* forwards since the last commit that succeeded */
+};
+
+struct producer *producer_new(struct process *process);
+void producer_died(struct producer *producer);
+void producer_kick(struct producer *producer); /* after hold_landings */
+
+/* Nothing more of it is sent; what was not stored is reported as not sent. */
+void producer_give_up(struct producer *producer);
+
+#endif

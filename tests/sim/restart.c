@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exactly once, what a worker does about its producer: told that the transaction is broken, the
+   bridge gives it up; the next producer fences it, takes its time, and only then are lanes read
+   again. */
+#include "tests/sim/coordinator.h"
+#include "tests/sim/oracle.h"
+
+enum { POLL_MS = 5 };
+
+static bool hears_nobody(const struct world *w, const struct process *p)
+{
+    return p->stalled || p->isolated || w->outage_until > w->now_ms;
+}
+
+static void again(struct process *p,
+                  void (*run)(struct world *, struct process *, void *, int64_t), void *arg)
+{
+    world_at(p->world, p->world->now_ms + POLL_MS, p, run, arg, 0);
+}
+
+/* The client knows it; all that the old one sent was reported. */
+static void restarted(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    struct producer *old = arg;
+    (void)n;
+    if (p->stalled || old->unreported > 0) {
+        process_turn_by(p, w->now_ms);
+        again(p, restarted, arg);
+        return;
+    }
+    trace(w, p, "has a new producer");
+    p->producer = producer_new(p);
+    p->commit_line = NULL;
+    p->restarting = false;
+    process_before(p);
+    bridge_restarted(p->bridge);
+    if (!process_after(p))
+        return;
+    process_turn_by(p, w->now_ms);
+    if (p->rereads)
+        member_regain(p);
+}
+
+/* The coordinator ends what the old one had open before it answers. */
+static void fence(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    struct producer *old = arg;
+    (void)n;
+    if (hears_nobody(w, p)) {
+        again(p, fence, arg);
+        return;
+    }
+    coordinator_fence(old);
+    if (coordinator_is_busy(old)) {
+        again(p, fence, arg);
+        return;
+    }
+    world_at(w, w->now_ms + world_delay(w, w->knobs.restart_ms), p, restarted, old, 0);
+}
+
+static void lose_for_reread(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    if (p->stalled) {
+        world_at(w, p->stalled_until, p, lose_for_reread, arg, n);
+        return;
+    }
+    member_reread(p);
+}
+
+void port_abort(void *ctx, bool reread)
+{
+    struct process *p = ctx;
+    struct world *w = p->world;
+    if (!port_enter(p))
+        return;
+    trace(w, p, "gives its producer up%s", reread ? ", and reads again" : "");
+    if (p->restarting)
+        world_fail(w, "p%d gives a producer up that it does not have", p->id);
+    p->restarting = true;
+    producer_give_up(p->producer);
+    if (reread)
+        world_at(w, w->now_ms, p, lose_for_reread, NULL, 0);
+    world_at(w, w->now_ms + world_delay(w, w->knobs.restart_ms), p, fence, p->producer, 0);
+}
+
+/* A producer of the same name is fenced before the first one of a new life may begin. */
+static void first(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    struct producer *old = arg;
+    (void)n;
+    if (old != NULL && hears_nobody(w, p)) {
+        again(p, first, arg);
+        return;
+    }
+    if (old != NULL)
+        coordinator_fence(old);
+    if (old != NULL && coordinator_is_busy(old)) {
+        again(p, first, arg);
+        return;
+    }
+    p->restarting = false;
+    member_join(p);
+}
+
+void process_join(struct process *p)
+{
+    struct world *w = p->world;
+    struct producer *old = w->setup.producers_have_names ? w->named[p->id] : NULL;
+    p->producer = producer_new(p);
+    if (!w->setup.exactly_once) {
+        member_join(p);
+        return;
+    }
+    p->restarting = true;
+    world_at(w, w->now_ms + world_delay(w, w->knobs.restart_ms), p, first, old, 0);
+}
+
+void process_aborted(struct process *p, enum blame blame, const char *why)
+{
+    trace(p->world, p, "is told that its transaction is aborted: %s", why);
+    process_before(p);
+    bug_aborted(p, blame, why);
+    if (process_after(p))
+        process_turn_by(p, p->world->now_ms);
+}
+
+static void torn(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    struct producer *producer = arg;
+    if (p->stalled)
+        world_at(w, p->stalled_until, p, torn, arg, n);
+    else if (!producer->given_up)
+        process_aborted(p, producer->blame, "the transaction cannot be committed");
+}
+
+void process_torn(struct process *p)
+{
+    struct world *w = p->world;
+    struct producer *producer = p->producer;
+    if (producer->told_torn)
+        return;
+    producer->told_torn = true;
+    world_at(w, w->now_ms + world_delay(w, w->knobs.turn_ms), p, torn, producer, 0);
+}
