@@ -54,13 +54,17 @@ static void commit(struct bridge *b)
         begin_anew(b); /* nothing in it, and no progress either */
 }
 
+static int64_t over_at_ms(const struct bridge *b)
+{
+    bool calm = list_is_empty(&b->ready[READY_HOPS]) && list_is_empty(&b->ready[READY_DELIVERIES]);
+    return b->txn.since_ms + (calm ? TXN_AGE_MS : TXN_AGE_MAX_MS);
+}
+
 static bool is_over(const struct bridge *b)
 {
     const struct txn *t = &b->txn;
-    int64_t age_ms = b->now.mono_ms - t->since_ms;
-    bool calm = list_is_empty(&b->ready[READY_HOPS]) && list_is_empty(&b->ready[READY_DELIVERIES]);
-    return t->solo != NULL || t->wants_end || is_full(t) || b->proving ||
-           age_ms >= TXN_AGE_MAX_MS || (calm && age_ms >= TXN_AGE_MS);
+    return t->solo != NULL || t->wants_end || t->torn || is_full(t) || b->proving ||
+           b->now.mono_ms >= over_at_ms(b);
 }
 
 void txn_end(struct bridge *b)
@@ -92,7 +96,7 @@ int64_t txn_wait_ms(const struct bridge *b)
     if (!b->config.exactly_once || t->state != TXN_OPEN)
         return BRIDGE_WAIT_MAX_MS;
     if (t->n > 0)
-        return t->since_ms + TXN_AGE_MS - b->now.mono_ms;
+        return over_at_ms(b) - b->now.mono_ms;
     return t->rest_ms > b->now.mono_ms ? t->rest_ms - b->now.mono_ms : BRIDGE_WAIT_MAX_MS;
 }
 
