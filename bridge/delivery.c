@@ -72,8 +72,9 @@ static int send_target(struct bridge *b, struct parcel *p, struct target *t,
                        const struct envelope *env)
 {
     assert(b->now.wall_ms >= env->stamp.due_ms); /* late is allowed, early never */
-    struct forward f = {.kind = FORWARD_TARGET, .target = &t->id, .env = env, .alone = p->alone};
-    int err = send(b, p, &f, p->alone || target_is_suspect(t, p));
+    bool alone = p->alone || (b->config.exactly_once && target_is_suspect(t, p));
+    struct forward f = {.kind = FORWARD_TARGET, .target = &t->id, .env = env, .alone = alone};
+    int err = send(b, p, &f, alone);
     if (err != 0)
         return err;
     target_sent(b, t, p);
