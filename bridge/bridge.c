@@ -174,6 +174,7 @@ static void clock_went_back(struct bridge *b, int64_t by_ms)
     struct queue_id none = {-1, -1, -1};
     b->port.event(b->port.ctx, EVENT_CLOCK_BACK, none, by_ms, "");
     if (b->config.exactly_once && (b->flying > b->orphans || b->txn.failed != NULL)) {
+        b->txn.failed = NULL; /* it is forgotten with all others */
         bridge_aborted(b, BLAME_NOBODY, "the clock went back"); /* it would be sent twice */
         return;
     }

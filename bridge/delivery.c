@@ -178,6 +178,8 @@ static int forward(struct bridge *b, struct parcel *p)
 
 void delivery_serve(struct bridge *b)
 {
+    if (b->txn.failed != NULL) /* it is among them, and not judged yet */
+        return;
     for (int i = READY_N - 1; i >= 0; i--) { /* deliveries before hops */
         for (struct link *l; (l = list_first(&b->ready[i])) != NULL;) {
             if (forward(b, list_item(l, struct parcel, link)) != 0)
