@@ -69,7 +69,7 @@ struct parcel {
     bool without_value; /* condemned, and too large with its value */
     bool without_level; /* too large for its level */
     bool alone;         /* too large once, perhaps for its batch */
-    bool noted;         /* there is a note of this */
+    bool too_large;     /* for its target, and was alone */
 };
 
 enum queue_state {
@@ -150,7 +150,7 @@ struct txn {
     enum report failed_report;
 };
 
-enum note_flag { NOTE_ALONE = 1, NOTE_WITHOUT_LEVEL = 2, NOTE_WITHOUT_VALUE = 4 };
+enum note_flag { NOTE_ALONE = 1, NOTE_WITHOUT_LEVEL = 2, NOTE_WITHOUT_VALUE = 4, NOTE_TOO_LARGE = 8 };
 
 struct note {
     const struct queue *queue; /* NULL: none */
@@ -250,7 +250,6 @@ void txn_committed(struct bridge *b);
 void txn_lane_lost(struct bridge *b);
 void txn_note(struct bridge *b, const struct parcel *p, enum note_flag flag);
 void txn_recall(struct bridge *b, struct parcel *p);
-void txn_forget(struct bridge *b, const struct parcel *p);
 
 /* target.c */
 enum gate { GATE_OPEN, GATE_PARK, GATE_DEFER, GATE_FAIL, GATE_WAIT };

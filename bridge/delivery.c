@@ -8,6 +8,7 @@
 static const int64_t retry_after_ms[] = {5000,   10000,  30000,  60000,
                                          120000, 300000, 600000, 1800000};
 static const char *const too_large_for_level = "it does not fit its level topic: run topics apply";
+static const char *const too_large_for_target = "it is larger than the target's max.message.bytes";
 enum { RETRIES = sizeof retry_after_ms / sizeof retry_after_ms[0] };
 
 static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alone)
@@ -142,6 +143,10 @@ static int deliver(struct bridge *b, struct parcel *p)
                      env.stamp.target);
         return 0;
     }
+    if (p->too_large) {
+        condemn(b, p, CODE_TOO_LARGE, too_large_for_target);
+        return 0;
+    }
     struct target *t = target_get(b, env.stamp.target);
     switch (t == NULL ? GATE_WAIT : target_gate(b, t)) {
     case GATE_OPEN:
@@ -249,12 +254,15 @@ static void target_failed(struct bridge *b, struct parcel *p, enum report report
         parcel_ready(b, p);
         return;
     }
-    if (report == REPORT_TOO_LARGE)
-        condemn(b, p, CODE_TOO_LARGE, "it is larger than the target's max.message.bytes");
-    else if (report == REPORT_NOT_SENT)
+    if (report == REPORT_TOO_LARGE) {
+        if (b->config.exactly_once)
+            txn_note(b, p, NOTE_TOO_LARGE); /* until its dead letter is committed */
+        condemn(b, p, CODE_TOO_LARGE, too_large_for_target);
+    } else if (report == REPORT_NOT_SENT) {
         resend(b, p);
-    else
+    } else {
         attempt_failed(b, p, why);
+    }
 }
 
 /* What failed is no longer in flight: what becomes of it. */

@@ -97,8 +97,6 @@ void parcel_done(struct bridge *b, struct parcel *p)
     window_done(&q->window,
                 p->offset); /* of a lost lane too: it may come back, and learns from this */
     queue_changed(q);
-    if (p->noted)
-        txn_forget(b, p);
     parcel_free(b, p);
 }
 

@@ -100,8 +100,21 @@ int64_t txn_wait_ms(const struct bridge *b)
     return t->rest_ms > b->now.mono_ms ? t->rest_ms - b->now.mono_ms : BRIDGE_WAIT_MAX_MS;
 }
 
+/* What is done now is not read again, and what is not ours any more is somebody else's to learn. */
+static void forget_notes(struct bridge *b)
+{
+    for (int i = 0; b->notes_n > 0 && i < NOTES_MAX; i++) {
+        const struct queue *q = b->notes[i].queue;
+        if (q == NULL || (q->state != QUEUE_OFF && !window_is_done(&q->window, b->notes[i].offset)))
+            continue;
+        b->notes[i] = (struct note){0};
+        b->notes_n--;
+    }
+}
+
 void txn_committed(struct bridge *b)
 {
+    forget_notes(b);
     begin_anew(b);
     b->txn.rest_ms += TXN_REST_MS;
 }
@@ -193,20 +206,10 @@ void txn_recall(struct bridge *b, struct parcel *p)
         struct note *note = &b->notes[i];
         if (note->queue != p->queue || note->offset != p->offset)
             continue;
-        p->noted = true;
         p->alone = (note->flags & NOTE_ALONE) != 0;
         p->without_level = (note->flags & NOTE_WITHOUT_LEVEL) != 0;
         p->without_value = (note->flags & NOTE_WITHOUT_VALUE) != 0;
+        p->too_large = (note->flags & NOTE_TOO_LARGE) != 0;
         return;
-    }
-}
-
-void txn_forget(struct bridge *b, const struct parcel *p)
-{
-    for (int i = 0; i < NOTES_MAX; i++) {
-        if (b->notes[i].queue != p->queue || b->notes[i].offset != p->offset)
-            continue;
-        b->notes[i] = (struct note){0};
-        b->notes_n--;
     }
 }
