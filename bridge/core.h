@@ -196,6 +196,7 @@ struct bridge {
     int64_t acked_ms; /* monotonic: last acknowledgement of anything */
     int64_t back_ms;  /* monotonic: Kafka had answered nothing for long, and did again */
     struct txn txn;
+    bool solo_failed; /* since the last commit */
     struct note notes[NOTES_MAX];
     int notes_n, notes_hand;
     bool more; /* this turn left work that needs no waiting */

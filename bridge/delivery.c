@@ -181,12 +181,15 @@ static int forward(struct bridge *b, struct parcel *p)
     return deliver(b, p);
 }
 
+/* Deliveries before hops. But what became of the last one that failed alone is committed before the
+   next one may fail: or the end of many would be learned, and lost again, for ever. */
 void delivery_serve(struct bridge *b)
 {
     if (b->txn.failed != NULL) /* it is among them, and not judged yet */
         return;
-    for (int i = READY_N - 1; i >= 0; i--) { /* deliveries before hops */
-        for (struct link *l; (l = list_first(&b->ready[i])) != NULL;) {
+    for (int i = 0; i < READY_N; i++) {
+        struct list *ready = &b->ready[b->solo_failed ? i : READY_N - 1 - i];
+        for (struct link *l; (l = list_first(ready)) != NULL;) {
             if (forward(b, list_item(l, struct parcel, link)) != 0)
                 break;
         }

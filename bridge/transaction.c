@@ -116,6 +116,7 @@ void txn_committed(struct bridge *b)
 {
     forget_notes(b);
     begin_anew(b);
+    b->solo_failed = false;
     b->txn.rest_ms += TXN_REST_MS;
 }
 
@@ -170,6 +171,7 @@ void bridge_aborted(struct bridge *b, enum blame blame, const char *why)
         return;
     b->port.event(b->port.ctx, EVENT_ABORTED, none, (int64_t)t->n, why);
     bool alone = t->failed != NULL;
+    b->solo_failed |= alone;
     if (alone)
         blame_solo(b, blame, why);
     else if (blame == BLAME_RECORDS && !t->told)
