@@ -13,6 +13,7 @@ struct liar {
     int fakes_n;
     struct record *stash[QUEUES_MAX];     /* ORDER_SWAPPED */
     struct bytes text_before[QUEUES_MAX]; /* METADATA_OF_ANOTHER_BASE */
+    struct start sent[QUEUES_MAX];        /* START_AS_SENT */
     struct refusal refusal;
 };
 
@@ -159,6 +160,10 @@ static void lie_progress(struct process *p, struct progress *progress)
     case BUG_BITMAP_SHIFTED:
         shift_bits(progress);
         break;
+    case BUG_START_AS_SENT:
+        ((struct liar *)p->liar)->sent[progress->queue.index] =
+            (struct start){progress->base, arena_copy(&p->world->arena, text)};
+        break;
     case BUG_METADATA_OF_ANOTHER_BASE:
         text = arena_copy(&p->world->arena, text);
         if (before->data != NULL)
@@ -179,6 +184,8 @@ static void lie_commit(void *ctx, uint64_t seq, const struct progress *progress,
         lie_progress(p, &copy[i]);
     }
     ((struct liar *)p->liar)->real.commit(ctx, seq, copy, n);
+    if (bug_of(p) == BUG_TOLD_TOO_SOON && sometimes(p, 10))
+        bridge_committed(p->bridge, seq, true);
 }
 
 static void lie_trim(void *ctx, struct queue_id q, int64_t base)
@@ -231,7 +238,8 @@ bool bug_report_lost(struct process *p)
 
 bool bug_commit_ok(const struct process *p, bool ok, bool unknown)
 {
-    return ok || (bug_of(p) == BUG_FENCED_IS_SUCCESS && !unknown);
+    return ok || (bug_of(p) == BUG_FENCED_IS_SUCCESS && !unknown) ||
+           (bug_of(p) == BUG_UNKNOWN_IS_SUCCESS && unknown);
 }
 
 void bug_aborted(struct process *p, enum blame blame, const char *why)
@@ -241,8 +249,7 @@ void bug_aborted(struct process *p, enum blame blame, const char *why)
 
 bool bug_reads_unstable(const struct process *p)
 {
-    (void)p;
-    return false;
+    return bug_of(p) == BUG_READS_UNSTABLE;
 }
 
 void bug_lane_lost(struct process *p, int lane)
@@ -283,6 +290,10 @@ void bug_start(struct process *p, int lane, int slot, struct start *start)
         *start = (struct start){log->end, bytes_text("")};
     if (bug_of(p) == BUG_START_AT_NEXT && c != NULL)
         *start = (struct start){log->read_end, bytes_text("")};
+    const struct liar *liar = p->liar;
+    int index = lane * p->slots + slot;
+    if (bug_of(p) == BUG_START_AS_SENT && liar->sent[index].text.data != NULL)
+        *start = liar->sent[index];
     if (bug_of(p) == BUG_START_IS_STALE && c != NULL && c->before != NULL)
         *start = (struct start){c->before->base, c->before->text};
 }

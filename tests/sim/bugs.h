@@ -31,7 +31,17 @@
     X(COST_UNDERSTATED, "cost_understated", "records claim to pin a tenth of their memory")    \
     X(PAUSE_STICKS, "pause_sticks", "a seek does not resume")                                  \
     X(EXPIRY_BY_SLOW_CLOCK, "expiry_by_slow_clock", "time is told an hour late")               \
-    X(WRONG_CODE, "wrong_code", "a refusal reaches the dead-letter topic with another code")
+    X(WRONG_CODE, "wrong_code", "a refusal reaches the dead-letter topic with another code")   \
+    X(READS_UNCOMMITTED, "reads_uncommitted", "records are read before they are committed")    \
+    X(READS_UNSTABLE, "reads_unstable", "offsets are read while a transaction holds them")     \
+    X(OFFSETS_APART, "offsets_apart", "offsets are committed without their transaction")       \
+    X(GENERATION_BLANK, "generation_blank", "a commit names no generation: none is looked at") \
+    X(REREAD_TOO_SOON, "reread_too_soon", "lanes are read again before there is a producer")   \
+    X(NOT_FENCED, "not_fenced", "a new producer leaves the old one's transaction open")        \
+    X(ABORT_KEEPS_LANES, "abort_keeps_lanes", "after an abort reading goes on where it was")   \
+    X(UNKNOWN_IS_SUCCESS, "unknown_is_success", "a commit without outcome is taken for done")  \
+    X(TOLD_TOO_SOON, "told_too_soon", "a commit is reported as done when it is sent")          \
+    X(START_AS_SENT, "start_as_sent", "a lane starts from what was sent to be committed")
 
 #define BUG_ENUM(id, name, text) BUG_##id,
 enum bug { BUG_NONE, BUG_TABLE(BUG_ENUM) BUG_N };

@@ -12,6 +12,7 @@ struct commit {
     struct commit *next;
     struct producer *producer; /* exactly once; else NULL */
     bool offsets_taken;
+    bool told; /* that nobody knows, and it is still on its way */
     int generation;
     int64_t lands_at;
     uint64_t seq, sent_step;
@@ -75,6 +76,8 @@ static void arm(struct world *w, struct commit_line *line, int64_t at_ms)
 /* The group's coordinator takes offsets of its members alone. */
 static bool is_member(struct world *w, const struct commit_line *line, const struct commit *c)
 {
+    if (w->bug == BUG_GENERATION_BLANK)
+        return true;
     return w->known_life[line->process->id] == line->life && c->generation == w->broker.generation;
 }
 
@@ -87,7 +90,9 @@ static void take_offsets(struct world *w, const struct commit_line *line, struct
     }
     c->offsets_taken = true;
     c->lands_at = w->now_ms + world_delay(w, w->knobs.commit_ms);
-    coordinator_take_offsets(c->producer, c->items, c->n);
+    if (w->bug == BUG_OFFSETS_APART)
+        offsets_count(w, c->items, c->n, line->life);
+    coordinator_take_offsets(c->producer, c->items, w->bug == BUG_OFFSETS_APART ? 0 : c->n);
 }
 
 static void take_effect(struct world *w, const struct commit_line *line, struct commit *c)
@@ -102,11 +107,26 @@ static void take_effect(struct world *w, const struct commit_line *line, struct 
         c->outcome = COMMIT_REFUSED;
 }
 
+/* The client gives up waiting for what may arrive all the same, later. */
+static bool is_delayed(struct world *w, struct process *p, struct commit *c)
+{
+    if (c->producer == NULL || c->told || !rng_chance(&w->rng, w->knobs.commit_silent))
+        return false;
+    c->told = true;
+    c->outcome = COMMIT_UNKNOWN;
+    c->lands_at = w->now_ms + rng_between(&w->rng, 100, 2 * NO_ANSWER_MS);
+    if (p->up && p->life == c->producer->life)
+        world_at(w, w->now_ms + world_delay(w, NO_ANSWER_MS), p, answered, c, 0);
+    return true;
+}
+
 /* The head of the line reaches the coordinator, or not; and so does the answer. */
 static void judge(struct world *w, struct commit_line *line, struct commit *c)
 {
     struct process *p = line->process;
     bool alive = p->up && p->life == line->life;
+    if (is_delayed(w, p, c))
+        return;
     bool heard = !(alive && p->isolated);
     bool fails = !heard || rng_chance(&w->rng, w->knobs.commit_fails);
     bool silent = rng_chance(&w->rng, w->knobs.commit_silent);
@@ -126,7 +146,7 @@ static void judge(struct world *w, struct commit_line *line, struct commit *c)
         c->outcome = COMMIT_UNKNOWN;
         answer_ms = rng_between(&w->rng, 1000, NO_ANSWER_MS);
     }
-    if (alive && (!silent || c->producer != NULL))
+    if (alive && !c->told && (!silent || c->producer != NULL))
         world_at(w, w->now_ms + answer_ms, p, answered, c, 0);
     line->head = c->next;
     if (line->head == NULL)

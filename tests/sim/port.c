@@ -175,7 +175,7 @@ static void fetched(struct world *w, struct process *p, void *arg, int64_t n)
     }
     if (in->at < in->fetched && !had)
         in->at = in->fetched;
-    int64_t readable_end = log_stable_end(log);
+    int64_t readable_end = w->bug == BUG_READS_UNCOMMITTED ? log->end : log_stable_end(log);
     int fetch_n = w->knobs.fetch_n > 0 ? w->knobs.fetch_n : rng_int(&w->rng, 1, BATCH_MAX);
     size_t end = log_find(log, in->fetched) + (size_t)fetch_n;
     int64_t to = end < log->n ? log->entries[end]->offset : log->end;

@@ -332,6 +332,9 @@ static struct request *request_of(struct process *p, const struct forward *forwa
     if (input == NULL)
         world_fail(w, "p%d forwards %d/%d/%lld, which does not exist", p->id, forward->from.slot,
                    forward->from.lane, (long long)forward->offset);
+    if (input->made_in != NULL)
+        world_fail(w, "p%d forwards %d/%d/%lld, which is not committed", p->id, forward->from.slot,
+                   forward->from.lane, (long long)forward->offset);
     if (!input->foreign && input->request == NULL)
         world_fail(w, "the simulator has lost a request");
     return input->request;

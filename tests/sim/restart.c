@@ -50,7 +50,8 @@ static void fence(struct world *w, struct process *p, void *arg, int64_t n)
         again(p, fence, arg);
         return;
     }
-    coordinator_fence(old);
+    if (w->bug != BUG_NOT_FENCED)
+        coordinator_fence(old);
     if (coordinator_is_busy(old)) {
         again(p, fence, arg);
         return;
@@ -64,7 +65,11 @@ static void lose_for_reread(struct world *w, struct process *p, void *arg, int64
         world_at(w, p->stalled_until, p, lose_for_reread, arg, n);
         return;
     }
+    if (w->bug == BUG_ABORT_KEEPS_LANES)
+        return;
     member_reread(p);
+    if (w->bug == BUG_REREAD_TOO_SOON && p->up)
+        member_regain(p);
 }
 
 void port_abort(void *ctx, bool reread)
