@@ -114,9 +114,10 @@ static bool is_delayed(struct world *w, struct process *p, struct commit *c)
         return false;
     c->told = true;
     c->outcome = COMMIT_UNKNOWN;
-    c->lands_at = w->now_ms + rng_between(&w->rng, 100, 2 * NO_ANSWER_MS);
+    int64_t told_ms = w->now_ms + rng_between(&w->rng, 100, NO_ANSWER_MS);
+    c->lands_at = told_ms + rng_between(&w->rng, -100, 500);
     if (p->up && p->life == c->producer->life)
-        world_at(w, w->now_ms + world_delay(w, NO_ANSWER_MS), p, answered, c, 0);
+        world_at(w, told_ms, p, answered, c, 0);
     return true;
 }
 
