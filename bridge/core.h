@@ -151,7 +151,12 @@ struct txn {
     enum report failed_report;
 };
 
-enum note_flag { NOTE_ALONE = 1, NOTE_WITHOUT_LEVEL = 2, NOTE_WITHOUT_VALUE = 4, NOTE_TOO_LARGE = 8 };
+enum note_flag {
+    NOTE_ALONE = 1,
+    NOTE_WITHOUT_LEVEL = 2,
+    NOTE_WITHOUT_VALUE = 4,
+    NOTE_TOO_LARGE = 8
+};
 
 struct note {
     const struct queue *queue; /* NULL: none */

@@ -52,9 +52,9 @@ def compare(place: Place, what: str, ratio_goal: float, cpu_goal: float, prepare
             f"≤ {cpu_goal} µs", cpu <= cpu_goal)]
 
 
-def ended_stops(place: Place, count: int) -> tuple[Path, str, str]:
+def ended_stops(place: Place, count: int, **settings) -> tuple[Path, str, str]:
     """Records whose stop in one level has ended; returns a configuration, the next level and this one."""
-    name, config = place.schedule(levels=["1s", "1m", "1h"])
+    name, config = place.schedule(levels=["1s", "1m", "1h"], **settings)
     place.load(topic=f"{name}.1m", kind="envelope", count=count, stamp=now_ms() - 10 * 60_000,
                due=now_ms() + HOUR + HOUR // 2)
     return config, f"{name}.1h", f"{name}.1m"
@@ -74,9 +74,9 @@ def intake(place: Place, count: int = 600_000) -> list[Row]:
     return compare(place, "intake", 0.7, 4, prepare, count)
 
 
-def due_in_level(place: Place, count: int) -> tuple[Path, str]:
+def due_in_level(place: Place, count: int, **settings) -> tuple[Path, str]:
     """Records in a level that are due; returns a configuration and their target."""
-    name, config = place.schedule(levels=["1s", "1m", "1h"])
+    name, config = place.schedule(levels=["1s", "1m", "1h"], **settings)
     target = place.topic("bench.target")
     place.load(topic=f"{name}.1m", kind="envelope", count=count, stamp=now_ms() - 10 * 60_000,
                due=now_ms() - 1000, target=target)

@@ -8,10 +8,10 @@ from table import Row
 SECONDS = 12
 
 
-def beside_plain(place: Place, rate: int, delay: int, delay_max: int) -> tuple[dict, dict]:
+def beside_plain(place: Place, rate: int, delay: int, delay_max: int, **settings) -> tuple[dict, dict]:
     """At this rate through the bridge, and at the same time plain records, of another producer to
     another reader."""
-    name, config = place.schedule()
+    name, config = place.schedule(**settings)
     target, plain = place.topic("bench.target"), place.topic("bench.plain")
     bridge = place.bridge(config, wait=True)
     count = rate * SECONDS

@@ -16,6 +16,7 @@ from pathlib import Path
 import allocator
 import cluster
 import core
+import exactly
 import forwarding
 import growth
 import hold
@@ -27,7 +28,7 @@ from table import Row, write
 
 PARTS = {"core": core.pieces, "hop": forwarding.hop, "intake": forwarding.intake, "delivery": forwarding.delivery,
          "instant": forwarding.instant, "late": lateness.late, "late_chain": lateness.late_chain,
-         "idle": standing.idle, "start": standing.start, "overload": overload.overload, "slow": cluster.slow,
+         "exactly": exactly.exactly, "idle": standing.idle, "start": standing.start, "overload": overload.overload, "slow": cluster.slow,
          "three": cluster.three, "hold": hold.hold, "growth": growth.growth, "allocator": allocator.allocator}
 ELSEWHERE = {"core", "slow", "three"}  # need no broker, or bring their own
 

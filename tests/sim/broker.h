@@ -25,13 +25,13 @@ struct entry {
     struct bytes key, value;
     const struct header *headers;
     size_t headers_n;
-    struct request *request;  /* of a request: what has to become of it */
-    struct attempt *attempts; /* forwards so far, the latest first */
+    struct request *request;           /* of a request: what has to become of it */
+    struct attempt *attempts;          /* forwards so far, the latest first */
     const struct transaction *made_in; /* cannot be read before its end; NULL: can be */
-    bool foreign;             /* on a level topic, and not from the bridge */
-    bool done;                /* a successor is stored */
-    bool gone;                /* cut off by a fault: nobody can do it any more */
-    int verdicts;             /* foreign: dead letters */
+    bool foreign;                      /* on a level topic, and not from the bridge */
+    bool done;                         /* a successor is stored */
+    bool gone;                         /* cut off by a fault: nobody can do it any more */
+    int verdicts;                      /* foreign: dead letters */
 };
 
 /* One partition. Offsets ascend, with gaps. */
@@ -62,7 +62,7 @@ struct broker {
     int64_t level_ms[TOPICS_MAX]; /* 0: the schedule topic */
     struct log logs[TOPICS_MAX][LANES_MAX];
     const struct committed *committed[TOPICS_MAX][LANES_MAX]; /* NULL: never */
-    int undone_n; /* entries without a successor that are not gone */
+    int undone_n;                               /* entries without a successor that are not gone */
     int pending_offsets[TOPICS_MAX][LANES_MAX]; /* of transactions that have not ended */
     int transactions_n;                         /* the same */
     int generation;

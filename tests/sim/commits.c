@@ -161,8 +161,7 @@ static void landed(struct world *w, struct process *nobody, void *arg, int64_t n
     struct commit_line *line = arg;
     const struct process *p = line->process;
     struct commit *c = line->head;
-    bool alive =
-        p->up && p->life == line->life && !(c->producer != NULL && c->producer->given_up);
+    bool alive = p->up && p->life == line->life && !(c->producer != NULL && c->producer->given_up);
     if (!alive && rng_chance(&w->rng, 5000))
         return; /* the connection broke before this one */
     bool busy = c->producer != NULL && coordinator_is_busy(c->producer) && !c->producer->fenced;

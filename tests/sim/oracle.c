@@ -245,7 +245,8 @@ void oracle_finished(struct world *w, struct request *r, enum forward_kind kind)
 
 static int64_t patience_ms(const struct world *w)
 {
-    int64_t ms = (w->setup.exactly_once ? 120000 : 60000) + 2 * w->skew_ms_max + 4 * w->setup.leap_ms + 3 * w->setup.session_ms;
+    int64_t ms = (w->setup.exactly_once ? 120000 : 60000) + 2 * w->skew_ms_max +
+                 4 * w->setup.leap_ms + 3 * w->setup.session_ms;
     for (int i = 1; i < w->setup.max_attempts; i++)
         ms += i <= 2 ? 2 * 10000 : i <= 4 ? 2 * 60000 : 2 * RETRY_MS_MAX;
     return ms;

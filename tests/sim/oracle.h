@@ -12,7 +12,12 @@ enum { TARGET_BYTES_MAX = 2000, LEVEL_BYTES_MAX = 4000, DEAD_BYTES_MAX = 6000 };
 
 /* Lateness when nothing is wrong; how long a commit may take; the longest wait between two tries.
  */
-enum { CALM_LATE_MS = 250, CALM_LATE_EXACTLY_ONCE_MS = 500, COMMIT_LAG_MS = 400, RETRY_MS_MAX = 30 * 60 * 1000 };
+enum {
+    CALM_LATE_MS = 250,
+    CALM_LATE_EXACTLY_ONCE_MS = 500,
+    COMMIT_LAG_MS = 400,
+    RETRY_MS_MAX = 30 * 60 * 1000
+};
 
 static inline int64_t later_of(int64_t a, int64_t b)
 {

@@ -197,8 +197,7 @@ void inbox_open(struct process *p, struct queue_id q, int64_t offset)
 {
     struct inbox *in = inbox_of(p, q);
     int version = in->version;
-    *in = (struct inbox){
-        .open = true, .version = version + 1, .at = offset, .fetched = offset};
+    *in = (struct inbox){.open = true, .version = version + 1, .at = offset, .fetched = offset};
     fetch_later(p, q);
 }
 

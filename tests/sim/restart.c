@@ -12,8 +12,8 @@ static bool hears_nobody(const struct world *w, const struct process *p)
     return p->stalled || p->isolated || w->outage_until > w->now_ms;
 }
 
-static void again(struct process *p,
-                  void (*run)(struct world *, struct process *, void *, int64_t), void *arg)
+static void again(struct process *p, void (*run)(struct world *, struct process *, void *, int64_t),
+                  void *arg)
 {
     world_at(p->world, p->world->now_ms + POLL_MS, p, run, arg, 0);
 }

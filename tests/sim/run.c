@@ -15,8 +15,7 @@ static void drain(struct world *w)
 {
     int64_t limit_ms = oracle_limit_ms(w);
     while (w->open_n > 0 || w->broker.undone_n > 0 || w->flying_n > 0 ||
-           w->broker.transactions_n > 0 || w->step % 16 != 0 ||
-           !oracle_all_committed(w)) {
+           w->broker.transactions_n > 0 || w->step % 16 != 0 || !oracle_all_committed(w)) {
         if (w->now_ms > limit_ms)
             break;
         if (w->step > STEPS_MAX)

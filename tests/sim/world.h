@@ -64,10 +64,10 @@ struct setup {
     bool default_target;
     bool exactly_once;
     bool producers_have_names; /* a new life fences the producer of the one before */
-    bool order_is_exact;     /* clocks in step, one ladder: no breach of the bound is allowed */
-    bool commits_are_prompt; /* nothing delays a commit: what is acknowledged is soon committed */
-    bool floods;             /* bursts of large records, and little memory */
-    bool is_calm;            /* no fault at all: nothing may be late */
+    bool order_is_exact;       /* clocks in step, one ladder: no breach of the bound is allowed */
+    bool commits_are_prompt;   /* nothing delays a commit: what is acknowledged is soon committed */
+    bool floods;               /* bursts of large records, and little memory */
+    bool is_calm;              /* no fault at all: nothing may be late */
 };
 
 /* One input partition at one client. */
@@ -79,7 +79,7 @@ struct inbox {
     int64_t at;      /* next to be handed out */
     int64_t fetched; /* what is at hand ends here */
     int64_t skipped_at, skipped_to;
-    int stale; /* so many before at are handed out again */
+    int stale;                /* so many before at are handed out again */
     int64_t ahead, ahead_end; /* of before the seek, and still handed out */
 };
 
@@ -134,7 +134,7 @@ struct process {
     bool restarting; /* it has no producer */
     bool rereads;    /* its lanes come back when it has one */
     bool unstable;   /* its lanes come when no transaction holds their offsets */
-    void *liar; /* bugs.c */
+    void *liar;      /* bugs.c */
     struct flight *reports, **reports_end;
     struct commit_line *commit_line;
     size_t outstanding; /* records that it holds */
@@ -185,10 +185,10 @@ struct world {
     int texts_ignored;
     int64_t skew_ms_max; /* the largest difference that any clock ever had */
     int lives;
-    bool regrouping;               /* a rebalance is under way */
-    int64_t ghosts_until;          /* until then the coordinator waits for one that died */
+    bool regrouping;                       /* a rebalance is under way */
+    int64_t ghosts_until;                  /* until then the coordinator waits for one that died */
     struct producer *named[PROCESSES_MAX]; /* the last producer of each name */
-    int known_life[PROCESSES_MAX]; /* members, as the coordinator sees them; NOBODY: none */
+    int known_life[PROCESSES_MAX];         /* members, as the coordinator sees them; NOBODY: none */
 
     struct request *requests, **requests_end;
     size_t requests_n, open_n; /* open: not finished yet */
