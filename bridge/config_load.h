@@ -15,6 +15,7 @@ enum config_type {
     TYPE_RETIRED, /* spans */
     TYPE_TARGETS, /* patterns */
     TYPE_DELIVERY,
+    TYPE_LOST_OFFSETS,
     TYPE_LOG_LEVEL,
     TYPE_LOG_FORMAT,
     TYPE_LATER /* a key of a later version: any value is refused */

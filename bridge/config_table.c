@@ -79,6 +79,14 @@ const struct config_key CONFIG_KEYS[] = {
          "What a crash may do: at-least-once repeats deliveries that were in flight, and never "
          "loses one; exactly-once repeats none for consumers with isolation.level=read_committed, "
          "at the price of some 20 ms."},
+    {.name = "lost_offsets",
+     .type = TYPE_LOST_OFFSETS,
+     .initial = "refuse",
+     .help =
+         "What exactly-once does when records wait in the levels and the group has no offsets "
+         "(they expire when no process runs for offsets.retention.minutes, 7 days; or group was "
+         "changed): refuse to start, or redeliver all that the level topics still hold. "
+         "at-least-once redelivers, and says so."},
     {.name = "max_attempts",
      .type = TYPE_COUNT,
      AT(max_attempts),

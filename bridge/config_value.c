@@ -196,6 +196,15 @@ static int set_delivery(struct loader *loader, const struct setting *setting)
     return config_refuse(loader, setting, text, "not one of at-least-once, exactly-once");
 }
 
+static int set_lost_offsets(struct loader *loader, const struct setting *setting)
+{
+    const char *text = setting->values[0];
+    loader->config->redeliver_lost = strcmp(text, "redeliver") == 0;
+    if (loader->config->redeliver_lost || strcmp(text, "refuse") == 0)
+        return 0;
+    return config_refuse(loader, setting, text, "not one of refuse, redeliver");
+}
+
 static int set_value(struct loader *loader, const struct config_key *key,
                      const struct setting *setting)
 {
@@ -212,6 +221,8 @@ static int set_value(struct loader *loader, const struct config_key *key,
         return set_spans(loader, key, setting);
     case TYPE_TARGETS:
         return set_targets(loader, setting);
+    case TYPE_LOST_OFFSETS:
+        return set_lost_offsets(loader, setting);
     case TYPE_DELIVERY:
         return set_delivery(loader, setting);
     case TYPE_LOG_LEVEL:

@@ -4,6 +4,7 @@
 #include "bridge/log.h"
 #include "bridge/worker_parts.h"
 #include "consumer/client.h"
+#include "consumer/offsets.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -61,10 +62,42 @@ static void on_landed(void *ctx, int slot, int lane, int64_t offset)
 
 /* Ownership. */
 
+static void fail(struct worker *w)
+{
+    atomic_store(&w->failed, true);
+    kill(getpid(), SIGTERM); /* the process drains what its other workers have, and ends */
+}
+
+/* Without offsets all that the levels hold is read, also what was delivered long ago. */
+static bool may_start(struct worker *w, const int *lanes, int n, const struct start *starts)
+{
+    int lost = offsets_lost(w->levels, w->topics, w->slots, lanes, n, starts);
+    if (lost == 0)
+        return true;
+    const struct config *c = w->config.config;
+    if (lost < 0)
+        log_error("cannot ask what the levels hold, so nobody knows if offsets were lost",
+                  "lanes=%d", n);
+    else
+        log_error(
+            "the group has no offsets though records wait in the levels: they expired, or group "
+            "was changed; what the levels hold is delivered, again if it was before",
+            "group=%s lanes=%d", c->group, lost);
+    if (!c->exactly_once || c->redeliver_lost)
+        return true;
+    log_error("exactly-once does not start so: set the group's offsets or lost_offsets: redeliver",
+              "group=%s", c->group);
+    return false;
+}
+
 static void on_gained(void *ctx, const int *lanes, int n, const struct start *starts)
 {
     struct worker *w = ctx;
     int unusable = 0;
+    if (!may_start(w, lanes, n, starts)) {
+        fail(w);
+        n = 0;
+    }
     for (int i = 0; i < n; i++) {
         unusable += bridge_lane_gained(w->bridge, lanes[i], starts + i * w->slots, now_read());
         w->lanes[i] = lanes[i];
@@ -361,8 +394,7 @@ static void replace_member(struct worker *w)
 static void member_fenced(struct worker *w)
 {
     if (!w->transient) {
-        atomic_store(&w->failed, true);
-        kill(getpid(), SIGTERM); /* the process drains what its other workers have, and ends */
+        fail(w);
     } else if (bridge_flying(w->bridge) == 0) { /* records that fly belong to the old client */
         replace_member(w);
     }

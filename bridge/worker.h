@@ -23,8 +23,8 @@ struct worker *worker_start(const struct worker_config *config, char *error, siz
 
 const struct stats *worker_stats(const struct worker *worker);
 
-/* It ended by itself, because another process has taken its place in the group; it has sent this
-   process a SIGTERM. */
+/* It ended by itself, because another process has taken its place in the group, or because the
+   group has lost its offsets; it has sent this process a SIGTERM. */
 bool worker_failed(const struct worker *worker);
 
 /* Ask it to drain and leave; returns at once. worker_join waits for that, at most about

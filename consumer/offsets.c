@@ -66,6 +66,40 @@ rd_kafka_resp_err_t offsets_ask(rd_kafka_t *rk, rd_kafka_topic_partition_list_t 
                           : rd_kafka_offsets_for_times(rk, list, timeout_ms);
 }
 
+enum { LOST_ASK_MS = 2000 };
+
+/* The partitions of a lane stand together. */
+static int count_filled(const rd_kafka_topic_partition_list_t *lows,
+                        const rd_kafka_topic_partition_list_t *ends)
+{
+    int n = 0, last = -1;
+    for (int i = 0; i < ends->cnt; i++) {
+        const rd_kafka_topic_partition_t *end = &ends->elems[i];
+        if (end->offset <= lows->elems[i].offset || end->partition == last)
+            continue;
+        last = end->partition;
+        n++;
+    }
+    return n;
+}
+
+int offsets_lost(rd_kafka_t *rk, const char *const *topics, int slots, const int *lanes, int n,
+                 const struct start *starts)
+{
+    rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(slots);
+    for (int i = 0; i < n; i++) {
+        for (int slot = 1; starts[i * slots].offset == WINDOW_UNSET && slot < slots; slot++)
+            rd_kafka_topic_partition_list_add(ends, topics[slot], lanes[i]);
+    }
+    rd_kafka_topic_partition_list_t *lows = rd_kafka_topic_partition_list_copy(ends);
+    bool asked = offsets_ask(rk, lows, OFFSETS_LOW, LOST_ASK_MS) == 0 &&
+                 offsets_ask(rk, ends, OFFSETS_END, LOST_ASK_MS) == 0;
+    int lost = asked ? count_filled(lows, ends) : -1;
+    rd_kafka_topic_partition_list_destroy(ends);
+    rd_kafka_topic_partition_list_destroy(lows);
+    return lost;
+}
+
 static int fail(const struct look *look, const char *doing, rd_kafka_resp_err_t code)
 {
     snprintf(look->error, OFFSETS_ERROR_MAX, "%s: %s", doing, rd_kafka_err2str(code));

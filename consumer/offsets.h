@@ -3,6 +3,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_OFFSETS_H
 #define DELAYBRIDGE_CONSUMER_OFFSETS_H
 
+#include "bridge/bridge.h"
 #include "bridge/config.h"
 #include "consumer/topics.h"
 #include "levels/window.h"
@@ -40,6 +41,12 @@ void offsets_deinit(struct offsets *offsets);
 struct offsets_cell *offsets_cell(const struct offsets *offsets, int lane, int slot);
 int64_t offsets_level_ms(const struct config *config, int slot); /* slot >= 1 */
 const char *offsets_topic(const struct config *config, int slot, char out[TOPIC_TEXT_MAX]);
+
+/* How many of these lanes have records in a level though nothing of theirs was ever committed on
+   the schedule topic (starts: slots for each lane): the group's offsets expired, or it is another
+   group than before. Asks only if there are any. -1: nobody answered. */
+int offsets_lost(rd_kafka_t *rk, const char *const *topics, int slots, const int *lanes, int n,
+                 const struct start *starts);
 
 /* Fill in the list the first (OFFSETS_LOW) or the next offset (OFFSETS_END) of each partition: one
    request for each broker. Each partition has an error of its own. */

@@ -50,7 +50,7 @@ def bad_config(stage: Stage) -> str:
          (78,), ("group.id", "group")),
         ("a Kafka property that does not exist",
          "targets: [a]\nkafka:\n  bootstrap.servers: 127.0.0.1:1\n  bootstrp: x\n", (78,), ("bootstrp",)),
-        ("a delivery of a later version", good + "delivery: exactly-once\n", (78,), ("delivery",)),
+        ("a delivery that there is not", good + "delivery: at-most-once\n", (78,), ("delivery", "at-most-once")),
         ("an empty schedule topic", good + 'schedule: ""\n', (78,), ("schedule",)),
         ("a schedule topic with an illegal name", good + "schedule: a/b\n", (78,), ("schedule", "a/b")),
         ("a secret's file that is not there", "targets: [a]\nkafka:\n  bootstrap.servers: 127.0.0.1:1\n"
@@ -223,6 +223,27 @@ def first_of(bootstrap: str, topic: str, partition: int) -> bytes:
     return message.value()
 
 
+def lost_offsets(stage: Stage) -> str:
+    """The group has lost its offsets while records wait: exactly once refuses, until told; the other mode says so."""
+    stage.exactly_once = True
+    config, generator = stage.ready(), stage.generator(1000)
+    bridge = stage.bridge(config)
+    for _ in range(200):
+        stage.sender.send(generator.request(now_ms(), wait_ms=25_000))
+    stage.sender.flush()
+    time.sleep(3)
+    require(bridge.stop() == 0, "SIGTERM did not end it cleanly:\n" + bridge.tail())
+    stage.admin.forget_group(stage.group)
+    refused = Bridge(stage.binary, config, "refused").start()
+    code = refused.wait(20)
+    require(code == 70 and "exactly-once does not start so" in refused.tail(), f"it ended with {code}:\n{refused.tail()}")
+    again = stage.bridge(stage.config("again.yaml", lost_offsets="redeliver"), "again")
+    require("the group has no offsets though records wait" in again.tail(), "it did not say so:\n" + again.tail())
+    report = stage.verify(timeout=60)
+    require(report.faults["lost"] == 0 and report.faults["early"] == 0, report.line())
+    return "refused with 70, then redelivered | " + report.line()
+
+
 def full_disk(stage: Stage) -> str:
     """The broker's disk runs full and it dies; room is made and it starts again: nothing lost."""
     disk = stage.folder / "disk"
@@ -297,4 +318,4 @@ def deleted_unread(stage: Stage) -> str:
     return f"{line} deleted={len(unread)}"
 
 
-SCENARIOS = {f.__name__: f for f in (bad_config, unreachable, bad_topics, bad_records, deleted_unread, full_disk)}
+SCENARIOS = {f.__name__: f for f in (bad_config, unreachable, bad_topics, bad_records, deleted_unread, lost_offsets, full_disk)}

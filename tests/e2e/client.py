@@ -239,6 +239,11 @@ class Admin:
         found = self.client.list_topics(timeout=20).topics
         return {name: len(topic.partitions) for name, topic in found.items()}
 
+    def forget_group(self, group: str) -> None:
+        """Nobody may be in it."""
+        for future in self.client.delete_consumer_groups([group]).values():
+            future.result(30)
+
     def instances(self, group: str) -> list[str]:
         """The group.instance.id of each static member: its member id is that with a UUID behind it."""
         return [member[:-len("-00000000-0000-0000-0000-000000000000")]

@@ -87,6 +87,13 @@ class Bridge:
     def running(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
+    def wait(self, timeout: float) -> int | None:
+        """Until it ends by itself; returns the exit code."""
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+
     def kill(self) -> float:
         """SIGKILL; returns when."""
         at = time.time()
