@@ -1,168 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop, the lanes that come and go, and the parts: made, replaced, freed. */
+/* The loop, and the parts: made, replaced, freed. */
 #include "bridge/clock.h"
 #include "bridge/log.h"
 #include "bridge/worker_parts.h"
 #include "consumer/client.h"
-#include "consumer/offsets.h"
 
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 enum {
-    SESSION_MS = 6000, /* unless the operator sets session.timeout.ms */
-    REVOKE_MS = 2000,  /* a rebalance waits for the slowest member */
-    SETTLE_STEP_MS = 10,
+    SESSION_MS = 6000,  /* unless the operator sets session.timeout.ms */
+    REVOKE_MS = 2000,   /* a rebalance waits for the slowest member */
     GROUP_POLL_MS = 50, /* without a bell; far below max.poll.interval.ms */
     PULSE_CHECK_MS = 60 * 1000,
     PULSE_AGAIN_MS = 1000, /* while none is known */
     REJOIN_MS = 1000
 };
-
-static struct now now_read(void)
-{
-    return (struct now){.wall_ms = clock_wall_ms(), .mono_ms = clock_mono_ms()};
-}
-
-/* What the producer reports. */
-
-static void on_reported(void *ctx, struct parcel *parcel, enum report report, const char *why)
-{
-    bridge_reported(((struct worker *)ctx)->bridge, parcel, report, why);
-}
-
-static void on_transaction_committed(void *ctx, uint64_t seq)
-{
-    bridge_committed(((struct worker *)ctx)->bridge, seq, true);
-}
-
-static void on_transaction_aborted(void *ctx, enum blame blame, const char *why)
-{
-    bridge_aborted(((struct worker *)ctx)->bridge, blame, why);
-}
-
-static void on_restarted(void *ctx)
-{
-    struct worker *w = ctx;
-    bridge_restarted(w->bridge);
-    w->regain = true;
-}
-
-static void on_landed(void *ctx, int slot, int lane, int64_t offset)
-{
-    struct worker *w = ctx;
-    if (w->source != NULL)
-        source_landed(w->source, lane, slot, offset);
-}
-
-/* Ownership. */
-
-static void fail(struct worker *w)
-{
-    atomic_store(&w->failed, true);
-    kill(getpid(), SIGTERM); /* the process drains what its other workers have, and ends */
-}
-
-/* Without offsets all that the levels hold is read, also what was delivered long ago. */
-static bool may_start(struct worker *w, const int *lanes, int n, const struct start *starts)
-{
-    int lost = offsets_lost(w->levels, w->topics, w->slots, lanes, n, starts);
-    if (lost == 0)
-        return true;
-    const struct config *c = w->config.config;
-    if (lost < 0)
-        log_error("cannot ask what the levels hold, so nobody knows if offsets were lost",
-                  "lanes=%d", n);
-    else
-        log_error(
-            "the group has no offsets though records wait in the levels: they expired, or group "
-            "was changed; what the levels hold is delivered, again if it was before",
-            "group=%s lanes=%d", c->group, lost);
-    if (!c->exactly_once || c->redeliver_lost)
-        return true;
-    log_error("exactly-once does not start so: set the group's offsets or lost_offsets: redeliver",
-              "group=%s", c->group);
-    return false;
-}
-
-static void on_gained(void *ctx, const int *lanes, int n, const struct start *starts)
-{
-    struct worker *w = ctx;
-    int unusable = 0;
-    if (!may_start(w, lanes, n, starts)) {
-        fail(w);
-        n = 0;
-    }
-    for (int i = 0; i < n; i++) {
-        unusable += bridge_lane_gained(w->bridge, lanes[i], starts + i * w->slots, now_read());
-        w->lanes[i] = lanes[i];
-    }
-    w->lanes_n = n;
-    counter_add(&w->stats.rebalances, 1);
-    if (unusable > 0)
-        log_warn("commit metadata that is not ours is ignored: records may be delivered again",
-                 "partitions=%d", unusable);
-    if (source_assign(w->source, lanes, n, starts) != 0)
-        log_error("lanes cannot be read", "lanes=%d", n);
-    log_info("lanes gained", "worker=%d lanes=%d", w->config.number, n);
-}
-
-static void on_bell(void *ctx, int32_t number)
-{
-    struct worker *w = ctx;
-    if (number >= 0)
-        bridge_wake(w->bridge, (struct queue_id){number, number / w->slots, number % w->slots});
-    else
-        w->group_rang |= number != BELL_REPORTS;
-}
-
-/* A flush sends what lingers; one without anything to send would only keep the client awake. */
-static void settle_until(struct worker *w, int64_t until_ms)
-{
-    while (bridge_settle(w->bridge, now_read()) > 0 && now_read().mono_ms < until_ms) {
-        if (w->config.config->exactly_once)
-            bell_wait(&w->bell, SETTLE_STEP_MS, on_bell, w);
-        else
-            producer_flush(w->producer, SETTLE_STEP_MS);
-    }
-}
-
-/* What flies lands, what landed is committed; then the lanes are somebody else's. */
-static void settle(struct worker *w)
-{
-    int64_t until_ms = now_read().mono_ms + w->settle_ms;
-    settle_until(w, until_ms);
-    bridge_commit(w->bridge, now_read());
-    if (w->config.config->exactly_once) {
-        settle_until(w, until_ms);
-        return;
-    }
-    int64_t left_ms = until_ms - now_read().mono_ms;
-    group_await(w->group, left_ms < 500 ? 500 : (int)left_ms);
-}
-
-static void on_lost(void *ctx, bool fenced)
-{
-    struct worker *w = ctx;
-    if (!fenced)
-        settle(w);
-    for (int i = 0; i < w->lanes_n; i++)
-        bridge_lane_lost(w->bridge, w->lanes[i]);
-    source_unassign(w->source);
-    log_info(fenced ? "lanes lost" : "lanes given back", "worker=%d lanes=%d", w->config.number,
-             w->lanes_n);
-    w->lanes_n = 0;
-}
-
-static void on_committed(void *ctx, uint64_t seq, bool ok)
-{
-    bridge_committed(((struct worker *)ctx)->bridge, seq, ok);
-}
 
 /* The parts. */
 
@@ -207,7 +63,7 @@ static int start_bridge(struct worker *w)
         .session_ms = session != NULL ? strtol(session, NULL, 10) : SESSION_MS,
     };
     struct port port = worker_port(w);
-    w->bridge = bridge_new(&config, &port, &w->stats, now_read());
+    w->bridge = bridge_new(&config, &port, &w->stats, worker_now());
     return w->bridge == NULL ? ERR_NO_MEMORY : 0;
 }
 
@@ -234,15 +90,7 @@ static int connect_member(struct worker *w, char error[CLIENT_ERROR_MAX])
         return ERR_CONFIG;
     if (w->instance[0] != '\0')
         rd_kafka_conf_set(conf, "group.instance.id", w->instance, NULL, 0);
-    struct group_config group = {.topics = w->topics,
-                                 .slots = w->slots,
-                                 .lanes = w->config.lanes,
-                                 .transient = w->transient,
-                                 .bell = &w->bell,
-                                 .gained = on_gained,
-                                 .lost = on_lost,
-                                 .committed = on_committed,
-                                 .ctx = w};
+    struct group_config group = worker_group_config(w);
     w->group = group_new(&group, conf, error);
     if (w->group == NULL)
         return ERR_KAFKA;
@@ -259,7 +107,7 @@ static int connect_member(struct worker *w, char error[CLIENT_ERROR_MAX])
         return ERR_NO_MEMORY;
     }
     if (source_check_pulses(w->source, producer_handle(w->producer)))
-        w->pulse_checked_ms = now_read().mono_ms;
+        w->pulse_checked_ms = worker_now().mono_ms;
     return 0;
 }
 
@@ -284,19 +132,7 @@ static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
     rd_kafka_poll_set_consumer(w->levels);
     if (client_prime(w->levels, w->topics, w->slots, error) != 0)
         return ERR_KAFKA;
-    struct producer_config producer = {.config = w->config.config,
-                                       .topics = w->topics,
-                                       .slots = w->slots,
-                                       .dead_letter = w->dead_letter,
-                                       .bell = &w->bell,
-                                       .reported = on_reported,
-                                       .landed = on_landed,
-                                       .committed = on_transaction_committed,
-                                       .aborted = on_transaction_aborted,
-                                       .restarted = on_restarted,
-                                       .ctx = w};
-    if (w->config.config->exactly_once)
-        producer.transactional_id = w->transactional_id;
+    struct producer_config producer = worker_producer_config(w);
     w->producer = producer_new(&producer, error, CLIENT_ERROR_MAX);
     return w->producer == NULL ? ERR_CONFIG : connect_member(w, error);
 }
@@ -352,19 +188,19 @@ static void read_again(struct worker *w)
 /* The group first: after a long stop it may say that the lanes are gone. */
 static void turn(struct worker *w)
 {
-    struct now now = now_read();
+    struct now now = worker_now();
     if (w->group_rang || now.mono_ms - w->group_polled_ms >= GROUP_POLL_MS) {
         w->group_rang = false;
         w->group_polled_ms = now.mono_ms;
         group_poll(w->group);
         serve_levels_handle(w);
-        now = now_read();
+        now = worker_now();
     }
     read_again(w);
     int64_t wait_ms = bridge_turn(w->bridge, now);
     find_lost_positions(w);
     source_sweep(w->source, now.mono_ms);
-    bell_wait(&w->bell, wait_ms, on_bell, w);
+    bell_wait(&w->bell, wait_ms, worker_on_bell, w);
     if (now.mono_ms - w->pulse_checked_ms < PULSE_CHECK_MS)
         return;
     bool chosen = source_check_pulses(w->source, producer_handle(w->producer));
@@ -394,7 +230,7 @@ static void replace_member(struct worker *w)
 static void member_fenced(struct worker *w)
 {
     if (!w->transient) {
-        fail(w);
+        worker_fail(w);
     } else if (bridge_flying(w->bridge) == 0) { /* records that fly belong to the old client */
         replace_member(w);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_parts: what a worker is made of, for worker.c and worker_port.c alone. */
+/* worker_parts: what a worker is made of, for the files worker*.c alone. */
 #ifndef DELAYBRIDGE_BRIDGE_WORKER_PARTS_H
 #define DELAYBRIDGE_BRIDGE_WORKER_PARTS_H
 
@@ -39,7 +39,14 @@ struct worker {
     pthread_t thread;
 };
 
-/* The step machine's port onto librdkafka. */
+/* worker_lanes.c: what the clients tell the worker. */
+struct producer_config worker_producer_config(struct worker *worker);
+struct group_config worker_group_config(struct worker *worker);
+void worker_on_bell(void *ctx, int32_t number);
+void worker_fail(struct worker *worker); /* it ends, and the process with it */
+struct now worker_now(void);
+
+/* worker_port.c: the step machine's port onto librdkafka. */
 struct port worker_port(struct worker *worker);
 
 #endif

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The member: rebalances, committed offsets, commits. */
-#include "consumer/group.h"
-
+/* The member: it joins, rebalances, reads what is committed, and leaves. */
 #include "bridge/clock.h"
 #include "bridge/log.h"
-#include "consumer/client.h"
+#include "consumer/group_parts.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -12,27 +10,6 @@
 
 enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200 };
 enum { JOIN_MS = 1000, LEAVE_MS = 2000, LEAVE_STEP_MS = 5 };
-enum {
-    COMMIT_BYTES_MAX = 512 * 1024
-}; /* the broker writes a request as one batch of at most 1 MB */
-
-struct group {
-    struct group_config config;
-    rd_kafka_t *rk;
-    rd_kafka_queue_t *events, *commits;
-    bool owning; /* between gained and lost */
-    int *lanes;  /* assigned: owned, or to be gained again */
-    int lanes_n;
-    bool rereading;                             /* lost by group_reread */
-    rd_kafka_consumer_group_metadata_t *member; /* as it was when the lanes were assigned */
-    int commits_out;
-    uint64_t seq;  /* of the latest commit, which may be several requests: */
-    int parts_out; /* not answered */
-    bool parts_ok;
-    bool rejoin; /* leave and join again: with other offsets, or because some could not be read */
-    bool fenced; /* the client is fatal: nothing comes any more */
-    bool closed;
-};
 
 static rd_kafka_topic_partition_list_t *all_slots(const struct group *g, const int *lanes, int n)
 {
@@ -275,124 +252,6 @@ void group_regain(struct group *g)
 bool group_is_fenced(const struct group *g)
 {
     return g->fenced;
-}
-
-static rd_kafka_resp_err_t first_error(rd_kafka_resp_err_t err,
-                                       const rd_kafka_topic_partition_list_t *list)
-{
-    for (int i = 0; err == 0 && list != NULL && i < list->cnt; i++)
-        err = list->elems[i].err;
-    return err;
-}
-
-/* A commit has succeeded when all its requests have. */
-static void part_answered(struct group *g, uint64_t seq, bool ok)
-{
-    if (seq != g->seq)
-        return;
-    g->parts_ok &= ok;
-    if (--g->parts_out == 0)
-        g->config.committed(g->config.ctx, seq, g->parts_ok);
-}
-
-static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
-                      rd_kafka_topic_partition_list_t *list, void *opaque)
-{
-    (void)rk;
-    struct group *g = rd_kafka_opaque(rk);
-    g->commits_out--;
-    err = first_error(err, list);
-    if (err != 0)
-        log_warn("commit failed, tried again", "error=%s", rd_kafka_err2name(err));
-    part_answered(g, (uint64_t)(uintptr_t)opaque, err == 0);
-}
-
-static void add_offset(const struct group *g, rd_kafka_topic_partition_list_t *list,
-                       const struct progress *progress)
-{
-    rd_kafka_topic_partition_t *p = rd_kafka_topic_partition_list_add(
-        list, g->config.topics[progress->queue.slot], progress->queue.lane);
-    p->offset = progress->base;
-    p->metadata = malloc(progress->text_len);
-    p->metadata_size = p->metadata == NULL ? 0 : progress->text_len;
-    if (p->metadata != NULL)
-        memcpy(p->metadata, progress->text, progress->text_len);
-}
-
-/* Adds as many as one request may hold, at least one; returns how many. */
-static size_t fill_request(const struct group *g, rd_kafka_topic_partition_list_t *list,
-                           const struct progress *progress, size_t n)
-{
-    size_t bytes = 0, i = 0;
-    for (; i < n && (i == 0 || bytes + progress[i].text_len <= COMMIT_BYTES_MAX); i++) {
-        add_offset(g, list, &progress[i]);
-        bytes += progress[i].text_len;
-    }
-    return i;
-}
-
-rd_kafka_topic_partition_list_t *group_offsets(const struct group *g,
-                                               const struct progress *progress, size_t n)
-{
-    if (!g->owning || g->member == NULL)
-        return NULL;
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)n);
-    for (size_t i = 0; i < n; i++)
-        add_offset(g, list, &progress[i]);
-    return list;
-}
-
-rd_kafka_consumer_group_metadata_t *group_identity(const struct group *g)
-{
-    void *bytes = NULL;
-    size_t size = 0;
-    rd_kafka_consumer_group_metadata_t *copy = NULL;
-    rd_kafka_error_t *error =
-        g->member == NULL ? NULL : rd_kafka_consumer_group_metadata_write(g->member, &bytes, &size);
-    if (error == NULL && bytes != NULL)
-        error = rd_kafka_consumer_group_metadata_read(&copy, bytes, size);
-    if (error != NULL)
-        rd_kafka_error_destroy(error);
-    rd_kafka_mem_free(NULL, bytes);
-    return copy;
-}
-
-static void send_request(struct group *g, const rd_kafka_topic_partition_list_t *list)
-{
-    g->commits_out++;
-    rd_kafka_resp_err_t err =
-        rd_kafka_commit_queue(g->rk, list, g->commits, on_commit, (void *)(uintptr_t)g->seq);
-    if (err == 0)
-        return;
-    g->commits_out--;
-    log_warn("commit refused", "error=%s", rd_kafka_err2name(err));
-    part_answered(g, g->seq, false);
-}
-
-void group_commit(struct group *g, uint64_t seq, const struct progress *progress, size_t n)
-{
-    if (!g->owning) {
-        g->config.committed(g->config.ctx, seq, false);
-        return;
-    }
-    g->seq = seq;
-    g->parts_ok = true;
-    g->parts_out = 1; /* held back until all are sent */
-    for (size_t sent = 0; sent < n;) {
-        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)(n - sent));
-        sent += fill_request(g, list, progress + sent, n - sent);
-        g->parts_out++;
-        send_request(g, list);
-        rd_kafka_topic_partition_list_destroy(list);
-    }
-    part_answered(g, seq, true);
-}
-
-void group_await(struct group *g, int timeout_ms)
-{
-    int64_t until = clock_mono_ms() + timeout_ms;
-    while (g->commits_out > 0 && clock_mono_ms() < until)
-        rd_kafka_queue_poll_callback(g->commits, 10);
 }
 
 static bool is_owning(const struct group *g)

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a worker's clients tell it: reports and transactions, and lanes that come and go. */
+#include "bridge/clock.h"
+#include "bridge/log.h"
+#include "bridge/worker_parts.h"
+#include "consumer/offsets.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+enum { SETTLE_STEP_MS = 10 };
+
+struct now worker_now(void)
+{
+    return (struct now){.wall_ms = clock_wall_ms(), .mono_ms = clock_mono_ms()};
+}
+
+/* What the producer reports. */
+
+static void on_reported(void *ctx, struct parcel *parcel, enum report report, const char *why)
+{
+    bridge_reported(((struct worker *)ctx)->bridge, parcel, report, why);
+}
+
+static void on_transaction_committed(void *ctx, uint64_t seq)
+{
+    bridge_committed(((struct worker *)ctx)->bridge, seq, true);
+}
+
+static void on_transaction_aborted(void *ctx, enum blame blame, const char *why)
+{
+    bridge_aborted(((struct worker *)ctx)->bridge, blame, why);
+}
+
+static void on_restarted(void *ctx)
+{
+    struct worker *w = ctx;
+    bridge_restarted(w->bridge);
+    w->regain = true;
+}
+
+static void on_landed(void *ctx, int slot, int lane, int64_t offset)
+{
+    struct worker *w = ctx;
+    if (w->source != NULL)
+        source_landed(w->source, lane, slot, offset);
+}
+
+/* Ownership. */
+
+void worker_fail(struct worker *w)
+{
+    atomic_store(&w->failed, true);
+    kill(getpid(), SIGTERM); /* the process drains what its other workers have, and ends */
+}
+
+/* Without offsets all that the levels hold is read, also what was delivered long ago. */
+static bool may_start(struct worker *w, const int *lanes, int n, const struct start *starts)
+{
+    int lost = offsets_lost(w->levels, w->topics, w->slots, lanes, n, starts);
+    if (lost < 0)
+        log_warn("cannot ask what the levels hold, so nobody knows if offsets were lost",
+                 "lanes=%d", n);
+    if (lost <= 0)
+        return true;
+    const struct config *c = w->config.config;
+    log_error("the group has no offsets though records wait in the levels: they expired, or group "
+              "was changed; what the levels hold is delivered, again if it was before",
+              "group=%s lanes=%d", c->group, lost);
+    if (!c->exactly_once || c->redeliver_lost)
+        return true;
+    log_error("exactly-once does not start so: set the group's offsets or lost_offsets: redeliver",
+              "group=%s", c->group);
+    return false;
+}
+
+static void on_gained(void *ctx, const int *lanes, int n, const struct start *starts)
+{
+    struct worker *w = ctx;
+    int unusable = 0;
+    if (!may_start(w, lanes, n, starts)) {
+        worker_fail(w);
+        n = 0;
+    }
+    for (int i = 0; i < n; i++) {
+        unusable += bridge_lane_gained(w->bridge, lanes[i], starts + i * w->slots, worker_now());
+        w->lanes[i] = lanes[i];
+    }
+    w->lanes_n = n;
+    counter_add(&w->stats.rebalances, 1);
+    if (unusable > 0)
+        log_warn("commit metadata that is not ours is ignored: records may be delivered again",
+                 "partitions=%d", unusable);
+    if (source_assign(w->source, lanes, n, starts) != 0)
+        log_error("lanes cannot be read", "lanes=%d", n);
+    log_info("lanes gained", "worker=%d lanes=%d", w->config.number, n);
+}
+
+void worker_on_bell(void *ctx, int32_t number)
+{
+    struct worker *w = ctx;
+    if (number >= 0)
+        bridge_wake(w->bridge, (struct queue_id){number, number / w->slots, number % w->slots});
+    else
+        w->group_rang |= number != BELL_REPORTS;
+}
+
+/* A flush sends what lingers; one without anything to send would only keep the client awake. */
+static void settle_until(struct worker *w, int64_t until_ms)
+{
+    while (bridge_settle(w->bridge, worker_now()) > 0 && worker_now().mono_ms < until_ms) {
+        if (w->config.config->exactly_once)
+            bell_wait(&w->bell, SETTLE_STEP_MS, worker_on_bell, w);
+        else
+            producer_flush(w->producer, SETTLE_STEP_MS);
+    }
+}
+
+/* What flies lands, what landed is committed; then the lanes are somebody else's. */
+static void settle(struct worker *w)
+{
+    int64_t until_ms = worker_now().mono_ms + w->settle_ms;
+    settle_until(w, until_ms);
+    bridge_commit(w->bridge, worker_now());
+    if (w->config.config->exactly_once) {
+        settle_until(w, until_ms);
+        return;
+    }
+    int64_t left_ms = until_ms - worker_now().mono_ms;
+    group_await(w->group, left_ms < 500 ? 500 : (int)left_ms);
+}
+
+static void on_lost(void *ctx, bool fenced)
+{
+    struct worker *w = ctx;
+    if (!fenced)
+        settle(w);
+    for (int i = 0; i < w->lanes_n; i++)
+        bridge_lane_lost(w->bridge, w->lanes[i]);
+    source_unassign(w->source);
+    log_info(fenced ? "lanes lost" : "lanes given back", "worker=%d lanes=%d", w->config.number,
+             w->lanes_n);
+    w->lanes_n = 0;
+}
+
+static void on_committed(void *ctx, uint64_t seq, bool ok)
+{
+    bridge_committed(((struct worker *)ctx)->bridge, seq, ok);
+}
+
+/* The callbacks, in the clients' own tables. */
+
+struct producer_config worker_producer_config(struct worker *w)
+{
+    return (struct producer_config){.config = w->config.config,
+                                    .topics = w->topics,
+                                    .slots = w->slots,
+                                    .dead_letter = w->dead_letter,
+                                    .bell = &w->bell,
+                                    .reported = on_reported,
+                                    .landed = on_landed,
+                                    .transactional_id =
+                                        w->config.config->exactly_once ? w->transactional_id : NULL,
+                                    .committed = on_transaction_committed,
+                                    .aborted = on_transaction_aborted,
+                                    .restarted = on_restarted,
+                                    .ctx = w};
+}
+
+struct group_config worker_group_config(struct worker *w)
+{
+    return (struct group_config){.topics = w->topics,
+                                 .slots = w->slots,
+                                 .lanes = w->config.lanes,
+                                 .transient = w->transient,
+                                 .bell = &w->bell,
+                                 .gained = on_gained,
+                                 .lost = on_lost,
+                                 .committed = on_committed,
+                                 .ctx = w};
+}
