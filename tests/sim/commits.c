@@ -143,7 +143,7 @@ static void judge(struct world *w, struct commit_line *line, struct commit *c)
         take_effect(w, line, c);
     }
     int64_t answer_ms = heard ? world_delay(w, w->knobs.commit_ms) : 1000;
-    if (silent && c->producer != NULL) {
+    if ((silent || w->knobs.lose_answers) && c->producer != NULL) {
         c->outcome = COMMIT_UNKNOWN;
         answer_ms = rng_between(&w->rng, 1000, NO_ANSWER_MS);
     }

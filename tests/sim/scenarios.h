@@ -38,7 +38,29 @@
     X(an_outage_shuts_no_target_whoever_is_answered_first)             \
     X(clock_step_back_rereads)                                         \
     X(records_of_a_slow_clock_are_late_not_lost)                       \
-    X(budget_of_one_record_still_progresses)
+    X(budget_of_one_record_still_progresses)                           \
+    /* stories_transaction.c: exactly once, and what breaks it */      \
+    X(an_abort_reads_again_from_what_is_committed)                     \
+    X(a_commit_that_arrived_without_an_answer_doubles_nothing)         \
+    X(a_commit_that_was_lost_loses_nothing)                            \
+    X(a_commit_that_arrives_after_the_fence_does_nothing)              \
+    X(a_fenced_zombies_transaction_holds_nothing)                      \
+    X(what_a_dead_one_may_still_commit_is_waited_for)                  \
+    X(lost_lanes_give_the_transaction_up)                              \
+    X(settling_commits_what_is_open)                                   \
+    X(nothing_is_delivered_after_a_stall_until_it_is_proved)           \
+    X(markers_on_levels_are_no_gaps)                                   \
+    X(a_gap_after_a_seek_is_read_once_more)                            \
+    X(a_gap_after_a_seek_is_read_once_more_among_markers)              \
+    /* stories_blame.c: exactly once, and what is to blame */          \
+    X(too_large_breaks_one_transaction_and_is_tried_alone)             \
+    X(what_was_learned_of_many_survives_the_next_abort)                \
+    X(a_suspect_that_is_too_large_for_its_batch_is_not_condemned)      \
+    X(refusing_target_makes_suspects_and_the_good_ones_go_on)          \
+    X(what_failed_alone_uses_up_one_attempt)                           \
+    X(silent_target_breaks_one_transaction_and_is_left_alone)          \
+    X(clock_step_back_gives_the_transaction_up)                        \
+    X(clock_step_back_while_one_has_failed_alone_rereads)
 
 #define SCENARIO_DECLARE(name) void name(struct world *world);
 SCENARIO_TABLE(SCENARIO_DECLARE)

@@ -12,6 +12,12 @@ void story_begin(struct world *w)
     w->knobs = (struct knobs){0};
 }
 
+void story_begin_exactly_once(struct world *w)
+{
+    story_begin(w);
+    w->setup.exactly_once = w->setup.producers_have_names = true;
+}
+
 void story_open(struct world *w)
 {
     broker_init(&w->broker, &w->arena, w->setup.lanes);

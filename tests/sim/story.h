@@ -30,6 +30,9 @@ void story_wait(struct world *world, int64_t since_ms, const char *what);
             world_fail(world, "line %d: it should be that %s", __LINE__, #condition); \
     } while (0)
 
+/* The same, exactly once. */
+void story_begin_exactly_once(struct world *world);
+
 struct request *story_ask(struct world *world, int target, int64_t delay_ms);
 struct request *story_ask_lane(struct world *world, int lane, int target, int64_t delay_ms);
 struct request *story_ask_large(struct world *world, int64_t delay_ms, size_t value_len);

@@ -47,7 +47,8 @@ struct knobs {
     int timed_out, not_sent, batch;  /* of a forward; batch: TOO_LARGE if it is not alone */
     int commit_fails, commit_silent; /* commit_silent: it may be stored, and nobody says so */
     int lookup_unknown;
-    int fetch_n; /* scenarios: entries in a fetch; 0: any number */
+    bool lose_answers; /* scenarios: commits take effect, and nobody is told */
+    int fetch_n;       /* scenarios: entries in a fetch; 0: any number */
     bool hold_landings, hold_reports, hold_commits, hold_fetches,
         hold_turns; /* scenarios: not now */
 };

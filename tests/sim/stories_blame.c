@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stories of blame, exactly once: who broke a transaction, and that nobody else suffers for long.
+ */
+#include "tests/sim/producer.h"
+#include "tests/sim/story.h"
+
+enum { MANY = 8 };
+
+static void expect_ends(struct world *w, struct request **of, int n, int delivered, int dead)
+{
+    for (int i = 0; i < n; i++)
+        expect(w, of[i]->delivered == delivered && of[i]->dead == dead);
+}
+
+void too_large_breaks_one_transaction_and_is_tried_alone(struct world *w)
+{
+    struct request *good[MANY];
+    story_begin_exactly_once(w);
+    story_open(w);
+    struct request *large = story_ask_large(w, 0, TARGET_BYTES_MAX + 1);
+    for (int i = 0; i < MANY; i++)
+        good[i] = story_ask(w, TARGET_A, 0);
+    story_pass(w, 1000);
+    expect(w, COUNT(w, aborts) == 2 && large->dead == 1 && COUNT(w, dead[CODE_TOO_LARGE]) == 1);
+    expect_ends(w, good, MANY, 1, 0);
+    struct request *next = story_ask_large(w, 0, TARGET_BYTES_MAX + 1); /* known to be suspect */
+    good[0] = story_ask(w, TARGET_A, 0);
+    story_pass(w, 1000);
+    expect(w, COUNT(w, aborts) == 3 && next->dead == 1 && good[0]->delivered == 1);
+    story_finish(w);
+}
+
+void what_was_learned_of_many_survives_the_next_abort(struct world *w)
+{
+    struct request *large[MANY], *larger[MANY];
+    story_begin_exactly_once(w);
+    story_open(w);
+    for (int i = 0; i < MANY; i++) {
+        large[i] = story_ask_large(w, 0, TARGET_BYTES_MAX + 1);
+        larger[i] = story_ask_large(w, 0, DEAD_BYTES_MAX + 1);
+    }
+    story_pass(w, 5000);
+    expect_ends(w, large, MANY, 0, 1);
+    expect_ends(w, larger, MANY, 0, 1);
+    expect(w, COUNT(w, aborts) <= 1 + 3 * MANY); /* each alone, and half of them without room */
+    story_finish(w);
+}
+
+/* Alone in its transaction it is in no batch with others. */
+void a_suspect_that_is_too_large_for_its_batch_is_not_condemned(struct world *w)
+{
+    story_begin_exactly_once(w);
+    story_open(w);
+    w->targets[TARGET_A].mood = TARGET_REFUSES;
+    struct request *r = story_ask(w, TARGET_A, 0);
+    story_until(w, w->told[EVENT_TARGET_SHUT] == 1);
+    w->targets[TARGET_A].mood = TARGET_FINE;
+    w->knobs.batch = 10000;
+    story_until(w, r->delivered == 1);
+    expect(w, COUNT(w, dead[CODE_TOO_LARGE]) == 0);
+    story_finish(w);
+}
+
+void refusing_target_makes_suspects_and_the_good_ones_go_on(struct world *w)
+{
+    struct request *bad[MANY], *good[MANY];
+    story_begin_exactly_once(w);
+    story_open(w);
+    w->targets[TARGET_A].mood = TARGET_REFUSES;
+    for (int i = 0; i < MANY; i++) {
+        bad[i] = story_ask(w, TARGET_A, 0);
+        good[i] = story_ask(w, TARGET_B, 0);
+    }
+    story_pass(w, 1000);
+    expect(w, COUNT(w, aborts) == 2); /* all together, and the bad one alone */
+    expect_ends(w, good, MANY, 1, 0);
+    expect_ends(w, bad, MANY, 0, 0);
+    expect(w, story_committed(w, -1, 0)->base == 2 * MANY); /* they wait in a level */
+    w->targets[TARGET_A].mood = TARGET_FINE;
+    story_finish(w);
+    expect_ends(w, bad, MANY, 1, 0);
+}
+
+/* It is reported, and a turn passes before the port says that its transaction is broken. */
+static void fail_alone_and_wait(struct world *w)
+{
+    struct process *p = &w->processes[0];
+    story_until(w, !p->restarting);
+    w->knobs.turn_ms = 4000;
+    story_until(w, p->producer->torn && p->producer->unreported == 0);
+    w->knobs.turn_ms = 0;
+    process_turn_by(p, w->now_ms);
+}
+
+void what_failed_alone_uses_up_one_attempt(struct world *w)
+{
+    story_begin_exactly_once(w);
+    w->setup.max_attempts = 2;
+    story_open(w);
+    w->targets[TARGET_A].mood = TARGET_REFUSES;
+    struct request *r = story_ask(w, TARGET_A, 0);
+    story_until(w, COUNT(w, aborts) == 1);
+    w->targets[TARGET_A].mood = TARGET_AWAY; /* the client names it, and it is shut */
+    fail_alone_and_wait(w);
+    story_until(w, COUNT(w, aborts) == 2);
+    story_pass(w, 500);
+    expect(w, COUNT(w, retries) == 1 && r->dead == 0);
+    story_finish(w);
+    expect(w, r->delivered == 1);
+}
+
+void silent_target_breaks_one_transaction_and_is_left_alone(struct world *w)
+{
+    struct request *bad[MANY], *good[MANY];
+    story_begin_exactly_once(w);
+    story_open(w);
+    w->knobs.timed_out = 10000;
+    struct request *first = story_ask(w, TARGET_A, 0);
+    story_until(w, w->forwards == 1);
+    w->knobs.timed_out = 0;
+    for (int i = 0; i < MANY; i++) {
+        bad[i] = story_ask(w, TARGET_A, 0);
+        good[i] = story_ask(w, TARGET_B, 0);
+    }
+    story_pass(w, 7000);
+    expect(w, COUNT(w, aborts) == 1);
+    expect_ends(w, good, MANY, 1, 0);
+    story_finish(w);
+    expect_ends(w, bad, MANY, 1, 0);
+    expect(w, first->delivered == 1);
+}
+
+void clock_step_back_gives_the_transaction_up(struct world *w)
+{
+    story_begin_exactly_once(w);
+    story_open(w);
+    struct process *p = &w->processes[0];
+    struct request *flies = story_ask(w, TARGET_A, 0), *waits = story_ask(w, TARGET_A, 900);
+    story_hold_landings(w);
+    story_until(w, w->forwards == 1);
+    process_step_clock(p, -10000);
+    story_until(w, COUNT(w, aborts) == 1 && p->lanes[0].epoch == 2);
+    story_let_land(w);
+    story_pass(w, 1000);
+    expect(w, COUNT(w, held) == 0 && COUNT(w, hops) == 2); /* by that clock both are not due */
+    story_finish(w);
+    expect(w, flies->delivered == 1 && waits->delivered == 1);
+}
+
+void clock_step_back_while_one_has_failed_alone_rereads(struct world *w)
+{
+    story_begin_exactly_once(w);
+    story_open(w);
+    struct process *p = &w->processes[0];
+    story_ask_large(w, 0, TARGET_BYTES_MAX + 1);
+    story_until(w, COUNT(w, aborts) == 1);
+    struct request *waits = story_ask(w, TARGET_A, 900);
+    fail_alone_and_wait(w);
+    process_step_clock(p, -10000);
+    story_until(w, COUNT(w, aborts) == 2);
+    story_pass(w, 1000);
+    expect(w, p->lanes[0].epoch == 3 && COUNT(w, held) == 0);
+    story_finish(w);
+    expect(w, waits->delivered == 1);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stories of transactions: what is committed, what is not, and who finds out how. */
+#include "tests/sim/coordinator.h"
+#include "tests/sim/story.h"
+
+/* Two records are delivered and reported, and their transaction is not committed yet. */
+static struct process *open_with_two(struct world *w)
+{
+    story_open(w);
+    story_ask(w, TARGET_A, 0);
+    story_ask(w, TARGET_A, 0);
+    story_until(w, COUNT(w, deliveries) == 2);
+    expect(w, story_committed(w, -1, 0) == NULL || story_committed(w, -1, 0)->base == 0);
+    return &w->processes[0];
+}
+
+static void expect_all_once(struct world *w)
+{
+    for (const struct request *r = w->requests; r != NULL; r = r->next)
+        expect(w, r->delivered == 1 && r->dead == 0);
+}
+
+void an_abort_reads_again_from_what_is_committed(struct world *w)
+{
+    story_begin_exactly_once(w);
+    struct process *p = open_with_two(w);
+    coordinator_fence(p->producer);
+    story_until(w, p->lanes[0].epoch == 2);
+    expect(w, COUNT(w, aborts) == 1 && w->requests->delivered == 0);
+    story_finish(w);
+    expect(w, w->forwards == 4);
+    expect_all_once(w);
+}
+
+void a_commit_that_arrived_without_an_answer_doubles_nothing(struct world *w)
+{
+    story_begin_exactly_once(w);
+    struct process *p = open_with_two(w);
+    w->knobs.lose_answers = true;
+    story_until(w, COUNT(w, aborts) == 1);
+    w->knobs.lose_answers = false;
+    expect(w, story_committed(w, -1, 0)->base == 2 && w->requests->delivered == 1);
+    story_until(w, p->lanes[0].epoch == 2);
+    story_finish(w);
+    expect(w, w->forwards == 2);
+    expect_all_once(w);
+}
+
+void a_commit_that_was_lost_loses_nothing(struct world *w)
+{
+    story_begin_exactly_once(w);
+    struct process *p = open_with_two(w);
+    w->knobs.commit_fails = 10000;
+    story_until(w, COUNT(w, aborts) == 1);
+    w->knobs.commit_fails = 0;
+    story_until(w, p->lanes[0].epoch == 2);
+    expect(w, w->requests->delivered == 0);
+    story_finish(w);
+    expect(w, w->forwards == 4);
+    expect_all_once(w);
+}
+
+/* It is on its way while everything is read and sent again. */
+void a_commit_that_arrives_after_the_fence_does_nothing(struct world *w)
+{
+    story_begin_exactly_once(w);
+    struct process *p = open_with_two(w);
+    w->knobs.commit_silent = 10000;
+    story_until(w, COUNT(w, aborts) == 1);
+    w->knobs.commit_silent = 0;
+    w->knobs.hold_commits = true;
+    story_until(w, p->lanes[0].epoch == 2 && w->forwards == 4);
+    w->knobs.hold_commits = false;
+    story_finish(w);
+    expect(w, w->forwards == 4);
+    expect_all_once(w);
+}
+
+void a_fenced_zombies_transaction_holds_nothing(struct world *w)
+{
+    story_begin_exactly_once(w);
+    w->setup.processes = 2;
+    story_open(w);
+    story_ask(w, TARGET_A, 0);
+    story_pass(w, 1000);
+    struct process *zombie = story_owner(w, 0);
+    struct request *r =
+        story_ask(w, TARGET_A, 3000); /* to a level, in a transaction that stays open */
+    story_until(w, w->forwards == 2);
+    process_stall(zombie, 4 * w->setup.session_ms);
+    story_until(w, story_owner(w, 0) != NULL && story_owner(w, 0) != zombie);
+    story_until(w, r->delivered == 1);
+    expect(w, w->now_ms < 20000 && zombie->stalled); /* its level could be read again by then */
+    story_until(w, !zombie->stalled);
+    story_finish(w);
+    expect_all_once(w);
+}
+
+/* Its offsets are with the coordinator, and the end of its transaction is on its way. */
+void what_a_dead_one_may_still_commit_is_waited_for(struct world *w)
+{
+    story_begin_exactly_once(w);
+    w->setup.processes = 2;
+    w->setup.producers_have_names = false;
+    story_open(w);
+    story_pass(w, 1000);
+    struct process *p = story_owner(w, 0);
+    struct request *r = story_ask(w, TARGET_A, 0);
+    w->knobs.commit_ms = 8000;
+    story_until(w, w->broker.pending_offsets[TOPIC_SCHEDULE][0] == 1);
+    w->knobs.hold_commits = true;
+    process_crash(p);
+    story_until(w, w->processes[1 - p->id].unstable);
+    expect(w, story_owner(w, 0) == NULL && r->delivered == 0);
+    story_until(w, story_owner(w, 0) != NULL);
+    expect(w, w->broker.pending_offsets[TOPIC_SCHEDULE][0] == 0);
+    w->knobs.commit_ms = 0;
+    w->knobs.hold_commits = false;
+    story_finish(w);
+    expect_all_once(w);
+}
+
+void lost_lanes_give_the_transaction_up(struct world *w)
+{
+    story_begin_exactly_once(w);
+    struct process *p = open_with_two(w);
+    w->knobs.hold_commits = true; /* no time to end it */
+    story_regroup(w);
+    w->knobs.hold_commits = false;
+    expect(w, COUNT(w, aborts) == 1 && p->lanes[0].epoch == 2 && w->requests->delivered == 0);
+    story_finish(w);
+    expect(w, w->forwards == 4);
+    expect_all_once(w);
+}
+
+void settling_commits_what_is_open(struct world *w)
+{
+    story_begin_exactly_once(w);
+    struct process *p = open_with_two(w);
+    member_stop(p);
+    story_until(w, !p->up);
+    expect(w, COUNT(w, aborts) == 0 && story_committed(w, -1, 0)->base == 2);
+    process_start(w, 0);
+    story_finish(w);
+    expect(w, w->forwards == 2);
+    expect_all_once(w);
+}
+
+void nothing_is_delivered_after_a_stall_until_it_is_proved(struct world *w)
+{
+    story_begin_exactly_once(w);
+    struct process *p = open_with_two(w);
+    story_pass(w, 500);
+    w->knobs.hold_commits = true;
+    process_stall(p, w->setup.session_ms - 1);
+    story_until(w, !p->stalled);
+    struct request *r = story_ask(w, TARGET_A, 0);
+    story_pass(w, 500);
+    expect(w, w->told[EVENT_STALLED_TURN] == 1 && w->forwards == 2);
+    w->knobs.hold_commits = false;
+    story_pass(w, 500);
+    expect(w, r->delivered == 1 && COUNT(w, aborts) == 0);
+    story_finish(w);
+    expect_all_once(w);
+}
+
+void markers_on_levels_are_no_gaps(struct world *w)
+{
+    story_begin_exactly_once(w);
+    story_open(w);
+    struct log *level = story_level(w, 0, 0);
+    for (int i = 0; i < 5; i++) {
+        story_ask(w, TARGET_A, 2000);
+        story_pass(w, 100); /* each in a transaction of its own */
+    }
+    expect(w, level->n == 5 && level->end == 10);
+    int version = story_inbox(&w->processes[0], 0, 1)->version;
+    story_pass(w, 4000);
+    expect(w, story_inbox(&w->processes[0], 0, 1)->version == version); /* nothing was read twice */
+    expect(w, story_committed(w, 0, 0)->base == 9);
+    story_finish(w);
+    expect_all_once(w);
+}
+
+/* The clock steps back, so a level is read again, and the fetch that answers jumps. */
+static void jump_after_a_seek(struct world *w)
+{
+    story_open(w);
+    w->knobs.fetch_n = 100;
+    for (int i = 0; i < 4; i++)
+        story_ask(w, TARGET_A, 2900);
+    story_pass(w, 2000);
+    expect(w, story_level(w, 0, 0)->n == 4 && COUNT(w, held) == 4);
+    w->skip_to[0] = 2;
+    w->skip_n = 1;
+    process_step_clock(&w->processes[0], -1500);
+    story_until(w, w->skip_at == 1);
+    story_finish(w);
+    expect_all_once(w);
+}
+
+void a_gap_after_a_seek_is_read_once_more(struct world *w)
+{
+    story_begin(w);
+    jump_after_a_seek(w);
+    expect(w, COUNT(w, gaps) == 0);
+}
+
+void a_gap_after_a_seek_is_read_once_more_among_markers(struct world *w)
+{
+    story_begin_exactly_once(w);
+    jump_after_a_seek(w);
+}
