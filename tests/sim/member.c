@@ -12,7 +12,7 @@ static void revoke(struct world *w, struct process *p, void *arg, int64_t n);
 static void try_complete(struct world *w);
 static void leave(struct process *p);
 
-static bool is_known(const struct process *p)
+bool member_is_known(const struct process *p)
 {
     return p->up && p->world->known_life[p->id] == p->life;
 }
@@ -55,7 +55,7 @@ static void lose_lanes(struct process *p)
 /* The client has found out that it is a member no more: no time to settle. */
 static void lost(struct world *w, struct process *p, void *arg, int64_t n)
 {
-    if (p->member == MEMBER_OUT || is_known(p))
+    if (p->member == MEMBER_OUT || member_is_known(p))
         return;
     if (p->stalled) {
         world_at(w, p->stalled_until + world_delay(w, 400), p, lost, arg, n);
@@ -74,11 +74,11 @@ static void lost(struct world *w, struct process *p, void *arg, int64_t n)
     member_join(p);
 }
 
-static void expel(struct world *w, int id)
+void member_expel(struct world *w, int id)
 {
     struct process *p = &w->processes[id];
     trace(w, p, "is put out of the group");
-    if (is_known(p))
+    if (member_is_known(p))
         world_at(w, w->now_ms + world_delay(w, 800), p, lost, NULL, 0);
     w->known_life[id] = NOBODY;
 }
@@ -92,7 +92,7 @@ static void regroup_timeout(struct world *w, struct process *nobody, void *arg, 
         return;
     for (int id = 0; id < w->setup.processes; id++) {
         if (w->known_life[id] != NOBODY && w->processes[id].member != MEMBER_JOINING)
-            expel(w, id);
+            member_expel(w, id);
     }
     try_complete(w);
 }
@@ -103,7 +103,7 @@ void group_regroup(struct world *w)
         trace(w, NULL, "the group is formed anew");
         w->regrouping = true;
         for (int id = 0; id < w->setup.processes; id++) {
-            if (is_known(&w->processes[id]))
+            if (member_is_known(&w->processes[id]))
                 world_at(w, w->now_ms + world_delay(w, w->knobs.notice_ms), &w->processes[id],
                          notice, NULL, w->broker.generation);
         }
@@ -254,7 +254,7 @@ static bool waits_for_offsets(const struct process *p)
 
 static void notice(struct world *w, struct process *p, void *arg, int64_t n)
 {
-    if (!w->regrouping || w->broker.generation != n || !is_known(p) || p->isolated)
+    if (!w->regrouping || w->broker.generation != n || !member_is_known(p) || p->isolated)
         return;
     if (p->stalled)
         world_at(w, p->stalled_until + world_delay(w, 200), p, notice, arg, n);
@@ -291,7 +291,7 @@ static void revoke_end(struct process *p, bool committed)
         return;
     }
     process_turn_by(p, w->now_ms);
-    if (!is_known(p)) { /* it was put out meanwhile */
+    if (!member_is_known(p)) { /* it was put out meanwhile */
         p->member = MEMBER_OUT;
         member_join(p);
         return;
@@ -364,38 +364,7 @@ void member_gone(struct process *p, bool at_once)
     world_at(w, until, NULL, regroup_later, NULL, 0);
 }
 
-static void silence_expires(struct world *w, struct process *p, void *arg, int64_t n)
+void member_notice(struct process *p)
 {
-    (void)arg;
-    (void)n;
-    if (!is_known(p))
-        return;
-    expel(w, p->id);
-    group_regroup(w);
-}
-
-void member_silent(struct process *p, int64_t for_ms)
-{
-    struct world *w = p->world;
-    if (for_ms > w->setup.session_ms && is_known(p))
-        world_at(w, w->now_ms + w->setup.session_ms, p, silence_expires, NULL, 0);
-}
-
-static void isolation_ends(struct world *w, struct process *p, void *arg, int64_t n)
-{
-    (void)arg;
-    (void)n;
-    trace(w, p, "is heard again");
-    p->isolated = false;
-    if (w->regrouping)
-        notice(w, p, NULL, w->broker.generation);
-}
-
-void member_isolate(struct process *p, int64_t for_ms)
-{
-    struct world *w = p->world;
-    trace(w, p, "is not heard by the coordinator for %lld ms", (long long)for_ms);
-    p->isolated = true;
-    world_at(w, w->now_ms + for_ms, p, isolation_ends, NULL, 0);
-    member_silent(p, for_ms);
+    notice(p->world, p, NULL, p->world->broker.generation);
 }

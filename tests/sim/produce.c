@@ -8,41 +8,10 @@
 
 enum { DELIVERY_TIMEOUT_MS = 5000 };
 
-struct flight {
-    struct flight *next;
-    struct process *process;
-    struct producer *producer;
-    struct parcel *parcel;
-    struct attempt *attempt;
-    struct request *request;
-    struct entry *input;
-    struct entry made;       /* what will be stored: a copy */
-    struct bytes lent_value; /* the same bytes, as the bridge lent them */
-    struct queue_id from;
-    enum forward_kind kind;
-    const struct ladder *ladder; /* of the writer */
-    int topic, lane, chain;
-    enum report report;
-    bool stored; /* with REPORT_TIMED_OUT: the broker has it all the same */
-    bool vanishes;
-    bool unnamed; /* it breaks its transaction, and the client does not say that it did */
-    int64_t sent_ms, lands_at;
-};
-
 static const char *why_text[] = {
     [REPORT_OK] = "stored",       [REPORT_TOO_LARGE] = "too large", [REPORT_UNFIT] = "unfit",
     [REPORT_REFUSED] = "refused", [REPORT_TIMED_OUT] = "timed out", [REPORT_NOT_SENT] = "not sent",
 };
-
-struct producer *producer_new(struct process *p)
-{
-    struct producer *producer = arena_take(&p->world->arena, sizeof *producer);
-    *producer = (struct producer){.process = p, .life = p->life};
-    for (int i = 0; i < CHAINS_N; i++)
-        producer->chains[i].end = &producer->chains[i].head;
-    p->world->named[p->id] = producer;
-    return producer;
-}
 
 static int target_index(const struct world *w, const char *name)
 {
@@ -108,18 +77,6 @@ static int chain_of(struct process *p, const struct forward *forward)
     int target = target_index(p->world, forward->target->name);
     int partition = (int)(forward->env->value.len % TARGET_PARTITIONS);
     return CHAINS_TARGETS + (target < 0 ? 0 : target) * TARGET_PARTITIONS + partition;
-}
-
-static void land(struct world *w, struct process *nobody, void *arg, int64_t n);
-
-static void arm(struct world *w, struct producer *producer, int i)
-{
-    struct chain *chain = &producer->chains[i];
-    if (chain->armed || chain->head == NULL)
-        return;
-    int64_t at_ms = chain->head->lands_at;
-    chain->armed = true;
-    world_at(w, at_ms > chain->landed_at ? at_ms : chain->landed_at, NULL, land, producer, i);
 }
 
 static void reported(struct world *w, struct process *p, void *arg, int64_t n)
@@ -192,36 +149,6 @@ static void report_later(struct world *w, struct producer *producer, struct flig
     world_at(w, at_ms, f->process, reported, f, 0);
 }
 
-/* Not sent, or no answer comes any more. */
-static void give_up(struct flight *f)
-{
-    f->vanishes = true;
-    f->report = REPORT_NOT_SENT;
-    f->lands_at = f->sent_ms;
-}
-
-/* Part of the transaction has failed: of what is on its way the client may drop any part. */
-static void tear(struct world *w, struct flight *cause)
-{
-    struct producer *producer = cause->producer;
-    bool nobodys = cause->report == REPORT_TIMED_OUT || cause->report == REPORT_NOT_SENT;
-    if (producer->torn)
-        return;
-    trace(w, cause->process, "cannot commit its transaction any more");
-    producer->torn = true;
-    producer->blame = nobodys && !cause->unnamed ? BLAME_NOBODY : BLAME_RECORDS;
-    if (cause->unnamed)
-        oracle_target_failed(w, cause->request->target);
-    for (int i = 0; i < CHAINS_N; i++) {
-        for (struct flight *f = producer->chains[i].head; f != NULL; f = f->next) {
-            if (cause->unnamed || rng_chance(&w->rng, 7000))
-                give_up(f);
-        }
-        producer->chains[i].armed = false;
-        arm(w, producer, i);
-    }
-}
-
 /* It waits still: for its time, the broker, or the end of the transaction before. */
 static bool is_kept(struct world *w, struct producer *producer, struct flight *f)
 {
@@ -237,7 +164,7 @@ static bool is_kept(struct world *w, struct producer *producer, struct flight *f
     return true;
 }
 
-static void land(struct world *w, struct process *nobody, void *arg, int64_t n)
+void flight_land(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
     (void)nobody;
     struct producer *producer = arg;
@@ -248,7 +175,7 @@ static void land(struct world *w, struct process *nobody, void *arg, int64_t n)
     if (f == NULL || (w->knobs.hold_landings && !ended))
         return;
     if (is_kept(w, producer, f)) {
-        arm(w, producer, (int)n);
+        producer_arm(producer, (int)n);
         return;
     }
     chain->head = f->next;
@@ -262,49 +189,14 @@ static void land(struct world *w, struct process *nobody, void *arg, int64_t n)
         f->stored = rng_chance(&w->rng, 5000);
     }
     if (producer->fenced)
-        give_up(f);
+        flight_give_up(f);
     if (!f->vanishes && (f->report == REPORT_OK || f->stored))
         store(w, producer, f);
     if (w->setup.exactly_once && f->report != REPORT_OK && !ended)
-        tear(w, f);
+        producer_tear(f);
     if (!producer->died)
         report_later(w, producer, f);
-    arm(w, producer, (int)n);
-}
-
-void producer_kick(struct producer *producer)
-{
-    for (int i = 0; i < CHAINS_N; i++)
-        arm(producer->process->world, producer, i);
-}
-
-void producer_give_up(struct producer *producer)
-{
-    producer->given_up = true;
-    for (int i = 0; i < CHAINS_N; i++) {
-        for (struct flight *f = producer->chains[i].head; f != NULL; f = f->next)
-            give_up(f);
-        producer->chains[i].armed = false;
-        arm(producer->process->world, producer, i);
-    }
-    for (struct attempt *a = producer->attempts; a != NULL; a = a->before)
-        a->state = ATTEMPT_LOST;
-}
-
-/* Of each partition a part of what is under way still arrives. */
-void producer_died(struct producer *producer)
-{
-    struct world *w = producer->process->world;
-    producer->died = true;
-    for (int i = 0; i < CHAINS_N; i++) {
-        bool vanish = false;
-        for (struct flight *f = producer->chains[i].head; f != NULL; f = f->next) {
-            vanish = vanish || rng_chance(&w->rng, 3000);
-            f->vanishes = vanish;
-            f->attempt->state = ATTEMPT_LOST;
-        }
-        arm(w, producer, i);
-    }
+    producer_arm(producer, (int)n);
 }
 
 /* What is to be stored. Headers and key are copied by a client when it is given them, the value is
@@ -382,7 +274,7 @@ int port_forward(void *ctx, const struct forward *forward)
     p->producer->unreported++;
     *chain->end = f;
     chain->end = &f->next;
-    arm(w, p->producer, f->chain);
+    producer_arm(p->producer, f->chain);
     return 0;
 }
 

@@ -6,9 +6,30 @@
 
 #include "tests/sim/world.h"
 
-struct flight; /* produce.c */
 struct attempt;
 struct transaction; /* coordinator.h */
+
+/* A record on its way. */
+struct flight {
+    struct flight *next;
+    struct process *process;
+    struct producer *producer;
+    struct parcel *parcel;
+    struct attempt *attempt;
+    struct request *request;
+    struct entry *input;
+    struct entry made;       /* what will be stored: a copy */
+    struct bytes lent_value; /* the same bytes, as the bridge lent them */
+    struct queue_id from;
+    enum forward_kind kind;
+    const struct ladder *ladder; /* of the writer */
+    int topic, lane, chain;
+    enum report report;
+    bool stored; /* with REPORT_TIMED_OUT: the broker has it all the same */
+    bool vanishes;
+    bool unnamed; /* it breaks its transaction, and the client does not say that it did */
+    int64_t sent_ms, lands_at;
+};
 
 struct chain {
     struct flight *head, **end;
@@ -37,7 +58,16 @@ struct producer *producer_new(struct process *process);
 void producer_died(struct producer *producer);
 void producer_kick(struct producer *producer); /* after hold_landings */
 
+void producer_arm(struct producer *producer, int chain); /* its head lands when it is time */
+
+/* Part of the transaction has failed: of what is on its way the client may drop any part. */
+void producer_tear(struct flight *cause);
+
 /* Nothing more of it is sent; what was not stored is reported as not sent. */
 void producer_give_up(struct producer *producer);
+
+/* It is not sent, or no answer comes any more. */
+void flight_give_up(struct flight *flight);
+void flight_land(struct world *world, struct process *nobody, void *arg, int64_t chain);
 
 #endif

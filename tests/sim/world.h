@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* world: virtual time, the processes that live in it, and what may go wrong there.
 
-   A process is one bridge with a port (port.c, produce.c), a clock of its own and a membership in
-   the group (member.c). Everything that happens is an event at a time; random delays put the events
-   in an order that the seed repeats. A wait costs nothing: time leaps to the next event.
+   A process is one bridge with a port (port.c, lending.c, produce.c), a clock of its own and a
+   membership in the group (member.c). Everything that happens is an event at a time; random delays
+   put the events in an order that the seed repeats. A wait costs nothing: time leaps to the next
+   event.
 
      broker   the truth: what is stored, committed, owned
      oracle   what must become of each request, and what may be forwarded twice
@@ -241,6 +242,9 @@ struct queue_id port_queue(const struct process *process, int lane, int topic, b
 void inbox_open(struct process *process, struct queue_id queue, int64_t offset);
 void inbox_close(struct process *process, struct queue_id queue);
 void inbox_appended(struct world *world, int topic, int lane);
+
+/* lending.c */
+struct record *port_lend(struct process *process, const struct entry *entry, bool headers);
 void port_release(void *ctx, struct record *record);
 struct record *port_make(void *ctx, struct bytes key, size_t value_size);
 
@@ -254,6 +258,9 @@ void member_gone(struct process *process, bool at_once);      /* crashed */
 void member_stop(struct process *process);                    /* SIGTERM: settle, commit, leave */
 void member_silent(struct process *process, int64_t for_ms);  /* no heartbeats for so long */
 void member_isolate(struct process *process, int64_t for_ms); /* from the coordinator alone */
+void member_expel(struct world *world, int id);
+bool member_is_known(const struct process *process);
+void member_notice(struct process *process); /* that the group is formed anew */
 void member_reread(struct process *process); /* its lanes go, and come when it has a producer */
 void member_regain(struct process *process);
 void group_regroup(struct world *world);
