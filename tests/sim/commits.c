@@ -89,7 +89,9 @@ static void take_offsets(struct world *w, const struct commit_line *line, struct
         return;
     }
     c->offsets_taken = true;
-    c->lands_at = w->now_ms + world_delay(w, w->knobs.commit_ms);
+    int64_t most_ms =
+        rng_chance(&w->rng, w->knobs.commit_silent) ? 4 * NO_ANSWER_MS : w->knobs.commit_ms;
+    c->lands_at = w->now_ms + world_delay(w, most_ms);
     if (w->bug == BUG_OFFSETS_APART)
         offsets_count(w, c->items, c->n, line->life);
     coordinator_take_offsets(c->producer, c->items, w->bug == BUG_OFFSETS_APART ? 0 : c->n);

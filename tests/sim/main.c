@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { FAILURES_MAX = 10, BUG_SEEDS = 600, EX_USAGE = 64 };
+enum { FAILURES_MAX = 10, BUG_SEEDS = 1000, EX_USAGE = 64 };
 
 struct options {
     uint64_t from, n;
@@ -62,11 +62,11 @@ static void print_totals(const struct stats *sum, uint64_t crashes, uint64_t rep
     printf("requests %" PRIu64 " hops %" PRIu64 " deliveries %" PRIu64 " dead letters %" PRIu64
            " repeated %" PRIu64 "\ncrashes %" PRIu64 " rebalances %" PRIu64 " commits %" PRIu64
            "+%" PRIu64 " failed, skipped %" PRIu64 " retries %" PRIu64 " deferrals %" PRIu64
-           " resends %" PRIu64 "\nno room %" PRIu64 " gaps %" PRIu64 " out of range %" PRIu64
-           " watchdog %" PRIu64 " breaches %" PRIu64 "\n",
+           " resends %" PRIu64 " aborts %" PRIu64 "\nno room %" PRIu64 " gaps %" PRIu64
+           " out of range %" PRIu64 " watchdog %" PRIu64 " breaches %" PRIu64 "\n",
            N(requests), N(hops), N(deliveries), dead, repeats, crashes, N(rebalances), N(commits),
-           N(commits_failed), N(skipped), N(retries), N(deferrals), N(resends), N(window_full),
-           N(gaps), N(out_of_range), N(watchdog), N(breaches));
+           N(commits_failed), N(skipped), N(retries), N(deferrals), N(resends), N(aborts),
+           N(window_full), N(gaps), N(out_of_range), N(watchdog), N(breaches));
 #undef N
 }
 
