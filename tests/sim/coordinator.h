@@ -25,11 +25,11 @@ struct offset_item {
 };
 
 /* Nothing to wait for: it counts. */
-void written_counts(struct world *world, const struct written *written);
+void written_counts(struct world *world, const struct written *it);
 void offsets_count(struct world *world, const struct offset_item *items, size_t n, int life);
 
 /* Into the transaction of this producer; one is begun if none is open. */
-void coordinator_write(struct producer *producer, struct written *written);
+void coordinator_write(struct producer *producer, struct written *it);
 void coordinator_take_offsets(struct producer *producer, const struct offset_item *items, size_t n);
 
 void coordinator_commit(struct producer *producer);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sim: the real bridge in a model world, one seed after the other. See tests/sim/README.md. */
+#include "tests/sim/exhaustive.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/scenarios.h"
 #include "tests/sim/world.h"
@@ -10,11 +11,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { FAILURES_MAX = 10, BUG_SEEDS = 1000, EX_USAGE = 64 };
+enum { PROGRESS_SEEDS = 10000, FAILURES_MAX = 10, BUG_SEEDS = 1000, EX_USAGE = 64 };
 
 struct options {
     uint64_t from, n;
-    bool strict, verbose, bugs, scenarios;
+    bool strict, verbose, bugs, scenarios, exhaustive, one;
     const char *scenario;
     enum bug bug;
     const char *program;
@@ -70,6 +71,16 @@ static void print_totals(const struct stats *sum, uint64_t crashes, uint64_t rep
 #undef N
 }
 
+/* Each so many seeds of a long run. */
+static void print_progress(const struct options *options, uint64_t done, double took)
+{
+    if (done % PROGRESS_SEEDS != 0 || options->n <= PROGRESS_SEEDS)
+        return;
+    printf("%" PRIu64 " of %" PRIu64 " seeds (to %" PRIu64 "), %.0f seeds/s\n", done, options->n,
+           options->from + done - 1, (double)done / took);
+    fflush(stdout);
+}
+
 static int run_seeds(const struct options *options)
 {
     static struct world world;
@@ -96,6 +107,7 @@ static int run_seeds(const struct options *options)
         repeats += world.repeats;
         stats_sum(&sum, &world.totals);
         virtual_s += (double)world.now_ms / 1000;
+        print_progress(options, i + 1, seconds() - start);
     }
     double took = seconds() - start;
     print_totals(&sum, crashes, repeats);
@@ -142,6 +154,37 @@ static int run_bugs(const struct options *options)
     return found != BUG_N - 1;
 }
 
+/* Until nobody dies any more: there is no such call. */
+static int run_exhaustive(const struct options *options)
+{
+    static struct world world;
+    uint64_t passed = 0, failed = 0, calls = 0;
+    double start = seconds();
+    world.verbose = options->verbose;
+    world.strict = options->strict;
+    for (uint64_t crashes = 1; crashes > 0 && failed < FAILURES_MAX; calls++) {
+        crashes = calls == 0;
+        for (int variant = 0; variant < EXHAUSTIVE_VARIANTS; variant++) {
+            uint64_t seed = options->one ? options->from : exhaustive_seed(calls, variant);
+            bool ok = passes(&world, seed, exhaustive_run);
+            passed += ok;
+            failed += !ok;
+            crashes += world.crashes;
+            if (!ok)
+                printf("seed %" PRIu64 " FAILED: %s\n  again: %s --exhaustive --seed %" PRIu64
+                       " -v\n",
+                       seed, world_failure, options->program, seed);
+            if (options->one)
+                return !ok;
+        }
+    }
+    printf("%" PRIu64 " port calls, a death at each, in %d variants: %.1f s\n", calls,
+           (int)EXHAUSTIVE_VARIANTS, seconds() - start);
+    printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
+    forget(&world);
+    return failed > 0;
+}
+
 static int run_scenarios(const struct options *options)
 {
     static struct world world;
@@ -168,7 +211,7 @@ static _Noreturn void usage(void)
 {
     fputs("usage: sim [--seeds N] [--from S] [--strict] | --seed S [-v] | --scenarios [--scenario "
           "NAME]\n"
-          "           | --bugs | --bug NAME [--seeds N]\n",
+          "           | --exhaustive | --bugs | --bug NAME [--seeds N]\n",
           stderr);
     exit(EX_USAGE);
 }
@@ -197,6 +240,10 @@ static struct options parse(int argc, char **argv)
             options.strict = true;
             continue;
         }
+        if (strcmp(arg, "--exhaustive") == 0) {
+            options.exhaustive = true;
+            continue;
+        }
         if (strcmp(arg, "--bugs") == 0) {
             options.bugs = true;
             continue;
@@ -215,7 +262,7 @@ static struct options parse(int argc, char **argv)
         } else if (strcmp(arg, "--seed") == 0) {
             options.from = number(value);
             options.n = 1;
-            options.strict = true;
+            options.strict = options.one = true;
         } else if (strcmp(arg, "--scenario") == 0) {
             options.scenarios = true;
             options.scenario = value;
@@ -234,6 +281,8 @@ int main(int argc, char **argv)
 {
     struct options options = parse(argc, argv);
     signal(SIGABRT, trap_assert);
+    if (options.exhaustive)
+        return run_exhaustive(&options);
     if (options.bugs)
         return run_bugs(&options);
     if (options.scenarios)

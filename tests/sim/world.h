@@ -127,16 +127,16 @@ struct process {
     bool isolated;       /* the coordinator does not hear it */
     int64_t deadline_ms; /* of a revocation */
     bool leaving, settled;
-    unsigned assigned;                     /* lanes, as bits */
+    bool restarting;   /* it has no producer */
+    bool rereads;      /* its lanes come back when it has one */
+    bool unstable;     /* its lanes come when no transaction holds their offsets */
+    unsigned assigned; /* lanes, as bits */
     uint64_t commit_sent, commit_answered; /* the last ones */
     bool commit_ok;
     struct held_lane lanes[LANES_MAX];
     struct inbox inboxes[QUEUES_MAX];
     struct producer *producer;
-    bool restarting; /* it has no producer */
-    bool rereads;    /* its lanes come back when it has one */
-    bool unstable;   /* its lanes come when no transaction holds their offsets */
-    void *liar;      /* bugs.c */
+    void *liar; /* bugs.c */
     struct flight *reports, **reports_end;
     struct commit_line *commit_line;
     size_t outstanding; /* records that it holds */
