@@ -38,6 +38,12 @@ static void transaction_failed(struct process *p, struct commit *c)
                     c->outcome == COMMIT_REFUSED ? "it was refused" : "nobody knows");
 }
 
+static void producer_begins_anew(struct producer *producer)
+{
+    producer->attempts = NULL;
+    producer->solo = false;
+}
+
 static void answered(struct world *w, struct process *p, void *arg, int64_t n)
 {
     struct commit *c = arg;
@@ -57,7 +63,7 @@ static void answered(struct world *w, struct process *p, void *arg, int64_t n)
         return;
     }
     if (c->producer != NULL && !c->producer->given_up)
-        c->producer->attempts = NULL;
+        producer_begins_anew(c->producer);
     process_before(p);
     bridge_committed(p->bridge, c->seq, ok);
     if (process_after(p))
@@ -200,7 +206,7 @@ static void check_transaction(const struct process *p)
     if (p->producer->unreported > 0)
         world_fail(p->world, "p%d commits while %zu records are in flight", p->id,
                    p->producer->unreported);
-    if (p->producer->torn)
+    if (p->producer->failed)
         world_fail(p->world, "p%d commits a transaction, part of which has failed", p->id);
 }
 

@@ -52,6 +52,15 @@ static void restart_later(struct world *w, int id)
     world_at(w, w->now_ms + rng_between(&w->rng, 10, most_ms), NULL, restart, NULL, id);
 }
 
+/* By somebody with the same name. Its client may find out at once; if it is waiting for the end of
+   a transaction, by the answer. */
+static void fence(struct process *p)
+{
+    coordinator_fence(p->producer);
+    if (!p->restarting && p->commit_answered == p->commit_sent && rng_chance(&p->world->rng, 5000))
+        producer_break(p->producer);
+}
+
 static void fire_process(struct world *w, enum great great, struct process *p)
 {
     const struct faults *faults = w->faults;
@@ -80,7 +89,7 @@ static void fire_process(struct world *w, enum great great, struct process *p)
         break;
     case GREAT_FENCE:
         if (w->setup.exactly_once)
-            coordinator_fence(p->producer);
+            fence(p);
         break;
     default:
         process_step_clock(p, rng_between(rng, -faults->clock_step_ms, faults->clock_step_ms));

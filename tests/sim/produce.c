@@ -232,6 +232,18 @@ static struct request *request_of(struct process *p, const struct forward *forwa
     return input->request;
 }
 
+/* What is tried alone has a transaction of its own. */
+static void check_company(struct process *p, const struct forward *forward)
+{
+    struct producer *producer = p->producer;
+    if (!p->world->setup.exactly_once)
+        return;
+    if (producer->solo || (forward->alone && producer->attempts != NULL))
+        world_fail(p->world, "p%d forwards %d/%d/%lld beside one that is to be alone", p->id,
+                   forward->from.slot, forward->from.lane, (long long)forward->offset);
+    producer->solo = forward->alone;
+}
+
 int port_forward(void *ctx, const struct forward *forward)
 {
     struct process *p = ctx;
@@ -240,6 +252,7 @@ int port_forward(void *ctx, const struct forward *forward)
         return ERR_FULL;
     if (p->restarting)
         world_fail(w, "p%d forwards, and has no producer", p->id);
+    check_company(p, forward);
     struct log *log = &w->broker.logs[p->topic_of_slot[forward->from.slot]][forward->from.lane];
     struct forwarded seen = {.forward = forward, .input = log_at(log, forward->offset)};
     seen.request = request_of(p, forward, seen.input);

@@ -40,7 +40,7 @@ void producer_tear(struct flight *cause)
     if (producer->torn)
         return;
     trace(w, cause->process, "cannot commit its transaction any more");
-    producer->torn = true;
+    producer->torn = producer->failed = true;
     producer->blame = nobodys && !cause->unnamed ? BLAME_NOBODY : BLAME_RECORDS;
     if (cause->unnamed)
         oracle_target_failed(w, cause->request->target);
@@ -60,15 +60,31 @@ void producer_kick(struct producer *producer)
         producer_arm(producer, i);
 }
 
-void producer_give_up(struct producer *producer)
+static void drop_all(struct producer *producer)
 {
-    producer->given_up = true;
     for (int i = 0; i < CHAINS_N; i++) {
         for (struct flight *f = producer->chains[i].head; f != NULL; f = f->next)
             flight_give_up(f);
         producer->chains[i].armed = false;
         producer_arm(producer, i);
     }
+}
+
+void producer_break(struct producer *producer)
+{
+    if (producer->torn || producer->given_up)
+        return;
+    producer->torn = true;
+    producer->blame = BLAME_NOBODY;
+    drop_all(producer);
+    if (producer->unreported == 0)
+        process_torn(producer->process);
+}
+
+void producer_give_up(struct producer *producer)
+{
+    producer->given_up = true;
+    drop_all(producer);
     for (struct attempt *a = producer->attempts; a != NULL; a = a->before)
         a->state = ATTEMPT_LOST;
 }

@@ -46,6 +46,8 @@ struct producer {
 
     bool fenced;                     /* the coordinator takes nothing more of it */
     bool given_up;                   /* its process has done with it */
+    bool solo;                       /* its transaction has one record, and takes no other */
+    bool failed;                     /* a forward of it has */
     bool torn;                       /* its client knows that the transaction cannot be committed */
     bool told_torn;                  /* and the bridge was told, or soon will be */
     enum blame blame;                /* of what tore it */
@@ -62,6 +64,9 @@ void producer_arm(struct producer *producer, int chain); /* its head lands when 
 
 /* Part of the transaction has failed: of what is on its way the client may drop any part. */
 void producer_tear(struct flight *cause);
+
+/* The same, of no record's making: the client has found out that it was fenced. */
+void producer_break(struct producer *producer);
 
 /* Nothing more of it is sent; what was not stored is reported as not sent. */
 void producer_give_up(struct producer *producer);
