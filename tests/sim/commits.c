@@ -170,7 +170,7 @@ static void landed(struct world *w, struct process *nobody, void *arg, int64_t n
     const struct process *p = line->process;
     struct commit *c = line->head;
     bool alive = p->up && p->life == line->life && !(c->producer != NULL && c->producer->given_up);
-    if (!alive && rng_chance(&w->rng, 5000))
+    if (!alive && !c->told && rng_chance(&w->rng, 5000))
         return; /* the connection broke before this one */
     bool busy = c->producer != NULL && coordinator_is_busy(c->producer) && !c->producer->fenced;
     if (w->knobs.hold_commits || w->outage_until > w->now_ms || busy) {

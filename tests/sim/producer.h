@@ -60,7 +60,7 @@ struct producer *producer_new(struct process *process);
 void producer_died(struct producer *producer);
 void producer_kick(struct producer *producer); /* after hold_landings */
 
-void producer_arm(struct producer *producer, int chain); /* its head lands when it is time */
+void producer_arm(struct producer *producer, int i); /* its head lands when it is time */
 
 /* Part of the transaction has failed: of what is on its way the client may drop any part. */
 void producer_tear(struct flight *cause);

@@ -85,7 +85,8 @@ void port_abort(void *ctx, bool reread)
     producer_give_up(p->producer);
     if (reread)
         world_at(w, w->now_ms, p, lose_for_reread, NULL, 0);
-    world_at(w, w->now_ms + world_delay(w, w->knobs.restart_ms), p, fence, p->producer, 0);
+    world_at(w, w->now_ms + rng_between(&w->rng, 0, w->knobs.restart_ms / 4), p, fence, p->producer,
+             0);
 }
 
 /* A producer of the same name is fenced before the first one of a new life may begin. */

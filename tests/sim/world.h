@@ -124,8 +124,8 @@ struct process {
 
     enum member member;
     int generation;
-    bool isolated;       /* the coordinator does not hear it */
     int64_t deadline_ms; /* of a revocation */
+    bool isolated;       /* the coordinator does not hear it */
     bool leaving, settled;
     bool restarting;   /* it has no producer */
     bool rereads;      /* its lanes come back when it has one */
