@@ -236,7 +236,8 @@ def lost_offsets(stage: Stage) -> str:
     stage.admin.forget_group(stage.group)
     refused = Bridge(stage.binary, config, "refused").start()
     code = refused.wait(20)
-    require(code == 70 and "exactly-once does not start so" in refused.tail(), f"it ended with {code}:\n{refused.tail()}")
+    require(code == 70 and "exactly-once does not start so" in refused.tail(),
+            f"it ended with {code}:\n{refused.tail()}")
     again = stage.bridge(stage.config("again.yaml", lost_offsets="redeliver"), "again")
     require("the group has no offsets though records wait" in again.tail(), "it did not say so:\n" + again.tail())
     report = stage.verify(timeout=60)
@@ -318,4 +319,5 @@ def deleted_unread(stage: Stage) -> str:
     return f"{line} deleted={len(unread)}"
 
 
-SCENARIOS = {f.__name__: f for f in (bad_config, unreachable, bad_topics, bad_records, deleted_unread, lost_offsets, full_disk)}
+SCENARIOS = {f.__name__: f for f in (bad_config, unreachable, bad_topics, bad_records, deleted_unread, lost_offsets,
+                                     full_disk)}

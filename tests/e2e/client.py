@@ -36,16 +36,17 @@ class Sender:
                 self.failed.append(f"{request.kind}: {error}")
                 return
             request.partition, request.offset = message.partition(), message.offset()
-            request.stamped_ms = message.timestamp()[1]
+            # A batch that a broker had already is acknowledged with a time of its own.
+            request.stamped_ms = stamp_ms
             request.acked_at = time.time()
             self.journal.append(request)
 
         request.sent_ms = now_ms()
-        more = {} if request.timestamp_ms is None else {"timestamp": request.timestamp_ms}
+        stamp_ms = request.sent_ms if request.timestamp_ms is None else request.timestamp_ms
         while True:
             try:
                 self.producer.produce(topic or self.topic, value=request.value, key=request.key,
-                                      headers=request.headers, on_delivery=acknowledged, **more)
+                                      headers=request.headers, on_delivery=acknowledged, timestamp=stamp_ms)
                 break
             except BufferError:
                 self.producer.poll(0.1)
@@ -175,15 +176,16 @@ class Admin:
     # Kept until the end: freeing an admin client whose broker is gone may wait for ever.
     kept: list["Admin"] = []
 
-    def __init__(self, bootstrap: str):
+    def __init__(self, bootstrap: str, copies: int = 1):
         Admin.kept.append(self)
+        self.copies = copies
         self.bootstrap = bootstrap
         self.client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def create(self, topic: str, partitions: int, **config: str) -> None:
         config = {name.replace("_", "."): value for name, value in config.items()}
         for future in self.client.create_topics(
-                [NewTopic(topic, num_partitions=partitions, replication_factor=1, config=config)]).values():
+                [NewTopic(topic, num_partitions=partitions, replication_factor=self.copies, config=config)]).values():
             future.result(30)
         self.wait(topic, lambda: topic in self.topics())
 

@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from chaos import chaos
 from client import Collector, Intruder, Sender, now_ms
 from contract import Request
 from processes import Bridge, cpu_seconds
@@ -399,6 +400,7 @@ def exactly_once(play):
 
 
 SCENARIOS = {f.__name__: f for f in (mixed, kill9, rebalance, broker_restart, broker_blink, fenced, bad_targets,
-                                     clock_step, idle, drain)}
+                                     clock_step, chaos, idle, drain)}
 SCENARIOS.update({f"{f.__name__}_exactly": exactly_once(f) for f in (
-    mixed, kill9, broker_restart, broker_blink, fenced, bad_targets, clock_step)})
+    mixed, kill9, broker_restart, broker_blink, fenced, bad_targets, clock_step,
+    chaos)})

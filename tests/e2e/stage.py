@@ -47,7 +47,7 @@ class Stage:
 
     def broker(self, **options) -> Kafka:
         self.kafka = Kafka(self.folder, **options).start()
-        self.admin = Admin(self.kafka.bootstrap)
+        self.admin = Admin(self.kafka.bootstrap, copies=min(3, self.kafka.brokers))
         return self.kafka
 
     def config(self, name: str = "delaybridge.yaml", **changes) -> Path:
