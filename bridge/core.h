@@ -202,7 +202,9 @@ struct bridge {
     int64_t acked_ms; /* monotonic: last acknowledgement of anything */
     int64_t back_ms;  /* monotonic: Kafka had answered nothing for long, and did again */
     struct txn txn;
-    bool solo_failed; /* since the last commit */
+    bool solo_failed;                     /* since the last commit */
+    size_t large_bytes[FORWARD_DEAD + 1]; /* a record of this cost was too large for one of our own
+                                             topics of this kind; 0: none was */
     struct note notes[NOTES_MAX];
     int notes_n, notes_hand;
     bool more; /* this turn left work that needs no waiting */

@@ -33,6 +33,25 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alon
     return 0;
 }
 
+/* Exactly once: one that may break its transaction has one of its own. */
+static bool may_be_too_large(const struct bridge *b, const struct parcel *p, enum forward_kind kind)
+{
+    return b->large_bytes[kind] > 0 && p->record->cost_bytes >= b->large_bytes[kind];
+}
+
+/* One that fits after all says that the topics were mended. */
+static void learn_size(struct bridge *b, const struct parcel *p, enum report report)
+{
+    if (p->without_value)
+        return;
+    size_t *large_bytes = &b->large_bytes[p->kind];
+    bool larger = may_be_too_large(b, p, (enum forward_kind)p->kind);
+    if (report == REPORT_TOO_LARGE && !larger)
+        *large_bytes = p->record->cost_bytes;
+    else if (report == REPORT_OK && larger)
+        *large_bytes = 0;
+}
+
 static int send_dead(struct bridge *b, struct parcel *p)
 {
     struct envelope env;
@@ -42,7 +61,7 @@ static int send_dead(struct bridge *b, struct parcel *p)
                         .env = opened ? &env : NULL,
                         .refusal = &p->verdict->refusal,
                         .without_value = p->without_value};
-    return send(b, p, &f, false);
+    return send(b, p, &f, !p->without_value && may_be_too_large(b, p, FORWARD_DEAD));
 }
 
 static void condemn(struct bridge *b, struct parcel *p, enum code code, const char *reason)
@@ -66,7 +85,7 @@ static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
     int level = plan_level(&b->config.ladder, remaining_ms);
     assert(level != PLAN_HOLD);
     struct forward f = {.kind = FORWARD_LEVEL, .slot = 1 + level};
-    return send(b, p, &f, false);
+    return send(b, p, &f, may_be_too_large(b, p, FORWARD_LEVEL));
 }
 
 static int send_target(struct bridge *b, struct parcel *p, struct target *t,
@@ -310,6 +329,8 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
     struct target *target = p->target;
     if (target != NULL)
         target_reported(b, target, p, report, why);
+    else
+        learn_size(b, p, report);
     bool void_anyhow = p->orphan && b->config.exactly_once; /* its transaction was given up */
     if (report == REPORT_OK && !void_anyhow) {
         succeeded(b, p);

@@ -35,6 +35,15 @@ static inline void list_append(struct list *list, struct link *link)
     list->head.prev = link;
 }
 
+static inline void list_prepend(struct list *list, struct link *link)
+{
+    assert(link->next == NULL);
+    link->next = list->head.next;
+    link->prev = &list->head;
+    link->next->prev = link;
+    list->head.next = link;
+}
+
 static inline void list_remove(struct link *link)
 {
     assert(link->next != NULL);

@@ -117,7 +117,10 @@ void parcel_ready(struct bridge *b, struct parcel *p)
     }
     parcel_detach(b, p);
     p->state = PARCEL_READY;
-    list_append(&b->ready[hop ? READY_HOPS : READY_DELIVERIES], &p->link);
+    if (p->verdict != NULL) /* before another one may break its transaction */
+        list_prepend(&b->ready[READY_HOPS], &p->link);
+    else
+        list_append(&b->ready[hop ? READY_HOPS : READY_DELIVERIES], &p->link);
 }
 
 /* Each lane has its share, so that one whose dead-letter partition is away stops no other. */
