@@ -55,6 +55,7 @@
     /* stories_blame.c: exactly once, and what is to blame */          \
     X(too_large_breaks_one_transaction_and_is_tried_alone)             \
     X(what_was_learned_of_many_survives_the_next_abort)                \
+    X(more_that_fit_no_level_than_can_be_noted)                        \
     X(a_suspect_that_is_too_large_for_its_batch_is_not_condemned)      \
     X(refusing_target_makes_suspects_and_the_good_ones_go_on)          \
     X(what_failed_alone_uses_up_one_attempt)                           \

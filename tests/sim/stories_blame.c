@@ -46,6 +46,22 @@ void what_was_learned_of_many_survives_the_next_abort(struct world *w)
     story_finish(w);
 }
 
+/* The level topics take less than the schedule topic does, and nobody has run topics apply. */
+void more_that_fit_no_level_than_can_be_noted(struct world *w)
+{
+    enum { MORE = 300 };
+    struct request *large[MORE];
+    story_begin_exactly_once(w);
+    story_open(w);
+    for (int i = 0; i < MORE; i++)
+        large[i] = story_ask_large(w, 20000, LEVEL_BYTES_MAX + 1);
+    struct request *good = story_ask(w, TARGET_A, 20000);
+    story_pass(w, 90000);
+    expect_ends(w, large, MORE, 0, 1);
+    expect(w, good->delivered == 1);
+    story_finish(w);
+}
+
 /* Alone in its transaction it is in no batch with others. */
 void a_suspect_that_is_too_large_for_its_batch_is_not_condemned(struct world *w)
 {
