@@ -64,7 +64,8 @@ struct forward {
     const struct envelope *env; /* FORWARD_TARGET; FORWARD_DEAD of what had waited, else NULL */
     const struct refusal *refusal; /* FORWARD_DEAD */
     bool without_value;            /* FORWARD_DEAD: the value fits nowhere */
-    bool alone;                    /* FORWARD_TARGET: in a batch of its own, to see if it fits */
+    bool alone; /* FORWARD_TARGET: in a batch of its own, to see if it fits; exactly once it is the
+                   only record of its transaction */
 };
 
 /* What became of it. */
@@ -114,7 +115,8 @@ struct port {
     void (*release)(void *ctx, struct record *record);
     /* A record of our own: key copied, value_size bytes to be written. NULL: no memory now. */
     struct record *(*make)(void *ctx, struct bytes key, size_t value_size);
-    /* 0: a report will follow, in this or a later call of reports. ERR_FULL: not taken. */
+    /* 0: a report will follow, in this or a later call of reports. ERR_FULL: not taken; so is all
+       that comes after the client knows that the transaction cannot be committed. */
     int (*forward)(void *ctx, const struct forward *forward);
     /* Call bridge_reported for every report at hand. */
     void (*reports)(void *ctx);
@@ -126,8 +128,11 @@ struct port {
        or bridge_aborted. n may be 0. */
     void (*commit)(void *ctx, uint64_t seq, const struct progress *progress, size_t n);
     /* Exactly once: give up what was forwarded and not committed, and the producer with it; then
-       bridge_restarted. reread: before that lose all lanes, and after it gain them again from what
-       is committed. Never answered in the call. */
+       bridge_restarted, when the next producer has fenced the old one. What was not reported yet
+       still is, before or after that. An answer to a commit of the old producer is dropped. reread:
+       before that lose all lanes, and after it gain them again from what is committed (and stable:
+       no open transaction holds it), unless a new generation gave them back meanwhile. Never
+       answered in the call; never called again before bridge_restarted. */
     void (*abort)(void *ctx, bool reread);
     /* Offsets below base of a level queue are committed: they may be deleted. */
     void (*trim)(void *ctx, struct queue_id queue, int64_t base);
@@ -176,7 +181,9 @@ struct start {
 };
 int bridge_lane_gained(struct bridge *bridge, int lane, const struct start *starts, struct now now);
 
-/* The lane is not ours any more: what is held is forgotten, what flies is remembered. */
+/* The lane is not ours any more: what is held is forgotten, what flies is remembered. Exactly once:
+   an open transaction is given up, so all lanes are lost in one go, and gained in one go, with no
+   turn in between. */
 void bridge_lane_lost(struct bridge *bridge, int lane);
 
 /* Towards a lost lane or the end: serve reports, take and forward nothing. Returns how many parcels
@@ -193,7 +200,9 @@ void bridge_committed(struct bridge *bridge, uint64_t seq, bool ok);
 
 /* Exactly once: the transaction cannot be committed, and all that was forwarded in it was reported.
    Its records may be to blame (a target that refuses to be written, a record that no partition
-   takes), or nobody (the cluster was away, the lanes are somebody else's). */
+   takes), or nobody (the cluster was away, the lanes are somebody else's, nobody knows whether it
+   is committed, a record timed out). At most once for each producer, at any time outside of the
+   port's calls; not after port.abort has given that producer up. */
 enum blame { BLAME_NOBODY, BLAME_RECORDS };
 void bridge_aborted(struct bridge *bridge, enum blame blame, const char *why);
 
