@@ -180,7 +180,7 @@ static void read_again(struct worker *w)
 {
     if (w->reread)
         group_reread(w->group);
-    else if (w->regain)
+    if (w->regain)
         group_regain(w->group);
     w->regain = w->reread = false;
 }

@@ -47,10 +47,9 @@ static void commit_transaction(struct worker *w, uint64_t seq, const struct prog
 {
     rd_kafka_topic_partition_list_t *offsets = group_offsets(w->group, progress, n);
     rd_kafka_consumer_group_metadata_t *member = offsets ? group_identity(w->group) : NULL;
-    if (member != NULL)
-        producer_commit(w->producer, seq, offsets, member);
-    else
-        bridge_aborted(w->bridge, BLAME_NOBODY, "the lanes are not ours");
+    if (member == NULL && offsets != NULL)
+        rd_kafka_topic_partition_list_destroy(offsets);
+    producer_commit(w->producer, seq, member != NULL ? offsets : NULL, member);
 }
 
 static void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n)

@@ -49,8 +49,9 @@ void producer_reports(struct producer *producer);
 enum lookup producer_lookup(struct producer *producer, struct target_id *target);
 void producer_forget(struct producer *producer, struct target_id *target);
 
-/* Commit what was forwarded, all of it reported, with these offsets of this member (both consumed).
-   Ends with committed or aborted. */
+/* Commit what was forwarded, all of it reported, with these offsets of this member (both consumed;
+   NULL: the lanes are nobody's, so it must fail). Ends with committed or aborted, not in the call.
+ */
 void producer_commit(struct producer *producer, uint64_t seq,
                      rd_kafka_topic_partition_list_t *offsets,
                      rd_kafka_consumer_group_metadata_t *member);

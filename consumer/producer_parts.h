@@ -53,6 +53,7 @@ struct producer_txn {
     uint64_t seq;
     bool failing;   /* a report, or the client itself, said no */
     bool giving_up; /* port.abort was called */
+    bool refused;   /* a commit was asked for that has no member */
     enum blame blame;
     char why[CLIENT_ERROR_MAX];
     int64_t again_ms;                         /* STARTING: not before this */

@@ -251,6 +251,13 @@ static void start_commit(struct producer *p)
     t->offsets = NULL;
 }
 
+static void refuse(struct producer *p)
+{
+    p->txn.refused = false;
+    producer_txn_fail(p, RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION, "the lanes are not ours");
+    purge(p);
+}
+
 void producer_txn_serve(struct producer *p)
 {
     struct producer_txn *t = &p->txn;
@@ -261,6 +268,8 @@ void producer_txn_serve(struct producer *p)
         renew(p);
     if (t->phase == PHASE_READY && t->offsets != NULL)
         start_commit(p);
+    if ((t->phase == PHASE_READY || t->phase == PHASE_OPEN) && t->refused && !t->giving_up)
+        refuse(p);
     if (t->phase == PHASE_OPEN && (t->failing || t->giving_up))
         purge(p);
     if (t->phase == PHASE_PURGING)
@@ -268,7 +277,7 @@ void producer_txn_serve(struct producer *p)
     if (t->phase == PHASE_TORN)
         serve_torn(p);
     if (t->phase == PHASE_READY && t->giving_up) {
-        t->giving_up = false;
+        t->giving_up = t->refused = false;
         p->config.restarted(p->config.ctx);
     }
 }
@@ -281,8 +290,10 @@ void producer_commit(struct producer *p, uint64_t seq, rd_kafka_topic_partition_
     t->seq = seq;
     t->offsets = offsets;
     t->member = member;
-    if (t->phase != PHASE_STARTING)
+    t->refused = offsets == NULL;
+    if (t->phase != PHASE_STARTING && !t->refused)
         start_commit(p);
+    bell_ring(p->config.bell, BELL_REPORTS);
 }
 
 void producer_abort(struct producer *p)
