@@ -30,6 +30,7 @@ enum {
     PROBE_EVERY_MS = 1000,  /* then a commit asks it */
     RESEND_MS = 500,
     SHUT_MS = 5000,          /* a target that failed is tried again after this */
+    STALLS_MAX = 4,          /* each time it is left alone for twice as long */
     MISSING_MS = 2000,       /* the same for one that is not there */
     LOOK_UP_AGAIN_MS = 2000, /* after a question that nobody answered, and that blocked for long */
     PARK_MS = 1000,          /* behind a target that takes nothing, no longer than this */
@@ -126,6 +127,7 @@ struct target {
     bool in_transaction; /* the open one has records to it */
     bool counts;         /* SHUT: a record that is not even tried has used up an attempt */
     int64_t recheck_ms;  /* monotonic */
+    int stalls;          /* exactly once: how often it held everybody, not long ago */
     int64_t took_ms;     /* monotonic: last success */
     int64_t answered_ms; /* monotonic: last report, or when flying left zero */
     size_t flying, flying_bytes;

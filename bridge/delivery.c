@@ -226,6 +226,8 @@ void kafka_answered(struct bridge *b)
    answer came first then, the target is not to blame. */
 static bool kafka_was_away(const struct bridge *b, const struct parcel *p)
 {
+    if (b->config.exactly_once) /* while a transaction waits for its last, nobody else is answered */
+        return b->acked_ms <= p->since_ms;
     return b->now.mono_ms - b->acked_ms > AWAY_MS || p->since_ms < b->back_ms;
 }
 
@@ -324,13 +326,16 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
 {
     assert(p->state == PARCEL_FLYING);
     b->flying--;
-    if (report == REPORT_TIMED_OUT && kafka_was_away(b, p))
+    bool away = report == REPORT_TIMED_OUT && kafka_was_away(b, p);
+    if (away && b->txn.solo != p) /* a suspect is left alone again, whoever is to blame */
         report = REPORT_NOT_SENT;
     struct target *target = p->target;
     if (target != NULL)
         target_reported(b, target, p, report, why);
     else
         learn_size(b, p, report);
+    if (away)
+        report = REPORT_NOT_SENT;
     bool void_anyhow = p->orphan && b->config.exactly_once; /* its transaction was given up */
     if (report == REPORT_OK && !void_anyhow) {
         succeeded(b, p);

@@ -165,6 +165,18 @@ void target_refuses(struct bridge *b, struct target *t, const char *why)
     shut(b, t, true, SHUT_MS);
 }
 
+/* Exactly once everybody waits for the slowest, so one that holds a transaction is tried again more
+   and more rarely. */
+static void stalled(struct bridge *b, struct target *t, const char *why)
+{
+    if (t->state == TARGET_SHUT)
+        return;
+    bool again = t->stalls > 0 && b->now.mono_ms - t->recheck_ms < (SHUT_MS << STALLS_MAX);
+    t->stalls = !again ? 1 : t->stalls < STALLS_MAX ? t->stalls + 1 : STALLS_MAX;
+    snprintf(t->why, sizeof t->why, "%s", why);
+    shut(b, t, false, SHUT_MS << (t->stalls - 1));
+}
+
 /* One of them broke the transaction, and it is not known which: each is tried alone. */
 void targets_suspect(struct bridge *b, const char *why)
 {
@@ -215,7 +227,9 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum 
             t->large_bytes = p->record->cost_bytes;
         break;
     case REPORT_TIMED_OUT: /* one stuck partition is no verdict on the others */
-        if (t->took_ms >= p->since_ms)
+        if (b->config.exactly_once)
+            stalled(b, t, why);
+        if (b->config.exactly_once || t->took_ms >= p->since_ms)
             break;
         snprintf(t->why, sizeof t->why, "%s", why);
         shut(b, t, false, SHUT_MS);
