@@ -64,6 +64,8 @@ static void decide_by_target(struct world *w, struct flight *f, int target)
         break;
     case TARGET_SLOW:
         f->lands_at += rng_between(&w->rng, 0, 2 * DELIVERY_TIMEOUT_MS);
+        if (w->setup.exactly_once && f->lands_at > f->sent_ms + DELIVERY_TIMEOUT_MS)
+            f->lands_at = f->sent_ms + DELIVERY_TIMEOUT_MS + 1;
         break;
     }
 }

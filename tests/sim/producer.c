@@ -3,6 +3,8 @@
 #include "tests/sim/producer.h"
 #include "tests/sim/oracle.h"
 
+enum { SOON_MS = 500 };
+
 struct producer *producer_new(struct process *p)
 {
     struct producer *producer = arena_take(&p->world->arena, sizeof *producer);
@@ -46,7 +48,7 @@ void producer_tear(struct flight *cause)
         oracle_target_failed(w, cause->request->target);
     for (int i = 0; i < CHAINS_N; i++) {
         for (struct flight *f = producer->chains[i].head; f != NULL; f = f->next) {
-            if (cause->unnamed || rng_chance(&w->rng, 7000))
+            if (cause->unnamed || f->lands_at > w->now_ms + SOON_MS || rng_chance(&w->rng, 7000))
                 flight_give_up(f);
         }
         producer->chains[i].armed = false;

@@ -60,6 +60,7 @@
     X(refusing_target_makes_suspects_and_the_good_ones_go_on)          \
     X(what_failed_alone_uses_up_one_attempt)                           \
     X(silent_target_breaks_one_transaction_and_is_left_alone)          \
+    X(slow_target_holds_everybody_more_and_more_rarely)                \
     X(clock_step_back_gives_the_transaction_up)                        \
     X(clock_step_back_while_one_has_failed_alone_rereads)
 

@@ -146,6 +146,26 @@ void silent_target_breaks_one_transaction_and_is_left_alone(struct world *w)
     expect(w, first->delivered == 1);
 }
 
+/* It answers now in time and now not, so each transaction that it is part of may last for 5 s. */
+void slow_target_holds_everybody_more_and_more_rarely(struct world *w)
+{
+    enum { SECONDS = 60, WAITS_MAX = 4, LONGEST = 15 };
+    struct request *good[SECONDS];
+    int waits = 0;
+    story_begin_exactly_once(w);
+    story_open(w);
+    w->targets[TARGET_A].mood = TARGET_SLOW;
+    for (int i = 0; i < SECONDS; i++) {
+        good[i] = story_ask(w, TARGET_B, 0);
+        story_ask(w, TARGET_A, 0);
+        story_pass(w, 1000);
+        waits += good[i]->delivered == 0 && (i == 0 || good[i - 1]->delivered == 1);
+        expect(w, i < LONGEST || good[i - LONGEST]->delivered == 1);
+    }
+    expect(w, waits <= WAITS_MAX);
+    story_finish(w);
+}
+
 void clock_step_back_gives_the_transaction_up(struct world *w)
 {
     story_begin_exactly_once(w);
