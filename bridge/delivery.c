@@ -226,7 +226,8 @@ void kafka_answered(struct bridge *b)
    answer came first then, the target is not to blame. */
 static bool kafka_was_away(const struct bridge *b, const struct parcel *p)
 {
-    if (b->config.exactly_once) /* while a transaction waits for its last, nobody else is answered */
+    if (b->config
+            .exactly_once) /* while a transaction waits for its last, nobody else is answered */
         return b->acked_ms <= p->since_ms;
     return b->now.mono_ms - b->acked_ms > AWAY_MS || p->since_ms < b->back_ms;
 }
