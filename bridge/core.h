@@ -37,10 +37,10 @@ enum {
     QUEUE_QUOTA = 128,       /* records of one queue in a turn */
     TARGETS_MAX = 1024,
     VERDICTS_MAX = 1024,
-    TXN_AGE_MS = 10,     /* a transaction is open for so long, for company */
-    TXN_AGE_MAX_MS = 50, /* and no longer than this, however much is due */
-    TXN_REST_MS = 2,     /* else the broker, still busy with the last one, answers 20 ms later */
-    TXN_RECORDS_MAX = 20000,
+    TXN_AGE_MS = 10,      /* a transaction is open for so long, for company */
+    TXN_AGE_MAX_MS = 100, /* and no longer than this, however much is due */
+    TXN_REST_MS = 2,      /* else the broker, still busy with the last one, answers 20 ms later */
+    TXN_RECORDS_MAX = 60000,
     TXN_BYTES_MAX = 32 << 20,
     NOTES_MAX = 256,
     PARCEL_OVERHEAD = 512 /* what the client keeps for a record besides its bytes, and the parcel */
