@@ -78,7 +78,7 @@ const struct config_key CONFIG_KEYS[] = {
      .help =
          "What a crash may do: at-least-once repeats deliveries that were in flight, and never "
          "loses one; exactly-once repeats none for consumers with isolation.level=read_committed, "
-         "at the price of some 20 ms."},
+         "at the price of some tens of milliseconds."},
     {.name = "lost_offsets",
      .type = TYPE_LOST_OFFSETS,
      .initial = "refuse",

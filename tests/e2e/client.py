@@ -2,6 +2,7 @@
 """The producers and consumers of the tests."""
 from __future__ import annotations
 
+import logging
 import threading
 import time
 
@@ -75,10 +76,12 @@ class Intruder:
     """A consumer that joins the group under somebody else's group.instance.id."""
 
     def __init__(self, bootstrap: str, group: str, topic: str, instance: str):
+        silent = logging.getLogger("intruder")  # it is thrown out on purpose
+        silent.disabled = True
         self.consumer = Consumer({
             "bootstrap.servers": bootstrap, "group.id": group, "group.instance.id": instance, "log_level": 0,
             "partition.assignment.strategy": "range", "session.timeout.ms": 6000, "enable.auto.commit": False,
-            "heartbeat.interval.ms": 100})
+            "heartbeat.interval.ms": 100}, logger=silent)
         self.consumer.subscribe([topic])
 
     def fenced(self, timeout: float) -> bool:
