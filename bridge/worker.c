@@ -17,7 +17,8 @@ enum {
     GROUP_POLL_MS = 50, /* without a bell; far below max.poll.interval.ms */
     PULSE_CHECK_MS = 60 * 1000,
     PULSE_AGAIN_MS = 1000, /* while none is known */
-    REJOIN_MS = 1000
+    REJOIN_MS = 1000,
+    FENCED_MS = 5000 /* so long a fenced member waits for what it has in flight */
 };
 
 /* The parts. */
@@ -68,8 +69,7 @@ static int start_bridge(struct worker *w)
 }
 
 /* The operator's id, else one that no other process has. */
-/* The operator's id, else one that no other process has; none: a dynamic member. */
-static void name_member(struct worker *w)
+static int name_member(struct worker *w)
 {
     const char *instance = config_property(w->config.config, CLIENT_INTAKE, "group.instance.id");
     uint64_t random = 0;
@@ -79,8 +79,12 @@ static void name_member(struct worker *w)
     else if (getrandom(&random, sizeof random, 0) == sizeof random)
         snprintf(w->instance, sizeof w->instance, "delaybridge-%016" PRIx64 "-%d", random,
                  w->config.number);
-    snprintf(w->transactional_id, sizeof w->transactional_id, "%s-%s", w->config.config->group,
+    else
+        return ERR_NO_MEMORY;
+    /* No instance id holds a colon, so no other group's can be the same. */
+    snprintf(w->transactional_id, sizeof w->transactional_id, "%s:%s", w->config.config->group,
              w->instance);
+    return 0;
 }
 
 static int connect_member(struct worker *w, char error[CLIENT_ERROR_MAX])
@@ -216,6 +220,7 @@ static bool is_stopping(const struct worker *w)
 static void replace_member(struct worker *w)
 {
     char error[CLIENT_ERROR_MAX], quoted[CLIENT_ERROR_MAX];
+    w->fenced_ms = 0;
     disconnect_member(w);
     while (!is_stopping(w) && connect_member(w, error) != 0) {
         log_warn("cannot join the group again: trying on", "error=%s",
@@ -229,6 +234,11 @@ static void replace_member(struct worker *w)
    nobody else's: the group took a request that was late for one of a former life. */
 static void member_fenced(struct worker *w)
 {
+    int64_t now_ms = worker_now().mono_ms;
+    if (w->fenced_ms == 0)
+        w->fenced_ms = now_ms;
+    if (now_ms - w->fenced_ms > FENCED_MS)
+        producer_purge(w->producer); /* a partition without a leader must not stop all lanes */
     if (!w->transient) {
         worker_fail(w);
     } else if (bridge_flying(w->bridge) == 0) { /* records that fly belong to the old client */
@@ -263,9 +273,8 @@ struct worker *worker_start(const struct worker_config *config, char *error, siz
     w->config = *config;
     w->settle_ms = REVOKE_MS;
     char why[CLIENT_ERROR_MAX] = "out of memory";
-    name_member(w);
-    if (name_topics(w) != 0 || start_bridge(w) != 0 || connect_all(w, why) != 0 ||
-        pthread_create(&w->thread, NULL, run, w) != 0) {
+    if (name_member(w) != 0 || name_topics(w) != 0 || start_bridge(w) != 0 ||
+        connect_all(w, why) != 0 || pthread_create(&w->thread, NULL, run, w) != 0) {
         snprintf(error, error_size, "%s", why);
         worker_free(w);
         return NULL;

@@ -54,34 +54,51 @@ void worker_fail(struct worker *w)
     kill(getpid(), SIGTERM); /* the process drains what its other workers have, and ends */
 }
 
-/* Without offsets all that the levels hold is read, also what was delivered long ago. */
-static bool may_start(struct worker *w, const int *lanes, int n, const struct start *starts)
+enum begin { BEGIN, BEGIN_LATER, BEGIN_NEVER };
+
+/* Exactly once a lane has a place from its first day on: what an aborted transaction leaves in a
+   level must not be taken for records without offsets. */
+static enum begin take_place(struct worker *w, const int *lanes, int n, const struct start *starts)
 {
+    if (!w->config.config->exactly_once || group_place(w->group, w->levels, lanes, n, starts) == 0)
+        return BEGIN;
+    log_warn("cannot commit the first offsets of lanes: joining again", "lanes=%d", n);
+    return BEGIN_LATER;
+}
+
+/* Without offsets all that the levels hold is read, also what was delivered long ago. */
+static enum begin may_begin(struct worker *w, const int *lanes, int n, const struct start *starts)
+{
+    const struct config *c = w->config.config;
     int lost = offsets_lost(w->levels, w->topics, w->slots, lanes, n, starts);
     if (lost < 0)
         log_warn("cannot ask what the levels hold, so nobody knows if offsets were lost",
                  "lanes=%d", n);
+    if (lost < 0 && c->exactly_once)
+        return BEGIN_LATER;
     if (lost <= 0)
-        return true;
-    const struct config *c = w->config.config;
+        return take_place(w, lanes, n, starts);
     log_error("the group has no offsets though records wait in the levels: they expired, or group "
               "was changed; what the levels hold is delivered, again if it was before",
               "group=%s lanes=%d", c->group, lost);
     if (!c->exactly_once || c->redeliver_lost)
-        return true;
+        return take_place(w, lanes, n, starts);
     log_error("exactly-once does not start so: set the group's offsets or lost_offsets: redeliver",
               "group=%s", c->group);
-    return false;
+    return BEGIN_NEVER;
 }
 
 static void on_gained(void *ctx, const int *lanes, int n, const struct start *starts)
 {
     struct worker *w = ctx;
     int unusable = 0;
-    if (!may_start(w, lanes, n, starts)) {
+    enum begin begin = may_begin(w, lanes, n, starts);
+    if (begin == BEGIN_NEVER)
         worker_fail(w);
+    else if (begin == BEGIN_LATER)
+        group_rejoin(w->group);
+    if (begin != BEGIN)
         n = 0;
-    }
     for (int i = 0; i < n; i++) {
         unusable += bridge_lane_gained(w->bridge, lanes[i], starts + i * w->slots, worker_now());
         w->lanes[i] = lanes[i];

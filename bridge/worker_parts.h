@@ -30,6 +30,7 @@ struct worker {
     int lanes_n;
     int64_t settle_ms; /* how long a revocation may take */
     int64_t pulse_checked_ms, group_polled_ms;
+    int64_t fenced_ms; /* monotonic: since when; 0: not */
     bool group_rang;
     bool reread, regain; /* the lanes: lose them now; gain them again when the producer is back */
     bool transient;      /* the member's static id is of this process alone */

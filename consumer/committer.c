@@ -125,6 +125,7 @@ static void *run(void *arg)
         c->ended = true;
         bell_ring(c->bell, BELL_REPORTS);
     }
+    c->ended = true; /* a job that had not begun never will */
     pthread_mutex_unlock(&c->turn);
     return NULL;
 }

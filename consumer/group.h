@@ -63,6 +63,11 @@ void group_commit(struct group *group, uint64_t seq, const struct progress *prog
 /* Wait until every commit was answered, for timeout_ms at most. */
 void group_await(struct group *group, int timeout_ms);
 
+/* Inside gained: commit the log's start on the schedule topic (asked with ask) for lanes that have
+   no offset there. 0 or ERR_KAFKA. May block for some seconds. */
+int group_place(struct group *group, rd_kafka_t *ask, const int *lanes, int n,
+                const struct start *starts) must_check;
+
 /* Leave and join again at the next poll: lost, then gained with what is committed by then. */
 void group_rejoin(struct group *group);
 

@@ -4,10 +4,12 @@
 #include "bridge/clock.h"
 #include "bridge/log.h"
 #include "consumer/group_parts.h"
+#include "consumer/offsets.h"
 
 #include <stdlib.h>
 
 enum {
+    PLACE_MS = 2000,
     COMMIT_BYTES_MAX = 512 * 1024
 }; /* the broker writes a request as one batch of at most 1 MB */
 
@@ -89,6 +91,22 @@ rd_kafka_consumer_group_metadata_t *group_identity(const struct group *g)
         rd_kafka_error_destroy(error);
     rd_kafka_mem_free(NULL, bytes);
     return copy;
+}
+
+int group_place(struct group *g, rd_kafka_t *ask, const int *lanes, int n,
+                const struct start *starts)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(n + 1);
+    for (int i = 0; i < n; i++) {
+        if (starts[i * g->config.slots].offset == WINDOW_UNSET)
+            rd_kafka_topic_partition_list_add(list, g->config.topics[SLOT_SCHEDULE], lanes[i]);
+    }
+    rd_kafka_resp_err_t err = offsets_ask(ask, list, OFFSETS_LOW, PLACE_MS);
+    if (err == 0 && list->cnt > 0)
+        err = rd_kafka_commit(g->rk, list, 0);
+    err = first_error(err, list);
+    rd_kafka_topic_partition_list_destroy(list);
+    return err == 0 ? 0 : ERR_KAFKA;
 }
 
 static void send_request(struct group *g, const rd_kafka_topic_partition_list_t *list)

@@ -339,6 +339,15 @@ void producer_reports(struct producer *p)
     trim_serve(&p->trim);
 }
 
+void producer_purge(struct producer *p)
+{
+    for (int role = 0; role < ROLES; role++) {
+        if (p->clients[role].rk != NULL)
+            rd_kafka_purge(p->clients[role].rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
+                                                    RD_KAFKA_PURGE_F_NON_BLOCKING);
+    }
+}
+
 void producer_flush(struct producer *p, int timeout_ms)
 {
     for (int role = 0; role < ROLES; role++) {

@@ -63,6 +63,9 @@ void producer_abort(struct producer *producer);
    It may be replaced by another in producer_reports. */
 rd_kafka_t *producer_handle(const struct producer *producer);
 
+/* Give up what is not acknowledged: it is reported REPORT_NOT_SENT, though it may be stored. */
+void producer_purge(struct producer *producer);
+
 /* Send what lingers now, and serve reports for timeout_ms at most. */
 void producer_flush(struct producer *producer, int timeout_ms);
 

@@ -45,6 +45,7 @@ void producer_txn_configure(struct producer *p, rd_kafka_conf_t *conf)
 {
     rd_kafka_conf_set(conf, "transactional.id", p->config.transactional_id, NULL, 0);
     rd_kafka_conf_set(conf, "transaction.timeout.ms", TRANSACTION_MS, NULL, 0);
+    rd_kafka_conf_set(conf, "message.timeout.ms", "8000", NULL, 0); /* all wait for the slowest */
     rd_kafka_conf_set(conf, "linger.ms", "1", NULL, 0);
     rd_kafka_conf_set(conf, "retry.backoff.ms", "1", NULL, 0);
     rd_kafka_conf_interceptor_add_on_new(conf, "delaybridge", on_new, &p->txn);
@@ -192,6 +193,11 @@ static void serve_torn(struct producer *p)
 {
     if (!p->txn.giving_up)
         return;
+    if (atomic_load(
+            &p->txn.tainted)) { /* what is still on the way may arrive after an abort's end */
+        renew(p);
+        return;
+    }
     p->txn.phase = PHASE_ABORTING;
     committer_abort(p->txn.committer, handle(p));
 }

@@ -29,7 +29,7 @@ class Sender:
         self.producer = Producer({
             "bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 2, "log_level": 0,
             "partitioner": "murmur2_random", "message.max.bytes": 50_000_000,
-            "message.timeout.ms": 300_000})
+            "message.timeout.ms": 300_000, "reconnect.backoff.max.ms": 1000})
 
     def send(self, request: Request, topic: str | None = None) -> None:
         def acknowledged(error, message):
