@@ -41,8 +41,8 @@ static void set_outcome(struct committer *c, rd_kafka_error_t *error)
         rd_kafka_error_destroy(error);
 }
 
-/* Without a time limit: a call of this client that timed out and is taken up again may meet its own
-   answer on the way, and end the process by an assertion. */
+/* Without a time limit of ours: a commit that timed out and is taken up again may meet its own
+   answer on the way, and librdkafka 2.0.2 then ends the process by an assertion. */
 static rd_kafka_error_t *call_on(struct committer *c,
                                  rd_kafka_error_t *(*call)(rd_kafka_t *rk, int timeout_ms))
 {
