@@ -15,8 +15,10 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def free_port(count: int = 3) -> int:
-    """A port from which on count are free, and as many a hundred above (the controllers')."""
-    for base in range(21000 + os.getpid() % 97 * 200, 60000, 200):
+    """A port from which on count are free, and as many a hundred above (the controllers'); below those that
+    the system gives to connections, and elsewhere for each process."""
+    first = os.getpid() % 97
+    for base in (12000 + (first + n) % 97 * 200 for n in range(97)):
         try:
             for port in [base + i for i in range(count)] + [base + 100 + i for i in range(count)]:
                 with socket.socket() as s:
