@@ -8,9 +8,8 @@
 #include <stdlib.h>
 
 enum { START_AGAIN_MS = 1000 };
-#define TRANSACTION_MS                                                         \
-    "10000" /* a killed process stands for so long in the way of its successor \
-             */
+/* For so long a killed process stands in the way of its successor. */
+#define TRANSACTION_MS "10000"
 
 static rd_kafka_t *handle(const struct producer *p)
 {
