@@ -138,6 +138,8 @@ struct port {
     void (*trim)(void *ctx, struct queue_id queue, int64_t base);
     /* May block for half a second at most. Never creates the topic. */
     enum lookup (*lookup)(void *ctx, struct target_id *target);
+    /* Where the log of an owned queue ends, as far as it is known; -1: not yet. Asks nobody. */
+    int64_t (*end)(void *ctx, struct queue_id queue);
     void (*forget)(void *ctx, struct target_id *target); /* the handle is not used again */
     void (*event)(void *ctx, enum event event, struct queue_id queue, int64_t value,
                   const char *text);
@@ -160,6 +162,13 @@ struct bridge_config {
 struct bridge *bridge_new(const struct bridge_config *config, const struct port *port,
                           struct stats *stats, struct now now);
 void bridge_free(struct bridge *bridge); /* gives every record back to the port first */
+
+/* What may change between two turns. */
+struct bridge_live {
+    struct request_rules rules; /* as in bridge_config */
+    int max_attempts;
+};
+void bridge_reconfigure(struct bridge *bridge, const struct bridge_live *live);
 
 int bridge_queues_per_lane(const struct bridge *bridge);
 
@@ -215,6 +224,9 @@ void bridge_reported(struct bridge *bridge, struct parcel *parcel, enum report r
 
 /* The position of a queue does not exist: the log now starts at start and ends at end. */
 void bridge_out_of_range(struct bridge *bridge, struct queue_id id, int64_t start, int64_t end);
+
+/* How things stand, into the gauges of stats.slots: for once a second. */
+void bridge_survey(struct bridge *bridge, struct now now);
 
 /* Asserts every invariant of the structures inside. */
 void bridge_check(const struct bridge *bridge);

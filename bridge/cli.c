@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TIMEOUT_MS = 10000, TIMEOUT_MS_MAX = 3600 * 1000, SILENT = LOG_ERROR + 1 };
@@ -40,14 +41,32 @@ const struct command COMMANDS[] = {
      "Shows the first N (20) records that are not done: due, remaining, hops, id, target, "
      "headers, key, value.\n",
      NEEDS_KAFKA, cmd_peek},
+    {"top", "[HOST:PORT...] [--once] [--every D]", "running services at a glance, again and again",
+     "Reads /metrics of the addresses (else of listen) and adds them up: what waits in each level, "
+     "when\nits first record leaves, hops and deliveries a second, lateness since the last look.\n"
+     "  --once      once, over a second\n  --every D   how often (1s)\n",
+     NEEDS_CONFIG, cmd_top},
+    {"size", "--rate N --delay D [--payload N] [--headers N]",
+     "what a load needs: brokers' disk and traffic, lanes, workers, memory",
+     "  --rate N      requests a second: 300, 20k, 1.5M\n"
+     "  --delay D     the usual delay\n"
+     "  --payload N   bytes of key and value (1000)\n"
+     "  --headers N   bytes of the business headers (100)\n"
+     "Counts with levels, replication, partitions and memory as configured.\n",
+     NEEDS_CONFIG, cmd_size},
     {"explain", "DELAY", "the chain of levels that a delay takes", "", NEEDS_CONFIG, cmd_explain},
     {"demo", "[--no-tty] [--seconds N]", "see it work: a broker in memory, requests, deliveries",
      "  --no-tty      lines instead of a picture\n"
      "  --seconds N   how long it sends and receives (30)\n",
      NEEDS_NOTHING, cmd_demo},
     {"version", "", "versions of the bridge and of librdkafka", "", NEEDS_NOTHING, cmd_version},
-    {"help", "[COMMAND | --yaml]", "this, or one command's options, or a commented configuration",
-     "", NEEDS_NOTHING, cmd_help},
+    {"help", "[COMMAND | --yaml | --metrics | --man | --completion SHELL]",
+     "this, or one command's options, or what else the tables hold",
+     "  --yaml               a commented configuration with every key\n"
+     "  --metrics            every metric: name, type, labels, what it is\n"
+     "  --man                the manual page\n"
+     "  --completion SHELL   for bash or zsh\n",
+     NEEDS_NOTHING, cmd_help},
     {NULL, NULL, NULL, NULL, NEEDS_NOTHING, NULL},
 };
 
@@ -177,23 +196,59 @@ static int run(const struct command *command, struct cli *cli)
     return command->run(cli);
 }
 
+static int load(struct config *config, const char *path, int *argc, char **argv,
+                enum cli_needs needs, char error[CONFIG_ERROR_MAX])
+{
+    int err = config_load(config, path, argc, argv, warn, error);
+    if (err == 0 && needs == NEEDS_KAFKA)
+        err = config_require(config, error);
+    if (err != 0)
+        config_deinit(config);
+    return err;
+}
+
+/* config_load takes flags out of argv, so it is given a copy. */
+static char **copy_argv(int argc, char **argv)
+{
+    char **copy = calloc((size_t)argc + 1, sizeof *copy);
+    for (int i = 0; copy != NULL && i < argc; i++)
+        copy[i] = argv[i];
+    return copy;
+}
+
+int cli_reload(const struct cli *cli, struct config *fresh, char error[CONFIG_ERROR_MAX])
+{
+    int argc = cli->flags_argc;
+    char **argv = copy_argv(argc, cli->flags_argv);
+    if (argv == NULL) {
+        snprintf(error, CONFIG_ERROR_MAX, "out of memory");
+        return ERR_CONFIG;
+    }
+    int err = load(fresh, cli->config_path, &argc, argv, NEEDS_KAFKA, error);
+    free(argv);
+    return err;
+}
+
 static int run_configured(const struct command *command, const struct common *common,
                           struct cli *cli)
 {
     static struct config config;
     char error[CONFIG_ERROR_MAX];
-    int err = config_load(&config, common->config_path, &cli->argc, cli->argv, warn, error);
-    if (err == 0 && command->needs == NEEDS_KAFKA)
-        err = config_require(&config, error);
-    if (err != 0) {
+    cli->config_path = common->config_path;
+    cli->flags_argc = cli->argc;
+    cli->flags_argv = copy_argv(cli->argc, cli->argv);
+    if (cli->flags_argv == NULL)
+        return EXIT_INTERNAL;
+    if (load(&config, cli->config_path, &cli->argc, cli->argv, command->needs, error) != 0) {
         fprintf(stderr, "delaybridge: %s\n", error);
-        config_deinit(&config);
+        free(cli->flags_argv);
         return EXIT_CONFIG;
     }
     start_log(command, &config);
     cli->config = &config;
     int code = run(command, cli);
     config_deinit(&config);
+    free(cli->flags_argv);
     return code;
 }
 

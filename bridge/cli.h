@@ -5,6 +5,7 @@
 #define DELAYBRIDGE_BRIDGE_CLI_H
 
 #include "bridge/config.h"
+#include "levels/err.h"
 
 enum exit_code {
     EXIT_DONE = 0,
@@ -18,6 +19,9 @@ enum exit_code {
 /* What a command is given: argv holds its own arguments, the common options are taken out. */
 struct cli {
     const struct config *config; /* NULL: the command needs none */
+    const char *config_path;     /* as config_load takes it */
+    int flags_argc;              /* argv as config_load was given it */
+    char **flags_argv;
     int argc;
     char **argv;
     bool json;
@@ -39,6 +43,10 @@ struct command {
     int (*run)(struct cli *cli); /* returns an exit code */
 };
 
+/* Read the configuration again, from where it came. 0 or ERR_CONFIG with a sentence in error. */
+int cli_reload(const struct cli *cli, struct config *fresh,
+               char error[CONFIG_ERROR_MAX]) must_check;
+
 extern const struct command COMMANDS[]; /* ends with a NULL name */
 
 /* NULL: there is none of this name. */
@@ -58,6 +66,8 @@ int cmd_topics(struct cli *cli);
 int cmd_send(struct cli *cli);
 int cmd_levels(struct cli *cli);
 int cmd_peek(struct cli *cli);
+int cmd_top(struct cli *cli);
+int cmd_size(struct cli *cli);
 int cmd_explain(struct cli *cli);
 int cmd_demo(struct cli *cli);
 int cmd_version(struct cli *cli);

@@ -229,5 +229,6 @@ void config_deinit(struct config *c)
     free(c->group);
     free(c->schedule);
     free(c->default_target);
+    free(c->listen);
     memset(c, 0, sizeof *c);
 }

@@ -48,6 +48,8 @@ struct config {
     enum log_level log_level;
     enum log_format log_format;
     int workers;
+    char *listen;      /* HOST:PORT of metrics and health; NULL: none */
+    int64_t canary_ms; /* between two requests of the bridge's own; 0: none */
 };
 
 /* What went wrong, for people: file, line, key and value are in it. */
@@ -64,6 +66,11 @@ void config_deinit(struct config *config);
 /* What has no default and is needed to meet Kafka: bootstrap.servers and targets. 0 or ERR_CONFIG.
  */
 int config_require(const struct config *config, char error[CONFIG_ERROR_MAX]) must_check;
+
+/* Say each key that is not the same in both: live ones can be changed while the service runs.
+   Values are not said: some are secret. Returns how many. */
+int config_differences(const struct config *config, const struct config *other,
+                       void (*say)(void *ctx, const char *key, bool live), void *ctx);
 
 /* The value of a Kafka property for a role (its own before the one for all), or NULL. */
 const char *config_property(const struct config *config, enum client_role role, const char *name);

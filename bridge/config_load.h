@@ -18,7 +18,7 @@ enum config_type {
     TYPE_LOST_OFFSETS,
     TYPE_LOG_LEVEL,
     TYPE_LOG_FORMAT,
-    TYPE_LATER /* a key of a later version: any value is refused */
+    TYPE_LISTEN
 };
 
 /* One key. Names are as in the file; "log.level" is level in the map log. */
@@ -30,6 +30,7 @@ struct config_key {
     const char *initial; /* as in a flag; NULL: none */
     const char *shown;   /* in the example: the value that is commented out, or NULL for initial */
     const char *help;    /* sentences */
+    bool live;           /* SIGHUP changes it in the running service */
 };
 
 extern const struct config_key CONFIG_KEYS[];

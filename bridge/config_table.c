@@ -59,19 +59,22 @@ const struct config_key CONFIG_KEYS[] = {
      AT(targets),
      .shown = "[orders.timeout, \"payments.*\"]",
      .help = "The topics that may be delivered to; a * stands for any run of characters. Must be "
-             "set. The bridge's own topics and those that begin with __ are always denied."},
+             "set. The bridge's own topics and those that begin with __ are always denied.",
+     .live = true},
     {.name = "default_target",
      .type = TYPE_TEXT,
      AT(default_target),
      .shown = "orders.timeout",
-     .help = "Where requests go that name no target. Without it they are refused."},
+     .help = "Where requests go that name no target. Without it they are refused.",
+     .live = true},
     {.name = "max_delay",
      .type = TYPE_SPAN,
      AT(max_delay_ms),
      .least = 1,
      .most = LADDER_MS_MAX,
      .initial = "40d",
-     .help = "The longest delay that is accepted, from the request's timestamp."},
+     .help = "The longest delay that is accepted, from the request's timestamp.",
+     .live = true},
     {.name = "delivery",
      .type = TYPE_DELIVERY,
      .initial = "at-least-once",
@@ -95,7 +98,8 @@ const struct config_key CONFIG_KEYS[] = {
      .initial = "8",
      .help =
          "How often a delivery is tried, with growing pauses, before it goes to the dead-letter "
-         "topic."},
+         "topic.",
+     .live = true},
     {.name = "hold",
      .type = TYPE_SPAN,
      AT(ladder.hold_ms),
@@ -147,7 +151,8 @@ const struct config_key CONFIG_KEYS[] = {
      .type = TYPE_LOG_LEVEL,
      AT(log_level),
      .initial = "info",
-     .help = "The least important lines that are logged: debug, info, warn or error."},
+     .help = "The least important lines that are logged: debug, info, warn or error.",
+     .live = true},
     {.name = "log.format",
      .type = TYPE_LOG_FORMAT,
      AT(log_format),
@@ -160,7 +165,20 @@ const struct config_key CONFIG_KEYS[] = {
      .most = 256,
      .initial = "1",
      .help = "Threads that share this process's lanes; each takes up to one core."},
-    {.name = "listen", .type = TYPE_LATER},
+    {.name = "listen",
+     .type = TYPE_LISTEN,
+     AT(listen),
+     .initial = "127.0.0.1:9404",
+     .help = "HOST:PORT where /metrics, /livez and /readyz are answered, without a login; empty: "
+             "nowhere. [::]:9404 or 0.0.0.0:9404 is every address."},
+    {.name = "canary",
+     .type = TYPE_SPAN,
+     AT(canary_ms),
+     .most = DAY_MS,
+     .initial = "0s",
+     .help = "How often a request of the bridge's own goes through the smallest level to the topic "
+             "S.canary, and its round trip into the metrics; 10s is usual, 0s is never. Run "
+             "'topics apply' after setting it."},
 };
 const size_t CONFIG_KEYS_N = sizeof CONFIG_KEYS / sizeof CONFIG_KEYS[0];
 _Static_assert(sizeof CONFIG_KEYS / sizeof CONFIG_KEYS[0] <= CONFIG_KEYS_MAX,
@@ -235,12 +253,13 @@ void config_print_help(FILE *out)
     }
 }
 
-static void print_comment(FILE *out, const char *indent, const char *text)
+static void print_comment(FILE *out, const char *indent, const char *text, const char *more)
 {
-    char prefix[16];
+    char prefix[16], all[1024];
     snprintf(prefix, sizeof prefix, "%s# ", indent);
+    snprintf(all, sizeof all, "%s%s", text, more);
     fputs(prefix, out);
-    print_wrapped(out, text, 96, prefix);
+    print_wrapped(out, all, 96, prefix);
 }
 
 /* "log.level" stands in the map log, which its first key opens; kafka opens itself. */
@@ -253,7 +272,7 @@ static void print_key(FILE *out, const struct config_key *key, bool opens)
         fputc('\n', out);
     if (opens)
         fprintf(out, "%.*s:\n", (int)(dot - key->name), key->name);
-    print_comment(out, indent, key->help);
+    print_comment(out, indent, key->help, key->live ? " SIGHUP changes it." : "");
     if (key->type == TYPE_PROPERTIES && dot == NULL)
         fprintf(out, "%s:\n  %s\n", name, key->shown);
     else if (key->initial != NULL)
@@ -269,7 +288,8 @@ void config_print_yaml(FILE *out)
     print_comment(out, "",
                   "Every key at its default; what is commented out has none. Each is a flag as "
                   "well (max_delay: --max-delay) and a variable (DELAYBRIDGE_MAX_DELAY): flag > "
-                  "variable > this file > default. Printed by: delaybridge help --yaml");
+                  "variable > this file > default. Printed by: delaybridge help --yaml",
+                  "");
     for (size_t i = 0; i < CONFIG_KEYS_N; i++) {
         if (CONFIG_KEYS[i].help != NULL)
             print_key(out, &CONFIG_KEYS[i], strcmp(CONFIG_KEYS[i].name, "log.level") == 0);

@@ -205,6 +205,22 @@ static int set_lost_offsets(struct loader *loader, const struct setting *setting
     return config_refuse(loader, setting, text, "not one of refuse, redeliver");
 }
 
+/* HOST:PORT, [ADDRESS]:PORT or nothing. Names are looked up when the service starts. */
+static int set_listen(struct loader *loader, const struct config_key *key,
+                      const struct setting *setting)
+{
+    const char *text = setting->values[0], *colon = strrchr(text, ':'), *end = "";
+    int64_t port = 0;
+    bool bare = colon != NULL && text[0] != '[' && strchr(text, ':') != colon;
+    if (text[0] != '\0' && (colon == NULL || colon == text || bare ||
+                            read_digits(colon + 1, &port, &end) != NULL || *end != '\0'))
+        return config_refuse(loader, setting, text, "not HOST:PORT, such as 127.0.0.1:9404");
+    if (port > 65535)
+        return config_refuse(loader, setting, text, "there is no port above 65535");
+    set_text(loader, key, text);
+    return 0;
+}
+
 static int set_value(struct loader *loader, const struct config_key *key,
                      const struct setting *setting)
 {
@@ -228,8 +244,8 @@ static int set_value(struct loader *loader, const struct config_key *key,
     case TYPE_LOG_LEVEL:
     case TYPE_LOG_FORMAT:
         return set_choice(loader, key, setting);
-    case TYPE_LATER:
-        return config_refuse(loader, setting, setting->values[0], "not in this version");
+    case TYPE_LISTEN:
+        return set_listen(loader, key, setting);
     case TYPE_PROPERTIES:
         break;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* core: the structures that the files of the step machine share. Nothing outside of bridge.c,
-   queue.c, parcel.c, delivery.c, transaction.c, progress.c and target.c includes this.
+   queue.c, parcel.c, delivery.c, transaction.c, progress.c, target.c and survey.c includes this.
 
      lane     partition p of all our input topics; owned or not
      queue    one input partition: window, at most one peeked head, open or paused
@@ -197,9 +197,10 @@ struct bridge {
 
     struct progress *progress;
     uint64_t commit_seq;
-    uint64_t proof_seq; /* exactly once: the first commit that proves anything */
-    bool commit_out;    /* a commit waits for its answer */
-    bool proving;       /* nothing is forwarded until a commit has succeeded */
+    uint64_t proof_seq;   /* exactly once: the first commit that proves anything */
+    bool commit_out;      /* a commit waits for its answer */
+    bool commit_answered; /* since the last turn, which knew an older time */
+    bool proving;         /* nothing is forwarded until a commit has succeeded */
     int64_t commit_ms, recommit_ms, probe_ms, trim_ms, poll_ms; /* monotonic: last time */
     int64_t acked_ms; /* monotonic: last acknowledgement of anything */
     int64_t back_ms;  /* monotonic: Kafka had answered nothing for long, and did again */

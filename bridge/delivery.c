@@ -100,7 +100,7 @@ static int send_target(struct bridge *b, struct parcel *p, struct target *t,
     target_sent(b, t, p);
     int64_t from_ms =
         env->stamp.due_ms > env->stamp.timestamp_ms ? env->stamp.due_ms : env->stamp.timestamp_ms;
-    stats_lateness(b->stats, b->now.wall_ms - from_ms);
+    stats_lateness(b->stats, p->queue->id.slot, b->now.wall_ms - from_ms);
     return 0;
 }
 
@@ -234,16 +234,20 @@ static bool kafka_was_away(const struct bridge *b, const struct parcel *p)
 
 static void succeeded(struct bridge *b, struct parcel *p)
 {
+    struct slot_stats *slot = &b->stats->slots[p->queue->id.slot];
     kafka_answered(b);
     switch ((enum forward_kind)p->kind) {
     case FORWARD_LEVEL:
         counter_add(&b->stats->hops, 1);
+        counter_add(&slot->hops, 1);
         break;
     case FORWARD_TARGET:
         counter_add(&b->stats->deliveries, 1);
+        counter_add(&slot->deliveries, 1);
         break;
     case FORWARD_DEAD:
         counter_add(&b->stats->dead[p->verdict->refusal.code], 1);
+        counter_add(&slot->dead, 1);
         break;
     }
     parcel_done(b, p);

@@ -62,6 +62,7 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
     if (!ok)
         return;
     kafka_answered(b);
+    b->commit_answered = true;
     if (b->config.exactly_once)
         txn_committed(b);
     b->proving &= seq < b->proof_seq;

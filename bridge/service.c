@@ -5,21 +5,28 @@
 #include "bridge/clock.h"
 #include "bridge/log.h"
 #include "bridge/worker.h"
+#include "consumer/canary.h"
 #include "consumer/client.h"
 #include "consumer/topics.h"
 
 #include <inttypes.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASK_MS = 5000 };
+enum { ASK_MS = 5000, ALIVE_MS = 60 * 1000, RELOAD_MS = 10 * 1000, RELOAD_STEP_MS = 10 };
 
 struct service {
     const struct config *config;
+    struct config *live; /* what the workers took over last; NULL: still config */
     struct worker **workers;
     int workers_n;
-    struct stats last; /* at the last heartbeat */
+    int lanes;
+    atomic_int findings;
+    struct canary *canary; /* NULL: none */
+    struct stats last;     /* at the last heartbeat */
     int64_t last_ms;
 };
 
@@ -88,6 +95,17 @@ static int start_workers(struct service *s, int lanes, char *error)
     return 0;
 }
 
+/* The service is not worth less without it. */
+static void start_canary(struct service *s)
+{
+    char error[SERVICE_ERROR_MAX] = "", quoted[SERVICE_ERROR_MAX];
+    if (s->config->canary_ms == 0)
+        return;
+    s->canary = canary_start(s->config, error, sizeof error);
+    if (s->canary == NULL)
+        log_error("no canary", "error=%s", log_quote(error, quoted, sizeof quoted));
+}
+
 int service_start(const struct config *config, struct service **service,
                   char error[SERVICE_ERROR_MAX])
 {
@@ -97,17 +115,18 @@ int service_start(const struct config *config, struct service **service,
     s->config = config;
     s->last_ms = clock_mono_ms();
     rd_kafka_t *admin = connect_admin(config, error);
-    int lanes = 0;
-    int err = admin == NULL ? ERR_CONFIG : check_topics(config, admin, &lanes, error);
+    int err = admin == NULL ? ERR_CONFIG : check_topics(config, admin, &s->lanes, error);
     if (admin != NULL)
         rd_kafka_destroy(admin);
     if (err == 0)
-        err = start_workers(s, lanes, error);
+        err = start_workers(s, s->lanes, error);
+    if (err == 0)
+        start_canary(s);
     if (err != 0) {
         service_stop(s);
         return err;
     }
-    log_info("started", "lanes=%d levels=%d workers=%d group=%s schedule=%s", lanes,
+    log_info("started", "lanes=%d levels=%d workers=%d group=%s schedule=%s", s->lanes,
              config->ladder.n + config->retired_n, config->workers, config->group,
              config->schedule);
     *service = s;
@@ -163,10 +182,63 @@ void service_recheck(struct service *s)
     if (admin == NULL)
         return;
     if (topics_check(admin, s->config, ASK_MS, &findings, error, sizeof error) == 0) {
-        log_findings(&findings);
+        atomic_store(&s->findings, log_findings(&findings));
         findings_deinit(&findings);
     } /* else Kafka is away: its clients say so */
     rd_kafka_destroy(admin);
+}
+
+void service_reload(struct service *s, struct config *fresh)
+{
+    for (int i = 0; i < s->workers_n; i++)
+        worker_reload(s->workers[i], fresh);
+    int64_t until_ms = clock_mono_ms() + RELOAD_MS;
+    for (int i = 0; i < s->workers_n; i++) {
+        while (worker_live(s->workers[i]) != fresh && clock_mono_ms() < until_ms)
+            poll(NULL, 0, RELOAD_STEP_MS);
+        if (worker_live(s->workers[i]) != fresh)
+            return; /* it is stuck, and may still read the old one */
+    }
+    if (s->live != NULL) {
+        config_deinit(s->live);
+        free(s->live);
+    }
+    s->live = fresh;
+}
+
+bool service_is_alive(const struct service *s)
+{
+    bool alive = true;
+    for (int i = 0; i < s->workers_n; i++)
+        alive &= clock_mono_ms() - worker_turned_ms(s->workers[i]) < ALIVE_MS;
+    return alive;
+}
+
+bool service_is_ready(const struct service *s, char *why, size_t why_size)
+{
+    for (int i = 0; i < s->workers_n; i++) {
+        if (worker_joined(s->workers[i]))
+            continue;
+        snprintf(why, why_size, "worker %d of %d has no lanes assigned: joining, or Kafka is away",
+                 i, s->workers_n);
+        return false;
+    }
+    return true;
+}
+
+int service_lanes(const struct service *s)
+{
+    return s->lanes;
+}
+
+int service_findings(const struct service *s)
+{
+    return atomic_load(&s->findings);
+}
+
+const struct canary_stats *service_canary(const struct service *s)
+{
+    return s->canary == NULL ? NULL : canary_stats(s->canary);
 }
 
 bool service_failed(const struct service *s)
@@ -179,10 +251,15 @@ bool service_failed(const struct service *s)
 
 void service_stop(struct service *s)
 {
+    if (s->canary != NULL)
+        canary_stop(s->canary);
     for (int i = 0; i < s->workers_n; i++)
         worker_stop(s->workers[i]);
     for (int i = 0; i < s->workers_n; i++)
         worker_join(s->workers[i]);
     free(s->workers);
+    if (s->live != NULL)
+        config_deinit(s->live);
+    free(s->live);
     free(s);
 }

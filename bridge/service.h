@@ -17,6 +17,20 @@ enum { SERVICE_ERROR_MAX = 512 };
 int service_start(const struct config *config, struct service **service,
                   char error[SERVICE_ERROR_MAX]) must_check;
 
+/* Take what can change while running from fresh (targets, default target, max delay, attempts); the
+   workers do so between two turns. fresh is the service's from now on. */
+void service_reload(struct service *service, struct config *fresh);
+
+/* Every worker's loop has come round within a minute. */
+bool service_is_alive(const struct service *service);
+/* Every worker knows its lanes and its group takes its heartbeats; else why says what is missing.
+ */
+bool service_is_ready(const struct service *service, char *why, size_t why_size);
+
+int service_lanes(const struct service *service);    /* partitions of the schedule topic */
+int service_findings(const struct service *service); /* that would refuse a start now */
+const struct canary_stats *service_canary(const struct service *service); /* NULL: there is none */
+
 /* The figures of all workers. */
 void service_stats(const struct service *service, struct stats *sum);
 

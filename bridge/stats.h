@@ -5,6 +5,7 @@
 #define DELAYBRIDGE_BRIDGE_STATS_H
 
 #include "levels/code.h"
+#include "levels/plan.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -33,6 +34,33 @@ static inline void counter_add(struct counter *counter, uint64_t n)
    of at most 6 %), the last one open. */
 enum { LATENESS_BUCKETS = 16 * 22 };
 
+/* Spans of time for the world to see: how many took at most SPAN_BOUNDS_MS[i], in n[i] those that
+   no smaller bound holds; the last one holds the rest. */
+enum { SPAN_BUCKETS = 17 };
+extern const double SPAN_BOUNDS_MS[SPAN_BUCKETS - 1];
+
+struct spans {
+    struct counter n[SPAN_BUCKETS];
+    struct counter sum_ms;
+};
+
+void spans_add(struct spans *spans, int64_t ms);
+
+/* Of one input topic, over the lanes that are owned. The last five are how it stands, written by
+   bridge_survey; the others count. */
+struct slot_stats {
+    struct counter hops;                  /* acknowledged by a level topic */
+    struct counter deliveries;            /* by a target */
+    struct counter dead;                  /* by the dead-letter topic */
+    struct spans lateness;                /* of what was sent to targets */
+    struct counter reading, paused, held; /* partitions */
+    struct counter pending; /* records not done yet, as far as the log's end is known; exactly once
+                               the ends of transactions among them count */
+    struct counter head_ms; /* wall: when the first of them was or is to go on; 0: none waits */
+};
+
+enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retired levels */
+
 struct stats {
     struct counter requests;     /* taken from the schedule topic */
     struct counter refused;      /* of these, sent to the dead-letter topic */
@@ -59,11 +87,21 @@ struct stats {
     struct counter held_bytes;     /* what they pin */
     struct counter lateness_ms_max;
     struct counter lateness[LATENESS_BUCKETS];
+    struct spans commit; /* from the request to its answer */
+    struct slot_stats slots[SLOTS_MAX];
 };
 
-void stats_lateness(struct stats *stats, int64_t late_ms);
+/* How the canary fares. */
+struct canary_stats {
+    struct counter sent;        /* acknowledged by the schedule topic */
+    struct counter received;    /* and back again */
+    struct counter received_ms; /* wall: the last one; 0: none yet */
+    struct spans round_trip, lateness;
+};
 
-/* Add up from into sum (counters add, the maximum is the larger). */
+void stats_lateness(struct stats *stats, int slot, int64_t late_ms);
+
+/* Add up from into sum (counters add, the maximum is the larger, the head the earlier). */
 void stats_sum(struct stats *sum, const struct stats *from);
 
 /* Lateness in ms below which q (0..1) of the deliveries between two snapshots stayed; 0 if there

@@ -15,6 +15,7 @@ enum {
     SESSION_MS = 6000,  /* unless the operator sets session.timeout.ms */
     REVOKE_MS = 2000,   /* a rebalance waits for the slowest member */
     GROUP_POLL_MS = 50, /* without a bell; far below max.poll.interval.ms */
+    SURVEY_MS = 1000,
     PULSE_CHECK_MS = 60 * 1000,
     PULSE_AGAIN_MS = 1000, /* while none is known */
     REJOIN_MS = 1000,
@@ -44,6 +45,19 @@ static int name_topics(struct worker *w)
     return 0;
 }
 
+/* What the live one says; the schedule topic and the canary stay as they were at the start. */
+static struct request_rules rules_of(const struct worker *w, const struct config *live)
+{
+    return (struct request_rules){
+        .targets = {.patterns = (const char *const *)live->targets,
+                    .patterns_n = live->targets_n,
+                    .schedule = w->config.config->schedule,
+                    .canary = w->config.config->canary_ms > 0},
+        .default_target = live->default_target,
+        .max_delay_ms = live->max_delay_ms,
+    };
+}
+
 static int start_bridge(struct worker *w)
 {
     const struct config *c = w->config.config;
@@ -53,11 +67,7 @@ static int start_bridge(struct worker *w)
         .retired_ms = c->retired_ms,
         .retired_n = c->retired_n,
         .lanes = w->config.lanes,
-        .rules = {.targets = {.patterns = (const char *const *)c->targets,
-                              .patterns_n = c->targets_n,
-                              .schedule = c->schedule},
-                  .default_target = c->default_target,
-                  .max_delay_ms = c->max_delay_ms},
+        .rules = rules_of(w, c),
         .exactly_once = c->exactly_once,
         .max_attempts = c->max_attempts,
         .memory_bytes = c->memory_bytes / c->workers,
@@ -189,6 +199,25 @@ static void read_again(struct worker *w)
     w->regain = w->reread = false;
 }
 
+static void take_live(struct worker *w)
+{
+    const struct config *live = atomic_load(&w->next);
+    if (live == atomic_load_explicit(&w->live, memory_order_relaxed))
+        return;
+    bridge_reconfigure(w->bridge, &(struct bridge_live){.rules = rules_of(w, live),
+                                                        .max_attempts = live->max_attempts});
+    atomic_store(&w->live, live);
+}
+
+static void survey(struct worker *w, struct now now)
+{
+    atomic_store_explicit(&w->turned_ms, now.mono_ms, memory_order_relaxed);
+    if (now.mono_ms - w->surveyed_ms < SURVEY_MS)
+        return;
+    w->surveyed_ms = now.mono_ms;
+    bridge_survey(w->bridge, now);
+}
+
 /* The group first: after a long stop it may say that the lanes are gone. */
 static void turn(struct worker *w)
 {
@@ -201,7 +230,9 @@ static void turn(struct worker *w)
         now = worker_now();
     }
     read_again(w);
+    take_live(w);
     int64_t wait_ms = bridge_turn(w->bridge, now);
+    survey(w, now);
     find_lost_positions(w);
     source_sweep(w->source, now.mono_ms);
     bell_wait(&w->bell, wait_ms, worker_on_bell, w);
@@ -226,6 +257,7 @@ static void replace_member(struct worker *w)
         log_warn("cannot join the group again: trying on", "error=%s",
                  log_quote(error, quoted, sizeof quoted));
         disconnect_member(w);
+        atomic_store(&w->turned_ms, worker_now().mono_ms); /* alive, though nothing turns */
         poll(NULL, 0, REJOIN_MS);
     }
 }
@@ -272,6 +304,7 @@ struct worker *worker_start(const struct worker_config *config, char *error, siz
     }
     w->config = *config;
     w->settle_ms = REVOKE_MS;
+    atomic_store(&w->turned_ms, worker_now().mono_ms);
     char why[CLIENT_ERROR_MAX] = "out of memory";
     if (name_member(w) != 0 || name_topics(w) != 0 || start_bridge(w) != 0 ||
         connect_all(w, why) != 0 || pthread_create(&w->thread, NULL, run, w) != 0) {
@@ -290,6 +323,27 @@ const struct stats *worker_stats(const struct worker *worker)
 bool worker_failed(const struct worker *w)
 {
     return atomic_load(&w->failed);
+}
+
+bool worker_joined(const struct worker *w)
+{
+    return atomic_load(&w->joined);
+}
+
+int64_t worker_turned_ms(const struct worker *w)
+{
+    return atomic_load(&w->turned_ms);
+}
+
+void worker_reload(struct worker *w, const struct config *live)
+{
+    atomic_store(&w->next, live);
+    bell_ring(&w->bell, BELL_WAKE);
+}
+
+const struct config *worker_live(const struct worker *w)
+{
+    return atomic_load(&w->live);
 }
 
 void worker_stop(struct worker *w)

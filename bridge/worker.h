@@ -27,6 +27,17 @@ const struct stats *worker_stats(const struct worker *worker);
    group has lost its offsets; it has sent this process a SIGTERM. */
 bool worker_failed(const struct worker *worker);
 
+/* The group has said which lanes are its, be it none, and takes its heartbeats. */
+bool worker_joined(const struct worker *worker);
+
+/* When its loop last came round, monotonic; may be a few seconds ago when lanes go. */
+int64_t worker_turned_ms(const struct worker *worker);
+
+/* Take what can change while running from live, at the next turn; it outlives the worker, or until
+   worker_live says another. */
+void worker_reload(struct worker *worker, const struct config *live);
+const struct config *worker_live(const struct worker *worker); /* the last one taken; NULL: none */
+
 /* Ask it to drain and leave; returns at once. worker_join waits for that, at most about
    config->drain_ms, and frees it. */
 void worker_stop(struct worker *worker);

@@ -110,6 +110,7 @@ static void on_gained(void *ctx, const int *lanes, int n, const struct start *st
                  "partitions=%d", unusable);
     if (source_assign(w->source, lanes, n, starts) != 0)
         log_error("lanes cannot be read", "lanes=%d", n);
+    atomic_store(&w->joined, begin == BEGIN);
     log_info("lanes gained", "worker=%d lanes=%d", w->config.number, n);
 }
 
@@ -155,6 +156,7 @@ static void on_lost(void *ctx, bool fenced)
     for (int i = 0; i < w->lanes_n; i++)
         bridge_lane_lost(w->bridge, w->lanes[i]);
     source_unassign(w->source);
+    atomic_store(&w->joined, false);
     log_info(fenced ? "lanes lost" : "lanes given back", "worker=%d lanes=%d", w->config.number,
              w->lanes_n);
     w->lanes_n = 0;

@@ -80,6 +80,11 @@ static enum lookup port_lookup(void *ctx, struct target_id *target)
     return producer_lookup(((struct worker *)ctx)->producer, target);
 }
 
+static int64_t port_end(void *ctx, struct queue_id queue)
+{
+    return source_end(((struct worker *)ctx)->source, queue);
+}
+
 static void port_forget(void *ctx, struct target_id *target)
 {
     struct worker *w = ctx;
@@ -108,6 +113,7 @@ struct port worker_port(struct worker *w)
                          .abort = port_abort,
                          .trim = port_trim,
                          .lookup = port_lookup,
+                         .end = port_end,
                          .forget = port_forget,
                          .event = port_event};
 }

@@ -360,6 +360,15 @@ void source_landed(struct source *s, int lane, int slot, int64_t offset)
     source_seek(s, id, p->next);
 }
 
+int64_t source_end(const struct source *s, struct queue_id queue)
+{
+    int64_t start, end = -1, landed = s->partitions[queue.index].landed;
+    if (rd_kafka_get_watermark_offsets(handle_of(s, queue.slot), s->config.topics[queue.slot],
+                                       queue.lane, &start, &end) != 0)
+        end = -1;
+    return landed > end && landed > 0 ? landed : end;
+}
+
 void source_sweep(struct source *s, int64_t now_ms)
 {
     if (now_ms - s->sweep_ms < SWEEP_MS)

@@ -34,6 +34,11 @@ const char *topic_of_cancelled(const char *schedule, char out[TOPIC_TEXT_MAX])
     return companion(schedule, "cancelled", out);
 }
 
+const char *topic_of_canary(const char *schedule, char out[TOPIC_TEXT_MAX])
+{
+    return companion(schedule, "canary", out);
+}
+
 void findings_deinit(struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++) {

@@ -13,6 +13,7 @@ enum { TOPIC_TEXT_MAX = TOPIC_NAME_MAX + 1 };
 const char *topic_of_level(const char *schedule, int64_t level_ms, char out[TOPIC_TEXT_MAX]);
 const char *topic_of_pulse(const char *schedule, char out[TOPIC_TEXT_MAX]);
 const char *topic_of_dead_letter(const char *schedule, char out[TOPIC_TEXT_MAX]);
+const char *topic_of_canary(const char *schedule, char out[TOPIC_TEXT_MAX]);
 const char *topic_of_cancelled(const char *schedule, char out[TOPIC_TEXT_MAX]);
 
 /* One finding of a check: what is, what it means, what to run. */

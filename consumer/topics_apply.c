@@ -61,7 +61,9 @@ static int replication(const struct apply *a)
 static rd_kafka_NewTopic_t *new_topic(const struct apply *a, const struct topic_seen *topic)
 {
     char why[ADMIN_ERROR_MAX];
-    int partitions = topic->kind == TOPIC_PULSE ? a->survey.brokers : a->survey.lanes;
+    int partitions = topic->kind == TOPIC_PULSE    ? a->survey.brokers
+                     : topic->kind == TOPIC_CANARY ? 1
+                                                   : a->survey.lanes;
     rd_kafka_NewTopic_t *made =
         rd_kafka_NewTopic_new(topic->name, partitions, replication(a), why, sizeof why);
     assert(made != NULL); /* name and numbers were checked with the configuration */
@@ -69,7 +71,7 @@ static rd_kafka_NewTopic_t *new_topic(const struct apply *a, const struct topic_
     const struct topic_rule *rules = topic_rules(topic->kind, &n);
     for (size_t i = 0; i < n; i++)
         rd_kafka_NewTopic_set_config(made, rules[i].name, rules[i].value);
-    if (topic->kind == TOPIC_PULSE)
+    if (topic->kind == TOPIC_PULSE || topic->kind == TOPIC_CANARY)
         rd_kafka_NewTopic_set_config(made, "retention.ms", "3600000");
     else if (replication(a) >= SAFE_REPLICAS)
         rd_kafka_NewTopic_set_config(made, "min.insync.replicas", "2");
@@ -139,7 +141,7 @@ static int create_missing(struct apply *a)
 
 static bool is_short(const struct survey *survey, const struct topic_seen *topic)
 {
-    return topic->kind != TOPIC_SCHEDULE && topic->kind != TOPIC_PULSE && topic->partitions > 0 &&
+    return topic_has_lanes(topic->kind) && topic->partitions > 0 &&
            topic->partitions < survey->lanes;
 }
 

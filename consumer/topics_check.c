@@ -47,7 +47,7 @@ static void check_partitions(struct findings *findings, const struct survey *sur
     if (topic->partitions == 0)
         find(findings, FINDING_REFUSE, topic->name, words("create %s", topic->name),
              "topic %s does not exist: " RUN_APPLY, topic->name);
-    else if (topic->kind == TOPIC_SCHEDULE || topic->kind == TOPIC_PULSE)
+    else if (!topic_has_lanes(topic->kind))
         return;
     else if (topic->partitions < lanes)
         find(findings, FINDING_REFUSE, topic->name,
@@ -90,7 +90,7 @@ static void check_replicas(struct findings *findings, const struct survey *surve
     for (size_t i = 0; i < survey->topics_n; i++) {
         const struct topic_seen *topic = &survey->topics[i];
         const char *insync = topic_setting(topic, "min.insync.replicas");
-        if (topic->partitions == 0 || topic->kind == TOPIC_PULSE)
+        if (topic->partitions == 0 || topic->kind == TOPIC_PULSE || topic->kind == TOPIC_CANARY)
             continue;
         if (topic->replicas == 1) {
             alone = alone == NULL ? topic : alone;

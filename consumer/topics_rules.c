@@ -51,9 +51,15 @@ const struct topic_rule *topic_rules(enum topic_kind kind, size_t *n)
         return cancelled_rules;
     case TOPIC_SCHEDULE:
     case TOPIC_PULSE:
+    case TOPIC_CANARY:
         break;
     }
     return NULL;
+}
+
+bool topic_has_lanes(enum topic_kind kind)
+{
+    return kind != TOPIC_SCHEDULE && kind != TOPIC_PULSE && kind != TOPIC_CANARY;
 }
 
 bool topic_rule_holds(const struct topic_rule *rule, const char *value)

@@ -7,7 +7,14 @@
 #include "consumer/admin.h"
 #include "consumer/topics.h"
 
-enum topic_kind { TOPIC_SCHEDULE, TOPIC_LEVEL, TOPIC_DEAD_LETTER, TOPIC_CANCELLED, TOPIC_PULSE };
+enum topic_kind {
+    TOPIC_SCHEDULE,
+    TOPIC_LEVEL,
+    TOPIC_DEAD_LETTER,
+    TOPIC_CANCELLED,
+    TOPIC_PULSE,
+    TOPIC_CANARY
+};
 
 /* What a setting of one kind of topic must be. */
 struct topic_rule {
@@ -46,6 +53,9 @@ struct survey {
 /* Returns 0, or ERR_KAFKA with the reason in admin->error. Deinit in any case. */
 int survey_take(struct admin *admin, const struct config *config, struct survey *survey) must_check;
 void survey_deinit(struct survey *survey);
+
+/* One partition for each lane; else S itself, and those that have no lanes. */
+bool topic_has_lanes(enum topic_kind kind);
 
 /* The rules for a kind of topic, n of them. */
 const struct topic_rule *topic_rules(enum topic_kind kind, size_t *n);

@@ -23,7 +23,7 @@ bool topic_name_is_legal(struct bytes name)
 
 static bool is_companion(struct bytes suffix)
 {
-    static const char *const SUFFIXES[] = {"pulse", "dead-letter", "cancelled", "events"};
+    static const char *const SUFFIXES[] = {"pulse", "dead-letter", "cancelled", "events", "canary"};
     for (size_t i = 0; i < sizeof SUFFIXES / sizeof SUFFIXES[0]; i++)
         if (bytes_equal(suffix, bytes_text(SUFFIXES[i])))
             return true;
@@ -69,10 +69,19 @@ static bool pattern_matches(const char *pattern, struct bytes name)
     return *pattern == '\0';
 }
 
+static bool is_canary(const char *schedule, struct bytes name)
+{
+    size_t n = strlen(schedule);
+    return name.len > n &&
+           bytes_equal(bytes_of((const char *)name.data + n, name.len - n), bytes_text(".canary"));
+}
+
 bool targets_allow(const struct targets *targets, struct bytes name)
 {
-    if (!topic_name_is_legal(name) || topic_is_internal(targets->schedule, name))
+    if (!topic_name_is_legal(name))
         return false;
+    if (topic_is_internal(targets->schedule, name))
+        return targets->canary && is_canary(targets->schedule, name);
     for (size_t i = 0; i < targets->patterns_n; i++)
         if (pattern_matches(targets->patterns[i], name))
             return true;

@@ -6,11 +6,14 @@
 
 #include "levels/bytes.h"
 
+#include <stdbool.h>
+
 /* Both pointers are borrowed and must outlive the struct. */
 struct targets {
     const char *const *patterns; /* '*' stands for any run of characters, all else is literal */
     size_t patterns_n;
     const char *schedule; /* S: the schedule topic; its companions are never targets */
+    bool canary;          /* but S.canary is one */
 };
 
 enum { TOPIC_NAME_MAX = 249 };
@@ -18,11 +21,11 @@ enum { TOPIC_NAME_MAX = 249 };
 /* A name Kafka would accept: 1 to 249 of [A-Za-z0-9._-], not "." nor "..". */
 bool topic_name_is_legal(struct bytes name);
 
-/* One of the bridge's own topics: S, S.<a duration>, S.pulse, S.dead-letter, S.cancelled, S.events;
-   or a Kafka internal one (__*). */
+/* One of the bridge's own topics: S, S.<a duration>, S.pulse, S.dead-letter, S.cancelled, S.events,
+   S.canary; or a Kafka internal one (__*). */
 bool topic_is_internal(const char *schedule, struct bytes name);
 
-/* Legal, not internal, and matched by at least one pattern. */
+/* Legal, not internal, and matched by at least one pattern; or S.canary, if that is on. */
 bool targets_allow(const struct targets *targets, struct bytes name);
 
 #endif

@@ -1,45 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge explain: the chain of levels that a delay takes, and what it costs. */
+#include "bridge/commands/chain.h"
 #include "bridge/commands/connect.h"
 #include "levels/duration.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-enum { CHAIN_MAX = 4096 };
-
-struct chain {
-    int64_t delay_ms;
-    int levels[CHAIN_MAX];
-    int64_t end_ms[CHAIN_MAX]; /* of each stop, since the request */
-    int64_t hops;              /* may be more than fit */
-    int shown;
-    int64_t held_ms; /* in memory: what no level is for */
-};
-
-/* As the bridge goes if no time is lost on the way: a stop takes up the odd rest, so that there can
-   be fewer than plan_chain sees at once. */
-static void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_ms)
-{
-    int64_t at_ms = 0, waited_ms = 0;
-    int level = plan_level(ladder, delay_ms);
-    chain->delay_ms = delay_ms;
-    chain->shown = 0;
-    chain->held_ms = 0;
-    while (level != PLAN_HOLD && chain->shown < CHAIN_MAX) {
-        int64_t level_ms = ladder->level_ms[level];
-        at_ms = plan_release_ms(ladder, level_ms, at_ms, delay_ms);
-        waited_ms += level_ms;
-        chain->levels[chain->shown] = level;
-        chain->end_ms[chain->shown++] = at_ms;
-        level = plan_level(ladder, delay_ms - at_ms);
-    }
-    chain->hops = chain->shown;
-    if (level != PLAN_HOLD)
-        chain->hops += plan_chain(ladder, delay_ms - at_ms, NULL, 0);
-    else if (delay_ms > waited_ms) /* slack lets a longer level in */
-        chain->held_ms = delay_ms - waited_ms;
-}
 
 static void print_text(const struct ladder *ladder, const struct chain *chain)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delaybridge help: the commands, one command, or the commented configuration. */
+/* delaybridge help: the commands, one command, or the tables in other forms. */
 #include "bridge/commands/connect.h"
+#include "bridge/commands/help_print.h"
+#include "bridge/metrics.h"
 
 #include <string.h>
 
@@ -13,6 +15,20 @@ int cmd_help(struct cli *cli)
     if (strcmp(cli->argv[0], "--yaml") == 0) {
         config_print_yaml(stdout);
         return EXIT_DONE;
+    }
+    if (strcmp(cli->argv[0], "--man") == 0) {
+        help_print_man(stdout);
+        return EXIT_DONE;
+    }
+    if (strcmp(cli->argv[0], "--metrics") == 0) {
+        metrics_print_table(stdout);
+        return EXIT_DONE;
+    }
+    if (strcmp(cli->argv[0], "--completion") == 0) {
+        const char *shell = cli->argc > 1 ? cli->argv[1] : "";
+        return help_print_completion(stdout, shell) == 0
+                   ? EXIT_DONE
+                   : complain(EXIT_USAGE, "--completion: '%s' is neither bash nor zsh", shell);
     }
     const struct command *command = cli_find(cli->argv[0]);
     if (command == NULL)

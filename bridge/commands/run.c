@@ -1,30 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge run: the service in the foreground, until a signal. */
 #include "bridge/cli.h"
+#include "bridge/clock.h"
 #include "bridge/log.h"
+#include "bridge/monitor.h"
+#include "bridge/notify.h"
 #include "bridge/service.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { HEARTBEAT_S = 10, RECHECK_S = 3600, AGAIN_S = 5 /* after 5 s of asking */, STOP_MS = 5000 };
+enum {
+    HEARTBEAT_MS = 10 * 1000,
+    RECHECK_MS = 3600 * 1000,
+    AGAIN_MS = 5000, /* after 5 s of asking */
+    STOP_MS = 5000
+};
 
 static void block_signals(sigset_t *set)
 {
     sigemptyset(set);
     sigaddset(set, SIGTERM);
     sigaddset(set, SIGINT);
+    sigaddset(set, SIGHUP);
     pthread_sigmask(SIG_BLOCK, set, NULL); /* inherited by every thread made from here on */
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* The signal, or 0 after seconds. */
-static int wait_signal(const sigset_t *set, int seconds)
+/* The signal, or 0 after wait_ms. */
+static int wait_signal(const sigset_t *set, int64_t wait_ms)
 {
-    struct timespec timeout = {.tv_sec = seconds};
+    struct timespec timeout = {.tv_sec = wait_ms / 1000, .tv_nsec = wait_ms % 1000 * 1000000};
     int got;
     do
         got = sigtimedwait(set, NULL, &timeout);
@@ -44,65 +54,162 @@ struct watch {
 static void *watch_stop(void *arg)
 {
     const struct watch *watch = arg;
-    struct timespec left = {.tv_sec = watch->wait_ms / 1000};
-    int got;
-    do
-        got = sigtimedwait(&watch->set, NULL, &left);
-    while (got == -1 && errno == EINTR);
-    if (got != -1)
+    int got = wait_signal(&watch->set, watch->wait_ms);
+    if (got != 0)
         _exit(128 + got);
     log_warn("a Kafka client does not end: leaving without it", "waited_ms=%lld",
              (long long)watch->wait_ms);
     _exit(EXIT_DONE);
 }
 
-static void drain(struct service *service, const sigset_t *set, int64_t drain_ms)
+struct life {
+    struct cli *cli;
+    sigset_t set;
+    struct monitor *monitor;
+    struct service *service;
+    int64_t heartbeat_ms, recheck_ms; /* monotonic: the last ones */
+};
+
+static void drain(struct life *life)
 {
     static struct watch watch; /* outlives this call: the thread is never joined */
     log_info("draining", "again=\"a second signal ends at once\"");
-    watch = (struct watch){*set, drain_ms + STOP_MS};
+    notify("STOPPING=1\nSTATUS=draining");
+    monitor_watch(life->monitor, NULL, "draining");
+    watch = (struct watch){life->set, life->cli->config->drain_ms + STOP_MS};
+    sigdelset(&watch.set, SIGHUP);
     pthread_t watcher;
     if (pthread_create(&watcher, NULL, watch_stop, &watch) == 0)
         pthread_detach(watcher);
-    service_stop(service);
+    service_stop(life->service);
     log_info("stopped", "drained=true");
 }
 
+/* The signal, or 0 after wait_ms at most: the manager's watchdog is told in time. */
+static int wait_told(const struct life *life, int64_t wait_ms)
+{
+    int64_t until_ms = clock_mono_ms() + wait_ms, watchdog_ms = notify_watchdog_ms();
+    for (;;) {
+        if (monitor_is_alive(life->monitor))
+            notify("WATCHDOG=1");
+        int64_t left_ms = until_ms - clock_mono_ms();
+        int got = left_ms <= 0
+                      ? 0
+                      : wait_signal(&life->set, left_ms < watchdog_ms ? left_ms : watchdog_ms);
+        if (got != 0 || left_ms <= 0)
+            return got;
+    }
+}
+
 /* An unreachable Kafka is waited for; a refused start is final. */
-static int start(const struct config *config, const sigset_t *set, struct service **service)
+static int start(struct life *life)
 {
     for (;;) {
         char error[SERVICE_ERROR_MAX] = "", quoted[SERVICE_ERROR_MAX];
-        int err = service_start(config, service, error);
-        if (err == 0)
+        int err = service_start(life->cli->config, &life->service, error);
+        if (err == 0) {
+            monitor_watch(life->monitor, life->service, "");
             return 0;
+        }
         log_quote(error, quoted, sizeof quoted);
         if (err != ERR_KAFKA) {
             log_error("cannot start", "error=%s", quoted);
             return err;
         }
         log_warn("waiting for Kafka", "error=%s", quoted);
-        if (wait_signal(set, AGAIN_S) != 0)
+        notify("STATUS=waiting for Kafka");
+        monitor_watch(life->monitor, NULL, error);
+        int got = wait_told(life, AGAIN_MS);
+        if (got == SIGHUP)
+            log_warn("SIGHUP is ignored", "until=\"Kafka has answered\"");
+        else if (got != 0)
             return ERR_KAFKA;
     }
 }
 
+static void say_changed(void *ctx, const char *key, bool live)
+{
+    (void)ctx;
+    if (live)
+        log_info("configuration: changed", "key=%s", key);
+}
+
+static void say_restart(void *ctx, const char *key, bool live)
+{
+    (void)ctx;
+    if (!live)
+        log_warn("configuration: needs a restart, so it stays as it was", "key=%s", key);
+}
+
+/* What is wrong changes nothing; what cannot change now is told. */
+static void reload(struct life *life)
+{
+    static struct config taken; /* the last time: shallow, for comparing only */
+    char error[CONFIG_ERROR_MAX] = "", quoted[CONFIG_ERROR_MAX];
+    struct config *fresh = calloc(1, sizeof *fresh);
+    notify("RELOADING=1");
+    if (fresh == NULL || cli_reload(life->cli, fresh, error) != 0) {
+        log_error("configuration: refused, nothing is changed", "error=%s",
+                  log_quote(error, quoted, sizeof quoted));
+        free(fresh);
+    } else {
+        const struct config *started = life->cli->config;
+        int n = config_differences(started, fresh, say_restart, NULL);
+        config_differences(taken.schedule == NULL ? started : &taken, fresh, say_changed, NULL);
+        log_info("configuration: read again", "differences_from_start=%d", n);
+        log_set_level(fresh->log_level);
+        taken = *fresh;
+        service_reload(life->service, fresh);
+    }
+    notify("READY=1");
+}
+
+static void look_round(struct life *life)
+{
+    int64_t now_ms = clock_mono_ms();
+    if (now_ms - life->heartbeat_ms >= HEARTBEAT_MS) {
+        life->heartbeat_ms = now_ms;
+        service_heartbeat(life->service);
+    }
+    if (now_ms - life->recheck_ms >= RECHECK_MS) {
+        life->recheck_ms = now_ms;
+        service_recheck(life->service);
+    }
+}
+
+static int serve(struct life *life)
+{
+    notify("STATUS=serving");
+    life->heartbeat_ms = life->recheck_ms = clock_mono_ms();
+    for (;;) {
+        int got = wait_told(life, life->heartbeat_ms + HEARTBEAT_MS - clock_mono_ms());
+        if (got == SIGHUP)
+            reload(life);
+        else if (got != 0)
+            break;
+        look_round(life);
+    }
+    bool failed = service_failed(life->service);
+    drain(life);
+    return failed ? EXIT_INTERNAL : EXIT_DONE;
+}
+
 int cmd_run(struct cli *cli)
 {
-    sigset_t set;
-    block_signals(&set);
-    struct service *service;
-    int err = start(cli->config, &set, &service);
-    if (err == ERR_KAFKA)
-        return EXIT_DONE; /* told to stop while it waited */
-    if (err != 0)
-        return err == ERR_CONFIG ? EXIT_CONFIG : EXIT_INTERNAL;
-    for (int seconds = HEARTBEAT_S; wait_signal(&set, HEARTBEAT_S) == 0; seconds += HEARTBEAT_S) {
-        service_heartbeat(service);
-        if (seconds % RECHECK_S == 0)
-            service_recheck(service);
+    char error[SERVICE_ERROR_MAX] = "", quoted[SERVICE_ERROR_MAX];
+    struct life life = {.cli = cli};
+    block_signals(&life.set);
+    life.monitor = monitor_start(cli->config, error, sizeof error);
+    if (life.monitor == NULL) {
+        log_error("cannot start", "error=%s", log_quote(error, quoted, sizeof quoted));
+        return EXIT_CONFIG;
     }
-    bool failed = service_failed(service);
-    drain(service, &set, cli->config->drain_ms);
-    return failed ? EXIT_INTERNAL : EXIT_DONE;
+    notify("READY=1\nSTATUS=waiting for Kafka"); /* the rest may take as long as Kafka does */
+    int err = start(&life);
+    int code = err == 0            ? serve(&life)
+               : err == ERR_KAFKA  ? EXIT_DONE /* told to stop while it waited */
+               : err == ERR_CONFIG ? EXIT_CONFIG
+                                   : EXIT_INTERNAL;
+    monitor_stop(life.monitor);
+    return code;
 }

@@ -143,7 +143,7 @@ class Place:
         name = f"s{self.names}"
         settings = {"kafka": {"bootstrap.servers": self.kafka.bootstrap}, "schedule": name,
                     "targets": ["bench.*"], "partitions": lanes, "replication": len(self.live),
-                    "log": {"level": "warn"}, **changes}
+                    "listen": "", "log": {"level": "warn"}, **changes}
         path = self.folder / f"{name}.yaml"
         path.write_text(json.dumps(settings))
         subprocess.run([str(BINARY), "topics", "apply", "-c", str(path)], check=True, stdout=subprocess.DEVNULL,

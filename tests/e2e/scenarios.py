@@ -12,6 +12,7 @@ from pathlib import Path
 from chaos import chaos
 from client import Collector, Intruder, Sender, now_ms
 from contract import Request
+from operating import operated
 from processes import Bridge, cpu_seconds
 from stage import LANES, Skip, Stage, judge, level_topics, require
 
@@ -402,7 +403,7 @@ def exactly_once(play):
 
 
 SCENARIOS = {f.__name__: f for f in (mixed, kill9, rebalance, broker_restart, broker_blink, fenced, bad_targets,
-                                     clock_step, chaos, idle, drain)}
+                                     clock_step, chaos, idle, drain, operated)}
 SCENARIOS.update({f"{f.__name__}_exactly": exactly_once(f) for f in (
     mixed, kill9, broker_restart, broker_blink, fenced, bad_targets, clock_step,
     chaos)})

@@ -56,6 +56,7 @@ class Stage:
             "kafka": {"bootstrap.servers": self.kafka.bootstrap if self.kafka else "127.0.0.1:1"},
             "group": self.group, "schedule": self.schedule, "targets": ["e2e.*"],
             "default_target": "e2e.a", "partitions": LANES, "replication": 1,
+            "listen": "",  # several processes on one machine
             "delivery": "exactly-once" if self.exactly_once else "at-least-once",
             "log": {"level": "info", "format": "json"}, **changes}
         path = self.folder / name

@@ -325,6 +325,12 @@ static enum lookup port_lookup(void *ctx, struct target_id *target)
     return oracle_lookup(p, target);
 }
 
+static int64_t port_end(void *ctx, struct queue_id q)
+{
+    struct process *p = ctx;
+    return log_of(p, q)->end;
+}
+
 static void port_forget(void *ctx, struct target_id *target)
 {
     (void)ctx;
@@ -355,6 +361,7 @@ struct port port_of(struct process *p)
                          .abort = port_abort,
                          .trim = port_trim,
                          .lookup = port_lookup,
+                         .end = port_end,
                          .forget = port_forget,
                          .event = port_event};
 }

@@ -39,6 +39,9 @@
     X(clock_step_back_rereads)                                         \
     X(records_of_a_slow_clock_are_late_not_lost)                       \
     X(budget_of_one_record_still_progresses)                           \
+    /* stories_survey.c: what people are told */                       \
+    X(the_survey_counts_what_waits_and_names_its_head)                 \
+    X(the_survey_names_what_is_overdue_in_work)                        \
     /* stories_transaction.c: exactly once, and what breaks it */      \
     X(an_abort_reads_again_from_what_is_committed)                     \
     X(a_commit_that_arrived_without_an_answer_doubles_nothing)         \

@@ -265,8 +265,77 @@ Test(config, numbers_have_bounds)
 Test(config, what_this_version_lacks_says_so)
 {
     refuses("delivery: at-most-once\n", "not one of at-least-once, exactly-once");
-    refuses("listen: 127.0.0.1:9404\n", "not in this version");
     refuses("delivery: maybe\n", "not one of");
+}
+
+Test(config, listen_is_a_host_and_a_port_or_nothing)
+{
+    static const char *const GOOD[] = {"127.0.0.1:9404", "[::]:9404", "localhost:0", ""};
+    for (size_t i = 0; i < sizeof GOOD / sizeof *GOOD; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "listen: '%s'\n", GOOD[i]);
+        takes(text);
+        cr_expect_str_eq(config.listen == NULL ? "" : config.listen, GOOD[i]);
+        config_deinit(&config);
+    }
+    refuses("listen: 9404\n", "not HOST:PORT");
+    refuses("listen: ':9404'\n", "not HOST:PORT");
+    refuses("listen: '::1:9404'\n", "not HOST:PORT");
+    refuses("listen: 'localhost:http'\n", "not HOST:PORT");
+    refuses("listen: 'localhost:65536'\n", "no port above 65535");
+}
+
+static char differences[500];
+
+static void note_difference(void *ctx, const char *key, bool live)
+{
+    (void)ctx;
+    size_t n = strlen(differences);
+    snprintf(differences + n, sizeof differences - n, "%s%s ", live ? "+" : "-", key);
+}
+
+/* What is different between the two files: + for what a running service takes over. */
+static const char *difference(const char *before, const char *after)
+{
+    struct config first;
+    differences[0] = '\0';
+    takes(before);
+    first = config;
+    takes(after);
+    config_differences(&first, &config, note_difference, NULL);
+    config_deinit(&first);
+    config_deinit(&config);
+    return differences;
+}
+
+Test(config, each_key_that_differs_is_told_and_whether_it_is_live)
+{
+    static const char *const CASES[][2] = {
+        {"kafka: {linger.ms: 7}", "-kafka "},
+        {"kafka: {hops: {linger.ms: 7}}", "-kafka.hops "},
+        {"group: other", "-group "},
+        {"schedule: other", "-group -schedule "},
+        {"levels: [1s, 2s]", "-levels "},
+        {"retired_levels: [3s]", "-retired_levels "},
+        {"targets: [a]", "+targets "},
+        {"targets: [a]\ndefault_target: a", "+targets +default_target "},
+        {"max_delay: 3d", "+max_delay "},
+        {"delivery: exactly-once", "-delivery "},
+        {"lost_offsets: redeliver", "-lost_offsets "},
+        {"max_attempts: 3", "+max_attempts "},
+        {"hold: 2s", "-hold "},
+        {"memory: 1GiB", "-memory "},
+        {"log: {level: debug, format: json}", "+log.level -log.format "},
+        {"workers: 3", "-workers "},
+        {"listen: ''", "-listen "},
+        {"canary: 10s", "-canary "},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "%s\n", CASES[i][0]);
+        cr_expect_str_eq(difference("", text), CASES[i][1], "%s: %s", CASES[i][0], differences);
+        cr_expect_str_eq(difference(text, text), "", "%s: %s", CASES[i][0], differences);
+    }
 }
 
 Test(config, levels_make_a_sound_ladder)

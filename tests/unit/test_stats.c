@@ -25,14 +25,14 @@ static int64_t quantile_ms(double q)
 static void late(int n, int64_t ms)
 {
     for (int i = 0; i < n; i++)
-        stats_lateness(&stats, ms);
+        stats_lateness(&stats, 0, ms);
 }
 
 /* What the histogram makes of one lateness. */
 static int64_t told_ms(int64_t ms)
 {
     stats = (struct stats){0};
-    stats_lateness(&stats, ms);
+    stats_lateness(&stats, 0, ms);
     return stats_quantile_ms(&stats, NULL, 0.5);
 }
 
@@ -167,6 +167,15 @@ Test(stats, quantiles_of_a_sum_are_of_all_its_workers)
     cr_expect_eq(stats_quantile_ms(&sum, NULL, 0.75), 9);
 }
 
+/* Neither of these adds up. */
+static bool is_extreme(const struct counter *counter)
+{
+    bool extreme = counter == &stats.lateness_ms_max;
+    for (int slot = 0; slot < SLOTS_MAX; slot++)
+        extreme |= counter == &stats.slots[slot].head_ms;
+    return extreme;
+}
+
 Test(stats, every_counter_is_summed)
 {
     struct stats sum = {0};
@@ -177,7 +186,33 @@ Test(stats, every_counter_is_summed)
     stats_sum(&sum, &stats);
     stats_sum(&sum, &stats);
     for (size_t i = 0; i < n; i++) {
-        bool is_max = &each[i] == &stats.lateness_ms_max;
-        cr_expect_eq(counter_read(&summed[i]), (is_max ? 1 : 2) * (i + 1), "counter %zu", i);
+        cr_expect_eq(counter_read(&summed[i]), (is_extreme(&each[i]) ? 1 : 2) * (i + 1),
+                     "counter %zu", i);
     }
+}
+
+Test(stats, the_head_of_a_sum_is_the_earliest_there_is)
+{
+    struct stats sum = {0};
+    counter_set(&stats.slots[3].head_ms, 700);
+    stats_sum(&sum, &stats);
+    clear();
+    stats_sum(&sum, &stats); /* nothing waits there */
+    cr_expect_eq(counter_read(&sum.slots[3].head_ms), 700);
+    counter_set(&stats.slots[3].head_ms, 600);
+    stats_sum(&sum, &stats);
+    cr_expect_eq(counter_read(&sum.slots[3].head_ms), 600);
+}
+
+Test(stats, a_span_counts_in_the_smallest_bound_that_holds_it)
+{
+    struct spans spans = {0};
+    const int64_t ms[] = {-5, 0, 1, 2, 3, 5, 300000, 300001};
+    const int at[] = {0, 0, 0, 1, 2, 2, SPAN_BUCKETS - 2, SPAN_BUCKETS - 1};
+    for (size_t i = 0; i < sizeof ms / sizeof *ms; i++) {
+        uint64_t had = counter_read(&spans.n[at[i]]);
+        spans_add(&spans, ms[i]);
+        cr_expect_eq(counter_read(&spans.n[at[i]]), had + 1, "%lld ms", (long long)ms[i]);
+    }
+    cr_expect_eq(counter_read(&spans.sum_ms), 600012);
 }

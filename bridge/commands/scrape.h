@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scrape: reading /metrics of running services, and adding up those of several. */
+#ifndef DELAYBRIDGE_BRIDGE_COMMANDS_SCRAPE_H
+#define DELAYBRIDGE_BRIDGE_COMMANDS_SCRAPE_H
+
+#include "levels/err.h"
+
+#include <stddef.h>
+
+/* A sample: NAME or NAME{LABEL="VALUE",…}, as it is written. Owned by the scrape. */
+struct scrape_sample {
+    char *name;
+    double value;
+};
+
+struct scrape {
+    struct scrape_sample *samples; /* in the order of the first one read */
+    size_t n;
+};
+
+enum { SCRAPE_ERROR_MAX = 256 };
+
+/* Read http://ADDRESS/metrics (HOST:PORT) into scrape, which starts zeroed. What is there already
+   is added to; of *_timestamp_seconds the earlier stays, of *_configured the larger. 0; or with a
+   sentence in error ERR_KAFKA: nobody answers there; ERR_DATA: what answers is no such service. */
+int scrape_read(struct scrape *scrape, const char *address, int timeout_ms,
+                char error[SCRAPE_ERROR_MAX]) must_check;
+void scrape_deinit(struct scrape *scrape);
+
+/* 0 if there is none of this name. */
+double scrape_value(const struct scrape *scrape, const char *name);
+/* NULL: none. */
+const struct scrape_sample *scrape_find(const struct scrape *scrape, const char *name);
+
+#endif

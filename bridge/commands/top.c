@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delaybridge top: running services at a glance, from their metrics. */
+#include "bridge/clock.h"
+#include "bridge/commands/connect.h"
+#include "bridge/commands/scrape.h"
+#include "levels/duration.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EVERY_MS = 1000, ADDRESSES_MAX = 64, NAME_MAX = 200, CELL_MAX = 32 };
+
+struct top {
+    const struct cli *cli;
+    const char *addresses[ADDRESSES_MAX];
+    int addresses_n;
+    bool once;
+    int64_t every_ms;
+    struct scrape now, before;
+    int64_t now_ms, before_ms; /* monotonic */
+    int silent;                /* addresses that did not answer the last time */
+    char why[SCRAPE_ERROR_MAX];
+};
+
+/* Figures. */
+
+__attribute__((format(printf, 2, 3))) static double rate(const struct top *t, const char *format,
+                                                         ...)
+{
+    char name[NAME_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    double passed_s = (double)(t->now_ms - t->before_ms) / 1000;
+    double more = scrape_value(&t->now, name) - scrape_value(&t->before, name);
+    return passed_s <= 0 || more < 0 ? 0 : more / passed_s; /* less: somebody started anew */
+}
+
+static double total(const struct scrape *s, const char *prefix)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (strncmp(s->samples[i].name, prefix, strlen(prefix)) == 0)
+            sum += s->samples[i].value;
+    return sum;
+}
+
+static double total_rate(const struct top *t, const char *prefix)
+{
+    double passed_s = (double)(t->now_ms - t->before_ms) / 1000;
+    double more = total(&t->now, prefix) - total(&t->before, prefix);
+    return passed_s <= 0 || more < 0 ? 0 : more / passed_s;
+}
+
+/* Deliveries since the last look that were late by at most the bound of the bucket. */
+static double late_within(const struct top *t, const char *level, const char *bound)
+{
+    char name[NAME_MAX];
+    snprintf(name, sizeof name, "delaybridge_lateness_seconds_bucket{level=\"%s\",le=\"%s\"}",
+             level, bound);
+    return scrape_value(&t->now, name) - scrape_value(&t->before, name);
+}
+
+/* The smallest bound that holds q of the deliveries since the last look: "<= 5ms"; "-" for none. */
+static void quantile(const struct top *t, const char *level, double q, char out[CELL_MAX])
+{
+    char prefix[NAME_MAX], bound[CELL_MAX];
+    int n = snprintf(prefix, sizeof prefix,
+                     "delaybridge_lateness_seconds_bucket{level=\"%s\",le=\"", level);
+    double all = late_within(t, level, "+Inf");
+    snprintf(out, CELL_MAX, "-");
+    for (size_t i = 0; all > 0 && i < t->now.n; i++) {
+        const char *name = t->now.samples[i].name;
+        if (strncmp(name, prefix, (size_t)n) != 0)
+            continue;
+        snprintf(bound, sizeof bound, "%.*s", (int)strcspn(name + n, "\""), name + n);
+        if (late_within(t, level, bound) < q * all)
+            continue;
+        double seconds = strtod(bound, NULL);
+        if (isinf(seconds))
+            snprintf(out, CELL_MAX, "> 5m");
+        else
+            snprintf(out, CELL_MAX, seconds < 1 ? "%gms" : "%gs",
+                     seconds < 1 ? seconds * 1000 : seconds);
+        return;
+    }
+}
+
+/* A count that people can read: 1234567 is 1,234,567. */
+static const char *grouped(double value, char out[CELL_MAX])
+{
+    char digits[CELL_MAX];
+    int n = snprintf(digits, sizeof digits, "%.0f", value < 0 ? 0 : value), at = 0;
+    for (int i = 0; i < n && at < CELL_MAX - 2; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            out[at++] = ',';
+        out[at++] = digits[i];
+    }
+    out[at] = '\0';
+    return out;
+}
+
+/* "1.2 s", "3h4m", "3.1 s ago". */
+static void countdown(double at_s, char out[CELL_MAX])
+{
+    char text[DURATION_TEXT_MAX];
+    double left_s = at_s - (double)clock_wall_ms() / 1000;
+    if (fabs(left_s) < 100)
+        snprintf(out, CELL_MAX, left_s < -1 ? "%.1f s ago" : "%.1f s", fabs(left_s));
+    else
+        snprintf(out, CELL_MAX, "%s%s", duration_format((int64_t)fabs(left_s) * 1000, text),
+                 left_s < 0 ? " ago" : "");
+}
+
+/* Looking. */
+
+static int look(struct top *t)
+{
+    struct scrape fresh = {0};
+    t->silent = 0;
+    for (int i = 0; i < t->addresses_n; i++)
+        t->silent += scrape_read(&fresh, t->addresses[i], t->cli->timeout_ms, t->why) != 0;
+    if (t->silent == t->addresses_n) {
+        scrape_deinit(&fresh);
+        return ERR_KAFKA;
+    }
+    scrape_deinit(&t->before);
+    t->before = t->now;
+    t->before_ms = t->now_ms;
+    t->now = fresh;
+    t->now_ms = clock_mono_ms();
+    return 0;
+}
+
+/* The n-th level, in the order of the metrics; false: there are fewer. */
+static bool level_at(const struct top *t, int n, char level[CELL_MAX])
+{
+    static const char PREFIX[] = "delaybridge_level_pending_records{level=\"";
+    for (size_t i = 0; i < t->now.n; i++) {
+        const char *name = t->now.samples[i].name;
+        if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0 || n-- > 0)
+            continue;
+        name += sizeof PREFIX - 1;
+        snprintf(level, CELL_MAX, "%.*s", (int)strcspn(name, "\""), name);
+        return true;
+    }
+    return false;
+}
+
+struct row {
+    char level[CELL_MAX];
+    double waiting, hops, deliveries, held;
+    const struct scrape_sample *head;
+    char p50[CELL_MAX], p99[CELL_MAX];
+};
+
+static bool row_at(const struct top *t, int n, struct row *row)
+{
+    char name[NAME_MAX];
+    if (!level_at(t, n, row->level))
+        return false;
+    snprintf(name, sizeof name, "delaybridge_level_pending_records{level=\"%s\"}", row->level);
+    row->waiting = scrape_value(&t->now, name);
+    snprintf(name, sizeof name, "delaybridge_level_head_deadline_timestamp_seconds{level=\"%s\"}",
+             row->level);
+    row->head = scrape_find(&t->now, name);
+    snprintf(name, sizeof name, "delaybridge_partitions{level=\"%s\",state=\"held\"}", row->level);
+    row->held = scrape_value(&t->now, name);
+    row->hops =
+        rate(t, "delaybridge_forwarded_records_total{level=\"%s\",kind=\"hop\"}", row->level);
+    row->deliveries =
+        rate(t, "delaybridge_forwarded_records_total{level=\"%s\",kind=\"delivery\"}", row->level);
+    quantile(t, row->level, 0.5, row->p50);
+    quantile(t, row->level, 0.99, row->p99);
+    return true;
+}
+
+/* Showing. */
+
+static void print_head(const struct top *t)
+{
+    char at[INSTANT_TEXT_MAX], held[CELL_MAX];
+    instant_format(clock_wall_ms(), at);
+    double ready = scrape_value(&t->now, "delaybridge_ready");
+    int answered = t->addresses_n - t->silent;
+    printf("%s  delaybridge  %s", at, t->addresses[0]);
+    if (t->addresses_n > 1)
+        printf(" and %d more", t->addresses_n - 1);
+    printf("  ready %.0f of %d", ready, t->addresses_n);
+    if (answered < t->addresses_n)
+        printf("  (%s)", t->why);
+    printf("\nlanes %.0f of %.0f  held %s (%.0f of %.0f MiB)  refusing topic settings %.0f  early "
+           "%.0f\n",
+           scrape_value(&t->now, "delaybridge_lanes"),
+           scrape_value(&t->now, "delaybridge_lanes_configured"),
+           grouped(scrape_value(&t->now, "delaybridge_held_records"), held),
+           scrape_value(&t->now, "delaybridge_held_bytes") / (1 << 20),
+           scrape_value(&t->now, "delaybridge_memory_limit_bytes") / (1 << 20),
+           scrape_value(&t->now, "delaybridge_topic_findings"),
+           scrape_value(&t->now, "delaybridge_early_records_total"));
+    printf(
+        "requests/s %.1f  refused/s %.1f  dead letters/s %.1f  retries/s %.1f  rebalances %.0f\n\n",
+        total_rate(t, "delaybridge_schedule_records_total"),
+        rate(t, "delaybridge_schedule_records_total{result=\"refused\"}"),
+        total_rate(t, "delaybridge_dead_letter_records_total"),
+        rate(t, "delaybridge_delivery_retries_total"),
+        scrape_value(&t->now, "delaybridge_rebalances_total"));
+}
+
+static void print_row(const struct row *row)
+{
+    char waiting[CELL_MAX], head[CELL_MAX] = "";
+    if (row->head != NULL)
+        countdown(row->head->value, head);
+    else if (row->waiting > 0)
+        snprintf(head, sizeof head, "now"); /* read, and in memory */
+    printf("%-10s %14s  %14s %10.1f %10.1f %8s %8s", row->level, grouped(row->waiting, waiting),
+           head, row->hops, row->deliveries, row->p50, row->p99);
+    if (row->held > 0)
+        printf("  %.0f HELD: see the log", row->held);
+    putchar('\n');
+}
+
+static void print_text(const struct top *t)
+{
+    struct row row;
+    if (isatty(STDOUT_FILENO) && !t->once)
+        fputs("\033[H\033[J", stdout);
+    print_head(t);
+    printf("%-10s %14s  %14s %10s %10s %8s %8s\n", "LEVEL", "WAITING", "HEAD LEAVES", "HOPS/S",
+           "DELIVER/S", "P50 <=", "P99 <=");
+    for (int i = 0; row_at(t, i, &row); i++)
+        print_row(&row);
+}
+
+static void print_as_json(const struct top *t)
+{
+    char at[INSTANT_TEXT_MAX];
+    struct row row;
+    json_t *levels = json_array();
+    for (int i = 0; row_at(t, i, &row); i++) {
+        json_t *level = json_pack("{s:s, s:f, s:f, s:f, s:s, s:s, s:f}", "level", row.level,
+                                  "waiting", row.waiting, "hops_per_s", row.hops,
+                                  "deliveries_per_s", row.deliveries, "late_p50_at_most", row.p50,
+                                  "late_p99_at_most", row.p99, "held_partitions", row.held);
+        if (row.head != NULL)
+            json_object_set_new(level, "head_leaves", json_real(row.head->value));
+        json_array_append_new(levels, level);
+    }
+    print_json(json_pack(
+        "{s:s, s:i, s:f, s:f, s:f, s:f, s:o}", "at", instant_format(clock_wall_ms(), at),
+        "answered", t->addresses_n - t->silent, "ready", scrape_value(&t->now, "delaybridge_ready"),
+        "lanes", scrape_value(&t->now, "delaybridge_lanes"), "held",
+        scrape_value(&t->now, "delaybridge_held_records"), "early",
+        scrape_value(&t->now, "delaybridge_early_records_total"), "levels", levels));
+}
+
+static int take_arguments(struct top *t)
+{
+    for (int i = 0; i < t->cli->argc; i++) {
+        const char *argument = t->cli->argv[i];
+        if (strcmp(argument, "--once") == 0) {
+            t->once = true;
+        } else if (strcmp(argument, "--every") == 0 && i + 1 < t->cli->argc) {
+            if (duration_parse(bytes_text(t->cli->argv[++i]), &t->every_ms) != 0 || t->every_ms < 1)
+                return complain(EXIT_USAGE, "--every: '%s' is not a duration such as 2s",
+                                t->cli->argv[i]);
+        } else if (argument[0] == '-' || t->addresses_n == ADDRESSES_MAX) {
+            return complain(EXIT_USAGE, "top takes HOST:PORT…, --once and --every D, not '%s'",
+                            argument);
+        } else {
+            t->addresses[t->addresses_n++] = argument;
+        }
+    }
+    if (t->addresses_n == 0 && t->cli->config->listen == NULL)
+        return complain(EXIT_USAGE, "listen is empty, so nothing can be asked: name a HOST:PORT");
+    if (t->addresses_n == 0)
+        t->addresses[t->addresses_n++] = t->cli->config->listen;
+    return EXIT_DONE;
+}
+
+int cmd_top(struct cli *cli)
+{
+    struct top t = {.cli = cli, .every_ms = EVERY_MS};
+    int code = take_arguments(&t);
+    for (int looks = 0; code == EXIT_DONE && !(t.once && looks == 2); looks++) {
+        if (look(&t) != 0)
+            code = complain(EXIT_UNREACHABLE, "%s", t.why);
+        else if (looks > 0) /* rates need two */
+            cli->json ? print_as_json(&t) : print_text(&t);
+        fflush(stdout);
+        if (code == EXIT_DONE && !(t.once && looks == 1))
+            usleep((useconds_t)t.every_ms * 1000);
+    }
+    scrape_deinit(&t.now);
+    scrape_deinit(&t.before);
+    return code;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is different between two configurations. */
+#include "bridge/config_load.h"
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool same_spans(const int64_t *a, int a_n, const int64_t *b, int b_n)
+{
+    return a_n == b_n && memcmp(a, b, (size_t)a_n * sizeof *a) == 0;
+}
+
+static bool same_targets(const struct config *a, const struct config *b)
+{
+    bool same = a->targets_n == b->targets_n;
+    for (size_t i = 0; same && i < a->targets_n; i++)
+        same = same_text(a->targets[i], b->targets[i]);
+    return same;
+}
+
+/* In the order in which they were written: another order may mean the same, and is told. */
+static bool same_properties(const struct config *a, const struct config *b, enum client_role role)
+{
+    size_t i = 0, j = 0;
+    for (;; i++, j++) {
+        while (i < a->kafka_n && a->kafka[i].role != role)
+            i++;
+        while (j < b->kafka_n && b->kafka[j].role != role)
+            j++;
+        if (i == a->kafka_n || j == b->kafka_n)
+            return i == a->kafka_n && j == b->kafka_n;
+        if (!same_text(a->kafka[i].name, b->kafka[j].name) ||
+            !same_text(a->kafka[i].value, b->kafka[j].value))
+            return false;
+    }
+}
+
+static bool same(const struct config_key *key, const struct config *a, const struct config *b)
+{
+    const char *at_a = (const char *)a + key->offset, *at_b = (const char *)b + key->offset;
+    const char *dot = strchr(key->name, '.');
+    switch (key->type) {
+    case TYPE_PROPERTIES:
+        return same_properties(a, b, dot == NULL ? CLIENT_ALL : config_role(dot + 1));
+    case TYPE_TEXT:
+    case TYPE_LISTEN:
+        return same_text(*(char *const *)(const void *)at_a, *(char *const *)(const void *)at_b);
+    case TYPE_SPAN:
+    case TYPE_SIZE:
+        return memcmp(at_a, at_b, sizeof(int64_t)) == 0;
+    case TYPE_COUNT:
+        return memcmp(at_a, at_b, sizeof(int)) == 0;
+    case TYPE_LEVELS:
+        return same_spans(a->ladder.level_ms, a->ladder.n, b->ladder.level_ms, b->ladder.n);
+    case TYPE_RETIRED:
+        return same_spans(a->retired_ms, a->retired_n, b->retired_ms, b->retired_n);
+    case TYPE_TARGETS:
+        return same_targets(a, b);
+    case TYPE_DELIVERY:
+        return a->exactly_once == b->exactly_once;
+    case TYPE_LOST_OFFSETS:
+        return a->redeliver_lost == b->redeliver_lost;
+    case TYPE_LOG_LEVEL:
+        return a->log_level == b->log_level;
+    case TYPE_LOG_FORMAT:
+        return a->log_format == b->log_format;
+    }
+    return true;
+}
+
+int config_differences(const struct config *config, const struct config *other,
+                       void (*say)(void *ctx, const char *key, bool live), void *ctx)
+{
+    int n = 0;
+    for (size_t i = 0; i < CONFIG_KEYS_N; i++) {
+        if (same(&CONFIG_KEYS[i], config, other))
+            continue;
+        say(ctx, CONFIG_KEYS[i].name, CONFIG_KEYS[i].live);
+        n++;
+    }
+    return n;
+}

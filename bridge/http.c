@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One libmicrohttpd daemon over a socket of ours. */
+#include "bridge/http.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { BACKLOG = 64, CONNECTIONS_MAX = 64, IDLE_S = 15, HOST_MAX = 256 };
+
+struct http {
+    const struct http_route *routes;
+    void *ctx;
+    struct MHD_Daemon *daemon;
+    int port;
+};
+
+static enum MHD_Result respond(struct MHD_Connection *connection, int status, const char *type,
+                               struct MHD_Response *response)
+{
+    if (response == NULL)
+        return MHD_NO;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    enum MHD_Result result = MHD_queue_response(connection, (unsigned)status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* What there is, for who came to another path. */
+static int list_routes(const struct http *http, FILE *body)
+{
+    for (const struct http_route *route = http->routes; route->path != NULL; route++)
+        fprintf(body, "%s\n", route->path);
+    return MHD_HTTP_NOT_FOUND;
+}
+
+static const struct http_route *find_route(const struct http *http, const char *path)
+{
+    for (const struct http_route *route = http->routes; route->path != NULL; route++)
+        if (strcmp(route->path, path) == 0)
+            return route;
+    return NULL;
+}
+
+static enum MHD_Result answer(struct MHD_Connection *connection, const struct http *http,
+                              const struct http_route *route)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *body = open_memstream(&text, &size);
+    if (body == NULL)
+        return MHD_NO;
+    int status = route != NULL ? route->answer(http->ctx, body) : list_routes(http, body);
+    if (fclose(body) != 0) {
+        free(text);
+        return MHD_NO;
+    }
+    return respond(connection, status, route != NULL ? route->type : "text/plain; charset=utf-8",
+                   MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE));
+}
+
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_size, void **seen)
+{
+    (void)version, (void)upload, (void)seen;
+    const struct http *http = cls;
+    static char none[] = "only GET and HEAD are answered here\n";
+    if (*upload_size > 0) { /* a body that nobody asked for */
+        *upload_size = 0;
+        return MHD_YES;
+    }
+    if (strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0)
+        return answer(connection, http, find_route(http, url));
+    return respond(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8",
+                   MHD_create_response_from_buffer(sizeof none - 1, none, MHD_RESPMEM_PERSISTENT));
+}
+
+/* HOST:PORT cut in two; an address in brackets loses them. */
+static const char *cut_port(const char *listen, char host[HOST_MAX])
+{
+    const char *colon = strrchr(listen, ':');
+    size_t n = colon == NULL ? 0 : (size_t)(colon - listen);
+    bool bracketed = n >= 2 && listen[0] == '[' && listen[n - 1] == ']';
+    if (n == 0 || n >= HOST_MAX)
+        return NULL;
+    memcpy(host, listen + bracketed, n - (bracketed ? 2 : 0));
+    host[n - (bracketed ? 2 : 0)] = '\0';
+    return colon + 1;
+}
+
+/* A socket that listens at one of the addresses, or -1 with errno. */
+static int listen_at(const struct addrinfo *at)
+{
+    int yes = 1;
+    int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (bind(fd, at->ai_addr, at->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    int why = errno;
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+static int open_socket(const char *listen, char *error, size_t error_size)
+{
+    char host[HOST_MAX];
+    const char *port = cut_port(listen, host);
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *found = NULL;
+    int err = port == NULL ? EAI_NONAME : getaddrinfo(host, port, &hints, &found), fd = -1;
+    for (const struct addrinfo *at = found; fd < 0 && at != NULL; at = at->ai_next)
+        fd = listen_at(at);
+    if (fd < 0)
+        snprintf(error, error_size, "listen: \"%s\": %s%s", listen,
+                 err != 0 ? gai_strerror(err) : strerror(errno),
+                 err == 0 && errno == EADDRINUSE
+                     ? ": another process has it; set listen to another address, or to nothing"
+                     : "");
+    if (found != NULL)
+        freeaddrinfo(found);
+    return fd;
+}
+
+static int port_of(int fd)
+{
+    struct sockaddr_storage at;
+    socklen_t n = sizeof at;
+    char port[16];
+    if (getsockname(fd, (struct sockaddr *)&at, &n) != 0 ||
+        getnameinfo((struct sockaddr *)&at, n, NULL, 0, port, sizeof port, NI_NUMERICSERV) != 0)
+        return 0;
+    return (int)strtol(port, NULL, 10);
+}
+
+struct http *http_start(const char *listen, const struct http_route *routes, void *ctx, char *error,
+                        size_t error_size)
+{
+    int fd = open_socket(listen, error, error_size);
+    struct http *http = fd < 0 ? NULL : calloc(1, sizeof *http);
+    if (http == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    *http = (struct http){.routes = routes, .ctx = ctx, .port = port_of(fd)};
+    http->daemon = MHD_start_daemon(
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL, 0, NULL, NULL, on_request, http,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+    if (http->daemon != NULL)
+        return http;
+    snprintf(error, error_size, "listen: \"%s\": %s", listen, strerror(errno));
+    close(fd);
+    free(http);
+    return NULL;
+}
+
+int http_port(const struct http *http)
+{
+    return http->port;
+}
+
+void http_stop(struct http *http)
+{
+    MHD_stop_daemon(http->daemon);
+    free(http);
+}

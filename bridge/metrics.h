@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics: what the service counts, as Prometheus reads it (text format 0.0.4). One table names
+   every metric once: /metrics, 'help --metrics' and what alerts and dashboards may use come from
+   it. Labels are levels, kinds, states and codes: never an id, a key or a target. */
+#ifndef DELAYBRIDGE_BRIDGE_METRICS_H
+#define DELAYBRIDGE_BRIDGE_METRICS_H
+
+#include "bridge/config.h"
+#include "bridge/stats.h"
+
+#include <stdio.h>
+
+/* All borrowed. */
+struct metrics {
+    const struct config *config;
+    const struct stats *stats;         /* of all workers together */
+    const struct canary_stats *canary; /* NULL: there is none */
+    int lanes;                         /* of the schedule topic; 0: not known yet */
+    int findings;                      /* about the topics that would refuse a start */
+    bool ready;
+    const char *librdkafka; /* version */
+};
+
+void metrics_write(FILE *out, const struct metrics *metrics);
+
+/* One line for each metric: NAME, TYPE, LABELS (with commas, or -) and what it is, tabs between. */
+void metrics_print_table(FILE *out);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answers to /metrics, /livez and /readyz. */
+#include "bridge/monitor.h"
+
+#include "bridge/http.h"
+#include "bridge/log.h"
+#include "bridge/metrics.h"
+
+#include <librdkafka/rdkafka.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OK = 200, UNAVAILABLE = 503, WHY_MAX = 256 };
+
+struct monitor {
+    const struct config *config;
+    struct http *http;
+    pthread_mutex_t turn; /* guards all that follows: main and the listener's thread */
+    struct service *service;
+    struct stats stats; /* large; the last that was asked for */
+    char why[WHY_MAX];  /* no service: why not */
+};
+
+static void ask_stats(struct monitor *m)
+{
+    if (m->service != NULL)
+        service_stats(m->service, &m->stats);
+}
+
+static bool is_ready(const struct monitor *m, char why[WHY_MAX])
+{
+    snprintf(why, WHY_MAX, "%s", m->why);
+    return m->service != NULL && service_is_ready(m->service, why, WHY_MAX);
+}
+
+static int answer_metrics(void *ctx, FILE *body)
+{
+    struct monitor *m = ctx;
+    char why[WHY_MAX];
+    pthread_mutex_lock(&m->turn);
+    ask_stats(m);
+    struct metrics metrics = {.config = m->config,
+                              .stats = &m->stats,
+                              .ready = is_ready(m, why),
+                              .librdkafka = rd_kafka_version_str()};
+    if (m->service != NULL) {
+        metrics.canary = service_canary(m->service);
+        metrics.lanes = service_lanes(m->service);
+        metrics.findings = service_findings(m->service);
+    }
+    metrics_write(body, &metrics);
+    pthread_mutex_unlock(&m->turn);
+    return OK;
+}
+
+static int answer_live(void *ctx, FILE *body)
+{
+    bool alive = monitor_is_alive(ctx);
+    fputs(alive ? "alive\n" : "a worker's loop has not come round for a minute\n", body);
+    return alive ? OK : UNAVAILABLE;
+}
+
+static int answer_ready(void *ctx, FILE *body)
+{
+    struct monitor *m = ctx;
+    char why[WHY_MAX];
+    pthread_mutex_lock(&m->turn);
+    bool ready = is_ready(m, why);
+    pthread_mutex_unlock(&m->turn);
+    fprintf(body, "%s\n", ready ? "ready" : why);
+    return ready ? OK : UNAVAILABLE;
+}
+
+static const struct http_route routes[] = {
+    {"/metrics", "text/plain; version=0.0.4; charset=utf-8", answer_metrics},
+    {"/livez", "text/plain; charset=utf-8", answer_live},
+    {"/readyz", "text/plain; charset=utf-8", answer_ready},
+    {NULL, NULL, NULL},
+};
+
+struct monitor *monitor_start(const struct config *config, char *error, size_t error_size)
+{
+    struct monitor *m = calloc(1, sizeof *m);
+    if (m == NULL) {
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
+    m->config = config;
+    snprintf(m->why, sizeof m->why, "starting: Kafka has not answered yet");
+    pthread_mutex_init(&m->turn, NULL);
+    if (config->listen != NULL) {
+        m->http = http_start(config->listen, routes, m, error, error_size);
+        if (m->http == NULL) {
+            monitor_stop(m);
+            return NULL;
+        }
+        log_info("listening", "address=%s port=%d paths=/metrics,/livez,/readyz", config->listen,
+                 http_port(m->http));
+    }
+    return m;
+}
+
+void monitor_watch(struct monitor *m, struct service *service, const char *why)
+{
+    pthread_mutex_lock(&m->turn);
+    ask_stats(m);
+    m->service = service;
+    snprintf(m->why, sizeof m->why, "%s", why);
+    pthread_mutex_unlock(&m->turn);
+}
+
+bool monitor_is_alive(struct monitor *m)
+{
+    pthread_mutex_lock(&m->turn);
+    bool alive = m->service == NULL || service_is_alive(m->service);
+    pthread_mutex_unlock(&m->turn);
+    return alive;
+}
+
+void monitor_stop(struct monitor *m)
+{
+    if (m->http != NULL)
+        http_stop(m->http);
+    pthread_mutex_destroy(&m->turn);
+    free(m);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process: what the system says about this process. */
+#ifndef DELAYBRIDGE_BRIDGE_PROCESS_H
+#define DELAYBRIDGE_BRIDGE_PROCESS_H
+
+#include <stdbool.h>
+
+enum process_figure {
+    PROCESS_CPU_S,     /* used, user and system */
+    PROCESS_RSS_BYTES, /* resident */
+    PROCESS_START_S,   /* Unix time of its start */
+    PROCESS_FDS,       /* open file descriptors */
+    PROCESS_FDS_MAX    /* and how many may be */
+};
+
+/* False: the system does not say (no /proc). */
+bool process_figure(enum process_figure figure, double *value);
+
+#endif

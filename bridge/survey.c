@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The survey: what waits where, for people. Looks at everything, changes nothing. */
+#include "bridge/core.h"
+
+enum { OVERDUE_MS = 1000 };
+
+struct standing {
+    uint64_t reading, paused, held, pending;
+    int64_t head_ms; /* 0: none */
+};
+
+static void note_head(struct standing *s, int64_t at_ms)
+{
+    if (s->head_ms == 0 || at_ms < s->head_ms)
+        s->head_ms = at_ms < 1 ? 1 : at_ms;
+}
+
+static void survey_queue(const struct bridge *b, const struct queue *q, struct standing *s)
+{
+    if (q->state == QUEUE_OFF)
+        return;
+    s->reading += q->state == QUEUE_OPEN;
+    s->paused += q->state == QUEUE_PAUSED;
+    s->held += q->state == QUEUE_HELD;
+    s->pending += (uint64_t)window_pending(&q->window, b->port.end(b->port.ctx, q->id));
+    bool waits = q->state == QUEUE_PAUSED || (q->head != NULL && q->head_fault == 0);
+    if (waits && q->id.slot != SLOT_SCHEDULE)
+        note_head(s, q->head_release_ms);
+}
+
+/* Behind its time, so its target or its topic does not take it. A request that was overdue when it
+   came is so from then on. */
+static void survey_parcel(const struct bridge *b, const struct parcel *p, struct standing *slots)
+{
+    if (p->state == PARCEL_FREE || p->orphan || p->raw)
+        return;
+    struct envelope env;
+    if (p->until_ms > b->now.wall_ms - OVERDUE_MS || envelope_open(p->record->value, &env) != 0)
+        return;
+    int64_t since_ms = env.stamp.timestamp_ms > p->until_ms ? env.stamp.timestamp_ms : p->until_ms;
+    if (since_ms <= b->now.wall_ms - OVERDUE_MS)
+        note_head(&slots[p->queue->id.slot], since_ms);
+}
+
+static void publish(const struct standing *s, struct slot_stats *slot)
+{
+    counter_set(&slot->reading, s->reading);
+    counter_set(&slot->paused, s->paused);
+    counter_set(&slot->held, s->held);
+    counter_set(&slot->pending, s->pending);
+    counter_set(&slot->head_ms, (uint64_t)s->head_ms);
+}
+
+void bridge_survey(struct bridge *b, struct now now)
+{
+    struct standing slots[SLOTS_MAX] = {0};
+    b->now = now;
+    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++)
+        survey_queue(b, &b->queues[i], &slots[b->queues[i].id.slot]);
+    for (size_t i = 0; counter_read(&b->stats->held) > 0 && i < b->parcels_high; i++)
+        survey_parcel(b, &b->parcels[i], slots);
+    for (int slot = 0; slot < b->queues_per_lane; slot++)
+        publish(&slots[slot], &b->stats->slots[slot]);
+}

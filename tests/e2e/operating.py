@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operator sees and does: metrics beside what the verifier counted, health through an outage,
+the service manager's notifications, a configuration that changes in the running service, top, the canary."""
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from pathlib import Path
+
+from contract import Request
+from processes import Bridge, free_port
+from stage import Stage, judge, require
+
+SAMPLE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
+
+
+class Watch:
+    """The listener of one bridge, asked over HTTP."""
+
+    def __init__(self, port: int):
+        self.address = f"127.0.0.1:{port}"
+
+    def get(self, path: str) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(f"http://{self.address}{path}", timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refusal:
+            return refusal.code, refusal.read().decode()
+        except OSError as problem:
+            return 0, str(problem)
+
+    def metrics(self) -> dict[tuple[str, str], float]:
+        status, text = self.get("/metrics")
+        require(status == 200, f"/metrics: {status} {text}")
+        found = {}
+        for line in text.splitlines():
+            if line.startswith("#"):
+                continue
+            sample = SAMPLE.match(line)
+            require(sample, f"not a sample: {line}")
+            found[sample[1], sample[2] or ""] = float(sample[3])
+        return found
+
+    def total(self, name: str, label: str = "") -> float:
+        return total(self.metrics(), name, label)
+
+    def wait(self, path: str, status: int, seconds: float) -> float:
+        """Until path answers so; returns how long it took."""
+        start = time.monotonic()
+        while time.monotonic() - start < seconds:
+            got = self.get(path)
+            if got[0] == status:
+                return time.monotonic() - start
+            time.sleep(0.1)
+        require(False, f"{path} did not become {status} within {seconds} s: {got}")
+        return 0
+
+
+class Manager:
+    """What a service manager would hear."""
+
+    def __init__(self, folder: Path):
+        self.path = folder / "notify"
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(self.path))
+        self.heard: list[str] = []
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self) -> None:
+        while True:
+            self.heard.append(self.socket.recv(4096).decode())
+
+    def wait(self, words: str, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not any(words in message for message in list(self.heard)):
+            require(time.monotonic() < until, f"no {words!r} within {seconds} s: {self.heard}")
+            time.sleep(0.05)
+
+
+def logged(bridge: Bridge, words: str, seconds: float = 5) -> str:
+    """The line of the log with these words, once it is there."""
+    until = time.monotonic() + seconds
+    while True:
+        for line in bridge.log.read_text(errors="replace").splitlines():
+            if words in line:
+                return line
+        require(time.monotonic() < until, f"the log does not say {words!r}:\n{bridge.tail()}")
+        time.sleep(0.05)
+
+
+def total(metrics: dict[tuple[str, str], float], name: str, label: str = "") -> float:
+    return sum(v for (n, labels), v in metrics.items() if n == "delaybridge_" + name and label in labels)
+
+
+def figures_agree(stage: Stage, watch: Watch) -> None:
+    """What the bridge counted is what the verifier saw; of the canary's some may be on their way."""
+    dead, metrics = f"{stage.schedule}.dead-letter", watch.metrics()
+    journal, seen = stage.sender.journal, list(stage.collector.seen)
+    deliveries = sum(s.topic != dead for s in seen)
+    letters = Counter(dict(s.headers)["dlb-error"].decode() for s in seen if s.topic == dead)
+    sent, back = total(metrics, "canary_sent_total"), total(metrics, "canary_received_total")
+    figures = (
+        ("schedule_records_total", "", len(journal) + sent, 3),
+        ("forwarded_records_total", 'kind="delivery"', deliveries + back, 3),
+        ("lateness_seconds_count", "", deliveries + back, 3),
+        ("early_records_total", "", 0, 0),
+        ("dead_letter_records_total", "", sum(letters.values()), 0),
+        *(("dead_letter_records_total", f'code="{code}"', count, 0) for code, count in letters.items()))
+    for name, label, expected, off in figures:
+        got = total(metrics, name, label)
+        require(abs(got - expected) <= off, f"{name}{{{label}}} is {got}, not {expected}")
+
+
+def plain(stage: Stage, delay: str, delay_ms: int, target: str, code: str | None = None, key: bytes = b"k") -> None:
+    headers = [("dlb-delay", delay.encode()), ("dlb-target", target.encode())]
+    stage.sender.send(Request(key, b"v", headers, f"plain, {delay} to {target}", code, target, delay_ms=delay_ms,
+                              out_key=key))
+
+
+def what_waits_is_shown(stage: Stage, watch: Watch) -> None:
+    """Some that wait for 20 s: pending, their head, and the picture of it."""
+    for n in range(16):
+        plain(stage, "20s", 20_000, "e2e.a", key=b"k%d" % (n % 5))
+    stage.sender.flush()
+    time.sleep(2.5)
+    pending = watch.total("level_pending_records", 'level="10s"')
+    require(pending == 16, f"16 wait in 10s, {pending} are shown")
+    left = watch.total("level_head_deadline_timestamp_seconds", 'level="10s"') - time.time()
+    require(0 < left < 12, f"the head of 10s leaves in {left:.1f} s")
+    require(watch.total("partitions", 'level="10s",state="paused"') > 0, "no partition of 10s is paused")
+    top = stage.run("top", watch.address, "--once")
+    require(top.returncode == 0 and re.search(r"^10s +16 +\d", top.stdout, re.M),
+            f"top: {top.returncode} {top.stdout}{top.stderr}")
+    row = json.loads(stage.run("top", watch.address, "--once", "-o", "json").stdout)
+    require(any(level["level"] == "10s" and level["waiting"] == 16 for level in row["levels"]), str(row))
+
+
+def configuration_changes(stage: Stage, bridge: Bridge, config: Path, **settings) -> None:
+    """SIGHUP takes what can change, names what cannot, and refuses nonsense."""
+    text = config.read_text()
+    stage.config(**settings, targets=["e2e.a", "e2e.c"], levels=["1s", "5s", "10s", "1m"], log={"level": "debug"})
+    bridge.process.send_signal(signal.SIGHUP)
+    logged(bridge, "configuration: read again")
+    for key in ("targets", "log.level"):
+        logged(bridge, f'"msg":"configuration: changed","key":"{key}"')
+    require('"key":"levels"' in logged(bridge, "needs a restart"), "levels needs a restart")
+    plain(stage, "0s", 0, "e2e.b", "target_denied")
+    stage.sender.flush()
+    judge(stage.verify(timeout=20))
+    config.write_text("targets: []\n")
+    bridge.process.send_signal(signal.SIGHUP)
+    require("targets" in logged(bridge, "nothing is changed"), "the sentence names the key")
+    config.write_text(text)
+    bridge.process.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    plain(stage, "0s", 0, "e2e.b")
+    stage.sender.flush()
+    judge(stage.verify(timeout=20))
+
+
+def operated(stage: Stage) -> str:
+    """Metrics, health, reloading, notifications, top and the canary of a running service."""
+    stage.broker()
+    port = free_port(1)
+    settings = {"listen": f"127.0.0.1:{port}", "canary": "500ms"}
+    config = stage.ready(**settings)
+    manager, watch = Manager(stage.folder), Watch(port)
+    bridge = stage.bridge(config, env={"NOTIFY_SOCKET": str(manager.path), "WATCHDOG_USEC": "2000000"})
+    manager.wait("READY=1", 5)
+    watch.wait("/readyz", 200, 10)
+    require(watch.get("/livez")[0] == 200, "alive")
+    generator = stage.generator(4000)
+    stage.sender.send_paced(lambda n, now: generator.request(now) if n % 10 else generator.poison(now, n // 10),
+                            3000 if stage.full else 600, 300)
+    line = judge(stage.verify())
+    what_waits_is_shown(stage, watch)
+    judge(stage.verify())
+    time.sleep(1.5)  # the survey comes once a second
+    figures_agree(stage, watch)
+    require(watch.total("level_pending_records", 'level="10s"') == 0, "nothing waits any more")
+    if shutil.which("promtool"):
+        lint = subprocess.run(["promtool", "check", "metrics"], input=watch.get("/metrics")[1], text=True,
+                              capture_output=True, check=False)
+        require(lint.returncode == 0 and not lint.stderr.strip(), f"promtool: {lint.stderr}")
+    configuration_changes(stage, bridge, config, **settings)
+    require(watch.total("canary_received_total") >= 5, f"canary: {watch.total('canary_received_total')}")
+    second = Bridge(stage.binary, config, "second").start()
+    require(second.wait(10) == 78 and f"127.0.0.1:{port}" in second.tail(), f"the address is taken: {second.tail()}")
+    stage.kafka.stop()
+    gone = watch.wait("/readyz", 503, 20)
+    require(watch.get("/livez")[0] == 200, "alive without Kafka")
+    manager.heard.clear()
+    manager.wait("WATCHDOG=1", 3)
+    stage.kafka.start()
+    back = watch.wait("/readyz", 200, 40)
+    stage.collector.end()
+    code = bridge.stop()
+    manager.wait("STOPPING=1", 1)
+    require(code == 0, f"stopped with {code}: {bridge.tail()}")
+    return (f"{line}; not ready {gone:.1f} s after Kafka went, ready {back:.1f} s after it was started; "
+            f"promtool {'agrees' if shutil.which('promtool') else 'is not here'}")

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stories of the survey: what people are told of what waits. */
+#include "tests/sim/story.h"
+
+static int64_t wall_ms(const struct world *w)
+{
+    return w->processes[0].now.wall_ms;
+}
+
+/* How a slot stands now; 0: the schedule topic. */
+static const struct slot_stats *stands(struct world *w, int slot)
+{
+    struct process *p = &w->processes[0];
+    bridge_survey(p->bridge, p->now);
+    return &p->stats.slots[slot];
+}
+
+void the_survey_counts_what_waits_and_names_its_head(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    expect(w, counter_read(&stands(w, 2)->pending) == 0);
+    expect(w, counter_read(&stands(w, 2)->head_ms) == 0);
+    story_ask(w, TARGET_A, 8000);
+    story_ask(w, TARGET_A, 8000);
+    story_until(w, story_level(w, 1, 0)->n == 2);
+    story_pass(w, 1000);
+    const struct slot_stats *level = stands(w, 2);
+    int64_t head_ms = (int64_t)counter_read(&level->head_ms);
+    expect(w, counter_read(&level->pending) == 2 && counter_read(&level->paused) == 1);
+    expect(w, head_ms > wall_ms(w) && head_ms <= wall_ms(w) + 8000);
+    story_finish(w);
+    level = stands(w, 2);
+    expect(w, counter_read(&level->pending) == 0 && counter_read(&level->head_ms) == 0);
+    expect(w, counter_read(&level->paused) == 0 && counter_read(&level->reading) > 0);
+}
+
+/* A head that is read, and does not leave, is the one to be woken for. */
+void the_survey_names_what_is_overdue_in_work(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    w->knobs.hold_reports = true;
+    int64_t asked_ms = wall_ms(w);
+    story_ask(w, TARGET_A, 0);
+    story_pass(w, 500);
+    expect(w, counter_read(&stands(w, 0)->head_ms) == 0); /* on its way, and not for long */
+    story_pass(w, 2000);
+    int64_t head_ms = (int64_t)counter_read(&stands(w, 0)->head_ms);
+    expect(w, head_ms >= asked_ms && head_ms <= asked_ms + 200);
+    w->knobs.hold_reports = false;
+    story_finish(w);
+    expect(w, counter_read(&stands(w, 0)->head_ms) == 0);
+}

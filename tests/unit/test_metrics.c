@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics: the text that Prometheus reads, and the table that names what is in it. */
+#include "bridge/metrics.h"
+
+#include <criterion/criterion.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct config config;
+static struct stats stats;
+static struct canary_stats canary;
+static struct metrics metrics;
+static char text[1 << 18];
+
+static void prepare(void)
+{
+    config = (struct config){.memory_bytes = 1 << 20, .canary_ms = 10000};
+    config.ladder = (struct ladder){.level_ms = {1000, 5000}, .n = 2};
+    config.retired_ms[0] = 60000;
+    config.retired_n = 1;
+    metrics = (struct metrics){
+        .config = &config, .stats = &stats, .lanes = 8, .librdkafka = "2.0.2", .ready = true};
+}
+TestSuite(metrics, .init = prepare);
+
+static const char *written(void)
+{
+    FILE *out = fmemopen(text, sizeof text, "w");
+    metrics_write(out, &metrics);
+    fclose(out);
+    return text;
+}
+
+/* A whole line of it. */
+static bool says(const char *line)
+{
+    size_t n = strlen(line);
+    for (const char *at = written(); (at = strstr(at, line)) != NULL; at += n)
+        if ((at == text || at[-1] == '\n') && at[n] == '\n')
+            return true;
+    return false;
+}
+
+Test(metrics, every_line_is_a_comment_or_a_sample_with_a_number)
+{
+    metrics.canary = &canary;
+    config.exactly_once = true;
+    int samples = 0;
+    for (char *line = strtok((char *)written(), "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        if (line[0] == '#')
+            continue;
+        size_t name = strspn(line, "abcdefghijklmnopqrstuvwxyz_");
+        char *value = strrchr(line, ' '), *end;
+        cr_assert(name > 0 && value != NULL, "%s", line);
+        cr_expect(line[name] == '{' || line[name] == ' ', "%s", line);
+        strtod(value + 1, &end);
+        cr_expect(*end == '\0' && end > value + 1, "%s", line);
+        samples++;
+    }
+    cr_expect_gt(samples, 150);
+}
+
+Test(metrics, the_table_names_each_metric_once_with_its_help_and_type)
+{
+    char table[16384], seen[16384] = "", row[512];
+    FILE *out = fmemopen(table, sizeof table, "w");
+    metrics_print_table(out);
+    fclose(out);
+    for (char *line = strtok(table, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        char name[100], type[20];
+        cr_assert_eq(sscanf(line, "%99[^\t]\t%19[^\t]\t", name, type), 2, "%s", line);
+        bool total = strlen(name) > 6 && strcmp(name + strlen(name) - 6, "_total") == 0;
+        cr_expect_eq(total, strcmp(type, "counter") == 0, "%s", line);
+        snprintf(row, sizeof row, " %s ", name);
+        cr_expect(strstr(seen, row) == NULL, "twice: %s", name);
+        strncat(seen, row, sizeof seen - strlen(seen) - 1);
+    }
+    for (char *at = (char *)written(); (at = strstr(at, "# TYPE ")) != NULL; at++) {
+        cr_assert_eq(sscanf(at, "# TYPE %99s", row + 1), 1);
+        row[0] = ' ';
+        strcat(row, " ");
+        cr_expect(strstr(seen, row) != NULL, "not in the table: %s", row);
+    }
+}
+
+Test(metrics, counters_stand_where_they_belong)
+{
+    counter_set(&stats.requests, 10);
+    counter_set(&stats.refused, 3);
+    counter_set(&stats.retries, 4);
+    counter_set(&stats.early, 5);
+    counter_set(&stats.dead[CODE_EXPIRED], 6);
+    counter_set(&stats.slots[1].hops, 7);
+    counter_set(&stats.slots[0].deliveries, 8);
+    counter_set(&stats.slots[3].dead, 9);
+    cr_expect(says("delaybridge_schedule_records_total{result=\"accepted\"} 7"));
+    cr_expect(says("delaybridge_schedule_records_total{result=\"refused\"} 3"));
+    cr_expect(says("delaybridge_delivery_retries_total 4"));
+    cr_expect(says("delaybridge_early_records_total 5"));
+    cr_expect(says("delaybridge_dead_letter_records_total{code=\"expired\"} 6"));
+    cr_expect(says("delaybridge_forwarded_records_total{level=\"1s\",kind=\"hop\"} 7"));
+    cr_expect(says("delaybridge_forwarded_records_total{level=\"schedule\",kind=\"delivery\"} 8"));
+    cr_expect(says("delaybridge_forwarded_records_total{level=\"1m\",kind=\"dead_letter\"} 9"));
+    cr_expect(says("delaybridge_lanes_configured 8"));
+    cr_expect(says("delaybridge_memory_limit_bytes 1048576"));
+}
+
+Test(metrics, buckets_count_all_that_are_smaller_and_seconds_are_seconds)
+{
+    stats_lateness(&stats, 1, 2);
+    stats_lateness(&stats, 1, 40);
+    stats_lateness(&stats, 1, 400000);
+    cr_expect(says("delaybridge_lateness_seconds_bucket{level=\"1s\",le=\"0.001\"} 0"));
+    cr_expect(says("delaybridge_lateness_seconds_bucket{level=\"1s\",le=\"0.0025\"} 1"));
+    cr_expect(says("delaybridge_lateness_seconds_bucket{level=\"1s\",le=\"0.05\"} 2"));
+    cr_expect(says("delaybridge_lateness_seconds_bucket{level=\"1s\",le=\"300\"} 2"));
+    cr_expect(says("delaybridge_lateness_seconds_bucket{level=\"1s\",le=\"+Inf\"} 3"));
+    cr_expect(says("delaybridge_lateness_seconds_sum{level=\"1s\"} 400.042"));
+    cr_expect(says("delaybridge_lateness_seconds_count{level=\"1s\"} 3"));
+    cr_expect(says("delaybridge_lateness_seconds_count{level=\"5s\"} 0"));
+}
+
+Test(metrics, a_head_is_there_only_while_something_waits)
+{
+    cr_expect(strstr(written(), "head_deadline_timestamp_seconds{") == NULL);
+    counter_set(&stats.slots[2].head_ms, 1700000000123);
+    cr_expect(
+        says("delaybridge_level_head_deadline_timestamp_seconds{level=\"5s\"} 1700000000.123"));
+}
+
+Test(metrics, what_is_off_has_no_series)
+{
+    cr_expect(strstr(written(), "delaybridge_transactions_total{") == NULL);
+    cr_expect(strstr(written(), "delaybridge_canary_sent_total ") == NULL ||
+              strstr(written(), "delaybridge_canary_sent_total The") != NULL);
+    config.exactly_once = true;
+    counter_set(&stats.commits, 3);
+    metrics.canary = &canary;
+    cr_expect(says("delaybridge_transactions_total{result=\"committed\"} 3"));
+    cr_expect(says("delaybridge_canary_sent_total 0"));
+    cr_expect(says("delaybridge_canary_interval_seconds 10.000"));
+    cr_expect(strstr(written(), "canary_last_received_timestamp_seconds 0") == NULL);
+}
