@@ -129,6 +129,62 @@ Test(cli, version_names_librdkafka_too)
     ends("delaybridge version -o json", EXIT_DONE, "\"librdkafka\":");
 }
 
+Test(cli, the_manual_page_holds_every_command_and_every_key)
+{
+    ends("delaybridge help --man", EXIT_DONE, ".TH DELAYBRIDGE 1");
+    for (const struct command *c = COMMANDS; c->name != NULL; c++) {
+        char line[100];
+        snprintf(line, sizeof line, "\n.B %s", c->name);
+        cr_expect(strstr(out, line) != NULL, "%s", line);
+    }
+    cr_expect(strstr(out, "\n.B retired_levels") != NULL && strstr(out, "\n.B log.level") != NULL);
+    cr_expect(strstr(out, " --") == NULL, "a minus of roff is escaped");
+}
+
+Test(cli, completions_hold_every_command_and_every_key)
+{
+    static const char *const SHELLS[] = {"bash", "zsh"};
+    for (size_t i = 0; i < 2; i++) {
+        char line[100];
+        snprintf(line, sizeof line, "delaybridge help --completion %s", SHELLS[i]);
+        ends(line, EXIT_DONE, "--retired-levels");
+        for (const struct command *c = COMMANDS; c->name != NULL; c++)
+            cr_expect(strstr(out, c->name) != NULL, "%s: %s", SHELLS[i], c->name);
+        cr_expect(strstr(out, "--expires-at") != NULL, "the options of send");
+    }
+    ends("delaybridge help --completion fish", EXIT_USAGE, "'fish'");
+}
+
+Test(cli, the_table_of_metrics_is_printed)
+{
+    ends("delaybridge help --metrics", EXIT_DONE, "delaybridge_early_records_total\tcounter\t-\t");
+}
+
+Test(cli, top_says_who_does_not_answer)
+{
+    ends("delaybridge top -c /dev/null 127.0.0.1:1 --once", EXIT_UNREACHABLE, "127.0.0.1:1");
+    ends("delaybridge top -c /dev/null --listen= --once", EXIT_USAGE, "listen");
+    ends("delaybridge top -c /dev/null --every x", EXIT_USAGE, "'x'");
+    ends("delaybridge top -c /dev/null --nope", EXIT_USAGE, "'--nope'");
+}
+
+Test(cli, size_counts_hops_disk_lanes_and_memory)
+{
+    ends("delaybridge size -c /dev/null --rate 20k --delay 15m --payload 1k", EXIT_DONE, "hops");
+    cr_expect(strstr(out, "2 over 2 levels") != NULL, "%s", out); /* 10m and 5m */
+    cr_expect(strstr(out, "18000000 (") != NULL, "%s", out);      /* 20,000 a second for 900 s */
+    ends("delaybridge size -c /dev/null --rate 300k --delay 30s -o json", EXIT_DONE, "\"lanes\":");
+    json_t *size = json_loads(out, 0, NULL);
+    cr_expect_geq(json_integer_value(json_object_get(size, "lanes")), 22, "%s", out);
+    cr_expect_geq(json_integer_value(json_object_get(size, "workers")), 4, "%s", out);
+    json_decref(size);
+    ends("delaybridge size -c /dev/null --rate 20k", EXIT_USAGE, "--delay");
+    ends("delaybridge size -c /dev/null --rate many --delay 1m", EXIT_USAGE, "'many'");
+    ends("delaybridge size -c /dev/null --rate 1 --delay 41d", EXIT_USAGE, "max_delay");
+    ends("delaybridge size -c /dev/null --rate 1 --delay", EXIT_USAGE, "'--delay'");
+    ends("delaybridge size -c /dev/null --nope 1", EXIT_USAGE, "'--nope'");
+}
+
 Test(cli, explain_shows_each_stop_and_its_cost)
 {
     ends("delaybridge explain 37m -c /dev/null", EXIT_DONE, "37m: 2 hops\n  30m");
