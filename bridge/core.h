@@ -39,9 +39,11 @@ enum {
     VERDICTS_MAX = 1024,
     TXN_AGE_MS = 10,      /* a transaction is open for so long, for company */
     TXN_AGE_MAX_MS = 100, /* and no longer than this, however much is due */
+    TXN_SILENT_MS = 2000, /* so long, after others were answered, targets may hold it */
     TXN_REST_MS = 2,      /* else the broker, still busy with the last one, answers 20 ms later */
     TXN_RECORDS_MAX = 60000,
     TXN_BYTES_MAX = 32 << 20,
+    PROVEN_MS = 60 * 1000, /* what a target found too large is not tried again before */
     NOTES_MAX = 256,
     PARCEL_OVERHEAD = 512 /* what the client keeps for a record besides its bytes, and the parcel */
 };
@@ -132,6 +134,7 @@ struct target {
     int64_t answered_ms; /* monotonic: last report, or when flying left zero */
     size_t flying, flying_bytes;
     size_t large_bytes; /* a record of this cost was too large; 0: none was */
+    int64_t proven_ms;  /* monotonic: when one of this cost was, all alone; 0: never */
     struct list parked;
     char why[96];
 };
@@ -144,8 +147,10 @@ struct txn {
     bool wants_end;        /* a record waits for one of its own */
     bool torn;             /* a report said no */
     bool told;             /* and which record, or target, is to blame */
+    bool answered;         /* a report of it said yes */
     size_t n, bytes;       /* in it */
     int64_t since_ms;      /* monotonic: the first one */
+    int64_t ending_ms;     /* monotonic: takes no more since */
     int64_t rest_ms;       /* monotonic: takes nothing before this */
     struct parcel *solo;   /* alone in it */
     struct parcel *failed; /* the same, if its report said no */
@@ -273,6 +278,8 @@ void target_sent(struct bridge *b, struct target *t, struct parcel *p);
 void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum report report,
                      const char *why);
 bool target_is_suspect(const struct target *t, const struct parcel *p);
+bool target_is_too_small(const struct bridge *b, const struct target *t, const struct parcel *p);
+bool targets_hold(struct bridge *b, const char *why); /* alone: they are shut */
 void target_refuses(struct bridge *b, struct target *t, const char *why);
 void targets_suspect(struct bridge *b, const char *why); /* those of the transaction */
 void targets_forget_transaction(struct bridge *b);

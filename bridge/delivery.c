@@ -167,6 +167,10 @@ static int deliver(struct bridge *b, struct parcel *p)
         return 0;
     }
     struct target *t = target_get(b, env.stamp.target);
+    if (t != NULL && target_is_too_small(b, t, p)) {
+        condemn(b, p, CODE_TOO_LARGE, too_large_for_target);
+        return 0;
+    }
     switch (t == NULL ? GATE_WAIT : target_gate(b, t)) {
     case GATE_OPEN:
         return send_target(b, p, t, &env);
@@ -226,9 +230,8 @@ void kafka_answered(struct bridge *b)
    answer came first then, the target is not to blame. */
 static bool kafka_was_away(const struct bridge *b, const struct parcel *p)
 {
-    if (b->config
-            .exactly_once) /* while a transaction waits for its last, nobody else is answered */
-        return b->acked_ms <= p->since_ms;
+    if (b->config.exactly_once) /* its last ones are awaited, and nobody else is asked meanwhile */
+        return !b->txn.answered;
     return b->now.mono_ms - b->acked_ms > AWAY_MS || p->since_ms < b->back_ms;
 }
 
@@ -236,6 +239,7 @@ static void succeeded(struct bridge *b, struct parcel *p)
 {
     struct slot_stats *slot = &b->stats->slots[p->queue->id.slot];
     kafka_answered(b);
+    b->txn.answered = true;
     switch ((enum forward_kind)p->kind) {
     case FORWARD_LEVEL:
         counter_add(&b->stats->hops, 1);

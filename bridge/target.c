@@ -159,6 +159,26 @@ bool target_is_suspect(const struct target *t, const struct parcel *p)
            (t->large_bytes > 0 && p->record->cost_bytes >= t->large_bytes);
 }
 
+/* Exactly once: known from one of no more bytes, a moment ago, and without breaking another
+   transaction to be told so again. */
+bool target_is_too_small(const struct bridge *b, const struct target *t, const struct parcel *p)
+{
+    return b->config.exactly_once && t->proven_ms > 0 &&
+           b->now.mono_ms - t->proven_ms < PROVEN_MS && p->record->cost_bytes >= t->large_bytes;
+}
+
+/* One of its own proves it; in company any other may have been. */
+static void note_too_large(const struct bridge *b, struct target *t, const struct parcel *p)
+{
+    bool known = t->large_bytes > 0 && p->record->cost_bytes >= t->large_bytes;
+    if (!known) {
+        t->large_bytes = p->record->cost_bytes;
+        t->proven_ms = 0;
+    }
+    if (b->txn.solo == p && p->record->cost_bytes == t->large_bytes)
+        t->proven_ms = b->now.mono_ms;
+}
+
 void target_refuses(struct bridge *b, struct target *t, const char *why)
 {
     snprintf(t->why, sizeof t->why, "%s", why);
@@ -175,6 +195,21 @@ static void stalled(struct bridge *b, struct target *t, const char *why)
     t->stalls = !again ? 1 : t->stalls < STALLS_MAX ? t->stalls + 1 : STALLS_MAX;
     snprintf(t->why, sizeof t->why, "%s", why);
     shut(b, t, false, SHUT_MS << (t->stalls - 1));
+}
+
+bool targets_hold(struct bridge *b, const char *why)
+{
+    size_t flying = 0;
+    for (int i = 0; i < TARGETS_MAX; i++)
+        flying += b->targets[i].used ? b->targets[i].flying : 0;
+    if (flying < b->flying)
+        return false; /* so does a topic of our own */
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        struct target *t = &b->targets[i];
+        if (t->used && t->in_transaction && t->flying > 0)
+            stalled(b, t, why);
+    }
+    return true;
 }
 
 /* One of them broke the transaction, and it is not known which: each is tried alone. */
@@ -218,13 +253,14 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum 
             tell(b, EVENT_TARGET_OPEN, 0, t);
         t->failed = false;
         t->state = TARGET_OPEN;
+        if (p->record->cost_bytes >= t->large_bytes) /* its limit was raised */
+            t->large_bytes = 0;
         break;
     case REPORT_REFUSED:
         target_refuses(b, t, why);
         break;
     case REPORT_TOO_LARGE:
-        if (t->large_bytes == 0 || p->record->cost_bytes < t->large_bytes)
-            t->large_bytes = p->record->cost_bytes;
+        note_too_large(b, t, p);
         break;
     case REPORT_TIMED_OUT: /* one stuck partition is no verdict on the others */
         if (b->config.exactly_once)

@@ -70,19 +70,37 @@ static bool is_over(const struct bridge *b)
 void txn_end(struct bridge *b)
 {
     struct txn *t = &b->txn;
-    if (t->state == TXN_OPEN && t->n > 0)
+    if (t->state == TXN_OPEN && t->n > 0) {
         t->state = TXN_ENDING;
+        t->ending_ms = b->now.mono_ms;
+    }
     if (t->state == TXN_ENDING && !t->torn && b->flying == b->orphans)
         commit(b);
+}
+
+/* Others in it were answered, or it is one record to a suspect: then those targets that were not
+   hold everybody, and not the brokers. */
+static void watch_silence(struct bridge *b)
+{
+    static const char why[] = "a target acknowledged nothing for two seconds";
+    struct txn *t = &b->txn;
+    if (t->state != TXN_ENDING || t->torn || b->now.mono_ms - t->ending_ms < TXN_SILENT_MS)
+        return;
+    bool probe =
+        t->solo != NULL && t->solo->target != NULL && t->solo->target->state == TARGET_PROBING;
+    if ((probe || t->answered) && targets_hold(b, why))
+        bridge_aborted(b, BLAME_NOBODY, why);
 }
 
 void txn_serve(struct bridge *b, bool progress_is_due)
 {
     struct txn *t = &b->txn;
-    if (t->state == TXN_ENDING || (t->state == TXN_OPEN && t->n > 0 && is_over(b)))
+    if (t->state == TXN_ENDING || (t->state == TXN_OPEN && t->n > 0 && is_over(b))) {
         txn_end(b);
-    else if (t->state == TXN_OPEN && t->n == 0 && progress_is_due)
+        watch_silence(b);
+    } else if (t->state == TXN_OPEN && t->n == 0 && progress_is_due) {
         commit(b);
+    }
 }
 
 bool txn_is_out(const struct bridge *b)

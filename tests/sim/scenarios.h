@@ -57,6 +57,7 @@
     X(a_gap_after_a_seek_is_read_once_more_among_markers)              \
     /* stories_blame.c: exactly once, and what is to blame */          \
     X(too_large_breaks_one_transaction_and_is_tried_alone)             \
+    X(a_target_that_holds_a_transaction_is_left_alone_in_seconds)      \
     X(what_was_learned_of_many_survives_the_next_abort)                \
     X(more_that_fit_no_level_than_can_be_noted)                        \
     X(a_suspect_that_is_too_large_for_its_batch_is_not_condemned)      \
