@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The wrappers. The linker sends our objects' calls of malloc here, and __real_malloc to the C
+   library, or to the sanitizer. */
+#include "tests/faults/alloc.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t n);
+int __real_vasprintf(char **text, const char *format, va_list args);
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t n);
+int __wrap_vasprintf(char **text, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+static _Atomic uint64_t asked, failed, first_n, end_n;
+static _Atomic(const void *) where;
+
+void alloc_fail(uint64_t first, uint64_t n)
+{
+    atomic_store(&asked, 0);
+    atomic_store(&failed, 0);
+    atomic_store(&where, NULL);
+    atomic_store(&first_n, first);
+    atomic_store(&end_n, first + n);
+}
+
+uint64_t alloc_asked(void)
+{
+    return atomic_load(&asked);
+}
+
+uint64_t alloc_failed(void)
+{
+    return atomic_load(&failed);
+}
+
+const void *alloc_where(void)
+{
+    return atomic_load(&where);
+}
+
+static bool fails(const void *caller)
+{
+    uint64_t n = atomic_fetch_add(&asked, 1) + 1;
+    const void *none = NULL;
+    if (n < atomic_load(&first_n) || n >= atomic_load(&end_n))
+        return false;
+    atomic_fetch_add(&failed, 1);
+    atomic_compare_exchange_strong(&where, &none, caller);
+    return true;
+}
+
+#define CALLER __builtin_return_address(0)
+
+void *__wrap_malloc(size_t size)
+{
+    return fails(CALLER) ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails(CALLER) ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return fails(CALLER) ? NULL : __real_realloc(old, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return fails(CALLER) ? NULL : __real_strdup(text);
+}
+
+char *__wrap_strndup(const char *text, size_t n)
+{
+    return fails(CALLER) ? NULL : __real_strndup(text, n);
+}
+
+int __wrap_vasprintf(char **text, const char *format, va_list args)
+{
+    return fails(CALLER) ? -1 : __real_vasprintf(text, format, args);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* alloc: the n-th allocation that our own objects ask for fails. Linked with --wrap, so it sees the
+   calls of bridge/, consumer/ and levels/ alone: what librdkafka and libyaml ask for themselves is
+   theirs to survive. Any thread may ask. */
+#ifndef DELAYBRIDGE_TESTS_FAULTS_ALLOC_H
+#define DELAYBRIDGE_TESTS_FAULTS_ALLOC_H
+
+#include <stdint.h>
+
+/* From now on the allocations are counted, and first, first + 1 .. first + n - 1 fail. */
+void alloc_fail(uint64_t first, uint64_t n);
+
+/* How many were asked for since, and how many of them failed. */
+uint64_t alloc_asked(void);
+uint64_t alloc_failed(void);
+
+/* Where the first that failed was asked for: an address for addr2line. NULL: none failed. */
+const void *alloc_where(void);
+
+#endif

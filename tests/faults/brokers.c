@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Brokers that are away, slow, or lead something else than before, while requests come in. Each
+   case in both modes. */
+#include "tests/faults/parts.h"
+#include "tests/faults/stage.h"
+
+#include "consumer/offsets.h"
+
+enum { AWAIT_MS = 45000, ROUNDS = 3, ROUND_MS = 700, BROKERS = 3 };
+enum { API_END_TXN = 26, API_PRODUCE = 0, API_OFFSET_COMMIT = 8 };
+
+static void each_broker_down(const struct stage *s, bool begin)
+{
+    for (int i = 1; i <= BROKERS; i++) {
+        if (begin)
+            rd_kafka_mock_broker_set_down(s->mock, i);
+        else
+            rd_kafka_mock_broker_set_up(s->mock, i);
+    }
+}
+
+static void first_broker_down(const struct stage *s, bool begin)
+{
+    if (begin)
+        rd_kafka_mock_broker_set_down(s->mock, 1);
+    else
+        rd_kafka_mock_broker_set_up(s->mock, 1);
+}
+
+static void slow(const struct stage *s, int rtt_ms)
+{
+    for (int i = 1; i <= BROKERS; i++)
+        rd_kafka_mock_broker_set_rtt(s->mock, i, rtt_ms);
+}
+
+static void rtt_of_300_ms(const struct stage *s, bool begin)
+{
+    slow(s, begin ? 300 : 0);
+}
+
+static void rtt_of_2_s(const struct stage *s, bool begin)
+{
+    slow(s, begin ? 2000 : 0);
+}
+
+static void lead_all(const struct stage *s, int broker)
+{
+    char name[TOPIC_TEXT_MAX];
+    for (int lane = 0; lane < STAGE_LANES; lane++) {
+        for (int slot = 0; slot <= s->config.ladder.n; slot++)
+            rd_kafka_mock_partition_set_leader(s->mock, offsets_topic(&s->config, slot, name), lane,
+                                               broker);
+        rd_kafka_mock_partition_set_leader(s->mock, "orders.timeout", lane, broker);
+    }
+}
+
+static void leaders_move(const struct stage *s, bool begin)
+{
+    lead_all(s, begin ? 2 : 3);
+}
+
+/* -1: none, for the time being. */
+static void no_leaders(const struct stage *s, bool begin)
+{
+    lead_all(s, begin ? -1 : 1);
+}
+
+static void coordinators_move(const struct stage *s, bool begin)
+{
+    rd_kafka_mock_coordinator_set(s->mock, "group", s->config.group, begin ? 2 : 3);
+}
+
+static void delay(const struct stage *s, int16_t api)
+{
+    for (int i = 1; i <= BROKERS; i++)
+        rd_kafka_mock_broker_push_request_error_rtts(s->mock, i, api, 2, 0, 1500, 0, 1500);
+}
+
+static void ends_of_transactions_are_slow(const struct stage *s, bool begin)
+{
+    if (begin)
+        delay(s, API_END_TXN);
+}
+
+static void writes_are_slow(const struct stage *s, bool begin)
+{
+    if (begin)
+        delay(s, API_PRODUCE);
+}
+
+static void commits_are_slow(const struct stage *s, bool begin)
+{
+    if (begin)
+        delay(s, API_OFFSET_COMMIT);
+}
+
+static const struct trouble {
+    const char *name;
+    void (*make)(const struct stage *stage, bool begin);
+    int lasts_ms;
+} troubles[] = {
+    {"one broker is away for a second", first_broker_down, 1000},
+    {"one broker is away for 7 seconds", first_broker_down, 7000},
+    {"all brokers are away for a second", each_broker_down, 1000},
+    {"all brokers are away for 9 seconds", each_broker_down, 9000},
+    {"answers take 300 ms", rtt_of_300_ms, 3000},
+    {"answers take 2 s", rtt_of_2_s, 7000},
+    {"leaders move", leaders_move, 1000},
+    {"nobody leads for 2 seconds", no_leaders, 2000},
+    {"the coordinator moves", coordinators_move, 1000},
+    {"transactions end slowly", ends_of_transactions_are_slow, 1000},
+    {"writes are answered slowly", writes_are_slow, 1000},
+    {"commits are answered slowly", commits_are_slow, 1000},
+};
+
+uint64_t part_brokers_n(void)
+{
+    return 2 * sizeof troubles / sizeof *troubles;
+}
+
+void part_brokers_name(uint64_t n, char *out, int size)
+{
+    snprintf(out, (size_t)size, "%s%s", troubles[(n - 1) / 2].name,
+             n % 2 == 0 ? ", exactly once" : "");
+}
+
+/* Who asks has the same brokers: requests are asked before, and after. */
+enum ending part_brokers(uint64_t n)
+{
+    static struct stage stage;
+    const struct trouble *trouble = &troubles[(n - 1) / 2];
+    stage_open(&stage, STAGE_THREE_BROKERS | (n % 2 == 0 ? STAGE_EXACTLY_ONCE : 0));
+    int err = stage_start(&stage);
+    stage_ask(&stage);
+    bool answered = err == 0 && stage_await(&stage, AWAIT_MS);
+    for (int i = 0; i < ROUNDS && answered; i++) {
+        stage_ask(&stage);
+        trouble->make(&stage, true);
+        stage_watch(&stage, trouble->lasts_ms);
+        trouble->make(&stage, false);
+        stage_watch(&stage, ROUND_MS);
+    }
+    answered = answered && stage_await(&stage, AWAIT_MS);
+    bool started_again = stage.starts > 1;
+    stage_close(&stage);
+    return !answered ? BROKEN : started_again ? ENDED : WENT_ON;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* faults: one thing fails, in a process of its own, and then the next one. See README.md. */
+#include "tests/faults/alloc.h"
+#include "tests/faults/parts.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { JOBS_MAX = 64, JOBS = 16, TIMEOUT_S = 150, TAIL_BYTES = 3000, NAME_BYTES = 128 };
+enum { OVER_AFTER = 8 /* cases in a row that reach nothing: threads do not always ask as often */ };
+enum { EX_USAGE = 64, EX_INTERNAL = 70 };
+
+static const struct part {
+    const char *name;
+    const char *what;
+    enum ending (*run)(uint64_t n);
+    uint64_t (*n)(void); /* NULL: until the n-th time is not reached */
+    void (*name_of)(uint64_t n, char *out, int size);
+} parts[] = {
+    {"config", "no memory for the configuration", part_config, NULL, NULL},
+    {"bridge", "no memory for the step machine", part_bridge, NULL, NULL},
+    {"draft", "no memory for a line of 'send'", part_draft, NULL, NULL},
+    {"topics", "no memory for the check of topics", part_topics, NULL, NULL},
+    {"looks", "no memory for the looks of commands", part_looks, NULL, NULL},
+    {"service", "no memory, once, in the running service", part_service, NULL, NULL},
+    {"service-eo", "the same, exactly once", part_service_exactly_once, NULL, NULL},
+    {"shortage", "no memory for a while", part_shortage, NULL, NULL},
+    {"shortage-eo", "the same, exactly once", part_shortage_exactly_once, NULL, NULL},
+    {"answers", "errors that brokers answer", part_answers, part_answers_n, part_answers_name},
+    {"answers-eo", "the same, exactly once", part_answers_exactly_once, part_answers_exactly_once_n,
+     part_answers_exactly_once_name},
+    {"brokers", "brokers away, slow, moved", part_brokers, part_brokers_n, part_brokers_name},
+    {"threads", "starts, stops, company", part_threads, part_threads_n, part_threads_name},
+};
+enum { PARTS_N = sizeof parts / sizeof *parts };
+
+struct child {
+    pid_t pid; /* 0: none */
+    uint64_t n;
+    int output;
+    time_t until;
+    bool killed;
+};
+
+struct tally {
+    const struct part *part;
+    uint64_t next, end, over_in_a_row; /* end: the first that is not run any more */
+    int running, went_on, ended, not_asked, failed;
+};
+
+static const char *self;
+static int jobs = JOBS;
+static bool verbose;
+
+static const struct part *part_find(const char *name)
+{
+    for (int i = 0; i < PARTS_N; i++) {
+        if (strcmp(parts[i].name, name) == 0)
+            return &parts[i];
+    }
+    return NULL;
+}
+
+static time_t seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+static void start(struct child *child, const struct tally *t)
+{
+    char number[32], name[] = "/tmp/faults.XXXXXX";
+    snprintf(number, sizeof number, "%" PRIu64, t->next);
+    *child = (struct child){
+        .n = t->next, .output = mkostemp(name, O_CLOEXEC), .until = seconds() + TIMEOUT_S};
+    unlink(name);
+    child->pid = fork();
+    if (child->pid < 0 || child->output < 0) {
+        fprintf(stderr, "faults: no child: %s\n", strerror(errno));
+        exit(EX_INTERNAL);
+    }
+    if (child->pid > 0)
+        return;
+    dup2(child->output, STDERR_FILENO);
+    dup2(child->output, STDOUT_FILENO);
+    execl(self, self, "--child", t->part->name, number, (char *)NULL);
+    _exit(EX_INTERNAL);
+}
+
+/* The end of what it said. */
+static void tail(const struct child *child, char *out)
+{
+    off_t end = lseek(child->output, 0, SEEK_END);
+    off_t from = end > TAIL_BYTES ? end - TAIL_BYTES : 0;
+    ssize_t got = pread(child->output, out, TAIL_BYTES, from);
+    out[got > 0 ? got : 0] = '\0';
+}
+
+static void say(const struct tally *t, const struct child *child, const char *how)
+{
+    char name[NAME_BYTES] = "";
+    if (t->part->name_of != NULL)
+        t->part->name_of(child->n, name, sizeof name);
+    printf("%s %" PRIu64 "%s%s: %s\n", t->part->name, child->n, *name ? " " : "", name, how);
+    fflush(stdout);
+}
+
+/* Start-up does not go on without memory: it says so, and ends the process. */
+static bool ended_by_itself(int status, const char *said)
+{
+    return WIFEXITED(status) && WEXITSTATUS(status) == EX_INTERNAL &&
+           strstr(said, "out of memory") != NULL && strstr(said, "Sanitizer") == NULL;
+}
+
+static void judge(struct tally *t, const struct child *child, int status)
+{
+    char said[TAIL_BYTES + 1], how[64];
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    tail(child, said);
+    t->over_in_a_row = code == NOT_REACHED ? t->over_in_a_row + 1 : 0;
+    if (t->over_in_a_row >= OVER_AFTER)
+        t->end = 0;
+    if (verbose && code != NOT_REACHED)
+        say(t, child, code == WENT_ON ? "went on" : code == NOT_ASKED ? "not asked" : "ended");
+    if (code == WENT_ON) {
+        t->went_on++;
+    } else if (code == ENDED || ended_by_itself(status, said)) {
+        t->ended++;
+    } else if (code == NOT_ASKED) {
+        t->not_asked++;
+        if (!verbose)
+            say(t, child, "nobody asked");
+    } else if (code != NOT_REACHED) {
+        t->failed++;
+        snprintf(how, sizeof how, "FAILED (%s %d)",
+                 child->killed         ? "hangs, signal"
+                 : WIFSIGNALED(status) ? "signal"
+                                       : "exit",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : code);
+        say(t, child, how);
+        printf("%s\n  again: %s --child %s %" PRIu64 "\n", said, self, t->part->name, child->n);
+    }
+}
+
+static void reap(struct tally *t, struct child *children)
+{
+    for (int i = 0; i < jobs; i++) {
+        int status;
+        struct child *child = &children[i];
+        if (child->pid == 0)
+            continue;
+        if (seconds() > child->until && !child->killed) {
+            child->killed = true;
+            kill(child->pid, SIGABRT);
+        }
+        if (waitpid(child->pid, &status, WNOHANG) != child->pid)
+            continue;
+        judge(t, child, status);
+        close(child->output);
+        child->pid = 0;
+        t->running--;
+    }
+}
+
+static int run_part(const struct part *part)
+{
+    static struct child children[JOBS_MAX];
+    static const struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
+    struct tally t = {.part = part, .next = 1, .end = part->n ? part->n() + 1 : UINT64_MAX};
+    time_t began = seconds();
+    while (t.running > 0 || t.next < t.end) {
+        for (int i = 0; i < jobs && t.next < t.end; i++) {
+            if (children[i].pid != 0)
+                continue;
+            start(&children[i], &t);
+            t.next++;
+            t.running++;
+        }
+        nanosleep(&pause, NULL);
+        reap(&t, children);
+    }
+    printf("faults: %s (%s): %d went on, %d ended with a reason, ", part->name, part->what,
+           t.went_on, t.ended);
+    if (t.not_asked > 0)
+        printf("%d were not asked, ", t.not_asked);
+    printf("%d failed; %lld s\n", t.failed, (long long)(seconds() - began));
+    fflush(stdout);
+    return t.failed > 0 || t.went_on + t.ended == 0;
+}
+
+/* For addr2line, which takes addresses as they are in the file. */
+static void say_where(void)
+{
+    Dl_info info;
+    const char *at = alloc_where();
+    if (at != NULL && dladdr(at, &info) != 0)
+        fprintf(stderr, "the first that failed: addr2line -fe %s %#tx\n", self,
+                at - (const char *)info.dli_fbase - 1);
+}
+
+static void on_abort(int number)
+{
+    say_where();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static int run_child(const struct part *part, uint64_t n)
+{
+    signal(SIGABRT, on_abort);
+    enum ending ending = part->run(n);
+    if (ending == BROKEN)
+        say_where();
+    return (int)ending;
+}
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: faults [-v] [--jobs N] PART... | --child PART N\nparts:\n");
+    for (int i = 0; i < PARTS_N; i++)
+        fprintf(stderr, "  %-12s %s\n", parts[i].name, parts[i].what);
+    return EX_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    int failed = 0, first = 1;
+    self = argv[0];
+    if (argc == 4 && strcmp(argv[1], "--child") == 0)
+        return part_find(argv[2]) == NULL
+                   ? usage()
+                   : run_child(part_find(argv[2]), strtoull(argv[3], NULL, 10));
+    for (; first < argc && argv[first][0] == '-'; first++) {
+        if (strcmp(argv[first], "-v") == 0)
+            verbose = true;
+        else if (strcmp(argv[first], "--jobs") == 0 && first + 1 < argc)
+            jobs = atoi(argv[++first]);
+        else
+            return usage();
+    }
+    if (first >= argc || jobs < 1 || jobs > JOBS_MAX)
+        return usage();
+    for (int i = first; i < argc; i++) {
+        if (part_find(argv[i]) == NULL)
+            return usage();
+    }
+    for (int i = first; i < argc; i++)
+        failed |= run_part(part_find(argv[i]));
+    return failed;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parts: what the runner (main.c) runs. A part is a row of cases; each case is a process of its
+   own, in which one thing fails, and which says by its exit code how it ended. */
+#ifndef DELAYBRIDGE_TESTS_FAULTS_PARTS_H
+#define DELAYBRIDGE_TESTS_FAULTS_PARTS_H
+
+#include <stdint.h>
+
+enum ending {
+    WENT_ON,     /* as if nothing had been: all was done */
+    ENDED = 3,   /* with a sentence that says why; what a supervisor starts again */
+    NOT_REACHED, /* the run is over before the n-th time */
+    NOT_ASKED,   /* a broker's answer that nobody asked for: a case that proves nothing */
+    BROKEN = 9   /* lost, early, doubled, hangs: stderr says what */
+};
+
+/* n: from 1 on. */
+enum ending part_config(uint64_t n);
+enum ending part_bridge(uint64_t n);
+enum ending part_draft(uint64_t n);
+enum ending part_topics(uint64_t n);
+enum ending part_looks(uint64_t n);
+enum ending part_service(uint64_t n);
+enum ending part_service_exactly_once(uint64_t n);
+enum ending part_shortage(uint64_t n);
+enum ending part_shortage_exactly_once(uint64_t n);
+
+enum ending part_answers(uint64_t n);
+enum ending part_answers_exactly_once(uint64_t n);
+void part_answers_name(uint64_t n, char *out, int size);
+void part_answers_exactly_once_name(uint64_t n, char *out, int size);
+uint64_t part_answers_n(void);
+uint64_t part_answers_exactly_once_n(void);
+
+enum ending part_brokers(uint64_t n);
+void part_brokers_name(uint64_t n, char *out, int size);
+uint64_t part_brokers_n(void);
+
+enum ending part_threads(uint64_t n);
+void part_threads_name(uint64_t n, char *out, int size);
+uint64_t part_threads_n(void);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The service in the running: it starts, joins, forwards, commits, stops, and the n-th time that
+   one of its parts asks for memory there is none; or there is none for a while. */
+#include "tests/faults/alloc.h"
+#include "tests/faults/parts.h"
+#include "tests/faults/stage.h"
+
+enum { AWAIT_MS = 25000, SHORTAGE = 40 };
+
+/* A start that fails says so, and leaves nothing behind (the sanitizer looks). */
+static enum ending judge_start(const struct stage *stage)
+{
+    if (alloc_failed() == 0)
+        fprintf(stderr, "it does not start though there was memory: %s\n", stage->error);
+    else
+        fprintf(stderr, "%s\n", stage->error);
+    return alloc_failed() > 0 && strstr(stage->error, "memory") != NULL ? ENDED : BROKEN;
+}
+
+/* Two rounds, so that what the first one made is used again. */
+static enum ending run(unsigned flags, uint64_t first, uint64_t n)
+{
+    static struct stage stage;
+    stage_open(&stage, flags);
+    alloc_fail(first, n);
+    int err = service_start(&stage.config, &stage.service, stage.error);
+    if (err != 0) {
+        enum ending end = judge_start(&stage);
+        alloc_fail(0, 0);
+        stage.service = NULL;
+        stage_close(&stage);
+        return end;
+    }
+    stage_ask(&stage);
+    bool answered = stage_await(&stage, AWAIT_MS);
+    stage_ask(&stage);
+    answered = answered && stage_await(&stage, AWAIT_MS);
+    stage_stop(&stage);
+    uint64_t failed = alloc_failed();
+    alloc_fail(0, 0);
+    bool doubled = stage.twice > 0 && !(flags & STAGE_EXACTLY_ONCE);
+    if (doubled)
+        fprintf(stderr, "%d were delivered twice, and nothing had died\n", stage.twice);
+    stage_close(&stage);
+    if (!answered || doubled)
+        return BROKEN;
+    return failed == 0 ? NOT_REACHED : WENT_ON;
+}
+
+enum ending part_service(uint64_t n)
+{
+    return run(0, n, 1);
+}
+
+enum ending part_service_exactly_once(uint64_t n)
+{
+    return run(STAGE_EXACTLY_ONCE, n, 1);
+}
+
+/* Each tenth time begins a shortage. */
+enum ending part_shortage(uint64_t n)
+{
+    return run(0, 1 + 10 * (n - 1), SHORTAGE);
+}
+
+enum ending part_shortage_exactly_once(uint64_t n)
+{
+    return run(STAGE_EXACTLY_ONCE, 1 + 10 * (n - 1), SHORTAGE);
+}

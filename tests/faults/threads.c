@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What runs in threads: workers, the committer's, the clients' callbacks, the log, figures that one
+   thread writes and another reads, starts and stops. Worth its time under ThreadSanitizer. */
+#include "bridge/clock.h"
+#include "bridge/log.h"
+#include "tests/faults/parts.h"
+#include "tests/faults/stage.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { AWAIT_MS = 40000, LOGGERS = 3, PAUSE_MS = 5 };
+
+static atomic_bool enough;
+
+static void *chatter(void *arg)
+{
+    char quoted[64];
+    while (!atomic_load(&enough)) {
+        log_warn("chatter", "from=%s", log_quote(arg, quoted, sizeof quoted));
+        log_set_level(LOG_INFO);
+        poll(NULL, 0, PAUSE_MS);
+    }
+    return NULL;
+}
+
+static void *read_figures(void *arg)
+{
+    static struct stats sum;
+    while (!atomic_load(&enough)) {
+        service_stats(arg, &sum);
+        poll(NULL, 0, PAUSE_MS);
+    }
+    return NULL;
+}
+
+static enum ending with_company(unsigned flags)
+{
+    static struct stage stage;
+    pthread_t loggers[LOGGERS], reader;
+    stage_open(&stage, flags | STAGE_TWO_WORKERS | STAGE_THREE_BROKERS);
+    if (stage_start(&stage) != 0)
+        return BROKEN;
+    for (int i = 0; i < LOGGERS; i++)
+        pthread_create(&loggers[i], NULL, chatter, (char *)"some \"body\"");
+    pthread_create(&reader, NULL, read_figures, stage.service);
+    bool answered = true;
+    for (int round = 0; round < 3 && answered; round++) {
+        stage_ask(&stage);
+        answered = stage_await(&stage, AWAIT_MS);
+        service_heartbeat(stage.service);
+    }
+    service_recheck(stage.service);
+    atomic_store(&enough, true);
+    for (int i = 0; i < LOGGERS; i++)
+        pthread_join(loggers[i], NULL);
+    pthread_join(reader, NULL);
+    stage_close(&stage);
+    return answered ? WENT_ON : BROKEN;
+}
+
+static enum ending company(void)
+{
+    return with_company(0);
+}
+
+static enum ending company_exactly_once(void)
+{
+    return with_company(STAGE_EXACTLY_ONCE);
+}
+
+/* Before it has joined, while it joins, and while it forwards. */
+static enum ending stop_and_go(unsigned flags)
+{
+    static const int after_ms[] = {0, 50, 1500, 3500, 4000};
+    static struct stage stage;
+    stage_open(&stage, flags);
+    for (size_t i = 0; i < sizeof after_ms / sizeof *after_ms; i++) {
+        if (stage_start(&stage) != 0)
+            return BROKEN;
+        stage_ask(&stage);
+        stage_watch(&stage, after_ms[i]);
+        stage_stop(&stage);
+    }
+    if (stage_start(&stage) != 0)
+        return BROKEN;
+    bool answered = stage_await(&stage, AWAIT_MS);
+    stage_close(&stage);
+    return answered ? WENT_ON : BROKEN;
+}
+
+static enum ending stops(void)
+{
+    return stop_and_go(0);
+}
+
+static enum ending stops_exactly_once(void)
+{
+    return stop_and_go(STAGE_EXACTLY_ONCE);
+}
+
+/* The worker's transactional producer is replaced while the committer's thread has it. */
+static enum ending broken_transactions(void)
+{
+    static struct stage stage;
+    stage_open(&stage, STAGE_EXACTLY_ONCE);
+    if (stage_start(&stage) != 0)
+        return BROKEN;
+    for (int i = 0; i < 4; i++) {
+        enum { END_TXN = 26 };
+        stage_ask(&stage);
+        rd_kafka_mock_broker_push_request_error_rtts(
+            stage.mock, 1, END_TXN, 1,
+            i % 2 == 0 ? RD_KAFKA_RESP_ERR__TRANSPORT : RD_KAFKA_RESP_ERR_INVALID_TXN_STATE,
+            100 * i);
+        stage_watch(&stage, 1500);
+    }
+    bool answered = stage_await(&stage, AWAIT_MS);
+    stage_close(&stage);
+    return answered ? WENT_ON : BROKEN;
+}
+
+static const struct {
+    const char *name;
+    enum ending (*run)(void);
+} cases[] = {
+    {"two workers, in company", company},
+    {"two workers, in company, exactly once", company_exactly_once},
+    {"stop and go", stops},
+    {"stop and go, exactly once", stops_exactly_once},
+    {"transactions that break", broken_transactions},
+};
+
+uint64_t part_threads_n(void)
+{
+    return sizeof cases / sizeof *cases;
+}
+
+void part_threads_name(uint64_t n, char *out, int size)
+{
+    snprintf(out, (size_t)size, "%s", cases[n - 1].name);
+}
+
+enum ending part_threads(uint64_t n)
+{
+    return cases[n - 1].run();
+}
