@@ -39,10 +39,8 @@ struct record *record_of_message(rd_kafka_message_t *message, bool with_headers)
     if (with_headers && rd_kafka_message_headers(message, &headers) == 0)
         headers_n = rd_kafka_header_cnt(headers);
     struct kafka_record *r = malloc(sizeof *r + headers_n * sizeof *r->headers);
-    if (r == NULL) {
-        rd_kafka_message_destroy(message);
+    if (r == NULL)
         return NULL;
-    }
     rd_kafka_timestamp_type_t type;
     int64_t timestamp_ms = rd_kafka_message_timestamp(message, &type);
     r->message = message;

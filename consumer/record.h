@@ -8,8 +8,8 @@
 
 #include <librdkafka/rdkafka.h>
 
-/* Takes the message over (also when it returns NULL: out of memory, and the message is given back).
-   The record's bytes are the message's own; headers are listed if with_headers. */
+/* Takes the message over. The record's bytes are the message's own; headers are listed if
+   with_headers. NULL: out of memory, and the message is still the caller's. */
 struct record *record_of_message(rd_kafka_message_t *message, bool with_headers);
 
 /* A record with a copy of key and room for a value. NULL: out of memory. */

@@ -12,11 +12,12 @@
 enum { ASK_MS = 500, ASK_AGAIN_MS = 1000, SWEEP_MS = 250, LOOK_MS = 10000 };
 
 struct partition {
-    rd_kafka_queue_t *queue; /* NULL: never assigned yet */
-    bool paused;             /* by the bridge */
-    bool quiet;              /* paused by us: all of it is taken */
-    int64_t next;            /* is taken next; WINDOW_UNSET: not known yet */
-    int64_t swept;           /* next at the last sweep */
+    rd_kafka_queue_t *queue;  /* NULL: never assigned yet */
+    rd_kafka_message_t *kept; /* fetched, and there was no memory to hand it over; else NULL */
+    bool paused;              /* by the bridge */
+    bool quiet;               /* paused by us: all of it is taken */
+    int64_t next;             /* is taken next; WINDOW_UNSET: not known yet */
+    int64_t swept;            /* next at the last sweep */
     int64_t drained; /* the log's end, if the client has come there and nothing since; else -1 */
     int64_t landed;  /* the log reaches at least to here: it was acknowledged */
     bool lost;       /* its position does not exist: the log's ends are to be asked for */
@@ -46,6 +47,13 @@ static struct partition *partition_of(const struct source *s, int lane, int slot
     return &s->partitions[lane * s->config.slots + slot];
 }
 
+static void drop_kept(struct partition *p)
+{
+    if (p->kept != NULL)
+        rd_kafka_message_destroy(p->kept);
+    p->kept = NULL;
+}
+
 struct source *source_new(const struct source_config *config)
 {
     struct source *s = calloc(1, sizeof *s);
@@ -65,6 +73,7 @@ struct source *source_new(const struct source_config *config)
 void source_free(struct source *s)
 {
     for (int i = 0; s->partitions != NULL && i < s->config.lanes * s->config.slots; i++) {
+        drop_kept(&s->partitions[i]);
         if (s->partitions[i].queue != NULL)
             rd_kafka_queue_destroy(s->partitions[i].queue);
     }
@@ -85,6 +94,7 @@ static void open_queue(struct source *s, int lane, int slot)
     p->landed = 0;
     p->swept = WINDOW_UNSET;
     p->drained = -1;
+    drop_kept(p);
     if (p->queue != NULL)
         rd_kafka_queue_destroy(p->queue);
     p->queue = rd_kafka_queue_get_partition(handle_of(s, slot), s->config.topics[slot], lane);
@@ -177,6 +187,7 @@ void source_unassign(struct source *s)
     for (int i = 0; i < s->owned_n; i++) {
         for (int slot = 0; slot < s->config.slots; slot++) {
             set_paused(s, s->owned[i], slot, false);
+            drop_kept(partition_of(s, s->owned[i], slot));
             partition_of(s, s->owned[i], slot)->lost = false;
             if (slot != SLOT_SCHEDULE)
                 rd_kafka_topic_partition_list_add(levels, s->config.topics[slot], s->owned[i]);
@@ -221,16 +232,34 @@ static void take_error(struct source *s, struct partition *p, struct queue_id qu
     }
 }
 
+static rd_kafka_message_t *next_message(struct partition *p)
+{
+    rd_kafka_message_t *kept = p->kept;
+    p->kept = NULL;
+    return kept != NULL ? kept : rd_kafka_consume_queue(p->queue, 0);
+}
+
+/* Where transactions leave gaps, one that is not handed over would look like one of them: it stays
+   at hand, and the bridge comes back within a second. */
+static struct record *hand_over(struct partition *p, struct queue_id queue,
+                                rd_kafka_message_t *message)
+{
+    struct record *record = record_of_message(message, queue.slot == SLOT_SCHEDULE);
+    p->drained = -1;
+    if (record == NULL)
+        p->kept = message;
+    else
+        p->next = message->offset + 1;
+    return record;
+}
+
 struct record *source_take(struct source *s, struct queue_id queue)
 {
     struct partition *p = &s->partitions[queue.index];
     rd_kafka_message_t *message;
-    while ((message = rd_kafka_consume_queue(p->queue, 0)) != NULL) {
-        if (message->err == 0) {
-            p->next = message->offset + 1;
-            p->drained = -1;
-            return record_of_message(message, queue.slot == SLOT_SCHEDULE);
-        }
+    while ((message = next_message(p)) != NULL) {
+        if (message->err == 0)
+            return hand_over(p, queue, message);
         take_error(s, p, queue, message);
         rd_kafka_message_destroy(message);
     }
@@ -272,6 +301,7 @@ void source_seek(struct source *s, struct queue_id queue, int64_t offset)
     set_paused(s, queue.lane, queue.slot, false);
     if (queue.slot != SLOT_SCHEDULE)
         pulse_beat(s->pulse, s->config.levels);
+    drop_kept(&s->partitions[queue.index]);
     s->partitions[queue.index].next = offset;
     s->partitions[queue.index].drained = -1;
     list_add(one, s->config.topics[queue.slot], queue.lane, offset);
