@@ -97,19 +97,10 @@ static int name_member(struct worker *w)
     return 0;
 }
 
+/* The source first: from then on the group's callbacks find all that they need. */
 static int connect_member(struct worker *w, char error[CLIENT_ERROR_MAX])
 {
-    rd_kafka_conf_t *conf = client_conf(w->config.config, CLIENT_INTAKE, error);
-    if (conf == NULL)
-        return ERR_CONFIG;
-    if (w->instance[0] != '\0')
-        rd_kafka_conf_set(conf, "group.instance.id", w->instance, NULL, 0);
-    struct group_config group = worker_group_config(w);
-    w->group = group_new(&group, conf, error);
-    if (w->group == NULL)
-        return ERR_KAFKA;
-    struct source_config source = {.intake = group_handle(w->group),
-                                   .levels = w->levels,
+    struct source_config source = {.levels = w->levels,
                                    .topics = w->topics,
                                    .slots = w->slots,
                                    .lanes = w->config.lanes,
@@ -120,6 +111,16 @@ static int connect_member(struct worker *w, char error[CLIENT_ERROR_MAX])
         snprintf(error, CLIENT_ERROR_MAX, "out of memory");
         return ERR_NO_MEMORY;
     }
+    rd_kafka_conf_t *conf = client_conf(w->config.config, CLIENT_INTAKE, error);
+    if (conf == NULL)
+        return ERR_CONFIG;
+    if (w->instance[0] != '\0')
+        rd_kafka_conf_set(conf, "group.instance.id", w->instance, NULL, 0);
+    struct group_config group = worker_group_config(w);
+    w->group = group_new(&group, conf, error);
+    if (w->group == NULL)
+        return ERR_KAFKA;
+    source_join(w->source, group_handle(w->group));
     if (source_check_pulses(w->source, producer_handle(w->producer)))
         w->pulse_checked_ms = worker_now().mono_ms;
     return 0;

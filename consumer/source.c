@@ -37,6 +37,11 @@ struct source {
     int64_t lost_ask_ms;       /* no question before */
 };
 
+void source_join(struct source *s, rd_kafka_t *intake)
+{
+    s->config.intake = intake;
+}
+
 static rd_kafka_t *handle_of(const struct source *s, int slot)
 {
     return slot == SLOT_SCHEDULE ? s->config.intake : s->config.levels;

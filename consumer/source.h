@@ -24,7 +24,7 @@
 struct source;
 
 struct source_config {
-    rd_kafka_t *intake;        /* the group member: reads slot 0 */
+    rd_kafka_t *intake;        /* the group member: reads slot 0; set by source_join */
     rd_kafka_t *levels;        /* reads all other slots */
     const char *const *topics; /* by slot; borrowed for ever */
     int slots, lanes;
@@ -34,6 +34,9 @@ struct source_config {
 
 struct source *source_new(const struct source_config *config);
 void source_free(struct source *source); /* before the handles are destroyed */
+
+/* The group member, before anything is assigned. */
+void source_join(struct source *source, rd_kafka_t *intake);
 
 /* Read these lanes from these offsets (slots of them for each lane; WINDOW_UNSET: the beginning)
    and nothing else. 0 or ERR_KAFKA. */
