@@ -46,7 +46,7 @@ rd_kafka_t *group_handle(const struct group *group);
 void group_poll(struct group *group);
 
 /* The same offsets and texts, and who we are, for a transactional producer to commit; both are the
-   caller's. NULL between lost and gained. */
+   caller's. NULL between lost and gained, and without memory. */
 rd_kafka_topic_partition_list_t *group_offsets(const struct group *group,
                                                const struct progress *progress, size_t n);
 rd_kafka_consumer_group_metadata_t *group_identity(const struct group *group);

@@ -43,7 +43,8 @@ static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
     part_answered(g, (uint64_t)(uintptr_t)opaque, err == 0);
 }
 
-static void add_offset(const struct group *g, rd_kafka_topic_partition_list_t *list,
+/* False: without its text, for want of memory. The base alone is true, but says less. */
+static bool add_offset(const struct group *g, rd_kafka_topic_partition_list_t *list,
                        const struct progress *progress)
 {
     rd_kafka_topic_partition_t *p = rd_kafka_topic_partition_list_add(
@@ -53,6 +54,7 @@ static void add_offset(const struct group *g, rd_kafka_topic_partition_list_t *l
     p->metadata_size = p->metadata == NULL ? 0 : progress->text_len;
     if (p->metadata != NULL)
         memcpy(p->metadata, progress->text, progress->text_len);
+    return p->metadata != NULL;
 }
 
 /* Adds as many as one request may hold, at least one; returns how many. */
@@ -61,7 +63,7 @@ static size_t fill_request(const struct group *g, rd_kafka_topic_partition_list_
 {
     size_t bytes = 0, i = 0;
     for (; i < n && (i == 0 || bytes + progress[i].text_len <= COMMIT_BYTES_MAX); i++) {
-        add_offset(g, list, &progress[i]);
+        (void)add_offset(g, list, &progress[i]);
         bytes += progress[i].text_len;
     }
     return i;
@@ -73,9 +75,13 @@ rd_kafka_topic_partition_list_t *group_offsets(const struct group *g,
     if (!g->owning || g->member == NULL)
         return NULL;
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)n);
+    bool whole = true;
     for (size_t i = 0; i < n; i++)
-        add_offset(g, list, &progress[i]);
-    return list;
+        whole &= add_offset(g, list, &progress[i]);
+    if (whole)
+        return list;
+    rd_kafka_topic_partition_list_destroy(list);
+    return NULL;
 }
 
 rd_kafka_consumer_group_metadata_t *group_identity(const struct group *g)

@@ -259,7 +259,8 @@ static void start_commit(struct producer *p)
 static void refuse(struct producer *p)
 {
     p->txn.refused = false;
-    producer_txn_fail(p, RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION, "the lanes are not ours");
+    producer_txn_fail(p, RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION,
+                      "the lanes are not ours, or there is no memory");
     purge(p);
 }
 
