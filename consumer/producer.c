@@ -151,13 +151,14 @@ struct producer *producer_new(const struct producer_config *config, char *error,
     }
     p->config = *config;
     p->own = calloc((size_t)config->slots + 1, sizeof(rd_kafka_topic_t *));
+    snprintf(error, error_size, "out of memory");
     if (p->own == NULL || producer_client_start(p, HOPS, error, error_size) != 0 ||
         producer_client_start(p, DELIVERIES, error, error_size) != 0) {
         (void)!producer_free(p);
         return NULL;
     }
     if (config->transactional_id != NULL && producer_txn_start(p) != 0) {
-        snprintf(error, error_size, "no thread for transactions");
+        snprintf(error, error_size, "out of memory or threads");
         (void)!producer_free(p);
         return NULL;
     }
@@ -375,12 +376,14 @@ enum lookup producer_lookup(struct producer *p, struct target_id *target)
 {
     if (target->handle == NULL)
         target->handle = new_target(p);
+    if (target->handle == NULL)
+        return LOOKUP_UNKNOWN;
     rd_kafka_t *ask = producer_handle(p);
     rd_kafka_topic_t *topic = rd_kafka_topic_new(ask, target->name, NULL);
     const struct rd_kafka_metadata *metadata;
     rd_kafka_resp_err_t err = rd_kafka_metadata(ask, 0, topic, &metadata, ASK_MS);
     rd_kafka_topic_destroy(topic);
-    if (err != 0 || target->handle == NULL)
+    if (err != 0)
         return LOOKUP_UNKNOWN;
     err = metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
     rd_kafka_metadata_destroy(metadata);
