@@ -80,11 +80,17 @@ static int check_topics(const struct config *config, rd_kafka_t *admin, int *lan
     return ERR_CONFIG;
 }
 
+static int out_of_memory(char *error)
+{
+    snprintf(error, SERVICE_ERROR_MAX, "%s", err_text(ERR_NO_MEMORY));
+    return ERR_NO_MEMORY;
+}
+
 static int start_workers(struct service *s, int lanes, char *error)
 {
     s->workers = calloc((size_t)s->config->workers, sizeof(struct worker *));
     if (s->workers == NULL)
-        return ERR_NO_MEMORY;
+        return out_of_memory(error);
     for (; s->workers_n < s->config->workers; s->workers_n++) {
         struct worker_config config = {s->config, s->workers_n, lanes};
         struct worker *worker = worker_start(&config, error, SERVICE_ERROR_MAX);
@@ -111,7 +117,7 @@ int service_start(const struct config *config, struct service **service,
 {
     struct service *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return ERR_NO_MEMORY;
+        return out_of_memory(error);
     s->config = config;
     s->last_ms = clock_mono_ms();
     rd_kafka_t *admin = connect_admin(config, error);
