@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* librdkafka properties in the configuration. */
 #include "bridge/config_load.h"
+#include "bridge/memory.h"
 #include "consumer/client.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -66,8 +66,7 @@ static void remove_old(struct config *c, enum client_role role, const char *name
 static void put(struct config *c, struct property property)
 {
     remove_old(c, property.role, property.name);
-    c->kafka = realloc(c->kafka, (c->kafka_n + 1) * sizeof *c->kafka);
-    assert(c->kafka != NULL);
+    c->kafka = memory_or_end(realloc(c->kafka, (c->kafka_n + 1) * sizeof *c->kafka));
     c->kafka[c->kafka_n++] = property;
 }
 
@@ -100,8 +99,7 @@ static char *read_whole(const char *path, const char **why)
     *why = file == NULL ? strerror(errno) : NULL;
     if (file == NULL)
         return NULL;
-    text = malloc(PROPERTY_FILE_MAX + 1);
-    assert(text != NULL);
+    text = memory_or_end(malloc(PROPERTY_FILE_MAX + 1));
     errno = 0;
     size_t n = fread(text, 1, PROPERTY_FILE_MAX + 1, file);
     if (ferror(file))

@@ -2,6 +2,7 @@
 /* Values as people write them, into struct config. */
 #include "bridge/config_load.h"
 #include "bridge/log.h"
+#include "bridge/memory.h"
 #include "levels/duration.h"
 
 #include <assert.h>
@@ -12,9 +13,7 @@
 
 char *config_keep(const char *text)
 {
-    char *copy = strdup(text);
-    assert(copy != NULL);
-    return copy;
+    return memory_or_end(strdup(text));
 }
 
 int config_refuse(struct loader *loader, const struct setting *setting, const char *value,
@@ -163,8 +162,7 @@ static int set_targets(struct loader *loader, const struct setting *setting)
     if (setting->n == 0)
         return config_refuse(loader, setting, NULL,
                              "the list is empty: name the topics that requests may go to");
-    c->targets = calloc(setting->n, sizeof(char *));
-    assert(c->targets != NULL);
+    c->targets = memory_or_end(calloc(setting->n, sizeof(char *)));
     for (; c->targets_n < setting->n; c->targets_n++)
         c->targets[c->targets_n] = config_keep(setting->values[c->targets_n]);
     return 0;
@@ -283,8 +281,7 @@ static int set_list_text(struct loader *loader, const struct config_key *key, co
     size_t commas = 0;
     for (const char *c = text; *c != '\0'; c++)
         commas += *c == ',';
-    char **items = calloc(commas + 1, sizeof(char *));
-    assert(items != NULL);
+    char **items = memory_or_end(calloc(commas + 1, sizeof(char *)));
     size_t n = text[0] == '\0' ? 0 : cut_list(text, items, commas + 1);
     struct setting setting = {where, key->name, items, n, false};
     int err = config_set(loader, key, &setting);

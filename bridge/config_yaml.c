@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The YAML file, event by event, so that each sentence can name its line. */
 #include "bridge/config_load.h"
+#include "bridge/memory.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -91,9 +91,8 @@ static const char *key_read(struct reader *r, struct seen *seen)
             refuse(r, line, "%s: is there twice: first in line %d", name, seen->lines[i]);
             return NULL;
         }
-    seen->names = realloc(seen->names, (seen->n + 1) * sizeof *seen->names);
-    seen->lines = realloc(seen->lines, (seen->n + 1) * sizeof *seen->lines);
-    assert(seen->names != NULL && seen->lines != NULL);
+    seen->names = memory_or_end(realloc(seen->names, (seen->n + 1) * sizeof *seen->names));
+    seen->lines = memory_or_end(realloc(seen->lines, (seen->n + 1) * sizeof *seen->lines));
     seen->names[seen->n] = config_keep(name);
     seen->lines[seen->n] = line;
     return seen->names[seen->n++];
@@ -107,8 +106,7 @@ static int list_read(struct reader *r, const char *name, char ***items, size_t *
         char *item = r->event.type == YAML_SCALAR_EVENT ? scalar(r) : NULL;
         if (item == NULL)
             return refuse(r, line_here(r), "%s: item %zu is not a plain value", name, *n + 1);
-        *items = realloc(*items, (*n + 1) * sizeof **items);
-        assert(*items != NULL);
+        *items = memory_or_end(realloc(*items, (*n + 1) * sizeof **items));
         (*items)[(*n)++] = item;
     }
     return err;
@@ -132,8 +130,7 @@ static int value_read(struct reader *r, const struct config_key *key)
     if (list) {
         err = list_read(r, key->name, &items, &n);
     } else {
-        items = malloc(sizeof *items);
-        assert(items != NULL);
+        items = memory_or_end(malloc(sizeof *items));
         items[n] = scalar(r);
         if (items[n++] == NULL)
             err = refuse(r, line, "%s: has no value: give one, or leave the key out", key->name);

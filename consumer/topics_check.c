@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The guards of a start: each rule that does not hold becomes a finding with what to run. */
+#include "bridge/memory.h"
 #include "consumer/offsets.h"
 #include "consumer/topics_survey.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,16 +17,15 @@ __attribute__((format(printf, 5, 6))) static void find(struct findings *findings
                                                        enum finding_kind kind, const char *topic,
                                                        char *fix, const char *sentence, ...)
 {
-    struct finding *items = realloc(findings->items, (findings->n + 1) * sizeof *items);
-    assert(items != NULL);
-    findings->items = items;
-    struct finding *item = &items[findings->n++];
-    *item = (struct finding){.kind = kind, .topic = strdup(topic), .fix = fix};
+    findings->items =
+        memory_or_end(realloc(findings->items, (findings->n + 1) * sizeof *findings->items));
+    struct finding *item = &findings->items[findings->n++];
+    *item = (struct finding){.kind = kind, .topic = memory_or_end(strdup(topic)), .fix = fix};
     va_list arguments;
     va_start(arguments, sentence);
     int len = vasprintf(&item->sentence, sentence, arguments);
     va_end(arguments);
-    assert(item->topic != NULL && len >= 0);
+    memory_or_end(len < 0 ? NULL : item->sentence);
 }
 
 __attribute__((format(printf, 1, 2))) static char *words(const char *format, ...)
@@ -36,8 +35,7 @@ __attribute__((format(printf, 1, 2))) static char *words(const char *format, ...
     va_start(arguments, format);
     int len = vasprintf(&text, format, arguments);
     va_end(arguments);
-    assert(len >= 0);
-    return text;
+    return memory_or_end(len < 0 ? NULL : text);
 }
 
 static void check_partitions(struct findings *findings, const struct survey *survey,
