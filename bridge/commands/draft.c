@@ -103,6 +103,11 @@ static int fault(char why[DRAFT_WHY_MAX], const char *field, const char *what)
     return ERR_DATA;
 }
 
+static const char *value_fault(int err)
+{
+    return err == ERR_DATA ? "is neither a string, null nor {\"base64\": ...}" : err_text(err);
+}
+
 static int add_header(struct draft *draft, const json_t *name, const json_t *value,
                       char why[DRAFT_WHY_MAX])
 {
@@ -110,9 +115,10 @@ static int add_header(struct draft *draft, const json_t *name, const json_t *val
     if (text == NULL || *text == '\0' || strlen(text) != json_string_length(name))
         return fault(why, "headers", "has a name that is no text");
     struct bytes bytes;
-    if (bytes_of_json(value, &bytes) != 0)
-        return fault(why, text, "is neither a string, null nor {\"base64\": ...}");
-    int err = draft_header(draft, bytes_text(text), bytes);
+    int err = bytes_of_json(value, &bytes);
+    if (err != 0)
+        return fault(why, text, value_fault(err));
+    err = draft_header(draft, bytes_text(text), bytes);
     drop(&bytes);
     return err == 0 ? 0 : fault(why, "headers", err == ERR_FULL ? "are too many" : err_text(err));
 }
@@ -155,8 +161,9 @@ static int add_field(struct draft *draft, const char *field, const json_t *json,
         snprintf(number, sizeof number, "%lld", (long long)json_integer_value(json));
         return draft_set(draft, field, bytes_text(number));
     }
-    if (bytes_of_json(json, &bytes) != 0)
-        return fault(why, field, "is neither a string, null nor {\"base64\": ...}");
+    err = bytes_of_json(json, &bytes);
+    if (err != 0)
+        return fault(why, field, value_fault(err));
     err = draft_set(draft, field, bytes);
     drop(&bytes);
     if (err == ERR_RANGE)
