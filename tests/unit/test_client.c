@@ -49,6 +49,12 @@ Test(client, consumers_read_committed_and_never_make_up_a_position)
     }
 }
 
+Test(client, nobody_makes_it_leave_out_what_it_cannot_read)
+{
+    const char *ours;
+    cr_expect(client_property_is_ours("check.crcs", &ours));
+}
+
 Test(client, nobody_creates_a_topic_by_asking_for_it)
 {
     for (int role = CLIENT_ALL; role <= CLIENT_DELIVERIES; role++)
