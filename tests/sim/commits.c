@@ -103,22 +103,40 @@ static void take_offsets(struct world *w, const struct commit_line *line, struct
     coordinator_take_offsets(c->producer, c->items, w->bug == BUG_OFFSETS_APART ? 0 : c->n);
 }
 
+/* Several requests, or partitions that have errors of their own. */
+static bool is_partial(struct world *w)
+{
+    return rng_chance(&w->rng, w->knobs.commit_partly) || fails(w, FAILURE_COMMIT_PARTLY);
+}
+
+static void take_part(struct world *w, const struct commit_line *line, struct commit *c)
+{
+    c->outcome = COMMIT_UNKNOWN;
+    for (size_t i = 0; i < c->n; i++) {
+        if (rng_chance(&w->rng, 5000))
+            offsets_count(w, &c->items[i], 1, line->life);
+    }
+}
+
 static void take_effect(struct world *w, const struct commit_line *line, struct commit *c)
 {
     if (c->producer != NULL && c->producer->fenced)
         c->outcome = COMMIT_REFUSED;
     else if (c->producer != NULL)
         coordinator_commit(c->producer);
-    else if (is_member(w, line, c))
-        offsets_count(w, c->items, c->n, line->life);
-    else
+    else if (!is_member(w, line, c))
         c->outcome = COMMIT_REFUSED;
+    else if (is_partial(w))
+        take_part(w, line, c);
+    else
+        offsets_count(w, c->items, c->n, line->life);
 }
 
 /* The client gives up waiting for what may arrive all the same, later. */
 static bool is_delayed(struct world *w, struct process *p, struct commit *c)
 {
-    if (c->producer == NULL || c->told || !rng_chance(&w->rng, w->knobs.commit_silent))
+    if (c->producer == NULL || c->told ||
+        (!rng_chance(&w->rng, w->knobs.commit_silent) && !fails(w, FAILURE_COMMIT_LATE)))
         return false;
     c->told = true;
     c->outcome = COMMIT_UNKNOWN;
@@ -137,12 +155,18 @@ static void judge(struct world *w, struct commit_line *line, struct commit *c)
     if (is_delayed(w, p, c))
         return;
     bool heard = !(alive && p->isolated);
-    bool fails = !heard || rng_chance(&w->rng, w->knobs.commit_fails);
+    bool lost = !heard || rng_chance(&w->rng, w->knobs.commit_fails);
     bool silent = rng_chance(&w->rng, w->knobs.commit_silent);
     if (silent)
-        fails = fails || rng_chance(&w->rng, 5000);
-    if (fails) {
+        lost = lost || rng_chance(&w->rng, 5000);
+    if (fails(w, FAILURE_COMMIT_LOST))
+        lost = silent = true;
+    if (!lost && fails(w, FAILURE_COMMIT_UNANSWERED))
+        silent = true;
+    if (lost || fails(w, FAILURE_COMMIT_FAILED)) {
         c->outcome = COMMIT_UNKNOWN;
+    } else if (fails(w, FAILURE_COMMIT_REFUSED)) {
+        c->outcome = COMMIT_REFUSED;
     } else if (c->producer != NULL && !c->offsets_taken) {
         take_offsets(w, line, c);
         if (c->offsets_taken)
@@ -173,8 +197,9 @@ static void landed(struct world *w, struct process *nobody, void *arg, int64_t n
     if (!alive && !c->told && rng_chance(&w->rng, 5000))
         return; /* the connection broke before this one */
     bool busy = c->producer != NULL && coordinator_is_busy(c->producer) && !c->producer->fenced;
-    if (w->knobs.hold_commits || w->outage_until > w->now_ms || busy) {
-        arm(w, line, w->outage_until > w->now_ms ? w->outage_until : w->now_ms + 5);
+    int64_t back_ms = world_coordinator_back(w);
+    if (w->knobs.hold_commits || back_ms > w->now_ms || busy) {
+        arm(w, line, back_ms > w->now_ms ? back_ms : w->now_ms + 5);
         return;
     }
     judge(w, line, c);

@@ -54,8 +54,8 @@ static void timed_out(struct world *w, struct process *nobody, void *arg, int64_
     struct transaction *t = arg;
     if (t->state != OPEN)
         return;
-    if (w->outage_until > w->now_ms) {
-        world_at(w, w->outage_until + 1, nobody, timed_out, arg, n);
+    if (world_coordinator_back(w) > w->now_ms) {
+        world_at(w, world_coordinator_back(w) + 1, nobody, timed_out, arg, n);
         return;
     }
     trace(w, NULL, "a transaction of life %d is aborted by time", t->producer->life);

@@ -11,6 +11,8 @@ enum great {
     GREAT_STALL,
     GREAT_ISOLATE,
     GREAT_OUTAGE,
+    GREAT_LEADER,
+    GREAT_COORDINATOR,
     GREAT_MOOD,
     GREAT_CLOCK,
     GREAT_REGROUP,
@@ -120,6 +122,36 @@ static void fire_log(struct world *w, enum great great)
         oracle_truncate(w, topic, lane, rng_between(rng, log->start + 1, log_stable_end(log)));
 }
 
+static int random_chain(struct world *w)
+{
+    int lane = rng_int(&w->rng, 0, w->setup.lanes - 1);
+    if (rng_chance(&w->rng, 3000))
+        return rng_int(&w->rng, CHAINS_TARGETS, CHAINS_N - 1);
+    if (rng_chance(&w->rng, 1000))
+        return CHAINS_DEAD + lane;
+    return rng_int(&w->rng, 0, w->broker.topics - 1) * LANES_MAX + lane;
+}
+
+/* Partitions change their leaders, cleanly: nothing is lost, and for a while nobody answers. */
+static void change_leaders(struct world *w)
+{
+    int n = rng_int(&w->rng, 1, 8);
+    int64_t until_ms =
+        w->now_ms + rng_between(&w->rng, 50, rng_chance(&w->rng, 2000) ? 12000 : 2000);
+    trace(w, NULL, "%d partitions have no leader until %.3f s", n, (double)until_ms / 1000);
+    for (int i = 0; i < n; i++) {
+        int chain = random_chain(w);
+        if (w->leaderless_until[chain] < until_ms)
+            w->leaderless_until[chain] = until_ms;
+    }
+}
+
+static void change_coordinator(struct world *w)
+{
+    w->coordinator_until = w->now_ms + rng_between(&w->rng, 50, 6000);
+    trace(w, NULL, "there is no coordinator until %.3f s", (double)w->coordinator_until / 1000);
+}
+
 static void fire(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
     const struct faults *faults = w->faults;
@@ -129,6 +161,10 @@ static void fire(struct world *w, struct process *nobody, void *arg, int64_t n)
     if (great == GREAT_OUTAGE) {
         w->outage_until = w->now_ms + rng_between(&w->rng, 100, 12000);
         trace(w, NULL, "the broker is away until %.3f s", (double)w->outage_until / 1000);
+    } else if (great == GREAT_LEADER) {
+        change_leaders(w);
+    } else if (great == GREAT_COORDINATOR) {
+        change_coordinator(w);
     } else if (great == GREAT_MOOD) {
         change_mood(w);
     } else if (great == GREAT_REGROUP) {
@@ -203,6 +239,7 @@ static void choose_knobs(struct rng *rng, struct knobs *knobs)
     knobs->batch = choose_chance(rng, 500);
     knobs->commit_fails = choose_chance(rng, 5000);
     knobs->commit_silent = choose_chance(rng, 1000);
+    knobs->commit_partly = choose_chance(rng, 1000);
     knobs->lookup_unknown = choose_chance(rng, 5000);
 }
 
@@ -304,10 +341,10 @@ void faults_choose(struct world *w)
     }
     bool one_ladder = w->setup.switch_ms == 0;
     w->setup.order_is_exact = faults->every_ms[GREAT_CLOCK] == 0 && one_ladder;
-    w->setup.commits_are_prompt = w->knobs.commit_fails == 0 && w->knobs.commit_silent == 0 &&
-                                  faults->every_ms[GREAT_STALL] == 0 &&
-                                  faults->every_ms[GREAT_ISOLATE] == 0 &&
-                                  faults->every_ms[GREAT_OUTAGE] == 0;
+    w->setup.commits_are_prompt =
+        w->knobs.commit_fails == 0 && w->knobs.commit_silent == 0 && w->knobs.commit_partly == 0 &&
+        faults->every_ms[GREAT_STALL] == 0 && faults->every_ms[GREAT_ISOLATE] == 0 &&
+        faults->every_ms[GREAT_COORDINATOR] == 0 && faults->every_ms[GREAT_OUTAGE] == 0;
     broker_init(&w->broker, &w->arena, w->setup.lanes);
     workload_init(w);
     int64_t faults_ms = rng_between(rng, 5000, 60000);
@@ -334,7 +371,8 @@ void faults_end(struct world *w)
 {
     trace(w, NULL, "from here on nothing goes wrong");
     w->quiet_ms = w->now_ms;
-    w->outage_until = 0;
+    w->outage_until = w->coordinator_until = 0;
+    memset(w->leaderless_until, 0, sizeof w->leaderless_until);
     struct knobs was = w->knobs;
     w->knobs = (struct knobs){.fetch_ms = was.fetch_ms,
                               .land_ms = was.land_ms,

@@ -70,7 +70,8 @@ void port_release(void *ctx, struct record *record)
 struct record *port_make(void *ctx, struct bytes key, size_t value_size)
 {
     struct process *p = ctx;
-    if (!port_enter(p) || rng_chance(&p->world->rng, p->world->knobs.no_memory))
+    if (!port_enter(p) || rng_chance(&p->world->rng, p->world->knobs.no_memory) ||
+        fails(p->world, FAILURE_NO_MEMORY))
         return NULL;
     struct lent *lent = lend(p, key.len + value_size);
     lent->record = (struct record){.timestamp_ms = -1,

@@ -14,8 +14,8 @@
 enum { PROGRESS_SEEDS = 10000, FAILURES_MAX = 10, BUG_SEEDS = 1000, EX_USAGE = 64 };
 
 struct options {
-    uint64_t from, n;
-    bool strict, verbose, bugs, scenarios, exhaustive, one;
+    uint64_t from, n, minutes; /* minutes: for so long at most; 0: as long as it takes */
+    bool strict, verbose, bugs, scenarios, exhaustive, failures, one;
     const char *scenario;
     enum bug bug;
     const char *program;
@@ -76,8 +76,8 @@ static void print_progress(const struct options *options, uint64_t done, double 
 {
     if (done % PROGRESS_SEEDS != 0 || options->n <= PROGRESS_SEEDS)
         return;
-    printf("%" PRIu64 " of %" PRIu64 " seeds (to %" PRIu64 "), %.0f seeds/s\n", done, options->n,
-           options->from + done - 1, (double)done / took);
+    printf("%" PRIu64 " seeds (to %" PRIu64 "), %.0f seeds/s\n", done, options->from + done - 1,
+           (double)done / took);
     fflush(stdout);
 }
 
@@ -85,13 +85,15 @@ static int run_seeds(const struct options *options)
 {
     static struct world world;
     static struct stats sum;
-    uint64_t passed = 0, failed = 0, steps = 0, crashes = 0, repeats = 0;
+    uint64_t passed = 0, failed = 0, steps = 0, crashes = 0, repeats = 0, exactly_once = 0;
     double virtual_s = 0, start = seconds();
     world.verbose = options->verbose;
     world.strict = options->strict;
     world.bug = options->bug;
     for (uint64_t i = 0; i < options->n && failed < FAILURES_MAX; i++) {
         uint64_t seed = options->from + i;
+        if (options->minutes > 0 && seconds() - start >= (double)options->minutes * 60)
+            break;
         if (passes(&world, seed, run_seed)) {
             passed++;
         } else {
@@ -102,6 +104,7 @@ static int run_seeds(const struct options *options)
             if (options->bug != BUG_NONE)
                 break;
         }
+        exactly_once += world.setup.exactly_once;
         steps += world.step;
         crashes += world.crashes;
         repeats += world.repeats;
@@ -113,7 +116,8 @@ static int run_seeds(const struct options *options)
     print_totals(&sum, crashes, repeats);
     printf("%.0f seeds/s, %" PRIu64 " steps, %.1f virtual hours in %.1f s\n",
            (double)(passed + failed) / took, steps, virtual_s / 3600, took);
-    printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
+    printf("%" PRIu64 " passed, %" PRIu64 " failed; %" PRIu64 " of them exactly once\n", passed,
+           failed, exactly_once);
     forget(&world);
     return failed > 0;
 }
@@ -185,6 +189,54 @@ static int run_exhaustive(const struct options *options)
     return failed > 0;
 }
 
+/* How often one failure could be, each time in a world of its own. */
+static uint64_t run_failure(const struct options *options, struct world *world, enum failure kind,
+                            uint64_t *failed)
+{
+    bool reached = true;
+    uint64_t at = 1;
+    for (; reached && *failed < FAILURES_MAX; at++) {
+        reached = false;
+        for (int variant = 0; variant < FAILURE_VARIANTS; variant++) {
+            uint64_t seed =
+                options->one ? options->from : exhaustive_failure_seed(kind, at, variant);
+            bool ok = passes(world, seed, exhaustive_failure_run);
+            *failed += !ok;
+            reached |= world->failing.seen >= world->failing.at;
+            if (!ok)
+                printf("seed %" PRIu64 " FAILED: %s\n  %s, the %" PRIu64
+                       ". time; again: %s --failures --seed %" PRIu64 " -v\n",
+                       seed, world_failure, failure_text(world->failing.kind), world->failing.at,
+                       options->program, seed);
+            if (options->one)
+                return 1;
+        }
+    }
+    return at - 2;
+}
+
+static int run_failures(const struct options *options)
+{
+    static struct world world;
+    uint64_t failed = 0, places = 0;
+    double start = seconds();
+    world.verbose = options->verbose;
+    world.strict = options->strict;
+    for (int kind = FAILURE_NONE + 1; kind < FAILURE_N && failed < FAILURES_MAX; kind++) {
+        uint64_t n = run_failure(options, &world, (enum failure)kind, &failed);
+        if (options->one)
+            return failed > 0;
+        places += n;
+        printf("%4" PRIu64 " times: %s\n", n, failure_text((enum failure)kind));
+        fflush(stdout);
+    }
+    printf("%d failures at %" PRIu64 " places, in %d variants: %.1f s\n", FAILURE_N - 1, places,
+           (int)FAILURE_VARIANTS, seconds() - start);
+    printf("%" PRIu64 " failed\n", failed);
+    forget(&world);
+    return failed > 0;
+}
+
 static int run_scenarios(const struct options *options)
 {
     static struct world world;
@@ -209,9 +261,9 @@ static int run_scenarios(const struct options *options)
 
 static _Noreturn void usage(void)
 {
-    fputs("usage: sim [--seeds N] [--from S] [--strict] | --seed S [-v] | --scenarios [--scenario "
-          "NAME]\n"
-          "           | --exhaustive | --bugs | --bug NAME [--seeds N]\n",
+    fputs("usage: sim [--seeds N | --minutes M] [--from S] [--strict] | --seed S [-v]\n"
+          "           | --scenarios [--scenario NAME] | --exhaustive | --failures\n"
+          "           | --bugs | --bug NAME [--seeds N]\n",
           stderr);
     exit(EX_USAGE);
 }
@@ -244,6 +296,10 @@ static struct options parse(int argc, char **argv)
             options.exhaustive = true;
             continue;
         }
+        if (strcmp(arg, "--failures") == 0) {
+            options.failures = true;
+            continue;
+        }
         if (strcmp(arg, "--bugs") == 0) {
             options.bugs = true;
             continue;
@@ -257,6 +313,9 @@ static struct options parse(int argc, char **argv)
             usage();
         if (strcmp(arg, "--seeds") == 0) {
             options.n = number(value);
+        } else if (strcmp(arg, "--minutes") == 0) {
+            options.minutes = number(value);
+            options.n = UINT64_MAX;
         } else if (strcmp(arg, "--from") == 0) {
             options.from = number(value);
         } else if (strcmp(arg, "--seed") == 0) {
@@ -283,6 +342,8 @@ int main(int argc, char **argv)
     signal(SIGABRT, trap_assert);
     if (options.exhaustive)
         return run_exhaustive(&options);
+    if (options.failures)
+        return run_failures(&options);
     if (options.bugs)
         return run_bugs(&options);
     if (options.scenarios)

@@ -21,7 +21,7 @@ static void join(struct world *w, struct process *p, void *arg, int64_t n)
 {
     if (p->member != MEMBER_OUT)
         return;
-    if (p->isolated || w->outage_until > w->now_ms) {
+    if (p->isolated || world_coordinator_back(w) > w->now_ms) {
         world_at(w, w->now_ms + 100, p, join, arg, n);
         return;
     }
@@ -157,8 +157,8 @@ static void gain(struct world *w, struct process *p, void *arg, int64_t n)
 {
     if (p->member != MEMBER_ASSIGNED || p->generation != n)
         return;
-    if (p->stalled || w->outage_until > w->now_ms) {
-        int64_t at_ms = p->stalled ? p->stalled_until : w->outage_until;
+    if (p->stalled || world_coordinator_back(w) > w->now_ms) {
+        int64_t at_ms = p->stalled ? p->stalled_until : world_coordinator_back(w);
         world_at(w, at_ms + world_delay(w, 20), p, gain, arg, n);
         return;
     }

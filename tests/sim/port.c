@@ -85,12 +85,12 @@ static void tell_queue(struct process *p, struct queue_id q)
 {
     struct world *w = p->world;
     struct inbox *in = inbox_of(p, q);
-    if (rng_chance(&w->rng, w->knobs.never_wake)) {
+    if (rng_chance(&w->rng, w->knobs.never_wake) || fails(w, FAILURE_NEVER_WOKEN)) {
         trace(w, p, "queue %d/%d is never woken", q.slot, q.lane);
         return;
     }
     int64_t at_ms = w->now_ms;
-    if (rng_chance(&w->rng, w->knobs.late_wake)) {
+    if (rng_chance(&w->rng, w->knobs.late_wake) || fails(w, FAILURE_WOKEN_LATE)) {
         in->hidden = true;
         at_ms += rng_between(&w->rng, 10, 3000);
     }
@@ -128,10 +128,12 @@ static void skip_once(struct process *p, struct queue_id q)
     in->skipped_to = 0;
     size_t i = log_find(log, in->at);
     if (q.slot == SLOT_SCHEDULE || in->from_start || i + 1 >= log->n ||
-        (w->setup.exactly_once && !in->sought) || !rng_chance(&w->rng, w->knobs.skip_once))
+        (w->setup.exactly_once && !in->sought))
         return;
     size_t to = i + 1 + rng_next(&p->world->rng) % 3;
     if (to >= log->n || log->entries[to]->offset >= in->fetched)
+        return;
+    if (!rng_chance(&w->rng, w->knobs.skip_once) && !fails(w, FAILURE_FETCH_SKIPS))
         return;
     trace(p->world, p, "queue %d/%d: the fetch at %lld jumps to %lld", q.slot, q.lane,
           (long long)in->at, (long long)log->entries[to]->offset);
@@ -146,7 +148,8 @@ static void fetched(struct world *w, struct process *p, void *arg, int64_t n)
     struct inbox *in = inbox_of(p, q);
     if (!in->open || in->version != n / QUEUES_MAX)
         return;
-    int64_t wait_until = w->knobs.hold_fetches ? w->now_ms + 10 : w->outage_until;
+    int64_t leader_back = world_leader_back(w, p->topic_of_slot[q.slot] * LANES_MAX + q.lane);
+    int64_t wait_until = w->knobs.hold_fetches ? w->now_ms + 10 : leader_back;
     if (wait_until > w->now_ms || p->stalled || p->member == MEMBER_REVOKING) {
         int64_t at_ms = wait_until > w->now_ms ? wait_until : w->now_ms;
         world_at(w, at_ms + 1 + world_delay(w, w->knobs.fetch_ms), p, fetched, arg, n);
@@ -247,7 +250,8 @@ static struct record *port_take(void *ctx, struct queue_id q)
                    in->open ? "while it settles" : "that is not its own");
     if (in->paused || in->hidden)
         return NULL;
-    if (at_hand(p, q) != NULL && rng_chance(&w->rng, w->knobs.take_nothing)) {
+    if (at_hand(p, q) != NULL &&
+        (rng_chance(&w->rng, w->knobs.take_nothing) || fails(w, FAILURE_TAKE_NOTHING))) {
         in->hidden = true;
         world_at(w, w->now_ms + rng_between(&w->rng, 1, 500), p, wake, NULL,
                  (int64_t)in->version * QUEUES_MAX + q.index);
@@ -282,7 +286,8 @@ static void port_pause(void *ctx, struct queue_id q)
 /* What was at hand, from beyond the new position, may come once more before what is asked for. */
 static void keep_ahead(struct world *w, struct inbox *in, int64_t offset)
 {
-    if (!rng_chance(&w->rng, w->knobs.ahead_after_seek)) {
+    if (!rng_chance(&w->rng, w->knobs.ahead_after_seek) &&
+        !(in->at > offset && fails(w, FAILURE_SEEK_JUMPS))) {
         in->ahead = in->ahead_end = 0;
     } else if (in->ahead >= in->ahead_end && in->at > offset) {
         in->ahead = in->at;
@@ -305,7 +310,8 @@ static void port_seek(void *ctx, struct queue_id q, int64_t offset)
     keep_ahead(w, in, offset);
     in->at = in->fetched = offset;
     in->sought = true;
-    in->stale = rng_chance(&w->rng, w->knobs.stale_after_seek) ? rng_int(&w->rng, 1, 5) : 0;
+    bool stale = rng_chance(&w->rng, w->knobs.stale_after_seek) || fails(w, FAILURE_SEEK_REPEATS);
+    in->stale = stale ? rng_int(&w->rng, 1, 5) : 0;
     fetch_later(p, q);
 }
 
@@ -319,10 +325,15 @@ static void port_trim(void *ctx, struct queue_id q, int64_t base)
 static enum lookup port_lookup(void *ctx, struct target_id *target)
 {
     struct process *p = ctx;
-    if (!port_enter(p) || p->world->outage_until > p->world->now_ms ||
-        rng_chance(&p->world->rng, p->world->knobs.lookup_unknown))
+    struct world *w = p->world;
+    if (!port_enter(p) || w->outage_until > w->now_ms ||
+        rng_chance(&w->rng, w->knobs.lookup_unknown) || fails(w, FAILURE_LOOKUP_UNKNOWN))
         return LOOKUP_UNKNOWN;
-    return oracle_lookup(p, target);
+    enum lookup found = oracle_lookup(p, target);
+    if (found != LOOKUP_FOUND || !fails(w, FAILURE_LOOKUP_MISSING))
+        return found;
+    oracle_target_failed(w, target->name);
+    return LOOKUP_MISSING;
 }
 
 static int64_t port_end(void *ctx, struct queue_id q)

@@ -137,6 +137,8 @@ bool process_after(struct process *p)
     if (w->strict || w->step % (worked ? 4 : 64) == 0)
         bridge_check(p->bridge);
     oracle_process_bounds(p);
+    if (worked)
+        failure_strikes(p);
     return true;
 }
 

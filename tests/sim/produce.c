@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-enum { DELIVERY_TIMEOUT_MS = 5000 };
+enum { DELIVERY_TIMEOUT_MS = 5000, REPORT_LATE_MS = 3000 };
 
 static const char *why_text[] = {
     [REPORT_OK] = "stored",       [REPORT_TOO_LARGE] = "too large", [REPORT_UNFIT] = "unfit",
@@ -46,6 +46,31 @@ static void decide(struct world *w, struct flight *f, const struct forward *forw
     else if (rng_chance(&w->rng, knobs->not_sent))
         f->report = REPORT_NOT_SENT;
     f->stored = f->report == REPORT_TIMED_OUT && rng_chance(&w->rng, 5000);
+}
+
+/* The one failure of this world, if this is its turn. */
+static void decide_by_failure(struct world *w, struct flight *f, const struct forward *forward)
+{
+    bool delivery = f->kind == FORWARD_TARGET;
+    if (f->report != REPORT_OK)
+        return;
+    if (fails(w, FAILURE_NOT_SENT)) {
+        f->report = REPORT_NOT_SENT;
+    } else if (fails(w, FAILURE_TIMED_OUT)) {
+        f->report = REPORT_TIMED_OUT;
+    } else if (fails(w, FAILURE_TIMED_OUT_STORED)) {
+        f->report = REPORT_TIMED_OUT;
+        f->stored = true;
+    } else if (fails(w, FAILURE_REFUSED)) {
+        f->report = REPORT_REFUSED;
+    } else if (delivery && !forward->alone && fails(w, FAILURE_TOO_LARGE)) {
+        f->report = REPORT_TOO_LARGE;
+    } else if (delivery && !forward->alone && fails(w, FAILURE_UNFIT)) {
+        f->report = REPORT_UNFIT;
+    } else if (delivery && w->setup.exactly_once && fails(w, FAILURE_UNNAMED)) {
+        f->unnamed = true;
+        f->report = REPORT_NOT_SENT;
+    }
 }
 
 static void decide_by_target(struct world *w, struct flight *f, int target)
@@ -120,11 +145,12 @@ static void store(struct world *w, struct producer *producer, struct flight *f)
         inbox_appended(w, f->topic, f->lane);
 }
 
-/* While the broker is away nothing lands: a delivery gives up in time, a hop waits unless it is
-   part of a transaction. */
+/* While nobody leads its partition nothing lands: a delivery gives up in time, a hop waits unless
+   it is part of a transaction. */
 static bool outage_keeps(struct world *w, struct flight *f)
 {
-    if (w->outage_until <= w->now_ms)
+    int64_t leader_back = world_leader_back(w, f->chain);
+    if (leader_back <= w->now_ms)
         return false;
     int64_t gives_up_at = f->sent_ms + DELIVERY_TIMEOUT_MS;
     bool gives_up = f->kind == FORWARD_TARGET || w->setup.exactly_once;
@@ -133,7 +159,7 @@ static bool outage_keeps(struct world *w, struct flight *f)
         f->stored = rng_chance(&w->rng, 1000);
         return false;
     }
-    f->lands_at = w->outage_until + 1 + world_delay(w, w->knobs.land_ms);
+    f->lands_at = leader_back + 1 + world_delay(w, w->knobs.land_ms);
     if (gives_up && f->lands_at > gives_up_at)
         f->lands_at = gives_up_at;
     return true;
@@ -145,6 +171,8 @@ static void report_later(struct world *w, struct producer *producer, struct flig
     int64_t at_ms = w->now_ms + world_delay(w, w->knobs.report_ms);
     if (f->report == REPORT_TIMED_OUT && f->sent_ms + DELIVERY_TIMEOUT_MS > at_ms)
         at_ms = f->sent_ms + DELIVERY_TIMEOUT_MS;
+    if (fails(w, FAILURE_REPORT_LATE))
+        at_ms += REPORT_LATE_MS;
     if (at_ms < chain->reported_at)
         at_ms = chain->reported_at;
     chain->reported_at = at_ms;
@@ -250,7 +278,8 @@ int port_forward(void *ctx, const struct forward *forward)
 {
     struct process *p = ctx;
     struct world *w = p->world;
-    if (!port_enter(p) || rng_chance(&w->rng, w->knobs.full) || p->producer->torn)
+    if (!port_enter(p) || rng_chance(&w->rng, w->knobs.full) || p->producer->torn ||
+        fails(w, FAILURE_FULL))
         return ERR_FULL;
     if (p->restarting)
         world_fail(w, "p%d forwards, and has no producer", p->id);
@@ -278,6 +307,7 @@ int port_forward(void *ctx, const struct forward *forward)
                          .lands_at = w->now_ms + world_delay(w, w->knobs.land_ms)};
     make_entry(w, f, forward);
     decide(w, f, forward);
+    decide_by_failure(w, f, forward);
     if (forward->kind == FORWARD_TARGET)
         decide_by_target(w, f, target_index(w, forward->target->name));
     trace(w, p, "forwards %d/%d/%lld: kind %d slot %d, will be %s", forward->from.slot,

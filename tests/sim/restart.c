@@ -9,7 +9,7 @@ enum { POLL_MS = 5 };
 
 static bool hears_nobody(const struct world *w, const struct process *p)
 {
-    return p->stalled || p->isolated || w->outage_until > w->now_ms;
+    return p->stalled || p->isolated || world_coordinator_back(w) > w->now_ms;
 }
 
 static void again(struct process *p, void (*run)(struct world *, struct process *, void *, int64_t),

@@ -119,6 +119,21 @@ int64_t world_delay(struct world *world, int64_t most_ms)
     return rng_between(&world->rng, 0, rng_chance(&world->rng, 1500) ? most_ms : most_ms / 8);
 }
 
+static int64_t last(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+int64_t world_coordinator_back(const struct world *world)
+{
+    return last(world->outage_until, world->coordinator_until);
+}
+
+int64_t world_leader_back(const struct world *world, int chain)
+{
+    return last(world->outage_until, world->leaderless_until[chain]);
+}
+
 void world_note(struct world *world, const struct process *process, const char *format, ...)
 {
     va_list args;

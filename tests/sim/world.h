@@ -16,6 +16,7 @@
 #include "bridge/bridge.h"
 #include "tests/sim/broker.h"
 #include "tests/sim/bugs.h"
+#include "tests/sim/failures.h"
 #include "tests/sim/rng.h"
 
 #include <setjmp.h>
@@ -47,6 +48,7 @@ struct knobs {
     int full, no_memory;             /* of forward and make */
     int timed_out, not_sent, batch;  /* of a forward; batch: TOO_LARGE if it is not alone */
     int commit_fails, commit_silent; /* commit_silent: it may be stored, and nobody says so */
+    int commit_partly; /* at least once: of some partitions, and it is said to have failed */
     int lookup_unknown;
     bool lose_answers; /* scenarios: commits take effect, and nobody is told */
     int fetch_n;       /* scenarios: entries in a fetch; 0: any number */
@@ -170,16 +172,19 @@ struct world {
     struct target_model targets[TARGETS_N];
     struct request_rules rules;
     enum bug bug;
+    struct failing failing; /* exhaustive.c: the one thing that goes wrong */
 
     struct happening *events;
     size_t events_n, events_capacity;
     uint64_t orders, step, forwards;
     int flying_n; /* sent, and neither stored nor given up */
     int64_t now_ms;
-    int64_t quiet_ms; /* faults end here; INT64_MAX: not yet known */
-    int64_t outage_until;
-    bool ending;         /* nobody starts any more of his own accord */
-    bool log_disordered; /* by writers that overlapped */
+    int64_t quiet_ms;                   /* faults end here; INT64_MAX: not yet known */
+    int64_t outage_until;               /* the whole broker is away */
+    int64_t coordinator_until;          /* nobody takes commits, or members */
+    int64_t leaderless_until[CHAINS_N]; /* nobody leads the partition */
+    bool ending;                        /* nobody starts any more of his own accord */
+    bool log_disordered;                /* by writers that overlapped */
     bool beyond_end_ok, newer_ok, metadata_is_foreign; /* scenarios bring these about */
     int64_t skip_to[SKIPS_MAX]; /* scenarios: so the next fetches of a level jump */
     int skip_n, skip_at;
@@ -212,6 +217,8 @@ void world_at(struct world *world, int64_t at, struct process *process,
 bool world_step(struct world *world); /* false: nothing is to happen any more */
 void world_run(struct world *world, int64_t until_ms);
 int64_t world_delay(struct world *world, int64_t most_ms); /* mostly an eighth of it */
+int64_t world_coordinator_back(const struct world *world); /* when; in the past: it is there */
+int64_t world_leader_back(const struct world *world, int chain);
 _Noreturn __attribute__((format(printf, 2, 3))) void world_fail(struct world *world,
                                                                 const char *format, ...);
 __attribute__((format(printf, 3, 4))) void

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opportunities, and what befalls a process between two calls. */
+#include "tests/sim/coordinator.h"
+
+enum { OUTAGE_MS = 4000, OUTAGE_LONG_MS = 10000, LEADERLESS_MS = 3000, STEP_MS = 2500 };
+
+#define FAILURE_TEXT(id, text) text,
+static const char *const texts[] = {"nothing", FAILURE_TABLE(FAILURE_TEXT)};
+
+const char *failure_text(enum failure kind)
+{
+    return texts[kind];
+}
+
+bool fails(struct world *w, enum failure kind)
+{
+    struct failing *f = &w->failing;
+    if (f->kind != kind || ++f->seen != f->at)
+        return false;
+    trace(w, NULL, "now: %s", texts[kind]);
+    return true;
+}
+
+static void strike_member(struct world *w, struct process *p, enum failure kind)
+{
+    int64_t session_ms = w->setup.session_ms;
+    switch (kind) {
+    case FAILURE_REGROUP:
+        group_regroup(w);
+        break;
+    case FAILURE_EXPEL:
+        member_expel(w, p->id);
+        group_regroup(w);
+        break;
+    case FAILURE_ISOLATE:
+        member_isolate(p, session_ms + session_ms / 2);
+        break;
+    case FAILURE_STALL:
+        process_stall(p, session_ms + session_ms / 2);
+        break;
+    case FAILURE_STALL_HALF:
+        process_stall(p, session_ms / 2 + session_ms / 4);
+        break;
+    default:
+        member_stop(p);
+        break;
+    }
+}
+
+static void strike(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    (void)arg;
+    enum failure kind = (enum failure)n;
+    switch (kind) {
+    case FAILURE_OUTAGE:
+        w->outage_until = w->now_ms + OUTAGE_MS;
+        break;
+    case FAILURE_OUTAGE_LONG:
+        w->outage_until = w->now_ms + OUTAGE_LONG_MS;
+        break;
+    case FAILURE_LEADERLESS:
+        for (int i = 0; i < CHAINS_N; i++)
+            w->leaderless_until[i] = w->now_ms + LEADERLESS_MS;
+        break;
+    case FAILURE_NO_COORDINATOR:
+        w->coordinator_until = w->now_ms + LEADERLESS_MS;
+        break;
+    case FAILURE_CLOCK_BACK:
+        process_step_clock(p, -STEP_MS);
+        break;
+    case FAILURE_CLOCK_AHEAD:
+        process_step_clock(p, STEP_MS);
+        break;
+    case FAILURE_FENCED:
+        coordinator_fence(p->producer);
+        if (!p->restarting && p->commit_answered == p->commit_sent)
+            producer_break(p->producer);
+        break;
+    case FAILURE_FENCED_UNHEARD:
+        coordinator_fence(p->producer);
+        break;
+    default:
+        if (!process_is_away(p) && !p->leaving)
+            strike_member(w, p, kind);
+        break;
+    }
+}
+
+/* After the call, since nothing but time can pass within one. */
+void failure_strikes(struct process *p)
+{
+    struct world *w = p->world;
+    enum failure kind = w->failing.kind;
+    bool transactional = kind == FAILURE_FENCED || kind == FAILURE_FENCED_UNHEARD;
+    if (kind >= FAILURE_REGROUP && (w->setup.exactly_once || !transactional) && fails(w, kind))
+        world_at(w, w->now_ms, p, strike, NULL, (int64_t)kind);
+}
