@@ -32,7 +32,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct apply *a, const cha
 static int fail(struct apply *a, const char *doing, const char *topic, const char *why)
 {
     char reason[ADMIN_ERROR_MAX / 2];
-    snprintf(reason, sizeof reason, "%s", why); /* why may be admin.error itself */
+    snprintf(reason, sizeof reason, "%.*s", (int)sizeof reason - 1, why); /* may be admin.error */
     snprintf(a->admin.error, sizeof a->admin.error, "%s %s: %s", doing, topic, reason);
     return ERR_KAFKA;
 }

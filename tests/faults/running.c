@@ -5,7 +5,7 @@
 #include "tests/faults/parts.h"
 #include "tests/faults/stage.h"
 
-enum { AWAIT_MS = 25000, SHORTAGE = 40 };
+enum { AWAIT_MS = 25000, SHORTAGE = 12 };
 
 /* A start that fails says so, and leaves nothing behind (the sanitizer looks). */
 static enum ending judge_start(const struct stage *stage)

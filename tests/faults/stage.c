@@ -185,14 +185,27 @@ static void note(struct stage *s, const char *what, int n, int64_t by)
         snprintf(s->broken, sizeof s->broken, "request %d %s (%" PRId64 ")", n, what, by);
 }
 
-static void see(struct stage *s, const rd_kafka_message_t *message)
+/* A dead letter may have lost its value, so the business's header says which one it is. */
+static int number_of(const rd_kafka_message_t *message)
 {
     char text[32] = "";
+    const void *value;
+    size_t size;
     int n = -1;
-    if (message->err != 0 || message->len >= sizeof text)
+    rd_kafka_headers_t *headers;
+    if (rd_kafka_message_headers(message, &headers) != 0 ||
+        rd_kafka_header_get_last(headers, "business", &value, &size) != 0 || size >= sizeof text)
+        return -1;
+    memcpy(text, value, size);
+    return sscanf(text, "request %d", &n) == 1 ? n : -1;
+}
+
+static void see(struct stage *s, const rd_kafka_message_t *message)
+{
+    if (message->err != 0)
         return;
-    memcpy(text, message->payload, message->len);
-    if (sscanf(text, "request %d", &n) != 1 || n < 0 || n >= s->asked) {
+    int n = number_of(message);
+    if (n < 0 || n >= s->asked) {
         note(s, "is none that was asked for", n, 0);
         return;
     }
@@ -203,6 +216,8 @@ static void see(struct stage *s, const rd_kafka_message_t *message)
         note(s, "is early, by so many ms", n, r->due_ms - at_ms);
     if (dead != r->refused && !(dead && s->may_die))
         note(s, dead ? "is dead" : "was delivered, and is poison", n, 0);
+    if (message->len == 0 && !dead)
+        note(s, "has lost its value", n, 0);
     if (message->key_len != 3)
         note(s, "has another key", n, (int64_t)message->key_len);
     s->answered += r->delivered + r->dead == 0;
