@@ -54,19 +54,20 @@ static bool gain(struct group *g, const int *lanes, int n)
 {
     rd_kafka_topic_partition_list_t *list = all_slots(g, lanes, n);
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__TIMED_OUT;
-    for (int tries = 0; err != 0 && tries < ASK_TRIES; tries++) {
+    struct start *starts = NULL;
+    for (int tries = 0; starts == NULL && tries < ASK_TRIES; tries++) {
         if (tries > 0)
             poll(NULL, 0,
                  ASK_PAUSE_MS); /* nobody else waits: between lost and gained no lane is ours */
         err = n == 0 ? 0 : ask_committed(g, list);
+        starts = err == 0 ? starts_of(list) : NULL;
     }
-    struct start *starts = err == 0 ? starts_of(list) : NULL;
     if (starts != NULL) {
         g->owning = true;
         g->config.gained(g->config.ctx, lanes, n, starts);
     } else {
         log_error("cannot read the lanes' offsets: joining again", "error=%s",
-                  rd_kafka_err2name(err));
+                  err == 0 ? "NO_MEMORY" : rd_kafka_err2name(err));
     }
     bool ok = starts != NULL;
     free(starts);
