@@ -3,6 +3,8 @@
    library, or to the sanitizer. */
 #include "tests/faults/alloc.h"
 
+#include "bridge/clock.h"
+
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,6 +27,7 @@ int __wrap_vasprintf(char **text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
 static _Atomic uint64_t asked, failed, first_n, end_n;
+static _Atomic int64_t lasts_ms, until_ms; /* of a shortage */
 static _Atomic(const void *) where;
 
 void alloc_fail(uint64_t first, uint64_t n)
@@ -32,8 +35,25 @@ void alloc_fail(uint64_t first, uint64_t n)
     atomic_store(&asked, 0);
     atomic_store(&failed, 0);
     atomic_store(&where, NULL);
+    atomic_store(&lasts_ms, 0);
+    atomic_store(&until_ms, 0);
     atomic_store(&first_n, first);
     atomic_store(&end_n, first + n);
+}
+
+void alloc_fail_for(uint64_t first, int64_t ms)
+{
+    alloc_fail(first, UINT64_MAX / 2);
+    atomic_store(&lasts_ms, ms);
+}
+
+static bool is_over(void)
+{
+    int64_t none = 0, now_ms = atomic_load(&lasts_ms) == 0 ? 0 : clock_mono_ms();
+    if (now_ms == 0)
+        return false;
+    atomic_compare_exchange_strong(&until_ms, &none, now_ms + atomic_load(&lasts_ms));
+    return now_ms >= atomic_load(&until_ms);
 }
 
 uint64_t alloc_asked(void)
@@ -55,7 +75,7 @@ static bool fails(const void *caller)
 {
     uint64_t n = atomic_fetch_add(&asked, 1) + 1;
     const void *none = NULL;
-    if (n < atomic_load(&first_n) || n >= atomic_load(&end_n))
+    if (n < atomic_load(&first_n) || n >= atomic_load(&end_n) || is_over())
         return false;
     atomic_fetch_add(&failed, 1);
     atomic_compare_exchange_strong(&where, &none, caller);

@@ -10,6 +10,9 @@
 /* From now on the allocations are counted, and first, first + 1 .. first + n - 1 fail. */
 void alloc_fail(uint64_t first, uint64_t n);
 
+/* The same, and once the first has failed, all that are asked for within ms. */
+void alloc_fail_for(uint64_t first, int64_t ms);
+
 /* How many were asked for since, and how many of them failed. */
 uint64_t alloc_asked(void);
 uint64_t alloc_failed(void);

@@ -5,7 +5,7 @@
 #include "tests/faults/parts.h"
 #include "tests/faults/stage.h"
 
-enum { AWAIT_MS = 25000, SHORTAGE = 12 };
+enum { AWAIT_MS = 30000, EACH = 3, SHORTAGE_MS = 400 };
 
 /* A start that fails says so, and leaves nothing behind (the sanitizer looks). */
 static enum ending judge_start(const struct stage *stage)
@@ -18,11 +18,14 @@ static enum ending judge_start(const struct stage *stage)
 }
 
 /* Two rounds, so that what the first one made is used again. */
-static enum ending run(unsigned flags, uint64_t first, uint64_t n)
+static enum ending run(unsigned flags, uint64_t first, int64_t shortage_ms)
 {
     static struct stage stage;
     stage_open(&stage, flags);
-    alloc_fail(first, n);
+    if (shortage_ms > 0)
+        alloc_fail_for(first, shortage_ms);
+    else
+        alloc_fail(first, 1);
     int err = service_start(&stage.config, &stage.service, stage.error);
     if (err != 0) {
         enum ending end = judge_start(&stage);
@@ -49,21 +52,21 @@ static enum ending run(unsigned flags, uint64_t first, uint64_t n)
 
 enum ending part_service(uint64_t n)
 {
-    return run(0, n, 1);
+    return run(0, n, 0);
 }
 
 enum ending part_service_exactly_once(uint64_t n)
 {
-    return run(STAGE_EXACTLY_ONCE, n, 1);
+    return run(STAGE_EXACTLY_ONCE, n, 0);
 }
 
-/* Each tenth time begins a shortage. */
+/* Each third time begins a shortage. */
 enum ending part_shortage(uint64_t n)
 {
-    return run(0, 1 + 10 * (n - 1), SHORTAGE);
+    return run(0, 1 + EACH * (n - 1), SHORTAGE_MS);
 }
 
 enum ending part_shortage_exactly_once(uint64_t n)
 {
-    return run(STAGE_EXACTLY_ONCE, 1 + 10 * (n - 1), SHORTAGE);
+    return run(STAGE_EXACTLY_ONCE, 1 + EACH * (n - 1), SHORTAGE_MS);
 }
