@@ -2,6 +2,7 @@
 /* faults: one thing fails, in a process of its own, and then the next one. See README.md. */
 #include "tests/faults/alloc.h"
 #include "tests/faults/parts.h"
+#include "tests/faults/stage.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { JOBS_MAX = 64, JOBS = 16, TIMEOUT_S = 150, TAIL_BYTES = 3000, NAME_BYTES = 128 };
+enum { JOBS_MAX = 64, JOBS = 24, TIMEOUT_S = 150, TAIL_BYTES = 3000, NAME_BYTES = 128 };
 enum { OVER_AFTER = 8 /* cases in a row that reach nothing: threads do not always ask as often */ };
 enum { EX_USAGE = 64, EX_INTERNAL = 70 };
 
@@ -55,7 +56,7 @@ struct child {
 struct tally {
     const struct part *part;
     uint64_t next, end, over_in_a_row; /* end: the first that is not run any more */
-    int running, went_on, ended, not_asked, failed;
+    int running, went_on, ended, not_asked, failed, twice;
 };
 
 static const char *self;
@@ -128,11 +129,20 @@ static void judge(struct tally *t, const struct child *child, int status)
     char said[TAIL_BYTES + 1], how[64];
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     tail(child, said);
+    const char *twice = strstr(said, STAGE_TWICE);
+    int twice_n = twice == NULL ? 0 : atoi(twice + strlen(STAGE_TWICE));
+    t->twice += twice_n;
     t->over_in_a_row = code == NOT_REACHED ? t->over_in_a_row + 1 : 0;
     if (t->over_in_a_row >= OVER_AFTER)
         t->end = 0;
-    if (verbose && code != NOT_REACHED)
-        say(t, child, code == WENT_ON ? "went on" : code == NOT_ASKED ? "not asked" : "ended");
+    if (verbose && code != NOT_REACHED) {
+        snprintf(how, sizeof how, "%s, %d twice",
+                 code == WENT_ON     ? "went on"
+                 : code == NOT_ASKED ? "not asked"
+                                     : "ended",
+                 twice_n);
+        say(t, child, how);
+    }
     if (code == WENT_ON) {
         t->went_on++;
     } else if (code == ENDED || ended_by_itself(status, said)) {
@@ -194,6 +204,8 @@ static int run_part(const struct part *part)
            t.went_on, t.ended);
     if (t.not_asked > 0)
         printf("%d were not asked, ", t.not_asked);
+    if (t.twice > 0)
+        printf("%d records came twice, ", t.twice);
     printf("%d failed; %lld s\n", t.failed, (long long)(seconds() - began));
     fflush(stdout);
     return t.failed > 0 || t.went_on + t.ended == 0;

@@ -114,6 +114,8 @@ void stage_open(struct stage *s, unsigned flags)
 void stage_close(struct stage *s)
 {
     stage_stop(s);
+    if (s->twice > 0)
+        fprintf(stderr, STAGE_TWICE "%d\n", s->twice);
     rd_kafka_destroy(s->producer);
     rd_kafka_destroy_flags(s->reader, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
     rd_kafka_mock_cluster_destroy(s->mock);

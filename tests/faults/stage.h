@@ -35,6 +35,9 @@ struct stage {
     char error[SERVICE_ERROR_MAX];
 };
 
+/* Said at the end, for the runner to add up. */
+#define STAGE_TWICE "delivered twice: "
+
 enum { STAGE_EXACTLY_ONCE = 1, STAGE_THREE_BROKERS = 2, STAGE_TWO_WORKERS = 4 };
 void stage_open(struct stage *stage, unsigned flags);
 void stage_close(struct stage *stage);
