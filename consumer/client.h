@@ -40,6 +40,11 @@ int client_try(const struct config *config, char error[CLIENT_ERROR_MAX]) must_c
    may be the cause). */
 int client_reach(rd_kafka_t *rk, int timeout_ms, char error[CLIENT_ERROR_MAX]) must_check;
 
+/* Whether the login is by SCRAM and this librdkafka cannot do that on Kafka 4 (it repeats the
+   client's nonce, which Kafka checks since then). */
+#define CLIENT_OLD_SCRAM "logging in to Kafka 4 by SCRAM needs librdkafka 2.6.1 or newer"
+bool client_scram_is_old(const struct config *config);
+
 /* Make the topics known to the handle, with their leaders, before they are read: the first
    assignment of a topic without them waits for a second, and one that is taken back before they
    came is forgotten. 0, or ERR_KAFKA with a sentence. */

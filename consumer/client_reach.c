@@ -14,29 +14,53 @@ static void setting_of(rd_kafka_t *rk, const char *name, char *out, size_t size)
 
 enum { SCRAM_VERSION = 0x020601ff };
 
-static bool is_old_scram(rd_kafka_t *rk)
+static bool is_old_scram(const char *mechanism)
 {
-    char mechanism[64];
-    setting_of(rk, "sasl.mechanisms", mechanism, sizeof mechanism);
     return strncmp(mechanism, "SCRAM", 5) == 0 && rd_kafka_version() < SCRAM_VERSION;
 }
 
-/* A handshake that was merely cut off may be a broker that starts or stops. */
+bool client_scram_is_old(const struct config *config)
+{
+    char mechanism[64] = "", error[CLIENT_ERROR_MAX];
+    size_t size = sizeof mechanism;
+    rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
+    if (conf == NULL)
+        return false;
+    bool old = rd_kafka_conf_get(conf, "sasl.mechanisms", mechanism, &size) == RD_KAFKA_CONF_OK &&
+               is_old_scram(mechanism);
+    rd_kafka_conf_destroy(conf);
+    return old;
+}
+
+/* A handshake that was merely cut off may be a broker that starts or stops. With TLS 1.3 a broker
+   refuses our certificate when the client thinks the handshake over: then it is a failed read. */
+static bool is_refused_tls(rd_kafka_resp_err_t err, const char *text)
+{
+    bool of_certificate = strstr(text, "certificate") != NULL || strstr(text, "unknown ca") != NULL;
+    if (err == RD_KAFKA_RESP_ERR__TRANSPORT)
+        return of_certificate && strstr(text, "SSL routines") != NULL;
+    return err == RD_KAFKA_RESP_ERR__SSL && (of_certificate || strstr(text, "alert") != NULL);
+}
+
 static bool is_final(rd_kafka_resp_err_t err, const char *text)
 {
-    bool refused_tls = strstr(text, "certificate") != NULL || strstr(text, "alert") != NULL;
-    return err == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
-           (err == RD_KAFKA_RESP_ERR__SSL && refused_tls);
+    return err == RD_KAFKA_RESP_ERR__AUTHENTICATION || is_refused_tls(err, text);
 }
 
 static void say_refused(rd_kafka_t *rk, rd_kafka_resp_err_t err, const char *text, char *error)
 {
-    bool tls = err == RD_KAFKA_RESP_ERR__SSL;
-    snprintf(error, CLIENT_ERROR_MAX, "%s: %.250s%s",
-             tls ? "the TLS handshake was refused" : "the login was refused", text,
-             !tls && is_old_scram(rk)
-                 ? " (logging in to Kafka 4 by SCRAM needs librdkafka 2.6.1 or newer)"
-                 : "");
+    char mechanism[32], user[64];
+    setting_of(rk, "sasl.mechanisms", mechanism, sizeof mechanism);
+    setting_of(rk, "sasl.username", user, sizeof user);
+    if (is_refused_tls(err, text))
+        snprintf(error, CLIENT_ERROR_MAX, "the TLS handshake was refused: %.250s", text);
+    else if (is_old_scram(mechanism))
+        snprintf(error, CLIENT_ERROR_MAX,
+                 "the login was refused (%s by %s): %.200s (" CLIENT_OLD_SCRAM ", this is %s)",
+                 user, mechanism, text, rd_kafka_version_str());
+    else
+        snprintf(error, CLIENT_ERROR_MAX, "the login was refused (%s by %s): %.250s", user,
+                 mechanism, text);
 }
 
 /* Whether the login is refused, not only slow: then with a sentence in error. last: what else the

@@ -43,6 +43,8 @@ int cmd_check(struct cli *cli)
     char error[CLIENT_ERROR_MAX];
     if (client_try(cli->config, error) != 0)
         return complain(EXIT_CONFIG, "kafka: %s", error);
+    if (client_scram_is_old(cli->config))
+        complain(EXIT_DONE, "warning: " CLIENT_OLD_SCRAM "; this is %s", rd_kafka_version_str());
     rd_kafka_t *rk;
     int code = connect_kafka(cli, RD_KAFKA_PRODUCER, NULL, &rk);
     if (code != EXIT_DONE)

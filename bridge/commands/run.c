@@ -6,6 +6,7 @@
 #include "bridge/monitor.h"
 #include "bridge/notify.h"
 #include "bridge/service.h"
+#include "consumer/client.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -204,6 +205,8 @@ int cmd_run(struct cli *cli)
         log_error("cannot start", "error=%s", log_quote(error, quoted, sizeof quoted));
         return EXIT_CONFIG;
     }
+    if (client_scram_is_old(cli->config))
+        log_warn(CLIENT_OLD_SCRAM, "librdkafka=%s", rd_kafka_version_str());
     notify("READY=1\nSTATUS=waiting for Kafka"); /* the rest may take as long as Kafka does */
     int err = start(&life);
     int code = err == 0            ? serve(&life)
