@@ -217,7 +217,10 @@ void group_poll(struct group *g)
     rd_kafka_message_t *message;
     while ((message = rd_kafka_consumer_poll(g->rk, 0)) != NULL) {
         if (message->err != 0 && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
-            log_warn("group", "error=%s text=%s", rd_kafka_err2name(message->err),
+            log_warn(message->err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED
+                         ? "group: allow Read on it"
+                         : "group",
+                     "error=%s text=%s", rd_kafka_err2name(message->err),
                      log_quote(rd_kafka_message_errstr(message), quoted, sizeof quoted));
         rd_kafka_message_destroy(message);
     }

@@ -39,7 +39,10 @@ static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
     g->commits_out--;
     err = first_error(err, list);
     if (err != 0)
-        log_warn("commit failed, tried again", "error=%s", rd_kafka_err2name(err));
+        log_warn(err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
+                     ? "commit failed, tried again: allow Read on the schedule and level topics"
+                     : "commit failed, tried again",
+                 "error=%s", rd_kafka_err2name(err));
     part_answered(g, (uint64_t)(uintptr_t)opaque, err == 0);
 }
 

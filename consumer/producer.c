@@ -45,6 +45,13 @@ void producer_log_failure(const char *what, const char *error)
     log_error(what, "error=%s", log_quote(error, quoted, sizeof quoted));
 }
 
+static const char *why_of(rd_kafka_resp_err_t err)
+{
+    return err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
+               ? "Topic authorization failed: allow Write on the topic"
+               : rd_kafka_err2str(err);
+}
+
 static bool is_transactional(const struct producer *p)
 {
     return p->txn.committer != NULL;
@@ -53,7 +60,7 @@ static bool is_transactional(const struct producer *p)
 /* What the client has handed back: acknowledged, or not. */
 static void report(struct producer *p, struct parcel *parcel, rd_kafka_resp_err_t err)
 {
-    const char *why = err == 0 ? "" : rd_kafka_err2str(err);
+    const char *why = err == 0 ? "" : why_of(err);
     if (err != 0 && is_transactional(p))
         producer_txn_fail(p, err, why);
     p->config.reported(p->config.ctx, parcel, report_of(err), why);
@@ -276,7 +283,7 @@ int producer_forward(struct producer *p, const struct forward *f)
     if (err == 0)
         return 0;
     if (is_transactional(p) && err != RD_KAFKA_RESP_ERR__QUEUE_FULL)
-        producer_txn_fail(p, err, rd_kafka_err2str(err));
+        producer_txn_fail(p, err, why_of(err));
     if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL || err == RD_KAFKA_RESP_ERR__FATAL ||
         err == RD_KAFKA_RESP_ERR__STATE)
         return ERR_FULL;

@@ -208,8 +208,11 @@ static void serve_started(struct producer *p, const struct outcome *outcome)
         set_ready(p);
         return;
     }
-    log_error("a transactional producer cannot start: trying on", "error=%s text=%s",
-              rd_kafka_err2name(outcome->err), log_quote(outcome->why, quoted, sizeof quoted));
+    log_error(outcome->err == RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+                  ? "a transactional producer cannot start: allow Write on its transactional id"
+                  : "a transactional producer cannot start: trying on",
+              "id=%s error=%s text=%s", p->config.transactional_id, rd_kafka_err2name(outcome->err),
+              log_quote(outcome->why, quoted, sizeof quoted));
     p->txn.again_ms = clock_mono_ms() + START_AGAIN_MS;
 }
 

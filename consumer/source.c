@@ -232,8 +232,11 @@ static void take_error(struct source *s, struct partition *p, struct queue_id qu
         if (p->next == WINDOW_UNSET)
             p->next = message->offset;
     } else if (message->err != RD_KAFKA_RESP_ERR__TIMED_OUT) {
-        log_warn("cannot read a partition", "topic=%s lane=%d error=%s",
-                 s->config.topics[queue.slot], queue.lane, rd_kafka_err2name(message->err));
+        log_warn(message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
+                     ? "cannot read a partition: allow Read on its topic"
+                     : "cannot read a partition",
+                 "topic=%s lane=%d error=%s", s->config.topics[queue.slot], queue.lane,
+                 rd_kafka_err2name(message->err));
     }
 }
 

@@ -62,7 +62,11 @@ void trim_serve(struct trim *t)
     while (t->asked > 0 && (event = rd_kafka_queue_poll(t->answers, 0)) != NULL) {
         rd_kafka_resp_err_t err = first_error(event);
         if (err != 0 && !t->failed)
-            log_warn("cannot delete what is done from the level topics: their disk is not freed",
+            log_warn(err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
+                         ? "cannot delete what is done from the level topics, so their disk is not "
+                           "freed: allow Delete on them"
+                         : "cannot delete what is done from the level topics, so their disk is not "
+                           "freed",
                      "error=%s", rd_kafka_err2name(err));
         t->failed = err != 0;
         t->asked--;
