@@ -67,7 +67,8 @@ static enum begin take_place(struct worker *w, const int *lanes, int n, const st
 }
 
 /* Without offsets all that the levels hold is read, also what was delivered long ago. */
-static enum begin may_begin(struct worker *w, const int *lanes, int n, const struct start *starts)
+static enum begin without_offsets(struct worker *w, const int *lanes, int n,
+                                  const struct start *starts)
 {
     const struct config *c = w->config.config;
     int lost = offsets_lost(w->levels, w->topics, w->slots, lanes, n, starts);
@@ -85,6 +86,30 @@ static enum begin may_begin(struct worker *w, const int *lanes, int n, const str
         return take_place(w, lanes, n, starts);
     log_error("exactly-once does not start so: set the group's offsets or lost_offsets: redeliver",
               "group=%s", c->group);
+    return BEGIN_NEVER;
+}
+
+/* How many places say in a way that we cannot read what is done above them. */
+static int count_unreadable(const struct worker *w, int n, const struct start *starts)
+{
+    struct window window;
+    int unreadable = 0;
+    for (int i = 0; i < n * w->slots; i++)
+        unreadable += starts[i].offset != WINDOW_UNSET &&
+                      window_decode(&window, starts[i].offset, starts[i].text) != 0;
+    return unreadable;
+}
+
+/* What was done above such a place would be done again. */
+static enum begin may_begin(struct worker *w, const int *lanes, int n, const struct start *starts)
+{
+    const struct config *c = w->config.config;
+    int unreadable = c->exactly_once && !c->redeliver_lost ? count_unreadable(w, n, starts) : 0;
+    if (unreadable == 0)
+        return without_offsets(w, lanes, n, starts);
+    log_error("the group's commit metadata is damaged or of a newer delaybridge; exactly-once does "
+              "not start so: run that version, or set lost_offsets: redeliver",
+              "group=%s partitions=%d", c->group, unreadable);
     return BEGIN_NEVER;
 }
 
