@@ -19,26 +19,41 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Sender:
-    """Writes requests at a steady rate and keeps the journal of what the broker acknowledged."""
+# After these the broker has not got the record; after any other error nobody knows. (A leader that steps down
+# while it waits for its followers says that it is none, and they may have the record.)
+CERTAIN = (KafkaError.NOT_ENOUGH_REPLICAS, KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD,
+           KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.UNKNOWN_TOPIC_OR_PART)
 
-    def __init__(self, bootstrap: str, topic: str):
+
+class Sender:
+    """Writes requests at a steady rate and keeps the journal: what the broker acknowledged, what it refused,
+    and what may or may not have been written. Only one with a patience of its own may have the last two: it
+    sends each once, since a client that gives up some and sends others again may write those twice."""
+
+    def __init__(self, bootstrap: str, topic: str, patience_ms: int | None = None):
         self.topic = topic
         self.journal: list[Request] = []
+        self.unsure: list[Request] = []
+        self.refused: list[Request] = []
         self.failed: list[str] = []
+        self.patient = patience_ms is None
+        once = {} if self.patient else {"enable.idempotence": False, "message.send.max.retries": 0}
         self.producer = Producer({
             "bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 2, "log_level": 0,
             "partitioner": "murmur2_random", "message.max.bytes": 50_000_000,
-            "message.timeout.ms": 300_000, "reconnect.backoff.max.ms": 1000})
+            "message.timeout.ms": patience_ms or 300_000, "reconnect.backoff.max.ms": 1000,
+            **once})
 
     def send(self, request: Request, topic: str | None = None) -> None:
         def acknowledged(error, message):
-            if error is not None:
-                self.failed.append(f"{request.kind}: {error}")
-                return
-            request.partition, request.offset = message.partition(), message.offset()
             # A batch that a broker had already is acknowledged with a time of its own.
             request.stamped_ms = stamp_ms
+            if error is not None and self.patient:
+                self.failed.append(f"{request.kind}: {error}")
+            if error is not None:
+                (self.refused if error.code() in CERTAIN else self.unsure).append(request)
+                return
+            request.partition, request.offset = message.partition(), message.offset()
             request.acked_at = time.time()
             self.journal.append(request)
 
@@ -65,6 +80,12 @@ class Sender:
                 ahead = start + n / rate - time.monotonic()
             self.send(make(n, now_ms()))
         self.flush()
+
+    def join(self, other: "Sender") -> None:
+        """Judge what the other one sent too."""
+        self.journal += other.journal
+        self.unsure += other.unsure
+        self.refused += other.refused
 
     def flush(self) -> None:
         left = self.producer.flush(120)
@@ -109,6 +130,7 @@ class Collector(threading.Thread):
         self.seen: list[Seen] = []
         self.sources: set[bytes | None] = set()
         self.problems: list[str] = []
+        self.forgiven: set[str] = set()  # topics that may go away
         self.wanted: list[str] = list(topics)
         self.ending = threading.Event()
         self.partitions: dict[str, int] = {}
@@ -122,6 +144,8 @@ class Collector(threading.Thread):
             found = self.consumer.list_topics(topic, timeout=10).topics[topic]
             if found.error is not None or not found.partitions:
                 raise KafkaException(found.error)
+            if topic in self.partitions:  # made anew
+                self.consumer.incremental_unassign([TopicPartition(topic, p) for p in found.partitions])
             self.partitions[topic] = len(found.partitions)
             self.consumer.incremental_assign([TopicPartition(topic, p, 0) for p in found.partitions])
 
@@ -141,7 +165,8 @@ class Collector(threading.Thread):
         error = message.error()
         if error is not None:
             if error.code() not in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT,
-                                    KafkaError._PARTITION_EOF, KafkaError._TIMED_OUT):
+                                    KafkaError._PARTITION_EOF, KafkaError._TIMED_OUT) \
+                    and message.topic() not in self.forgiven:
                 self.problems.append(str(error))
             return
         seen = Seen(message.topic(), message.partition(), message.offset(), message.timestamp()[1],

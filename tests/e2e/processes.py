@@ -15,12 +15,12 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def free_port(count: int = 3) -> int:
-    """A port from which on count are free, and as many a hundred above (the controllers'); below those that
-    the system gives to connections, and elsewhere for each process."""
+    """A port from which on count are free, and as many 50, 70 and 100 above (the proxy's two sides, and the
+    controllers'); below those that the system gives to connections, and elsewhere for each process."""
     first = os.getpid() % 97
     for base in (12000 + (first + n) % 97 * 200 for n in range(97)):
         try:
-            for port in [base + i for i in range(count)] + [base + 100 + i for i in range(count)]:
+            for port in [base + above + i for above in (0, 50, 70, 100) for i in range(count)]:
                 with socket.socket() as s:
                     s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                     s.bind(("127.0.0.1", port))
@@ -31,9 +31,11 @@ def free_port(count: int = 3) -> int:
 
 
 class Kafka:
-    def __init__(self, folder: Path, brokers: int = 1, props: tuple[str, ...] = (), data: Path | None = None):
+    def __init__(self, folder: Path, brokers: int = 1, props: tuple[str, ...] = (), data: Path | None = None,
+                 proxied: bool = False):
         self.folder, self.brokers, self.props, self.data = folder / "kafka", brokers, props, data
-        self.port = free_port(brokers)
+        self.port = free_port(max(brokers, 4))
+        self.front = self.port + 50 if proxied else None  # the proxy's own ports are 20 above
         self.bootstrap = ",".join(f"127.0.0.1:{self.port + i}" for i in range(brokers))
 
     def call(self, *args: str) -> str:
@@ -47,6 +49,8 @@ class Kafka:
         args = ["start", "--port", str(self.port), "--brokers", str(self.brokers)]
         for option in more:
             args += option
+        if self.front:
+            args += ["--front", str(self.front)]
         for prop in self.props:
             args += ["--prop", prop]
         self.call(*args)
@@ -134,9 +138,14 @@ class Bridge:
         cls.all.clear()
 
 
+def files_of_bridges(folder: Path, pattern: str) -> list[Path]:
+    """A scenario may give its parts folders of their own; the brokers' is another matter."""
+    return [f for f in (*folder.glob(pattern), *folder.glob(f"*/{pattern}")) if f.parent.name != "kafka"]
+
+
 def end_leftovers(folder: Path) -> None:
     """Ends what a scenario in this folder left behind, should it have died itself."""
-    for file in folder.glob("*.pid"):
+    for file in files_of_bridges(folder, "*.pid"):
         pid = int(file.read_text())
         try:
             if str(folder) in Path(f"/proc/{pid}/cmdline").read_text():

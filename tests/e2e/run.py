@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -19,11 +20,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import bad_input
+import network
 import scenarios
-from processes import ROOT, end_leftovers
+from processes import ROOT, end_leftovers, files_of_bridges
 from stage import Fault, Skip, Stage
 
-ALL = {**scenarios.SCENARIOS, **bad_input.SCENARIOS}
+PARTS = (scenarios, network, bad_input)
+ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}
 
@@ -38,6 +41,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="scenarios at a time (figures suffer)")
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "delaybridge")
     parser.add_argument("--in", type=Path, dest="folder", help=argparse.SUPPRESS)
+    parser.add_argument("--newer", action="store_true", help="the bridge on librdkafka 2.12.1, built if need be")
     parser.add_argument("--keep", action="store_true", help="keep the folders (they are kept on a failure)")
     return parser.parse_args()
 
@@ -58,18 +62,18 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
         stage.close()
     except Exception:  # pylint: disable=broad-except
         print(f"{name}: cleaning up: {traceback.format_exc()}")
-    for log in folder.glob("*.log"):
+    for log in files_of_bridges(folder, "*.log"):
         if outcome == "PASSED" and SANITIZER.search(log.read_text(errors="replace")):
             outcome, text = "FAILED", f"a sanitizer's report is in {log}"
     print(f"{outcome:7} {name} ({time.monotonic() - start:.0f} s): {text}", flush=True)
     return {"PASSED": 0, "FAILED": 1, "SKIPPED": 77}[outcome]
 
 
-def play_apart(name: str, options: argparse.Namespace) -> str:
+def play_apart(name: str, options: argparse.Namespace, totals: dict[str, dict[str, int]]) -> str:
     """Runs one in a process of its own, so whatever happens to its clients ends with it; returns
     passed, failed or skipped."""
     folder = Path(tempfile.mkdtemp(prefix=f"delaybridge-{name}."))
-    again = [sys.executable, __file__, name, "--in", str(folder), "--binary", str(options.binary),
+    again = apart_from_mounts(name) + [sys.executable, __file__, name, "--in", str(folder), "--binary", str(options.binary),
              "--seed", str(options.seed), "--full" if options.full else "--reduced"]
     try:
         code = subprocess.run(again, check=False, timeout=3600 if options.full else 600).returncode
@@ -80,11 +84,37 @@ def play_apart(name: str, options: argparse.Namespace) -> str:
     outcome = {0: "passed", 1: "failed", 77: "skipped"}.get(code, "failed")
     if code not in (0, 1, 77):
         print(f"FAILED  {name}: the scenario itself ended with {code}", flush=True)
+    if (file := folder / "totals.json").exists() and (counted := json.loads(file.read_text())):
+        totals[name] = counted
     if outcome == "failed":
         print(f"        seed {options.seed}, logs in {folder}", flush=True)
     elif not options.keep:
         shutil.rmtree(folder, ignore_errors=True)
     return outcome
+
+
+def apart_from_mounts(name: str) -> list[str]:
+    """A scenario with a disk of its own mounts it where nobody else sees it, and it goes when the last process ends."""
+    return ["unshare", "-m"] if name.startswith("full_disk") and os.geteuid() == 0 and shutil.which("unshare") else []
+
+
+def newer() -> str:
+    """The folder of a librdkafka that is newer than the system's, built at the first use."""
+    done = subprocess.run([str(ROOT / "tests" / "kafka" / "newer-client")], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.returncode)
+    return done.stdout.strip()
+
+
+def table(totals: dict[str, dict[str, int]]) -> str:
+    """What the scenarios counted, and the sum; of kinds there are no more than the most that one has met."""
+    rows = sorted({row for counted in totals.values() for row in counted})
+    lines = ["| | " + " | ".join(totals) + " | all |", "|---|" + "---|" * (len(totals) + 1)]
+    for row in rows:
+        each = [counted.get(row, 0) for counted in totals.values()]
+        whole = max(each) if row.startswith("kinds") else sum(each)
+        lines.append(f"| {row} | " + " | ".join(f"{n:,}" for n in [*each, whole]) + " |")
+    return "\n".join(lines)
 
 
 def main() -> int:
@@ -101,13 +131,18 @@ def main() -> int:
     if not options.binary.exists():
         print(f"run.py: {options.binary} is not there: ./dev build", file=sys.stderr)
         return 70
+    if options.newer:
+        os.environ["LD_LIBRARY_PATH"] = newer()
     if options.folder:
         result = play(names[0], options, options.folder)
         sys.stdout.flush()
         os._exit(result)  # without freeing the clients: see client.Admin
     start = time.monotonic()
+    totals: dict[str, dict[str, int]] = {}
     with ThreadPoolExecutor(options.jobs) as pool:
-        outcomes = list(pool.map(lambda name: play_apart(name, options), names))
+        outcomes = list(pool.map(lambda name: play_apart(name, options, totals), names))
+    if totals:
+        print(table(totals))
     print(f"e2e: {len(names)} run, {outcomes.count('passed')} passed, {outcomes.count('failed')} failed, "
           f"{outcomes.count('skipped')} skipped, {'full' if options.full else 'reduced'} counts, "
           f"seed {options.seed}, {time.monotonic() - start:.0f} s")

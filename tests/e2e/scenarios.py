@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import random
-import shutil
-import struct
-import subprocess
 import time
 from pathlib import Path
 
 from chaos import chaos
 from client import Collector, Intruder, Sender, now_ms
+from clock import Clock
 from contract import Request
 from operating import operated
 from processes import Bridge, cpu_seconds
-from stage import LANES, Skip, Stage, judge, level_topics, require
-
-HERE = Path(__file__).resolve().parent
+from stage import LANES, Stage, both_modes, judge, level_topics, require
 
 
 def mixed(stage: Stage) -> str:
@@ -310,40 +306,22 @@ def bad_targets(stage: Stage) -> str:
 
 def clock_step(stage: Stage) -> str:
     """The bridge's wall clock is stepped by 5 s, back and forth; never early by that clock."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if not compiler:
-        raise Skip("no C compiler for the clock")
-    shim, file = stage.folder / "clockshim.so", stage.folder / "clock"
-    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", str(shim), str(HERE / "clockshim.c")], check=True)
-    steps: list[tuple[float, int]] = []
-
-    def step(ms: int) -> None:
-        steps.append((time.time() * 1000, ms))
-        with open(file, "r+b" if file.exists() else "wb") as f:
-            f.write(struct.pack("<q", ms))
-
-    def ahead(at: float) -> int:
-        """The furthest ahead that the bridge's clock was within the last two seconds."""
-        now = [ms for since, ms in steps if at - 2000 < since <= at]
-        before = [ms for since, ms in steps if since <= at - 2000]
-        return max(now + before[-1:])
-
-    step(0)
+    clock = Clock(stage.folder)
     config = stage.ready()
-    bridge = stage.bridge(config, env={"LD_PRELOAD": str(shim), "DELAYBRIDGE_TEST_CLOCK": str(file)})
+    bridge = stage.bridge(config, env=clock.env)
     generator = stage.generator(15_000)
     sending = stage.background(lambda n, now: generator.request(now), 1_000_000, 200)
     for ms in (5000, 0, -5000, 0) * (4 if stage.full else 1):
         time.sleep(6)
-        step(ms)
+        clock.step(ms)
     time.sleep(6)
     sending.finish(stop=True)
-    report = stage.verify(timeout=90, clock_ahead=ahead)
+    report = stage.verify(timeout=90, clock_ahead=clock.ahead)
     line = judge(report)
     moved = sum(1 for s in stage.collector.seen if s.timestamp_ms - s.received_ms > 3000)
     require(moved > 0, "the clock was not stepped: no record bears a time ahead of ours")
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
-    return f"{line} steps={len(steps) - 1} stamped_ahead={moved}"
+    return f"{line} steps={clock.steps} stamped_ahead={moved}"
 
 
 def idle(stage: Stage) -> str:
@@ -393,17 +371,5 @@ def drain(stage: Stage) -> str:
     return f"6000 records of one partition: the last is here after {max(results)} ms | {report.line()}"
 
 
-def exactly_once(play):
-    """The same scenario with delivery: exactly-once: whatever happens in it, nothing may be doubled."""
-    def with_transactions(stage: Stage) -> str:
-        stage.exactly_once = True
-        return play(stage)
-    with_transactions.__doc__ = "Exactly once: " + play.__doc__
-    return with_transactions
-
-
-SCENARIOS = {f.__name__: f for f in (mixed, kill9, rebalance, broker_restart, broker_blink, fenced, bad_targets,
-                                     clock_step, chaos, idle, drain, operated)}
-SCENARIOS.update({f"{f.__name__}_exactly": exactly_once(f) for f in (
-    mixed, kill9, broker_restart, broker_blink, fenced, bad_targets, clock_step,
-    chaos)})
+SCENARIOS = {**both_modes(mixed, kill9, broker_restart, broker_blink, fenced, bad_targets, clock_step, chaos),
+             **{f.__name__: f for f in (rebalance, idle, drain, operated)}}

@@ -11,7 +11,7 @@ import contract
 import poison
 from contract import Request, Seen
 from generator import Generator
-from verifier import unaccounted, verify
+from verifier import Doubts, unaccounted, verify
 
 NOW = 1_763_712_000_000
 PARTITIONS = {"e2e.a": 6, "e2e.b": 3}
@@ -48,8 +48,14 @@ class Planted(unittest.TestCase):
     def setUp(self):
         self.sent, self.delivered, self.dead = copy.deepcopy(history())
 
-    def report(self):
-        return verify(self.sent, self.delivered, self.dead, "schedule", PARTITIONS)
+    def report(self, **more):
+        return verify(self.sent, self.delivered, self.dead, "schedule", PARTITIONS, **more)
+
+    def unacknowledged(self, n: int) -> Request:
+        """The request n, as its producer knows it if no answer came."""
+        request = self.sent.pop(n)
+        request.partition = request.offset = -1
+        return request
 
     def found(self, *names: str):
         self.assertEqual(dict(self.report().faults), {name: 1 for name in names})
@@ -102,6 +108,39 @@ class Planted(unittest.TestCase):
     def test_a_doubled_dead_letter(self):
         self.dead.append(copy.deepcopy(self.dead[9]))
         self.assertEqual(self.report().duplicates, 1)
+
+    def test_a_doubled_one_in_exactly_once(self):
+        self.delivered.append(copy.deepcopy(self.delivered[9]))
+        self.assertEqual(dict(self.report(exactly_once=True).faults), {"doubled": 1})
+
+    def test_one_of_unknown_fate_may_come(self):
+        doubts = Doubts(unsure=[self.unacknowledged(33), self.unacknowledged(60)])  # a good one and a poison
+        report = self.report(doubts=doubts)
+        self.assertEqual((dict(report.faults), report.written_unsure), ({}, 2))
+
+    def test_one_of_unknown_fate_may_stay_away(self):
+        request = self.sent.pop(33)
+        source = f"schedule/{request.partition}/{request.offset}".encode()
+        self.delivered = [s for s in self.delivered if s.header("dlb-source") != source]
+        report = self.report(doubts=Doubts(unsure=[request]))
+        self.assertEqual((dict(report.faults), report.written_unsure), ({}, 0))
+
+    def test_one_of_unknown_fate_that_comes_twice(self):
+        request = self.unacknowledged(33)
+        again = copy.deepcopy(next(s for s in self.delivered if s.value == request.value and request.value))
+        again.headers[-1] = ("dlb-source", b"schedule/0/999999")
+        self.delivered.append(again)
+        self.assertEqual(dict(self.report(doubts=Doubts(unsure=[request])).faults), {"unknown": 1})
+
+    def test_one_of_unknown_fate_that_comes_changed(self):
+        request = self.unacknowledged(33)
+        seen = next(s for s in self.delivered if s.value == request.value and request.value)
+        seen.topic = "e2e.b" if seen.topic == "e2e.a" else "e2e.a"
+        self.assertEqual(self.report(doubts=Doubts(unsure=[request])).faults["topic"], 1)
+
+    def test_one_that_was_refused_to_its_producer_and_came(self):
+        doubts = Doubts(refused=[self.unacknowledged(33)])
+        self.assertEqual(dict(self.report(doubts=doubts).faults), {"refused_came": 1})
 
     def test_delivered_and_dead_lettered(self):
         both = copy.deepcopy(self.dead[1])

@@ -12,7 +12,8 @@ from client import Admin, Collector, Sender
 from contract import Request
 from generator import Generator
 from processes import Bridge, Kafka
-from verifier import Report, verify
+from proxy import Proxy
+from verifier import Doubts, Report, verify
 
 TARGETS = {"e2e.a": 6, "e2e.b": 3, "e2e.c": 1}
 LANES = 8
@@ -38,22 +39,31 @@ class Stage:
     def __init__(self, folder: Path, binary: Path, full: bool, seed: int):
         self.folder, self.binary, self.full, self.seed = folder, binary, full, seed
         self.kafka: Kafka | None = None
+        self.proxy: Proxy | None = None
         self.admin: Admin | None = None
         self.sender: Sender | None = None
         self.collector: Collector | None = None
         self.exactly_once = False
+        self.totals: dict[str, int] = {}  # what a run adds up over its scenarios: faults, requests, ...
 
     # Setting up.
 
     def broker(self, **options) -> Kafka:
-        self.kafka = Kafka(self.folder, **options).start()
-        self.admin = Admin(self.kafka.bootstrap, copies=min(3, self.kafka.brokers))
-        return self.kafka
+        """With proxied=True the bridge, and it alone, comes by a proxy."""
+        return self.broker_started(Kafka(self.folder, **options).start())
+
+    def broker_started(self, kafka: Kafka) -> Kafka:
+        self.kafka = kafka
+        if front := kafka.front:
+            self.proxy = Proxy([(front + 20 + n, front + n) for n in range(kafka.brokers)])
+        self.admin = Admin(kafka.bootstrap, copies=min(3, kafka.brokers))
+        return kafka
 
     def config(self, name: str = "delaybridge.yaml", **changes) -> Path:
         """Writes a configuration: the scenario's, with changes (None leaves a key out)."""
+        way = self.proxy or self.kafka
         settings = {
-            "kafka": {"bootstrap.servers": self.kafka.bootstrap if self.kafka else "127.0.0.1:1"},
+            "kafka": {"bootstrap.servers": way.bootstrap if way else "127.0.0.1:1"},
             "group": self.group, "schedule": self.schedule, "targets": ["e2e.*"],
             "default_target": "e2e.a", "partitions": LANES, "replication": 1,
             "listen": "",  # several processes on one machine
@@ -72,20 +82,23 @@ class Stage:
         require(done.returncode == 0,
                 f"topics apply ended with {done.returncode}: {done.stderr.strip()[-600:]}")
 
-    def ready(self, targets: dict[str, int] | None = None, **changes) -> Path:
+    def ready(self, topics: dict[str, int] | None = None, **changes) -> Path:
         """Broker, targets, configuration, the bridge's topics, a sender and a reader; returns the
         configuration's path."""
         if self.kafka is None:
             self.broker()
-        targets = TARGETS if targets is None else targets
-        for name, partitions in targets.items():
+        topics = TARGETS if topics is None else topics
+        for name, partitions in topics.items():
             self.admin.create(name, partitions)
         path = self.config(**changes)
         self.apply(path)
+        self.connect_clients(list(topics))
+        return path
+
+    def connect_clients(self, targets: list[str]) -> None:
         self.sender = Sender(self.kafka.bootstrap, self.schedule)
         self.collector = Collector(self.kafka.bootstrap, [*targets, f"{self.schedule}.dead-letter"])
         self.collector.start()
-        return path
 
     def bridge(self, config: Path, name: str = "bridge", members: int = 1, **more) -> Bridge:
         """A process of it, once the group has so many members."""
@@ -98,8 +111,8 @@ class Stage:
     def generator(self, max_ms: int, **more) -> Generator:
         return Generator(self.seed, list(TARGETS), more.pop("default", "e2e.a"), max_ms, self.schedule, **more)
 
-    def background(self, make, count: int, rate: float) -> "Sending":
-        return Sending(self.sender, make, count, rate)
+    def background(self, make, count: int, rate: float, sender: Sender | None = None) -> "Sending":
+        return Sending(sender or self.sender, make, count, rate)
 
     # Judging.
 
@@ -107,12 +120,12 @@ class Stage:
         journal = self.sender.journal if journal is None else journal
         if self.collector.wait_for(journal, self.schedule, timeout):
             self.look()
+        doubts = Doubts(list(self.sender.unsure), list(self.sender.refused))
         dead = f"{self.schedule}.dead-letter"
         seen = list(self.collector.seen)
         report = verify(journal, [s for s in seen if s.topic != dead], [s for s in seen if s.topic == dead],
-                        self.schedule, self.collector.partitions, **more)
-        if self.exactly_once and report.duplicates:
-            report.faults["doubled"] = report.duplicates
+                        self.schedule, self.collector.partitions, exactly_once=self.exactly_once, doubts=doubts,
+                        **more)
         return report
 
     def look(self) -> None:
@@ -124,6 +137,7 @@ class Stage:
             f"{self.schedule}/{r.partition}/{r.offset} due {r.due} sent {r.sent_ms} {r.kind}\n" for r in missing))
 
     def close(self) -> None:
+        (self.folder / "totals.json").write_text(json.dumps(self.totals))
         if self.collector:
             self.collector.end()
         Bridge.end_all()
@@ -163,6 +177,21 @@ def judge(report: Report, duplicates: int | None = 0) -> str:
         raise Fault(f"{report.line()}: at most {duplicates} duplicates were to be expected; one is "
                     f"{report.duplicated[0].partition}/{report.duplicated[0].offset}")
     return report.line()
+
+
+def exactly_once(play):
+    """The same scenario with delivery: exactly-once: whatever happens in it, nothing may be doubled."""
+    def with_transactions(stage: Stage) -> str:
+        stage.exactly_once = True
+        return play(stage)
+    with_transactions.__doc__ = "Exactly once: " + play.__doc__
+    return with_transactions
+
+
+def both_modes(*plays) -> dict:
+    """By name; with delivery: exactly-once it has _exactly behind it."""
+    return {**{play.__name__: play for play in plays},
+            **{f"{play.__name__}_exactly": exactly_once(play) for play in plays}}
 
 
 def yaml_line(key: str, value, indent: str = "") -> str:

@@ -16,6 +16,7 @@ class Report:
     delivered: int = 0
     dead: int = 0
     duplicates: int = 0
+    written_unsure: int = 0
     duplicated: list[Request] = field(default_factory=list)
     faults: collections.Counter = field(default_factory=collections.Counter)
     examples: list[str] = field(default_factory=list)
@@ -63,16 +64,58 @@ def unaccounted(sent: list[Request], out: list[Seen], schedule: str) -> int:
     return len({source_of(r, schedule) for r in sent} - {s.header("dlb-source") for s in out})
 
 
+@dataclass
+class Doubts:
+    """Requests that were not acknowledged. unsure: the broker may have them or not; refused: it has not."""
+    unsure: list[Request] = field(default_factory=list)
+    refused: list[Request] = field(default_factory=list)
+
+
+def face(key: bytes | None, value: bytes | None, headers: list[contract.Header]) -> tuple:
+    """What a record can be recognised by, wherever it comes out."""
+    return key, value, tuple(contract.business(headers))
+
+
+def faces_of(requests: list[Request]) -> dict[tuple, list[Request]]:
+    found = collections.defaultdict(list)
+    for request in requests:
+        key = request.key if request.code else request.out_key
+        found[face(key, request.value, request.headers)].append(request)
+    return found
+
+
+def recognise(seen: Seen, faces: dict[tuple, list[Request]]) -> Request | None:
+    """The unacknowledged request that this came from; each serves once."""
+    due = seen.header("dlb-due")
+    alike = faces.get(face(seen.key, seen.value, seen.headers), [])
+    for request in alike:
+        if request.code or due == str(request.due).encode():
+            alike.remove(request)
+            return request
+    return None
+
+
 def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedule: str,
-           partitions: dict[str, int], clock_ahead=lambda ms: 0) -> Report:
+           partitions: dict[str, int], clock_ahead=lambda ms: 0, exactly_once: bool = False,
+           doubts: Doubts | None = None) -> Report:
     """clock_ahead: by how much the bridge's clock was ahead of this one's, at most, about that time.
-    Duplicates are counted; whether there may be any is the caller's to say."""
+    Duplicates are counted, and are a fault in exactly once; else whether there may be any is the caller's to say.
+    What nobody knows to be written may come out or not, but once, and as the request says."""
     report = Report(requests=len(sent), delivered=len(delivered), dead=len(dead))
     by_source = {source_of(r, schedule): r for r in sent}
+    unsure = faces_of(doubts.unsure if doubts else [])
+    refused = faces_of(doubts.refused if doubts else [])
     copies: dict[bytes, list[Seen]] = collections.defaultdict(list)
     for seen, check in [(s, check_delivery) for s in delivered] + [(s, check_dead) for s in dead]:
         source = seen.header("dlb-source")
         request = by_source.get(source)
+        if request is None and source is not None and (request := recognise(seen, unsure)):
+            request.partition, request.offset = (int(n) for n in source.decode().rsplit("/", 2)[1:])
+            by_source[source] = request
+            report.written_unsure += 1
+        if request is None and recognise(seen, refused):
+            report.fault("refused_came", f"{source} was refused to its producer, and came out")
+            continue
         if request is None:
             report.fault("unknown", f"{seen.topic}/{seen.partition}/{seen.offset} has dlb-source {source}")
             continue
@@ -87,6 +130,8 @@ def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedul
             report.duplicated.append(request)
             if len({s.topic for s in have}) > 1:
                 report.fault("two_ends", f"{source.decode()} is in {sorted({s.topic for s in have})}")
+            if exactly_once:
+                report.fault("doubled", f"{source.decode()} came {len(have)} times")
     return report
 
 

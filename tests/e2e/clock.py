@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wall clock that a scenario can step, for the bridges that are started with its environment."""
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+from stage import Skip
+
+SHIM = Path(__file__).resolve().parent / "clockshim.c"
+
+
+class Clock:
+    def __init__(self, folder: Path):
+        compiler = shutil.which("gcc") or shutil.which("cc")
+        if not compiler:
+            raise Skip("no C compiler for the clock")
+        library, self.file = folder / "clockshim.so", folder / "clock"
+        subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", str(library), str(SHIM)], check=True)
+        self.env = {"LD_PRELOAD": str(library), "DELAYBRIDGE_TEST_CLOCK": str(self.file)}
+        self.history: list[tuple[float, int]] = []
+        self.step(0)
+
+    @property
+    def steps(self) -> int:
+        return len(self.history) - 1
+
+    def step(self, ms: int) -> None:
+        """From now on it is that much ahead."""
+        self.history.append((time.time() * 1000, ms))
+        with open(self.file, "r+b" if self.file.exists() else "wb") as file:
+            file.write(struct.pack("<q", ms))
+
+    def ahead(self, at: float) -> int:
+        """The furthest ahead that it was within the last two seconds; less than 0: behind."""
+        now = [ms for since, ms in self.history if at - 2000 < since <= at]
+        before = [ms for since, ms in self.history if since <= at - 2000]
+        return max(now + before[-1:], default=0)

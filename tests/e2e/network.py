@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network between the bridge and its brokers: requests of each kind are held or lost, a broker is cut off."""
+from __future__ import annotations
+
+import random
+import time
+
+from stage import Stage, both_modes, judge, require
+
+RATE = 200
+WAYS = ("request_late", "answer_late", "request_lost", "answer_lost")
+# A client waits 10 s for an answer of a transaction, and a member's session is 6 s: beyond both, and below.
+LONG_S, SHORT_S = 12, 3
+EXACTLY = ("EndTxn", "TxnOffsetCommit", "AddPartitionsToTxn", "AddOffsetsToTxn", "Produce", "Heartbeat", "Fetch",
+           "InitProducerId")
+AT_LEAST = ("OffsetCommit", "Produce", "Heartbeat", "Fetch")
+
+# What the reduced counts take: an end of a transaction that arrives when the next one may be open, above all.
+REDUCED = {
+    True: [("EndTxn", "request_late", LONG_S), ("EndTxn", "answer_late", LONG_S), ("EndTxn", "request_lost", 0),
+           ("EndTxn", "answer_lost", 0), ("AddPartitionsToTxn", "request_late", SHORT_S),
+           ("TxnOffsetCommit", "answer_lost", 0), ("Produce", "request_late", SHORT_S)],
+    False: [("OffsetCommit", "request_late", LONG_S), ("Produce", "request_late", SHORT_S),
+            ("Produce", "answer_lost", 0), ("Heartbeat", "request_late", LONG_S), ("Fetch", "answer_lost", 0)]}
+
+
+def rounds(full: bool, exactly_once: bool) -> list[tuple[str, str, float]]:
+    if not full:
+        return REDUCED[exactly_once]
+    return [(api, way, seconds) for api in (EXACTLY if exactly_once else AT_LEAST) for way in WAYS
+            for seconds in ((SHORT_S, LONG_S) if way.endswith("late") else (0,))]
+
+
+def held_requests(stage: Stage) -> str:
+    """Chosen requests, or their answers, are held beyond every time-out or lost with their connection."""
+    stage.broker(brokers=1, proxied=True)
+    config = stage.ready()
+    bridge = stage.bridge(config)
+    generator = stage.generator(8000)
+    sending = stage.background(lambda n, now: generator.request(now), 10_000_000, RATE)
+    time.sleep(4)
+    plan = rounds(stage.full, stage.exactly_once)
+    for api, way, seconds in plan:
+        rule = stage.proxy.add(api, way, seconds)
+        if api == "InitProducerId":  # asked only by a new producer, and one is needed after this
+            stage.proxy.add("EndTxn", "answer_lost")
+        require(stage.proxy.wait(rule, 40), f"no {api} within 40 s, to be {way}:\n{bridge.tail()}")
+        time.sleep(seconds + 2)
+    sending.finish(stop=True)
+    report = stage.verify(timeout=90)
+    line = judge(report, 60 * len(plan))
+    require(bridge.running(), "the bridge ended:\n" + bridge.tail())
+    return f"{line} held_or_lost={len(plan)} of {len({api for api, _, _ in plan})} kinds"
+
+
+def partitioned(stage: Stage) -> str:
+    """The bridge is cut off from one broker of three, for shorter and for longer than its session."""
+    stage.broker(brokers=3, proxied=True)
+    config = stage.ready(replication=3)
+    bridges = [stage.bridge(config, f"bridge-{n}", members=n) for n in (1, 2)]
+    generator, dice = stage.generator(10_000), random.Random(stage.seed)
+    sending = stage.background(lambda n, now: generator.request(now), 10_000_000, RATE)
+    time.sleep(5)
+    coordinator = stage.proxy.busiest("Heartbeat")
+    others = [n for n in (1, 2, 3) if n != coordinator]
+    plan = [(coordinator, 3, True), (others[0], 10, False), (coordinator, 10, False)]
+    if stage.full:
+        plan += [(dice.randint(1, 3), dice.choice((1, 3, 8, 10, 15)), dice.random() < .5) for _ in range(17)]
+    for broker, seconds, reset in plan:
+        stage.proxy.cut(broker)
+        time.sleep(seconds)
+        stage.proxy.heal(broker, reset)
+        time.sleep(4)
+    sending.finish(stop=True)
+    report = stage.verify(timeout=120)
+    line = judge(report, None)
+    for bridge in bridges:
+        require(bridge.running(), "the bridge ended:\n" + bridge.tail())
+    return f"{line} cuts={len(plan)} seconds={','.join(str(seconds) for _, seconds, _ in plan)}"
+
+
+SCENARIOS = both_modes(held_requests, partitioned)

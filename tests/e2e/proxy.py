@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A proxy between the bridge and its brokers. It knows as much of Kafka's protocol as tells one request from
+another, and can hold a chosen one, let go the connection in place of it or of its answer, and cut a broker off."""
+from __future__ import annotations
+
+import asyncio
+import struct
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+APIS = {"Produce": 0, "Fetch": 1, "OffsetCommit": 8, "OffsetFetch": 9, "JoinGroup": 11, "Heartbeat": 12,
+        "SyncGroup": 14, "InitProducerId": 22, "AddPartitionsToTxn": 24, "AddOffsetsToTxn": 25, "EndTxn": 26,
+        "TxnOffsetCommit": 28}
+NAMES = {number: name for name, number in APIS.items()}
+DRAIN_S = 5  # a broker whose client has left is still given so long for what it was sent
+
+
+@dataclass
+class Rule:
+    """What happens to the next requests of a kind. Whatever stands behind a late one on its connection is as late,
+    and a late request goes on to the broker even if the client has given up and gone."""
+    api: str
+    way: str            # request_late, request_lost, answer_late, answer_lost
+    seconds: float = 0  # how late
+    times: int = 1
+    hits: int = 0
+
+
+class Proxy(threading.Thread):
+    """Listens on a port for each broker. Broker n (1, 2, ...) of brokers is that pair of ports."""
+
+    def __init__(self, ports: list[tuple[int, int]]):
+        super().__init__(daemon=True)
+        self.ports = ports
+        self.rules: list[Rule] = []
+        self.passed: Counter[tuple[str, int]] = Counter()  # requests, by kind and broker
+        self.generations: set[int] = set()  # of the group, as its members say when they show that they live
+        self.loop = asyncio.new_event_loop()
+        self.whole: dict[int, asyncio.Event] = {}
+        self.links: set["Link"] = set()
+        self.ready = threading.Event()
+        self.start()
+        if not self.ready.wait(10):
+            raise RuntimeError("the proxy does not listen")
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(f"127.0.0.1:{ours}" for ours, _ in self.ports)
+
+    def run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_until_complete(self.listen())
+        self.loop.run_forever()
+
+    async def listen(self) -> None:
+        for number, (ours, theirs) in enumerate(self.ports, 1):
+            self.whole[number] = asyncio.Event()
+            self.whole[number].set()
+            await asyncio.start_server(lambda r, w, n=number, p=theirs: Link(self, n).serve(r, w, p),
+                                       "127.0.0.1", ours, limit=1 << 20)
+        self.ready.set()
+
+    def add(self, api: str, way: str, seconds: float = 0, times: int = 1) -> Rule:
+        rule = Rule(api, way, seconds, times)
+        self.rules.append(rule)
+        return rule
+
+    def match(self, api: str) -> Rule | None:
+        for rule in self.rules:
+            if rule.api == api and rule.hits < rule.times:
+                rule.hits += 1
+                return rule
+        return None
+
+    @staticmethod
+    def wait(rule: Rule, timeout: float) -> bool:
+        """Until it has met as many requests as it was for."""
+        deadline = time.monotonic() + timeout
+        while rule.hits < rule.times and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return rule.hits >= rule.times
+
+    def cut(self, broker: int) -> None:
+        """Nothing more gets through to it or from it; what was sent waits."""
+        self.loop.call_soon_threadsafe(self.whole[broker].clear)
+
+    def heal(self, broker: int, reset: bool) -> None:
+        """What waited goes on; or, with reset, the connections that were there are gone with it."""
+        def mend() -> None:
+            for link in [link for link in self.links if reset and link.broker == broker]:
+                link.drop()
+            self.whole[broker].set()
+        self.loop.call_soon_threadsafe(mend)
+
+    def busiest(self, api: str) -> int:
+        """The broker that has got most requests of a kind: the coordinator, for those that only it gets."""
+        return max(self.whole, key=lambda broker: self.passed[api, broker])
+
+
+def generation_of(frame: bytes) -> int:
+    """Of a Heartbeat, up to version 3: the header's client id, then the group, then this."""
+    at = 12
+    for _ in range(2):
+        at += 2 + max(0, struct.unpack_from(">h", frame, at)[0])
+    return struct.unpack_from(">i", frame, at)[0]
+
+
+class Link:
+    """One connection of a client, and the one that was made to the broker for it."""
+
+    def __init__(self, proxy: Proxy, broker: int):
+        self.proxy, self.broker = proxy, broker
+        self.pending: dict[int, Rule | None] = {}  # by correlation id: what is to become of the answer
+        self.client: asyncio.StreamWriter | None = None
+        self.server: asyncio.StreamWriter | None = None
+
+    async def serve(self, reader, client, port: int) -> None:
+        self.client = client
+        self.proxy.links.add(self)
+        answers = None
+        try:
+            await self.proxy.whole[self.broker].wait()
+            from_server, self.server = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
+            answers = asyncio.ensure_future(self.down(from_server))
+            await self.up(reader)
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        if answers:
+            await self.drain(answers)
+        self.drop()
+        self.proxy.links.discard(self)
+
+    async def drain(self, answers) -> None:
+        until = time.monotonic() + DRAIN_S
+        while self.pending and not answers.done() and time.monotonic() < until:
+            await asyncio.sleep(0.05)
+        answers.cancel()
+
+    def drop(self) -> None:
+        for writer in (self.client, self.server):
+            if writer is not None:
+                writer.transport.abort()
+
+    @staticmethod
+    async def frame(reader) -> bytes:
+        size = await reader.readexactly(4)
+        return size + await reader.readexactly(struct.unpack(">i", size)[0])
+
+    async def up(self, reader) -> None:
+        while True:
+            frame = await self.frame(reader)
+            number, version, correlation = struct.unpack_from(">hhi", frame, 4)
+            api = NAMES.get(number, "other")
+            self.proxy.passed[api, self.broker] += 1
+            if api == "Heartbeat" and version <= 3:
+                self.proxy.generations.add(generation_of(frame))
+            rule = self.proxy.match(api)
+            if rule and rule.way == "request_lost":
+                self.client.transport.abort()
+                return
+            self.pending[correlation] = rule
+            if rule and rule.way == "request_late":
+                await asyncio.sleep(rule.seconds)
+            await self.proxy.whole[self.broker].wait()
+            self.server.write(frame)
+            await self.server.drain()
+
+    async def down(self, reader) -> None:
+        """Answers nobody waits for any more are read all the same: the broker must not notice."""
+        try:
+            while True:
+                frame = await self.frame(reader)
+                rule = self.pending.pop(struct.unpack_from(">i", frame, 4)[0], None)
+                if rule and rule.way == "answer_late":
+                    await asyncio.sleep(rule.seconds)
+                await self.proxy.whole[self.broker].wait()
+                if rule and rule.way == "answer_lost":
+                    self.client.transport.abort()
+                if not self.client.is_closing():
+                    self.client.write(frame)
+        except (OSError, asyncio.IncompleteReadError):
+            self.client.transport.abort()
