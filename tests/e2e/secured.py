@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A broker that lets nobody do what is not allowed: SASL over TLS, mutual TLS, and the smallest set of ACLs.
+
+What deploy/security.md lists is what RUN, EXACTLY and APPLY hold here, and nothing else is allowed to the
+bridge's user in these scenarios. Each line of it is taken away once, and what the bridge then says is checked."""
+from __future__ import annotations
+
+import re
+import secrets
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka.admin import (AclBinding, AclBindingFilter, AclOperation, AclPermissionType,
+                                   ResourcePatternType, ResourceType, ScramCredentialInfo, ScramMechanism,
+                                   UserScramCredentialUpsertion)
+
+from processes import Bridge, Kafka
+from stage import Skip, Stage, both_modes, judge, require
+
+LITERAL, PREFIXED = ResourcePatternType.LITERAL, ResourcePatternType.PREFIXED
+
+
+@dataclass(frozen=True)
+class Right:
+    kind: str        # topic, group, transactional_id
+    name: str
+    operation: str
+    prefixed: bool = False
+    fatal: bool = False        # without it the process ends with 78
+    says: str = ""             # what is to be read in its log or output without it
+    slow: bool = False         # only noticed after a minute
+
+    def binding(self, user: str) -> AclBinding:
+        return AclBinding(ResourceType[self.kind.upper()], self.name, PREFIXED if self.prefixed else LITERAL,
+                          f"User:{user}", "*", AclOperation[self.operation.upper()], AclPermissionType.ALLOW)
+
+    def alike(self, user: str) -> AclBindingFilter:
+        have = self.binding(user)
+        return AclBindingFilter(have.restype, have.name, have.resource_pattern_type, have.principal, have.host,
+                                have.operation, have.permission_type)
+
+    def __str__(self) -> str:
+        return f"{self.operation} on {self.kind} {self.name}{'*' if self.prefixed else ''}"
+
+
+# Describe is in Read, Write and Delete; DescribeConfigs in nothing.
+RUN = [
+    Right("topic", "schedule", "read", fatal=True, says="allow Describe on schedule"),
+    Right("topic", "schedule", "describe_configs", says="allow DescribeConfigs"),
+    Right("topic", "schedule.", "read", True, says=r"allow Read on its topic.*schedule\."),
+    Right("topic", "schedule.", "write", True, says=r"cannot write to our own topics.*allow Write on the topic"),
+    Right("topic", "schedule.", "describe_configs", True, says="allow DescribeConfigs"),
+    Right("topic", "schedule.", "delete", True, says="allow Delete on them", slow=True),
+    Right("topic", "e2e.", "write", True, says=r"a target takes nothing.*e2e\.a.*may not see it"),
+    Right("group", "delaybridge.schedule", "read", says="group: allow Read on it"),
+]
+EXACTLY = [Right("transactional_id", "delaybridge.schedule", "write", True,
+                 says="allow Write on its transactional id.*delaybridge.schedule")]
+# Alter is for more partitions; AlterConfigs holds DescribeConfigs.
+APPLY = [Right("topic", name, operation, prefixed) for name, prefixed in (("schedule", False), ("schedule.", True))
+         for operation in ("create", "alter", "alter_configs")]
+
+
+class Fortress:
+    """The broker, its certificates and its users. Setting up goes by a listener that only we know."""
+
+    def __init__(self, stage: Stage):
+        self.stage, self.folder = stage, stage.folder
+        self.secrets = {user: secrets.token_hex(12) for user in ("bridge", "operator")}
+        for user, password in self.secrets.items():
+            (self.folder / f"{user}.password").write_text(password + "\n")
+        self.certificates()
+        stage.kafka = Kafka(stage.folder)
+        self.port = stage.kafka.port
+        stage.kafka.props = self.props()
+        stage.broker_started(stage.kafka.start())
+        self.scram_users()
+
+    def openssl(self, *args: str) -> None:
+        done = subprocess.run(["openssl", *args], cwd=self.folder, capture_output=True, text=True, check=False)
+        require(done.returncode == 0, f"openssl {args[0]}: {done.stderr[-400:]}")
+
+    def certificates(self) -> None:
+        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.crt",
+                     "-days", "3", "-subj", "/CN=test-ca")
+        (self.folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+        for name, subject in (("server", "/CN=localhost"), ("client", "/CN=bridge"), ("stranger", "/CN=stranger")):
+            self.openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr",
+                         "-subj", subject)
+            self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial",
+                         "-days", "3", "-out", f"{name}.crt", "-extfile", "names")
+        pem = "".join((self.folder / name).read_text() for name in ("server.key", "server.crt", "ca.crt"))
+        (self.folder / "server.pem").write_text(pem)
+
+    def props(self) -> tuple[str, ...]:
+        port, module = self.port, "org.apache.kafka.common.security"
+        listeners = f"PLAINTEXT://127.0.0.1:{port},SASL://127.0.0.1:{port + 1},TLS://127.0.0.1:{port + 2}"
+        users = " ".join(f'user_{user}="{password}"' for user, password in self.secrets.items())
+        return (f"listeners={listeners},CONTROLLER://127.0.0.1:{port + 100}", f"advertised.listeners={listeners}",
+                "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_SSL,TLS:SSL",
+                "inter.broker.listener.name=PLAINTEXT", "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+                f"listener.name.sasl.plain.sasl.jaas.config={module}.plain.PlainLoginModule required {users};",
+                f"listener.name.sasl.scram-sha-256.sasl.jaas.config={module}.scram.ScramLoginModule required;",
+                f"listener.name.sasl.scram-sha-512.sasl.jaas.config={module}.scram.ScramLoginModule required;",
+                "ssl.keystore.type=PEM", f"ssl.keystore.location={self.folder}/server.pem",
+                "ssl.truststore.type=PEM", f"ssl.truststore.location={self.folder}/ca.crt",
+                "listener.name.tls.ssl.client.auth=required",
+                "ssl.principal.mapping.rules=RULE:^CN=([^,]*).*$/$1/,DEFAULT",
+                "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+                "allow.everyone.if.no.acl.found=false", "super.users=User:ANONYMOUS")
+
+    def scram_users(self) -> None:
+        for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+            wanted = UserScramCredentialUpsertion("bridge", ScramCredentialInfo(mechanism, 4096),
+                                                  self.secrets["bridge"].encode())
+            for future in self.stage.admin.client.alter_user_scram_credentials([wanted]).values():
+                future.result(30)
+
+    # What is allowed.
+
+    def allow(self, user: str, rights: list[Right]) -> None:
+        for future in self.stage.admin.client.create_acls([right.binding(user) for right in rights]).values():
+            future.result(30)
+        for right in rights:
+            self.stage.admin.wait(f"{right} allowed", lambda right=right: self.is_allowed(user, right))
+
+    def forbid(self, user: str, right: Right) -> None:
+        for future in self.stage.admin.client.delete_acls([right.alike(user)]).values():
+            require(len(future.result(30)) == 1, f"{right} was not allowed")
+        self.stage.admin.wait(f"{right} forbidden", lambda: not self.is_allowed(user, right))
+
+    def is_allowed(self, user: str, right: Right) -> bool:
+        return bool(self.stage.admin.client.describe_acls(right.alike(user)).result(30))
+
+    # How one logs in.
+
+    def sasl(self, user: str = "bridge", mechanism: str = "PLAIN", password: str | None = None) -> dict:
+        return {"bootstrap.servers": f"127.0.0.1:{self.port + 1}", "security.protocol": "SASL_SSL",
+                "sasl.mechanisms": mechanism, "sasl.username": user, "ssl.ca.location": f"{self.folder}/ca.crt",
+                "sasl.password": password or {"file": str(self.folder / f"{user}.password")}}
+
+    def mutual(self, name: str = "client") -> dict:
+        return {"bootstrap.servers": f"127.0.0.1:{self.port + 2}", "security.protocol": "SSL",
+                "ssl.ca.location": f"{self.folder}/ca.crt", "ssl.certificate.location": f"{self.folder}/{name}.crt",
+                "ssl.key.location": f"{self.folder}/{name}.key"}
+
+    def keeps_secrets(self, what: str, *texts: str, process: Bridge | None = None) -> None:
+        said = "".join(texts)
+        if process:
+            proc = Path(f"/proc/{process.pid}")
+            said += process.log.read_text() + (proc / "cmdline").read_text() + (proc / "environ").read_text()
+        for user, password in self.secrets.items():
+            require(password not in said, f"{what}: {user}'s password is there to be read")
+
+
+def setting(stage: Stage) -> Fortress:
+    """Users, the bridge's topics made with the rights that this takes, a sender and a reader."""
+    fortress = Fortress(stage)
+    for name, partitions in (("e2e.a", 3), ("e2e.b", 3), ("e2e.c", 1)):
+        stage.admin.create(name, partitions)
+    fortress.allow("operator", APPLY)
+    stage.apply(stage.config("operator.yaml", kafka=fortress.sasl("operator")))
+    stage.connect_clients(["e2e.a", "e2e.b", "e2e.c"])
+    return fortress
+
+
+def delivers(stage: Stage, fortress: Fortress, config: Path, name: str, count: int = 150) -> Bridge:
+    """A bridge with this configuration checks clean and does its work; what it says holds no secret."""
+    checked = stage.run("check", "-c", str(config))
+    require(checked.returncode == 0 and "skipped" not in checked.stdout,
+            f"{name}: check ended with {checked.returncode}:\n{checked.stdout}{checked.stderr}")
+    bridge = stage.bridge(config, name, args=("--log-level", "debug"))
+    generator = stage.generator(2500)
+    stage.sender.send_paced(lambda n, now: generator.poison(now, n) if n % 10 == 0 else generator.request(now),
+                            count, 150)
+    judge(stage.verify(timeout=40))
+    fortress.keeps_secrets(name, checked.stdout, checked.stderr, process=bridge)
+    require(bridge.running(), f"{name} ended:\n{bridge.tail()}")
+    return bridge
+
+
+def end(bridge: Bridge) -> None:
+    require(bridge.stop() == 0, f"SIGTERM did not end {bridge.name} cleanly:\n{bridge.tail()}")
+
+
+def secured(stage: Stage) -> str:
+    """SASL PLAIN over TLS and mutual TLS with the smallest ACLs; each right is needed; wrong logins; no secret said."""
+    fortress = setting(stage)
+    config = stage.config(kafka=fortress.sasl())
+    refused_logins(stage, fortress)
+    fortress.allow("bridge", RUN + (EXACTLY if stage.exactly_once else []))
+    end(delivers(stage, fortress, config, "plain"))
+    end(delivers(stage, fortress, stage.config("mutual.yaml", kafka=fortress.mutual()), "mutual"))
+    missed = EXACTLY if stage.exactly_once and not stage.full else RUN + (EXACTLY if stage.exactly_once else [])
+    missed = [right for right in missed if stage.full or not right.slow]
+    for n, right in enumerate(missed):
+        without(stage, fortress, right, config, f"without-{n}")
+    require(len(stage.sender.journal) > 0, "nothing was sent")
+    end(delivers(stage, fortress, config, "again"))
+    line = judge(stage.verify())
+    return f"{line} rights={len(RUN) + len(EXACTLY) * stage.exactly_once} each_missed={len(missed)}"
+
+
+def without(stage: Stage, fortress: Fortress, right: Right, config: Path, name: str) -> None:
+    """One right less: the bridge does not start, or says what is missing; then it is given back."""
+    fortress.forbid("bridge", right)
+    bridge = Bridge(stage.binary, config, name).start()
+    generator, deadline = stage.generator(1500), time.monotonic() + (90 if right.slow else 25)
+    said = re.compile(right.says)
+    while not said.search(bridge.tail(400)):
+        require(time.monotonic() < deadline, f"without {right} it does not say {right.says!r}:\n{bridge.tail(20)}")
+        stage.sender.send(generator.request(int(time.time() * 1000), target="e2e.a"))
+        time.sleep(0.2)
+    stage.sender.flush()
+    if right.fatal:
+        require(bridge.wait(15) == 78, f"without {right} it ended with {bridge.process.poll()}:\n{bridge.tail()}")
+    fortress.keeps_secrets(name, bridge.tail(10_000))
+    fortress.allow("bridge", [right])
+    bridge.stop()
+
+
+def refused_logins(stage: Stage, fortress: Fortress) -> None:
+    """A wrong password, a stranger's certificate, none at all: 78, with a sentence; SCRAM that cannot work says why."""
+    cases = [("a wrong password", fortress.sasl(password="not-the-password"), "the login was refused (bridge by PLAIN)"),
+             ("no certificate", {**fortress.sasl(), "bootstrap.servers": f"127.0.0.1:{fortress.port + 2}",
+                                 "security.protocol": "SSL"}, "the TLS handshake was refused"),
+             ("another authority", {**fortress.sasl(), "ssl.ca.location": f"{fortress.folder}/stranger.crt"},
+              "the TLS handshake was refused")]
+    if not scram_works(stage):
+        cases.append(("SCRAM with an old client", fortress.sasl(mechanism="SCRAM-SHA-256"), "librdkafka 2.6.1"))
+    for n, (what, login, sentence) in enumerate(cases):
+        path = stage.config(f"refused-{n}.yaml", kafka=login)
+        for command in ("check", "run"):
+            done = stage.run(command, "-c", str(path), timeout=40)
+            said = done.stdout + done.stderr
+            require(done.returncode == 78 and sentence in said,
+                    f"{what}: {command} ended with {done.returncode}:\n{said[-800:]}")
+            require("not-the-password" not in said, f"{what}: {command} says the password")
+            fortress.keeps_secrets(f"{what}: {command}", said)
+    # A stranger is let in, and sees nothing.
+    path = stage.config("stranger.yaml", kafka=fortress.mutual("stranger"))
+    done = stage.run("check", "-c", str(path))
+    require(done.returncode == 78 and "allow Describe" in done.stdout, f"a stranger: {done.stdout}{done.stderr}")
+
+
+def scram_works(stage: Stage) -> bool:
+    version = stage.run("version").stdout.rsplit("librdkafka ", 1)[1].strip()
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3]) >= (2, 6, 1)
+
+
+def secured_scram(stage: Stage) -> str:
+    """SCRAM-SHA-256 and SCRAM-SHA-512 over TLS, with a librdkafka that can: run.py --newer secured_scram."""
+    if not scram_works(stage):
+        raise Skip("Kafka 4 takes SCRAM from librdkafka 2.6.1 on, this is "
+                   + stage.run("version").stdout.strip().rsplit(" ", 1)[1]
+                   + "; `./dev e2e --newer secured_scram` builds one and shows it")
+    fortress = setting(stage)
+    fortress.allow("bridge", RUN)
+    for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+        config = stage.config(f"{mechanism}.yaml", kafka=fortress.sasl(mechanism=mechanism))
+        end(delivers(stage, fortress, config, mechanism.lower()))
+    wrong = stage.config("wrong.yaml", kafka=fortress.sasl(mechanism="SCRAM-SHA-256", password="not-the-password"))
+    done = stage.run("check", "-c", str(wrong), timeout=40)
+    require(done.returncode == 78 and "the login was refused (bridge by SCRAM-SHA-256)" in done.stderr,
+            f"a wrong password: {done.returncode}: {done.stderr}")
+    version = stage.run("version").stdout.rsplit("librdkafka ", 1)[1].strip()
+    return f"{judge(stage.verify())} with librdkafka {version}"
+
+
+SCENARIOS = {**both_modes(secured), "secured_scram": secured_scram}
