@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from client import now_ms
 from contract import Request
 from processes import Bridge, Kafka
-from stage import LANES, Skip, Stage, judge, require
+from stage import LANES, Skip, Stage, both_modes, judge, require
 
 CRASHES = (-4, -6, -7, -8, -11, 132, 134, 135, 136, 139)
 
@@ -319,5 +319,5 @@ def deleted_unread(stage: Stage) -> str:
     return f"{line} deleted={len(unread)}"
 
 
-SCENARIOS = {f.__name__: f for f in (bad_config, unreachable, bad_topics, bad_records, deleted_unread, lost_offsets,
-                                     full_disk)}
+SCENARIOS = {**{f.__name__: f for f in (bad_config, unreachable, bad_topics, bad_records, deleted_unread, lost_offsets)},
+             **both_modes(full_disk)}

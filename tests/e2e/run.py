@@ -23,10 +23,12 @@ import bad_input
 import network
 import scenarios
 import secured
+import static
+import targets
 from processes import ROOT, end_leftovers, files_of_bridges
 from stage import Fault, Skip, Stage
 
-PARTS = (scenarios, network, secured, bad_input)
+PARTS = (scenarios, static, targets, network, secured, bad_input)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}
