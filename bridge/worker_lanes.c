@@ -79,8 +79,9 @@ static enum begin without_offsets(struct worker *w, const int *lanes, int n,
         return BEGIN_LATER;
     if (lost <= 0)
         return take_place(w, lanes, n, starts);
-    log_error("the group has no offsets though records wait in the levels: they expired, or group "
-              "was changed; what the levels hold is delivered, again if it was before",
+    log_error("the group has no offsets though records wait in the levels: they expired, group was "
+              "changed, or schedule was made anew; what has no offset is read from its beginning "
+              "and delivered, again if it was before",
               "group=%s lanes=%d", c->group, lost);
     if (!c->exactly_once || c->redeliver_lost)
         return take_place(w, lanes, n, starts);
