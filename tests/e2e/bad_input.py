@@ -270,10 +270,10 @@ def on_full_disk(stage: Stage, disk: Path) -> str:
     sending = stage.background(lambda n, now: generator.request(now), 2000, 100)
     time.sleep(5)
     stage.admin.create("filler", 1)
-    filler = Producer({"bootstrap.servers": stage.kafka.bootstrap, "log_level": 0, "message.timeout.ms": 2000, "linger.ms": 5})
+    filler = Producer({"bootstrap.servers": stage.kafka.bootstrap, "log_level": 0, "message.timeout.ms": 10_000, "linger.ms": 5})
     start = time.monotonic()
     while stage.kafka.running():
-        require(time.monotonic() - start < 60, "the disk is full and the broker lives on")
+        require(time.monotonic() - start < 120, "the disk is full and the broker lives on")
         try:
             filler.produce("filler", value=generator.random.randbytes(100_000))
         except (BufferError, KafkaException):

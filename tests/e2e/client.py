@@ -218,7 +218,7 @@ class Admin:
         self.wait(topic, lambda: topic in self.topics())
 
     @staticmethod
-    def wait(what: str, seen, timeout: float = 15) -> None:
+    def wait(what: str, seen, timeout: float = 40) -> None:
         """The controller's yes comes before the broker's knowing."""
         deadline = time.monotonic() + timeout
         while not seen():

@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import bad_input
+import histories
 import network
 import scenarios
 import secured
@@ -28,7 +29,7 @@ import targets
 from processes import ROOT, end_leftovers, files_of_bridges
 from stage import Fault, Skip, Stage
 
-PARTS = (scenarios, static, targets, network, secured, bad_input)
+PARTS = (scenarios, static, targets, network, secured, histories, bad_input)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad histories: topics and progress that are not as the bridge left them, and bridges that differ. Each is
+survived, or refused with a sentence that says what to do; each has topics and a group of its own on one broker."""
+from __future__ import annotations
+
+import ctypes
+import struct
+import time
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from bad_input import first_of
+from client import now_ms
+from generator import Generator
+from stage import Skip, Stage, both_modes, judge, require
+
+LEVELS = ["1s", "5s", "7s", "10s"]
+LANES = 2
+
+
+class Act(Stage):
+    """A history's own part of the stage."""
+
+    def __init__(self, stage: Stage, name: str):
+        super().__init__(stage.folder / name, stage.binary, stage.full, stage.seed)
+        self.folder.mkdir()
+        self.kafka, self.admin, self.exactly_once = stage.kafka, stage.admin, stage.exactly_once
+        self.schedule, self.group, self.target = name, f"delaybridge.{name}", f"{name}-out"
+        self.path = self.ready({self.target: 2}, **self.settings())
+        self.made = Generator(self.seed, [self.target], self.target, 1500, name)
+
+    def settings(self, **changes) -> dict:
+        return {"targets": [self.target], "default_target": self.target, "levels": LEVELS, "partitions": LANES,
+                **changes}
+
+    def other(self, name: str, **changes):
+        """A configuration beside the first one."""
+        return self.config(f"{name}.yaml", **self.settings(**changes))
+
+    def send(self, count: int, **fixed) -> list:
+        first = len(self.sender.journal)
+        for n in range(count):
+            self.sender.send(self.made.request(now_ms(), **{"key": b"k%d" % n, "target": self.target, **fixed}))
+        self.sender.flush()
+        return self.sender.journal[first:]
+
+    def wait(self, ms: int) -> dict:
+        """For requests that wait so long in a level, all of them."""
+        return {"wait_ms": ms}
+
+    def taken(self) -> None:
+        """Until all that was sent has left the schedule topic, and what left it is committed."""
+        def done() -> bool:
+            ends = sum(p.offset for p in self.progress() if p.topic == self.schedule)
+            return ends >= len(self.sender.journal)
+        self.admin.wait(f"all of {self.schedule} taken", done)
+
+    def end(self, bridge) -> None:
+        require(bridge.stop() == 0, f"{self.schedule}: SIGTERM did not end it cleanly:\n{bridge.tail()}")
+
+    def says(self, bridge, words: str, timeout: float = 20) -> None:
+        deadline = time.monotonic() + timeout
+        while words not in bridge.tail(1000):
+            require(time.monotonic() < deadline, f"{self.schedule}: {words!r} is not said:\n{bridge.tail(20)}")
+            time.sleep(0.1)
+
+    def progress(self) -> list[TopicPartition]:
+        """What the group has committed on the schedule topic and its levels."""
+        asked = [TopicPartition(topic, lane) for topic in (self.schedule, *(f"{self.schedule}.{x}" for x in LEVELS))
+                 for lane in range(LANES)]
+        return [p for p in self.member().committed(asked, timeout=20) if p.offset >= 0]
+
+    def commit(self, offsets: list[TopicPartition]) -> None:
+        """Nobody may be in the group."""
+        for done in self.member().commit(offsets=offsets, asynchronous=False):
+            require(done.error is None, f"{self.schedule}: cannot commit: {done.error}")
+
+    def member(self) -> Consumer:
+        return Consumer({"bootstrap.servers": self.kafka.bootstrap, "group.id": self.group, "log_level": 0,
+                         "enable.auto.commit": False})
+
+    def close(self) -> None:
+        self.collector.end()
+
+
+def recreated(act: Act) -> str:
+    """The schedule topic was deleted and made again: its offsets begin at 0, and Kafka has forgotten the group's."""
+    bridge = act.bridge(act.path)
+    before = act.send(40) + act.send(20, **act.wait(9000))
+    act.taken()
+    act.end(bridge)
+    act.admin.delete(act.schedule)
+    act.admin.create(act.schedule, LANES)
+    config = act.path
+    if act.exactly_once:
+        refused = act.bridge(config, "refused", members=0)
+        require(refused.wait(20) == 70 and "exactly-once does not start so" in refused.tail(),
+                f"it does not refuse:\n{refused.tail()}")
+        config = act.other("redeliver", lost_offsets="redeliver")
+    bridge = act.bridge(config, "second")
+    act.says(bridge, "the group has no offsets though records wait")
+    judge(act.verify(before, timeout=40))  # once: the levels' offsets are still there
+    act.collector.seen, act.collector.sources = [], set()  # the same dlb-source is given again
+    act.sender.journal = []
+    judge(act.verify(act.send(30), timeout=40))
+    act.end(bridge)
+    return "refused, until told" if act.exactly_once else "said, and read from its beginning"
+
+
+def truncated(act: Act) -> str:
+    """The log ends before the group's offsets: it lost its end, or is a copy."""
+    bridge = act.bridge(act.path)
+    act.send(40)
+    judge(act.verify(timeout=40))
+    act.end(bridge)
+    right = [(p.topic, p.partition, p.offset) for p in act.progress() if p.topic == act.schedule]
+    act.commit([TopicPartition(topic, lane, offset + 1000) for topic, lane, offset in right])
+    waiting = act.send(10)
+    bridge = act.bridge(act.path, "second")
+    act.says(bridge, "beyond the log's end")
+    act.end(bridge)
+    require(not act.collector.sources & {f"{act.schedule}/{r.partition}/{r.offset}".encode() for r in waiting},
+            "what is held was delivered")
+    act.commit([TopicPartition(*place) for place in right])  # as Kafka's own tool does, without metadata
+    bridge = act.bridge(act.path, "third")
+    judge(act.verify(timeout=40))
+    act.end(bridge)
+    return "held and said, and read on once the offsets are reset"
+
+
+def head_deleted(act: Act) -> str:
+    """The head of a level topic was deleted while nobody read it."""
+    bridge = act.bridge(act.path)
+    lost = act.send(20, **act.wait(14_000))
+    act.taken()
+    act.end(bridge)
+    act.admin.delete_up_to_end(f"{act.schedule}.10s")
+    bridge = act.bridge(act.path, "second")
+    after = act.send(20, **act.wait(11_000)) + act.send(20)
+    judge(act.verify(after, timeout=40))
+    act.says(bridge, "records were deleted before they were read")
+    act.end(bridge)
+    return f"{len(lost)} gone with it, which is said; what came after is delivered"
+
+
+def foreign_progress(act: Act) -> str:
+    """Commit metadata that is garbage, or of a newer version."""
+    bridge = act.bridge(act.path)
+    sent = act.send(30, **act.wait(9000)) + act.send(30)
+    act.taken()
+    time.sleep(2)  # and some of it done
+    act.end(bridge)
+    texts = ("garbage", "2 %d 0badcafe AAAA", "\u952e", "1 %d", "")
+    kept = act.progress()
+    act.commit([TopicPartition(p.topic, p.partition, p.offset,
+                               metadata=texts[n % 5] % p.offset if "%" in texts[n % 5] else texts[n % 5])
+                for n, p in enumerate(kept)])
+    config = act.path
+    if act.exactly_once:
+        refused = act.bridge(act.path, "refused", members=0)
+        require(refused.wait(20) == 70 and "exactly-once does not start so" in refused.tail(),
+                f"it took {len(kept)} places it cannot read:\n{refused.tail()}")
+        config = act.other("redeliver", lost_offsets="redeliver")
+    bridge = act.bridge(config, "second")
+    act.says(bridge, "commit metadata that is not ours is ignored")
+    act.exactly_once, exactly_once = False, act.exactly_once  # told to deliver again
+    judge(act.verify(sent + act.send(20), timeout=40), len(sent))
+    act.exactly_once = exactly_once
+    act.end(bridge)
+    return "said and ignored" if not exactly_once else "refused, until told to deliver again"
+
+
+def newer_record(act: Act) -> str:
+    """A newer version wrote a record into a level, and was rolled back."""
+    bridge = act.bridge(act.path)
+    waiting = act.send(20, **act.wait(14_000))
+    act.taken()
+    lane = waiting[0].partition
+    newer = of_version(first_of(act.kafka.bootstrap, f"{act.schedule}.10s", lane), 2)
+    act.end(bridge)
+    producer = Producer({"bootstrap.servers": act.kafka.bootstrap, "log_level": 0})
+    producer.produce(f"{act.schedule}.7s", value=newer, partition=lane)
+    require(producer.flush(20) == 0, "the newer record was not written")
+    bridge = act.bridge(act.path, "second")
+    act.says(bridge, "was written by a newer delaybridge")
+    judge(act.verify(waiting + act.send(20), timeout=40))
+    behind = [r for r in act.send(20, **act.wait(8500)) if r.partition == lane]  # held behind it, for now
+    act.taken()
+    act.end(bridge)
+    for future in act.admin.client.delete_records([TopicPartition(f"{act.schedule}.7s", lane, 1)]).values():
+        future.result(30)  # as if the newer version had done its work
+    bridge = act.bridge(act.path, "third")
+    judge(act.verify(timeout=60))
+    act.end(bridge)
+    return f"its level is held there and nothing else; the {len(behind)} behind it came when it was gone"
+
+
+def of_version(envelope: bytes, version: int) -> bytes:
+    """The same envelope, as sound, of another version."""
+    try:
+        hashing = ctypes.CDLL("libxxhash.so.0").XXH3_64bits_withSeed
+    except OSError as problem:
+        raise Skip(f"no libxxhash to make a newer version's record with: {problem}") from problem
+    hashing.restype = ctypes.c_uint64
+    hashing.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64)
+    data = bytearray(envelope)
+    data[4] = version
+    rest = bytes(data[16:])
+    data[8:16] = struct.pack("<Q", hashing(rest, len(rest), struct.unpack("<Q", bytes(data[:8]))[0]))
+    return bytes(data)
+
+
+def differing_levels(act: Act) -> str:
+    """A new level is brought in one process after the other, and the first that writes it is killed."""
+    reads = act.other("reads", retired_levels=["20s"])
+    writes = act.other("writes", levels=[*LEVELS, "20s"])
+    one, two = act.bridge(act.path, "old-1", members=1), act.bridge(act.path, "old-2", members=2)
+    sending = act.background(lambda n, now: act.made.request(now, wait_ms=n * 977 % 24_000), 100_000, 60)
+    act.apply(reads)
+    for old, name in ((one, "reads-1"), (two, "reads-2")):
+        time.sleep(2)
+        act.end(old)
+        one, two = two, act.bridge(reads, name, members=2)
+    time.sleep(2)
+    act.end(one)
+    one = act.bridge(writes, "writes-1", members=2)
+    time.sleep(5)
+    one.kill()  # what it wrote into the new level is the other's to read
+    sending.finish(stop=True)
+    report = act.verify(timeout=70)
+    judge(report, None)
+    act.end(two)
+    return f"{report.requests} requests, {report.duplicates} delivered twice after a kill -9"
+
+
+def grown(act: Act) -> str:
+    """The schedule topic alone was given more partitions."""
+    quick = act.other("quick", kafka={"bootstrap.servers": act.kafka.bootstrap,
+                                      "topic.metadata.refresh.interval.ms": 1000})
+    bridge = act.bridge(quick)
+    act.send(10)
+    act.admin.grow(act.schedule, LANES + 1)
+    act.says(bridge, "a lane without level partitions is not served")
+    act.sender.producer.list_topics(act.schedule, timeout=10)
+    keyless = act.send(60, key=None)
+    act.end(bridge)
+    refused = act.run("run", "-c", str(act.path))
+    require(refused.returncode == 78 and "topics apply" in refused.stderr, f"grown: {refused.stderr}")
+    act.apply(act.path)
+    bridge = act.bridge(act.path, "second")
+    judge(act.verify(timeout=40))
+    act.end(bridge)
+    return f"said, refused at a start, mended by topics apply; {sum(r.partition == LANES for r in keyless)} waited there"
+
+
+def mode_switch(act: Act) -> str:
+    """From one delivery mode to the other and back, one process after the other, under load: nobody notices."""
+    modes = {mode: act.other(mode, delivery=mode) for mode in ("at-least-once", "exactly-once")}
+    bridges = [act.bridge(modes["at-least-once"], f"first-{n}", members=n) for n in (1, 2)]
+    sending = act.background(lambda n, now: act.made.request(now), 100_000, 100)
+    for mode in ("exactly-once", "at-least-once"):
+        for n in (0, 1):
+            time.sleep(3)
+            act.end(bridges[n])
+            bridges[n] = act.bridge(modes[mode], f"{mode}-{n}", members=2)
+    time.sleep(3)
+    sending.finish(stop=True)
+    line = judge(act.verify(timeout=40))
+    for bridge in bridges:
+        act.end(bridge)
+    return line
+
+
+HISTORIES = (recreated, truncated, head_deleted, foreign_progress, newer_record, differing_levels, grown, mode_switch)
+# Those where the mode makes a difference; the others are in the full counts.
+OF_THE_MODE = (recreated, foreign_progress, newer_record)
+
+
+def histories(stage: Stage) -> str:
+    """Topics recreated, cut or grown, foreign progress and records, levels and modes changed in turn: nothing lost unsaid."""
+    stage.broker()
+    told = []
+    for history in HISTORIES:
+        if stage.exactly_once and not stage.full and history not in OF_THE_MODE:
+            continue
+        act = Act(stage, history.__name__.replace("_", "-"))
+        try:
+            told.append(f"{history.__name__}: {history(act)}")
+        finally:
+            act.close()
+    return f"{len(told)} histories" + "".join(f"\n        {line}" for line in told)
+
+
+SCENARIOS = both_modes(histories)
