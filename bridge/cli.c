@@ -207,13 +207,48 @@ static int load(struct config *config, const char *path, int *argc, char **argv,
     return err;
 }
 
-/* config_load takes flags out of argv, so it is given a copy. */
+/* config_load takes pointers out of what it is given. */
 static char **copy_argv(int argc, char **argv)
 {
     char **copy = calloc((size_t)argc + 1, sizeof *copy);
-    for (int i = 0; copy != NULL && i < argc; i++)
-        copy[i] = argv[i];
+    if (copy != NULL && argc > 0)
+        memcpy(copy, argv, (size_t)argc * sizeof *copy);
     return copy;
+}
+
+static void forget_flags(struct cli *cli)
+{
+    for (int i = 0; cli->flags_argv != NULL && i < cli->flags_argc; i++)
+        free(cli->flags_argv[i]);
+    free(cli->flags_argv);
+}
+
+/* For reading them again: hide_secrets takes secrets out of the program's own. */
+static int keep_flags(struct cli *cli)
+{
+    cli->flags_argc = cli->argc;
+    cli->flags_argv = copy_argv(cli->argc, cli->argv);
+    bool kept = cli->flags_argv != NULL;
+    for (int i = 0; cli->flags_argv != NULL && i < cli->argc; i++) {
+        cli->flags_argv[i] = strdup(cli->argv[i]);
+        kept &= cli->flags_argv[i] != NULL;
+    }
+    return kept ? 0 : ERR_NO_MEMORY;
+}
+
+/* What everybody sees of a process (/proc/PID/cmdline) holds no password for longer than it takes
+   to read it. */
+static void hide_secrets(int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++) {
+        for (char *at = strchr(argv[i], '='); at != NULL; at = strchr(at + 1, '=')) {
+            *at = '\0';
+            bool secret = config_is_secret(argv[i]);
+            *at = '=';
+            if (secret)
+                memset(at + 1, '*', strlen(at + 1));
+        }
+    }
 }
 
 int cli_reload(const struct cli *cli, struct config *fresh, char error[CONFIG_ERROR_MAX])
@@ -229,26 +264,36 @@ int cli_reload(const struct cli *cli, struct config *fresh, char error[CONFIG_ER
     return err;
 }
 
+/* cli->config is filled, and cli->argv is without what belongs there. */
+static int configure(const struct command *command, struct cli *cli, struct config *config)
+{
+    char error[CONFIG_ERROR_MAX] = "out of memory";
+    int given_argc = cli->argc;
+    char **given = copy_argv(cli->argc, cli->argv);
+    int err = given == NULL ? ERR_NO_MEMORY : keep_flags(cli);
+    if (err == 0)
+        err = load(config, cli->config_path, &cli->argc, cli->argv, command->needs, error);
+    if (err == 0 && command->run == cmd_run)
+        hide_secrets(given_argc, given);
+    free(given);
+    cli->config = config;
+    if (err != 0)
+        fprintf(stderr, "delaybridge: %s\n", error);
+    return err == ERR_NO_MEMORY ? EXIT_INTERNAL : err != 0 ? EXIT_CONFIG : EXIT_DONE;
+}
+
 static int run_configured(const struct command *command, const struct common *common,
                           struct cli *cli)
 {
     static struct config config;
-    char error[CONFIG_ERROR_MAX];
     cli->config_path = common->config_path;
-    cli->flags_argc = cli->argc;
-    cli->flags_argv = copy_argv(cli->argc, cli->argv);
-    if (cli->flags_argv == NULL)
-        return EXIT_INTERNAL;
-    if (load(&config, cli->config_path, &cli->argc, cli->argv, command->needs, error) != 0) {
-        fprintf(stderr, "delaybridge: %s\n", error);
-        free(cli->flags_argv);
-        return EXIT_CONFIG;
+    int code = configure(command, cli, &config);
+    if (code == EXIT_DONE) {
+        start_log(command, &config);
+        code = run(command, cli);
+        config_deinit(&config);
     }
-    start_log(command, &config);
-    cli->config = &config;
-    int code = run(command, cli);
-    config_deinit(&config);
-    free(cli->flags_argv);
+    forget_flags(cli);
     return code;
 }
 

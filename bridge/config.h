@@ -75,6 +75,9 @@ int config_differences(const struct config *config, const struct config *other,
 /* The value of a Kafka property for a role (its own before the one for all), or NULL. */
 const char *config_property(const struct config *config, enum client_role role, const char *name);
 
+/* Whether a property, by its name, lets somebody in: such a value is never printed. */
+bool config_is_secret(const char *name);
+
 /* The table as text: the options part of --help, and configs/delaybridge.yaml with every key
    explained and at its default. */
 void config_print_help(FILE *out);

@@ -37,8 +37,7 @@ enum client_role config_role_cut(const char **name)
     return role;
 }
 
-/* By its name: nothing that lets somebody in is printed. */
-static bool is_secret(const char *name)
+bool config_is_secret(const char *name)
 {
     static const char *const PARTS[] = {"password", "secret",      "ssl.key.pem",
                                         "ssl_key",  "oauthbearer", "jaas"};
@@ -74,7 +73,7 @@ int config_set_property(struct loader *loader, enum client_role role, const stru
 {
     const char *name = setting->key, *value = setting->values[0], *ours;
     struct setting told = *setting;
-    told.secret |= is_secret(name);
+    told.secret |= config_is_secret(name);
     if (client_property_is_ours(name, &ours)) {
         if (ours != NULL)
             return config_refuse(loader, &told, value,

@@ -21,6 +21,7 @@ import forwarding
 import growth
 import hold
 import lateness
+import observed
 import overload
 import standing
 from place import BINARY, ROOT, Place
@@ -29,7 +30,7 @@ from table import Row, write
 PARTS = {"core": core.pieces, "hop": forwarding.hop, "intake": forwarding.intake, "delivery": forwarding.delivery,
          "instant": forwarding.instant, "late": lateness.late, "late_chain": lateness.late_chain,
          "exactly": exactly.exactly, "idle": standing.idle, "start": standing.start, "overload": overload.overload, "slow": cluster.slow,
-         "three": cluster.three, "hold": hold.hold, "growth": growth.growth, "allocator": allocator.allocator}
+         "three": cluster.three, "hold": hold.hold, "observed": observed.observed, "growth": growth.growth, "allocator": allocator.allocator}
 ELSEWHERE = {"core", "slow", "three"}  # need no broker, or bring their own
 
 

@@ -174,7 +174,9 @@ def operated(stage: Stage) -> str:
     settings = {"listen": f"127.0.0.1:{port}", "canary": "500ms"}
     config = stage.ready(**settings)
     manager, watch = Manager(stage.folder), Watch(port)
-    bridge = stage.bridge(config, env={"NOTIFY_SOCKET": str(manager.path), "WATCHDOG_USEC": "2000000"})
+    bridge = stage.bridge(config, env={"NOTIFY_SOCKET": str(manager.path), "WATCHDOG_USEC": "2000000"},
+                          args=("-Xsasl.password=hunter2",))
+    require(b"hunter2" not in Path(f"/proc/{bridge.pid}/cmdline").read_bytes(), "the password stands in /proc")
     manager.wait("READY=1", 5)
     watch.wait("/readyz", 200, 10)
     require(watch.get("/livez")[0] == 200, "alive")
