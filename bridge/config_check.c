@@ -107,6 +107,18 @@ static int check_targets(struct loader *loader)
     return 0;
 }
 
+/* librdkafka does not take another one to the broker in a transaction. */
+static int check_group(struct loader *loader)
+{
+    const char *group = loader->config->group;
+    struct setting setting = setting_of(loader, "group");
+    for (const char *c = group; loader->config->exactly_once && c != NULL && *c != '\0'; c++)
+        if (*c < ' ' || *c > '~')
+            return config_refuse(loader, &setting, group,
+                                 "with delivery: exactly-once it must be of printable ASCII");
+    return 0;
+}
+
 int config_check(struct loader *loader)
 {
     int err = check_schedule(loader);
@@ -116,6 +128,8 @@ int config_check(struct loader *loader)
         err = check_retired(loader);
     if (err == 0)
         err = check_targets(loader);
+    if (err == 0)
+        err = check_group(loader);
     return err;
 }
 

@@ -298,6 +298,19 @@ int client_property_check(const char *name, const char *value, char error[CLIENT
     return res == RD_KAFKA_CONF_OK ? 0 : res == RD_KAFKA_CONF_UNKNOWN ? ERR_RANGE : ERR_CONFIG;
 }
 
+static const struct setting for_transactions[] = {
+    {"transaction.timeout.ms", "10000"}, /* so long brokers keep the transaction of one that died */
+    {"message.timeout.ms", "8000"},      /* all wait for the slowest */
+    {"linger.ms", "1"},
+    {"retry.backoff.ms", "1"},
+};
+
+int client_transactional(rd_kafka_conf_t *conf, const char *id, char error[CLIENT_ERROR_MAX])
+{
+    int err = set(conf, "transactional.id", id, error);
+    return err != 0 ? err : set_all(conf, for_transactions, COUNT(for_transactions), error);
+}
+
 int client_try(const struct config *config, char error[CLIENT_ERROR_MAX])
 {
     static const rd_kafka_type_t types[] = {
@@ -308,6 +321,11 @@ int client_try(const struct config *config, char error[CLIENT_ERROR_MAX])
     };
     for (int role = CLIENT_INTAKE; role <= CLIENT_DELIVERIES; role++) {
         rd_kafka_conf_t *conf = client_conf(config, (enum client_role)role, error);
+        bool transactional = conf != NULL && role == CLIENT_DELIVERIES && config->exactly_once;
+        if (transactional && client_transactional(conf, config->group, error) != 0) {
+            rd_kafka_conf_destroy(conf);
+            return ERR_CONFIG;
+        }
         rd_kafka_t *rk = conf == NULL ? NULL : client_new(types[role], conf, error);
         if (rk == NULL)
             return ERR_CONFIG;

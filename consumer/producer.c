@@ -85,8 +85,12 @@ int producer_client_start(struct producer *p, enum role role, char *error, size_
         snprintf(error, error_size, "%s", why);
         return ERR_CONFIG;
     }
-    if (role == DELIVERIES && p->config.transactional_id != NULL)
-        producer_txn_configure(p, conf);
+    if (role == DELIVERIES && p->config.transactional_id != NULL &&
+        producer_txn_configure(p, conf, why) != 0) {
+        rd_kafka_conf_destroy(conf);
+        snprintf(error, error_size, "%s", why);
+        return ERR_CONFIG;
+    }
     if (role == ALONE)
         rd_kafka_conf_set(conf, "batch.num.messages", "1", NULL, 0);
     rd_kafka_conf_set_opaque(conf, p);

@@ -82,7 +82,8 @@ void producer_own_topics_close(struct producer *p);
 /* producer_txn.c */
 int producer_txn_start(struct producer *p);
 bool producer_txn_stop(struct producer *p); /* false: DELIVERIES is still in use */
-void producer_txn_configure(struct producer *p, rd_kafka_conf_t *conf);
+int producer_txn_configure(struct producer *p, rd_kafka_conf_t *conf,
+                           char error[CLIENT_ERROR_MAX]) must_check;
 int producer_txn_enter(struct producer *p); /* 0, or ERR_FULL: nothing can be taken now */
 void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *why);
 void producer_txn_serve(struct producer *p);

@@ -9,7 +9,6 @@
 
 enum { START_AGAIN_MS = 1000 };
 /* For so long a killed process stands in the way of its successor. */
-#define TRANSACTION_MS "10000"
 
 static rd_kafka_t *handle(const struct producer *p)
 {
@@ -40,14 +39,10 @@ static rd_kafka_resp_err_t on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, v
     return rd_kafka_interceptor_add_on_response_received(rk, "delaybridge", on_response, opaque);
 }
 
-void producer_txn_configure(struct producer *p, rd_kafka_conf_t *conf)
+int producer_txn_configure(struct producer *p, rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX])
 {
-    rd_kafka_conf_set(conf, "transactional.id", p->config.transactional_id, NULL, 0);
-    rd_kafka_conf_set(conf, "transaction.timeout.ms", TRANSACTION_MS, NULL, 0);
-    rd_kafka_conf_set(conf, "message.timeout.ms", "8000", NULL, 0); /* all wait for the slowest */
-    rd_kafka_conf_set(conf, "linger.ms", "1", NULL, 0);
-    rd_kafka_conf_set(conf, "retry.backoff.ms", "1", NULL, 0);
     rd_kafka_conf_interceptor_add_on_new(conf, "delaybridge", on_new, &p->txn);
+    return client_transactional(conf, p->config.transactional_id, error);
 }
 
 static void set_ready(struct producer *p)

@@ -195,6 +195,14 @@ static int serve(struct life *life)
     return failed ? EXIT_INTERNAL : EXIT_DONE;
 }
 
+/* What a client does not take it will not take later either. */
+static int refuse(const char *error)
+{
+    char quoted[SERVICE_ERROR_MAX];
+    log_error("cannot start", "error=%s", log_quote(error, quoted, sizeof quoted));
+    return ERR_CONFIG;
+}
+
 int cmd_run(struct cli *cli)
 {
     char error[SERVICE_ERROR_MAX] = "", quoted[SERVICE_ERROR_MAX];
@@ -208,7 +216,7 @@ int cmd_run(struct cli *cli)
     if (client_scram_is_old(cli->config))
         log_warn(CLIENT_OLD_SCRAM, "librdkafka=%s", rd_kafka_version_str());
     notify("READY=1\nSTATUS=waiting for Kafka"); /* the rest may take as long as Kafka does */
-    int err = start(&life);
+    int err = client_try(cli->config, error) == 0 ? start(&life) : refuse(error);
     int code = err == 0            ? serve(&life)
                : err == ERR_KAFKA  ? EXIT_DONE /* told to stop while it waited */
                : err == ERR_CONFIG ? EXIT_CONFIG

@@ -95,6 +95,17 @@ Test(client, properties_that_contradict_one_another_are_found_without_a_broker)
     cr_expect(strstr(error, "retries") != NULL, "%s", error);
 }
 
+Test(client, properties_that_only_transactions_refuse_are_found_too)
+{
+    struct property slow = {
+        .role = CLIENT_ALL, .name = (char *)"socket.timeout.ms", .value = (char *)"20000"};
+    struct config config = config_with(&slow, 1);
+    cr_expect_eq(client_try(&config, error), 0, "%s", error);
+    config.exactly_once = true;
+    cr_expect_eq(client_try(&config, error), ERR_CONFIG);
+    cr_expect(strstr(error, "socket.timeout.ms") != NULL, "%s", error);
+}
+
 Test(client, who_does_not_answer_is_named)
 {
     struct property nobody = {

@@ -285,6 +285,13 @@ Test(config, listen_is_a_host_and_a_port_or_nothing)
     refuses("listen: 'localhost:65536'\n", "no port above 65535");
 }
 
+Test(config, exactly_once_needs_a_group_that_can_be_named_in_a_transaction)
+{
+    takes("group: caf\u00e9\n");
+    config_deinit(&config);
+    refuses("group: caf\u00e9\ndelivery: exactly-once\n", "printable ASCII");
+}
+
 static char differences[500];
 
 static void note_difference(void *ctx, const char *key, bool live)
