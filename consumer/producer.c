@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Three idempotent producers: hops, deliveries, and deliveries that must be alone in their batch;
-   or one that is transactional (producer_txn.c). */
+/* Records into the clients (producer_clients.c), and their reports out of them. */
+#include "bridge/clock.h"
 #include "bridge/log.h"
 #include "consumer/message.h"
 #include "consumer/producer_parts.h"
 
 #include <stdlib.h>
 
-enum { ASK_MS = 500, REBUILD_MS = 500 };
+enum { ASK_MS = 500 };
 
 static enum report report_of(rd_kafka_resp_err_t err)
 {
@@ -39,12 +39,6 @@ static enum report report_of(rd_kafka_resp_err_t err)
     }
 }
 
-void producer_log_failure(const char *what, const char *error)
-{
-    char quoted[CLIENT_ERROR_MAX];
-    log_error(what, "error=%s", log_quote(error, quoted, sizeof quoted));
-}
-
 static const char *why_of(rd_kafka_resp_err_t err)
 {
     return err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
@@ -52,21 +46,16 @@ static const char *why_of(rd_kafka_resp_err_t err)
                : rd_kafka_err2str(err);
 }
 
-static bool is_transactional(const struct producer *p)
-{
-    return p->txn.committer != NULL;
-}
-
 /* What the client has handed back: acknowledged, or not. */
 static void report(struct producer *p, struct parcel *parcel, rd_kafka_resp_err_t err)
 {
     const char *why = err == 0 ? "" : why_of(err);
-    if (err != 0 && is_transactional(p))
+    if (err != 0 && producer_is_transactional(p))
         producer_txn_fail(p, err, why);
     p->config.reported(p->config.ctx, parcel, report_of(err), why);
 }
 
-static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
+void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
 {
     (void)rk;
     struct producer *p = opaque;
@@ -76,81 +65,11 @@ static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void *o
     report(p, message->_private, message->err);
 }
 
-int producer_client_start(struct producer *p, enum role role, char *error, size_t error_size)
-{
-    char why[CLIENT_ERROR_MAX];
-    rd_kafka_conf_t *conf =
-        client_conf(p->config.config, role == HOPS ? CLIENT_HOPS : CLIENT_DELIVERIES, why);
-    if (conf == NULL) {
-        snprintf(error, error_size, "%s", why);
-        return ERR_CONFIG;
-    }
-    if (role == DELIVERIES && p->config.transactional_id != NULL &&
-        producer_txn_configure(p, conf, why) != 0) {
-        rd_kafka_conf_destroy(conf);
-        snprintf(error, error_size, "%s", why);
-        return ERR_CONFIG;
-    }
-    if (role == ALONE)
-        rd_kafka_conf_set(conf, "batch.num.messages", "1", NULL, 0);
-    rd_kafka_conf_set_opaque(conf, p);
-    rd_kafka_conf_set_dr_msg_cb(conf, on_report);
-    struct client *c = &p->clients[role];
-    c->rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, error_size);
-    if (c->rk == NULL) {
-        rd_kafka_conf_destroy(conf);
-        return ERR_CONFIG;
-    }
-    c->reports = rd_kafka_queue_get_main(c->rk);
-    bell_attach(p->config.bell, c->reports, BELL_REPORTS);
-    return 0;
-}
-
-static void close_topic(struct target_topics *t, enum role role)
-{
-    if (t->topic[role] != NULL)
-        rd_kafka_topic_destroy(t->topic[role]);
-    t->topic[role] = NULL;
-}
-
-void producer_client_stop(struct producer *p, enum role role)
-{
-    struct client *c = &p->clients[role];
-    if (c->rk == NULL)
-        return;
-    for (struct target_topics *t = p->targets; t != NULL; t = t->next)
-        close_topic(t, role);
-    rd_kafka_queue_destroy(c->reports);
-    rd_kafka_destroy(c->rk);
-    c->rk = NULL;
-}
-
 static enum role role_of(const struct producer *p, const struct forward *f)
 {
-    if (is_transactional(p))
+    if (producer_is_transactional(p))
         return DELIVERIES;
     return f->kind != FORWARD_TARGET ? HOPS : f->alone ? ALONE : DELIVERIES;
-}
-
-/* The opaque of a level's topic is its slot; any other topic has none. */
-void producer_own_topics_open(struct producer *p)
-{
-    rd_kafka_t *rk = p->clients[is_transactional(p) ? DELIVERIES : HOPS].rk;
-    for (int slot = 0; slot < p->config.slots; slot++) {
-        rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(rk);
-        rd_kafka_topic_conf_set_opaque(conf, (void *)(intptr_t)slot);
-        p->own[slot] = rd_kafka_topic_new(rk, p->config.topics[slot], conf);
-    }
-    p->own[p->config.slots] = rd_kafka_topic_new(rk, p->config.dead_letter, NULL);
-}
-
-void producer_own_topics_close(struct producer *p)
-{
-    for (int slot = 0; p->own != NULL && slot <= p->config.slots; slot++) {
-        if (p->own[slot] != NULL)
-            rd_kafka_topic_destroy(p->own[slot]);
-        p->own[slot] = NULL;
-    }
 }
 
 struct producer *producer_new(const struct producer_config *config, char *error, size_t error_size)
@@ -162,14 +81,15 @@ struct producer *producer_new(const struct producer_config *config, char *error,
     }
     p->config = *config;
     p->own = calloc((size_t)config->slots + 1, sizeof(rd_kafka_topic_t *));
-    snprintf(error, error_size, "out of memory");
-    if (p->own == NULL || producer_client_start(p, HOPS, error, error_size) != 0 ||
-        producer_client_start(p, DELIVERIES, error, error_size) != 0) {
-        (void)!producer_free(p);
-        return NULL;
+    char why[CLIENT_ERROR_MAX] = "out of memory";
+    bool started = p->own != NULL && producer_client_start(p, HOPS, why) == 0 &&
+                   producer_client_start(p, DELIVERIES, why) == 0;
+    if (started && config->transactional_id != NULL && producer_txn_start(p) != 0) {
+        snprintf(why, sizeof why, "out of memory or threads");
+        started = false;
     }
-    if (config->transactional_id != NULL && producer_txn_start(p) != 0) {
-        snprintf(error, error_size, "out of memory or threads");
+    if (!started) {
+        snprintf(error, error_size, "%s", why);
         (void)!producer_free(p);
         return NULL;
     }
@@ -216,7 +136,7 @@ static rd_kafka_topic_t *target_topic(struct producer *p, struct target_id *targ
 static bool start_alone(struct producer *p)
 {
     char error[CLIENT_ERROR_MAX];
-    if (p->clients[ALONE].rk != NULL || producer_client_start(p, ALONE, error, sizeof error) == 0)
+    if (p->clients[ALONE].rk != NULL || producer_client_start(p, ALONE, error) == 0)
         return true;
     producer_log_failure("cannot start a producer", error);
     return false;
@@ -279,47 +199,19 @@ static bool remember_failed(struct producer *p, struct parcel *parcel, rd_kafka_
 int producer_forward(struct producer *p, const struct forward *f)
 {
     enum role role = role_of(p, f);
-    if (is_transactional(p) && producer_txn_enter(p) != 0)
+    if (producer_is_transactional(p) && producer_txn_enter(p) != 0)
         return ERR_FULL;
     /* One that cannot be sent now must not stop those behind it. */
     bool started = role != ALONE || start_alone(p);
     rd_kafka_resp_err_t err = started ? produce(p, f, role) : RD_KAFKA_RESP_ERR__DESTROY;
     if (err == 0)
         return 0;
-    if (is_transactional(p) && err != RD_KAFKA_RESP_ERR__QUEUE_FULL)
+    if (producer_is_transactional(p) && err != RD_KAFKA_RESP_ERR__QUEUE_FULL)
         producer_txn_fail(p, err, why_of(err));
     if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL || err == RD_KAFKA_RESP_ERR__FATAL ||
         err == RD_KAFKA_RESP_ERR__STATE)
         return ERR_FULL;
     return remember_failed(p, f->parcel, err) ? 0 : ERR_FULL;
-}
-
-/* What is in it is reported as purged. Its successor has a producer id of its own. */
-static void rebuild(struct producer *p, enum role role)
-{
-    struct client *c = &p->clients[role];
-    char error[CLIENT_ERROR_MAX];
-    rd_kafka_fatal_error(c->rk, error, sizeof error);
-    producer_log_failure("producer is broken: it is replaced", error);
-    rd_kafka_purge(c->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-    rd_kafka_flush(c->rk, REBUILD_MS);
-    if (rd_kafka_outq_len(c->rk) > 0)
-        return; /* later: not all were reported yet */
-    if (role == HOPS) {
-        if (!is_transactional(p))
-            producer_own_topics_close(p);
-        trim_close(&p->trim);
-    }
-    producer_client_stop(p, role);
-    if (producer_client_start(p, role, error, sizeof error) != 0) {
-        producer_log_failure("cannot start a producer", error);
-        abort(); /* it could be made at the start: only memory can be missing */
-    }
-    if (role == HOPS) {
-        if (!is_transactional(p))
-            producer_own_topics_open(p);
-        trim_open(&p->trim, c->rk, p->config.bell);
-    }
 }
 
 static void report_failed(struct producer *p)
@@ -339,14 +231,15 @@ void producer_reports(struct producer *p)
         if (p->clients[role].rk == NULL)
             continue;
         rd_kafka_poll(p->clients[role].rk, 0);
-        if (role == DELIVERIES && is_transactional(p))
+        if (role == DELIVERIES && producer_is_transactional(p))
             continue; /* it is made anew after each fault */
-        if (rd_kafka_fatal_error(p->clients[role].rk, NULL, 0) != 0)
-            rebuild(p, (enum role)role);
+        if (rd_kafka_fatal_error(p->clients[role].rk, NULL, 0) != 0 &&
+            clock_mono_ms() >= p->rebuild_ms)
+            producer_client_rebuild(p, (enum role)role);
     }
     if (p->failed_n > 0)
         report_failed(p);
-    if (is_transactional(p))
+    if (producer_is_transactional(p))
         producer_txn_serve(p);
     trim_serve(&p->trim);
 }
@@ -370,7 +263,7 @@ void producer_flush(struct producer *p, int timeout_ms)
 
 rd_kafka_t *producer_handle(const struct producer *p)
 {
-    return p->clients[is_transactional(p) ? HOPS : DELIVERIES].rk;
+    return p->clients[producer_is_transactional(p) ? HOPS : DELIVERIES].rk;
 }
 
 static void *new_target(struct producer *p)
@@ -419,7 +312,7 @@ void producer_forget(struct producer *p, struct target_id *target)
     if (t == NULL)
         return;
     for (int role = 0; role < ROLES; role++)
-        close_topic(t, (enum role)role);
+        producer_topic_close(t, (enum role)role);
     while (*at != t)
         at = &(*at)->next;
     *at = t->next;

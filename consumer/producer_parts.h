@@ -70,12 +70,28 @@ struct producer {
     struct trim trim;
     struct failed *failed; /* refused by the client at once, reported later */
     size_t failed_n, failed_size;
+    int64_t rebuild_ms; /* monotonic: a broken client is not replaced before this */
     struct producer_txn txn;
 };
 
+static inline bool producer_is_transactional(const struct producer *p)
+{
+    return p->txn.committer != NULL;
+}
+
+/* producer.c */
+void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque);
+
+/* producer_clients.c */
 void producer_log_failure(const char *what, const char *error);
-int producer_client_start(struct producer *p, enum role role, char *error, size_t error_size);
+/* Into c, whatever stands there. 0 or ERR_CONFIG with a sentence. */
+int producer_client_make(struct producer *p, enum role role, struct client *c,
+                         char error[CLIENT_ERROR_MAX]) must_check;
+int producer_client_start(struct producer *p, enum role role,
+                          char error[CLIENT_ERROR_MAX]) must_check;
 void producer_client_stop(struct producer *p, enum role role);
+void producer_client_rebuild(struct producer *p, enum role role); /* it is fatally broken */
+void producer_topic_close(struct target_topics *topics, enum role role);
 void producer_own_topics_open(struct producer *p);
 void producer_own_topics_close(struct producer *p);
 

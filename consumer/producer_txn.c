@@ -51,19 +51,23 @@ static void set_ready(struct producer *p)
     p->txn.failing = false;
 }
 
-/* The last one goes, with all that hangs on it, and its successor starts. */
+/* The last one goes, with all that hangs on it, and its successor starts. What it could be made of
+   at the start may be missing now: memory, a file with a certificate. */
 static void renew(struct producer *p)
 {
     char error[CLIENT_ERROR_MAX];
+    struct client fresh;
+    p->txn.phase = PHASE_STARTING;
+    if (producer_client_make(p, DELIVERIES, &fresh, error) != 0) {
+        producer_log_failure("cannot make a producer: trying on", error);
+        p->txn.again_ms = clock_mono_ms() + START_AGAIN_MS;
+        return;
+    }
     producer_own_topics_close(p);
     producer_client_stop(p, DELIVERIES);
-    if (producer_client_start(p, DELIVERIES, error, sizeof error) != 0) {
-        producer_log_failure("cannot start a producer", error);
-        abort(); /* it could be made at the start: only memory can be missing */
-    }
+    p->clients[DELIVERIES] = fresh;
     producer_own_topics_open(p);
     atomic_store(&p->txn.tainted, false);
-    p->txn.phase = PHASE_STARTING;
     p->txn.again_ms = 0;
     committer_init(p->txn.committer, handle(p));
 }

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The clients of a producer: three idempotent ones, for hops, deliveries, and deliveries that must
+   be alone in their batch; or one that is transactional (producer_txn.c). Made, replaced, stopped.
+ */
+#include "bridge/clock.h"
+#include "bridge/log.h"
+#include "consumer/producer_parts.h"
+
+enum { REBUILD_MS = 500, REBUILD_AGAIN_MS = 1000 };
+
+void producer_log_failure(const char *what, const char *error)
+{
+    char quoted[CLIENT_ERROR_MAX];
+    log_error(what, "error=%s", log_quote(error, quoted, sizeof quoted));
+}
+
+int producer_client_make(struct producer *p, enum role role, struct client *c,
+                         char error[CLIENT_ERROR_MAX])
+{
+    rd_kafka_conf_t *conf =
+        client_conf(p->config.config, role == HOPS ? CLIENT_HOPS : CLIENT_DELIVERIES, error);
+    if (conf == NULL)
+        return ERR_CONFIG;
+    if (role == DELIVERIES && p->config.transactional_id != NULL &&
+        producer_txn_configure(p, conf, error) != 0) {
+        rd_kafka_conf_destroy(conf);
+        return ERR_CONFIG;
+    }
+    if (role == ALONE)
+        rd_kafka_conf_set(conf, "batch.num.messages", "1", NULL, 0);
+    rd_kafka_conf_set_opaque(conf, p);
+    rd_kafka_conf_set_dr_msg_cb(conf, producer_on_report);
+    c->rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, CLIENT_ERROR_MAX);
+    if (c->rk == NULL) {
+        rd_kafka_conf_destroy(conf);
+        return ERR_CONFIG;
+    }
+    c->reports = rd_kafka_queue_get_main(c->rk);
+    bell_attach(p->config.bell, c->reports, BELL_REPORTS);
+    return 0;
+}
+
+void producer_topic_close(struct target_topics *t, enum role role)
+{
+    if (t->topic[role] != NULL)
+        rd_kafka_topic_destroy(t->topic[role]);
+    t->topic[role] = NULL;
+}
+
+int producer_client_start(struct producer *p, enum role role, char error[CLIENT_ERROR_MAX])
+{
+    return producer_client_make(p, role, &p->clients[role], error);
+}
+
+void producer_client_stop(struct producer *p, enum role role)
+{
+    struct client *c = &p->clients[role];
+    if (c->rk == NULL)
+        return;
+    for (struct target_topics *t = p->targets; t != NULL; t = t->next)
+        producer_topic_close(t, role);
+    rd_kafka_queue_destroy(c->reports);
+    rd_kafka_destroy(c->rk);
+    c->rk = NULL;
+}
+
+/* The opaque of a level's topic is its slot; any other topic has none. */
+void producer_own_topics_open(struct producer *p)
+{
+    rd_kafka_t *rk = p->clients[producer_is_transactional(p) ? DELIVERIES : HOPS].rk;
+    for (int slot = 0; slot < p->config.slots; slot++) {
+        rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(rk);
+        rd_kafka_topic_conf_set_opaque(conf, (void *)(intptr_t)slot);
+        p->own[slot] = rd_kafka_topic_new(rk, p->config.topics[slot], conf);
+    }
+    p->own[p->config.slots] = rd_kafka_topic_new(rk, p->config.dead_letter, NULL);
+}
+
+void producer_own_topics_close(struct producer *p)
+{
+    for (int slot = 0; p->own != NULL && slot <= p->config.slots; slot++) {
+        if (p->own[slot] != NULL)
+            rd_kafka_topic_destroy(p->own[slot]);
+        p->own[slot] = NULL;
+    }
+}
+
+/* What is in it is reported as purged. Its successor has a producer id of its own. */
+void producer_client_rebuild(struct producer *p, enum role role)
+{
+    struct client *c = &p->clients[role];
+    char error[CLIENT_ERROR_MAX];
+    rd_kafka_fatal_error(c->rk, error, sizeof error);
+    producer_log_failure("producer is broken: it is replaced", error);
+    rd_kafka_purge(c->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    rd_kafka_flush(c->rk, REBUILD_MS);
+    if (rd_kafka_outq_len(c->rk) > 0)
+        return; /* later: not all were reported yet */
+    struct client fresh;
+    p->rebuild_ms = clock_mono_ms() + REBUILD_AGAIN_MS;
+    if (producer_client_make(p, role, &fresh, error) != 0) {
+        producer_log_failure("cannot make a producer: trying on", error); /* a file that is away */
+        return;
+    }
+    if (role == HOPS) {
+        if (!producer_is_transactional(p))
+            producer_own_topics_close(p);
+        trim_close(&p->trim);
+    }
+    producer_client_stop(p, role);
+    *c = fresh;
+    if (role == HOPS) {
+        if (!producer_is_transactional(p))
+            producer_own_topics_open(p);
+        trim_open(&p->trim, c->rk, p->config.bell);
+    }
+}
