@@ -221,6 +221,7 @@ static enum ending inject(uint64_t n, unsigned flags)
     stage_ask(&stage);
     if (in.when == RUNNING) {
         stage_await(&stage, AWAIT_MS);
+        stage_watch(&stage, WATCH_MS); /* it commits */
         push(&stage, &in);
         stage_ask(&stage);
     }

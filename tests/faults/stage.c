@@ -243,6 +243,26 @@ void stage_watch(struct stage *s, int64_t ms)
         serve(s);
 }
 
+/* Whose fault it is that something is missing: what the worker counts, and what the logs hold. */
+static void explain(const struct stage *s)
+{
+    static struct stats sum;
+    int64_t low, high, stored = 0;
+    if (s->service != NULL)
+        service_stats(s->service, &sum);
+    for (int i = 0; i < STAGE_LANES; i++) {
+        if (rd_kafka_query_watermark_offsets(s->reader, target, i, &low, &high, TIMEOUT_MS) == 0)
+            stored += high;
+    }
+    fprintf(stderr,
+            "the worker counts %" PRIu64 " requests, %" PRIu64 " hops, %" PRIu64
+            " deliveries, %" PRIu64 " retries, %" PRIu64 " resends, %" PRIu64
+            " held; the target has %" PRId64 " records, and %d of all were seen\n",
+            counter_read(&sum.requests), counter_read(&sum.hops), counter_read(&sum.deliveries),
+            counter_read(&sum.retries), counter_read(&sum.resends), counter_read(&sum.held), stored,
+            s->answered + s->twice);
+}
+
 bool stage_await(struct stage *s, int64_t timeout_ms)
 {
     int64_t until_ms = clock_mono_ms() + timeout_ms;
@@ -258,6 +278,8 @@ bool stage_await(struct stage *s, int64_t timeout_ms)
         if (s->requests[i].delivered + s->requests[i].dead == 0)
             fprintf(stderr, "request %d was never answered\n", i);
     }
+    if (s->answered < s->asked)
+        explain(s);
     if (s->broken[0] != '\0')
         fprintf(stderr, "%s\n", s->broken);
     return s->answered == s->asked && s->broken[0] == '\0';
