@@ -22,6 +22,7 @@
     X(no_commit_means_beginning)                                       \
     X(out_of_range_low_goes_on_and_counts)                             \
     X(log_start_inside_a_run_of_done_offsets)                          \
+    X(a_log_start_far_above_base_forgets_nothing)                      \
     X(beyond_end_holds_the_queue_and_only_it)                          \
     X(foreign_metadata_is_ignored)                                     \
     X(trim_never_beyond_commit)                                        \

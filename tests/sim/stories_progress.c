@@ -86,6 +86,26 @@ void log_start_inside_a_run_of_done_offsets(struct world *w)
     expect(w, lost->delivered == 1 && w->forwards == forwards + 2);
 }
 
+/* Offset 0 is in work, and a done one stands far above it, when everything between is cut off. */
+void a_log_start_far_above_base_forgets_nothing(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct log *log = &w->broker.logs[TOPIC_SCHEDULE][0];
+    story_ask(w, TARGET_A, 900);
+    log->end += WINDOW_SPAN - 100;
+    struct request *done = story_ask(w, TARGET_B, 0);
+    story_until(w, committed_covers(story_committed(w, -1, 0), done->offset));
+    expect(w, story_committed(w, -1, 0)->base == 0);
+    crash(w);
+    oracle_truncate(w, TOPIC_SCHEDULE, 0, done->offset - 100);
+    uint64_t forwards = w->forwards;
+    restart(w);
+    story_until(w, COUNT(w, out_of_range) == 1);
+    story_finish(w);
+    expect(w, done->delivered == 1 && w->forwards == forwards);
+}
+
 /* The schedule topic was made anew: what was committed lies beyond its end. */
 void beyond_end_holds_the_queue_and_only_it(struct world *w)
 {
