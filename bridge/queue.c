@@ -360,7 +360,7 @@ int64_t queue_wait_ms(const struct bridge *b, const struct queue *q)
 static void start_at(struct queue *q, int64_t start)
 {
     struct window *w = &q->window;
-    if (w->base == WINDOW_UNSET || start > w->next + WINDOW_SPAN / 2) {
+    if (w->base == WINDOW_UNSET) {
         window_init(w, start);
         return;
     }
