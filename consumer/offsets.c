@@ -66,6 +66,19 @@ rd_kafka_resp_err_t offsets_ask(rd_kafka_t *rk, rd_kafka_topic_partition_list_t 
                           : rd_kafka_offsets_for_times(rk, list, timeout_ms);
 }
 
+int offsets_ends(rd_kafka_t *rk, const char *topic, int partition, int64_t *low, int64_t *end,
+                 int timeout_ms)
+{
+    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
+    const rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(one, topic, partition);
+    bool known = offsets_ask(rk, one, OFFSETS_LOW, timeout_ms / 2) == 0 && at->err == 0;
+    *low = at->offset;
+    known = known && offsets_ask(rk, one, OFFSETS_END, timeout_ms / 2) == 0 && at->err == 0;
+    *end = at->offset;
+    rd_kafka_topic_partition_list_destroy(one);
+    return known && 0 <= *low && *low <= *end ? 0 : ERR_KAFKA;
+}
+
 enum { LOST_ASK_MS = 2000 };
 
 /* The partitions of a lane stand together. */

@@ -4,6 +4,7 @@
 
 #include "bridge/clock.h"
 #include "bridge/log.h"
+#include "consumer/offsets.h"
 #include "consumer/pulse.h"
 #include "consumer/record.h"
 
@@ -455,8 +456,7 @@ bool source_lost_position(struct source *s, struct queue_id *queue, int64_t *sta
     int lane = index / s->config.slots, slot = index % s->config.slots;
     *queue = (struct queue_id){index, lane, slot};
     s->lost_next = index + 1;
-    if (rd_kafka_query_watermark_offsets(handle_of(s, slot), s->config.topics[slot], lane, start,
-                                         end, ASK_MS) != 0) {
+    if (offsets_ends(handle_of(s, slot), s->config.topics[slot], lane, start, end, ASK_MS) != 0) {
         s->lost_ask_ms = clock_mono_ms() + ASK_AGAIN_MS;
         return false;
     }

@@ -8,9 +8,12 @@
 
 #include <criterion/criterion.h>
 #include <librdkafka/rdkafka_mock.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 
 enum { TIMEOUT_MS = 10000, LANES = 2, RECORDS = 10 };
@@ -137,6 +140,42 @@ Test(offsets, without_a_schedule_topic_there_is_nothing_to_see)
     cr_expect_eq(offsets_read(&offsets, rk, TIMEOUT_MS, error), ERR_CONFIG);
     cr_expect(strstr(error, "delaybridge topics apply") != NULL, "%s", error);
     offsets_deinit(&offsets);
+    rd_kafka_destroy(rk);
+}
+
+enum { ANSWERED_MS = 20, DOZE_AT_MS = 10, DOZE_MS = 60 };
+
+static void doze(int number)
+{
+    (void)number;
+    poll(NULL, 0, DOZE_MS);
+}
+
+/* Either question fails, and this thread finds both answers at once: it dozes when they come. */
+Test(offsets, both_ends_are_known_or_none)
+{
+    enum { LIST_OFFSETS = 2, TRIES = 10 };
+    struct config config = config_new();
+    char brokers[256];
+    if (getenv("KAFKA") != NULL)
+        cr_skip("only the mock answers with errors on demand\n");
+    rd_kafka_t *rk = consumer(&config, brokers, sizeof brokers);
+    rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
+    make_topics(rk, &config);
+    fill(brokers, config.schedule, RECORDS);
+    signal(SIGALRM, doze);
+    for (int i = 0; i < TRIES; i++) {
+        int64_t low = -1, end = -1;
+        struct itimerval timer = {.it_value.tv_usec = DOZE_AT_MS * 1000};
+        rd_kafka_mock_broker_push_request_error_rtts(
+            mock, 1, LIST_OFFSETS, 2, i % 2 == 0 ? RD_KAFKA_RESP_ERR_UNKNOWN : 0, ANSWERED_MS,
+            i % 2 == 0 ? 0 : RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE, ANSWERED_MS);
+        setitimer(ITIMER_REAL, &timer, NULL);
+        int err = offsets_ends(rk, config.schedule, 1, &low, &end, TIMEOUT_MS);
+        cr_expect(err != 0 || (low == 0 && end == RECORDS), "it lies from %lld to %lld",
+                  (long long)low, (long long)end);
+        rd_kafka_mock_clear_request_errors(mock, LIST_OFFSETS);
+    }
     rd_kafka_destroy(rk);
 }
 
