@@ -2,6 +2,7 @@
 """Bad input of every sort: a clear message or a dead letter for each; never a crash, nothing lost."""
 from __future__ import annotations
 
+import random
 import shutil
 import subprocess
 import time
@@ -270,14 +271,16 @@ def on_full_disk(stage: Stage, disk: Path) -> str:
     sending = stage.background(lambda n, now: generator.request(now), 2000, 100)
     time.sleep(5)
     stage.admin.create("filler", 1)
+    noise = random.Random(stage.seed)
     filler = Producer({"bootstrap.servers": stage.kafka.bootstrap, "log_level": 0, "message.timeout.ms": 10_000, "linger.ms": 5})
     start = time.monotonic()
     while stage.kafka.running():
         require(time.monotonic() - start < 120, "the disk is full and the broker lives on")
-        try:
-            filler.produce("filler", value=generator.random.randbytes(100_000))
-        except (BufferError, KafkaException):
-            pass
+        for _ in range(20):
+            try:
+                filler.produce("filler", value=noise.randbytes(100_000))
+            except (BufferError, KafkaException):
+                pass
         filler.poll(0.01)
     time.sleep(5)
     require(bridge.running(), "the broker died and the bridge with it:\n" + bridge.tail())

@@ -63,9 +63,9 @@ def partitioned(stage: Stage) -> str:
     time.sleep(5)
     coordinator = stage.proxy.busiest("Heartbeat")
     others = [n for n in (1, 2, 3) if n != coordinator]
-    plan = [(coordinator, 3, True), (others[0], 10, False), (coordinator, 10, False)]
+    plan = [(coordinator, 3, True), (coordinator, 9, False)]
     if stage.full:
-        plan += [(dice.randint(1, 3), dice.choice((1, 3, 8, 10, 15)), dice.random() < .5) for _ in range(17)]
+        plan += [(others[0], 10, False)] + [(dice.randint(1, 3), dice.choice((1, 3, 8, 10, 15)), dice.random() < .5) for _ in range(17)]
     for broker, seconds, reset in plan:
         stage.proxy.cut(broker)
         time.sleep(seconds)

@@ -26,10 +26,11 @@ import scenarios
 import secured
 import static
 import targets
+import waiting
 from processes import ROOT, end_leftovers, files_of_bridges
 from stage import Fault, Skip, Stage
 
-PARTS = (scenarios, static, targets, network, secured, histories, bad_input)
+PARTS = (scenarios, static, targets, network, secured, histories, waiting, bad_input)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}

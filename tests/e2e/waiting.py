@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Millions of records that wait at once cost disk and nothing else: memory and the time of a start do not grow."""
+from __future__ import annotations
+
+import struct
+import threading
+import time
+
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+
+from client import now_ms
+from stage import LANES, Stage, both_modes, require
+
+WRITTEN_PER_S, DUE_PER_S = 12_000, 40_000  # so slow that two cores for everybody keep up
+PAD = b"x" * 92
+
+
+class Counter(threading.Thread):
+    """Reads a topic whose records bear a number, and keeps how often each came and how early the earliest was."""
+
+    def __init__(self, bootstrap: str, topic: str, partitions: int, count: int):
+        super().__init__(daemon=True)
+        self.consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "e2e-count", "log_level": 0,
+                                  "enable.auto.commit": False, "isolation.level": "read_committed"})
+        self.consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
+        self.copies = bytearray(count)
+        self.total, self.late_ms, self.earliest_ms = 0, 0, 1 << 60
+        self.ending = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        while not self.ending.is_set():
+            for message in self.consumer.consume(10_000, timeout=0.2):
+                if message.error():
+                    require(message.error().code() == KafkaError._PARTITION_EOF, str(message.error()))
+                    continue
+                number, due = struct.unpack_from(">Iq", message.value())
+                self.copies[number] += 1
+                self.total += 1
+                after = message.timestamp()[1] - due
+                self.late_ms, self.earliest_ms = max(self.late_ms, after), min(self.earliest_ms, after)
+        self.consumer.close()
+
+    def settle(self, timeout: float) -> None:
+        """Until each number has come, or nothing new for so long."""
+        last, since = -1, time.monotonic()
+        while self.copies.count(0) and time.monotonic() - since < timeout:
+            if self.total != last:
+                last, since = self.total, time.monotonic()
+            time.sleep(0.5)
+        time.sleep(2)  # for what should not come
+        self.ending.set()
+        self.join(20)
+
+
+def fill(bootstrap: str, schedule: str, target: str, first_due: int, count: int) -> None:
+    """So many requests, spread over lanes and over due times from first_due on."""
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "enable.idempotence": True,
+                         "queue.buffering.max.messages": 500_000, "log_level": 0})
+    left = [count]
+
+    def acknowledged(error, _):
+        require(error is None, f"a request was not stored: {error}")
+        left[0] -= 1
+
+    for n in range(count):
+        due = first_due + n * 1000 // DUE_PER_S
+        while True:
+            try:
+                producer.produce(schedule, partition=n % LANES, value=struct.pack(">Iq", n, due) + PAD,
+                                 headers=[("dlb-deliver-at", b"%d" % due), ("dlb-target", target.encode())],
+                                 on_delivery=acknowledged)
+                break
+            except BufferError:
+                producer.poll(0.1)
+        if n % 1000 == 0:
+            producer.poll(0)
+    producer.flush(120)
+    require(left[0] == 0, f"{left[0]} requests were not acknowledged")
+
+
+def taken(stage: Stage) -> int:
+    """How many requests have gone into levels."""
+    member = Consumer({"bootstrap.servers": stage.kafka.bootstrap, "group.id": stage.group, "log_level": 0})
+    done = member.committed([TopicPartition(stage.schedule, lane) for lane in range(LANES)], timeout=20)
+    member.close()
+    return sum(max(0, place.offset) for place in done)
+
+
+def wait_through(stage: Stage, name: str, count: int) -> tuple[float, float, float, str]:
+    """Returns memory with all waiting, memory and time of a start that finds them, and a line."""
+    stage.schedule, stage.group = name, f"delaybridge.{name}"
+    target, probe = f"e2e.{name}", f"e2e.probe-{name}"
+    stage.admin.create(target, 8)
+    stage.admin.create(probe, 1)
+    config = stage.config(f"{name}.yaml", default_target=probe)
+    stage.apply(config)
+    stage.connect_clients([probe])
+    bridge = stage.bridge(config, name)
+    began = now_ms()
+    first_due = began + 40_000 + count * 1000 // WRITTEN_PER_S
+    counter = Counter(stage.kafka.bootstrap, target, 8, count)
+    fill(stage.kafka.bootstrap, name, target, first_due, count)
+    # Transactions leave markers between the requests, none of them here: nobody else writes to this topic.
+    while taken(stage) < count:
+        require(now_ms() < first_due - 12_000, f"only {taken(stage)} of {count} were taken in time")
+        time.sleep(0.3)
+    took, memory = (now_ms() - began) / 1000, bridge.rss_mib()
+
+    generator = stage.generator(1000, default=probe)
+    request = generator.request(now_ms(), target=probe, wait_ms=5500, key=b"probe")
+    request.timestamp_ms = None
+    stage.sender.send(request)
+    stage.sender.flush()
+    time.sleep(1)
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    time.sleep(6)
+    require(counter.total == 0 and not stage.collector.seen, "something came too early")
+    started = time.time() * 1000
+    bridge = stage.bridge(config, f"{name}-again", members=0)
+    report = stage.verify(timeout=30)
+    require(not report.faults and stage.collector.seen, f"the probe: {report.line()}")
+    start_s = (stage.collector.seen[0].received_ms - started) / 1000
+    start_memory = bridge.rss_mib()
+
+    counter.settle(timeout=40)
+    lost, doubled = counter.copies.count(0), counter.total - (count - counter.copies.count(0))
+    require(lost == 0 and doubled == 0 and counter.earliest_ms >= 0,
+            f"{name}: of {count} {lost} are lost, {doubled} doubled; the earliest came {counter.earliest_ms} ms after")
+    require(bridge.running(), "the bridge ended:\n" + bridge.tail())
+    peak = bridge.rss_mib()
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    stage.collector.end()
+    return memory, start_memory, start_s, (
+        f"{count} waiting: taken_in={took:.0f}s rss={memory:.0f}MiB rss_at_start={start_memory:.0f}MiB "
+        f"rss_after={peak:.0f}MiB first_due_after_start={start_s:.2f}s lost=0 duplicates=0 early=0 "
+        f"latest={counter.late_ms}ms")
+
+
+def waiting_millions(stage: Stage) -> str:
+    """2,000,000 records wait at once; a start among them is as fast, and as small, as among 20,000."""
+    stage.broker()
+    few, many = (20_000, 2_000_000) if stage.full else (2000, 60_000)
+    _, _, short_s, one = wait_through(stage, "few", few)
+    memory, start_memory, start_s, other = wait_through(stage, "many", many)
+    require(start_s <= 1.5 * short_s + 0.5, f"the start takes longer, the more waits: {one} | {other}")
+    require(max(memory, start_memory) < 400, f"memory grows with what waits: {one} | {other}")
+    return f"{one} | {other}"
+
+
+SCENARIOS = both_modes(waiting_millions)
