@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# The Debian package, and what is in it beside the binary:
+#   cmake --preset release && cmake --build --preset release && (cd build/release && cpack)
+# `cmake --install` installs the binary alone: what follows is for the package, EXCLUDE_FROM_ALL.
+set(DEPLOY ${CMAKE_CURRENT_LIST_DIR})
+set(PAGES ${PROJECT_BINARY_DIR}/pages)
+
+# page(NAME COMMAND [DEPENDS...]): a file that a shell command writes; $1 is the binary.
+set(PAGE_FILES "")
+function(page name command)
+    add_custom_command(OUTPUT ${PAGES}/${name}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${PAGES}
+        COMMAND sh -c "set -e; { ${command}; } >\"$2\"" sh $<TARGET_FILE:delaybridge> ${PAGES}/${name}
+        DEPENDS delaybridge ${ARGN} VERBATIM)
+    set(PAGE_FILES ${PAGE_FILES} ${PAGES}/${name} PARENT_SCOPE)
+endfunction()
+page(changelog.gz "gzip -9nc '${DEPLOY}/deb/changelog'" ${DEPLOY}/deb/changelog)
+page(delaybridge.1.gz "\"$1\" help --man | gzip -9nc")
+page(completion.bash "\"$1\" help --completion bash")
+page(completion.zsh "\"$1\" help --completion zsh")
+add_custom_target(pages ALL DEPENDS ${PAGE_FILES})
+
+function(packaged files destination)
+    install(FILES ${files} DESTINATION ${destination} COMPONENT package EXCLUDE_FROM_ALL ${ARGN})
+endfunction()
+packaged(${PROJECT_SOURCE_DIR}/configs/delaybridge.yaml /etc/delaybridge)
+packaged(${DEPLOY}/systemd/delaybridge.service /lib/systemd/system)
+packaged("${DEPLOY}/deb/copyright;${PAGES}/changelog.gz;${DEPLOY}/prometheus/RUNBOOK.md" /usr/share/doc/delaybridge)
+packaged(${PAGES}/delaybridge.1.gz /usr/share/man/man1)
+packaged(${PAGES}/completion.bash /usr/share/bash-completion/completions RENAME delaybridge)
+packaged(${PAGES}/completion.zsh /usr/share/zsh/vendor-completions RENAME _delaybridge)
+packaged(${DEPLOY}/helm/delaybridge/files/alerts.yaml /usr/share/doc/delaybridge/examples)
+packaged(${DEPLOY}/helm/delaybridge/files/dashboard.json /usr/share/doc/delaybridge/examples)
+packaged(${PROJECT_SOURCE_DIR}/configs/minimal.yaml /usr/share/doc/delaybridge/examples)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "Delaybridge maintainers <maintainers@delaybridge.example>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "delay queue on Kafka that delivers records at their time")
+set(CPACK_PACKAGE_DESCRIPTION "Delaybridge delivers Kafka records later: a producer writes a record to one
+topic, with a header that says when and where to, and at that time the record
+is on its target topic. Until then it waits in Kafka itself, so any number of
+records may wait for any time, and a process can be killed at any point.")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_SET_DESTDIR ON)
+set(CPACK_INSTALL_PREFIX /usr)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_COMPONENTS_ALL Unspecified package)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_NAME delaybridge)
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# What is read in headers says 0.8.1; what is tested is this.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "librdkafka1 (>= 2.0.2)")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS ca-certificates)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
+    ${DEPLOY}/deb/conffiles ${DEPLOY}/deb/postinst ${DEPLOY}/deb/prerm ${DEPLOY}/deb/postrm)
+include(CPack)
