@@ -1,0 +1,78 @@
+{{/* SPDX-License-Identifier: Apache-2.0 */}}
+{{/* The bridge's pod: the same in a Deployment and in a StatefulSet, but for its name in the group. */}}
+{{- define "delaybridge.pod" -}}
+metadata:
+  annotations:
+    checksum/config: {{ include "delaybridge.config" . | sha256sum }}
+    {{- with .Values.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  labels:
+    {{- include "delaybridge.selector" . | nindent 4 }}
+    app.kubernetes.io/component: bridge
+    {{- with .Values.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  enableServiceLinks: false
+  automountServiceAccountToken: false
+  serviceAccountName: {{ include "delaybridge.serviceAccount" . }}
+  terminationGracePeriodSeconds: {{ include "delaybridge.grace" . }}
+  {{- with .Values.image.pullSecrets }}
+  imagePullSecrets: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  securityContext: {{- include "delaybridge.podSecurity" . | nindent 4 }}
+  containers:
+    - name: delaybridge
+      image: {{ include "delaybridge.image" . }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      args: [run]
+      env:
+        - {name: DELAYBRIDGE_LISTEN, value: "{{ .Values.address }}:{{ int .Values.port }}"}
+        {{- if eq .Values.kind "StatefulSet" }}
+        {{- $session := include "delaybridge.ms" .Values.statefulSet.sessionTimeout | quote }}
+        - name: DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID
+          valueFrom: {fieldRef: {fieldPath: metadata.name}}
+        - {name: DELAYBRIDGE_KAFKA_SESSION_TIMEOUT_MS, value: {{ $session }}}
+        - {name: DELAYBRIDGE_KAFKA_MAX_POLL_INTERVAL_MS, value: {{ $session }}} # must not be less
+        {{- end }}
+        {{- with .Values.extraEnv }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      ports:
+        - {name: metrics, containerPort: {{ int .Values.port }}}
+      livenessProbe:
+        httpGet: {path: /livez, port: metrics}
+        {{- toYaml .Values.livenessProbe | nindent 8 }}
+      readinessProbe:
+        httpGet: {path: /readyz, port: metrics}
+        {{- toYaml .Values.readinessProbe | nindent 8 }}
+      resources: {{- toYaml .Values.resources | nindent 8 }}
+      securityContext: {{- include "delaybridge.containerSecurity" . | nindent 8 }}
+      volumeMounts: {{- include "delaybridge.mounts" . | nindent 8 }}
+  volumes: {{- include "delaybridge.volumes" (dict "root" . "configMap" (include "delaybridge.fullname" .)) | nindent 4 }}
+  {{- if .Values.topologySpread.enabled }}
+  topologySpreadConstraints:
+    {{- range .Values.topologySpread.topologyKeys }}
+    - maxSkew: {{ int $.Values.topologySpread.maxSkew }}
+      topologyKey: {{ . }}
+      whenUnsatisfiable: {{ $.Values.topologySpread.whenUnsatisfiable }}
+      labelSelector:
+        matchLabels:
+          {{- include "delaybridge.selector" $ | nindent 10 }}
+          app.kubernetes.io/component: bridge
+    {{- end }}
+  {{- end }}
+  {{- with .Values.nodeSelector }}
+  nodeSelector: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.tolerations }}
+  tolerations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.affinity }}
+  affinity: {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
