@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Helm chart: linted, unit-tested, held against the schemas of three Kubernetes, and against the bridge."""
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+from confluent_kafka.admin import NewTopic
+
+import tools
+from broker import Broker
+from parts import CHART, DEPLOY, World, load, part, require, run
+
+KUBERNETES = ("1.27", "1.32", "1.37")  # the oldest that Chart.yaml allows, one between, the newest known
+VALUES = sorted((CHART / "ci").glob("*.yaml"))
+NOT_KUBERNETES = ("monitoring.coreos.com/", "kafka.strimzi.io/")  # of operators: no schema in Kubernetes
+
+
+def rendered(values: Path, *more: str, kubernetes: str = KUBERNETES[-1]) -> list[dict]:
+    said = run(tools.helm(), "template", "rel", CHART, "-n", "ns", "--kube-version", kubernetes,
+               "-f", values, *more).stdout
+    return load(said)
+
+
+def the(documents: list[dict], kind: str, name: str = "rel-delaybridge") -> dict:
+    return next(d for d in documents if d["kind"] == kind and d["metadata"]["name"] == name)
+
+
+@part("chart.lint", quick=True)
+def lint(world: World) -> str:
+    """helm lint --strict finds nothing, with the least of values and with all."""
+    del world
+    tool = tools.helm()
+    for values in VALUES:
+        said = run(tool, "lint", "--strict", CHART, "-f", values).stdout
+        require("WARNING" not in said, said)
+    return f"{len(VALUES)} sets of values"
+
+
+@part("chart.unit", quick=True)
+def unit(world: World) -> str:
+    """The chart's own tests pass."""
+    del world
+    said = run(tools.helm_unittest(), CHART).stdout
+    count = re.search(r"Tests: +(\d+) passed, (\d+) total", said)
+    require(count and count[1] == count[2] and int(count[1]) > 30, said[-1500:])
+    return f"{count[1]} tests"
+
+
+@part("chart.schemas", quick=True)
+def schemas(world: World) -> str:
+    """What is rendered is valid in the oldest Kubernetes that the chart allows, in one between and in the newest."""
+    del world
+    import kubernetes_validate  # pylint: disable=import-outside-toplevel
+    oldest = load((CHART / "Chart.yaml").read_text())[0]["kubeVersion"]
+    require(oldest == f">={KUBERNETES[0]}.0-0", f"Chart.yaml allows {oldest}, tested is {KUBERNETES[0]}")
+    count = 0
+    for values in VALUES:
+        for kind in ("Deployment", "StatefulSet"):
+            for version in KUBERNETES:
+                for document in rendered(values, "--set", f"kind={kind}", kubernetes=version):
+                    if document["apiVersion"].startswith(NOT_KUBERNETES):
+                        continue
+                    count += 1
+                    # Raises with the place and the value that is wrong.
+                    kubernetes_validate.validate(document, version, strict=True)
+    return f"{count} objects, in Kubernetes {', '.join(KUBERNETES)}"
+
+
+@part("chart.restart", quick=True)
+def restart(world: World) -> str:
+    """A change of the configuration changes the pods, and no other change does."""
+    del world
+    def checksum(*more: str) -> str:
+        pod = the(rendered(CHART / "ci" / "least.yaml", *more), "Deployment")["spec"]["template"]
+        return pod["metadata"]["annotations"]["checksum/config"]
+    require(checksum() != checksum("--set", "config.max_delay=7d"), "max_delay changed, the pods did not")
+    require(checksum() == checksum("--set", "replicas=5"), "a replica more changed the pods")
+    return "max_delay does, replicas does not"
+
+
+@part("chart.alerts", quick=True)
+def same_alerts(world: World) -> str:
+    """PrometheusRule and dashboard of the chart are those of deploy/prometheus and deploy/grafana."""
+    del world
+    documents = rendered(CHART / "ci" / "least.yaml", "--set", "prometheusRule.enabled=true",
+                         "--set", "grafanaDashboard.enabled=true")
+    spec = the(documents, "PrometheusRule")["spec"]
+    require(spec == load((DEPLOY / "prometheus" / "alerts.yaml").read_text())[0], "the alerts differ")
+    shown = the(documents, "ConfigMap", "rel-delaybridge-dashboard")["data"]["delaybridge.json"]
+    require(json.loads(shown) == json.loads((DEPLOY / "grafana" / "delaybridge.json").read_text()),
+            "the dashboards differ")
+    return f"{len(spec['groups'][0]['rules'])} alerts, one dashboard"
+
+
+@part("chart.keys", quick=True)
+def keys(world: World) -> str:
+    """values.schema.json knows the keys of `delaybridge help --yaml`, all of them and no other."""
+    table = run(world.binary, "help", "--yaml").stdout
+    # What is commented out has no default, and is a key all the same.
+    known = set(re.findall(r"^(?:# )?([a-z_]+):(?: |$)", table, re.M)) - {"listen"}  # the chart's port
+    schema = set(json.loads((CHART / "values.schema.json").read_text())["properties"]["config"]["properties"])
+    require(schema == known, f"only in the schema: {sorted(schema - known)}; only in the table: {sorted(known - schema)}")
+    return f"{len(known)} keys"
+
+
+@part("chart.config", quick=True)
+def config(world: World) -> str:
+    """The bridge accepts the configuration that the chart makes, and refuses the same with one key misspelt."""
+    for values in VALUES:
+        file: Path = world.folder / f"chart-{values.name}"
+        text = the(rendered(values), "ConfigMap")["data"]["delaybridge.yaml"]
+        secrets = world.folder / "secrets"
+        secrets.mkdir(exist_ok=True)
+        for key in ("username", "password", "ca.crt"):
+            (secrets / key).write_text("x")
+        file.write_text(text.replace("/run/secrets/delaybridge", str(secrets)))
+        run(world.binary, "explain", "1m", "-c", file)
+        file.write_text(file.read_text().replace("targets:", "tragets:"))
+        done = subprocess.run([world.binary, "explain", "1m", "-c", file], capture_output=True, text=True, check=False)
+        require(done.returncode == 78, f"a misspelt key is taken: {done.returncode}")
+    return f"{len(VALUES)} configurations"
+
+
+@part("chart.strimzi")
+def strimzi(world: World) -> str:
+    """The KafkaTopics of the chart are what `delaybridge topics apply` would make: a plan finds nothing to do."""
+    values = world.folder / "strimzi.yaml"
+    values.write_text("topics: {mode: strimzi, strimzi: {cluster: c, replicas: 1, brokers: 1}}\n"
+                      "config: {retired_levels: [45s], canary: 10s}\n")
+    documents = rendered(CHART / "ci" / "least.yaml", "-f", str(values))
+    with Broker(world.folder / "kafka-strimzi") as broker:
+        file = world.folder / "strimzi-bridge.yaml"
+        text = the(documents, "ConfigMap")["data"]["delaybridge.yaml"]
+        file.write_text(text.replace("kafka:9092", broker.bootstrap) + "\nreplication: 1\n")
+        before = run(world.binary, "topics", "plan", "-c", file, fails=True).stdout
+        require("schedule.canary" in before, f"the plan does not miss a topic: {before}")
+        topics = [d["spec"] for d in documents if d["kind"] == "KafkaTopic"]
+        broker.create(*(NewTopic(t["topicName"], t["partitions"], t["replicas"],
+                                 config={k: str(v) for k, v in t["config"].items()}) for t in topics))
+        run(world.binary, "topics", "plan", "-c", file)
+        said = run(world.binary, "check", "-c", file).stdout
+        warnings = [line for line in said.splitlines() if line.startswith("warn") and "one replica" not in line]
+        require("topics: ok" in said and not warnings, said)
+    return f"{len(topics)} topics, and the plan is empty"

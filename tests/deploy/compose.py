@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compose file, without an engine: what docker-compose makes of it."""
+from __future__ import annotations
+
+import os
+import shutil
+
+from parts import DEPLOY, Skip, World, load, part, require, run
+
+
+@part("compose")
+def compose(world: World) -> str:
+    """docker-compose understands the file; the bridge starts after topics and target, on a read-only root."""
+    if shutil.which("docker-compose") is None:
+        raise Skip("no docker-compose here")
+    merged = load(run("docker-compose", "-f", DEPLOY / "compose.yaml", "config").stdout)[0]["services"]
+    require(set(merged) == {"kafka", "target", "topics", "bridge"}, f"services {sorted(merged)}")
+    for name in ("topics", "bridge"):
+        require(merged[name].get("read_only") is True, f"{name} has a root it can write to")
+        require(merged[name]["cap_drop"] == ["ALL"], f"{name} keeps capabilities")
+        require(merged[name]["build"]["context"] == str(DEPLOY.parent), f"{name} is built elsewhere")
+    after = merged["bridge"]["depends_on"]
+    for name in ("topics", "target"):
+        require(after[name]["condition"] == "service_completed_successfully", f"the bridge does not wait for {name}")
+    # An unknown variable is logged, a bad value refuses.
+    said = run(world.binary, "explain", "1m", env={**os.environ, **merged["bridge"]["environment"]}, cwd=world.folder)
+    require("unknown" not in said.stdout, said.stdout)
+    return f"{len(merged)} services; validated only, no engine here to run them"

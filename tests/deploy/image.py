@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The container image: built from the Dockerfile as it is, and run as an orchestrator would."""
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+from confluent_kafka.admin import NewTopic
+
+from broker import Broker, free_port, journey
+from parts import CACHE, DEPLOY, ROOT, Failed, Skip, World, need_root, part, require, run
+
+NAME = "localhost/delaybridge:check"
+BASE = "docker.io/library/debian:trixie-slim"
+# What Debian's slim images leave out.
+SLIM = ("./var/cache/apt/archives/*.deb", "./var/cache/apt/*.bin", "./var/lib/apt/lists/*", "./usr/share/doc/*",
+        "./usr/share/man/*", "./usr/share/info/*", "./usr/share/locale/*", "./var/log/*")
+# podman without systemd and without the right to raise limits. A cgroup2 beside cgroup1 confuses crun: it is hidden
+# from podman alone, in a mount namespace of its own.
+PODMAN = ["unshare", "-m", "bash", "-c", 'umount /sys/fs/cgroup/unified 2>/dev/null; exec podman "$@"', "podman"]
+RUN = ["run", "--rm", "--pull", "never", "--network", "host", "--cgroups=disabled", "--ulimit", "nofile=1024:1024",
+       "--ulimit", "nproc=1024:1024", "--read-only", "--read-only-tmpfs=false", "--cap-drop", "ALL",
+       "--security-opt", "no-new-privileges"]
+
+
+def base_tar(suite: str) -> Path:
+    """A Debian from its mirror in place of the image of the same name: a tar in the cache."""
+    need_root("debootstrap")
+    if shutil.which("debootstrap") is None:
+        raise Skip("no debootstrap here")
+    made = CACHE / "deploy-base" / f"{suite}.tar"
+    if not made.exists():
+        made.parent.mkdir(parents=True, exist_ok=True)
+        tree = made.with_suffix(".tree")
+        shutil.rmtree(tree, ignore_errors=True)
+        run("debootstrap", "--variant=minbase", suite, tree)
+        part_of = made.with_suffix(".part")
+        run("tar", "-C", tree, *(f"--exclude={p}" for p in SLIM), "-cf", part_of, ".")
+        part_of.rename(made)
+        shutil.rmtree(tree)
+    return made
+
+
+class Store:
+    """Images and containers of this run, in a folder of its own: podman wants its path to be short."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="dlb.")
+        self.where = ["--root", f"{self.folder.name}/all", "--runroot", f"{self.folder.name}/run",
+                      "--storage-driver", "overlay"]
+
+    def buildah(self, *args) -> str:
+        return run("buildah", *self.where, *args).stdout.strip()
+
+    def podman(self, *args) -> list[str]:
+        return [*PODMAN, *self.where, "--runtime", "crun", "--cgroup-manager", "cgroupfs", "--events-backend", "file",
+                *map(str, args)]
+
+    def close(self) -> None:
+        subprocess.run(self.podman("rm", "-fa"), check=False, capture_output=True)
+        subprocess.run(["buildah", *self.where, "rm", "-a"], check=False, capture_output=True)
+        subprocess.run(["buildah", *self.where, "rmi", "-fa"], check=False, capture_output=True)
+        self.folder.cleanup()
+
+
+@part("image")
+def image(world: World) -> str:
+    """The Dockerfile as it is builds an image that runs read-only as 65532, delivers, and drains on SIGTERM."""
+    need_root("buildah")
+    for tool in ("buildah", "podman", "crun", "kcat"):
+        if shutil.which(tool) is None:
+            raise Skip(f"no {tool} here")
+    base = base_tar("trixie")
+    store = Store()
+    try:
+        first = store.buildah("from", "scratch")
+        store.buildah("add", "-q", first, base, "/")
+        store.buildah("config", "--cmd", "bash", "--env",
+                      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", first)
+        store.buildah("commit", "-q", "--rm", first, BASE)
+        start = time.monotonic()
+        store.buildah("build", "--isolation", "chroot", "--network", "host", "--pull-never", "--format", "docker",
+                      "--build-arg", "REVISION=0123456789", "-t", NAME, "-f", DEPLOY / "Dockerfile", ROOT)
+        took = time.monotonic() - start
+        look(store)
+        sizes = {i["names"][0]: i["size"] for i in json.loads(store.buildah("images", "--json")) if i.get("names")}
+        seen = deliver(world, store)
+    finally:
+        store.close()
+    return (f"built in {took:.0f} s, {sizes[NAME]} (its base {sizes[BASE]}); uid 65532, read-only root, no "
+            f"capability; {seen}")
+
+
+def look(store: Store) -> None:
+    """What an orchestrator reads of it."""
+    config = json.loads(store.buildah("inspect", "--type", "image", NAME))["Docker"]["config"]
+    require(config["User"] == "65532:65532", f"user {config['User']}")
+    require(config["Entrypoint"] == ["delaybridge"] and config["Cmd"] == ["run"],
+            f"runs {config['Entrypoint']} {config['Cmd']}")
+    require("DELAYBRIDGE_LISTEN=0.0.0.0:9404" in config["Env"], f"environment {config['Env']}")
+    require(config.get("Healthcheck", {}).get("Test", ["NONE"]) == ["NONE"], "it has a health check")
+    labels = config["Labels"]
+    for label in ("title", "description", "version", "revision", "licenses", "base.name"):
+        require(labels.get(f"org.opencontainers.image.{label}"), f"no label {label}")
+    require(labels["org.opencontainers.image.revision"] == "0123456789", "the label revision is not what was given")
+    version = run(*store.podman(*RUN, NAME, "version")).stdout
+    require("0123456789" in version, f"`version` does not say the revision: {version}")
+    who = run(*store.podman(*RUN, "--entrypoint", "id", NAME)).stdout
+    require("uid=65532" in who and "gid=65532" in who, f"it runs as {who}")
+    touched = run(*store.podman(*RUN, "--user", "0", "--entrypoint", "touch", NAME, "/usr/bin/x"), fails=True).stdout
+    require("Read-only file system" in touched, f"its root is not read-only: {touched}")
+    for dirty in ("/src", "/usr/bin/gcc", "/usr/bin/cmake"):
+        run(*store.podman(*RUN, "--entrypoint", "test", NAME, "!", "-e", dirty))
+
+
+def deliver(world: World, store: Store) -> str:
+    with Broker(world.folder / "kafka-image") as broker:
+        port = free_port()
+        broker.create(NewTopic("orders.timeout", 2, 1))
+        settings = world.folder / "image-config"
+        settings.mkdir()
+        (settings / "delaybridge.yaml").write_text("targets: [orders.timeout]\nreplication: 1\npartitions: 4\n")
+        settings.chmod(0o755)
+        given = ["-v", f"{settings}:/etc/delaybridge:ro", "-e",
+                 f"DELAYBRIDGE_KAFKA_BOOTSTRAP_SERVERS={broker.bootstrap}", "-e", f"DELAYBRIDGE_LISTEN=0.0.0.0:{port}"]
+        run(*store.podman(*RUN, *given, NAME, "topics", "apply"))
+        log = world.folder / "image.log"
+        with open(log, "wb") as out:
+            # podman hands SIGTERM to the process, which is number 1 of its namespace.
+            bridge = subprocess.Popen(store.podman(*RUN, *given, NAME), stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        try:
+            await_ready(port, bridge, log)
+            seen = journey(broker, lambda *args: run(*store.podman(*RUN, *given, NAME, *args)))
+            before = time.monotonic()
+            bridge.terminate()
+            code = bridge.wait(30)
+            took = time.monotonic() - before
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                bridge.kill()
+        require(code == 0, f"it ended with {code} after SIGTERM: {log.read_text()[-1500:]}")
+        require("stopped" in log.read_text(), "it did not say that it stopped")
+    return f"{seen}; SIGTERM: exit 0 after {took:.1f} s"
+
+
+def await_ready(port: int, bridge: subprocess.Popen, log: Path) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        require(bridge.poll() is None, f"it ended with {bridge.returncode}: {log.read_text()[-1500:]}")
+        with contextlib.suppress(OSError):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        time.sleep(0.1)
+    raise Failed(f"/readyz does not say 200: {log.read_text()[-1500:]}")

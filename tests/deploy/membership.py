@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an upgrade, a scale-down, a crash and a lost node cost, as a Deployment and as a StatefulSet runs the bridge:
+processes on a real broker, each with the variables that the chart gives its pods. The figures of the chart's guide."""
+from __future__ import annotations
+
+import sys
+import time
+
+from parts import ROOT, World, part, require
+
+SESSION_S = 30  # the chart's statefulSet.sessionTimeout
+AWAY_S = 2  # how long a pod that is replaced is not there; what an image's pull takes comes on top
+ROWS = ("nothing", "upgrade", "scale-down", "crash", "node loss")
+# At most, in ms, on a busy machine; beyond it something is broken. The session comes on top where one must end.
+LIMITS = {"nothing": 1500, "upgrade": 3000, "scale-down": 3000, "crash": 3000, "node loss": 3000}
+WAITS = {("Deployment", "crash"): 6, ("Deployment", "node loss"): 6, ("StatefulSet", "upgrade"): AWAY_S,
+         ("StatefulSet", "crash"): AWAY_S, ("StatefulSet", "scale-down"): SESSION_S,
+         ("StatefulSet", "node loss"): SESSION_S}
+
+
+@part("membership")
+def membership(world: World) -> str:
+    """A Deployment's lanes come back at once after a stop, a StatefulSet's after a restart; the longest wait of each."""
+    sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+    figures = {}
+    for kind in ("Deployment", "StatefulSet"):
+        figures[kind] = play(world, kind)
+    lines = [f"longest wait of a record, ms; session 6 s, {SESSION_S} s", f"{'':12}{'Deployment':>12}{'StatefulSet':>13}"]
+    for row in ROWS:
+        lines.append(f"{row:12}" + "".join(f"{figures[kind][row]:>{12 + n}}" for n, kind in enumerate(figures)))
+    text = "\n    ".join(lines)
+    for kind, found in figures.items():
+        for row, ms in found.items():
+            most = LIMITS[row] + 1000 * WAITS.get((kind, row), 0)
+            require(ms <= most, f"{kind}, {row}: {ms} ms is more than {most}\n    {text}")
+    return text
+
+
+def play(world: World, kind: str) -> dict[str, int]:
+    from processes import Bridge  # pylint: disable=import-error,import-outside-toplevel
+    from scenarios import longest_waits  # pylint: disable=import-error,import-outside-toplevel
+    from stage import Stage, judge  # pylint: disable=import-error,import-outside-toplevel
+    folder = world.folder / kind
+    folder.mkdir()
+    stage = Stage(folder, world.binary, False, 1)
+    static = kind == "StatefulSet"
+    windows: list[tuple[str, float, float]] = []
+    count = 0
+
+    def pod(number: int) -> Bridge:
+        nonlocal count
+        count += 1
+        env = {"DELAYBRIDGE_LISTEN": ""}
+        if static:
+            env |= {"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": f"rel-delaybridge-{number}",
+                    "DELAYBRIDGE_KAFKA_SESSION_TIMEOUT_MS": f"{SESSION_S}000",
+                    "DELAYBRIDGE_KAFKA_MAX_POLL_INTERVAL_MS": f"{SESSION_S}000"}
+        return Bridge(stage.binary, folder / "delaybridge.yaml", f"pod-{count}", env)
+
+    def event(row: str, act, members: int, at_least_s: float = 0) -> None:
+        """Watches the waits from act on until the group has so many members, and 3 s more."""
+        time.sleep(4)
+        start = time.time()
+        act()
+        require(stage.admin.wait_members(stage.group, members, SESSION_S + 30), f"{kind}, {row}: nobody has the lanes")
+        time.sleep(max(3.0, at_least_s - (time.time() - start)))
+        windows.append((row, start * 1000, time.time() * 1000))
+
+    try:
+        stage.ready()
+        pods = [pod(n).start() for n in range(2)]
+        require(stage.admin.wait_members(stage.group, 2), f"no lanes:\n{pods[0].tail()}")
+        generator = stage.generator(3000)
+        sending = stage.background(lambda n, now: generator.request(now), 1_000_000, 200)
+        event("nothing", lambda: None, 2)
+
+        def upgrade() -> None:
+            """A Deployment's new pod joins before the old one leaves; a StatefulSet's comes after it."""
+            new = pod(0)
+            if not static:
+                new.start()
+                require(stage.admin.wait_members(stage.group, 3), "the new pod has no lanes")
+            require(pods[0].stop() == 0, "SIGTERM did not end well")
+            if static:
+                time.sleep(AWAY_S)
+                new.start()
+            pods[0] = new
+
+        def crash() -> None:
+            """The container is started again by itself."""
+            pods[0].kill()
+            time.sleep(AWAY_S)
+            pods[0] = pod(0).start()
+
+        event("upgrade", upgrade, 2, 8)
+        event("crash", crash, 2, 12)
+        event("scale-down", lambda: require(pods[1].stop() == 0, "SIGTERM did not end well"), 1)
+        pods[1] = pod(1).start()
+        require(stage.admin.wait_members(stage.group, 2), "the second pod has no lanes again")
+        event("node loss", lambda: pods[1].kill(), 1)
+        sending.finish(stop=True)
+        judge(stage.verify(timeout=90), None)
+        return longest_waits(stage, windows)
+    finally:
+        stage.close()

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a part of the checks is, and what parts share."""
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+CHART = DEPLOY / "helm" / "delaybridge"
+CACHE = Path(os.environ.get("DEV_CACHE", ROOT / ".cache"))
+
+
+class Failed(Exception):
+    """It is not as it must be."""
+
+
+class Skip(Exception):
+    """It cannot be looked at here, and why."""
+
+
+@dataclass
+class World:
+    """What the parts are given."""
+    folder: Path  # of this run, gone afterwards
+    binary: Path  # the bridge, as it is built
+    notes: dict = field(default_factory=dict)
+
+
+@dataclass
+class Part:
+    name: str
+    quick: bool
+    run: Callable[[World], str]
+
+    @property
+    def rule(self) -> str:
+        return self.run.__doc__.splitlines()[0]
+
+
+PARTS: dict[str, Part] = {}
+
+
+def part(name: str, quick: bool = False):
+    """Declares one. Its function returns the line of what was seen; its docstring is the rule it holds."""
+    def declare(function):
+        PARTS[name] = Part(name, quick, function)
+        return function
+    return declare
+
+
+def require(condition: object, sentence: str) -> None:
+    if not condition:
+        raise Failed(sentence)
+
+
+def run(*args, fails: bool = False, **more) -> subprocess.CompletedProcess:
+    """Runs a command; Failed with the end of its output unless it ends with 0 (or not, with fails)."""
+    done = subprocess.run([str(a) for a in args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace", check=False, **more)
+    if (done.returncode != 0) != fails:
+        said = "\n".join(done.stdout.splitlines()[-25:])
+        raise Failed(f"{' '.join(map(str, args))} ended with {done.returncode}:\n{said}")
+    return done
+
+
+def load(text: str) -> list:
+    """All documents of a YAML text."""
+    return [d for d in yaml.load_all(text, yaml.CSafeLoader) if d]
+
+
+def need_root(what: str) -> None:
+    if os.geteuid() != 0:
+        raise Skip(f"{what} needs root")
