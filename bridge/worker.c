@@ -219,6 +219,14 @@ static void survey(struct worker *w, struct now now)
     bridge_survey(w->bridge, now);
 }
 
+/* Up to the very start of the millisecond in which something is due: in whole ones from here, what
+   is due would be half of one late, and by as much as the turn took. */
+static void rest(struct worker *w, struct now now, int64_t wait_ms)
+{
+    int64_t wait_us = clock_until_us(now.wall_ms + wait_ms);
+    bell_wait(&w->bell, wait_us < wait_ms * 1000 ? wait_us : wait_ms * 1000, worker_on_bell, w);
+}
+
 /* The group first: after a long stop it may say that the lanes are gone. */
 static void turn(struct worker *w)
 {
@@ -236,7 +244,7 @@ static void turn(struct worker *w)
     survey(w, now);
     find_lost_positions(w);
     source_sweep(w->source, now.mono_ms);
-    bell_wait(&w->bell, wait_ms, worker_on_bell, w);
+    rest(w, now, wait_ms);
     if (now.mono_ms - w->pulse_checked_ms < PULSE_CHECK_MS)
         return;
     bool chosen = source_check_pulses(w->source, producer_handle(w->producer));

@@ -154,7 +154,7 @@ static void settle_until(struct worker *w, int64_t until_ms)
 {
     while (bridge_settle(w->bridge, worker_now()) > 0 && worker_now().mono_ms < until_ms) {
         if (w->config.config->exactly_once)
-            bell_wait(&w->bell, SETTLE_STEP_MS, worker_on_bell, w);
+            bell_wait(&w->bell, SETTLE_STEP_MS * 1000, worker_on_bell, w);
         else
             producer_flush(w->producer, SETTLE_STEP_MS);
     }

@@ -36,11 +36,12 @@ void bell_ring(struct bell *bell, int32_t number)
     (void)ignored;
 }
 
-void bell_wait(struct bell *bell, int64_t wait_ms, void (*each)(void *ctx, int32_t number),
+void bell_wait(struct bell *bell, int64_t wait_us, void (*each)(void *ctx, int32_t number),
                void *ctx)
 {
     struct pollfd fd = {.fd = bell->read_fd, .events = POLLIN};
-    if (poll(&fd, 1, (int)wait_ms) <= 0)
+    const struct timespec limit = {wait_us / 1000000, wait_us % 1000000 * 1000};
+    if (ppoll(&fd, 1, &limit, NULL) <= 0)
         return;
     int32_t numbers[NUMBERS_MAX];
     ssize_t got = read(bell->read_fd, numbers, sizeof numbers);

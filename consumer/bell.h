@@ -26,8 +26,8 @@ void bell_attach(struct bell *bell, rd_kafka_queue_t *queue, int32_t number);
 /* Ring it by hand, from any thread. */
 void bell_ring(struct bell *bell, int32_t number);
 
-/* Wait at most wait_ms (0: only look), then hand every number that rang to each. */
-void bell_wait(struct bell *bell, int64_t wait_ms, void (*each)(void *ctx, int32_t number),
+/* Wait at most wait_us (0: only look), then hand every number that rang to each. */
+void bell_wait(struct bell *bell, int64_t wait_us, void (*each)(void *ctx, int32_t number),
                void *ctx);
 
 #endif
