@@ -221,9 +221,9 @@ static void tell_time(struct bridge *b, struct now now)
     int64_t passed_ms = now.mono_ms - b->turn.mono_ms;
     int64_t back_ms = b->turn.wall_ms + passed_ms - now.wall_ms;
     b->now = b->turn = now;
-    if (b->commit_answered)
-        spans_add(&b->stats->commit, now.mono_ms - b->commit_ms);
-    b->commit_answered = false;
+    if (b->answered_ms != 0)
+        spans_add(&b->stats->commit, now.mono_ms - b->answered_ms);
+    b->answered_ms = 0;
     if (passed_ms > b->config.session_ms / 2 && any_base(b))
         doubt_ownership(b, passed_ms);
     if (back_ms > CLOCK_BACK_MS)

@@ -259,7 +259,8 @@ int cli_reload(const struct cli *cli, struct config *fresh, char error[CONFIG_ER
         snprintf(error, CONFIG_ERROR_MAX, "out of memory");
         return ERR_CONFIG;
     }
-    int err = load(fresh, cli->config_path, &argc, argv, NEEDS_KAFKA, error);
+    const char *path = cli->config_path != NULL ? cli->config_path : cli->config->path;
+    int err = load(fresh, path, &argc, argv, NEEDS_KAFKA, error);
     free(argv);
     return err;
 }

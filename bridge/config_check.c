@@ -99,7 +99,7 @@ static int check_targets(struct loader *loader)
     }
     if (c->default_target == NULL)
         return 0;
-    struct targets allowed = {(const char *const *)c->targets, c->targets_n, c->schedule, false};
+    struct targets allowed = {(const char *const *)c->targets, c->targets_n, c->schedule};
     setting = setting_of(loader, "default_target");
     if (!targets_allow(&allowed, bytes_text(c->default_target)))
         return config_refuse(loader, &setting, c->default_target,

@@ -43,7 +43,8 @@ enum {
     TXN_REST_MS = 2,      /* else the broker, still busy with the last one, answers 20 ms later */
     TXN_RECORDS_MAX = 60000,
     TXN_BYTES_MAX = 32 << 20,
-    PROVEN_MS = 60 * 1000, /* what a target found too large is not tried again before */
+    STALL_APART_MS = 10 * 1000, /* exactly once: between two that hold everybody */
+    PROVEN_MS = 60 * 1000,      /* what a target found too large is not tried again before */
     NOTES_MAX = 256,
     PARCEL_OVERHEAD = 512 /* what the client keeps for a record besides its bytes, and the parcel */
 };
@@ -133,8 +134,9 @@ struct target {
     int64_t took_ms;     /* monotonic: last success */
     int64_t answered_ms; /* monotonic: last report, or when flying left zero */
     size_t flying, flying_bytes;
-    size_t large_bytes; /* a record of this cost was too large; 0: none was */
-    int64_t proven_ms;  /* monotonic: when one of this cost was, all alone; 0: never */
+    size_t large_bytes;  /* a record of this cost was too large; 0: none was */
+    size_t proven_bytes; /* the same of one that was alone in its transaction */
+    int64_t proven_ms;   /* monotonic: when that was last shown; 0: never */
     struct list parked;
     char why[96];
 };
@@ -202,10 +204,13 @@ struct bridge {
 
     struct progress *progress;
     uint64_t commit_seq;
-    uint64_t proof_seq;   /* exactly once: the first commit that proves anything */
-    bool commit_out;      /* a commit waits for its answer */
-    bool commit_answered; /* since the last turn, which knew an older time */
-    bool proving;         /* nothing is forwarded until a commit has succeeded */
+    uint64_t proof_seq;  /* exactly once: the first commit that proves anything */
+    bool commit_out;     /* a commit waits for its answer */
+    bool proving;        /* nothing is forwarded until a commit has succeeded */
+    int64_t asked_ms;    /* monotonic: the commit that is out, or the last one */
+    int64_t answered_ms; /* the same of one answered since the last turn, which knew an older time;
+                            0: none was */
+    int64_t stall_ms;    /* monotonic: when a target last held everybody */
     int64_t commit_ms, recommit_ms, probe_ms, trim_ms, poll_ms; /* monotonic: last time */
     int64_t acked_ms; /* monotonic: last acknowledgement of anything */
     int64_t back_ms;  /* monotonic: Kafka had answered nothing for long, and did again */

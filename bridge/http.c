@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 64, CONNECTIONS_MAX = 64, IDLE_S = 15, HOST_MAX = 256 };
+enum { BACKLOG = 64, CONNECTIONS_MAX = 64, PER_ADDRESS_MAX = 16, IDLE_S = 15, HOST_MAX = 256 };
 
 struct http {
     const struct http_route *routes;
@@ -157,6 +157,7 @@ struct http *http_start(const char *listen, const struct http_route *routes, voi
     http->daemon = MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL, 0, NULL, NULL, on_request, http,
         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)PER_ADDRESS_MAX,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
     if (http->daemon != NULL)
         return http;

@@ -219,7 +219,7 @@ static void write_canary_last(FILE *out, const struct metric *metric, const stru
 
 static void write_canary_interval(FILE *out, const struct metric *metric, const struct metrics *m)
 {
-    if (m->canary != NULL)
+    if (m->config->canary_ms > 0) /* also if it could not be started */
         sample_ms(out, metric->name, (uint64_t)m->config->canary_ms);
 }
 
@@ -303,6 +303,9 @@ static const struct metric METRICS[] = {
     {"delaybridge_missing_offsets_total", "counter", "",
      "Offsets that do not exist any more, counted as done; with transactions, their ends.",
      STATS(gaps)},
+    {"delaybridge_lost_positions_total", "counter", "",
+     "Times that a partition's position was gone: records were deleted before they were read.",
+     STATS(out_of_range)},
     {"delaybridge_queue_wakeups_total", "counter", "",
      "Partitions that were to be read, gave nothing, and were woken again.", STATS(watchdog)},
     {"delaybridge_rebalances_total", "counter", "", "Times that the group gave out lanes anew.",

@@ -101,10 +101,28 @@ struct monitor *monitor_start(const struct config *config, char *error, size_t e
     return m;
 }
 
+/* What stands is the next owner's to tell; what was counted stays. */
+static void forget_standing(struct stats *stats)
+{
+    counter_set(&stats->lanes, 0);
+    counter_set(&stats->held, 0);
+    counter_set(&stats->held_bytes, 0);
+    for (int i = 0; i < SLOTS_MAX; i++) {
+        struct slot_stats *slot = &stats->slots[i];
+        counter_set(&slot->reading, 0);
+        counter_set(&slot->paused, 0);
+        counter_set(&slot->held, 0);
+        counter_set(&slot->pending, 0);
+        counter_set(&slot->head_ms, 0);
+    }
+}
+
 void monitor_watch(struct monitor *m, struct service *service, const char *why)
 {
     pthread_mutex_lock(&m->turn);
     ask_stats(m);
+    if (service == NULL)
+        forget_standing(&m->stats);
     m->service = service;
     snprintf(m->why, sizeof m->why, "%s", why);
     pthread_mutex_unlock(&m->turn);

@@ -3,10 +3,12 @@
 #include "bridge/process.h"
 
 #include <dirent.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Field number of /proc/self/stat, counted from 1 as proc(5) does; the second may hold spaces. */
@@ -37,21 +39,22 @@ static bool cpu_s(double *value)
     return true;
 }
 
-/* Field 22 is in clock ticks since boot. The machine's own word for when that was does not waver as
-   the difference of two clocks would. */
+/* Field 22 is in clock ticks since boot. Asked once, or it would waver as two clocks do against
+   each other; two threads may ask at once, and find the same. */
 static bool start_s(double *value)
 {
-    char line[256];
-    double boot_s = 0, ticks;
-    FILE *file = fopen("/proc/stat", "re");
-    while (file != NULL && boot_s == 0 && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, "btime ", 6) == 0)
-            boot_s = strtod(line + 6, NULL);
-    if (file != NULL)
-        fclose(file);
-    if (boot_s == 0 || !stat_field(22, &ticks))
-        return false;
-    *value = boot_s + ticks / (double)sysconf(_SC_CLK_TCK);
+    static _Atomic double known;
+    struct timespec wall, boot;
+    double ticks, start = atomic_load(&known);
+    if (start == 0) {
+        if (!stat_field(22, &ticks) || clock_gettime(CLOCK_REALTIME, &wall) != 0 ||
+            clock_gettime(CLOCK_BOOTTIME, &boot) != 0)
+            return false;
+        start = (double)(wall.tv_sec - boot.tv_sec) + (double)(wall.tv_nsec - boot.tv_nsec) / 1e9 +
+                ticks / (double)sysconf(_SC_CLK_TCK);
+        atomic_store(&known, start);
+    }
+    *value = start;
     return true;
 }
 

@@ -40,6 +40,7 @@ bool progress_commit(struct bridge *b)
     if (n == 0 && b->txn.n == 0)
         return false;
     b->commit_out = true;
+    b->asked_ms = b->now.mono_ms;
     b->port.commit(b->port.ctx, ++b->commit_seq, b->progress, n);
     return true;
 }
@@ -62,7 +63,7 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
     if (!ok)
         return;
     kafka_answered(b);
-    b->commit_answered = true;
+    b->answered_ms = b->asked_ms;
     if (b->config.exactly_once)
         txn_committed(b);
     b->proving &= seq < b->proof_seq;

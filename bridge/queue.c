@@ -73,6 +73,7 @@ static void hold(struct bridge *b, struct queue *q, enum event event, int64_t va
 {
     drop_head(b, q);
     set_state(b, q, QUEUE_HELD);
+    q->head_release_ms = b->now.wall_ms; /* since then nothing leaves it */
     b->port.event(b->port.ctx, event, q->id, value, "");
 }
 

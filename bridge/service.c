@@ -23,10 +23,9 @@ struct service {
     struct config *live; /* what the workers took over last; NULL: still config */
     struct worker **workers;
     int workers_n;
-    int lanes;
-    atomic_int findings;
-    struct canary *canary; /* NULL: none */
-    struct stats last;     /* at the last heartbeat */
+    atomic_int lanes, findings; /* as they were last looked at */
+    struct canary *canary;      /* NULL: none */
+    struct stats last;          /* at the last heartbeat */
     int64_t last_ms;
 };
 
@@ -121,18 +120,20 @@ int service_start(const struct config *config, struct service **service,
     s->config = config;
     s->last_ms = clock_mono_ms();
     rd_kafka_t *admin = connect_admin(config, error);
-    int err = admin == NULL ? ERR_CONFIG : check_topics(config, admin, &s->lanes, error);
+    int lanes = 0;
+    int err = admin == NULL ? ERR_CONFIG : check_topics(config, admin, &lanes, error);
+    atomic_store(&s->lanes, lanes);
     if (admin != NULL)
         rd_kafka_destroy(admin);
     if (err == 0)
-        err = start_workers(s, s->lanes, error);
+        err = start_workers(s, lanes, error);
     if (err == 0)
         start_canary(s);
     if (err != 0) {
         service_stop(s);
         return err;
     }
-    log_info("started", "lanes=%d levels=%d workers=%d group=%s schedule=%s", s->lanes,
+    log_info("started", "lanes=%d levels=%d workers=%d group=%s schedule=%s", lanes,
              config->ladder.n + config->retired_n, config->workers, config->group,
              config->schedule);
     *service = s;
@@ -189,6 +190,7 @@ void service_recheck(struct service *s)
         return;
     if (topics_check(admin, s->config, ASK_MS, &findings, error, sizeof error) == 0) {
         atomic_store(&s->findings, log_findings(&findings));
+        atomic_store(&s->lanes, findings.partitions);
         findings_deinit(&findings);
     } /* else Kafka is away: its clients say so */
     rd_kafka_destroy(admin);
@@ -202,8 +204,11 @@ void service_reload(struct service *s, struct config *fresh)
     for (int i = 0; i < s->workers_n; i++) {
         while (worker_live(s->workers[i]) != fresh && clock_mono_ms() < until_ms)
             poll(NULL, 0, RELOAD_STEP_MS);
-        if (worker_live(s->workers[i]) != fresh)
-            return; /* it is stuck, and may still read the old one */
+        if (worker_live(s->workers[i]) != fresh) {
+            log_warn("a worker stands still: it takes the configuration when it goes on",
+                     "worker=%d", i);
+            return; /* and may still read the old one, which is not freed */
+        }
     }
     if (s->live != NULL) {
         config_deinit(s->live);
@@ -234,7 +239,7 @@ bool service_is_ready(const struct service *s, char *why, size_t why_size)
 
 int service_lanes(const struct service *s)
 {
-    return s->lanes;
+    return atomic_load(&s->lanes);
 }
 
 int service_findings(const struct service *s)
@@ -257,10 +262,10 @@ bool service_failed(const struct service *s)
 
 void service_stop(struct service *s)
 {
-    if (s->canary != NULL)
-        canary_stop(s->canary);
     for (int i = 0; i < s->workers_n; i++)
         worker_stop(s->workers[i]);
+    if (s->canary != NULL)
+        canary_stop(s->canary);
     for (int i = 0; i < s->workers_n; i++)
         worker_join(s->workers[i]);
     free(s->workers);

@@ -62,10 +62,11 @@ struct slot_stats {
 enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retired levels */
 
 struct stats {
-    struct counter requests;     /* taken from the schedule topic */
-    struct counter refused;      /* of these, sent to the dead-letter topic */
-    struct counter hops;         /* acknowledged by a level topic */
-    struct counter deliveries;   /* acknowledged by a target */
+    struct counter refused;    /* of the requests, sent to the dead-letter topic; read first, it is
+                                  never more than the requests */
+    struct counter requests;   /* taken from the schedule topic */
+    struct counter hops;       /* acknowledged by a level topic */
+    struct counter deliveries; /* acknowledged by a target */
     struct counter dead[CODE_N]; /* acknowledged by the dead-letter topic, by code */
     struct counter retries;      /* deliveries that failed and went back to a level */
     struct counter deferrals;    /* went back to a level untried: the target was known to be away */

@@ -15,6 +15,14 @@ static void note_head(struct standing *s, int64_t at_ms)
         s->head_ms = at_ms < 1 ? 1 : at_ms;
 }
 
+/* Looked at, or known from before a pause and not come again yet, or held by us since. */
+static bool has_head(const struct queue *q)
+{
+    bool silent = q->silent_since_ms != 0 && q->window.next == q->paused_at;
+    bool waits = q->state == QUEUE_PAUSED || silent || (q->head != NULL && q->head_fault == 0);
+    return q->state == QUEUE_HELD || (waits && q->id.slot != SLOT_SCHEDULE);
+}
+
 static void survey_queue(const struct bridge *b, const struct queue *q, struct standing *s)
 {
     if (q->state == QUEUE_OFF)
@@ -23,8 +31,7 @@ static void survey_queue(const struct bridge *b, const struct queue *q, struct s
     s->paused += q->state == QUEUE_PAUSED;
     s->held += q->state == QUEUE_HELD;
     s->pending += (uint64_t)window_pending(&q->window, b->port.end(b->port.ctx, q->id));
-    bool waits = q->state == QUEUE_PAUSED || (q->head != NULL && q->head_fault == 0);
-    if (waits && q->id.slot != SLOT_SCHEDULE)
+    if (has_head(q))
         note_head(s, q->head_release_ms);
 }
 
@@ -34,12 +41,15 @@ static void survey_parcel(const struct bridge *b, const struct parcel *p, struct
 {
     if (p->state == PARCEL_FREE || p->orphan || p->raw)
         return;
+    struct standing *s = &slots[p->queue->id.slot];
+    if (s->head_ms != 0 && p->until_ms >= s->head_ms)
+        return; /* not the first, whatever it holds */
     struct envelope env;
     if (p->until_ms > b->now.wall_ms - OVERDUE_MS || envelope_open(p->record->value, &env) != 0)
         return;
     int64_t since_ms = env.stamp.timestamp_ms > p->until_ms ? env.stamp.timestamp_ms : p->until_ms;
     if (since_ms <= b->now.wall_ms - OVERDUE_MS)
-        note_head(&slots[p->queue->id.slot], since_ms);
+        note_head(s, since_ms);
 }
 
 static void publish(const struct standing *s, struct slot_stats *slot)

@@ -123,8 +123,17 @@ static bool has_room(const struct bridge *b, const struct target *t)
            (int64_t)t->flying_bytes < b->config.memory_bytes / 4 + (int64_t)PARCEL_OVERHEAD;
 }
 
+/* Exactly once: it held everybody, and so did one, it or another, a moment ago. */
+static bool must_wait(const struct bridge *b, const struct target *t)
+{
+    return t->stalls > 0 && t->state != TARGET_OPEN &&
+           b->now.mono_ms - b->stall_ms < STALL_APART_MS;
+}
+
 enum gate target_gate(struct bridge *b, struct target *t)
 {
+    if (must_wait(b, t))
+        return GATE_DEFER;
     bool waited = b->now.mono_ms >= t->recheck_ms;
     if (t->state == TARGET_SHUT && waited)
         t->state = TARGET_UNKNOWN;
@@ -164,19 +173,22 @@ bool target_is_suspect(const struct target *t, const struct parcel *p)
 bool target_is_too_small(const struct bridge *b, const struct target *t, const struct parcel *p)
 {
     return b->config.exactly_once && t->proven_ms > 0 &&
-           b->now.mono_ms - t->proven_ms < PROVEN_MS && p->record->cost_bytes >= t->large_bytes;
+           b->now.mono_ms - t->proven_ms < PROVEN_MS && p->record->cost_bytes >= t->proven_bytes;
 }
 
-/* One of its own proves it; in company any other may have been. */
+/* In company any other may have been it; alone it is proven, for a minute and for all that are no
+   smaller. */
 static void note_too_large(const struct bridge *b, struct target *t, const struct parcel *p)
 {
-    bool known = t->large_bytes > 0 && p->record->cost_bytes >= t->large_bytes;
-    if (!known) {
-        t->large_bytes = p->record->cost_bytes;
-        t->proven_ms = 0;
-    }
-    if (b->txn.solo == p && p->record->cost_bytes == t->large_bytes)
-        t->proven_ms = b->now.mono_ms;
+    size_t cost_bytes = p->record->cost_bytes;
+    if (t->large_bytes == 0 || cost_bytes < t->large_bytes)
+        t->large_bytes = cost_bytes;
+    if (b->txn.solo != p)
+        return;
+    bool old = t->proven_ms == 0 || b->now.mono_ms - t->proven_ms >= PROVEN_MS;
+    if (old || cost_bytes < t->proven_bytes)
+        t->proven_bytes = cost_bytes;
+    t->proven_ms = b->now.mono_ms;
 }
 
 void target_refuses(struct bridge *b, struct target *t, const char *why)
@@ -193,6 +205,7 @@ static void stalled(struct bridge *b, struct target *t, const char *why)
         return;
     bool again = t->stalls > 0 && b->now.mono_ms - t->recheck_ms < (SHUT_MS << STALLS_MAX);
     t->stalls = !again ? 1 : t->stalls < STALLS_MAX ? t->stalls + 1 : STALLS_MAX;
+    b->stall_ms = b->now.mono_ms;
     snprintf(t->why, sizeof t->why, "%s", why);
     shut(b, t, false, SHUT_MS << (t->stalls - 1));
 }
@@ -253,8 +266,10 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum 
             tell(b, EVENT_TARGET_OPEN, 0, t);
         t->failed = false;
         t->state = TARGET_OPEN;
-        if (p->record->cost_bytes >= t->large_bytes) /* its limit was raised */
+        if (p->record->cost_bytes >= t->large_bytes) { /* its limit was raised */
             t->large_bytes = 0;
+            t->proven_ms = 0;
+        }
         break;
     case REPORT_REFUSED:
         target_refuses(b, t, why);

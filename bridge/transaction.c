@@ -51,7 +51,7 @@ static void commit(struct bridge *b)
 {
     b->txn.state = TXN_COMMITTING;
     if (!progress_commit(b))
-        begin_anew(b); /* nothing in it, and no progress either */
+        b->txn.state = TXN_OPEN; /* nothing in it, and no progress either */
 }
 
 static int64_t over_at_ms(const struct bridge *b)

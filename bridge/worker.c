@@ -16,6 +16,7 @@ enum {
     REVOKE_MS = 2000,   /* a rebalance waits for the slowest member */
     GROUP_POLL_MS = 50, /* without a bell; far below max.poll.interval.ms */
     SURVEY_MS = 1000,
+    LOST_MS = 500, /* so long a turn may ask for the ends of logs */
     PULSE_CHECK_MS = 60 * 1000,
     PULSE_AGAIN_MS = 1000, /* while none is known */
     REJOIN_MS = 1000,
@@ -45,14 +46,13 @@ static int name_topics(struct worker *w)
     return 0;
 }
 
-/* What the live one says; the schedule topic and the canary stay as they were at the start. */
+/* What the live one says; the schedule topic stays as it was at the start. */
 static struct request_rules rules_of(const struct worker *w, const struct config *live)
 {
     return (struct request_rules){
         .targets = {.patterns = (const char *const *)live->targets,
                     .patterns_n = live->targets_n,
-                    .schedule = w->config.config->schedule,
-                    .canary = w->config.config->canary_ms > 0},
+                    .schedule = w->config.config->schedule},
         .default_target = live->default_target,
         .max_delay_ms = live->max_delay_ms,
     };
@@ -177,7 +177,8 @@ static void find_lost_positions(struct worker *w)
 {
     struct queue_id queue;
     int64_t start, end;
-    while (source_lost_position(w->source, &queue, &start, &end))
+    int64_t until_ms = worker_now().mono_ms + LOST_MS;
+    while (worker_now().mono_ms < until_ms && source_lost_position(w->source, &queue, &start, &end))
         bridge_out_of_range(w->bridge, queue, start, end);
     if (source_wants_rejoin(w->source))
         group_rejoin(w->group);

@@ -50,8 +50,10 @@ static void on_landed(void *ctx, int slot, int lane, int64_t offset)
 
 void worker_fail(struct worker *w)
 {
+    static atomic_flag told = ATOMIC_FLAG_INIT; /* a second signal would end it at once */
     atomic_store(&w->failed, true);
-    kill(getpid(), SIGTERM); /* the process drains what its other workers have, and ends */
+    if (!atomic_flag_test_and_set(&told) && !atomic_load(&w->stop))
+        kill(getpid(), SIGTERM); /* the process drains what its other workers have, and ends */
 }
 
 enum begin { BEGIN, BEGIN_LATER, BEGIN_NEVER };

@@ -90,6 +90,7 @@ void producer_client_rebuild(struct producer *p, enum role role)
 {
     struct client *c = &p->clients[role];
     char error[CLIENT_ERROR_MAX];
+    p->rebuild_ms = clock_mono_ms() + REBUILD_AGAIN_MS;
     rd_kafka_fatal_error(c->rk, error, sizeof error);
     producer_log_failure("producer is broken: it is replaced", error);
     rd_kafka_purge(c->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
@@ -97,7 +98,6 @@ void producer_client_rebuild(struct producer *p, enum role role)
     if (rd_kafka_outq_len(c->rk) > 0)
         return; /* later: not all were reported yet */
     struct client fresh;
-    p->rebuild_ms = clock_mono_ms() + REBUILD_AGAIN_MS;
     if (producer_client_make(p, role, &fresh, error) != 0) {
         producer_log_failure("cannot make a producer: trying on", error); /* a file that is away */
         return;

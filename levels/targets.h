@@ -13,7 +13,6 @@ struct targets {
     const char *const *patterns; /* '*' stands for any run of characters, all else is literal */
     size_t patterns_n;
     const char *schedule; /* S: the schedule topic; its companions are never targets */
-    bool canary;          /* but S.canary is one */
 };
 
 enum { TOPIC_NAME_MAX = 249 };
@@ -25,7 +24,8 @@ bool topic_name_is_legal(struct bytes name);
    S.canary; or a Kafka internal one (__*). */
 bool topic_is_internal(const char *schedule, struct bytes name);
 
-/* Legal, not internal, and matched by at least one pattern; or S.canary, if that is on. */
+/* Legal, not internal, and matched by at least one pattern; or S.canary, which processes with and
+   without a canary must agree about. */
 bool targets_allow(const struct targets *targets, struct bytes name);
 
 #endif

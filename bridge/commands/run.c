@@ -47,6 +47,7 @@ static int wait_signal(const sigset_t *set, int64_t wait_ms)
 struct watch {
     sigset_t set;
     int64_t wait_ms;
+    int code; /* to leave with, if it comes to that */
 };
 
 /* The main thread drains; a second signal ends the process from this one, and so does a client that
@@ -60,7 +61,7 @@ static void *watch_stop(void *arg)
         _exit(128 + got);
     log_warn("a Kafka client does not end: leaving without it", "waited_ms=%lld",
              (long long)watch->wait_ms);
-    _exit(EXIT_DONE);
+    _exit(watch->code);
 }
 
 struct life {
@@ -69,15 +70,17 @@ struct life {
     struct monitor *monitor;
     struct service *service;
     int64_t heartbeat_ms, recheck_ms; /* monotonic: the last ones */
+    pthread_t watchdog;
+    bool watched;
 };
 
-static void drain(struct life *life)
+static void drain(struct life *life, int code)
 {
     static struct watch watch; /* outlives this call: the thread is never joined */
     log_info("draining", "again=\"a second signal ends at once\"");
     notify("STOPPING=1\nSTATUS=draining");
     monitor_watch(life->monitor, NULL, "draining");
-    watch = (struct watch){life->set, life->cli->config->drain_ms + STOP_MS};
+    watch = (struct watch){life->set, life->cli->config->drain_ms + STOP_MS, code};
     sigdelset(&watch.set, SIGHUP);
     pthread_t watcher;
     if (pthread_create(&watcher, NULL, watch_stop, &watch) == 0)
@@ -86,20 +89,33 @@ static void drain(struct life *life)
     log_info("stopped", "drained=true");
 }
 
-/* The signal, or 0 after wait_ms at most: the manager's watchdog is told in time. */
-static int wait_told(const struct life *life, int64_t wait_ms)
+/* Tells the manager in time, whatever the main thread waits for: only workers are judged. */
+static void *tell_watchdog(void *arg)
 {
-    int64_t until_ms = clock_mono_ms() + wait_ms, watchdog_ms = notify_watchdog_ms();
+    struct monitor *monitor = arg;
+    const int64_t every_ms = notify_watchdog_ms();
+    const struct timespec every = {.tv_sec = every_ms / 1000, .tv_nsec = every_ms % 1000 * 1000000};
     for (;;) {
-        if (monitor_is_alive(life->monitor))
+        if (monitor_is_alive(monitor))
             notify("WATCHDOG=1");
-        int64_t left_ms = until_ms - clock_mono_ms();
-        int got = left_ms <= 0
-                      ? 0
-                      : wait_signal(&life->set, left_ms < watchdog_ms ? left_ms : watchdog_ms);
-        if (got != 0 || left_ms <= 0)
-            return got;
+        nanosleep(&every, NULL);
     }
+    return NULL;
+}
+
+static void start_watchdog(struct life *life)
+{
+    life->watched = notify_watchdog_ms() != INT64_MAX &&
+                    pthread_create(&life->watchdog, NULL, tell_watchdog, life->monitor) == 0;
+}
+
+static void stop_monitor(struct life *life)
+{
+    if (life->watched) {
+        pthread_cancel(life->watchdog); /* where it sleeps or sends: it holds nothing there */
+        pthread_join(life->watchdog, NULL);
+    }
+    monitor_stop(life->monitor);
 }
 
 /* An unreachable Kafka is waited for; a refused start is final. */
@@ -120,7 +136,7 @@ static int start(struct life *life)
         log_warn("waiting for Kafka", "error=%s", quoted);
         notify("STATUS=waiting for Kafka");
         monitor_watch(life->monitor, NULL, error);
-        int got = wait_told(life, AGAIN_MS);
+        int got = wait_signal(&life->set, AGAIN_MS);
         if (got == SIGHUP)
             log_warn("SIGHUP is ignored", "until=\"Kafka has answered\"");
         else if (got != 0)
@@ -183,16 +199,17 @@ static int serve(struct life *life)
     notify("STATUS=serving");
     life->heartbeat_ms = life->recheck_ms = clock_mono_ms();
     for (;;) {
-        int got = wait_told(life, life->heartbeat_ms + HEARTBEAT_MS - clock_mono_ms());
+        int64_t left_ms = life->heartbeat_ms + HEARTBEAT_MS - clock_mono_ms();
+        int got = wait_signal(&life->set, left_ms < 0 ? 0 : left_ms);
         if (got == SIGHUP)
             reload(life);
         else if (got != 0)
             break;
         look_round(life);
     }
-    bool failed = service_failed(life->service);
-    drain(life);
-    return failed ? EXIT_INTERNAL : EXIT_DONE;
+    int code = service_failed(life->service) ? EXIT_INTERNAL : EXIT_DONE;
+    drain(life, code);
+    return code;
 }
 
 /* What a client does not take it will not take later either. */
@@ -215,12 +232,16 @@ int cmd_run(struct cli *cli)
     }
     if (client_scram_is_old(cli->config))
         log_warn(CLIENT_OLD_SCRAM, "librdkafka=%s", rd_kafka_version_str());
-    notify("READY=1\nSTATUS=waiting for Kafka"); /* the rest may take as long as Kafka does */
-    int err = client_try(cli->config, error) == 0 ? start(&life) : refuse(error);
+    int err = client_try(cli->config, error) == 0 ? 0 : refuse(error);
+    if (err == 0) {
+        notify("READY=1\nSTATUS=waiting for Kafka"); /* the rest may take as long as Kafka does */
+        start_watchdog(&life);
+        err = start(&life);
+    }
     int code = err == 0            ? serve(&life)
                : err == ERR_KAFKA  ? EXIT_DONE /* told to stop while it waited */
                : err == ERR_CONFIG ? EXIT_CONFIG
                                    : EXIT_INTERNAL;
-    monitor_stop(life.monitor);
+    stop_monitor(&life);
     return code;
 }

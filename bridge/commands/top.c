@@ -11,7 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EVERY_MS = 1000, ADDRESSES_MAX = 64, NAME_MAX = 200, CELL_MAX = 32 };
+enum {
+    EVERY_MS = 1000,
+    EVERY_MS_MAX = 3600 * 1000,
+    ADDRESSES_MAX = 64,
+    NAME_MAX = 200,
+    CELL_MAX = 32
+};
 
 struct top {
     const struct cli *cli;
@@ -266,7 +272,8 @@ static int take_arguments(struct top *t)
         if (strcmp(argument, "--once") == 0) {
             t->once = true;
         } else if (strcmp(argument, "--every") == 0 && i + 1 < t->cli->argc) {
-            if (duration_parse(bytes_text(t->cli->argv[++i]), &t->every_ms) != 0 || t->every_ms < 1)
+            if (duration_parse(bytes_text(t->cli->argv[++i]), &t->every_ms) != 0 ||
+                t->every_ms < 1 || t->every_ms > EVERY_MS_MAX)
                 return complain(EXIT_USAGE, "--every: '%s' is not a duration such as 2s",
                                 t->cli->argv[i]);
         } else if (argument[0] == '-' || t->addresses_n == ADDRESSES_MAX) {

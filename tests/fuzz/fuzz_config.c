@@ -22,7 +22,7 @@ static void check_taken(const struct config *config)
     assert(config->workers >= 1 && config->partitions >= 1 && config->replication >= 1);
     assert(config->max_attempts >= 1 && config->memory_bytes > 0);
     struct targets targets = {(const char *const *)config->targets, config->targets_n,
-                              config->schedule, false};
+                              config->schedule};
     assert(config->default_target == NULL ||
            targets_allow(&targets, bytes_text(config->default_target)));
 }

@@ -63,7 +63,7 @@ static void read_name(struct bytes name)
         memcpy(pattern, name.data, name.len);
     pattern[name.len] = '\0';
     const char *const patterns[] = {pattern, "*"};
-    struct targets targets = {patterns, 2, "schedule", false};
+    struct targets targets = {patterns, 2, "schedule"};
     bool good = topic_name_is_legal(name) && !topic_is_internal("schedule", name);
     assert(targets_allow(&targets, name) == good);
     targets.patterns_n = 1;

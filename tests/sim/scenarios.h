@@ -42,6 +42,7 @@
     X(budget_of_one_record_still_progresses)                           \
     /* stories_survey.c: what people are told */                       \
     X(the_survey_counts_what_waits_and_names_its_head)                 \
+    X(the_survey_names_when_a_queue_was_held)                          \
     X(the_survey_names_what_is_overdue_in_work)                        \
     /* stories_transaction.c: exactly once, and what breaks it */      \
     X(an_abort_reads_again_from_what_is_committed)                     \

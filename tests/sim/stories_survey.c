@@ -35,6 +35,30 @@ void the_survey_counts_what_waits_and_names_its_head(struct world *w)
     expect(w, counter_read(&level->paused) == 0 && counter_read(&level->reading) > 0);
 }
 
+/* A lane that is held until somebody acts is overdue from then on, the schedule topic's too. */
+void the_survey_names_when_a_queue_was_held(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    story_ask(w, TARGET_A, 0);
+    story_until(w, committed_covers(story_committed(w, -1, 0), 0));
+    process_crash(&w->processes[0]);
+    story_pass(w, w->setup.session_ms + 100);
+    struct log *log = &w->broker.logs[TOPIC_SCHEDULE][0];
+    log->n = 0;
+    log->start = log->end = log->read_end = 0;
+    w->beyond_end_ok = true;
+    process_start(w, 0);
+    story_until(w, w->told[EVENT_BEYOND_END] == 1);
+    int64_t held_ms = wall_ms(w);
+    story_pass(w, 5000);
+    int64_t head_ms = (int64_t)counter_read(&stands(w, 0)->head_ms);
+    expect(w, counter_read(&stands(w, 0)->held) == 1);
+    expect(w, head_ms >= held_ms - 200 && head_ms <= held_ms + 200);
+    oracle_truncate(w, TOPIC_SCHEDULE, 0, 0);
+    story_finish(w);
+}
+
 /* A head that is read, and does not leave, is the one to be woken for. */
 void the_survey_names_what_is_overdue_in_work(struct world *w)
 {
