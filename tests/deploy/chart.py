@@ -11,7 +11,7 @@ from confluent_kafka.admin import NewTopic
 
 import tools
 from broker import Broker
-from parts import CHART, DEPLOY, World, load, part, require, run
+from parts import CHART, DEPLOY, Failed, World, load, part, require, run
 
 KUBERNETES = ("1.27", "1.32", "1.37")  # the oldest that Chart.yaml allows, one between, the newest known
 VALUES = sorted((CHART / "ci").glob("*.yaml"))
@@ -64,8 +64,11 @@ def schemas(world: World) -> str:
                     if document["apiVersion"].startswith(NOT_KUBERNETES):
                         continue
                     count += 1
-                    # Raises with the place and the value that is wrong.
-                    kubernetes_validate.validate(document, version, strict=True)
+                    try:
+                        kubernetes_validate.validate(document, version, strict=True)
+                    except kubernetes_validate.ValidationError as wrong:
+                        place = ".".join(map(str, wrong.path))
+                        raise Failed(f"{document['kind']} in {version}: {place}: {wrong.message}") from wrong
     return f"{count} objects, in Kubernetes {', '.join(KUBERNETES)}"
 
 
