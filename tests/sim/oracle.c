@@ -263,10 +263,8 @@ static int64_t due_of(const struct world *w, const struct request *r)
 int64_t oracle_limit_ms(const struct world *w)
 {
     int64_t due_ms = w->quiet_ms;
-    for (const struct request *r = w->requests; r != NULL; r = r->next) {
-        if (!r->excused) /* of what is finished there may be copies that wait */
-            due_ms = later_of(due_ms, due_of(w, r));
-    }
+    for (const struct request *r = w->requests; r != NULL; r = r->next)
+        due_ms = later_of(due_ms, due_of(w, r)); /* also of the excused there may be copies */
     return due_ms + patience_ms(w);
 }
 
