@@ -70,6 +70,7 @@ static void configure(struct stage *s, unsigned flags)
                     (char *)"--slack=100ms",
                     (char *)"--targets=orders.*",
                     (char *)"--drain=2s",
+                    (char *)"-Xmax.in.flight=1",
                     (char *)"--memory=8MiB",
                     (char *)(flags & STAGE_EXACTLY_ONCE ? "--delivery=exactly-once"
                                                         : "--delivery=at-least-once"),
