@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 
+from processes import Bridge
 from stage import Stage, both_modes, judge, require
 
 RATE = 200
@@ -35,11 +36,13 @@ def held_requests(stage: Stage) -> str:
     """Chosen requests, or their answers, are held beyond every time-out or lost with their connection."""
     stage.broker(brokers=1, proxied=True)
     config = stage.ready()
-    bridge = stage.bridge(config)
+    bridge = stage.bridge(config, env={"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": "held"})
     generator = stage.generator(8000)
     sending = stage.background(lambda n, now: generator.request(now), 10_000_000, RATE)
     time.sleep(4)
     plan = rounds(stage.full, stage.exactly_once)
+    for _ in range((5 if stage.full else 2) if stage.exactly_once else 0):
+        late_end(stage, bridge)
     for api, way, seconds in plan:
         rule = stage.proxy.add(api, way, seconds)
         if api == "InitProducerId":  # asked only by a new producer, and one is needed after this
@@ -48,9 +51,27 @@ def held_requests(stage: Stage) -> str:
         time.sleep(seconds + 2)
     sending.finish(stop=True)
     report = stage.verify(timeout=90)
-    line = judge(report, 60 * len(plan))
+    line = judge(report, RATE * len(plan))  # a second's worth for each
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
     return f"{line} held_or_lost={len(plan)} of {len({api for api, _, _ in plan})} kinds"
+
+
+def late_end(stage: Stage, bridge: Bridge) -> None:
+    """The end of one transaction arrives when the client has long ended it anew, and the next one is open with its
+    records written and its offsets not; then the process dies. Were the late end taken for the next one's, these
+    records would be committed without their offsets, and delivered again."""
+    end = stage.proxy.add("EndTxn", "request_late", LONG_S)
+    require(stage.proxy.wait(end, 20), "no transaction ended within 20 s:\n" + bridge.tail())
+    released = time.monotonic() + LONG_S
+    time.sleep(LONG_S - 1.5)
+    offsets = stage.proxy.add("AddOffsetsToTxn", "request_late", 4)
+    stage.proxy.wait(offsets, 1.5)
+    time.sleep(max(0.0, released + 0.5 - time.monotonic()))
+    bridge.kill()
+    offsets.times = 0  # if it has met none
+    bridge.start()
+    require(stage.admin.wait_members(stage.group, 1), "it does not get its lanes back:\n" + bridge.tail())
+    time.sleep(3)
 
 
 def partitioned(stage: Stage) -> str:
