@@ -77,8 +77,14 @@ class Bridge:
         self.env = {**os.environ, **(env or {})}
         self.log = config.parent / f"{name}.log"
         self.process: subprocess.Popen | None = None
+        self.since = 0.0
+
+    def age(self) -> float:
+        """Seconds since its start."""
+        return time.monotonic() - self.since
 
     def start(self) -> "Bridge":
+        self.since = time.monotonic()
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen([str(self.binary), "run", "-c", str(self.config), *self.args],
                                             env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

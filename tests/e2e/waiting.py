@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from client import now_ms
 from stage import LANES, Stage, both_modes, require
 
-WRITTEN_PER_S, DUE_PER_S = 12_000, 40_000  # so slow that two cores for everybody keep up
+WRITTEN_PER_S, DUE_PER_S = 8000, 40_000  # so slow that two cores for everybody keep up
 PAD = b"x" * 92
 
 
@@ -123,6 +123,7 @@ def wait_through(stage: Stage, name: str, count: int) -> tuple[float, float, flo
     start_s = (stage.collector.seen[0].received_ms - started) / 1000
     start_memory = bridge.rss_mib()
 
+    time.sleep(max(0.0, (first_due - now_ms()) / 1000))
     counter.settle(timeout=40)
     lost, doubled = counter.copies.count(0), counter.total - (count - counter.copies.count(0))
     require(lost == 0 and doubled == 0 and counter.earliest_ms >= 0,
