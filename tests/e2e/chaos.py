@@ -188,7 +188,8 @@ def chaos(stage: Stage) -> str:
     stage.totals = {**count, "rebalances": len(stage.proxy.generations) - 1, "poison records": report.dead,
                     "kinds of poison": len(report.kinds), "requests": report.requests,
                     "lost": report.faults["lost"], "early": report.faults["early"],
-                    "delivered twice": report.duplicates, "unacknowledged, yet written": report.written_unsure}
+                    "delivered twice": report.duplicates, "unacknowledged, yet written": report.written_unsure,
+                    "forwarded about the faults": in_flight}
     return line + " | " + " ".join(f"{name.replace(' ', '_')}={n}" for name, n in sorted(stage.totals.items()))
 
 

