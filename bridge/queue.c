@@ -384,8 +384,10 @@ void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, in
         return;
     }
     if (q->window.base == WINDOW_UNSET || next < start) {
-        counter_add(&b->stats->out_of_range, 1);
-        b->port.event(b->port.ctx, EVENT_OUT_OF_RANGE, id, start - (next < 0 ? 0 : next), "");
+        if (q->window.base != WINDOW_UNSET) { /* else nobody knows of any that was there */
+            counter_add(&b->stats->out_of_range, 1);
+            b->port.event(b->port.ctx, EVENT_OUT_OF_RANGE, id, start - next, "");
+        }
         start_at(q, start);
         queue_changed(q);
     }
