@@ -136,8 +136,10 @@ static void on_gained(void *ctx, const int *lanes, int n, const struct start *st
     if (unusable > 0)
         log_warn("commit metadata that is not ours is ignored: records may be delivered again",
                  "partitions=%d", unusable);
-    if (source_assign(w->source, lanes, n, starts) != 0)
-        log_error("lanes cannot be read", "lanes=%d", n);
+    if (source_assign(w->source, lanes, n, starts) != 0) {
+        log_error("lanes cannot be read: joining again", "lanes=%d", n);
+        group_rejoin(w->group);
+    }
     atomic_store(&w->joined, begin == BEGIN);
     log_info("lanes gained", "worker=%d lanes=%d", w->config.number, n);
 }
