@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values as people write them, into struct config. */
+#include "bridge/address.h"
 #include "bridge/config_load.h"
 #include "bridge/log.h"
 #include "bridge/memory.h"
@@ -207,11 +208,12 @@ static int set_lost_offsets(struct loader *loader, const struct setting *setting
 static int set_listen(struct loader *loader, const struct config_key *key,
                       const struct setting *setting)
 {
-    const char *text = setting->values[0], *colon = strrchr(text, ':'), *end = "";
+    const char *text = setting->values[0], *end = "";
+    char host[HOST_MAX];
+    const char *digits = address_cut(text, host);
     int64_t port = 0;
-    bool bare = colon != NULL && text[0] != '[' && strchr(text, ':') != colon;
-    if (text[0] != '\0' && (colon == NULL || colon == text || bare ||
-                            read_digits(colon + 1, &port, &end) != NULL || *end != '\0'))
+    if (text[0] != '\0' &&
+        (digits == NULL || read_digits(digits, &port, &end) != NULL || *end != '\0'))
         return config_refuse(loader, setting, text, "not HOST:PORT, such as 127.0.0.1:9404");
     if (port > 65535)
         return config_refuse(loader, setting, text, "there is no port above 65535");

@@ -2,16 +2,17 @@
 /* One libmicrohttpd daemon over a socket of ours. */
 #include "bridge/http.h"
 
+#include "bridge/address.h"
+
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 64, CONNECTIONS_MAX = 64, PER_ADDRESS_MAX = 16, IDLE_S = 15, HOST_MAX = 256 };
+enum { BACKLOG = 64, CONNECTIONS_MAX = 64, PER_ADDRESS_MAX = 16, IDLE_S = 15 };
 
 struct http {
     const struct http_route *routes;
@@ -83,19 +84,6 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
                    MHD_create_response_from_buffer(sizeof none - 1, none, MHD_RESPMEM_PERSISTENT));
 }
 
-/* HOST:PORT cut in two; an address in brackets loses them. */
-static const char *cut_port(const char *listen, char host[HOST_MAX])
-{
-    const char *colon = strrchr(listen, ':');
-    size_t n = colon == NULL ? 0 : (size_t)(colon - listen);
-    bool bracketed = n >= 2 && listen[0] == '[' && listen[n - 1] == ']';
-    if (n == 0 || n >= HOST_MAX)
-        return NULL;
-    memcpy(host, listen + bracketed, n - (bracketed ? 2 : 0));
-    host[n - (bracketed ? 2 : 0)] = '\0';
-    return colon + 1;
-}
-
 /* A socket that listens at one of the addresses, or -1 with errno. */
 static int listen_at(const struct addrinfo *at)
 {
@@ -115,7 +103,7 @@ static int listen_at(const struct addrinfo *at)
 static int open_socket(const char *listen, char *error, size_t error_size)
 {
     char host[HOST_MAX];
-    const char *port = cut_port(listen, host);
+    const char *port = address_cut(listen, host);
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *found = NULL;
     int err = port == NULL ? EAI_NONAME : getaddrinfo(host, port, &hints, &found), fd = -1;

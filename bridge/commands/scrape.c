@@ -2,6 +2,8 @@
 /* GET /metrics over a plain socket, and its lines. */
 #include "bridge/commands/scrape.h"
 
+#include "bridge/address.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <netdb.h>
@@ -13,7 +15,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { HOST_MAX = 256, ANSWER_MAX = 16 << 20 };
+enum { ANSWER_MAX = 16 << 20 };
 
 static int connect_to(const struct addrinfo *at, int timeout_ms)
 {
@@ -31,22 +33,10 @@ static int connect_to(const struct addrinfo *at, int timeout_ms)
     return -1;
 }
 
-/* The host of HOST:PORT, without the brackets of an address; NULL: it is none. */
-static const char *port_of(const char *address, char host[HOST_MAX])
-{
-    const char *colon = strrchr(address, ':');
-    size_t n = colon == NULL ? 0 : (size_t)(colon - address);
-    if (n == 0 || n >= HOST_MAX)
-        return NULL;
-    bool bracketed = address[0] == '[' && address[n - 1] == ']';
-    snprintf(host, HOST_MAX, "%.*s", (int)n - 2 * bracketed, address + bracketed);
-    return colon + 1;
-}
-
 static int dial(const char *address, int timeout_ms, char error[SCRAPE_ERROR_MAX])
 {
     char host[HOST_MAX];
-    const char *port = port_of(address, host), *why = "not HOST:PORT";
+    const char *port = address_cut(address, host), *why = "not HOST:PORT";
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
     int fd = -1, err = port == NULL ? 0 : getaddrinfo(host, port, &hints, &found);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cutting at the last colon; one inside an address of IPv6 needs brackets around it. */
+#include "bridge/address.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *address_cut(const char *text, char host[HOST_MAX])
+{
+    const char *colon = strrchr(text, ':');
+    size_t n = colon == NULL ? 0 : (size_t)(colon - text);
+    bool bracketed = n >= 3 && text[0] == '[' && text[n - 1] == ']';
+    if (n == 0 || n >= HOST_MAX || (!bracketed && strchr(text, ':') != colon))
+        return NULL;
+    snprintf(host, HOST_MAX, "%.*s", (int)n - 2 * bracketed, text + bracketed);
+    return colon + 1;
+}
