@@ -25,12 +25,12 @@ enum config_type {
 struct config_key {
     const char *name;
     enum config_type type;
+    bool live;           /* SIGHUP changes it in the running service */
     size_t offset;       /* in struct config, if the type needs one */
     int64_t least, most; /* of numbers, spans and sizes */
     const char *initial; /* as in a flag; NULL: none */
     const char *shown;   /* in the example: the value that is commented out, or NULL for initial */
     const char *help;    /* sentences */
-    bool live;           /* SIGHUP changes it in the running service */
 };
 
 extern const struct config_key CONFIG_KEYS[];

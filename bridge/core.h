@@ -39,7 +39,7 @@ enum {
     VERDICTS_MAX = 1024,
     TXN_AGE_MS = 10,      /* a transaction is open for so long, for company */
     TXN_AGE_MAX_MS = 100, /* and no longer than this, however much is due */
-    TXN_SILENT_MS = 2000, /* so long, after others were answered, targets may hold it */
+    TXN_SILENT_MS = 3000, /* so long, after others were answered, targets may hold it */
     TXN_REST_MS = 2,      /* else the broker, still busy with the last one, answers 20 ms later */
     TXN_RECORDS_MAX = 60000,
     TXN_BYTES_MAX = 32 << 20,

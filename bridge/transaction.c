@@ -78,13 +78,14 @@ void txn_end(struct bridge *b)
         commit(b);
 }
 
-/* Others in it were answered, or it is one record to a suspect: then those targets that were not
-   hold everybody, and not the brokers. */
+/* Others in it were answered, or it is one record to a suspect, and now nobody is: then those
+   targets that are awaited hold everybody, and not the brokers, which may be slow. */
 static void watch_silence(struct bridge *b)
 {
-    static const char why[] = "a target acknowledged nothing for two seconds";
+    static const char why[] = "a target acknowledged nothing for three seconds";
     struct txn *t = &b->txn;
-    if (t->state != TXN_ENDING || t->torn || b->now.mono_ms - t->ending_ms < TXN_SILENT_MS)
+    int64_t since_ms = b->acked_ms > t->ending_ms ? b->acked_ms : t->ending_ms;
+    if (t->state != TXN_ENDING || t->torn || b->now.mono_ms - since_ms < TXN_SILENT_MS)
         return;
     bool probe =
         t->solo != NULL && t->solo->target != NULL && t->solo->target->state == TARGET_PROBING;

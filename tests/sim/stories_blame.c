@@ -45,7 +45,7 @@ void a_target_that_holds_a_transaction_is_left_alone_in_seconds(struct world *w)
     for (int i = 0; i < MANY; i++)
         good[i] = story_ask(w, TARGET_B, 0);
     bad = story_ask(w, TARGET_A, 0);
-    story_pass(w, 3000);
+    story_pass(w, 4000);
     expect(w, COUNT(w, aborts) == 1 && COUNT(w, retries) == 0);
     expect_ends(w, good, MANY, 1, 0);
     w->targets[TARGET_A].mood = TARGET_FINE;
