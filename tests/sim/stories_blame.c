@@ -36,21 +36,22 @@ void too_large_breaks_one_transaction_and_is_tried_alone(struct world *w)
 
 void a_target_that_holds_a_transaction_is_left_alone_in_seconds(struct world *w)
 {
-    struct request *good[MANY], *bad;
+    struct request *good[MANY], *bad[MANY];
     story_begin_exactly_once(w);
     story_open(w);
     good[0] = story_ask(w, TARGET_B, 0);
     story_until(w, good[0]->delivered == 1);
-    w->targets[TARGET_A].mood = TARGET_SLOW;
-    for (int i = 0; i < MANY; i++)
+    w->targets[TARGET_A].mood = TARGET_SLOW; /* not all of them are answered in time */
+    for (int i = 0; i < MANY; i++) {
         good[i] = story_ask(w, TARGET_B, 0);
-    bad = story_ask(w, TARGET_A, 0);
-    story_pass(w, 4000);
+        bad[i] = story_ask(w, TARGET_A, 0);
+    }
+    story_pass(w, 4500);
     expect(w, COUNT(w, aborts) == 1 && COUNT(w, retries) == 0);
     expect_ends(w, good, MANY, 1, 0);
     w->targets[TARGET_A].mood = TARGET_FINE;
     story_finish(w);
-    expect(w, bad->delivered == 1);
+    expect_ends(w, bad, MANY, 1, 0);
 }
 
 void what_was_learned_of_many_survives_the_next_abort(struct world *w)
@@ -172,7 +173,7 @@ void silent_target_breaks_one_transaction_and_is_left_alone(struct world *w)
 /* It answers now in time and now not, so each transaction that it is part of may last for 5 s. */
 void slow_target_holds_everybody_more_and_more_rarely(struct world *w)
 {
-    enum { SECONDS = 60, WAITS_MAX = 4, LONGEST = 4 };
+    enum { SECONDS = 60, WAITS_MAX = 4, LONGEST = 7 };
     struct request *good[SECONDS];
     int waits = 0;
     story_begin_exactly_once(w);
