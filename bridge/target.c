@@ -191,6 +191,17 @@ static void note_too_large(const struct bridge *b, struct target *t, const struc
     t->proven_ms = b->now.mono_ms;
 }
 
+/* It was suspect for another's sake, of whose batch it was; or the target's limit was raised. A
+   little less than what is proven stays suspect: sizes of a kind differ by a key's length. */
+static void note_fits(struct target *t, const struct parcel *p)
+{
+    if (p->record->cost_bytes >= t->proven_bytes)
+        t->proven_ms = 0;
+    t->large_bytes = t->proven_ms == 0 ? 0 : t->proven_bytes - t->proven_bytes / 8;
+    if (t->large_bytes <= p->record->cost_bytes && t->proven_ms != 0)
+        t->large_bytes = p->record->cost_bytes + 1;
+}
+
 void target_refuses(struct bridge *b, struct target *t, const char *why)
 {
     snprintf(t->why, sizeof t->why, "%s", why);
@@ -266,10 +277,8 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum 
             tell(b, EVENT_TARGET_OPEN, 0, t);
         t->failed = false;
         t->state = TARGET_OPEN;
-        if (p->record->cost_bytes >= t->large_bytes) { /* its limit was raised */
-            t->large_bytes = 0;
-            t->proven_ms = 0;
-        }
+        if (p->record->cost_bytes >= t->large_bytes)
+            note_fits(t, p);
         break;
     case REPORT_REFUSED:
         target_refuses(b, t, why);
