@@ -35,6 +35,8 @@ ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
              "secured_exactly", "waiting_millions"}
+# Three brokers each: beside one another, not beside scenarios that judge how late something is.
+HEAVY = {"chaos", "chaos_exactly"}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}
 
@@ -131,7 +133,8 @@ def main() -> int:
         for name, function in ALL.items():
             print(f"{name:22} {'(--full) ' * (name in ON_DEMAND)}{function.__doc__.splitlines()[0]}")
         return 0
-    wanted = options.scenario or [name for name in ALL if options.full or name not in ON_DEMAND]
+    reduced = sorted((name for name in ALL if options.full or name not in ON_DEMAND), key=HEAVY.__contains__)
+    wanted = options.scenario or reduced
     names = [n for name in wanted for n in GROUPS.get(name, [name])]
     unknown = [name for name in names if name not in ALL]
     if unknown:
