@@ -98,7 +98,7 @@ struct queue {
     int64_t release_max_ms;  /* latest release seen, for the disorder bound */
     int64_t paused_at;       /* window.next then: the offset of the head that it waits for */
     int64_t gap_at, gap_to;  /* a gap that was seen; -1: none */
-    bool gap_is_stale;       /* perhaps in what was at hand before a seek: it was not read */
+    int gap_readings;        /* that ended at gap_to, in a row */
     int64_t silent_since_ms; /* monotonic: woken, and nothing came yet; 0: not waiting */
     uint64_t changes;        /* of the window */
     uint64_t changes_sent;   /* of these, in the last commit sent */

@@ -77,21 +77,25 @@ static void hold(struct bridge *b, struct queue *q, enum event event, int64_t va
     b->port.event(b->port.ctx, event, q->id, value, "");
 }
 
-/* A gap is read once more before it is believed: the client has lost records that were there (a
-   pause that crossed a fetch). What comes right after a seek may still be of before it, so a gap
-   that shows there first has not been read at all. Transactions leave gaps where they end: those of
-   producers on the schedule topic, and our own on levels. */
+enum { GAP_READINGS = 3 }; /* two can both be wrong where a real gap lies beside a lost record */
+
+/* A gap is believed when so many readings in a row end at the same record: the client has lost
+   records that were there (a pause that crossed a fetch). What comes right after a seek may still
+   be of before it, so a gap that shows there first has not been read at all. Transactions leave
+   gaps where they end: those of producers on the schedule topic, and our own on levels. */
 static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct record *record)
 {
     int64_t next = q->window.next;
     bool usual = !q->sought && (is_schedule(q) || b->config.exactly_once);
-    bool shown_again = q->gap_at == next && record->offset <= q->gap_to;
-    if (record->offset == next || usual || (shown_again && !q->gap_is_stale)) {
+    if (q->gap_at == next && q->gap_to == record->offset)
+        q->gap_readings++;
+    else
+        q->gap_readings = q->sought ? 0 : 1;
+    if (record->offset == next || usual || q->gap_readings == GAP_READINGS) {
         q->gap_at = -1;
         q->sought = false;
         return false;
     }
-    q->gap_is_stale = q->sought && !shown_again;
     q->gap_at = next;
     q->gap_to = record->offset;
     q->sought = true;

@@ -26,7 +26,9 @@
     X(beyond_end_holds_the_queue_and_only_it)                          \
     X(foreign_metadata_is_ignored)                                     \
     X(trim_never_beyond_commit)                                        \
-    X(a_gap_is_believed_if_the_second_reading_is_no_larger)            \
+    X(a_gap_is_not_believed_if_the_second_reading_is_larger)           \
+    X(a_gap_is_not_believed_if_the_second_reading_is_smaller)          \
+    X(a_gap_is_not_believed_for_two_readings_that_agree)               \
     X(a_gap_seen_once_does_not_outlive_a_rewind)                       \
     X(newer_envelope_holds_its_queue_and_damaged_one_is_dead_lettered) \
     X(watchdog_wakes_a_silent_queue)                                   \
