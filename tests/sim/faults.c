@@ -333,13 +333,13 @@ void faults_choose(struct world *w)
     w->faults = faults;
     setup_fair(w);
     choose_setup(w);
+    bool one_ladder = w->setup.switch_ms == 0; /* else processes end to take the other one up */
     w->setup.is_calm = rng_chance(rng, 500) && w->setup.leap_ms == BRIDGE_WAIT_MAX_MS &&
-                       w->setup.memory_bytes >= 4 << 20;
+                       w->setup.memory_bytes >= 4 << 20 && one_ladder;
     if (!w->setup.is_calm) {
         choose_knobs(rng, &w->knobs);
         choose_greats(w, faults);
     }
-    bool one_ladder = w->setup.switch_ms == 0;
     w->setup.order_is_exact = faults->every_ms[GREAT_CLOCK] == 0 && one_ladder;
     w->setup.commits_are_prompt =
         w->knobs.commit_fails == 0 && w->knobs.commit_silent == 0 && w->knobs.commit_partly == 0 &&
