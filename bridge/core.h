@@ -37,10 +37,11 @@ enum {
     QUEUE_QUOTA = 128,       /* records of one queue in a turn */
     TARGETS_MAX = 1024,
     VERDICTS_MAX = 1024,
-    TXN_AGE_MS = 10,      /* a transaction is open for so long, for company */
+    TXN_AGE_MS = 5,       /* a transaction is open for so long, for company */
     TXN_AGE_MAX_MS = 100, /* and no longer than this, however much is due */
     TXN_SILENT_MS = 3000, /* so long, after others were answered, targets may hold it */
     TXN_REST_MS = 2,      /* else the broker, still busy with the last one, answers 20 ms later */
+    TXN_HOPS_MS = 100,    /* hops wait for so long, so that few transactions are theirs */
     TXN_RECORDS_MAX = 60000,
     TXN_BYTES_MAX = 32 << 20,
     STALL_APART_MS = 10 * 1000, /* exactly once: between two that hold everybody */
@@ -144,12 +145,15 @@ struct target {
 /* transaction.c: exactly once. */
 enum txn_state { TXN_OPEN, TXN_ENDING, TXN_COMMITTING, TXN_BROKEN };
 
+enum ready { READY_HOPS, READY_DELIVERIES, READY_N };
+
 struct txn {
     enum txn_state state;
     bool wants_end;        /* a record waits for one of its own */
     bool torn;             /* a report said no */
     bool told;             /* and which record, or target, is to blame */
     bool answered;         /* a report of it said yes */
+    enum ready takes;      /* decided with its first record */
     size_t n, bytes;       /* in it */
     int64_t since_ms;      /* monotonic: the first one */
     int64_t ending_ms;     /* monotonic: takes no more since */
@@ -173,8 +177,6 @@ struct note {
     unsigned flags;
 };
 
-enum ready { READY_HOPS, READY_DELIVERIES, READY_N };
-
 struct bridge {
     struct bridge_config config;
     struct port port;
@@ -186,6 +188,8 @@ struct bridge {
     struct queue *queues;
     struct wheel wheel;
     struct list ready[READY_N];
+    int64_t hops_since_ms; /* monotonic: since when hops are ready */
+    enum ready txn_took;   /* the last transaction */
 
     struct parcel *parcels;
     size_t parcels_n, parcels_high; /* high: those above were never used */
@@ -261,6 +265,7 @@ void delivery_failed(struct bridge *b, struct parcel *p, enum report report, con
 void kafka_answered(struct bridge *b); /* something was acknowledged */
 
 /* transaction.c: without exactly once it takes everything, and does nothing. */
+bool txn_is_for(const struct bridge *b, enum ready kind);
 bool txn_takes(struct bridge *b, bool alone); /* alone: in a transaction of its own */
 void txn_took(struct bridge *b, struct parcel *p, bool alone);
 void txn_failed(struct bridge *b, struct parcel *p, struct target *target, enum report report);

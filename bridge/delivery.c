@@ -211,8 +211,8 @@ void delivery_serve(struct bridge *b)
     if (b->txn.failed != NULL) /* it is among them, and not judged yet */
         return;
     for (int i = 0; i < READY_N; i++) {
-        struct list *ready = &b->ready[b->solo_failed ? i : READY_N - 1 - i];
-        for (struct link *l; (l = list_first(ready)) != NULL;) {
+        enum ready kind = b->solo_failed ? i : READY_N - 1 - i;
+        for (struct link *l; (l = list_first(&b->ready[kind])) != NULL && txn_is_for(b, kind);) {
             if (forward(b, list_item(l, struct parcel, link)) != 0)
                 break;
         }

@@ -117,6 +117,8 @@ void parcel_ready(struct bridge *b, struct parcel *p)
     }
     parcel_detach(b, p);
     p->state = PARCEL_READY;
+    if (hop && list_is_empty(&b->ready[READY_HOPS]))
+        b->hops_since_ms = b->now.mono_ms;
     if (p->verdict != NULL) /* before another one may break its transaction */
         list_prepend(&b->ready[READY_HOPS], &p->link);
     else

@@ -23,6 +23,36 @@ static bool is_full(const struct txn *t)
     return t->n >= TXN_RECORDS_MAX || t->bytes >= TXN_BYTES_MAX;
 }
 
+/* A verdict comes first in the list. */
+static bool hops_have_time(const struct bridge *b)
+{
+    const struct link *first = list_first(&b->ready[READY_HOPS]);
+    return b->now.mono_ms - b->hops_since_ms < TXN_HOPS_MS &&
+           b->held_bytes < b->config.memory_bytes / 8 &&
+           list_item(first, const struct parcel, link)->verdict == NULL;
+}
+
+/* Hops or deliveries, in turns if there are always both. What became of one that failed alone is a
+   hop, and comes before what may fail next. */
+static enum ready next_takes(const struct bridge *b)
+{
+    if (list_is_empty(&b->ready[READY_HOPS]))
+        return READY_DELIVERIES;
+    if (b->solo_failed)
+        return READY_HOPS;
+    bool other = b->txn_took == READY_HOPS && !list_is_empty(&b->ready[READY_DELIVERIES]);
+    return other || hops_have_time(b) ? READY_DELIVERIES : READY_HOPS;
+}
+
+/* Each partition of a transaction costs the broker milliseconds, one after another, and what is due
+   would wait for those of hops, which have time: so they have transactions of their own. */
+bool txn_is_for(const struct bridge *b, enum ready kind)
+{
+    if (!b->config.exactly_once)
+        return true;
+    return kind == (b->txn.n > 0 ? b->txn.takes : next_takes(b));
+}
+
 bool txn_takes(struct bridge *b, bool alone)
 {
     struct txn *t = &b->txn;
@@ -40,8 +70,10 @@ void txn_took(struct bridge *b, struct parcel *p, bool alone)
     struct txn *t = &b->txn;
     if (!b->config.exactly_once)
         return;
-    if (t->n++ == 0)
+    if (t->n++ == 0) {
         t->since_ms = b->now.mono_ms;
+        t->takes = b->txn_took = p->kind == FORWARD_TARGET ? READY_DELIVERIES : READY_HOPS;
+    }
     t->bytes += p->record->cost_bytes;
     if (alone)
         t->solo = p;
@@ -56,8 +88,10 @@ static void commit(struct bridge *b)
 
 static int64_t over_at_ms(const struct bridge *b)
 {
-    bool calm = list_is_empty(&b->ready[READY_HOPS]) && list_is_empty(&b->ready[READY_DELIVERIES]);
-    return b->txn.since_ms + (calm ? TXN_AGE_MS : TXN_AGE_MAX_MS);
+    const struct txn *t = &b->txn;
+    if (!list_is_empty(&b->ready[t->takes]))
+        return t->since_ms + TXN_AGE_MAX_MS;
+    return t->since_ms + (t->takes == READY_HOPS ? 0 : TXN_AGE_MS); /* hops had company already */
 }
 
 static bool is_over(const struct bridge *b)
@@ -116,7 +150,11 @@ int64_t txn_wait_ms(const struct bridge *b)
         return BRIDGE_WAIT_MAX_MS;
     if (t->n > 0)
         return over_at_ms(b) - b->now.mono_ms;
-    return t->rest_ms > b->now.mono_ms ? t->rest_ms - b->now.mono_ms : BRIDGE_WAIT_MAX_MS;
+    if (t->rest_ms > b->now.mono_ms)
+        return t->rest_ms - b->now.mono_ms;
+    if (list_is_empty(&b->ready[READY_HOPS]))
+        return BRIDGE_WAIT_MAX_MS;
+    return b->hops_since_ms + TXN_HOPS_MS - b->now.mono_ms;
 }
 
 /* What is done now is not read again, and what is not ours any more is somebody else's to learn. */

@@ -164,6 +164,21 @@ void nothing_is_delivered_after_a_stall_until_it_is_proved(struct world *w)
     expect_all_once(w);
 }
 
+void hops_wait_and_have_a_transaction_of_their_own(struct world *w)
+{
+    story_begin_exactly_once(w);
+    story_open(w);
+    struct log *level = story_level(w, 0, 0);
+    story_ask(w, TARGET_A, 2000);
+    struct request *due = story_ask(w, TARGET_A, 0);
+    story_pass(w, 50);
+    expect(w, due->delivered == 1 && level->n == 0);
+    story_pass(w, 100);
+    expect(w, level->n == 1);
+    story_finish(w);
+    expect_all_once(w);
+}
+
 void markers_on_levels_are_no_gaps(struct world *w)
 {
     story_begin_exactly_once(w);
