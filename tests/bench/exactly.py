@@ -34,7 +34,7 @@ def exactly(place: Place) -> list[Row]:
             flat_out(place, "delivery",
                      lambda mode: forwarding.due_in_level(place, COUNT, delivery=mode, **ANEW))]
     for rate in (1000, 10_000):
-        for _ in range(2):  # the broker's compiler has seen no steady transactions yet
+        for _ in range(3):  # the broker's compiler has seen no steady transactions yet
             bridge, plain = lateness.beside_plain(place, rate, 1000, 1500, delivery="exactly-once")
             place.rest()
         rows.append(lateness.row(f"exactly once: late at {rate:,}/s, ms p50 / p99 / p99.9 / max", bridge, plain,

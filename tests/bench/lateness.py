@@ -2,16 +2,32 @@
 """How late a reader has what is due, beside what plain produce and consume shows at the same time."""
 from __future__ import annotations
 
+import urllib.request
+
 from place import Place
+from processes import free_port
 from table import Row
 
 SECONDS = 12
 
 
+def handed_within(port: int) -> dict[str, float]:
+    """The share that the bridge gave to its client within so many ms, by its own histogram: what is later
+    than that is Kafka's, and of the machine that both share."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        lines = [line.split() for line in answer.read().decode().splitlines()]
+
+    def seen(bound: str) -> float:
+        return sum(float(value) for name, *_, value in lines
+                   if name.startswith("delaybridge_lateness_seconds_bucket") and f'le="{bound}"' in name)
+    return {ms: seen(bound) / max(seen("+Inf"), 1) for ms, bound in (("1", "0.001"), ("5", "0.005"))}
+
+
 def beside_plain(place: Place, rate: int, delay: int, delay_max: int, **settings) -> tuple[dict, dict]:
     """At this rate through the bridge, and at the same time plain records, of another producer to
     another reader."""
-    name, config = place.schedule(**settings)
+    port = free_port(1)
+    name, config = place.schedule(listen=f"127.0.0.1:{port}", **settings)
     target, plain = place.topic("bench.target"), place.topic("bench.plain")
     bridge = place.bridge(config, wait=True)
     count = rate * SECONDS
@@ -23,6 +39,7 @@ def beside_plain(place: Place, rate: int, delay: int, delay_max: int, **settings
     for load in loads:
         load.result()
     results = [read.result() for read in reads]
+    results[0]["handed"] = handed_within(port)
     bridge.stop()
     return results[0], results[1]
 
@@ -30,6 +47,8 @@ def beside_plain(place: Place, rate: int, delay: int, delay_max: int, **settings
 def row(what: str, bridge: dict, plain: dict, p50: float | None, p99: float | None) -> Row:
     text = (f"{bridge['p50']:.1f} / {bridge['p99']:.1f} / {bridge['p999']:.1f} / {bridge['max']:.1f} "
             f"(plain {plain['p50']:.1f} / {plain['p99']:.1f} / {plain['p999']:.1f} / {plain['max']:.1f})")
+    text += "; handed to the client within " + ", ".join(
+        f"{ms} ms: {100 * share:.1f} %" for ms, share in bridge["handed"].items())
     whole = bridge["complete"] and bridge["early"] == 0
     if not whole:
         text += f"; {bridge['seen']} seen, {bridge['early']} early"

@@ -29,8 +29,9 @@ from table import Row, write
 
 PARTS = {"core": core.pieces, "hop": forwarding.hop, "intake": forwarding.intake, "delivery": forwarding.delivery,
          "instant": forwarding.instant, "late": lateness.late, "late_chain": lateness.late_chain,
-         "exactly": exactly.exactly, "idle": standing.idle, "start": standing.start, "overload": overload.overload, "slow": cluster.slow,
-         "three": cluster.three, "hold": hold.hold, "observed": observed.observed, "growth": growth.growth, "allocator": allocator.allocator}
+         "exactly": exactly.exactly, "idle": standing.idle, "start": standing.start, "overload": overload.overload,
+         "slow": cluster.slow, "three": cluster.three, "hold": hold.hold, "observed": observed.observed,
+         "growth": growth.growth, "allocator": allocator.allocator}
 ELSEWHERE = {"core", "slow", "three"}  # need no broker, or bring their own
 
 
