@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* core: the structures that the files of the step machine share. Nothing outside of bridge.c,
-   queue.c, parcel.c, delivery.c, transaction.c, progress.c, target.c and survey.c includes this.
+   queue.c, head.c, parcel.c, delivery.c, transaction.c, progress.c, target.c and survey.c includes
+   this.
 
      lane     partition p of all our input topics; owned or not
      queue    one input partition: window, at most one peeked head, open or paused
@@ -227,6 +228,11 @@ struct bridge {
     bool more; /* this turn left work that needs no waiting */
 };
 
+static inline bool queue_is_schedule(const struct queue *q)
+{
+    return q->id.slot == SLOT_SCHEDULE;
+}
+
 static inline struct queue *bridge_queue(const struct bridge *b, int lane, int slot)
 {
     return &b->queues[lane * b->queues_per_lane + slot];
@@ -243,6 +249,10 @@ void parcel_detach(struct bridge *b, struct parcel *p); /* out of whatever list 
 void parcel_replace(struct bridge *b, struct parcel *p, struct record *record);
 bool verdict_available(const struct bridge *b, const struct queue *q);
 struct refusal *parcel_condemn(struct bridge *b, struct parcel *p);
+
+/* head.c */
+bool head_find(struct bridge *b, struct queue *q); /* take records until one is worth looking at */
+void head_drop(struct bridge *b, struct queue *q);
 
 /* queue.c */
 void queue_open(struct bridge *b, struct queue *q);

@@ -3,22 +3,9 @@
  * near. */
 #include "bridge/core.h"
 
-static bool is_schedule(const struct queue *q)
-{
-    return q->id.slot == SLOT_SCHEDULE;
-}
-
 void queue_changed(struct queue *q)
 {
     q->changes++;
-}
-
-static void drop_head(struct bridge *b, struct queue *q)
-{
-    if (q->head != NULL)
-        b->port.release(b->port.ctx, q->head);
-    q->head = NULL;
-    q->blocked = false;
 }
 
 static void set_state(struct bridge *b, struct queue *q, enum queue_state state)
@@ -44,7 +31,7 @@ void queue_open(struct bridge *b, struct queue *q)
 
 void queue_close(struct bridge *b, struct queue *q)
 {
-    drop_head(b, q);
+    head_drop(b, q);
     set_state(b, q, QUEUE_OFF);
     q->active = false;
 }
@@ -52,7 +39,7 @@ void queue_close(struct bridge *b, struct queue *q)
 /* Start reading again at the first offset that was not admitted. */
 static void read_on(struct bridge *b, struct queue *q)
 {
-    drop_head(b, q);
+    head_drop(b, q);
     set_state(b, q, QUEUE_OPEN);
     q->active = true;
     q->sought = true;
@@ -71,92 +58,10 @@ void queue_reread(struct bridge *b, struct queue *q)
 
 static void hold(struct bridge *b, struct queue *q, enum event event, int64_t value)
 {
-    drop_head(b, q);
+    head_drop(b, q);
     set_state(b, q, QUEUE_HELD);
     q->head_release_ms = b->now.wall_ms; /* since then nothing leaves it */
     b->port.event(b->port.ctx, event, q->id, value, "");
-}
-
-enum { GAP_READINGS = 3 }; /* two can both be wrong where a real gap lies beside a lost record */
-
-/* A gap is believed when so many readings in a row end at the same record: the client has lost
-   records that were there (a pause that crossed a fetch). What comes right after a seek may still
-   be of before it, so a gap that shows there first has not been read at all. Transactions leave
-   gaps where they end: those of producers on the schedule topic, and our own on levels. */
-static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct record *record)
-{
-    int64_t next = q->window.next;
-    bool usual = !q->sought && (is_schedule(q) || b->config.exactly_once);
-    if (q->gap_at == next && q->gap_to == record->offset)
-        q->gap_readings++;
-    else
-        q->gap_readings = q->sought ? 0 : 1;
-    if (record->offset == next || usual || q->gap_readings == GAP_READINGS) {
-        q->gap_at = -1;
-        q->sought = false;
-        return false;
-    }
-    q->gap_at = next;
-    q->gap_to = record->offset;
-    q->sought = true;
-    b->port.seek(b->port.ctx, q->id, next);
-    return true;
-}
-
-static void look_at(struct bridge *b, struct queue *q, struct record *record)
-{
-    q->head = record;
-    q->head_fault = 0;
-    q->admit_at_ms = INT64_MIN;
-    if (is_schedule(q))
-        return;
-    struct envelope env;
-    q->head_fault = envelope_open(record->value, &env);
-    if (q->head_fault != 0)
-        return;
-    int64_t until_ms =
-        env.stamp.next_try_ms > env.stamp.due_ms ? env.stamp.next_try_ms : env.stamp.due_ms;
-    q->head_until_ms = until_ms;
-    q->head_release_ms =
-        plan_release_ms(&b->config.ladder, q->level_ms, record->timestamp_ms, until_ms);
-    q->admit_at_ms = q->head_release_ms - plan_lookahead_ms(&b->config.ladder);
-}
-
-/* Take records until one is worth looking at. */
-static bool find_head(struct bridge *b, struct queue *q)
-{
-    while (q->active) {
-        struct record *record = b->port.take(b->port.ctx, q->id);
-        if (record == NULL) {
-            q->active = false;
-            return false;
-        }
-        q->silent_since_ms = 0;
-        struct window *w = &q->window;
-        if (w->base == WINDOW_UNSET) {
-            window_init(w, record->offset);
-            queue_changed(q); /* a lane that comes back learns only from a place that was kept */
-        }
-        if (record->offset < w->next || is_doubtful_gap(b, q, record)) {
-            b->port.release(b->port.ctx, record);
-            continue;
-        }
-        if (record->offset > w->next && window_fits(w, record->offset)) {
-            counter_add(&b->stats->gaps, (uint64_t)(record->offset - w->next));
-            if (!is_schedule(q) && !b->config.exactly_once)
-                b->port.event(b->port.ctx, EVENT_GAP, q->id, record->offset - w->next, "");
-        }
-        if (window_fits(w, record->offset) && window_is_done(w, record->offset)) {
-            counter_add(&b->stats->skipped, 1);
-            window_admit(w, record->offset);
-            queue_changed(q);
-            b->port.release(b->port.ctx, record);
-            continue;
-        }
-        look_at(b, q, record);
-        return true;
-    }
-    return false;
 }
 
 /* One record for each queue is always allowed, so that each always gets on. Requests leave a
@@ -166,7 +71,7 @@ static bool has_budget(const struct bridge *b, const struct queue *q)
     if (q->parcels == 0)
         return true;
     int64_t limit = b->config.memory_bytes;
-    if (is_schedule(q))
+    if (queue_is_schedule(q))
         limit -= limit / 4;
     return b->held_bytes + (int64_t)q->head->cost_bytes + PARCEL_OVERHEAD <= limit;
 }
@@ -194,7 +99,7 @@ static bool adopt_orphan(struct bridge *b, struct queue *q)
         b->orphans--;
         q->parcels++;
         window_admit(&q->window, p->offset);
-        drop_head(b, q);
+        head_drop(b, q);
         return true;
     }
     return false;
@@ -289,7 +194,7 @@ static bool admit(struct bridge *b, struct queue *q)
         return true;
     if (!has_room(b, q))
         return false;
-    return is_schedule(q) ? admit_request(b, q) : admit_waiting(b, q);
+    return queue_is_schedule(q) ? admit_request(b, q) : admit_waiting(b, q);
 }
 
 /* While the head waited for room, the report of its earlier life may have come. */
@@ -303,7 +208,7 @@ static void rest(struct bridge *b, struct queue *q)
 {
     if (q->admit_at_ms - b->now.wall_ms <= PAUSE_FAR_MS)
         return;
-    drop_head(b, q);
+    head_drop(b, q);
     set_state(b, q, QUEUE_PAUSED);
     q->paused_at = q->window.next;
     b->port.pause(b->port.ctx, q->id);
@@ -337,7 +242,7 @@ void queue_serve(struct bridge *b, struct queue *q)
         return;
     watch_silence(b, q);
     for (int quota = QUEUE_QUOTA; quota > 0; quota--) {
-        if (q->head == NULL && !find_head(b, q))
+        if (q->head == NULL && !head_find(b, q))
             return;
         if (head_is_done(q)) {
             read_on(b, q);
@@ -357,7 +262,7 @@ int64_t queue_wait_ms(const struct bridge *b, const struct queue *q)
 {
     if (q->state == QUEUE_PAUSED)
         return q->admit_at_ms - RESUME_AHEAD_MS - b->now.wall_ms;
-    if (q->state == QUEUE_OPEN && q->head != NULL && !q->blocked && !is_schedule(q))
+    if (q->state == QUEUE_OPEN && q->head != NULL && !q->blocked && !queue_is_schedule(q))
         return q->admit_at_ms - b->now.wall_ms;
     return BRIDGE_WAIT_MAX_MS;
 }

@@ -1,56 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Partition queues: assigned, taken from, paused, sought. */
-#include "consumer/source.h"
-
 #include "bridge/clock.h"
 #include "bridge/log.h"
 #include "consumer/offsets.h"
-#include "consumer/pulse.h"
 #include "consumer/record.h"
+#include "consumer/source_parts.h"
 
 #include <stdlib.h>
 
-enum { ASK_MS = 500, ASK_AGAIN_MS = 1000, SWEEP_MS = 250, LOOK_MS = 10000 };
-
-struct partition {
-    rd_kafka_queue_t *queue;  /* NULL: never assigned yet */
-    rd_kafka_message_t *kept; /* fetched, and there was no memory to hand it over; else NULL */
-    bool paused;              /* by the bridge */
-    bool quiet;               /* paused by us: all of it is taken */
-    int64_t next;             /* is taken next; WINDOW_UNSET: not known yet */
-    int64_t swept;            /* next at the last sweep */
-    int64_t drained; /* the log's end, if the client has come there and nothing since; else -1 */
-    int64_t landed;  /* the log reaches at least to here: it was acknowledged */
-    bool lost;       /* its position does not exist: the log's ends are to be asked for */
-    bool stopped;    /* and the client has stopped fetching it */
-};
-
-struct source {
-    struct source_config config;
-    struct partition *partitions; /* by queue index */
-    struct pulse *pulse;
-    int *owned;
-    int owned_n;
-    bool any_lost;
-    bool rejoin;
-    int64_t sweep_ms, look_ms; /* the last ones */
-    int lost_next;             /* where the next search begins */
-    int64_t lost_ask_ms;       /* no question before */
-};
+enum { ASK_MS = 500, ASK_AGAIN_MS = 1000 };
 
 void source_join(struct source *s, rd_kafka_t *intake)
 {
     s->config.intake = intake;
-}
-
-static rd_kafka_t *handle_of(const struct source *s, int slot)
-{
-    return slot == SLOT_SCHEDULE ? s->config.intake : s->config.levels;
-}
-
-static struct partition *partition_of(const struct source *s, int lane, int slot)
-{
-    return &s->partitions[lane * s->config.slots + slot];
 }
 
 static void drop_kept(struct partition *p)
@@ -95,7 +57,7 @@ void source_free(struct source *s)
    is redirected after the assignment leaks what was already fetched. */
 static void open_queue(struct source *s, int lane, int slot)
 {
-    struct partition *p = partition_of(s, lane, slot);
+    struct partition *p = source_partition(s, lane, slot);
     p->lost = p->stopped = false;
     p->landed = 0;
     p->swept = WINDOW_UNSET;
@@ -103,16 +65,9 @@ static void open_queue(struct source *s, int lane, int slot)
     drop_kept(p);
     if (p->queue != NULL)
         rd_kafka_queue_destroy(p->queue);
-    p->queue = rd_kafka_queue_get_partition(handle_of(s, slot), s->config.topics[slot], lane);
+    p->queue = rd_kafka_queue_get_partition(source_handle(s, slot), s->config.topics[slot], lane);
     rd_kafka_queue_forward(p->queue, NULL);
     bell_attach(s->config.bell, p->queue, lane * s->config.slots + slot);
-}
-
-static void list_add(rd_kafka_topic_partition_list_t *list, const char *topic, int partition,
-                     int64_t offset)
-{
-    rd_kafka_topic_partition_list_add(list, topic, partition)->offset =
-        offset == WINDOW_UNSET ? RD_KAFKA_OFFSET_BEGINNING : offset;
 }
 
 static int log_failed(const char *what, const char *error)
@@ -151,9 +106,9 @@ int source_assign(struct source *s, const int *lanes, int n, const struct start 
         for (int slot = 0; slot < s->config.slots; slot++) {
             int64_t start = starts[i * s->config.slots + slot].offset;
             open_queue(s, lanes[i], slot);
-            partition_of(s, lanes[i], slot)->next = start;
-            list_add(slot == SLOT_SCHEDULE ? intake : levels, s->config.topics[slot], lanes[i],
-                     start);
+            source_partition(s, lanes[i], slot)->next = start;
+            source_list_add(slot == SLOT_SCHEDULE ? intake : levels, s->config.topics[slot],
+                            lanes[i], start);
         }
         s->owned[i] = lanes[i];
     }
@@ -171,7 +126,7 @@ int source_assign(struct source *s, const int *lanes, int n, const struct start 
 
 static void set_paused(struct source *s, int lane, int slot, bool paused)
 {
-    struct partition *p = partition_of(s, lane, slot);
+    struct partition *p = source_partition(s, lane, slot);
     bool was_paused = p->paused || p->quiet;
     p->paused = paused;
     p->quiet = false;
@@ -180,9 +135,9 @@ static void set_paused(struct source *s, int lane, int slot, bool paused)
     rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(one, s->config.topics[slot], lane);
     if (paused)
-        rd_kafka_pause_partitions(handle_of(s, slot), one);
+        rd_kafka_pause_partitions(source_handle(s, slot), one);
     else
-        rd_kafka_resume_partitions(handle_of(s, slot), one);
+        rd_kafka_resume_partitions(source_handle(s, slot), one);
     rd_kafka_topic_partition_list_destroy(one);
 }
 
@@ -193,8 +148,8 @@ void source_unassign(struct source *s)
     for (int i = 0; i < s->owned_n; i++) {
         for (int slot = 0; slot < s->config.slots; slot++) {
             set_paused(s, s->owned[i], slot, false);
-            drop_kept(partition_of(s, s->owned[i], slot));
-            partition_of(s, s->owned[i], slot)->lost = false;
+            drop_kept(source_partition(s, s->owned[i], slot));
+            source_partition(s, s->owned[i], slot)->lost = false;
             if (slot != SLOT_SCHEDULE)
                 rd_kafka_topic_partition_list_add(levels, s->config.topics[slot], s->owned[i]);
         }
@@ -313,119 +268,22 @@ void source_seek(struct source *s, struct queue_id queue, int64_t offset)
     drop_kept(&s->partitions[queue.index]);
     s->partitions[queue.index].next = offset;
     s->partitions[queue.index].drained = -1;
-    list_add(one, s->config.topics[queue.slot], queue.lane, offset);
+    source_list_add(one, s->config.topics[queue.slot], queue.lane, offset);
     if (s->partitions[queue.index].stopped)
         assign_anew(s, queue, one);
     else
         log_refused(s, "seek refused", queue,
-                    rd_kafka_seek_partitions(handle_of(s, queue.slot), one, 0));
+                    rd_kafka_seek_partitions(source_handle(s, queue.slot), one, 0));
     rd_kafka_topic_partition_list_destroy(one);
-}
-
-/* Quiet partitions. */
-
-/* An end that is before where reading stands is of before a seek; one behind it comes after the
-   ends of transactions. */
-static bool is_drained(const struct partition *p)
-{
-    return p->drained >= 0 && p->drained >= p->next && p->drained >= p->landed;
-}
-
-/* Every level partition that is owned: visit says whether it is to be in the list. */
-static rd_kafka_topic_partition_list_t *
-choose_levels(struct source *s,
-              bool (*visit)(struct source *s, struct partition *p, int lane, int slot))
-{
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(8);
-    for (int i = 0; i < s->owned_n; i++) {
-        for (int slot = SLOT_SCHEDULE + 1; slot < s->config.slots; slot++) {
-            struct partition *p = partition_of(s, s->owned[i], slot);
-            if (visit(s, p, s->owned[i], slot))
-                list_add(list, s->config.topics[slot], s->owned[i], p->next);
-        }
-    }
-    return list;
-}
-
-/* Drained, and nothing came since the last sweep: it becomes quiet. */
-static bool falls_quiet(struct source *s, struct partition *p, int lane, int slot)
-{
-    (void)s, (void)lane, (void)slot;
-    bool still = p->next == p->swept;
-    p->swept = p->next;
-    if (p->paused || p->quiet || !still || p->lost || !is_drained(p))
-        return false;
-    return p->quiet = true;
-}
-
-static bool stirs(struct source *s, struct partition *p, int lane, int slot)
-{
-    (void)s, (void)lane, (void)slot;
-    bool was_quiet = p->quiet;
-    if (was_quiet)
-        p->drained = -1; /* the end is told again after a seek, and only then */
-    p->quiet = false;
-    return was_quiet;
-}
-
-static bool is_read(struct source *s, struct partition *p, int lane, int slot)
-{
-    (void)s, (void)lane, (void)slot;
-    return !p->paused && !p->quiet;
-}
-
-static void stir(struct source *s, const rd_kafka_topic_partition_list_t *list)
-{
-    if (list->cnt == 0)
-        return;
-    pulse_beat(s->pulse, s->config.levels);
-    rd_kafka_resume_partitions(s->config.levels, (rd_kafka_topic_partition_list_t *)list);
-    rd_kafka_error_t *error =
-        rd_kafka_seek_partitions(s->config.levels, (rd_kafka_topic_partition_list_t *)list, 0);
-    if (error != NULL)
-        rd_kafka_error_destroy(error); /* not assigned any more: the lanes are about to go */
-}
-
-void source_landed(struct source *s, int lane, int slot, int64_t offset)
-{
-    struct partition *p = partition_of(s, lane, slot);
-    if (p->landed <= offset)
-        p->landed = offset + 1;
-    if (offset < 0) /* stored by an earlier try, the broker does not say where */
-        p->drained = -1;
-    if (!p->quiet)
-        return;
-    struct queue_id id = {lane * s->config.slots + slot, lane, slot};
-    source_seek(s, id, p->next);
 }
 
 int64_t source_end(const struct source *s, struct queue_id queue)
 {
     int64_t start, end = -1, landed = s->partitions[queue.index].landed;
-    if (rd_kafka_get_watermark_offsets(handle_of(s, queue.slot), s->config.topics[queue.slot],
+    if (rd_kafka_get_watermark_offsets(source_handle(s, queue.slot), s->config.topics[queue.slot],
                                        queue.lane, &start, &end) != 0)
         end = -1;
     return landed > end && landed > 0 ? landed : end;
-}
-
-void source_sweep(struct source *s, int64_t now_ms)
-{
-    if (now_ms - s->sweep_ms < SWEEP_MS)
-        return;
-    s->sweep_ms = now_ms;
-    bool look = now_ms - s->look_ms >= LOOK_MS;
-    rd_kafka_topic_partition_list_t *list = choose_levels(s, look ? stirs : falls_quiet);
-    if (look) {
-        s->look_ms = now_ms;
-        stir(s, list);
-    } else if (list->cnt > 0) {
-        rd_kafka_pause_partitions(s->config.levels, list);
-    }
-    rd_kafka_topic_partition_list_destroy(list);
-    rd_kafka_topic_partition_list_t *read = choose_levels(s, is_read);
-    if (read->cnt == 0)
-        pulse_rest(s->pulse, s->config.levels);
-    rd_kafka_topic_partition_list_destroy(read);
 }
 
 bool source_wants_rejoin(struct source *s)
@@ -456,7 +314,8 @@ bool source_lost_position(struct source *s, struct queue_id *queue, int64_t *sta
     int lane = index / s->config.slots, slot = index % s->config.slots;
     *queue = (struct queue_id){index, lane, slot};
     s->lost_next = index + 1;
-    if (offsets_ends(handle_of(s, slot), s->config.topics[slot], lane, start, end, ASK_MS) != 0) {
+    if (offsets_ends(source_handle(s, slot), s->config.topics[slot], lane, start, end, ASK_MS) !=
+        0) {
         s->lost_ask_ms = clock_mono_ms() + ASK_AGAIN_MS;
         return false;
     }

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Heads: the next record of a queue is found, screened and looked at; gaps are doubted. */
+#include "bridge/core.h"
+
+void head_drop(struct bridge *b, struct queue *q)
+{
+    if (q->head != NULL)
+        b->port.release(b->port.ctx, q->head);
+    q->head = NULL;
+    q->blocked = false;
+}
+
+enum { GAP_READINGS = 3 }; /* two can both be wrong where a real gap lies beside a lost record */
+
+/* A gap is believed when so many readings in a row end at the same record: the client has lost
+   records that were there (a pause that crossed a fetch). What comes right after a seek may still
+   be of before it, so a gap that shows there first has not been read at all. Transactions leave
+   gaps where they end: those of producers on the schedule topic, and our own on levels. */
+static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct record *record)
+{
+    int64_t next = q->window.next;
+    bool usual = !q->sought && (queue_is_schedule(q) || b->config.exactly_once);
+    if (q->gap_at == next && q->gap_to == record->offset)
+        q->gap_readings++;
+    else
+        q->gap_readings = q->sought ? 0 : 1;
+    if (record->offset == next || usual || q->gap_readings == GAP_READINGS) {
+        q->gap_at = -1;
+        q->sought = false;
+        return false;
+    }
+    q->gap_at = next;
+    q->gap_to = record->offset;
+    q->sought = true;
+    b->port.seek(b->port.ctx, q->id, next);
+    return true;
+}
+
+static void look_at(struct bridge *b, struct queue *q, struct record *record)
+{
+    q->head = record;
+    q->head_fault = 0;
+    q->admit_at_ms = INT64_MIN;
+    if (queue_is_schedule(q))
+        return;
+    struct envelope env;
+    q->head_fault = envelope_open(record->value, &env);
+    if (q->head_fault != 0)
+        return;
+    int64_t until_ms =
+        env.stamp.next_try_ms > env.stamp.due_ms ? env.stamp.next_try_ms : env.stamp.due_ms;
+    q->head_until_ms = until_ms;
+    q->head_release_ms =
+        plan_release_ms(&b->config.ladder, q->level_ms, record->timestamp_ms, until_ms);
+    q->admit_at_ms = q->head_release_ms - plan_lookahead_ms(&b->config.ladder);
+}
+
+/* Take records until one is worth looking at. */
+bool head_find(struct bridge *b, struct queue *q)
+{
+    while (q->active) {
+        struct record *record = b->port.take(b->port.ctx, q->id);
+        if (record == NULL) {
+            q->active = false;
+            return false;
+        }
+        q->silent_since_ms = 0;
+        struct window *w = &q->window;
+        if (w->base == WINDOW_UNSET) {
+            window_init(w, record->offset);
+            queue_changed(q); /* a lane that comes back learns only from a place that was kept */
+        }
+        if (record->offset < w->next || is_doubtful_gap(b, q, record)) {
+            b->port.release(b->port.ctx, record);
+            continue;
+        }
+        if (record->offset > w->next && window_fits(w, record->offset)) {
+            counter_add(&b->stats->gaps, (uint64_t)(record->offset - w->next));
+            if (!queue_is_schedule(q) && !b->config.exactly_once)
+                b->port.event(b->port.ctx, EVENT_GAP, q->id, record->offset - w->next, "");
+        }
+        if (window_fits(w, record->offset) && window_is_done(w, record->offset)) {
+            counter_add(&b->stats->skipped, 1);
+            window_admit(w, record->offset);
+            queue_changed(q);
+            b->port.release(b->port.ctx, record);
+            continue;
+        }
+        look_at(b, q, record);
+        return true;
+    }
+    return false;
+}
