@@ -185,12 +185,12 @@ struct bridge {
     struct now now;
     struct now turn; /* the last turn's: what happened since is judged by the next */
     int queues_per_lane;
+    enum ready txn_took; /* the last transaction */
     struct lane *lanes;
     struct queue *queues;
     struct wheel wheel;
     struct list ready[READY_N];
     int64_t hops_since_ms; /* monotonic: since when hops are ready */
-    enum ready txn_took;   /* the last transaction */
 
     struct parcel *parcels;
     size_t parcels_n, parcels_high; /* high: those above were never used */
