@@ -28,7 +28,7 @@ import static
 import targets
 import waiting
 from processes import ROOT, end_leftovers, files_of_bridges
-from stage import Fault, Skip, Stage
+from stage import Fault, Late, Skip, Stage
 
 PARTS = (scenarios, static, targets, network, secured, histories, waiting, bad_input)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
@@ -37,6 +37,7 @@ ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_delete
              "secured_exactly", "waiting_millions"}
 # Three brokers each: beside one another, not beside scenarios that judge how late something is.
 HEAVY = {"chaos", "chaos_exactly"}
+ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "SKIPPED": 77}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}
 
@@ -57,13 +58,15 @@ def arguments() -> argparse.Namespace:
 
 
 def play(name: str, options: argparse.Namespace, folder: Path) -> int:
-    """Runs one here and says its line; returns 0 passed, 1 failed, 77 skipped."""
+    """Runs one here and says its line; returns one of ENDS."""
     stage = Stage(folder, options.binary.resolve(), options.full, options.seed)
     start = time.monotonic()
     try:
         outcome, text = "PASSED", ALL[name](stage)
     except Skip as skip:
         outcome, text = "SKIPPED", str(skip)
+    except Late as late:
+        outcome, text = "LATE", str(late)
     except Fault as fault:
         outcome, text = "FAILED", str(fault)
     except Exception:  # pylint: disable=broad-except
@@ -73,15 +76,15 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
     except Exception:  # pylint: disable=broad-except
         print(f"{name}: cleaning up: {traceback.format_exc()}")
     for log in files_of_bridges(folder, "*.log"):
-        if outcome == "PASSED" and SANITIZER.search(log.read_text(errors="replace")):
+        if outcome in ("PASSED", "LATE") and SANITIZER.search(log.read_text(errors="replace")):
             outcome, text = "FAILED", f"a sanitizer's report is in {log}"
     print(f"{outcome:7} {name} ({time.monotonic() - start:.0f} s): {text}", flush=True)
-    return {"PASSED": 0, "FAILED": 1, "SKIPPED": 77}[outcome]
+    return ENDS[outcome]
 
 
 def play_apart(name: str, options: argparse.Namespace, totals: dict[str, dict[str, int]]) -> str:
     """Runs one in a process of its own, so whatever happens to its clients ends with it; returns
-    passed, failed or skipped."""
+    passed, failed, late or skipped."""
     folder = Path(tempfile.mkdtemp(prefix=f"delaybridge-{name}."))
     again = apart_from_mounts(name) + [sys.executable, __file__, name, "--in", str(folder), "--binary", str(options.binary),
              "--seed", str(options.seed), "--full" if options.full else "--reduced"]
@@ -91,12 +94,12 @@ def play_apart(name: str, options: argparse.Namespace, totals: dict[str, dict[st
         code = -1
     finally:
         end_leftovers(folder)
-    outcome = {0: "passed", 1: "failed", 77: "skipped"}.get(code, "failed")
-    if code not in (0, 1, 77):
+    outcome = next((end.lower() for end, number in ENDS.items() if number == code), "failed")
+    if code not in ENDS.values():
         print(f"FAILED  {name}: the scenario itself ended with {code}", flush=True)
     if (file := folder / "totals.json").exists() and (counted := json.loads(file.read_text())):
         totals[name] = counted
-    if outcome == "failed":
+    if outcome in ("failed", "late"):
         print(f"        seed {options.seed}, logs in {folder}", flush=True)
     elif not options.keep:
         shutil.rmtree(folder, ignore_errors=True)
@@ -153,10 +156,17 @@ def main() -> int:
     totals: dict[str, dict[str, int]] = {}
     with ThreadPoolExecutor(options.jobs) as pool:
         outcomes = list(pool.map(lambda name: play_apart(name, options, totals), names))
+    late = outcomes.count("late") if options.jobs > 1 else 0
+    if late:
+        print(f"{late} late beside others: once more, alone", flush=True)
+        outcomes = [play_apart(name, options, totals) if outcome == "late" else outcome
+                    for name, outcome in zip(names, outcomes)]
+    outcomes = ["failed" if outcome == "late" else outcome for outcome in outcomes]
     if totals:
         print(table(totals))
     print(f"e2e: {len(names)} run, {outcomes.count('passed')} passed, {outcomes.count('failed')} failed, "
           f"{outcomes.count('skipped')} skipped, {'full' if options.full else 'reduced'} counts, "
+          f"{f'{late} of them twice, ' if late else ''}"
           f"{'' if options.scenario or options.full else f'{len(ON_DEMAND)} left to --full, '}"
           f"seed {options.seed}, {time.monotonic() - start:.0f} s")
     return 1 if "failed" in outcomes else 0

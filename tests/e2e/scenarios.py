@@ -12,7 +12,7 @@ from clock import Clock
 from contract import Request
 from operating import operated
 from processes import Bridge, cpu_seconds
-from stage import LANES, Stage, both_modes, judge, level_topics, require
+from stage import LANES, Stage, both_modes, judge, level_topics, require, require_prompt
 
 
 def mixed(stage: Stage) -> str:
@@ -31,11 +31,11 @@ def mixed(stage: Stage) -> str:
     stage.sender.send_paced(make, count, rate)
     report = stage.verify(timeout=max_ms / 1000 + 90)
     line = judge(report)
-    warm = late_from(stage, 8000)  # a broker's first seconds are its compiler's
-    require(report.share(warm, .99) < 2000, f"p99 {report.share(warm, .99)} ms late: {line}")
     require(bridge.running(), "the bridge ended by itself:\n" + bridge.tail())
     code = bridge.stop()
     require(code == 0, f"SIGTERM ended it with {code}:\n{bridge.tail()}")
+    warm = late_from(stage, 8000)  # a broker's first seconds are its compiler's
+    require_prompt(report.share(warm, .99) < 2000, f"p99 {report.share(warm, .99)} ms late: {line}")
     return line
 
 
@@ -156,7 +156,7 @@ def rebalance(stage: Stage) -> str:
     # in the steady figure.
     for name, limit in {"join": 1500, "leave": 1500, "kill": 9000, "static kill": 1500}.items():
         limit += 3 * longest["steady"]
-        require(longest[name] <= limit, f"a record waited {longest[name]} ms at a {name}: {longest}")
+        require_prompt(longest[name] <= limit, f"a record waited {longest[name]} ms at a {name}: {longest}")
     text = " ".join(f"{name.replace(' ', '_')}={ms}ms" for name, ms in longest.items())
     return f"longest wait {text} | {report.line()}"
 
@@ -218,10 +218,10 @@ def broker_away(stage: Stage, seconds: int) -> str:
     due = {(r.partition, r.offset): r.earliest for r in stage.sender.journal}
     late = [s.timestamp_ms - up for s in stage.collector.seen if down <= due[source(s)] <= up]
     require(late, "nothing was due while the broker was away")
-    limit = 5000 if seconds >= 20 else 9000  # a session; what was put off may cost another one
-    require(max(late) < limit, f"what was due meanwhile came {max(late):.0f} ms after the broker")
     require(report.duplicates <= 60,
             f"{report.duplicates} were delivered twice: more than what was in flight")
+    limit = 5000 if seconds >= 20 else 9000  # a session; what was put off may cost another one
+    require_prompt(max(late) < limit, f"what was due meanwhile came {max(late):.0f} ms after the broker")
     return f"{line} away={(up - down) / 1000:.0f}s due_meanwhile={len(late)} last_after_up={max(late):.0f}ms"
 
 
@@ -244,8 +244,8 @@ def fenced(stage: Stage) -> str:
     require(bridge.running() and bridge.pid == pid, "the bridge ended:\n" + bridge.tail())
     joins = Path(stage.folder / "bridge.log").read_text().count("it joins anew")
     require(joins == times, f"{times} times fenced, {joins} times joined anew")
-    require(report.late(1) < 3000, f"a record came {report.late(1)} ms late: {line}")
     require(report.duplicates <= 60 * times, f"{report.duplicates} were delivered twice: {line}")
+    require_prompt(report.late(1) < 3000, f"a record came {report.late(1)} ms late: {line}")
     return line
 
 
@@ -299,8 +299,8 @@ def bad_targets(stage: Stage) -> str:
     p99 = {k: sorted(v)[int(len(v) * 0.99)] for k, v in late.items()}
     # Exactly once, each large one breaks a transaction, and all wait for the next producer.
     more = 5000 if stage.exactly_once else 500
-    require(p99[True] <= max(5 * p99[False], p99[False] + more),
-            f"good ones were held: p99 {p99[False]} ms before, {p99[True]} ms beside the bad ones")
+    require_prompt(p99[True] <= max(5 * p99[False], p99[False] + more),
+                   f"good ones were held: p99 {p99[False]} ms before, {p99[True]} ms beside the bad ones")
     return f"{line} good_p99_ms before={p99[False]} beside={p99[True]}"
 
 
@@ -367,7 +367,7 @@ def drain(stage: Stage) -> str:
         report = stage.verify(timeout=60)
         judge(report)
         results.append(report.share(report.here_ms, 1))
-    require(max(results) < 1000, f"6,000 records due at once took {results} ms")
+    require_prompt(max(results) < 1000, f"6,000 records due at once took {results} ms")
     return f"6000 records of one partition: the last is here after {max(results)} ms | {report.line()}"
 
 

@@ -23,6 +23,10 @@ class Fault(Exception):
     """The bridge did not do what the contract says."""
 
 
+class Late(Fault):
+    """All is as it should be, but for how long it took."""
+
+
 class Skip(Exception):
     """This part cannot be tried here, and why."""
 
@@ -30,6 +34,12 @@ class Skip(Exception):
 def require(condition: object, sentence: str) -> None:
     if not condition:
         raise Fault(sentence)
+
+
+def require_prompt(condition: object, sentence: str) -> None:
+    """For what says how long something may take, when everything else has been looked at."""
+    if not condition:
+        raise Late(sentence)
 
 
 class Stage:
