@@ -255,7 +255,7 @@ static const struct metric METRICS[] = {
      write_requests, 0},
     {"delaybridge_forwarded_records_total", "counter", "level,kind",
      "Records acknowledged by a level topic (hop), a target (delivery) or the dead-letter topic, "
-     "by the level that they came from.",
+     "by the level that they came from; exactly once again if their transaction is given up.",
      write_forwarded, 0},
     {"delaybridge_dead_letter_records_total", "counter", "code",
      "Records acknowledged by the dead-letter topic, by the code in dlb-error.", write_dead_letters,
