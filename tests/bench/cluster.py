@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
-from dataclasses import replace
 from pathlib import Path
 
-import forwarding
-import lateness
+from paths import paths
 from place import WARM, WARM_ROUNDS, Place
 from processes import Bridge
 from table import Row
@@ -20,16 +18,12 @@ RATE = 25  # to each target: four brokers on two cores are late by themselves at
 
 def three(host: Place, count: int = 200_000) -> list[Row]:
     """Three brokers, three replicas of everything, acks=all; all of them on the same cores."""
-    place, rows = Place(host.folder / "three", brokers=3), []
+    place = Place(host.folder / "three", brokers=3)
     try:
         place.warm()
-        for part in (lambda: forwarding.hop(place, 2 * count), lambda: forwarding.intake(place, count),
-                     lambda: forwarding.delivery(place, count), lambda: lateness.late(place, (1000,))):
-            rows += [replace(row, goal="stated", reached=True) for row in part()]
-            place.clear()
+        return paths(place, count)
     finally:
         place.close()
-    return rows
 
 
 def leader_of_quorum(place: Place) -> int:

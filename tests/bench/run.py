@@ -21,6 +21,7 @@ import forwarding
 import growth
 import hold
 import lateness
+import newer
 import observed
 import overload
 import standing
@@ -31,8 +32,14 @@ PARTS = {"core": core.pieces, "hop": forwarding.hop, "intake": forwarding.intake
          "instant": forwarding.instant, "late": lateness.late, "late_chain": lateness.late_chain,
          "exactly": exactly.exactly, "idle": standing.idle, "start": standing.start, "overload": overload.overload,
          "slow": cluster.slow, "three": cluster.three, "hold": hold.hold, "observed": observed.observed,
-         "growth": growth.growth, "allocator": allocator.allocator}
+         "growth": growth.growth, "allocator": allocator.allocator, "newer": newer.newer}
 ELSEWHERE = {"core", "slow", "three"}  # need no broker, or bring their own
+
+
+def ticks() -> tuple[int, int]:
+    """Of all cores since the start: those that the host gave to others, and all."""
+    numbers = [int(n) for n in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return numbers[7], sum(numbers)
 
 
 def play(name: str, place: Place) -> list[Row]:
@@ -52,9 +59,12 @@ def play_all(names: list[str]) -> dict[str, tuple[str, list[Row]]]:
         if set(names) - ELSEWHERE:
             place.warm()
         for name in names:
-            began = time.monotonic()
-            results[name] = (PARTS[name].__doc__.splitlines()[0], play(name, place))
-            print(f"{name} ({time.monotonic() - began:.0f} s)")
+            began, (stolen, every) = time.monotonic(), ticks()
+            rows = play(name, place)
+            stolen, every = (now - then for now, then in zip(ticks(), (stolen, every)))
+            about = f"{PARTS[name].__doc__.splitlines()[0]} ({stolen / every:.0%} of the cores' time went to other machines.)"
+            results[name] = (about, rows)
+            print(f"{name} ({time.monotonic() - began:.0f} s, {stolen / every:.0%} stolen)")
             for row in results[name][1]:
                 print("  " + row.line(), flush=True)
     finally:

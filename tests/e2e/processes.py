@@ -30,6 +30,14 @@ def free_port(count: int = 3) -> int:
     raise RuntimeError("no free port")
 
 
+def newer_client() -> str:
+    """The folder of a librdkafka that is newer than the system's, built at the first use."""
+    done = subprocess.run([str(ROOT / "tests" / "kafka" / "newer-client")], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.returncode)
+    return done.stdout.strip()
+
+
 class Kafka:
     def __init__(self, folder: Path, brokers: int = 1, props: tuple[str, ...] = (), data: Path | None = None,
                  proxied: bool = False):

@@ -27,7 +27,7 @@ import secured
 import static
 import targets
 import waiting
-from processes import ROOT, end_leftovers, files_of_bridges
+from processes import ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage
 
 PARTS = (scenarios, static, targets, network, secured, histories, waiting, bad_input)
@@ -111,14 +111,6 @@ def apart_from_mounts(name: str) -> list[str]:
     return ["unshare", "-m"] if name.startswith("full_disk") and os.geteuid() == 0 and shutil.which("unshare") else []
 
 
-def newer() -> str:
-    """The folder of a librdkafka that is newer than the system's, built at the first use."""
-    done = subprocess.run([str(ROOT / "tests" / "kafka" / "newer-client")], stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        sys.exit(done.returncode)
-    return done.stdout.strip()
-
-
 def table(totals: dict[str, dict[str, int]]) -> str:
     """What the scenarios counted, and the sum; of kinds there are no more than the most that one has met."""
     rows = sorted({row for counted in totals.values() for row in counted})
@@ -147,7 +139,7 @@ def main() -> int:
         print(f"run.py: {options.binary} is not there: ./dev build", file=sys.stderr)
         return 70
     if options.newer:
-        os.environ["LD_LIBRARY_PATH"] = newer()
+        os.environ["LD_LIBRARY_PATH"] = newer_client()
     if options.folder:
         result = play(names[0], options, options.folder)
         sys.stdout.flush()
