@@ -204,19 +204,22 @@ static int forward(struct bridge *b, struct parcel *p)
     return deliver(b, p);
 }
 
+static void send_ready(struct bridge *b, enum ready kind)
+{
+    for (struct link *l; (l = list_first(&b->ready[kind])) != NULL && txn_is_for(b, kind);) {
+        if (forward(b, list_item(l, struct parcel, link)) != 0)
+            break;
+    }
+}
+
 /* Deliveries before hops. But what became of the last one that failed alone is committed before the
    next one may fail: or the end of many would be learned, and lost again, for ever. */
 void delivery_serve(struct bridge *b)
 {
     if (b->txn.failed != NULL) /* it is among them, and not judged yet */
         return;
-    for (int i = 0; i < READY_N; i++) {
-        enum ready kind = b->solo_failed ? i : READY_N - 1 - i;
-        for (struct link *l; (l = list_first(&b->ready[kind])) != NULL && txn_is_for(b, kind);) {
-            if (forward(b, list_item(l, struct parcel, link)) != 0)
-                break;
-        }
-    }
+    send_ready(b, b->solo_failed ? READY_HOPS : READY_DELIVERIES);
+    send_ready(b, b->solo_failed ? READY_DELIVERIES : READY_HOPS);
 }
 
 void kafka_answered(struct bridge *b)
