@@ -190,24 +190,25 @@ static int deliver(struct bridge *b, struct parcel *p)
     }
 }
 
-static int forward(struct bridge *b, struct parcel *p)
+/* Time may have made another kind of it while it waited: then it has its turn among those. */
+static int forward(struct bridge *b, struct parcel *p, enum ready kind)
 {
     if (p->verdict != NULL)
         return send_dead(b, p);
     int64_t remaining_ms = p->until_ms - b->now.wall_ms;
-    if (remaining_ms > b->config.ladder.hold_ms)
-        return send_level(b, p, remaining_ms);
-    if (remaining_ms > 0) {
-        parcel_wait(b, p, p->until_ms);
+    bool hop = remaining_ms > b->config.ladder.hold_ms;
+    if (hop != (kind == READY_HOPS) || (!hop && remaining_ms > 0)) {
+        parcel_ready(b, p);
+        b->more = true;
         return 0;
     }
-    return deliver(b, p);
+    return hop ? send_level(b, p, remaining_ms) : deliver(b, p);
 }
 
 static void send_ready(struct bridge *b, enum ready kind)
 {
     for (struct link *l; (l = list_first(&b->ready[kind])) != NULL && txn_is_for(b, kind);) {
-        if (forward(b, list_item(l, struct parcel, link)) != 0)
+        if (forward(b, list_item(l, struct parcel, link), kind) != 0)
             break;
     }
 }

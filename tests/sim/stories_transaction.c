@@ -179,6 +179,28 @@ void hops_wait_and_have_a_transaction_of_their_own(struct world *w)
     expect_all_once(w);
 }
 
+void hops_that_became_due_while_they_waited_are_delivered_together(struct world *w)
+{
+    enum { N = 40 };
+    story_begin_exactly_once(w);
+    story_open(w);
+    w->knobs.hold_commits = true;
+    story_ask(w, TARGET_A, 0);
+    story_pass(w, 100);
+    struct request *late[N];
+    for (int i = 0; i < N; i++)
+        late[i] = story_ask(w, TARGET_A, 2000);
+    story_pass(w, 2500);
+    w->knobs.hold_commits = false;
+    uint64_t commits = COUNT(w, commits);
+    story_pass(w, 400);
+    for (int i = 0; i < N; i++)
+        expect(w, late[i]->delivered == 1);
+    expect(w, COUNT(w, commits) < commits + N / 4); /* not a transaction for each */
+    story_finish(w);
+    expect_all_once(w);
+}
+
 void markers_on_levels_are_no_gaps(struct world *w)
 {
     story_begin_exactly_once(w);
