@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from bad_input import first_of
 from client import now_ms
 from generator import Generator
-from stage import Skip, Stage, both_modes, judge, require
+from stage import Skip, Stage, both_modes, judge, require, will_say
 
 LEVELS = ["1s", "5s", "7s", "10s"]
 LANES = 2
@@ -58,12 +58,6 @@ class Act(Stage):
     def end(self, bridge) -> None:
         require(bridge.stop() == 0, f"{self.schedule}: SIGTERM did not end it cleanly:\n{bridge.tail()}")
 
-    def says(self, bridge, words: str, timeout: float = 20) -> None:
-        deadline = time.monotonic() + timeout
-        while words not in bridge.tail(1000):
-            require(time.monotonic() < deadline, f"{self.schedule}: {words!r} is not said:\n{bridge.tail(20)}")
-            time.sleep(0.1)
-
     def progress(self) -> list[TopicPartition]:
         """What the group has committed on the schedule topic and its levels."""
         asked = [TopicPartition(topic, lane) for topic in (self.schedule, *(f"{self.schedule}.{x}" for x in LEVELS))
@@ -98,7 +92,7 @@ def recreated(act: Act) -> str:
                 f"it does not refuse:\n{refused.tail()}")
         config = act.other("redeliver", lost_offsets="redeliver")
     bridge = act.bridge(config, "second")
-    act.says(bridge, "the group has no offsets though records wait")
+    will_say(bridge, "the group has no offsets though records wait")
     judge(act.verify(before, timeout=40))  # once: the levels' offsets are still there
     act.collector.seen, act.collector.sources = [], set()  # the same dlb-source is given again
     act.sender.journal = []
@@ -117,7 +111,7 @@ def truncated(act: Act) -> str:
     act.commit([TopicPartition(topic, lane, offset + 1000) for topic, lane, offset in right])
     waiting = act.send(10)
     bridge = act.bridge(act.path, "second")
-    act.says(bridge, "beyond the log's end")
+    will_say(bridge, "beyond the log's end")
     act.end(bridge)
     require(not act.collector.sources & {f"{act.schedule}/{r.partition}/{r.offset}".encode() for r in waiting},
             "what is held was delivered")
@@ -138,7 +132,7 @@ def head_deleted(act: Act) -> str:
     bridge = act.bridge(act.path, "second")
     after = act.send(20, **act.wait(11_000)) + act.send(20)
     judge(act.verify(after, timeout=40))
-    act.says(bridge, "records were deleted before they were read")
+    will_say(bridge, "records were deleted before they were read")
     act.end(bridge)
     return f"{len(lost)} gone with it, which is said; what came after is delivered"
 
@@ -162,7 +156,7 @@ def foreign_progress(act: Act) -> str:
                 f"it took {len(kept)} places it cannot read:\n{refused.tail()}")
         config = act.other("redeliver", lost_offsets="redeliver")
     bridge = act.bridge(config, "second")
-    act.says(bridge, "commit metadata that is not ours is ignored")
+    will_say(bridge, "commit metadata that is not ours is ignored")
     act.exactly_once, exactly_once = False, act.exactly_once  # told to deliver again
     judge(act.verify(sent + act.send(20), timeout=40), len(sent))
     act.exactly_once = exactly_once
@@ -182,7 +176,7 @@ def newer_record(act: Act) -> str:
     producer.produce(f"{act.schedule}.7s", value=newer, partition=lane)
     require(producer.flush(20) == 0, "the newer record was not written")
     bridge = act.bridge(act.path, "second")
-    act.says(bridge, "was written by a newer delaybridge")
+    will_say(bridge, "was written by a newer delaybridge")
     judge(act.verify(waiting + act.send(20), timeout=40))
     behind = [r for r in act.send(20, **act.wait(8500)) if r.partition == lane]  # held behind it, for now
     act.taken()
@@ -240,7 +234,7 @@ def grown(act: Act) -> str:
     bridge = act.bridge(quick)
     act.send(10)
     act.admin.grow(act.schedule, LANES + 1)
-    act.says(bridge, "a lane without level partitions is not served")
+    will_say(bridge, "a lane without level partitions is not served")
     act.sender.producer.list_topics(act.schedule, timeout=10)
     keyless = act.send(60, key=None)
     act.end(bridge)

@@ -12,7 +12,7 @@ from clock import Clock
 from contract import Request
 from operating import operated
 from processes import Bridge, cpu_seconds
-from stage import LANES, Stage, both_modes, judge, level_topics, require, require_prompt
+from stage import LANES, Fault, Stage, both_modes, judge, level_topics, require, require_prompt
 
 
 def mixed(stage: Stage) -> str:
@@ -74,10 +74,25 @@ def kill9(stage: Stage) -> str:
 
     # Committed is what was acknowledged up to 100 ms ago; beside that, what was in flight: a hop
     # lingers, and the machine is shared.
-    line = judge(report, before(500)) + (f" kills={kills} forwarded_before_kills 100ms={before(100)} "
+    if report.duplicates > before(500):
+        raise Fault(f"{judge(report, None)}: {before(500)} were forwarded in the 500 ms before the kills; first copies "
+                    f"so many ms before a kill (none: a hop was doubled): {ages(stage, at)}")
+    line = judge(report, None) + (f" kills={kills} forwarded_before_kills 100ms={before(100)} "
                                          f"500ms={before(500)}")
     trace.end()
     return line + " | " + clean_restarts(stage, bridges, 6 if stage.full else 3)
+
+
+def ages(stage: Stage, kills: list[float]) -> list[float | None]:
+    """Of each record that came twice: how long before a kill it had come first; None after the last kill."""
+    first: dict[tuple[int, int], float] = {}
+    doubled = set()
+    for seen in stage.collector.seen:
+        if source(seen) in first:
+            doubled.add(source(seen))
+        first[source(seen)] = min(seen.timestamp_ms, first.get(source(seen), seen.timestamp_ms))
+    return sorted((min((round(k - first[d]) for k in kills if k >= first[d]), default=None) for d in doubled),
+                  key=lambda ms: -1 if ms is None else ms)
 
 
 def clean_restarts(stage: Stage, bridges: list[Bridge], restarts: int) -> str:

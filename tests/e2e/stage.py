@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import contract
@@ -40,6 +41,14 @@ def require_prompt(condition: object, sentence: str) -> None:
     """For what says how long something may take, when everything else has been looked at."""
     if not condition:
         raise Late(sentence)
+
+
+def will_say(bridge: Bridge, words: str, timeout: float = 20) -> None:
+    """What is said may come a moment after what it is about."""
+    deadline = time.monotonic() + timeout
+    while words not in bridge.tail(1000):
+        require(time.monotonic() < deadline, f"{words!r} is not said:\n{bridge.tail(20)}")
+        time.sleep(0.1)
 
 
 class Stage:
