@@ -78,7 +78,7 @@ def kill9(stage: Stage) -> str:
         raise Fault(f"{judge(report, None)}: {before(500)} were forwarded in the 500 ms before the kills; first copies "
                     f"so many ms before a kill (none: a hop was doubled): {ages(stage, at)}")
     line = judge(report, None) + (f" kills={kills} forwarded_before_kills 100ms={before(100)} "
-                                         f"500ms={before(500)}")
+                                  f"500ms={before(500)}")
     trace.end()
     return line + " | " + clean_restarts(stage, bridges, 6 if stage.full else 3)
 
