@@ -72,7 +72,7 @@ static bool pattern_matches(const char *pattern, struct bytes name)
 static bool is_canary(const char *schedule, struct bytes name)
 {
     size_t n = strlen(schedule);
-    return name.len > n &&
+    return name.len > n && memcmp(name.data, schedule, n) == 0 &&
            bytes_equal(bytes_of((const char *)name.data + n, name.len - n), bytes_text(".canary"));
 }
 

@@ -151,6 +151,7 @@ Test(targets, the_canary_is_a_target_whatever_the_patterns)
     cr_expect(allows("orders", "schedule.canary"));
     cr_expect_not(allows("schedule.*", "schedule.pulse"));
     cr_expect_not(allows("orders", "schedule.canary.x"));
+    cr_expect_not(allows("*", "__consum.canary")); /* as long as the schedule topic's name */
 }
 
 Test(targets, many_stars_end_soon, .timeout = 5)
