@@ -150,17 +150,19 @@ enum ready { READY_HOPS, READY_DELIVERIES, READY_N };
 
 struct txn {
     enum txn_state state;
-    bool wants_end;        /* a record waits for one of its own */
-    bool torn;             /* a report said no */
-    bool told;             /* and which record, or target, is to blame */
-    bool answered;         /* a report of it said yes */
-    enum ready takes;      /* decided with its first record */
-    size_t n, bytes;       /* in it */
-    int64_t since_ms;      /* monotonic: the first one */
-    int64_t ending_ms;     /* monotonic: takes no more since */
-    int64_t rest_ms;       /* monotonic: takes nothing before this */
-    struct parcel *solo;   /* alone in it */
-    struct parcel *failed; /* the same, if its report said no */
+    bool wants_end;         /* a record waits for one of its own */
+    bool torn;              /* a report said no */
+    bool told;              /* and which record, or target, is to blame */
+    bool answered;          /* a report of it said yes */
+    enum ready takes;       /* decided with its first record */
+    size_t n, bytes;        /* in it */
+    int64_t since_ms;       /* monotonic: the first one */
+    int64_t ending_ms;      /* monotonic: takes no more since */
+    int64_t rest_ms;        /* monotonic: takes nothing before this */
+    struct parcel *solo;    /* alone in it */
+    struct parcel *failed;  /* the same, if its report said no */
+    struct queue_id unsent; /* where one is from that never left */
+    int64_t unsent_offset;
     struct target *failed_target;
     enum report failed_report;
 };

@@ -201,6 +201,8 @@ void txn_failed(struct bridge *b, struct parcel *p, struct target *target, enum 
     t->torn = true;
     t->told |= report != REPORT_NOT_SENT;
     if (t->solo != p) {
+        t->unsent = p->queue->id;
+        t->unsent_offset = p->offset;
         parcel_forget(b, p);
         return;
     }
@@ -214,7 +216,8 @@ static void blame_solo(struct bridge *b, enum blame blame, const char *why)
 {
     struct txn *t = &b->txn;
     if (t->failed_report == REPORT_NOT_SENT && blame == BLAME_RECORDS) {
-        target_refuses(b, t->failed_target, why);
+        if (t->failed_target != NULL)
+            target_refuses(b, t->failed_target, why);
         t->failed_report = REPORT_REFUSED;
     }
     delivery_failed(b, t->failed, t->failed_report, why);
@@ -231,6 +234,8 @@ void bridge_aborted(struct bridge *b, enum blame blame, const char *why)
     b->solo_failed |= alone;
     if (alone)
         blame_solo(b, blame, why);
+    else if (blame == BLAME_RECORDS && !t->told && t->takes == READY_HOPS && t->n > 0)
+        b->port.event(b->port.ctx, EVENT_FORWARD_FAILED, t->unsent, t->unsent_offset, why);
     else if (blame == BLAME_RECORDS && !t->told)
         targets_suspect(b, why);
     give_up(b, !alone);

@@ -138,7 +138,9 @@ void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *
     if (is_of_records(err))
         t->blame = BLAME_RECORDS;
     if (t->why[0] == '\0' && !is_purged(err))
-        snprintf(t->why, sizeof t->why, "%s", why);
+        snprintf(t->why, sizeof t->why, "%s%s", why,
+                 err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ? ": allow Write on the topic"
+                                                                     : "");
 }
 
 int producer_txn_enter(struct producer *p)
