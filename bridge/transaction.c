@@ -154,7 +154,8 @@ int64_t txn_wait_ms(const struct bridge *b)
         return t->rest_ms - b->now.mono_ms;
     if (list_is_empty(&b->ready[READY_HOPS]))
         return BRIDGE_WAIT_MAX_MS;
-    return b->hops_since_ms + TXN_HOPS_MS - b->now.mono_ms;
+    int64_t left_ms = b->hops_since_ms + TXN_HOPS_MS - b->now.mono_ms;
+    return left_ms > 0 ? left_ms : BRIDGE_WAIT_MAX_MS; /* else the port has just taken none */
 }
 
 /* What is done now is not read again, and what is not ours any more is somebody else's to learn. */

@@ -58,6 +58,7 @@
     X(nothing_is_delivered_after_a_stall_until_it_is_proved)           \
     X(hops_wait_and_have_a_transaction_of_their_own)                   \
     X(hops_that_became_due_while_they_waited_are_delivered_together)   \
+    X(hops_that_nobody_takes_are_not_spun_on)                          \
     X(markers_on_levels_are_no_gaps)                                   \
     X(a_gap_after_a_seek_is_read_once_more)                            \
     X(a_gap_after_a_seek_is_read_once_more_among_markers)              \

@@ -179,6 +179,22 @@ void hops_wait_and_have_a_transaction_of_their_own(struct world *w)
     expect_all_once(w);
 }
 
+void hops_that_nobody_takes_are_not_spun_on(struct world *w)
+{
+    story_begin_exactly_once(w);
+    story_open(w);
+    w->knobs.full = 10000;
+    struct request *r = story_ask(w, TARGET_A, 60000);
+    story_pass(w, 300);
+    uint64_t steps = w->step;
+    story_pass(w, 2000);
+    expect(w, w->step < steps + 200);
+    w->knobs.full = 0;
+    story_finish(w);
+    expect(w, r->delivered == 1);
+    expect_all_once(w);
+}
+
 void hops_that_became_due_while_they_waited_are_delivered_together(struct world *w)
 {
     enum { N = 40 };
