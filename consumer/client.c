@@ -28,7 +28,7 @@ static const struct setting for_intake[] = {
     {"session.timeout.ms", "6000"},
     {"max.poll.interval.ms", "15000"},
     {"fetch.wait.max.ms", "100"},
-    {"queued.min.messages", "2000"},
+    {"queued.min.messages", "4000"}, /* for a fetch of emptied partitions may last that long */
     {"queued.max.messages.kbytes", "1024"},
     {"fetch.message.max.bytes", "262144"},
     {"receive.message.max.bytes", RECEIVE_MAX},
@@ -135,6 +135,16 @@ static int set_all(rd_kafka_conf_t *conf, const struct setting *settings, size_t
     return 0;
 }
 
+/* From librdkafka 2.2 on a partition that has enough at hand is not looked at for a second, and a
+   busy one runs dry in milliseconds; clients before that do not know the property, nor need it. */
+static int shorten_backoff(rd_kafka_conf_t *conf, char *error)
+{
+    return rd_kafka_conf_set(conf, "fetch.queue.backoff.ms", "5", error, CLIENT_ERROR_MAX) ==
+                   RD_KAFKA_CONF_INVALID
+               ? ERR_CONFIG
+               : 0;
+}
+
 static int set_operator(rd_kafka_conf_t *conf, const struct config *config, enum client_role role,
                         char *error)
 {
@@ -159,6 +169,8 @@ static int set_ours(rd_kafka_conf_t *conf, enum client_role role, char *error)
         [CLIENT_DELIVERIES] = {for_deliveries, COUNT(for_deliveries)},
     };
     int err = set_all(conf, for_all, COUNT(for_all), error);
+    if (err == 0 && (role == CLIENT_INTAKE || role == CLIENT_LEVELS))
+        err = shorten_backoff(conf, error);
     return err != 0 ? err : set_all(conf, by_role[role].settings, by_role[role].n, error);
 }
 

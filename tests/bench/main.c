@@ -79,6 +79,9 @@ rd_kafka_t *client(rd_kafka_type_t type,
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     set(conf, "bootstrap.servers", option("bootstrap", "localhost:9092"));
     set(conf, "socket.nagle.disable", "true");
+    if (type ==
+        RD_KAFKA_CONSUMER) /* as the bridge has it; unknown to clients that do not need it */
+        rd_kafka_conf_set(conf, "fetch.queue.backoff.ms", "5", why, sizeof why);
     for (; *settings != NULL; settings += 2)
         set(conf, settings[0], settings[1]);
     if (reported != NULL)
