@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 KAFKA = ROOT / "tests" / "kafka" / "kafka"
 TICKS = os.sysconf("SC_CLK_TCK")
+PORT_TRIES = 3
 
 
 def free_port(count: int = 3) -> int:
@@ -42,9 +44,13 @@ class Kafka:
     def __init__(self, folder: Path, brokers: int = 1, props: tuple[str, ...] = (), data: Path | None = None,
                  proxied: bool = False):
         self.folder, self.brokers, self.props, self.data = folder / "kafka", brokers, props, data
-        self.port = free_port(max(brokers, 4))
-        self.front = self.port + 50 if proxied else None  # the proxy's own ports are 20 above
-        self.bootstrap = ",".join(f"127.0.0.1:{self.port + i}" for i in range(brokers))
+        self.proxied = proxied
+        self.choose_ports()
+
+    def choose_ports(self) -> None:
+        self.port = free_port(max(self.brokers, 4))
+        self.front = self.port + 50 if self.proxied else None  # the proxy's own ports are 20 above
+        self.bootstrap = ",".join(f"127.0.0.1:{self.port + i}" for i in range(self.brokers))
 
     def call(self, *args: str) -> str:
         done = subprocess.run([str(KAFKA), *args, "--dir", str(self.folder)], capture_output=True, text=True)
@@ -53,6 +59,19 @@ class Kafka:
         return done.stdout
 
     def start(self) -> "Kafka":
+        """Somebody may take a port between our look at it and the broker's."""
+        for _ in range(PORT_TRIES if self.data is None else 0):
+            try:
+                return self.start_here()
+            except RuntimeError as error:
+                if "Address already in use" not in str(error):
+                    raise
+                self.stop()
+                shutil.rmtree(self.folder, ignore_errors=True)
+                self.choose_ports()
+        return self.start_here()
+
+    def start_here(self) -> "Kafka":
         more = [f"--data={self.data}".split("=")] if self.data else []
         args = ["start", "--port", str(self.port), "--brokers", str(self.brokers)]
         for option in more:
