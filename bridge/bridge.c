@@ -17,7 +17,8 @@ static int pools_init(struct bridge *b)
     b->lanes = calloc((size_t)b->config.lanes, sizeof *b->lanes);
     b->queues = calloc(queues_n, sizeof *b->queues);
     b->progress = malloc(queues_n * sizeof *b->progress);
-    if (!b->parcels || !b->verdicts || !b->lanes || !b->queues || !b->progress)
+    b->taken = calloc(b->config.exactly_once ? TXN_RECORDS_MAX : 1, sizeof *b->taken);
+    if (!b->parcels || !b->verdicts || !b->lanes || !b->queues || !b->progress || !b->taken)
         return ERR_NO_MEMORY;
     list_init(&b->parcels_free);
     list_init(&b->verdicts_free);
@@ -84,6 +85,7 @@ void bridge_free(struct bridge *b)
     }
     targets_deinit(b);
     wheel_deinit(&b->wheel);
+    free(b->taken);
     free(b->progress);
     free(b->queues);
     free(b->lanes);
@@ -210,6 +212,8 @@ static void doubt_ownership(struct bridge *b, int64_t still_ms)
     b->port.event(b->port.ctx, EVENT_STALLED_TURN, none, still_ms, "");
     b->proving = true;
     b->proof_seq = b->commit_seq + 1;
+    if (b->txn.announced && !b->commit_out) /* its offsets went before we stood still */
+        b->proof_seq++;
     if (b->config.exactly_once)
         return;
     b->commit_seq++;
@@ -295,7 +299,7 @@ static int64_t wait_ms(const struct bridge *b)
 int64_t bridge_turn(struct bridge *b, struct now now)
 {
     tell_time(b, now);
-    b->more = b->looked_up = false;
+    b->more = false;
     if (b->proving) {
         prove_ownership(b);
         return BRIDGE_WAIT_MAX_MS;
@@ -341,7 +345,9 @@ static void check_parcels(const struct bridge *b)
         bytes += (int64_t)p->record->cost_bytes + PARCEL_OVERHEAD;
         assert(!p->orphan || p->state == PARCEL_FLYING);
         assert(p->orphan || b->lanes[p->queue->id.lane].owned);
+        bool foreseen = b->txn.announced || b->txn.state == TXN_BROKEN;
         assert(p->orphan || p->offset < p->queue->window.base || /* the log's start passed it */
+               (foreseen && p->state == PARCEL_FLYING) ||
                !window_is_done(&p->queue->window, p->offset));
     }
     assert(flying == b->flying && orphans == b->orphans && parked == b->parked);

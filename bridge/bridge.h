@@ -81,7 +81,8 @@ enum report {
 enum lookup {
     LOOKUP_FOUND,
     LOOKUP_MISSING, /* Kafka says that there is no such topic, or that we may not see it */
-    LOOKUP_UNKNOWN  /* no answer now */
+    LOOKUP_UNKNOWN, /* no answer */
+    LOOKUP_PENDING  /* none yet: ask again, soon */
 };
 
 /* Progress of one queue, to be committed together. */
@@ -123,20 +124,26 @@ struct port {
     void (*pause)(void *ctx, struct queue_id queue);
     /* (Re)start reading at offset: resumes if paused; what was read before is dropped. */
     void (*seek)(void *ctx, struct queue_id queue, int64_t offset);
-    /* Ends with bridge_committed(seq, ok), in the call or later. Exactly once: together with all
-       that was forwarded since the last one, or not at all; ends with bridge_committed(seq, true)
-       or bridge_aborted. n may be 0. */
+    /* At least once: ends with bridge_committed(seq, ok), in the call or later. */
     void (*commit)(void *ctx, uint64_t seq, const struct progress *progress, size_t n);
+    /* Exactly once, in two steps. announce: this (n may be 0) is to be committed with all that was
+       forwarded, acknowledged or not yet; it may be sent to the brokers, and nothing more is
+       forwarded. finish: all was acknowledged; commit both, or neither. Ends with
+       bridge_committed(seq, true) or bridge_aborted. */
+    void (*announce)(void *ctx, const struct progress *progress, size_t n);
+    void (*finish)(void *ctx, uint64_t seq);
     /* Exactly once: give up what was forwarded and not committed, and the producer with it; then
-       bridge_restarted, when the next producer has fenced the old one. What was not reported yet
-       still is, before or after that. An answer to a commit of the old producer is dropped. reread:
-       before that lose all lanes, and after it gain them again from what is committed (and stable:
-       no open transaction holds it), unless a new generation gave them back meanwhile. Never
-       answered in the call; never called again before bridge_restarted. */
+       bridge_restarted, when another can begin: the old one is fenced by then, or it never was
+       asked to commit. What was not reported yet still is, before or after that. An answer to a
+       commit of the old producer is dropped. reread: before that lose all lanes, and after it gain
+       them again from what is committed (and stable: no open transaction holds it), unless a new
+       generation gave them back meanwhile. Never answered in the call; never called again before
+       bridge_restarted. */
     void (*abort)(void *ctx, bool reread);
     /* Offsets below base of a level queue are committed: they may be deleted. */
     void (*trim)(void *ctx, struct queue_id queue, int64_t base);
-    /* May block for half a second at most. Never creates the topic. */
+    /* Does not wait for brokers, nor create the topic. Asked about one target at a time; a turn
+       comes when the answer is there. */
     enum lookup (*lookup)(void *ctx, struct target_id *target);
     /* Where the log of an owned queue ends, as far as it is known; -1: not yet. Asks nobody. */
     int64_t (*end)(void *ctx, struct queue_id queue);

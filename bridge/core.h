@@ -41,7 +41,6 @@ enum {
     TXN_AGE_MS = 5,       /* a transaction is open for so long, for company */
     TXN_AGE_MAX_MS = 100, /* and no longer than this, however much is due */
     TXN_SILENT_MS = 3000, /* so long, after others were answered, targets may hold it */
-    TXN_REST_MS = 2,      /* else the broker, still busy with the last one, answers 20 ms later */
     TXN_HOPS_MS = 100,    /* hops wait for so long, so that few transactions are theirs */
     TXN_RECORDS_MAX = 60000,
     TXN_BYTES_MAX = 32 << 20,
@@ -154,11 +153,11 @@ struct txn {
     bool torn;              /* a report said no */
     bool told;              /* and which record, or target, is to blame */
     bool answered;          /* a report of it said yes */
+    bool announced;         /* its progress was, as if all reports had said yes */
     enum ready takes;       /* decided with its first record */
     size_t n, bytes;        /* in it */
     int64_t since_ms;       /* monotonic: the first one */
     int64_t ending_ms;      /* monotonic: takes no more since */
-    int64_t rest_ms;        /* monotonic: takes nothing before this */
     struct parcel *solo;    /* alone in it */
     struct parcel *failed;  /* the same, if its report said no */
     struct queue_id unsent; /* where one is from that never left */
@@ -203,7 +202,7 @@ struct bridge {
     struct list *buckets;
     size_t targets_hand, parked;
     bool targets_in_transaction; /* some are */
-    bool looked_up;              /* one question a turn: it may block */
+    struct target *asking;       /* whose look-up is not answered yet; NULL: nobody's */
     int64_t look_up_ms;          /* monotonic: none before this */
 
     size_t flying, orphans;
@@ -222,7 +221,9 @@ struct bridge {
     int64_t acked_ms; /* monotonic: last acknowledgement of anything */
     int64_t back_ms;  /* monotonic: Kafka had answered nothing for long, and did again */
     struct txn txn;
-    bool solo_failed;                     /* since the last commit */
+    uint32_t *taken;  /* exactly once: the parcels that the transaction took, by index; some of them
+                         were reported, and have carried others since */
+    bool solo_failed; /* since the last commit */
     size_t large_bytes[FORWARD_DEAD + 1]; /* a record of this cost was too large for one of our own
                                              topics of this kind; 0: none was */
     struct note notes[NOTES_MAX];
@@ -245,6 +246,7 @@ bool parcel_available(const struct bridge *b);
 struct parcel *parcel_new(struct bridge *b, struct queue *q, struct record *record);
 void parcel_forget(struct bridge *b, struct parcel *p); /* not done: it will be read again */
 void parcel_done(struct bridge *b, struct parcel *p);   /* acknowledged */
+void parcel_foresee(struct parcel *p);                  /* that it will be; or all is read again */
 void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_ms); /* wall */
 void parcel_ready(struct bridge *b, struct parcel *p);  /* to the wheel if its time is not come */
 void parcel_detach(struct bridge *b, struct parcel *p); /* out of whatever list it is in */
@@ -268,6 +270,7 @@ void queue_check(const struct bridge *b, const struct queue *q);
 /* progress.c */
 void progress_touch(struct bridge *b, bool all); /* commit again, though nothing changed */
 bool progress_commit(struct bridge *b);          /* what changed; false: nothing has */
+bool progress_announce(struct bridge *b);        /* exactly once: the same, to be committed later */
 void progress_keep(struct bridge *b);
 void progress_trim(struct bridge *b);
 

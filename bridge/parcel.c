@@ -90,14 +90,20 @@ void parcel_forget(struct bridge *b, struct parcel *p)
     parcel_free(b, p);
 }
 
-/* What is done is done, even if the lane went and came back in between. */
+/* What is done is done, even if the lane went and came back in between; of a lost lane too: it may
+   come back, and learns from this. */
 void parcel_done(struct bridge *b, struct parcel *p)
 {
-    struct queue *q = p->queue;
-    window_done(&q->window,
-                p->offset); /* of a lost lane too: it may come back, and learns from this */
-    queue_changed(q);
+    window_done(&p->queue->window, p->offset);
+    if (!b->txn.announced) /* else it was foreseen, and counted */
+        queue_changed(p->queue);
     parcel_free(b, p);
+}
+
+void parcel_foresee(struct parcel *p)
+{
+    window_done(&p->queue->window, p->offset);
+    queue_changed(p->queue);
 }
 
 void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_ms)

@@ -33,15 +33,42 @@ static size_t collect_progress(struct bridge *b)
     return n;
 }
 
-bool progress_commit(struct bridge *b)
+bool progress_announce(struct bridge *b)
 {
-    b->commit_ms = b->now.mono_ms;
     size_t n = collect_progress(b);
     if (n == 0 && b->txn.n == 0)
         return false;
+    b->txn.announced = true;
+    b->port.announce(b->port.ctx, b->progress, n);
+    return true;
+}
+
+static void ask(struct bridge *b)
+{
     b->commit_out = true;
     b->asked_ms = b->now.mono_ms;
-    b->port.commit(b->port.ctx, ++b->commit_seq, b->progress, n);
+    b->commit_seq++;
+}
+
+static bool commit_transaction(struct bridge *b)
+{
+    if (!b->txn.announced && !progress_announce(b))
+        return false;
+    ask(b);
+    b->port.finish(b->port.ctx, b->commit_seq);
+    return true;
+}
+
+bool progress_commit(struct bridge *b)
+{
+    b->commit_ms = b->now.mono_ms;
+    if (b->config.exactly_once)
+        return commit_transaction(b);
+    size_t n = collect_progress(b);
+    if (n == 0)
+        return false;
+    ask(b);
+    b->port.commit(b->port.ctx, b->commit_seq, b->progress, n);
     return true;
 }
 

@@ -52,7 +52,7 @@ static struct target *claim_slot(struct bridge *b)
         b->targets_hand = (b->targets_hand + 1) % TARGETS_MAX;
         if (!t->used)
             return t;
-        if (!is_idle(t))
+        if (!is_idle(t) || t == b->asking)
             continue;
         b->port.forget(b->port.ctx, &t->id);
         list_remove(&t->link);
@@ -102,7 +102,9 @@ static void shut(struct bridge *b, struct target *t, bool counts, int64_t for_ms
 static void look_up(struct bridge *b, struct target *t)
 {
     enum lookup found = b->port.lookup(b->port.ctx, &t->id);
-    b->looked_up = true;
+    b->asking = found == LOOKUP_PENDING ? t : NULL;
+    if (t->state != TARGET_UNKNOWN) /* a report has said more meanwhile */
+        return;
     switch (found) {
     case LOOKUP_FOUND:
         t->state = t->failed ? TARGET_PROBING : TARGET_OPEN;
@@ -114,7 +116,17 @@ static void look_up(struct bridge *b, struct target *t)
     case LOOKUP_UNKNOWN:
         b->look_up_ms = b->now.mono_ms + LOOK_UP_AGAIN_MS;
         break;
+    case LOOKUP_PENDING:
+        break;
     }
+}
+
+/* One at a time; an unknown one waits until it has been. */
+static bool is_unknown(struct bridge *b, struct target *t)
+{
+    if (t->state == TARGET_UNKNOWN && b->asking == NULL && b->now.mono_ms >= b->look_up_ms)
+        look_up(b, t);
+    return t->state == TARGET_UNKNOWN;
 }
 
 static bool has_room(const struct bridge *b, const struct target *t)
@@ -137,17 +149,15 @@ enum gate target_gate(struct bridge *b, struct target *t)
     bool waited = b->now.mono_ms >= t->recheck_ms;
     if (t->state == TARGET_SHUT && waited)
         t->state = TARGET_UNKNOWN;
-    if (t->state == TARGET_UNKNOWN && !b->looked_up && b->now.mono_ms >= b->look_up_ms)
-        look_up(b, t);
+    if (is_unknown(b, t))
+        return GATE_PARK;
     switch (t->state) {
     case TARGET_SHUT:
         return t->counts ? GATE_FAIL : GATE_DEFER;
     case TARGET_PROBING:
         return t->flying > 0 ? GATE_PARK : GATE_OPEN;
-    case TARGET_OPEN:
-        return has_room(b, t) ? GATE_OPEN : GATE_PARK;
     default:
-        return GATE_WAIT;
+        return has_room(b, t) ? GATE_OPEN : GATE_PARK;
     }
 }
 
@@ -320,11 +330,13 @@ static bool is_silent(const struct bridge *b, const struct target *t)
 
 void targets_serve(struct bridge *b)
 {
+    if (b->asking != NULL)
+        look_up(b, b->asking);
     if (b->parked == 0)
         return;
     for (int i = 0; i < TARGETS_MAX; i++) {
         struct target *t = &b->targets[i];
-        if (!t->used || list_is_empty(&t->parked))
+        if (!t->used || list_is_empty(&t->parked) || is_unknown(b, t))
             continue;
         if (t->flying == 0) {
             let_go(b, t, SIZE_MAX);

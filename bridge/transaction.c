@@ -2,8 +2,8 @@
 /* Exactly once: what is forwarded, and the progress that this makes, are one transaction.
 
      OPEN        takes records; ends when nothing more is due, when it is old or large
-     ENDING      takes none; its last reports are awaited
-     COMMITTING  the port was asked; then OPEN again, after a short rest
+     ENDING      takes none; its last reports are awaited, and its progress is sent meanwhile
+     COMMITTING  the port was asked; then OPEN again
      BROKEN      nothing of it holds: the port gives up its producer, and makes another
 
    Reports mark windows at once, as in the other mode; what they say is true when the transaction is
@@ -14,7 +14,7 @@
 
 static void begin_anew(struct bridge *b)
 {
-    b->txn = (struct txn){.rest_ms = b->now.mono_ms};
+    b->txn = (struct txn){0};
     targets_forget_transaction(b);
 }
 
@@ -58,8 +58,7 @@ bool txn_takes(struct bridge *b, bool alone)
     struct txn *t = &b->txn;
     if (!b->config.exactly_once)
         return true;
-    if (t->state != TXN_OPEN || t->torn || b->now.mono_ms < t->rest_ms || t->solo != NULL ||
-        is_full(t))
+    if (t->state != TXN_OPEN || t->torn || t->solo != NULL || is_full(t))
         return false;
     t->wants_end |= alone && t->n > 0;
     return !t->wants_end;
@@ -70,6 +69,7 @@ void txn_took(struct bridge *b, struct parcel *p, bool alone)
     struct txn *t = &b->txn;
     if (!b->config.exactly_once)
         return;
+    b->taken[t->n] = (uint32_t)(p - b->parcels);
     if (t->n++ == 0) {
         t->since_ms = b->now.mono_ms;
         t->takes = b->txn_took = p->kind == FORWARD_TARGET ? READY_DELIVERIES : READY_HOPS;
@@ -101,12 +101,26 @@ static bool is_over(const struct bridge *b)
            b->now.mono_ms >= over_at_ms(b);
 }
 
+/* As if all that flies were acknowledged: if it is not, nothing of the transaction holds, and all
+   is read again. Not for one alone, which may fail without that. */
+static void announce(struct bridge *b)
+{
+    for (size_t i = 0; i < b->txn.n; i++) {
+        struct parcel *p = &b->parcels[b->taken[i]];
+        if (p->state == PARCEL_FLYING && !p->orphan)
+            parcel_foresee(p);
+    }
+    (void)progress_announce(b);
+}
+
 void txn_end(struct bridge *b)
 {
     struct txn *t = &b->txn;
     if (t->state == TXN_OPEN && t->n > 0) {
         t->state = TXN_ENDING;
         t->ending_ms = b->now.mono_ms;
+        if (t->solo == NULL && !t->torn && b->flying > b->orphans)
+            announce(b);
     }
     if (t->state == TXN_ENDING && !t->torn && b->flying == b->orphans)
         commit(b);
@@ -150,8 +164,6 @@ int64_t txn_wait_ms(const struct bridge *b)
         return BRIDGE_WAIT_MAX_MS;
     if (t->n > 0)
         return over_at_ms(b) - b->now.mono_ms;
-    if (t->rest_ms > b->now.mono_ms)
-        return t->rest_ms - b->now.mono_ms;
     if (list_is_empty(&b->ready[READY_HOPS]))
         return BRIDGE_WAIT_MAX_MS;
     int64_t left_ms = b->hops_since_ms + TXN_HOPS_MS - b->now.mono_ms;
@@ -175,7 +187,6 @@ void txn_committed(struct bridge *b)
     forget_notes(b);
     begin_anew(b);
     b->solo_failed = false;
-    b->txn.rest_ms += TXN_REST_MS;
 }
 
 static void give_up(struct bridge *b, bool reread)

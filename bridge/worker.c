@@ -191,14 +191,18 @@ static void serve_levels_handle(struct worker *w)
         rd_kafka_message_destroy(message); /* errors of brokers: logged by the client's callback */
 }
 
-/* After a transaction that broke: what is committed, and nothing else, is true. */
+/* After a transaction that broke: what is committed, and nothing else, is true. The next one begins
+   when nothing is left of what the lanes knew. */
 static void read_again(struct worker *w)
 {
     if (w->reread)
         group_reread(w->group);
-    if (w->regain)
-        group_regain(w->group);
-    w->regain = w->reread = false;
+    w->reread = false;
+    if (!w->restarted)
+        return;
+    w->restarted = false;
+    bridge_restarted(w->bridge);
+    group_regain(w->group);
 }
 
 static void take_live(struct worker *w)

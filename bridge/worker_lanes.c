@@ -34,9 +34,7 @@ static void on_transaction_aborted(void *ctx, enum blame blame, const char *why)
 
 static void on_restarted(void *ctx)
 {
-    struct worker *w = ctx;
-    bridge_restarted(w->bridge);
-    w->regain = true;
+    ((struct worker *)ctx)->restarted = true;
 }
 
 static void on_landed(void *ctx, int slot, int lane, int64_t offset)

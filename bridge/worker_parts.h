@@ -32,10 +32,11 @@ struct worker {
     int64_t pulse_checked_ms, group_polled_ms, surveyed_ms;
     int64_t fenced_ms; /* monotonic: since when; 0: not */
     bool group_rang;
-    bool reread, regain; /* the lanes: lose them now; gain them again when the producer is back */
-    bool transient;      /* the member's static id is of this process alone */
-    char instance[256];  /* that id; empty: a dynamic member */
-    char transactional_id[512];
+    bool reread;        /* lose the lanes, and gain them again when the producer is back */
+    bool restarted;     /* it is */
+    bool transient;     /* the member's static id is of this process alone */
+    char instance[256]; /* that id; empty: a dynamic member */
+    char transactional_id[PRODUCER_ID_MAX - 2];
     atomic_bool stop, failed, joined;
     atomic_llong turned_ms;                    /* monotonic: the last turn */
     _Atomic(const struct config *) next, live; /* to take, and taken: NULL: none */

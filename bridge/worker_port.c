@@ -41,24 +41,24 @@ static void port_seek(void *ctx, struct queue_id queue, int64_t offset)
     source_seek(((struct worker *)ctx)->source, queue, offset);
 }
 
-/* Exactly once, as one transaction with what was forwarded. */
-static void commit_transaction(struct worker *w, uint64_t seq, const struct progress *progress,
-                               size_t n)
+static void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n)
 {
+    group_commit(((struct worker *)ctx)->group, seq, progress, n);
+}
+
+static void port_announce(void *ctx, const struct progress *progress, size_t n)
+{
+    struct worker *w = ctx;
     rd_kafka_topic_partition_list_t *offsets = group_offsets(w->group, progress, n);
     rd_kafka_consumer_group_metadata_t *member = offsets ? group_identity(w->group) : NULL;
     if (member == NULL && offsets != NULL)
         rd_kafka_topic_partition_list_destroy(offsets);
-    producer_commit(w->producer, seq, member != NULL ? offsets : NULL, member);
+    producer_announce(w->producer, member != NULL ? offsets : NULL, member);
 }
 
-static void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n)
+static void port_finish(void *ctx, uint64_t seq)
 {
-    struct worker *w = ctx;
-    if (w->config.config->exactly_once)
-        commit_transaction(w, seq, progress, n);
-    else
-        group_commit(w->group, seq, progress, n);
+    producer_finish(((struct worker *)ctx)->producer, seq);
 }
 
 static void port_abort(void *ctx, bool reread)
@@ -110,6 +110,8 @@ struct port worker_port(struct worker *w)
                          .pause = port_pause,
                          .seek = port_seek,
                          .commit = port_commit,
+                         .announce = port_announce,
+                         .finish = port_finish,
                          .abort = port_abort,
                          .trim = port_trim,
                          .lookup = port_lookup,

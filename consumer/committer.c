@@ -16,7 +16,7 @@ enum {
     TEXT_BYTES_MAX = 512 * 1024
 };
 
-enum job { JOB_NONE, JOB_INIT, JOB_COMMIT, JOB_ABORT };
+enum job { JOB_NONE, JOB_INIT, JOB_SEND, JOB_COMMIT, JOB_DESTROY };
 
 struct committer {
     pthread_t thread;
@@ -84,11 +84,9 @@ static rd_kafka_error_t *send_all_offsets(struct committer *c)
     return error;
 }
 
-static rd_kafka_error_t *commit(struct committer *c)
+static rd_kafka_error_t *send_offsets(struct committer *c)
 {
     rd_kafka_error_t *error = send_all_offsets(c);
-    if (error == NULL)
-        error = call_on(c, rd_kafka_commit_transaction);
     rd_kafka_topic_partition_list_destroy(c->offsets);
     rd_kafka_consumer_group_metadata_destroy(c->member);
     return error;
@@ -100,11 +98,15 @@ static void work(struct committer *c)
     case JOB_INIT:
         set_outcome(c, call_on(c, rd_kafka_init_transactions));
         break;
-    case JOB_COMMIT:
-        set_outcome(c, commit(c));
+    case JOB_SEND:
+        set_outcome(c, send_offsets(c));
         break;
-    case JOB_ABORT:
-        set_outcome(c, call_on(c, rd_kafka_abort_transaction));
+    case JOB_COMMIT:
+        set_outcome(c, call_on(c, rd_kafka_commit_transaction));
+        break;
+    case JOB_DESTROY:
+        rd_kafka_destroy(c->rk);
+        set_outcome(c, NULL);
         break;
     case JOB_NONE:
         break;
@@ -115,7 +117,7 @@ static void *run(void *arg)
 {
     struct committer *c = arg;
     pthread_mutex_lock(&c->turn);
-    while (!atomic_load(&c->stop)) {
+    while (!atomic_load(&c->stop) || (c->job == JOB_DESTROY && !c->ended)) {
         if (c->job == JOB_NONE || c->ended) {
             pthread_cond_wait(&c->news, &c->turn);
             continue;
@@ -187,17 +189,22 @@ void committer_init(struct committer *c, rd_kafka_t *rk)
     start(c, JOB_INIT, rk);
 }
 
-void committer_abort(struct committer *c, rd_kafka_t *rk)
+void committer_destroy(struct committer *c, rd_kafka_t *rk)
 {
-    start(c, JOB_ABORT, rk);
+    start(c, JOB_DESTROY, rk);
 }
 
-void committer_commit(struct committer *c, rd_kafka_t *rk, rd_kafka_topic_partition_list_t *offsets,
-                      rd_kafka_consumer_group_metadata_t *member)
+void committer_commit(struct committer *c, rd_kafka_t *rk)
+{
+    start(c, JOB_COMMIT, rk);
+}
+
+void committer_send(struct committer *c, rd_kafka_t *rk, rd_kafka_topic_partition_list_t *offsets,
+                    rd_kafka_consumer_group_metadata_t *member)
 {
     c->offsets = offsets;
     c->member = member;
-    start(c, JOB_COMMIT, rk);
+    start(c, JOB_SEND, rk);
 }
 
 bool committer_ended(struct committer *c, struct outcome *outcome)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* committer: a thread for the calls of a transactional producer that wait for brokers, so that the
-   loop never does: init_transactions, send_offsets and commit, abort. One job at a time; its
-   outcome rings the bell. Neither job serves delivery reports: before a commit or an abort all
+   loop never does: init_transactions, send_offsets and commit, destroy. One job at a time; its
+   outcome rings the bell. No job serves delivery reports: before each but committer_send all
    records of the transaction must have been reported. */
 #ifndef DELAYBRIDGE_CONSUMER_COMMITTER_H
 #define DELAYBRIDGE_CONSUMER_COMMITTER_H
@@ -30,12 +30,14 @@ bool committer_free(struct committer *committer);
 
 /* The jobs. None may be under way; rk must live until the outcome. */
 void committer_init(struct committer *committer, rd_kafka_t *rk);
-void committer_abort(struct committer *committer, rd_kafka_t *rk);
+void committer_destroy(struct committer *committer, rd_kafka_t *rk);
 
-/* Sends offsets (consumed; may be empty) for the member (consumed) and commits. */
-void committer_commit(struct committer *committer, rd_kafka_t *rk,
-                      rd_kafka_topic_partition_list_t *offsets,
-                      rd_kafka_consumer_group_metadata_t *member);
+void committer_commit(struct committer *committer, rd_kafka_t *rk);
+
+/* Sends offsets (consumed; may be empty) for the member (consumed). */
+void committer_send(struct committer *committer, rd_kafka_t *rk,
+                    rd_kafka_topic_partition_list_t *offsets,
+                    rd_kafka_consumer_group_metadata_t *member);
 
 /* True once for each job, when it has ended. */
 bool committer_ended(struct committer *committer, struct outcome *outcome);

@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-enum { ASK_MS = 500 };
-
 static enum report report_of(rd_kafka_resp_err_t err)
 {
     switch (err) {
@@ -68,8 +66,26 @@ void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void 
 static enum role role_of(const struct producer *p, const struct forward *f)
 {
     if (producer_is_transactional(p))
-        return DELIVERIES;
+        return p->txn.turn;
     return f->kind != FORWARD_TARGET ? HOPS : f->alone ? ALONE : DELIVERIES;
+}
+
+static int start(struct producer *p, char *error, size_t error_size)
+{
+    static const enum role apart[] = {HOPS, DELIVERIES}, in_turns[] = {HOPS, FIRST, SECOND};
+    bool transactional = producer_is_transactional(p);
+    char why[CLIENT_ERROR_MAX];
+    for (int i = 0; i < (transactional ? 3 : 2); i++) {
+        if (producer_client_start(p, transactional ? in_turns[i] : apart[i], why) != 0) {
+            snprintf(error, error_size, "%s", why);
+            return ERR_CONFIG;
+        }
+    }
+    p->asker = asker_new(p->config.bell);
+    if (p->asker != NULL && (!transactional || producer_txn_start(p) == 0))
+        return 0;
+    snprintf(error, error_size, "out of memory or threads");
+    return ERR_NO_MEMORY;
 }
 
 struct producer *producer_new(const struct producer_config *config, char *error, size_t error_size)
@@ -80,20 +96,10 @@ struct producer *producer_new(const struct producer_config *config, char *error,
         return NULL;
     }
     p->config = *config;
-    p->own = calloc((size_t)config->slots + 1, sizeof(rd_kafka_topic_t *));
-    char why[CLIENT_ERROR_MAX] = "out of memory";
-    bool started = p->own != NULL && producer_client_start(p, HOPS, why) == 0 &&
-                   producer_client_start(p, DELIVERIES, why) == 0;
-    if (started && config->transactional_id != NULL && producer_txn_start(p) != 0) {
-        snprintf(why, sizeof why, "out of memory or threads");
-        started = false;
-    }
-    if (!started) {
-        snprintf(error, error_size, "%s", why);
+    if (start(p, error, error_size) != 0) {
         (void)!producer_free(p);
         return NULL;
     }
-    producer_own_topics_open(p);
     trim_open(&p->trim, p->clients[HOPS].rk, config->bell);
     return p;
 }
@@ -102,7 +108,8 @@ bool producer_free(struct producer *p)
 {
     if (!producer_txn_stop(p))
         return false;
-    producer_own_topics_close(p);
+    if (p->asker != NULL)
+        asker_free(p->asker);
     trim_close(&p->trim);
     for (int role = 0; role < ROLES; role++) {
         if (p->clients[role].rk == NULL)
@@ -115,7 +122,6 @@ bool producer_free(struct producer *p)
         free(t);
     }
     free(p->failed);
-    free(p->own);
     free(p);
     return true;
 }
@@ -146,9 +152,9 @@ static rd_kafka_topic_t *topic_of(struct producer *p, const struct forward *f, e
 {
     switch (f->kind) {
     case FORWARD_LEVEL:
-        return p->own[f->slot];
+        return p->clients[role].own[f->slot];
     case FORWARD_DEAD:
-        return p->own[p->config.slots];
+        return p->clients[role].own[p->config.slots];
     default:
         return target_topic(p, f->target, role);
     }
@@ -231,7 +237,7 @@ void producer_reports(struct producer *p)
         if (p->clients[role].rk == NULL)
             continue;
         rd_kafka_poll(p->clients[role].rk, 0);
-        if (role == DELIVERIES && producer_is_transactional(p))
+        if (role == FIRST || role == SECOND)
             continue; /* it is made anew after each fault */
         if (rd_kafka_fatal_error(p->clients[role].rk, NULL, 0) != 0 &&
             clock_mono_ms() >= p->rebuild_ms)
@@ -282,27 +288,7 @@ enum lookup producer_lookup(struct producer *p, struct target_id *target)
         target->handle = new_target(p);
     if (target->handle == NULL)
         return LOOKUP_UNKNOWN;
-    rd_kafka_t *ask = producer_handle(p);
-    rd_kafka_topic_t *topic = rd_kafka_topic_new(ask, target->name, NULL);
-    const struct rd_kafka_metadata *metadata;
-    rd_kafka_resp_err_t err = rd_kafka_metadata(ask, 0, topic, &metadata, ASK_MS);
-    rd_kafka_topic_destroy(topic);
-    if (err != 0)
-        return LOOKUP_UNKNOWN;
-    err = metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
-    rd_kafka_metadata_destroy(metadata);
-    switch (err) {
-    case RD_KAFKA_RESP_ERR_NO_ERROR:
-    case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
-        return LOOKUP_FOUND;
-    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
-    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
-        return LOOKUP_MISSING;
-    default:
-        return LOOKUP_UNKNOWN;
-    }
+    return asker_ask(p->asker, producer_handle(p), target->name);
 }
 
 void producer_forget(struct producer *p, struct target_id *target)

@@ -6,11 +6,13 @@
    A producer that the client declares fatally broken is replaced in place; what was in it is
    reported REPORT_NOT_SENT. No producer ever creates a topic.
 
-   With a transactional id everything goes through one producer, and what was forwarded since the
-   last producer_commit holds only with the next one. After whatever went wrong it is made anew
-   under the same id, which fences what is left of the old one; so it is after a request that failed
-   on the wire and was sent again, since the first one may still arrive and would end the next
-   transaction. */
+   With a transactional id everything goes through two producers that take turns, a transaction
+   each: the broker writes the markers that end one while the other begins the next. What was
+   forwarded since the last producer_finish holds only with the next one, and no transaction begins
+   before the one before it is decided. After whatever went wrong a producer is made anew under the
+   same id, which fences what is left of the old one; so it is after a request that failed on the
+   wire and was sent again, since the first one may still arrive and would end a later transaction.
+   Meanwhile the other one goes on, unless offsets may still arrive that are older than its own. */
 #ifndef DELAYBRIDGE_CONSUMER_PRODUCER_H
 #define DELAYBRIDGE_CONSUMER_PRODUCER_H
 
@@ -19,6 +21,8 @@
 #include "consumer/bell.h"
 
 struct producer;
+
+enum { PRODUCER_ID_MAX = 512 };
 
 struct producer_config {
     const struct config *config;
@@ -29,10 +33,12 @@ struct producer_config {
     void (*reported)(void *ctx, struct parcel *parcel, enum report report, const char *why);
     /* Before that: a record stands on a level now. */
     void (*landed)(void *ctx, int slot, int lane, int64_t offset);
-    const char *transactional_id; /* NULL: at least once. With one, these, from producer_reports: */
+    /* NULL: at least once. Else of PRODUCER_ID_MAX - 3 bytes at most; the second client's ends with
+       ":2". With one, these are called, from producer_reports: */
+    const char *transactional_id;
     void (*committed)(void *ctx, uint64_t seq);
     void (*aborted)(void *ctx, enum blame blame, const char *why); /* answer: producer_abort */
-    void (*restarted)(void *ctx);                                  /* after producer_abort */
+    void (*restarted)(void *ctx); /* after producer_abort: another can be begun */
     void *ctx;
 };
 
@@ -49,12 +55,13 @@ void producer_reports(struct producer *producer);
 enum lookup producer_lookup(struct producer *producer, struct target_id *target);
 void producer_forget(struct producer *producer, struct target_id *target);
 
-/* Commit what was forwarded, all of it reported, with these offsets of this member (both consumed;
-   NULL: the lanes are nobody's, so it must fail). Ends with committed or aborted, not in the call.
- */
-void producer_commit(struct producer *producer, uint64_t seq,
-                     rd_kafka_topic_partition_list_t *offsets,
-                     rd_kafka_consumer_group_metadata_t *member);
+/* These offsets of this member (both consumed; NULL: the lanes are nobody's, so it must fail) are
+   committed with what was forwarded: sent at once, while records may still be on their way. */
+void producer_announce(struct producer *producer, rd_kafka_topic_partition_list_t *offsets,
+                       rd_kafka_consumer_group_metadata_t *member);
+
+/* After that, when all were reported: commit. Ends with committed or aborted, not in the call. */
+void producer_finish(struct producer *producer, uint64_t seq);
 
 /* Give up what was forwarded and not committed. Ends with restarted, not in the call. */
 void producer_abort(struct producer *producer);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clients of a producer: three idempotent ones, for hops, deliveries, and deliveries that must
-   be alone in their batch; or one that is transactional (producer_txn.c). Made, replaced, stopped.
+   be alone in their batch; or two that are transactional (producer_txn.c). Made, replaced, stopped.
  */
 #include "bridge/clock.h"
 #include "bridge/log.h"
 #include "consumer/producer_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 enum { REBUILD_MS = 500, REBUILD_AGAIN_MS = 1000 };
 
@@ -14,26 +17,70 @@ void producer_log_failure(const char *what, const char *error)
     log_error(what, "error=%s", log_quote(error, quoted, sizeof quoted));
 }
 
-int producer_client_make(struct producer *p, enum role role, struct client *c,
-                         char error[CLIENT_ERROR_MAX])
+static bool owns_topics(const struct producer *p, enum role role)
+{
+    return producer_is_transactional(p) ? role == FIRST || role == SECOND : role == HOPS;
+}
+
+/* The opaque of a level's topic is its slot; any other topic has none. */
+static int open_own_topics(struct producer *p, struct client *c)
+{
+    int slots = p->config.slots;
+    c->own = calloc((size_t)slots + 1, sizeof(rd_kafka_topic_t *));
+    if (c->own == NULL)
+        return ERR_NO_MEMORY;
+    for (int slot = 0; slot < slots; slot++) {
+        rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(c->rk);
+        rd_kafka_topic_conf_set_opaque(conf, (void *)(intptr_t)slot);
+        c->own[slot] = rd_kafka_topic_new(c->rk, p->config.topics[slot], conf);
+    }
+    c->own[slots] = rd_kafka_topic_new(c->rk, p->config.dead_letter, NULL);
+    return 0;
+}
+
+static void close_own_topics(const struct producer *p, struct client *c)
+{
+    for (int slot = 0; c->own != NULL && slot <= p->config.slots; slot++) {
+        if (c->own[slot] != NULL)
+            rd_kafka_topic_destroy(c->own[slot]);
+    }
+    free(c->own);
+    c->own = NULL;
+}
+
+static rd_kafka_conf_t *conf_of(struct producer *p, enum role role, char error[CLIENT_ERROR_MAX])
 {
     rd_kafka_conf_t *conf =
         client_conf(p->config.config, role == HOPS ? CLIENT_HOPS : CLIENT_DELIVERIES, error);
     if (conf == NULL)
-        return ERR_CONFIG;
-    if (role == DELIVERIES && p->config.transactional_id != NULL &&
-        producer_txn_configure(p, conf, error) != 0) {
+        return NULL;
+    if ((role == FIRST || role == SECOND) && producer_txn_configure(p, role, conf, error) != 0) {
         rd_kafka_conf_destroy(conf);
-        return ERR_CONFIG;
+        return NULL;
     }
     if (role == ALONE)
         rd_kafka_conf_set(conf, "batch.num.messages", "1", NULL, 0);
     rd_kafka_conf_set_opaque(conf, p);
     rd_kafka_conf_set_dr_msg_cb(conf, producer_on_report);
-    c->rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, CLIENT_ERROR_MAX);
+    return conf;
+}
+
+int producer_client_make(struct producer *p, enum role role, struct client *c,
+                         char error[CLIENT_ERROR_MAX])
+{
+    rd_kafka_conf_t *conf = conf_of(p, role, error);
+    if (conf == NULL)
+        return ERR_CONFIG;
+    *c = (struct client){.rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, CLIENT_ERROR_MAX)};
     if (c->rk == NULL) {
         rd_kafka_conf_destroy(conf);
         return ERR_CONFIG;
+    }
+    if (owns_topics(p, role) && open_own_topics(p, c) != 0) {
+        rd_kafka_destroy(c->rk);
+        c->rk = NULL;
+        snprintf(error, CLIENT_ERROR_MAX, "out of memory");
+        return ERR_NO_MEMORY;
     }
     c->reports = rd_kafka_queue_get_main(c->rk);
     bell_attach(p->config.bell, c->reports, BELL_REPORTS);
@@ -52,37 +99,22 @@ int producer_client_start(struct producer *p, enum role role, char error[CLIENT_
     return producer_client_make(p, role, &p->clients[role], error);
 }
 
-void producer_client_stop(struct producer *p, enum role role)
+rd_kafka_t *producer_client_leave(struct producer *p, enum role role)
 {
     struct client *c = &p->clients[role];
-    if (c->rk == NULL)
-        return;
+    rd_kafka_t *rk = c->rk;
     for (struct target_topics *t = p->targets; t != NULL; t = t->next)
         producer_topic_close(t, role);
+    close_own_topics(p, c);
     rd_kafka_queue_destroy(c->reports);
-    rd_kafka_destroy(c->rk);
     c->rk = NULL;
+    return rk;
 }
 
-/* The opaque of a level's topic is its slot; any other topic has none. */
-void producer_own_topics_open(struct producer *p)
+void producer_client_stop(struct producer *p, enum role role)
 {
-    rd_kafka_t *rk = p->clients[producer_is_transactional(p) ? DELIVERIES : HOPS].rk;
-    for (int slot = 0; slot < p->config.slots; slot++) {
-        rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(rk);
-        rd_kafka_topic_conf_set_opaque(conf, (void *)(intptr_t)slot);
-        p->own[slot] = rd_kafka_topic_new(rk, p->config.topics[slot], conf);
-    }
-    p->own[p->config.slots] = rd_kafka_topic_new(rk, p->config.dead_letter, NULL);
-}
-
-void producer_own_topics_close(struct producer *p)
-{
-    for (int slot = 0; p->own != NULL && slot <= p->config.slots; slot++) {
-        if (p->own[slot] != NULL)
-            rd_kafka_topic_destroy(p->own[slot]);
-        p->own[slot] = NULL;
-    }
+    if (p->clients[role].rk != NULL)
+        rd_kafka_destroy(producer_client_leave(p, role));
 }
 
 /* What is in it is reported as purged. Its successor has a producer id of its own. */
@@ -102,16 +134,11 @@ void producer_client_rebuild(struct producer *p, enum role role)
         producer_log_failure("cannot make a producer: trying on", error); /* a file that is away */
         return;
     }
-    if (role == HOPS) {
-        if (!producer_is_transactional(p))
-            producer_own_topics_close(p);
+    asker_settle(p->asker);
+    if (role == HOPS)
         trim_close(&p->trim);
-    }
     producer_client_stop(p, role);
     *c = fresh;
-    if (role == HOPS) {
-        if (!producer_is_transactional(p))
-            producer_own_topics_open(p);
+    if (role == HOPS)
         trim_open(&p->trim, c->rk, p->config.bell);
-    }
 }

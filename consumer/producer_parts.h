@@ -3,6 +3,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_PRODUCER_PARTS_H
 #define DELAYBRIDGE_CONSUMER_PRODUCER_PARTS_H
 
+#include "consumer/asker.h"
 #include "consumer/client.h"
 #include "consumer/committer.h"
 #include "consumer/producer.h"
@@ -10,9 +11,9 @@
 
 #include <stdatomic.h>
 
-/* HOPS: also for questions and trims, and for nothing else with exactly once, when DELIVERIES is
-   transactional and takes everything. */
-enum role { HOPS, DELIVERIES, ALONE, ROLES };
+/* HOPS: also for questions and trims, and for nothing else with exactly once, when FIRST and SECOND
+   are transactional and take everything in turns. */
+enum role { HOPS, DELIVERIES, ALONE, FIRST, SECOND, ROLES };
 
 /* What hangs on a target: its topic on each delivering client. */
 struct target_topics {
@@ -23,6 +24,7 @@ struct target_topics {
 struct client {
     rd_kafka_t *rk;
     rd_kafka_queue_t *reports;
+    rd_kafka_topic_t **own; /* by slot, then the dead-letter topic; NULL: they are another's */
 };
 
 struct failed {
@@ -30,13 +32,15 @@ struct failed {
     rd_kafka_resp_err_t err;
 };
 
-/* STARTING   the producer is new: init_transactions, or a pause before that is tried again
+/* STARTING   the client is new: init_transactions, or a pause before that is tried again
    READY      nothing is in a transaction
+   Only of the one whose turn it is:
    OPEN       begun
    COMMITTING the committer has it
    PURGING    broken: what was handed over is reported
-   TORN       all of that is reported; port.abort is to come
-   ABORTING   the committer has it; then the producer is made anew */
+   TORN       all of that is reported; producer_abort is to come
+   And then, while the other may be at work:
+   CLOSING    the committer destroys the client; then it is made anew */
 enum txn_phase {
     PHASE_STARTING,
     PHASE_READY,
@@ -44,30 +48,42 @@ enum txn_phase {
     PHASE_COMMITTING,
     PHASE_PURGING,
     PHASE_TORN,
-    PHASE_ABORTING
+    PHASE_CLOSING
+};
+
+/* What a transactional client has of its own. */
+struct producer_turn {
+    char id[PRODUCER_ID_MAX]; /* transactional */
+    struct committer *committer;
+    enum txn_phase phase;
+    int64_t again_ms;    /* STARTING: not before this */
+    atomic_bool tainted; /* a request failed on the wire, and may still arrive */
 };
 
 struct producer_txn {
-    struct committer *committer; /* NULL: at least once */
-    enum txn_phase phase;
+    struct producer_turn turns[2]; /* of FIRST and SECOND */
+    enum role turn;                /* whose transaction it is, or the next one */
     uint64_t seq;
     bool failing;   /* a report, or the client itself, said no */
-    bool giving_up; /* port.abort was called */
+    bool giving_up; /* producer_abort was called */
+    bool stays;     /* offsets that were sent, or the commit itself, may still arrive: the turn does
+                       not pass before this client has committed newer ones */
+    bool progress;  /* the commit under way has offsets */
+    bool sending;   /* the committer has offsets of the open transaction */
+    bool finishing; /* when it has sent them, it is to commit */
     bool refused;   /* a commit was asked for that has no member */
     enum blame blame;
     char why[CLIENT_ERROR_MAX];
-    int64_t again_ms;                         /* STARTING: not before this */
     rd_kafka_topic_partition_list_t *offsets; /* to be committed once it is READY; NULL: none */
     rd_kafka_consumer_group_metadata_t *member;
-    atomic_bool tainted; /* a request failed on the wire, and may still arrive */
 };
 
 struct producer {
     struct producer_config config;
     struct client clients[ROLES];
-    rd_kafka_topic_t **own;        /* by slot, then the dead-letter topic */
     struct target_topics *targets; /* all that hang somewhere */
     struct trim trim;
+    struct asker *asker;
     struct failed *failed; /* refused by the client at once, reported later */
     size_t failed_n, failed_size;
     int64_t rebuild_ms; /* monotonic: a broken client is not replaced before this */
@@ -76,7 +92,7 @@ struct producer {
 
 static inline bool producer_is_transactional(const struct producer *p)
 {
-    return p->txn.committer != NULL;
+    return p->config.transactional_id != NULL;
 }
 
 /* producer.c */
@@ -90,18 +106,21 @@ int producer_client_make(struct producer *p, enum role role, struct client *c,
 int producer_client_start(struct producer *p, enum role role,
                           char error[CLIENT_ERROR_MAX]) must_check;
 void producer_client_stop(struct producer *p, enum role role);
-void producer_client_rebuild(struct producer *p, enum role role); /* it is fatally broken */
+rd_kafka_t *producer_client_leave(struct producer *p, enum role role); /* to be destroyed */
+void producer_client_rebuild(struct producer *p, enum role role);      /* it is fatally broken */
 void producer_topic_close(struct target_topics *topics, enum role role);
-void producer_own_topics_open(struct producer *p);
-void producer_own_topics_close(struct producer *p);
 
 /* producer_txn.c */
 int producer_txn_start(struct producer *p);
-bool producer_txn_stop(struct producer *p); /* false: DELIVERIES is still in use */
-int producer_txn_configure(struct producer *p, rd_kafka_conf_t *conf,
+bool producer_txn_stop(struct producer *p); /* false: a client is still in use */
+int producer_txn_configure(struct producer *p, enum role role, rd_kafka_conf_t *conf,
                            char error[CLIENT_ERROR_MAX]) must_check;
 int producer_txn_enter(struct producer *p); /* 0, or ERR_FULL: nothing can be taken now */
-void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *why);
 void producer_txn_serve(struct producer *p);
+
+/* producer_blame.c */
+void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *why);
+void producer_txn_ask_why(
+    struct producer *p); /* the client, which may know more than reports said */
 
 #endif

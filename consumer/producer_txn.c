@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The transactional producer: its phases, and how each ends. */
+/* The transactional producers: their phases, how each ends, and whose turn it is. */
 #include "bridge/clock.h"
 #include "bridge/log.h"
 #include "consumer/producer_parts.h"
@@ -8,11 +8,25 @@
 #include <stdlib.h>
 
 enum { START_AGAIN_MS = 1000 };
-/* For so long a killed process stands in the way of its successor. */
+
+static struct producer_turn *turn_of(struct producer *p, enum role role)
+{
+    return &p->txn.turns[role - FIRST];
+}
+
+static struct producer_turn *current(struct producer *p)
+{
+    return turn_of(p, p->txn.turn);
+}
+
+static enum role other_than(enum role role)
+{
+    return role == FIRST ? SECOND : FIRST;
+}
 
 static rd_kafka_t *handle(const struct producer *p)
 {
-    return p->clients[DELIVERIES].rk;
+    return p->clients[p->txn.turn].rk;
 }
 
 /* The transaction's requests; one that failed here may have been received all the same, or will be.
@@ -25,10 +39,10 @@ static rd_kafka_resp_err_t on_response(rd_kafka_t *rk, int fd, const char *broke
     enum { PRODUCE = 0, ADD_PARTITIONS = 24, ADD_OFFSETS = 25, END = 26, OFFSETS = 28 };
     (void)rk, (void)fd, (void)broker, (void)id, (void)version, (void)correlation, (void)size,
         (void)rtt;
-    struct producer_txn *t = opaque;
+    struct producer_turn *turn = opaque;
     if (err != 0 && (api == PRODUCE || api == ADD_PARTITIONS || api == ADD_OFFSETS || api == END ||
                      api == OFFSETS))
-        atomic_store(&t->tainted, true);
+        atomic_store(&turn->tainted, true);
     return 0;
 }
 
@@ -39,46 +53,55 @@ static rd_kafka_resp_err_t on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, v
     return rd_kafka_interceptor_add_on_response_received(rk, "delaybridge", on_response, opaque);
 }
 
-int producer_txn_configure(struct producer *p, rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX])
+int producer_txn_configure(struct producer *p, enum role role, rd_kafka_conf_t *conf,
+                           char error[CLIENT_ERROR_MAX])
 {
-    rd_kafka_conf_interceptor_add_on_new(conf, "delaybridge", on_new, &p->txn);
-    return client_transactional(conf, p->config.transactional_id, error);
+    struct producer_turn *turn = turn_of(p, role);
+    snprintf(turn->id, sizeof turn->id, "%s%s", p->config.transactional_id,
+             role == SECOND ? ":2" : "");
+    rd_kafka_conf_interceptor_add_on_new(conf, "delaybridge", on_new, turn);
+    return client_transactional(conf, turn->id, error);
 }
 
-static void set_ready(struct producer *p)
+static void pass_turn(struct producer *p)
 {
-    p->txn.phase = PHASE_READY;
-    p->txn.failing = false;
+    if (!p->txn.stays)
+        p->txn.turn = other_than(p->txn.turn);
 }
 
-/* The last one goes, with all that hangs on it, and its successor starts. What it could be made of
-   at the start may be missing now: memory, a file with a certificate. */
-static void renew(struct producer *p)
+/* What it could be made of at the start may be missing now: memory, a file with a certificate. */
+static void start(struct producer *p, enum role role)
 {
     char error[CLIENT_ERROR_MAX];
-    struct client fresh;
-    p->txn.phase = PHASE_STARTING;
-    if (producer_client_make(p, DELIVERIES, &fresh, error) != 0) {
+    struct producer_turn *turn = turn_of(p, role);
+    turn->phase = PHASE_STARTING;
+    if (p->clients[role].rk == NULL && producer_client_start(p, role, error) != 0) {
         producer_log_failure("cannot make a producer: trying on", error);
-        p->txn.again_ms = clock_mono_ms() + START_AGAIN_MS;
+        turn->again_ms = clock_mono_ms() + START_AGAIN_MS;
         return;
     }
-    producer_own_topics_close(p);
-    producer_client_stop(p, DELIVERIES);
-    p->clients[DELIVERIES] = fresh;
-    producer_own_topics_open(p);
-    atomic_store(&p->txn.tainted, false);
-    p->txn.again_ms = 0;
-    committer_init(p->txn.committer, handle(p));
+    turn->again_ms = 0;
+    committer_init(turn->committer, p->clients[role].rk);
+}
+
+/* The client goes, with all that hangs on it; its successor ends what it left open. */
+static void renew(struct producer *p, enum role role)
+{
+    struct producer_turn *turn = turn_of(p, role);
+    turn->phase = PHASE_CLOSING;
+    committer_destroy(turn->committer, producer_client_leave(p, role));
 }
 
 int producer_txn_start(struct producer *p)
 {
-    p->txn.committer = committer_new(p->config.bell);
-    if (p->txn.committer == NULL)
-        return ERR_NO_MEMORY;
-    p->txn.phase = PHASE_STARTING;
-    committer_init(p->txn.committer, handle(p));
+    p->txn.turn = FIRST;
+    for (enum role role = FIRST; role <= SECOND; role++) {
+        turn_of(p, role)->committer = committer_new(p->config.bell);
+        if (turn_of(p, role)->committer == NULL)
+            return ERR_NO_MEMORY;
+    }
+    start(p, FIRST);
+    start(p, SECOND);
     return 0;
 }
 
@@ -93,65 +116,25 @@ static void drop_offsets(struct producer_txn *t)
 
 bool producer_txn_stop(struct producer *p)
 {
-    bool freed = p->txn.committer == NULL || committer_free(p->txn.committer);
-    p->txn.committer = NULL;
+    bool freed = true;
+    for (enum role role = FIRST; role <= SECOND; role++) {
+        struct producer_turn *turn = turn_of(p, role);
+        freed &= turn->committer == NULL || committer_free(turn->committer);
+        turn->committer = NULL;
+    }
     drop_offsets(&p->txn);
     return freed;
 }
 
-/* A record, or the topic that it is for: another try would end the same way. */
-static bool is_of_records(rd_kafka_resp_err_t err)
-{
-    switch (err) {
-    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
-    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
-    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
-    case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
-    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
-    case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
-    case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool is_purged(rd_kafka_resp_err_t err)
-{
-    return err == RD_KAFKA_RESP_ERR__PURGE_QUEUE || err == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT ||
-           err == RD_KAFKA_RESP_ERR__STATE;
-}
-
-void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *why)
-{
-    struct producer_txn *t = &p->txn;
-    bool first = !t->failing;
-    if (first) {
-        t->failing = true;
-        t->blame = BLAME_NOBODY;
-        t->why[0] = '\0';
-    }
-    if (is_of_records(err))
-        t->blame = BLAME_RECORDS;
-    if (t->why[0] == '\0' && !is_purged(err))
-        snprintf(t->why, sizeof t->why, "%s%s", why,
-                 err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ? ": allow Write on the topic"
-                                                                     : "");
-}
-
 int producer_txn_enter(struct producer *p)
 {
-    struct producer_txn *t = &p->txn;
-    if (t->phase == PHASE_OPEN && !t->failing)
+    struct producer_turn *turn = current(p);
+    if (turn->phase == PHASE_OPEN && !p->txn.failing)
         return 0;
-    if (t->phase != PHASE_READY || t->giving_up)
+    if (turn->phase != PHASE_READY || p->txn.giving_up)
         return ERR_FULL;
     rd_kafka_error_t *error = rd_kafka_begin_transaction(handle(p));
-    t->phase = PHASE_OPEN;
+    turn->phase = PHASE_OPEN;
     if (error == NULL)
         return 0;
     producer_txn_fail(p, rd_kafka_error_code(error), rd_kafka_error_string(error));
@@ -159,23 +142,11 @@ int producer_txn_enter(struct producer *p)
     return ERR_FULL;
 }
 
-/* What was purged says no more than that; the client still knows why. */
-static void ask_why(struct producer *p)
-{
-    rd_kafka_error_t *error = rd_kafka_begin_transaction(handle(p));
-    if (error == NULL)
-        return;
-    rd_kafka_resp_err_t err = rd_kafka_error_code(error);
-    if (err != RD_KAFKA_RESP_ERR__STATE)
-        producer_txn_fail(p, err, rd_kafka_error_string(error));
-    rd_kafka_error_destroy(error);
-}
-
 static void purge(struct producer *p)
 {
     rd_kafka_purge(handle(p), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
                                   RD_KAFKA_PURGE_F_NON_BLOCKING);
-    p->txn.phase = PHASE_PURGING;
+    current(p)->phase = PHASE_PURGING;
 }
 
 static void serve_purged(struct producer *p)
@@ -183,80 +154,123 @@ static void serve_purged(struct producer *p)
     struct producer_txn *t = &p->txn;
     if (rd_kafka_outq_len(handle(p)) > 0 || p->failed_n > 0)
         return;
-    ask_why(p);
-    t->phase = PHASE_TORN;
+    producer_txn_ask_why(p);
+    current(p)->phase = PHASE_TORN;
     if (!t->giving_up)
         p->config.aborted(p->config.ctx, t->blame, t->why[0] == '\0' ? "purged" : t->why);
 }
 
-static void serve_torn(struct producer *p)
-{
-    if (!p->txn.giving_up)
-        return;
-    if (atomic_load(
-            &p->txn.tainted)) { /* what is still on the way may arrive after an abort's end */
-        renew(p);
-        return;
-    }
-    p->txn.phase = PHASE_ABORTING;
-    committer_abort(p->txn.committer, handle(p));
-}
-
-static void serve_started(struct producer *p, const struct outcome *outcome)
+static void serve_started(struct producer *p, enum role role, const struct outcome *outcome)
 {
     char quoted[CLIENT_ERROR_MAX];
+    struct producer_turn *turn = turn_of(p, role);
     if (outcome->err == 0) {
-        set_ready(p);
+        turn->phase = PHASE_READY;
         return;
     }
     log_error(outcome->err == RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED
                   ? "a transactional producer cannot start: allow Write on its transactional id"
                   : "a transactional producer cannot start: trying on",
-              "id=%s error=%s text=%s", p->config.transactional_id, rd_kafka_err2name(outcome->err),
+              "id=%s error=%s text=%s", turn->id, rd_kafka_err2name(outcome->err),
               log_quote(outcome->why, quoted, sizeof quoted));
-    p->txn.again_ms = clock_mono_ms() + START_AGAIN_MS;
+    turn->again_ms = clock_mono_ms() + START_AGAIN_MS;
 }
 
 static void serve_committed(struct producer *p, const struct outcome *outcome)
 {
     struct producer_txn *t = &p->txn;
+    bool tainted = atomic_load(&current(p)->tainted);
+    t->stays = outcome->err != 0 || tainted || (t->stays && !t->progress);
     if (outcome->err != 0) {
         producer_txn_fail(p, outcome->err, outcome->why);
         purge(p);
         return;
     }
-    set_ready(p);
-    if (atomic_load(&t->tainted))
-        renew(p);
+    t->failing = false;
+    current(p)->phase = PHASE_READY;
+    if (tainted)
+        renew(p, t->turn); /* what may arrive yet would be of its next transaction */
+    pass_turn(p);
     if (!t->giving_up)
         p->config.committed(p->config.ctx, t->seq);
 }
 
-static void serve_outcome(struct producer *p, const struct outcome *outcome)
+/* All was reported, and the offsets are sent. If anything failed, it is aborted instead. */
+static void finish(struct producer *p)
 {
-    switch (p->txn.phase) {
+    struct producer_txn *t = &p->txn;
+    t->finishing = false;
+    if (current(p)->phase != PHASE_OPEN || t->failing || t->giving_up || t->refused)
+        return;
+    current(p)->phase = PHASE_COMMITTING;
+    committer_commit(current(p)->committer, handle(p));
+}
+
+static void serve_sent(struct producer *p, const struct outcome *outcome)
+{
+    struct producer_txn *t = &p->txn;
+    t->sending = false;
+    t->stays |= outcome->err != 0 || atomic_load(&current(p)->tainted);
+    if (outcome->err != 0)
+        producer_txn_fail(p, outcome->err, outcome->why);
+    else if (t->finishing)
+        finish(p);
+}
+
+static void serve_outcome(struct producer *p, enum role role, const struct outcome *outcome)
+{
+    struct producer_turn *turn = turn_of(p, role);
+    switch (turn->phase) {
     case PHASE_STARTING:
-        serve_started(p, outcome);
+        serve_started(p, role, outcome);
+        break;
+    case PHASE_OPEN:
+        serve_sent(p, outcome);
         break;
     case PHASE_COMMITTING:
         serve_committed(p, outcome);
         break;
-    default: /* given up or not, its successor fences it */
-        renew(p);
+    default:
+        atomic_store(&turn->tainted, false);
+        start(p, role);
         break;
     }
 }
 
-/* If it cannot be begun, or has failed, what is to come is aborted. */
-static void start_commit(struct producer *p)
+static void serve_turn(struct producer *p, enum role role)
+{
+    struct producer_turn *turn = turn_of(p, role);
+    struct outcome outcome;
+    if (committer_ended(turn->committer, &outcome))
+        serve_outcome(p, role, &outcome);
+    if (turn->phase == PHASE_STARTING && turn->again_ms != 0 && clock_mono_ms() >= turn->again_ms) {
+        if (p->clients[role].rk != NULL)
+            renew(p, role);
+        else
+            start(p, role);
+    }
+}
+
+/* Whoever can have the next transaction has it, while the other is made anew. */
+static void choose_turn(struct producer *p)
+{
+    enum txn_phase phase = current(p)->phase;
+    if ((phase == PHASE_STARTING || phase == PHASE_CLOSING) &&
+        turn_of(p, other_than(p->txn.turn))->phase == PHASE_READY)
+        pass_turn(p);
+}
+
+/* If nothing can be begun, or has failed, what is to come is aborted. */
+static void send_offsets(struct producer *p)
 {
     struct producer_txn *t = &p->txn;
     if (t->giving_up || producer_txn_enter(p) != 0) {
         drop_offsets(t);
         return;
     }
-    t->phase = PHASE_COMMITTING;
-    committer_commit(t->committer, handle(p), t->offsets, t->member);
+    t->progress = t->offsets->cnt > 0;
+    t->sending = true;
+    committer_send(current(p)->committer, handle(p), t->offsets, t->member);
     t->offsets = NULL;
 }
 
@@ -268,42 +282,62 @@ static void refuse(struct producer *p)
     purge(p);
 }
 
+static bool is_in(struct producer *p, enum txn_phase phase)
+{
+    return current(p)->phase == phase;
+}
+
+/* Not while the one that broke is still being destroyed: the offsets that it has sent are read as
+   unstable until its successor, which needs this loop to be made, has asked for its id. */
+static bool may_restart(struct producer *p)
+{
+    return is_in(p, PHASE_READY) && turn_of(p, other_than(p->txn.turn))->phase != PHASE_CLOSING;
+}
+
 void producer_txn_serve(struct producer *p)
 {
     struct producer_txn *t = &p->txn;
-    struct outcome outcome;
-    if (committer_ended(t->committer, &outcome))
-        serve_outcome(p, &outcome);
-    if (t->phase == PHASE_STARTING && t->again_ms != 0 && clock_mono_ms() >= t->again_ms)
-        renew(p);
-    if (t->phase == PHASE_READY && t->offsets != NULL)
-        start_commit(p);
-    if ((t->phase == PHASE_READY || t->phase == PHASE_OPEN) && t->refused && !t->giving_up)
+    serve_turn(p, FIRST);
+    serve_turn(p, SECOND);
+    choose_turn(p);
+    if (is_in(p, PHASE_READY) && t->offsets != NULL)
+        send_offsets(p);
+    if ((is_in(p, PHASE_READY) || is_in(p, PHASE_OPEN)) && t->refused && !t->giving_up)
         refuse(p);
-    if (t->phase == PHASE_OPEN && (t->failing || t->giving_up))
+    if (is_in(p, PHASE_OPEN) && (t->failing || t->giving_up) && !t->sending)
         purge(p);
-    if (t->phase == PHASE_PURGING)
+    if (is_in(p, PHASE_PURGING))
         serve_purged(p);
-    if (t->phase == PHASE_TORN)
-        serve_torn(p);
-    if (t->phase == PHASE_READY && t->giving_up) {
-        t->giving_up = t->refused = false;
+    if (is_in(p, PHASE_TORN) && t->giving_up) {
+        renew(p, t->turn);
+        choose_turn(p);
+    }
+    if (t->giving_up && may_restart(p)) {
+        t->failing = t->giving_up = t->refused = t->finishing = false;
         p->config.restarted(p->config.ctx);
     }
 }
 
-void producer_commit(struct producer *p, uint64_t seq, rd_kafka_topic_partition_list_t *offsets,
-                     rd_kafka_consumer_group_metadata_t *member)
+void producer_announce(struct producer *p, rd_kafka_topic_partition_list_t *offsets,
+                       rd_kafka_consumer_group_metadata_t *member)
 {
     struct producer_txn *t = &p->txn;
     drop_offsets(t);
-    t->seq = seq;
     t->offsets = offsets;
     t->member = member;
     t->refused = offsets == NULL;
-    if (t->phase != PHASE_STARTING && !t->refused)
-        start_commit(p);
+    if (!is_in(p, PHASE_STARTING) && !is_in(p, PHASE_CLOSING) && !t->refused)
+        send_offsets(p);
     bell_ring(p->config.bell, BELL_REPORTS);
+}
+
+void producer_finish(struct producer *p, uint64_t seq)
+{
+    struct producer_txn *t = &p->txn;
+    t->seq = seq;
+    t->finishing = true;
+    if (!t->sending && t->offsets == NULL)
+        finish(p);
 }
 
 void producer_abort(struct producer *p)

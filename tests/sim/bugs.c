@@ -175,15 +175,34 @@ static void lie_progress(struct process *p, struct progress *progress)
     }
 }
 
-static void lie_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n)
+static struct progress *lies_of(struct process *p, const struct progress *progress, size_t n)
 {
-    struct process *p = ctx;
     struct progress *copy = arena_take(&p->world->arena, n * sizeof *copy);
     for (size_t i = 0; i < n; i++) {
         copy[i] = progress[i];
         lie_progress(p, &copy[i]);
     }
-    ((struct liar *)p->liar)->real.commit(ctx, seq, copy, n);
+    return copy;
+}
+
+static void lie_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n)
+{
+    struct process *p = ctx;
+    ((struct liar *)p->liar)->real.commit(ctx, seq, lies_of(p, progress, n), n);
+    if (bug_of(p) == BUG_TOLD_TOO_SOON && sometimes(p, 10))
+        bridge_committed(p->bridge, seq, true);
+}
+
+static void lie_announce(void *ctx, const struct progress *progress, size_t n)
+{
+    struct process *p = ctx;
+    ((struct liar *)p->liar)->real.announce(ctx, lies_of(p, progress, n), n);
+}
+
+static void lie_finish(void *ctx, uint64_t seq)
+{
+    struct process *p = ctx;
+    ((struct liar *)p->liar)->real.finish(ctx, seq);
     if (bug_of(p) == BUG_TOLD_TOO_SOON && sometimes(p, 10))
         bridge_committed(p->bridge, seq, true);
 }
@@ -207,6 +226,8 @@ struct port bug_port(struct process *p, struct port port)
     port.reports = lie_reports;
     port.seek = lie_seek;
     port.commit = lie_commit;
+    port.announce = lie_announce;
+    port.finish = lie_finish;
     port.trim = lie_trim;
     return port;
 }

@@ -12,11 +12,14 @@ struct commit {
     struct commit *next;
     struct producer *producer; /* exactly once; else NULL */
     bool offsets_taken;
-    bool told; /* that nobody knows, and it is still on its way */
+    bool finishing; /* exactly once: the end of the transaction is on its way too */
+    bool waiting;   /* for that */
+    bool told;      /* that nobody knows, and it is still on its way */
     int generation;
     int64_t lands_at;
     uint64_t seq, sent_step;
     enum outcome outcome;
+    struct progress *progress; /* of which the items are made */
     size_t n;
     struct offset_item items[];
 };
@@ -41,7 +44,7 @@ static void transaction_failed(struct process *p, struct commit *c)
 static void producer_begins_anew(struct producer *producer)
 {
     producer->attempts = NULL;
-    producer->solo = false;
+    producer->solo = producer->asked = false;
 }
 
 static void answered(struct world *w, struct process *p, void *arg, int64_t n)
@@ -54,8 +57,10 @@ static void answered(struct world *w, struct process *p, void *arg, int64_t n)
     }
     bool ok = bug_commit_ok(p, c->outcome == COMMIT_OK, c->outcome == COMMIT_UNKNOWN);
     trace(w, p, "commit %d %s", (int)c->seq, words[c->outcome]);
-    p->commit_answered = c->seq;
-    p->commit_ok = ok;
+    if (c->producer == NULL || c->finishing) {
+        p->commit_answered = c->seq;
+        p->commit_ok = ok;
+    }
     if (ok && c->sent_step >= p->woke_step)
         p->unproven = false;
     if (c->producer != NULL && !ok) {
@@ -202,6 +207,9 @@ static void landed(struct world *w, struct process *nobody, void *arg, int64_t n
         arm(w, line, back_ms > w->now_ms ? back_ms : w->now_ms + 5);
         return;
     }
+    c->waiting = c->offsets_taken && !c->finishing;
+    if (c->waiting)
+        return;
     judge(w, line, c);
     arm(w, line, w->now_ms);
 }
@@ -235,27 +243,18 @@ static void check_transaction(const struct process *p)
         world_fail(p->world, "p%d commits a transaction, part of which has failed", p->id);
 }
 
-void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n)
+static struct commit *commit_of(struct process *p, const struct progress *progress, size_t n)
 {
-    struct process *p = ctx;
     struct world *w = p->world;
-    if (!port_enter(p))
-        return;
     struct commit *c = arena_take(&w->arena, sizeof *c + n * sizeof(struct offset_item));
-    *c = (struct commit){.producer = w->setup.exactly_once ? p->producer : NULL,
-                         .generation = p->generation,
-                         .seq = seq,
-                         .sent_step = w->step,
-                         .n = n};
-    if (c->producer != NULL)
-        check_transaction(p);
-    trace(w, p, "commit %d of %zu queues", (int)seq, n);
+    *c = (struct commit){.generation = p->generation, .sent_step = w->step, .n = n};
+    c->progress = arena_take(&w->arena, n * sizeof *progress);
+    memcpy(c->progress, progress, n * sizeof *progress);
     for (size_t i = 0; i < n; i++) {
         const struct progress *from = &progress[i];
         struct queue_id q = from->queue;
         struct committed *to = arena_take(&w->arena, sizeof *to);
         trace(w, p, "  %d/%d base %lld %s", q.slot, q.lane, (long long)from->base, from->text);
-        oracle_claim(p, from);
         *to =
             (struct committed){.base = from->base,
                                .text = arena_copy(&w->arena, bytes_of(from->text, from->text_len)),
@@ -265,6 +264,55 @@ void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_
         committed_parse(&w->arena, to);
         c->items[i] = (struct offset_item){p->topic_of_slot[q.slot], q.lane, to};
     }
-    p->commit_sent = seq;
+    return c;
+}
+
+static void claim(struct process *p, struct commit *c, uint64_t seq)
+{
+    trace(p->world, p, "commit %d of %zu queues", (int)seq, c->n);
+    for (size_t i = 0; i < c->n; i++)
+        oracle_claim(p, &c->progress[i]);
+    c->seq = p->commit_sent = seq;
+}
+
+void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n)
+{
+    struct process *p = ctx;
+    if (!port_enter(p))
+        return;
+    struct commit *c = commit_of(p, progress, n);
+    claim(p, c, seq);
     send(p, c);
+}
+
+void port_announce(void *ctx, const struct progress *progress, size_t n)
+{
+    struct process *p = ctx;
+    if (!port_enter(p))
+        return;
+    if (p->announced != NULL || (p->producer->solo && p->producer->unreported > 0))
+        world_fail(p->world, "p%d announces what it may not", p->id);
+    trace(p->world, p, "announces %zu queues", n);
+    p->announced = commit_of(p, progress, n);
+    p->announced->producer = p->producer;
+    send(p, p->announced);
+}
+
+void port_finish(void *ctx, uint64_t seq)
+{
+    struct process *p = ctx;
+    struct world *w = p->world;
+    if (!port_enter(p))
+        return;
+    struct commit *c = p->announced;
+    if (c == NULL)
+        world_fail(w, "p%d finishes what it has not announced", p->id);
+    check_transaction(p);
+    claim(p, c, seq);
+    p->announced = NULL;
+    c->finishing = c->producer->asked = true;
+    if (!c->waiting)
+        return;
+    c->lands_at = w->now_ms + world_delay(w, w->knobs.commit_ms);
+    arm(w, p->commit_line, w->now_ms);
 }

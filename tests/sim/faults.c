@@ -195,7 +195,8 @@ void setup_fair(struct world *w)
                               .turn_ms = 1,
                               .notice_ms = 100,
                               .mark_ms = 10,
-                              .restart_ms = 100};
+                              .restart_ms = 100,
+                              .restarts_at_once = 5000};
 }
 
 static void choose_ladder(struct rng *rng, struct ladder *ladder)
@@ -226,6 +227,7 @@ static void choose_knobs(struct rng *rng, struct knobs *knobs)
     knobs->turn_ms = rng_between(rng, 0, 4 * scale);
     knobs->mark_ms = rng_between(rng, 0, 50 * scale);
     knobs->restart_ms = rng_between(rng, 5, 1000 * scale);
+    knobs->restarts_at_once = choose_chance(rng, 10000);
     knobs->late_wake = choose_chance(rng, 1000);
     knobs->never_wake = rng_chance(rng, 1000) ? rng_int(rng, 1, 2000) : 0;
     knobs->take_nothing = choose_chance(rng, 1000);
@@ -241,6 +243,7 @@ static void choose_knobs(struct rng *rng, struct knobs *knobs)
     knobs->commit_silent = choose_chance(rng, 1000);
     knobs->commit_partly = choose_chance(rng, 1000);
     knobs->lookup_unknown = choose_chance(rng, 5000);
+    knobs->lookup_pending = choose_chance(rng, 9000);
 }
 
 /* Seeds that are long in virtual time: hours or days, and turns that leap. */
@@ -381,7 +384,8 @@ void faults_end(struct world *w)
                               .turn_ms = was.turn_ms,
                               .notice_ms = was.notice_ms,
                               .mark_ms = was.mark_ms,
-                              .restart_ms = was.restart_ms};
+                              .restart_ms = was.restart_ms,
+                              .restarts_at_once = was.restarts_at_once};
     for (int i = TARGET_DEFAULT; i <= TARGET_B; i++)
         w->targets[i].mood = TARGET_FINE;
     for (int id = 0; id < w->setup.processes; id++) {

@@ -170,6 +170,7 @@ static void gain(struct world *w, struct process *p, void *arg, int64_t n)
     p->member = MEMBER_STABLE;
     p->unproven = false;
     p->unstable = p->rereads = false;
+    p->ready_ms = w->now_ms;
     for (int lane = 0; lane < w->setup.lanes; lane++) {
         if (!(p->assigned >> lane & 1))
             continue;

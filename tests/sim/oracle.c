@@ -103,7 +103,7 @@ static void check_delivery(struct process *p, const struct forwarded *f)
                    (long long)(stamp->due_ms - p->clock.wall_ms));
     if (p->clock.wall_ms > r->expires_ms)
         world_fail(w, "p%d delivers %d/%d/%lld, which has expired", p->id, AT(q, f->input->offset));
-    int64_t due_ms = later_of(stamp->due_ms - EPOCH_MS, r->appended_ms);
+    int64_t due_ms = later_of(p->ready_ms, later_of(stamp->due_ms - EPOCH_MS, r->appended_ms));
     int64_t late_ms = w->setup.exactly_once ? CALM_LATE_EXACTLY_ONCE_MS : CALM_LATE_MS;
     if (w->setup.is_calm && w->now_ms > due_ms + late_ms)
         world_fail(w, "%d/%d/%lld is %lld ms late, and nothing was wrong", AT(q, f->input->offset),

@@ -10,8 +10,9 @@
 /* What takes a record of which size, in bytes of value. */
 enum { TARGET_BYTES_MAX = 2000, LEVEL_BYTES_MAX = 4000, DEAD_BYTES_MAX = 6000 };
 
-/* Lateness when nothing is wrong (targets that are met for the first time are looked up one a turn,
-   and turns may be 100 ms apart); how long a commit may take; the longest wait between two tries.
+/* Lateness when nothing is wrong, and since a process has lanes and a producer (targets that are
+   met for the first time are looked up one a turn, and turns may be 100 ms apart); how long a
+   commit may take; the longest wait between two tries.
  */
 enum {
     CALM_LATE_MS = 350,

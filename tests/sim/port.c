@@ -329,6 +329,8 @@ static enum lookup port_lookup(void *ctx, struct target_id *target)
     if (!port_enter(p) || w->outage_until > w->now_ms ||
         rng_chance(&w->rng, w->knobs.lookup_unknown) || fails(w, FAILURE_LOOKUP_UNKNOWN))
         return LOOKUP_UNKNOWN;
+    if (rng_chance(&w->rng, w->knobs.lookup_pending))
+        return LOOKUP_PENDING;
     enum lookup found = oracle_lookup(p, target);
     if (found != LOOKUP_FOUND || !fails(w, FAILURE_LOOKUP_MISSING))
         return found;
@@ -369,6 +371,8 @@ struct port port_of(struct process *p)
                          .pause = port_pause,
                          .seek = port_seek,
                          .commit = port_commit,
+                         .announce = port_announce,
+                         .finish = port_finish,
                          .abort = port_abort,
                          .trim = port_trim,
                          .lookup = port_lookup,

@@ -283,6 +283,8 @@ int port_forward(void *ctx, const struct forward *forward)
         return ERR_FULL;
     if (p->restarting)
         world_fail(w, "p%d forwards, and has no producer", p->id);
+    if (p->announced != NULL)
+        world_fail(w, "p%d forwards what its transaction does not announce", p->id);
     check_company(p, forward);
     struct log *log = &w->broker.logs[p->topic_of_slot[forward->from.slot]][forward->from.lane];
     struct forwarded seen = {.forward = forward, .input = log_at(log, forward->offset)};

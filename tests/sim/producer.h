@@ -48,6 +48,7 @@ struct producer {
     bool given_up;                   /* its process has done with it */
     bool solo;                       /* its transaction has one record, and takes no other */
     bool failed;                     /* a forward of it has */
+    bool asked;                      /* to commit, and not known to have done so */
     bool torn;                       /* its client knows that the transaction cannot be committed */
     bool told_torn;                  /* and the bridge was told, or soon will be */
     enum blame blame;                /* of what tore it */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exactly once, what a worker does about its producer: told that the transaction is broken, the
    bridge gives it up; the next producer fences it, takes its time, and only then are lanes read
-   again. */
+   again. Or another producer goes on at once, if the one that is given up was never asked to
+   commit, and that is fenced later. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
 
@@ -32,6 +33,7 @@ static void restarted(struct world *w, struct process *p, void *arg, int64_t n)
     p->producer = producer_new(p);
     p->commit_line = NULL;
     p->restarting = false;
+    p->ready_ms = w->now_ms;
     process_before(p);
     bridge_restarted(p->bridge);
     if (!process_after(p))
@@ -42,21 +44,29 @@ static void restarted(struct world *w, struct process *p, void *arg, int64_t n)
 }
 
 /* The coordinator ends what the old one had open before it answers. */
-static void fence(struct world *w, struct process *p, void *arg, int64_t n)
+static bool has_fenced(struct world *w, struct process *p, struct producer *old)
 {
-    struct producer *old = arg;
-    (void)n;
-    if (hears_nobody(w, p)) {
-        again(p, fence, arg);
-        return;
-    }
+    if (hears_nobody(w, p))
+        return false;
     if (w->bug != BUG_NOT_FENCED)
         coordinator_fence(old);
-    if (coordinator_is_busy(old)) {
+    return !coordinator_is_busy(old);
+}
+
+static void fence_later(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    (void)n;
+    if (!has_fenced(w, p, arg))
+        again(p, fence_later, arg);
+}
+
+static void fence(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    (void)n;
+    if (has_fenced(w, p, arg))
+        world_at(w, w->now_ms + world_delay(w, w->knobs.restart_ms), p, restarted, arg, 0);
+    else
         again(p, fence, arg);
-        return;
-    }
-    world_at(w, w->now_ms + world_delay(w, w->knobs.restart_ms), p, restarted, old, 0);
 }
 
 static void lose_for_reread(struct world *w, struct process *p, void *arg, int64_t n)
@@ -82,11 +92,15 @@ void port_abort(void *ctx, bool reread)
     if (p->restarting)
         world_fail(w, "p%d gives a producer up that it does not have", p->id);
     p->restarting = true;
+    p->announced = NULL;
     producer_give_up(p->producer);
     if (reread)
         world_at(w, w->now_ms, p, lose_for_reread, NULL, 0);
-    world_at(w, w->now_ms + rng_between(&w->rng, 0, w->knobs.restart_ms / 4), p, fence, p->producer,
-             0);
+    bool at_once = !p->producer->asked && rng_chance(&w->rng, w->knobs.restarts_at_once);
+    int64_t fence_ms = w->now_ms + rng_between(&w->rng, 0, w->knobs.restart_ms / 4);
+    if (at_once)
+        world_at(w, w->now_ms, p, restarted, p->producer, 0);
+    world_at(w, fence_ms, p, at_once ? fence_later : fence, p->producer, 0);
 }
 
 /* A producer of the same name is fenced before the first one of a new life may begin. */
@@ -113,6 +127,7 @@ void process_join(struct process *p)
     struct world *w = p->world;
     struct producer *old = w->setup.producers_have_names ? w->named[p->id] : NULL;
     p->producer = producer_new(p);
+    p->announced = NULL;
     if (!w->setup.exactly_once) {
         member_join(p);
         return;

@@ -51,6 +51,7 @@
     X(a_commit_that_arrived_without_an_answer_doubles_nothing)         \
     X(a_commit_that_was_lost_loses_nothing)                            \
     X(a_commit_that_arrives_after_the_fence_does_nothing)              \
+    X(another_transaction_begins_before_the_broken_one_is_fenced)      \
     X(a_fenced_zombies_transaction_holds_nothing)                      \
     X(what_a_dead_one_may_still_commit_is_waited_for)                  \
     X(lost_lanes_give_the_transaction_up)                              \

@@ -76,6 +76,26 @@ void a_commit_that_arrives_after_the_fence_does_nothing(struct world *w)
     expect_all_once(w);
 }
 
+/* What the broken one has stored is still there, and counts for nothing. */
+void another_transaction_begins_before_the_broken_one_is_fenced(struct world *w)
+{
+    story_begin_exactly_once(w);
+    story_open(w);
+    story_ask(w, TARGET_A, 0);
+    story_pass(w, 1000);
+    w->knobs.restarts_at_once = 10000;
+    w->knobs.restart_ms = 4000;
+    const struct producer *broken = w->processes[0].producer;
+    const struct request *good = story_ask(w, TARGET_A, 0);
+    story_ask_large(w, 0, TARGET_BYTES_MAX + 1);
+    story_until(w, COUNT(w, aborts) == 1);
+    story_until(w, story_committed(w, -1, 0)->base == 2);
+    expect(w, !broken->fenced);
+    story_until(w, broken->fenced);
+    story_finish(w);
+    expect(w, good->delivered == 1);
+}
+
 void a_fenced_zombies_transaction_holds_nothing(struct world *w)
 {
     story_begin_exactly_once(w);

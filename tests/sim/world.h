@@ -40,6 +40,7 @@ struct producer;
 struct knobs {
     int64_t fetch_ms, land_ms, report_ms, commit_ms, turn_ms, notice_ms;
     int64_t mark_ms, restart_ms;     /* a transaction's markers; a new producer */
+    int restarts_at_once;            /* another producer goes on meanwhile */
     int late_wake, never_wake;       /* of a queue that got records */
     int take_nothing;                /* take says that there is nothing */
     int stale_after_seek;            /* records before the position are handed out again */
@@ -49,7 +50,7 @@ struct knobs {
     int timed_out, not_sent, batch;  /* of a forward; batch: TOO_LARGE if it is not alone */
     int commit_fails, commit_silent; /* commit_silent: it may be stored, and nobody says so */
     int commit_partly; /* at least once: of some partitions, and it is said to have failed */
-    int lookup_unknown;
+    int lookup_unknown, lookup_pending;
     bool lose_answers; /* scenarios: commits take effect, and nobody is told */
     int fetch_n;       /* scenarios: entries in a fetch; 0: any number */
     bool hold_landings, hold_reports, hold_commits, hold_fetches,
@@ -97,10 +98,12 @@ struct held_lane {
 };
 
 struct flight;
+struct commit; /* commits.c */
 
 struct process {
     struct world *world;
-    int id, life; /* lives are counted in the whole world: no two processes share one */
+    int64_t ready_ms; /* since when it has what it works with: lanes, and a producer */
+    int id, life;     /* lives are counted in the whole world: no two processes share one */
     bool up;
     bool dead;    /* crashed inside a call: nothing it still does has any effect */
     bool may_act; /* inside a turn: it may take and forward */
@@ -134,6 +137,7 @@ struct process {
     bool unstable;     /* its lanes come when no transaction holds their offsets */
     unsigned assigned; /* lanes, as bits */
     uint64_t commit_sent, commit_answered; /* the last ones */
+    struct commit *announced;              /* exactly once: its offsets are sent; NULL: none */
     bool commit_ok;
     struct held_lane lanes[LANES_MAX];
     struct inbox inboxes[QUEUES_MAX];
@@ -274,6 +278,8 @@ void group_regroup(struct world *world);
 
 /* commits.c */
 void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n);
+void port_announce(void *ctx, const struct progress *progress, size_t n);
+void port_finish(void *ctx, uint64_t seq);
 
 /* restart.c: exactly once, from a producer that is lost to the next one. */
 void port_abort(void *ctx, bool reread);

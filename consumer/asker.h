@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* asker: asks brokers whether a topic exists. The client's call waits for the answer, and the
+   broker that it picks may be the one that gives none; so a thread does, one question at a time. */
+#ifndef DELAYBRIDGE_CONSUMER_ASKER_H
+#define DELAYBRIDGE_CONSUMER_ASKER_H
+
+#include "bridge/bridge.h"
+#include "consumer/bell.h"
+
+#include <librdkafka/rdkafka.h>
+
+struct asker;
+
+/* NULL: no memory or no thread. */
+struct asker *asker_new(struct bell *bell);
+void asker_free(struct asker *asker); /* as asker_settle */
+
+/* Pending until the bell has rung, or while another topic is asked about. An answer that nobody
+   fetched within a second is forgotten. Never creates the topic. */
+enum lookup asker_ask(struct asker *asker, rd_kafka_t *rk, const char *topic);
+
+/* Waits until nobody is asked, for half a second at most: before rk is destroyed. */
+void asker_settle(struct asker *asker);
+
+#endif

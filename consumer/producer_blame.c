@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What broke a transaction, as far as the client says: a record, its topic, or nobody. */
+#include "consumer/producer_parts.h"
+
+#include <stdio.h>
+
+/* A record, or the topic that it is for: another try would end the same way. */
+static bool is_of_records(rd_kafka_resp_err_t err)
+{
+    switch (err) {
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+    case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
+    case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_purged(rd_kafka_resp_err_t err)
+{
+    return err == RD_KAFKA_RESP_ERR__PURGE_QUEUE || err == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT ||
+           err == RD_KAFKA_RESP_ERR__STATE;
+}
+
+void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *why)
+{
+    struct producer_txn *t = &p->txn;
+    bool first = !t->failing;
+    if (first) {
+        t->failing = true;
+        t->blame = BLAME_NOBODY;
+        t->why[0] = '\0';
+    }
+    if (is_of_records(err))
+        t->blame = BLAME_RECORDS;
+    if (t->why[0] == '\0' && !is_purged(err))
+        snprintf(t->why, sizeof t->why, "%s%s", why,
+                 err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ? ": allow Write on the topic"
+                                                                     : "");
+}
+
+/* What was purged says no more than that; the client still knows why. */
+void producer_txn_ask_why(struct producer *p)
+{
+    rd_kafka_error_t *error = rd_kafka_begin_transaction(p->clients[p->txn.turn].rk);
+    if (error == NULL)
+        return;
+    rd_kafka_resp_err_t err = rd_kafka_error_code(error);
+    if (err != RD_KAFKA_RESP_ERR__STATE)
+        producer_txn_fail(p, err, rd_kafka_error_string(error));
+    rd_kafka_error_destroy(error);
+}
