@@ -33,7 +33,7 @@ enum {
     SHUT_MS = 5000,          /* a target that failed is tried again after this */
     STALLS_MAX = 4,          /* each time it is left alone for twice as long */
     MISSING_MS = 2000,       /* the same for one that is not there */
-    LOOK_UP_AGAIN_MS = 2000, /* after a question that nobody answered, and that blocked for long */
+    LOOK_UP_AGAIN_MS = 2000, /* after a question that nobody answered */
     PARK_MS = 1000,          /* behind a target that takes nothing, no longer than this */
     QUEUE_QUOTA = 128,       /* records of one queue in a turn */
     TARGETS_MAX = 1024,
@@ -203,7 +203,7 @@ struct bridge {
     size_t targets_hand, parked;
     bool targets_in_transaction; /* some are */
     struct target *asking;       /* whose look-up is not answered yet; NULL: nobody's */
-    int64_t look_up_ms;          /* monotonic: none before this */
+    size_t asked_last;           /* the target whose look-up was the last one */
 
     size_t flying, orphans;
     int64_t held_bytes;

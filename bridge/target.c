@@ -103,6 +103,7 @@ static void look_up(struct bridge *b, struct target *t)
 {
     enum lookup found = b->port.lookup(b->port.ctx, &t->id);
     b->asking = found == LOOKUP_PENDING ? t : NULL;
+    b->asked_last = (size_t)(t - b->targets);
     if (t->state != TARGET_UNKNOWN) /* a report has said more meanwhile */
         return;
     switch (found) {
@@ -114,7 +115,7 @@ static void look_up(struct bridge *b, struct target *t)
         shut(b, t, true, MISSING_MS);
         break;
     case LOOKUP_UNKNOWN:
-        b->look_up_ms = b->now.mono_ms + LOOK_UP_AGAIN_MS;
+        t->recheck_ms = b->now.mono_ms + LOOK_UP_AGAIN_MS;
         break;
     case LOOKUP_PENDING:
         break;
@@ -124,7 +125,7 @@ static void look_up(struct bridge *b, struct target *t)
 /* One at a time; an unknown one waits until it has been. */
 static bool is_unknown(struct bridge *b, struct target *t)
 {
-    if (t->state == TARGET_UNKNOWN && b->asking == NULL && b->now.mono_ms >= b->look_up_ms)
+    if (t->state == TARGET_UNKNOWN && b->asking == NULL && b->now.mono_ms >= t->recheck_ms)
         look_up(b, t);
     return t->state == TARGET_UNKNOWN;
 }
@@ -334,8 +335,9 @@ void targets_serve(struct bridge *b)
         look_up(b, b->asking);
     if (b->parked == 0)
         return;
-    for (int i = 0; i < TARGETS_MAX; i++) {
-        struct target *t = &b->targets[i];
+    size_t first = b->asked_last + 1; /* or a few that nobody answers for would be asked for ever */
+    for (size_t i = 0; i < TARGETS_MAX; i++) {
+        struct target *t = &b->targets[(first + i) % TARGETS_MAX];
         if (!t->used || list_is_empty(&t->parked) || is_unknown(b, t))
             continue;
         if (t->flying == 0) {

@@ -89,7 +89,7 @@ enum lookup oracle_lookup(struct process *p, const struct target_id *target)
         if (!model->allowed)
             break;
         if (model->mood != TARGET_AWAY)
-            return LOOKUP_FOUND;
+            return model->unanswered ? LOOKUP_UNKNOWN : LOOKUP_FOUND;
         oracle_target_failed(w, model->name);
         return LOOKUP_MISSING;
     }

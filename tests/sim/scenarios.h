@@ -36,6 +36,7 @@
     X(too_large_for_level_and_dead_letter_goes_without_value)          \
     X(too_large_batch_is_tried_alone)                                  \
     X(failing_target_does_not_hold_the_lane)                           \
+    X(a_target_that_nobody_answers_for_holds_no_other)                 \
     X(silent_target_does_not_hold_the_lane)                            \
     X(kafka_away_uses_up_no_attempts)                                  \
     X(an_outage_shuts_no_target_whoever_is_answered_first)             \

@@ -57,6 +57,23 @@ void failing_target_does_not_hold_the_lane(struct world *w)
         expect(w, bad[i]->delivered == 1);
 }
 
+/* As when its look-up goes to a broker that is stopped. */
+void a_target_that_nobody_answers_for_holds_no_other(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    w->targets[TARGET_A].unanswered = true;
+    struct request *unknown = story_ask(w, TARGET_A, 0);
+    story_pass(w, 50);
+    struct request *good = story_ask(w, TARGET_B, 0);
+    story_pass(w, 200);
+    expect(w, unknown->delivered == 0 && good->delivered == 1);
+    w->targets[TARGET_A].unanswered = false;
+    story_pass(w, 3000);
+    expect(w, unknown->delivered == 1);
+    story_finish(w);
+}
+
 /* It fills what may fly to it, and answers nothing. */
 void silent_target_does_not_hold_the_lane(struct world *w)
 {

@@ -163,6 +163,7 @@ struct target_model {
     const char *name;
     enum target_mood mood;
     bool allowed, has_failed;
+    bool unanswered; /* stories: nobody says whether it exists */
 };
 
 struct world {
