@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* producer with a transactional id: what holds and what does not. On the mock, whose topics hold
+   aborted records too, so only what is said of them is judged. */
+#include "bridge/clock.h"
+#include "consumer/client.h"
+#include "consumer/mock.h"
+#include "consumer/producer.h"
+
+#include <criterion/criterion.h>
+
+enum { TIMEOUT_MS = 20000, LANES = 1, SLOTS = 2 };
+
+static const char *const topics[SLOTS] = {"schedule", "schedule.1s"};
+
+/* What the producer has said. */
+struct heard {
+    int reports, refusals;
+    uint64_t committed;
+    bool aborted, restarted;
+};
+
+struct stage {
+    struct mock *mock;
+    struct bell bell;
+    struct property bootstrap;
+    struct config config;
+    struct producer *producer;
+    struct heard heard;
+};
+
+static void on_reported(void *ctx, struct parcel *parcel, enum report report, const char *why)
+{
+    struct heard *heard = ctx;
+    (void)parcel, (void)why;
+    heard->reports++;
+    heard->refusals += report != REPORT_OK;
+}
+
+static void on_landed(void *ctx, int slot, int lane, int64_t offset)
+{
+    (void)ctx, (void)slot, (void)lane, (void)offset;
+}
+
+static void on_committed(void *ctx, uint64_t seq)
+{
+    ((struct heard *)ctx)->committed = seq;
+}
+
+static void on_aborted(void *ctx, enum blame blame, const char *why)
+{
+    (void)blame, (void)why;
+    ((struct heard *)ctx)->aborted = true;
+}
+
+static void on_restarted(void *ctx)
+{
+    ((struct heard *)ctx)->restarted = true;
+}
+
+static void open_stage(struct stage *stage)
+{
+    static char group[] = "producers", name[] = "bootstrap.servers";
+    char error[CLIENT_ERROR_MAX];
+    *stage = (struct stage){.mock = mock_start(error, sizeof error)};
+    cr_assert_not_null(stage->mock, "%s", error);
+    for (int slot = 0; slot < SLOTS; slot++)
+        cr_assert_eq(mock_topic(stage->mock, topics[slot], LANES), 0);
+    cr_assert_eq(bell_init(&stage->bell), 0);
+    stage->bootstrap =
+        (struct property){CLIENT_ALL, name, (char *)mock_bootstrap(stage->mock), false};
+    stage->config = (struct config){.group = group, .kafka = &stage->bootstrap, .kafka_n = 1};
+    struct producer_config config = {.config = &stage->config,
+                                     .topics = topics,
+                                     .slots = SLOTS,
+                                     .dead_letter = "schedule.dead",
+                                     .bell = &stage->bell,
+                                     .reported = on_reported,
+                                     .landed = on_landed,
+                                     .transactional_id = "producers",
+                                     .committed = on_committed,
+                                     .aborted = on_aborted,
+                                     .restarted = on_restarted,
+                                     .ctx = &stage->heard};
+    stage->producer = producer_new(&config, error, sizeof error);
+    cr_assert_not_null(stage->producer, "%s", error);
+}
+
+static void close_stage(struct stage *stage)
+{
+    cr_expect(producer_free(stage->producer));
+    bell_deinit(&stage->bell);
+    mock_stop(stage->mock);
+}
+
+static void nothing(void *ctx, int32_t number)
+{
+    (void)ctx, (void)number;
+}
+
+static void serve(struct stage *stage)
+{
+    bell_wait(&stage->bell, 10000, nothing, NULL);
+    producer_reports(stage->producer);
+}
+
+/* A record that is acknowledged in the transaction of whoever has the turn. */
+static void forward(struct stage *stage)
+{
+    static const struct record record = {.value = {(const uint8_t *)"x", 1}};
+    const struct forward hop = {.kind = FORWARD_LEVEL, .record = &record, .slot = 1};
+    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
+    int before = stage->heard.reports;
+    while (producer_forward(stage->producer, &hop) != 0 && clock_mono_ms() < until_ms)
+        serve(stage);
+    while (stage->heard.reports == before && clock_mono_ms() < until_ms)
+        serve(stage);
+    cr_assert_eq(stage->heard.reports, before + 1);
+    cr_assert_eq(stage->heard.refusals, 0);
+}
+
+static void commit(struct stage *stage, uint64_t seq, bool with_offsets)
+{
+    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
+    producer_announce(stage->producer, with_offsets ? rd_kafka_topic_partition_list_new(1) : NULL,
+                      with_offsets ? rd_kafka_consumer_group_metadata_new("producers") : NULL);
+    producer_finish(stage->producer, seq);
+    while (stage->heard.committed != seq && !stage->heard.aborted && clock_mono_ms() < until_ms)
+        serve(stage);
+}
+
+Test(producer, what_was_forwarded_is_committed_with_its_offsets)
+{
+    struct stage stage;
+    open_stage(&stage);
+    for (uint64_t seq = 1; seq <= 4; seq++) { /* each producer twice */
+        forward(&stage);
+        commit(&stage, seq, true);
+        cr_assert_eq(stage.heard.committed, seq);
+    }
+    cr_assert_not(stage.heard.aborted);
+    close_stage(&stage);
+}
+
+/* As when there is no memory for them: the lanes would do the same again. */
+Test(producer, without_its_offsets_nothing_is_committed)
+{
+    struct stage stage;
+    open_stage(&stage);
+    forward(&stage);
+    commit(&stage, 1, false);
+    cr_assert_eq(stage.heard.committed, 0);
+    cr_assert(stage.heard.aborted);
+    close_stage(&stage);
+}
+
+Test(producer, another_transaction_can_be_begun_after_one_that_was_given_up)
+{
+    struct stage stage;
+    open_stage(&stage);
+    forward(&stage);
+    commit(&stage, 1, false);
+    producer_abort(stage.producer);
+    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
+    while (!stage.heard.restarted && clock_mono_ms() < until_ms)
+        serve(&stage);
+    cr_assert(stage.heard.restarted);
+    stage.heard.aborted = false;
+    forward(&stage);
+    commit(&stage, 2, true);
+    cr_assert_eq(stage.heard.committed, 2);
+    close_stage(&stage);
+}
