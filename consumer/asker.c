@@ -2,23 +2,17 @@
 #include "consumer/asker.h"
 
 #include "bridge/clock.h"
+#include "consumer/errand.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASK_MS = 500, FRESH_MS = 1000 };
-
-enum question { NONE, ASKED, ANSWERED };
+enum { ASK_MS = 500, FRESH_MS = 1000, SETTLE_MS = 2 * ASK_MS };
 
 struct asker {
-    pthread_t thread;
-    pthread_mutex_t turn; /* what follows is under it */
-    pthread_cond_t news;
-    struct bell *bell;
-    bool stop;
-    enum question question;
+    struct errand *errand;
+    bool asked;
     rd_kafka_t *rk;
     char topic[TOPIC_NAME_MAX + 1];
     enum lookup found;
@@ -54,26 +48,11 @@ static enum lookup look_up(rd_kafka_t *rk, const char *name)
     return judge(err);
 }
 
-static void *run(void *arg)
+static void ask(void *arg)
 {
     struct asker *a = arg;
-    pthread_mutex_lock(&a->turn);
-    while (!a->stop) {
-        if (a->question != ASKED) {
-            pthread_cond_wait(&a->news, &a->turn);
-            continue;
-        }
-        pthread_mutex_unlock(&a->turn);
-        enum lookup found = look_up(a->rk, a->topic); /* neither changes while it is asked */
-        pthread_mutex_lock(&a->turn);
-        a->found = found;
-        a->answered_ms = clock_mono_ms();
-        a->question = ANSWERED;
-        pthread_cond_broadcast(&a->news);
-        bell_ring(a->bell, BELL_REPORTS);
-    }
-    pthread_mutex_unlock(&a->turn);
-    return NULL;
+    a->found = look_up(a->rk, a->topic);
+    a->answered_ms = clock_mono_ms();
 }
 
 struct asker *asker_new(struct bell *bell)
@@ -81,10 +60,8 @@ struct asker *asker_new(struct bell *bell)
     struct asker *a = calloc(1, sizeof *a);
     if (a == NULL)
         return NULL;
-    a->bell = bell;
-    pthread_mutex_init(&a->turn, NULL);
-    pthread_cond_init(&a->news, NULL);
-    if (pthread_create(&a->thread, NULL, run, a) == 0)
+    a->errand = errand_new(bell);
+    if (a->errand != NULL)
         return a;
     free(a);
     return NULL;
@@ -92,38 +69,26 @@ struct asker *asker_new(struct bell *bell)
 
 void asker_free(struct asker *a)
 {
-    pthread_mutex_lock(&a->turn);
-    a->stop = true;
-    pthread_cond_broadcast(&a->news);
-    pthread_mutex_unlock(&a->turn);
-    pthread_join(a->thread, NULL);
-    pthread_cond_destroy(&a->news);
-    pthread_mutex_destroy(&a->turn);
-    free(a);
+    if (errand_free(a->errand, SETTLE_MS))
+        free(a);
 }
 
 enum lookup asker_ask(struct asker *a, rd_kafka_t *rk, const char *topic)
 {
-    enum lookup found = LOOKUP_PENDING;
-    pthread_mutex_lock(&a->turn);
-    if (a->question == ANSWERED && strcmp(a->topic, topic) == 0 &&
-        clock_mono_ms() - a->answered_ms <= FRESH_MS) {
-        found = a->found;
-        a->question = NONE;
-    } else if (a->question != ASKED) {
-        snprintf(a->topic, sizeof a->topic, "%s", topic);
-        a->rk = rk;
-        a->question = ASKED;
-        pthread_cond_broadcast(&a->news);
+    if (!errand_is_over(a->errand))
+        return LOOKUP_PENDING;
+    if (a->asked && strcmp(a->topic, topic) == 0 && clock_mono_ms() - a->answered_ms <= FRESH_MS) {
+        a->asked = false;
+        return a->found;
     }
-    pthread_mutex_unlock(&a->turn);
-    return found;
+    snprintf(a->topic, sizeof a->topic, "%s", topic);
+    a->rk = rk;
+    a->asked = true;
+    errand_begin(a->errand, ask, a);
+    return LOOKUP_PENDING;
 }
 
 void asker_settle(struct asker *a)
 {
-    pthread_mutex_lock(&a->turn);
-    while (a->question == ASKED)
-        pthread_cond_wait(&a->news, &a->turn);
-    pthread_mutex_unlock(&a->turn);
+    (void)errand_wait(a->errand, SETTLE_MS);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* asker: asks brokers whether a topic exists. The client's call waits for the answer, and the
-   broker that it picks may be the one that gives none; so a thread does, one question at a time. */
+   broker that it picks may be the one that gives none; so an errand does, one question at a time.
+ */
 #ifndef DELAYBRIDGE_CONSUMER_ASKER_H
 #define DELAYBRIDGE_CONSUMER_ASKER_H
 
@@ -19,7 +20,7 @@ void asker_free(struct asker *asker); /* as asker_settle */
    fetched within a second is forgotten. Never creates the topic. */
 enum lookup asker_ask(struct asker *asker, rd_kafka_t *rk, const char *topic);
 
-/* Waits until nobody is asked, for half a second at most: before rk is destroyed. */
+/* Waits until nobody is asked, for a second at most: before rk is destroyed. */
 void asker_settle(struct asker *asker);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread, its one job, and what the client's errors mean for it. */
+/* A job, and what the client's errors mean for it. */
 #include "consumer/committer.h"
 
+#include "consumer/errand.h"
+
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +20,8 @@ enum {
 enum job { JOB_NONE, JOB_INIT, JOB_SEND, JOB_COMMIT, JOB_DESTROY };
 
 struct committer {
-    pthread_t thread;
-    pthread_mutex_t turn;
-    pthread_cond_t news;
-    struct bell *bell;
-    enum job job; /* under turn */
-    bool ended;   /* the job's outcome is there; under turn */
+    struct errand *errand;
+    enum job job;
     atomic_bool stop;
     rd_kafka_t *rk;
     rd_kafka_topic_partition_list_t *offsets;
@@ -92,8 +89,9 @@ static rd_kafka_error_t *send_offsets(struct committer *c)
     return error;
 }
 
-static void work(struct committer *c)
+static void work(void *arg)
 {
+    struct committer *c = arg;
     switch (c->job) {
     case JOB_INIT:
         set_outcome(c, call_on(c, rd_kafka_init_transactions));
@@ -113,75 +111,32 @@ static void work(struct committer *c)
     }
 }
 
-static void *run(void *arg)
-{
-    struct committer *c = arg;
-    pthread_mutex_lock(&c->turn);
-    while (!atomic_load(&c->stop) || (c->job == JOB_DESTROY && !c->ended)) {
-        if (c->job == JOB_NONE || c->ended) {
-            pthread_cond_wait(&c->news, &c->turn);
-            continue;
-        }
-        pthread_mutex_unlock(&c->turn);
-        work(c);
-        pthread_mutex_lock(&c->turn);
-        c->ended = true;
-        bell_ring(c->bell, BELL_REPORTS);
-    }
-    c->ended = true; /* a job that had not begun never will */
-    pthread_mutex_unlock(&c->turn);
-    return NULL;
-}
-
 struct committer *committer_new(struct bell *bell)
 {
     struct committer *c = calloc(1, sizeof *c);
     if (c == NULL)
         return NULL;
-    c->bell = bell;
-    pthread_mutex_init(&c->turn, NULL);
-    pthread_cond_init(&c->news, NULL);
-    if (pthread_create(&c->thread, NULL, run, c) == 0)
+    c->errand = errand_new(bell);
+    if (c->errand != NULL)
         return c;
     free(c);
     return NULL;
 }
 
-static bool is_idle(struct committer *c)
-{
-    pthread_mutex_lock(&c->turn);
-    bool idle = c->job == JOB_NONE || c->ended;
-    pthread_mutex_unlock(&c->turn);
-    return idle;
-}
-
 bool committer_free(struct committer *c)
 {
     atomic_store(&c->stop, true);
-    for (int waited_ms = 0; !is_idle(c) && waited_ms < FREE_MS; waited_ms += PAUSE_MS)
-        poll(NULL, 0, PAUSE_MS);
-    if (!is_idle(c)) {
-        pthread_detach(c->thread);
+    if (!errand_free(c->errand, FREE_MS))
         return false;
-    }
-    pthread_mutex_lock(&c->turn);
-    pthread_cond_signal(&c->news);
-    pthread_mutex_unlock(&c->turn);
-    pthread_join(c->thread, NULL);
-    pthread_cond_destroy(&c->news);
-    pthread_mutex_destroy(&c->turn);
     free(c);
     return true;
 }
 
 static void start(struct committer *c, enum job job, rd_kafka_t *rk)
 {
-    pthread_mutex_lock(&c->turn);
     c->rk = rk;
     c->job = job;
-    c->ended = false;
-    pthread_cond_signal(&c->news);
-    pthread_mutex_unlock(&c->turn);
+    errand_begin(c->errand, work, c);
 }
 
 void committer_init(struct committer *c, rd_kafka_t *rk)
@@ -209,13 +164,9 @@ void committer_send(struct committer *c, rd_kafka_t *rk, rd_kafka_topic_partitio
 
 bool committer_ended(struct committer *c, struct outcome *outcome)
 {
-    pthread_mutex_lock(&c->turn);
-    bool ended = c->job != JOB_NONE && c->ended;
-    if (ended) {
-        *outcome = c->outcome;
-        c->job = JOB_NONE;
-        c->ended = false;
-    }
-    pthread_mutex_unlock(&c->turn);
-    return ended;
+    if (c->job == JOB_NONE || !errand_is_over(c->errand))
+        return false;
+    *outcome = c->outcome;
+    c->job = JOB_NONE;
+    return true;
 }
