@@ -200,7 +200,7 @@ static void read_again(struct worker *w)
     w->reread = false;
     if (!w->restarted)
         return;
-    w->restarted = false;
+    w->restarted = w->giving_up = false;
     bridge_restarted(w->bridge);
     group_regain(w->group);
 }

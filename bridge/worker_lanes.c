@@ -56,19 +56,21 @@ void worker_fail(struct worker *w)
 
 enum begin { BEGIN, BEGIN_LATER, BEGIN_NEVER };
 
-/* Exactly once a lane has a place from its first day on: what an aborted transaction leaves in a
-   level must not be taken for records without offsets. */
-static enum begin take_place(struct worker *w, const int *lanes, int n, const struct start *starts)
+/* A lane has its places from its first day on: what is deleted before it was read is missed, and
+   what an aborted transaction leaves in a level is not taken for records without offsets. */
+static enum begin take_place(struct worker *w, const int *lanes, int n, struct start *starts)
 {
-    if (!w->config.config->exactly_once || group_place(w->group, w->levels, lanes, n, starts) == 0)
+    if (group_place(w->group, w->levels, lanes, n, starts) == 0)
         return BEGIN;
-    log_warn("cannot commit the first offsets of lanes: joining again", "lanes=%d", n);
-    return BEGIN_LATER;
+    bool later = w->config.config->exactly_once;
+    log_warn(later ? "cannot commit the first offsets of lanes: joining again"
+                   : "cannot commit the first offsets of lanes",
+             "lanes=%d", n);
+    return later ? BEGIN_LATER : BEGIN;
 }
 
 /* Without offsets all that the levels hold is read, also what was delivered long ago. */
-static enum begin without_offsets(struct worker *w, const int *lanes, int n,
-                                  const struct start *starts)
+static enum begin without_offsets(struct worker *w, const int *lanes, int n, struct start *starts)
 {
     const struct config *c = w->config.config;
     int lost = offsets_lost(w->levels, w->topics, w->slots, lanes, n, starts);
@@ -102,7 +104,7 @@ static int count_unreadable(const struct worker *w, int n, const struct start *s
 }
 
 /* What was done above such a place would be done again. */
-static enum begin may_begin(struct worker *w, const int *lanes, int n, const struct start *starts)
+static enum begin may_begin(struct worker *w, const int *lanes, int n, struct start *starts)
 {
     const struct config *c = w->config.config;
     int unreadable = c->exactly_once && !c->redeliver_lost ? count_unreadable(w, n, starts) : 0;
@@ -114,7 +116,7 @@ static enum begin may_begin(struct worker *w, const int *lanes, int n, const str
     return BEGIN_NEVER;
 }
 
-static void on_gained(void *ctx, const int *lanes, int n, const struct start *starts)
+static void on_gained(void *ctx, const int *lanes, int n, struct start *starts)
 {
     struct worker *w = ctx;
     int unusable = 0;
@@ -214,6 +216,13 @@ struct producer_config worker_producer_config(struct worker *w)
                                     .ctx = w};
 }
 
+/* The offsets that a broken transaction has sent are held by it until its producer is made anew,
+   which this thread must not be kept from. */
+static bool may_gain(void *ctx)
+{
+    return !((struct worker *)ctx)->giving_up;
+}
+
 struct group_config worker_group_config(struct worker *w)
 {
     return (struct group_config){.topics = w->topics,
@@ -221,6 +230,7 @@ struct group_config worker_group_config(struct worker *w)
                                  .lanes = w->config.lanes,
                                  .transient = w->transient,
                                  .bell = &w->bell,
+                                 .may_gain = may_gain,
                                  .gained = on_gained,
                                  .lost = on_lost,
                                  .committed = on_committed,

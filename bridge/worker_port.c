@@ -65,8 +65,10 @@ static void port_abort(void *ctx, bool reread)
 {
     struct worker *w = ctx;
     w->reread |= reread;
-    if (w->producer != NULL)
-        producer_abort(w->producer);
+    if (w->producer == NULL)
+        return;
+    w->giving_up = true;
+    producer_abort(w->producer);
 }
 
 static void port_trim(void *ctx, struct queue_id queue, int64_t base)

@@ -92,18 +92,23 @@ static int known_lanes(const struct group *g, const rd_kafka_topic_partition_lis
     return n;
 }
 
-static void on_assign(struct group *g, const rd_kafka_topic_partition_list_t *given)
+/* An empty list, not NULL: that would leave the member waiting for an assignment for ever. */
+static void read_none(struct group *g)
 {
-    g->rereading = false;
-    g->lanes_n = known_lanes(g, given, g->lanes);
-    keep_member(g);
-    if (gain(g, g->lanes, g->lanes_n))
-        return;
-    /* An empty list, not NULL: that would leave the member waiting for an assignment for ever. */
     rd_kafka_topic_partition_list_t *none = rd_kafka_topic_partition_list_new(1);
     rd_kafka_assign(g->rk, none);
     rd_kafka_topic_partition_list_destroy(none);
-    g->rejoin = true;
+}
+
+static void on_assign(struct group *g, const rd_kafka_topic_partition_list_t *given)
+{
+    g->lanes_n = known_lanes(g, given, g->lanes);
+    keep_member(g);
+    g->rereading = !g->config.may_gain(g->config.ctx);
+    if (!g->rereading && gain(g, g->lanes, g->lanes_n))
+        return;
+    read_none(g);
+    g->rejoin |= !g->rereading;
 }
 
 static void on_revoke(struct group *g)

@@ -27,8 +27,10 @@ struct group_config {
     struct bell *bell;
     /* All from inside group_poll or group_close. lost: settle, commit with group_commit and
        group_await, forget; ownership is already gone if fenced. gained: starts has slots entries
-       for each lane, valid during the call. committed: the answer to group_commit. */
-    void (*gained)(void *ctx, const int *lanes, int n, const struct start *starts);
+       for each lane, valid during the call. may_gain: no: what is assigned is gained by
+       group_regain. committed: the answer to group_commit. */
+    bool (*may_gain)(void *ctx);
+    void (*gained)(void *ctx, const int *lanes, int n, struct start *starts);
     void (*lost)(void *ctx, bool fenced);
     void (*committed)(void *ctx, uint64_t seq, bool ok);
     void *ctx;
@@ -52,7 +54,7 @@ rd_kafka_topic_partition_list_t *group_offsets(const struct group *group,
 rd_kafka_consumer_group_metadata_t *group_identity(const struct group *group);
 
 /* Read the owned lanes again from what is committed: lost now; gained by group_regain, once
-   nothing of what was forwarded is undecided. */
+   nothing of what was forwarded is undecided, and its offsets are not held by a transaction. */
 void group_reread(struct group *group);
 void group_regain(struct group *group);
 
@@ -63,10 +65,10 @@ void group_commit(struct group *group, uint64_t seq, const struct progress *prog
 /* Wait until every commit was answered, for timeout_ms at most. */
 void group_await(struct group *group, int timeout_ms);
 
-/* Inside gained: commit the log's start on the schedule topic (asked with ask) for lanes that have
-   no offset there. 0 or ERR_KAFKA. May block for some seconds. */
+/* Inside gained: partitions that have no offset start where their logs do (asked with ask), and
+   that is committed. 0 or ERR_KAFKA: it is not, or not of all. May block for some seconds. */
 int group_place(struct group *group, rd_kafka_t *ask, const int *lanes, int n,
-                const struct start *starts) must_check;
+                struct start *starts) must_check;
 
 /* Leave and join again at the next poll: lost, then gained with what is committed by then. */
 void group_rejoin(struct group *group);

@@ -8,10 +8,10 @@
 
 #include <stdlib.h>
 
-enum {
-    PLACE_MS = 2000,
-    COMMIT_BYTES_MAX = 512 * 1024
-}; /* the broker writes a request as one batch of at most 1 MB */
+/* The broker writes a request as one batch of at most 1 MB; an offset has a text, and names. */
+enum { COMMIT_BYTES_MAX = 512 * 1024, OFFSET_BYTES = 192, PLACES_MAX = 2048 };
+
+enum { PLACE_MS = 2000 };
 
 static rd_kafka_resp_err_t first_error(rd_kafka_resp_err_t err,
                                        const rd_kafka_topic_partition_list_t *list)
@@ -60,14 +60,14 @@ static bool add_offset(const struct group *g, rd_kafka_topic_partition_list_t *l
     return p->metadata != NULL;
 }
 
-/* Adds as many as one request may hold, at least one; returns how many. */
+/* Adds as many as one request may hold; returns how many. */
 static size_t fill_request(const struct group *g, rd_kafka_topic_partition_list_t *list,
                            const struct progress *progress, size_t n)
 {
     size_t bytes = 0, i = 0;
-    for (; i < n && (i == 0 || bytes + progress[i].text_len <= COMMIT_BYTES_MAX); i++) {
+    for (; i < n && bytes + progress[i].text_len + OFFSET_BYTES <= COMMIT_BYTES_MAX; i++) {
         (void)add_offset(g, list, &progress[i]);
-        bytes += progress[i].text_len;
+        bytes += progress[i].text_len + OFFSET_BYTES;
     }
     return i;
 }
@@ -102,18 +102,44 @@ rd_kafka_consumer_group_metadata_t *group_identity(const struct group *g)
     return copy;
 }
 
-int group_place(struct group *g, rd_kafka_t *ask, const int *lanes, int n,
-                const struct start *starts)
+/* Each knows its start. */
+static rd_kafka_topic_partition_list_t *list_placeless(const struct group *g, const int *lanes,
+                                                       int n, struct start *starts)
 {
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(n + 1);
-    for (int i = 0; i < n; i++) {
-        if (starts[i * g->config.slots].offset == WINDOW_UNSET)
-            rd_kafka_topic_partition_list_add(list, g->config.topics[SLOT_SCHEDULE], lanes[i]);
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(n * g->config.slots);
+    for (int i = 0; i < n * g->config.slots; i++) {
+        int lane = lanes[i / g->config.slots], slot = i % g->config.slots;
+        if (starts[i].offset == WINDOW_UNSET)
+            rd_kafka_topic_partition_list_add(list, g->config.topics[slot], lane)->opaque =
+                &starts[i];
     }
-    rd_kafka_resp_err_t err = offsets_ask(ask, list, OFFSETS_LOW, PLACE_MS);
-    if (err == 0 && list->cnt > 0)
-        err = rd_kafka_commit(g->rk, list, 0);
-    err = first_error(err, list);
+    return list;
+}
+
+static rd_kafka_resp_err_t commit_places(struct group *g,
+                                         const rd_kafka_topic_partition_list_t *list)
+{
+    rd_kafka_resp_err_t err = 0;
+    for (int i = 0; err == 0 && i < list->cnt;) {
+        rd_kafka_topic_partition_list_t *part = rd_kafka_topic_partition_list_new(PLACES_MAX);
+        for (; i < list->cnt && part->cnt < PLACES_MAX; i++) {
+            const rd_kafka_topic_partition_t *place = &list->elems[i];
+            rd_kafka_topic_partition_list_add(part, place->topic, place->partition)->offset =
+                place->offset;
+            ((struct start *)place->opaque)->offset = place->offset;
+        }
+        err = first_error(rd_kafka_commit(g->rk, part, 0), part);
+        rd_kafka_topic_partition_list_destroy(part);
+    }
+    return err;
+}
+
+int group_place(struct group *g, rd_kafka_t *ask, const int *lanes, int n, struct start *starts)
+{
+    rd_kafka_topic_partition_list_t *list = list_placeless(g, lanes, n, starts);
+    rd_kafka_resp_err_t err = first_error(offsets_ask(ask, list, OFFSETS_LOW, PLACE_MS), list);
+    if (err == 0)
+        err = commit_places(g, list);
     rd_kafka_topic_partition_list_destroy(list);
     return err == 0 ? 0 : ERR_KAFKA;
 }

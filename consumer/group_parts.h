@@ -12,7 +12,7 @@ struct group {
     bool owning; /* between gained and lost */
     int *lanes;  /* assigned: owned, or to be gained again */
     int lanes_n;
-    bool rereading;                             /* lost by group_reread */
+    bool rereading;                             /* not owning: group_regain gains them */
     rd_kafka_consumer_group_metadata_t *member; /* as it was when the lanes were assigned */
     int commits_out;
     uint64_t seq;  /* of the latest commit, which may be several requests: */

@@ -123,16 +123,22 @@ def truncated(act: Act) -> str:
 
 
 def head_deleted(act: Act) -> str:
-    """The head of a level topic was deleted while nobody read it."""
+    """The heads of level topics were deleted while nobody read them, of one before anything of it was ever read."""
     bridge = act.bridge(act.path)
     lost = act.send(20, **act.wait(14_000))
     act.taken()
     act.end(bridge)
-    act.admin.delete_up_to_end(f"{act.schedule}.10s")
+    read, unread = (f"{act.schedule}.{level}" for level in ("10s", "7s"))
+    other = Producer({"bootstrap.servers": act.kafka.bootstrap})
+    other.produce(unread, b"never read", partition=0)
+    other.flush()
+    act.admin.delete_up_to_end(read)
+    act.admin.delete_up_to_end(unread)
     bridge = act.bridge(act.path, "second")
     after = act.send(20, **act.wait(11_000)) + act.send(20)
     judge(act.verify(after, timeout=40))
-    will_say(bridge, "records were deleted before they were read")
+    for topic in read, unread:
+        will_say(bridge, f'records were deleted before they were read: going on at the log\'s start","topic":"{topic}"')
     act.end(bridge)
     return f"{len(lost)} gone with it, which is said; what came after is delivered"
 
