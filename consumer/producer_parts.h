@@ -56,7 +56,7 @@ struct producer_turn {
     char id[PRODUCER_ID_MAX]; /* transactional */
     struct committer *committer;
     enum txn_phase phase;
-    int64_t again_ms;    /* STARTING: not before this */
+    int64_t again_ms; /* monotonic: STARTING: tried again, CLOSING: told of, then; 0: under way */
     atomic_bool tainted; /* a request failed on the wire, and may still arrive */
 };
 

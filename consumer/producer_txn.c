@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { START_AGAIN_MS = 1000 };
+enum { START_AGAIN_MS = 1000, CLOSE_SLOW_MS = 10000 };
 
 static struct producer_turn *turn_of(struct producer *p, enum role role)
 {
@@ -89,6 +89,7 @@ static void renew(struct producer *p, enum role role)
 {
     struct producer_turn *turn = turn_of(p, role);
     turn->phase = PHASE_CLOSING;
+    turn->again_ms = clock_mono_ms() + CLOSE_SLOW_MS;
     committer_destroy(turn->committer, producer_client_leave(p, role));
 }
 
@@ -237,18 +238,30 @@ static void serve_outcome(struct producer *p, enum role role, const struct outco
     }
 }
 
+static void serve_wait(struct producer *p, enum role role)
+{
+    struct producer_turn *turn = turn_of(p, role);
+    if (turn->phase == PHASE_CLOSING) {
+        log_error(
+            "a broken transactional producer does not end: restart the process if this goes on",
+            "id=%s", turn->id);
+        turn->again_ms += CLOSE_SLOW_MS;
+    } else if (p->clients[role].rk != NULL) {
+        renew(p, role);
+    } else {
+        start(p, role);
+    }
+}
+
 static void serve_turn(struct producer *p, enum role role)
 {
     struct producer_turn *turn = turn_of(p, role);
     struct outcome outcome;
     if (committer_ended(turn->committer, &outcome))
         serve_outcome(p, role, &outcome);
-    if (turn->phase == PHASE_STARTING && turn->again_ms != 0 && clock_mono_ms() >= turn->again_ms) {
-        if (p->clients[role].rk != NULL)
-            renew(p, role);
-        else
-            start(p, role);
-    }
+    bool waits = turn->phase == PHASE_STARTING || turn->phase == PHASE_CLOSING;
+    if (waits && turn->again_ms != 0 && clock_mono_ms() >= turn->again_ms)
+        serve_wait(p, role);
 }
 
 /* Whoever can have the next transaction has it, while the other is made anew. */
