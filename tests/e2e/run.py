@@ -27,7 +27,7 @@ import secured
 import static
 import targets
 import waiting
-from processes import ROOT, end_leftovers, files_of_bridges, newer_client
+from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage
 
 PARTS = (scenarios, static, targets, network, secured, histories, waiting, bad_input)
@@ -52,7 +52,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="scenarios at a time (figures suffer)")
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "delaybridge")
     parser.add_argument("--in", type=Path, dest="folder", help=argparse.SUPPRESS)
-    parser.add_argument("--newer", action="store_true", help="the bridge on librdkafka 2.12.1, built if need be")
+    parser.add_argument("--newer", action="store_true", help=f"the bridge on librdkafka {NEWER}")
     parser.add_argument("--keep", action="store_true", help="keep the folders (they are kept on a failure)")
     return parser.parse_args()
 
