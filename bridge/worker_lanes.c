@@ -74,12 +74,12 @@ static enum begin without_offsets(struct worker *w, const int *lanes, int n, str
 {
     const struct config *c = w->config.config;
     int lost = offsets_lost(w->levels, w->topics, w->slots, lanes, n, starts);
-    if (lost < 0)
+    if (lost < 0) {
         log_warn("cannot ask what the levels hold, so nobody knows if offsets were lost",
                  "lanes=%d", n);
-    if (lost < 0 && c->exactly_once)
-        return BEGIN_LATER;
-    if (lost <= 0)
+        return c->exactly_once ? BEGIN_LATER : BEGIN;
+    }
+    if (lost == 0)
         return take_place(w, lanes, n, starts);
     log_error("the group has no offsets though records wait in the levels: they expired, group was "
               "changed, or schedule was made anew; what has no offset is read from its beginning "

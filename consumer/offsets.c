@@ -2,10 +2,15 @@
 /* Committed offsets with their windows, beside the logs' two ends. */
 #include "consumer/offsets.h"
 
+#include "bridge/clock.h"
+
 #include <assert.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LOST_ASK_MS = 2000, ELECT_MS = 100 };
 
 /* One look: what is asked and where it goes. */
 struct look {
@@ -79,7 +84,25 @@ int offsets_ends(rd_kafka_t *rk, const char *topic, int partition, int64_t *low,
     return known && 0 <= *low && *low <= *end ? 0 : ERR_KAFKA;
 }
 
-enum { LOST_ASK_MS = 2000 };
+static bool is_electing(rd_kafka_resp_err_t err)
+{
+    return err == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION ||
+           err == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+}
+
+rd_kafka_resp_err_t offsets_await(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
+                                  int64_t which, int timeout_ms)
+{
+    int64_t until_ms = clock_mono_ms() + timeout_ms;
+    for (int left_ms = timeout_ms;; left_ms = (int)(until_ms - clock_mono_ms())) {
+        rd_kafka_resp_err_t err = offsets_ask(rk, list, which, left_ms);
+        for (int i = 0; err == 0 && i < list->cnt; i++)
+            err = list->elems[i].err;
+        if (!is_electing(err) || clock_mono_ms() + ELECT_MS >= until_ms)
+            return err;
+        poll(NULL, 0, ELECT_MS);
+    }
+}
 
 /* The partitions of a lane stand together. */
 static int count_filled(const rd_kafka_topic_partition_list_t *lows,
@@ -105,8 +128,8 @@ int offsets_lost(rd_kafka_t *rk, const char *const *topics, int slots, const int
             rd_kafka_topic_partition_list_add(ends, topics[slot], lanes[i]);
     }
     rd_kafka_topic_partition_list_t *lows = rd_kafka_topic_partition_list_copy(ends);
-    bool asked = offsets_ask(rk, lows, OFFSETS_LOW, LOST_ASK_MS) == 0 &&
-                 offsets_ask(rk, ends, OFFSETS_END, LOST_ASK_MS) == 0;
+    bool asked = offsets_await(rk, lows, OFFSETS_LOW, LOST_ASK_MS) == 0 &&
+                 offsets_await(rk, ends, OFFSETS_END, LOST_ASK_MS) == 0;
     int lost = asked ? count_filled(lows, ends) : -1;
     rd_kafka_topic_partition_list_destroy(ends);
     rd_kafka_topic_partition_list_destroy(lows);

@@ -54,6 +54,11 @@ enum { OFFSETS_LOW = RD_KAFKA_OFFSET_BEGINNING, OFFSETS_END = RD_KAFKA_OFFSET_EN
 rd_kafka_resp_err_t offsets_ask(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
                                 int64_t which, int timeout_ms);
 
+/* The same, asked again while leaders are being elected, as they are for a while when many
+   partitions were just made. Not 0 if any partition failed. */
+rd_kafka_resp_err_t offsets_await(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
+                                  int64_t which, int timeout_ms);
+
 /* Both ends of one partition, or none: 0 or ERR_KAFKA. The client's own call for it answers, if one
    of its two questions fails, with the other's offset for both: an end for a beginning. */
 int offsets_ends(rd_kafka_t *rk, const char *topic, int partition, int64_t *low, int64_t *end,
