@@ -75,7 +75,7 @@ void oracle_target_failed(struct world *w, const char *name)
     }
     for (int i = 0; i < TARGETS_N; i++) {
         if (strcmp(w->targets[i].name, name) == 0)
-            w->targets[i].has_failed = true;
+            w->targets[i].failed++;
     }
 }
 

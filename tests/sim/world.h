@@ -162,7 +162,8 @@ struct happening {
 struct target_model {
     const char *name;
     enum target_mood mood;
-    bool allowed, has_failed;
+    bool allowed;
+    int failed;      /* so often */
     bool unanswered; /* stories: nobody says whether it exists */
 };
 
