@@ -140,6 +140,8 @@ struct port {
        generation gave them back meanwhile. Never answered in the call; never called again before
        bridge_restarted. */
     void (*abort)(void *ctx, bool reread);
+    /* Exactly once: whether another transaction could begin at once if this one were given up. */
+    bool (*spare)(void *ctx);
     /* Offsets below base of a level queue are committed: they may be deleted. */
     void (*trim)(void *ctx, struct queue_id queue, int64_t base);
     /* Does not wait for brokers, nor create the topic. Asked about one target at a time; a turn

@@ -136,11 +136,13 @@ static bool has_room(const struct bridge *b, const struct target *t)
            (int64_t)t->flying_bytes < b->config.memory_bytes / 4 + (int64_t)PARCEL_OVERHEAD;
 }
 
-/* Exactly once: it held everybody, and so did one, it or another, a moment ago. */
+/* Exactly once: it held everybody, and so did one, it or another, a moment ago; or the producer
+   that it held is not back, for the brokers end no transaction in which a partition has no leader,
+   and would hold the other one as well. */
 static bool must_wait(const struct bridge *b, const struct target *t)
 {
     return t->stalls > 0 && t->state != TARGET_OPEN &&
-           b->now.mono_ms - b->stall_ms < STALL_APART_MS;
+           (b->now.mono_ms - b->stall_ms < STALL_APART_MS || !b->port.spare(b->port.ctx));
 }
 
 enum gate target_gate(struct bridge *b, struct target *t)

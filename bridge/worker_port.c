@@ -71,6 +71,11 @@ static void port_abort(void *ctx, bool reread)
     producer_abort(w->producer);
 }
 
+static bool port_spare(void *ctx)
+{
+    return producer_has_spare(((struct worker *)ctx)->producer);
+}
+
 static void port_trim(void *ctx, struct queue_id queue, int64_t base)
 {
     struct worker *w = ctx;
@@ -115,6 +120,7 @@ struct port worker_port(struct worker *w)
                          .announce = port_announce,
                          .finish = port_finish,
                          .abort = port_abort,
+                         .spare = port_spare,
                          .trim = port_trim,
                          .lookup = port_lookup,
                          .end = port_end,

@@ -66,6 +66,9 @@ void producer_finish(struct producer *producer, uint64_t seq);
 /* Give up what was forwarded and not committed. Ends with restarted, not in the call. */
 void producer_abort(struct producer *producer);
 
+/* Whether the next transaction could begin at once if this one were given up. */
+bool producer_has_spare(struct producer *producer);
+
 /* A handle to ask brokers with: unlike a consumer's, its requests never wait behind a long fetch.
    It may be replaced by another in producer_reports. */
 rd_kafka_t *producer_handle(const struct producer *producer);

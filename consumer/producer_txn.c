@@ -353,6 +353,11 @@ void producer_finish(struct producer *p, uint64_t seq)
         finish(p);
 }
 
+bool producer_has_spare(struct producer *p)
+{
+    return turn_of(p, other_than(p->txn.turn))->phase == PHASE_READY;
+}
+
 void producer_abort(struct producer *p)
 {
     p->txn.giving_up = true;

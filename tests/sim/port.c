@@ -374,6 +374,7 @@ struct port port_of(struct process *p)
                          .announce = port_announce,
                          .finish = port_finish,
                          .abort = port_abort,
+                         .spare = port_spare,
                          .trim = port_trim,
                          .lookup = port_lookup,
                          .end = port_end,

@@ -46,7 +46,7 @@ static void restarted(struct world *w, struct process *p, void *arg, int64_t n)
 /* The coordinator ends what the old one had open before it answers. */
 static bool has_fenced(struct world *w, struct process *p, struct producer *old)
 {
-    if (hears_nobody(w, p))
+    if (hears_nobody(w, p) || w->knobs.hold_fences)
         return false;
     if (w->bug != BUG_NOT_FENCED)
         coordinator_fence(old);
@@ -56,7 +56,9 @@ static bool has_fenced(struct world *w, struct process *p, struct producer *old)
 static void fence_later(struct world *w, struct process *p, void *arg, int64_t n)
 {
     (void)n;
-    if (!has_fenced(w, p, arg))
+    if (has_fenced(w, p, arg))
+        p->fencing--;
+    else
         again(p, fence_later, arg);
 }
 
@@ -98,9 +100,15 @@ void port_abort(void *ctx, bool reread)
         world_at(w, w->now_ms, p, lose_for_reread, NULL, 0);
     bool at_once = !p->producer->asked && rng_chance(&w->rng, w->knobs.restarts_at_once);
     int64_t fence_ms = w->now_ms + rng_between(&w->rng, 0, w->knobs.restart_ms / 4);
+    p->fencing += at_once;
     if (at_once)
         world_at(w, w->now_ms, p, restarted, p->producer, 0);
     world_at(w, fence_ms, p, at_once ? fence_later : fence, p->producer, 0);
+}
+
+bool port_spare(void *ctx)
+{
+    return ((struct process *)ctx)->fencing == 0;
 }
 
 /* A producer of the same name is fenced before the first one of a new life may begin. */
@@ -128,6 +136,7 @@ void process_join(struct process *p)
     struct producer *old = w->setup.producers_have_names ? w->named[p->id] : NULL;
     p->producer = producer_new(p);
     p->announced = NULL;
+    p->fencing = 0;
     if (!w->setup.exactly_once) {
         member_join(p);
         return;

@@ -74,6 +74,7 @@
     X(what_failed_alone_uses_up_one_attempt)                           \
     X(silent_target_breaks_one_transaction_and_is_left_alone)          \
     X(slow_target_holds_everybody_more_and_more_rarely)                \
+    X(target_that_holds_one_producer_is_not_tried_on_the_last)         \
     X(clock_step_back_gives_the_transaction_up)                        \
     X(clock_step_back_while_one_has_failed_alone_rereads)
 

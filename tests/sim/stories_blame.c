@@ -190,6 +190,29 @@ void slow_target_holds_everybody_more_and_more_rarely(struct world *w)
     story_finish(w);
 }
 
+/* A partition without a leader: the brokers do not end the transaction that it is in. */
+void target_that_holds_one_producer_is_not_tried_on_the_last(struct world *w)
+{
+    enum { SECONDS = 60 };
+    struct request *good[SECONDS], *bad[SECONDS];
+    story_begin_exactly_once(w);
+    story_open(w);
+    w->knobs.restarts_at_once = 10000;
+    w->knobs.hold_fences = true;
+    w->targets[TARGET_A].mood = TARGET_SLOW;
+    for (int i = 0; i < SECONDS; i++) {
+        good[i] = story_ask(w, TARGET_B, 0);
+        bad[i] = story_ask(w, TARGET_A, 0);
+        story_pass(w, 1000);
+    }
+    expect(w, COUNT(w, aborts) == 1);
+    expect_ends(w, good, SECONDS, 1, 0);
+    w->knobs.hold_fences = false;
+    w->targets[TARGET_A].mood = TARGET_FINE;
+    story_finish(w);
+    expect_ends(w, bad, SECONDS, 1, 0);
+}
+
 void clock_step_back_gives_the_transaction_up(struct world *w)
 {
     story_begin_exactly_once(w);

@@ -53,8 +53,8 @@ struct knobs {
     int lookup_unknown, lookup_pending;
     bool lose_answers; /* scenarios: commits take effect, and nobody is told */
     int fetch_n;       /* scenarios: entries in a fetch; 0: any number */
-    bool hold_landings, hold_reports, hold_commits, hold_fetches,
-        hold_turns; /* scenarios: not now */
+    bool hold_landings, hold_reports, hold_commits, hold_fetches, hold_turns,
+        hold_fences; /* scenarios: not now */
 };
 
 enum target_mood { TARGET_FINE, TARGET_AWAY, TARGET_REFUSES, TARGET_SLOW };
@@ -135,6 +135,7 @@ struct process {
     bool restarting;   /* it has no producer */
     bool rereads;      /* its lanes come back when it has one */
     bool unstable;     /* its lanes come when no transaction holds their offsets */
+    int fencing;       /* producers given up and not fenced yet, while another goes on */
     unsigned assigned; /* lanes, as bits */
     uint64_t commit_sent, commit_answered; /* the last ones */
     struct commit *announced;              /* exactly once: its offsets are sent; NULL: none */
@@ -285,6 +286,7 @@ void port_finish(void *ctx, uint64_t seq);
 
 /* restart.c: exactly once, from a producer that is lost to the next one. */
 void port_abort(void *ctx, bool reread);
+bool port_spare(void *ctx);
 void process_join(struct process *process); /* as soon as it has a producer */
 void process_aborted(struct process *process, enum blame blame, const char *why);
 void process_torn(struct process *process); /* its transaction is; all was reported */
