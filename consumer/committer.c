@@ -2,6 +2,7 @@
 /* A job, and what the client's errors mean for it. */
 #include "consumer/committer.h"
 
+#include "bridge/clock.h"
 #include "consumer/errand.h"
 
 #include <poll.h>
@@ -22,6 +23,7 @@ enum job { JOB_NONE, JOB_INIT, JOB_SEND, JOB_COMMIT, JOB_DESTROY };
 struct committer {
     struct errand *errand;
     enum job job;
+    int64_t begun_ms; /* monotonic */
     atomic_bool stop;
     rd_kafka_t *rk;
     rd_kafka_topic_partition_list_t *offsets;
@@ -136,6 +138,7 @@ static void start(struct committer *c, enum job job, rd_kafka_t *rk)
 {
     c->rk = rk;
     c->job = job;
+    c->begun_ms = clock_mono_ms();
     errand_begin(c->errand, work, c);
 }
 
@@ -160,6 +163,21 @@ void committer_send(struct committer *c, rd_kafka_t *rk, rd_kafka_topic_partitio
     c->offsets = offsets;
     c->member = member;
     start(c, JOB_SEND, rk);
+}
+
+int64_t committer_lasts_ms(struct committer *c)
+{
+    return errand_is_over(c->errand) ? 0 : clock_mono_ms() - c->begun_ms;
+}
+
+const char *committer_doing(const struct committer *c)
+{
+    static const char *const calls[] = {[JOB_NONE] = "none",
+                                        [JOB_INIT] = "init_transactions",
+                                        [JOB_SEND] = "send_offsets_to_transaction",
+                                        [JOB_COMMIT] = "commit_transaction",
+                                        [JOB_DESTROY] = "destroy"};
+    return calls[c->job];
 }
 
 bool committer_ended(struct committer *c, struct outcome *outcome)

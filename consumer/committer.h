@@ -10,6 +10,7 @@
 
 #include <librdkafka/rdkafka.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct committer;
 
@@ -38,6 +39,10 @@ void committer_commit(struct committer *committer, rd_kafka_t *rk);
 void committer_send(struct committer *committer, rd_kafka_t *rk,
                     rd_kafka_topic_partition_list_t *offsets,
                     rd_kafka_consumer_group_metadata_t *member);
+
+/* How long the job under way has lasted, and which call it is. 0: none is. */
+int64_t committer_lasts_ms(struct committer *committer);
+const char *committer_doing(const struct committer *committer);
 
 /* True once for each job, when it has ended. */
 bool committer_ended(struct committer *committer, struct outcome *outcome);

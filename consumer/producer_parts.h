@@ -56,7 +56,8 @@ struct producer_turn {
     char id[PRODUCER_ID_MAX]; /* transactional */
     struct committer *committer;
     enum txn_phase phase;
-    int64_t again_ms; /* monotonic: STARTING: tried again, CLOSING: told of, then; 0: under way */
+    int64_t again_ms;    /* STARTING: tried again then; 0: under way */
+    int64_t told_ms;     /* of the call under way: that it had lasted so long */
     atomic_bool tainted; /* a request failed on the wire, and may still arrive */
 };
 

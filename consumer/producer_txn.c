@@ -4,10 +4,11 @@
 #include "bridge/log.h"
 #include "consumer/producer_parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { START_AGAIN_MS = 1000, CLOSE_SLOW_MS = 10000 };
+enum { START_AGAIN_MS = 1000, SLOW_MS = 10000 };
 
 static struct producer_turn *turn_of(struct producer *p, enum role role)
 {
@@ -89,7 +90,6 @@ static void renew(struct producer *p, enum role role)
 {
     struct producer_turn *turn = turn_of(p, role);
     turn->phase = PHASE_CLOSING;
-    turn->again_ms = clock_mono_ms() + CLOSE_SLOW_MS;
     committer_destroy(turn->committer, producer_client_leave(p, role));
 }
 
@@ -238,19 +238,17 @@ static void serve_outcome(struct producer *p, enum role role, const struct outco
     }
 }
 
-static void serve_wait(struct producer *p, enum role role)
+/* A call may wait for brokers for ever, and what it holds up is the transactions. */
+static void tell_slow(struct producer_turn *turn)
 {
-    struct producer_turn *turn = turn_of(p, role);
-    if (turn->phase == PHASE_CLOSING) {
-        log_error(
-            "a broken transactional producer does not end: restart the process if this goes on",
-            "id=%s", turn->id);
-        turn->again_ms += CLOSE_SLOW_MS;
-    } else if (p->clients[role].rk != NULL) {
-        renew(p, role);
-    } else {
-        start(p, role);
-    }
+    int64_t lasts_ms = committer_lasts_ms(turn->committer);
+    if (lasts_ms < turn->told_ms)
+        turn->told_ms = 0;
+    if (lasts_ms - turn->told_ms < SLOW_MS)
+        return;
+    turn->told_ms = lasts_ms;
+    log_warn("a transactional producer waits for the brokers", "id=%s call=%s ms=%" PRId64,
+             turn->id, committer_doing(turn->committer), lasts_ms);
 }
 
 static void serve_turn(struct producer *p, enum role role)
@@ -259,9 +257,13 @@ static void serve_turn(struct producer *p, enum role role)
     struct outcome outcome;
     if (committer_ended(turn->committer, &outcome))
         serve_outcome(p, role, &outcome);
-    bool waits = turn->phase == PHASE_STARTING || turn->phase == PHASE_CLOSING;
-    if (waits && turn->again_ms != 0 && clock_mono_ms() >= turn->again_ms)
-        serve_wait(p, role);
+    tell_slow(turn);
+    if (turn->phase == PHASE_STARTING && turn->again_ms != 0 && clock_mono_ms() >= turn->again_ms) {
+        if (p->clients[role].rk != NULL)
+            renew(p, role);
+        else
+            start(p, role);
+    }
 }
 
 /* Whoever can have the next transaction has it, while the other is made anew. */
