@@ -198,11 +198,12 @@ static void read_again(struct worker *w)
     if (w->reread)
         group_reread(w->group);
     w->reread = false;
-    if (!w->restarted)
-        return;
-    w->restarted = w->giving_up = false;
-    bridge_restarted(w->bridge);
-    group_regain(w->group);
+    if (w->restarted) {
+        w->restarted = w->giving_up = false;
+        w->regain = true;
+        bridge_restarted(w->bridge);
+    }
+    w->regain = w->regain && !group_regain(w->group);
 }
 
 static void take_live(struct worker *w)

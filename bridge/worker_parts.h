@@ -34,6 +34,7 @@ struct worker {
     bool group_rang;
     bool reread;        /* lose the lanes, and gain them again when the producer is back */
     bool restarted;     /* it is */
+    bool regain;        /* and the lanes are not */
     bool giving_up;     /* a transaction: no lanes are gained before its producer is back */
     bool transient;     /* the member's static id is of this process alone */
     char instance[256]; /* that id; empty: a dynamic member */

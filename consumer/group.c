@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200 };
-enum { JOIN_MS = 1000, LEAVE_MS = 2000, LEAVE_STEP_MS = 5 };
+enum { JOIN_MS = 1000, REJOIN_MS = 1000, LEAVE_MS = 2000, LEAVE_STEP_MS = 5 };
 
 static rd_kafka_topic_partition_list_t *all_slots(const struct group *g, const int *lanes, int n)
 {
@@ -50,12 +50,12 @@ static void keep_member(struct group *g)
     g->member = rd_kafka_consumer_group_metadata(g->rk);
 }
 
-static bool gain(struct group *g, const int *lanes, int n)
+static bool gain(struct group *g, const int *lanes, int n, int tries_max)
 {
     rd_kafka_topic_partition_list_t *list = all_slots(g, lanes, n);
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__TIMED_OUT;
     struct start *starts = NULL;
-    for (int tries = 0; starts == NULL && tries < ASK_TRIES; tries++) {
+    for (int tries = 0; starts == NULL && tries < tries_max; tries++) {
         if (tries > 0)
             poll(NULL, 0,
                  ASK_PAUSE_MS); /* nobody else waits: between lost and gained no lane is ours */
@@ -66,7 +66,7 @@ static bool gain(struct group *g, const int *lanes, int n)
         g->owning = true;
         g->config.gained(g->config.ctx, lanes, n, starts);
     } else {
-        log_error("cannot read the lanes' offsets: joining again", "error=%s",
+        log_error("cannot read the lanes' offsets: trying on", "error=%s",
                   err == 0 ? "NO_MEMORY" : rd_kafka_err2name(err));
     }
     bool ok = starts != NULL;
@@ -105,7 +105,7 @@ static void on_assign(struct group *g, const rd_kafka_topic_partition_list_t *gi
     g->lanes_n = known_lanes(g, given, g->lanes);
     keep_member(g);
     g->rereading = !g->config.may_gain(g->config.ctx);
-    if (!g->rereading && gain(g, g->lanes, g->lanes_n))
+    if (!g->rereading && gain(g, g->lanes, g->lanes_n, ASK_TRIES))
         return;
     read_none(g);
     g->rejoin |= !g->rereading;
@@ -192,6 +192,7 @@ static void join_again(struct group *g)
 {
     char error[256], quoted[512];
     g->rejoin = false;
+    g->joined_ms = clock_mono_ms();
     rd_kafka_unsubscribe(g->rk);
     if (subscribe(g, error, sizeof error) != 0)
         log_error("cannot join again", "error=%s", log_quote(error, quoted, sizeof quoted));
@@ -213,7 +214,7 @@ static void on_fatal(struct group *g)
     g->fenced = true;
     if (g->owning)
         g->config.lost(g->config.ctx, true);
-    g->owning = false;
+    g->owning = g->rereading = false;
 }
 
 void group_poll(struct group *g)
@@ -230,7 +231,7 @@ void group_poll(struct group *g)
         rd_kafka_message_destroy(message);
     }
     rd_kafka_queue_poll_callback(g->commits, 0);
-    if (g->rejoin)
+    if (g->rejoin && clock_mono_ms() - g->joined_ms >= REJOIN_MS)
         join_again(g);
     if (!g->fenced && rd_kafka_fatal_error(g->rk, NULL, 0) != 0)
         on_fatal(g);
@@ -250,12 +251,11 @@ void group_reread(struct group *g)
     g->rereading = true;
 }
 
-void group_regain(struct group *g)
+bool group_regain(struct group *g)
 {
-    if (!g->rereading)
-        return;
-    g->rereading = false;
-    g->rejoin |= !gain(g, g->lanes, g->lanes_n);
+    if (g->rereading)
+        g->rereading = !gain(g, g->lanes, g->lanes_n, 1);
+    return !g->rereading;
 }
 
 bool group_is_fenced(const struct group *g)

@@ -56,7 +56,9 @@ rd_kafka_consumer_group_metadata_t *group_identity(const struct group *group);
 /* Read the owned lanes again from what is committed: lost now; gained by group_regain, once
    nothing of what was forwarded is undecided, and its offsets are not held by a transaction. */
 void group_reread(struct group *group);
-void group_regain(struct group *group);
+
+/* False: they are not known yet, after a second at most: again. */
+bool group_regain(struct group *group) must_check;
 
 /* Send offsets with their metadata; the answer comes through committed. Between lost and gained
    nothing is sent: the answer is no, at once. */

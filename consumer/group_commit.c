@@ -116,6 +116,28 @@ static rd_kafka_topic_partition_list_t *list_placeless(const struct group *g, co
     return list;
 }
 
+static void on_place(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic_partition_list_t *list,
+                     void *opaque)
+{
+    (void)rk;
+    *(rd_kafka_resp_err_t *)opaque = first_error(err, list);
+}
+
+/* The client's own call that waits has no limit of time. An answer that comes later finds no queue.
+ */
+static rd_kafka_resp_err_t commit_and_wait(struct group *g,
+                                           const rd_kafka_topic_partition_list_t *list)
+{
+    rd_kafka_resp_err_t answer = RD_KAFKA_RESP_ERR__IN_PROGRESS;
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(g->rk);
+    rd_kafka_resp_err_t err = rd_kafka_commit_queue(g->rk, list, queue, on_place, &answer);
+    int64_t until_ms = clock_mono_ms() + PLACE_MS;
+    while (err == 0 && answer == RD_KAFKA_RESP_ERR__IN_PROGRESS && clock_mono_ms() < until_ms)
+        rd_kafka_queue_poll_callback(queue, PLACE_MS / 10);
+    rd_kafka_queue_destroy(queue);
+    return err != 0 ? err : answer;
+}
+
 static rd_kafka_resp_err_t commit_places(struct group *g,
                                          const rd_kafka_topic_partition_list_t *list)
 {
@@ -128,7 +150,7 @@ static rd_kafka_resp_err_t commit_places(struct group *g,
                 place->offset;
             ((struct start *)place->opaque)->offset = place->offset;
         }
-        err = first_error(rd_kafka_commit(g->rk, part, 0), part);
+        err = commit_and_wait(g, part);
         rd_kafka_topic_partition_list_destroy(part);
     }
     return err;

@@ -94,8 +94,9 @@ rd_kafka_resp_err_t offsets_await(rd_kafka_t *rk, rd_kafka_topic_partition_list_
                                   int64_t which, int timeout_ms)
 {
     int64_t until_ms = clock_mono_ms() + timeout_ms;
-    for (int left_ms = timeout_ms;; left_ms = (int)(until_ms - clock_mono_ms())) {
-        rd_kafka_resp_err_t err = offsets_ask(rk, list, which, left_ms);
+    for (;;) {
+        int64_t left_ms = until_ms - clock_mono_ms();
+        rd_kafka_resp_err_t err = offsets_ask(rk, list, which, left_ms > 0 ? (int)left_ms : 0);
         for (int i = 0; err == 0 && i < list->cnt; i++)
             err = list->elems[i].err;
         if (!is_electing(err) || clock_mono_ms() + ELECT_MS >= until_ms)
@@ -124,8 +125,9 @@ int offsets_lost(rd_kafka_t *rk, const char *const *topics, int slots, const int
 {
     rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(slots);
     for (int i = 0; i < n; i++) {
-        for (int slot = 1; starts[i * slots].offset == WINDOW_UNSET && slot < slots; slot++)
-            rd_kafka_topic_partition_list_add(ends, topics[slot], lanes[i]);
+        for (int slot = 1; slot < slots; slot++)
+            if (starts[i * slots + slot].offset == WINDOW_UNSET)
+                rd_kafka_topic_partition_list_add(ends, topics[slot], lanes[i]);
     }
     rd_kafka_topic_partition_list_t *lows = rd_kafka_topic_partition_list_copy(ends);
     bool asked = offsets_await(rk, lows, OFFSETS_LOW, LOST_ASK_MS) == 0 &&
