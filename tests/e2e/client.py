@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import time
 
@@ -116,24 +117,32 @@ class Intruder:
         return out
 
 
+STUCK_S = 30  # without a record while some are due
+
+
 class Collector(threading.Thread):
     """Reads whole topics from their beginning, live: what it has is here at the time it says."""
 
     def __init__(self, bootstrap: str, topics: list[str]):
         super().__init__(daemon=True)
-        self.consumer = Consumer({
-            "bootstrap.servers": bootstrap, "group.id": "e2e-reader", "enable.auto.commit": False,
-            "log_level": 0,
-            "auto.offset.reset": "earliest", "isolation.level": "read_committed", "fetch.wait.max.ms": 20,
-            "allow.auto.create.topics": False, "fetch.message.max.bytes": 70_000_000,
-            "receive.message.max.bytes": 200_000_000})
+        self.bootstrap = bootstrap
+        self.consumer = self.client()
         self.seen: list[Seen] = []
         self.sources: set[bytes | None] = set()
         self.problems: list[str] = []
         self.forgiven: set[str] = set()  # topics that may go away
         self.wanted: list[str] = list(topics)
-        self.ending = threading.Event()
+        self.ending, self.stuck = threading.Event(), threading.Event()
         self.partitions: dict[str, int] = {}
+        self.next: dict[tuple[str, int], int] = {}
+
+    def client(self) -> Consumer:
+        return Consumer({
+            "bootstrap.servers": self.bootstrap, "group.id": "e2e-reader", "enable.auto.commit": False,
+            "log_level": 0,
+            "auto.offset.reset": "earliest", "isolation.level": "read_committed", "fetch.wait.max.ms": 20,
+            "allow.auto.create.topics": False, "fetch.message.max.bytes": 70_000_000,
+            "receive.message.max.bytes": 200_000_000})
 
     def add(self, topic: str) -> None:
         self.wanted.append(topic)
@@ -146,14 +155,26 @@ class Collector(threading.Thread):
                 raise KafkaException(found.error)
             if topic in self.partitions:  # made anew
                 self.consumer.incremental_unassign([TopicPartition(topic, p) for p in found.partitions])
+                self.next = {place: offset for place, offset in self.next.items() if place[0] != topic}
             self.partitions[topic] = len(found.partitions)
             self.consumer.incremental_assign([TopicPartition(topic, p, 0) for p in found.partitions])
+
+    def open_anew(self) -> None:
+        """Its client may never fetch again after a broker was away; another one goes on where it stood."""
+        self.stuck.clear()
+        print("e2e: the reader's client stood still: another one goes on", file=sys.stderr)
+        self.consumer.close()
+        self.consumer = self.client()
+        self.consumer.assign([TopicPartition(topic, p, self.next.get((topic, p), 0))
+                              for topic, count in self.partitions.items() for p in range(count)])
 
     def run(self) -> None:
         try:
             self.consumer.assign([])
             while not self.ending.is_set():
                 self.assign_new()
+                if self.stuck.is_set():
+                    self.open_anew()
                 for message in self.consumer.consume(500, timeout=0.05):
                     self.take(message)
         except Exception as problem:  # pylint: disable=broad-except
@@ -172,6 +193,7 @@ class Collector(threading.Thread):
         seen = Seen(message.topic(), message.partition(), message.offset(), message.timestamp()[1],
                     message.key(), message.value(), list(message.headers() or []), time.time() * 1000)
         self.seen.append(seen)
+        self.next[message.topic(), message.partition()] = message.offset() + 1
         self.sources.add(seen.header("dlb-source"))
 
     def of(self, *topics: str) -> list[Seen]:
@@ -185,10 +207,16 @@ class Collector(threading.Thread):
         """Until everything came out somewhere, and a little more for what should not come; returns how
         many are missing."""
         deadline = time.monotonic() + timeout
+        moved, seen = time.monotonic(), 0
         while missing := self.missing(journal, schedule):
             if time.monotonic() > deadline or self.problems:
                 break
             latest = max(r.due for r in missing)
+            if seen != len(self.seen) or now_ms() < min(r.due for r in missing):
+                moved, seen = time.monotonic(), len(self.seen)
+            elif time.monotonic() > moved + STUCK_S:
+                moved = time.monotonic()
+                self.stuck.set()
             time.sleep(min(0.5, max(0.1, (latest - now_ms()) / 1000 / 4)))
         time.sleep(grace)
         if self.problems:
