@@ -317,10 +317,20 @@ static const struct setting for_transactions[] = {
     {"retry.backoff.ms", "1"},
 };
 
+enum { ABORT_MS = 500 };
+
 int client_transactional(rd_kafka_conf_t *conf, const char *id, char error[CLIENT_ERROR_MAX])
 {
     int err = set(conf, "transactional.id", id, error);
     return err != 0 ? err : set_all(conf, for_transactions, COUNT(for_transactions), error);
+}
+
+void client_transactional_destroy(rd_kafka_t *rk)
+{
+    rd_kafka_error_t *error = rd_kafka_abort_transaction(rk, ABORT_MS);
+    if (error != NULL) /* nothing is open, or nobody answers */
+        rd_kafka_error_destroy(error);
+    rd_kafka_destroy(rk);
 }
 
 int client_try(const struct config *config, char error[CLIENT_ERROR_MAX])

@@ -25,6 +25,12 @@ rd_kafka_t *client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char error[C
 int client_transactional(rd_kafka_conf_t *conf, const char *id,
                          char error[CLIENT_ERROR_MAX]) must_check;
 
+/* Destroy it, after what is open was aborted, which is waited for half a second at most; what was
+   not reported is, during the call. Without that a client that is about to register a partition
+   with its transaction may end the process by an assertion (2.0.2), and brokers hold what is open
+   until its time is over. */
+void client_transactional_destroy(rd_kafka_t *rk);
+
 /* What an operator may not set, with the key of ours to use instead (or NULL): sets *ours. Returns
    true if the property is refused. */
 bool client_property_is_ours(const char *name, const char **ours);

@@ -3,6 +3,7 @@
 #include "consumer/committer.h"
 
 #include "bridge/clock.h"
+#include "consumer/client.h"
 #include "consumer/errand.h"
 
 #include <poll.h>
@@ -105,7 +106,7 @@ static void work(void *arg)
         set_outcome(c, call_on(c, rd_kafka_commit_transaction));
         break;
     case JOB_DESTROY:
-        rd_kafka_destroy(c->rk);
+        client_transactional_destroy(c->rk);
         set_outcome(c, NULL);
         break;
     case JOB_NONE:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* committer: runs the errands of a transactional producer, the calls that wait for brokers:
-   init_transactions, send_offsets and commit, destroy. One job at a time; its outcome rings the
-   bell. No job serves delivery reports: before each but committer_send all
-   records of the transaction must have been reported. */
+   init_transactions, send_offsets and commit, abort and destroy. One job at a time; its outcome
+   rings the bell. No job serves delivery reports: before each but committer_send all records of the
+   transaction must have been reported. */
 #ifndef DELAYBRIDGE_CONSUMER_COMMITTER_H
 #define DELAYBRIDGE_CONSUMER_COMMITTER_H
 

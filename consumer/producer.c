@@ -104,8 +104,20 @@ struct producer *producer_new(const struct producer_config *config, char *error,
     return p;
 }
 
+static void ignore_report(void *ctx, struct parcel *parcel, enum report report, const char *why)
+{
+    (void)ctx, (void)parcel, (void)report, (void)why;
+}
+
+static void ignore_landing(void *ctx, int slot, int lane, int64_t offset)
+{
+    (void)ctx, (void)slot, (void)lane, (void)offset;
+}
+
 bool producer_free(struct producer *p)
 {
+    p->config.reported = ignore_report;
+    p->config.landed = ignore_landing;
     if (!producer_txn_stop(p))
         return false;
     if (p->asker != NULL)

@@ -113,8 +113,13 @@ rd_kafka_t *producer_client_leave(struct producer *p, enum role role)
 
 void producer_client_stop(struct producer *p, enum role role)
 {
-    if (p->clients[role].rk != NULL)
-        rd_kafka_destroy(producer_client_leave(p, role));
+    if (p->clients[role].rk == NULL)
+        return;
+    rd_kafka_t *rk = producer_client_leave(p, role);
+    if (role == FIRST || role == SECOND)
+        client_transactional_destroy(rk);
+    else
+        rd_kafka_destroy(rk);
 }
 
 /* What is in it is reported as purged. Its successor has a producer id of its own. */
