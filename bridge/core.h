@@ -30,8 +30,9 @@ enum {
     AWAY_MS = 3000,         /* no acknowledgement at all for so long: Kafka is away, not a target */
     PROBE_EVERY_MS = 1000,  /* then a commit asks it */
     RESEND_MS = 500,
-    SHUT_MS = 5000,          /* a target that failed is tried again after this */
-    STALLS_MAX = 4,          /* each time it is left alone for twice as long */
+    SHUT_MS = 5000, /* a target that failed is tried again after this */
+    STALLS_MAX = 4, /* each time it is left alone for twice as long */
+    STALLS_FORGOTTEN_MS = SHUT_MS << STALLS_MAX,
     MISSING_MS = 2000,       /* the same for one that is not there */
     LOOK_UP_AGAIN_MS = 2000, /* after a question that nobody answered */
     PARK_MS = 1000,          /* behind a target that takes nothing, no longer than this */

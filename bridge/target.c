@@ -227,7 +227,7 @@ static void stalled(struct bridge *b, struct target *t, const char *why)
 {
     if (t->state == TARGET_SHUT)
         return;
-    bool again = t->stalls > 0 && b->now.mono_ms - t->recheck_ms < (SHUT_MS << STALLS_MAX);
+    bool again = t->stalls > 0 && b->now.mono_ms - t->recheck_ms < STALLS_FORGOTTEN_MS;
     t->stalls = !again ? 1 : t->stalls < STALLS_MAX ? t->stalls + 1 : STALLS_MAX;
     b->stall_ms = b->now.mono_ms;
     snprintf(t->why, sizeof t->why, "%s", why);
@@ -290,6 +290,8 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum 
             tell(b, EVENT_TARGET_OPEN, 0, t);
         t->failed = false;
         t->state = TARGET_OPEN;
+        if (b->now.mono_ms - t->recheck_ms >= STALLS_FORGOTTEN_MS)
+            t->stalls = 0;
         if (p->record->cost_bytes >= t->large_bytes)
             note_fits(t, p);
         break;

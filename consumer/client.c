@@ -325,11 +325,19 @@ int client_transactional(rd_kafka_conf_t *conf, const char *id, char error[CLIEN
     return err != 0 ? err : set_all(conf, for_transactions, COUNT(for_transactions), error);
 }
 
-void client_transactional_destroy(rd_kafka_t *rk)
+static void ignore(rd_kafka_error_t *error)
 {
-    rd_kafka_error_t *error = rd_kafka_abort_transaction(rk, ABORT_MS);
-    if (error != NULL) /* nothing is open, or nobody answers */
+    if (error != NULL)
         rd_kafka_error_destroy(error);
+}
+
+/* An abort that is not waited for has begun, and ends the registering, when the next call, which
+   can only fail, is answered. */
+void client_transactional_destroy(rd_kafka_t *rk, bool tainted)
+{
+    ignore(rd_kafka_abort_transaction(rk, tainted ? 0 : ABORT_MS));
+    if (tainted)
+        ignore(rd_kafka_begin_transaction(rk));
     rd_kafka_destroy(rk);
 }
 

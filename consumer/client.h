@@ -28,8 +28,9 @@ int client_transactional(rd_kafka_conf_t *conf, const char *id,
 /* Destroy it, after what is open was aborted, which is waited for half a second at most; what was
    not reported is, during the call. Without that a client that is about to register a partition
    with its transaction may end the process by an assertion (2.0.2), and brokers hold what is open
-   until its time is over. */
-void client_transactional_destroy(rd_kafka_t *rk);
+   until its time is over. tainted: a request may arrive yet; then the brokers are told nothing, for
+   they would take it after the end of the transaction as well, where its epoch is not over. */
+void client_transactional_destroy(rd_kafka_t *rk, bool tainted);
 
 /* What an operator may not set, with the key of ours to use instead (or NULL): sets *ours. Returns
    true if the property is refused. */

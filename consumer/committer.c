@@ -26,6 +26,7 @@ struct committer {
     enum job job;
     int64_t begun_ms; /* monotonic */
     atomic_bool stop;
+    bool tainted;
     rd_kafka_t *rk;
     rd_kafka_topic_partition_list_t *offsets;
     rd_kafka_consumer_group_metadata_t *member;
@@ -106,7 +107,7 @@ static void work(void *arg)
         set_outcome(c, call_on(c, rd_kafka_commit_transaction));
         break;
     case JOB_DESTROY:
-        client_transactional_destroy(c->rk);
+        client_transactional_destroy(c->rk, c->tainted);
         set_outcome(c, NULL);
         break;
     case JOB_NONE:
@@ -148,8 +149,9 @@ void committer_init(struct committer *c, rd_kafka_t *rk)
     start(c, JOB_INIT, rk);
 }
 
-void committer_destroy(struct committer *c, rd_kafka_t *rk)
+void committer_destroy(struct committer *c, rd_kafka_t *rk, bool tainted)
 {
+    c->tainted = tainted;
     start(c, JOB_DESTROY, rk);
 }
 

@@ -31,7 +31,7 @@ bool committer_free(struct committer *committer);
 
 /* The jobs. None may be under way; rk must live until the outcome. */
 void committer_init(struct committer *committer, rd_kafka_t *rk);
-void committer_destroy(struct committer *committer, rd_kafka_t *rk);
+void committer_destroy(struct committer *committer, rd_kafka_t *rk, bool tainted);
 
 void committer_commit(struct committer *committer, rd_kafka_t *rk);
 

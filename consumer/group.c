@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
-enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200 };
+enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200, TELL_MS = 1000 };
 enum { JOIN_MS = 1000, REJOIN_MS = 1000, LEAVE_MS = 2000, LEAVE_STEP_MS = 5 };
 
 static rd_kafka_topic_partition_list_t *all_slots(const struct group *g, const int *lanes, int n)
@@ -65,7 +65,8 @@ static bool gain(struct group *g, const int *lanes, int n, int tries_max)
     if (starts != NULL) {
         g->owning = true;
         g->config.gained(g->config.ctx, lanes, n, starts);
-    } else {
+    } else if (clock_mono_ms() - g->told_ms >= TELL_MS) {
+        g->told_ms = clock_mono_ms();
         log_error("cannot read the lanes' offsets: trying on", "error=%s",
                   err == 0 ? "NO_MEMORY" : rd_kafka_err2name(err));
     }
@@ -103,6 +104,7 @@ static void read_none(struct group *g)
 static void on_assign(struct group *g, const rd_kafka_topic_partition_list_t *given)
 {
     g->lanes_n = known_lanes(g, given, g->lanes);
+    g->rejoin = false;
     keep_member(g);
     g->rereading = !g->config.may_gain(g->config.ctx);
     if (!g->rereading && gain(g, g->lanes, g->lanes_n, ASK_TRIES))

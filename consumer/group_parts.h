@@ -18,7 +18,7 @@ struct group {
     uint64_t seq;  /* of the latest commit, which may be several requests: */
     int parts_out; /* not answered */
     bool parts_ok;
-    int64_t joined_ms; /* monotonic: the last time */
+    int64_t joined_ms, told_ms; /* monotonic: joined again, said that offsets are not known */
     bool rejoin; /* leave and join again: with other offsets, or because some could not be read */
     bool fenced; /* the client is fatal: nothing comes any more */
     bool closed;

@@ -87,7 +87,8 @@ int offsets_ends(rd_kafka_t *rk, const char *topic, int partition, int64_t *low,
 static bool is_electing(rd_kafka_resp_err_t err)
 {
     return err == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION ||
-           err == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+           err == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
+           err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION; /* the client: none has a leader */
 }
 
 rd_kafka_resp_err_t offsets_await(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
@@ -125,8 +126,9 @@ int offsets_lost(rd_kafka_t *rk, const char *const *topics, int slots, const int
 {
     rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(slots);
     for (int i = 0; i < n; i++) {
+        const struct start *lane = starts + i * slots;
         for (int slot = 1; slot < slots; slot++)
-            if (starts[i * slots + slot].offset == WINDOW_UNSET)
+            if (lane[SLOT_SCHEDULE].offset == WINDOW_UNSET || lane[slot].offset == WINDOW_UNSET)
                 rd_kafka_topic_partition_list_add(ends, topics[slot], lanes[i]);
     }
     rd_kafka_topic_partition_list_t *lows = rd_kafka_topic_partition_list_copy(ends);

@@ -117,7 +117,7 @@ void producer_client_stop(struct producer *p, enum role role)
         return;
     rd_kafka_t *rk = producer_client_leave(p, role);
     if (role == FIRST || role == SECOND)
-        client_transactional_destroy(rk);
+        client_transactional_destroy(rk, atomic_load(&p->txn.turns[role - FIRST].tainted));
     else
         rd_kafka_destroy(rk);
 }

@@ -90,7 +90,7 @@ static void renew(struct producer *p, enum role role)
 {
     struct producer_turn *turn = turn_of(p, role);
     turn->phase = PHASE_CLOSING;
-    committer_destroy(turn->committer, producer_client_leave(p, role));
+    committer_destroy(turn->committer, producer_client_leave(p, role), atomic_load(&turn->tainted));
 }
 
 int producer_txn_start(struct producer *p)
