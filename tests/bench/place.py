@@ -146,8 +146,10 @@ class Place:
                     "listen": "", "log": {"level": "warn"}, **changes}
         path = self.folder / f"{name}.yaml"
         path.write_text(json.dumps(settings))
-        subprocess.run([str(BINARY), "topics", "apply", "-c", str(path)], check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
+        done = subprocess.run([str(BINARY), "topics", "apply", "-c", str(path), "--timeout", "60s"],
+                              capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"topics apply ended with {done.returncode}: {done.stderr.strip()}")
         return name, path
 
     def bridge(self, config: Path, wait: bool = False, members: int = 1, env: dict[str, str] | None = None) -> Bridge:
