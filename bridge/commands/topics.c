@@ -69,9 +69,12 @@ static int apply(const struct cli *cli, rd_kafka_t *rk)
 
 int cmd_topics(struct cli *cli)
 {
-    bool applies = cli->argc == 1 && strcmp(cli->argv[0], "apply") == 0;
-    if (!applies && !(cli->argc == 1 && strcmp(cli->argv[0], "plan") == 0))
+    bool applies = cli->argc > 0 && strcmp(cli->argv[0], "apply") == 0;
+    if (cli->argc == 0)
         return complain(EXIT_USAGE, "topics takes 'plan' or 'apply'");
+    if (cli->argc > 1 || (!applies && strcmp(cli->argv[0], "plan") != 0))
+        return complain(EXIT_USAGE, "topics takes 'plan' or 'apply', not '%s'",
+                        cli->argv[cli->argc - 1]);
     rd_kafka_t *rk;
     int code = connect_kafka(cli, RD_KAFKA_PRODUCER, NULL, &rk);
     if (code != EXIT_DONE)
