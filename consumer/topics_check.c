@@ -222,8 +222,9 @@ static void check_all(struct findings *findings, struct admin *admin, const char
     if (survey->unasked[0] != '\0')
         find(findings, FINDING_SKIPPED, survey->topics[0].name, NULL,
              "the settings of topics could not be asked (%s): see yourself that level topics have "
-             "retention.ms=-1, retention.bytes=-1, cleanup.policy=delete and "
-             "message.timestamp.type=CreateTime, or allow DescribeConfigs",
+             "retention.ms=-1, retention.bytes=-1 and message.timestamp.type=CreateTime, and that "
+             "they, the schedule topic and the dead-letter topic have cleanup.policy=delete; or "
+             "allow DescribeConfigs",
              survey->unasked);
 }
 

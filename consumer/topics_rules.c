@@ -8,6 +8,11 @@
 #define SEGMENT "134217728" /* 128 MiB: what stays on disk of a level's partition at most */
 #define LARGEST "67108864"  /* 64 MiB: whatever fits S fits, with its envelope */
 
+static const struct topic_rule schedule_rules[] = {
+    {"cleanup.policy", "delete", RULE_EXACTLY, FINDING_REFUSE,
+     "compaction would delete requests with the same key that are not read yet"},
+};
+
 static const struct topic_rule level_rules[] = {
     {"retention.ms", "-1", RULE_EXACTLY, FINDING_REFUSE,
      "records that still wait would be deleted"},
@@ -25,6 +30,9 @@ static const struct topic_rule level_rules[] = {
 };
 
 static const struct topic_rule dead_letter_rules[] = {
+    {"cleanup.policy", "delete", RULE_EXACTLY, FINDING_REFUSE,
+     "compaction takes no record without a key, and would keep only the last of those with the "
+     "same key"},
     {"max.message.bytes", LARGEST, RULE_AT_LEAST, FINDING_WARN,
      "a large dead letter would be written without its value"},
 };
@@ -40,6 +48,9 @@ const struct topic_rule *topic_rules(enum topic_kind kind, size_t *n)
 {
     *n = 0;
     switch (kind) {
+    case TOPIC_SCHEDULE:
+        *n = COUNT(schedule_rules);
+        return schedule_rules;
     case TOPIC_LEVEL:
         *n = COUNT(level_rules);
         return level_rules;
@@ -49,7 +60,6 @@ const struct topic_rule *topic_rules(enum topic_kind kind, size_t *n)
     case TOPIC_CANCELLED:
         *n = COUNT(cancelled_rules);
         return cancelled_rules;
-    case TOPIC_SCHEDULE:
     case TOPIC_PULSE:
     case TOPIC_CANARY:
         break;

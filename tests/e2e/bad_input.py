@@ -120,7 +120,9 @@ def bad_topics(stage: Stage) -> str:
               ("a level with a size limit", "schedule.5s", {"retention_bytes": "1000000000"}, "retention"),
               ("a level with the broker's timestamps", "schedule.1m",
                {"message_timestamp_type": "LogAppendTime"}, "LogAppendTime"),
-              ("a compacted level", "schedule.10s", {"cleanup_policy": "compact"}, "cleanup"))
+              ("a compacted level", "schedule.10s", {"cleanup_policy": "compact"}, "cleanup"),
+              ("a compacted schedule topic", "schedule", {"cleanup_policy": "compact,delete"}, "cleanup"),
+              ("a compacted dead-letter topic", "schedule.dead-letter", {"cleanup_policy": "compact"}, "cleanup"))
     for what, topic, settings, word in mended:
         stage.admin.set(topic, **settings)
         says(stage, f"{what}: check", stage.run("check", "-c", str(path)), (78,), topic, word)
