@@ -135,7 +135,7 @@ int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, s
         else if (window_decode(&q->window, starts[slot].offset, starts[slot].text) != 0)
             unusable++;
         queue_open(b, q);
-        if (!b->config.exactly_once && window_learn(&q->window, &before))
+        if (!b->config.exactly_once && !starts[slot].fresh && window_learn(&q->window, &before))
             queue_changed(q);
     }
     return unusable;
@@ -173,6 +173,14 @@ void bridge_lane_lost(struct bridge *b, int lane)
     forget_parcels(b, lane);
     for (int slot = 0; slot < b->queues_per_lane; slot++)
         queue_close(b, bridge_queue(b, lane, slot));
+}
+
+void bridge_lanes_settled(struct bridge *b)
+{
+    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
+        if (!b->lanes[b->queues[i].id.lane].owned)
+            window_init(&b->queues[i].window, WINDOW_UNSET);
+    }
 }
 
 /* Late is allowed, early never: after a large step back what is held would wait for the clock to

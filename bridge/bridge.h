@@ -196,6 +196,7 @@ void bridge_wake(struct bridge *bridge, struct queue_id id);
 struct start {
     int64_t offset;
     struct bytes text;
+    bool fresh; /* the group had no offset: what an earlier life knew was of another topic */
 };
 int bridge_lane_gained(struct bridge *bridge, int lane, const struct start *starts, struct now now);
 
@@ -203,6 +204,10 @@ int bridge_lane_gained(struct bridge *bridge, int lane, const struct start *star
    an open transaction is given up, so all lanes are lost in one go, and gained in one go, with no
    turn in between. */
 void bridge_lane_lost(struct bridge *bridge, int lane);
+
+/* All lanes that are ours were gained. What was known of the others is forgotten: they may have an
+   owner meanwhile, and come back with other topics under the same names. */
+void bridge_lanes_settled(struct bridge *bridge);
 
 /* Towards a lost lane or the end: serve reports, take and forward nothing. Returns how many parcels
    are still in flight. */

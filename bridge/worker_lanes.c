@@ -132,6 +132,7 @@ static void on_gained(void *ctx, const int *lanes, int n, struct start *starts)
         w->lanes[i] = lanes[i];
     }
     w->lanes_n = n;
+    bridge_lanes_settled(w->bridge);
     counter_add(&w->stats.rebalances, 1);
     if (unusable > 0)
         log_warn("commit metadata that is not ours is ignored: records may be delivered again",

@@ -148,7 +148,7 @@ static rd_kafka_resp_err_t commit_places(struct group *g,
             const rd_kafka_topic_partition_t *place = &list->elems[i];
             rd_kafka_topic_partition_list_add(part, place->topic, place->partition)->offset =
                 place->offset;
-            ((struct start *)place->opaque)->offset = place->offset;
+            *(struct start *)place->opaque = (struct start){.offset = place->offset, .fresh = true};
         }
         err = commit_and_wait(g, part);
         rd_kafka_topic_partition_list_destroy(part);

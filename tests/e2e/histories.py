@@ -101,6 +101,22 @@ def recreated(act: Act) -> str:
     return "refused, until told" if act.exactly_once else "said, and read from its beginning"
 
 
+def recreated_alive(act: Act) -> str:
+    """The same under a process that runs on: what it knew of the old topic says nothing of the new one."""
+    bridge = act.bridge(act.path)
+    judge(act.verify(act.send(400), timeout=40))
+    act.admin.delete(act.schedule)
+    act.admin.create(act.schedule, LANES)
+    act.collector.seen, act.collector.sources, act.sender.journal = [], set(), []
+    act.send(60)
+    will_say(bridge, "beyond the log's end", 60)
+    second = act.bridge(act.path, "second", members=2)  # lanes are given out anew
+    judge(act.verify(timeout=60))
+    act.end(second)
+    act.end(bridge)
+    return "held and said, and read from its beginning once the lanes are given out anew"
+
+
 def truncated(act: Act) -> str:
     """The log ends before the group's offsets: it lost its end, or is a copy."""
     bridge = act.bridge(act.path)
@@ -271,7 +287,8 @@ def mode_switch(act: Act) -> str:
     return line
 
 
-HISTORIES = (recreated, truncated, head_deleted, foreign_progress, newer_record, differing_levels, grown, mode_switch)
+HISTORIES = (recreated, recreated_alive, truncated, head_deleted, foreign_progress, newer_record, differing_levels,
+             grown, mode_switch)
 # Those where the mode makes a difference; the others are in the full counts.
 OF_THE_MODE = (recreated, foreign_progress, newer_record)
 

@@ -162,7 +162,7 @@ static void lie_progress(struct process *p, struct progress *progress)
         break;
     case BUG_START_AS_SENT:
         ((struct liar *)p->liar)->sent[progress->queue.index] =
-            (struct start){progress->base, arena_copy(&p->world->arena, text)};
+            (struct start){.offset = progress->base, .text = arena_copy(&p->world->arena, text)};
         break;
     case BUG_METADATA_OF_ANOTHER_BASE:
         text = arena_copy(&p->world->arena, text);
@@ -308,13 +308,13 @@ void bug_start(struct process *p, int lane, int slot, struct start *start)
     const struct log *log = &broker->logs[p->topic_of_slot[slot]][lane];
     const struct committed *c = broker->committed[p->topic_of_slot[slot]][lane];
     if (bug_of(p) == BUG_START_AT_END && c == NULL)
-        *start = (struct start){log->end, bytes_text("")};
+        *start = (struct start){.offset = log->end, .text = bytes_text("")};
     if (bug_of(p) == BUG_START_AT_NEXT && c != NULL)
-        *start = (struct start){log->read_end, bytes_text("")};
+        *start = (struct start){.offset = log->read_end, .text = bytes_text("")};
     const struct liar *liar = p->liar;
     int index = lane * p->slots + slot;
     if (bug_of(p) == BUG_START_AS_SENT && liar->sent[index].text.data != NULL)
         *start = liar->sent[index];
     if (bug_of(p) == BUG_START_IS_STALE && c != NULL && c->before != NULL)
-        *start = (struct start){c->before->base, c->before->text};
+        *start = (struct start){.offset = c->before->base, .text = c->before->text};
 }

@@ -134,7 +134,8 @@ static void open_lane(struct process *p, int lane, struct start *starts)
         const struct committed *c = w->broker.committed[topic][lane];
         held->start[topic] = c;
         held->has_base |= c != NULL;
-        starts[slot] = (struct start){c ? c->base : WINDOW_UNSET, c ? c->text : bytes_text("")};
+        starts[slot] = (struct start){.offset = c ? c->base : WINDOW_UNSET,
+                                      .text = c ? c->text : bytes_text("")};
         bug_start(p, lane, slot, &starts[slot]);
         inbox_open(p, (struct queue_id){lane * p->slots + slot, lane, slot}, starts[slot].offset);
     }
@@ -184,6 +185,7 @@ static void gain(struct world *w, struct process *p, void *arg, int64_t n)
         if (unusable > 0)
             oracle_unusable(p, lane, unusable);
     }
+    bridge_lanes_settled(p->bridge);
     process_turn_by(p, w->now_ms);
 }
 
