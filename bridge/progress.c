@@ -83,6 +83,8 @@ void bridge_commit(struct bridge *b, struct now now)
 
 void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
 {
+    if (seq < b->commit_seq && !b->config.exactly_once)
+        progress_touch(b, true); /* it may have come to lie above what was committed since */
     if (seq != b->commit_seq || !b->commit_out)
         return;
     b->commit_out = false;

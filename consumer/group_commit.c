@@ -21,11 +21,14 @@ static rd_kafka_resp_err_t first_error(rd_kafka_resp_err_t err,
     return err;
 }
 
-/* A commit has succeeded when all its requests have. */
+/* A commit has succeeded when all its requests have. One that is answered after a later one was
+   sent may be the last that the broker saw: it did not keep what the later one said. */
 static void part_answered(struct group *g, uint64_t seq, bool ok)
 {
-    if (seq != g->seq)
+    if (seq != g->seq) {
+        g->config.committed(g->config.ctx, seq, false);
         return;
+    }
     g->parts_ok &= ok;
     if (--g->parts_out == 0)
         g->config.committed(g->config.ctx, seq, g->parts_ok);
