@@ -50,6 +50,13 @@ struct target_id {
 
 enum forward_kind { FORWARD_LEVEL, FORWARD_TARGET, FORWARD_DEAD };
 
+/* How much of a dead letter goes: less each time that it is too large for its topic. */
+enum letter {
+    LETTER_WHOLE,
+    LETTER_WITHOUT_VALUE,
+    LETTER_BARE /* no key and no headers either, but for what the bridge says of it */
+};
+
 /* What the port is asked to produce. All pointers are valid until port.forward returns; the record
    and what it owns until the parcel was reported. */
 struct forward {
@@ -63,7 +70,7 @@ struct forward {
     struct target_id *target;   /* FORWARD_TARGET */
     const struct envelope *env; /* FORWARD_TARGET; FORWARD_DEAD of what had waited, else NULL */
     const struct refusal *refusal; /* FORWARD_DEAD */
-    bool without_value;            /* FORWARD_DEAD: the value fits nowhere */
+    enum letter letter;            /* FORWARD_DEAD */
     bool alone; /* FORWARD_TARGET: in a batch of its own, to see if it fits; exactly once it is the
                    only record of its transaction */
 };

@@ -70,9 +70,9 @@ struct parcel {
     int64_t since_ms;        /* monotonic: PARKED or FLYING since */
     uint8_t state;
     uint8_t kind;       /* FLYING: enum forward_kind */
+    uint8_t letter;     /* condemned: enum letter */
     bool raw;           /* record came from outside and is no envelope */
     bool orphan;        /* FLYING, but its queue has forgotten it (lane lost, or read again) */
-    bool without_value; /* condemned, and too large with its value */
     bool without_level; /* too large for its level */
     bool alone;         /* too large once, perhaps for its batch */
     bool too_large;     /* for its target, and was alone */
@@ -171,7 +171,8 @@ enum note_flag {
     NOTE_ALONE = 1,
     NOTE_WITHOUT_LEVEL = 2,
     NOTE_WITHOUT_VALUE = 4,
-    NOTE_TOO_LARGE = 8
+    NOTE_BARE = 8,
+    NOTE_TOO_LARGE = 16
 };
 
 struct note {

@@ -3,12 +3,15 @@
    decide what becomes of it: done, sent again, back to a level for another try, or condemned. */
 #include "bridge/core.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 static const int64_t retry_after_ms[] = {5000,   10000,  30000,  60000,
                                          120000, 300000, 600000, 1800000};
 static const char *const too_large_for_level = "it does not fit its level topic: run topics apply";
-static const char *const too_large_for_target = "it is larger than the target's max.message.bytes";
+/* A target's name for %.*s, as much as a reason has room for. */
+#define SHOWN(target) (target).len > 120 ? 120 : (int)(target).len, (const char *)(target).data
 enum { RETRIES = sizeof retry_after_ms / sizeof retry_after_ms[0] };
 
 static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alone)
@@ -42,7 +45,7 @@ static bool may_be_too_large(const struct bridge *b, const struct parcel *p, enu
 /* One that fits after all says that the topics were mended. */
 static void learn_size(struct bridge *b, const struct parcel *p, enum report report)
 {
-    if (p->without_value)
+    if (p->letter != LETTER_WHOLE)
         return;
     size_t *large_bytes = &b->large_bytes[p->kind];
     bool larger = may_be_too_large(b, p, (enum forward_kind)p->kind);
@@ -60,8 +63,8 @@ static int send_dead(struct bridge *b, struct parcel *p)
     struct forward f = {.kind = FORWARD_DEAD,
                         .env = opened ? &env : NULL,
                         .refusal = &p->verdict->refusal,
-                        .without_value = p->without_value};
-    return send(b, p, &f, !p->without_value && may_be_too_large(b, p, FORWARD_DEAD));
+                        .letter = (enum letter)p->letter};
+    return send(b, p, &f, p->letter == LETTER_WHOLE && may_be_too_large(b, p, FORWARD_DEAD));
 }
 
 static void condemn(struct bridge *b, struct parcel *p, enum code code, const char *reason)
@@ -74,6 +77,27 @@ static void condemn(struct bridge *b, struct parcel *p, enum code code, const ch
     refusal->code = code;
     snprintf(refusal->reason, sizeof refusal->reason, "%s", reason);
     parcel_ready(b, p);
+}
+
+__attribute__((format(printf, 4, 5))) static void
+condemn_text(struct bridge *b, struct parcel *p, enum code code, const char *format, ...)
+{
+    char reason[REASON_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    condemn(b, p, code, reason);
+}
+
+static void condemn_too_large(struct bridge *b, struct parcel *p)
+{
+    struct envelope env;
+    int err = envelope_open(p->record->value, &env);
+    assert(err == 0);
+    condemn_text(b, p, CODE_TOO_LARGE,
+                 "its %zu bytes of key, value and headers do not fit the max.message.bytes of %.*s",
+                 p->record->cost_bytes, SHOWN(env.stamp.target));
 }
 
 static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
@@ -131,20 +155,8 @@ static void attempt_failed(struct bridge *b, struct parcel *p, const char *why)
         put_back(b, p, &env, retry_after_ms[attempts <= RETRIES ? attempts - 1 : RETRIES - 1]);
         return;
     }
-    char reason[REASON_MAX];
-    snprintf(reason, sizeof reason, "%.*s took nothing in %d attempts: %.80s",
-             env.stamp.target.len > 120 ? 120 : (int)env.stamp.target.len,
-             (const char *)env.stamp.target.data, attempts, why);
-    condemn(b, p, CODE_TARGET_FAILED, reason);
-}
-
-static void condemn_text(struct bridge *b, struct parcel *p, enum code code, const char *format,
-                         struct bytes value)
-{
-    char reason[REASON_MAX];
-    snprintf(reason, sizeof reason, format, value.len > 160 ? 160 : (int)value.len,
-             (const char *)value.data);
-    condemn(b, p, code, reason);
+    condemn_text(b, p, CODE_TARGET_FAILED, "%.*s took nothing in %d attempts: %.80s",
+                 SHOWN(env.stamp.target), attempts, why);
 }
 
 static int deliver(struct bridge *b, struct parcel *p)
@@ -153,22 +165,24 @@ static int deliver(struct bridge *b, struct parcel *p)
     int err = envelope_open(p->record->value, &env);
     assert(err == 0);
     if (b->now.wall_ms > env.stamp.expires_ms) {
-        condemn_text(b, p, CODE_EXPIRED, "it could only be delivered to %.*s after dlb-expires-at",
-                     env.stamp.target);
+        condemn_text(b, p, CODE_EXPIRED,
+                     "dlb-expires-at (%" PRId64
+                     " ms) had passed when it could be delivered to %.*s (%" PRId64 " ms)",
+                     env.stamp.expires_ms, SHOWN(env.stamp.target), b->now.wall_ms);
         return 0;
     }
     if (!targets_allow(&b->config.rules.targets, env.stamp.target)) {
         condemn_text(b, p, CODE_TARGET_DENIED, "target %.*s is not allowed by targets any more",
-                     env.stamp.target);
+                     SHOWN(env.stamp.target));
         return 0;
     }
     if (p->too_large) {
-        condemn(b, p, CODE_TOO_LARGE, too_large_for_target);
+        condemn_too_large(b, p);
         return 0;
     }
     struct target *t = target_get(b, env.stamp.target);
     if (t != NULL && target_is_too_small(b, t, p)) {
-        condemn(b, p, CODE_TOO_LARGE, too_large_for_target);
+        condemn_too_large(b, p);
         return 0;
     }
     switch (t == NULL ? GATE_WAIT : target_gate(b, t)) {
@@ -275,8 +289,8 @@ static void own_topic_failed(struct bridge *b, struct parcel *p, enum report rep
         condemn(b, p, CODE_TOO_LARGE, too_large_for_level);
         return;
     }
-    if (report == REPORT_TOO_LARGE && !p->without_value) {
-        p->without_value = true;
+    if (report == REPORT_TOO_LARGE && p->letter != LETTER_BARE) {
+        p->letter++;
         parcel_ready(b, p);
         return;
     }
@@ -294,7 +308,7 @@ static void target_failed(struct bridge *b, struct parcel *p, enum report report
     if (report == REPORT_TOO_LARGE) {
         if (b->config.exactly_once)
             txn_note(b, p, NOTE_TOO_LARGE); /* until its dead letter is committed */
-        condemn(b, p, CODE_TOO_LARGE, too_large_for_target);
+        condemn_too_large(b, p);
     } else if (report == REPORT_NOT_SENT) {
         resend(b, p);
     } else {
@@ -321,7 +335,7 @@ static void note_failure(struct bridge *b, const struct parcel *p, enum report r
     else if (p->kind == FORWARD_LEVEL && too_large)
         txn_note(b, p, NOTE_WITHOUT_LEVEL);
     else if (p->kind == FORWARD_DEAD && too_large)
-        txn_note(b, p, NOTE_WITHOUT_VALUE);
+        txn_note(b, p, p->letter == LETTER_WHOLE ? NOTE_WITHOUT_VALUE : NOTE_BARE);
     else if (p->kind != FORWARD_TARGET && report != REPORT_NOT_SENT)
         b->port.event(b->port.ctx, EVENT_FORWARD_FAILED, p->queue->id, p->offset, why);
 }

@@ -3,6 +3,9 @@
  * near. */
 #include "bridge/core.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 void queue_changed(struct queue *q)
 {
     q->changes++;
@@ -116,8 +119,10 @@ static struct record *take_head(struct queue *q)
 /* False: too many of the lane are on their way to the dead-letter topic; the head stays. */
 static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
 {
-    if (!verdict_available(b, q))
+    if (!verdict_available(b, q)) {
+        q->blocked = true;
         return false;
+    }
     struct parcel *p = parcel_new(b, q, take_head(q));
     p->raw = true;
     *parcel_condemn(b, p) = *why;
@@ -133,8 +138,11 @@ static bool admit_request(struct bridge *b, struct queue *q)
     enum code code = request_parse(&b->config.rules, (uint32_t)q->id.lane, q->head, b->now.wall_ms,
                                    &stamp, &why);
     if (code == CODE_OK && b->now.wall_ms > stamp.expires_ms) {
-        why = (struct refusal){CODE_EXPIRED, "dlb-expires-at had passed when the request was read"};
-        code = CODE_EXPIRED;
+        code = why.code = CODE_EXPIRED;
+        snprintf(why.reason, sizeof why.reason,
+                 "dlb-expires-at (%" PRId64 " ms) had passed when the request was read (%" PRId64
+                 " ms)",
+                 stamp.expires_ms, b->now.wall_ms);
     }
     if (code != CODE_OK) {
         bool refused = refuse(b, q, &why);

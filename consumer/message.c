@@ -84,7 +84,9 @@ static rd_kafka_headers_t *dead_headers(const struct forward *f, const char *con
     rd_kafka_headers_t *from = record_headers(f->record);
     size_t n = f->env != NULL ? f->env->headers_n : from == NULL ? 0 : rd_kafka_header_cnt(from);
     rd_kafka_headers_t *to = rd_kafka_headers_new(n + ADDED_MAX);
-    if (f->env != NULL) {
+    if (f->letter == LETTER_BARE) {
+        /* where it came from says the rest */
+    } else if (f->env != NULL) {
         add_business(to, f->env);
         add_request(to, &f->env->stamp);
     } else {
@@ -106,8 +108,10 @@ struct message message_of(const struct forward *f, const char *const *topics)
         m.value = f->env->value;
     if (f->kind == FORWARD_DEAD) {
         m.headers = dead_headers(f, topics);
-        if (f->without_value)
+        if (f->letter != LETTER_WHOLE)
             m.value = bytes_null();
+        if (f->letter == LETTER_BARE)
+            m.key = bytes_null();
         return m;
     }
     assert(f->env != NULL);

@@ -139,7 +139,7 @@ static bool may_die(struct process *p, const struct forwarded *f, enum code code
     case CODE_EXPIRED: /* judged before, perhaps by a clock that was stepped since */
         return p->clock.wall_ms + 2 * p->world->skew_ms_max > r->expires_ms;
     case CODE_TOO_LARGE:
-        return r->value.len > TARGET_BYTES_MAX;
+        return r->value.len > TARGET_BYTES_MAX || f->input->key.len > TARGET_BYTES_MAX;
     case CODE_TARGET_FAILED:
         return (r->failures >= p->world->setup.max_attempts || p->world->skew_ms_max > 0) &&
                f->forward->env->stamp.attempt + 1 == p->world->setup.max_attempts;
@@ -166,8 +166,11 @@ static void check_dead(struct process *p, const struct forwarded *f)
                    AT(forward->from, f->input->offset), code_name(code), forward->refusal->reason);
     if (forward->refusal->reason[0] == '\0')
         world_fail(w, "a dead letter without a reason");
-    if (forward->without_value && (r == NULL || r->value.len <= DEAD_BYTES_MAX))
+    size_t key_len = f->input->key.len, value_len = r == NULL ? 0 : r->value.len;
+    if (forward->letter != LETTER_WHOLE && key_len <= DEAD_BYTES_MAX && value_len <= DEAD_BYTES_MAX)
         world_fail(w, "a dead letter lost its value, which would fit");
+    if (forward->letter == LETTER_BARE && key_len <= DEAD_BYTES_MAX)
+        world_fail(w, "a dead letter lost its key, which would fit");
     if (forward->env != NULL) {
         const struct stamp *stamp = &forward->env->stamp;
         check_stamp(p, f, stamp);

@@ -22,9 +22,12 @@ static int target_index(const struct world *w, const char *name)
     return -1;
 }
 
-static size_t value_size(const struct flight *f)
+/* The longer of key and value; what an envelope adds is let go by. */
+static size_t size_of(const struct flight *f, enum letter letter)
 {
-    return f->request != NULL ? f->request->value.len : f->made.value.len;
+    bool whole = f->request != NULL && letter == LETTER_WHOLE;
+    size_t value_len = whole ? f->request->value.len : f->made.value.len;
+    return f->made.key.len > value_len ? f->made.key.len : value_len;
 }
 
 /* How it will end, as far as that is known when it is sent. */
@@ -37,10 +40,10 @@ static void decide(struct world *w, struct flight *f, const struct forward *forw
         [FORWARD_DEAD] = DEAD_BYTES_MAX,
     };
     f->report = REPORT_OK;
-    if (value_size(f) > most[f->kind] && !forward->without_value)
+    if (size_of(f, forward->letter) > most[f->kind])
         f->report = REPORT_TOO_LARGE;
     else if (f->kind == FORWARD_TARGET && !forward->alone && rng_chance(&w->rng, knobs->batch))
-        f->report = value_size(f) % 2 == 0 ? REPORT_TOO_LARGE : REPORT_UNFIT;
+        f->report = size_of(f, forward->letter) % 2 == 0 ? REPORT_TOO_LARGE : REPORT_UNFIT;
     else if (rng_chance(&w->rng, knobs->timed_out))
         f->report = REPORT_TIMED_OUT;
     else if (rng_chance(&w->rng, knobs->not_sent))
@@ -237,11 +240,12 @@ static void make_entry(struct world *w, struct flight *f, const struct forward *
     struct bytes value = forward->env != NULL ? forward->env->value : record->value;
     if (forward->kind == FORWARD_LEVEL)
         value = record->value;
-    if (forward->without_value)
+    if (forward->letter != LETTER_WHOLE)
         value = bytes_null();
+    struct bytes key = forward->letter == LETTER_BARE ? bytes_null() : record->key;
     f->lent_value = value;
     f->made = (struct entry){.timestamp_ms = bug_stamp(w, forward->timestamp_ms),
-                             .key = arena_copy(&w->arena, record->key),
+                             .key = arena_copy(&w->arena, key),
                              .value = arena_copy(&w->arena, value),
                              .request = f->request};
 }

@@ -34,6 +34,8 @@
     X(watchdog_wakes_a_silent_queue)                                   \
     /* stories_delivery.c: sizes, targets, clocks, memory */           \
     X(too_large_for_level_and_dead_letter_goes_without_value)          \
+    X(dead_letter_with_too_large_a_key_goes_bare)                      \
+    X(dead_letter_with_too_large_a_key_goes_bare_exactly_once)         \
     X(too_large_batch_is_tried_alone)                                  \
     X(failing_target_does_not_hold_the_lane)                           \
     X(a_target_that_nobody_answers_for_holds_no_other)                 \

@@ -15,6 +15,29 @@ void too_large_for_level_and_dead_letter_goes_without_value(struct world *w)
     story_finish(w);
 }
 
+static void tell_of_long_key(struct world *w)
+{
+    story_open(w);
+    struct request *r = story_ask_long_key(w, 8000, DEAD_BYTES_MAX + 1);
+    struct request *next = story_ask(w, TARGET_A, 0);
+    story_pass(w, 3000);
+    expect(w, r->dead == 1 && COUNT(w, dead[CODE_TOO_LARGE]) == 1 && next->delivered == 1);
+    expect(w, story_committed(w, -1, 0)->base == 2); /* it stops nobody */
+    story_finish(w);
+}
+
+void dead_letter_with_too_large_a_key_goes_bare(struct world *w)
+{
+    story_begin(w);
+    tell_of_long_key(w);
+}
+
+void dead_letter_with_too_large_a_key_goes_bare_exactly_once(struct world *w)
+{
+    story_begin_exactly_once(w);
+    tell_of_long_key(w);
+}
+
 void too_large_batch_is_tried_alone(struct world *w)
 {
     story_begin(w);

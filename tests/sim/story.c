@@ -72,6 +72,13 @@ struct request *story_ask_large(struct world *w, int64_t delay_ms, size_t value_
     return workload_send(w, &ask);
 }
 
+struct request *story_ask_long_key(struct world *w, int64_t delay_ms, size_t key_len)
+{
+    struct ask ask = {
+        .target = TARGET_A, .delay_ms = delay_ms, .key = workload_long_key(w, key_len)};
+    return workload_send(w, &ask);
+}
+
 void story_hold_landings(struct world *w)
 {
     w->knobs.hold_landings = true;

@@ -36,6 +36,7 @@ void story_begin_exactly_once(struct world *world);
 struct request *story_ask(struct world *world, int target, int64_t delay_ms);
 struct request *story_ask_lane(struct world *world, int lane, int target, int64_t delay_ms);
 struct request *story_ask_large(struct world *world, int64_t delay_ms, size_t value_len);
+struct request *story_ask_long_key(struct world *world, int64_t delay_ms, size_t key_len);
 
 /* What is sent from here on does not land, until it is let go. */
 void story_hold_landings(struct world *world);

@@ -228,6 +228,13 @@ static size_t random_size(struct world *w)
     return (size_t)sizes[rng_int(&w->rng, 0, rng_chance(&w->rng, 1000) ? 6 : 2)];
 }
 
+const char *workload_long_key(struct world *w, size_t len)
+{
+    char *key = arena_take(&w->arena, len + 1);
+    memset(key, 'k', len);
+    return key;
+}
+
 struct request *workload_random(struct world *w, int64_t most_ms)
 {
     static const char *const keys[] = {NULL, "", "k", "order-17", "a-rather-long-key-of-somebody"};
@@ -243,6 +250,8 @@ struct request *workload_random(struct world *w, int64_t most_ms)
                       .has_value = rng_chance(rng, 9000),
                       .headers = rng_int(rng, 0, 4)};
     ask.value_len = ask.has_value ? random_size(w) : 0;
+    if (ask.value_len > DEAD_BYTES_MAX && ask.headers > 2) /* it is the key that is too large */
+        ask.key = workload_long_key(w, ask.value_len), ask.value_len = 10;
     if (ask.override_key == NULL)
         ask.override_null = rng_chance(rng, 500);
     if (ask.absolute && rng_chance(rng, 1000))

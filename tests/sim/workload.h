@@ -29,6 +29,9 @@ struct ask {
 void workload_init(struct world *world);
 struct request *workload_send(struct world *world, const struct ask *ask);
 
+/* Text of so many bytes, for ask.key. */
+const char *workload_long_key(struct world *world, size_t len);
+
 /* One like any, with a delay of at most most_ms. */
 struct request *workload_random(struct world *world, int64_t most_ms);
 
