@@ -87,6 +87,7 @@ enum report {
 
 enum lookup {
     LOOKUP_FOUND,
+    LOOKUP_WHOLE,   /* and each partition has its leader and all its replicas, as brokers say */
     LOOKUP_MISSING, /* Kafka says that there is no such topic, or that we may not see it */
     LOOKUP_UNKNOWN, /* no answer */
     LOOKUP_PENDING  /* none yet: ask again, soon */

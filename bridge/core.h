@@ -46,6 +46,7 @@ enum {
     TXN_RECORDS_MAX = 60000,
     TXN_BYTES_MAX = 32 << 20,
     STALL_APART_MS = 10 * 1000, /* exactly once: between two that hold everybody */
+    LEADERS_MS = 20 * 1000,     /* after this brokers know which partitions a dead one has left */
     PROVEN_MS = 60 * 1000,      /* what a target found too large is not tried again before */
     NOTES_MAX = 256,
     PARCEL_OVERHEAD = 512 /* what the client keeps for a record besides its bytes, and the parcel */
@@ -130,6 +131,7 @@ struct target {
     bool used;
     bool failed;         /* since the last success */
     bool in_transaction; /* the open one has records to it */
+    bool whole;          /* when it was looked up last, by what brokers said */
     bool counts;         /* SHUT: a record that is not even tried has used up an attempt */
     int64_t recheck_ms;  /* monotonic */
     int stalls;          /* exactly once: how often it held everybody, not long ago */

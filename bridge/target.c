@@ -108,10 +108,14 @@ static void look_up(struct bridge *b, struct target *t)
         return;
     switch (found) {
     case LOOKUP_FOUND:
+    case LOOKUP_WHOLE:
+        t->whole = found == LOOKUP_WHOLE;
         t->state = t->failed ? TARGET_PROBING : TARGET_OPEN;
         break;
     case LOOKUP_MISSING:
-        snprintf(t->why, sizeof t->why, "there is no such topic, or the bridge may not see it");
+        snprintf(t->why, sizeof t->why,
+                 "there is no such topic, or the bridge may not see it: create it, or allow Write "
+                 "on it");
         shut(b, t, true, MISSING_MS);
         break;
     case LOOKUP_UNKNOWN:
@@ -136,13 +140,31 @@ static bool has_room(const struct bridge *b, const struct target *t)
            (int64_t)t->flying_bytes < b->config.memory_bytes / 4 + (int64_t)PARCEL_OVERHEAD;
 }
 
-/* Exactly once: it held everybody, and so did one, it or another, a moment ago; or the producer
-   that it held is not back, for the brokers end no transaction in which a partition has no leader,
-   and would hold the other one as well. */
+/* Exactly once: it held everybody, and so did one, it or another, a moment ago. */
 static bool must_wait(const struct bridge *b, const struct target *t)
 {
     return t->stalls > 0 && t->state != TARGET_OPEN &&
-           (b->now.mono_ms - b->stall_ms < STALL_APART_MS || !b->port.spare(b->port.ctx));
+           b->now.mono_ms - b->stall_ms < STALL_APART_MS;
+}
+
+/* The brokers end no transaction in which a partition has no leader: the producer that this or
+   another target held is not back, and if it is this one, it would hold the last one as well. */
+static bool may_hold_the_last(const struct bridge *b, const struct target *t)
+{
+    bool known_whole = t->whole && b->now.mono_ms - b->stall_ms >= LEADERS_MS;
+    return t->stalls > 0 && !known_whole && !b->port.spare(b->port.ctx);
+}
+
+static enum gate probe(struct bridge *b, struct target *t)
+{
+    if (t->flying > 0)
+        return GATE_PARK;
+    if (!may_hold_the_last(b, t))
+        return GATE_OPEN;
+    t->state = TARGET_SHUT; /* nothing new is known of it */
+    t->counts = false;
+    t->recheck_ms = b->now.mono_ms + SHUT_MS;
+    return GATE_DEFER;
 }
 
 enum gate target_gate(struct bridge *b, struct target *t)
@@ -158,7 +180,7 @@ enum gate target_gate(struct bridge *b, struct target *t)
     case TARGET_SHUT:
         return t->counts ? GATE_FAIL : GATE_DEFER;
     case TARGET_PROBING:
-        return t->flying > 0 ? GATE_PARK : GATE_OPEN;
+        return probe(b, t);
     default:
         return has_room(b, t) ? GATE_OPEN : GATE_PARK;
     }

@@ -19,10 +19,21 @@ struct asker {
     int64_t answered_ms; /* monotonic */
 };
 
-static enum lookup judge(rd_kafka_resp_err_t err)
+static bool is_whole(const struct rd_kafka_metadata_topic *topic)
 {
-    switch (err) {
+    for (int i = 0; i < topic->partition_cnt; i++) {
+        const struct rd_kafka_metadata_partition *p = &topic->partitions[i];
+        if (p->leader < 0 || p->isr_cnt < p->replica_cnt)
+            return false;
+    }
+    return topic->partition_cnt > 0;
+}
+
+static enum lookup judge(const struct rd_kafka_metadata_topic *topic)
+{
+    switch (topic->err) {
     case RD_KAFKA_RESP_ERR_NO_ERROR:
+        return is_whole(topic) ? LOOKUP_WHOLE : LOOKUP_FOUND;
     case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
         return LOOKUP_FOUND;
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
@@ -43,9 +54,9 @@ static enum lookup look_up(rd_kafka_t *rk, const char *name)
     rd_kafka_topic_destroy(topic);
     if (err != 0)
         return LOOKUP_UNKNOWN;
-    err = metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
+    enum lookup found = metadata->topic_cnt == 1 ? judge(&metadata->topics[0]) : LOOKUP_MISSING;
     rd_kafka_metadata_destroy(metadata);
-    return judge(err);
+    return found;
 }
 
 static void ask(void *arg)

@@ -89,7 +89,9 @@ enum lookup oracle_lookup(struct process *p, const struct target_id *target)
         if (!model->allowed)
             break;
         if (model->mood != TARGET_AWAY)
-            return model->unanswered ? LOOKUP_UNKNOWN : LOOKUP_FOUND;
+            return model->unanswered                                    ? LOOKUP_UNKNOWN
+                   : model->mood == TARGET_SLOW && w->knobs.hold_fences ? LOOKUP_FOUND
+                                                                        : LOOKUP_WHOLE;
         oracle_target_failed(w, model->name);
         return LOOKUP_MISSING;
     }

@@ -332,7 +332,7 @@ static enum lookup port_lookup(void *ctx, struct target_id *target)
     if (rng_chance(&w->rng, w->knobs.lookup_pending))
         return LOOKUP_PENDING;
     enum lookup found = oracle_lookup(p, target);
-    if (found != LOOKUP_FOUND || !fails(w, FAILURE_LOOKUP_MISSING))
+    if ((found != LOOKUP_FOUND && found != LOOKUP_WHOLE) || !fails(w, FAILURE_LOOKUP_MISSING))
         return found;
     oracle_target_failed(w, target->name);
     return LOOKUP_MISSING;

@@ -77,6 +77,7 @@
     X(silent_target_breaks_one_transaction_and_is_left_alone)          \
     X(slow_target_holds_everybody_more_and_more_rarely)                \
     X(target_that_holds_one_producer_is_not_tried_on_the_last)         \
+    X(target_that_is_whole_again_is_tried_on_the_last_producer)        \
     X(clock_step_back_gives_the_transaction_up)                        \
     X(clock_step_back_while_one_has_failed_alone_rereads)
 

@@ -213,6 +213,36 @@ void target_that_holds_one_producer_is_not_tried_on_the_last(struct world *w)
     expect_ends(w, bad, SECONDS, 1, 0);
 }
 
+/* A broker dies: one target has a partition there alone, of another one the replicas go on. */
+void target_that_is_whole_again_is_tried_on_the_last_producer(struct world *w)
+{
+    enum { AT_ONCE = 20, SECONDS = 90, LONGEST = 45 };
+    struct request *moved[SECONDS], *bad[SECONDS];
+    story_begin_exactly_once(w);
+    story_open(w);
+    w->knobs.restarts_at_once = 10000;
+    w->knobs.hold_fences = true;
+    w->targets[TARGET_A].mood = w->targets[TARGET_B].mood = TARGET_SLOW;
+    for (int i = 0; i < AT_ONCE; i++) {
+        moved[i] = story_ask(w, TARGET_B, 0);
+        bad[i] = story_ask(w, TARGET_A, 0);
+    }
+    story_until(w, COUNT(w, aborts) == 1);
+    w->targets[TARGET_B].mood = TARGET_FINE;
+    for (int i = AT_ONCE; i < SECONDS; i++) {
+        moved[i] = story_ask(w, TARGET_B, 0);
+        bad[i] = story_ask(w, TARGET_A, 0);
+        story_pass(w, 1000);
+    }
+    expect(w, COUNT(w, aborts) == 1);
+    expect_ends(w, moved, SECONDS - LONGEST, 1, 0);
+    expect_ends(w, bad, SECONDS, 0, 0);
+    w->knobs.hold_fences = false;
+    w->targets[TARGET_A].mood = TARGET_FINE;
+    story_finish(w);
+    expect_ends(w, bad, SECONDS, 1, 0);
+}
+
 void clock_step_back_gives_the_transaction_up(struct world *w)
 {
     story_begin_exactly_once(w);
