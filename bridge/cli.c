@@ -102,9 +102,10 @@ void cli_print_usage(FILE *out, const struct command *command)
             command->arguments[0] == '\0' ? "" : " ", command->arguments, command->summary);
     if (command->help[0] != '\0')
         fprintf(out, "\n%s", command->help);
-    fputs("\n-c FILE, -o text|json, --timeout D and every key of the configuration as a flag: see "
-          "'delaybridge help'\n",
-          out);
+    if (command->needs != NEEDS_NOTHING)
+        fputs("\n-c FILE, -o text|json, --timeout D and every key of the configuration as a flag: "
+              "see 'delaybridge help'\n",
+              out);
 }
 
 static int usage(const char *format, const char *what)

@@ -332,7 +332,8 @@ static void ignore(rd_kafka_error_t *error)
 }
 
 /* An abort that is not waited for has begun, and ends the registering, when the next call, which
-   can only fail, is answered. */
+   can only fail, is answered. Rarely the client is quicker than the call's look at it, and the end
+   is sent after all: brokers that verify partitions (3.6) refuse what comes behind it. */
 void client_transactional_destroy(rd_kafka_t *rk, bool tainted)
 {
     ignore(rd_kafka_abort_transaction(rk, tainted ? 0 : ABORT_MS));

@@ -182,12 +182,16 @@ static int set_value(struct draft *draft, const char *text)
     return err;
 }
 
-static int set_header(struct draft *draft, const char *text)
+static int header_read(struct draft *draft, const char *text)
 {
     const char *equals = strchr(text, '=');
     if (equals == NULL || equals == text)
-        return ERR_DATA;
-    return draft_header(draft, bytes_of(text, (size_t)(equals - text)), bytes_text(equals + 1));
+        return complain(EXIT_USAGE, "--header '%s' is not NAME=VALUE", text);
+    int err = draft_header(draft, bytes_of(text, (size_t)(equals - text)), bytes_text(equals + 1));
+    if (err == ERR_FULL)
+        return complain(EXIT_USAGE, "--header '%s' is one too many: %d are possible", text,
+                        DRAFT_HEADERS_MAX);
+    return err == 0 ? EXIT_DONE : complain(EXIT_INTERNAL, "--header: %s", err_text(err));
 }
 
 static int read_flag(struct draft *draft, const char *flag, const char *text)
@@ -197,14 +201,14 @@ static int read_flag(struct draft *draft, const char *flag, const char *text)
     if (text == NULL)
         return complain(EXIT_USAGE, "%s takes a value", flag);
     if (strcmp(flag, "--header") == 0)
-        return set_header(draft, text) == 0
-                   ? EXIT_DONE
-                   : complain(EXIT_USAGE, "--header '%s' is not NAME=VALUE", text);
+        return header_read(draft, text);
     int err = strcmp(flag, "--value") == 0 ? set_value(draft, text)
                                            : draft_set(draft, flag + 2, bytes_text(text));
     if (err == ERR_RANGE)
         return complain(EXIT_USAGE, "send has no flag %s", flag);
-    return err == 0 ? EXIT_DONE : complain(EXIT_DATA, "%s %s: %s", flag, text, strerror(errno));
+    if (err == ERR_DATA)
+        return complain(EXIT_DATA, "%s %s: %s", flag, text, strerror(errno));
+    return err == 0 ? EXIT_DONE : complain(EXIT_INTERNAL, "%s: %s", flag, err_text(err));
 }
 
 /* --flag VALUE and --flag=VALUE. */
