@@ -53,6 +53,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $ms }}
 {{- end }}
 
+{{/* A duration as level topics are named by it: 60s is 1m, 90s is 1m30s. */}}
+{{- define "delaybridge.level" -}}
+{{- $left := include "delaybridge.ms" . | int64 }}
+{{- range $unit, $ms := dict "1d" 86400000 "2h" 3600000 "3m" 60000 "4s" 1000 "5ms" 1 }}
+{{- if ge $left (int64 $ms) }}
+{{- div $left $ms }}{{ substr 1 -1 $unit }}
+{{- end }}
+{{- $left = mod $left $ms }}
+{{- end }}
+{{- end }}
+
 {{/* delaybridge.yaml: the values' config, and credentials as references to files. */}}
 {{- define "delaybridge.config" -}}
 {{- $config := deepCopy .Values.config }}
