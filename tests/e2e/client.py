@@ -307,6 +307,11 @@ class Admin:
         return [member[:-len("-00000000-0000-0000-0000-000000000000")]
                 for member in groups.members(self.bootstrap, group)]
 
+    def instance_ids(self, group: str) -> list[str]:
+        """What its static members are called."""
+        described = self.client.describe_consumer_groups([group])[group].result(20)
+        return [member.group_instance_id for member in described.members]
+
     def wait_members(self, group: str, count: int, timeout: float = 40) -> bool:
         """Until so many members share the lanes, each with some."""
         deadline = time.monotonic() + timeout

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small promises of the contract, each kept before our eyes: where the configuration is found, what a log looks
+like, what commands write and show, ids of members, a target that is no longer allowed, a letter that hardly fits."""
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from bad_input import says
+from client import now_ms
+from contract import Request, partition_of
+from operating import Watch, logged
+from processes import Bridge, free_port
+from stage import LANES, Stage, judge, require
+
+HEADERS_BYTES, LETTER_BYTES = 60_000, 20_000
+
+
+def waits_for_kafka(stage: Stage) -> None:
+    """Without a broker run waits, says so each 10 s and is not ready; commands give up after --timeout."""
+    port = free_port(1)
+    path = stage.config("nobody.yaml", listen=f"127.0.0.1:{port}")
+    waiting = Bridge(stage.binary, path, "waiting").start()
+    for command in (("check",), ("levels",), ("topics", "plan"), ("send", "--delay", "1s")):
+        start = time.monotonic()
+        says(stage, f"{command[0]} without a broker", stage.run(*command, "-c", str(path), "--timeout", "1s"), (69,))
+        require(time.monotonic() - start < 5, f"{command[0]} gave up after {time.monotonic() - start:.0f} s")
+    time.sleep(12)
+    require(Watch(port).get("/readyz")[0] == 503, "it is ready without Kafka")
+    require(waiting.tail(100).count("waiting for Kafka") >= 2, f"not a line each 10 s:\n{waiting.tail()}")
+    require(waiting.stop() == 0, "SIGTERM does not end one that waits")
+
+
+def configuration_is_found(stage: Stage, path: Path) -> None:
+    """./delaybridge.yaml without -c; a terminal is told in logfmt, everything else in JSON."""
+    folder = stage.folder / "elsewhere"
+    folder.mkdir()
+    (folder / "delaybridge.yaml").write_text(path.read_text().replace('format: "json"', 'format: "auto"'))
+    found = subprocess.run([str(stage.binary), "check"], cwd=folder, capture_output=True, text=True, check=False)
+    require(found.returncode == 0, f"check does not find ./delaybridge.yaml: {found.stdout}{found.stderr}")
+    for terminal in (True, False):
+        ours, theirs = pty.openpty() if terminal else os.pipe()
+        with subprocess.Popen([str(stage.binary), "run"], cwd=folder, stderr=theirs, stdout=theirs) as process:
+            os.close(theirs)
+            line = os.read(ours, 4096).decode().splitlines()[0]
+            process.send_signal(signal.SIGTERM)
+            process.wait(20)
+        os.close(ours)
+        require(line.startswith("{") != terminal, f"{'a terminal' if terminal else 'a pipe'} is told {line!r}")
+
+
+def send_lines(stage: Stage, path: Path, lines: str, *args: str) -> subprocess.CompletedProcess:
+    return subprocess.run([str(stage.binary), "send", "-c", str(path), *args], input=lines, text=True,
+                          capture_output=True, check=False)
+
+
+def commands_write_and_show(stage: Stage, path: Path) -> None:
+    """send takes the partition that producers take; peek opens what waits."""
+    keys = [f"order-{n}" for n in range(12)]
+    lines = "".join(json.dumps({"delay": "20s", "key": key, "id": f"id-{key}", "value": "v", "target": "e2e.b"}) + "\n"
+                    for key in keys[1:])
+    sent = [stage.run("send", "-c", str(path), "-o", "json", "--delay", "20s", "--key", keys[0], "--value", "v",
+                      "--target", "e2e.b", "--header", "a=b"),
+            send_lines(stage, path, lines, "-o", "json")]
+    where = [json.loads(line)["partition"] for done in sent for line in done.stdout.splitlines()]
+    wanted = [partition_of(key.encode(), LANES) for key in keys]
+    require(sorted(where) == sorted(wanted), f"{where}: not the partitions of their keys, {wanted}")
+    time.sleep(3)
+    shown = stage.run("peek", "10s", "-c", str(path), "--limit", "50").stdout
+    require(all(key in shown for key in keys) and "e2e.b" in shown and '"a"="b"' in shown,
+            f"peek does not show all that waits:\n{shown}")
+
+
+def target_leaves_the_list(stage: Stage, bridge: Bridge, **settings) -> None:
+    """What was allowed when it was asked for is judged again when it is due."""
+    stage.sender.send(Request(b"late", b"v", [("dlb-delay", b"6s"), ("dlb-target", b"e2e.c")], "not allowed any more",
+                              "target_denied", "e2e.c", delay_ms=6000, out_key=b"late", waited=True))
+    stage.sender.flush()
+    time.sleep(3)
+    stage.config(**settings, targets=["e2e.a", "e2e.b"])
+    bridge.process.send_signal(signal.SIGHUP)
+    logged(bridge, '"key":"targets"')
+    judge(stage.verify(timeout=30))
+
+
+def letter_goes_bare(stage: Stage) -> None:
+    """Headers alone are more than the dead-letter topic takes: what the bridge says of it comes all the same."""
+    dead = f"{stage.schedule}.dead-letter"
+    stage.admin.set(dead, max_message_bytes=str(LETTER_BYTES))
+    producer = stage.sender.producer
+    producer.produce(stage.schedule, b"v", b"large", headers=[("dlb-delay", b"soon"), ("h", b"x" * HEADERS_BYTES)])
+    producer.flush(10)
+    until = now_ms() + 20_000
+    while not (letters := [s for s in stage.collector.of(dead) if s.header("dlb-error") == b"bad_time"]):
+        require(now_ms() < until, "no dead letter came")
+        time.sleep(0.1)
+    names = [name for name, _ in letters[0].headers]
+    require(letters[0].key is None and names == ["dlb-error", "dlb-reason", "dlb-source", "dlb-failed-at"],
+            f"not bare: key {letters[0].key!r}, headers {names}")
+
+
+def second_signal_ends_it(stage: Stage, bridge: Bridge, path: Path) -> None:
+    """SIGTERM waits for what is under way; another one does not."""
+    lines = "".join(json.dumps({"delay": f"{n * 100}ms", "target": "e2e.a", "value": "v"}) + "\n" for n in range(10, 80))
+    says(stage, "send", send_lines(stage, path, lines), (0,))
+    time.sleep(3)  # some wait in memory: they fly when they are due
+    broker = stage.kafka.pid()
+    os.kill(broker, signal.SIGSTOP)
+    try:
+        time.sleep(2)
+        bridge.process.send_signal(signal.SIGTERM)
+        require(bridge.wait(1) is None, "it did not wait for what is under way")
+        bridge.process.send_signal(signal.SIGTERM)
+        require(bridge.wait(1) is not None, "a second SIGTERM does not end it")
+    finally:
+        os.kill(broker, signal.SIGCONT)
+
+
+def promises(stage: Stage) -> str:
+    """Small promises of the contract: files, logs, commands, ids, targets, letters, signals."""
+    waits_for_kafka(stage)
+    settings = {"workers": 2, "kafka": {"group.instance.id": "shop"}}
+    stage.broker()
+    settings["kafka"]["bootstrap.servers"] = stage.kafka.bootstrap
+    path = stage.ready(**settings)
+    configuration_is_found(stage, path)
+    bridge = stage.bridge(path, members=2)
+    ids = sorted(stage.admin.instance_ids(stage.group))
+    require(ids == ["shop-0", "shop-1"], f"the members' ids are {ids}")
+    target_leaves_the_list(stage, bridge, **settings)
+    commands_write_and_show(stage, path)
+    letter_goes_bare(stage)
+    second_signal_ends_it(stage, bridge, path)
+    return "kept"
+
+
+SCENARIOS = {"promises": promises}
