@@ -14,7 +14,7 @@ def paths(place: Place, count: int) -> list[Row]:
     """Hop, intake, delivery, and how late; figures that are stated, without goals."""
     rows = []
     for part in (lambda: forwarding.hop(place, 2 * count), lambda: forwarding.intake(place, count),
-                 lambda: forwarding.delivery(place, count), lambda: lateness.late(place, (1000,))):
+                 lambda: forwarding.delivery(place, count), lambda: lateness.late_1000(place)):
         rows += [replace(row, goal="stated", reached=True) for row in part()]
         place.clear()
     return rows

@@ -21,6 +21,7 @@ from processes import Bridge, Kafka, rss_mib  # noqa: E402  pylint: disable=wron
 
 LANES = 8
 WARM_ROUNDS, WARM = 4, 0.05
+KAFKA_JVM = "-Xms1g -Xmx1g -XX:+UseG1GC -XX:MaxGCPauseMillis=20 -XX:InitiatingHeapOccupancyPercent=35"  # Kafka's own
 TOOL = ROOT / "build" / "bench" / "bench"
 BINARY = ROOT / "build" / "release" / "delaybridge"
 
@@ -80,7 +81,7 @@ class Place:
     def __init__(self, folder: Path, brokers: int = 1, props: tuple[str, ...] = ()):
         self.folder = folder
         folder.mkdir(exist_ok=True)
-        os.environ.setdefault("KAFKA_HEAP", "1g")
+        os.environ.setdefault("KAFKA_JVM", KAFKA_JVM)
         self.kafka = Kafka(folder, brokers=brokers, props=props).start()
         self.live = list(range(1, brokers + 1))
         self.admin = Admin(self.kafka.bootstrap)
@@ -163,11 +164,15 @@ class Place:
         """Lets the broker finish what it does behind the scenes."""
         time.sleep(seconds)
 
+    def compiled(self) -> float:
+        """CPU seconds that the brokers' compilers have taken so far."""
+        return sum(map(compiler_seconds, self.pids()))
+
     def compiling(self, seconds: float) -> float:
-        """The share of a core that the broker's compiler takes."""
-        start = sum(map(compiler_seconds, self.pids()))
+        """The share of a core that the brokers' compilers take."""
+        start = self.compiled()
         time.sleep(seconds)
-        return (sum(map(compiler_seconds, self.pids())) - start) / seconds
+        return (self.compiled() - start) / seconds
 
     def warm(self) -> None:
         """Works until the broker has compiled what it runs: else a part would measure its compiler."""

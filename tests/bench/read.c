@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* read: reads --topic from now on until --count records came, or none for --idle seconds, and says
    how late they were here: after dlb-due, or (without that header) after their own timestamp. Says
-   "ready" when it has begun.
+   "ready" when it has begun. --settle MS: of what is due in the first so many it is not said how
+   late it was: clients connect then.
 
    --calm MS: "calm" is the wall clock in ms after which in no second more than one of a hundred was
    later than this. --order 1: "distinct" is how many requests they were by dlb-source, and
@@ -26,7 +27,8 @@ struct lane {
 
 struct seen {
     int64_t n, early, first_us, last_us, due_min_us, distinct;
-    int32_t *late_us, *inverted_us; /* the latter NULL: order is not asked for */
+    int64_t late_n, settle_us, settled_us; /* due after the latter it counts */
+    int32_t *late_us, *inverted_us;        /* the latter NULL: order is not asked for */
     int64_t calm_us, second[SECONDS_MAX], late_in[SECONDS_MAX];
     struct lane *lanes[LANES_MAX];
 };
@@ -86,8 +88,10 @@ static void see(struct seen *seen, const rd_kafka_message_t *message, int64_t no
 {
     int64_t due_us = due_us_of(message);
     int64_t late_us = now_us - due_us;
-    if (seen->n == 0)
+    if (seen->n == 0) {
         seen->first_us = now_us;
+        seen->settled_us = due_us + seen->settle_us;
+    }
     if (seen->n == 0 || due_us < seen->due_min_us)
         seen->due_min_us = due_us;
     seen->last_us = now_us;
@@ -99,7 +103,9 @@ static void see(struct seen *seen, const rd_kafka_message_t *message, int64_t no
     }
     if (seen->inverted_us != NULL)
         seen->inverted_us[seen->n] = narrow(inversion_us(seen, message, due_us));
-    seen->late_us[seen->n++] = narrow(late_us);
+    if (due_us >= seen->settled_us || seen->settle_us == 0)
+        seen->late_us[seen->late_n++] = narrow(late_us);
+    seen->n++;
 }
 
 static int by_size(const void *a, const void *b)
@@ -110,8 +116,8 @@ static int by_size(const void *a, const void *b)
 
 static double quantile_ms(const struct seen *seen, double q)
 {
-    int64_t i = (int64_t)(q * (double)(seen->n - 1));
-    return seen->n == 0 ? 0 : seen->late_us[i] / 1000.0;
+    int64_t i = (int64_t)(q * (double)(seen->late_n - 1));
+    return seen->late_n == 0 ? 0 : seen->late_us[i] / 1000.0;
 }
 
 static int64_t calm_ms(const struct seen *seen)
@@ -132,7 +138,7 @@ static void say_order(struct seen *seen)
 
 static void say(struct seen *seen)
 {
-    qsort(seen->late_us, (size_t)seen->n, sizeof *seen->late_us, by_size);
+    qsort(seen->late_us, (size_t)seen->late_n, sizeof *seen->late_us, by_size);
     double seconds = (double)(seen->last_us - seen->first_us) / 1e6;
     printf("{\"seen\": %" PRId64 ", \"early\": %" PRId64
            ", \"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f, \"max\": %.2f, \"first\": %.2f, "
@@ -181,6 +187,7 @@ int bench_read(void)
     seen.late_us = calloc((size_t)count, sizeof(int32_t));
     seen.inverted_us = order ? calloc((size_t)count, sizeof(int32_t)) : NULL;
     seen.calm_us = option_int("calm", 100) * 1000;
+    seen.settle_us = option_int("settle", 0) * 1000;
     rd_kafka_t *rk = client(RD_KAFKA_CONSUMER, NULL, settings);
     rd_kafka_poll_set_consumer(rk);
     rd_kafka_topic_partition_list_t *list = partitions_of(rk, option("topic", NULL), 0);
