@@ -60,11 +60,13 @@ static int send_dead(struct bridge *b, struct parcel *p)
     struct envelope env;
     bool opened = !p->raw && envelope_open(p->record->value, &env) == 0;
     assert(opened || p->raw);
+    bool alone = p->alone || (p->letter == LETTER_WHOLE && may_be_too_large(b, p, FORWARD_DEAD));
     struct forward f = {.kind = FORWARD_DEAD,
                         .env = opened ? &env : NULL,
                         .refusal = &p->verdict->refusal,
-                        .letter = (enum letter)p->letter};
-    return send(b, p, &f, p->letter == LETTER_WHOLE && may_be_too_large(b, p, FORWARD_DEAD));
+                        .letter = (enum letter)p->letter,
+                        .alone = alone};
+    return send(b, p, &f, alone);
 }
 
 static void condemn(struct bridge *b, struct parcel *p, enum code code, const char *reason)
@@ -290,7 +292,9 @@ static void own_topic_failed(struct bridge *b, struct parcel *p, enum report rep
         return;
     }
     if (report == REPORT_TOO_LARGE && p->letter != LETTER_BARE) {
-        p->letter++;
+        if (p->alone)
+            p->letter++;
+        p->alone = true; /* a broker judges batches, not records */
         parcel_ready(b, p);
         return;
     }
@@ -335,7 +339,7 @@ static void note_failure(struct bridge *b, const struct parcel *p, enum report r
     else if (p->kind == FORWARD_LEVEL && too_large)
         txn_note(b, p, NOTE_WITHOUT_LEVEL);
     else if (p->kind == FORWARD_DEAD && too_large)
-        txn_note(b, p, p->letter == LETTER_WHOLE ? NOTE_WITHOUT_VALUE : NOTE_BARE);
+        txn_note(b, p, NOTE_ALONE);
     else if (p->kind != FORWARD_TARGET && report != REPORT_NOT_SENT)
         b->port.event(b->port.ctx, EVENT_FORWARD_FAILED, p->queue->id, p->offset, why);
 }
@@ -363,7 +367,8 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
         learn_size(b, p, report);
     if (away)
         report = REPORT_NOT_SENT;
-    bool void_anyhow = p->orphan && b->config.exactly_once; /* its transaction was given up */
+    bool void_anyhow = /* its transaction was given up, or its log is gone */
+        (p->orphan && b->config.exactly_once) || p->orphan == STRANGER;
     if (report == REPORT_OK && !void_anyhow) {
         succeeded(b, p);
         return;

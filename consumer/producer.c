@@ -67,7 +67,7 @@ static enum role role_of(const struct producer *p, const struct forward *f)
 {
     if (producer_is_transactional(p))
         return p->txn.turn;
-    return f->kind != FORWARD_TARGET ? HOPS : f->alone ? ALONE : DELIVERIES;
+    return f->alone ? ALONE : f->kind == FORWARD_TARGET ? DELIVERIES : HOPS;
 }
 
 static int start(struct producer *p, char *error, size_t error_size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clients of a producer: three idempotent ones, for hops, deliveries, and deliveries that must
-   be alone in their batch; or two that are transactional (producer_txn.c). Made, replaced, stopped.
+/* The clients of a producer: three idempotent ones, for hops, deliveries, and what must be alone in
+   its batch; or two that are transactional (producer_txn.c). Made, replaced, stopped.
  */
 #include "bridge/clock.h"
 #include "bridge/log.h"
@@ -19,7 +19,8 @@ void producer_log_failure(const char *what, const char *error)
 
 static bool owns_topics(const struct producer *p, enum role role)
 {
-    return producer_is_transactional(p) ? role == FIRST || role == SECOND : role == HOPS;
+    return producer_is_transactional(p) ? role == FIRST || role == SECOND
+                                        : role == HOPS || role == ALONE;
 }
 
 /* The opaque of a level's topic is its slot; any other topic has none. */

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import time
@@ -67,12 +68,12 @@ def commands_write_and_show(stage: Stage, path: Path) -> None:
     sent = [stage.run("send", "-c", str(path), "-o", "json", "--delay", "20s", "--key", keys[0], "--value", "v",
                       "--target", "e2e.b", "--header", "a=b"),
             send_lines(stage, path, lines, "-o", "json")]
-    where = [json.loads(line)["partition"] for done in sent for line in done.stdout.splitlines()]
-    wanted = [partition_of(key.encode(), LANES) for key in keys]
-    require(sorted(where) == sorted(wanted), f"{where}: not the partitions of their keys, {wanted}")
+    answers = [json.loads(line) for done in sent for line in done.stdout.splitlines()]
+    where = {keys[answer.get("line", 0)]: answer["partition"] for answer in answers}
+    require(where == {key: partition_of(key.encode(), LANES) for key in keys}, f"not the partitions of their keys: {where}")
     time.sleep(3)
     shown = stage.run("peek", "10s", "-c", str(path), "--limit", "50").stdout
-    require(all(key in shown for key in keys) and "e2e.b" in shown and '"a"="b"' in shown,
+    require(sorted(re.findall(r'^  key +"(.*)"$', shown, re.M)) == sorted(keys) and '"a"="b"' in shown,
             f"peek does not show all that waits:\n{shown}")
 
 

@@ -42,6 +42,8 @@ static void decide(struct world *w, struct flight *f, const struct forward *forw
     f->report = REPORT_OK;
     if (size_of(f, forward->letter) > most[f->kind])
         f->report = REPORT_TOO_LARGE;
+    else if (f->kind == FORWARD_DEAD && !forward->alone && rng_chance(&w->rng, knobs->batch))
+        f->report = REPORT_TOO_LARGE;
     else if (f->kind == FORWARD_TARGET && !forward->alone && rng_chance(&w->rng, knobs->batch))
         f->report = size_of(f, forward->letter) % 2 == 0 ? REPORT_TOO_LARGE : REPORT_UNFIT;
     else if (rng_chance(&w->rng, knobs->timed_out))

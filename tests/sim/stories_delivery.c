@@ -11,7 +11,7 @@ void too_large_for_level_and_dead_letter_goes_without_value(struct world *w)
     story_pass(w, 500);
     expect(w, r->dead == 1 && COUNT(w, dead[CODE_TOO_LARGE]) == 1 && next->delivered == 1);
     expect(w, story_committed(w, -1, 0)->base == 2); /* it stops nobody */
-    expect(w, w->forwards == 4); /* to its level, with its value, without, and the next */
+    expect(w, w->forwards == 5); /* to its level, with its value, alone, without, and the next */
     story_finish(w);
 }
 
