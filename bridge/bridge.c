@@ -135,7 +135,9 @@ int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, s
         else if (window_decode(&q->window, starts[slot].offset, starts[slot].text) != 0)
             unusable++;
         queue_open(b, q);
-        if (!b->config.exactly_once && !starts[slot].fresh && window_learn(&q->window, &before))
+        if (starts[slot].fresh)
+            queue_estrange(q);
+        else if (!b->config.exactly_once && window_learn(&q->window, &before))
             queue_changed(q);
     }
     return unusable;
@@ -144,7 +146,7 @@ int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, s
 /* What flies outlives its lane: its report may still say that it is done. */
 static void make_orphan(struct bridge *b, struct parcel *p)
 {
-    p->orphan = true;
+    p->orphan = ORPHAN;
     p->queue->parcels--;
     list_append(&p->queue->orphans, &p->link);
     b->orphans++;
@@ -349,7 +351,7 @@ static void check_parcels(const struct bridge *b)
         flying += p->state == PARCEL_FLYING;
         waiting += p->state == PARCEL_WAITING;
         parked += p->state == PARCEL_PARKED;
-        orphans += p->orphan;
+        orphans += p->orphan != OWN;
         bytes += (int64_t)p->record->cost_bytes + PARCEL_OVERHEAD;
         assert(!p->orphan || p->state == PARCEL_FLYING);
         assert(p->orphan || b->lanes[p->queue->id.lane].owned);

@@ -71,8 +71,8 @@ struct forward {
     const struct envelope *env; /* FORWARD_TARGET; FORWARD_DEAD of what had waited, else NULL */
     const struct refusal *refusal; /* FORWARD_DEAD */
     enum letter letter;            /* FORWARD_DEAD */
-    bool alone; /* FORWARD_TARGET: in a batch of its own, to see if it fits; exactly once it is the
-                   only record of its transaction */
+    bool alone; /* FORWARD_TARGET, FORWARD_DEAD: in a batch of its own, to see if it fits; exactly
+                   once it is the only record of its transaction */
 };
 
 /* What became of it. */
@@ -87,7 +87,7 @@ enum report {
 
 enum lookup {
     LOOKUP_FOUND,
-    LOOKUP_WHOLE,   /* and each partition has its leader and all its replicas, as brokers say */
+    LOOKUP_WHOLE, /* and each partition has a leader, and two replicas in sync if it has so many */
     LOOKUP_MISSING, /* Kafka says that there is no such topic, or that we may not see it */
     LOOKUP_UNKNOWN, /* no answer */
     LOOKUP_PENDING  /* none yet: ask again, soon */

@@ -59,6 +59,12 @@ struct verdict {
     struct refusal refusal;
 };
 
+enum orphan {
+    OWN,     /* none */
+    ORPHAN,  /* its lane was lost, or is read again: it may be met there, and adopted */
+    STRANGER /* the lane's topics may be others by now: nothing there is it */
+};
+
 struct parcel {
     struct wheel_node node; /* WAITING */
     struct link link;       /* FREE, READY, PARKED, or FLYING as an orphan */
@@ -73,7 +79,7 @@ struct parcel {
     uint8_t kind;       /* FLYING: enum forward_kind */
     uint8_t letter;     /* condemned: enum letter */
     bool raw;           /* record came from outside and is no envelope */
-    bool orphan;        /* FLYING, but its queue has forgotten it (lane lost, or read again) */
+    uint8_t orphan;     /* FLYING, but its queue has forgotten it: enum orphan */
     bool without_level; /* too large for its level */
     bool alone;         /* too large once, perhaps for its batch */
     bool too_large;     /* for its target, and was alone */
@@ -91,6 +97,7 @@ struct queue {
     enum queue_state state;
     bool active;         /* the port may have a record at hand */
     bool sought;         /* what comes next may still be of before the seek */
+    bool gone;           /* held: its log ends before the place that is committed */
     bool blocked;        /* the head waits for room, not for time (counted once) */
     int64_t level_ms;    /* 0: the schedule queue */
     struct record *head; /* taken, not admitted */
@@ -131,11 +138,11 @@ struct target {
     bool used;
     bool failed;         /* since the last success */
     bool in_transaction; /* the open one has records to it */
-    bool whole;          /* when it was looked up last, by what brokers said */
     bool counts;         /* SHUT: a record that is not even tried has used up an attempt */
     int64_t recheck_ms;  /* monotonic */
-    int stalls;          /* exactly once: how often it held everybody, not long ago */
-    int64_t took_ms;     /* monotonic: last success */
+    int64_t whole_ms; /* monotonic: when brokers last said that all of it has leaders; 0: never */
+    int stalls;       /* exactly once: how often it held everybody, not long ago */
+    int64_t took_ms;  /* monotonic: last success */
     int64_t answered_ms; /* monotonic: last report, or when flying left zero */
     size_t flying, flying_bytes;
     size_t large_bytes;  /* a record of this cost was too large; 0: none was */
@@ -265,6 +272,8 @@ void head_drop(struct bridge *b, struct queue *q);
 /* queue.c */
 void queue_open(struct bridge *b, struct queue *q);
 void queue_close(struct bridge *b, struct queue *q);
+/* What flies from it is of another log. */
+void queue_estrange(struct queue *q);
 void queue_reread(struct bridge *b, struct queue *q);
 void queue_serve(struct bridge *b, struct queue *q);
 int64_t queue_wait_ms(const struct bridge *b, const struct queue *q);

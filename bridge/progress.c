@@ -20,9 +20,10 @@ static size_t collect_progress(struct bridge *b)
     size_t n = 0;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
-        if (q->state == QUEUE_OFF || q->changes == q->changes_kept ||
+        if (q->state == QUEUE_OFF || q->gone || q->changes == q->changes_kept ||
             q->window.base == WINDOW_UNSET)
-            continue;
+            continue; /* a place in a topic that is gone would be one in the new topic of its name
+                       */
         struct progress *p = &b->progress[n++];
         p->queue = q->id;
         p->base = q->window.base;

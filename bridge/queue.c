@@ -24,7 +24,7 @@ void queue_open(struct bridge *b, struct queue *q)
 {
     set_state(b, q, QUEUE_OPEN);
     q->active = true;
-    q->sought = false;
+    q->sought = q->gone = false;
     q->gap_at = -1;
     q->silent_since_ms = 0;
     q->release_max_ms = INT64_MIN;
@@ -37,6 +37,12 @@ void queue_close(struct bridge *b, struct queue *q)
     head_drop(b, q);
     set_state(b, q, QUEUE_OFF);
     q->active = false;
+}
+
+void queue_estrange(struct queue *q)
+{
+    for (struct link *l = list_first(&q->orphans); l != NULL; l = list_after(&q->orphans, l))
+        list_item(l, struct parcel, link)->orphan = STRANGER;
 }
 
 /* Start reading again at the first offset that was not admitted. */
@@ -95,10 +101,10 @@ static bool adopt_orphan(struct bridge *b, struct queue *q)
         return false;
     for (struct link *l = list_first(&q->orphans); l != NULL; l = list_after(&q->orphans, l)) {
         struct parcel *p = list_item(l, struct parcel, link);
-        if (p->offset != q->head->offset)
+        if (p->offset != q->head->offset || p->orphan == STRANGER)
             continue;
         list_remove(l);
-        p->orphan = false;
+        p->orphan = OWN;
         b->orphans--;
         q->parcels++;
         window_admit(&q->window, p->offset);
@@ -298,6 +304,7 @@ void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, in
     int64_t next = q->window.next;
     if (q->window.base != WINDOW_UNSET && next > end) {
         hold(b, q, EVENT_BEYOND_END, next);
+        q->gone = true;
         return;
     }
     if (q->window.base == WINDOW_UNSET || next < start) {

@@ -109,7 +109,7 @@ static void look_up(struct bridge *b, struct target *t)
     switch (found) {
     case LOOKUP_FOUND:
     case LOOKUP_WHOLE:
-        t->whole = found == LOOKUP_WHOLE;
+        t->whole_ms = found == LOOKUP_WHOLE ? b->now.mono_ms : 0;
         t->state = t->failed ? TARGET_PROBING : TARGET_OPEN;
         break;
     case LOOKUP_MISSING:
@@ -151,7 +151,7 @@ static bool must_wait(const struct bridge *b, const struct target *t)
    another target held is not back, and if it is this one, it would hold the last one as well. */
 static bool may_hold_the_last(const struct bridge *b, const struct target *t)
 {
-    bool known_whole = t->whole && b->now.mono_ms - b->stall_ms >= LEADERS_MS;
+    bool known_whole = t->whole_ms - b->stall_ms >= LEADERS_MS;
     return t->stalls > 0 && !known_whole && !b->port.spare(b->port.ctx);
 }
 

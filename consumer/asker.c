@@ -23,7 +23,7 @@ static bool is_whole(const struct rd_kafka_metadata_topic *topic)
 {
     for (int i = 0; i < topic->partition_cnt; i++) {
         const struct rd_kafka_metadata_partition *p = &topic->partitions[i];
-        if (p->leader < 0 || p->isr_cnt < p->replica_cnt)
+        if (p->leader < 0 || p->isr_cnt < (p->replica_cnt < 2 ? p->replica_cnt : 2))
             return false;
     }
     return topic->partition_cnt > 0;

@@ -62,9 +62,11 @@ def play_all(names: list[str]) -> dict[str, tuple[str, list[Row]]]:
             began, (stolen, every) = time.monotonic(), ticks()
             rows = play(name, place)
             stolen, every = (now - then for now, then in zip(ticks(), (stolen, every)))
-            about = f"{PARTS[name].__doc__.splitlines()[0]} ({stolen / every:.0%} of the cores' time went to other machines.)"
+            took = time.monotonic() - began
+            about = (f"{PARTS[name].__doc__.splitlines()[0]} ({took:.0f} s; {stolen / every:.0%} of the cores' time went "
+                     "to other machines.)")
             results[name] = (about, rows)
-            print(f"{name} ({time.monotonic() - began:.0f} s, {stolen / every:.0%} stolen)")
+            print(f"{name} ({took:.0f} s, {stolen / every:.0%} stolen)")
             for row in results[name][1]:
                 print("  " + row.line(), flush=True)
     finally:
