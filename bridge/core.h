@@ -176,13 +176,7 @@ struct txn {
     enum report failed_report;
 };
 
-enum note_flag {
-    NOTE_ALONE = 1,
-    NOTE_WITHOUT_LEVEL = 2,
-    NOTE_WITHOUT_VALUE = 4,
-    NOTE_BARE = 8,
-    NOTE_TOO_LARGE = 16
-};
+enum note_flag { NOTE_ALONE = 1, NOTE_WITHOUT_LEVEL = 2, NOTE_TOO_LARGE = 4 };
 
 struct note {
     const struct queue *queue; /* NULL: none */

@@ -334,11 +334,10 @@ static void note_failure(struct bridge *b, const struct parcel *p, enum report r
                          const char *why)
 {
     bool too_large = report == REPORT_TOO_LARGE;
-    if (p->kind == FORWARD_TARGET && (too_large || report == REPORT_UNFIT))
-        txn_note(b, p, NOTE_ALONE);
-    else if (p->kind == FORWARD_LEVEL && too_large)
+    bool of_a_batch = too_large || (p->kind == FORWARD_TARGET && report == REPORT_UNFIT);
+    if (p->kind == FORWARD_LEVEL && too_large)
         txn_note(b, p, NOTE_WITHOUT_LEVEL);
-    else if (p->kind == FORWARD_DEAD && too_large)
+    else if (of_a_batch)
         txn_note(b, p, NOTE_ALONE);
     else if (p->kind != FORWARD_TARGET && report != REPORT_NOT_SENT)
         b->port.event(b->port.ctx, EVENT_FORWARD_FAILED, p->queue->id, p->offset, why);

@@ -284,9 +284,6 @@ void txn_recall(struct bridge *b, struct parcel *p)
             continue;
         p->alone = (note->flags & NOTE_ALONE) != 0;
         p->without_level = (note->flags & NOTE_WITHOUT_LEVEL) != 0;
-        p->letter = (note->flags & NOTE_BARE) != 0            ? LETTER_BARE
-                    : (note->flags & NOTE_WITHOUT_VALUE) != 0 ? LETTER_WITHOUT_VALUE
-                                                              : LETTER_WHOLE;
         p->too_large = (note->flags & NOTE_TOO_LARGE) != 0;
         return;
     }
