@@ -79,19 +79,23 @@ static void add_as_they_came(rd_kafka_headers_t *to, rd_kafka_headers_t *from)
     }
 }
 
+static void add_what_was_asked(rd_kafka_headers_t *to, const struct forward *f)
+{
+    if (f->env == NULL) {
+        add_as_they_came(to, record_headers(f->record));
+        return;
+    }
+    add_business(to, f->env);
+    add_request(to, &f->env->stamp);
+}
+
 static rd_kafka_headers_t *dead_headers(const struct forward *f, const char *const *topics)
 {
     rd_kafka_headers_t *from = record_headers(f->record);
     size_t n = f->env != NULL ? f->env->headers_n : from == NULL ? 0 : rd_kafka_header_cnt(from);
     rd_kafka_headers_t *to = rd_kafka_headers_new(n + ADDED_MAX);
-    if (f->letter == LETTER_BARE) {
-        /* where it came from says the rest */
-    } else if (f->env != NULL) {
-        add_business(to, f->env);
-        add_request(to, &f->env->stamp);
-    } else {
-        add_as_they_came(to, from);
-    }
+    if (f->letter != LETTER_BARE)
+        add_what_was_asked(to, f);
     add(to, "dlb-error", bytes_text(code_name(f->refusal->code)));
     add(to, "dlb-reason", bytes_text(f->refusal->reason));
     add_source(to, f, topics);

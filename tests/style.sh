@@ -61,6 +61,11 @@ layers() {
         "${levels[@]}" "${core_files[@]}" "${pure_tests[@]}"
     forbid "levels/ includes levels/ alone" "$include\"(bridge|consumer|tests)/" "${levels[@]}"
     forbid "the core includes levels/ and itself alone" "$include\"(consumer|tests)/" "${core_files[@]}"
+    if grep -nE "$include\"(bridge|tests)/" consumer/*.[ch] |
+        grep -vE '"bridge/(bridge|clock|config|log|memory|stats)\.h"'; then
+        echo "layers: consumer/ includes levels/, itself, and of bridge/ what the program shares"
+        broken=1
+    fi
     forbid "includes are from the root of the repository" "$include\"([^/\"]*|\.[^\"]*)\"" \
         "${levels[@]}" "${core_files[@]}"
     forbid "levels/ and the core are told the time" \

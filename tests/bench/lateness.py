@@ -96,6 +96,7 @@ def then_plain(place: Place, rate: int, delay: int, delay_max: int, **settings) 
 def row(what: str, bridge: dict, plain: dict, p50: float | None, p99: float | None) -> Row:
     text = (f"{bridge['p50']:.1f} / {bridge['p99']:.1f} / {bridge['p999']:.1f} / {bridge['max']:.1f} "
             f"(plain {plain['p50']:.1f} / {plain['p99']:.1f} / {plain['p999']:.1f} / {plain['max']:.1f})")
+    text += f"; in the first {SETTLE_S} s, not counted, at most {bridge['settling']:.0f} (plain {plain['settling']:.0f})"
     text += "; handed to the client within " + ", ".join(
         f"{ms} ms: {100 * share:.1f} %" for ms, share in bridge["handed"].items())
     whole = bridge["complete"] and bridge["early"] == 0

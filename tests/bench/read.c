@@ -2,7 +2,7 @@
 /* read: reads --topic from now on until --count records came, or none for --idle seconds, and says
    how late they were here: after dlb-due, or (without that header) after their own timestamp. Says
    "ready" when it has begun. --settle MS: of what is due in the first so many it is not said how
-   late it was: clients connect then.
+   late it was ("settling": the latest of them), since clients connect then.
 
    --calm MS: "calm" is the wall clock in ms after which in no second more than one of a hundred was
    later than this. --order 1: "distinct" is how many requests they were by dlb-source, and
@@ -28,6 +28,7 @@ struct lane {
 struct seen {
     int64_t n, early, first_us, last_us, due_min_us, distinct;
     int64_t late_n, settle_us, settled_us; /* due after the latter it counts */
+    int64_t settling_us;                   /* the latest before that */
     int32_t *late_us, *inverted_us;        /* the latter NULL: order is not asked for */
     int64_t calm_us, second[SECONDS_MAX], late_in[SECONDS_MAX];
     struct lane *lanes[LANES_MAX];
@@ -105,6 +106,8 @@ static void see(struct seen *seen, const rd_kafka_message_t *message, int64_t no
         seen->inverted_us[seen->n] = narrow(inversion_us(seen, message, due_us));
     if (due_us >= seen->settled_us || seen->settle_us == 0)
         seen->late_us[seen->late_n++] = narrow(late_us);
+    else if (late_us > seen->settling_us)
+        seen->settling_us = late_us;
     seen->n++;
 }
 
@@ -142,12 +145,13 @@ static void say(struct seen *seen)
     double seconds = (double)(seen->last_us - seen->first_us) / 1e6;
     printf("{\"seen\": %" PRId64 ", \"early\": %" PRId64
            ", \"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f, \"max\": %.2f, \"first\": %.2f, "
-           "\"last\": %.2f, \"per_second\": %.0f, \"calm\": %" PRId64,
+           "\"last\": %.2f, \"per_second\": %.0f, \"settling\": %.2f, \"calm\": %" PRId64,
            seen->n, seen->early, quantile_ms(seen, .5), quantile_ms(seen, .99),
            quantile_ms(seen, .999), quantile_ms(seen, 1),
            (double)(seen->first_us - seen->due_min_us) / 1000,
            (double)(seen->last_us - seen->due_min_us) / 1000,
-           seconds > 0 ? (double)seen->n / seconds : 0, calm_ms(seen));
+           seconds > 0 ? (double)seen->n / seconds : 0, (double)seen->settling_us / 1000,
+           calm_ms(seen));
     if (seen->inverted_us != NULL)
         say_order(seen);
     puts("}");
