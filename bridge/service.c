@@ -92,10 +92,9 @@ static int start_workers(struct service *s, int lanes, char *error)
         return out_of_memory(error);
     for (; s->workers_n < s->config->workers; s->workers_n++) {
         struct worker_config config = {s->config, s->workers_n, lanes};
-        struct worker *worker = worker_start(&config, error, SERVICE_ERROR_MAX);
-        if (worker == NULL)
-            return ERR_KAFKA;
-        s->workers[s->workers_n] = worker;
+        int err = worker_start(&config, &s->workers[s->workers_n], error, SERVICE_ERROR_MAX);
+        if (err != 0)
+            return err;
     }
     return 0;
 }

@@ -309,25 +309,45 @@ static void *run(void *arg)
 
 /* Start and end. */
 
-struct worker *worker_start(const struct worker_config *config, char *error, size_t error_size)
+static int start(struct worker *w, char error[CLIENT_ERROR_MAX])
+{
+    int err = name_member(w);
+    if (err == 0)
+        err = name_topics(w);
+    if (err == 0)
+        err = start_bridge(w);
+    if (err != 0) {
+        snprintf(error, CLIENT_ERROR_MAX, "%s", err_text(err));
+        return err;
+    }
+    err = connect_all(w, error);
+    if (err != 0 || pthread_create(&w->thread, NULL, run, w) == 0)
+        return err;
+    snprintf(error, CLIENT_ERROR_MAX, "no thread can be made");
+    return ERR_NO_MEMORY;
+}
+
+int worker_start(const struct worker_config *config, struct worker **worker, char *error,
+                 size_t error_size)
 {
     struct worker *w = calloc(1, sizeof *w);
     if (w == NULL || bell_init(&w->bell) != 0) {
         snprintf(error, error_size, "out of memory or file descriptors");
         free(w);
-        return NULL;
+        return ERR_NO_MEMORY;
     }
     w->config = *config;
     w->settle_ms = REVOKE_MS;
     atomic_store(&w->turned_ms, worker_now().mono_ms);
-    char why[CLIENT_ERROR_MAX] = "out of memory";
-    if (name_member(w) != 0 || name_topics(w) != 0 || start_bridge(w) != 0 ||
-        connect_all(w, why) != 0 || pthread_create(&w->thread, NULL, run, w) != 0) {
-        snprintf(error, error_size, "%s", why);
-        worker_free(w);
-        return NULL;
+    char why[CLIENT_ERROR_MAX] = "";
+    int err = start(w, why);
+    if (err == 0) {
+        *worker = w;
+        return 0;
     }
-    return w;
+    snprintf(error, error_size, "%s", why);
+    worker_free(w);
+    return err;
 }
 
 const struct stats *worker_stats(const struct worker *worker)

@@ -18,8 +18,10 @@ struct worker_config {
     int lanes;                   /* partitions of S */
 };
 
-/* Connects, joins and starts the thread. NULL with a sentence in error. */
-struct worker *worker_start(const struct worker_config *config, char *error, size_t error_size);
+/* Connects, joins and starts the thread. Returns 0, or with a sentence in error ERR_KAFKA (try
+   again), ERR_CONFIG or ERR_NO_MEMORY. */
+int worker_start(const struct worker_config *config, struct worker **worker, char *error,
+                 size_t error_size) must_check;
 
 const struct stats *worker_stats(const struct worker *worker);
 
