@@ -67,7 +67,7 @@ static size_t slot_distance(const struct wheel *wheel, size_t from, size_t withi
 int wheel_init(struct wheel *wheel, size_t span_ms, int64_t now_ms)
 {
     size_t slots_n = WORD_BITS;
-    while (slots_n < span_ms && slots_n <= SIZE_MAX / 4)
+    while (slots_n < span_ms && slots_n < WHEEL_SLOTS_MAX)
         slots_n *= 2;
 
     *wheel = (struct wheel){.slots_n = slots_n, .now_ms = now_ms};

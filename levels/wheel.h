@@ -38,9 +38,12 @@ struct wheel {
     size_t count;
 };
 
-/* span_ms: how far ahead nodes are usually added; rounded up to a power of two. A node further
-   ahead is kept all the same (it shares a slot and is passed over until its round comes). Returns 0
-   or ERR_NO_MEMORY. */
+/* Slots of 24 bytes: 3 MiB at most. */
+enum { WHEEL_SLOTS_MAX = 1 << 17 };
+
+/* span_ms: how far ahead nodes are usually added; rounded up to a power of two, and no more than
+   WHEEL_SLOTS_MAX. A node further ahead is kept all the same (it shares a slot and is passed over
+   until its round comes). Returns 0 or ERR_NO_MEMORY. */
 int wheel_init(struct wheel *wheel, size_t span_ms, int64_t now_ms) must_check;
 void wheel_deinit(struct wheel *wheel);
 
