@@ -157,7 +157,7 @@ static void attempt_failed(struct bridge *b, struct parcel *p, const char *why)
         put_back(b, p, &env, retry_after_ms[attempts <= RETRIES ? attempts - 1 : RETRIES - 1]);
         return;
     }
-    condemn_text(b, p, CODE_TARGET_FAILED, "%.*s took nothing in %d attempts: %.80s",
+    condemn_text(b, p, CODE_TARGET_FAILED, "%.*s took nothing in %d attempts: %.85s",
                  SHOWN(env.stamp.target), attempts, why);
 }
 

@@ -3,6 +3,7 @@
 #include "consumer/message.h"
 
 #include "consumer/record.h"
+#include "levels/duration.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -54,17 +55,23 @@ static rd_kafka_headers_t *delivery_headers(const struct forward *f, const char 
     return to;
 }
 
+/* As a request may say it: what lies before is past all the same. */
+static void add_instant(rd_kafka_headers_t *to, const char *name, int64_t ms)
+{
+    add_number(to, name, ms < INSTANT_MS_MIN ? INSTANT_MS_MIN : ms);
+}
+
 /* What the bridge kept of the request, as a request would say it. */
 static void add_request(rd_kafka_headers_t *to, const struct stamp *stamp)
 {
-    add_number(to, "dlb-deliver-at", stamp->due_ms);
+    add_instant(to, "dlb-deliver-at", stamp->due_ms);
     add(to, "dlb-target", stamp->target);
     if (!bytes_is_null(stamp->id))
         add(to, "dlb-id", stamp->id);
     if (stamp->key_overridden)
         add(to, "dlb-key", stamp->key);
     if (stamp->expires_ms != STAMP_NEVER)
-        add_number(to, "dlb-expires-at", stamp->expires_ms);
+        add_instant(to, "dlb-expires-at", stamp->expires_ms);
 }
 
 static void add_as_they_came(rd_kafka_headers_t *to, rd_kafka_headers_t *from)

@@ -10,9 +10,6 @@
 #define HOUR_MS   (60 * MINUTE_MS)
 #define DAY_MS    (24 * HOUR_MS)
 
-/* Below this a number of milliseconds is more likely one of seconds (1973, or the year 5138). */
-#define EPOCH_MS_MIN ((int64_t)100000000000)
-
 /* 0000-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z */
 #define RFC3339_MS_MIN ((int64_t)-62167219200000)
 #define RFC3339_MS_MAX ((int64_t)253402300799999)
@@ -269,7 +266,7 @@ int instant_parse(struct bytes text, int64_t *ms)
 {
     struct cursor c = cursor_of(text);
     int64_t n;
-    bool epoch = take_number(&c, &n) && at_end(&c) && n >= EPOCH_MS_MIN;
+    bool epoch = take_number(&c, &n) && at_end(&c) && n >= INSTANT_MS_MIN;
     if (!epoch) {
         c = cursor_of(text);
         if (!take_rfc3339(&c, &n))

@@ -17,10 +17,13 @@
    than 64 bits of milliseconds hold. *ms is untouched on error. */
 int duration_parse(struct bytes text, int64_t *ms) must_check;
 
-/* An instant: epoch milliseconds in digits (at least 10^11: anything lower is seconds by mistake),
-   or RFC 3339 with a zone (2026-11-21T08:00:00.250+08:00; T and Z in either case, no space, no leap
-   second, the calendar checked). A fraction below a millisecond rounds up.
-   Returns 0 and sets *ms, or ERR_BAD_TIME. *ms is untouched on error. */
+/* Below this a number of milliseconds is more likely one of seconds (1973, or the year 5138). */
+#define INSTANT_MS_MIN ((int64_t)100000000000)
+
+/* An instant: epoch milliseconds in digits (at least INSTANT_MS_MIN), or RFC 3339 with a zone
+   (2026-11-21T08:00:00.250+08:00; T and Z in either case, no space, no leap second, the calendar
+   checked). A fraction below a millisecond rounds up. Returns 0 and sets *ms, or ERR_BAD_TIME. *ms
+   is untouched on error. */
 int instant_parse(struct bytes text, int64_t *ms) must_check;
 
 /* What the two formatters may write at most, terminator included. */
