@@ -29,10 +29,10 @@ const struct command COMMANDS[] = {
      "  --expires-at T    not to be delivered after this\n"
      "  --header K=V      a business header; repeat it for more\n"
      "  --value S | @FILE its value; without it a tombstone\n"
-     "Without --delay and --at it reads JSON lines from stdin: {\"delay\": \"15m\", \"target\": "
-     "…,\n"
+     "Without any of these it reads JSON lines from stdin: {\"delay\": \"15m\", \"target\": …,\n"
      "\"key\": …, \"id\": …, \"expires-at\": …, \"headers\": {…} or [[name, value], …], "
-     "\"value\": …}; bytes as\n{\"base64\": …}. Prints partition and offset of each.\n",
+     "\"value\": …}; bytes as\n{\"base64\": …}, a tombstone as null. Prints partition and offset "
+     "of each.\n",
      NEEDS_KAFKA, cmd_send},
     {"levels", "[--lanes] [--watch]", "what waits in each level, and what is overdue",
      "  --lanes   a line for each lane\n  --watch   again every two seconds\n", NEEDS_KAFKA,

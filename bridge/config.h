@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config: what the operator set. One table (config.c) is the source of the YAML keys, the flags,
-   the environment variables, --help and configs/delaybridge.yaml; flag > environment > file >
-   default. */
+/* config: what the operator set. One table (config_table.c) is the source of the YAML keys, the
+   flags, the environment variables, help --yaml and configs/delaybridge.yaml; flag > environment >
+   file > default. */
 #ifndef DELAYBRIDGE_BRIDGE_CONFIG_H
 #define DELAYBRIDGE_BRIDGE_CONFIG_H
 

@@ -83,6 +83,8 @@ static bool pattern_is_legal(const char *pattern)
     return pattern[0] != '\0' && strlen(pattern) <= TOPIC_NAME_MAX;
 }
 
+static const char NEVER_A_TARGET[] = "one of the bridge's or Kafka's own topics: never a target";
+
 static int check_targets(struct loader *loader)
 {
     const struct config *c = loader->config;
@@ -94,13 +96,14 @@ static int check_targets(struct loader *loader)
                 loader, &setting, pattern,
                 "no topic has such a name: letters, digits, '.', '_', '-', and * for any");
         if (strchr(pattern, '*') == NULL && topic_is_internal(c->schedule, bytes_text(pattern)))
-            return config_refuse(loader, &setting, pattern,
-                                 "one of the bridge's or Kafka's own topics: never a target");
+            return config_refuse(loader, &setting, pattern, NEVER_A_TARGET);
     }
     if (c->default_target == NULL)
         return 0;
     struct targets allowed = {(const char *const *)c->targets, c->targets_n, c->schedule};
     setting = setting_of(loader, "default_target");
+    if (topic_is_internal(c->schedule, bytes_text(c->default_target)))
+        return config_refuse(loader, &setting, c->default_target, NEVER_A_TARGET);
     if (!targets_allow(&allowed, bytes_text(c->default_target)))
         return config_refuse(loader, &setting, c->default_target,
                              "targets does not allow it: add it there");

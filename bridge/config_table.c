@@ -59,7 +59,8 @@ const struct config_key CONFIG_KEYS[] = {
      AT(targets),
      .shown = "[orders.timeout, \"payments.*\"]",
      .help = "The topics that may be delivered to; a * stands for any run of characters. Must be "
-             "set. The bridge's own topics and those that begin with __ are always denied.",
+             "set. The bridge's own topics and those that begin with __ are always denied, but for "
+             "schedule.canary.",
      .live = true},
     {.name = "default_target",
      .type = TYPE_TEXT,

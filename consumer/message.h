@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* message: the Kafka message that a forward becomes: its key, value and headers, as the contract
+/* message: the Kafka message that a forward becomes: its key, value and headers, as README
    says for a hop, a delivery and a dead letter. */
 #ifndef DELAYBRIDGE_CONSUMER_MESSAGE_H
 #define DELAYBRIDGE_CONSUMER_MESSAGE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* producer_parts: what a producer is made of, for producer.c and producer_txn.c alone. */
+/* producer_parts: what a producer is made of, for producer.c and producer_*.c alone. */
 #ifndef DELAYBRIDGE_CONSUMER_PRODUCER_PARTS_H
 #define DELAYBRIDGE_CONSUMER_PRODUCER_PARTS_H
 

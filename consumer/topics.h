@@ -35,8 +35,8 @@ struct findings {
 };
 void findings_deinit(struct findings *findings);
 
-/* Look at all topics as DESIGN's startup guards say. Returns 0 (findings filled, maybe none) or
-   ERR_KAFKA with a sentence. rk: any handle. */
+/* Look at all topics: what must hold of them is in topics_rules.c. Returns 0 (findings filled,
+   maybe none) or ERR_KAFKA with a sentence. rk: any handle. */
 int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
                  struct findings *findings, char *error, size_t error_size) must_check;
 

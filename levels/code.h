@@ -4,7 +4,7 @@
 #define DELAYBRIDGE_LEVELS_CODE_H
 
 /* The order of the first eleven is the order in which a request with several faults is judged. The
-   names are part of the contract: they only grow. */
+   names are told to users: they only grow. */
 #define CODE_TABLE(X)                        \
     X(CODE_UNKNOWN_HEADER, "unknown_header") \
     X(CODE_BAD_HEADER, "bad_header")         \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request: a record on the schedule topic, read as the contract says: its dlb- headers become a
+/* request: a record on the schedule topic, read as README says: its dlb- headers become a
    stamp, or it is refused with a code and a sentence. Pure: the clock comes as a parameter. */
 #ifndef DELAYBRIDGE_LEVELS_REQUEST_H
 #define DELAYBRIDGE_LEVELS_REQUEST_H
@@ -21,7 +21,7 @@ struct request_rules {
 /* Read the record at (lane, record->offset). now_ms is the bridge's wall clock: the request's
    timestamp if the record has none.
    Returns CODE_OK and fills *stamp, whose bytes point into the record or the rules; or the code of
-   the first fault in the contract's order, with *refusal filled. Headers spelt exactly dlb-due,
+   the first fault in the order of code.h, with *refusal filled. Headers spelt exactly dlb-due,
    dlb-source, dlb-error, dlb-reason, dlb-failed-at are ignored, however often. cancel and replace
    are refused as bad_op in this version. */
 enum code request_parse(const struct request_rules *rules, uint32_t lane,

@@ -375,6 +375,7 @@ Test(config, targets_allow_topics_of_others_only)
     refuses("targets: [__consumer_offsets]\n", "own topics");
     refuses("targets: [a]\ndefault_target: b\n", ".yaml:2: default_target: \"b\": targets");
     refuses("default_target: b\n", "targets");
+    refuses("targets: ['*']\ndefault_target: schedule.canary\n", "never a target");
     takes("targets: ['b*']\ndefault_target: bc\n");
     config_deinit(&config);
 }
