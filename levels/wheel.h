@@ -38,8 +38,8 @@ struct wheel {
     size_t count;
 };
 
-/* Slots of 24 bytes: 3 MiB at most. */
-enum { WHEEL_SLOTS_MAX = 1 << 17 };
+/* Slots of 24 bytes: 24 MiB at most, for 17 minutes. */
+enum { WHEEL_SLOTS_MAX = 1 << 20 };
 
 /* span_ms: how far ahead nodes are usually added; rounded up to a power of two, and no more than
    WHEEL_SLOTS_MAX. A node further ahead is kept all the same (it shares a slot and is passed over
