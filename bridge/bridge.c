@@ -117,6 +117,12 @@ static void count_lanes(struct bridge *b, int64_t change)
     counter_set(&b->stats->lanes, (uint64_t)((int64_t)counter_read(&b->stats->lanes) + change));
 }
 
+/* A place never goes back in one log, nor does its end; where they did, the topic was made anew. */
+static bool is_same_log(const struct queue *q, const struct start *start)
+{
+    return !start->fresh && !q->gone && start->offset >= q->base_kept;
+}
+
 int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, struct now now)
 {
     assert(!b->lanes[lane].owned);
@@ -130,12 +136,13 @@ int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, s
         struct queue *q = bridge_queue(b, lane, slot);
         const struct window before =
             q->window; /* what an earlier life knew, and perhaps not committed */
+        bool same = is_same_log(q, &starts[slot]);
         if (starts[slot].offset == WINDOW_UNSET)
             window_init(&q->window, WINDOW_UNSET);
         else if (window_decode(&q->window, starts[slot].offset, starts[slot].text) != 0)
             unusable++;
         queue_open(b, q);
-        if (starts[slot].fresh)
+        if (!same)
             queue_estrange(q);
         else if (!b->config.exactly_once && window_learn(&q->window, &before))
             queue_changed(q);
@@ -205,10 +212,10 @@ static void clock_went_back(struct bridge *b, int64_t by_ms)
     }
 }
 
-static bool any_base(const struct bridge *b)
+static bool any_progress(const struct bridge *b)
 {
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
-        if (b->queues[i].state != QUEUE_OFF && b->queues[i].window.base != WINDOW_UNSET)
+        if (queue_has_progress(&b->queues[i]))
             return true;
     }
     return false;
@@ -238,7 +245,7 @@ static void tell_time(struct bridge *b, struct now now)
     if (b->answered_ms != 0)
         spans_add(&b->stats->commit, now.mono_ms - b->answered_ms);
     b->answered_ms = 0;
-    if (passed_ms > b->config.session_ms / 2 && any_base(b))
+    if (passed_ms > b->config.session_ms / 2 && any_progress(b))
         doubt_ownership(b, passed_ms);
     if (back_ms > CLOCK_BACK_MS)
         clock_went_back(b, back_ms);
@@ -280,7 +287,7 @@ static void serve_queues(struct bridge *b)
 static void prove_ownership(struct bridge *b)
 {
     b->port.reports(b->port.ctx);
-    if (!any_base(b))
+    if (!any_progress(b))
         b->proving = false;
     else if (!b->commit_out)
         progress_touch(b, false);

@@ -272,6 +272,7 @@ void queue_reread(struct bridge *b, struct queue *q);
 void queue_serve(struct bridge *b, struct queue *q);
 int64_t queue_wait_ms(const struct bridge *b, const struct queue *q);
 void queue_changed(struct queue *q);
+bool queue_has_progress(const struct queue *q); /* that may be committed */
 void queue_check(const struct bridge *b, const struct queue *q);
 
 /* progress.c */

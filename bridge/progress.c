@@ -7,7 +7,7 @@ void progress_touch(struct bridge *b, bool all)
 {
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
-        if (q->state == QUEUE_OFF || q->window.base == WINDOW_UNSET)
+        if (!queue_has_progress(q))
             continue;
         queue_changed(q);
         if (!all)
@@ -20,10 +20,8 @@ static size_t collect_progress(struct bridge *b)
     size_t n = 0;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
-        if (q->state == QUEUE_OFF || q->gone || q->changes == q->changes_kept ||
-            q->window.base == WINDOW_UNSET)
-            continue; /* a place in a topic that is gone would be one in the new topic of its name
-                       */
+        if (!queue_has_progress(q) || q->changes == q->changes_kept)
+            continue;
         struct progress *p = &b->progress[n++];
         p->queue = q->id;
         p->base = q->window.base;
@@ -99,7 +97,7 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
     b->proving &= seq < b->proof_seq;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
-        if (q->state == QUEUE_OFF || q->changes_sent == q->changes_kept)
+        if (!queue_has_progress(q) || q->changes_sent == q->changes_kept)
             continue;
         q->changes_kept = q->changes_sent;
         q->base_kept = q->base_sent;
@@ -133,7 +131,8 @@ void progress_trim(struct bridge *b)
     b->trim_ms = b->now.mono_ms;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
-        if (q->state == QUEUE_OFF || q->id.slot == SLOT_SCHEDULE || q->base_kept <= q->base_trimmed)
+        if (!queue_has_progress(q) || q->id.slot == SLOT_SCHEDULE ||
+            q->base_kept <= q->base_trimmed)
             continue;
         b->port.trim(b->port.ctx, q->id, q->base_kept);
         q->base_trimmed = q->base_kept;

@@ -11,6 +11,12 @@ void queue_changed(struct queue *q)
     q->changes++;
 }
 
+/* A place in a topic that is gone would be one in the new topic of its name. */
+bool queue_has_progress(const struct queue *q)
+{
+    return q->state != QUEUE_OFF && !q->gone && q->window.base != WINDOW_UNSET;
+}
+
 static void set_state(struct bridge *b, struct queue *q, enum queue_state state)
 {
     uint64_t paused = counter_read(&b->stats->paused);

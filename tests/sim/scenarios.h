@@ -23,7 +23,6 @@
     X(out_of_range_low_goes_on_and_counts)                             \
     X(log_start_inside_a_run_of_done_offsets)                          \
     X(a_log_start_far_above_base_forgets_nothing)                      \
-    X(beyond_end_holds_the_queue_and_only_it)                          \
     X(foreign_metadata_is_ignored)                                     \
     X(trim_never_beyond_commit)                                        \
     X(a_gap_is_not_believed_if_the_second_reading_is_larger)           \
@@ -32,6 +31,11 @@
     X(a_gap_seen_once_does_not_outlive_a_rewind)                       \
     X(newer_envelope_holds_its_queue_and_damaged_one_is_dead_lettered) \
     X(watchdog_wakes_a_silent_queue)                                   \
+    /* stories_anew.c: topics that are deleted and made anew */        \
+    X(beyond_end_holds_the_queue_and_only_it)                          \
+    X(what_is_held_keeps_no_proof_waiting)                             \
+    X(what_is_held_is_not_trimmed)                                     \
+    X(a_place_that_went_back_is_one_of_another_log)                    \
     /* stories_delivery.c: sizes, targets, clocks, memory */           \
     X(too_large_for_level_and_dead_letter_goes_without_value)          \
     X(dead_letter_with_too_large_a_key_goes_bare)                      \

@@ -5,13 +5,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Killed, and not missed any more when the next life begins. */
-static void crash(struct world *w)
-{
-    process_crash(&w->processes[0]);
-    story_pass(w, w->setup.session_ms + 100);
-}
-
 static void restart(struct world *w)
 {
     process_start(w, 0);
@@ -27,7 +20,7 @@ void no_commit_means_beginning(struct world *w)
     w->knobs.hold_commits = true;
     struct request *r = story_ask(w, TARGET_A, 8000);
     story_until(w, level->n == 1);
-    crash(w);
+    story_crash(w);
     w->knobs.hold_commits = false;
     expect(w, story_committed(w, 1, 0) == NULL);
     restart(w);
@@ -46,7 +39,7 @@ void out_of_range_low_goes_on_and_counts(struct world *w)
         asked[i] = story_ask(w, TARGET_A, 6000);
     story_pass(w, 500);
     expect(w, story_committed(w, 1, 0)->base == 1 && story_level(w, 1, 0)->end == 5);
-    crash(w);
+    story_crash(w);
     oracle_truncate(w, w->processes[0].topic_of_slot[2], 0, 3);
     restart(w);
     story_until(w, COUNT(w, out_of_range) == 1);
@@ -67,7 +60,7 @@ void log_start_inside_a_run_of_done_offsets(struct world *w)
         story_ask(w, TARGET_B, 0);
     story_until(w, committed_covers(story_committed(w, -1, 0), 5));
     expect(w, story_committed(w, -1, 0)->base == 1);
-    crash(w);
+    story_crash(w);
     uint64_t forwards = w->forwards;
     w->knobs.fetch_n = 1;
     story_hold_landings(w);
@@ -97,41 +90,13 @@ void a_log_start_far_above_base_forgets_nothing(struct world *w)
     struct request *done = story_ask(w, TARGET_B, 0);
     story_until(w, committed_covers(story_committed(w, -1, 0), done->offset));
     expect(w, story_committed(w, -1, 0)->base == 0);
-    crash(w);
+    story_crash(w);
     oracle_truncate(w, TOPIC_SCHEDULE, 0, done->offset - 100);
     uint64_t forwards = w->forwards;
     restart(w);
     story_until(w, COUNT(w, out_of_range) == 1);
     story_finish(w);
     expect(w, done->delivered == 1 && w->forwards == forwards);
-}
-
-/* The schedule topic was made anew: what was committed lies beyond its end. */
-void beyond_end_holds_the_queue_and_only_it(struct world *w)
-{
-    story_begin(w);
-    w->setup.lanes = 2;
-    story_open(w);
-    for (int i = 0; i < 3; i++)
-        story_ask(w, TARGET_A, 0);
-    struct request *waiting = story_ask(w, TARGET_A, 8000);
-    story_pass(w, 500);
-    expect(w, story_committed(w, -1, 0)->base == 4);
-    crash(w);
-    struct log *log = &w->broker.logs[TOPIC_SCHEDULE][0];
-    log->n = 0;
-    log->start = log->end = log->read_end = 0;
-    w->beyond_end_ok = true;
-    restart(w);
-    story_until(w, w->told[EVENT_BEYOND_END] == 1);
-    struct request *held = story_ask(w, TARGET_A, 0);
-    struct request *other = story_ask_lane(w, 1, TARGET_A, 0);
-    story_pass(w, 10000);
-    expect(w, other->delivered == 1 && waiting->delivered == 1);
-    expect(w, held->delivered == 0 && held->dead == 0 && w->told[EVENT_BEYOND_END] == 1);
-    expect(w, story_committed(w, -1, 0)->base == 4 && COUNT(w, out_of_range) == 0);
-    oracle_truncate(w, TOPIC_SCHEDULE, 0, 1);
-    story_finish(w);
 }
 
 /* Offsets were translated by a mirror, and the text was not. */
@@ -144,7 +109,7 @@ void foreign_metadata_is_ignored(struct world *w)
         story_ask(w, TARGET_B, 0);
     story_until(w, committed_covers(story_committed(w, -1, 0), 3));
     expect(w, story_committed(w, -1, 0)->base == 0);
-    crash(w);
+    story_crash(w);
     oracle_truncate(w, TOPIC_SCHEDULE, 0, 1);
     struct committed *mirrored = arena_take(&w->arena, sizeof *mirrored);
     *mirrored =
@@ -266,7 +231,7 @@ void newer_envelope_holds_its_queue_and_damaged_one_is_dead_lettered(struct worl
     expect(w, damaged->verdicts == 1 && COUNT(w, dead[CODE_NOT_OURS]) == 1);
     expect(w,
            w->told[EVENT_NEWER_ENVELOPE] == 1 && story_level(w, 1, 0)->entries[0]->done == false);
-    crash(w);
+    story_crash(w);
     oracle_truncate(w, topic, 0, 1); /* an operator acts */
     restart(w);
     story_until(w, behind->delivered == 1);

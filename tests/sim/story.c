@@ -129,6 +129,12 @@ uint64_t story_sum(const struct world *w, size_t counter)
     return sum;
 }
 
+void story_crash(struct world *w)
+{
+    process_crash(&w->processes[0]);
+    story_pass(w, w->setup.session_ms + 100);
+}
+
 void story_regroup(struct world *w)
 {
     int generation = w->broker.generation;

@@ -48,6 +48,9 @@ struct inbox *story_inbox(struct process *process, int lane, int slot);
 const struct committed *story_committed(struct world *world, int level,
                                         int lane); /* -1: schedule */
 
+/* The first process is killed, and not missed any more when its next life begins. */
+void story_crash(struct world *world);
+
 /* A counter of all lives together. */
 uint64_t story_sum(const struct world *world, size_t counter);
 #define COUNT(world, name) story_sum(world, offsetof(struct stats, name))

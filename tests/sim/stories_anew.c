@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stories of topics that are deleted and made anew: what a bridge knew of the old one says nothing
+   of the new one. */
+#include "tests/sim/story.h"
+
+/* In place of the old topic's log there is an empty one. */
+static void make_anew(struct world *w, struct log *log)
+{
+    log->n = 0;
+    log->start = log->end = log->read_end = 0;
+    w->beyond_end_ok = true;
+}
+
+/* What was committed of the schedule topic lies beyond its end; returns what waits in a level. */
+static struct request *hold_lane_0(struct world *w, int done)
+{
+    story_begin(w);
+    w->setup.lanes = 2;
+    story_open(w);
+    for (int i = 0; i < done; i++)
+        story_ask(w, TARGET_A, 0);
+    struct request *waiting = story_ask(w, TARGET_A, 8000);
+    story_pass(w, 500);
+    expect(w, story_committed(w, -1, 0)->base == done + 1);
+    story_crash(w);
+    make_anew(w, &w->broker.logs[TOPIC_SCHEDULE][0]);
+    process_start(w, 0);
+    story_until(w, w->told[EVENT_BEYOND_END] == 1);
+    return waiting;
+}
+
+void beyond_end_holds_the_queue_and_only_it(struct world *w)
+{
+    struct request *waiting = hold_lane_0(w, 3);
+    struct request *held = story_ask(w, TARGET_A, 0);
+    struct request *other = story_ask_lane(w, 1, TARGET_A, 0);
+    story_pass(w, 10000);
+    expect(w, other->delivered == 1 && waiting->delivered == 1);
+    expect(w, held->delivered == 0 && held->dead == 0 && w->told[EVENT_BEYOND_END] == 1);
+    expect(w, story_committed(w, -1, 0)->base == 4 && COUNT(w, out_of_range) == 0);
+    oracle_truncate(w, TOPIC_SCHEDULE, 0, 1);
+    story_finish(w);
+}
+
+/* A stall is proved harmless by a commit, of a queue that is still committed. */
+void what_is_held_keeps_no_proof_waiting(struct world *w)
+{
+    struct request *waiting = hold_lane_0(w, 3);
+    process_stall(&w->processes[0], w->setup.session_ms - 1);
+    story_pass(w, 10000);
+    expect(w, w->told[EVENT_STALLED_TURN] == 1 && waiting->delivered == 1);
+    story_finish(w);
+}
+
+/* Its offsets are those of the old log. */
+void what_is_held_is_not_trimmed(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct log *level = story_level(w, 0, 0);
+    for (int i = 0; i < 3; i++)
+        story_ask(w, TARGET_A, 2000);
+    story_until(w, COUNT(w, deliveries) == 3);
+    story_until(w, story_committed(w, 0, 0)->base == 3);
+    make_anew(w, level);
+    for (int i = 0; i < 4; i++)
+        story_ask(w, TARGET_A, 2000);
+    story_until(w, w->told[EVENT_BEYOND_END] == 1 && level->end == 4);
+    story_pass(w, 130000);
+    expect(w, level->start == 0);
+    oracle_truncate(w, w->processes[0].topic_of_slot[1], 0, 4);
+    story_finish(w);
+}
+
+/* What it knew of the old log, and what still flies from there, is nothing of the new one. */
+void a_place_that_went_back_is_one_of_another_log(struct world *w)
+{
+    struct request *asked[5];
+    story_begin(w);
+    story_open(w);
+    for (int i = 0; i < 3; i++)
+        story_ask(w, TARGET_A, 0);
+    story_until(w, story_committed(w, -1, 0) != NULL && story_committed(w, -1, 0)->base == 3);
+    story_hold_landings(w);
+    story_ask(w, TARGET_A, 0);
+    story_until(w, w->forwards == 4);
+    struct committed *place = arena_take(&w->arena, sizeof *place);
+    *place = (struct committed){.text = story_committed(w, -1, 0)->text, .life = NOBODY};
+    w->metadata_is_foreign = true;
+    make_anew(w, &w->broker.logs[TOPIC_SCHEDULE][0]);
+    w->broker.committed[TOPIC_SCHEDULE][0] = place; /* another member's, meanwhile */
+    for (int i = 0; i < 5; i++)
+        asked[i] = story_ask(w, TARGET_B, 0);
+    story_regroup(w);
+    story_let_land(w);
+    story_pass(w, 1000);
+    for (int i = 0; i < 5; i++)
+        expect(w, asked[i]->delivered == 1);
+    story_finish(w);
+}
