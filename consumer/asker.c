@@ -78,10 +78,12 @@ struct asker *asker_new(struct bell *bell)
     return NULL;
 }
 
-void asker_free(struct asker *a)
+bool asker_free(struct asker *a)
 {
-    if (errand_free(a->errand, SETTLE_MS))
-        free(a);
+    if (!errand_free(a->errand, SETTLE_MS))
+        return false;
+    free(a);
+    return true;
 }
 
 enum lookup asker_ask(struct asker *a, rd_kafka_t *rk, const char *topic)
@@ -99,7 +101,7 @@ enum lookup asker_ask(struct asker *a, rd_kafka_t *rk, const char *topic)
     return LOOKUP_PENDING;
 }
 
-void asker_settle(struct asker *a)
+bool asker_settle(struct asker *a)
 {
-    (void)errand_wait(a->errand, SETTLE_MS);
+    return errand_wait(a->errand, SETTLE_MS);
 }

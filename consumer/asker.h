@@ -14,13 +14,14 @@ struct asker;
 
 /* NULL: no memory or no thread. */
 struct asker *asker_new(struct bell *bell);
-void asker_free(struct asker *asker); /* as asker_settle */
+bool asker_free(struct asker *asker); /* as asker_settle; false: nothing was freed */
 
 /* Pending until the bell has rung, or while another topic is asked about. An answer that nobody
    fetched within a second is forgotten. Never creates the topic. */
 enum lookup asker_ask(struct asker *asker, rd_kafka_t *rk, const char *topic);
 
-/* Waits until nobody is asked, for a second at most: before rk is destroyed. */
-void asker_settle(struct asker *asker);
+/* Waits until nobody is asked, for a second at most: before rk is destroyed. False: somebody still
+   is. */
+bool asker_settle(struct asker *asker) must_check;
 
 #endif

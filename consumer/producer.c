@@ -120,8 +120,8 @@ bool producer_free(struct producer *p)
     p->config.landed = ignore_landing;
     if (!producer_txn_stop(p))
         return false;
-    if (p->asker != NULL)
-        asker_free(p->asker);
+    if (p->asker != NULL && !asker_free(p->asker))
+        return false;
     trim_close(&p->trim);
     for (int role = 0; role < ROLES; role++) {
         if (p->clients[role].rk == NULL)

@@ -45,8 +45,8 @@ struct producer_config {
 /* NULL with a sentence in error. */
 struct producer *producer_new(const struct producer_config *config, char *error, size_t error_size);
 
-/* After it, no report comes any more: what is unsent is dropped. False: a transaction still waits
-   for brokers in a thread of its own; nothing was freed, nor may what the producer was given be. */
+/* After it, no report comes any more: what is unsent is dropped. False: a call still waits for
+   brokers in a thread of its own; nothing was freed, nor may what the producer was given be. */
 bool producer_free(struct producer *producer);
 
 /* The calls of the bridge's port. */

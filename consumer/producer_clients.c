@@ -133,14 +133,13 @@ void producer_client_rebuild(struct producer *p, enum role role)
     producer_log_failure("producer is broken: it is replaced", error);
     rd_kafka_purge(c->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     rd_kafka_flush(c->rk, REBUILD_MS);
-    if (rd_kafka_outq_len(c->rk) > 0)
-        return; /* later: not all were reported yet */
+    if (rd_kafka_outq_len(c->rk) > 0 || !asker_settle(p->asker))
+        return; /* later: not all were reported yet, or it is being asked */
     struct client fresh;
     if (producer_client_make(p, role, &fresh, error) != 0) {
         producer_log_failure("cannot make a producer: trying on", error); /* a file that is away */
         return;
     }
-    asker_settle(p->asker);
     if (role == HOPS)
         trim_close(&p->trim);
     producer_client_stop(p, role);

@@ -45,8 +45,10 @@ void source_free(struct source *s)
         if (s->partitions[i].queue != NULL)
             rd_kafka_queue_destroy(s->partitions[i].queue);
     }
-    if (s->pulse != NULL)
+    if (s->pulse != NULL) {
+        pulse_beat(s->pulse, s->config.levels); /* its pause would outlive it */
         pulse_free(s->pulse);
+    }
     free(s->partitions);
     free(s->owned);
     free(s);
