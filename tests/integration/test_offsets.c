@@ -5,6 +5,7 @@
 #include "consumer/admin.h"
 #include "consumer/browse.h"
 #include "consumer/offsets.h"
+#include "tests/integration/scratch.h"
 
 #include <criterion/criterion.h>
 #include <librdkafka/rdkafka_mock.h>
@@ -14,26 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <time.h>
 
 enum { TIMEOUT_MS = 10000, LANES = 2, RECORDS = 10 };
 
 static char error[512];
-
-static struct config config_new(void)
-{
-    static char schedule[64];
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(schedule, sizeof schedule, "offsets-%lld-%ld", (long long)now.tv_sec, now.tv_nsec);
-    return (struct config){.schedule = schedule,
-                           .group = schedule,
-                           .ladder = {.level_ms = {1000, 60000}, .n = 2, .hold_ms = 1000},
-                           .retired_ms = {90000},
-                           .retired_n = 1,
-                           .partitions = LANES,
-                           .replication = 1};
-}
 
 /* The consumer of the commands, and the brokers' addresses for a producer beside it. */
 static rd_kafka_t *consumer(const struct config *config, char *brokers, size_t size)
@@ -103,7 +88,7 @@ static void commit(rd_kafka_t *rk, const char *topic, int64_t base, const int64_
 
 Test(offsets, what_waits_is_what_is_not_done)
 {
-    struct config config = config_new();
+    struct config config = scratch_config("offsets", LANES, 1);
     char brokers[256], level[TOPIC_TEXT_MAX], name[TOPIC_TEXT_MAX];
     rd_kafka_t *rk = consumer(&config, brokers, sizeof brokers);
     make_topics(rk, &config);
@@ -133,7 +118,7 @@ Test(offsets, what_waits_is_what_is_not_done)
 
 Test(offsets, without_a_schedule_topic_there_is_nothing_to_see)
 {
-    struct config config = config_new();
+    struct config config = scratch_config("offsets", LANES, 1);
     char brokers[256];
     rd_kafka_t *rk = consumer(&config, brokers, sizeof brokers);
     struct offsets offsets = {.config = &config};
@@ -155,7 +140,7 @@ static void doze(int number)
 Test(offsets, both_ends_are_known_or_none)
 {
     enum { LIST_OFFSETS = 2, TRIES = 10 };
-    struct config config = config_new();
+    struct config config = scratch_config("offsets", LANES, 1);
     char brokers[256];
     if (getenv("KAFKA") != NULL)
         cr_skip("only the mock answers with errors on demand\n");
@@ -192,7 +177,7 @@ static bool see(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
 /* Twice with one handle, as levels --watch does; then an end that comes before enough. */
 Test(offsets, browsing_ends_where_it_is_enough_or_at_the_end)
 {
-    struct config config = config_new();
+    struct config config = scratch_config("offsets", LANES, 1);
     char brokers[256];
     rd_kafka_t *rk = consumer(&config, brokers, sizeof brokers);
     make_topics(rk, &config);

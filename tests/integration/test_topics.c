@@ -2,33 +2,17 @@
 /* topics: names; what check says about a cluster; that apply makes it right and leaves the rest as
    it is. With KAFKA=host:port the latter runs on that broker, else it is skipped. */
 #include "consumer/topics_survey.h"
+#include "tests/integration/scratch.h"
 
 #include <criterion/criterion.h>
 #include <librdkafka/rdkafka_mock.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { TIMEOUT_MS = 10000, LANES = 3 };
 
 static char error[512];
-
-/* A schedule topic's name that no test had before. */
-static struct config config_new(void)
-{
-    static char schedule[64];
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(schedule, sizeof schedule, "topics-%lld-%ld", (long long)now.tv_sec, now.tv_nsec);
-    return (struct config){.schedule = schedule,
-                           .group = schedule,
-                           .ladder = {.level_ms = {1000, 60000}, .n = 2, .hold_ms = 1000},
-                           .retired_ms = {90000},
-                           .retired_n = 1,
-                           .partitions = LANES,
-                           .replication = 3};
-}
 
 static rd_kafka_t *client(const char *property, const char *value)
 {
@@ -180,7 +164,7 @@ Test(topics, a_setting_may_be_larger_or_smaller_only_where_the_rule_says_so)
  */
 Test(topics, what_cannot_be_asked_is_skipped_with_one_line)
 {
-    struct config config = config_new();
+    struct config config = scratch_config("topics", LANES, 3);
     rd_kafka_t *rk = client("test.mock.num.brokers", "3");
     rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
     static const char *const suffixes[] = {"",       ".1s",          ".1m",       ".1m30s",
@@ -200,7 +184,7 @@ Test(topics, what_cannot_be_asked_is_skipped_with_one_line)
 
 Test(topics, missing_topics_refuse_a_start_and_are_not_created_by_looking)
 {
-    struct config config = config_new();
+    struct config config = scratch_config("topics", LANES, 3);
     rd_kafka_t *rk = client("test.mock.num.brokers", "1");
     for (int twice = 0; twice < 2; twice++) {
         struct findings findings = check(rk, &config);
@@ -216,7 +200,7 @@ Test(topics, missing_topics_refuse_a_start_and_are_not_created_by_looking)
 
 Test(topics, uneven_partition_counts_refuse_a_start)
 {
-    struct config config = config_new();
+    struct config config = scratch_config("topics", LANES, 3);
     config.retired_n = 0;
     rd_kafka_t *rk = client("test.mock.num.brokers", "1");
     rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
@@ -236,7 +220,7 @@ Test(topics, uneven_partition_counts_refuse_a_start)
 Test(topics, after_apply_nothing_refuses_and_apply_has_nothing_to_say)
 {
     rd_kafka_t *rk = real();
-    struct config config = config_new();
+    struct config config = scratch_config("topics", LANES, 3);
     apply(rk, &config, quiet);
     struct findings findings = check(rk, &config);
     cr_expect_eq(findings.partitions, LANES);
@@ -252,7 +236,7 @@ Test(topics, after_apply_nothing_refuses_and_apply_has_nothing_to_say)
 Test(topics, apply_mends_what_is_wrong_and_keeps_what_else_is_set)
 {
     rd_kafka_t *rk = real();
-    struct config config = config_new();
+    struct config config = scratch_config("topics", LANES, 3);
     apply(rk, &config, quiet);
     char level[TOPIC_TEXT_MAX];
     topic_of_level(config.schedule, 60000, level);
@@ -278,7 +262,7 @@ Test(topics, apply_mends_what_is_wrong_and_keeps_what_else_is_set)
 Test(topics, apply_grows_companions_to_the_schedule_topic)
 {
     rd_kafka_t *rk = real();
-    struct config config = config_new();
+    struct config config = scratch_config("topics", LANES, 3);
     char level[TOPIC_TEXT_MAX];
     create(rk, config.schedule, LANES + 2);
     create(rk, topic_of_level(config.schedule, 1000, level), 1);
@@ -295,7 +279,7 @@ Test(topics, apply_grows_companions_to_the_schedule_topic)
 Test(topics, a_level_that_was_removed_refuses_only_while_it_holds_records)
 {
     rd_kafka_t *rk = real();
-    struct config config = config_new();
+    struct config config = scratch_config("topics", LANES, 3);
     apply(rk, &config, quiet);
     config.retired_n = 0;
     struct findings findings = check_until(rk, &config, ".1m30s and 1m30s is neither");

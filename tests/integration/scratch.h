@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scratch: a configuration with a schedule topic that no test had before; two levels, one retired.
+ */
+#ifndef DELAYBRIDGE_TESTS_INTEGRATION_SCRATCH_H
+#define DELAYBRIDGE_TESTS_INTEGRATION_SCRATCH_H
+
+#include "bridge/config.h"
+
+#include <stdio.h>
+#include <time.h>
+
+/* The name is the function's own, until the next call. */
+static inline struct config scratch_config(const char *prefix, int lanes, int replication)
+{
+    static char schedule[64];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(schedule, sizeof schedule, "%s-%lld-%ld", prefix, (long long)now.tv_sec, now.tv_nsec);
+    return (struct config){.schedule = schedule,
+                           .group = schedule,
+                           .ladder = {.level_ms = {1000, 60000}, .n = 2, .hold_ms = 1000},
+                           .retired_ms = {90000},
+                           .retired_n = 1,
+                           .partitions = lanes,
+                           .replication = replication};
+}
+
+#endif
