@@ -117,9 +117,9 @@ static int connect_member(struct worker *w, char error[CLIENT_ERROR_MAX])
     if (w->instance[0] != '\0')
         rd_kafka_conf_set(conf, "group.instance.id", w->instance, NULL, 0);
     struct group_config group = worker_group_config(w);
-    w->group = group_new(&group, conf, error);
-    if (w->group == NULL)
-        return ERR_KAFKA;
+    int err = group_new(&group, conf, &w->group, error);
+    if (err != 0)
+        return err;
     source_join(w->source, group_handle(w->group));
     if (source_check_pulses(w->source, producer_handle(w->producer)))
         w->pulse_checked_ms = worker_now().mono_ms;
@@ -141,15 +141,17 @@ static void disconnect_member(struct worker *w)
 static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
 {
     rd_kafka_conf_t *conf = client_conf(w->config.config, CLIENT_LEVELS, error);
-    w->levels = conf == NULL ? NULL : client_new(RD_KAFKA_CONSUMER, conf, error);
-    if (w->levels == NULL)
+    if (conf == NULL)
         return ERR_CONFIG;
+    w->levels = client_new(RD_KAFKA_CONSUMER, conf, error);
+    if (w->levels == NULL)
+        return client_failure();
     rd_kafka_poll_set_consumer(w->levels);
     if (client_prime(w->levels, w->topics, w->slots, error) != 0)
         return ERR_KAFKA;
     struct producer_config producer = worker_producer_config(w);
-    w->producer = producer_new(&producer, error, CLIENT_ERROR_MAX);
-    return w->producer == NULL ? ERR_CONFIG : connect_member(w, error);
+    int err = producer_new(&producer, &w->producer, error, CLIENT_ERROR_MAX);
+    return err != 0 ? err : connect_member(w, error);
 }
 
 static void worker_free(struct worker *w)

@@ -291,6 +291,12 @@ rd_kafka_t *client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char error[C
     return rk;
 }
 
+int client_failure(void)
+{
+    return rd_kafka_last_error() == RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE ? ERR_NO_MEMORY
+                                                                         : ERR_CONFIG;
+}
+
 bool client_property_is_ours(const char *name, const char **ours)
 {
     for (size_t i = 0; i < COUNT(refused); i++) {

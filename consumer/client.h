@@ -21,6 +21,10 @@ rd_kafka_conf_t *client_conf(const struct config *config, enum client_role role,
    operator's properties, no group membership. Consumes conf. NULL with a sentence in error. */
 rd_kafka_t *client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX]);
 
+/* Why a handle just could not be made by this thread: ERR_NO_MEMORY (threads, too) or ERR_CONFIG.
+ */
+int client_failure(void);
+
 /* Make it a transactional producer's. 0 or ERR_CONFIG with a sentence. */
 int client_transactional(rd_kafka_conf_t *conf, const char *id,
                          char error[CLIENT_ERROR_MAX]) must_check;

@@ -146,43 +146,44 @@ static int subscribe(const struct group *g, char *error, size_t error_size)
     return err == 0 ? 0 : ERR_KAFKA;
 }
 
-struct group *group_new(const struct group_config *config, rd_kafka_conf_t *conf,
-                        char error[CLIENT_ERROR_MAX])
+static int start(struct group *g, rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX])
 {
-    struct group *g = calloc(1, sizeof *g);
-    if (g == NULL) {
-        rd_kafka_conf_destroy(conf);
-        snprintf(error, CLIENT_ERROR_MAX, "out of memory");
-        return NULL;
-    }
-    g->config = *config;
-    g->lanes = calloc((size_t)config->lanes + 1, sizeof *g->lanes);
-    if (g->lanes == NULL) {
-        rd_kafka_conf_destroy(conf);
-        snprintf(error, CLIENT_ERROR_MAX, "out of memory");
-        free(g);
-        return NULL;
-    }
     rd_kafka_conf_set_opaque(conf, g);
     rd_kafka_conf_set_rebalance_cb(conf, on_rebalance);
-    g->rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error, CLIENT_ERROR_MAX);
-    if (g->rk == NULL) {
-        rd_kafka_conf_destroy(conf);
-        free(g->lanes);
-        free(g);
-        return NULL;
-    }
+    g->rk = client_new(RD_KAFKA_CONSUMER, conf, error);
+    if (g->rk == NULL)
+        return client_failure();
     rd_kafka_poll_set_consumer(g->rk);
     g->events = rd_kafka_queue_get_consumer(g->rk);
     g->commits = rd_kafka_queue_new(g->rk);
-    bell_attach(config->bell, g->events, BELL_GROUP);
-    bell_attach(config->bell, g->commits, BELL_COMMITS);
-    if (client_prime(g->rk, config->topics, config->slots, error) != 0 ||
-        subscribe(g, error, CLIENT_ERROR_MAX) != 0) {
-        group_free(g);
-        return NULL;
+    bell_attach(g->config.bell, g->events, BELL_GROUP);
+    bell_attach(g->config.bell, g->commits, BELL_COMMITS);
+    if (client_prime(g->rk, g->config.topics, g->config.slots, error) != 0 ||
+        subscribe(g, error, CLIENT_ERROR_MAX) != 0)
+        return ERR_KAFKA;
+    return 0;
+}
+
+int group_new(const struct group_config *config, rd_kafka_conf_t *conf, struct group **group,
+              char error[CLIENT_ERROR_MAX])
+{
+    struct group *g = calloc(1, sizeof *g);
+    int *lanes = calloc((size_t)config->lanes + 1, sizeof *lanes);
+    if (g == NULL || lanes == NULL) {
+        rd_kafka_conf_destroy(conf);
+        snprintf(error, CLIENT_ERROR_MAX, "out of memory");
+        free(lanes);
+        free(g);
+        return ERR_NO_MEMORY;
     }
-    return g;
+    g->config = *config;
+    g->lanes = lanes;
+    int err = start(g, conf, error);
+    if (err == 0)
+        *group = g;
+    else
+        group_free(g);
+    return err;
 }
 
 rd_kafka_t *group_handle(const struct group *g)
@@ -321,7 +322,8 @@ void group_free(struct group *g)
         rd_kafka_queue_destroy(g->commits);
     if (g->member != NULL)
         rd_kafka_consumer_group_metadata_destroy(g->member);
-    rd_kafka_destroy(g->rk);
+    if (g->rk != NULL)
+        rd_kafka_destroy(g->rk);
     free(g->lanes);
     free(g);
 }

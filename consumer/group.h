@@ -37,9 +37,9 @@ struct group_config {
 };
 
 /* Makes the member's handle of conf (consumed in every case), knows all topics' leaders, and
-   subscribes. NULL with a sentence in error. */
-struct group *group_new(const struct group_config *config, rd_kafka_conf_t *conf,
-                        char error[CLIENT_ERROR_MAX]);
+   subscribes. Returns 0, or with a sentence in error ERR_KAFKA, ERR_CONFIG or ERR_NO_MEMORY. */
+int group_new(const struct group_config *config, rd_kafka_conf_t *conf, struct group **group,
+              char error[CLIENT_ERROR_MAX]) must_check;
 
 rd_kafka_t *group_handle(const struct group *group);
 

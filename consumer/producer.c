@@ -76,9 +76,10 @@ static int start(struct producer *p, char *error, size_t error_size)
     bool transactional = producer_is_transactional(p);
     char why[CLIENT_ERROR_MAX];
     for (int i = 0; i < (transactional ? 3 : 2); i++) {
-        if (producer_client_start(p, transactional ? in_turns[i] : apart[i], why) != 0) {
+        int err = producer_client_start(p, transactional ? in_turns[i] : apart[i], why);
+        if (err != 0) {
             snprintf(error, error_size, "%s", why);
-            return ERR_CONFIG;
+            return err;
         }
     }
     p->asker = asker_new(p->config.bell);
@@ -88,20 +89,23 @@ static int start(struct producer *p, char *error, size_t error_size)
     return ERR_NO_MEMORY;
 }
 
-struct producer *producer_new(const struct producer_config *config, char *error, size_t error_size)
+int producer_new(const struct producer_config *config, struct producer **producer, char *error,
+                 size_t error_size)
 {
     struct producer *p = calloc(1, sizeof *p);
     if (p == NULL) {
         snprintf(error, error_size, "out of memory");
-        return NULL;
+        return ERR_NO_MEMORY;
     }
     p->config = *config;
-    if (start(p, error, error_size) != 0) {
+    int err = start(p, error, error_size);
+    if (err != 0) {
         (void)!producer_free(p);
-        return NULL;
+        return err;
     }
     trim_open(&p->trim, p->clients[HOPS].rk, config->bell);
-    return p;
+    *producer = p;
+    return 0;
 }
 
 static void ignore_report(void *ctx, struct parcel *parcel, enum report report, const char *why)

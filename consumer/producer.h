@@ -42,8 +42,9 @@ struct producer_config {
     void *ctx;
 };
 
-/* NULL with a sentence in error. */
-struct producer *producer_new(const struct producer_config *config, char *error, size_t error_size);
+/* Returns 0, or ERR_CONFIG or ERR_NO_MEMORY with a sentence in error. */
+int producer_new(const struct producer_config *config, struct producer **producer, char *error,
+                 size_t error_size) must_check;
 
 /* After it, no report comes any more: what is unsent is dropped. False: a call still waits for
    brokers in a thread of its own; nothing was freed, nor may what the producer was given be. */

@@ -72,11 +72,9 @@ int producer_client_make(struct producer *p, enum role role, struct client *c,
     rd_kafka_conf_t *conf = conf_of(p, role, error);
     if (conf == NULL)
         return ERR_CONFIG;
-    *c = (struct client){.rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, CLIENT_ERROR_MAX)};
-    if (c->rk == NULL) {
-        rd_kafka_conf_destroy(conf);
-        return ERR_CONFIG;
-    }
+    *c = (struct client){.rk = client_new(RD_KAFKA_PRODUCER, conf, error)};
+    if (c->rk == NULL)
+        return client_failure();
     if (owns_topics(p, role) && open_own_topics(p, c) != 0) {
         rd_kafka_destroy(c->rk);
         c->rk = NULL;

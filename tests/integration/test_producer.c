@@ -81,8 +81,7 @@ static void open_stage(struct stage *stage)
                                      .aborted = on_aborted,
                                      .restarted = on_restarted,
                                      .ctx = &stage->heard};
-    stage->producer = producer_new(&config, error, sizeof error);
-    cr_assert_not_null(stage->producer, "%s", error);
+    cr_assert_eq(producer_new(&config, &stage->producer, error, sizeof error), 0, "%s", error);
 }
 
 static void close_stage(struct stage *stage)
