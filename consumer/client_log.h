@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client_log: what librdkafka's handles say of themselves, in the log of the program. A line of one
+   kind from one client is said once in ten seconds, with how many were held back. */
+#ifndef DELAYBRIDGE_CONSUMER_CLIENT_LOG_H
+#define DELAYBRIDGE_CONSUMER_CLIENT_LOG_H
+
+#include <librdkafka/rdkafka.h>
+
+/* Callbacks for a conf, from any thread. */
+void client_log(const rd_kafka_t *rk, int level, const char *facility, const char *text);
+void client_log_error(rd_kafka_t *rk, int err, const char *reason, void *opaque);
+
+#endif
