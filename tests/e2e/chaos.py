@@ -189,6 +189,7 @@ def chaos(stage: Stage) -> str:
                     "kinds of poison": len(report.kinds), "requests": report.requests,
                     "lost": report.faults["lost"], "early": report.faults["early"],
                     "delivered twice": report.duplicates, "unacknowledged, yet written": report.written_unsure,
+                    "written twice by their producer": report.written_twice,
                     "forwarded about the faults": in_flight}
     return line + " | " + " ".join(f"{name.replace(' ', '_')}={n}" for name, n in sorted(stage.totals.items()))
 

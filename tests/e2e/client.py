@@ -26,6 +26,16 @@ CERTAIN = (KafkaError.NOT_ENOUGH_REPLICAS, KafkaError.MSG_SIZE_TOO_LARGE, KafkaE
            KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.UNKNOWN_TOPIC_OR_PART)
 
 
+def record_at(bootstrap: str, topic: str, partition: int, offset: int):
+    """The record that stands there, or None."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "e2e-peek", "auto.offset.reset": "error",
+                         "log_level": 0})
+    consumer.assign([TopicPartition(topic, partition, offset)])
+    message = consumer.poll(20)
+    consumer.close()
+    return message if message is not None and message.error() is None and message.offset() == offset else None
+
+
 class Sender:
     """Writes requests at a steady rate and keeps the journal: what the broker acknowledged, what it refused,
     and what may or may not have been written. Only one with a patience of its own may have the last two: it

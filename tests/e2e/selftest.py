@@ -138,6 +138,31 @@ class Planted(unittest.TestCase):
         seen.topic = "e2e.b" if seen.topic == "e2e.a" else "e2e.a"
         self.assertEqual(self.report(doubts=Doubts(unsure=[request])).faults["topic"], 1)
 
+    def written_again(self, n: int) -> Seen:
+        """What the request n comes out as, if its producer has written it once more, at 999999 of its partition."""
+        request = self.sent[n]
+        again = copy.deepcopy(next(s for s in self.delivered if s.value == request.value and request.value))
+        again.headers[-1] = ("dlb-source", f"schedule/{request.partition}/999999".encode())
+        self.delivered.append(again)
+        return again
+
+    def log(self, n: int):
+        """Reads the record of the request n, wherever it is asked for."""
+        return lambda source: (self.sent[n].key, self.sent[n].value, self.sent[n].headers)
+
+    def test_one_that_its_producer_wrote_twice(self):
+        self.written_again(33)
+        report = self.report(written=self.log(33), exactly_once=True)
+        self.assertEqual((dict(report.faults), report.written_twice, report.duplicates), ({}, 1, 0))
+
+    def test_one_that_its_producer_wrote_twice_and_that_came_three_times(self):
+        self.delivered.append(copy.deepcopy(self.written_again(33)))
+        self.assertEqual(dict(self.report(written=self.log(33), exactly_once=True).faults), {"doubled": 1})
+
+    def test_one_that_came_twice_with_the_source_of_another_record(self):
+        self.written_again(33)
+        self.assertEqual(dict(self.report(written=self.log(34)).faults), {"unknown": 1})
+
     def test_one_that_was_refused_to_its_producer_and_came(self):
         doubts = Doubts(refused=[self.unacknowledged(33)])
         self.assertEqual(dict(self.report(doubts=doubts).faults), {"refused_came": 1})

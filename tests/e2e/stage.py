@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import contract
-from client import Admin, Collector, Sender
+from client import Admin, Collector, Sender, record_at
 from contract import Request
 from generator import Generator
 from processes import Bridge, Kafka
@@ -144,8 +144,14 @@ class Stage:
         seen = list(self.collector.seen)
         report = verify(journal, [s for s in seen if s.topic != dead], [s for s in seen if s.topic == dead],
                         self.schedule, self.collector.partitions, exactly_once=self.exactly_once, doubts=doubts,
-                        **more)
+                        written=self.written, **more)
         return report
+
+    def written(self, source: bytes) -> tuple | None:
+        """What stands on the schedule topic there."""
+        topic, partition, offset = source.decode().rsplit("/", 2)
+        record = record_at(self.kafka.bootstrap, topic, int(partition), int(offset)) if topic == self.schedule else None
+        return record and (record.key(), record.value(), record.headers() or [])
 
     def look(self) -> None:
         """Something has not come out: what the bridge itself says of what waits, beside the logs."""

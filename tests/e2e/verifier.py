@@ -4,6 +4,8 @@ tried on histories with planted faults (selftest.py)."""
 from __future__ import annotations
 
 import collections
+import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import contract
@@ -17,6 +19,7 @@ class Report:
     dead: int = 0
     duplicates: int = 0
     written_unsure: int = 0
+    written_twice: int = 0
     duplicated: list[Request] = field(default_factory=list)
     faults: collections.Counter = field(default_factory=collections.Counter)
     examples: list[str] = field(default_factory=list)
@@ -95,12 +98,28 @@ def recognise(seen: Seen, faces: dict[tuple, list[Request]]) -> Request | None:
     return None
 
 
+Written = Callable[[bytes], tuple | None]  # source: key, value and headers of the record that stands there
+
+
+def twin(source: bytes, sent: list[Request], written: Written) -> Request | None:
+    """The acknowledged request that its producer wrote once more, here: an idempotent client whose epoch changes
+    may. The log itself says so; what came out of the bridge is not asked."""
+    record, place = written(source), tuple(int(n) for n in source.decode().rsplit("/", 2)[1:])
+    for request in sent if record is not None else []:
+        if record == (request.key, request.value, request.headers) and request.partition == place[0]:
+            again = copy.copy(request)
+            again.offset = place[1]
+            return again
+    return None
+
+
 def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedule: str,
            partitions: dict[str, int], clock_ahead=lambda ms: 0, exactly_once: bool = False,
-           doubts: Doubts | None = None) -> Report:
+           doubts: Doubts | None = None, written: Written = lambda source: None) -> Report:
     """clock_ahead: by how much the bridge's clock was ahead of this one's, at most, about that time.
     Duplicates are counted, and are a fault in exactly once; else whether there may be any is the caller's to say.
-    What nobody knows to be written may come out or not, but once, and as the request says."""
+    What nobody knows to be written may come out or not, but once, and as the request says; so must what written
+    finds in the log a second time."""
     report = Report(requests=len(sent), delivered=len(delivered), dead=len(dead))
     by_source = {source_of(r, schedule): r for r in sent}
     unsure = faces_of(doubts.unsure if doubts else [])
@@ -113,6 +132,9 @@ def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedul
             request.partition, request.offset = (int(n) for n in source.decode().rsplit("/", 2)[1:])
             by_source[source] = request
             report.written_unsure += 1
+        if request is None and source is not None and (request := twin(source, sent, written)):
+            by_source[source] = request
+            report.written_twice += 1
         if request is None and recognise(seen, refused):
             report.fault("refused_came", f"{source} was refused to its producer, and came out")
             continue
