@@ -64,6 +64,9 @@ class Sender:
             if error is not None:
                 (self.refused if error.code() in CERTAIN else self.unsure).append(request)
                 return
+            if message.offset() is None:  # stored by an earlier try, and the broker does not say where
+                self.unsure.append(request)
+                return
             request.partition, request.offset = message.partition(), message.offset()
             request.acked_at = time.time()
             self.journal.append(request)
