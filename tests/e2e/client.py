@@ -46,6 +46,7 @@ class Sender:
         self.journal: list[Request] = []
         self.unsure: list[Request] = []
         self.refused: list[Request] = []
+        self.placeless: list[Request] = []
         self.failed: list[str] = []
         self.patient = patience_ms is None
         once = {} if self.patient else {"enable.idempotence": False, "message.send.max.retries": 0}
@@ -65,7 +66,7 @@ class Sender:
                 (self.refused if error.code() in CERTAIN else self.unsure).append(request)
                 return
             if message.offset() is None:  # stored by an earlier try, and the broker does not say where
-                self.unsure.append(request)
+                self.placeless.append(request)
                 return
             request.partition, request.offset = message.partition(), message.offset()
             request.acked_at = time.time()
@@ -100,6 +101,7 @@ class Sender:
         self.journal += other.journal
         self.unsure += other.unsure
         self.refused += other.refused
+        self.placeless += other.placeless
 
     def flush(self) -> None:
         left = self.producer.flush(120)

@@ -138,6 +138,16 @@ class Planted(unittest.TestCase):
         seen.topic = "e2e.b" if seen.topic == "e2e.a" else "e2e.a"
         self.assertEqual(self.report(doubts=Doubts(unsure=[request])).faults["topic"], 1)
 
+    def test_one_that_was_acknowledged_without_its_place_must_come(self):
+        doubts = Doubts(placeless=[self.unacknowledged(33)])
+        self.assertEqual((dict(self.report(doubts=doubts).faults), doubts.placeless[0].offset), ({}, 33 // 8))
+
+    def test_one_that_was_acknowledged_without_its_place_and_is_lost(self):
+        request = self.sent[33]
+        source = f"schedule/{request.partition}/{request.offset}".encode()
+        self.delivered = [s for s in self.delivered if s.header("dlb-source") != source]
+        self.assertEqual(dict(self.report(doubts=Doubts(placeless=[self.unacknowledged(33)])).faults), {"lost": 1})
+
     def written_again(self, n: int) -> Seen:
         """What the request n comes out as, if its producer has written it once more, at 999999 of its partition."""
         request = self.sent[n]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import threading
 import time
 from pathlib import Path
 
 import contract
-from client import Admin, Collector, Sender, record_at
+from client import Admin, Collector, Sender, now_ms, record_at
 from contract import Request
 from generator import Generator
 from processes import Bridge, Kafka
@@ -18,6 +19,7 @@ from verifier import Doubts, Report, verify
 
 TARGETS = {"e2e.a": 6, "e2e.b": 3, "e2e.c": 1}
 LANES = 8
+PLACELESS_S = 20
 
 
 class Fault(Exception):
@@ -139,7 +141,9 @@ class Stage:
         journal = self.sender.journal if journal is None else journal
         if self.collector.wait_for(journal, self.schedule, timeout):
             self.look()
-        doubts = Doubts(list(self.sender.unsure), list(self.sender.refused))
+        doubts = Doubts(list(self.sender.unsure), list(self.sender.refused), list(self.sender.placeless))
+        if doubts.placeless:  # nobody can tell when they have come
+            time.sleep(PLACELESS_S + max(0, max(r.due for r in doubts.placeless) - now_ms()) / 1000)
         dead = f"{self.schedule}.dead-letter"
         seen = list(self.collector.seen)
         report = verify(journal, [s for s in seen if s.topic != dead], [s for s in seen if s.topic == dead],
@@ -149,8 +153,8 @@ class Stage:
 
     def written(self, source: bytes) -> tuple | None:
         """What stands on the schedule topic there."""
-        topic, partition, offset = source.decode().rsplit("/", 2)
-        record = record_at(self.kafka.bootstrap, topic, int(partition), int(offset)) if topic == self.schedule else None
+        place = re.fullmatch(rf"{re.escape(self.schedule)}/(\d+)/(\d+)", source.decode(errors="replace"))
+        record = place and record_at(self.kafka.bootstrap, self.schedule, int(place[1]), int(place[2]))
         return record and (record.key(), record.value(), record.headers() or [])
 
     def look(self) -> None:

@@ -69,9 +69,11 @@ def unaccounted(sent: list[Request], out: list[Seen], schedule: str) -> int:
 
 @dataclass
 class Doubts:
-    """Requests that were not acknowledged. unsure: the broker may have them or not; refused: it has not."""
+    """Requests that were not acknowledged. unsure: the broker may have them or not; refused: it has not. And
+    placeless: acknowledged, so they must come, but nobody has said where they stand."""
     unsure: list[Request] = field(default_factory=list)
     refused: list[Request] = field(default_factory=list)
+    placeless: list[Request] = field(default_factory=list)
 
 
 def face(key: bytes | None, value: bytes | None, headers: list[contract.Header]) -> tuple:
@@ -88,7 +90,7 @@ def faces_of(requests: list[Request]) -> dict[tuple, list[Request]]:
 
 
 def recognise(seen: Seen, faces: dict[tuple, list[Request]]) -> Request | None:
-    """The unacknowledged request that this came from; each serves once."""
+    """The request of these that this came from; each serves once."""
     due = seen.header("dlb-due")
     alike = faces.get(face(seen.key, seen.value, seen.headers), [])
     for request in alike:
@@ -98,17 +100,21 @@ def recognise(seen: Seen, faces: dict[tuple, list[Request]]) -> Request | None:
     return None
 
 
+def at(request: Request, source: bytes) -> Request:
+    request.partition, request.offset = (int(n) for n in source.decode().rsplit("/", 2)[1:])
+    return request
+
+
 Written = Callable[[bytes], tuple | None]  # source: key, value and headers of the record that stands there
 
 
 def twin(source: bytes, sent: list[Request], written: Written) -> Request | None:
     """The acknowledged request that its producer wrote once more, here: an idempotent client whose epoch changes
     may. The log itself says so; what came out of the bridge is not asked."""
-    record, place = written(source), tuple(int(n) for n in source.decode().rsplit("/", 2)[1:])
+    record = written(source)
     for request in sent if record is not None else []:
-        if record == (request.key, request.value, request.headers) and request.partition == place[0]:
-            again = copy.copy(request)
-            again.offset = place[1]
+        again = at(copy.copy(request), source)
+        if record == (request.key, request.value, request.headers) and request.partition == again.partition:
             return again
     return None
 
@@ -122,15 +128,16 @@ def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedul
     finds in the log a second time."""
     report = Report(requests=len(sent), delivered=len(delivered), dead=len(dead))
     by_source = {source_of(r, schedule): r for r in sent}
-    unsure = faces_of(doubts.unsure if doubts else [])
-    refused = faces_of(doubts.refused if doubts else [])
+    doubts = doubts or Doubts()
+    unsure, refused, placeless = (faces_of(some) for some in (doubts.unsure, doubts.refused, doubts.placeless))
     copies: dict[bytes, list[Seen]] = collections.defaultdict(list)
     for seen, check in [(s, check_delivery) for s in delivered] + [(s, check_dead) for s in dead]:
         source = seen.header("dlb-source")
         request = by_source.get(source)
+        if request is None and source is not None and (request := recognise(seen, placeless)):
+            by_source[source] = at(request, source)
         if request is None and source is not None and (request := recognise(seen, unsure)):
-            request.partition, request.offset = (int(n) for n in source.decode().rsplit("/", 2)[1:])
-            by_source[source] = request
+            by_source[source] = at(request, source)
             report.written_unsure += 1
         if request is None and source is not None and (request := twin(source, sent, written)):
             by_source[source] = request
@@ -143,6 +150,8 @@ def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedul
             continue
         copies[source].append(seen)
         check(report, request, seen, partitions, clock_ahead)
+    for request in (r for alike in placeless.values() for r in alike):
+        report.fault("lost", f"one that was acknowledged without its place ({request.kind}, due {request.due})")
     for source, request in by_source.items():
         have = copies.get(source, [])
         if not have:
