@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from statistics import median
 
-from forwarding import ROUNDS, bridge_rate, due_in_level
+from forwarding import bridge_rate, due_in_level
 from place import Place
 from table import Row
 
@@ -18,15 +17,15 @@ def c_library() -> str:
 
 def allocator(place: Place, count: int = 600_000) -> list[Row]:
     """Delivery with the C library's allocator in place of jemalloc."""
-    seen: dict[str, list[dict]] = {"jemalloc": [], "glibc": []}
-    for number in range(ROUNDS):
-        for name in list(seen) if number % 2 else reversed(seen):
-            config, target = due_in_level(place, count)
-            place.rest()
-            env = {"LD_PRELOAD": c_library()} if name == "glibc" else {}
-            seen[name].append(bridge_rate(place, config, target, count, env))
-    cpu = {name: median(r["cpu_us"][0] for r in results) for name, results in seen.items()}
-    rate = {name: median(r["per_second"] for r in results) for name, results in seen.items()}
+    def delivery(env: dict[str, str]) -> dict:
+        config, target = due_in_level(place, count)
+        place.rest()
+        return bridge_rate(place, config, target, count, env)
+
+    seen = place.in_turns(jemalloc=lambda: delivery({}), glibc=lambda: delivery({"LD_PRELOAD": c_library()}))
+    cpu = {name: result["cpu_us"][0] for name, result in seen.items()}
+    ratio = cpu["glibc"] / cpu["jemalloc"]
     return [Row("delivery: CPU of the bridge a record, glibc's allocator / jemalloc",
-                f"{cpu['glibc']:.2f} / {cpu['jemalloc']:.2f} µs ({rate['glibc'] / 1000:.0f}k/s, "
-                f"{rate['jemalloc'] / 1000:.0f}k/s)", "jemalloc takes less", cpu["jemalloc"] < cpu["glibc"])]
+                f"{ratio:.2f} ({cpu['glibc']:.2f} / {cpu['jemalloc']:.2f} µs; "
+                f"{seen['glibc']['per_second'] / 1000:.0f}k/s, {seen['jemalloc']['per_second'] / 1000:.0f}k/s)",
+                "jemalloc takes less", ratio > 1, ratio, all(result["complete"] for result in seen.values()))]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 
-from place import TOOL, Place
+from place import TOOL
 from table import Row
 
 
-def pieces(_: Place | None) -> list[Row]:
+def pieces() -> list[Row]:
     """Each piece of a record's way: nanoseconds an operation, and no allocation."""
     out = subprocess.run([str(TOOL.parent / "bench_core")], capture_output=True, text=True, check=True).stdout
     seen = [json.loads(line) for line in out.splitlines()]

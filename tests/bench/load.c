@@ -5,8 +5,10 @@
    --kind plain: no header. headers: --headers of them, as a delivered record has. request: for the
    schedule topic, to --target, with one business header. envelope: as the bridge itself writes them
    into a level, stamped at --stamp.
-   Requests and envelopes are due at --due, or --delay to --delay-max ms from their writing.
-   --seconds: ends after so many, whatever is written by then. --linger: how many ms a batch waits.
+   Requests and envelopes are due at --due, or --delay to --delay-max ms from their writing, at
+   random but the same in each run.
+   --seconds: ends after so many, whatever is written by then. --linger: how many ms a batch waits:
+   5, as clients have it; 0 for plain records at a rate, which are late from their writing on.
  */
 #include "levels/envelope.h"
 #include "tests/bench/bench.h"
@@ -41,12 +43,22 @@ static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *op
     failed += message->err != 0;
 }
 
+/* As good as random: the end of splitmix64 (Vigna). */
+static uint64_t mixed(uint64_t n)
+{
+    n = (n + 1) * 0x9e3779b97f4a7c15;
+    n = (n ^ n >> 30) * 0xbf58476d1ce4e5b9;
+    n = (n ^ n >> 27) * 0x94d049bb133111eb;
+    return n ^ n >> 31;
+}
+
 static int64_t due_of(const struct load *load, int64_t n)
 {
     if (load->due_ms != 0)
         return load->due_ms;
     int64_t span_ms = load->delay_max_ms - load->delay_ms;
-    return wall_us() / 1000 + load->delay_ms + (span_ms > 0 ? n * 7919 % span_ms : 0);
+    int64_t more_ms = span_ms > 0 ? (int64_t)(mixed((uint64_t)n) % (uint64_t)span_ms) : 0;
+    return wall_us() / 1000 + load->delay_ms + more_ms;
 }
 
 static rd_kafka_headers_t *request_headers(const struct load *load, int64_t due_ms)
@@ -173,15 +185,16 @@ int bench_load(void)
                          .stamp_ms = option_int("stamp", 0),
                          .size = (size_t)option_int("size", 100),
                          .headers = (int)option_int("headers", 1)};
-    const char *const settings[] = {"enable.idempotence",
-                                    "true",
-                                    "linger.ms",
-                                    option("linger", load.rate > 0 ? "0" : "5"),
-                                    "queue.buffering.max.messages",
-                                    "400000",
-                                    "batch.size",
-                                    option("batch", "65536"),
-                                    NULL};
+    const char *const settings[] = {
+        "enable.idempotence",
+        "true",
+        "linger.ms",
+        option("linger", load.rate > 0 && load.kind == PLAIN ? "0" : "5"),
+        "queue.buffering.max.messages",
+        "400000",
+        "batch.size",
+        option("batch", "65536"),
+        NULL};
     load.rk = client(RD_KAFKA_PRODUCER, reported, settings);
     memset(load.body, 'x', sizeof load.body);
     const char *name = option("topic", "schedule");

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 
-from paths import paths
+import lateness
+from paths import rates
 from place import Place
 from processes import NEWER, newer_client
 from table import Row
 
 
-def newer(place: Place, count: int = 200_000) -> list[Row]:
-    """Bridge and bare loop on the system's librdkafka, then both on Debian 13's version."""
-    rows = [replace(row, what=row.what + " (the system's)") for row in paths(place, count)]
+def with_newer(run: Callable):
+    """Its result, of processes that load Debian 13's version in place of the system's."""
     os.environ["LD_LIBRARY_PATH"] = newer_client()
     try:
-        rows += [replace(row, what=row.what + f" ({NEWER})") for row in paths(place, count)]
+        return run()
     finally:
         del os.environ["LD_LIBRARY_PATH"]
+
+
+def newer(place: Place, count: int = 200_000) -> list[Row]:
+    """Bridge and bare loop on the system's librdkafka, then both on Debian 13's version."""
+    rows = [replace(row, what=row.what + " (the system's)") for row in rates(place, count)]
+    rows += [replace(row, what=row.what + f" ({NEWER})") for row in with_newer(lambda: rates(place, count))]
     return sorted(rows, key=lambda row: row.what)
+
+
+def newer_late(place: Place) -> list[Row]:
+    """1,000/s through a bridge on Debian 13's librdkafka, and through one on the system's."""
+    def stream() -> dict:
+        return lateness.Bridged(place, 1000, 1000, 1500).start().result()
+    seen = place.in_turns(newer=lambda: with_newer(stream), system=stream)
+    return [lateness.row(f"late at 1,000/s with {NEWER}, ms p50 / p99 / p99.9 / max", seen["newer"], seen["system"],
+                         other="the system's")]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from confluent_kafka.admin import NewTopic
@@ -20,7 +21,7 @@ from client import Admin  # noqa: E402  pylint: disable=wrong-import-position
 from processes import Bridge, Kafka, rss_mib  # noqa: E402  pylint: disable=wrong-import-position
 
 LANES = 8
-WARM_ROUNDS, WARM = 4, 0.05
+WARM_ROUNDS, WARM = 4, 0.05  # of a core
 KAFKA_JVM = "-Xms1g -Xmx1g -XX:+UseG1GC -XX:MaxGCPauseMillis=20 -XX:InitiatingHeapOccupancyPercent=35"  # Kafka's own
 TOOL = ROOT / "build" / "bench" / "bench"
 BINARY = ROOT / "build" / "release" / "delaybridge"
@@ -80,13 +81,14 @@ class Place:
 
     def __init__(self, folder: Path, brokers: int = 1, props: tuple[str, ...] = ()):
         self.folder = folder
-        folder.mkdir(exist_ok=True)
+        folder.mkdir()
         os.environ.setdefault("KAFKA_JVM", KAFKA_JVM)
         self.kafka = Kafka(folder, brokers=brokers, props=props).start()
         self.live = list(range(1, brokers + 1))
         self.admin = Admin(self.kafka.bootstrap)
         self.create("bench.idle", brokers)  # on each broker one, so that a fetch is in flight at each
-        self.names = 0
+        self.names = self.round = 0
+        self.warmed = False
         self.tools: list[Tool] = []
 
     def without(self, number: int) -> None:
@@ -160,6 +162,14 @@ class Place:
             raise RuntimeError("the bridge did not join:\n" + bridge.tail())
         return bridge
 
+    def in_turns(self, **turns: Callable[[], dict]) -> dict[str, dict]:
+        """Each of them; what comes first in one round comes last in the next."""
+        results = {}
+        for name in list(turns)[::1 if self.round % 2 else -1]:
+            self.rest()
+            results[name] = turns[name]()
+        return results
+
     def rest(self, seconds: float = 1.0) -> None:
         """Lets the broker finish what it does behind the scenes."""
         time.sleep(seconds)
@@ -174,9 +184,9 @@ class Place:
         time.sleep(seconds)
         return (self.compiled() - start) / seconds
 
-    def warm(self) -> None:
+    def warm(self, rounds: int = WARM_ROUNDS) -> None:
         """Works until the broker has compiled what it runs: else a part would measure its compiler."""
-        for _ in range(WARM_ROUNDS):
+        for _ in range(rounds):
             name, config = self.schedule(levels=["1s", "1m", "1h"])
             target = self.topic("bench.warm")
             bridge = self.bridge(config)
@@ -191,6 +201,7 @@ class Place:
             if self.compiling(2) < WARM:
                 break
         self.clear()
+        self.warmed = True
 
     def clear(self) -> None:
         """Deletes what a part has left."""

@@ -7,21 +7,35 @@ import platform
 import re
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Row:
     what: str
     value: str
     goal: str
     reached: bool
+    measure: float = 0.0  # by which rounds are ordered
+    sound: bool = True    # no: something went wrong that no other round makes good
+    data: object = None   # for who draws it
 
     def line(self) -> str:
         return f"| {self.what} | {self.value} | {self.goal} | {'yes' if self.reached else '**no**'} |"
+
+
+def middle(rounds: list[list[Row]]) -> list[Row]:
+    """Of each figure the round in the middle, and what all of them measured; or one that went wrong, if any did."""
+    rows = []
+    for same in zip(*rounds):
+        row = next((row for row in same if not row.sound), sorted(same, key=lambda row: row.measure)[len(same) // 2])
+        if len(same) > 1 and any(one.measure for one in same):
+            row = replace(row, value=f"{row.value} [{', '.join(f'{one.measure:.3g}' for one in same)}]")
+        rows.append(row)
+    return rows
 
 
 def output(*args: str) -> str:
@@ -44,10 +58,10 @@ def write(path: Path, binary: Path, parts: dict[str, tuple[str, list[Row]]], sec
     lines = ["# Results", "",
              f"`./dev bench`, {time.strftime('%Y-%m-%d')}, {seconds / 60:.0f} minutes. {machine()}. {version}; "
              f"Apache Kafka {kafka_version()} (one node, acks=all) on the same cores, and so are generator, reader and meter. "
-             "Records of 100 bytes, 8 lanes, unless said. Medians of three rounds where a part has rounds."]
+             "Records of 100 bytes, 8 lanes, unless said. Where a part has rounds, each figure is that of the round "
+             "in the middle, and all of them are in brackets: the rate's ratio, the CPU, the p99. Rounds in which the "
+             "broker's compiler took more than a twentieth of a core are not among them."]
     for name, (about, rows) in parts.items():
         lines += ["", f"## {name}", "", about, "", "| figure | value | goal | reached |", "|---|---|---|---|"]
         lines += [row.line() for row in rows]
-        if (path.parent / f"{name}.svg").exists():
-            lines += ["", f"![{name}]({name}.svg)"]
     path.write_text("\n".join(lines) + "\n")
