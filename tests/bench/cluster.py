@@ -23,9 +23,9 @@ def three(place: Place, count: int = 200_000) -> list[Row]:
     return rates(place, count)
 
 
-def three_late(place: Place) -> list[Row]:
+def three_late(place: Place, seconds: int = lateness.SECONDS) -> list[Row]:
     """1,000/s there, and then plain records."""
-    return [stated(row) for row in lateness.late(place)]
+    return [stated(row) for row in lateness.late(place, seconds)]
 
 
 def leader_of_quorum(place: Place) -> int:
@@ -79,7 +79,8 @@ def warm(place: Place, targets: Targets, slow_one: str, rounds: int) -> int:
     return WARM_S * number
 
 
-def slow(place: Place, stopped_s: int = STOPPED_S, warm_rounds: int = WARM_ROUNDS) -> list[Row]:
+def slow(place: Place, settle_s: int = SETTLE_S, calm_s: int = CALM_S, stopped_s: int = STOPPED_S,
+         warm_rounds: int = WARM_ROUNDS) -> list[Row]:
     """One of four targets is led by a stopped broker that has nothing else."""
     place.without(3)
     place.warm(warm_rounds)
@@ -87,17 +88,17 @@ def slow(place: Place, stopped_s: int = STOPPED_S, warm_rounds: int = WARM_ROUND
     place.kafka.call("restart", "3")
     slow_one = "bench.slow"
     place.create(slow_one, 4, on=[3], min_insync_replicas="1")
-    place.rest(SETTLE_S)
+    place.rest(settle_s)
     if leader_of_quorum(place) == 3:
         raise RuntimeError("broker 3 leads the quorum: this would measure another thing")
     warm_s = warm(place, targets, slow_one, warm_rounds)
-    base = targets.stream(slow_one, CALM_S)
+    base = targets.stream(slow_one, calm_s)
     broker = place.kafka.pid(3)
     try:
         stopped = targets.stream(slow_one, LEAD_S + stopped_s, broker)
     finally:
         os.kill(broker, signal.SIGCONT)
-    count = RATE * (warm_s + CALM_S + LEAD_S + stopped_s)
+    count = RATE * (warm_s + calm_s + LEAD_S + stopped_s)
     back = place.meter(slow_one, count, timeout=120).result()
     targets.bridge.stop()
     return [row(f"a target's leader is stopped for {stopped_s} s", stopped, base),

@@ -33,44 +33,45 @@ GROWTHS = {"lanes": Growth((1, 8, 32), ("1", "8", "32"), 1, MOST, "lanes"),
            "processes": Growth((1, 2), ("1", "2"), 0, MOST, "processes")}
 
 
-def play(place: Place, what: str, value: int) -> Cost:
+def play(place: Place, what: str, value: int, **how) -> Cost:
     """The base case but for this: a chain of so many stops of a second each is a delay of 1.1 to 1.9 s
     for one stop, 3.1 to 3.9 s for three."""
     levels = value if what == "levels" else 1
     stream = Stream(delay_ms=levels * 1000 + 100, delay_max_ms=levels * 1000 + 900,
                     size=value if what == "payload" else 100)
     more = {what: value} if what in ("lanes", "waiting", "workers", "processes") else {}
-    cost = steady(place, stream, **more, levels=LEVELS)
+    cost = steady(place, stream, **more, **how, levels=LEVELS)
     place.rest()
     return cost
 
 
-def row(what: str, costs: list[Cost]) -> Row:
+def row(what: str, costs: dict[int, Cost]) -> Row:
     one = GROWTHS[what]
-    base = costs[one.base]
-    cpu, p99 = costs[-1].cpu_us / base.cpu_us, costs[-1].p99 / base.p99
+    base, most = costs[one.values[one.base]], costs[one.values[-1]]
+    cpu, p99 = most.cpu_us / base.cpu_us, most.p99 / base.p99
     cells = [f"{name}: {c.bridge_us:.1f} + {c.broker_us:.1f} µs, {c.p50:.1f} / {c.p99:.1f} ms, {c.rss_mib:.0f} MiB"
-             for name, c in zip(one.names, costs)]
+             for name, c in ((name, costs[value]) for name, value in zip(one.names, one.values) if value in costs)]
     goal = f"{one.names[-1]}: CPU ≤ {one.may:g} ×, p99 ≤ {MOST_P99:g} × of {one.names[one.base]}"
-    sound = all(c.whole for c in costs)
+    sound = all(c.whole for c in costs.values())
     return Row(f"{what}: CPU a message of bridge + broker, late p50 / p99, RSS",
                "; ".join(cells) + f" (CPU {cpu:.1f} ×, p99 {p99:.1f} ×)", goal,
                sound and cpu <= one.may and p99 <= MOST_P99, p99, sound, data=costs)
 
 
-def growth(what: str) -> Callable[[Place], list[Row]]:
-    def part(place: Place) -> list[Row]:
-        order = GROWTHS[what].values if place.round % 2 else GROWTHS[what].values[::-1]
-        costs = {value: play(place, what, value) for value in order}
-        return [row(what, [costs[value] for value in GROWTHS[what].values])]
+def growth(what: str) -> Callable[..., list[Row]]:
+    """The part that varies this; ends: only the base case and the largest value."""
+    def part(place: Place, ends: bool = False, **how) -> list[Row]:
+        one = GROWTHS[what]
+        values = (one.values[one.base], one.values[-1]) if ends else one.values
+        return [row(what, {value: play(place, what, value, **how) for value in values[::1 if place.round % 2 else -1]})]
     part.__doc__ = f"What grows with {GROWTHS[what].title}: {', '.join(GROWTHS[what].names)}; 5,000/s."
     return part
 
 
-def draw(costs: dict[str, list[Cost]]) -> None:
+def draw(costs: dict[str, dict[int, Cost]]) -> None:
     """Of all growths, as their rows have them."""
     def lines(figure: Callable[[Cost], float]) -> dict[str, list[float]]:
-        return {one.title: [figure(cost) for cost in costs[what]] for what, one in GROWTHS.items()}
+        return {one.title: [figure(costs[what][value]) for value in one.values] for what, one in GROWTHS.items()}
     plot.write(PLOT, {one.title: one.names for one in GROWTHS.values()}, [
         ("CPU a message, µs", False, {"bridge": lines(lambda c: c.bridge_us), "broker": lines(lambda c: c.broker_us)}),
         ("late, ms", True, {"p50": lines(lambda c: c.p50), "p99": lines(lambda c: c.p99)})])

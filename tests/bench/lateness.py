@@ -26,8 +26,9 @@ def handed_within(port: int) -> dict[str, float]:
 class Stream:
     """Records at a rate into a topic, and who reads what comes of them."""
 
-    def __init__(self, place: Place, topic: str, rate: int, wait_s: float = 0, into: str = "", **load):
-        self.place, self.load = place, {"topic": into or topic, "rate": rate, "count": rate * (SETTLE_S + SECONDS), **load}
+    def __init__(self, place: Place, topic: str, rate: int, seconds: int, wait_s: float = 0, into: str = "", **load):
+        self.place = place
+        self.load = {"topic": into or topic, "rate": rate, "count": rate * (SETTLE_S + seconds), **load}
         self.read = place.tool("read", topic=topic, count=self.load["count"], idle=int(wait_s) + 8,
                                settle=1000 * SETTLE_S).await_ready()
 
@@ -43,12 +44,12 @@ class Stream:
 class Bridged:
     """The stream through a bridge of its own."""
 
-    def __init__(self, place: Place, rate: int, delay: int, delay_max: int, **settings):
+    def __init__(self, place: Place, rate: int, delay: int, delay_max: int, seconds: int = SECONDS, **settings):
         self.port = free_port(1)
         name, config = place.schedule(listen=f"127.0.0.1:{self.port}", **settings)
         target = place.topic("bench.target")
         self.bridge = place.bridge(config, wait=True)
-        self.stream = Stream(place, target, rate, delay_max / 1000, into=name, kind="request", target=target,
+        self.stream = Stream(place, target, rate, seconds, delay_max / 1000, into=name, kind="request", target=target,
                              delay=delay, delay_max=delay_max)
 
     def start(self) -> "Bridged":
@@ -62,8 +63,8 @@ class Bridged:
         return result
 
 
-def plain_stream(place: Place, rate: int) -> Stream:
-    return Stream(place, place.topic("bench.plain"), rate, kind="plain")
+def plain_stream(place: Place, rate: int, seconds: int = SECONDS) -> Stream:
+    return Stream(place, place.topic("bench.plain"), rate, seconds, kind="plain")
 
 
 def beside_plain(place: Place, rate: int, delay: int, delay_max: int, **settings) -> tuple[dict, dict]:
@@ -75,11 +76,12 @@ def beside_plain(place: Place, rate: int, delay: int, delay_max: int, **settings
     return both[0].result(), both[1].result()
 
 
-def then_plain(place: Place, rate: int, delay: int, delay_max: int, **settings) -> tuple[dict, dict]:
+def then_plain(place: Place, rate: int, delay: int, delay_max: int, seconds: int = SECONDS,
+               **settings) -> tuple[dict, dict]:
     """The same, one after the other: alone on the machine."""
-    bridged = Bridged(place, rate, delay, delay_max, **settings).start().result()
+    bridged = Bridged(place, rate, delay, delay_max, seconds, **settings).start().result()
     place.rest()
-    return bridged, plain_stream(place, rate).start().result()
+    return bridged, plain_stream(place, rate, seconds).start().result()
 
 
 def row(what: str, bridge: dict, plain: dict, goal: tuple[float, float] | None = None, other: str = "plain") -> Row:
@@ -99,9 +101,9 @@ def row(what: str, bridge: dict, plain: dict, goal: tuple[float, float] | None =
     return Row(what, text, f"p99 ≤ 2 × {other}", sound and ratio <= 2, ratio, sound)
 
 
-def late(place: Place) -> list[Row]:
+def late(place: Place, seconds: int = SECONDS) -> list[Row]:
     """1,000/s, delays of 1 to 1.5 s (one level), alone on the machine; and then plain records."""
-    bridge, plain = then_plain(place, 1000, 1000, 1500)
+    bridge, plain = then_plain(place, 1000, 1000, 1500, seconds)
     return [row("late at 1,000/s, ms p50 / p99 / p99.9 / max", bridge, plain, (1, 5))]
 
 
@@ -120,7 +122,7 @@ def late_30k(place: Place) -> list[Row]:
     return late_beside(place, 30_000)
 
 
-def late_chain(place: Place) -> list[Row]:
+def late_chain(place: Place, seconds: int = SECONDS) -> list[Row]:
     """1,000/s through three levels: 5 s, 1 s and 1 s; and then plain records."""
-    bridge, plain = then_plain(place, 1000, 7000, 7500)
+    bridge, plain = then_plain(place, 1000, 7000, 7500, seconds)
     return [row("late at 1,000/s through three hops, ms p50 / p99 / p99.9 / max", bridge, plain, (1, 5))]

@@ -47,8 +47,8 @@ class Flood:
         self.began_ms = self.fell_ms = 0
         self.drained_s = self.rate = 0.0
 
-    def reader(self, topic: str, count: int):
-        return self.place.tool("read", topic=topic, count=count, idle=30, order=1, calm=CALM_MS).await_ready()
+    def reader(self, topic: str, count: int, idle_s: int):
+        return self.place.tool("read", topic=topic, count=count, idle=idle_s, order=1, calm=CALM_MS).await_ready()
 
     def offer(self, rate: int, seconds: int) -> None:
         """First what is due all through the flood, then the flood, then a little, until all is out."""
@@ -71,14 +71,15 @@ class Flood:
         self.drained_s = drained.result()["seconds"]
 
 
-def overload(place: Place, seconds: int = SECONDS) -> list[Row]:
+def overload(place: Place, seconds: int = SECONDS, idle_s: int = 30) -> list[Row]:
     """Twice what it delivers in bulk is offered for 60 s, to 60,000 others that were accepted before."""
     rate = int(2 * capacity(place))
     place.rest()
     name, config = place.schedule(memory=f"{MEMORY_MIB}MiB")
     bridge = place.bridge(config, wait=True)
     flood, peak = Flood(place, name), Peak(bridge.pid)
-    readers = [flood.reader(flood.flood, rate * seconds + 600 * CALM_RATE), flood.reader(flood.earlier, EARLIER)]
+    readers = [flood.reader(flood.flood, rate * seconds + 600 * CALM_RATE, idle_s),
+               flood.reader(flood.earlier, EARLIER, LEAD_S + idle_s)]
     flood.offer(rate, seconds)
     seen, early = (reader.result() for reader in readers)
     rss = peak.end()

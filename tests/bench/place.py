@@ -86,6 +86,7 @@ class Place:
         self.kafka = Kafka(folder, brokers=brokers, props=props).start()
         self.live = list(range(1, brokers + 1))
         self.admin = Admin(self.kafka.bootstrap)
+        Admin.wait("all brokers", lambda: len(self.admin.client.list_topics(timeout=10).brokers) == brokers, 30)
         self.create("bench.idle", brokers)  # on each broker one, so that a fetch is in flight at each
         self.names = self.round = 0
         self.warmed = False
@@ -152,7 +153,7 @@ class Place:
         done = subprocess.run([str(BINARY), "topics", "apply", "-c", str(path), "--timeout", "60s"],
                               capture_output=True, text=True, check=False)
         if done.returncode:
-            raise RuntimeError(f"topics apply ended with {done.returncode}: {done.stderr.strip()}")
+            raise RuntimeError(f"topics apply ended with {done.returncode}: {done.stdout}{done.stderr}")
         return name, path
 
     def bridge(self, config: Path, wait: bool = False, members: int = 1, env: dict[str, str] | None = None) -> Bridge:
@@ -186,7 +187,7 @@ class Place:
 
     def warm(self, rounds: int = WARM_ROUNDS) -> None:
         """Works until the broker has compiled what it runs: else a part would measure its compiler."""
-        for _ in range(rounds):
+        for left in reversed(range(rounds)):
             name, config = self.schedule(levels=["1s", "1m", "1h"])
             target = self.topic("bench.warm")
             bridge = self.bridge(config)
@@ -198,9 +199,10 @@ class Place:
             for tool in (*paced, loop):
                 tool.result()
             bridge.stop()
-            if self.compiling(2) < WARM:
+            if left == 0 or self.compiling(2) < WARM:
                 break
-        self.clear()
+        if rounds > 0:
+            self.clear()
         self.warmed = True
 
     def clear(self) -> None:

@@ -39,8 +39,8 @@ class Part:
     play: Callable[..., list[Row]]
     rounds: int = ROUNDS                      # for the table
     brief: dict = field(default_factory=dict)  # what makes it fit a minute
+    brief_warm: int = 1                       # rounds of other work before it then
     brokers: int = 1                          # one: the one that all share; three: its own; none
-    warm: bool = True                         # whether they are, when it begins
     props: tuple[str, ...] = ()
 
     @property
@@ -53,17 +53,18 @@ PARTS = {
     "hop": Part(forwarding.hop), "intake": Part(forwarding.intake), "delivery": Part(forwarding.delivery),
     "instant": Part(forwarding.instant),
     "late": Part(lateness.late), "late_10k": Part(lateness.late_10k), "late_30k": Part(lateness.late_30k),
-    "late_chain": Part(lateness.late_chain),
+    "late_chain": Part(lateness.late_chain, brief={"seconds": 6}),
     "exactly": Part(exactly.exactly), "exactly_late": Part(exactly.late), "exactly_late_10k": Part(exactly.late_10k),
-    "idle": Part(standing.idle, 1, warm=False), "start": Part(standing.start, 1),
-    "overload": Part(overload.overload, 1, {"seconds": 10}),
-    "slow": Part(cluster.slow, 1, {"stopped_s": 12, "warm_rounds": 0}, 3, False,
-                 ("offsets.topic.replication.factor=2",)),
+    "idle": Part(standing.idle, 1, {"watch_s": 8}), "start": Part(standing.start, 1),
+    "overload": Part(overload.overload, 1, {"seconds": 8, "idle_s": 8}, 0),
+    "slow": Part(cluster.slow, 1, {"settle_s": 1, "calm_s": 3, "stopped_s": 5, "warm_rounds": 0}, brokers=3,
+                 props=("offsets.topic.replication.factor=2",)),
     "missing": Part(cluster.missing),
-    "three": Part(cluster.three, brief={"count": 50_000}, brokers=3), "three_late": Part(cluster.three_late, brokers=3),
+    "three": Part(cluster.three, ROUNDS, {"count": 50_000}, 0, 3),
+    "three_late": Part(cluster.three_late, ROUNDS, {"seconds": 6}, 0, 3),
     "hold": Part(hold.hold, 1, {"seconds": (1, 5), "mix_s": 4}),
     "observed": Part(observed.observed), "allocator": Part(allocator.allocator),
-    **{f"growth_{what}": Part(growth.growth(what)) for what in growth.GROWTHS},
+    **{f"growth_{what}": Part(growth.growth(what), brief={"ends": True, "watch_s": 3}) for what in growth.GROWTHS},
     "newer": Part(newer.newer, brief={"count": 100_000}), "newer_late": Part(newer.newer_late),
 }
 
@@ -75,11 +76,11 @@ def ticks() -> tuple[int, int]:
 
 
 class Places:
-    """The broker that most parts share, and what others have of their own; warm rounds before a part at most."""
+    """The broker that most parts share, and what others have of their own."""
 
-    def __init__(self, warm_rounds: int):
+    def __init__(self, brief: bool):
         self.folder = Path(tempfile.mkdtemp(prefix="delaybridge-bench."))
-        self.warm_rounds, self.shared, self.own = warm_rounds, None, None
+        self.brief, self.shared, self.own = brief, None, None
 
     def take(self, name: str, part: Part) -> Place | None:
         if part.brokers == 0:
@@ -88,8 +89,8 @@ class Places:
             place = self.own = Place(self.folder / name, part.brokers, part.props)
         else:
             place = self.shared = self.shared or Place(self.folder / "shared")
-        if part.warm and not place.warmed:
-            place.warm(self.warm_rounds)
+        if not place.warmed and not part.props:
+            place.warm(part.brief_warm if self.brief else WARM_ROUNDS)
         return place
 
     def give_back(self) -> None:
@@ -163,7 +164,7 @@ def main() -> int:
         print("\n".join(f"{name:17} {part.about}" for name, part in PARTS.items()))
         return 64 if unknown else 0
     brief = bool(options.part) and options.rounds is None
-    start, places = time.monotonic(), Places(1 if brief else WARM_ROUNDS)
+    start, places = time.monotonic(), Places(brief)
     try:
         results = play_all(options.part or list(PARTS), places, options.rounds, brief)
     finally:

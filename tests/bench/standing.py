@@ -11,23 +11,24 @@ from table import Row
 WATCH_S = 15
 
 
-def broker_cpu(place: Place, seconds: float = WATCH_S) -> float:
-    start = cpu_seconds(place.kafka.pid())
+def broker_cpu(place: Place, seconds: float) -> float:
+    """Of a core, without its compiler."""
+    start = cpu_seconds(place.kafka.pid()) - place.compiled()
     time.sleep(seconds)
-    return (cpu_seconds(place.kafka.pid()) - start) / seconds * 100
+    return (cpu_seconds(place.kafka.pid()) - place.compiled() - start) / seconds * 100
 
 
-def idle(place: Place) -> list[Row]:
+def idle(place: Place, watch_s: int = WATCH_S) -> list[Row]:
     """152 partitions, each lane with a head an hour away."""
     name, config = place.schedule()
     place.load(topic=name, kind="request", count=800, due=now_ms() + 3_700_000, target="bench.idle")
-    place.rest(15)
-    before = broker_cpu(place)
+    place.rest(watch_s)
+    before = broker_cpu(place, watch_s)
     bridge = place.bridge(config, wait=True)
     place.rest(4)
     start = bridge.cpu_seconds()
-    during = broker_cpu(place)
-    cpu = (bridge.cpu_seconds() - start) / WATCH_S * 100
+    during = broker_cpu(place, watch_s)
+    cpu = (bridge.cpu_seconds() - start) / watch_s * 100
     rss = bridge.rss_mib()
     bridge.stop()
     return [Row("idle, 152 partitions: bridge / broker above its own idle, of a core",

@@ -31,7 +31,8 @@ class Cost:
         return self.bridge_us + self.broker_us
 
 
-def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, **settings) -> Cost:
+def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, watch_s: int = WATCH_S,
+           **settings) -> Cost:
     """Bridges on a schedule of its own, records that wait in two of its levels, and the stream. Watched
     is it from when what comes in also goes out until it is written, so that as much comes as goes."""
     name, config = place.schedule(**settings)
@@ -46,7 +47,7 @@ def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, *
     place.load(**how, count=PRIME, delay=200, delay_max=stream.delay_ms)  # finds the target, and connects
     place.rest(stream.delay_ms / 1000 + 1)
     full_s = SETTLE_S + stream.delay_max_ms / 1000  # from then on as much goes out as comes in
-    count = int(stream.rate * (full_s + WATCH_S))
+    count = int(stream.rate * (full_s + watch_s))
     out = count - int(stream.rate * stream.delay_max_ms / 1000)
     read = place.tool("read", topic=target, count=out, idle=stream.delay_max_ms // 1000 + 10).await_ready()
     meter = place.meter(name, count, *(b.pid for b in bridges), base=-1, **{"from": int(stream.rate * full_s)})
