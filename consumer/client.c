@@ -25,7 +25,7 @@ static const struct setting for_intake[] = {
     {"session.timeout.ms", "6000"},
     {"max.poll.interval.ms", "15000"},
     {"fetch.wait.max.ms", "100"},
-    {"queued.min.messages", "4000"}, /* for a fetch of emptied partitions may last that long */
+    {"queued.min.messages", "8000"}, /* for a fetch of emptied partitions may last that long */
     {"queued.max.messages.kbytes", "1024"},
     {"fetch.message.max.bytes", "262144"},
     {"receive.message.max.bytes", RECEIVE_MAX},
