@@ -2,9 +2,7 @@
 """How late a reader has what is due, beside what plain produce and consume shows at the same time."""
 from __future__ import annotations
 
-import urllib.request
-
-from place import Place
+from place import Place, metric
 from processes import free_port
 from table import Row
 
@@ -14,12 +12,8 @@ SETTLE_S, SECONDS = 3, 10  # while its clients connect a stream is not looked at
 def handed_within(port: int) -> dict[str, float]:
     """The share that the bridge gave to its client within so many ms, by its own histogram: what is later
     than that is Kafka's, and of the machine that both share."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
-        lines = [line.split() for line in answer.read().decode().splitlines()]
-
     def seen(bound: str) -> float:
-        return sum(float(value) for name, *_, value in lines
-                   if name.startswith("delaybridge_lateness_seconds_bucket") and f'le="{bound}"' in name)
+        return metric(port, "delaybridge_lateness_seconds_bucket", f'le="{bound}"')
     return {ms: seen(bound) / max(seen("+Inf"), 1) for ms, bound in (("1", "0.001"), ("5", "0.005"))}
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,6 +30,13 @@ BINARY = ROOT / "build" / "release" / "delaybridge"
 
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def metric(port: int, name: str, label: str) -> float:
+    """Of a bridge: the sum of the series of this name that have this label."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        lines = [line.split() for line in answer.read().decode().splitlines()]
+    return sum(float(value) for series, *_, value in lines if series.startswith(name + "{") and label in series)
 
 
 class Tool:

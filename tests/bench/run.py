@@ -60,11 +60,11 @@ PARTS = {
     "slow": Part(cluster.slow, 1, {"settle_s": 1, "calm_s": 3, "stopped_s": 5, "warm_rounds": 0}, brokers=3,
                  props=("offsets.topic.replication.factor=2",)),
     "missing": Part(cluster.missing),
-    "three": Part(cluster.three, ROUNDS, {"count": 50_000}, 0, 3),
-    "three_late": Part(cluster.three_late, ROUNDS, {"seconds": 6}, 0, 3),
+    "three": Part(cluster.three, 1, {"count": 50_000}, 0, 3),
+    "three_late": Part(cluster.three_late, 1, {"seconds": 6}, 0, 3),
     "hold": Part(hold.hold, 1, {"seconds": (1, 5), "mix_s": 4}),
     "observed": Part(observed.observed), "allocator": Part(allocator.allocator),
-    **{f"growth_{what}": Part(growth.growth(what), brief={"ends": True, "watch_s": 3}) for what in growth.GROWTHS},
+    **{f"growth_{what}": Part(growth.growth(what), 1, {"ends": True, "watch_s": 3}) for what in growth.GROWTHS},
     "newer": Part(newer.newer, brief={"count": 100_000}), "newer_late": Part(newer.newer_late),
 }
 

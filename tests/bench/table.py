@@ -59,8 +59,9 @@ def write(path: Path, binary: Path, parts: dict[str, tuple[str, list[Row]]], sec
              f"`./dev bench`, {time.strftime('%Y-%m-%d')}, {seconds / 60:.0f} minutes. {machine()}. {version}; "
              f"Apache Kafka {kafka_version()} (one node, acks=all) on the same cores, and so are generator, reader and meter. "
              "Records of 100 bytes, 8 lanes, unless said. Where a part has rounds, each figure is that of the round "
-             "in the middle, and all of them are in brackets: the rate's ratio, the CPU, the p99. Rounds in which the "
-             "broker's compiler took more than a twentieth of a core are not among them."]
+             "in the middle, and all of them are in brackets: the rate's ratio, the CPU, of lateness the p99 or its ratio. "
+             "Before them come up to four that do not count, while the broker's compiler takes more than a twentieth of a "
+             "core."]
     for name, (about, rows) in parts.items():
         lines += ["", f"## {name}", "", about, "", "| figure | value | goal | reached |", "|---|---|---|---|"]
         lines += [row.line() for row in rows]
