@@ -103,6 +103,7 @@ struct queue {
     struct record *head; /* taken, not admitted */
     int head_fault;      /* 0 or why the head is no envelope */
     int64_t head_until_ms;
+    struct bytes head_target; /* in the head itself */
     int64_t head_release_ms;
     int64_t admit_at_ms;     /* wall: head is admitted, or a paused head will be */
     int64_t release_max_ms;  /* latest release seen, for the disorder bound */
@@ -136,6 +137,7 @@ struct target {
     struct link link; /* in its bucket */
     enum target_state state;
     bool used;
+    bool expected;       /* asked about before the first record was due */
     bool failed;         /* since the last success */
     bool in_transaction; /* the open one has records to it */
     bool counts;         /* SHUT: a record that is not even tried has used up an attempt */
@@ -306,6 +308,8 @@ enum gate { GATE_OPEN, GATE_PARK, GATE_DEFER, GATE_FAIL, GATE_WAIT };
 int targets_init(struct bridge *b) must_check;
 void targets_deinit(struct bridge *b);
 struct target *target_get(struct bridge *b, struct bytes name); /* NULL: all are in use */
+/* A record for it will be due within hold: it is looked up now, not when others wait for that. */
+void target_expect(struct bridge *b, struct bytes name);
 enum gate target_gate(struct bridge *b, struct target *t);
 void target_sent(struct bridge *b, struct target *t, struct parcel *p);
 void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum report report,

@@ -50,6 +50,7 @@ static void look_at(struct bridge *b, struct queue *q, struct record *record)
     int64_t until_ms =
         env.stamp.next_try_ms > env.stamp.due_ms ? env.stamp.next_try_ms : env.stamp.due_ms;
     q->head_until_ms = until_ms;
+    q->head_target = env.stamp.target;
     q->head_release_ms =
         plan_release_ms(&b->config.ladder, q->level_ms, record->timestamp_ms, until_ms);
     q->admit_at_ms = q->head_release_ms - plan_lookahead_ms(&b->config.ladder);

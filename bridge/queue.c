@@ -168,6 +168,8 @@ static bool admit_request(struct bridge *b, struct queue *q)
         return false;
     envelope_enclose(&stamp, q->head, (void *)record->value.data);
     record->offset = q->head->offset;
+    if (stamp.due_ms - b->now.wall_ms <= b->config.ladder.hold_ms)
+        target_expect(b, stamp.target);
     struct record *request = take_head(q);
     struct parcel *p = parcel_new(b, q, record);
     b->port.release(b->port.ctx, request);
@@ -202,6 +204,8 @@ static bool admit_waiting(struct bridge *b, struct queue *q)
     }
     watch_order(b, q);
     int64_t until_ms = q->head_until_ms, release_ms = q->head_release_ms;
+    if (release_ms == until_ms) /* its last stop */
+        target_expect(b, q->head_target);
     struct parcel *p = parcel_new(b, q, take_head(q));
     p->until_ms = until_ms;
     parcel_wait(b, p, release_ms);

@@ -61,16 +61,24 @@ static struct target *claim_slot(struct bridge *b)
     return NULL;
 }
 
-struct target *target_get(struct bridge *b, struct bytes name)
+static struct target *find(const struct list *bucket, struct bytes name)
 {
-    assert(name.len <= TOPIC_NAME_MAX);
-    struct list *bucket = bucket_of(b, name);
     for (struct link *l = list_first(bucket); l != NULL; l = list_after(bucket, l)) {
         struct target *t = list_item(l, struct target, link);
         if (bytes_equal(bytes_text(t->id.name), name))
             return t;
     }
-    struct target *t = claim_slot(b);
+    return NULL;
+}
+
+struct target *target_get(struct bridge *b, struct bytes name)
+{
+    assert(name.len <= TOPIC_NAME_MAX);
+    struct list *bucket = bucket_of(b, name);
+    struct target *t = find(bucket, name);
+    if (t != NULL)
+        return t;
+    t = claim_slot(b);
     if (t == NULL)
         return NULL;
     *t = (struct target){.used = true};
@@ -99,12 +107,14 @@ static void shut(struct bridge *b, struct target *t, bool counts, int64_t for_ms
         tell(b, EVENT_TARGET_SHUT, for_ms, t);
 }
 
-static void look_up(struct bridge *b, struct target *t)
+static void look_up(struct bridge *b, struct target *t, bool waited_for)
 {
     enum lookup found = b->port.lookup(b->port.ctx, &t->id);
     b->asking = found == LOOKUP_PENDING ? t : NULL;
     b->asked_last = (size_t)(t - b->targets);
     if (t->state != TARGET_UNKNOWN) /* a report has said more meanwhile */
+        return;
+    if (!waited_for && found != LOOKUP_FOUND && found != LOOKUP_WHOLE) /* it may still be made */
         return;
     switch (found) {
     case LOOKUP_FOUND:
@@ -130,8 +140,21 @@ static void look_up(struct bridge *b, struct target *t)
 static bool is_unknown(struct bridge *b, struct target *t)
 {
     if (t->state == TARGET_UNKNOWN && b->asking == NULL && b->now.mono_ms >= t->recheck_ms)
-        look_up(b, t);
+        look_up(b, t, true);
     return t->state == TARGET_UNKNOWN;
+}
+
+/* Asked once, and never at the cost of a target that is known. */
+void target_expect(struct bridge *b, struct bytes name)
+{
+    struct target *t = find(bucket_of(b, name), name);
+    bool is_free = !b->targets[b->targets_hand].used;
+    if (t == NULL && is_free && targets_allow(&b->config.rules.targets, name))
+        t = target_get(b, name);
+    if (t == NULL || t->state != TARGET_UNKNOWN || t->expected || b->asking != NULL)
+        return;
+    t->expected = true;
+    look_up(b, t, false);
 }
 
 static bool has_room(const struct bridge *b, const struct target *t)
@@ -358,7 +381,7 @@ static bool is_silent(const struct bridge *b, const struct target *t)
 void targets_serve(struct bridge *b)
 {
     if (b->asking != NULL)
-        look_up(b, b->asking);
+        look_up(b, b->asking, !list_is_empty(&b->asking->parked));
     if (b->parked == 0)
         return;
     size_t first = b->asked_last + 1; /* or a few that nobody answers for would be asked for ever */

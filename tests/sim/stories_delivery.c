@@ -97,6 +97,33 @@ void a_target_that_nobody_answers_for_holds_no_other(struct world *w)
     story_finish(w);
 }
 
+/* When it is due, nobody answers any more. */
+void a_target_is_looked_up_before_its_record_is_due(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct request *held = story_ask(w, TARGET_A, 1500);
+    story_pass(w, 1000);
+    w->targets[TARGET_A].unanswered = true;
+    story_pass(w, 510);
+    expect(w, held->delivered == 1);
+    w->targets[TARGET_A].unanswered = false;
+    story_finish(w);
+}
+
+void a_target_that_is_made_in_time_costs_no_attempt(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    w->targets[TARGET_A].mood = TARGET_AWAY;
+    struct request *held = story_ask(w, TARGET_A, 1500);
+    story_pass(w, 1000);
+    w->targets[TARGET_A].mood = TARGET_FINE;
+    story_pass(w, 510);
+    expect(w, held->delivered == 1 && COUNT(w, retries) == 0);
+    story_finish(w);
+}
+
 /* It fills what may fly to it, and answers nothing. */
 void silent_target_does_not_hold_the_lane(struct world *w)
 {
