@@ -137,8 +137,10 @@ def play(name: str, places: Places, rounds: int, settings: dict) -> tuple[list[R
         places.give_back()
 
 
-def play_all(names: list[str], places: Places, rounds: int | None, brief: bool) -> dict[str, tuple[str, list[Row]]]:
-    results = {}
+def play_all(names: list[str], places: Places, rounds: int | None, brief: bool,
+             out: Path | None) -> dict[str, tuple[str, list[Row]]]:
+    """out: where the table grows, part by part."""
+    results, start = {}, time.monotonic()
     for name in names:
         part = PARTS[name]
         began, (stolen, every) = time.monotonic(), ticks()
@@ -149,6 +151,8 @@ def play_all(names: list[str], places: Places, rounds: int | None, brief: bool) 
         print(f"{name} ({took})")
         for row in rows:
             print("  " + row.line(), flush=True)
+        if out is not None:
+            write(out, BINARY, results, time.monotonic() - start)
     return results
 
 
@@ -165,16 +169,14 @@ def main() -> int:
         return 64 if unknown else 0
     brief = bool(options.part) and options.rounds is None
     start, places = time.monotonic(), Places(brief)
+    out = options.out or (None if options.part else ROOT / "tests" / "bench" / "RESULTS.md")
     try:
-        results = play_all(options.part or list(PARTS), places, options.rounds, brief)
+        results = play_all(options.part or list(PARTS), places, options.rounds, brief, out)
     finally:
         places.close()
     grown = {what: results[f"growth_{what}"][1][0].data for what in growth.GROWTHS if f"growth_{what}" in results}
     if not options.part and all(grown.values()):
         growth.draw(grown)
-    out = options.out or (None if options.part else ROOT / "tests" / "bench" / "RESULTS.md")
-    if out is not None:
-        write(out, BINARY, results, time.monotonic() - start)
     missed = sum(not row.reached for _, rows in results.values() for row in rows)
     print(f"bench: {len(results)} parts, {missed} goals not reached, {time.monotonic() - start:.0f} s")
     return 0
