@@ -65,4 +65,6 @@ def write(path: Path, binary: Path, parts: dict[str, tuple[str, list[Row]]], sec
     for name, (about, rows) in parts.items():
         lines += ["", f"## {name}", "", about, "", "| figure | value | goal | reached |", "|---|---|---|---|"]
         lines += [row.line() for row in rows]
+    if any(name.startswith("growth_") for name in parts):
+        lines += ["", "## growth", "", "![what grows with what](growth.svg)"]
     path.write_text("\n".join(lines) + "\n")
