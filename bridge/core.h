@@ -209,6 +209,7 @@ struct bridge {
     struct list *buckets;
     size_t targets_hand, parked;
     bool targets_in_transaction; /* some are */
+    bool asked_for;              /* a record waited for the answer when asking was asked */
     struct target *asking;       /* whose look-up is not answered yet; NULL: nobody's */
     size_t asked_last;           /* the target whose look-up was the last one */
 

@@ -204,7 +204,9 @@ static bool admit_waiting(struct bridge *b, struct queue *q)
     }
     watch_order(b, q);
     int64_t until_ms = q->head_until_ms, release_ms = q->head_release_ms;
-    if (release_ms == until_ms) /* its last stop */
+    bool last_stop =
+        release_ms == until_ms || until_ms - b->now.wall_ms <= b->config.ladder.hold_ms;
+    if (last_stop)
         target_expect(b, q->head_target);
     struct parcel *p = parcel_new(b, q, take_head(q));
     p->until_ms = until_ms;

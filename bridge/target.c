@@ -40,11 +40,6 @@ static struct list *bucket_of(struct bridge *b, struct bytes name)
     return &b->buckets[hash % BUCKETS];
 }
 
-static bool is_idle(const struct target *t)
-{
-    return t->flying == 0 && list_is_empty(&t->parked);
-}
-
 static struct target *claim_slot(struct bridge *b)
 {
     for (int tries = 0; tries < TARGETS_MAX; tries++) {
@@ -52,7 +47,7 @@ static struct target *claim_slot(struct bridge *b)
         b->targets_hand = (b->targets_hand + 1) % TARGETS_MAX;
         if (!t->used)
             return t;
-        if (!is_idle(t) || t == b->asking)
+        if (t->flying > 0 || !list_is_empty(&t->parked) || t == b->asking)
             continue;
         b->port.forget(b->port.ctx, &t->id);
         list_remove(&t->link);
@@ -111,6 +106,7 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
 {
     enum lookup found = b->port.lookup(b->port.ctx, &t->id);
     b->asking = found == LOOKUP_PENDING ? t : NULL;
+    b->asked_for = waited_for;
     b->asked_last = (size_t)(t - b->targets);
     if (t->state != TARGET_UNKNOWN) /* a report has said more meanwhile */
         return;
@@ -147,11 +143,13 @@ static bool is_unknown(struct bridge *b, struct target *t)
 /* Asked once, and never at the cost of a target that is known. */
 void target_expect(struct bridge *b, struct bytes name)
 {
+    if (b->asking != NULL)
+        return;
     struct target *t = find(bucket_of(b, name), name);
     bool is_free = !b->targets[b->targets_hand].used;
     if (t == NULL && is_free && targets_allow(&b->config.rules.targets, name))
         t = target_get(b, name);
-    if (t == NULL || t->state != TARGET_UNKNOWN || t->expected || b->asking != NULL)
+    if (t == NULL || t->state != TARGET_UNKNOWN || t->expected)
         return;
     t->expected = true;
     look_up(b, t, false);
@@ -381,7 +379,7 @@ static bool is_silent(const struct bridge *b, const struct target *t)
 void targets_serve(struct bridge *b)
 {
     if (b->asking != NULL)
-        look_up(b, b->asking, !list_is_empty(&b->asking->parked));
+        look_up(b, b->asking, b->asked_for);
     if (b->parked == 0)
         return;
     size_t first = b->asked_last + 1; /* or a few that nobody answers for would be asked for ever */

@@ -40,10 +40,11 @@ void findings_deinit(struct findings *findings);
 int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
                  struct findings *findings, char *error, size_t error_size) must_check;
 
-/* Create what is missing and mend what is wrong; says each change through say. Afterwards
-   topics_check finds nothing that apply can mend. Returns 0, ERR_KAFKA (try again) or ERR_CONFIG (a
-   broker said no) with a sentence. */
+/* Create what is missing and mend what is wrong; says each change through say. Returns 0 (left
+   filled with what it cannot mend, by the broker that shows all changes: another one may not know
+   them yet), ERR_KAFKA (try again) or ERR_CONFIG (a broker said no) with a sentence. */
 int topics_apply(rd_kafka_t *rk, const struct config *config, int timeout_ms,
-                 void (*say)(const char *line), char *error, size_t error_size) must_check;
+                 void (*say)(const char *line), struct findings *left, char *error,
+                 size_t error_size) must_check;
 
 #endif

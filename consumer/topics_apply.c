@@ -300,12 +300,16 @@ static int apply_all(struct apply *a)
 }
 
 int topics_apply(rd_kafka_t *rk, const struct config *config, int timeout_ms,
-                 void (*say_line)(const char *line), char *error, size_t error_size)
+                 void (*say_line)(const char *line), struct findings *left, char *error,
+                 size_t error_size)
 {
     struct apply a = {
         .admin = {.rk = rk, .timeout_ms = timeout_ms}, .config = config, .say = say_line};
+    *left = (struct findings){0};
     int err = apply_all(&a);
-    if (err != 0)
+    if (err == 0)
+        survey_judge(&a.survey, &a.admin, config->group, left);
+    else
         snprintf(error, error_size, "%s", err == ERR_NO_MEMORY ? err_text(err) : a.admin.error);
     survey_deinit(&a.survey);
     return err;

@@ -203,8 +203,8 @@ static bool has_login(rd_kafka_t *rk)
            strcmp(protocol, "plaintext") != 0;
 }
 
-static void check_all(struct findings *findings, struct admin *admin, const char *group,
-                      const struct survey *survey)
+void survey_judge(const struct survey *survey, struct admin *admin, const char *group,
+                  struct findings *findings)
 {
     findings->partitions = survey->topics[0].partitions;
     for (size_t i = 0; i < survey->topics_n; i++) {
@@ -236,7 +236,7 @@ int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
     *findings = (struct findings){0};
     int err = survey_take(&admin, config, &survey);
     if (err == 0)
-        check_all(findings, &admin, config->group, &survey);
+        survey_judge(&survey, &admin, config->group, findings);
     else
         snprintf(error, error_size, "%s", admin.error);
     survey_deinit(&survey);

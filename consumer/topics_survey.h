@@ -54,6 +54,10 @@ struct survey {
 int survey_take(struct admin *admin, const struct config *config, struct survey *survey) must_check;
 void survey_deinit(struct survey *survey);
 
+/* What is wrong with what was seen, added to findings; asks how much waits in a stray one. */
+void survey_judge(const struct survey *survey, struct admin *admin, const char *group,
+                  struct findings *findings);
+
 /* One partition for each lane; else S itself, and those that have no lanes. */
 bool topic_has_lanes(enum topic_kind kind);
 

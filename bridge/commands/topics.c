@@ -25,15 +25,11 @@ static void print_plan(const struct cli *cli, const struct finding *finding)
 }
 
 /* What apply can mend, and what it cannot but refuses a start. */
-static int plan(const struct cli *cli, rd_kafka_t *rk)
+static int show(const struct cli *cli, struct findings *findings)
 {
-    char error[512];
-    struct findings findings;
-    if (topics_check(rk, cli->config, cli->timeout_ms, &findings, error, sizeof error) != 0)
-        return complain(EXIT_UNREACHABLE, "%s", error);
     int n = 0;
-    for (size_t i = 0; i < findings.n; i++) {
-        const struct finding *finding = &findings.items[i];
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *finding = &findings->items[i];
         if (finding->kind == FINDING_SKIPPED)
             complain(0, "not checked: %s", finding->sentence);
         if (finding->fix == NULL && finding->kind != FINDING_REFUSE)
@@ -41,10 +37,19 @@ static int plan(const struct cli *cli, rd_kafka_t *rk)
         print_plan(cli, finding);
         n++;
     }
-    findings_deinit(&findings);
+    findings_deinit(findings);
     if (n == 0 && !cli->json)
         puts("nothing to do");
     return n == 0 ? EXIT_DONE : EXIT_CONFIG;
+}
+
+static int plan(const struct cli *cli, rd_kafka_t *rk)
+{
+    char error[512];
+    struct findings findings;
+    if (topics_check(rk, cli->config, cli->timeout_ms, &findings, error, sizeof error) != 0)
+        return complain(EXIT_UNREACHABLE, "%s", error);
+    return show(cli, &findings);
 }
 
 static void say_text(const char *line)
@@ -60,11 +65,12 @@ static void say_json(const char *line)
 static int apply(const struct cli *cli, rd_kafka_t *rk)
 {
     char error[512];
-    int err = topics_apply(rk, cli->config, cli->timeout_ms, cli->json ? say_json : say_text, error,
-                           sizeof error);
+    struct findings left;
+    int err = topics_apply(rk, cli->config, cli->timeout_ms, cli->json ? say_json : say_text, &left,
+                           error, sizeof error);
     if (err != 0)
         return complain(err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error);
-    return plan(cli, rk); /* what is left is for the operator */
+    return show(cli, &left); /* for the operator */
 }
 
 int cmd_topics(struct cli *cli)

@@ -119,9 +119,12 @@ static int check_and_apply(const struct stage *stage, size_t *found, char *error
         topics_check(stage->producer, &stage->config, ASK_MS, &findings, error, CLIENT_ERROR_MAX);
     *found = findings.n;
     findings_deinit(&findings);
-    return err != 0 ? err
-                    : topics_apply(stage->producer, &stage->config, ASK_MS, quiet, error,
-                                   CLIENT_ERROR_MAX);
+    if (err != 0)
+        return err;
+    err = topics_apply(stage->producer, &stage->config, ASK_MS, quiet, &findings, error,
+                       CLIENT_ERROR_MAX);
+    findings_deinit(&findings);
+    return err;
 }
 
 /* The mock knows nothing of settings: the check finds that, and the topic that is no level. */

@@ -41,6 +41,14 @@ static void quiet(const char *line)
     (void)line;
 }
 
+static void apply(rd_kafka_t *rk, const struct config *config)
+{
+    struct findings left;
+    cr_assert_eq(topics_apply(rk, config, TIMEOUT_MS, quiet, &left, error, sizeof error), 0, "%s",
+                 error);
+    findings_deinit(&left);
+}
+
 static void make_topics(rd_kafka_t *rk, const struct config *config)
 {
     rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
@@ -50,8 +58,7 @@ static void make_topics(rd_kafka_t *rk, const struct config *config)
     if (mock != NULL)
         rd_kafka_mock_topic_create(mock, topic_of_dead_letter(config->schedule, name), LANES, 1);
     else
-        cr_assert_eq(topics_apply(rk, config, TIMEOUT_MS, quiet, error, sizeof error), 0, "%s",
-                     error);
+        apply(rk, config);
 }
 
 static void fill(const char *brokers, const char *topic, int n)

@@ -55,7 +55,10 @@ static struct findings check(rd_kafka_t *rk, const struct config *config)
 
 static void apply(rd_kafka_t *rk, const struct config *config, void (*say)(const char *line))
 {
-    cr_assert_eq(topics_apply(rk, config, TIMEOUT_MS, say, error, sizeof error), 0, "%s", error);
+    struct findings left;
+    cr_assert_eq(topics_apply(rk, config, TIMEOUT_MS, say, &left, error, sizeof error), 0, "%s",
+                 error);
+    findings_deinit(&left);
 }
 
 /* Partition 0 of topic is done up to offset. */
