@@ -24,7 +24,7 @@ static void print_plan(const struct cli *cli, const struct finding *finding)
                          finding->sentence));
 }
 
-/* What apply can mend, and what it cannot but refuses a start. */
+/* What apply can mend, and what it cannot but refuses a start; frees the findings. */
 static int show(const struct cli *cli, struct findings *findings)
 {
     int n = 0;

@@ -34,7 +34,7 @@ def middle(rounds: list[list[Row]]) -> list[Row]:
         row = next((row for row in same if not row.sound), sorted(same, key=lambda row: row.measure)[len(same) // 2])
         if len(same) > 1 and any(one.measure for one in same):
             row = replace(row, value=f"{row.value} [{', '.join(f'{one.measure:.3g}' for one in same)}]")
-        rows.append(row)
+        rows.append(replace(row, reached=row.reached and row.sound))
     return rows
 
 
