@@ -3,13 +3,13 @@
 #include "consumer/message.h"
 
 #include "consumer/record.h"
+#include "levels/decimal.h"
 #include "levels/duration.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
+#include <string.h>
 
-enum { NUMBER_MAX = 24, SOURCE_MAX = TOPIC_NAME_MAX + 48, ADDED_MAX = 9 };
+enum { SOURCE_MAX = TOPIC_NAME_MAX + 2 * (1 + DECIMAL_MAX), ADDED_MAX = 9 };
 
 static void add(rd_kafka_headers_t *to, const char *name, struct bytes value)
 {
@@ -18,22 +18,32 @@ static void add(rd_kafka_headers_t *to, const char *name, struct bytes value)
 
 static void add_number(rd_kafka_headers_t *to, const char *name, int64_t number)
 {
-    char text[NUMBER_MAX];
-    snprintf(text, sizeof text, "%" PRId64, number);
-    add(to, name, bytes_text(text));
+    char text[DECIMAL_MAX];
+    add(to, name, bytes_of(text, (size_t)(decimal_put(text, number, 1) - text)));
+}
+
+static void add_place(rd_kafka_headers_t *to, const char *topic, int64_t lane, int64_t offset)
+{
+    char text[SOURCE_MAX];
+    size_t len = strlen(topic);
+    assert(len <= TOPIC_NAME_MAX);
+    memcpy(text, topic, len);
+    char *at = text + len;
+    *at++ = '/';
+    at = decimal_put(at, lane, 1);
+    *at++ = '/';
+    at = decimal_put(at, offset, 1);
+    add(to, "dlb-source", bytes_of(text, (size_t)(at - text)));
 }
 
 /* Where the request stands on S; for a record that was never a request, where it was found. */
 static void add_source(rd_kafka_headers_t *to, const struct forward *f, const char *const *topics)
 {
-    char text[SOURCE_MAX];
-    if (f->env != NULL)
-        snprintf(text, sizeof text, "%s/%" PRIu32 "/%" PRId64, topics[SLOT_SCHEDULE],
-                 f->env->stamp.origin_lane, f->env->stamp.origin_offset);
+    const struct envelope *env = f->env;
+    if (env != NULL)
+        add_place(to, topics[SLOT_SCHEDULE], env->stamp.origin_lane, env->stamp.origin_offset);
     else
-        snprintf(text, sizeof text, "%s/%d/%" PRId64, topics[f->from.slot], f->from.lane,
-                 f->offset);
-    add(to, "dlb-source", bytes_text(text));
+        add_place(to, topics[f->from.slot], f->from.lane, f->offset);
 }
 
 static void add_business(rd_kafka_headers_t *to, const struct envelope *env)

@@ -2,6 +2,8 @@
 /* duration: parsing and writing spans and instants. */
 #include "levels/duration.h"
 
+#include "levels/decimal.h"
+
 #include <assert.h>
 #include <stdbool.h>
 
@@ -276,21 +278,6 @@ int instant_parse(struct bytes text, int64_t *ms)
     return 0;
 }
 
-/* Writes number with at least that many digits, returns what is behind it. */
-static char *put_number(char *out, int64_t number, int digits)
-{
-    char reversed[20];
-    int n = 0;
-    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    for (; rest > 0 || n < digits; rest /= 10)
-        reversed[n++] = (char)('0' + rest % 10);
-    if (number < 0)
-        *out++ = '-';
-    while (n > 0)
-        *out++ = reversed[--n];
-    return out;
-}
-
 const char *duration_format(int64_t ms, char out[DURATION_TEXT_MAX])
 {
     assert(ms >= 0);
@@ -300,7 +287,7 @@ const char *duration_format(int64_t ms, char out[DURATION_TEXT_MAX])
         ms %= UNITS[unit].ms;
         if (number == 0)
             continue;
-        at = put_number(at, number, 1);
+        at = decimal_put(at, number, 1);
         for (const char *name = UNITS[unit].name; *name != '\0'; name++)
             *at++ = *name;
     }
@@ -315,7 +302,7 @@ const char *duration_format(int64_t ms, char out[DURATION_TEXT_MAX])
 const char *instant_format(int64_t ms, char out[INSTANT_TEXT_MAX])
 {
     if (ms < RFC3339_MS_MIN || ms > RFC3339_MS_MAX) {
-        *put_number(out, ms, 1) = '\0';
+        *decimal_put(out, ms, 1) = '\0';
         return out;
     }
     int64_t since_ms = ms - RFC3339_MS_MIN; /* not negative: / and % round down */
@@ -335,7 +322,7 @@ const char *instant_format(int64_t ms, char out[INSTANT_TEXT_MAX])
     };
     char *at = out;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        at = put_number(at, fields[i].number, fields[i].digits);
+        at = decimal_put(at, fields[i].number, fields[i].digits);
         *at++ = fields[i].behind;
     }
     *at = '\0';

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decimal: as printf writes it, at each number of digits and at both ends. */
+#include "levels/decimal.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void expect_as_printf(int64_t number, int digits)
+{
+    char want[32], got[DECIMAL_MAX + 1];
+    snprintf(want, sizeof want, "%.*" PRId64, digits, number);
+    memset(got, '#', sizeof got);
+    char *end = decimal_put(got, number, digits);
+    cr_assert_leq(end - got, DECIMAL_MAX);
+    cr_expect_eq(*end, '#', "%s: more than it says is written", want);
+    *end = '\0';
+    cr_expect_str_eq(got, want);
+}
+
+Test(decimal, is_written_as_printf_writes_it)
+{
+    for (int64_t power = 1, i = 0; i < 19; i++, power *= 10) {
+        for (int64_t near = -1; near <= 1; near++) {
+            expect_as_printf(power + near, 1);
+            expect_as_printf(-power - near, 1);
+        }
+    }
+    expect_as_printf(INT64_MIN, 1);
+    expect_as_printf(INT64_MAX, 1);
+}
+
+Test(decimal, has_at_least_so_many_digits)
+{
+    for (int digits = 0; digits <= 20; digits++) {
+        expect_as_printf(0, digits);
+        expect_as_printf(42, digits);
+        expect_as_printf(-42, digits);
+    }
+}
