@@ -45,12 +45,31 @@ static const char *why_of(rd_kafka_resp_err_t err)
 }
 
 /* What the client has handed back: acknowledged, or not. */
-static void report(struct producer *p, struct parcel *parcel, rd_kafka_resp_err_t err)
+static void report(struct producer *p, struct answer answer)
 {
-    const char *why = err == 0 ? "" : why_of(err);
-    if (err != 0 && producer_is_transactional(p))
-        producer_txn_fail(p, err, why);
-    p->config.reported(p->config.ctx, parcel, report_of(err), why);
+    const char *why = answer.err == 0 ? "" : why_of(answer.err);
+    if (answer.err != 0 && producer_is_transactional(p))
+        producer_txn_fail(p, answer.err, why);
+    p->config.reported(p->config.ctx, answer.parcel, report_of(answer.err), why);
+}
+
+/* What is known of a record that was sent long ago is in no cache any more: while its parcel comes
+   from memory, those before it are reported. */
+static void hear(struct producer *p, struct answer answer)
+{
+    struct answer *place = &p->heard[p->heard_n % HEARD_MAX];
+    if (p->heard_n++ >= HEARD_MAX)
+        report(p, *place);
+    __builtin_prefetch(answer.parcel, 1);
+    __builtin_prefetch((const char *)answer.parcel + CACHE_LINE, 1);
+    *place = answer;
+}
+
+static void report_heard(struct producer *p)
+{
+    for (size_t i = p->heard_n > HEARD_MAX ? p->heard_n - HEARD_MAX : 0; i < p->heard_n; i++)
+        report(p, p->heard[i % HEARD_MAX]);
+    p->heard_n = 0;
 }
 
 void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
@@ -60,7 +79,7 @@ void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void 
     int slot = (int)(intptr_t)rd_kafka_topic_opaque(message->rkt);
     if (slot != 0 && message->err == 0)
         p->config.landed(p->config.ctx, slot, message->partition, message->offset);
-    report(p, message->_private, message->err);
+    hear(p, (struct answer){message->_private, message->err});
 }
 
 static enum role role_of(const struct producer *p, const struct forward *f)
@@ -207,13 +226,13 @@ static bool remember_failed(struct producer *p, struct parcel *parcel, rd_kafka_
 {
     if (p->failed_n == p->failed_size) {
         size_t size = p->failed_size == 0 ? 64 : p->failed_size * 2;
-        struct failed *grown = realloc(p->failed, size * sizeof *grown);
+        struct answer *grown = realloc(p->failed, size * sizeof *grown);
         if (grown == NULL)
             return false;
         p->failed = grown;
         p->failed_size = size;
     }
-    p->failed[p->failed_n++] = (struct failed){parcel, err};
+    p->failed[p->failed_n++] = (struct answer){parcel, err};
     bell_ring(p->config.bell, BELL_REPORTS);
     return true;
 }
@@ -240,8 +259,8 @@ static void report_failed(struct producer *p)
 {
     size_t n = p->failed_n;
     for (size_t i = 0; i < n; i++) {
-        struct failed f = p->failed[i];
-        report(p, f.parcel, f.err);
+        struct answer answer = p->failed[i]; /* what it brings about may fail and move them */
+        report(p, answer);
     }
     p->failed_n -= n;
     memmove(p->failed, p->failed + n, p->failed_n * sizeof *p->failed);
@@ -259,6 +278,7 @@ void producer_reports(struct producer *p)
             clock_mono_ms() >= p->rebuild_ms)
             producer_client_rebuild(p, (enum role)role);
     }
+    report_heard(p);
     if (p->failed_n > 0)
         report_failed(p);
     if (producer_is_transactional(p))
@@ -281,6 +301,7 @@ void producer_flush(struct producer *p, int timeout_ms)
         if (p->clients[role].rk != NULL)
             rd_kafka_flush(p->clients[role].rk, timeout_ms);
     }
+    report_heard(p);
 }
 
 rd_kafka_t *producer_handle(const struct producer *p)

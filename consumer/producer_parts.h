@@ -27,7 +27,9 @@ struct client {
     rd_kafka_topic_t **own; /* by slot, then the dead-letter topic; NULL: they are another's */
 };
 
-struct failed {
+enum { HEARD_MAX = 8, CACHE_LINE = 64 };
+
+struct answer {
     struct parcel *parcel;
     rd_kafka_resp_err_t err;
 };
@@ -85,8 +87,10 @@ struct producer {
     struct target_topics *targets; /* all that hang somewhere */
     struct trim trim;
     struct asker *asker;
-    struct failed *failed; /* refused by the client at once, reported later */
+    struct answer *failed; /* refused by the client at once, reported later */
     size_t failed_n, failed_size;
+    struct answer heard[HEARD_MAX]; /* reported by a client, and not passed on yet */
+    size_t heard_n;
     int64_t rebuild_ms; /* monotonic: a broken client is not replaced before this */
     struct producer_txn txn;
 };
