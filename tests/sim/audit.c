@@ -92,7 +92,6 @@ enum lookup oracle_lookup(struct process *p, const struct target_id *target)
             return model->unanswered                                    ? LOOKUP_UNKNOWN
                    : model->mood == TARGET_SLOW && w->knobs.hold_fences ? LOOKUP_FOUND
                                                                         : LOOKUP_WHOLE;
-        oracle_target_failed(w, model->name);
         return LOOKUP_MISSING;
     }
     world_fail(w, "p%d looks up %s, which no request may name", p->id, target->name);

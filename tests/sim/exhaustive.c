@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The small worlds. Their variants: the mode, one process or two, producers with or without names,
-   and, for deaths, two draws of the delays and of what arrives of that which a dead one had sent.
- */
+   and a few draws of the delays and of what arrives of that which a dead one had sent. */
 #include "tests/sim/exhaustive.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/workload.h"
@@ -9,9 +8,25 @@
 enum { WATCH_MS = 100 };
 enum { VARIANT_EXACTLY_ONCE = 1, VARIANT_TWO_PROCESSES = 2, VARIANT_NAMES = 4 };
 
-uint64_t exhaustive_seed(uint64_t dies_at, int variant)
+uint64_t scope_seed(const struct scope *scope, uint64_t at, int kind, int variant)
 {
-    return dies_at * EXHAUSTIVE_VARIANTS + (uint64_t)variant;
+    uint64_t kinds = (uint64_t)scope->kinds, variants = (uint64_t)scope->variants;
+    return (at * kinds + (uint64_t)kind - 1) * variants + (uint64_t)variant;
+}
+
+static uint64_t place_of(uint64_t seed, const struct scope *scope)
+{
+    return seed / (uint64_t)scope->variants / (uint64_t)scope->kinds;
+}
+
+static int kind_of(uint64_t seed, const struct scope *scope)
+{
+    return (int)(seed / (uint64_t)scope->variants % (uint64_t)scope->kinds) + 1;
+}
+
+static int variant_of(uint64_t seed, const struct scope *scope)
+{
+    return (int)(seed % (uint64_t)scope->variants);
 }
 
 /* Somebody starts again what has died. */
@@ -40,6 +55,7 @@ static void ask(struct world *w, int lane, int64_t delay_ms)
 static void set_up(struct world *w, int variant, const struct ladder *ladder)
 {
     setup_fair(w);
+    w->rng = rng_of((uint64_t)variant);
     w->setup.lanes = 2;
     w->setup.max_attempts = 2;
     w->setup.ladder = w->setup.ladder_before = *ladder;
@@ -53,20 +69,18 @@ static void set_up(struct world *w, int variant, const struct ladder *ladder)
     world_at(w, WATCH_MS, NULL, watch, NULL, 0);
 }
 
-void exhaustive_run(struct world *w)
+static void run_death(struct world *w)
 {
     static const struct ladder ladder = {{1000, 3000}, 2, 1000, 500};
-    set_up(w, (int)(w->seed % EXHAUSTIVE_VARIANTS), &ladder);
-    w->processes[0].crash_in = (int)(w->seed / EXHAUSTIVE_VARIANTS);
+    const struct scope *scope = &scope_of_deaths;
+    int process = kind_of(w->seed, scope);
+    set_up(w, variant_of(w->seed, scope), &ladder);
+    if (process <= w->setup.processes) /* its first life has the same number */
+        w->failing = (struct failing){.dying_life = process, .at = place_of(w->seed, scope)};
     ask(w, 0, 0);
     ask(w, 0, 2500);
     ask(w, 1, 4500);
     run_finish(w);
-}
-
-uint64_t exhaustive_failure_seed(enum failure kind, uint64_t at, int variant)
-{
-    return (at * FAILURE_N + (uint64_t)kind) * FAILURE_VARIANTS + (uint64_t)variant;
 }
 
 static void ask_badly(struct world *w)
@@ -84,13 +98,13 @@ static void ask_badly(struct world *w)
     workload_foreign(w, 1, 0, true);
 }
 
-void exhaustive_failure_run(struct world *w)
+static void run_failure(struct world *w)
 {
     static const struct ladder ladder = {{1000, 10000}, 2, 1000, 500};
-    uint64_t kind_and_at = w->seed / FAILURE_VARIANTS;
-    enum failure kind = (enum failure)(kind_and_at % FAILURE_N);
-    w->failing = (struct failing){.kind = kind, .at = kind_and_at / FAILURE_N};
-    set_up(w, (int)(w->seed % FAILURE_VARIANTS), &ladder);
+    const struct scope *scope = &scope_of_failures;
+    enum failure kind = (enum failure)kind_of(w->seed, scope);
+    w->failing = (struct failing){.kind = kind, .at = place_of(w->seed, scope)};
+    set_up(w, variant_of(w->seed, scope), &ladder);
     w->setup.order_is_exact = kind != FAILURE_CLOCK_BACK && kind != FAILURE_CLOCK_AHEAD;
     ask(w, 0, 0);
     ask(w, 1, 700);
@@ -100,3 +114,6 @@ void exhaustive_failure_run(struct world *w)
     ask_badly(w);
     run_finish(w);
 }
+
+const struct scope scope_of_deaths = {"--exhaustive", DYING_PROCESSES, DEATH_VARIANTS, run_death};
+const struct scope scope_of_failures = {"--failures", FAILURE_N - 1, FAILURE_VARIANTS, run_failure};

@@ -7,15 +7,19 @@
 
 #include "tests/sim/world.h"
 
-/* One run, all of which follows from the world's seed: at which call it dies (0: never) and which
-   variant of the world it is. */
-uint64_t exhaustive_seed(uint64_t dies_at, int variant);
-void exhaustive_run(struct world *world);
+enum { DYING_PROCESSES = 2, DEATH_VARIANTS = 32, FAILURE_VARIANTS = 32 };
 
-/* The same with another failure, at its at-th opportunity. */
-uint64_t exhaustive_failure_seed(enum failure kind, uint64_t at, int variant);
-void exhaustive_failure_run(struct world *world);
+/* kind: which process dies, or which failure it is. What a run draws follows from the variant
+   alone, so that all runs of a variant are the same run, each up to its own place. */
+struct scope {
+    const char *option;
+    int kinds, variants; /* kinds: from 1 on */
+    void (*run)(struct world *world);
+};
 
-enum { EXHAUSTIVE_VARIANTS = 16, FAILURE_VARIANTS = 8 };
+extern const struct scope scope_of_deaths, scope_of_failures;
+
+/* One run: at which place it goes wrong; 0: nowhere. */
+uint64_t scope_seed(const struct scope *scope, uint64_t at, int kind, int variant);
 
 #endif

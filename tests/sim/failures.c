@@ -12,13 +12,28 @@ const char *failure_text(enum failure kind)
     return texts[kind];
 }
 
-bool fails(struct world *w, enum failure kind)
+static bool is_taken(struct world *w)
 {
     struct failing *f = &w->failing;
-    if (f->kind != kind || ++f->seen != f->at)
+    if (f->at > 0 && f->seen == f->at)
+        return false;
+    struct rng all = {f->here ^ w->rng.state};
+    f->before = f->here;
+    f->here = rng_next(&all) + w->step;
+    return ++f->seen == f->at;
+}
+
+bool fails(struct world *w, enum failure kind)
+{
+    if (w->failing.kind != kind || !is_taken(w))
         return false;
     trace(w, NULL, "now: %s", texts[kind]);
     return true;
+}
+
+bool dies(const struct process *p)
+{
+    return p->life == p->world->failing.dying_life && is_taken(p->world);
 }
 
 static void strike_member(struct world *w, struct process *p, enum failure kind)

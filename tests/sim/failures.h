@@ -53,9 +53,14 @@
 enum failure { FAILURE_NONE, FAILURE_TABLE(FAILURE_ENUM) FAILURE_N };
 #undef FAILURE_ENUM
 
+/* at, seen: opportunities; at is the one that is taken, from 1 on, and nothing is seen after it.
+   here and before stand for all that was drawn up to the last one seen, and to the one before it:
+   runs that agree in them were the same run so far. */
 struct failing {
     enum failure kind;
-    uint64_t at, seen; /* opportunities; at: the one that is taken, from 1 on */
+    int dying_life; /* that one dies, in a port call; 0: nobody */
+    uint64_t at, seen;
+    uint64_t before, here;
 };
 
 struct world;
@@ -65,6 +70,7 @@ const char *failure_text(enum failure kind);
 
 /* An opportunity: true if this is the one. */
 bool fails(struct world *world, enum failure kind);
+bool dies(const struct process *process);
 
 /* The process has done something. */
 void failure_strikes(struct process *process);

@@ -36,8 +36,7 @@ static struct process *random_process(struct world *w)
 
 static void restart(struct world *w, struct process *nobody, void *arg, int64_t id)
 {
-    (void)nobody;
-    (void)arg;
+    (void)nobody, (void)arg;
     const struct process *p = &w->processes[id];
     if (w->ending)
         return;

@@ -6,12 +6,14 @@
 #include "tests/sim/world.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 enum { PROGRESS_SEEDS = 10000, FAILURES_MAX = 10, BUG_SEEDS = 1000, EX_USAGE = 64 };
+enum { KEPT_BYTES = 1 << 30 };
 
 struct options {
     uint64_t from, n, minutes; /* minutes: for so long at most; 0: as long as it takes */
@@ -27,6 +29,13 @@ static void trap_assert(int number)
     (void)number;
     snprintf(world_failure, sizeof world_failure, "an assertion failed (see above)");
     siglongjmp(world_trap, 1);
+}
+
+/* A small world would give back to the kernel, and ask for anew, more than it computes. */
+static void keep_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 }
 
 static double seconds(void)
@@ -158,82 +167,82 @@ static int run_bugs(const struct options *options)
     return found != BUG_N - 1;
 }
 
-/* Until nobody dies any more: there is no such call. */
-static int run_exhaustive(const struct options *options)
+static void tell_failure(const struct options *options, const struct scope *scope, uint64_t seed)
 {
-    static struct world world;
-    uint64_t passed = 0, failed = 0, calls = 0;
-    double start = seconds();
-    world.verbose = options->verbose;
-    world.strict = options->strict;
-    for (uint64_t crashes = 1; crashes > 0 && failed < FAILURES_MAX; calls++) {
-        crashes = calls == 0;
-        for (int variant = 0; variant < EXHAUSTIVE_VARIANTS; variant++) {
-            uint64_t seed = options->one ? options->from : exhaustive_seed(calls, variant);
-            bool ok = passes(&world, seed, exhaustive_run);
-            passed += ok;
-            failed += !ok;
-            crashes += world.crashes;
-            if (!ok)
-                printf("seed %" PRIu64 " FAILED: %s\n  again: %s --exhaustive --seed %" PRIu64
-                       " -v\n",
-                       seed, world_failure, options->program, seed);
-            if (options->one)
-                return !ok;
-        }
-    }
-    printf("%" PRIu64 " port calls, a death at each, in %d variants: %.1f s\n", calls,
-           (int)EXHAUSTIVE_VARIANTS, seconds() - start);
-    printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
-    forget(&world);
-    return failed > 0;
+    printf("seed %" PRIu64 " FAILED: %s\n  again: %s %s --seed %" PRIu64 " -v\n", seed,
+           world_failure, options->program, scope->option, seed);
 }
 
-/* How often one failure could be, each time in a world of its own. */
-static uint64_t run_failure(const struct options *options, struct world *world, enum failure kind,
-                            uint64_t *failed)
+/* Once nowhere, which counts the places, and then at each of them: how many there are. A run that
+   was another one up to its place, or never came to it, has failed. */
+static uint64_t run_places(const struct options *options, const struct scope *scope, int kind,
+                           int variant, uint64_t *failed)
 {
-    bool reached = true;
-    uint64_t at = 1;
-    for (; reached && *failed < FAILURES_MAX; at++) {
-        reached = false;
-        for (int variant = 0; variant < FAILURE_VARIANTS; variant++) {
-            uint64_t seed =
-                options->one ? options->from : exhaustive_failure_seed(kind, at, variant);
-            bool ok = passes(world, seed, exhaustive_failure_run);
-            *failed += !ok;
-            reached |= world->failing.seen >= world->failing.at;
-            if (!ok)
-                printf("seed %" PRIu64 " FAILED: %s\n  %s, the %" PRIu64
-                       ". time; again: %s --failures --seed %" PRIu64 " -v\n",
-                       seed, world_failure, failure_text(world->failing.kind), world->failing.at,
-                       options->program, seed);
-            if (options->one)
-                return 1;
+    static struct world world;
+    const struct failing *f = &world.failing;
+    uint64_t places = 0, last = 0, here = 0;
+    world.verbose = options->verbose;
+    world.strict = options->strict;
+    for (uint64_t at = 0; at <= places && *failed < FAILURES_MAX; at++) {
+        uint64_t seed = options->one ? options->from : scope_seed(scope, at, kind, variant);
+        bool ok = passes(&world, seed, scope->run);
+        if (ok && !options->one && at > 0 &&
+            (f->seen != at || f->before != here || (at == places && f->here != last))) {
+            snprintf(world_failure, sizeof world_failure, "place %" PRIu64 " is not reached", at);
+            ok = false;
         }
+        if (!ok)
+            tell_failure(options, scope, seed);
+        *failed += !ok;
+        if (options->one)
+            break;
+        if (at == 0) {
+            places = f->seen;
+            last = f->here;
+        }
+        here = at == 0 ? 0 : f->here;
     }
-    return at - 2;
+    return places;
+}
+
+/* Each process that there is dies at each of its calls. */
+static int run_exhaustive(const struct options *options)
+{
+    uint64_t failed = 0, calls = 0;
+    double start = seconds();
+    for (int variant = 0; variant < DEATH_VARIANTS && failed < FAILURES_MAX; variant++) {
+        uint64_t first = run_places(options, &scope_of_deaths, 1, variant, &failed);
+        if (options->one)
+            return failed > 0;
+        uint64_t second = run_places(options, &scope_of_deaths, 2, variant, &failed);
+        printf("variant %2d: a death at each of %3" PRIu64 " + %3" PRIu64 " calls\n", variant,
+               first, second);
+        calls += first + second;
+    }
+    printf("%" PRIu64 " deaths, in %d variants: %.1f s\n", calls, (int)DEATH_VARIANTS,
+           seconds() - start);
+    printf("%" PRIu64 " failed\n", failed);
+    return failed > 0;
 }
 
 static int run_failures(const struct options *options)
 {
-    static struct world world;
     uint64_t failed = 0, places = 0;
     double start = seconds();
-    world.verbose = options->verbose;
-    world.strict = options->strict;
     for (int kind = FAILURE_NONE + 1; kind < FAILURE_N && failed < FAILURES_MAX; kind++) {
-        uint64_t n = run_failure(options, &world, (enum failure)kind, &failed);
-        if (options->one)
-            return failed > 0;
+        uint64_t n = 0;
+        for (int variant = 0; variant < FAILURE_VARIANTS; variant++) {
+            n += run_places(options, &scope_of_failures, kind, variant, &failed);
+            if (options->one)
+                return failed > 0;
+        }
         places += n;
-        printf("%4" PRIu64 " times: %s\n", n, failure_text((enum failure)kind));
+        printf("%5" PRIu64 " times: %s\n", n, failure_text((enum failure)kind));
         fflush(stdout);
     }
     printf("%d failures at %" PRIu64 " places, in %d variants: %.1f s\n", FAILURE_N - 1, places,
            (int)FAILURE_VARIANTS, seconds() - start);
     printf("%" PRIu64 " failed\n", failed);
-    forget(&world);
     return failed > 0;
 }
 
@@ -340,6 +349,7 @@ int main(int argc, char **argv)
 {
     struct options options = parse(argc, argv);
     signal(SIGABRT, trap_assert);
+    keep_memory();
     if (options.exhaustive)
         return run_exhaustive(&options);
     if (options.failures)

@@ -222,6 +222,7 @@ static void try_complete(struct world *w)
     }
     w->regrouping = false;
     w->broker.generation++;
+    counter_add(&w->totals.rebalances, 1);
     trace(w, NULL, "generation %d with %d members", w->broker.generation, n);
     int first = rng_int(&w->rng, 0, PROCESSES_MAX);
     for (int i = 0; i < n; i++) {

@@ -9,7 +9,7 @@ enum { BATCH_MAX = 40 };
 bool port_enter(struct process *p)
 {
     p->calls++;
-    if (!p->dead && p->crash_in > 0 && --p->crash_in == 0) {
+    if (!p->dead && ((p->crash_in > 0 && --p->crash_in == 0) || dies(p))) {
         trace(p->world, p, "dies in a call");
         p->dead = true;
     }
@@ -326,16 +326,22 @@ static enum lookup port_lookup(void *ctx, struct target_id *target)
 {
     struct process *p = ctx;
     struct world *w = p->world;
+    bool was_asked = p->asked == target;
+    p->asked = NULL;
     if (!port_enter(p) || w->outage_until > w->now_ms ||
         rng_chance(&w->rng, w->knobs.lookup_unknown) || fails(w, FAILURE_LOOKUP_UNKNOWN))
         return LOOKUP_UNKNOWN;
-    if (rng_chance(&w->rng, w->knobs.lookup_pending))
+    enum lookup found = was_asked ? p->answer : oracle_lookup(p, target);
+    if (rng_chance(&w->rng, w->knobs.lookup_pending)) {
+        p->asked = target;
+        p->answer = found;
         return LOOKUP_PENDING;
-    enum lookup found = oracle_lookup(p, target);
-    if ((found != LOOKUP_FOUND && found != LOOKUP_WHOLE) || !fails(w, FAILURE_LOOKUP_MISSING))
-        return found;
-    oracle_target_failed(w, target->name);
-    return LOOKUP_MISSING;
+    }
+    if ((found == LOOKUP_FOUND || found == LOOKUP_WHOLE) && fails(w, FAILURE_LOOKUP_MISSING))
+        found = LOOKUP_MISSING;
+    if (found == LOOKUP_MISSING)
+        oracle_target_failed(w, target->name);
+    return found;
 }
 
 static int64_t port_end(void *ctx, struct queue_id q)

@@ -18,6 +18,13 @@ static inline uint64_t rng_next(struct rng *rng)
     return z ^ z >> 31;
 }
 
+/* Neighbours have nothing in common. */
+static inline struct rng rng_of(uint64_t seed)
+{
+    struct rng rng = {seed};
+    return (struct rng){rng_next(&rng)};
+}
+
 /* low <= result <= high */
 static inline int64_t rng_between(struct rng *rng, int64_t low, int64_t high)
 {

@@ -45,6 +45,7 @@
     X(a_target_that_nobody_answers_for_holds_no_other)                 \
     X(a_target_is_looked_up_before_its_record_is_due)                  \
     X(a_target_that_is_made_in_time_costs_no_attempt)                  \
+    X(an_early_no_about_a_target_counts_for_nobody)                    \
     X(silent_target_does_not_hold_the_lane)                            \
     X(kafka_away_uses_up_no_attempts)                                  \
     X(an_outage_shuts_no_target_whoever_is_answered_first)             \

@@ -124,6 +124,26 @@ void a_target_that_is_made_in_time_costs_no_attempt(struct world *w)
     story_finish(w);
 }
 
+/* The question is older than that, and so is its answer, which comes when the record waits for it.
+ */
+void an_early_no_about_a_target_counts_for_nobody(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    w->targets[TARGET_A].mood = TARGET_AWAY;
+    w->knobs.lookup_pending = 10000;
+    struct request *held = story_ask(w, TARGET_A, 1500);
+    story_pass(w, 1000);
+    expect(w, w->processes[0].asked != NULL && w->processes[0].answer == LOOKUP_MISSING);
+    w->targets[TARGET_A].mood = TARGET_FINE;
+    story_pass(w, 510);
+    expect(w, w->processes[0].asked != NULL && held->delivered == 0);
+    w->knobs.lookup_pending = 0;
+    story_pass(w, 100);
+    expect(w, held->delivered == 1 && COUNT(w, retries) == 0);
+    story_finish(w);
+}
+
 /* It fills what may fly to it, and answers nothing. */
 void silent_target_does_not_hold_the_lane(struct world *w)
 {

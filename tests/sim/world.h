@@ -146,7 +146,9 @@ struct process {
     void *liar; /* bugs.c */
     struct flight *reports, **reports_end;
     struct commit_line *commit_line;
-    size_t outstanding; /* records that it holds */
+    const struct target_id *asked; /* and not answered yet; NULL: none */
+    enum lookup answer;            /* to that: how it was when it was asked */
+    size_t outstanding;            /* records that it holds */
     int64_t outstanding_bytes, record_bytes_max;
 };
 
