@@ -2,17 +2,15 @@
 /* Every kind of request that the service sends, answered with every error that a broker has for it:
    while it starts, and in the running. A case is a line: "Produce (hops) NOT_LEADER_OR_FOLLOWER".
 
-   Three brokers: 1 leads the levels, 2 leads what is delivered to, 3 leads the schedule topic; so
-   the errors meet the service alone, and not who asks (on 3) or who counts (on 2). */
+   The errors meet the service alone, and not who asks or who counts: these have other brokers
+   (stage_share_out). */
 #include "tests/faults/parts.h"
 #include "tests/faults/stage.h"
-
-#include "consumer/offsets.h"
 
 #include <string.h>
 
 enum { CODES_MAX = 20, IN_A_ROW = 3, AWAIT_MS = 45000, WATCH_MS = 300 };
-enum { LEVELS = 1, TARGETS = 2, SCHEDULE = 3, BROKERS = 3 };
+enum { BROKERS = 3 };
 enum { AT_START = 1, RUNNING = 2, STOPPING = 4, TRANSACTIONS = 8 };
 
 #define E(name) RD_KAFKA_RESP_ERR_##name
@@ -45,17 +43,17 @@ struct row {
 #define OF_ANY E(UNKNOWN), E(_TRANSPORT)
 
 static const struct row rows[] = {
-    {"Produce (hops)", 0, RUNNING, LEVELS, {OF_PRODUCE, OF_ANY}},
-    {"Produce (deliveries)", 0, RUNNING, TARGETS, {OF_PRODUCE, OF_ANY}},
+    {"Produce (hops)", 0, RUNNING, STAGE_LEVELS, {OF_PRODUCE, OF_ANY}},
+    {"Produce (deliveries)", 0, RUNNING, STAGE_TARGETS, {OF_PRODUCE, OF_ANY}},
     {"Fetch (levels)",
      1,
      AT_START | RUNNING,
-     LEVELS,
+     STAGE_LEVELS,
      {OF_PARTITION, E(OFFSET_OUT_OF_RANGE), OF_ANY}},
     {"Fetch (requests)",
      1,
      AT_START | RUNNING,
-     SCHEDULE,
+     STAGE_SCHEDULE,
      {OF_PARTITION, E(OFFSET_OUT_OF_RANGE), OF_ANY}},
     {"ListOffsets", 2, AT_START, 0, {OF_PARTITION, E(OFFSET_NOT_AVAILABLE), OF_ANY}},
     {"OffsetCommit",
@@ -159,21 +157,6 @@ static void name_of(const struct injection *in, char *out, int size)
                                    : "at the end");
 }
 
-static void lead(const struct stage *s, const char *topic, int broker)
-{
-    for (int i = 0; i < STAGE_LANES; i++)
-        rd_kafka_mock_partition_set_leader(s->mock, topic, i, broker);
-}
-
-static void share_out(const struct stage *s)
-{
-    char name[TOPIC_TEXT_MAX];
-    for (int slot = 0; slot <= s->config.ladder.n; slot++)
-        lead(s, offsets_topic(&s->config, slot, name), slot == 0 ? SCHEDULE : LEVELS);
-    lead(s, "orders.timeout", TARGETS);
-    lead(s, topic_of_dead_letter(s->config.schedule, name), TARGETS);
-}
-
 static void push(const struct stage *s, const struct injection *in)
 {
     for (int broker = 1; broker <= BROKERS; broker++) {
@@ -214,7 +197,7 @@ static enum ending inject(uint64_t n, unsigned flags)
         return NOT_REACHED;
     stage_open(&stage, flags | STAGE_THREE_BROKERS);
     stage.may_die = may_kill(in.code);
-    share_out(&stage);
+    stage_share_out(&stage);
     if (in.when == AT_START)
         push(&stage, &in);
     int err = stage_start(&stage);

@@ -36,6 +36,10 @@ enum ending part_brokers(uint64_t n);
 void part_brokers_name(uint64_t n, char *out, int size);
 uint64_t part_brokers_n(void);
 
+enum ending part_fatal(uint64_t n);
+void part_fatal_name(uint64_t n, char *out, int size);
+uint64_t part_fatal_n(void);
+
 enum ending part_threads(uint64_t n);
 void part_threads_name(uint64_t n, char *out, int size);
 uint64_t part_threads_n(void);

@@ -124,6 +124,21 @@ void stage_close(struct stage *s)
     config_deinit(&s->config);
 }
 
+static void lead(const struct stage *s, const char *topic, int broker)
+{
+    for (int i = 0; i < STAGE_LANES; i++)
+        rd_kafka_mock_partition_set_leader(s->mock, topic, i, broker);
+}
+
+void stage_share_out(const struct stage *s)
+{
+    char name[TOPIC_TEXT_MAX];
+    for (int slot = 0; slot <= s->config.ladder.n; slot++)
+        lead(s, offsets_topic(&s->config, slot, name), slot == 0 ? STAGE_SCHEDULE : STAGE_LEVELS);
+    lead(s, target, STAGE_TARGETS);
+    lead(s, topic_of_dead_letter(s->config.schedule, name), STAGE_TARGETS);
+}
+
 int stage_start(struct stage *s)
 {
     int err = ERR_KAFKA;

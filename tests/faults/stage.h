@@ -42,6 +42,10 @@ enum { STAGE_EXACTLY_ONCE = 1, STAGE_THREE_BROKERS = 2, STAGE_TWO_WORKERS = 4 };
 void stage_open(struct stage *stage, unsigned flags);
 void stage_close(struct stage *stage);
 
+/* With three brokers: one leads the levels, one what is delivered to, one the requests. */
+enum { STAGE_LEVELS = 1, STAGE_TARGETS, STAGE_SCHEDULE };
+void stage_share_out(const struct stage *stage);
+
 /* Start the service; while Kafka does not answer, again. 0 or what service_start said. */
 int stage_start(struct stage *stage);
 void stage_stop(struct stage *stage);
