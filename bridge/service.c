@@ -129,7 +129,7 @@ int service_start(const struct config *config, struct service **service,
     if (err == 0)
         start_canary(s);
     if (err != 0) {
-        service_stop(s);
+        (void)service_stop(s);
         return err;
     }
     log_info("started", "lanes=%d levels=%d workers=%d group=%s schedule=%s", lanes,
@@ -259,17 +259,19 @@ bool service_failed(const struct service *s)
     return failed;
 }
 
-void service_stop(struct service *s)
+size_t service_stop(struct service *s)
 {
+    size_t flying = 0;
     for (int i = 0; i < s->workers_n; i++)
         worker_stop(s->workers[i]);
     if (s->canary != NULL)
         canary_stop(s->canary);
     for (int i = 0; i < s->workers_n; i++)
-        worker_join(s->workers[i]);
+        flying += worker_join(s->workers[i]);
     free(s->workers);
     if (s->live != NULL)
         config_deinit(s->live);
     free(s->live);
     free(s);
+    return flying;
 }

@@ -43,7 +43,8 @@ void service_recheck(struct service *service);
 /* A worker ended by itself: the process must not go on without it. */
 bool service_failed(const struct service *service);
 
-/* Drain, leave the group and free. */
-void service_stop(struct service *service);
+/* Drain, leave the group and free. Returns how many records were still in flight when config->drain
+   had passed. */
+size_t service_stop(struct service *service);
 
 #endif

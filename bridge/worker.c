@@ -389,8 +389,10 @@ void worker_stop(struct worker *w)
     bell_ring(&w->bell, BELL_WAKE);
 }
 
-void worker_join(struct worker *w)
+size_t worker_join(struct worker *w)
 {
     pthread_join(w->thread, NULL);
+    size_t flying = bridge_flying(w->bridge);
     worker_free(w);
+    return flying;
 }

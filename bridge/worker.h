@@ -41,8 +41,9 @@ void worker_reload(struct worker *worker, const struct config *live);
 const struct config *worker_live(const struct worker *worker); /* the last one taken; NULL: none */
 
 /* Ask it to drain and leave; returns at once. worker_join waits for that, at most about
-   config->drain_ms, and frees it. */
+   config->drain_ms, frees it, and returns how many records were still in flight then: the next
+   owner of their lanes forwards them again. */
 void worker_stop(struct worker *worker);
-void worker_join(struct worker *worker);
+size_t worker_join(struct worker *worker);
 
 #endif

@@ -170,7 +170,7 @@ static void stop(struct demo *d)
     if (d->feed != NULL)
         demo_feed_stop(d->feed);
     if (d->service != NULL)
-        service_stop(d->service);
+        (void)service_stop(d->service);
     if (d->look != NULL)
         rd_kafka_destroy(d->look);
     config_deinit(&d->config);

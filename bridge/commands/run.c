@@ -85,8 +85,14 @@ static void drain(struct life *life, int code)
     pthread_t watcher;
     if (pthread_create(&watcher, NULL, watch_stop, &watch) == 0)
         pthread_detach(watcher);
-    service_stop(life->service);
-    log_info("stopped", "drained=true");
+    size_t flying = service_stop(life->service);
+    if (flying == 0)
+        log_info("stopped", "drained=true");
+    else
+        log_warn("stopped while records were in flight: they are forwarded again by who has their "
+                 "lanes next",
+                 "drained=false in_flight=%zu drain_ms=%lld", flying,
+                 (long long)life->cli->config->drain_ms);
 }
 
 /* Tells the manager in time, whatever the main thread waits for: only workers are judged. */

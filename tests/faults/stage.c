@@ -155,7 +155,7 @@ int stage_start(struct stage *s)
 void stage_stop(struct stage *s)
 {
     if (s->service != NULL)
-        service_stop(s->service);
+        (void)service_stop(s->service);
     s->service = NULL;
 }
 
