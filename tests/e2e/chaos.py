@@ -3,7 +3,7 @@
 another on the brokers. What was done is counted, for the table that run.py prints over all its scenarios."""
 from __future__ import annotations
 
-import bisect
+import json
 import os
 import random
 import signal
@@ -14,11 +14,15 @@ from collections import Counter
 from client import Collector, Sender
 from clock import Clock
 from contract import Request
+from doubles import Doubles, Trouble, forwards_of, judge_doubles
 from processes import Bridge
-from stage import Stage, judge, level_topics, require
+from stage import Fault, Stage, judge, level_topics, require
 
 BROKERS, RATE, SESSION_S = 3, 150, 6
+LEAD_MS = 300  # progress is committed each 100 ms, and a machine that everybody is on may be that late twice
 INSTANCE = {"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": "chaos-1"}
+STOPPED = "SIGSTOP of a bridge"
+CLOCKS_MS = (-4000, -1000, 0, 1000, 5000)
 
 
 class Hand(threading.Thread):
@@ -32,16 +36,14 @@ class Hand(threading.Thread):
         self.faults = [name for name, count in plan.items() for _ in range(count)]
         self.dice.shuffle(self.faults)
         self.count: Counter[str] = Counter()
-        self.spans: list[tuple[float, float]] = []  # when something was wrong, ms
+        self.troubles: list[Trouble] = []  # after which something may be delivered twice
         self.problem: Exception | None = None
 
     def run(self) -> None:
         try:
             for name in self.faults:
                 time.sleep(self.dice.uniform(*self.pause))
-                start = time.time() * 1000
                 getattr(self, name)()
-                self.spans.append((start, time.time() * 1000))
         except Exception as problem:  # pylint: disable=broad-except
             self.problem = problem
 
@@ -49,6 +51,11 @@ class Hand(threading.Thread):
         self.join()
         if self.problem:
             raise self.problem
+
+    def done(self, kind: str, start: float, tail_s: float = 0, mute: bool = False) -> None:
+        """It has been done, from start (s) until now; so long after it no commit may have been answered yet."""
+        self.troubles.append(Trouble(kind, start * 1000, (time.time() + tail_s) * 1000, mute))
+        self.count[kind] += 1
 
 
 class OnBrokers(Hand):
@@ -58,26 +65,47 @@ class OnBrokers(Hand):
         return self.dice.randint(1, BROKERS)
 
     def kill_broker(self) -> None:
-        number = str(self.broker())
-        self.stage.kafka.call("kill", number)
-        time.sleep(self.dice.uniform(0, 4))
-        self.stage.kafka.call("restart", number)
-        self.count["broker kills"] += 1
+        self.kill(self.broker(), lambda: time.sleep(self.dice.uniform(0, 4)))
+
+    def kill_controller(self) -> None:
+        """The broker that leads the quorum; it is away until another one leads."""
+        number = self.controller(range(1, BROKERS + 1))
+        self.kill(number, lambda: self.await_other(number))
+
+    def kill(self, number: int, away) -> None:
+        start = time.time()
+        self.stage.kafka.call("kill", str(number))
+        away()
+        self.stage.kafka.call("restart", str(number))
+        self.done("broker kills", start, SESSION_S)
+
+    def await_other(self, number: int) -> None:
+        deadline = time.monotonic() + 30
+        while self.controller(n for n in range(1, BROKERS + 1) if n != number) in (number, -1):
+            require(time.monotonic() < deadline, f"no broker leads the quorum in place of {number}")
+            time.sleep(0.1)
+        self.count["controller failovers"] += 1
+
+    def controller(self, brokers) -> int:
+        """Who leads the quorum, as the one of these has noted that has the latest news; -1: nobody."""
+        data = self.stage.kafka.folder / "data"
+        states = [json.loads((data / f"broker-{n}" / "__cluster_metadata-0" / "quorum-state").read_text()) for n in brokers]
+        return max(states, key=lambda state: state["leaderEpoch"])["leaderId"]
 
     def stop_broker(self) -> None:
-        number = str(self.broker())
+        number, start = str(self.broker()), time.time()
         self.stage.kafka.call("pause", number)
         time.sleep(self.dice.choice((1, 4, 12)))
         self.stage.kafka.call("resume", number)
-        self.count["SIGSTOP of a broker"] += 1
+        self.done("SIGSTOP of a broker", start, SESSION_S)
 
     def cut_broker(self) -> None:
         """The bridges cannot reach it, the others can; then what was sent arrives, or the connections are gone."""
-        number = self.broker()
+        number, start = self.broker(), time.time()
         self.stage.proxy.cut(number)
         time.sleep(self.dice.choice((1, 4, SESSION_S + 4)))
         self.stage.proxy.heal(number, reset=self.dice.random() < 0.5)
-        self.count["partitions"] += 1
+        self.done("partitions", start, SESSION_S, mute=True)
 
 
 class OnBridges(Hand):
@@ -85,7 +113,6 @@ class OnBridges(Hand):
                  bridges: list[Bridge], clock: Clock):
         super().__init__(stage, seed, plan, pause)
         self.bridges, self.clock = bridges, clock
-        self.kills: list[float] = []
 
     def bridge(self) -> Bridge:
         """One of those that run. The one with an id of the operator's ends when the group fences it for an outage
@@ -103,10 +130,9 @@ class OnBridges(Hand):
 
     def kill_bridge(self) -> None:
         bridge = self.bridge()
-        self.kills.append(bridge.kill() * 1000)
+        self.done("kill -9 of a bridge", bridge.kill())
         time.sleep(self.dice.choice((0, 0, 2)))
         bridge.start()
-        self.count["kill -9 of a bridge"] += 1
 
     def restart_bridge(self) -> None:
         bridge = self.bridge()
@@ -118,33 +144,44 @@ class OnBridges(Hand):
         self.count["restarts by SIGTERM"] += 1
 
     def stop_bridge(self) -> None:
-        """For shorter or for longer than its session."""
-        bridge = self.bridge()
+        """For shorter than its session, which costs it nothing; or for longer, and others have its lanes."""
+        bridge, seconds = self.bridge(), self.dice.choice((1, 3, SESSION_S + 2))
+        start = time.time()
         os.kill(bridge.pid, signal.SIGSTOP)
-        time.sleep(self.dice.choice((1, 3, SESSION_S + 2)))
+        if seconds > SESSION_S:
+            self.done(STOPPED, start)
+        else:
+            self.count[STOPPED] += 1
+        time.sleep(seconds)
         os.kill(bridge.pid, signal.SIGCONT)
-        self.count["SIGSTOP of a bridge"] += 1
 
     def third_bridge(self) -> None:
         """It joins, and leaves or dies."""
         third = Bridge(self.stage.binary, self.bridges[0].config, "bridge-3").start()
         time.sleep(self.dice.uniform(2, 5))
         if self.dice.random() < 0.5:
-            self.kills.append(third.kill() * 1000)
-            self.count["kill -9 of a bridge"] += 1
+            self.done("kill -9 of a bridge", third.kill())
         else:
             third.stop()
         self.count["third members"] += 1
 
     def step_clock(self) -> None:
-        self.clock.step(self.dice.choice((-4000, -1000, 0, 1000, 5000)))
+        self.clock.step(self.dice.choice([ms for ms in CLOCKS_MS if ms != self.clock.current]))
         self.count["clock steps"] += 1
 
 
 REDUCED = ({"kill_bridge": 4, "restart_bridge": 1, "stop_bridge": 2, "third_bridge": 1, "step_clock": 2},
-           {"kill_broker": 1, "stop_broker": 1, "cut_broker": 1})
+           {"kill_controller": 1, "stop_broker": 1, "cut_broker": 1})
 FULL = ({"kill_bridge": 100, "restart_bridge": 10, "stop_bridge": 26, "third_bridge": 16, "step_clock": 11},
-        {"kill_broker": 16, "stop_broker": 5, "cut_broker": 11})
+        {"kill_broker": 11, "kill_controller": 5, "stop_broker": 5, "cut_broker": 11})
+
+
+def pauses(stage: Stage) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Between two faults of either hand. Where some may be delivered twice there is time without any fault of a broker,
+    or each would have its excuse."""
+    if stage.full:
+        return ((.5, 2.5), (2, 5)) if stage.exactly_once else ((2, 5), (18, 28))
+    return (1, 4), (2, 5) if stage.exactly_once else (7, 11)
 
 
 def chaos(stage: Stage) -> str:
@@ -157,9 +194,9 @@ def chaos(stage: Stage) -> str:
     clock = Clock(stage.folder)
     bridges = [stage.bridge(config, "bridge-1", members=1, env={**clock.env, **INSTANCE}),
                stage.bridge(config, "bridge-2", members=2)]
-    plans, pause = (FULL, (.5, 2.5)) if stage.full else (REDUCED, (1, 4))
-    hands = [OnBridges(stage, stage.seed, plans[0], pause, bridges, clock),
-             OnBrokers(stage, stage.seed + 1, plans[1], (2, 5))]
+    plans, pause = FULL if stage.full else REDUCED, pauses(stage)
+    hands = [OnBridges(stage, stage.seed, plans[0], pause[0], bridges, clock),
+             OnBrokers(stage, stage.seed + 1, plans[1], pause[1])]
     generator, calm = stage.generator(20_000), stage.generator(20_000)
 
     def make(n: int, now: int) -> Request:
@@ -167,7 +204,7 @@ def chaos(stage: Stage) -> str:
 
     sendings = [stage.background(make, 10_000_000, RATE),
                 stage.background(lambda n, now: calm.request(now), 10_000_000, 10, sender=hasty)]
-    time.sleep(5)
+    time.sleep(10)  # a broker's first seconds are its compiler's
     for hand in hands:
         hand.start()
     for hand in hands:
@@ -181,27 +218,29 @@ def chaos(stage: Stage) -> str:
     line = judge(report, None)
     hands[0].bridge()
     count = hands[0].count + hands[1].count
-    in_flight = forwarded_about(stage, trace, hands)
+    doubles = None if stage.exactly_once else doubled(stage, trace, hands, clock)
     trace.end()
-    require(stage.exactly_once or report.duplicates <= in_flight,
-            f"{line}: more twice than the {in_flight} that were forwarded about the faults")
+    if doubles:
+        line += " | " + doubles.line()
     stage.totals = {**count, "rebalances": len(stage.proxy.generations) - 1, "poison records": report.dead,
                     "kinds of poison": len(report.kinds), "requests": report.requests,
                     "lost": report.faults["lost"], "early": report.faults["early"],
                     "delivered twice": report.duplicates, "unacknowledged, yet written": report.written_unsure,
-                    "written twice by their producer": report.written_twice,
-                    "forwarded about the faults": in_flight}
+                    "written twice by their producer": report.written_twice}
+    if doubles:
+        stage.totals |= {"forwarded": doubles.forwards, "forwarded about the faults": doubles.about,
+                         **{f"delivered twice, by {kind}": n for kind, n in doubles.excused.items()}}
     return line + " | " + " ".join(f"{name.replace(' ', '_')}={n}" for name, n in sorted(stage.totals.items()))
 
 
-def forwarded_about(stage: Stage, trace: Collector, hands: list[Hand]) -> int:
-    """What was forwarded while something was wrong or within half a second before: no more can have been in flight
-    or uncommitted. A bridge that was stopped or cut off learns within a session what it has lost."""
-    spans = sorted((start - 500, end + SESSION_S * 1000) for hand in hands for start, end in hand.spans)
-    forwards = sorted(s.timestamp_ms for s in trace.seen + stage.collector.seen)
-    count, done = 0, 0.0
-    for start, end in spans:  # what two of them have in common counts once
-        start = max(start, done)
-        count += max(0, bisect.bisect_right(forwards, end) - bisect.bisect_left(forwards, start))
-        done = max(done, end)
-    return count
+def doubled(stage: Stage, trace: Collector, hands: list[Hand], clock: Clock) -> Doubles:
+    """Each that came twice was in flight, or forwarded and not committed, when a bridge died or lost its lanes. Nothing
+    may be doubled by a clean end, a short stop, a join or a clock's step."""
+    require(trace.catch_up(60), "the reader of the levels stands still")
+    troubles = [trouble for hand in hands for trouble in hand.troubles]
+    ends = list(stage.collector.seen)
+    forwards = forwards_of(ends, trace.seen, stage.schedule, clock.moments)
+    doubles = judge_doubles(ends, forwards, troubles, LEAD_MS, stage.proxy.commits)
+    if doubles.unexplained:
+        raise Fault(f"{doubles.line()}: no fault explains these" + doubles.examples(troubles))
+    return doubles

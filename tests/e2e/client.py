@@ -9,8 +9,8 @@ import time
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (AclBinding, AclOperation, AclPermissionType, AdminClient, AlterConfigOpType,
-                                   ConfigEntry, ConfigResource, NewPartitions, NewTopic, ResourcePatternType,
-                                   ResourceType)
+                                   ConfigEntry, ConfigResource, NewPartitions, NewTopic, OffsetSpec,
+                                   ResourcePatternType, ResourceType)
 
 import groups
 from contract import Request, Seen
@@ -238,6 +238,21 @@ class Collector(threading.Thread):
             raise RuntimeError(f"the reader failed: {self.problems[:3]}")
         return len(missing)
 
+    def catch_up(self, timeout: float) -> bool:
+        """Until it has read what is there now; of topics that nobody writes to in transactions."""
+        admin = Admin(self.bootstrap)
+        places = [(topic, p) for topic, count in self.partitions.items() for p in range(count)]
+        starts, ends = admin.offsets(places, OffsetSpec.earliest()), admin.offsets(places, OffsetSpec.latest())
+        ends = {place: end for place, end in ends.items() if end > starts[place]}
+        for _ in range(2):
+            deadline = time.monotonic() + timeout / 2
+            while time.monotonic() < deadline:
+                if all(self.next.get(place, 0) >= end for place, end in ends.items()):
+                    return True
+                time.sleep(0.2)
+            self.stuck.set()
+        return False
+
     def end(self) -> None:
         self.ending.set()
         self.join(20)
@@ -306,6 +321,10 @@ class Admin:
         ends = [TopicPartition(topic, n, -1) for n in range(self.topics()[topic])]
         for future in self.client.delete_records(ends).values():
             future.result(30)
+
+    def offsets(self, places: list[tuple[str, int]], which: OffsetSpec) -> dict[tuple[str, int], int]:
+        found = self.client.list_offsets({TopicPartition(*place): which for place in places}, request_timeout=20)
+        return {(place.topic, place.partition): future.result(30).offset for place, future in found.items()}
 
     def topics(self) -> dict[str, int]:
         """Asks for all there are, which creates none."""

@@ -9,19 +9,20 @@ import time
 from pathlib import Path
 
 from stage import Skip
+from steps import Steps
 
 SHIM = Path(__file__).resolve().parent / "clockshim.c"
 
 
-class Clock:
+class Clock(Steps):
     def __init__(self, folder: Path):
+        super().__init__()
         compiler = shutil.which("gcc") or shutil.which("cc")
         if not compiler:
             raise Skip("no C compiler for the clock")
         library, self.file = folder / "clockshim.so", folder / "clock"
         subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", str(library), str(SHIM)], check=True)
         self.env = {"LD_PRELOAD": str(library), "DELAYBRIDGE_TEST_CLOCK": str(self.file)}
-        self.history: list[tuple[float, int]] = []
         self.step(0)
 
     @property
@@ -30,12 +31,6 @@ class Clock:
 
     def step(self, ms: int) -> None:
         """From now on it is that much ahead."""
-        self.history.append((time.time() * 1000, ms))
+        self.add(time.time() * 1000, ms)
         with open(self.file, "r+b" if self.file.exists() else "wb") as file:
             file.write(struct.pack("<q", ms))
-
-    def ahead(self, at: float) -> int:
-        """The furthest ahead that it was within the last two seconds; less than 0: behind."""
-        now = [ms for since, ms in self.history if at - 2000 < since <= at]
-        before = [ms for since, ms in self.history if since <= at - 2000]
-        return max(now + before[-1:], default=0)

@@ -10,10 +10,15 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
+from doubles import Commit
+from groups import Bytes
+
 APIS = {"Produce": 0, "Fetch": 1, "OffsetCommit": 8, "OffsetFetch": 9, "JoinGroup": 11, "Heartbeat": 12,
         "SyncGroup": 14, "InitProducerId": 22, "AddPartitionsToTxn": 24, "AddOffsetsToTxn": 25, "EndTxn": 26,
         "TxnOffsetCommit": 28}
 NAMES = {number: name for name, number in APIS.items()}
+COMMITS = range(2, 8)  # versions of OffsetCommit that are looked into
+TRANSACTIONAL = ("AddOffsetsToTxn", "EndTxn")
 DRAIN_S = 5  # a broker whose client has left is still given so long for what it was sent
 
 
@@ -25,7 +30,16 @@ class Rule:
     way: str            # request_late, request_lost, answer_late, answer_lost
     seconds: float = 0  # how late
     times: int = 1
+    whose: bytes | None = None  # of this transactional id only; afterwards, that of the last one met
     hits: int = 0
+
+
+@dataclass
+class Pending:
+    """A request without an answer yet."""
+    rule: Rule | None
+    version: int
+    commit: Commit | None = None
 
 
 class Proxy(threading.Thread):
@@ -36,6 +50,7 @@ class Proxy(threading.Thread):
         self.ports = ports
         self.rules: list[Rule] = []
         self.passed: Counter[tuple[str, int]] = Counter()  # requests, by kind and broker
+        self.commits: list[Commit] = []
         self.generations: set[int] = set()  # of the group, as its members say when they show that they live
         self.loop = asyncio.new_event_loop()
         self.whole: dict[int, asyncio.Event] = {}
@@ -62,15 +77,17 @@ class Proxy(threading.Thread):
                                        "127.0.0.1", ours, limit=1 << 20)
         self.ready.set()
 
-    def add(self, api: str, way: str, seconds: float = 0, times: int = 1) -> Rule:
-        rule = Rule(api, way, seconds, times)
+    def add(self, api: str, way: str, seconds: float = 0, times: int = 1, whose: bytes | None = None) -> Rule:
+        rule = Rule(api, way, seconds, times, whose)
         self.rules.append(rule)
         return rule
 
-    def match(self, api: str) -> Rule | None:
+    def match(self, api: str, frame: bytes) -> Rule | None:
+        whose = transaction_of(frame) if api in TRANSACTIONAL else None
         for rule in self.rules:
-            if rule.api == api and rule.hits < rule.times:
+            if rule.api == api and rule.hits < rule.times and rule.whose in (None, whose):
                 rule.hits += 1
+                rule.whose = whose
                 return rule
         return None
 
@@ -107,12 +124,48 @@ def generation_of(frame: bytes) -> int:
     return struct.unpack_from(">i", frame, at)[0]
 
 
+def transaction_of(frame: bytes) -> bytes:
+    """Of a request that begins with its transactional id, in the versions that this client speaks: the id."""
+    at = 14 + max(0, struct.unpack_from(">h", frame, 12)[0])
+    return frame[at + 2:at + 2 + struct.unpack_from(">h", frame, at)[0]]
+
+
+def commit_of(frame: bytes, version: int) -> Commit:
+    """What an OffsetCommit asks for."""
+    reader = Bytes(frame[12:])
+    reader.string(), reader.string()  # client id, group
+    generation, member = reader.number("i"), reader.string()
+    if version >= 7:
+        reader.string()  # the group.instance.id
+    if version <= 4:
+        reader.number("q")
+
+    def lane() -> int:
+        number, _ = reader.number("i"), reader.number("q")
+        if version >= 6:
+            reader.number("i")
+        reader.string()
+        return number
+
+    topics = reader.array(lambda: (reader.string(), reader.array(lane)))
+    return Commit((member, generation), frozenset(n for _, lanes in topics for n in lanes), time.time() * 1000)
+
+
+def says_yes(frame: bytes, version: int) -> bool:
+    """The answer to an OffsetCommit bears no error."""
+    reader = Bytes(frame[8:])
+    if version >= 3:
+        reader.number("i")
+    topics = reader.array(lambda: (reader.string(), reader.array(lambda: (reader.number("i"), reader.number("h")))))
+    return all(error == 0 for _, lanes in topics for _, error in lanes)
+
+
 class Link:
     """One connection of a client, and the one that was made to the broker for it."""
 
     def __init__(self, proxy: Proxy, broker: int):
         self.proxy, self.broker = proxy, broker
-        self.pending: dict[int, Rule | None] = {}  # by correlation id: what is to become of the answer
+        self.pending: dict[int, Pending] = {}  # by correlation id
         self.client: asyncio.StreamWriter | None = None
         self.server: asyncio.StreamWriter | None = None
 
@@ -156,11 +209,14 @@ class Link:
             self.proxy.passed[api, self.broker] += 1
             if api == "Heartbeat" and version <= 3:
                 self.proxy.generations.add(generation_of(frame))
-            rule = self.proxy.match(api)
+            rule = self.proxy.match(api, frame)
             if rule and rule.way == "request_lost":
                 self.client.transport.abort()
                 return
-            self.pending[correlation] = rule
+            self.pending[correlation] = Pending(rule, version)
+            if api == "OffsetCommit" and version in COMMITS:
+                commit = self.pending[correlation].commit = commit_of(frame, version)
+                self.proxy.commits.append(commit)
             if rule and rule.way == "request_late":
                 await asyncio.sleep(rule.seconds)
             await self.proxy.whole[self.broker].wait()
@@ -172,7 +228,10 @@ class Link:
         try:
             while True:
                 frame = await self.frame(reader)
-                rule = self.pending.pop(struct.unpack_from(">i", frame, 4)[0], None)
+                asked = self.pending.pop(struct.unpack_from(">i", frame, 4)[0], None)
+                rule = asked and asked.rule
+                if asked and asked.commit:
+                    asked.commit.kept, asked.commit.answered_ms = says_yes(frame, asked.version), time.time() * 1000
                 if rule and rule.way == "answer_late":
                     await asyncio.sleep(rule.seconds)
                 await self.proxy.whole[self.broker].wait()

@@ -11,6 +11,8 @@ import contract
 import poison
 from contract import Request, Seen
 from generator import Generator
+from selftest_doubles import Doubled  # pylint: disable=unused-import
+from steps import Steps
 from verifier import Doubts, unaccounted, verify
 
 NOW = 1_763_712_000_000
@@ -99,6 +101,28 @@ class Planted(unittest.TestCase):
         seen = self.delivery(lambda r: r.due > r.stamped_ms)
         seen.received_ms = int(seen.header("dlb-due")) - 0.5
         self.found("early")
+
+    def by_a_clock_ahead(self) -> int:
+        """One is stamped as it should be, and is here 3 s before that; returns when it is here."""
+        seen = self.delivery(lambda r: r.due > r.stamped_ms)
+        seen.received_ms = int(seen.header("dlb-due")) - 3000
+        return seen.received_ms
+
+    def test_one_that_is_here_early_by_a_clock_that_was_ahead(self):
+        here = self.by_a_clock_ahead()
+        self.assertEqual(dict(self.report(clock_ahead=lambda at: 3000 if at == here else 0).faults), {})
+
+    def test_one_that_is_here_earlier_than_the_clock_was_ahead(self):
+        self.by_a_clock_ahead()
+        self.assertEqual(dict(self.report(clock_ahead=lambda at: 2999).faults), {"early": 1})
+
+    def test_one_that_is_here_early_when_the_clock_was_right_again(self):
+        here, clock = self.by_a_clock_ahead(), Steps()
+        clock.add(0, 3000)
+        clock.add(here - 2001, 0)
+        self.assertEqual(dict(self.report(clock_ahead=clock.ahead).faults), {"early": 1})
+        clock.history[-1] = (here - 1999, 0)
+        self.assertEqual(dict(self.report(clock_ahead=clock.ahead).faults), {})
 
     def test_a_doubled_one(self):
         self.delivered.append(copy.deepcopy(self.delivered[9]))
