@@ -8,7 +8,7 @@ import subprocess
 from forwarding import bridge_rate, ended_stops
 from place import TOOL, Place
 from steady import Stream, steady
-from table import Row
+from table import STATED, Row
 
 FAR_S, MIX_S, HOLDS_S = 7200, 8, (1, 2, 5, 10)
 
@@ -31,13 +31,13 @@ def hold(place: Place, seconds: tuple[int, ...] = HOLDS_S, mix_s: int = MIX_S) -
     """Delays evenly spread up to 8 s with a hold of 1 to 10 s; and what it means for delays up to 2 h."""
     short, far = mean_hops(mix_s), mean_hops(FAR_S)
     hop_us = bulk_hop_us(place)
-    rows = [Row("one hop in bulk: CPU of bridge and broker", f"{hop_us:.1f} µs", "stated", True, hop_us)]
+    rows = [Row("one hop in bulk: CPU of bridge and broker", f"{hop_us:.1f} µs", STATED, True, hop_us)]
     for hold_s in seconds:
         cost = steady(place, Stream(5000, 0, mix_s * 1000), hold=f"{hold_s}s")
         place.rest()
         rows.append(Row(
             f"hold {hold_s} s: CPU a message of bridge + broker, ms late p50 / p99, RSS; hops up to 2 h, CPU of these",
             f"{cost.bridge_us:.0f} + {cost.broker_us:.0f} µs, {cost.p50:.1f} / {cost.p99:.1f}, {cost.rss_mib:.0f} MiB, "
-            f"{short[hold_s]:.2f} hops; {far[hold_s]:.2f} hops, {far[hold_s] * hop_us:.0f} µs", "stated", True,
+            f"{short[hold_s]:.2f} hops; {far[hold_s]:.2f} hops, {far[hold_s] * hop_us:.0f} µs", STATED, True,
             cost.p99, cost.whole))
     return rows

@@ -2,7 +2,8 @@
 /* loop: the limit that the bridge is compared with: it forwards --count records of --in to the same
    partitions of --out, and does nothing else. Built as fast as this client allows: a queue for each
    partition and an always-empty topic (--idle) so that a fetch is always in flight, little
-   prefetched, nothing copied, headers handed on as they are. Nothing is committed. */
+   prefetched, nothing copied, headers handed on as they are, and the bridge's allocator. Nothing is
+   committed. */
 #include "tests/bench/bench.h"
 
 #include <inttypes.h>

@@ -23,10 +23,10 @@ def with_newer(run: Callable):
 
 
 def newer(place: Place, count: int = 200_000) -> list[Row]:
-    """Bridge and bare loop on the system's librdkafka, then both on Debian 13's version."""
-    rows = [replace(row, what=row.what + " (the system's)") for row in rates(place, count)]
-    rows += [replace(row, what=row.what + f" ({NEWER})") for row in with_newer(lambda: rates(place, count))]
-    return sorted(rows, key=lambda row: row.what)
+    """Bridge and bare loop on the system's librdkafka, and both on Debian 13's version, in turns."""
+    seen = place.in_turns(system=lambda: rates(place, count), newer=lambda: with_newer(lambda: rates(place, count)))
+    return [replace(row, what=f"{row.what} ({whose})") for both in zip(seen["system"], seen["newer"])
+            for row, whose in zip(both, ("the system's", NEWER))]
 
 
 def newer_late(place: Place) -> list[Row]:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 from confluent_kafka import Consumer, TopicPartition
 
-from place import LANES, Peak, Place, now_ms
-from table import Row
+from others import RATES, highest
+from place import LANES, Place, now_ms, peak_mib
+from table import STATED, Row
 
 SECONDS, CALM_RATE, CALM_MS = 60, 1000, 100
 EARLIER, LEAD_S = 60_000, 10
-MEMORY_MIB, LEVELS = 256, 18
+MEMORY_MIB = 256
+OFFERED = 2.1  # times what is too much for it: a generator may fall behind a little
+DRAIN = 1.5    # times as long as what is left takes at that rate
 
 
-def capacity(place: Place, count: int = 600_000) -> float:
-    """How many a second come out in bulk."""
-    name, config = place.schedule()
-    target = place.topic("bench.target")
-    bridge = place.bridge(config, wait=True)
-    meter = place.meter(target, count, bridge.pid).await_ready()
-    place.load(topic=name, kind="request", count=count, target=target, delay=1000, delay_max=1500)
-    result = meter.result()
-    bridge.stop()
-    return result["per_second"]
+def too_much(place: Place, rates: tuple[int, ...], seconds: int) -> int:
+    """The lowest of these rates that it does not keep up with: so it takes less."""
+    _, tried = highest(place, rates, seconds)
+    failed = [one.rate for one in tried if not one.kept]
+    if not failed:
+        raise RuntimeError(f"it keeps up with all of {rates}: this would be no flood")
+    return min(failed)
 
 
 def unread(place: Place, name: str) -> int:
@@ -45,7 +46,7 @@ class Flood:
         self.how = {"topic": name, "kind": "request", "target": self.flood, "delay": 1000, "delay_max": 1500}
         self.offered = self.calm = self.left = 0
         self.began_ms = self.fell_ms = 0
-        self.drained_s = self.rate = 0.0
+        self.drained_s = self.rate = self.out = 0.0
 
     def reader(self, topic: str, count: int, idle_s: int):
         return self.place.tool("read", topic=topic, count=count, idle=idle_s, order=1, calm=CALM_MS).await_ready()
@@ -60,7 +61,8 @@ class Flood:
                                  linger=50, batch=262_144) for _ in range(2)]
         self.offered = sum(load.result()["written"] for load in loads)
         self.fell_ms = now_ms()
-        self.rate = self.offered / (self.fell_ms - self.began_ms) * 1000
+        took_s = (self.fell_ms - self.began_ms) / 1000
+        self.rate, self.out = self.offered / took_s, sum(self.place.ends(self.flood, self.earlier)) / took_s
         self.left = unread(self.place, self.name)
         drained = self.place.tool("meter", topic=self.flood, count=self.offered, base=0, timeout=300)
         more = 3
@@ -71,30 +73,39 @@ class Flood:
         self.drained_s = drained.result()["seconds"]
 
 
-def overload(place: Place, seconds: int = SECONDS, idle_s: int = 30) -> list[Row]:
-    """Twice what it delivers in bulk is offered for 60 s, to 60,000 others that were accepted before."""
-    rate = int(2 * capacity(place))
+def overload(place: Place, seconds: int = SECONDS, idle_s: int = 30, rates: tuple[int, ...] = RATES,
+             flow_s: int = 5) -> list[Row]:
+    """Twice what it does not keep up with is offered for 60 s, to 60,000 others that were accepted before."""
+    most = too_much(place, rates, flow_s)
+    rate = int(OFFERED * most)
     place.rest()
     name, config = place.schedule(memory=f"{MEMORY_MIB}MiB")
     bridge = place.bridge(config, wait=True)
-    flood, peak = Flood(place, name), Peak(bridge.pid)
+    flood = Flood(place, name)
     readers = [flood.reader(flood.flood, rate * seconds + 600 * CALM_RATE, idle_s),
                flood.reader(flood.earlier, EARLIER, LEAD_S + idle_s)]
     flood.offer(rate, seconds)
     seen, early = (reader.result() for reader in readers)
-    rss = peak.end()
+    peak, bound = peak_mib(bridge.pid), bound_mib(place, name)
     bridge.stop()
+    return [*of_the_flood(flood, most, seconds), *of_the_readers(flood, seen, early),
+            Row("memory: most RSS", f"{peak:.0f} MiB (memory: {MEMORY_MIB}MiB; records in {bound.partitions} level partitions)",
+                f"≤ {bound.mib:.0f} MiB", peak <= bound.mib), *of_the_end(flood, seen, most)]
+
+
+def of_the_flood(flood: Flood, most: int, seconds: int) -> list[Row]:
+    return [Row(f"offered for {seconds} s / the least that it did not keep up with",
+                f"{flood.rate / 1000:.0f}k/s / {most / 1000:.0f}k/s ({flood.offered:,} offered, {flood.left:,} of them unread at "
+                "the end)", "≥ 2 times", flood.rate >= 2 * most),
+            Row("delivered meanwhile", f"{flood.out / 1000:.0f}k/s, {flood.out / most:.2f} of that", STATED, True)]
+
+
+def of_the_readers(flood: Flood, seen: dict, early: dict) -> list[Row]:
     wanted = flood.offered + flood.calm
     lost = wanted - seen["distinct"] + EARLIER - early["distinct"]
     twice = seen["seen"] - seen["distinct"] + early["seen"] - early["distinct"]
-    out = (flood.offered - flood.left) / (flood.fell_ms - flood.began_ms) * 1000
-    drain = flood.left / max(flood.drained_s, 0.1)
-    recovered = max(0.0, (seen["calm"] - flood.fell_ms) / 1000)
     came_early = seen["early"] + early["early"]
     return [
-        Row(f"offered / taken for {seconds} s", f"{flood.rate / 1000:.0f}k/s / {out / 1000:.0f}k/s "
-            f"({flood.offered:,} offered, {flood.left:,} of them unread at the end)", "≥ 2 times",
-            flood.rate >= 2 * out),
         Row("nothing lost", f"{lost} of {wanted + EARLIER:,} missing, {twice} twice, {came_early} early", "0",
             lost == 0 and twice == 0 and came_early == 0),
         Row("ms late p50 / p99 / max: what was accepted before the flood, and the flood",
@@ -102,17 +113,32 @@ def overload(place: Place, seconds: int = SECONDS, idle_s: int = 30) -> list[Row
         Row("what was due first goes first: a record comes after one of its lane that was due later, p99 / max",
             f"by {early['inverted']['p99']:.0f} / {early['inverted']['max']:.0f} ms of what was accepted before, "
             f"{seen['inverted']['p99']:.0f} / {seen['inverted']['max']:.0f} ms of the flood, which is due in the "
-            "order of its coming but for 500 ms", "the former's p99 ≤ 100", early["inverted"]["p99"] <= 100),
-        Row("memory: most RSS", f"{rss:.0f} MiB (memory: {MEMORY_MIB}MiB)", f"≤ {bound_mib():.0f} MiB",
-            rss <= bound_mib()),
-        Row(f"after the load fell, p99 ≤ {CALM_MS} ms again", f"{recovered:.0f} s (what was left is out after "
-            f"{flood.drained_s:.0f} s, {drain / 1000:.0f}k/s)", "≤ 5 s after that", recovered <= flood.drained_s + 5)]
+            "order of its coming but for 500 ms", "the former's p99 ≤ 100", early["inverted"]["p99"] <= 100)]
+
+
+def of_the_end(flood: Flood, seen: dict, most: int) -> list[Row]:
+    at_most_s = DRAIN * flood.left / most
+    recovered = max(0.0, (seen["calm"] - flood.fell_ms) / 1000)
+    return [Row("after the load fell, what was left is out", f"after {flood.drained_s:.0f} s, "
+                f"{flood.left / max(flood.drained_s, 0.1) / 1000:.0f}k/s",
+                f"≤ {at_most_s:.0f} s: {DRAIN} times as long as at {most / 1000:.0f}k/s", flood.drained_s <= at_most_s),
+            Row(f"and p99 ≤ {CALM_MS} ms again", f"after {recovered:.0f} s", "≤ 5 s after that",
+                recovered <= flood.drained_s + 5)]
 
 
 def late(seen: dict) -> str:
     return f"{seen['p50']:.0f} / {seen['p99']:.0f} / {seen['max']:.0f}"
 
 
-def bound_mib() -> float:
+@dataclass(frozen=True)
+class Bound:
+    mib: float
+    partitions: int  # of levels, in which a record ever waited
+
+
+def bound_mib(place: Place, name: str) -> Bound:
     """The process, what is held and in flight, a lane that is read flat out, and a level partition's start."""
-    return 16 + MEMORY_MIB + 6 * LANES + 0.6 * LANES * LEVELS
+    own = (f"{name}.pulse", f"{name}.dead-letter", f"{name}.cancelled", f"{name}.events")
+    levels = [topic for topic in place.admin.topics() if topic.startswith(name + ".") and topic not in own]
+    used = sum(end > 0 for end in place.ends(*levels))
+    return Bound(16 + MEMORY_MIB + 6 * LANES + 0.6 * used, used)

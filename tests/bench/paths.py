@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import forwarding
 from place import Place
-from table import Row
+from table import STATED, Row
 
 
 def rates(place: Place, count: int) -> list[Row]:
@@ -16,4 +16,4 @@ def rates(place: Place, count: int) -> list[Row]:
 
 
 def stated(row: Row) -> Row:
-    return replace(row, goal="stated", reached=row.sound)
+    return replace(row, goal=STATED, reached=row.sound)

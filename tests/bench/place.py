@@ -7,25 +7,27 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
 from client import Admin  # noqa: E402  pylint: disable=wrong-import-position
-from processes import Bridge, Kafka, rss_mib  # noqa: E402  pylint: disable=wrong-import-position
+from processes import Bridge, Kafka, cpu_seconds  # noqa: E402  pylint: disable=wrong-import-position
 
 LANES = 8
 WARM_ROUNDS, WARM = 4, 0.05  # of a core
 KAFKA_JVM = "-Xms1g -Xmx1g -XX:+UseG1GC -XX:MaxGCPauseMillis=20 -XX:InitiatingHeapOccupancyPercent=35"  # Kafka's own
 TOOL = ROOT / "build" / "bench" / "bench"
 BINARY = ROOT / "build" / "release" / "delaybridge"
+Result = TypeVar("Result")
 
 
 def now_ms() -> int:
@@ -65,23 +67,10 @@ class Tool:
         return line
 
 
-class Peak(threading.Thread):
-    """Watches how much memory a process has in RAM."""
-
-    def __init__(self, pid: int):
-        super().__init__(daemon=True)
-        self.pid, self.most_mib = pid, 0.0
-        self.ending = threading.Event()
-        self.start()
-
-    def run(self) -> None:
-        while not self.ending.wait(0.1):
-            self.most_mib = max(self.most_mib, rss_mib(self.pid))
-
-    def end(self) -> float:
-        self.ending.set()
-        self.join()
-        return self.most_mib
+def peak_mib(pid: int) -> float:
+    """The most that a process ever had in RAM."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
 
 
 class Place:
@@ -94,15 +83,20 @@ class Place:
         self.kafka = Kafka(folder, brokers=brokers, props=props).start()
         self.live = list(range(1, brokers + 1))
         self.admin = Admin(self.kafka.bootstrap)
-        Admin.wait("all brokers", lambda: len(self.admin.client.list_topics(timeout=10).brokers) == brokers, 30)
+        self.await_brokers(brokers)
         self.create("bench.idle", brokers)  # on each broker one, so that a fetch is in flight at each
         self.names = self.round = 0
+        self.ended_s = 0.0  # CPU of brokers that were stopped
         self.warmed = False
         self.tools: list[Tool] = []
+
+    def await_brokers(self, count: int) -> None:
+        Admin.wait("all brokers", lambda: len(self.admin.client.list_topics(timeout=10).brokers) == count, 30)
 
     def without(self, number: int) -> None:
         """Stops a broker. What is made from now on is on the others alone, also when it is back."""
         self.live.remove(number)
+        self.ended_s += cpu_seconds(self.kafka.pid(number))
         os.kill(self.kafka.pid(number), signal.SIGTERM)
         Admin.wait(f"the end of broker {number}", lambda: not self.kafka.running(number), 30)
         hosts = self.kafka.bootstrap.split(",")
@@ -111,6 +105,11 @@ class Place:
 
     def pids(self) -> list[int]:
         return [self.kafka.pid(number) for number in self.live]
+
+    def ours_s(self) -> float:
+        """CPU seconds of the brokers, and of what we started and saw the end of."""
+        brokers = [self.kafka.pid(n) for n in range(1, self.kafka.brokers + 1) if self.kafka.running(n)]
+        return self.ended_s + sum(map(cpu_seconds, brokers)) + sum(os.times()[:4])
 
     def close(self) -> None:
         for tool in self.tools:
@@ -149,6 +148,15 @@ class Place:
         watched = ",".join(str(pid) for pid in [*pids, *self.pids()])
         return self.tool("meter", topic=topic, count=count, pids=watched, **{"base": 0, **options})
 
+    def ends(self, *topics: str) -> list[int]:
+        """Of each of their partitions."""
+        lanes = self.admin.topics()
+        consumer = Consumer({"bootstrap.servers": self.kafka.bootstrap, "group.id": "bench.ends", "log_level": 0})
+        ends = [consumer.get_watermark_offsets(TopicPartition(topic, lane), timeout=20)[1]
+                for topic in topics for lane in range(lanes[topic])]
+        consumer.close()
+        return ends
+
     def schedule(self, lanes: int = LANES, **changes) -> tuple[str, Path]:
         """A schedule topic of its own with its companions; returns its name and a configuration."""
         self.names += 1
@@ -171,7 +179,7 @@ class Place:
             raise RuntimeError("the bridge did not join:\n" + bridge.tail())
         return bridge
 
-    def in_turns(self, **turns: Callable[[], dict]) -> dict[str, dict]:
+    def in_turns(self, **turns: Callable[[], Result]) -> dict[str, Result]:
         """Each of them; what comes first in one round comes last in the next."""
         results = {}
         for name in list(turns)[::1 if self.round % 2 else -1]:

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read: reads --topic from now on until --count records came, or none for --idle seconds, and says
-   how late they were here: after dlb-due, or (without that header) after their own timestamp. Says
-   "ready" when it has begun. --settle MS: of what is due in the first so many it is not said how
-   late it was ("settling": the latest of them), since clients connect then.
+/* read: reads --topic from now on (--begin 1: from its beginning) until --count records came, or
+   none for --idle seconds, and says how late they were here: after dlb-due, or (without that
+   header) after their own timestamp. Says "ready" when it has begun. --settle MS: of what is due in
+   the first so many it is not said how late it was ("settling": the latest of them), since clients
+   connect then.
 
    --calm MS: "calm" is the wall clock in ms after which in no second more than one of a hundred was
-   later than this. --order 1: "distinct" is how many requests they were by dlb-source, and
-   "inverted" how long after a record that was due later a record of the same lane came, by due
-   time. */
+   later than this. --order 1: "distinct" is how many requests they were by dlb-source, of which
+   --count are awaited (and at most as many again), and "inverted" how long after a record that was
+   due later a record of the same lane came, by due time. */
 #include "tests/bench/bench.h"
 
 #include <inttypes.h>
@@ -157,8 +158,10 @@ static void say(struct seen *seen)
     puts("}");
 }
 
-static bool catch_up(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list)
+static bool begin(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list)
 {
+    if (option_int("begin", 0) != 0)
+        return rd_kafka_assign(rk, list) == 0;
     for (int i = 0; i < list->cnt; i++) {
         int64_t low;
         rd_kafka_topic_partition_t *p = &list->elems[i];
@@ -188,20 +191,21 @@ int bench_read(void)
     int64_t count = option_int("count", 1000), idle_us = option_int("idle", 10) * 1000000;
     static struct seen seen;
     bool order = option_int("order", 0) != 0;
-    seen.late_us = calloc((size_t)count, sizeof(int32_t));
-    seen.inverted_us = order ? calloc((size_t)count, sizeof(int32_t)) : NULL;
+    int64_t room = order ? 2 * count : count, *reached = order ? &seen.distinct : &seen.n;
+    seen.late_us = calloc((size_t)room, sizeof(int32_t));
+    seen.inverted_us = order ? calloc((size_t)room, sizeof(int32_t)) : NULL;
     seen.calm_us = option_int("calm", 100) * 1000;
     seen.settle_us = option_int("settle", 0) * 1000;
     rd_kafka_t *rk = client(RD_KAFKA_CONSUMER, NULL, settings);
     rd_kafka_poll_set_consumer(rk);
     rd_kafka_topic_partition_list_t *list = partitions_of(rk, option("topic", NULL), 0);
-    if (seen.late_us == NULL || (order && seen.inverted_us == NULL) || !catch_up(rk, list))
+    if (seen.late_us == NULL || (order && seen.inverted_us == NULL) || !begin(rk, list))
         return 70;
     puts("ready");
     fflush(stdout);
     rd_kafka_queue_t *queue = rd_kafka_queue_get_consumer(rk);
     int64_t heard_us = mono_us();
-    while (seen.n < count && mono_us() - heard_us < idle_us) {
+    while (*reached < count && mono_us() - heard_us < idle_us) {
         ssize_t n = rd_kafka_consume_batch_queue(queue, 0, batch, BATCH);
         if (n <= 0) {
             batch[0] = rd_kafka_consume_queue(queue, WAIT_MS);
@@ -209,7 +213,7 @@ int bench_read(void)
         }
         int64_t now_us = wall_us();
         for (ssize_t i = 0; i < n; i++) {
-            if (batch[i]->err == 0 && seen.n < count)
+            if (batch[i]->err == 0 && *reached < count && seen.n < room)
                 see(&seen, batch[i], now_us);
             rd_kafka_message_destroy(batch[i]);
         }
@@ -218,5 +222,5 @@ int bench_read(void)
     }
     say(&seen);
     fflush(stdout);
-    _Exit(seen.n == count && seen.early == 0 ? 0 : 1);
+    _Exit(*reached == count && seen.early == 0 ? 0 : 1);
 }

@@ -7,6 +7,7 @@ a part that is named runs once, in its brief form, within a minute.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -26,10 +27,12 @@ import hold
 import lateness
 import newer
 import observed
+import others
 import overload
 import standing
-from place import BINARY, ROOT, WARM, WARM_ROUNDS, Place
-from table import Row, middle, write
+from place import BINARY, KAFKA_JVM, ROOT, TOOL, WARM, WARM_ROUNDS, Place
+from processes import TICKS
+from table import Row, header, middle, write
 
 ROUNDS, COLD_MOST = 3, 4
 
@@ -41,13 +44,19 @@ class Part:
     brief: dict = field(default_factory=dict)  # what makes it fit a minute
     brief_warm: int = 1                       # rounds of other work before it then
     brokers: int = 1                          # one: the one that all share; three: its own; none
-    props: tuple[str, ...] = ()
+    props: tuple[str, ...] = ()               # with any the brokers are its own, too
+    warms: bool = False                       # by itself
 
     @property
     def about(self) -> str:
         return self.play.__doc__.splitlines()[0]
 
+    @property
+    def where(self) -> str:
+        return {0: "no broker", 1: "one broker"}.get(self.brokers, f"{self.brokers} brokers")
 
+
+CALM, FEW = {"seconds": 4}, {"rates": (80_000, 110_000, 140_000), "seconds": 4}
 PARTS = {
     "core": Part(core.pieces, 1, brokers=0),
     "hop": Part(forwarding.hop), "intake": Part(forwarding.intake), "delivery": Part(forwarding.delivery),
@@ -55,11 +64,14 @@ PARTS = {
     "late": Part(lateness.late), "late_10k": Part(lateness.late_10k), "late_30k": Part(lateness.late_30k),
     "late_chain": Part(lateness.late_chain, brief={"seconds": 6}),
     "exactly": Part(exactly.exactly), "exactly_late": Part(exactly.late), "exactly_late_10k": Part(exactly.late_10k),
+    "instant_100k": Part(others.instant_100k),
+    "most": Part(others.most, 1, FEW), "most_32": Part(others.most_32, 1, FEW), "kill": Part(others.kill, 1),
     "idle": Part(standing.idle, 1, {"watch_s": 8}), "start": Part(standing.start, 1),
-    "overload": Part(overload.overload, 1, {"seconds": 8, "idle_s": 8}, 0),
-    "slow": Part(cluster.slow, 1, {"settle_s": 1, "calm_s": 3, "stopped_s": 5, "warm_rounds": 0}, brokers=3,
-                 props=("offsets.topic.replication.factor=2",)),
-    "missing": Part(cluster.missing),
+    "overload": Part(overload.overload, 1, {"seconds": 8, "idle_s": 6, "rates": (110_000,), "flow_s": 3}, 0),
+    "slow": Part(cluster.slow, 1, {"settle_s": 1, "calm_s": 2, "stopped_s": 4, "warm_rounds": 0}, brokers=3,
+                 props=("offsets.topic.replication.factor=2",), warms=True),
+    "missing": Part(cluster.missing, 1, CALM), "missing_exactly": Part(cluster.missing_exactly, 1, CALM),
+    "forbidden": Part(cluster.forbidden, 1, CALM, props=cluster.AUTHORIZER),
     "three": Part(cluster.three, 1, {"count": 50_000}, 0, 3),
     "three_late": Part(cluster.three_late, 1, {"seconds": 6}, 0, 3),
     "hold": Part(hold.hold, 1, {"seconds": (1, 5), "mix_s": 4}),
@@ -69,10 +81,10 @@ PARTS = {
 }
 
 
-def ticks() -> tuple[int, int]:
-    """Of all cores since the start: those that the host gave to others, and all."""
+def ticks() -> tuple[int, int, int]:
+    """Of all cores since the start: those that the host gave to others, all, and those in which a process ran."""
     numbers = [int(n) for n in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
-    return numbers[7], sum(numbers)
+    return numbers[7], sum(numbers), sum(numbers[:3])
 
 
 class Places:
@@ -85,11 +97,11 @@ class Places:
     def take(self, name: str, part: Part) -> Place | None:
         if part.brokers == 0:
             return None
-        if part.brokers > 1:
+        if part.brokers > 1 or part.props:
             place = self.own = Place(self.folder / name, part.brokers, part.props)
         else:
             place = self.shared = self.shared or Place(self.folder / "shared")
-        if not place.warmed and not part.props:
+        if not place.warmed and not part.warms:
             place.warm(part.brief_warm if self.brief else WARM_ROUNDS)
         return place
 
@@ -105,34 +117,67 @@ class Places:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def round_of(part: Part, place: Place | None, settings: dict) -> tuple[list[Row], bool]:
-    """Its rows, and whether the brokers' compilers stood out of its way."""
+class Watch:
+    """What else the machine does."""
+
+    def __init__(self, place: Place):
+        self.place, self.began, self.compiled = place, time.monotonic(), place.compiled()
+        self.others = self.others_s()
+
+    def others_s(self) -> float:
+        return ticks()[2] / TICKS - self.place.ours_s()
+
+    def is_warm(self) -> bool:
+        """The brokers' compilers stood out of the way."""
+        return self.place.compiled() - self.compiled <= WARM * (time.monotonic() - self.began)
+
+    def taken(self) -> float:
+        """The share of the machine that processes had which are not the bench's."""
+        return max(0.0, (self.others_s() - self.others) / (time.monotonic() - self.began) / os.cpu_count())
+
+
+def round_of(part: Part, place: Place | None, settings: dict) -> tuple[list[Row], bool, float]:
+    """Its rows, whether brokers were warm, and what others took."""
     if place is None:
-        return part.play(), True
+        return part.play(), True, 0.0
     place.round += 1
-    began, compiled = time.monotonic(), place.compiled()
+    watch = Watch(place)
     rows = part.play(place, **settings)
-    share = (place.compiled() - compiled) / (time.monotonic() - began)
+    warm, taken = watch.is_warm(), watch.taken()
     place.clear()
-    return rows, share <= WARM
+    return rows, warm, taken
 
 
-def play(name: str, places: Places, rounds: int, settings: dict) -> tuple[list[Row], int]:
-    """The rows of the rounds that count, and how many cold ones came before them: where there are more than one."""
-    counted: list[list[Row]] = []
-    cold = 0
+@dataclass
+class Rounds:
+    """Of a part: those that count, how many cold ones there were before and among them, and what others took at most."""
+    counted: list[list[Row]] = field(default_factory=list)
+    left_out: int = 0
+    cold: int = 0
+    taken: float = 0.0
+
+    def __str__(self) -> str:
+        among = f", and {self.cold} of the {len(self.counted)} counted" if self.cold else ""
+        return f"{self.left_out} cold rounds{among}, {self.taken:.0%} taken by other processes"
+
+
+def play(name: str, places: Places, rounds: int, settings: dict) -> tuple[list[Row], Rounds]:
+    """Cold ones are left out only where there are more than one."""
+    played = Rounds()
     try:
         place = places.take(name, PARTS[name])
-        while len(counted) < rounds:
-            rows, calm = round_of(PARTS[name], place, settings)
-            if calm or rounds == 1 or cold == COLD_MOST or not all(row.sound for row in rows):
-                counted.append(rows)
+        while len(played.counted) < rounds:
+            rows, warm, taken = round_of(PARTS[name], place, settings)
+            if warm or rounds == 1 or played.left_out == COLD_MOST or not all(row.sound for row in rows):
+                played.counted.append(rows)
+                played.cold += not warm
+                played.taken = max(played.taken, taken)
             else:
-                cold += 1
-        return middle(counted), cold
+                played.left_out += 1
+        return middle(played.counted), played
     except Exception:  # pylint: disable=broad-except
         traceback.print_exc()
-        return [Row(name, "failed: see above", "", False)], cold
+        return [Row(name, "failed: see above", "", False)], played
     finally:
         places.give_back()
 
@@ -143,16 +188,16 @@ def play_all(names: list[str], places: Places, rounds: int | None, brief: bool,
     results, start = {}, time.monotonic()
     for name in names:
         part = PARTS[name]
-        began, (stolen, every) = time.monotonic(), ticks()
-        rows, cold = play(name, places, rounds or (1 if brief else part.rounds), part.brief if brief else {})
+        began, (stolen, every, _) = time.monotonic(), ticks()
+        rows, played = play(name, places, rounds or (1 if brief else part.rounds), part.brief if brief else {})
         stolen, every = (now - then for now, then in zip(ticks(), (stolen, every)))
-        took = f"{time.monotonic() - began:.0f} s, {cold} cold rounds, {stolen / every:.0%} stolen"
+        took = f"{time.monotonic() - began:.0f} s, {part.where}, {played}, {stolen / max(every, 1):.0%} stolen"
         results[name] = (f"{part.about} ({took}.)", rows)
         print(f"{name} ({took})")
         for row in rows:
             print("  " + row.line(), flush=True)
         if out is not None:
-            write(out, BINARY, results, time.monotonic() - start)
+            write(out, header(BINARY, TOOL, os.environ.get("KAFKA_JVM", KAFKA_JVM), time.monotonic() - start), results)
     return results
 
 

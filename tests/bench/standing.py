@@ -2,11 +2,13 @@
 """What the bridge costs when nothing happens, and what waiting records cost."""
 from __future__ import annotations
 
+import json
 import time
+from datetime import datetime
 
 from place import Place, now_ms
-from processes import cpu_seconds
-from table import Row
+from processes import Bridge, cpu_seconds
+from table import STATED, Row
 
 WATCH_S = 15
 
@@ -37,10 +39,16 @@ def idle(place: Place, watch_s: int = WATCH_S) -> list[Row]:
             Row("idle: RSS", f"{rss:.0f} MiB", "≤ 64 MiB", rss <= 64)]
 
 
+def lanes_gained_ms(bridge: Bridge) -> int:
+    """By its own clock, which is the machine's."""
+    line = next(line for line in bridge.log.read_text().splitlines() if "lanes gained" in line)
+    return round(datetime.fromisoformat(json.loads(line)["ts"].replace("Z", "+00:00")).timestamp() * 1000)
+
+
 def start(place: Place, count: int = 1_000_000) -> list[Row]:
     """A million records wait in the levels when the bridge starts; then a million unread requests."""
     rows = []
-    name, config = place.schedule(log={"level": "info"})
+    name, config = place.schedule(log={"level": "info", "format": "json"})
     target = place.topic("bench.target")
     waiting = now_ms()
     for level, ms in (("10m", 600_000), ("1h", 3_600_000), ("2h", 7_200_000)):
@@ -51,19 +59,13 @@ def start(place: Place, count: int = 1_000_000) -> list[Row]:
     read = place.tool("read", topic=target, count=800, idle=20).await_ready()
     began = now_ms()
     bridge = place.bridge(config)
-    gained = None
-    while gained is None:
-        if now_ms() > began + 20_000:
-            raise RuntimeError("the bridge got no lanes:\n" + bridge.tail())
-        gained = next((line for line in bridge.tail(50).splitlines() if "lanes gained" in line), None)
-        time.sleep(0.005)
-    owned = now_ms()
-    first = due + read.result()["first"] - owned
+    seen = due + read.result()["first"]
+    owned = lanes_gained_ms(bridge)
     rss = bridge.rss_mib()
     bridge.stop()
-    rows.append(Row(f"start with {count // 1000}k waiting: first due delivery after the lanes are assigned",
-                    f"{max(first, 0):.0f} ms (process start to lanes {owned - began} ms; RSS {rss:.0f} MiB)", "≤ 1,000 ms",
-                    first <= 1000))
+    rows.append(Row(f"start with {count // 1000}k waiting: when a reader has the first due delivery",
+                    f"{seen - owned:.0f} ms after the bridge has logged that it gained its lanes ({owned - began} ms after the "
+                    f"start of its process); RSS {rss:.0f} MiB", "≤ 1,000 ms", seen - owned <= 1000))
     name, config = place.schedule()
     place.load(topic=name, kind="request", count=count, due=now_ms() + 3_700_000, target=target)
     place.rest()
@@ -72,5 +74,5 @@ def start(place: Place, count: int = 1_000_000) -> list[Row]:
     rss = bridge.rss_mib()
     bridge.stop()
     rows.append(Row(f"{count // 1000}k unread requests: intake", f"{meter['per_second'] / 1000:.0f}k/s, RSS {rss:.0f} MiB",
-                    "stated", True))
+                    STATED, True))
     return rows

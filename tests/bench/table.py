@@ -10,7 +10,11 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import beside
+
 ROOT = Path(__file__).resolve().parents[2]
+STATED = "stated"  # the goal of what has none
+KILLED = "kill"    # a column that is told in words
 
 
 @dataclass(frozen=True)
@@ -22,9 +26,11 @@ class Row:
     measure: float = 0.0  # by which rounds are ordered
     sound: bool = True    # no: something went wrong that no other round makes good
     data: object = None   # for who draws it
+    column: tuple[str, beside.Figure] | None = None  # that it fills beside others
 
     def line(self) -> str:
-        return f"| {self.what} | {self.value} | {self.goal} | {'yes' if self.reached else '**no**'} |"
+        verdict = "**no**" if not self.reached else "–" if self.goal == STATED else "yes"
+        return f"| {self.what} | {self.value} | {self.goal} | {verdict} |"
 
 
 def middle(rounds: list[list[Row]]) -> list[Row]:
@@ -39,7 +45,8 @@ def middle(rounds: list[list[Row]]) -> list[Row]:
 
 
 def output(*args: str) -> str:
-    return subprocess.run(args, capture_output=True, text=True, check=True).stdout.strip()
+    done = subprocess.run(args, capture_output=True, text=True, check=True)
+    return (done.stdout or done.stderr).strip()
 
 
 def machine() -> str:
@@ -50,18 +57,42 @@ def machine() -> str:
 
 
 def kafka_version() -> str:
-    return re.search(r"<artifactId>kafka_2[^<]*</artifactId>\s*<version>(.*?)<", (ROOT / "tests" / "kafka" / "pom.xml").read_text()).group(1)
+    return re.search(r"<artifactId>kafka_2[^<]*</artifactId>\s*<version>(.*?)<",
+                     (ROOT / "tests" / "kafka" / "pom.xml").read_text()).group(1)
 
 
-def write(path: Path, binary: Path, parts: dict[str, tuple[str, list[Row]]], seconds: float) -> None:
+def java(options: str) -> str:
+    version = re.search(r'"(.*?)"', output("java", "-version")).group(1)
+    return f"Java {version}, heap {re.search('-Xmx([^ ]+)', options).group(1)} each"
+
+
+def allocator(binary: Path) -> str:
+    return "jemalloc" if "libjemalloc" in output("ldd", str(binary)) else "the C library's"
+
+
+def header(binary: Path, tool: Path, jvm: str, seconds: float) -> str:
     version = output(str(binary), "version").splitlines()[0]
-    lines = ["# Results", "",
-             f"`./dev bench`, {time.strftime('%Y-%m-%d')}, {seconds / 60:.0f} minutes. {machine()}. {version}; "
-             f"Apache Kafka {kafka_version()} (one node, acks=all) on the same cores, and so are generator, reader and meter. "
-             "Records of 100 bytes, 8 lanes, unless said. Where a part has rounds, each figure is that of the round "
-             "in the middle, and all of them are in brackets: the rate's ratio, the CPU, of lateness the p99 or its ratio. "
-             "Before them come up to four that do not count, while the broker's compiler takes more than a twentieth of a "
-             "core."]
+    return (f"`./dev bench`, {time.strftime('%Y-%m-%d')}, {seconds / 60:.0f} minutes. {machine()}. {version}; "
+            f"Apache Kafka {kafka_version()} ({java(jvm)}; acks=all; how many brokers is said at each part) on the same cores, "
+            "and so are generator, reader and meter. Allocator of the bridge: "
+            f"{allocator(binary)}; of the bare loop and the rest of the tool: {allocator(tool)}. "
+            "Records of 100 bytes, 8 lanes, unless said. Where a part has rounds, each figure is that of the round in the "
+            "middle by itself, so that two of one part may be of two rounds, and all of them are in brackets: the rate's "
+            "ratio, the CPU, of lateness the p99 or its ratio. Before them come up to four cold ones that do not count, "
+            "while the brokers' compilers take more than a twentieth of a core; where they still did in some that count, "
+            "it is said. A goal that is `stated` is none: the figure is there to be read.")
+
+
+def comparison(rows: list[Row]) -> list[str]:
+    """Empty if nothing of it was measured."""
+    ours = dict(row.column for row in rows if row.column)
+    killed = "; ".join(f"{row.what}: {row.value}" for row in rows if row.column and row.column[0] == KILLED)
+    ours.pop(KILLED, None)
+    return ["", "## Beside others", "", *beside.section(ours, killed)] if ours or killed else []
+
+
+def write(path: Path, head: str, parts: dict[str, tuple[str, list[Row]]]) -> None:
+    lines = ["# Results", "", head, *comparison([row for _, rows in parts.values() for row in rows])]
     for name, (about, rows) in parts.items():
         lines += ["", f"## {name}", "", about, "", "| figure | value | goal | reached |", "|---|---|---|---|"]
         lines += [row.line() for row in rows]
