@@ -21,11 +21,16 @@ static void expect_as_printf(int64_t number, int digits)
 
 Test(decimal, is_written_as_printf_writes_it)
 {
-    for (int64_t power = 1, i = 0; i < 19; i++, power *= 10) {
+    for (int64_t power = INT64_MAX / 10 + 1; power > 0; power /= 10) { /* of 19 digits down to 1 */
         for (int64_t near = -1; near <= 1; near++) {
             expect_as_printf(power + near, 1);
             expect_as_printf(-power - near, 1);
         }
+    }
+    for (int64_t power = 1; power < INT64_MAX / 10; power *= 10) {
+        expect_as_printf(power - 1, 1);
+        expect_as_printf(power, 1);
+        expect_as_printf(-power, 1);
     }
     expect_as_printf(INT64_MIN, 1);
     expect_as_printf(INT64_MAX, 1);
