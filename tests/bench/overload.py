@@ -49,7 +49,8 @@ class Flood:
         self.drained_s = self.rate = self.out = 0.0
 
     def reader(self, topic: str, count: int, idle_s: int):
-        return self.place.tool("read", topic=topic, count=count, idle=idle_s, order=1, calm=CALM_MS).await_ready()
+        return self.place.tool("read", topic=topic, count=count, idle=idle_s, lead=LEAD_S, order=1,
+                               calm=CALM_MS).await_ready()
 
     def offer(self, rate: int, seconds: int) -> None:
         """First what is due all through the flood, then the flood, then a little, until all is out."""

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* read: reads --topic from now on (--begin 1: from its beginning) until --count records came, or
-   none for --idle seconds, and says how late they were here: after dlb-due, or (without that
-   header) after their own timestamp. Says "ready" when it has begun. --settle MS: of what is due in
-   the first so many it is not said how late it was ("settling": the latest of them), since clients
-   connect then.
+   none for --idle seconds (and --lead before the first), and says how late they were here: after
+   dlb-due, or (without that header) after their own timestamp. Says "ready" when it has begun.
+   --settle MS: of what is due in the first so many it is not said how late it was ("settling": the
+   latest of them), since clients connect then.
 
    --calm MS: "calm" is the wall clock in ms after which in no second more than one of a hundred was
    later than this. --order 1: "distinct" is how many requests they were by dlb-source, of which
@@ -204,7 +204,7 @@ int bench_read(void)
     puts("ready");
     fflush(stdout);
     rd_kafka_queue_t *queue = rd_kafka_queue_get_consumer(rk);
-    int64_t heard_us = mono_us();
+    int64_t heard_us = mono_us() + option_int("lead", 0) * 1000000;
     while (*reached < count && mono_us() - heard_us < idle_us) {
         ssize_t n = rd_kafka_consume_batch_queue(queue, 0, batch, BATCH);
         if (n <= 0) {
