@@ -307,7 +307,7 @@ void bug_start(struct process *p, int lane, int slot, struct start *start)
     const struct broker *broker = &p->world->broker;
     const struct log *log = &broker->logs[p->topic_of_slot[slot]][lane];
     const struct committed *c = broker->committed[p->topic_of_slot[slot]][lane];
-    if (bug_of(p) == BUG_START_AT_END && c == NULL)
+    if (bug_of(p) == BUG_START_AT_END && (c == NULL || start->fresh))
         *start = (struct start){.offset = log->end, .text = bytes_text("")};
     if (bug_of(p) == BUG_START_AT_NEXT && c != NULL)
         *start = (struct start){.offset = log->read_end, .text = bytes_text("")};

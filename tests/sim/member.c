@@ -121,7 +121,48 @@ static void regroup_later(struct world *w, struct process *nobody, void *arg, in
     group_regroup(w);
 }
 
-static void open_lane(struct process *p, int lane, struct start *starts)
+/* What has no place in its log yet is given its beginning. */
+enum placing { PLACES_TAKEN, PLACES_UNCOMMITTED, PLACES_UNKNOWN };
+
+static bool is_placeless(const struct process *p)
+{
+    for (int lane = 0; lane < p->world->setup.lanes; lane++) {
+        for (int slot = 0; slot < p->slots; slot++) {
+            if ((p->assigned >> lane & 1) &&
+                p->world->broker.committed[p->topic_of_slot[slot]][lane] == NULL)
+                return true;
+        }
+    }
+    return false;
+}
+
+static enum placing place_lanes(struct process *p)
+{
+    struct world *w = p->world;
+    if (!is_placeless(p))
+        return PLACES_TAKEN;
+    if (w->knobs.no_places)
+        return PLACES_UNKNOWN;
+    int fails = w->knobs.commit_fails;
+    if (!member_is_known(p) || (fails > 0 && rng_chance(&w->rng, fails)))
+        return rng_chance(&w->rng, 5000) ? PLACES_UNCOMMITTED : PLACES_UNKNOWN;
+    return PLACES_TAKEN;
+}
+
+static const struct committed *place(struct process *p, int topic, int lane)
+{
+    struct world *w = p->world;
+    struct committed *first = arena_take(&w->arena, sizeof *first);
+    *first = (struct committed){.base = w->broker.logs[topic][lane].start,
+                                .text = bytes_text(""),
+                                .life = p->life,
+                                .epoch = p->lanes[lane].epoch,
+                                .sent_step = w->step};
+    offsets_count(w, &(struct offset_item){topic, lane, first}, 1, p->life);
+    return first;
+}
+
+static void open_lane(struct process *p, int lane, enum placing placing, struct start *starts)
 {
     struct world *w = p->world;
     struct held_lane *held = &p->lanes[lane];
@@ -132,10 +173,15 @@ static void open_lane(struct process *p, int lane, struct start *starts)
     for (int slot = 0; slot < p->slots; slot++) {
         int topic = p->topic_of_slot[slot];
         const struct committed *c = w->broker.committed[topic][lane];
-        held->start[topic] = c;
-        held->has_base |= c != NULL;
         starts[slot] = (struct start){.offset = c ? c->base : WINDOW_UNSET,
                                       .text = c ? c->text : bytes_text("")};
+        if (c == NULL && placing != PLACES_UNKNOWN)
+            starts[slot] =
+                (struct start){.offset = w->broker.logs[topic][lane].start, .fresh = true};
+        if (c == NULL && placing == PLACES_TAKEN)
+            c = place(p, topic, lane);
+        held->start[topic] = c;
+        held->has_base |= starts[slot].offset != WINDOW_UNSET;
         bug_start(p, lane, slot, &starts[slot]);
         inbox_open(p, (struct queue_id){lane * p->slots + slot, lane, slot}, starts[slot].offset);
     }
@@ -168,6 +214,11 @@ static void gain(struct world *w, struct process *p, void *arg, int64_t n)
         world_at(w, w->now_ms + STEP_MS, p, gain, arg, n);
         return;
     }
+    enum placing placing = place_lanes(p);
+    if (w->setup.exactly_once && placing != PLACES_TAKEN) {
+        world_at(w, w->now_ms + STEP_MS, p, gain, arg, n);
+        return;
+    }
     p->member = MEMBER_STABLE;
     p->unproven = false;
     p->unstable = p->rereads = false;
@@ -177,7 +228,7 @@ static void gain(struct world *w, struct process *p, void *arg, int64_t n)
             continue;
         trace(w, p, "gains lane %d", lane);
         struct start starts[TOPICS_MAX];
-        open_lane(p, lane, starts);
+        open_lane(p, lane, placing, starts);
         process_before(p);
         int unusable = bridge_lane_gained(p->bridge, lane, starts, p->now);
         if (!process_after(p))

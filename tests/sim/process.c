@@ -169,16 +169,19 @@ void process_stall(struct process *p, int64_t for_ms)
 }
 
 /* After a long pause it may have been fenced: nothing may be forwarded before a commit that was
-   sent after the pause has succeeded. (Where nothing was ever committed or read there is nothing
-   that it could commit.) */
+   sent after the pause has succeeded. Who could not even take its places, at least once, and had
+   read nothing yet, has nothing that it could commit: it may deliver again what others did. */
 static void notice_pause(struct process *p)
 {
-    bool owns = false;
-    for (int lane = 0; lane < LANES_MAX; lane++)
-        owns |= p->lanes[lane].owned && p->lanes[lane].has_base;
-    if (owns && p->clock.mono_ms - p->turned_mono_ms > p->world->setup.session_ms / 2) {
-        p->unproven = true;
+    bool owns = false, knows = false;
+    for (int lane = 0; lane < LANES_MAX; lane++) {
+        owns |= p->lanes[lane].owned;
+        knows |= p->lanes[lane].owned && p->lanes[lane].has_base;
+    }
+    if (p->clock.mono_ms - p->turned_mono_ms > p->world->setup.session_ms / 2) {
+        p->unproven |= knows;
         p->woke_step = p->world->step;
+        p->world->unprovable |= owns && !knows;
     }
     p->turned_mono_ms = p->clock.mono_ms;
 }

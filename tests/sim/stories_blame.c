@@ -173,7 +173,7 @@ void silent_target_breaks_one_transaction_and_is_left_alone(struct world *w)
 /* It answers now in time and now not, so each transaction that it is part of may last for 5 s. */
 void slow_target_holds_everybody_more_and_more_rarely(struct world *w)
 {
-    enum { SECONDS = 60, WAITS_MAX = 4, LONGEST = 7 };
+    enum { SECONDS = 60, WAITS_MAX = 4, LONGEST = 9 };
     struct request *good[SECONDS];
     int waits = 0;
     story_begin_exactly_once(w);

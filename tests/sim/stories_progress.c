@@ -14,6 +14,7 @@ static void restart(struct world *w)
 void no_commit_means_beginning(struct world *w)
 {
     story_begin(w);
+    w->knobs.no_places = true;
     story_open(w);
     struct log *level = story_level(w, 1, 0);
     level->start = level->end = 7; /* others were here, long ago */

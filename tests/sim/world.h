@@ -51,6 +51,7 @@ struct knobs {
     int commit_fails, commit_silent; /* commit_silent: it may be stored, and nobody says so */
     int commit_partly; /* at least once: of some partitions, and it is said to have failed */
     int lookup_unknown, lookup_pending;
+    bool no_places; /* scenarios: what was never committed is not known, nor committed, at a gain */
     bool lose_answers; /* scenarios: commits take effect, and nobody is told */
     int fetch_n;       /* scenarios: entries in a fetch; 0: any number */
     bool hold_landings, hold_reports, hold_commits, hold_fetches, hold_turns,
@@ -194,6 +195,7 @@ struct world {
     int64_t leaderless_until[CHAINS_N]; /* nobody leads the partition */
     bool ending;                        /* nobody starts any more of his own accord */
     bool log_disordered;                /* by writers that overlapped */
+    bool unprovable; /* somebody stood still and had nothing to prove lanes with */
     bool beyond_end_ok, newer_ok, metadata_is_foreign; /* scenarios bring these about */
     int64_t skip_to[SKIPS_MAX]; /* scenarios: so the next fetches of a level jump */
     int skip_n, skip_at;
