@@ -178,6 +178,8 @@ static void open_lane(struct process *p, int lane, enum placing placing, struct 
         if (c == NULL && placing != PLACES_UNKNOWN)
             starts[slot] =
                 (struct start){.offset = w->broker.logs[topic][lane].start, .fresh = true};
+        if (c == NULL)
+            held->fresh_epoch[topic] = held->epoch;
         if (c == NULL && placing == PLACES_TAKEN)
             c = place(p, topic, lane);
         held->start[topic] = c;

@@ -10,19 +10,22 @@
 #define AT(q, offset) (q).slot, (q).lane, (long long)(offset)
 
 /* A record may be forwarded again if nobody knows that it is done: the last try failed or nobody
-   knows, or the lane's progress was read before the first one was committed. */
+   knows, or the lane's progress was read before the first one was committed. Where the group has no
+   offset, what flies may be of a topic that was there before, and says nothing. */
 static void check_repeat(struct process *p, const struct forwarded *f)
 {
     struct world *w = p->world;
     struct queue_id q = f->forward->from;
     const struct held_lane *lane = &p->lanes[q.lane];
     const struct committed *start = lane->start[p->topic_of_slot[q.slot]];
+    int known_epoch = lane->fresh_epoch[p->topic_of_slot[q.slot]];
     if (committed_covers(start, f->input->offset))
         world_fail(w,
                    "p%d forwards %d/%d/%lld again: it was committed as done when it got the lane",
                    p->id, AT(q, f->input->offset));
     for (const struct attempt *a = f->input->attempts; a != NULL; a = a->next) {
-        if (a->state == ATTEMPT_FAILED || a->state == ATTEMPT_LOST)
+        if (a->state == ATTEMPT_FAILED || a->state == ATTEMPT_LOST ||
+            (a->life == p->life && a->sent_epoch < known_epoch))
             continue;
         if (a->life == p->life && a->state == ATTEMPT_FLYING)
             world_fail(w, "p%d forwards %d/%d/%lld while it is still in flight", p->id,
@@ -204,7 +207,10 @@ struct attempt *oracle_forwarded(struct process *p, struct forwarded *f)
     else
         check_dead(p, f);
     struct attempt *a = arena_take(&w->arena, sizeof *a);
-    *a = (struct attempt){.next = f->input->attempts, .life = p->life, .told_epoch = -1};
+    *a = (struct attempt){.next = f->input->attempts,
+                          .life = p->life,
+                          .sent_epoch = p->lanes[f->forward->from.lane].epoch,
+                          .told_epoch = -1};
     f->input->attempts = a;
     return a;
 }

@@ -55,6 +55,7 @@ struct attempt {
     const struct transaction *stored_in; /* NULL: nowhere, or for good */
     int life;
     enum attempt_state state;
+    int sent_epoch; /* the lane's, when it was forwarded */
     int told_epoch; /* the lane's, when the report reached the bridge; -1: not its lane then */
     uint64_t told_step;
     int64_t told_ms;

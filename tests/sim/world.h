@@ -96,6 +96,7 @@ struct held_lane {
     int epoch;            /* counts gains */
     uint64_t gained_step;
     const struct committed *start[TOPICS_MAX]; /* by topic: what was committed then */
+    int fresh_epoch[TOPICS_MAX];               /* when last nothing was */
 };
 
 struct flight;
