@@ -16,6 +16,7 @@ static const struct setting for_all[] = {
     {"socket.nagle.disable", "true"},
     {"reconnect.backoff.ms", "50"}, /* a broker that is back is noticed within a second */
     {"reconnect.backoff.max.ms", "1000"},
+    {"socket.timeout.ms", "10000"}, /* its other questions wait behind one to a host that is gone */
 };
 
 #define RECEIVE_MAX "209715200" /* a level's 64 MiB record and a whole fetch */

@@ -54,6 +54,7 @@ class Sender:
             "bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 2, "log_level": 0,
             "partitioner": "murmur2_random", "message.max.bytes": 50_000_000,
             "message.timeout.ms": patience_ms or 300_000, "reconnect.backoff.max.ms": 1000,
+            "socket.timeout.ms": 10_000,
             **once})
 
     def send(self, request: Request, topic: str | None = None) -> None:
@@ -156,6 +157,7 @@ class Collector(threading.Thread):
             "bootstrap.servers": self.bootstrap, "group.id": "e2e-reader", "enable.auto.commit": False,
             "log_level": 0,
             "auto.offset.reset": "earliest", "isolation.level": "read_committed", "fetch.wait.max.ms": 20,
+            "socket.timeout.ms": 10_000,
             "allow.auto.create.topics": False, "fetch.message.max.bytes": 70_000_000,
             "receive.message.max.bytes": 200_000_000})
 

@@ -6,7 +6,8 @@ import random
 import time
 
 from processes import Bridge
-from stage import Stage, both_modes, judge, require
+from stage import Stage, both_modes, judge, require, require_prompt
+from verifier import source_of
 
 RATE = 200
 WAYS = ("request_late", "answer_late", "request_lost", "answer_lost")
@@ -15,6 +16,10 @@ LONG_S, SHORT_S = 12, 3
 EXACTLY = ("EndTxn", "TxnOffsetCommit", "AddPartitionsToTxn", "AddOffsetsToTxn", "Produce", "Heartbeat", "Fetch",
            "InitProducerId")
 AT_LEAST = ("OffsetCommit", "Produce", "Heartbeat", "Fetch")
+
+# By exactly once. A session, an election and a client's 10 s; then the other producer's transaction may meet the
+# broker too, and Kafka's own coordinator waits half a minute for it before the end of one is noted elsewhere.
+HANGS_S, TAKEN_OVER_S = {False: 45, True: 80}, {False: 25, True: 60}
 
 # What the reduced counts take: an end of a transaction that arrives when the next one may be open, above all.
 REDUCED = {
@@ -103,4 +108,31 @@ def partitioned(stage: Stage) -> str:
     return f"{line} cuts={len(plan)} seconds={','.join(str(seconds) for _, seconds, _ in plan)}"
 
 
-SCENARIOS = both_modes(held_requests, partitioned)
+def broker_hangs(stage: Stage) -> str:
+    """One broker of three, the group's coordinator, says nothing more and closes nothing, as a host that is gone:
+    the others take over, and so must the bridge, long before a client's own minute is over."""
+    stage.broker(brokers=3, proxied=True)
+    bridge = stage.bridge(stage.ready(replication=3))
+    hangs, taken_over = HANGS_S[stage.exactly_once], TAKEN_OVER_S[stage.exactly_once]
+    generator = stage.generator(hangs * 1000)
+    sending = stage.background(lambda n, now: generator.request(now), 10_000_000, RATE)
+    time.sleep(10)
+    broker = str(stage.proxy.busiest("Heartbeat"))
+    hung = time.time() * 1000
+    stage.kafka.call("pause", broker)
+    time.sleep(hangs)
+    stage.kafka.call("resume", broker)
+    sending.finish(stop=True)
+    line = judge(stage.verify(timeout=120), None)
+    require(bridge.running(), "the bridge ended:\n" + bridge.tail())
+    written = {source_of(r, stage.schedule): r for r in stage.sender.journal if r.acked_at * 1000 < r.earliest}
+    late = {key: s.timestamp_ms - written[key].earliest for s in reversed(stage.collector.seen)
+            if (key := s.header("dlb-source")) in written}
+    after = [ms for key, ms in late.items()
+             if hung + taken_over * 1000 < written[key].earliest < hung + hangs * 1000]
+    require(len(after) > RATE, f"only {len(after)} were due when the others had taken over")
+    require_prompt(max(after) < 3000, f"{taken_over} s after it fell silent, records came {max(after):.0f} ms late")
+    return f"{line} most_late={max(late.values()):.0f}ms due_after_takeover={len(after)} of_them_late={max(after):.0f}ms"
+
+
+SCENARIOS = both_modes(held_requests, partitioned, broker_hangs)

@@ -35,9 +35,9 @@ PARTS = (scenarios, static, targets, network, secured, histories, waiting, bad_i
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
-             "secured_exactly", "waiting_millions"}
+             "secured_exactly", "waiting_millions", "broker_hangs_exactly"}
 # Three brokers each: beside one another, not beside scenarios that judge how late something is.
-HEAVY = {"chaos", "chaos_exactly"}
+HEAVY = {"chaos", "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
 ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "SKIPPED": 77}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}
