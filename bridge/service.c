@@ -17,6 +17,7 @@
 #include <string.h>
 
 enum { ASK_MS = 5000, ALIVE_MS = 60 * 1000, RELOAD_MS = 10 * 1000, RELOAD_STEP_MS = 10 };
+enum { NEWS_MS = 3000, NEWS_STEP_MS = 250 };
 
 struct service {
     const struct config *config;
@@ -41,15 +42,19 @@ static void log_finding(const struct finding *f)
         log_info("topic not checked", "topic=%s why=%s", f->topic, text);
 }
 
-/* Logs all findings; returns how many refuse a start. */
-static int log_findings(const struct findings *findings)
+/* How many refuse a start. */
+static int count_refusals(const struct findings *findings)
 {
     int refused = 0;
-    for (size_t i = 0; i < findings->n; i++) {
-        log_finding(&findings->items[i]);
+    for (size_t i = 0; i < findings->n; i++)
         refused += findings->items[i].kind == FINDING_REFUSE;
-    }
     return refused;
+}
+
+static void log_findings(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        log_finding(&findings->items[i]);
 }
 
 /* Only for as long as it is needed: each handle costs a thousandth of a core, even when idle. */
@@ -59,15 +64,30 @@ static rd_kafka_t *connect_admin(const struct config *config, char *error)
     return conf == NULL ? NULL : client_new(RD_KAFKA_PRODUCER, conf, error);
 }
 
+/* A broker may learn of topics that were just made after the others: a no is asked again. */
+static int look_at_topics(const struct config *config, rd_kafka_t *admin, struct findings *findings,
+                          char *error)
+{
+    int64_t until_ms = clock_mono_ms() + NEWS_MS;
+    for (;;) {
+        int err = topics_check(admin, config, ASK_MS, findings, error, SERVICE_ERROR_MAX);
+        if (err != 0 || count_refusals(findings) == 0 || clock_mono_ms() >= until_ms)
+            return err;
+        findings_deinit(findings);
+        poll(NULL, 0, NEWS_STEP_MS);
+    }
+}
+
 static int check_topics(const struct config *config, rd_kafka_t *admin, int *lanes, char *error)
 {
     struct findings findings;
     int err = client_reach(admin, ASK_MS, error);
     if (err == 0)
-        err = topics_check(admin, config, ASK_MS, &findings, error, SERVICE_ERROR_MAX);
+        err = look_at_topics(config, admin, &findings, error);
     if (err != 0)
         return err;
-    int refused = log_findings(&findings);
+    log_findings(&findings);
+    int refused = count_refusals(&findings);
     *lanes = findings.partitions;
     findings_deinit(&findings);
     if (refused == 0 && *lanes > 0)
@@ -188,7 +208,8 @@ void service_recheck(struct service *s)
     if (admin == NULL)
         return;
     if (topics_check(admin, s->config, ASK_MS, &findings, error, sizeof error) == 0) {
-        atomic_store(&s->findings, log_findings(&findings));
+        log_findings(&findings);
+        atomic_store(&s->findings, count_refusals(&findings));
         atomic_store(&s->lanes, findings.partitions);
         findings_deinit(&findings);
     } /* else Kafka is away: its clients say so */
