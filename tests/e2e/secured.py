@@ -116,8 +116,18 @@ class Fortress:
         for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
             wanted = UserScramCredentialUpsertion("bridge", ScramCredentialInfo(mechanism, 4096),
                                                   self.secrets["bridge"].encode())
-            for future in self.stage.admin.client.alter_user_scram_credentials([wanted]).values():
-                future.result(30)
+            self.upsert(wanted)
+
+    def upsert(self, wanted: UserScramCredentialUpsertion) -> None:
+        """A broker that has just started was seen once not to answer this: asked again, it does."""
+        for last in (False, True):
+            try:
+                for future in self.stage.admin.client.alter_user_scram_credentials([wanted]).values():
+                    future.result(20)
+                return
+            except TimeoutError:
+                if last:
+                    raise
 
     # What is allowed.
 
