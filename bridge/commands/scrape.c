@@ -75,20 +75,23 @@ static char *receive_all(int fd)
     return NULL;
 }
 
-/* The answer's body; *answer is to be freed. */
-static const char *get(int fd, const char *address, char **answer)
+/* The caller frees it; NULL: there was none. */
+static char *get(int fd, const char *address)
 {
     char request[HOST_MAX + 128];
     int n = snprintf(request, sizeof request,
                      "GET /metrics HTTP/1.0\r\nHost: %s\r\nAccept: text/plain\r\n\r\n", address);
-    *answer = NULL;
-    if (send(fd, request, (size_t)n, MSG_NOSIGNAL) != n)
+    return send(fd, request, (size_t)n, MSG_NOSIGNAL) == n ? receive_all(fd) : NULL;
+}
+
+static const char *body_of(const char *answer)
+{
+    static const char protocol[] = "HTTP/1.";
+    const char *minor = answer + strlen(protocol);
+    if (strncmp(answer, protocol, strlen(protocol)) != 0 || *minor == '\0' ||
+        strncmp(minor + 1, " 200 ", 5) != 0)
         return NULL;
-    *answer = receive_all(fd);
-    if (*answer == NULL || strncmp(*answer, "HTTP/1.", 7) != 0 ||
-        strncmp(*answer + 8, " 200 ", 5) != 0)
-        return NULL;
-    const char *body = strstr(*answer, "\r\n\r\n");
+    const char *body = strstr(answer, "\r\n\r\n");
     return body == NULL ? NULL : body + 4;
 }
 
@@ -135,7 +138,7 @@ static void keep(struct scrape *s, size_t at, const char *name, double value)
 }
 
 /* NAME VALUE, each in a line; no value of our labels holds a space. */
-static void parse(struct scrape *s, const char *body)
+static void take_lines(struct scrape *s, const char *body)
 {
     size_t n = 0;
     char name[512];
@@ -149,19 +152,25 @@ static void parse(struct scrape *s, const char *body)
     }
 }
 
+int scrape_take(struct scrape *s, const char *answer)
+{
+    const char *body = body_of(answer);
+    if (body == NULL || strstr(body, "delaybridge_build_info{") == NULL)
+        return ERR_DATA;
+    take_lines(s, body);
+    return 0;
+}
+
 int scrape_read(struct scrape *s, const char *address, int timeout_ms, char error[SCRAPE_ERROR_MAX])
 {
-    char *answer;
     int fd = dial(address, timeout_ms, error);
     if (fd < 0)
         return ERR_KAFKA;
-    const char *body = get(fd, address, &answer);
+    char *answer = get(fd, address);
     close(fd);
-    if (body != NULL)
-        parse(s, body);
-    bool ours = body != NULL && strstr(body, "delaybridge_build_info{") != NULL;
+    int err = answer == NULL ? ERR_DATA : scrape_take(s, answer);
     free(answer);
-    if (ours)
+    if (err == 0)
         return 0;
     snprintf(error, SCRAPE_ERROR_MAX, "%s: what answers there is not a delaybridge", address);
     return ERR_DATA;

@@ -25,6 +25,9 @@ enum { SCRAPE_ERROR_MAX = 256 };
    sentence in error ERR_KAFKA: nobody answers there; ERR_DATA: what answers is no such service. */
 int scrape_read(struct scrape *scrape, const char *address, int timeout_ms,
                 char error[SCRAPE_ERROR_MAX]) must_check;
+/* The same from what was answered, its head and its samples: 0, or ERR_DATA and nothing is taken.
+ */
+int scrape_take(struct scrape *scrape, const char *answer) must_check;
 void scrape_deinit(struct scrape *scrape);
 
 /* 0 if there is none of this name. */
