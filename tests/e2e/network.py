@@ -18,7 +18,7 @@ EXACTLY = ("EndTxn", "TxnOffsetCommit", "AddPartitionsToTxn", "AddOffsetsToTxn",
 AT_LEAST = ("OffsetCommit", "Produce", "Heartbeat", "Fetch")
 
 # By exactly once. A session, an election and a client's 10 s; then the other producer's transaction may meet the
-# broker too, and Kafka's own coordinator waits half a minute for it before the end of one is noted elsewhere.
+# broker too, and for up to half a minute Kafka answers that one is still being ended.
 HANGS_S, TAKEN_OVER_S = {False: 45, True: 80}, {False: 25, True: 60}
 
 # What the reduced counts take: an end of a transaction that arrives when the next one may be open, above all.
