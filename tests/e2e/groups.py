@@ -6,30 +6,7 @@ from __future__ import annotations
 import socket
 import struct
 
-
-class Bytes:
-    """Reads Kafka's primitive types one after the other."""
-
-    def __init__(self, data: bytes):
-        self.data, self.at = data, 0
-
-    def take(self, size: int) -> bytes:
-        self.at += size
-        if self.at > len(self.data):
-            raise ValueError("the answer is too short")
-        return self.data[self.at - size:self.at]
-
-    def number(self, form: str) -> int:
-        return struct.unpack(">" + form, self.take(struct.calcsize(form)))[0]
-
-    def string(self) -> str:
-        return self.take(max(0, self.number("h"))).decode()
-
-    def bytes(self) -> bytes:
-        return self.take(max(0, self.number("i")))
-
-    def array(self, read) -> list:
-        return [read() for _ in range(self.number("i"))]
+from protocol import Bytes
 
 
 def call(broker: str, group: str, timeout: float) -> bytes:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proxy between the bridge and its brokers. It knows as much of Kafka's protocol as tells one request from
-another, and can hold a chosen one, let go the connection in place of it or of its answer, and cut a broker off."""
+"""A proxy between the bridge and its brokers. It can hold a chosen request, let go the connection in place of it or of
+its answer, and cut a broker off; and it keeps what the bridges asked and were told, as evidence."""
 from __future__ import annotations
 
 import asyncio
@@ -8,16 +8,12 @@ import struct
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from doubles import Commit
-from groups import Bytes
+import protocol
+from doubles import Commit, Evidence, Take, Write
+from protocol import NAMES, Place
 
-APIS = {"Produce": 0, "Fetch": 1, "OffsetCommit": 8, "OffsetFetch": 9, "JoinGroup": 11, "Heartbeat": 12,
-        "SyncGroup": 14, "InitProducerId": 22, "AddPartitionsToTxn": 24, "AddOffsetsToTxn": 25, "EndTxn": 26,
-        "TxnOffsetCommit": 28}
-NAMES = {number: name for name, number in APIS.items()}
-COMMITS = range(2, 8)  # versions of OffsetCommit that are looked into
 TRANSACTIONAL = ("AddOffsetsToTxn", "EndTxn")
 DRAIN_S = 5  # a broker whose client has left is still given so long for what it was sent
 
@@ -38,8 +34,11 @@ class Rule:
 class Pending:
     """A request without an answer yet."""
     rule: Rule | None
+    api: str
     version: int
+    asked_ms: float
     commit: Commit | None = None
+    records: dict[Place, int] = field(default_factory=dict)
 
 
 class Proxy(threading.Thread):
@@ -50,7 +49,7 @@ class Proxy(threading.Thread):
         self.ports = ports
         self.rules: list[Rule] = []
         self.passed: Counter[tuple[str, int]] = Counter()  # requests, by kind and broker
-        self.commits: list[Commit] = []
+        self.evidence = Evidence()
         self.generations: set[int] = set()  # of the group, as its members say when they show that they live
         self.loop = asyncio.new_event_loop()
         self.whole: dict[int, asyncio.Event] = {}
@@ -83,7 +82,7 @@ class Proxy(threading.Thread):
         return rule
 
     def match(self, api: str, frame: bytes) -> Rule | None:
-        whose = transaction_of(frame) if api in TRANSACTIONAL else None
+        whose = protocol.transaction_of(frame) if api in TRANSACTIONAL else None
         for rule in self.rules:
             if rule.api == api and rule.hits < rule.times and rule.whose in (None, whose):
                 rule.hits += 1
@@ -116,50 +115,6 @@ class Proxy(threading.Thread):
         return max(self.whole, key=lambda broker: self.passed[api, broker])
 
 
-def generation_of(frame: bytes) -> int:
-    """Of a Heartbeat, up to version 3: the header's client id, then the group, then this."""
-    at = 12
-    for _ in range(2):
-        at += 2 + max(0, struct.unpack_from(">h", frame, at)[0])
-    return struct.unpack_from(">i", frame, at)[0]
-
-
-def transaction_of(frame: bytes) -> bytes:
-    """Of a request that begins with its transactional id, in the versions that this client speaks: the id."""
-    at = 14 + max(0, struct.unpack_from(">h", frame, 12)[0])
-    return frame[at + 2:at + 2 + struct.unpack_from(">h", frame, at)[0]]
-
-
-def commit_of(frame: bytes, version: int) -> Commit:
-    """What an OffsetCommit asks for."""
-    reader = Bytes(frame[12:])
-    reader.string(), reader.string()  # client id, group
-    generation, member = reader.number("i"), reader.string()
-    if version >= 7:
-        reader.string()  # the group.instance.id
-    if version <= 4:
-        reader.number("q")
-
-    def lane() -> int:
-        number, _ = reader.number("i"), reader.number("q")
-        if version >= 6:
-            reader.number("i")
-        reader.string()
-        return number
-
-    topics = reader.array(lambda: (reader.string(), reader.array(lane)))
-    return Commit((member, generation), frozenset(n for _, lanes in topics for n in lanes), time.time() * 1000)
-
-
-def says_yes(frame: bytes, version: int) -> bool:
-    """The answer to an OffsetCommit bears no error."""
-    reader = Bytes(frame[8:])
-    if version >= 3:
-        reader.number("i")
-    topics = reader.array(lambda: (reader.string(), reader.array(lambda: (reader.number("i"), reader.number("h")))))
-    return all(error == 0 for _, lanes in topics for _, error in lanes)
-
-
 class Link:
     """One connection of a client, and the one that was made to the broker for it."""
 
@@ -168,6 +123,7 @@ class Link:
         self.pending: dict[int, Pending] = {}  # by correlation id
         self.client: asyncio.StreamWriter | None = None
         self.server: asyncio.StreamWriter | None = None
+        self.owner: tuple[str, int] | None = None  # the member of the group that speaks here
 
     async def serve(self, reader, client, port: int) -> None:
         self.client = client
@@ -207,16 +163,12 @@ class Link:
             number, version, correlation = struct.unpack_from(">hhi", frame, 4)
             api = NAMES.get(number, "other")
             self.proxy.passed[api, self.broker] += 1
-            if api == "Heartbeat" and version <= 3:
-                self.proxy.generations.add(generation_of(frame))
             rule = self.proxy.match(api, frame)
             if rule and rule.way == "request_lost":
                 self.client.transport.abort()
                 return
-            self.pending[correlation] = Pending(rule, version)
-            if api == "OffsetCommit" and version in COMMITS:
-                commit = self.pending[correlation].commit = commit_of(frame, version)
-                self.proxy.commits.append(commit)
+            self.pending[correlation] = Pending(rule, api, version, time.time() * 1000)
+            self.note_request(self.pending[correlation], frame)
             if rule and rule.way == "request_late":
                 await asyncio.sleep(rule.seconds)
             await self.proxy.whole[self.broker].wait()
@@ -231,7 +183,7 @@ class Link:
                 asked = self.pending.pop(struct.unpack_from(">i", frame, 4)[0], None)
                 rule = asked and asked.rule
                 if asked and asked.commit:
-                    asked.commit.kept, asked.commit.answered_ms = says_yes(frame, asked.version), time.time() * 1000
+                    asked.commit.kept = protocol.says_yes(frame)
                 if rule and rule.way == "answer_late":
                     await asyncio.sleep(rule.seconds)
                 await self.proxy.whole[self.broker].wait()
@@ -239,5 +191,30 @@ class Link:
                     self.client.transport.abort()
                 if not self.client.is_closing():
                     self.client.write(frame)
+                    if asked:
+                        self.note_answer(asked, frame, time.time() * 1000)
         except (OSError, asyncio.IncompleteReadError):
             self.client.transport.abort()
+
+    # What is kept as evidence.
+
+    def note_request(self, asked: Pending, frame: bytes) -> None:
+        evidence = self.proxy.evidence
+        if asked.api in ("Heartbeat", "SyncGroup") and asked.version in protocol.MEMBERS:
+            self.owner = protocol.member_of(frame)
+            self.proxy.generations.add(self.owner[1])
+            evidence.sign(self.owner, asked.asked_ms)
+        elif asked.api == "OffsetCommit" and asked.version in protocol.COMMITS:
+            self.owner = protocol.member_of(frame)
+            asked.commit = evidence.commit(self.owner, asked.asked_ms)
+        elif asked.api == "Produce" and asked.version in protocol.PRODUCES:
+            asked.records = protocol.written_of(frame)
+
+    def note_answer(self, asked: Pending, frame: bytes, now: float) -> None:
+        if asked.commit:
+            asked.commit.told_ms = now
+        elif asked.records:
+            for place, offset in protocol.stored_of(frame, asked.version).items():
+                self.proxy.evidence.write(place, offset, asked.records[place], Write(asked.asked_ms, now))
+        elif asked.api == "OffsetFetch" and asked.version in protocol.FETCHES and self.owner:
+            self.proxy.evidence.take(Take(self.owner, asked.asked_ms, now, protocol.committed_of(frame)))

@@ -12,6 +12,7 @@ from pathlib import Path
 import contract
 from client import Admin, Collector, Sender, now_ms, record_at
 from contract import Request
+from doubles import Doubles, judge_doubles
 from generator import Generator
 from processes import Bridge, Kafka
 from proxy import Proxy
@@ -150,6 +151,14 @@ class Stage:
                         self.schedule, self.collector.partitions, exactly_once=self.exactly_once, doubts=doubts,
                         written=self.written, **more)
         return report
+
+    def doubles(self, trace: Collector) -> Doubles:
+        """What came twice, by what the proxy saw; trace: the reader of the levels. A fault, if anything has no excuse."""
+        require(trace.catch_up(60), "the reader of the levels stands still")
+        found = judge_doubles(list(self.collector.seen), trace.seen, self.schedule, self.proxy.evidence)
+        require(not found.unexplained, f"{found.line()}: nothing explains these{found.examples()}")
+        require(found.about < found.forwards / 2, f"{found.line()}: the proxy has not seen what there was")
+        return found
 
     def written(self, source: bytes) -> tuple | None:
         """What stands on the schedule topic there."""

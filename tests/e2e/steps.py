@@ -2,8 +2,6 @@
 """When a wall clock was stepped, and by how much: what its stamps may mean by ours."""
 from __future__ import annotations
 
-LAG_MS = 10_000  # more than lies between a stamp and the reader's having it, but beside faults
-
 
 class Steps:
     def __init__(self) -> None:
@@ -24,8 +22,3 @@ class Steps:
     def ahead(self, at: float) -> int:
         """The furthest ahead that it was within the last two seconds; less than 0: behind."""
         return max(self.between(at - 2000, at), default=0)
-
-    def moments(self, stamp_ms: int, here_ms: float) -> list[float]:
-        """When that was, if this clock or ours stamped it; the last one is the nearest before it was here."""
-        may = {float(stamp_ms), *(float(stamp_ms - ms) for ms in self.between(here_ms - LAG_MS, here_ms))}
-        return sorted(at for at in may if at <= here_ms) or [min(may)]
