@@ -3,6 +3,7 @@
 #include "consumer/pulse.h"
 
 #include "bridge/log.h"
+#include "consumer/offsets.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,10 +134,10 @@ void pulse_beat(struct pulse *p, rd_kafka_t *rk)
     p->resting = false;
 }
 
+/* The client's own call for one partition waits as long as a silent broker is given, and thrice. */
 void pulse_kick(const struct pulse *p, rd_kafka_t *rk)
 {
-    for (int i = 0; i < p->n; i++) {
-        int64_t low, high;
-        rd_kafka_query_watermark_offsets(rk, p->topic, p->partitions[i], &low, &high, KICK_MS);
-    }
+    rd_kafka_topic_partition_list_t *list = chosen_list(p);
+    (void)offsets_ask(rk, list, OFFSETS_END, KICK_MS);
+    rd_kafka_topic_partition_list_destroy(list);
 }

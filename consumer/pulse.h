@@ -29,7 +29,7 @@ void pulse_move(const struct pulse *pulse, rd_kafka_t *rk);
 void pulse_rest(struct pulse *pulse, rd_kafka_t *rk);
 void pulse_beat(struct pulse *pulse, rd_kafka_t *rk);
 
-/* Wake the handle's broker threads with one small request, answered or not. */
+/* Wake the handle's broker threads with one small request each, answered or not: within 0.1 s. */
 void pulse_kick(const struct pulse *pulse, rd_kafka_t *rk);
 
 #endif

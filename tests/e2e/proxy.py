@@ -124,6 +124,7 @@ class Link:
         self.client: asyncio.StreamWriter | None = None
         self.server: asyncio.StreamWriter | None = None
         self.owner: tuple[str, int] | None = None  # the member of the group that speaks here
+        self.left = False  # the client has: it hears no more answers
 
     async def serve(self, reader, client, port: int) -> None:
         self.client = client
@@ -136,6 +137,7 @@ class Link:
             await self.up(reader)
         except (OSError, asyncio.IncompleteReadError):
             pass
+        self.left = True
         if answers:
             await self.drain(answers)
         self.drop()
@@ -189,10 +191,9 @@ class Link:
                 await self.proxy.whole[self.broker].wait()
                 if rule and rule.way == "answer_lost":
                     self.client.transport.abort()
-                if not self.client.is_closing():
+                if asked and not self.left and not self.client.is_closing():
                     self.client.write(frame)
-                    if asked:
-                        self.note_answer(asked, frame, time.time() * 1000)
+                    self.note_answer(asked, frame, time.time() * 1000)
         except (OSError, asyncio.IncompleteReadError):
             self.client.transport.abort()
 
