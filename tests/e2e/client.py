@@ -134,6 +134,7 @@ class Intruder:
 
 
 STUCK_S = 30  # without a record while some are due
+KNOWN_S = 20  # until every broker knows of a topic that was made
 
 
 class Collector(threading.Thread):
@@ -167,14 +168,23 @@ class Collector(threading.Thread):
     def assign_new(self) -> None:
         while self.wanted:
             topic = self.wanted.pop()
-            found = self.consumer.list_topics(topic, timeout=10).topics[topic]
-            if found.error is not None or not found.partitions:
-                raise KafkaException(found.error)
+            found = self.described(topic)
             if topic in self.partitions:  # made anew
                 self.consumer.incremental_unassign([TopicPartition(topic, p) for p in found.partitions])
                 self.next = {place: offset for place, offset in self.next.items() if place[0] != topic}
             self.partitions[topic] = len(found.partitions)
             self.consumer.incremental_assign([TopicPartition(topic, p, 0) for p in found.partitions])
+
+    def described(self, topic: str):
+        """Not every broker knows at once of a topic that was just made."""
+        deadline = time.monotonic() + KNOWN_S
+        while True:
+            found = self.consumer.list_topics(topic, timeout=10).topics[topic]
+            if found.error is None and found.partitions:
+                return found
+            if time.monotonic() > deadline:
+                raise KafkaException(found.error)
+            time.sleep(0.2)
 
     def open_anew(self) -> None:
         """Its client may never fetch again after a broker was away; another one goes on where it stood."""

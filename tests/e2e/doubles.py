@@ -16,6 +16,7 @@ from contract import Seen
 from protocol import Place
 
 COMMIT_MS = 700  # progress is committed each 100 ms, on a machine that everybody is on
+SIGN_MS = 200    # a member shows each 100 ms that it lives
 Owner = tuple[str, int]  # a member of the group, in a generation of it
 Record = tuple[str, int, int]  # topic, partition, offset
 
@@ -28,11 +29,19 @@ class Commit:
     told_ms: float = math.inf     # when the member was told so, or that it is not
 
 
+@dataclass
+class Line:
+    """A connection of a bridge."""
+    asked_ms: float = 0           # its last request
+    left_ms: float = math.inf     # when the bridge let it go, or died
+
+
 @dataclass(frozen=True)
 class Write:
     """Records that stand in a log: from when until when the bridge did not know it."""
     asked_ms: float
     told_ms: float
+    line: Line
 
 
 @dataclass(frozen=True)
@@ -94,6 +103,14 @@ class Evidence:
         at = bisect.bisect_right(writes, offset, key=lambda w: w[0]) - 1
         return writes[at][2] if at >= 0 and offset < writes[at][0] + writes[at][1] else None
 
+    def heard(self, write: Write, owner: Owner | None) -> bool:
+        """Its answer was read. A process that stood still gives up first, when it goes on, and leaves it unread."""
+        if write.line.left_ms == math.inf or write.line.asked_ms > write.told_ms or owner is None:
+            return True
+        signs = self.signs[owner]
+        after = bisect.bisect_left(signs, write.told_ms + SIGN_MS)
+        return after < len(signs) and signs[after] < write.line.left_ms
+
     def owner(self, lane: int, at: float) -> Owner | None:
         before = bisect.bisect_right(self.takes[lane], at, key=lambda t: t.told_ms)
         return self.takes[lane][before - 1].owner if before else None
@@ -145,17 +162,16 @@ class Judge:
     def excuse(self, forward: Record, copies: list[Record], source: Record) -> tuple[str, float] | None:
         """Why it may have been forwarded once more, and how long the bridge had known that it was. copies: the same
         request's, on the levels."""
-        write = self.evidence.write_of(forward)
-        if write is None:
+        lane, write = source[1], self.evidence.write_of(forward)
+        owner = write and self.evidence.owner(lane, write.asked_ms)
+        if write is None or not self.evidence.heard(write, owner):
             return UNACKNOWLEDGED, 0
-        lane = source[1]
         take = self.evidence.next_take(lane, write.asked_ms)
         if take is None:
             return None
         waited = [source] + [c for c in copies if c != forward and self.before(c, write)]
         if all(take.knows(record) for record in waited):
             return None
-        owner = self.evidence.owner(lane, write.asked_ms)
         if owner and self.evidence.could_commit(owner, write.told_ms + COMMIT_MS, take.asked_ms):
             return None
         signs = self.evidence.signs[owner] if owner else []
@@ -172,6 +188,7 @@ class Judge:
             return f"{forward}, never acknowledged"
         owner, take = self.evidence.owner(lane, write.asked_ms), self.evidence.next_take(lane, write.asked_ms)
         said = f"{forward} at {write.asked_ms:.0f} by {owner}, acknowledged after {write.told_ms - write.asked_ms:.0f} ms"
+        said += f", line left {write.line.left_ms - write.told_ms:.0f} ms later" if write.line.left_ms < math.inf else ""
         return said + (f", lane taken after {take.asked_ms - write.asked_ms:.0f} ms by {take.owner}" if take else "")
 
 

@@ -4,6 +4,7 @@ its answer, and cut a broker off; and it keeps what the bridges asked and were t
 from __future__ import annotations
 
 import asyncio
+import math
 import struct
 import threading
 import time
@@ -11,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import protocol
-from doubles import Commit, Evidence, Take, Write
+from doubles import Commit, Evidence, Line, Take, Write
 from protocol import NAMES, Place
 
 TRANSACTIONAL = ("AddOffsetsToTxn", "EndTxn")
@@ -124,7 +125,7 @@ class Link:
         self.client: asyncio.StreamWriter | None = None
         self.server: asyncio.StreamWriter | None = None
         self.owner: tuple[str, int] | None = None  # the member of the group that speaks here
-        self.left = False  # the client has: it hears no more answers
+        self.line = Line()
 
     async def serve(self, reader, client, port: int) -> None:
         self.client = client
@@ -137,7 +138,7 @@ class Link:
             await self.up(reader)
         except (OSError, asyncio.IncompleteReadError):
             pass
-        self.left = True
+        self.line.left_ms = time.time() * 1000
         if answers:
             await self.drain(answers)
         self.drop()
@@ -169,7 +170,8 @@ class Link:
             if rule and rule.way == "request_lost":
                 self.client.transport.abort()
                 return
-            self.pending[correlation] = Pending(rule, api, version, time.time() * 1000)
+            self.line.asked_ms = time.time() * 1000
+            self.pending[correlation] = Pending(rule, api, version, self.line.asked_ms)
             self.note_request(self.pending[correlation], frame)
             if rule and rule.way == "request_late":
                 await asyncio.sleep(rule.seconds)
@@ -191,7 +193,7 @@ class Link:
                 await self.proxy.whole[self.broker].wait()
                 if rule and rule.way == "answer_lost":
                     self.client.transport.abort()
-                if asked and not self.left and not self.client.is_closing():
+                if asked and self.line.left_ms == math.inf and not self.client.is_closing():
                     self.client.write(frame)
                     self.note_answer(asked, frame, time.time() * 1000)
         except (OSError, asyncio.IncompleteReadError):
@@ -216,6 +218,6 @@ class Link:
             asked.commit.told_ms = now
         elif asked.records:
             for place, offset in protocol.stored_of(frame, asked.version).items():
-                self.proxy.evidence.write(place, offset, asked.records[place], Write(asked.asked_ms, now))
+                self.proxy.evidence.write(place, offset, asked.records[place], Write(asked.asked_ms, now, self.line))
         elif asked.api == "OffsetFetch" and asked.version in protocol.FETCHES and self.owner:
             self.proxy.evidence.take(Take(self.owner, asked.asked_ms, now, protocol.committed_of(frame)))

@@ -36,7 +36,7 @@ ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
              "secured_exactly", "waiting_millions", "broker_hangs_exactly"}
-# Three brokers each: beside one another, not beside scenarios that judge how late something is.
+# Three brokers each, and faults in a clock's time: last, and alone.
 HEAVY = {"chaos", "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
 ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "SKIPPED": 77}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
@@ -129,9 +129,9 @@ def main() -> int:
         for name, function in ALL.items():
             print(f"{name:22} {'(--full) ' * (name in ON_DEMAND)}{function.__doc__.splitlines()[0]}")
         return 0
-    reduced = sorted((name for name in ALL if options.full or name not in ON_DEMAND), key=HEAVY.__contains__)
+    reduced = [name for name in ALL if options.full or name not in ON_DEMAND]
     wanted = options.scenario or reduced
-    names = [n for name in wanted for n in GROUPS.get(name, [name])]
+    names = sorted((n for name in wanted for n in GROUPS.get(name, [name])), key=HEAVY.__contains__)
     unknown = [name for name in names if name not in ALL]
     if unknown:
         print(f"run.py: no scenario {', '.join(unknown)} (--list names them)", file=sys.stderr)
@@ -147,8 +147,10 @@ def main() -> int:
         os._exit(result)  # without freeing the clients: see client.Admin
     start = time.monotonic()
     totals: dict[str, dict[str, int]] = {}
-    with ThreadPoolExecutor(options.jobs) as pool:
-        outcomes = list(pool.map(lambda name: play_apart(name, options, totals), names))
+    outcomes: list[str] = []
+    for jobs, some in ((options.jobs, [n for n in names if n not in HEAVY]), (1, [n for n in names if n in HEAVY])):
+        with ThreadPoolExecutor(jobs) as pool:
+            outcomes += pool.map(lambda name: play_apart(name, options, totals), some)
     late = outcomes.count("late") if options.jobs > 1 else 0
     if late:
         print(f"{late} late beside others: once more, alone", flush=True)

@@ -6,7 +6,7 @@ import struct
 import unittest
 
 from contract import Seen
-from doubles import Doubles, Evidence, Take, Write, done_above, judge_doubles
+from doubles import Doubles, Evidence, Line, Take, Write, done_above, judge_doubles
 
 A, B = ("a", 4), ("b", 5)  # members, in their generations
 LANE, LEVEL, END = 3, "schedule.10s", "e2e.a"
@@ -18,6 +18,7 @@ class Doubled(unittest.TestCase):
 
     def setUp(self):
         self.evidence = Evidence()
+        self.line = Line()
         self.ends: list[Seen] = []
         self.hops: list[Seen] = []
         self.take(A, 500)
@@ -35,7 +36,7 @@ class Doubled(unittest.TestCase):
     def wrote(self, topic: str, partition: int, offset: int, at: float | None) -> None:
         """Acknowledged 30 ms later; None: never."""
         if at is not None:
-            self.evidence.write((topic, partition), offset, 1, Write(at, at + 30))
+            self.evidence.write((topic, partition), offset, 1, Write(at, at + 30, self.line))
 
     def take(self, owner, at: float, schedule=(7, ""), level=(0, ""), lane: int = LANE) -> None:
         self.evidence.take(Take(owner, at - 5, at, {("schedule", lane): schedule, (LEVEL, lane): level}))
@@ -48,6 +49,11 @@ class Doubled(unittest.TestCase):
     def lived(self, until: int, since: int = 500, owner=A) -> None:
         for at in range(since, until, 100):
             self.evidence.sign(owner, at)
+
+    def left(self, at: float) -> None:
+        """The bridge lets its connection go, and makes another."""
+        self.line.left_ms = at
+        self.line = Line()
 
     def judge(self) -> Doubles:
         return judge_doubles(self.ends, self.hops, "schedule", self.evidence)
@@ -75,6 +81,26 @@ class Doubled(unittest.TestCase):
         self.end(5, None)
         self.end(6, 27_000)
         self.excused(not_acknowledged=1)
+
+    def test_one_whose_answer_came_while_its_bridge_stood_still(self):
+        self.lived(20_000)
+        self.lived(40_000, since=23_100)
+        self.left(23_100)
+        self.end(1, 27_010)
+        self.excused(not_acknowledged=1)
+
+    def test_one_whose_bridge_lived_when_its_answer_came(self):
+        self.lived(40_000)
+        self.left(23_100)
+        self.end(1, 27_010)
+        self.unexplained()
+
+    def test_one_whose_bridge_asked_more_on_the_same_line(self):
+        self.lived(20_000)
+        self.line.asked_ms = 20_040
+        self.left(23_100)
+        self.end(1, 27_010)
+        self.unexplained()
 
     def test_one_that_was_forwarded_just_before_its_bridge_died(self):
         self.lived(20_700)
