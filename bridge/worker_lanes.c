@@ -184,12 +184,13 @@ static void on_lost(void *ctx, bool fenced)
     struct worker *w = ctx;
     if (!fenced)
         settle(w);
+    size_t flying = bridge_flying(w->bridge);
     for (int i = 0; i < w->lanes_n; i++)
         bridge_lane_lost(w->bridge, w->lanes[i]);
     source_unassign(w->source);
     atomic_store(&w->joined, false);
-    log_info(fenced ? "lanes lost" : "lanes given back", "worker=%d lanes=%d", w->config.number,
-             w->lanes_n);
+    log_info(fenced ? "lanes lost" : "lanes given back", "worker=%d lanes=%d in_flight=%zu",
+             w->config.number, w->lanes_n, flying);
     w->lanes_n = 0;
 }
 

@@ -117,11 +117,16 @@ def letter_goes_bare(stage: Stage) -> None:
             f"not bare: key {letters[0].key!r}, headers {names}")
 
 
-def second_signal_ends_it(stage: Stage, bridge: Bridge, path: Path) -> None:
-    """SIGTERM waits for what is under way; another one does not."""
+def ask_for_a_while(stage: Stage, path: Path) -> None:
+    """From now on for 7 seconds one is due each 100 ms, and some already wait in memory."""
     lines = "".join(json.dumps({"delay": f"{n * 100}ms", "target": "e2e.a", "value": "v"}) + "\n" for n in range(10, 80))
     says(stage, "send", send_lines(stage, path, lines), (0,))
-    time.sleep(3)  # some wait in memory: they fly when they are due
+    time.sleep(3)
+
+
+def second_signal_ends_it(stage: Stage, bridge: Bridge, path: Path) -> None:
+    """SIGTERM waits for what is under way; another one does not."""
+    ask_for_a_while(stage, path)
     broker = stage.kafka.pid()
     os.kill(broker, signal.SIGSTOP)
     try:
@@ -134,12 +139,26 @@ def second_signal_ends_it(stage: Stage, bridge: Bridge, path: Path) -> None:
         os.kill(broker, signal.SIGCONT)
 
 
+def drain_gives_up(stage: Stage, **settings) -> None:
+    """What is not acknowledged when drain is over is left to who comes next, and said."""
+    path = stage.config("hasty.yaml", **settings, drain="2s")
+    bridge = stage.bridge(path, "hasty", members=2)
+    ask_for_a_while(stage, path)
+    held = stage.proxy.add("Produce", "answer_late", 30, times=1000)
+    require(stage.proxy.wait(held, 10, hits=1), "nothing is written")
+    start = time.monotonic()
+    code = bridge.stop()
+    took = time.monotonic() - start
+    require(code == 0 and 1.5 < took < 6, f"SIGTERM ended it with {code} after {took:.1f} s:\n{bridge.tail()}")
+    will_say(bridge, '"drained":"false"')
+
+
 def promises(stage: Stage) -> str:
     """Small promises of the contract: files, logs, commands, ids, targets, letters, signals."""
     waits_for_kafka(stage)
     settings = {"workers": 2, "kafka": {"group.instance.id": "shop"}}
-    stage.broker()
-    settings["kafka"]["bootstrap.servers"] = stage.kafka.bootstrap
+    stage.broker(proxied=True)
+    settings["kafka"]["bootstrap.servers"] = stage.proxy.bootstrap
     path = stage.ready(**settings)
     configuration_is_found(stage, path)
     run_meets_apply(stage)
@@ -150,6 +169,7 @@ def promises(stage: Stage) -> str:
     commands_write_and_show(stage, path)
     letter_goes_bare(stage)
     second_signal_ends_it(stage, bridge, path)
+    drain_gives_up(stage, **settings)
     return "kept"
 
 

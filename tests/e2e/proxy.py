@@ -92,12 +92,12 @@ class Proxy(threading.Thread):
         return None
 
     @staticmethod
-    def wait(rule: Rule, timeout: float) -> bool:
-        """Until it has met as many requests as it was for."""
-        deadline = time.monotonic() + timeout
-        while rule.hits < rule.times and time.monotonic() < deadline:
+    def wait(rule: Rule, timeout: float, hits: int | None = None) -> bool:
+        """Until it has met so many requests, or as many as it was for."""
+        deadline, wanted = time.monotonic() + timeout, hits or rule.times
+        while rule.hits < wanted and time.monotonic() < deadline:
             time.sleep(0.05)
-        return rule.hits >= rule.times
+        return rule.hits >= wanted
 
     def cut(self, broker: int) -> None:
         """Nothing more gets through to it or from it; what was sent waits."""
