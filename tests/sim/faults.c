@@ -108,11 +108,9 @@ static void change_mood(struct world *w)
 static void fire_log(struct world *w, enum great great)
 {
     struct rng *rng = &w->rng;
-    int topic = rng_int(rng, great == GREAT_GAP ? 0 : 1, w->broker.topics - 1);
+    int topic = rng_int(rng, great == GREAT_FOREIGN ? 1 : 0, w->broker.topics - 1);
     int lane = rng_int(rng, 0, w->setup.lanes - 1);
     struct log *log = &w->broker.logs[topic][lane];
-    if (topic == 0 && great != GREAT_GAP)
-        return;
     if (great == GREAT_GAP)
         log->end += rng_between(rng, 1, rng_chance(rng, 1000) ? WINDOW_SPAN + 100 : 3);
     else if (great == GREAT_FOREIGN)
