@@ -102,7 +102,7 @@ class OnBridges(Hand):
     def __init__(self, stage: Stage, seed: int, plan: dict[str, int], pause: tuple[float, float],
                  bridges: list[Bridge], clock: Clock):
         super().__init__(stage, seed, plan, pause)
-        self.bridges, self.clock = bridges, clock
+        self.bridges, self.clock, self.thirds = bridges, clock, 0
 
     def bridge(self) -> Bridge:
         """One of those that run. The one with an id of the operator's ends when the group fences it for an outage
@@ -144,7 +144,8 @@ class OnBridges(Hand):
 
     def third_bridge(self) -> None:
         """It joins, and leaves or dies."""
-        third = Bridge(self.stage.binary, self.bridges[0].config, "bridge-3").start()
+        self.thirds += 1
+        third = Bridge(self.stage.binary, self.bridges[0].config, f"bridge-3.{self.thirds}", named=True).start()
         time.sleep(self.dice.uniform(2, 5))
         if self.dice.random() < 0.5:
             third.kill()
@@ -180,8 +181,8 @@ def chaos(stage: Stage) -> str:
     trace = Collector(stage.kafka.bootstrap, level_topics(stage.schedule))
     trace.start()
     clock = Clock(stage.folder)
-    bridges = [stage.bridge(config, "bridge-1", members=1, env={**clock.env, **INSTANCE}),
-               stage.bridge(config, "bridge-2", members=2)]
+    bridges = [stage.bridge(config, "bridge-1", members=1, env={**clock.env, **INSTANCE}, named=True),
+               stage.bridge(config, "bridge-2", members=2, named=True)]
     plans, pause = FULL if stage.full else REDUCED, pauses(stage)
     hands = [OnBridges(stage, stage.seed, plans[0], pause[0], bridges, clock),
              OnBrokers(stage, stage.seed + 1, plans[1], pause[1])]

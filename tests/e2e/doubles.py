@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What at least once may deliver twice: a record whose first forward Kafka never acknowledged to the bridge, or one
-that was acknowledged and not committed yet when somebody else got its lane. Each that came twice is judged by itself, by
-what went between the bridges and Kafka (Evidence, as the proxy saw it); no fault that was done is an excuse. Pure, as the
-verifier is."""
+"""What at least once may deliver twice: a record whose first forward Kafka never acknowledged to the bridge; one that was
+acknowledged and not committed yet when somebody else got its lane; and one that a process which stood still had under way
+when it lost its lane. Each that came twice is judged by itself, by what went between the bridges and Kafka (Evidence, as
+the proxy saw it); no fault that was done is an excuse. Pure, as the verifier is."""
 from __future__ import annotations
 
 import base64
@@ -17,7 +17,6 @@ from protocol import Place
 
 COMMIT_MS = 700  # progress is committed each 100 ms, on a machine that everybody is on
 SIGN_MS = 200    # a member shows each 100 ms that it lives
-Owner = tuple[str, int]  # a member of the group, in a generation of it
 Record = tuple[str, int, int]  # topic, partition, offset
 
 
@@ -32,6 +31,7 @@ class Commit:
 @dataclass
 class Line:
     """A connection of a bridge."""
+    process: str = ""
     asked_ms: float = 0           # its last request
     left_ms: float = math.inf     # when the bridge let it go, or died
 
@@ -46,8 +46,8 @@ class Write:
 
 @dataclass(frozen=True)
 class Take:
-    """A member got lanes, and was told what is committed."""
-    owner: Owner
+    """A process got lanes, and was told what is committed."""
+    process: str
     asked_ms: float
     told_ms: float
     states: dict[Place, tuple[int, str]]
@@ -71,17 +71,17 @@ class Evidence:
     """What the bridges asked Kafka and were told. Times are one clock's, ms."""
 
     def __init__(self) -> None:
-        self.commits: dict[Owner, list[Commit]] = defaultdict(list)
-        self.signs: dict[Owner, list[float]] = defaultdict(list)  # when it showed that it lives
+        self.commits: dict[str, list[Commit]] = defaultdict(list)
+        self.signs: dict[str, list[float]] = defaultdict(list)  # when it showed that it lives
         self.takes: dict[int, list[Take]] = defaultdict(list)     # by lane
         self.writes: dict[Place, list[tuple[int, int, Write]]] = defaultdict(list)  # first offset, count
 
-    def commit(self, owner: Owner, at: float) -> Commit:
-        self.commits[owner].append(Commit(at))
-        return self.commits[owner][-1]
+    def commit(self, process: str, at: float) -> Commit:
+        self.commits[process].append(Commit(at))
+        return self.commits[process][-1]
 
-    def sign(self, owner: Owner, at: float) -> None:
-        self.signs[owner].append(at)
+    def sign(self, process: str, at: float) -> None:
+        self.signs[process].append(at)
 
     def take(self, take: Take) -> None:
         for lane in {partition for _, partition in take.states}:
@@ -103,25 +103,29 @@ class Evidence:
         at = bisect.bisect_right(writes, offset, key=lambda w: w[0]) - 1
         return writes[at][2] if at >= 0 and offset < writes[at][0] + writes[at][1] else None
 
-    def heard(self, write: Write, owner: Owner | None) -> bool:
-        """Its answer was read. A process that stood still gives up first, when it goes on, and leaves it unread."""
-        if write.line.left_ms == math.inf or write.line.asked_ms > write.told_ms or owner is None:
-            return True
-        signs = self.signs[owner]
-        after = bisect.bisect_left(signs, write.told_ms + SIGN_MS)
-        return after < len(signs) and signs[after] < write.line.left_ms
+    def stood_still(self, process: str, since: float, until: float) -> bool:
+        """It gave no sign of life in that time."""
+        signs = self.signs[process]
+        after = bisect.bisect_left(signs, since)
+        return after == len(signs) or signs[after] >= until
 
-    def owner(self, lane: int, at: float) -> Owner | None:
+    def heard(self, write: Write) -> bool:
+        """Its answer was read. A process that stood still gives up first, when it goes on, and leaves it unread."""
+        line = write.line
+        return (line.left_ms == math.inf or line.asked_ms > write.told_ms or
+                not self.stood_still(line.process, write.told_ms + SIGN_MS, line.left_ms))
+
+    def last_take(self, lane: int, at: float) -> Take | None:
         before = bisect.bisect_right(self.takes[lane], at, key=lambda t: t.told_ms)
-        return self.takes[lane][before - 1].owner if before else None
+        return self.takes[lane][before - 1] if before else None
 
     def next_take(self, lane: int, at: float) -> Take | None:
         after = bisect.bisect_right(self.takes[lane], at, key=lambda t: t.told_ms)
         return self.takes[lane][after] if after < len(self.takes[lane]) else None
 
-    def could_commit(self, owner: Owner, since: float, until: float) -> bool:
+    def could_commit(self, process: str, since: float, until: float) -> bool:
         """In that time it committed; or it lived, with no commit under way and none refused."""
-        commits, signs = self.commits[owner], self.signs[owner]
+        commits, signs = self.commits[process], self.signs[process]
         sent = [c.sent_ms for c in commits]
         if any(c.kept for c in commits[bisect.bisect_left(sent, since):bisect.bisect_left(sent, until)]):
             return True
@@ -151,7 +155,7 @@ class Doubles:
                        for source, each in list(self.unexplained.items())[:count])
 
 
-UNACKNOWLEDGED, UNCOMMITTED = "not acknowledged", "not committed"
+UNACKNOWLEDGED, UNCOMMITTED, LATE = "not acknowledged", "not committed", "sent late"
 
 
 class Judge:
@@ -160,23 +164,23 @@ class Judge:
         evidence.sort()
 
     def excuse(self, forward: Record, copies: list[Record], source: Record) -> tuple[str, float] | None:
-        """Why it may have been forwarded once more, and how long the bridge had known that it was. copies: the same
+        """Why there may be another one, and how long its process had known that it was forwarded. copies: the same
         request's, on the levels."""
-        lane, write = source[1], self.evidence.write_of(forward)
-        owner = write and self.evidence.owner(lane, write.asked_ms)
-        if write is None or not self.evidence.heard(write, owner):
+        evidence, lane, write = self.evidence, source[1], self.evidence.write_of(forward)
+        if write is None or not evidence.heard(write):
             return UNACKNOWLEDGED, 0
-        take = self.evidence.next_take(lane, write.asked_ms)
-        if take is None:
-            return None
+        process, last = write.line.process, evidence.last_take(lane, write.asked_ms)
+        if last and last.process != process:
+            return (LATE, 0) if evidence.stood_still(process, last.told_ms, write.asked_ms - SIGN_MS) else None
+        take = evidence.next_take(lane, write.asked_ms)
         waited = [source] + [c for c in copies if c != forward and self.before(c, write)]
-        if all(take.knows(record) for record in waited):
+        if take is None or all(take.knows(record) for record in waited):
             return None
-        if owner and self.evidence.could_commit(owner, write.told_ms + COMMIT_MS, take.asked_ms):
+        if evidence.could_commit(process, write.told_ms + COMMIT_MS, take.asked_ms):
             return None
-        signs = self.evidence.signs[owner] if owner else []
-        last = bisect.bisect_left(signs, take.asked_ms) - 1
-        return UNCOMMITTED, max(0.0, signs[last] - write.told_ms) if last >= 0 else 0.0
+        signs = evidence.signs[process]
+        alive = bisect.bisect_left(signs, take.asked_ms)
+        return UNCOMMITTED, max(0.0, signs[alive - 1] - write.told_ms) if alive else 0.0
 
     def before(self, record: Record, write: Write) -> bool:
         other = self.evidence.write_of(record)
@@ -186,10 +190,14 @@ class Judge:
         write = self.evidence.write_of(forward)
         if write is None:
             return f"{forward}, never acknowledged"
-        owner, take = self.evidence.owner(lane, write.asked_ms), self.evidence.next_take(lane, write.asked_ms)
-        said = f"{forward} at {write.asked_ms:.0f} by {owner}, acknowledged after {write.told_ms - write.asked_ms:.0f} ms"
-        said += f", line left {write.line.left_ms - write.told_ms:.0f} ms later" if write.line.left_ms < math.inf else ""
-        return said + (f", lane taken after {take.asked_ms - write.asked_ms:.0f} ms by {take.owner}" if take else "")
+        line, at = write.line, write.asked_ms
+        said = f"{forward} by {line.process} at {at:.0f}, acknowledged after {write.told_ms - at:.0f} ms"
+        if line.left_ms < math.inf:
+            said += f", its line left after {line.left_ms - at:.0f} ms"
+        last, take = self.evidence.last_take(lane, at), self.evidence.next_take(lane, at)
+        if last:
+            said += f", lane taken {at - last.told_ms:.0f} ms before by {last.process}"
+        return said + (f" and {take.told_ms - at:.0f} ms after by {take.process}" if take else "")
 
 
 def judge_doubles(ends: list[Seen], hops: list[Seen], schedule: str, evidence: Evidence) -> Doubles:

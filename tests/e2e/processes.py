@@ -114,8 +114,9 @@ class Bridge:
     all: list["Bridge"] = []
 
     def __init__(self, binary: Path, config: Path, name: str, env: dict[str, str] | None = None,
-                 args: tuple[str, ...] = ()):
-        self.binary, self.config, self.name, self.args = binary, config, name, args
+                 args: tuple[str, ...] = (), named: bool = False):
+        """named: its clients tell brokers which process of which start they are."""
+        self.binary, self.config, self.name, self.args, self.named, self.starts = binary, config, name, args, named, 0
         self.env = {**os.environ, **(env or {})}
         self.log = config.parent / f"{name}.log"
         self.process: subprocess.Popen | None = None
@@ -127,9 +128,11 @@ class Bridge:
 
     def start(self) -> "Bridge":
         self.since = time.monotonic()
+        self.starts += 1
+        env = {**self.env, "DELAYBRIDGE_KAFKA_CLIENT_ID": f"{self.name}.{self.starts}"} if self.named else self.env
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen([str(self.binary), "run", "-c", str(self.config), *self.args],
-                                            env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                                            env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         (self.config.parent / f"{self.name}.{self.pid}.pid").write_text(str(self.pid))
         Bridge.all.append(self)
         return self

@@ -61,6 +61,10 @@ class Bytes:
             self.take(self.varint())
 
 
+def client_of(frame: bytes) -> str:
+    return Bytes(frame[12:]).string()
+
+
 def request(frame: bytes) -> Bytes:
     """What stands behind its head."""
     reader = Bytes(frame[12:])
@@ -68,12 +72,11 @@ def request(frame: bytes) -> Bytes:
     return reader
 
 
-def member_of(frame: bytes) -> tuple[str, int]:
-    """Of a Heartbeat, a SyncGroup or an OffsetCommit: the member, and in which generation of the group it thinks it is."""
+def generation_of(frame: bytes) -> int:
+    """Of a Heartbeat, a SyncGroup or an OffsetCommit: the group's, as the member sees it."""
     reader = request(frame)
     reader.string()  # group
-    generation = reader.number("i")
-    return reader.string(), generation
+    return reader.number("i")
 
 
 def transaction_of(frame: bytes) -> bytes:

@@ -124,8 +124,8 @@ class Link:
         self.pending: dict[int, Pending] = {}  # by correlation id
         self.client: asyncio.StreamWriter | None = None
         self.server: asyncio.StreamWriter | None = None
-        self.owner: tuple[str, int] | None = None  # the member of the group that speaks here
         self.line = Line()
+        self.is_member = False  # of the group: others look at its offsets too
 
     async def serve(self, reader, client, port: int) -> None:
         self.client = client
@@ -170,8 +170,7 @@ class Link:
             if rule and rule.way == "request_lost":
                 self.client.transport.abort()
                 return
-            self.line.asked_ms = time.time() * 1000
-            self.pending[correlation] = Pending(rule, api, version, self.line.asked_ms)
+            self.pending[correlation] = Pending(rule, api, version, time.time() * 1000)
             self.note_request(self.pending[correlation], frame)
             if rule and rule.way == "request_late":
                 await asyncio.sleep(rule.seconds)
@@ -203,13 +202,14 @@ class Link:
 
     def note_request(self, asked: Pending, frame: bytes) -> None:
         evidence = self.proxy.evidence
+        self.line.asked_ms = asked.asked_ms
+        self.line.process = protocol.client_of(frame)
         if asked.api in ("Heartbeat", "SyncGroup") and asked.version in protocol.MEMBERS:
-            self.owner = protocol.member_of(frame)
-            self.proxy.generations.add(self.owner[1])
-            evidence.sign(self.owner, asked.asked_ms)
+            self.is_member = True
+            self.proxy.generations.add(protocol.generation_of(frame))
+            evidence.sign(self.line.process, asked.asked_ms)
         elif asked.api == "OffsetCommit" and asked.version in protocol.COMMITS:
-            self.owner = protocol.member_of(frame)
-            asked.commit = evidence.commit(self.owner, asked.asked_ms)
+            asked.commit = evidence.commit(self.line.process, asked.asked_ms)
         elif asked.api == "Produce" and asked.version in protocol.PRODUCES:
             asked.records = protocol.written_of(frame)
 
@@ -219,5 +219,5 @@ class Link:
         elif asked.records:
             for place, offset in protocol.stored_of(frame, asked.version).items():
                 self.proxy.evidence.write(place, offset, asked.records[place], Write(asked.asked_ms, now, self.line))
-        elif asked.api == "OffsetFetch" and asked.version in protocol.FETCHES and self.owner:
-            self.proxy.evidence.take(Take(self.owner, asked.asked_ms, now, protocol.committed_of(frame)))
+        elif asked.api == "OffsetFetch" and asked.version in protocol.FETCHES and self.is_member:
+            self.proxy.evidence.take(Take(self.line.process, asked.asked_ms, now, protocol.committed_of(frame)))

@@ -55,7 +55,7 @@ def kill9(stage: Stage) -> str:
     config = stage.ready()
     trace = Collector(stage.kafka.bootstrap, level_topics(stage.schedule))
     trace.start()
-    bridges = [stage.bridge(config, f"bridge-{n}", members=n) for n in (1, 2)]
+    bridges = [stage.bridge(config, f"bridge-{n}", members=n, named=True) for n in (1, 2)]
     generator, dice = stage.generator(max_ms), random.Random(stage.seed)
     sending = stage.background(lambda n, now: generator.request(now), 100_000, rate)
     time.sleep(4)

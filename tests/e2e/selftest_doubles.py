@@ -8,7 +8,7 @@ import unittest
 from contract import Seen
 from doubles import Doubles, Evidence, Line, Take, Write, done_above, judge_doubles
 
-A, B = ("a", 4), ("b", 5)  # members, in their generations
+A, B = "a", "b"  # processes
 LANE, LEVEL, END = 3, "schedule.10s", "e2e.a"
 SOURCE = ("schedule", LANE, 7)
 
@@ -18,7 +18,6 @@ class Doubled(unittest.TestCase):
 
     def setUp(self):
         self.evidence = Evidence()
-        self.line = Line()
         self.ends: list[Seen] = []
         self.hops: list[Seen] = []
         self.take(A, 500)
@@ -38,22 +37,24 @@ class Doubled(unittest.TestCase):
         if at is not None:
             self.evidence.write((topic, partition), offset, 1, Write(at, at + 30, self.line))
 
-    def take(self, owner, at: float, schedule=(7, ""), level=(0, ""), lane: int = LANE) -> None:
-        self.evidence.take(Take(owner, at - 5, at, {("schedule", lane): schedule, (LEVEL, lane): level}))
+    def take(self, process: str, at: float, schedule=(7, ""), level=(0, ""), lane: int = LANE) -> None:
+        """Whoever it is writes from now on."""
+        self.evidence.take(Take(process, at - 5, at, {("schedule", lane): schedule, (LEVEL, lane): level}))
+        self.line = Line(process)
 
-    def committed(self, at: float, told: float | None = None, kept: bool = True, owner=A) -> None:
-        commit = self.evidence.commit(owner, at)
+    def committed(self, at: float, told: float | None = None, kept: bool = True) -> None:
+        commit = self.evidence.commit(A, at)
         if told is not None:
             commit.kept, commit.told_ms = kept, told
 
-    def lived(self, until: int, since: int = 500, owner=A) -> None:
+    def lived(self, until: int, since: int = 500, process: str = A) -> None:
         for at in range(since, until, 100):
-            self.evidence.sign(owner, at)
+            self.evidence.sign(process, at)
 
     def left(self, at: float) -> None:
         """The bridge lets its connection go, and makes another."""
         self.line.left_ms = at
-        self.line = Line()
+        self.line = Line(A)
 
     def judge(self) -> Doubles:
         return judge_doubles(self.ends, self.hops, "schedule", self.evidence)
@@ -160,6 +161,7 @@ class Doubled(unittest.TestCase):
     def test_one_whose_lane_was_taken_before_it_and_another_lane_after(self):
         self.take(A, 19_000, schedule=(8, ""))
         self.take(B, 20_100, lane=4)
+        self.line = Line(A)
         self.end(1, 27_010)
         self.unexplained()
 
@@ -167,14 +169,31 @@ class Doubled(unittest.TestCase):
         self.lived(1100)
         self.take(B, 8000)
         self.hop(1, 8010)
-        self.lived(30_000, since=8000, owner=B)
+        self.lived(30_000, since=8000, process=B)
         self.end(1, 20_010)
         self.excused(not_committed=1)
+
+    def sent_after_its_lane_was_lost(self) -> None:
+        self.ends.clear()
+        self.handed_over()
+        self.line = Line(A)
+        self.end(2, 28_000)
+
+    def test_one_that_was_sent_by_a_process_that_had_stood_still(self):
+        self.lived(20_000)
+        self.lived(30_000, since=28_000)
+        self.sent_after_its_lane_was_lost()
+        self.excused(sent_late=1)
+
+    def test_one_that_was_sent_by_a_process_that_lived_after_its_lane_was_lost(self):
+        self.lived(30_000)
+        self.sent_after_its_lane_was_lost()
+        self.unexplained()
 
     def test_one_that_came_more_often_than_was_explained(self):
         self.lived(20_700)
         self.handed_over()
-        self.lived(40_000, since=27_000, owner=B)
+        self.lived(40_000, since=27_000, process=B)
         self.end(2, 30_000)
         doubles = self.judge()
         self.assertEqual((list(doubles.unexplained), dict(doubles.excused)), ([b"schedule/3/7"], {"not committed": 1}))
@@ -188,7 +207,9 @@ class Doubled(unittest.TestCase):
 
     def test_what_could_excuse_is_counted(self):
         self.lived(1100)
+        self.ends.clear()
         self.take(B, 1100)
+        self.end(4, 20_000)
         doubles = self.judge()
         self.assertEqual((doubles.about, doubles.forwards), (1, 2))
 
