@@ -17,6 +17,7 @@ from protocol import Place
 
 COMMIT_MS = 700  # progress is committed each 100 ms, on a machine that everybody is on
 SIGN_MS = 200    # a member shows each 100 ms that it lives
+Owner = tuple[str, int]  # a process, in a generation of the group
 Record = tuple[str, int, int]  # topic, partition, offset
 
 
@@ -47,7 +48,7 @@ class Write:
 @dataclass(frozen=True)
 class Take:
     """A process got lanes, and was told what is committed."""
-    process: str
+    owner: Owner
     asked_ms: float
     told_ms: float
     states: dict[Place, tuple[int, str]]
@@ -71,17 +72,19 @@ class Evidence:
     """What the bridges asked Kafka and were told. Times are one clock's, ms."""
 
     def __init__(self) -> None:
-        self.commits: dict[str, list[Commit]] = defaultdict(list)
-        self.signs: dict[str, list[float]] = defaultdict(list)  # when it showed that it lives
+        self.commits: dict[Owner, list[Commit]] = defaultdict(list)
+        self.signs: dict[Owner, list[float]] = defaultdict(list)  # when it showed that it lives and is a member
+        self.lives: dict[str, list[float]] = defaultdict(list)    # when a process did
         self.takes: dict[int, list[Take]] = defaultdict(list)     # by lane
         self.writes: dict[Place, list[tuple[int, int, Write]]] = defaultdict(list)  # first offset, count
 
-    def commit(self, process: str, at: float) -> Commit:
-        self.commits[process].append(Commit(at))
-        return self.commits[process][-1]
+    def commit(self, owner: Owner, at: float) -> Commit:
+        self.commits[owner].append(Commit(at))
+        return self.commits[owner][-1]
 
-    def sign(self, process: str, at: float) -> None:
-        self.signs[process].append(at)
+    def sign(self, owner: Owner, at: float) -> None:
+        self.signs[owner].append(at)
+        self.lives[owner[0]].append(at)
 
     def take(self, take: Take) -> None:
         for lane in {partition for _, partition in take.states}:
@@ -105,9 +108,9 @@ class Evidence:
 
     def stood_still(self, process: str, since: float, until: float) -> bool:
         """It gave no sign of life in that time."""
-        signs = self.signs[process]
-        after = bisect.bisect_left(signs, since)
-        return after == len(signs) or signs[after] >= until
+        lives = self.lives[process]
+        after = bisect.bisect_left(lives, since)
+        return after == len(lives) or lives[after] >= until
 
     def heard(self, write: Write) -> bool:
         """Its answer was read. A process that stood still gives up first, when it goes on, and leaves it unread."""
@@ -123,9 +126,9 @@ class Evidence:
         after = bisect.bisect_right(self.takes[lane], at, key=lambda t: t.told_ms)
         return self.takes[lane][after] if after < len(self.takes[lane]) else None
 
-    def could_commit(self, process: str, since: float, until: float) -> bool:
+    def could_commit(self, owner: Owner, since: float, until: float) -> bool:
         """In that time it committed; or it lived, with no commit under way and none refused."""
-        commits, signs = self.commits[process], self.signs[process]
+        commits, signs = self.commits[owner], self.signs[owner]
         sent = [c.sent_ms for c in commits]
         if any(c.kept for c in commits[bisect.bisect_left(sent, since):bisect.bisect_left(sent, until)]):
             return True
@@ -170,15 +173,17 @@ class Judge:
         if write is None or not evidence.heard(write):
             return UNACKNOWLEDGED, 0
         process, last = write.line.process, evidence.last_take(lane, write.asked_ms)
-        if last and last.process != process:
+        if last is None:
+            return None
+        if last.owner[0] != process:
             return (LATE, 0) if evidence.stood_still(process, last.told_ms, write.asked_ms - SIGN_MS) else None
         take = evidence.next_take(lane, write.asked_ms)
         waited = [source] + [c for c in copies if c != forward and self.before(c, write)]
         if take is None or all(take.knows(record) for record in waited):
             return None
-        if evidence.could_commit(process, write.told_ms + COMMIT_MS, take.asked_ms):
+        if evidence.could_commit(last.owner, write.told_ms + COMMIT_MS, take.asked_ms):
             return None
-        signs = evidence.signs[process]
+        signs = evidence.signs[last.owner]
         alive = bisect.bisect_left(signs, take.asked_ms)
         return UNCOMMITTED, max(0.0, signs[alive - 1] - write.told_ms) if alive else 0.0
 
@@ -196,8 +201,8 @@ class Judge:
             said += f", its line left after {line.left_ms - at:.0f} ms"
         last, take = self.evidence.last_take(lane, at), self.evidence.next_take(lane, at)
         if last:
-            said += f", lane taken {at - last.told_ms:.0f} ms before by {last.process}"
-        return said + (f" and {take.told_ms - at:.0f} ms after by {take.process}" if take else "")
+            said += f", lane taken {at - last.told_ms:.0f} ms before by {last.owner}"
+        return said + (f" and {take.told_ms - at:.0f} ms after by {take.owner}" if take else "")
 
 
 def judge_doubles(ends: list[Seen], hops: list[Seen], schedule: str, evidence: Evidence) -> Doubles:

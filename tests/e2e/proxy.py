@@ -125,7 +125,7 @@ class Link:
         self.client: asyncio.StreamWriter | None = None
         self.server: asyncio.StreamWriter | None = None
         self.line = Line()
-        self.is_member = False  # of the group: others look at its offsets too
+        self.owner: tuple[str, int] | None = None  # the member of the group that speaks here
 
     async def serve(self, reader, client, port: int) -> None:
         self.client = client
@@ -205,11 +205,11 @@ class Link:
         self.line.asked_ms = asked.asked_ms
         self.line.process = protocol.client_of(frame)
         if asked.api in ("Heartbeat", "SyncGroup") and asked.version in protocol.MEMBERS:
-            self.is_member = True
-            self.proxy.generations.add(protocol.generation_of(frame))
-            evidence.sign(self.line.process, asked.asked_ms)
+            self.owner = self.line.process, protocol.generation_of(frame)
+            self.proxy.generations.add(self.owner[1])
+            evidence.sign(self.owner, asked.asked_ms)
         elif asked.api == "OffsetCommit" and asked.version in protocol.COMMITS:
-            asked.commit = evidence.commit(self.line.process, asked.asked_ms)
+            asked.commit = evidence.commit((self.line.process, protocol.generation_of(frame)), asked.asked_ms)
         elif asked.api == "Produce" and asked.version in protocol.PRODUCES:
             asked.records = protocol.written_of(frame)
 
@@ -219,5 +219,5 @@ class Link:
         elif asked.records:
             for place, offset in protocol.stored_of(frame, asked.version).items():
                 self.proxy.evidence.write(place, offset, asked.records[place], Write(asked.asked_ms, now, self.line))
-        elif asked.api == "OffsetFetch" and asked.version in protocol.FETCHES and self.is_member:
-            self.proxy.evidence.take(Take(self.line.process, asked.asked_ms, now, protocol.committed_of(frame)))
+        elif asked.api == "OffsetFetch" and asked.version in protocol.FETCHES and self.owner:
+            self.proxy.evidence.take(Take(self.owner, asked.asked_ms, now, protocol.committed_of(frame)))

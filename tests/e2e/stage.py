@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import subprocess
 import threading
@@ -155,7 +156,10 @@ class Stage:
     def doubles(self, trace: Collector) -> Doubles:
         """What came twice, by what the proxy saw; trace: the reader of the levels. A fault, if anything has no excuse."""
         require(trace.catch_up(60), "the reader of the levels stands still")
-        found = judge_doubles(list(self.collector.seen), trace.seen, self.schedule, self.proxy.evidence)
+        what = list(self.collector.seen), trace.seen, self.schedule, self.proxy.evidence
+        found = judge_doubles(*what)
+        if found.unexplained:
+            (self.folder / "doubles.pickle").write_bytes(pickle.dumps(what))  # to judge it again
         require(not found.unexplained, f"{found.line()}: nothing explains these{found.examples()}")
         require(found.about < found.forwards / 2, f"{found.line()}: the proxy has not seen what there was")
         return found
