@@ -17,7 +17,7 @@ from protocol import Place
 
 COMMIT_MS = 700  # progress is committed each 100 ms, on a machine that everybody is on
 SIGN_MS = 200    # a member shows each 100 ms that it lives
-Owner = tuple[str, int]  # a process, in a generation of the group
+Owner = tuple[str, int]  # a process, and how often it has asked to join the group
 Record = tuple[str, int, int]  # topic, partition, offset
 
 

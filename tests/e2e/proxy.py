@@ -51,6 +51,7 @@ class Proxy(threading.Thread):
         self.rules: list[Rule] = []
         self.passed: Counter[tuple[str, int]] = Counter()  # requests, by kind and broker
         self.evidence = Evidence()
+        self.joins: Counter[str] = Counter()  # by process: what it had before it asked is not its own any more
         self.generations: set[int] = set()  # of the group, as its members say when they show that they live
         self.loop = asyncio.new_event_loop()
         self.whole: dict[int, asyncio.Event] = {}
@@ -204,12 +205,15 @@ class Link:
         evidence = self.proxy.evidence
         self.line.asked_ms = asked.asked_ms
         self.line.process = protocol.client_of(frame)
-        if asked.api in ("Heartbeat", "SyncGroup") and asked.version in protocol.MEMBERS:
-            self.owner = self.line.process, protocol.generation_of(frame)
-            self.proxy.generations.add(self.owner[1])
-            evidence.sign(self.owner, asked.asked_ms)
+        member = self.line.process, self.proxy.joins[self.line.process]
+        if asked.api == "JoinGroup":
+            self.proxy.joins[self.line.process] += 1
+        elif asked.api in ("Heartbeat", "SyncGroup") and asked.version in protocol.MEMBERS:
+            self.owner = member
+            self.proxy.generations.add(protocol.generation_of(frame))
+            evidence.sign(member, asked.asked_ms)
         elif asked.api == "OffsetCommit" and asked.version in protocol.COMMITS:
-            asked.commit = evidence.commit((self.line.process, protocol.generation_of(frame)), asked.asked_ms)
+            asked.commit = evidence.commit(member, asked.asked_ms)
         elif asked.api == "Produce" and asked.version in protocol.PRODUCES:
             asked.records = protocol.written_of(frame)
 

@@ -39,17 +39,17 @@ class Doubled(unittest.TestCase):
 
     def take(self, process: str, at: float, schedule=(7, ""), level=(0, ""), lane: int = LANE) -> None:
         """Whoever it is writes from now on."""
-        self.evidence.take(Take((process, 4), at - 5, at, {("schedule", lane): schedule, (LEVEL, lane): level}))
+        self.evidence.take(Take((process, 1), at - 5, at, {("schedule", lane): schedule, (LEVEL, lane): level}))
         self.line = Line(process)
 
     def committed(self, at: float, told: float | None = None, kept: bool = True) -> None:
-        commit = self.evidence.commit((A, 4), at)
+        commit = self.evidence.commit((A, 1), at)
         if told is not None:
             commit.kept, commit.told_ms = kept, told
 
-    def lived(self, until: int, since: int = 500, process: str = A, generation: int = 4) -> None:
+    def lived(self, until: int, since: int = 500, process: str = A, joins: int = 1) -> None:
         for at in range(since, until, 100):
-            self.evidence.sign((process, generation), at)
+            self.evidence.sign((process, joins), at)
 
     def left(self, at: float) -> None:
         """The bridge lets its connection go, and makes another."""
@@ -115,7 +115,7 @@ class Doubled(unittest.TestCase):
 
     def test_one_whose_bridge_was_a_member_anew_when_it_was_known(self):
         self.lived(20_000)
-        self.lived(25_000, since=20_500, generation=5)
+        self.lived(25_000, since=20_500, joins=2)
         self.handed_over()
         self.excused(not_committed=1)
 
