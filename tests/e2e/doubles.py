@@ -162,8 +162,8 @@ UNACKNOWLEDGED, UNCOMMITTED, LATE = "not acknowledged", "not committed", "sent l
 
 
 class Judge:
-    def __init__(self, evidence: Evidence, schedule: str):
-        self.evidence, self.schedule = evidence, schedule
+    def __init__(self, evidence: Evidence):
+        self.evidence = evidence
         evidence.sort()
 
     def excuse(self, forward: Record, copies: list[Record], source: Record) -> tuple[str, float] | None:
@@ -208,7 +208,7 @@ class Judge:
 def judge_doubles(ends: list[Seen], hops: list[Seen], schedule: str, evidence: Evidence) -> Doubles:
     """Each copy too many is a record that was forwarded again, so there was an earlier forward of it, to a level or to
     the end, that has its excuse."""
-    judge, result = Judge(evidence, schedule), Doubles()
+    judge, result = Judge(evidence), Doubles()
     levels: dict[bytes, list[Record]] = defaultdict(list)
     forwards: dict[bytes, list[Record]] = defaultdict(list)
     for hop in hops:

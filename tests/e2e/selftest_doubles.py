@@ -126,14 +126,14 @@ class Doubled(unittest.TestCase):
         self.excused(not_committed=1)
 
     def test_one_whose_commits_were_refused(self):
-        self.lived(22_000)
+        self.lived(22_000, since=550)
         for at in range(20_100, 22_000, 100):
             self.committed(at, at + 10, kept=False)
         self.handed_over()
         self.excused(not_committed=1)
 
     def test_one_after_which_other_progress_was_committed(self):
-        self.lived(22_000)
+        self.lived(20_000)
         self.committed(21_000, 21_010)
         self.handed_over()
         self.unexplained()
