@@ -127,14 +127,14 @@ class Evidence:
         return self.takes[lane][after] if after < len(self.takes[lane]) else None
 
     def could_commit(self, owner: Owner, since: float, until: float) -> bool:
-        """In that time it committed; or it lived, with no commit under way and none refused."""
+        """In that time it committed; or it lived, with no commit under way and none just refused."""
         commits, signs = self.commits[owner], self.signs[owner]
         sent = [c.sent_ms for c in commits]
         if any(c.kept for c in commits[bisect.bisect_left(sent, since):bisect.bisect_left(sent, until)]):
             return True
         for sign in signs[bisect.bisect_left(signs, since):bisect.bisect_left(signs, until)]:
             last = bisect.bisect_right(sent, sign) - 1
-            if last < 0 or (commits[last].told_ms <= sign and sent[last] < since):
+            if last < 0 or commits[last].told_ms + (0 if commits[last].kept else SIGN_MS) <= sign:
                 return True
         return False
 
