@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What at least once may deliver twice: a record whose first forward Kafka never acknowledged to the bridge; one that was
-acknowledged and not committed yet when somebody else got its lane; and one that a process which stood still had under way
-when it lost its lane. Each that came twice is judged by itself, by what went between the bridges and Kafka (Evidence, as
-the proxy saw it); no fault that was done is an excuse. Pure, as the verifier is."""
+acknowledged and not committed yet when somebody else got its lane; and one that was on its way when its lane was lost. Each
+that came twice is judged by itself, by what went between the bridges and Kafka (Evidence, as the proxy saw it); no fault
+that was done is an excuse. Pure, as the verifier is."""
 from __future__ import annotations
 
 import base64
@@ -118,6 +118,14 @@ class Evidence:
         return (line.left_ms == math.inf or line.asked_ms > write.told_ms or
                 not self.stood_still(line.process, write.told_ms + SIGN_MS, line.left_ms))
 
+    def waited(self, record: Record, write: Write, since: float) -> bool:
+        """Its process had it to send then: of what goes there, one request is sent, again if need be, and what waits
+        behind it with the next."""
+        topic, partition, _ = record
+        answered = [w for _, _, w in self.writes[topic, partition]
+                    if w.line.process == write.line.process and since < w.asked_ms and w.told_ms <= write.asked_ms]
+        return len(answered) < 2
+
     def last_take(self, lane: int, at: float) -> Take | None:
         before = bisect.bisect_right(self.takes[lane], at, key=lambda t: t.told_ms)
         return self.takes[lane][before - 1] if before else None
@@ -176,7 +184,7 @@ class Judge:
         if last is None:
             return None
         if last.owner[0] != process:
-            return (LATE, 0) if evidence.stood_still(process, last.told_ms, write.asked_ms - SIGN_MS) else None
+            return (LATE, 0) if evidence.waited(forward, write, last.told_ms) else None
         take = evidence.next_take(lane, write.asked_ms)
         waited = [source] + [c for c in copies if c != forward and self.before(c, write)]
         if take is None or all(take.knows(record) for record in waited):

@@ -179,21 +179,27 @@ class Doubled(unittest.TestCase):
         self.end(1, 20_010)
         self.excused(not_committed=1)
 
-    def sent_after_its_lane_was_lost(self) -> None:
+    def sent_after_its_lane_was_lost(self, *others: int) -> None:
+        """others: when the same process sent other records there."""
         self.ends.clear()
         self.handed_over()
+        self.wrote(END, 1, 50, 27_100)
+        self.wrote(END, 1, 51, 27_200)
         self.line = Line(A)
-        self.end(2, 28_000)
+        for offset, at in enumerate(others, start=52):
+            self.wrote(END, 1, offset, at)
+        self.end(60, 28_000)
 
-    def test_one_that_was_sent_by_a_process_that_had_stood_still(self):
-        self.lived(20_000)
-        self.lived(30_000, since=28_000)
-        self.sent_after_its_lane_was_lost()
+    def test_one_that_waited_in_its_process_when_the_lane_was_lost(self):
+        self.sent_after_its_lane_was_lost(26_000, 27_300)
         self.excused(sent_late=1)
 
-    def test_one_that_was_sent_by_a_process_that_lived_after_its_lane_was_lost(self):
-        self.lived(30_000)
-        self.sent_after_its_lane_was_lost()
+    def test_one_that_was_sent_behind_others_that_were_not_answered_yet(self):
+        self.sent_after_its_lane_was_lost(27_300, 27_980, 27_990)
+        self.excused(sent_late=1)
+
+    def test_one_that_was_sent_when_all_that_had_waited_was_gone(self):
+        self.sent_after_its_lane_was_lost(27_300, 27_400)
         self.unexplained()
 
     def test_one_that_came_more_often_than_was_explained(self):
