@@ -17,6 +17,7 @@ from protocol import Place
 
 COMMIT_MS = 700  # progress is committed each 100 ms, on a machine that everybody is on
 SIGN_MS = 200    # a member shows each 100 ms that it lives
+NEXT_MS = 200    # and commits as often: after one was answered, the next follows
 Owner = tuple[str, int]  # a process, and how often it has asked to join the group
 Record = tuple[str, int, int]  # topic, partition, offset
 
@@ -135,14 +136,14 @@ class Evidence:
         return self.takes[lane][after] if after < len(self.takes[lane]) else None
 
     def could_commit(self, owner: Owner, since: float, until: float) -> bool:
-        """In that time it committed; or it lived, with no commit under way and none just refused."""
+        """In that time it committed; or it lived, with no commit under way and none just answered."""
         commits, signs = self.commits[owner], self.signs[owner]
         sent = [c.sent_ms for c in commits]
         if any(c.kept for c in commits[bisect.bisect_left(sent, since):bisect.bisect_left(sent, until)]):
             return True
         for sign in signs[bisect.bisect_left(signs, since):bisect.bisect_left(signs, until)]:
             last = bisect.bisect_right(sent, sign) - 1
-            if last < 0 or commits[last].told_ms + (0 if commits[last].kept else SIGN_MS) <= sign:
+            if last < 0 or commits[last].told_ms + NEXT_MS <= sign:
                 return True
         return False
 

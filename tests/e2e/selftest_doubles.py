@@ -132,6 +132,18 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.excused(not_committed=1)
 
+    def test_one_whose_bridge_died_just_after_an_earlier_commit_was_answered_at_last(self):
+        self.lived(21_250)
+        self.committed(20_000, 21_100, kept=True)
+        self.handed_over()
+        self.excused(not_committed=1)
+
+    def test_one_whose_bridge_lived_on_after_an_earlier_commit_was_answered_at_last(self):
+        self.lived(21_400)
+        self.committed(20_000, 21_100, kept=True)
+        self.handed_over()
+        self.unexplained()
+
     def test_one_after_which_other_progress_was_committed(self):
         self.lived(20_000)
         self.committed(21_000, 21_010)
