@@ -18,6 +18,7 @@ from protocol import Place
 COMMIT_MS = 700  # progress is committed each 100 ms, on a machine that everybody is on
 SIGN_MS = 200    # a member shows each 100 ms that it lives
 NEXT_MS = 200    # and commits as often: after one was answered, the next follows
+IN_FLIGHT = 5    # requests to a partition, of an idempotent producer
 Owner = tuple[str, int]  # a process, and how often it has asked to join the group
 Record = tuple[str, int, int]  # topic, partition, offset
 
@@ -120,12 +121,12 @@ class Evidence:
                 not self.stood_still(line.process, write.told_ms + SIGN_MS, line.left_ms))
 
     def waited(self, record: Record, write: Write, since: float) -> bool:
-        """Its process had it to send then: of what goes there, one request is sent, again if need be, and what waits
-        behind it with the next."""
+        """Its process had it to send then: what was in flight to that partition is sent, again if need be, and what
+        waited behind it goes with the next request."""
         topic, partition, _ = record
         answered = [w for _, _, w in self.writes[topic, partition]
                     if w.line.process == write.line.process and since < w.asked_ms and w.told_ms <= write.asked_ms]
-        return len(answered) < 2
+        return len(answered) <= IN_FLIGHT
 
     def last_take(self, lane: int, at: float) -> Take | None:
         before = bisect.bisect_right(self.takes[lane], at, key=lambda t: t.told_ms)
