@@ -13,7 +13,7 @@ from contract import Request, Seen
 from generator import Generator
 from selftest_doubles import Doubled  # pylint: disable=unused-import
 from steps import Steps
-from verifier import Doubts, unaccounted, verify
+from verifier import Doubts, Report, either, right, unaccounted, verify
 
 NOW = 1_763_712_000_000
 PARTITIONS = {"e2e.a": 6, "e2e.b": 3}
@@ -102,27 +102,43 @@ class Planted(unittest.TestCase):
         seen.received_ms = int(seen.header("dlb-due")) - 0.5
         self.found("early")
 
-    def by_a_clock_ahead(self) -> int:
-        """One is stamped as it should be, and is here 3 s before that; returns when it is here."""
-        seen = self.delivery(lambda r: r.due > r.stamped_ms)
-        seen.received_ms = int(seen.header("dlb-due")) - 3000
-        return seen.received_ms
+    def by_a_clock_ahead(self, until: float) -> Report:
+        """One is stamped when it is due, by a clock that was 3 s ahead until then, in ms after it showed that, and that
+        is right since; it is here half a second after it was stamped."""
+        seen, clock = self.delivery(lambda r: r.due > r.stamped_ms), Steps()
+        seen.timestamp_ms = int(seen.header("dlb-due"))
+        seen.received_ms = seen.timestamp_ms - 2500
+        clock.add(0, 3000)
+        clock.add(seen.timestamp_ms - 3000 + until, 0)
+        return self.report(showed=either(right, clock.showed))
 
-    def test_one_that_is_here_early_by_a_clock_that_was_ahead(self):
-        here = self.by_a_clock_ahead()
-        self.assertEqual(dict(self.report(clock_ahead=lambda at: 3000 if at == here else 0).faults), {})
-
-    def test_one_that_is_here_earlier_than_the_clock_was_ahead(self):
-        self.by_a_clock_ahead()
-        self.assertEqual(dict(self.report(clock_ahead=lambda at: 2999).faults), {"early": 1})
+    def test_one_that_is_here_early_by_a_clock_that_was_ahead_when_it_was_stamped(self):
+        self.assertEqual(dict(self.by_a_clock_ahead(until=1).faults), {})
+        self.assertEqual(dict(self.by_a_clock_ahead(until=1000).faults), {})
 
     def test_one_that_is_here_early_when_the_clock_was_right_again(self):
-        here, clock = self.by_a_clock_ahead(), Steps()
+        self.assertEqual(dict(self.by_a_clock_ahead(until=-101).faults), {"early": 1})
+
+    def test_one_that_is_here_earlier_than_the_clock_was_ahead(self):
+        seen, clock = self.delivery(lambda r: r.due > r.stamped_ms), Steps()
         clock.add(0, 3000)
-        clock.add(here - 2001, 0)
-        self.assertEqual(dict(self.report(clock_ahead=clock.ahead).faults), {"early": 1})
-        clock.history[-1] = (here - 1999, 0)
-        self.assertEqual(dict(self.report(clock_ahead=clock.ahead).faults), {})
+        seen.received_ms = seen.timestamp_ms - 3001
+        self.assertEqual(dict(self.report(showed=either(right, clock.showed)).faults), {"early": 1})
+        seen.received_ms = seen.timestamp_ms - 3000
+        self.assertEqual(dict(self.report(showed=either(right, clock.showed)).faults), {})
+
+    def test_one_that_is_here_when_it_is_due_but_not_by_a_clock_that_is_behind(self):
+        clock = Steps()
+        clock.add(0, -3000)
+        for seen in self.delivered:
+            seen.received_ms += 3000
+        self.assertEqual(dict(self.report(showed=clock.showed).faults), {})
+        self.delivered[30].received_ms -= 3
+        self.assertEqual(dict(self.report(showed=clock.showed).faults), {"early": 1})
+
+    def test_one_that_is_stamped_later_than_it_is_here(self):
+        self.delivered[30].timestamp_ms += 3
+        self.found("early")
 
     def test_a_doubled_one(self):
         self.delivered.append(copy.deepcopy(self.delivered[9]))

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a wall clock was stepped, and by how much: what its stamps may mean by ours."""
+"""When a wall clock was stepped, and by how much: what it can have shown."""
 from __future__ import annotations
+
+SLACK_MS = 100  # its reader may be put off between the time and what is added to it
 
 
 class Steps:
     def __init__(self) -> None:
-        self.history: list[tuple[float, int]] = []  # since when, and how far ahead of ours
+        self.history: list[tuple[float, int]] = []  # since when, and how far ahead of ours; less than 0: behind
 
     def add(self, at: float, ahead_ms: int) -> None:
         self.history.append((at, ahead_ms))
@@ -14,11 +16,8 @@ class Steps:
     def current(self) -> int:
         return self.history[-1][1] if self.history else 0
 
-    def between(self, start: float, end: float) -> list[int]:
-        """How far ahead it was at start, and what was added until end."""
-        before = [ms for since, ms in self.history if since <= start]
-        return before[-1:] + [ms for since, ms in self.history if start < since <= end]
-
-    def ahead(self, at: float) -> int:
-        """The furthest ahead that it was within the last two seconds; less than 0: behind."""
-        return max(self.between(at - 2000, at), default=0)
+    def showed(self, stamp_ms: int, until: float) -> bool:
+        """Whether it was that late by this clock at a time of ours that is not after until."""
+        ends = [since for since, _ in self.history[1:]] + [until]
+        return any(since - SLACK_MS <= stamp_ms - ms <= min(end + SLACK_MS, until)
+                   for (since, ms), end in zip(self.history, ends))

@@ -106,6 +106,17 @@ def at(request: Request, source: bytes) -> Request:
 
 
 Written = Callable[[bytes], tuple | None]  # source: key, value and headers of the record that stands there
+Showed = Callable[[int, float], bool]      # whether a bridge's clock can have shown this time, until then by ours
+
+
+def right(stamp_ms: int, until: float) -> bool:
+    """A clock that goes as ours does."""
+    return stamp_ms <= until
+
+
+def either(*clocks: Showed) -> Showed:
+    """One of several clocks, nobody knows which."""
+    return lambda stamp_ms, until: any(showed(stamp_ms, until) for showed in clocks)
 
 
 def twin(source: bytes, sent: list[Request], written: Written) -> Request | None:
@@ -120,9 +131,9 @@ def twin(source: bytes, sent: list[Request], written: Written) -> Request | None
 
 
 def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedule: str,
-           partitions: dict[str, int], clock_ahead=lambda ms: 0, exactly_once: bool = False,
+           partitions: dict[str, int], showed: Showed = right, exactly_once: bool = False,
            doubts: Doubts | None = None, written: Written = lambda source: None) -> Report:
-    """clock_ahead: by how much the bridge's clock was ahead of this one's, at most, about that time.
+    """showed: what the bridges' clocks can have shown, for no record is here before its stamp by the clock that gave it.
     Duplicates are counted, and are a fault in exactly once; else whether there may be any is the caller's to say.
     What nobody knows to be written may come out or not, but once, and as the request says; so must what written
     finds in the log a second time."""
@@ -149,7 +160,7 @@ def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedul
             report.fault("unknown", f"{seen.topic}/{seen.partition}/{seen.offset} has dlb-source {source}")
             continue
         copies[source].append(seen)
-        check(report, request, seen, partitions, clock_ahead)
+        check(report, request, seen, partitions, showed)
     for request in (r for alike in placeless.values() for r in alike):
         report.fault("lost", f"one that was acknowledged without its place ({request.kind}, due {request.due})")
     for source, request in by_source.items():
@@ -166,7 +177,7 @@ def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedul
     return report
 
 
-def check_delivery(report: Report, request: Request, seen: Seen, partitions, clock_ahead) -> None:
+def check_delivery(report: Report, request: Request, seen: Seen, partitions, showed: Showed) -> None:
     where = f"{seen.header('dlb-source').decode()} ({request.kind})"
     if request.code is not None:
         report.fault("accepted", f"{where} should have been refused as {request.code}, headers "
@@ -176,8 +187,9 @@ def check_delivery(report: Report, request: Request, seen: Seen, partitions, clo
         report.fault("topic", f"{where} went to {seen.topic}, not to {request.target}")
     if seen.timestamp_ms < request.due:
         report.fault("early", f"{where} was stamped {request.due - seen.timestamp_ms} ms before its due time")
-    elif seen.received_ms + clock_ahead(seen.received_ms) < request.due:
-        report.fault("early", f"{where} was here {request.due - seen.received_ms:.0f} ms before its due time")
+    elif not showed(seen.timestamp_ms, seen.received_ms):
+        report.fault("early", f"{where}, stamped {seen.timestamp_ms - request.due} ms after its due time, was here "
+                     f"{seen.timestamp_ms - seen.received_ms:.0f} ms before that stamp")
     report.lateness_ms.append(seen.timestamp_ms - request.earliest)
     report.here_ms.append(int(seen.received_ms - request.earliest))
     if seen.key != request.out_key:
@@ -194,7 +206,7 @@ def check_delivery(report: Report, request: Request, seen: Seen, partitions, clo
         report.fault("partition", f"{where}: key {clip(request.out_key)} in partition {seen.partition} of {n}")
 
 
-def check_dead(report: Report, request: Request, seen: Seen, partitions, clock_ahead) -> None:
+def check_dead(report: Report, request: Request, seen: Seen, partitions, showed: Showed) -> None:
     where = f"{seen.header('dlb-source').decode()} ({request.kind})"
     code = (seen.header("dlb-error") or b"").decode(errors="replace")
     reason = seen.header("dlb-reason") or b""
