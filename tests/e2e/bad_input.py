@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from client import now_ms
 from contract import Request
 from processes import Bridge, Kafka
-from stage import LANES, Skip, Stage, both_modes, judge, require, will_say
+from stage import LANES, Skip, Stage, both_modes, judge, level_topics, require, will_say
 
 CRASHES = (-4, -6, -7, -8, -11, 132, 134, 135, 136, 139)
 
@@ -227,7 +227,7 @@ def first_of(bootstrap: str, topic: str, partition: int) -> bytes:
 
 
 def lost_offsets(stage: Stage) -> str:
-    """The group has lost its offsets while records wait: exactly once refuses, until told; the other mode says so."""
+    """The group has lost its offsets while records wait, or when the levels are empty again: exactly once refuses."""
     stage.exactly_once = True
     config, generator = stage.ready(), stage.generator(1000)
     bridge = stage.bridge(config)
@@ -237,15 +237,24 @@ def lost_offsets(stage: Stage) -> str:
     time.sleep(3)
     require(bridge.stop() == 0, "SIGTERM did not end it cleanly:\n" + bridge.tail())
     stage.admin.forget_group(stage.group)
-    refused = Bridge(stage.binary, config, "refused").start()
-    code = refused.wait(20)
-    require(code == 70 and "exactly-once does not start so" in refused.tail(),
-            f"it ended with {code}:\n{refused.tail()}")
+    will_refuse(stage, config, "refused")
     again = stage.bridge(stage.config("again.yaml", lost_offsets="redeliver"), "again")
     will_say(again, "the group has no offsets though records wait")
     report = stage.verify(timeout=60)
     require(report.faults["lost"] == 0 and report.faults["early"] == 0, report.line())
-    return "refused with 70, then redelivered | " + report.line()
+    require(again.stop() == 0, "SIGTERM did not end it cleanly:\n" + again.tail())
+    for topic in level_topics(stage.schedule):
+        stage.admin.delete_up_to_end(topic)
+    stage.admin.forget_group(stage.group)
+    will_refuse(stage, config, "refused-later")
+    return "refused with 70, redelivered, and with empty levels refused again | " + report.line()
+
+
+def will_refuse(stage: Stage, config, name: str) -> None:
+    refused = Bridge(stage.binary, config, name).start()
+    code = refused.wait(20)
+    require(code == 70 and "exactly-once does not start so" in refused.tail(),
+            f"it ended with {code}:\n{refused.tail()}")
 
 
 def full_disk(stage: Stage) -> str:

@@ -11,11 +11,11 @@ import threading
 import time
 from collections import Counter
 
-from client import Collector, Sender
+from client import Sender
 from clock import Clock
 from contract import Request
 from processes import Bridge
-from stage import Stage, judge, level_topics, require
+from stage import Stage, judge, require
 from verifier import either, right
 
 BROKERS, RATE, SESSION_S = 3, 150, 6
@@ -179,8 +179,7 @@ def chaos(stage: Stage) -> str:
     stage.broker(brokers=BROKERS, proxied=True)
     config = stage.ready(replication=3)
     hasty = Sender(stage.kafka.bootstrap, stage.schedule, patience_ms=1500)  # it gives up when a broker is away
-    trace = Collector(stage.kafka.bootstrap, level_topics(stage.schedule))
-    trace.start()
+    trace = stage.trace()
     clock = Clock(stage.folder)
     bridges = [stage.bridge(config, "bridge-1", members=1, env={**clock.env, **INSTANCE}, named=True),
                stage.bridge(config, "bridge-2", members=2, named=True)]

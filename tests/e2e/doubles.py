@@ -75,8 +75,8 @@ class Evidence:
 
     def __init__(self) -> None:
         self.commits: dict[Owner, list[Commit]] = defaultdict(list)
-        self.signs: dict[Owner, list[float]] = defaultdict(list)  # when it showed that it lives and is a member
-        self.lives: dict[str, list[float]] = defaultdict(list)    # when a process did
+        self.signs: dict[Owner, list[float]] = defaultdict(list)  # when it asked, and was told that it is a member
+        self.lives: dict[str, list[float]] = defaultdict(list)    # when a process showed that it lives
         self.takes: dict[int, list[Take]] = defaultdict(list)     # by lane
         self.writes: dict[Place, list[tuple[int, int, Write]]] = defaultdict(list)  # first offset, count
 
@@ -86,7 +86,9 @@ class Evidence:
 
     def sign(self, owner: Owner, at: float) -> None:
         self.signs[owner].append(at)
-        self.lives[owner[0]].append(at)
+
+    def live(self, process: str, at: float) -> None:
+        self.lives[process].append(at)
 
     def take(self, take: Take) -> None:
         for lane in {partition for _, partition in take.states}:
@@ -98,6 +100,8 @@ class Evidence:
     def sort(self) -> None:
         for writes in self.writes.values():
             writes.sort(key=lambda w: w[0])
+        for times in (*self.signs.values(), *self.lives.values()):
+            times.sort()
         for takes in self.takes.values():
             takes.sort(key=lambda t: t.told_ms)
 

@@ -84,8 +84,8 @@ def late_end(stage: Stage, bridge: Bridge) -> bool:
 def partitioned(stage: Stage) -> str:
     """The bridge is cut off from one broker of three, for shorter and for longer than its session."""
     stage.broker(brokers=3, proxied=True)
-    config = stage.ready(replication=3)
-    bridges = [stage.bridge(config, f"bridge-{n}", members=n) for n in (1, 2)]
+    config, trace = stage.ready(replication=3), stage.trace()
+    bridges = [stage.bridge(config, f"bridge-{n}", members=n, named=True) for n in (1, 2)]
     generator, dice = stage.generator(10_000), random.Random(stage.seed)
     sending = stage.background(lambda n, now: generator.request(now), 10_000_000, RATE)
     time.sleep(5)
@@ -101,8 +101,10 @@ def partitioned(stage: Stage) -> str:
         stage.proxy.heal(broker, reset)
         time.sleep(4)
     sending.finish(stop=True)
-    report = stage.verify(timeout=120)
-    line = judge(report, None)
+    line = judge(stage.verify(timeout=120), None)
+    if not stage.exactly_once:
+        line += " | " + stage.doubles(trace).line()
+    trace.end()
     for bridge in bridges:
         require(bridge.running(), "the bridge ended:\n" + bridge.tail())
     return f"{line} cuts={len(plan)} seconds={','.join(str(seconds) for _, seconds, _ in plan)}"

@@ -9,6 +9,7 @@ NAMES = {0: "Produce", 1: "Fetch", 8: "OffsetCommit", 9: "OffsetFetch", 11: "Joi
          22: "InitProducerId", 24: "AddPartitionsToTxn", 25: "AddOffsetsToTxn", 26: "EndTxn", 28: "TxnOffsetCommit"}
 # Versions that are looked into.
 PRODUCES, COMMITS, FETCHES, MEMBERS = range(3, 8), range(3, 8), range(6, 8), range(4)
+REBALANCE_IN_PROGRESS = 27
 BATCH_COUNT = 57  # where a batch of records says how many it has
 
 Place = tuple[str, int]  # topic, partition
@@ -89,6 +90,11 @@ def says_yes(frame: bytes) -> bool:
     reader = Bytes(frame[12:])  # behind how long to hold back
     topics = reader.array(lambda: (reader.string(), reader.array(lambda: (reader.number("i"), reader.number("h")))))
     return all(error == 0 for _, partitions in topics for _, error in partitions)
+
+
+def says_member(frame: bytes, version: int) -> bool:
+    """The answer to a Heartbeat or a SyncGroup: this coordinator knows the member, be it that it is to join anew."""
+    return struct.unpack_from(">h", frame, 12 if version > 0 else 8)[0] in (0, REBALANCE_IN_PROGRESS)
 
 
 def written_of(frame: bytes) -> dict[Place, int]:

@@ -39,6 +39,7 @@ class Pending:
     version: int
     asked_ms: float
     commit: Commit | None = None
+    member: tuple[str, int] | None = None
     records: dict[Place, int] = field(default_factory=dict)
 
 
@@ -211,7 +212,8 @@ class Link:
         elif asked.api in ("Heartbeat", "SyncGroup") and asked.version in protocol.MEMBERS:
             self.owner = member
             self.proxy.generations.add(protocol.generation_of(frame))
-            evidence.sign(member, asked.asked_ms)
+            asked.member = member
+            evidence.live(self.line.process, asked.asked_ms)
         elif asked.api == "OffsetCommit" and asked.version in protocol.COMMITS:
             asked.commit = evidence.commit(member, asked.asked_ms)
         elif asked.api == "Produce" and asked.version in protocol.PRODUCES:
@@ -220,6 +222,8 @@ class Link:
     def note_answer(self, asked: Pending, frame: bytes, now: float) -> None:
         if asked.commit:
             asked.commit.told_ms = now
+        elif asked.member and protocol.says_member(frame, asked.version):
+            self.proxy.evidence.sign(asked.member, asked.asked_ms)
         elif asked.records:
             for place, offset in protocol.stored_of(frame, asked.version).items():
                 self.proxy.evidence.write(place, offset, asked.records[place], Write(asked.asked_ms, now, self.line))

@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 
 from chaos import chaos
-from client import Collector, Intruder, Sender, now_ms
+from client import Intruder, Sender, now_ms
 from clock import Clock
 from contract import Request
 from operating import operated
 from processes import Bridge, cpu_seconds
-from stage import LANES, Stage, both_modes, judge, level_topics, require, require_prompt
+from stage import LANES, Stage, both_modes, judge, require, require_prompt
 
 
 def mixed(stage: Stage) -> str:
@@ -53,8 +53,7 @@ def kill9(stage: Stage) -> str:
     max_ms = 60_000 if stage.full else 20_000
     stage.broker(proxied=True)
     config = stage.ready()
-    trace = Collector(stage.kafka.bootstrap, level_topics(stage.schedule))
-    trace.start()
+    trace = stage.trace()
     bridges = [stage.bridge(config, f"bridge-{n}", members=n, named=True) for n in (1, 2)]
     generator, dice = stage.generator(max_ms), random.Random(stage.seed)
     sending = stage.background(lambda n, now: generator.request(now), 100_000, rate)

@@ -7,6 +7,7 @@ import unittest
 
 from contract import Seen
 from doubles import Doubles, Evidence, Line, Take, Write, done_above, judge_doubles
+from protocol import says_member
 
 A, B = "a", "b"  # processes
 LANE, LEVEL, END = 3, "schedule.10s", "e2e.a"
@@ -50,6 +51,7 @@ class Doubled(unittest.TestCase):
     def lived(self, until: int, since: int = 500, process: str = A, joins: int = 1) -> None:
         for at in range(since, until, 100):
             self.evidence.sign((process, joins), at)
+            self.evidence.live(process, at)
 
     def left(self, at: float) -> None:
         """The bridge lets its connection go, and makes another."""
@@ -118,6 +120,18 @@ class Doubled(unittest.TestCase):
         self.lived(25_000, since=20_500, joins=2)
         self.handed_over()
         self.excused(not_committed=1)
+
+    def test_one_whose_bridge_was_known_to_no_coordinator(self):
+        self.lived(20_000)
+        for at in range(20_100, 25_000, 250):
+            self.evidence.live(A, at)  # it asked, and was told to look for another one
+        self.handed_over()
+        self.excused(not_committed=1)
+
+    def test_what_an_answer_says_of_the_member(self):
+        for version, error, known in ((3, 0, True), (0, 0, True), (3, 27, True), (3, 16, False), (0, 25, False)):
+            frame = struct.pack(">ii", 10, 1) + (bytes(4) if version else b"") + struct.pack(">h", error)
+            self.assertEqual(says_member(frame, version), known, (version, error))
 
     def test_one_whose_commit_was_not_answered(self):
         self.lived(22_000)

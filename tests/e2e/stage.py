@@ -153,6 +153,12 @@ class Stage:
                         written=self.written, **more)
         return report
 
+    def trace(self) -> Collector:
+        """A reader of the levels, from now on: what doubles needs."""
+        trace = Collector(self.kafka.bootstrap, level_topics(self.schedule))
+        trace.start()
+        return trace
+
     def doubles(self, trace: Collector) -> Doubles:
         """What came twice, by what the proxy saw; trace: the reader of the levels. A fault, if anything has no excuse."""
         require(trace.catch_up(60), "the reader of the levels stands still")
