@@ -149,12 +149,11 @@ static bool bug_is_found(const struct options *options, enum bug bug)
     unsigned long seed = strtoul(found + strlen("seed "), NULL, 10);
     if (reason != NULL)
         reason[strcspn(reason, "\n")] = '\0';
-    printf("%-26s %-9s %5lu  %s\n", bug_name(bug), status != 0 ? "found" : "NOT FOUND", seed,
-           reason != NULL ? reason + 8
-           : status != 0  ? "it crashed"
-                          : bug_text(bug));
+    bool judged = status != 0 && reason != NULL; /* not that it crashed, or could not start */
+    printf("%-26s %-9s %5lu  %s\n", bug_name(bug), judged ? "found" : "NOT FOUND", seed,
+           reason != NULL ? reason + 8 : bug_text(bug));
     fflush(stdout);
-    return status != 0;
+    return judged;
 }
 
 static int run_bugs(const struct options *options)

@@ -225,7 +225,12 @@ void oracle_told(struct process *p, struct attempt *a, struct queue_id from,
     a->told_ms = p->world->now_ms;
     a->told_epoch = lane->owned ? lane->epoch : -1;
     /* of a queue of which nothing was ever committed or read, the bridge cannot note it */
-    if (lane->start[p->topic_of_slot[from.slot]] == NULL && !p->inboxes[from.index].was_read)
+    int topic = p->topic_of_slot[from.slot];
+    if (lane->start[topic] == NULL && !p->inboxes[from.index].was_read)
+        a->told_epoch = -1;
+    /* nor if the group had no offset since: what it forwarded may be of a topic that was there
+     * before */
+    if (a->sent_epoch < lane->fresh_epoch[topic])
         a->told_epoch = -1;
     if (request == NULL || kind != FORWARD_TARGET)
         return;
