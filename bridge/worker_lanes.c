@@ -69,7 +69,8 @@ static enum begin take_place(struct worker *w, const int *lanes, int n, struct s
     return later ? BEGIN_LATER : BEGIN;
 }
 
-/* Without offsets all that the levels hold is read, also what was delivered long ago. */
+/* Without offsets all that the levels and the schedule topic hold is read, also what was delivered
+   long ago. */
 static enum begin without_offsets(struct worker *w, const int *lanes, int n, struct start *starts)
 {
     const struct config *c = w->config.config;
@@ -81,9 +82,9 @@ static enum begin without_offsets(struct worker *w, const int *lanes, int n, str
     }
     if (lost == 0)
         return take_place(w, lanes, n, starts);
-    log_error("the group has no offsets though records wait in the levels: they expired, group was "
-              "changed, or schedule was made anew; what has no offset is read from its beginning "
-              "and delivered, again if it was before",
+    log_error("the group has no offsets though records wait in the levels, or did: they expired, "
+              "group was changed, or schedule was made anew; what has no offset is read from its "
+              "beginning and delivered, again if it was before",
               "group=%s lanes=%d", c->group, lost);
     if (!c->exactly_once || c->redeliver_lost)
         return take_place(w, lanes, n, starts);

@@ -106,14 +106,17 @@ rd_kafka_resp_err_t offsets_await(rd_kafka_t *rk, rd_kafka_topic_partition_list_
     }
 }
 
-/* The partitions of a lane stand together. */
-static int count_filled(const rd_kafka_topic_partition_list_t *lows,
-                        const rd_kafka_topic_partition_list_t *ends)
+/* A level without a place is read from where its log begins. A lane without one is read from where
+   the schedule topic begins, and does again what has left a level long ago. The partitions of a
+   lane stand together. */
+static int count_lost(const rd_kafka_topic_partition_list_t *lows,
+                      const rd_kafka_topic_partition_list_t *ends)
 {
     int n = 0, last = -1;
     for (int i = 0; i < ends->cnt; i++) {
         const rd_kafka_topic_partition_t *end = &ends->elems[i];
-        if (end->offset <= lows->elems[i].offset || end->partition == last)
+        bool lane_unset = end->opaque != NULL;
+        if (end->offset <= (lane_unset ? 0 : lows->elems[i].offset) || end->partition == last)
             continue;
         last = end->partition;
         n++;
@@ -127,14 +130,16 @@ int offsets_lost(rd_kafka_t *rk, const char *const *topics, int slots, const int
     rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(slots);
     for (int i = 0; i < n; i++) {
         const struct start *lane = starts + i * slots;
+        bool unset = lane[SLOT_SCHEDULE].offset == WINDOW_UNSET;
         for (int slot = 1; slot < slots; slot++)
-            if (lane[SLOT_SCHEDULE].offset == WINDOW_UNSET || lane[slot].offset == WINDOW_UNSET)
-                rd_kafka_topic_partition_list_add(ends, topics[slot], lanes[i]);
+            if (unset || lane[slot].offset == WINDOW_UNSET)
+                rd_kafka_topic_partition_list_add(ends, topics[slot], lanes[i])->opaque =
+                    unset ? ends : NULL;
     }
     rd_kafka_topic_partition_list_t *lows = rd_kafka_topic_partition_list_copy(ends);
     bool asked = offsets_await(rk, lows, OFFSETS_LOW, LOST_ASK_MS) == 0 &&
                  offsets_await(rk, ends, OFFSETS_END, LOST_ASK_MS) == 0;
-    int lost = asked ? count_filled(lows, ends) : -1;
+    int lost = asked ? count_lost(lows, ends) : -1;
     rd_kafka_topic_partition_list_destroy(ends);
     rd_kafka_topic_partition_list_destroy(lows);
     return lost;

@@ -42,9 +42,11 @@ struct offsets_cell *offsets_cell(const struct offsets *offsets, int lane, int s
 int64_t offsets_level_ms(const struct config *config, int slot); /* slot >= 1 */
 const char *offsets_topic(const struct config *config, int slot, char out[TOPIC_TEXT_MAX]);
 
-/* How many of these lanes have records in a level though nothing is committed for it, or for the
-   lane's partition of the schedule topic (starts: slots for each lane): the group's offsets
-   expired, or it is another group than before. Asks only if there are any. -1: nobody answered. */
+/* How many of these lanes have records in a level though nothing is committed for it, or had some
+   in any though nothing is committed for the lane's partition of the schedule topic (starts: slots
+   for each lane): the group's offsets expired, or it is another group than before. Asks only if
+   there are any. A lane that never used a level cannot be told from a new one. -1: nobody
+   answered. */
 int offsets_lost(rd_kafka_t *rk, const char *const *topics, int slots, const int *lanes, int n,
                  const struct start *starts);
 
