@@ -20,6 +20,7 @@ LEAD_S = 3                        # of each stream: clients connect, and it is n
 RATE, SLOW_RATE = 250, 25         # to each target: four brokers on two cores are late by themselves at 100
 QUIET_MS, SLOW_QUIET_MS = 20, 50  # the p99 of a machine on which there is something to be seen
 EXACTLY_QUIET_MS = 60             # with transactions
+SMALL_BYTES = 100                 # less than a record of 100 bytes with its batch
 AUTHORIZER = ("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
               "allow.everyone.if.no.acl.found=true", "super.users=User:nobody")
 
@@ -123,28 +124,56 @@ def slow(place: Place, settle_s: int = SETTLE_S, calm_s: int = CALM_S, stopped_s
                 f"{back['seen'] - back['distinct']} twice, after {back_s:.1f} s", "= count", back["distinct"] == count)]
 
 
-def beside_bad(place: Place, what: str, fourth: str, seconds: int, quiet_ms: float, **settings) -> list[Row]:
+def beside_bad(place: Place, what: str, fourth: str, seconds: int, exactly_once: bool) -> list[Row]:
     """All four are well, then the fourth is this one, then all are well again."""
-    targets = Targets(place, RATE, **settings)
+    targets = Targets(place, RATE, delivery="exactly-once" if exactly_once else "at-least-once")
+    quiet_ms = EXACTLY_QUIET_MS if exactly_once else QUIET_MS
     good = place.topic("bench.fourth")
     before, with_it, after = (targets.stream(one, seconds) for one in (good, fourth, good))
     targets.bridge.stop()
-    return [row(what, with_it, [before, after], quiet_ms)]
+    return [row(("exactly once, " if exactly_once else "") + what, with_it, [before, after], quiet_ms)]
+
+
+def beside_missing(place: Place, seconds: int, exactly_once: bool) -> list[Row]:
+    return beside_bad(place, "a target does not exist", "bench.missing", seconds, exactly_once)
+
+
+def beside_forbidden(place: Place, seconds: int, exactly_once: bool) -> list[Row]:
+    denied = place.topic("bench.denied")
+    place.admin.forbid_writing(denied)
+    return beside_bad(place, "Write is denied on a target", denied, seconds, exactly_once)
+
+
+def beside_small(place: Place, seconds: int, exactly_once: bool) -> list[Row]:
+    small = place.topic("bench.small", max_message_bytes=str(SMALL_BYTES))
+    return beside_bad(place, "all records are too large for a target", small, seconds, exactly_once)
 
 
 def missing(place: Place, seconds: int = CALM_S) -> list[Row]:
     """One of four targets does not exist; 250/s to each. Before it and after it all do."""
-    return beside_bad(place, "a target does not exist", "bench.missing", seconds, QUIET_MS)
+    return beside_missing(place, seconds, False)
 
 
 def missing_exactly(place: Place, seconds: int = CALM_S) -> list[Row]:
     """The same, exactly once."""
-    return beside_bad(place, "exactly once, a target does not exist", "bench.missing", seconds, EXACTLY_QUIET_MS,
-                      delivery="exactly-once")
+    return beside_missing(place, seconds, True)
 
 
 def forbidden(place: Place, seconds: int = CALM_S) -> list[Row]:
     """The bridge may not write to one of four targets; 250/s to each. Before it and after it there is none such."""
-    denied = place.topic("bench.denied")
-    place.admin.forbid_writing(denied)
-    return beside_bad(place, "Write is denied on a target", denied, seconds, QUIET_MS)
+    return beside_forbidden(place, seconds, False)
+
+
+def forbidden_exactly(place: Place, seconds: int = CALM_S) -> list[Row]:
+    """The same, exactly once."""
+    return beside_forbidden(place, seconds, True)
+
+
+def too_large(place: Place, seconds: int = CALM_S) -> list[Row]:
+    """One of four targets takes no record of this size; 250/s to each. Before it and after it there is none such."""
+    return beside_small(place, seconds, False)
+
+
+def too_large_exactly(place: Place, seconds: int = CALM_S) -> list[Row]:
+    """The same, exactly once."""
+    return beside_small(place, seconds, True)

@@ -129,10 +129,10 @@ class Place:
             future.result(30)
         Admin.wait(name, lambda: name in self.admin.topics())
 
-    def topic(self, prefix: str, partitions: int = LANES) -> str:
+    def topic(self, prefix: str, partitions: int = LANES, **config: str) -> str:
         self.names += 1
         name = f"{prefix}{self.names}"
-        self.create(name, partitions)
+        self.create(name, partitions, **config)
         return name
 
     def tool(self, part: str, **options) -> Tool:

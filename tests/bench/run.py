@@ -72,6 +72,8 @@ PARTS = {
                  props=("offsets.topic.replication.factor=2",), warms=True),
     "missing": Part(cluster.missing, 1, CALM), "missing_exactly": Part(cluster.missing_exactly, 1, CALM),
     "forbidden": Part(cluster.forbidden, 1, CALM, props=cluster.AUTHORIZER),
+    "forbidden_exactly": Part(cluster.forbidden_exactly, 1, CALM, props=cluster.AUTHORIZER),
+    "too_large": Part(cluster.too_large, 1, CALM), "too_large_exactly": Part(cluster.too_large_exactly, 1, CALM),
     "three": Part(cluster.three, 1, {"count": 50_000}, 0, 3),
     "three_late": Part(cluster.three_late, 1, {"seconds": 6}, 0, 3),
     "hold": Part(hold.hold, 1, {"seconds": (1, 5), "mix_s": 4}),
