@@ -339,6 +339,8 @@ size_t bridge_settle(struct bridge *b, struct now now)
     b->port.reports(b->port.ctx);
     if (b->config.exactly_once)
         txn_end(b);
+    else
+        progress_keep(b);
     return b->flying - b->orphans + txn_is_out(b);
 }
 

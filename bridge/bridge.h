@@ -217,8 +217,8 @@ void bridge_lane_lost(struct bridge *bridge, int lane);
    owner meanwhile, and come back with other topics under the same names. */
 void bridge_lanes_settled(struct bridge *bridge);
 
-/* Towards a lost lane or the end: serve reports, take and forward nothing. Returns how many parcels
-   are still in flight. */
+/* Towards a lost lane or the end: serve reports, take and forward nothing, and go on committing
+   (exactly once: end the transaction). Returns how many parcels are still in flight. */
 size_t bridge_settle(struct bridge *bridge, struct now now);
 
 /* How many parcels are in flight, those of lost lanes with them. */

@@ -156,14 +156,20 @@ void worker_on_bell(void *ctx, int32_t number)
 }
 
 /* A flush sends what lingers; one without anything to send would only keep the client awake. */
+static void settle_step(struct worker *w)
+{
+    if (w->config.config->exactly_once) {
+        bell_wait(&w->bell, SETTLE_STEP_MS * 1000, worker_on_bell, w);
+        return;
+    }
+    producer_flush(w->producer, SETTLE_STEP_MS);
+    group_await(w->group, 1); /* the next commit waits for the answer */
+}
+
 static void settle_until(struct worker *w, int64_t until_ms)
 {
-    while (bridge_settle(w->bridge, worker_now()) > 0 && worker_now().mono_ms < until_ms) {
-        if (w->config.config->exactly_once)
-            bell_wait(&w->bell, SETTLE_STEP_MS * 1000, worker_on_bell, w);
-        else
-            producer_flush(w->producer, SETTLE_STEP_MS);
-    }
+    while (bridge_settle(w->bridge, worker_now()) > 0 && worker_now().mono_ms < until_ms)
+        settle_step(w);
 }
 
 /* What flies lands, what landed is committed; then the lanes are somebody else's. */

@@ -20,6 +20,7 @@
     X(levels_read_first_written_later)                                 \
     /* stories_progress.c: where reading starts, and goes on */        \
     X(no_commit_means_beginning)                                       \
+    X(progress_is_committed_while_a_revocation_waits)                  \
     X(out_of_range_low_goes_on_and_counts)                             \
     X(log_start_inside_a_run_of_done_offsets)                          \
     X(a_log_start_far_above_base_forgets_nothing)                      \

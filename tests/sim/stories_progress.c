@@ -29,6 +29,30 @@ void no_commit_means_beginning(struct world *w)
     expect(w, r->delivered >= 1 && COUNT(w, out_of_range) == 0 && COUNT(w, gaps) == 0);
 }
 
+/* The one that flies may fly for as long as a revocation may take, and its process may die then. */
+void progress_is_committed_while_a_revocation_waits(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct process *p = &w->processes[0];
+    story_ask(w, TARGET_A, 0);
+    story_until(w, committed_covers(story_committed(w, -1, 0), 0));
+    struct request *landed = story_ask(w, TARGET_A, 0);
+    story_until(w, landed->delivered == 1 && bridge_flying(p->bridge) == 0);
+    story_hold_landings(w);
+    struct request *flies = story_ask(w, TARGET_A, 0);
+    story_until(w, bridge_flying(p->bridge) == 1);
+    expect(w, !committed_covers(story_committed(w, -1, 0), 1));
+    group_regroup(w);
+    story_until(w, p->member == MEMBER_REVOKING);
+    int64_t began_ms = w->now_ms;
+    p->deadline_ms = began_ms + 2000;
+    story_until(w, committed_covers(story_committed(w, -1, 0), 1));
+    expect(w, w->now_ms < began_ms + 500 && flies->delivered == 0);
+    story_let_land(w);
+    story_finish(w);
+}
+
 void out_of_range_low_goes_on_and_counts(struct world *w)
 {
     struct request *asked[4];
