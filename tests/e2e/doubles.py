@@ -35,7 +35,7 @@ class Commit:
 class Line:
     """A connection of a bridge."""
     process: str = ""
-    asked_ms: float = 0           # its last request
+    alive_ms: float = 0           # its last request was not sent before
     left_ms: float = math.inf     # when the bridge let it go, or died
 
 
@@ -121,7 +121,7 @@ class Evidence:
     def heard(self, write: Write) -> bool:
         """Its answer was read. A process that stood still gives up first, when it goes on, and leaves it unread."""
         line = write.line
-        return (line.left_ms == math.inf or line.asked_ms > write.told_ms or
+        return (line.left_ms == math.inf or line.alive_ms > write.told_ms or
                 not self.stood_still(line.process, write.told_ms + SIGN_MS, line.left_ms))
 
     def waited(self, record: Record, write: Write, since: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 
+from client import Collector
 from processes import Bridge
 from stage import Stage, both_modes, judge, require, require_prompt
 from verifier import source_of
@@ -40,8 +41,8 @@ def rounds(full: bool, exactly_once: bool) -> list[tuple[str, str, float]]:
 def held_requests(stage: Stage) -> str:
     """Chosen requests, or their answers, are held beyond every time-out or lost with their connection."""
     stage.broker(brokers=1, proxied=True)
-    config = stage.ready()
-    bridge = stage.bridge(config, env={"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": "held"})
+    config, trace = stage.ready(), stage.trace()
+    bridge = stage.bridge(config, env={"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": "held"}, named=True)
     generator = stage.generator(8000)
     sending = stage.background(lambda n, now: generator.request(now), 10_000_000, RATE)
     time.sleep(4)
@@ -55,11 +56,19 @@ def held_requests(stage: Stage) -> str:
         require(stage.proxy.wait(rule, 40), f"no {api} within 40 s, to be {way}:\n{bridge.tail()}")
         time.sleep(seconds + 2)
     sending.finish(stop=True)
-    report = stage.verify(timeout=90)
-    line = judge(report, RATE * len(plan))  # a second's worth for each
+    line = judge_network(stage, trace, 90)
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
     return f"{line} held_or_lost={len(plan)} of {len({api for api, _, _ in plan})} kinds" + (
         f" late_ends_met={sum(ends)} of {len(ends)}" if ends else "")
+
+
+def judge_network(stage: Stage, trace: Collector, timeout: float) -> str:
+    """What came twice, each by itself; trace: the reader of the levels."""
+    line = judge(stage.verify(timeout=timeout), None)
+    if not stage.exactly_once:
+        line += " | " + stage.doubles(trace).line()
+    trace.end()
+    return line
 
 
 def late_end(stage: Stage, bridge: Bridge) -> bool:
@@ -101,10 +110,7 @@ def partitioned(stage: Stage) -> str:
         stage.proxy.heal(broker, reset)
         time.sleep(4)
     sending.finish(stop=True)
-    line = judge(stage.verify(timeout=120), None)
-    if not stage.exactly_once:
-        line += " | " + stage.doubles(trace).line()
-    trace.end()
+    line = judge_network(stage, trace, 120)
     for bridge in bridges:
         require(bridge.running(), "the bridge ended:\n" + bridge.tail())
     return f"{line} cuts={len(plan)} seconds={','.join(str(seconds) for _, seconds, _ in plan)}"
@@ -114,7 +120,8 @@ def broker_hangs(stage: Stage) -> str:
     """One broker of three, the group's coordinator, says nothing more and closes nothing, as a host that is gone:
     the others take over, and so must the bridge, long before a client's own minute is over."""
     stage.broker(brokers=3, proxied=True)
-    bridge = stage.bridge(stage.ready(replication=3))
+    config, trace = stage.ready(replication=3), stage.trace()
+    bridge = stage.bridge(config, named=True)
     hangs, taken_over = HANGS_S[stage.exactly_once], TAKEN_OVER_S[stage.exactly_once]
     generator = stage.generator(hangs * 1000)
     sending = stage.background(lambda n, now: generator.request(now), 10_000_000, RATE)
@@ -125,7 +132,7 @@ def broker_hangs(stage: Stage) -> str:
     time.sleep(hangs)
     stage.kafka.call("resume", broker)
     sending.finish(stop=True)
-    line = judge(stage.verify(timeout=120), None)
+    line = judge_network(stage, trace, 120)
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
     written = {source_of(r, stage.schedule): r for r in stage.sender.journal if r.acked_at * 1000 < r.earliest}
     late = {key: s.timestamp_ms - written[key].earliest for s in reversed(stage.collector.seen)

@@ -16,6 +16,7 @@ from doubles import Commit, Evidence, Line, Take, Write
 from protocol import NAMES, Place
 
 TRANSACTIONAL = ("AddOffsetsToTxn", "EndTxn")
+THERE_MS = 1  # what takes no longer to read did not have to be waited for
 DRAIN_S = 5  # a broker whose client has left is still given so long for what it was sent
 
 
@@ -163,8 +164,13 @@ class Link:
         return size + await reader.readexactly(struct.unpack(">i", size)[0])
 
     async def up(self, reader) -> None:
+        since = time.time() * 1000
         while True:
+            asked = time.time() * 1000
             frame = await self.frame(reader)
+            # One that was there already may have been sent at any time since the one before it was read.
+            now = time.time() * 1000
+            self.line.alive_ms, since = since if now - asked < THERE_MS else now, now
             number, version, correlation = struct.unpack_from(">hhi", frame, 4)
             api = NAMES.get(number, "other")
             self.proxy.passed[api, self.broker] += 1
@@ -204,7 +210,6 @@ class Link:
 
     def note_request(self, asked: Pending, frame: bytes) -> None:
         evidence = self.proxy.evidence
-        self.line.asked_ms = asked.asked_ms
         self.line.process = protocol.client_of(frame)
         member = self.line.process, self.proxy.joins[self.line.process]
         if asked.api == "JoinGroup":
@@ -213,7 +218,7 @@ class Link:
             self.owner = member
             self.proxy.generations.add(protocol.generation_of(frame))
             asked.member = member
-            evidence.live(self.line.process, asked.asked_ms)
+            evidence.live(self.line.process, self.line.alive_ms)
         elif asked.api == "OffsetCommit" and asked.version in protocol.COMMITS:
             asked.commit = evidence.commit(member, asked.asked_ms)
         elif asked.api == "Produce" and asked.version in protocol.PRODUCES:

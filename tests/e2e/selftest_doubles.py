@@ -100,7 +100,7 @@ class Doubled(unittest.TestCase):
 
     def test_one_whose_bridge_asked_more_on_the_same_line(self):
         self.lived(20_000)
-        self.line.asked_ms = 20_040
+        self.line.alive_ms = 20_040
         self.left(23_100)
         self.end(1, 27_010)
         self.unexplained()
