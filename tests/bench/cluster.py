@@ -17,7 +17,7 @@ from table import Row
 GOOD, MOST_P99 = 3, 2.0
 WARM_S, SETTLE_S, CALM_S, STOPPED_S = 8, 15, 12, 24
 LEAD_S = 3                        # of each stream: clients connect, and it is not looked at
-RATE, SLOW_RATE = 250, 25         # to each target: four brokers on two cores are late by themselves at 100
+RATE, SLOW_RATE = 250, 25         # to each target: three brokers on two cores are late by themselves at 100
 QUIET_MS, SLOW_QUIET_MS = 20, 50  # the p99 of a machine on which there is something to be seen
 EXACTLY_QUIET_MS = 60             # with transactions
 SMALL_BYTES = 100                 # less than a record of 100 bytes with its batch

@@ -11,6 +11,7 @@ from processes import cpu_seconds, free_port
 from table import Row
 
 HOUR = 3_600_000
+ID = "0123456789012"    # of a request: with it a delivery has three headers beside its own
 ONE_STOP_MS = 11_000  # before they are due: a stop of 10 s is all that they have then
 
 
@@ -73,7 +74,7 @@ def due_in_level(place: Place, count: int, **settings) -> tuple[Path, str]:
     name, config = place.schedule(levels=["1s", "1m", "1h"], **settings)
     target = place.topic("bench.target")
     place.load(topic=f"{name}.1m", kind="envelope", count=count, stamp=now_ms() - 10 * 60_000,
-               due=now_ms() - 1000, target=target)
+               due=now_ms() - 1000, target=target, id=ID)
     return config, target
 
 

@@ -4,7 +4,7 @@
 
    --kind plain: no header. headers: --headers of them, as a delivered record has. request: for the
    schedule topic, to --target, with one business header. envelope: as the bridge itself writes them
-   into a level, stamped at --stamp.
+   into a level, stamped at --stamp, with --id if there is one.
    Requests and envelopes are due at --due, or --delay to --delay-max ms from their writing, at
    random but the same in each run.
    --seconds: ends after so many, whatever is written by then. --linger: how many ms a batch waits:
@@ -27,7 +27,7 @@ struct load {
     rd_kafka_t *rk;
     rd_kafka_topic_t *topic;
     enum kind kind;
-    const char *target;
+    const char *target, *id;
     int64_t count, rate, for_us, due_ms, delay_ms, delay_max_ms, stamp_ms;
     size_t size;
     int partitions, headers;
@@ -91,6 +91,7 @@ static size_t enclose(struct load *load, int64_t due_ms, int64_t n)
                           .timestamp_ms = load->stamp_ms,
                           .expires_ms = STAMP_NEVER,
                           .origin_offset = n,
+                          .id = load->id != NULL ? bytes_text(load->id) : bytes_null(),
                           .target = bytes_text(load->target)};
     size_t size = envelope_enclosed_size(&stamp, &record);
     if (size > sizeof load->envelope)
@@ -176,6 +177,7 @@ int bench_load(void)
     static struct load load;
     load = (struct load){.kind = kind_of(option("kind", "plain")),
                          .target = option("target", "bench.target"),
+                         .id = option("id", NULL),
                          .count = option_int("count", 1000),
                          .rate = option_int("rate", 0),
                          .for_us = option_int("seconds", 3600) * 1000000,

@@ -14,7 +14,7 @@ from table import STATED, Row
 SECONDS, CALM_RATE, CALM_MS = 60, 1000, 100
 EARLIER, LEAD_S = 60_000, 10
 MEMORY_MIB = 256
-OFFERED = 2.1  # times what is too much for it: a generator may fall behind a little
+OFFERED = 2.4  # times what is too much for it: a generator may fall behind a little
 DRAIN = 1.5    # times as long as what is left takes at that rate
 
 

@@ -57,6 +57,7 @@ class Part:
 
 
 CALM, FEW = {"seconds": 4}, {"rates": (80_000, 110_000, 140_000), "seconds": 4}
+BROKEN = "failed: see above"
 PARTS = {
     "core": Part(core.pieces, 1, brokers=0),
     "hop": Part(forwarding.hop), "intake": Part(forwarding.intake), "delivery": Part(forwarding.delivery),
@@ -179,7 +180,7 @@ def play(name: str, places: Places, rounds: int, settings: dict) -> tuple[list[R
         return middle(played.counted), played
     except Exception:  # pylint: disable=broad-except
         traceback.print_exc()
-        return [Row(name, "failed: see above", "", False)], played
+        return [Row(name, BROKEN, "", False)], played
     finally:
         places.give_back()
 
@@ -225,8 +226,10 @@ def main() -> int:
     if not options.part and all(grown.values()):
         growth.draw(grown)
     missed = sum(not row.reached for _, rows in results.values() for row in rows)
-    print(f"bench: {len(results)} parts, {missed} goals not reached, {time.monotonic() - start:.0f} s")
-    return 0
+    broken = [name for name, (_, rows) in results.items() if any(row.value == BROKEN for row in rows)]
+    print(f"bench: {len(results)} parts, {missed} goals not reached, {time.monotonic() - start:.0f} s"
+          + (f"; broken: {', '.join(broken)}" if broken else ""))
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":

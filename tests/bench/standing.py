@@ -33,9 +33,12 @@ def idle(place: Place, watch_s: int = WATCH_S) -> list[Row]:
     cpu = (bridge.cpu_seconds() - start) / watch_s * 100
     rss = bridge.rss_mib()
     bridge.stop()
-    return [Row("idle, 152 partitions: bridge / broker above its own idle, of a core",
-                f"{cpu:.1f} % / {during - before:.1f} % (own idle {before:.1f} %)", "≤ 1 % / ≤ 3 %",
-                cpu <= 1 and during - before <= 3),
+    place.rest(4)
+    after = broker_cpu(place, watch_s)
+    more = during - min(before, after)
+    return [Row("idle, 152 partitions: bridge / broker above its own idle, of a core, without its compiler",
+                f"{cpu:.1f} % / {more:.1f} % ({during:.1f} %; own idle before and after {before:.1f}, {after:.1f} %)",
+                "≤ 1 % / ≤ 3 %", cpu <= 1 and more <= 3, more, more > -0.5),
             Row("idle: RSS", f"{rss:.0f} MiB", "≤ 64 MiB", rss <= 64)]
 
 
