@@ -170,6 +170,7 @@ static void tell_failure(const struct options *options, const struct scope *scop
 {
     printf("seed %" PRIu64 " FAILED: %s\n  again: %s %s --seed %" PRIu64 " -v\n", seed,
            world_failure, options->program, scope->option, seed);
+    fflush(stdout); /* a sanitizer that finds what the failed run left ends the process without */
 }
 
 /* Once nowhere, which counts the places, and then at each of them: how many there are. A run that
