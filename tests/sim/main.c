@@ -87,7 +87,6 @@ static void print_progress(const struct options *options, uint64_t done, double 
         return;
     printf("%" PRIu64 " seeds (to %" PRIu64 "), %.0f seeds/s\n", done, options->from + done - 1,
            (double)done / took);
-    fflush(stdout);
 }
 
 static int run_seeds(const struct options *options)
@@ -152,7 +151,6 @@ static bool bug_is_found(const struct options *options, enum bug bug)
     bool judged = status != 0 && reason != NULL; /* not that it crashed, or could not start */
     printf("%-26s %-9s %5lu  %s\n", bug_name(bug), judged ? "found" : "NOT FOUND", seed,
            reason != NULL ? reason + 8 : bug_text(bug));
-    fflush(stdout);
     return judged;
 }
 
@@ -170,7 +168,6 @@ static void tell_failure(const struct options *options, const struct scope *scop
 {
     printf("seed %" PRIu64 " FAILED: %s\n  again: %s %s --seed %" PRIu64 " -v\n", seed,
            world_failure, options->program, scope->option, seed);
-    fflush(stdout); /* a sanitizer that finds what the failed run left ends the process without */
 }
 
 /* Once nowhere, which counts the places, and then at each of them: how many there are. A run that
@@ -238,7 +235,6 @@ static int run_failures(const struct options *options)
         }
         places += n;
         printf("%5" PRIu64 " times: %s\n", n, failure_text((enum failure)kind));
-        fflush(stdout);
     }
     printf("%d failures at %" PRIu64 " places, in %d variants: %.1f s\n", FAILURE_N - 1, places,
            (int)FAILURE_VARIANTS, seconds() - start);
@@ -347,6 +343,7 @@ static struct options parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a sanitizer may end the process without */
     struct options options = parse(argc, argv);
     signal(SIGABRT, trap_assert);
     keep_memory();
