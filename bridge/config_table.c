@@ -89,9 +89,9 @@ const struct config_key CONFIG_KEYS[] = {
      .help =
          "What exactly-once does when records wait in the levels, or did, and the group has no "
          "offsets (they expire when no process runs for offsets.retention.minutes, 7 days; or "
-         "group "
-         "was changed), or commit metadata that it cannot read: refuse to start, or redeliver all "
-         "that the level topics and schedule still hold. at-least-once redelivers, and says so."},
+         "group was changed), or commit metadata that it cannot read: refuse to start, or "
+         "redeliver all that the level topics and schedule still hold. at-least-once redelivers, "
+         "and says so."},
     {.name = "max_attempts",
      .type = TYPE_COUNT,
      AT(max_attempts),

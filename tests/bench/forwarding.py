@@ -11,7 +11,7 @@ from processes import cpu_seconds, free_port
 from table import Row
 
 HOUR = 3_600_000
-ID = "0123456789012"    # of a request: with it a delivery has three headers beside its own
+ID = "0123456789012"  # of a request: with it a delivery has three headers beside its own
 ONE_STOP_MS = 11_000  # before they are due: a stop of 10 s is all that they have then
 
 

@@ -228,8 +228,7 @@ void oracle_told(struct process *p, struct attempt *a, struct queue_id from,
     int topic = p->topic_of_slot[from.slot];
     if (lane->start[topic] == NULL && !p->inboxes[from.index].was_read)
         a->told_epoch = -1;
-    /* nor if the group had no offset since: what it forwarded may be of a topic that was there
-     * before */
+    /* nor if the group had no offset since: it may have been of a topic that was there before */
     if (a->sent_epoch < lane->fresh_epoch[topic])
         a->told_epoch = -1;
     if (request == NULL || kind != FORWARD_TARGET)
