@@ -118,50 +118,52 @@ static const struct trouble {
     {"commits are answered slowly", commits_are_slow, 1000, BOTH},
 };
 
-/* The n-th case, from 1 on; NULL: there are fewer. */
-static const struct trouble *case_of(uint64_t n, bool *exactly_once)
+/* A trouble in a mode; trouble is NULL: there are fewer cases. */
+struct brokers_case {
+    const struct trouble *trouble;
+    bool exactly_once;
+};
+
+/* The n-th case, from 1 on. */
+static struct brokers_case case_of(uint64_t n)
 {
     for (size_t i = 0; i < sizeof troubles / sizeof *troubles; i++) {
         for (int mode = troubles[i].modes; mode <= EXACTLY_ONCE; mode++) {
-            *exactly_once = mode == EXACTLY_ONCE;
             if (--n == 0)
-                return &troubles[i];
+                return (struct brokers_case){&troubles[i], mode == EXACTLY_ONCE};
         }
     }
-    return NULL;
+    return (struct brokers_case){NULL, false};
 }
 
 uint64_t part_brokers_n(void)
 {
-    bool exactly_once;
     uint64_t n = 0;
-    while (case_of(n + 1, &exactly_once) != NULL)
+    while (case_of(n + 1).trouble != NULL)
         n++;
     return n;
 }
 
 void part_brokers_name(uint64_t n, char *out, int size)
 {
-    bool exactly_once;
-    const struct trouble *trouble = case_of(n, &exactly_once);
-    snprintf(out, (size_t)size, "%s%s", trouble->name, exactly_once ? ", exactly once" : "");
+    struct brokers_case it = case_of(n);
+    snprintf(out, (size_t)size, "%s%s", it.trouble->name, it.exactly_once ? ", exactly once" : "");
 }
 
 /* Who asks has the same brokers: requests are asked before, and after. */
 enum ending part_brokers(uint64_t n)
 {
     static struct stage stage;
-    bool exactly_once;
-    const struct trouble *trouble = case_of(n, &exactly_once);
-    stage_open(&stage, STAGE_THREE_BROKERS | (exactly_once ? STAGE_EXACTLY_ONCE : 0));
+    struct brokers_case it = case_of(n);
+    stage_open(&stage, STAGE_THREE_BROKERS | (it.exactly_once ? STAGE_EXACTLY_ONCE : 0));
     int err = stage_start(&stage);
     stage_ask(&stage);
     bool answered = err == 0 && stage_await(&stage, AWAIT_MS);
     for (int i = 0; i < ROUNDS && answered; i++) {
         stage_ask(&stage);
-        trouble->make(&stage, true);
-        stage_watch(&stage, trouble->lasts_ms);
-        trouble->make(&stage, false);
+        it.trouble->make(&stage, true);
+        stage_watch(&stage, it.trouble->lasts_ms);
+        it.trouble->make(&stage, false);
         stage_watch(&stage, ROUND_MS);
     }
     answered = answered && stage_await(&stage, AWAIT_MS);

@@ -26,7 +26,7 @@ static rd_kafka_t *client(const char *property, const char *value)
 static rd_kafka_t *real(void)
 {
     if (getenv("KAFKA") == NULL)
-        cr_skip_test("needs KAFKA=host:port");
+        cr_skip("needs KAFKA=host:port\n");
     return client("bootstrap.servers", getenv("KAFKA"));
 }
 
