@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import beside
-from forwarding import at_one_instant
+from forwarding import one_stop_each
 from lateness import SETTLE_S
 from place import LANES, Place, metric
 from processes import Bridge, free_port
@@ -30,7 +30,7 @@ def column_row(what: str, name: str, figure: float, text: str, holds: bool = Tru
 
 def instant_100k(place: Place, count: int = 100_000) -> list[Row]:
     """100,000 due at one millisecond, as others were measured: how many a second until the last is read."""
-    one = at_one_instant(place, count)
+    one = one_stop_each(place, count)
     rate = count / one.seen["last"]
     row = column_row("100k due at one instant: a second", "instant", rate,
                      f"{rate:.0f}k/s, the last after {one.seen['last']:.0f} ms")
