@@ -16,7 +16,7 @@ from clock import Clock
 from contract import Request
 from processes import Bridge
 from stage import Stage, judge, require
-from verifier import either, right
+from verifier import Report, either, right
 
 BROKERS, RATE, SESSION_S = 3, 150, 6
 INSTANCE = {"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": "chaos-1"}
@@ -174,6 +174,13 @@ def pauses(stage: Stage) -> tuple[tuple[float, float], tuple[float, float]]:
     return (1, 4), (2, 5) if stage.exactly_once else (7, 11)
 
 
+def totals(report: Report, faults: Counter, rebalances: int) -> dict[str, int]:
+    return {**faults, "rebalances": rebalances, "poison records": report.dead, "kinds of poison": len(report.kinds),
+            "requests": report.requests, "lost": report.faults["lost"], "early": report.faults["early"],
+            "delivered twice": report.duplicates, "unacknowledged, yet written": report.written_unsure,
+            "written twice by their producer": report.written_twice}
+
+
 def chaos(stage: Stage) -> str:
     """Kills and stops of bridges and brokers, cuts, clock steps, joins and leaves, poison, in the middle of load."""
     stage.broker(brokers=BROKERS, proxied=True)
@@ -204,18 +211,13 @@ def chaos(stage: Stage) -> str:
         sending.finish(stop=True)
     stage.sender.join(hasty)
     report = stage.verify(timeout=180, showed=either(right, clock.showed))
+    stage.totals = totals(report, hands[0].count + hands[1].count, len(stage.proxy.generations) - 1)
     line = judge(report, None)
     hands[0].bridge()
-    count = hands[0].count + hands[1].count
     doubles = None if stage.exactly_once else stage.doubles(trace)
     trace.end()
     if doubles:
         line += " | " + doubles.line()
-    stage.totals = {**count, "rebalances": len(stage.proxy.generations) - 1, "poison records": report.dead,
-                    "kinds of poison": len(report.kinds), "requests": report.requests,
-                    "lost": report.faults["lost"], "early": report.faults["early"],
-                    "delivered twice": report.duplicates, "unacknowledged, yet written": report.written_unsure,
-                    "written twice by their producer": report.written_twice}
     if doubles:
         stage.totals |= {"forwarded": doubles.forwards, "forwarded, and could come twice": doubles.about,
                          **{f"delivered twice, by {kind}": n for kind, n in doubles.excused.items()}}
