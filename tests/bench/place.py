@@ -82,6 +82,7 @@ class Place:
         os.environ.setdefault("KAFKA_JVM", KAFKA_JVM)
         self.kafka = Kafka(folder, brokers=brokers, props=props).start()
         self.live = list(range(1, brokers + 1))
+        self.hosts = self.kafka.bootstrap.split(",")
         self.admin = Admin(self.kafka.bootstrap)
         self.await_brokers(brokers)
         self.create("bench.idle", brokers)  # on each broker one, so that a fetch is in flight at each
@@ -94,13 +95,12 @@ class Place:
         Admin.wait("all brokers", lambda: len(self.admin.client.list_topics(timeout=10).brokers) == count, 30)
 
     def without(self, number: int) -> None:
-        """Stops a broker. What is made from now on is on the others alone, also when it is back."""
-        self.live.remove(number)
+        """Stops a broker. What is made from now on is on the others alone, also when it is back; then again."""
+        self.live = [n for n in self.live if n != number]
         self.ended_s += cpu_seconds(self.kafka.pid(number))
         os.kill(self.kafka.pid(number), signal.SIGTERM)
         Admin.wait(f"the end of broker {number}", lambda: not self.kafka.running(number), 30)
-        hosts = self.kafka.bootstrap.split(",")
-        self.kafka.bootstrap = ",".join(hosts[n - 1] for n in self.live)
+        self.kafka.bootstrap = ",".join(self.hosts[n - 1] for n in self.live)
         self.admin = Admin(self.kafka.bootstrap)
 
     def pids(self) -> list[int]:
