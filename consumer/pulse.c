@@ -13,6 +13,7 @@ enum { PULSES_MAX = 64, KICK_MS = 100 };
 struct pulse {
     const char *topic;
     int partitions[PULSES_MAX];
+    int64_t starts[PULSES_MAX];
     int n;
     bool resting;
 };
@@ -63,6 +64,8 @@ bool pulse_choose(struct pulse *p, rd_kafka_t *ask, int timeout_ms)
     if (n == 0 || (n == p->n && memcmp(chosen, p->partitions, (size_t)n * sizeof *chosen) == 0))
         return false;
     memcpy(p->partitions, chosen, (size_t)n * sizeof *chosen);
+    for (int i = 0; i < n; i++)
+        p->starts[i] = RD_KAFKA_OFFSET_BEGINNING;
     p->n = n;
     return true;
 }
@@ -75,8 +78,7 @@ bool pulse_is_chosen(const struct pulse *p)
 void pulse_add(const struct pulse *p, rd_kafka_topic_partition_list_t *list)
 {
     for (int i = 0; i < p->n; i++)
-        rd_kafka_topic_partition_list_add(list, p->topic, p->partitions[i])->offset =
-            RD_KAFKA_OFFSET_BEGINNING;
+        rd_kafka_topic_partition_list_add(list, p->topic, p->partitions[i])->offset = p->starts[i];
 }
 
 static void log_failure(rd_kafka_error_t *error)
@@ -135,9 +137,14 @@ void pulse_beat(struct pulse *p, rd_kafka_t *rk)
 }
 
 /* The client's own call for one partition waits as long as a silent broker is given, and thrice. */
-void pulse_kick(const struct pulse *p, rd_kafka_t *rk)
+void pulse_kick(struct pulse *p, rd_kafka_t *rk)
 {
     rd_kafka_topic_partition_list_t *list = chosen_list(p);
-    (void)offsets_ask(rk, list, OFFSETS_END, KICK_MS);
+    bool answered = offsets_ask(rk, list, OFFSETS_END, KICK_MS) == 0;
+    for (int i = 0; i < p->n; i++) {
+        const rd_kafka_topic_partition_t *at = &list->elems[i];
+        bool known = answered && at->err == 0 && at->offset >= 0;
+        p->starts[i] = known ? at->offset : RD_KAFKA_OFFSET_BEGINNING;
+    }
     rd_kafka_topic_partition_list_destroy(list);
 }

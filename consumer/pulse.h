@@ -29,7 +29,10 @@ void pulse_move(const struct pulse *pulse, rd_kafka_t *rk);
 void pulse_rest(struct pulse *pulse, rd_kafka_t *rk);
 void pulse_beat(struct pulse *pulse, rd_kafka_t *rk);
 
-/* Wake the handle's broker threads with one small request each, answered or not: within 0.1 s. */
-void pulse_kick(const struct pulse *pulse, rd_kafka_t *rk);
+/* Wake the handle's broker threads with one small request each, answered or not: within 0.1 s. It
+   asks where the pulses end, and what is answered is where they start in the next assignment: a
+   partition that is to be read from a place by name, as from its beginning, is read half a second
+   later if the client did not know its leader when it was assigned. */
+void pulse_kick(struct pulse *pulse, rd_kafka_t *rk);
 
 #endif

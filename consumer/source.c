@@ -115,6 +115,7 @@ int source_assign(struct source *s, const int *lanes, int n, const struct start 
         s->owned[i] = lanes[i];
     }
     s->owned_n = n;
+    pulse_kick(s->pulse, s->config.intake);
     pulse_add(s->pulse, intake);
     pulse_beat(s->pulse, s->config.levels);
     int err = change_levels(s, true, levels);
@@ -168,8 +169,10 @@ bool source_check_pulses(struct source *s, rd_kafka_t *ask)
        the new pulses with its next one, and until then only a drained backlog can stall, for a
        second. */
     pulse_beat(s->pulse, s->config.levels); /* those of the old choice */
-    if (pulse_choose(s->pulse, ask, ASK_MS))
+    if (pulse_choose(s->pulse, ask, ASK_MS)) {
+        pulse_kick(s->pulse, s->config.levels);
         pulse_move(s->pulse, s->config.levels);
+    }
     return pulse_is_chosen(s->pulse);
 }
 
