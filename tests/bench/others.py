@@ -12,7 +12,7 @@ from processes import Bridge, free_port
 from standing import broker_cpu
 from table import KILLED, Row
 
-RATES = (60_000, 80_000, 95_000, 110_000, 130_000, 150_000, 175_000)
+RATES = (60_000, 80_000, 95_000, 110_000, 130_000, 150_000, 175_000, 190_000, 205_000, 230_000, 265_000)
 SECONDS, KEPT_MS, IDLE_S = 8, 1000, 3
 LEVELS, DELAY_MS, DELAY_MAX_MS = ["1s", "2s"], 2600, 2900  # one stop of 2 s, also if a request is read a second late
 FLOW_RATE, FLOW_S, KILL_S, AWAY_S = 1000, 12, 4, 0.5

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, TopicPartition
 
-from others import RATES, highest
+from others import RATES, SECONDS as FLOW_S, highest
 from place import LANES, Place, now_ms, peak_mib
 from table import STATED, Row
 
@@ -75,7 +75,7 @@ class Flood:
 
 
 def overload(place: Place, seconds: int = SECONDS, idle_s: int = 30, rates: tuple[int, ...] = RATES,
-             flow_s: int = 5) -> list[Row]:
+             flow_s: int = FLOW_S) -> list[Row]:
     """Twice what it does not keep up with is offered for 60 s, to 60,000 others that were accepted before."""
     most = too_much(place, rates, flow_s)
     rate = int(OFFERED * most)

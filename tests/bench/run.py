@@ -69,7 +69,7 @@ PARTS = {
     "instant": Part(forwarding.instant), "instant_100k": Part(others.instant_100k),
     "most": Part(others.most, 1, FEW), "most_32": Part(others.most_32, 1, FEW), "kill": Part(others.kill, 1),
     "idle": Part(standing.idle, 1, {"watch_s": 8}), "start": Part(standing.start, 1),
-    "overload": Part(overload.overload, 1, {"seconds": 6, "idle_s": 6, "rates": (110_000,), "flow_s": 3}, 0),
+    "overload": Part(overload.overload, 1, {"seconds": 6, "idle_s": 6, "rates": (110_000, 150_000, 230_000), "flow_s": 3}, 0),
     "slow": Part(cluster.slow, brief={"settle_s": 1, "calm_s": 2, "stopped_s": 4, "warm_rounds": 0}, brokers=3,
                  props=("offsets.topic.replication.factor=2",), warms=True),
     "missing": Part(cluster.missing, brief=CALM), "missing_exactly": Part(cluster.missing_exactly, brief=CALM),
