@@ -6,30 +6,69 @@
 #include <criterion/criterion.h>
 #include <librdkafka/rdkafka_mock.h>
 
-enum { SILENT_MS = 4000, SOON_MS = 1000 };
+enum { BROKERS = 2, SILENT_MS = 4000, SOON_MS = 1000 };
 
-Test(pulse, brokers_that_say_nothing_are_not_waited_for)
+static rd_kafka_t *rk;
+static rd_kafka_mock_cluster_t *cluster;
+static struct pulse *pulse;
+
+static void make_chosen_pulses(void)
 {
     char error[512];
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_set(conf, "test.mock.num.brokers", "2", error, sizeof error);
     rd_kafka_conf_set(conf, "group.id", "g", error, sizeof error);
-    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error, sizeof error);
+    rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error, sizeof error);
     cr_assert_not_null(rk, "%s", error);
-    rd_kafka_mock_cluster_t *cluster = rd_kafka_handle_mock_cluster(rk);
-    rd_kafka_mock_topic_create(cluster, "s.pulse", 2, 1);
-    struct pulse *pulse = pulse_new("s.pulse");
+    cluster = rd_kafka_handle_mock_cluster(rk);
+    rd_kafka_mock_topic_create(cluster, "s.pulse", BROKERS, 1);
+    for (int i = 0; i < BROKERS; i++)
+        rd_kafka_mock_partition_set_leader(cluster, "s.pulse", i, i + 1); /* it draws lots */
+    pulse = pulse_new("s.pulse");
     cr_assert_not_null(pulse);
     cr_assert(pulse_choose(pulse, rk, SILENT_MS));
-    pulse_kick(pulse, rk); /* who leads is known now */
+}
 
-    for (int broker = 1; broker <= 2; broker++)
+static void free_pulses(void)
+{
+    pulse_free(pulse);
+    rd_kafka_destroy(rk);
+}
+
+static void expect_starts(int64_t offset)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(BROKERS);
+    pulse_add(pulse, list);
+    cr_assert_eq(list->cnt, BROKERS);
+    for (int i = 0; i < list->cnt; i++)
+        cr_expect_eq(list->elems[i].offset, offset, "%lld", (long long)list->elems[i].offset);
+    rd_kafka_topic_partition_list_destroy(list);
+}
+
+static void silence_brokers(void)
+{
+    for (int broker = 1; broker <= BROKERS; broker++)
         rd_kafka_mock_broker_set_rtt(cluster, broker, SILENT_MS);
+}
+
+TestSuite(pulse, .init = make_chosen_pulses, .fini = free_pulses);
+
+Test(pulse, brokers_that_say_nothing_are_not_waited_for)
+{
+    pulse_kick(pulse, rk); /* who leads is known now */
+    silence_brokers();
     int64_t start_ms = clock_mono_ms();
     pulse_kick(pulse, rk);
     int64_t took_ms = clock_mono_ms() - start_ms;
     cr_expect_lt(took_ms, SOON_MS, "it took %lld ms", (long long)took_ms);
+}
 
-    pulse_free(pulse);
-    rd_kafka_destroy(rk);
+Test(pulse, it_starts_where_it_ends_as_far_as_that_is_known)
+{
+    expect_starts(RD_KAFKA_OFFSET_BEGINNING);
+    pulse_kick(pulse, rk);
+    expect_starts(0);
+    silence_brokers();
+    pulse_kick(pulse, rk);
+    expect_starts(RD_KAFKA_OFFSET_BEGINNING);
 }
