@@ -60,7 +60,8 @@ CALM, FEW = {"seconds": 4}, {"rates": (80_000, 110_000, 140_000), "seconds": 4}
 BROKEN = "failed: see above"
 PARTS = {
     "core": Part(core.pieces, 1, brokers=0),
-    # what is late comes first: a broker still writes and deletes for a while what is flat out
+    # idle and what is late come first: a broker still writes and deletes for a while what is flat out
+    "idle": Part(standing.idle, 1, {"watch_s": 8}),
     "late": Part(lateness.late, MORE), "late_10k": Part(lateness.late_10k), "late_30k": Part(lateness.late_30k),
     "late_chain": Part(lateness.late_chain, brief={"seconds": 6}),
     "exactly_late": Part(exactly.late), "exactly_late_10k": Part(exactly.late_10k),
@@ -68,7 +69,7 @@ PARTS = {
     "delivery": Part(forwarding.delivery, MORE), "exactly": Part(exactly.exactly),
     "instant": Part(forwarding.instant), "instant_100k": Part(others.instant_100k),
     "most": Part(others.most, 1, FEW), "most_32": Part(others.most_32, 1, FEW), "kill": Part(others.kill, 1),
-    "idle": Part(standing.idle, 1, {"watch_s": 8}), "start": Part(standing.start, 1),
+    "start": Part(standing.start, 1),
     "overload": Part(overload.overload, 1, {"seconds": 6, "idle_s": 6, "rates": (110_000, 150_000, 230_000), "flow_s": 3}, 0),
     "slow": Part(cluster.slow, brief={"settle_s": 1, "calm_s": 2, "stopped_s": 4, "warm_rounds": 0}, brokers=3,
                  props=("offsets.topic.replication.factor=2",), warms=True),
