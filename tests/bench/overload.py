@@ -53,13 +53,14 @@ class Flood:
                                calm=CALM_MS).await_ready()
 
     def offer(self, rate: int, seconds: int) -> None:
-        """First what is due all through the flood, then the flood, then a little, until all is out."""
+        """First what is due all through the flood, then the flood, then a little, until all is out. The flood's
+        generators are ahead of what they flood: on its cores they would get no further than it lets them."""
         self.place.load(topic=self.name, kind="request", target=self.earlier, count=EARLIER, delay=LEAD_S * 1000,
                         delay_max=(LEAD_S + seconds) * 1000)
         time.sleep(LEAD_S / 2)
         self.began_ms = now_ms()
         loads = [self.place.tool("load", **self.how, rate=rate // 2, count=rate * seconds // 2, seconds=seconds,
-                                 linger=50, batch=262_144) for _ in range(2)]
+                                 linger=50, batch=262_144, ahead=True) for _ in range(2)]
         self.offered = sum(load.result()["written"] for load in loads)
         self.fell_ms = now_ms()
         took_s = (self.fell_ms - self.began_ms) / 1000
