@@ -140,6 +140,15 @@ class Evidence:
         after = bisect.bisect_right(self.takes[lane], at, key=lambda t: t.told_ms)
         return self.takes[lane][after] if after < len(self.takes[lane]) else None
 
+    def chances(self, owner: Owner, since: float, until: float, count: int = 4) -> str:
+        """What could_commit looks at, as far from since as it is."""
+        commits = [c for c in self.commits[owner] if since <= c.told_ms and c.sent_ms < until]
+        signs = [sign - since for sign in self.signs[owner] if since <= sign < until]
+        each = [f"{c.sent_ms - since:.0f} to {c.told_ms - since:.0f} {'kept' if c.kept else 'not kept'}" for c in commits]
+        shown = each if len(each) <= 2 * count else each[:count] + ["..."] + each[-count:]
+        seen = f"{len(signs)} signs of life from {signs[0]:.0f} to {signs[-1]:.0f}" if signs else "no sign of life"
+        return f"{len(each)} commits ({', '.join(shown)}) and {seen} in {until - since:.0f} ms"
+
     def could_commit(self, owner: Owner, since: float, until: float) -> bool:
         """In that time it committed; or it lived, with no commit under way and none just answered."""
         commits, signs = self.commits[owner], self.signs[owner]
@@ -216,7 +225,11 @@ class Judge:
         last, take = self.evidence.last_take(lane, at), self.evidence.next_take(lane, at)
         if last:
             said += f", lane taken {at - last.told_ms:.0f} ms before by {last.owner}"
-        return said + (f" and {take.told_ms - at:.0f} ms after by {take.owner}" if take else "")
+        if take:
+            said += f" and {take.told_ms - at:.0f} ms after by {take.owner}"
+        if last and take:
+            said += f", once known {self.evidence.chances(last.owner, write.told_ms, take.asked_ms)}"
+        return said
 
 
 def judge_doubles(ends: list[Seen], hops: list[Seen], schedule: str, evidence: Evidence) -> Doubles:
