@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from contract import Seen
 from protocol import Place
 
-COMMIT_MS = 700  # progress is committed each 100 ms, on a machine that everybody is on
+COMMITTED_MS = 100  # progress is committed as often
+COMMIT_MS = 700  # and is with the coordinator by then, on a machine that everybody is on
 SIGN_MS = 200    # a member shows each 100 ms that it lives
 NEXT_MS = 200    # and commits as often: after one was answered, the next follows
 IN_FLIGHT = 5    # requests to a partition, of an idempotent producer
@@ -95,11 +96,9 @@ class Evidence:
             self.takes[lane].append(take)
 
     def write(self, place: Place, offset: int, count: int, write: Write) -> None:
-        self.writes[place].append((offset, count, write))
+        bisect.insort(self.writes[place], (offset, count, write), key=lambda w: w[0])
 
     def sort(self) -> None:
-        for writes in self.writes.values():
-            writes.sort(key=lambda w: w[0])
         for times in (*self.signs.values(), *self.lives.values()):
             times.sort()
         for takes in self.takes.values():
@@ -111,6 +110,11 @@ class Evidence:
         writes = self.writes[topic, partition]
         at = bisect.bisect_right(writes, offset, key=lambda w: w[0]) - 1
         return writes[at][2] if at >= 0 and offset < writes[at][0] + writes[at][1] else None
+
+    def writer(self, seen: Seen) -> str | None:
+        """The process that it came from, whichever of its starts; None: none was told of it."""
+        write = self.write_of((seen.topic, seen.partition, seen.offset))
+        return write and write.line.process.rsplit(".", 1)[0]
 
     def stood_still(self, process: str, since: float, until: float) -> bool:
         """It gave no sign of life in that time."""
@@ -150,14 +154,17 @@ class Evidence:
         return f"{len(each)} commits ({', '.join(shown)}) and {seen} in {until - since:.0f} ms"
 
     def could_commit(self, owner: Owner, since: float, until: float) -> bool:
-        """In that time it committed; or it lived, with no commit under way and none just answered."""
+        """In that time it committed; or it was a member from one sign of life to the next, with no commit under way, none
+        just answered and none in between. One that finds its coordinator again shows that it lives, and then commits."""
         commits, signs = self.commits[owner], self.signs[owner]
         sent = [c.sent_ms for c in commits]
         if any(c.kept for c in commits[bisect.bisect_left(sent, since):bisect.bisect_left(sent, until)]):
             return True
-        for sign in signs[bisect.bisect_left(signs, since):bisect.bisect_left(signs, until)]:
+        lived = signs[bisect.bisect_left(signs, since):bisect.bisect_left(signs, until)]
+        for sign, following in zip(lived, lived[1:]):
             last = bisect.bisect_right(sent, sign) - 1
-            if last < 0 or commits[last].told_ms + NEXT_MS <= sign:
+            quiet = last < 0 or commits[last].told_ms + NEXT_MS <= sign
+            if quiet and last == bisect.bisect_right(sent, following) - 1:
                 return True
         return False
 
@@ -170,9 +177,13 @@ class Doubles:
     forwards: int = 0
     about: int = 0  # forwards that could excuse
 
+    def known_beyond(self, ms: float) -> int:
+        return sum(known > ms for known in self.known_ms)
+
     def line(self) -> str:
         kinds = " ".join(f"{kind.replace(' ', '_')}={n}" for kind, n in sorted(self.excused.items()))
-        known = f" longest_known={max(self.known_ms):.0f}ms" if self.known_ms else ""
+        known = f" known_beyond_100ms={self.known_beyond(COMMITTED_MS)}" if self.known_ms else ""
+        known += f" longest_known={max(self.known_ms):.0f}ms" if self.known_ms else ""
         return (f"twice: {kinds or 'nothing'}{known} excusable={self.about / max(1, self.forwards):.1%} of "
                 f"{self.forwards} forwards unexplained={len(self.unexplained)}")
 
@@ -214,7 +225,12 @@ class Judge:
         other = self.evidence.write_of(record)
         return other is None or other.asked_ms < write.asked_ms
 
-    def describe(self, forward: Record, lane: int) -> str:
+    def told_of(self, take: Take, write: Write, copies: list[Record]) -> str:
+        return ", ".join(f"{topic} {offset}" for topic, lane, offset in copies
+                         if self.before((topic, lane, offset), write) and take.knows((topic, lane, offset))) or "nothing"
+
+    def describe(self, forward: Record, copies: list[Record], lane: int) -> str:
+        """copies: the request's, on the schedule topic and the levels."""
         write = self.evidence.write_of(forward)
         if write is None:
             return f"{forward}, never acknowledged"
@@ -228,7 +244,8 @@ class Judge:
         if take:
             said += f" and {take.told_ms - at:.0f} ms after by {take.owner}"
         if last and take:
-            said += f", once known {self.evidence.chances(last.owner, write.told_ms, take.asked_ms)}"
+            said += f", which was told of {self.told_of(take, write, copies)}; once known "
+            said += self.evidence.chances(last.owner, write.told_ms, take.asked_ms)
         return said
 
 
@@ -248,7 +265,8 @@ def judge_doubles(ends: list[Seen], hops: list[Seen], schedule: str, evidence: E
         forwards[source].append((end.topic, end.partition, end.offset))
     for source, each in forwards.items():
         _, lane, offset = source.decode().rsplit("/", 2)
-        excuses = [judge.excuse(f, levels[source], (schedule, int(lane), int(offset))) for f in each]
+        first = schedule, int(lane), int(offset)
+        excuses = [judge.excuse(f, levels[source], first) for f in each]
         found = [excuse for excuse in excuses if excuse]
         result.forwards += len(each)
         result.about += len(found)
@@ -256,7 +274,7 @@ def judge_doubles(ends: list[Seen], hops: list[Seen], schedule: str, evidence: E
             result.excused[kind] += 1
             result.known_ms.append(known)
         if len(found) < copies[source] - 1:
-            result.unexplained[source] = [judge.describe(f, int(lane)) for f in each]
+            result.unexplained[source] = [judge.describe(f, [first] + levels[source], int(lane)) for f in each]
     return result
 
 

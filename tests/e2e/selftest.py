@@ -13,7 +13,7 @@ from contract import Request, Seen
 from generator import Generator
 from selftest_doubles import Doubled  # pylint: disable=unused-import
 from steps import Steps
-from verifier import Doubts, Report, either, right, unaccounted, verify
+from verifier import Doubts, Report, Showed, of_writer, unaccounted, verify
 
 NOW = 1_763_712_000_000
 PARTITIONS = {"e2e.a": 6, "e2e.b": 3}
@@ -44,6 +44,11 @@ def history(count: int = 400, seed: int = 7) -> tuple[list[Request], list[Seen],
             delivered.append(Seen(request.target, partition, n, at, key, request.value, headers, at + 2))
         sent.append(request)
     return sent, delivered, dead
+
+
+def by_either(clock: Steps) -> Showed:
+    """By that clock or one that is right: nobody knows who wrote what."""
+    return of_writer(lambda seen: None, {"it": clock.showed})
 
 
 class Planted(unittest.TestCase):
@@ -110,7 +115,7 @@ class Planted(unittest.TestCase):
         seen.received_ms = seen.timestamp_ms - 2500
         clock.add(0, 3000)
         clock.add(seen.timestamp_ms - 3000 + until, 0)
-        return self.report(showed=either(right, clock.showed))
+        return self.report(showed=by_either(clock))
 
     def test_one_that_is_here_early_by_a_clock_that_was_ahead_when_it_was_stamped(self):
         self.assertEqual(dict(self.by_a_clock_ahead(until=1).faults), {})
@@ -123,9 +128,17 @@ class Planted(unittest.TestCase):
         seen, clock = self.delivery(lambda r: r.due > r.stamped_ms), Steps()
         clock.add(0, 3000)
         seen.received_ms = seen.timestamp_ms - 3001
-        self.assertEqual(dict(self.report(showed=either(right, clock.showed)).faults), {"early": 1})
+        self.assertEqual(dict(self.report(showed=by_either(clock)).faults), {"early": 1})
         seen.received_ms = seen.timestamp_ms - 3000
-        self.assertEqual(dict(self.report(showed=either(right, clock.showed)).faults), {})
+        self.assertEqual(dict(self.report(showed=by_either(clock)).faults), {})
+
+    def test_one_that_is_here_early_by_the_clock_of_who_wrote_it(self):
+        seen, clock = self.delivery(lambda r: r.due > r.stamped_ms), Steps()
+        clock.add(0, 3000)
+        seen.received_ms = seen.timestamp_ms - 2500
+        for writer, faults in (("ahead", {}), ("other", {"early": 1})):
+            showed = of_writer(lambda other, name=writer: name if other is seen else "other", {"ahead": clock.showed})
+            self.assertEqual(dict(self.report(showed=showed).faults), faults)
 
     def test_one_that_is_here_when_it_is_due_but_not_by_a_clock_that_is_behind(self):
         clock = Steps()

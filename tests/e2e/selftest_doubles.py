@@ -111,7 +111,7 @@ class Doubled(unittest.TestCase):
         self.excused(not_committed=1)
 
     def test_one_that_was_known_for_long_before_its_bridge_died(self):
-        self.lived(20_900)
+        self.lived(21_000)
         self.handed_over()
         self.unexplained()
 
@@ -146,6 +146,23 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.excused(not_committed=1)
 
+    def test_one_whose_commits_were_refused_each_time_that_a_coordinator_was_found(self):
+        self.lived(20_000)
+        for at in range(20_100, 25_000, 600):
+            self.evidence.sign((A, 1), at)
+            self.committed(at + 1, at + 10, kept=False)
+        self.handed_over()
+        self.excused(not_committed=1)
+
+    def test_one_whose_bridge_lived_on_without_a_commit_after_one_was_refused(self):
+        self.lived(20_000)
+        for at in range(20_100, 25_000, 600):
+            self.lived(at + 300, since=at)
+            self.committed(at + 1, at + 10, kept=False)
+        self.lived(25_500, since=25_200)
+        self.handed_over()
+        self.unexplained()
+
     def test_one_whose_bridge_died_just_after_an_earlier_commit_was_answered_at_last(self):
         self.lived(21_250)
         self.committed(20_000, 21_100, kept=True)
@@ -153,7 +170,7 @@ class Doubled(unittest.TestCase):
         self.excused(not_committed=1)
 
     def test_one_whose_bridge_lived_on_after_an_earlier_commit_was_answered_at_last(self):
-        self.lived(21_400)
+        self.lived(21_500)
         self.committed(20_000, 21_100, kept=True)
         self.handed_over()
         self.unexplained()

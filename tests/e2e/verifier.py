@@ -106,17 +106,23 @@ def at(request: Request, source: bytes) -> Request:
 
 
 Written = Callable[[bytes], tuple | None]  # source: key, value and headers of the record that stands there
-Showed = Callable[[int, float], bool]      # whether a bridge's clock can have shown this time, until then by ours
+Showed = Callable[[Seen], bool]            # whether a bridge's clock can have shown its stamp before it was here
 
 
-def right(stamp_ms: int, until: float) -> bool:
+def right(seen: Seen) -> bool:
     """A clock that goes as ours does."""
-    return stamp_ms <= until
+    return seen.timestamp_ms <= seen.received_ms
 
 
-def either(*clocks: Showed) -> Showed:
-    """One of several clocks, nobody knows which."""
-    return lambda stamp_ms, until: any(showed(stamp_ms, until) for showed in clocks)
+def of_writer(writer: Callable[[Seen], str | None], clocks: dict[str, Showed]) -> Showed:
+    """Each record by the clock of the process that wrote it, which is right unless it has one here; and one of which nobody
+    knows who wrote it by any of them."""
+    def showed(seen: Seen) -> bool:
+        name = writer(seen)
+        if name is None:
+            return right(seen) or any(clock(seen) for clock in clocks.values())
+        return clocks.get(name, right)(seen)
+    return showed
 
 
 def twin(source: bytes, sent: list[Request], written: Written) -> Request | None:
@@ -187,7 +193,7 @@ def check_delivery(report: Report, request: Request, seen: Seen, partitions, sho
         report.fault("topic", f"{where} went to {seen.topic}, not to {request.target}")
     if seen.timestamp_ms < request.due:
         report.fault("early", f"{where} was stamped {request.due - seen.timestamp_ms} ms before its due time")
-    elif not showed(seen.timestamp_ms, seen.received_ms):
+    elif not showed(seen):
         report.fault("early", f"{where}, stamped {seen.timestamp_ms - request.due} ms after its due time, was here "
                      f"{seen.timestamp_ms - seen.received_ms:.0f} ms before that stamp")
     report.lateness_ms.append(seen.timestamp_ms - request.earliest)
