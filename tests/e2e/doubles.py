@@ -24,12 +24,33 @@ Owner = tuple[str, int]  # a process, and how often it has asked to join the gro
 Record = tuple[str, int, int]  # topic, partition, offset
 
 
+Progress = dict[Place, tuple[int, str]]
+
+
+def knows(progress: Progress, record: Record) -> bool:
+    topic, partition, offset = record
+    base, text = progress.get((topic, partition), (-1, ""))
+    return offset < base or offset - base in done_above(text)
+
+
 @dataclass
 class Commit:
     """Progress that a member asked to have kept."""
     sent_ms: float
-    kept: bool = False            # the broker has said yes to all of it
-    told_ms: float = math.inf     # when the member was told so, or that it is not
+    progress: Progress = field(default_factory=dict)
+    first_ms: float = 0            # when it sent the same for the first time: a client tries again
+    kept_ms: float = math.inf      # when the broker has said yes to all of it
+    told_ms: float = math.inf      # when the member was told so, or that it is not
+
+    @property
+    def kept(self) -> bool:
+        return self.kept_ms < math.inf
+
+    def covers(self, record: Record) -> bool:
+        return knows(self.progress, record)
+
+    def speaks_of(self, record: Record) -> bool:
+        return record[:2] in self.progress
 
 
 @dataclass
@@ -54,12 +75,10 @@ class Take:
     owner: Owner
     asked_ms: float
     told_ms: float
-    states: dict[Place, tuple[int, str]]
+    states: Progress
 
     def knows(self, record: Record) -> bool:
-        topic, partition, offset = record
-        base, text = self.states.get((topic, partition), (-1, ""))
-        return offset < base or offset - base in done_above(text)
+        return knows(self.states, record)
 
 
 def done_above(text: str) -> frozenset[int]:
@@ -81,8 +100,9 @@ class Evidence:
         self.takes: dict[int, list[Take]] = defaultdict(list)     # by lane
         self.writes: dict[Place, list[tuple[int, int, Write]]] = defaultdict(list)  # first offset, count
 
-    def commit(self, owner: Owner, at: float) -> Commit:
-        self.commits[owner].append(Commit(at))
+    def commit(self, owner: Owner, at: float, progress: Progress) -> Commit:
+        first = next((c.first_ms for c in reversed(self.commits[owner]) if c.progress == progress), at)
+        self.commits[owner].append(Commit(at, progress, first))
         return self.commits[owner][-1]
 
     def sign(self, owner: Owner, at: float) -> None:
@@ -144,22 +164,30 @@ class Evidence:
         after = bisect.bisect_right(self.takes[lane], at, key=lambda t: t.told_ms)
         return self.takes[lane][after] if after < len(self.takes[lane]) else None
 
-    def chances(self, owner: Owner, since: float, until: float, count: int = 4) -> str:
+    def chances(self, owner: Owner, record: Record, since: float, until: float, count: int = 4) -> str:
         """What could_commit looks at, as far from since as it is."""
-        commits = [c for c in self.commits[owner] if since <= c.told_ms and c.sent_ms < until]
-        signs = [sign - since for sign in self.signs[owner] if since <= sign < until]
-        each = [f"{c.sent_ms - since:.0f} to {c.told_ms - since:.0f} {'kept' if c.kept else 'not kept'}" for c in commits]
-        shown = each if len(each) <= 2 * count else each[:count] + ["..."] + each[-count:]
-        seen = f"{len(signs)} signs of life from {signs[0]:.0f} to {signs[-1]:.0f}" if signs else "no sign of life"
-        return f"{len(each)} commits ({', '.join(shown)}) and {seen} in {until - since:.0f} ms"
+        def told(c: Commit) -> str:
+            again = f", first {c.first_ms - since:.0f}" if c.first_ms < c.sent_ms else ""
+            what = "covers it" if c.covers(record) else "does not" if c.speaks_of(record) else "of others"
+            return f"{c.sent_ms - since:.0f} to {c.told_ms - since:.0f}{again}: {what}, {'kept' if c.kept else 'not kept'}"
 
-    def could_commit(self, owner: Owner, since: float, until: float) -> bool:
-        """In that time it committed; or it was a member from one sign of life to the next, with no commit under way, none
-        just answered and none in between. One that finds its coordinator again shows that it lives, and then commits."""
+        each = [told(c) for c in self.commits[owner] if since <= c.told_ms and c.sent_ms < until]
+        shown = each if len(each) <= 2 * count else each[:count] + ["..."] + each[-count:]
+        signs = [sign - since for sign in self.signs[owner] if since <= sign < until]
+        seen = f"{len(signs)} signs of life from {signs[0]:.0f} to {signs[-1]:.0f}" if signs else "no sign of life"
+        return f"{len(each)} commits ({'; '.join(shown)}) and {seen} in {until - since:.0f} ms"
+
+    def could_commit(self, owner: Owner, record: Record, since: float, until: float) -> bool:
+        """In that time it committed this, or something else; or it was a member from one sign of life to the next, with no
+        commit under way, none just answered and none in between: one that finds its coordinator again shows that it
+        lives, and then commits. What it sent before that time and its client sends again is no chance; and where that
+        came to lie above what it sent later, nobody knows of the later one."""
         commits, signs = self.commits[owner], self.signs[owner]
+        kept = [c for c in commits if c.kept and c.sent_ms < until]
+        if later := [c for c in kept if since <= c.first_ms]:
+            last = max((c for c in kept if c.speaks_of(record)), key=lambda c: c.kept_ms, default=None)
+            return not any(c.covers(record) for c in later) or last.covers(record) or since <= last.first_ms
         sent = [c.sent_ms for c in commits]
-        if any(c.kept for c in commits[bisect.bisect_left(sent, since):bisect.bisect_left(sent, until)]):
-            return True
         lived = signs[bisect.bisect_left(signs, since):bisect.bisect_left(signs, until)]
         for sign, following in zip(lived, lived[1:]):
             last = bisect.bisect_right(sent, sign) - 1
@@ -212,22 +240,20 @@ class Judge:
         if last.owner[0] != process:
             return (LATE, 0) if evidence.waited(forward, write, last.told_ms) else None
         take = evidence.next_take(lane, write.asked_ms)
-        waited = [source] + [c for c in copies if c != forward and self.before(c, write)]
-        if take is None or all(take.knows(record) for record in waited):
-            return None
-        if evidence.could_commit(last.owner, write.told_ms + COMMIT_MS, take.asked_ms):
+        unknown = [c for c in self.origins(forward, [source] + copies, write) if take and not take.knows(c)]
+        if not any(not evidence.could_commit(last.owner, c, write.told_ms + COMMIT_MS, take.asked_ms) for c in unknown):
             return None
         signs = evidence.signs[last.owner]
         alive = bisect.bisect_left(signs, take.asked_ms)
         return UNCOMMITTED, max(0.0, signs[alive - 1] - write.told_ms) if alive else 0.0
 
+    def origins(self, forward: Record, copies: list[Record], write: Write) -> list[Record]:
+        """The records that it may have been a forward of."""
+        return [c for c in copies if c != forward and self.before(c, write)]
+
     def before(self, record: Record, write: Write) -> bool:
         other = self.evidence.write_of(record)
         return other is None or other.asked_ms < write.asked_ms
-
-    def told_of(self, take: Take, write: Write, copies: list[Record]) -> str:
-        return ", ".join(f"{topic} {offset}" for topic, lane, offset in copies
-                         if self.before((topic, lane, offset), write) and take.knows((topic, lane, offset))) or "nothing"
 
     def describe(self, forward: Record, copies: list[Record], lane: int) -> str:
         """copies: the request's, on the schedule topic and the levels."""
@@ -243,9 +269,9 @@ class Judge:
             said += f", lane taken {at - last.told_ms:.0f} ms before by {last.owner}"
         if take:
             said += f" and {take.told_ms - at:.0f} ms after by {take.owner}"
-        if last and take:
-            said += f", which was told of {self.told_of(take, write, copies)}; once known "
-            said += self.evidence.chances(last.owner, write.told_ms, take.asked_ms)
+        for record in self.origins(forward, copies, write) if last and take else []:
+            said += f"; of {record} that one " + ("knew" if take.knows(record) else "did not know: once it was known " +
+                                                  self.evidence.chances(last.owner, record, write.told_ms, take.asked_ms))
         return said
 
 

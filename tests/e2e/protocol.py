@@ -80,6 +80,25 @@ def generation_of(frame: bytes) -> int:
     return reader.number("i")
 
 
+def progress_of(frame: bytes, version: int) -> dict[Place, tuple[int, str]]:
+    """Of an OffsetCommit: offset and text of each partition."""
+    reader = request(frame)
+    reader.string(), reader.number("i"), reader.string()  # group, generation, member
+    if version >= 7:
+        reader.string()  # the member's own id
+    if version <= 4:
+        reader.number("q")  # how long to keep it
+
+    def partition() -> tuple[int, tuple[int, str]]:
+        number, offset = reader.number("i"), reader.number("q")
+        if version >= 6:
+            reader.number("i")  # the leader's epoch
+        return number, (offset, reader.string())
+
+    topics = reader.array(lambda: (reader.string(), reader.array(partition)))
+    return {(topic, number): state for topic, partitions in topics for number, state in partitions}
+
+
 def transaction_of(frame: bytes) -> bytes:
     """Of a request that begins with its transactional id: the id."""
     return request(frame).string().encode()

@@ -193,8 +193,8 @@ class Link:
                 frame = await self.frame(reader)
                 asked = self.pending.pop(struct.unpack_from(">i", frame, 4)[0], None)
                 rule = asked and asked.rule
-                if asked and asked.commit:
-                    asked.commit.kept = protocol.says_yes(frame)
+                if asked and asked.commit and protocol.says_yes(frame):
+                    asked.commit.kept_ms = time.time() * 1000
                 if rule and rule.way == "answer_late":
                     await asyncio.sleep(rule.seconds)
                 await self.proxy.whole[self.broker].wait()
@@ -220,7 +220,7 @@ class Link:
             asked.member = member
             evidence.live(self.line.process, self.line.alive_ms)
         elif asked.api == "OffsetCommit" and asked.version in protocol.COMMITS:
-            asked.commit = evidence.commit(member, asked.asked_ms)
+            asked.commit = evidence.commit(member, asked.asked_ms, protocol.progress_of(frame, asked.version))
         elif asked.api == "Produce" and asked.version in protocol.PRODUCES:
             asked.records = protocol.written_of(frame)
 

@@ -2,12 +2,13 @@
 """A judge that excuses everything is none: what came twice, with what explains it and without. Run by selftest.py."""
 from __future__ import annotations
 
+import math
 import struct
 import unittest
 
 from contract import Seen
 from doubles import Doubles, Evidence, Line, Take, Write, done_above, judge_doubles
-from protocol import says_member
+from protocol import progress_of, says_member
 
 A, B = "a", "b"  # processes
 LANE, LEVEL, END = 3, "schedule.10s", "e2e.a"
@@ -43,10 +44,12 @@ class Doubled(unittest.TestCase):
         self.evidence.take(Take((process, 1), at - 5, at, {("schedule", lane): schedule, (LEVEL, lane): level}))
         self.line = Line(process)
 
-    def committed(self, at: float, told: float | None = None, kept: bool = True) -> None:
-        commit = self.evidence.commit((A, 1), at)
+    def committed(self, at: float, told: float | None = None, kept: bool = True, level=None) -> None:
+        """level: how far it is with that level; None: it is about others, each time about something else."""
+        progress = {("other", 0): (int(at), "")} if level is None else {(LEVEL, LANE): level}
+        commit = self.evidence.commit((A, 1), at, progress)
         if told is not None:
-            commit.kept, commit.told_ms = kept, told
+            commit.kept_ms, commit.told_ms = told if kept else math.inf, told
 
     def lived(self, until: int, since: int = 500, process: str = A, joins: int = 1) -> None:
         for at in range(since, until, 100):
@@ -181,6 +184,63 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.unexplained()
 
+    def test_one_after_which_the_progress_of_others_alone_was_committed(self):
+        self.lived(20_000)
+        self.committed(15_000, 15_010, level=(0, ""))
+        self.committed(21_000, 21_010)
+        self.handed_over()
+        self.unexplained()
+
+    def test_one_that_was_committed(self):
+        self.lived(20_000)
+        self.committed(21_000, 21_010, level=(1, ""))
+        self.handed_over()
+        self.unexplained()
+
+    def test_one_whose_bridge_committed_without_it(self):
+        self.lived(20_000)
+        self.committed(21_000, 21_010, level=(0, "1 0 8f3c9a11 Ag"))
+        self.handed_over()
+        self.unexplained()
+
+    def test_one_of_which_an_earlier_commit_that_was_sent_again_says_nothing(self):
+        self.lived(20_000)
+        self.committed(20_010, level=(0, ""))
+        self.committed(24_000, 24_010, level=(0, ""))
+        self.handed_over()
+        self.excused(not_committed=1)
+
+    def test_one_whose_commit_lies_below_an_earlier_one_that_was_sent_again(self):
+        self.lived(20_000)
+        self.committed(20_010, level=(0, ""))
+        self.committed(24_000, 24_010, level=(1, ""))
+        self.committed(24_001, 24_020, level=(0, ""))
+        self.handed_over()
+        self.excused(not_committed=1)
+
+    def test_one_whose_commit_lies_above_an_earlier_one_that_was_sent_again(self):
+        self.lived(20_000)
+        self.committed(20_010, level=(0, ""))
+        self.committed(24_000, 24_010, level=(0, ""))
+        self.committed(24_001, 24_020, level=(1, ""))
+        self.handed_over()
+        self.unexplained()
+
+    def test_one_whose_commit_lies_below_a_later_one(self):
+        self.lived(20_000)
+        self.committed(21_000, 21_010, level=(1, ""))
+        self.committed(22_000, 22_010, level=(0, "1 0 8f3c9a11 Ag"))
+        self.handed_over()
+        self.unexplained()
+
+    def test_one_whose_commit_lies_below_an_earlier_one_that_says_so_too(self):
+        self.lived(20_000)
+        self.committed(20_100, level=(1, ""))
+        self.committed(24_000, 24_010, level=(2, ""))
+        self.committed(24_001, 24_020, level=(1, ""))
+        self.handed_over()
+        self.unexplained()
+
     def test_one_whose_commit_was_refused_and_never_tried_again(self):
         self.lived(22_000)
         self.committed(20_100, 20_110, kept=False)
@@ -267,6 +327,15 @@ class Doubled(unittest.TestCase):
         self.end(4, 20_000)
         doubles = self.judge()
         self.assertEqual((doubles.about, doubles.forwards), (1, 2))
+
+    def test_progress_as_a_commit_sends_it(self):
+        def text(word: str) -> bytes:
+            return struct.pack(">h", len(word)) + word.encode()
+
+        frame = struct.pack(">ihhi", 0, 8, 7, 1) + text("a") + text("group") + struct.pack(">i", 4) + text("id") + text("own")
+        frame += struct.pack(">i", 1) + text("s.1s") + struct.pack(">i", 2)
+        frame += struct.pack(">iqi", 3, 41, -1) + text("1 41 0dd3f1a0 CgE") + struct.pack(">iqi", 5, 7, -1) + struct.pack(">h", -1)
+        self.assertEqual(progress_of(frame, 7), {("s.1s", 3): (41, "1 41 0dd3f1a0 CgE"), ("s.1s", 5): (7, "")})
 
     def test_progress_as_the_bridge_writes_it(self):
         self.assertEqual(done_above("1 41 0dd3f1a0 CgE"), {1, 3, 8})
