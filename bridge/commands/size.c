@@ -18,8 +18,8 @@
 enum { RECORD_OVERHEAD = 16, TARGET_LEN = 24 };
 enum { TRIM_S = 60, SEGMENT = 128 << 20 /* as topics apply sets it */ };
 
-/* CPU of the bridge, microseconds a record, at full load (RESULTS.md); half of a core is planned.
- */
+/* CPU of the bridge, microseconds a record, at full load: more than whole runs print for one broker
+   (RESULTS.md), since machines differ; half of a core is planned. */
 static const double intake_us = 1.9, hop_us = 1.6, delivery_us = 3.4, core_share = 0.5;
 /* What a window and an even spread leave: half of what one lane can take. */
 static const double lane_share = 0.5;
