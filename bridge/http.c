@@ -63,8 +63,12 @@ static enum MHD_Result answer(struct MHD_Connection *connection, const struct ht
         free(text);
         return MHD_NO;
     }
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
+    if (response == NULL)
+        free(text); /* it has not been taken */
     return respond(connection, status, route != NULL ? route->type : "text/plain; charset=utf-8",
-                   MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE));
+                   response);
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
@@ -137,8 +141,10 @@ struct http *http_start(const char *listen, const struct http_route *routes, voi
     int fd = open_socket(listen, error, error_size);
     struct http *http = fd < 0 ? NULL : calloc(1, sizeof *http);
     if (http == NULL) {
-        if (fd >= 0)
+        if (fd >= 0) {
+            snprintf(error, error_size, "listen: \"%s\": out of memory", listen);
             close(fd);
+        }
         return NULL;
     }
     *http = (struct http){.routes = routes, .ctx = ctx, .port = port_of(fd)};

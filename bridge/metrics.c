@@ -206,9 +206,10 @@ static void write_findings(FILE *out, const struct metric *metric, const struct 
 
 static void write_canary(FILE *out, const struct metric *metric, const struct metrics *m)
 {
+    if (m->canary == NULL)
+        return;
     const char *at = (const char *)m->canary + metric->offset;
-    if (m->canary != NULL)
-        sample(out, metric, counter_read((const struct counter *)(const void *)at));
+    sample(out, metric, counter_read((const struct counter *)(const void *)at));
 }
 
 static void write_canary_last(FILE *out, const struct metric *metric, const struct metrics *m)
@@ -225,9 +226,10 @@ static void write_canary_interval(FILE *out, const struct metric *metric, const 
 
 static void write_canary_spans(FILE *out, const struct metric *metric, const struct metrics *m)
 {
+    if (m->canary == NULL)
+        return;
     const char *at = (const char *)m->canary + metric->offset;
-    if (m->canary != NULL)
-        histogram(out, metric->name, "", (const struct spans *)(const void *)at);
+    histogram(out, metric->name, "", (const struct spans *)(const void *)at);
 }
 
 static void write_build(FILE *out, const struct metric *metric, const struct metrics *m)

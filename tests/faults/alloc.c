@@ -5,6 +5,8 @@
 
 #include "bridge/clock.h"
 
+#include <errno.h>
+#include <microhttpd.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,6 +19,9 @@ void *__real_realloc(void *old, size_t size);
 char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t n);
 int __real_vasprintf(char **text, const char *format, va_list args);
+FILE *__real_open_memstream(char **text, size_t *size);
+struct MHD_Response *__real_MHD_create_response_from_buffer(size_t size, void *text,
+                                                            enum MHD_ResponseMemoryMode mode);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
@@ -25,6 +30,12 @@ char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t n);
 int __wrap_vasprintf(char **text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
+FILE *__wrap_open_memstream(char **text, size_t *size);
+struct MHD_Response *__wrap_MHD_create_response_from_buffer(size_t size, void *text,
+                                                            enum MHD_ResponseMemoryMode mode);
+struct MHD_Daemon *__wrap_MHD_start_daemon(unsigned flags, uint16_t port,
+                                           MHD_AcceptPolicyCallback accept, void *accept_ctx,
+                                           MHD_AccessHandlerCallback answer, void *ctx, ...);
 
 static _Atomic uint64_t asked, failed, first_n, end_n;
 static _Atomic int64_t lasts_ms, until_ms; /* of a shortage */
@@ -112,4 +123,31 @@ char *__wrap_strndup(const char *text, size_t n)
 int __wrap_vasprintf(char **text, const char *format, va_list args)
 {
     return fails(CALLER) ? -1 : __real_vasprintf(text, format, args);
+}
+
+FILE *__wrap_open_memstream(char **text, size_t *size)
+{
+    return fails(CALLER) ? NULL : __real_open_memstream(text, size);
+}
+
+struct MHD_Response *__wrap_MHD_create_response_from_buffer(size_t size, void *text,
+                                                            enum MHD_ResponseMemoryMode mode)
+{
+    return fails(CALLER) ? NULL : __real_MHD_create_response_from_buffer(size, text, mode);
+}
+
+struct MHD_Daemon *__wrap_MHD_start_daemon(unsigned flags, uint16_t port,
+                                           MHD_AcceptPolicyCallback accept, void *accept_ctx,
+                                           MHD_AccessHandlerCallback answer, void *ctx, ...)
+{
+    if (fails(CALLER)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    va_list options;
+    va_start(options, ctx);
+    struct MHD_Daemon *daemon =
+        MHD_start_daemon_va(flags, port, accept, accept_ctx, answer, ctx, options);
+    va_end(options);
+    return daemon;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* alloc: the n-th allocation that our own objects ask for fails. Linked with --wrap, so it sees the
    calls of bridge/, consumer/ and levels/ alone: what librdkafka and libyaml ask for themselves is
-   theirs to survive. Any thread may ask. */
+   theirs to survive. A call of libmicrohttpd that comes back with nothing counts as one of them.
+   Any thread may ask. */
 #ifndef DELAYBRIDGE_TESTS_FAULTS_ALLOC_H
 #define DELAYBRIDGE_TESTS_FAULTS_ALLOC_H
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What asks for memory outside of a running service: configuration, the step machine, lines of
-   'send', the check of topics, the looks of the commands. The n-th time there is none. */
+   'send', the check of topics, the looks of the commands, the listener. The n-th time there is none
+   for it. */
 #include "bridge/bridge.h"
 #include "bridge/commands/base64.h"
 #include "bridge/commands/draft.h"
+#include "bridge/monitor.h"
 #include "consumer/client.h"
 #include "consumer/heads.h"
 #include "consumer/topics.h"
 #include "tests/faults/alloc.h"
+#include "tests/faults/listener.h"
 #include "tests/faults/parts.h"
 #include "tests/faults/stage.h"
 
@@ -175,4 +178,49 @@ enum ending part_looks(uint64_t n)
     rd_kafka_destroy_flags(rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
     stage_close(&stage);
     return end;
+}
+
+static const struct question {
+    const char *what;
+    int status;
+    const char *holds;
+} questions[] = {
+    {"GET /metrics", 200, "\nprocess_max_fds "}, /* the last one */
+    {"GET /livez", 200, "alive"},
+    {"GET /readyz", 503, "starting"},
+    {"GET /", 404, "/readyz\n"},
+    {"POST /livez", 405, "only GET"},
+};
+
+/* Whoever there was no memory for is answered with nothing, and asks again. */
+static bool is_answered(const struct question *question)
+{
+    static struct answer answer;
+    uint64_t failed = alloc_failed();
+    listener_ask(question->what, &answer);
+    if (answer.status == 0 && alloc_failed() > failed)
+        listener_ask(question->what, &answer);
+    if (answer.status == question->status && strstr(answer.body, question->holds) != NULL)
+        return true;
+    fprintf(stderr, "%s was answered with %d: %.200s\n", question->what, answer.status,
+            answer.body);
+    return false;
+}
+
+enum ending part_listen(uint64_t n)
+{
+    char error[SERVICE_ERROR_MAX] = "", *argv[] = {(char *)"--listen=127.0.0.1:0"};
+    int argc = 1;
+    struct config config;
+    if (config_load(&config, "/dev/null", &argc, argv, NULL, error) != 0)
+        return BROKEN;
+    alloc_fail(n, 1);
+    bool answered = true;
+    struct monitor *monitor = monitor_start(&config, error, sizeof error);
+    for (size_t i = 0; monitor != NULL && i < sizeof questions / sizeof *questions; i++)
+        answered &= is_answered(&questions[i]);
+    if (monitor != NULL)
+        monitor_stop(monitor);
+    config_deinit(&config);
+    return answered ? ending(monitor != NULL, error) : BROKEN;
 }

@@ -24,6 +24,7 @@ enum ending part_bridge(uint64_t n);
 enum ending part_draft(uint64_t n);
 enum ending part_topics(uint64_t n);
 enum ending part_looks(uint64_t n);
+enum ending part_listen(uint64_t n);
 enum ending part_service(uint64_t n);
 enum ending part_service_exactly_once(uint64_t n);
 enum ending part_shortage(uint64_t n);

@@ -55,11 +55,15 @@ static void make_topics(const struct stage *s, int brokers)
     make_topic(s, topic_of_dead_letter(c->schedule, name), STAGE_LANES, brokers);
     make_topic(s, topic_of_cancelled(c->schedule, name), STAGE_LANES, brokers);
     make_topic(s, topic_of_pulse(c->schedule, name), brokers, brokers);
+    if (c->canary_ms > 0)
+        make_topic(s, topic_of_canary(c->schedule, name), 1, brokers);
     make_topic(s, target, STAGE_LANES, brokers);
 }
 
-static void configure(struct stage *s, unsigned flags)
+/* other: what can change while running is not as it was. */
+static void configure(const struct stage *s, struct config *config, bool other)
 {
+    const unsigned flags = s->flags;
     char servers[256], error[CONFIG_ERROR_MAX];
     snprintf(servers, sizeof servers, "bootstrap.servers=%s",
              rd_kafka_mock_cluster_bootstraps(s->mock));
@@ -68,16 +72,29 @@ static void configure(struct stage *s, unsigned flags)
                     (char *)"--levels=300ms,900ms",
                     (char *)"--hold=250ms",
                     (char *)"--slack=100ms",
-                    (char *)"--targets=orders.*",
+                    (char *)(other ? "--targets=payments.*,orders.*" : "--targets=orders.*"),
                     (char *)"--drain=2s",
                     (char *)"-Xmax.in.flight=1",
                     (char *)"--memory=8MiB",
                     (char *)(flags & STAGE_EXACTLY_ONCE ? "--delivery=exactly-once"
                                                         : "--delivery=at-least-once"),
-                    (char *)(flags & STAGE_TWO_WORKERS ? "--workers=2" : "--workers=1")};
-    int argc = sizeof argv / sizeof *argv;
-    if (config_load(&s->config, "/dev/null", &argc, argv, NULL, error) != 0)
+                    (char *)(flags & STAGE_TWO_WORKERS ? "--workers=2" : "--workers=1"),
+                    (char *)(flags & STAGE_SEEN ? "--listen=127.0.0.1:0" : "--listen="),
+                    (char *)(flags & STAGE_SEEN ? "--canary=100ms" : "--canary=0s"),
+                    (char *)"--default-target=payments.due", /* the last two: of the other one */
+                    (char *)"--max-attempts=3"};
+    int argc = sizeof argv / sizeof *argv - (other ? 0 : 2);
+    if (config_load(config, "/dev/null", &argc, argv, NULL, error) != 0)
         give_up(error);
+}
+
+struct config *stage_config(const struct stage *s, int n)
+{
+    struct config *config = calloc(1, sizeof *config);
+    if (config == NULL)
+        give_up("out of memory");
+    configure(s, config, n % 2 != 0);
+    return config;
 }
 
 static void read_from_start(const struct stage *s)
@@ -105,7 +122,8 @@ void stage_open(struct stage *s, unsigned flags)
     s->mock = s->host == NULL ? NULL : rd_kafka_mock_cluster_new(s->host, brokers);
     if (s->mock == NULL)
         give_up("no mock cluster");
-    configure(s, flags);
+    s->flags = flags;
+    configure(s, &s->config, false);
     make_topics(s, brokers);
     s->producer = client(s, RD_KAFKA_PRODUCER);
     s->reader = client(s, RD_KAFKA_CONSUMER);

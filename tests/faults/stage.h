@@ -24,6 +24,7 @@ struct stage_request {
 
 struct stage {
     struct config config;
+    unsigned flags; /* as it was opened */
     rd_kafka_t *host, *producer, *reader;
     rd_kafka_mock_cluster_t *mock;
     struct service *service; /* NULL: not running */
@@ -38,7 +39,12 @@ struct stage {
 /* Said at the end, for the runner to add up. */
 #define STAGE_TWICE "delivered twice: "
 
-enum { STAGE_EXACTLY_ONCE = 1, STAGE_THREE_BROKERS = 2, STAGE_TWO_WORKERS = 4 };
+enum {
+    STAGE_EXACTLY_ONCE = 1,
+    STAGE_THREE_BROKERS = 2,
+    STAGE_TWO_WORKERS = 4,
+    STAGE_SEEN = 8 /* with a canary, and a free port for a monitor */
+};
 void stage_open(struct stage *stage, unsigned flags);
 void stage_close(struct stage *stage);
 
@@ -49,6 +55,10 @@ void stage_share_out(const struct stage *stage);
 /* Start the service; while Kafka does not answer, again. 0 or what service_start said. */
 int stage_start(struct stage *stage);
 void stage_stop(struct stage *stage);
+
+/* The configuration read again, for service_reload, which takes it. For odd n what can change while
+   running is another. */
+struct config *stage_config(const struct stage *stage, int n);
 
 /* A few requests of each kind: due at once, soon (the wheel), later (one level and two), poison. */
 void stage_ask(struct stage *stage);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs in threads: workers, the committer's, the clients' callbacks, the log, figures that one
-   thread writes and another reads, starts and stops. Worth its time under ThreadSanitizer. */
+/* What runs in threads: workers, the committer's, the clients' callbacks, the canary's, the
+   listener's, the log, figures that one thread writes and another reads, a configuration that is
+   swapped, starts and stops. Worth its time under ThreadSanitizer. */
 #include "bridge/clock.h"
 #include "bridge/log.h"
+#include "bridge/monitor.h"
+#include "tests/faults/listener.h"
 #include "tests/faults/parts.h"
 #include "tests/faults/stage.h"
 
@@ -11,6 +14,7 @@
 #include <stdatomic.h>
 
 enum { AWAIT_MS = 40000, LOGGERS = 3, PAUSE_MS = 5 };
+enum { SCRAPERS = 2, ROUNDS = 3, RELOADS = 12 /* a round */, WATCH_MS = 50 };
 
 static atomic_bool enough;
 
@@ -121,6 +125,122 @@ static enum ending broken_transactions(void)
     return answered ? WENT_ON : BROKEN;
 }
 
+/* Who asks the listener in a loop, from before the service starts until after it has stopped. */
+struct scraper {
+    pthread_t thread;
+    struct answer answer;
+    int asked, ready;
+    bool wrong;
+};
+
+static void scrape(struct scraper *s, const char *path, const char *word)
+{
+    listener_ask(path, &s->answer);
+    s->asked++;
+    if (s->answer.status == 200 && strstr(s->answer.body, word) != NULL)
+        return;
+    fprintf(stderr, "%s was answered with %d: %.200s\n", path, s->answer.status, s->answer.body);
+    s->wrong = true;
+}
+
+/* Not ready is an answer too: at the start, and from the moment of the stop. */
+static void scrape_ready(struct scraper *s)
+{
+    listener_ask("GET /readyz", &s->answer);
+    s->asked++;
+    s->ready += s->answer.status == 200;
+    if (s->answer.status == 200 || s->answer.status == 503)
+        return;
+    fprintf(stderr, "/readyz was answered with %d\n", s->answer.status);
+    s->wrong = true;
+}
+
+static void *scrape_all(void *arg)
+{
+    struct scraper *s = arg;
+    while (!atomic_load(&enough) && !s->wrong) {
+        scrape(s, "GET /metrics", "\nprocess_max_fds "); /* the last one */
+        scrape(s, "GET /livez", "alive");
+        scrape_ready(s);
+        poll(NULL, 0, PAUSE_MS);
+    }
+    return NULL;
+}
+
+static bool await_canary(struct stage *stage)
+{
+    const struct canary_stats *canary = service_canary(stage->service);
+    int64_t until_ms = clock_mono_ms() + AWAIT_MS;
+    while (canary != NULL && clock_mono_ms() < until_ms) {
+        if (counter_read(&canary->received) > 0)
+            return true;
+        stage_watch(stage, WATCH_MS);
+    }
+    fprintf(stderr, "no canary has come back\n");
+    return false;
+}
+
+/* Requests are under way each time that the configuration is another one. */
+static bool reload_in_rounds(struct stage *stage)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        stage_ask(stage);
+        for (int i = 0; i < RELOADS; i++) {
+            service_reload(stage->service, stage_config(stage, i + 1));
+            stage_watch(stage, WATCH_MS);
+        }
+        if (!stage_await(stage, AWAIT_MS))
+            return false;
+    }
+    if (stage->starts > 1)
+        fprintf(stderr, "the service was started again\n");
+    return stage->starts == 1 && await_canary(stage);
+}
+
+static bool join_scrapers(struct scraper *scrapers)
+{
+    bool fine = true;
+    atomic_store(&enough, true);
+    for (int i = 0; i < SCRAPERS; i++) {
+        pthread_join(scrapers[i].thread, NULL);
+        fine &= !scrapers[i].wrong && scrapers[i].ready > 0;
+        fprintf(stderr, "%d answers, %d times ready\n", scrapers[i].asked, scrapers[i].ready);
+    }
+    return fine;
+}
+
+static enum ending reload_and_scrape(unsigned flags)
+{
+    static struct stage stage;
+    static struct scraper scrapers[SCRAPERS];
+    stage_open(&stage, flags | STAGE_TWO_WORKERS | STAGE_SEEN);
+    struct monitor *monitor = monitor_start(&stage.config, stage.error, sizeof stage.error);
+    if (monitor == NULL)
+        return BROKEN;
+    for (int i = 0; i < SCRAPERS; i++)
+        pthread_create(&scrapers[i].thread, NULL, scrape_all, &scrapers[i]);
+    if (stage_start(&stage) != 0)
+        return BROKEN;
+    monitor_watch(monitor, stage.service, "");
+    bool done = reload_in_rounds(&stage);
+    monitor_watch(monitor, NULL, "draining");
+    stage_stop(&stage);
+    bool answered = join_scrapers(scrapers);
+    monitor_stop(monitor);
+    stage_close(&stage);
+    return done && answered ? WENT_ON : BROKEN;
+}
+
+static enum ending reloads(void)
+{
+    return reload_and_scrape(0);
+}
+
+static enum ending reloads_exactly_once(void)
+{
+    return reload_and_scrape(STAGE_EXACTLY_ONCE);
+}
+
 static const struct {
     const char *name;
     enum ending (*run)(void);
@@ -130,6 +250,8 @@ static const struct {
     {"stop and go", stops},
     {"stop and go, exactly once", stops_exactly_once},
     {"transactions that break", broken_transactions},
+    {"reload and scrape", reloads},
+    {"reload and scrape, exactly once", reloads_exactly_once},
 };
 
 uint64_t part_threads_n(void)

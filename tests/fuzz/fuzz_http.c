@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_http: whatever a client sends to the listener, it gets an answer of HTTP or none, within a
+   moment, and whoever comes next is answered as ever. The real listener and its real routes, with
+   no service behind them. */
+#include "bridge/monitor.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { FD_MAX = 64, KEPT = 4096, CHUNK = 1 << 16, NEXT_EACH = 64 };
+enum { TIMEOUT_S = 4 /* below IDLE_S of the listener */, PAUSES_MAX = TIMEOUT_S * 20000 };
+
+static struct sockaddr_in address;
+
+/* The only socket of this process that listens. */
+static bool find_listener(void)
+{
+    for (int fd = 0; fd < FD_MAX; fd++) {
+        int listens = 0;
+        socklen_t n = sizeof listens, address_n = sizeof address;
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &n) == 0 && listens)
+            return getsockname(fd, (struct sockaddr *)&address, &address_n) == 0;
+    }
+    return false;
+}
+
+static int dial(struct sockaddr_in *own)
+{
+    const struct timeval limit = {.tv_sec = TIMEOUT_S};
+    socklen_t n = sizeof *own;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0);
+    assert(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    assert(getsockname(fd, (struct sockaddr *)own, &n) == 0);
+    return fd;
+}
+
+/* Whether the other end, which is in this process too, has read what was sent to it. */
+static bool is_read(const struct sockaddr_in *own)
+{
+    for (int fd = 0; fd < FD_MAX; fd++) {
+        struct sockaddr_in peer = {0};
+        socklen_t n = sizeof peer;
+        int left = 0;
+        if (getpeername(fd, (struct sockaddr *)&peer, &n) == 0 && peer.sin_port == own->sin_port &&
+            peer.sin_addr.s_addr == own->sin_addr.s_addr && ioctl(fd, FIONREAD, &left) == 0)
+            return left == 0;
+    }
+    return false;
+}
+
+/* libmicrohttpd does not look for an end that comes with the bytes before it: what is cut in the
+   middle would be held for IDLE_S. So the end comes when these are read, or answered. */
+static void send_end(int fd, const struct sockaddr_in *own)
+{
+    static const struct timespec pause = {.tv_nsec = 50 * 1000};
+    struct pollfd answered = {.fd = fd, .events = POLLIN};
+    for (int n = 0; ppoll(&answered, 1, &pause, NULL) == 0 && !is_read(own); n++)
+        assert(n < PAUSES_MAX);
+    (void)shutdown(fd, SHUT_WR);
+}
+
+/* The beginning of what comes, up to the end or the reset that the other side makes. */
+static const char *ask(const void *request, size_t size)
+{
+    static char answer[KEPT + CHUNK + 1];
+    struct sockaddr_in own;
+    size_t n = 0;
+    ssize_t got;
+    int fd = dial(&own);
+    bool sent = size == 0 || send(fd, request, size, MSG_NOSIGNAL) == (ssize_t)size;
+    assert(sent || errno == EPIPE || errno == ECONNRESET);
+    send_end(fd, &own);
+    while ((got = recv(fd, answer + n, CHUNK, 0)) > 0)
+        n = n + (size_t)got < KEPT ? n + (size_t)got : KEPT;
+    assert(got == 0 || errno == ECONNRESET);
+    close(fd);
+    answer[n] = '\0';
+    return answer;
+}
+
+/* The clock of libFuzzer, which would break off what waits; there is a limit here. */
+static void block_alarm(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    static char error[SERVICE_ERROR_MAX];
+    static struct config config;
+    static struct monitor *monitor; /* until the end */
+    (void)argc, (void)argv;
+    block_alarm();
+    int flags_n = 1;
+    char *flags[] = {(char *)"--listen=127.0.0.1:0"};
+    assert(config_load(&config, "/dev/null", &flags_n, flags, NULL, error) == 0);
+    monitor = monitor_start(&config, error, sizeof error);
+    assert(monitor != NULL && find_listener());
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char next[] = "GET /livez HTTP/1.0\r\n\r\n", protocol[] = "HTTP/1.";
+    static unsigned inputs;
+    const char *answer = ask(data, size);
+    assert(answer[0] == '\0' || strncmp(answer, protocol, strlen(protocol)) == 0);
+    if (++inputs % NEXT_EACH == 0)
+        assert(strstr(ask(next, strlen(next)), "\r\n\r\nalive\n") != NULL);
+    return 0;
+}
