@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 struct looking {
-    const struct offsets *offsets;
+    struct offsets *offsets;
     struct head *heads;
 };
 
@@ -21,7 +21,7 @@ static void open_head(const struct offsets *offsets, struct head *head,
     head->lane = message->partition;
     head->offset = message->offset;
     head->kind = HEAD_FOREIGN;
-    if (envelope_open(bytes_of(message->payload, message->len), &env) != 0)
+    if (slot == 0 || envelope_open(bytes_of(message->payload, message->len), &env) != 0)
         return;
     const struct stamp *stamp = &env.stamp;
     int64_t until_ms = stamp->next_try_ms > stamp->due_ms ? stamp->next_try_ms : stamp->due_ms;
@@ -46,7 +46,7 @@ static rd_kafka_topic_partition_list_t *where_something_waits(const struct offse
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(64);
     for (int i = 0; i < offsets->lanes * offsets->slots; i++) {
         int slot = i % offsets->slots;
-        if (slot == 0 || offsets->cells[i].waiting == 0)
+        if (offsets->cells[i].waiting == 0)
             continue;
         rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(
             list, offsets_topic(offsets->config, slot, name), i / offsets->slots);
@@ -56,7 +56,15 @@ static rd_kafka_topic_partition_list_t *where_something_waits(const struct offse
     return list;
 }
 
-struct head *heads_read(const struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
+/* No record is left there, but ends of transactions, and what was given up in them. */
+static void correct_waiting(struct offsets *offsets, const struct head *heads)
+{
+    for (int i = 0; i < offsets->lanes * offsets->slots; i++)
+        if (heads[i].kind == HEAD_NONE)
+            offsets->cells[i].waiting = 0;
+}
+
+struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
                         char error[OFFSETS_ERROR_MAX])
 {
     struct looking looking = {
@@ -69,8 +77,10 @@ struct head *heads_read(const struct offsets *offsets, rd_kafka_t *rk, int timeo
     rd_kafka_topic_partition_list_t *list = where_something_waits(offsets);
     int err = browse_read(&browse, list, error, OFFSETS_ERROR_MAX);
     rd_kafka_topic_partition_list_destroy(list);
-    if (err == 0)
+    if (err == 0) {
+        correct_waiting(offsets, looking.heads);
         return looking.heads;
+    }
     free(looking.heads);
     return NULL;
 }

@@ -284,11 +284,15 @@ void source_seek(struct source *s, struct queue_id queue, int64_t offset)
 
 int64_t source_end(const struct source *s, struct queue_id queue)
 {
-    int64_t start, end = -1, landed = s->partitions[queue.index].landed;
+    const struct partition *p = &s->partitions[queue.index];
+    int64_t start, end = -1;
     if (rd_kafka_get_watermark_offsets(source_handle(s, queue.slot), s->config.topics[queue.slot],
                                        queue.lane, &start, &end) != 0)
         end = -1;
-    return landed > end && landed > 0 ? landed : end;
+    if (p->landed > end && p->landed > 0)
+        end = p->landed;
+    /* Behind the last record there may be ends of transactions, which the client has passed. */
+    return p->drained >= end && p->drained >= p->next && p->next >= 0 ? p->next : end;
 }
 
 bool source_wants_rejoin(struct source *s)

@@ -308,7 +308,7 @@ int topics_apply(rd_kafka_t *rk, const struct config *config, int timeout_ms,
     *left = (struct findings){0};
     int err = apply_all(&a);
     if (err == 0)
-        survey_judge(&a.survey, &a.admin, config->group, left);
+        survey_judge(&a.survey, &a.admin, config, left);
     else
         snprintf(error, error_size, "%s", err == ERR_NO_MEMORY ? err_text(err) : a.admin.error);
     survey_deinit(&a.survey);

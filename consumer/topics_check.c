@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The guards of a start: each rule that does not hold becomes a finding with what to run. */
 #include "bridge/memory.h"
-#include "consumer/offsets.h"
 #include "consumer/topics_survey.h"
 
 #include <stdarg.h>
@@ -111,72 +110,11 @@ static void check_replicas(struct findings *findings, const struct survey *surve
              acked_alone_n, acked_alone->name);
 }
 
-/* Ask for the first or the next offsets; false with the reason in admin. */
-static bool ask_offsets(struct admin *admin, rd_kafka_topic_partition_list_t *list, int64_t which)
-{
-    admin->code = offsets_ask(admin->rk, list, which, admin->timeout_ms);
-    for (int i = 0; admin->code == RD_KAFKA_RESP_ERR_NO_ERROR && i < list->cnt; i++)
-        admin->code = list->elems[i].err;
-    return admin->code == RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
-/* Raise the offsets in from to what the group has committed: below it all is done. Not beyond the
-   end, for then the topic is another than it was. If it cannot be asked, all may still wait. */
-static void skip_committed(struct admin *admin, const char *group,
-                           rd_kafka_topic_partition_list_t *from,
-                           const rd_kafka_topic_partition_list_t *ends)
-{
-    size_t n;
-    rd_kafka_event_t *event = admin_committed(admin, group, from);
-    if (event == NULL)
-        return;
-    const rd_kafka_group_result_t **groups = rd_kafka_ListConsumerGroupOffsets_result_groups(
-        rd_kafka_event_ListConsumerGroupOffsets_result(event), &n);
-    const rd_kafka_topic_partition_list_t *told =
-        n == 1 ? rd_kafka_group_result_partitions(groups[0]) : NULL;
-    for (int i = 0; told != NULL && told->cnt == from->cnt && i < told->cnt; i++) {
-        const rd_kafka_topic_partition_t *at = &told->elems[i];
-        rd_kafka_topic_partition_t *mark = &from->elems[i]; /* in the order asked */
-        if (at->partition == mark->partition && at->offset > mark->offset &&
-            at->offset <= ends->elems[i].offset)
-            mark->offset = at->offset;
-    }
-    rd_kafka_event_destroy(event);
-}
-
-static int64_t sum_between(const rd_kafka_topic_partition_list_t *from,
-                           const rd_kafka_topic_partition_list_t *ends)
-{
-    int64_t sum = 0;
-    for (int i = 0; i < from->cnt; i++)
-        if (ends->elems[i].offset > from->elems[i].offset)
-            sum += ends->elems[i].offset - from->elems[i].offset;
-    return sum;
-}
-
-/* How many of the topic's records may still wait; -1 with the reason in admin. */
-static int64_t count_waiting(struct admin *admin, const char *group, const struct topic_seen *topic)
-{
-    rd_kafka_topic_partition_list_t *from = rd_kafka_topic_partition_list_new(topic->partitions);
-    rd_kafka_topic_partition_list_add_range(from, topic->name, 0, topic->partitions - 1);
-    rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_copy(from);
-    int64_t waiting = -1;
-    if (ask_offsets(admin, from, OFFSETS_LOW) && ask_offsets(admin, ends, OFFSETS_END))
-        waiting = sum_between(from, ends);
-    if (waiting > 0) {
-        skip_committed(admin, group, from, ends);
-        waiting = sum_between(from, ends);
-    }
-    rd_kafka_topic_partition_list_destroy(from);
-    rd_kafka_topic_partition_list_destroy(ends);
-    return waiting;
-}
-
-static void check_stray(struct findings *findings, struct admin *admin, const char *group,
+static void check_stray(struct findings *findings, struct admin *admin, const struct config *config,
                         const struct topic_seen *stray)
 {
     const char *level = strrchr(stray->name, '.') + 1;
-    int64_t waiting = count_waiting(admin, group, stray);
+    int64_t waiting = stray_waiting(admin, config, stray);
     if (waiting > 0)
         find(findings, FINDING_REFUSE, stray->name, NULL,
              "topic %s holds %lld records but %s is not a level, so they would wait for ever: add "
@@ -203,7 +141,7 @@ static bool has_login(rd_kafka_t *rk)
            strcmp(protocol, "plaintext") != 0;
 }
 
-void survey_judge(const struct survey *survey, struct admin *admin, const char *group,
+void survey_judge(const struct survey *survey, struct admin *admin, const struct config *config,
                   struct findings *findings)
 {
     findings->partitions = survey->topics[0].partitions;
@@ -212,7 +150,7 @@ void survey_judge(const struct survey *survey, struct admin *admin, const char *
         check_settings(findings, &survey->topics[i]);
     }
     for (size_t i = 0; i < survey->strays_n; i++)
-        check_stray(findings, admin, group, &survey->strays[i]);
+        check_stray(findings, admin, config, &survey->strays[i]);
     check_replicas(findings, survey);
     if (findings->partitions == 0 && has_login(admin->rk))
         find(findings, FINDING_WARN, survey->topics[0].name, NULL,
@@ -236,7 +174,7 @@ int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
     *findings = (struct findings){0};
     int err = survey_take(&admin, config, &survey);
     if (err == 0)
-        survey_judge(&survey, &admin, config->group, findings);
+        survey_judge(&survey, &admin, config, findings);
     else
         snprintf(error, error_size, "%s", admin.error);
     survey_deinit(&survey);

@@ -55,8 +55,13 @@ int survey_take(struct admin *admin, const struct config *config, struct survey 
 void survey_deinit(struct survey *survey);
 
 /* What is wrong with what was seen, added to findings; asks how much waits in a stray one. */
-void survey_judge(const struct survey *survey, struct admin *admin, const char *group,
+void survey_judge(const struct survey *survey, struct admin *admin, const struct config *config,
                   struct findings *findings);
+
+/* How many offsets of a stray topic lie beyond what config's group has committed, in partitions
+   that have a record there; -1 with the reason in admin. */
+int64_t stray_waiting(struct admin *admin, const struct config *config,
+                      const struct topic_seen *topic);
 
 /* One partition for each lane; else S itself, and those that have no lanes. */
 bool topic_has_lanes(enum topic_kind kind);

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import OffsetSpec
 
 from client import now_ms
 from contract import Request
@@ -134,26 +135,54 @@ def bad_topics(stage: Stage) -> str:
     says(stage, "a level without a topic: run", stage.run("run", "-c", str(path)), (78,), "schedule.3m", "topics apply")
     stage.apply(path)
 
-    bridge = stage.bridge(path)
-    generator = stage.generator(1000)
-    request = generator.request(now_ms(), wait_ms=6000, key=b"k")
-    request.timestamp_ms = None
-    stage.sender.send(request)
-    stage.sender.flush()
-    time.sleep(1)
-    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
-    without = stage.config("without.yaml", levels=["1s", "10s", "30s", "1m"])
-    says(stage, "a level was removed that still holds records", stage.run("run", "-c", str(without)), (78,),
-         "schedule.5s", "retired_levels")
-    retired = stage.config("retired.yaml", levels=["1s", "10s", "30s", "1m"], retired_levels=["5s"])
-    bridge = stage.bridge(retired, "retired")
-    judge(stage.verify())
-    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    for stage.exactly_once in False, True:
+        level_removed(stage)
 
     stage.admin.grow("schedule.2m", LANES + 1)
     says(stage, "a level with other partitions: run", stage.run("run", "-c", str(path)), (78,), "schedule.2m", "9")
     says(stage, "a level with other partitions: check", stage.run("check", "-c", str(path)), (78,), "schedule.2m")
-    return f"{len(mended)} kinds of settings refused and mended, 3 that cannot be or need a word refused"
+    return f"{len(mended)} kinds of settings refused and mended, 3 that cannot be or need a word refused; " \
+           f"a level with {REMOVED} records drained and dropped, in each mode"
+
+
+REMOVED = 200  # records that wait in a level that is taken out
+
+
+def level_removed(stage: Stage) -> None:
+    """A level is taken out while it holds records: refused; retired, they all come, and then it can go."""
+    mode, others = "exactly" if stage.exactly_once else "at-least", {"levels": ["1s", "5s", "30s", "1m"]}
+    bridge, generator = stage.bridge(stage.config(f"{mode}.yaml"), mode), stage.generator(1000)
+
+    def send(count: int, wait_ms: int) -> None:
+        for _ in range(count):
+            request = generator.request(now_ms(), wait_ms=wait_ms)
+            request.timestamp_ms = None  # an older one would be in another level
+            stage.sender.send(request)
+        stage.sender.flush()
+
+    end = end_of(stage, "schedule.10s")
+    send(REMOVED, 14_000)
+    stage.admin.wait(f"{REMOVED} records in schedule.10s", lambda: end_of(stage, "schedule.10s") >= end + REMOVED)
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    without = stage.config(f"{mode}-without.yaml", **others)
+    says(stage, "a level was removed that still holds records", stage.run("run", "-c", str(without)), (78,),
+         "schedule.10s", "retired_levels")
+    bridge = stage.bridge(stage.config(f"{mode}-retired.yaml", **others, retired_levels=["10s"]), f"{mode}-retired")
+    judge(stage.verify())
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    check = stage.run("check", "-c", str(without))
+    told = [line for line in check.stdout.splitlines() if "schedule.10s" in line]
+    require(check.returncode == 0 and "nothing waits in" in str(told),
+            f"a level that was drained {mode} once cannot go: check ended with {check.returncode}: {told}")
+    bridge = stage.bridge(without, f"{mode}-without")
+    send(50, 2000)
+    judge(stage.verify())
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+
+
+def end_of(stage: Stage, topic: str) -> int:
+    """How many offsets its lanes have given."""
+    return sum(stage.admin.offsets([(topic, lane) for lane in range(LANES)], OffsetSpec.latest()).values())
 
 
 def bad_records(stage: Stage) -> str:

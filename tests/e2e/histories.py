@@ -4,15 +4,17 @@ survived, or refused with a sentence that says what to do; each has topics and a
 from __future__ import annotations
 
 import ctypes
+import json
 import struct
 import time
 
 from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import OffsetSpec
 
-from bad_input import first_of
+from bad_input import first_of, says
 from client import now_ms
 from generator import Generator
-from stage import Skip, Stage, both_modes, judge, require, will_say
+from stage import Skip, Stage, both_modes, judge, require, require_prompt, will_say
 
 LEVELS = ["1s", "5s", "7s", "10s"]
 LANES = 2
@@ -40,9 +42,15 @@ class Act(Stage):
     def send(self, count: int, **fixed) -> list:
         first = len(self.sender.journal)
         for n in range(count):
-            self.sender.send(self.made.request(now_ms(), **{"key": b"k%d" % n, "target": self.target, **fixed}))
+            request = self.made.request(now_ms(), **{"key": b"k%d" % n, "target": self.target, **fixed})
+            if "wait_ms" in fixed:
+                request.timestamp_ms = None  # an older one would be in another level
+            self.sender.send(request)
         self.sender.flush()
         return self.sender.journal[first:]
+
+    def ends(self, topic: str, which: OffsetSpec) -> dict[tuple[str, int], int]:
+        return self.admin.offsets([(topic, lane) for lane in range(LANES)], which)
 
     def wait(self, ms: int) -> dict:
         """For requests that wait so long in a level, all of them."""
@@ -164,6 +172,44 @@ def head_deleted(act: Act) -> str:
     return f"{len(lost)} gone with it, which is said; what came after is delivered"
 
 
+CUT_GAP_S = 5  # between those that retention takes and those that it leaves
+READ_AFTER_MS = 17_000  # what waits 20 s in a level is read then or later
+
+
+def retention_cut(act: Act) -> str:
+    """A level is given finite retention under a running bridge, and Kafka deletes the older half of what waits."""
+    path, topic = act.other("long", levels=[*LEVELS, "20s"]), f"{act.schedule}.20s"
+    act.apply(path)
+    act.admin.set(topic, segment_ms="1000")
+    bridge = act.bridge(path)
+    lost = act.send(30, **act.wait(21_000))
+    act.taken()
+    ends, since = act.ends(topic, OffsetSpec.latest()), now_ms()
+    require(sum(ends.values()) >= len(lost), f"the {len(lost)} are not all in {topic}: {ends}")
+    time.sleep(CUT_GAP_S)
+    left = act.send(30, **act.wait(21_000))
+    act.taken()
+    act.admin.set(topic, retention_ms=str(now_ms() - since))
+    act.admin.wait(f"{topic} cut by retention", lambda: all(
+        start >= ends[place] for place, start in act.ends(topic, OffsetSpec.earliest()).items()))
+    act.admin.set(topic, retention_ms="3600000")  # the others stay
+    require_prompt(now_ms() - since < READ_AFTER_MS, "Kafka deletes nothing before it is read")
+    cut = sum(act.ends(topic, OffsetSpec.earliest()).values())
+    judge(act.verify(left + act.send(20), timeout=60))
+    require(said_gone(bridge, topic) == cut, f"{cut} offsets were deleted, and {said_gone(bridge, topic)} are said")
+    act.end(bridge)
+    for command in "run", "check":
+        says(act, command, act.run(command, "-c", str(path)), (78,), topic, "retention.ms=3600000", "topics apply")
+    return f"the {len(lost)} that retention took are said, the {len(left)} behind them delivered; refused at a start"
+
+
+def said_gone(bridge, topic: str) -> int:
+    """How many it says to be gone of a topic before it read them."""
+    lines = [json.loads(line) for line in bridge.log.read_text().splitlines() if line.startswith("{")]
+    return sum(int(line["n"]) for line in lines if line.get("topic") == topic
+               and "records were deleted before they were read" in line["msg"])
+
+
 def foreign_progress(act: Act) -> str:
     """Commit metadata that is garbage, or of a newer version."""
     bridge = act.bridge(act.path)
@@ -255,7 +301,7 @@ def differing_levels(act: Act) -> str:
 
 
 def grown(act: Act) -> str:
-    """The schedule topic alone was given more partitions."""
+    """The schedule topic alone was given more partitions, and producers use the new one."""
     quick = act.other("quick", kafka={"bootstrap.servers": act.kafka.bootstrap,
                                       "topic.metadata.refresh.interval.ms": 1000})
     bridge = act.bridge(quick)
@@ -263,7 +309,9 @@ def grown(act: Act) -> str:
     act.admin.grow(act.schedule, LANES + 1)
     will_say(bridge, "a lane without level partitions is not served")
     act.sender.producer.list_topics(act.schedule, timeout=10)
-    keyless = act.send(60, key=None)
+    waiting = [r for r in act.send(60) if r.partition == LANES]
+    require(waiting, "the producer wrote nothing to the new partition")
+    judge(act.verify([r for r in act.sender.journal if r.partition != LANES], timeout=40))
     act.end(bridge)
     refused = act.run("run", "-c", str(act.path))
     require(refused.returncode == 78 and "topics apply" in refused.stderr, f"grown: {refused.stderr}")
@@ -271,7 +319,7 @@ def grown(act: Act) -> str:
     bridge = act.bridge(act.path, "second")
     judge(act.verify(timeout=40))
     act.end(bridge)
-    return f"said, refused at a start, mended by topics apply; {sum(r.partition == LANES for r in keyless)} waited there"
+    return f"said, refused at a start, mended by topics apply; the {len(waiting)} that waited there came then"
 
 
 def mode_switch(act: Act) -> str:
@@ -292,15 +340,15 @@ def mode_switch(act: Act) -> str:
     return line
 
 
-HISTORIES = (recreated, recreated_alive, truncated, head_deleted, foreign_progress, newer_record, differing_levels,
-             grown, mode_switch)
+HISTORIES = (recreated, recreated_alive, truncated, head_deleted, retention_cut, foreign_progress, newer_record,
+             differing_levels, grown, mode_switch)
 # Those where the mode makes a difference; the others are in the full counts.
 OF_THE_MODE = (recreated, foreign_progress, newer_record)
 
 
 def histories(stage: Stage) -> str:
     """Topics recreated, cut or grown, foreign progress and records, levels and modes changed in turn: nothing lost unsaid."""
-    stage.broker()
+    stage.broker(props=("log.initial.task.delay.ms=300", "log.retention.check.interval.ms=300"))
     told = []
     for history in HISTORIES:
         if stage.exactly_once and not stage.full and history not in OF_THE_MODE:

@@ -27,11 +27,12 @@ import scenarios
 import secured
 import static
 import targets
+import transacted
 import waiting
 from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage
 
-PARTS = (scenarios, static, targets, network, secured, histories, waiting, bad_input, promises)
+PARTS = (scenarios, static, targets, transacted, network, secured, histories, waiting, bad_input, promises)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",

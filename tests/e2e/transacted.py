@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests that their producers write in transactions: they count when one has committed, and nothing else does."""
+from __future__ import annotations
+
+import json
+import random
+import time
+from pathlib import Path
+
+from confluent_kafka import Producer
+
+from client import Sender, now_ms
+from contract import Request, partition_of
+from generator import Generator
+from processes import Bridge
+from scenarios import source
+from stage import LANES, Stage, both_modes, judge, require
+
+
+class Transacted(Sender):
+    """Writes requests in transactions: they count when one has committed; of one that was aborted nothing may come."""
+
+    def __init__(self, bootstrap: str, topic: str, name: str, timeout_ms: int):
+        super().__init__(bootstrap, topic)
+        self.begun: int | None = None  # what it has open: the journal from here on
+        self.producer = Producer({
+            "bootstrap.servers": bootstrap, "transactional.id": name, "transaction.timeout.ms": timeout_ms,
+            "message.timeout.ms": timeout_ms, "linger.ms": 2, "log_level": 0, "partitioner": "murmur2_random",
+            "message.max.bytes": 50_000_000})
+        self.producer.init_transactions(60)
+
+    def write(self, requests: list[Request]) -> None:
+        """Into a transaction of their own, which stays open."""
+        self.begun = len(self.journal)
+        self.producer.begin_transaction()
+        for request in requests:
+            self.send(request)
+        self.flush()
+
+    def end(self, commit: bool) -> None:
+        """What it has open, if anything."""
+        if self.begun is None:
+            return
+        if commit:
+            self.producer.commit_transaction(60)
+            self.begun = None
+        else:
+            self.producer.abort_transaction(60)
+            self.forget()
+
+    def forget(self) -> None:
+        """What it has open is aborted, by itself or by the broker."""
+        self.refused += self.journal[self.begun:]
+        del self.journal[self.begun:]
+        self.begun = None
+
+
+TIMED_OUT_MS = 8000  # when the broker aborts a transaction that nobody ends
+
+
+def aborted_requests(stage: Stage) -> str:
+    """Producers with transactions: what commits comes once, what aborts never, what is behind one when it ends."""
+    stage.broker(props=("transaction.abort.timed.out.transaction.cleanup.interval.ms=500",))
+    config = stage.ready()
+    bridge, generator = stage.bridge(config), stage.generator(3000)
+
+    def transacted(name: str, timeout_ms: int = 120_000) -> Transacted:
+        return Transacted(stage.kafka.bootstrap, stage.schedule, name, timeout_ms)
+
+    slow, dying = transacted("slow"), transacted("dying", TIMED_OUT_MS)
+    writers = [transacted(f"writer-{n}") for n in range(3)]
+    dying_since = now_ms()
+    for lane, writer in enumerate((slow, dying)):
+        writer.write(to_lane(generator, lane, 20))
+    behind = [send_all(stage, to_lane(generator, lane, 20)) for lane in range(3)]
+    transact(stage, writers, generator, 300 if stage.full else 40)
+    require(stage.collector.wait_for(behind[2], stage.schedule, 30) == 0, "an open transaction holds other lanes")
+    time.sleep(2)
+    slow_until = now_ms()
+    slow.end(commit=True)
+    dying.forget()
+    for writer in (slow, dying, *writers):
+        stage.sender.join(writer)
+    judge(stage.verify(timeout=90))
+    held = [first_here(stage, behind[0]) - slow_until, first_here(stage, behind[1]) - dying_since - TIMED_OUT_MS]
+    require(min(held) >= 0, f"they came {held} ms after the transaction before them had ended")
+    return f"{progress_is_kept(stage, bridge, config, generator)} aborted={len(stage.sender.refused)} " \
+           f"held_until_end={len(behind[0]) + len(behind[1])}"
+
+
+def progress_is_kept(stage: Stage, bridge: Bridge, config: Path, generator: Generator) -> str:
+    """What aborted and the ends of transactions is behind us, and another process goes on from there."""
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    told = json.loads(stage.run("levels", "-c", str(config), "-o", "json").stdout)
+    left = {level["level"]: level["waiting"] for level in told["levels"] if level["waiting"]}
+    require(told["backlog"] == 0 and not left, f"all is delivered, and the backlog is {told['backlog']}, in levels {left}")
+    stage.bridge(config, "second")
+    for lane in range(LANES):
+        send_all(stage, to_lane(generator, lane, 5))
+    return judge(stage.verify())
+
+
+def to_lane(generator: Generator, lane: int, count: int) -> list[Request]:
+    """Some that are due soon, of one lane."""
+    key = next(key for key in (b"key-%d" % n for n in range(1000)) if partition_of(key, LANES) == lane)
+    return [generator.request(now_ms(), key=key, wait_ms=300) for _ in range(count)]
+
+
+def send_all(stage: Stage, requests: list[Request]) -> list[Request]:
+    """Without a transaction; each is acknowledged."""
+    for request in requests:
+        stage.sender.send(request)
+    stage.sender.flush()
+    return requests
+
+
+def transact(stage: Stage, writers: list[Transacted], generator: Generator, count: int) -> None:
+    """Transactions that overlap, half of them aborted, with poison in them and others' requests between them."""
+    dice = random.Random(stage.seed)
+    for n in range(count):
+        writer = writers[n % len(writers)]
+        writer.end(commit=dice.random() < 0.5)
+        writer.write([generator.poison(now_ms(), n) if k == 0 else generator.request(now_ms())
+                      for k in range(dice.randint(1, 20))])
+        stage.sender.send(generator.request(now_ms()))
+    for writer in writers:
+        writer.end(commit=dice.random() < 0.5)
+    stage.sender.flush()
+    require(any(w.journal for w in writers) and any(w.refused for w in writers), "all have ended in one way")
+
+
+def first_here(stage: Stage, requests: list[Request]) -> int:
+    """When the first of them had come, by our clock."""
+    wanted = {(r.partition, r.offset) for r in requests}
+    return int(min(s.received_ms for s in stage.collector.seen if source(s) in wanted))
+
+
+SCENARIOS = both_modes(aborted_requests)
