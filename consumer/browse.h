@@ -15,6 +15,9 @@ struct browse {
     /* Each record, in order within its partition; tag is the opaque of its entry in the list.
        false: enough of this partition. The message is valid during the call. */
     bool (*each)(void *ctx, intptr_t tag, const rd_kafka_message_t *message);
+    /* Its end, where that came first: nothing that can be read is from the last record to offset.
+       May be NULL. */
+    void (*ended)(void *ctx, intptr_t tag, int64_t offset);
     void *ctx;
 };
 

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { REQUESTS_MS = 2000 };
+
 struct looking {
     struct offsets *offsets;
     struct head *heads;
@@ -40,13 +42,14 @@ static bool see(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
     return false;
 }
 
-static rd_kafka_topic_partition_list_t *where_something_waits(const struct offsets *offsets)
+static rd_kafka_topic_partition_list_t *where_something_waits(const struct offsets *offsets,
+                                                              bool levels)
 {
     char name[TOPIC_TEXT_MAX];
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(64);
     for (int i = 0; i < offsets->lanes * offsets->slots; i++) {
         int slot = i % offsets->slots;
-        if (offsets->cells[i].waiting == 0)
+        if (offsets->cells[i].waiting == 0 || (slot > 0) != levels)
             continue;
         rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(
             list, offsets_topic(offsets->config, slot, name), i / offsets->slots);
@@ -57,11 +60,22 @@ static rd_kafka_topic_partition_list_t *where_something_waits(const struct offse
 }
 
 /* No record is left there, but ends of transactions, and what was given up in them. */
-static void correct_waiting(struct offsets *offsets, const struct head *heads)
+static void end(void *ctx, intptr_t tag, int64_t offset)
 {
-    for (int i = 0; i < offsets->lanes * offsets->slots; i++)
-        if (heads[i].kind == HEAD_NONE)
-            offsets->cells[i].waiting = 0;
+    const struct looking *looking = ctx;
+    struct offsets_cell *cell = &looking->offsets->cells[tag];
+    if (looking->heads[tag].kind == HEAD_NONE && offset >= cell->end)
+        cell->waiting = 0;
+}
+
+static int browse_heads(struct looking *looking, rd_kafka_t *rk, int timeout_ms, bool levels,
+                        char error[OFFSETS_ERROR_MAX])
+{
+    struct browse browse = {rk, timeout_ms, see, end, looking};
+    rd_kafka_topic_partition_list_t *list = where_something_waits(looking->offsets, levels);
+    int err = list->cnt == 0 ? 0 : browse_read(&browse, list, error, OFFSETS_ERROR_MAX);
+    rd_kafka_topic_partition_list_destroy(list);
+    return err;
 }
 
 struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
@@ -69,16 +83,13 @@ struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
 {
     struct looking looking = {
         offsets, calloc((size_t)offsets->lanes * (size_t)offsets->slots, sizeof *looking.heads)};
+    char unread[OFFSETS_ERROR_MAX]; /* a login need not read the schedule topic to see levels */
     if (looking.heads == NULL) {
         snprintf(error, OFFSETS_ERROR_MAX, "out of memory");
         return NULL;
     }
-    struct browse browse = {rk, timeout_ms, see, &looking};
-    rd_kafka_topic_partition_list_t *list = where_something_waits(offsets);
-    int err = browse_read(&browse, list, error, OFFSETS_ERROR_MAX);
-    rd_kafka_topic_partition_list_destroy(list);
-    if (err == 0) {
-        correct_waiting(offsets, looking.heads);
+    if (browse_heads(&looking, rk, timeout_ms, true, error) == 0) {
+        (void)!browse_heads(&looking, rk, REQUESTS_MS, false, unread);
         return looking.heads;
     }
     free(looking.heads);

@@ -14,8 +14,9 @@ enum { OFFSETS_ERROR_MAX = 256 };
 
 /* One partition as a queue of the group. */
 struct offsets_cell {
-    int64_t low, end;      /* of the log; both 0 if there is no such partition */
-    int64_t waiting;       /* from the committed base (or low) to end, less what is done above it */
+    int64_t low, end;      /* of the log, end: of what is decided; both 0: no such partition */
+    int64_t waiting;       /* from the committed base (or low) to end, less what is done above it;
+                              offsets, so ends of transactions too, until heads_read has looked */
     struct window *window; /* owned; what is committed, starting at low where nothing is */
     bool committed;
 };

@@ -57,7 +57,7 @@ void source_pause(struct source *source, struct queue_id queue);
 void source_seek(struct source *source, struct queue_id queue, int64_t offset);
 
 /* The log's end as the last fetch, or an acknowledgement since, told it; -1: neither has. Where all
-   is read, the place after the last record: the ends of transactions behind it are none. */
+   of a level is read, the place after its last record: ends of transactions behind it are none. */
 int64_t source_end(const struct source *source, struct queue_id queue);
 
 /* A record was acknowledged on a level: there is something to read. */

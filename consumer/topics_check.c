@@ -116,10 +116,11 @@ static void check_stray(struct findings *findings, struct admin *admin, const st
     const char *level = strrchr(stray->name, '.') + 1;
     int64_t waiting = stray_waiting(admin, config, stray);
     if (waiting > 0)
-        find(findings, FINDING_REFUSE, stray->name, NULL,
-             "topic %s holds %lld records but %s is not a level, so they would wait for ever: add "
-             "%s to retired_levels (they are drained) or to levels",
-             stray->name, (long long)waiting, level, level);
+        find(
+            findings, FINDING_REFUSE, stray->name, NULL,
+            "topic %s holds up to %lld records but %s is not a level, so they would wait for ever: "
+            "add %s to retired_levels (they are drained) or to levels",
+            stray->name, (long long)waiting, level, level);
     else if (waiting == 0)
         find(findings, FINDING_WARN, stray->name, NULL,
              "nothing waits in topic %s and %s is neither a level nor retired: delete it with "

@@ -11,9 +11,7 @@
 /* Ask for the first or the next offsets; false with the reason in admin. */
 static bool ask_offsets(struct admin *admin, rd_kafka_topic_partition_list_t *list, int64_t which)
 {
-    admin->code = offsets_ask(admin->rk, list, which, admin->timeout_ms);
-    for (int i = 0; admin->code == RD_KAFKA_RESP_ERR_NO_ERROR && i < list->cnt; i++)
-        admin->code = list->elems[i].err;
+    admin->code = offsets_await(admin->rk, list, which, admin->timeout_ms);
     return admin->code == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
@@ -65,69 +63,79 @@ static rd_kafka_t *reader(const struct admin *admin, const struct config *config
     return NULL;
 }
 
-/* The entries of from that have offsets before their end, each with its number. */
-static rd_kafka_topic_partition_list_t *list_unread(const rd_kafka_topic_partition_list_t *from,
-                                                    const rd_kafka_topic_partition_list_t *ends)
-{
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(from->cnt);
-    for (int i = 0; i < from->cnt; i++) {
-        const rd_kafka_topic_partition_t *at = &from->elems[i];
-        if (ends->elems[i].offset <= at->offset)
-            continue;
-        rd_kafka_topic_partition_t *unread =
-            rd_kafka_topic_partition_list_add(list, at->topic, at->partition);
-        unread->offset = at->offset;
-        unread->opaque = (void *)(intptr_t)i;
-    }
-    return list;
-}
+struct look {
+    rd_kafka_topic_partition_list_t *from, *ends;
+    bool *found;
+};
 
-static bool note_record(void *found, intptr_t i, const rd_kafka_message_t *message)
+static bool see_record(void *ctx, intptr_t i, const rd_kafka_message_t *message)
 {
     (void)message;
-    ((bool *)found)[i] = true;
+    ((struct look *)ctx)->found[i] = true;
     return false;
 }
 
+static void see_end(void *ctx, intptr_t i, int64_t offset)
+{
+    struct look *look = ctx;
+    if (!look->found[i] && offset > look->from->elems[i].offset)
+        look->from->elems[i].offset = offset;
+}
+
 /* Ends of transactions take offsets, and what was given up in them: only a look tells them from
-   records. Where it finds none, from is raised to the end; where it cannot look, records may be. */
-static void skip_empty(const struct admin *admin, const struct config *config,
-                       rd_kafka_topic_partition_list_t *from,
-                       const rd_kafka_topic_partition_list_t *ends)
+   records, and raises from to where it found none. What an open transaction has written, and what
+   is behind it, cannot be read yet, but the brokers' own end tells of it. False: it is not known.
+ */
+static bool look_beyond(const struct admin *admin, const struct config *config, struct look *look)
 {
     char error[OFFSETS_ERROR_MAX];
     rd_kafka_t *rk = reader(admin, config);
-    bool *found = memory_or_end(calloc((size_t)from->cnt, sizeof *found));
-    rd_kafka_topic_partition_list_t *unread = list_unread(from, ends);
-    struct browse browse = {rk, admin->timeout_ms, note_record, found};
-    bool looked = rk != NULL && browse_read(&browse, unread, error, sizeof error) == 0;
-    for (int i = 0; looked && i < from->cnt; i++)
-        if (!found[i] && from->elems[i].offset < ends->elems[i].offset)
-            from->elems[i].offset = ends->elems[i].offset;
-    rd_kafka_topic_partition_list_destroy(unread);
-    free(found);
+    struct browse browse = {rk, admin->timeout_ms, see_record, see_end, look};
+    for (int i = 0; i < look->from->cnt; i++)
+        look->from->elems[i].opaque = (void *)(intptr_t)i;
+    bool looked = rk != NULL && browse_read(&browse, look->from, error, sizeof error) == 0;
+    for (int i = 0; looked && i < look->from->cnt; i++) {
+        int64_t low, high = -1;
+        rd_kafka_topic_partition_t *end = &look->ends->elems[i];
+        looked = rd_kafka_get_watermark_offsets(rk, end->topic, end->partition, &low, &high) == 0 &&
+                 high >= 0;
+        if (looked && high > end->offset)
+            end->offset = high;
+    }
     if (rk != NULL)
-        rd_kafka_destroy(rk);
+        rd_kafka_destroy_flags(rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE); /* it has no group */
+    return looked;
+}
+
+/* -1: it could not be asked, or nothing is counted and nobody could look. */
+static int64_t count_beyond(struct admin *admin, const struct config *config, struct look *look)
+{
+    if (!ask_offsets(admin, look->from, OFFSETS_LOW) ||
+        !ask_offsets(admin, look->ends, OFFSETS_END))
+        return -1;
+    skip_committed(admin, config->group, look->from, look->ends);
+    bool looked = look_beyond(admin, config, look);
+    int64_t waiting = sum_between(look->from, look->ends);
+    if (looked || waiting > 0)
+        return waiting;
+    admin->code = RD_KAFKA_RESP_ERR__TIMED_OUT;
+    return -1;
 }
 
 int64_t stray_waiting(struct admin *admin, const struct config *config,
                       const struct topic_seen *topic)
 {
-    rd_kafka_topic_partition_list_t *from = rd_kafka_topic_partition_list_new(topic->partitions);
-    rd_kafka_topic_partition_list_add_range(from, topic->name, 0, topic->partitions - 1);
-    rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_copy(from);
-    int64_t waiting = -1;
-    if (ask_offsets(admin, from, OFFSETS_LOW) && ask_offsets(admin, ends, OFFSETS_END))
-        waiting = sum_between(from, ends);
-    if (waiting > 0) {
-        skip_committed(admin, config->group, from, ends);
-        waiting = sum_between(from, ends);
+    if (topic->partitions == 0) {
+        admin->code = RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+        return -1;
     }
-    if (waiting > 0) {
-        skip_empty(admin, config, from, ends);
-        waiting = sum_between(from, ends);
-    }
-    rd_kafka_topic_partition_list_destroy(from);
-    rd_kafka_topic_partition_list_destroy(ends);
+    struct look look = {.from = rd_kafka_topic_partition_list_new(topic->partitions)};
+    rd_kafka_topic_partition_list_add_range(look.from, topic->name, 0, topic->partitions - 1);
+    look.ends = rd_kafka_topic_partition_list_copy(look.from);
+    look.found = memory_or_end(calloc((size_t)topic->partitions, sizeof *look.found));
+    int64_t waiting = count_beyond(admin, config, &look);
+    free(look.found);
+    rd_kafka_topic_partition_list_destroy(look.from);
+    rd_kafka_topic_partition_list_destroy(look.ends);
     return waiting;
 }

@@ -70,7 +70,7 @@ static int look(struct peek *peek, rd_kafka_t *rk, char *error)
             list, offsets_topic(peek->cli->config, peek->slot, name), lane);
         at->offset = cell->window->base;
     }
-    struct browse browse = {rk, timeout_ms, show, peek};
+    struct browse browse = {.rk = rk, .timeout_ms = timeout_ms, .each = show, .ctx = peek};
     err = browse_read(&browse, list, error, OFFSETS_ERROR_MAX);
     rd_kafka_topic_partition_list_destroy(list);
     return err;

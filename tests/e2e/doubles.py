@@ -22,8 +22,6 @@ NEXT_MS = 200    # and commits as often: after one was answered, the next follow
 IN_FLIGHT = 5    # requests to a partition, of an idempotent producer
 Owner = tuple[str, int]  # a process, and how often it has asked to join the group
 Record = tuple[str, int, int]  # topic, partition, offset
-
-
 Progress = dict[Place, tuple[int, str]]
 
 
@@ -101,7 +99,9 @@ class Evidence:
         self.writes: dict[Place, list[tuple[int, int, Write]]] = defaultdict(list)  # first offset, count
 
     def commit(self, owner: Owner, at: float, progress: Progress) -> Commit:
-        first = next((c.first_ms for c in reversed(self.commits[owner]) if c.progress == progress), at)
+        again = (c.first_ms for c in reversed(self.commits[owner])
+                 if c.progress == progress and not (c.kept and c.told_ms <= at))  # else the bridge itself sends it anew
+        first = next(again, at)
         self.commits[owner].append(Commit(at, progress, first))
         return self.commits[owner][-1]
 
@@ -241,7 +241,7 @@ class Judge:
             return (LATE, 0) if evidence.waited(forward, write, last.told_ms) else None
         take = evidence.next_take(lane, write.asked_ms)
         unknown = [c for c in self.origins(forward, [source] + copies, write) if take and not take.knows(c)]
-        if not any(not evidence.could_commit(last.owner, c, write.told_ms + COMMIT_MS, take.asked_ms) for c in unknown):
+        if all(evidence.could_commit(last.owner, c, write.told_ms + COMMIT_MS, take.asked_ms) for c in unknown):
             return None
         signs = evidence.signs[last.owner]
         alive = bisect.bisect_left(signs, take.asked_ms)

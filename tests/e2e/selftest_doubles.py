@@ -226,6 +226,13 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.unexplained()
 
+    def test_one_whose_bridge_commits_again_what_was_kept_before_it(self):
+        self.lived(20_000)
+        self.committed(20_010, 20_020, level=(0, ""))
+        self.committed(24_000, 24_010, level=(0, ""))
+        self.handed_over()
+        self.unexplained()
+
     def test_one_whose_commit_lies_below_a_later_one(self):
         self.lived(20_000)
         self.committed(21_000, 21_010, level=(1, ""))

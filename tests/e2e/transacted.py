@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that their producers write in transactions: they count when one has committed, and nothing else does."""
+"""Requests that their producers write in transactions: each counts when its transaction has committed, and not before."""
 from __future__ import annotations
 
 import json
@@ -91,7 +91,9 @@ def aborted_requests(stage: Stage) -> str:
 def progress_is_kept(stage: Stage, bridge: Bridge, config: Path, generator: Generator) -> str:
     """What aborted and the ends of transactions is behind us, and another process goes on from there."""
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
-    told = json.loads(stage.run("levels", "-c", str(config), "-o", "json").stdout)
+    done = stage.run("levels", "-c", str(config), "-o", "json")
+    require(done.returncode == 0, f"levels: {done.stderr}")
+    told = json.loads(done.stdout)
     left = {level["level"]: level["waiting"] for level in told["levels"] if level["waiting"]}
     require(told["backlog"] == 0 and not left, f"all is delivered, and the backlog is {told['backlog']}, in levels {left}")
     stage.bridge(config, "second")

@@ -196,7 +196,7 @@ Test(offsets, browsing_ends_where_it_is_enough_or_at_the_end)
             rd_kafka_topic_partition_list_add(list, config.schedule, 1);
         at->offset = 4;
         at->opaque = seen;
-        struct browse browse = {rk, TIMEOUT_MS, see, &enough[i]};
+        struct browse browse = {.rk = rk, .timeout_ms = TIMEOUT_MS, .each = see, .ctx = &enough[i]};
         seen_n = 0;
         cr_assert_eq(browse_read(&browse, list, error, sizeof error), 0, "%s", error);
         cr_expect_eq(seen_n, i < 2 ? 2 : RECORDS - 4);
