@@ -28,8 +28,9 @@ void offsets_conf(const struct config *config, rd_kafka_conf_t *conf)
         {"enable.auto.commit", "false"},
         {"enable.auto.offset.store", "false"},
         {"enable.partition.eof", "true"},
-        {"auto.offset.reset", "earliest"},   /* the log may be trimmed between two looks */
-        {"fetch.message.max.bytes", "65536"} /* one record of each of many partitions */
+        {"auto.offset.reset", "earliest"},    /* the log may be trimmed between two looks */
+        {"fetch.message.max.bytes", "65536"}, /* one record of each of many partitions */
+        {"fetch.wait.max.ms", "10"}           /* where nothing is, that is told at once */
     };
     char error[OFFSETS_ERROR_MAX];
     rd_kafka_conf_set(conf, "group.id", config->group, error, sizeof error);

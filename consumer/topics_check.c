@@ -110,11 +110,10 @@ static void check_replicas(struct findings *findings, const struct survey *surve
              acked_alone_n, acked_alone->name);
 }
 
-static void check_stray(struct findings *findings, struct admin *admin, const struct config *config,
-                        const struct topic_seen *stray)
+static void check_stray(struct findings *findings, const struct topic_seen *stray, int64_t waiting,
+                        rd_kafka_resp_err_t unasked)
 {
     const char *level = strrchr(stray->name, '.') + 1;
-    int64_t waiting = stray_waiting(admin, config, stray);
     if (waiting > 0)
         find(
             findings, FINDING_REFUSE, stray->name, NULL,
@@ -130,7 +129,20 @@ static void check_stray(struct findings *findings, struct admin *admin, const st
         find(findings, FINDING_SKIPPED, stray->name, NULL,
              "topic %s is not a level, and whether it holds records could not be asked (%s): look "
              "yourself, and add %s to retired_levels if it does",
-             stray->name, rd_kafka_err2str(admin->code), level);
+             stray->name, rd_kafka_err2str(unasked), level);
+}
+
+static void check_strays(struct findings *findings, const struct survey *survey,
+                         struct admin *admin, const struct config *config)
+{
+    rd_kafka_t *reader = survey->strays_n == 0 ? NULL : stray_reader(admin, config);
+    for (size_t i = 0; i < survey->strays_n; i++) {
+        const struct topic_seen *stray = &survey->strays[i];
+        int64_t waiting = stray_waiting(admin, reader, config->group, stray);
+        check_stray(findings, stray, waiting, admin->code);
+    }
+    if (reader != NULL) /* it has no group to leave, and a close may wait for a deleted topic */
+        rd_kafka_destroy_flags(reader, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
 }
 
 static bool has_login(rd_kafka_t *rk)
@@ -150,8 +162,7 @@ void survey_judge(const struct survey *survey, struct admin *admin, const struct
         check_partitions(findings, survey, &survey->topics[i]);
         check_settings(findings, &survey->topics[i]);
     }
-    for (size_t i = 0; i < survey->strays_n; i++)
-        check_stray(findings, admin, config, &survey->strays[i]);
+    check_strays(findings, survey, admin, config);
     check_replicas(findings, survey);
     if (findings->partitions == 0 && has_login(admin->rk))
         find(findings, FINDING_WARN, survey->topics[0].name, NULL,

@@ -49,7 +49,7 @@ static int64_t sum_between(const rd_kafka_topic_partition_list_t *from,
     return sum;
 }
 
-static rd_kafka_t *reader(const struct admin *admin, const struct config *config)
+rd_kafka_t *stray_reader(const struct admin *admin, const struct config *config)
 {
     char error[CLIENT_ERROR_MAX];
     rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
@@ -86,11 +86,10 @@ static void see_end(void *ctx, intptr_t i, int64_t offset)
    records, and raises from to where it found none. What an open transaction has written, and what
    is behind it, cannot be read yet, but the brokers' own end tells of it. False: it is not known.
  */
-static bool look_beyond(const struct admin *admin, const struct config *config, struct look *look)
+static bool look_beyond(rd_kafka_t *rk, int timeout_ms, struct look *look)
 {
     char error[OFFSETS_ERROR_MAX];
-    rd_kafka_t *rk = reader(admin, config);
-    struct browse browse = {rk, admin->timeout_ms, see_record, see_end, look};
+    struct browse browse = {rk, timeout_ms, see_record, see_end, look};
     for (int i = 0; i < look->from->cnt; i++)
         look->from->elems[i].opaque = (void *)(intptr_t)i;
     bool looked = rk != NULL && browse_read(&browse, look->from, error, sizeof error) == 0;
@@ -102,19 +101,18 @@ static bool look_beyond(const struct admin *admin, const struct config *config, 
         if (looked && high > end->offset)
             end->offset = high;
     }
-    if (rk != NULL)
-        rd_kafka_destroy_flags(rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE); /* it has no group */
     return looked;
 }
 
 /* -1: it could not be asked, or nothing is counted and nobody could look. */
-static int64_t count_beyond(struct admin *admin, const struct config *config, struct look *look)
+static int64_t count_beyond(struct admin *admin, rd_kafka_t *reader, const char *group,
+                            struct look *look)
 {
     if (!ask_offsets(admin, look->from, OFFSETS_LOW) ||
         !ask_offsets(admin, look->ends, OFFSETS_END))
         return -1;
-    skip_committed(admin, config->group, look->from, look->ends);
-    bool looked = look_beyond(admin, config, look);
+    skip_committed(admin, group, look->from, look->ends);
+    bool looked = look_beyond(reader, admin->timeout_ms, look);
     int64_t waiting = sum_between(look->from, look->ends);
     if (looked || waiting > 0)
         return waiting;
@@ -122,7 +120,7 @@ static int64_t count_beyond(struct admin *admin, const struct config *config, st
     return -1;
 }
 
-int64_t stray_waiting(struct admin *admin, const struct config *config,
+int64_t stray_waiting(struct admin *admin, rd_kafka_t *reader, const char *group,
                       const struct topic_seen *topic)
 {
     if (topic->partitions == 0) {
@@ -133,7 +131,7 @@ int64_t stray_waiting(struct admin *admin, const struct config *config,
     rd_kafka_topic_partition_list_add_range(look.from, topic->name, 0, topic->partitions - 1);
     look.ends = rd_kafka_topic_partition_list_copy(look.from);
     look.found = memory_or_end(calloc((size_t)topic->partitions, sizeof *look.found));
-    int64_t waiting = count_beyond(admin, config, &look);
+    int64_t waiting = count_beyond(admin, reader, group, &look);
     free(look.found);
     rd_kafka_topic_partition_list_destroy(look.from);
     rd_kafka_topic_partition_list_destroy(look.ends);

@@ -58,10 +58,15 @@ void survey_deinit(struct survey *survey);
 void survey_judge(const struct survey *survey, struct admin *admin, const struct config *config,
                   struct findings *findings);
 
-/* How many offsets of a stray topic lie beyond what config's group has committed, in partitions
-   that have a record there; -1 with the reason in admin. */
-int64_t stray_waiting(struct admin *admin, const struct config *config,
+/* How many offsets of a stray topic lie beyond what the group has committed, in partitions that
+   have a record there; -1 with the reason in admin. reader: of stray_reader, or NULL: ends of
+   transactions are then counted too, and what is behind an open one is not known. */
+int64_t stray_waiting(struct admin *admin, rd_kafka_t *reader, const char *group,
                       const struct topic_seen *topic);
+
+/* A consumer that looks into topics; the caller destroys it, without closing it. NULL: there is
+   none within the time. */
+rd_kafka_t *stray_reader(const struct admin *admin, const struct config *config);
 
 /* One partition for each lane; else S itself, and those that have no lanes. */
 bool topic_has_lanes(enum topic_kind kind);
