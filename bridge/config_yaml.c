@@ -211,6 +211,17 @@ static int properties_read(struct reader *r, enum client_role role)
 
 static int map_read(struct reader *r, const char *prefix);
 
+/* Flags have dots where the file has maps. */
+static int refuse_name(struct reader *r, const char *prefix, const char *name, int line)
+{
+    const char *dot = strchr(name, '.');
+    bool map = strncmp(name, "kafka.", 6) == 0 || strncmp(name, "log.", 4) == 0;
+    if (*prefix == '\0' && map)
+        return refuse(r, line, "%s: unknown key: in a file it is '%s:' within '%.*s:'", name,
+                      dot + 1, (int)(dot - name), name);
+    return refuse(r, line, "%s%s: unknown key ('delaybridge help --yaml' shows all)", prefix, name);
+}
+
 /* The current event is the value of name, which stands in the map that prefix is the name of. */
 static int entry_read(struct reader *r, const char *prefix, const char *name, int line)
 {
@@ -222,8 +233,7 @@ static int entry_read(struct reader *r, const char *prefix, const char *name, in
     if (strcmp(full, "log") == 0)
         return refuse(r, line, "log: takes a map: {level: info, format: auto}");
     if (key == NULL || (strchr(name, '.') != NULL))
-        return refuse(r, line, "%s%s: unknown key ('delaybridge help --yaml' shows all)", prefix,
-                      name);
+        return refuse_name(r, prefix, name, line);
     if (key->type != TYPE_PROPERTIES)
         return value_read(r, key);
     if (r->event.type != YAML_MAPPING_START_EVENT)

@@ -204,7 +204,8 @@ Test(config, what_is_not_a_key_is_refused)
 {
     refuses("hodl: 1s\n", ".yaml:1: hodl: unknown key");
     refuses("max-delay: 1s\n", "unknown key");
-    refuses("log.level: info\n", "unknown key");
+    refuses("log.level: info\n", "log.level: unknown key: in a file it is 'level:' within 'log:'");
+    refuses("kafka.hops: {linger.ms: 5}\n", "unknown key: in a file it is 'hops:' within 'kafka:'");
     refuses("log: {colour: red}\n", "log.colour: unknown key");
     refuses("kafka: {linger.msec: 1}\n", "linger.msec");
     refuses("[a]\n", "not a map");
