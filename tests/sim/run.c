@@ -25,15 +25,19 @@ static void drain(struct world *w)
     }
 }
 
-/* Everybody stops; whoever starts then has nothing to do. */
+/* Everybody stops, who stands still when he goes on; whoever starts then has nothing to do. */
 static void start_again(struct world *w)
 {
+    int64_t from_ms = w->now_ms;
     w->ending = true;
     for (int id = 0; id < w->setup.processes; id++) {
-        if (w->processes[id].up)
-            member_stop(&w->processes[id]);
+        struct process *p = &w->processes[id];
+        if (p->up && p->stalled && p->stalled_until > from_ms)
+            from_ms = p->stalled_until;
+        if (p->up)
+            member_stop(p);
     }
-    world_run(w, w->now_ms + STOP_MS + w->setup.session_ms);
+    world_run(w, from_ms + STOP_MS + w->setup.session_ms);
     for (int id = 0; id < w->setup.processes; id++) {
         if (w->processes[id].up)
             world_fail(w, "p%d does not end", id);
