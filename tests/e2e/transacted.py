@@ -12,7 +12,8 @@ from confluent_kafka import Producer
 from client import Sender, now_ms
 from contract import Request, partition_of
 from generator import Generator
-from processes import Bridge
+from operating import Watch
+from processes import Bridge, free_port
 from scenarios import source
 from stage import LANES, Stage, both_modes, judge, require
 
@@ -61,7 +62,8 @@ TIMED_OUT_MS = 8000  # when the broker aborts a transaction that nobody ends
 def aborted_requests(stage: Stage) -> str:
     """Producers with transactions: what commits comes once, what aborts never, what is behind one when it ends."""
     stage.broker(props=("transaction.abort.timed.out.transaction.cleanup.interval.ms=500",))
-    config = stage.ready()
+    port = free_port(1)
+    config = stage.ready(listen=f"127.0.0.1:{port}")
     bridge, generator = stage.bridge(config), stage.generator(3000)
 
     def transacted(name: str, timeout_ms: int = 120_000) -> Transacted:
@@ -84,8 +86,15 @@ def aborted_requests(stage: Stage) -> str:
     judge(stage.verify(timeout=90))
     held = [first_here(stage, behind[0]) - slow_until, first_here(stage, behind[1]) - dying_since - TIMED_OUT_MS]
     require(min(held) >= 0, f"they came {held} ms after the transaction before them had ended")
+    stage.admin.wait("no level in which something waits, as /metrics says", lambda: not pending(Watch(port)))
     return f"{progress_is_kept(stage, bridge, config, generator)} aborted={len(stage.sender.refused)} " \
            f"held_until_end={len(behind[0]) + len(behind[1])}"
+
+
+def pending(watch: Watch) -> dict[str, float]:
+    """The levels in which something waits."""
+    return {label: n for (name, label), n in watch.metrics().items()
+            if name == "delaybridge_level_pending_records" and n and label != f'level="{Stage.schedule}"'}
 
 
 def progress_is_kept(stage: Stage, bridge: Bridge, config: Path, generator: Generator) -> str:
