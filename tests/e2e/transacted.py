@@ -13,7 +13,7 @@ from client import Sender, now_ms
 from contract import Request, partition_of
 from generator import Generator
 from operating import Watch
-from processes import Bridge, free_port
+from processes import Bridge
 from scenarios import source
 from stage import LANES, Stage, both_modes, judge, require
 
@@ -62,7 +62,7 @@ TIMED_OUT_MS = 8000  # when the broker aborts a transaction that nobody ends
 def aborted_requests(stage: Stage) -> str:
     """Producers with transactions: what commits comes once, what aborts never, what is behind one when it ends."""
     stage.broker(props=("transaction.abort.timed.out.transaction.cleanup.interval.ms=500",))
-    port = free_port(1)
+    port = stage.kafka.port + 30  # among its brokers' own, which no other scenario takes
     config = stage.ready(listen=f"127.0.0.1:{port}")
     bridge, generator = stage.bridge(config), stage.generator(3000)
 
