@@ -18,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 from contract import Request
-from processes import ROOT, Bridge, free_port
+from processes import ROOT, Bridge
 from stage import Stage, judge, require
 
 SAMPLE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
@@ -177,7 +177,7 @@ def find_promtool() -> str | None:
 def operated(stage: Stage) -> str:
     """Metrics, health, reloading, notifications, top and the canary of a running service."""
     stage.broker()
-    port = free_port(1)
+    port = stage.spare_port
     settings = {"listen": f"127.0.0.1:{port}", "canary": "500ms"}
     config = stage.ready(**settings)
     manager, watch = Manager(stage.folder), Watch(port)

@@ -82,6 +82,11 @@ class Stage:
         self.admin = Admin(kafka.bootstrap, copies=min(3, kafka.brokers))
         return kafka
 
+    @property
+    def spare_port(self) -> int:
+        """Among its brokers' own, which no other scenario takes."""
+        return self.kafka.port + 30
+
     def config(self, name: str = "delaybridge.yaml", **changes) -> Path:
         """Writes a configuration: the scenario's, with changes (None leaves a key out)."""
         way = self.proxy or self.kafka

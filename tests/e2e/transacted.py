@@ -62,8 +62,7 @@ TIMED_OUT_MS = 8000  # when the broker aborts a transaction that nobody ends
 def aborted_requests(stage: Stage) -> str:
     """Producers with transactions: what commits comes once, what aborts never, what is behind one when it ends."""
     stage.broker(props=("transaction.abort.timed.out.transaction.cleanup.interval.ms=500",))
-    port = stage.kafka.port + 30  # among its brokers' own, which no other scenario takes
-    config = stage.ready(listen=f"127.0.0.1:{port}")
+    config = stage.ready(listen=f"127.0.0.1:{stage.spare_port}")
     bridge, generator = stage.bridge(config), stage.generator(3000)
 
     def transacted(name: str, timeout_ms: int = 120_000) -> Transacted:
@@ -86,7 +85,7 @@ def aborted_requests(stage: Stage) -> str:
     judge(stage.verify(timeout=90))
     held = [first_here(stage, behind[0]) - slow_until, first_here(stage, behind[1]) - dying_since - TIMED_OUT_MS]
     require(min(held) >= 0, f"they came {held} ms after the transaction before them had ended")
-    stage.admin.wait("no level in which something waits, as /metrics says", lambda: not pending(Watch(port)))
+    stage.admin.wait("no level in which something waits, as /metrics says", lambda: not pending(Watch(stage.spare_port)))
     return f"{progress_is_kept(stage, bridge, config, generator)} aborted={len(stage.sender.refused)} " \
            f"held_until_end={len(behind[0]) + len(behind[1])}"
 
