@@ -39,6 +39,7 @@ class Pending:
     api: str
     version: int
     asked_ms: float
+    since_ms: float  # it may have been sent as early: one that is behind another is read when that one went on
     commit: Commit | None = None
     member: tuple[str, int] | None = None
     records: dict[Place, int] = field(default_factory=dict)
@@ -178,7 +179,7 @@ class Link:
             if rule and rule.way == "request_lost":
                 self.client.transport.abort()
                 return
-            self.pending[correlation] = Pending(rule, api, version, time.time() * 1000)
+            self.pending[correlation] = Pending(rule, api, version, time.time() * 1000, self.line.alive_ms)
             self.note_request(self.pending[correlation], frame)
             if rule and rule.way == "request_late":
                 await asyncio.sleep(rule.seconds)
@@ -220,7 +221,7 @@ class Link:
             asked.member = member
             evidence.live(self.line.process, self.line.alive_ms)
         elif asked.api == "OffsetCommit" and asked.version in protocol.COMMITS:
-            asked.commit = evidence.commit(member, asked.asked_ms, protocol.progress_of(frame, asked.version))
+            asked.commit = evidence.commit(member, asked.asked_ms, protocol.progress_of(frame, asked.version), asked.since_ms)
         elif asked.api == "Produce" and asked.version in protocol.PRODUCES:
             asked.records = protocol.written_of(frame)
 
@@ -228,9 +229,10 @@ class Link:
         if asked.commit:
             asked.commit.told_ms = now
         elif asked.member and protocol.says_member(frame, asked.version):
-            self.proxy.evidence.sign(asked.member, asked.asked_ms)
+            self.proxy.evidence.sign(asked.member, asked.since_ms)
         elif asked.records:
             for place, offset in protocol.stored_of(frame, asked.version).items():
-                self.proxy.evidence.write(place, offset, asked.records[place], Write(asked.asked_ms, now, self.line))
+                write = Write(asked.asked_ms, now, self.line, asked.since_ms)
+                self.proxy.evidence.write(place, offset, asked.records[place], write)
         elif asked.api == "OffsetFetch" and asked.version in protocol.FETCHES and self.owner:
             self.proxy.evidence.take(Take(self.owner, asked.asked_ms, now, protocol.committed_of(frame)))

@@ -30,7 +30,7 @@ import targets
 import transacted
 import waiting
 from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
-from stage import Fault, Late, Skip, Stage
+from stage import Fault, Late, Skip, Stage, Unsure
 
 PARTS = (scenarios, static, targets, transacted, network, secured, histories, waiting, bad_input, promises)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
@@ -39,7 +39,7 @@ ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_delete
              "secured_exactly", "waiting_millions", "broker_hangs_exactly"}
 # Three brokers each, and faults in a clock's time: last, and alone.
 HEAVY = {"chaos", "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
-ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "SKIPPED": 77}
+ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "UNSURE": 3, "SKIPPED": 77}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}
 
@@ -69,6 +69,8 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
         outcome, text = "SKIPPED", str(skip)
     except Late as late:
         outcome, text = "LATE", str(late)
+    except Unsure as unsure:
+        outcome, text = "UNSURE", str(unsure)
     except Fault as fault:
         outcome, text = "FAILED", str(fault)
     except Exception:  # pylint: disable=broad-except
@@ -86,7 +88,7 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
 
 def play_apart(name: str, options: argparse.Namespace, totals: dict[str, dict[str, int]]) -> str:
     """Runs one in a process of its own, so whatever happens to its clients ends with it; returns
-    passed, failed, late or skipped."""
+    passed, failed, late, unsure or skipped."""
     folder = Path(tempfile.mkdtemp(prefix=f"delaybridge-{name}."))
     again = apart_from_mounts(name) + [sys.executable, __file__, name, "--in", str(folder), "--binary", str(options.binary),
              "--seed", str(options.seed), "--full" if options.full else "--reduced"]
@@ -101,7 +103,7 @@ def play_apart(name: str, options: argparse.Namespace, totals: dict[str, dict[st
         print(f"FAILED  {name}: the scenario itself ended with {code}", flush=True)
     if (file := folder / "totals.json").exists() and (counted := json.loads(file.read_text())):
         totals[name] = counted
-    if outcome in ("failed", "late"):
+    if outcome in ("failed", "late", "unsure"):
         print(f"        seed {options.seed}, logs in {folder}", flush=True)
     elif not options.keep:
         shutil.rmtree(folder, ignore_errors=True)
@@ -152,17 +154,18 @@ def main() -> int:
     for jobs, some in ((options.jobs, [n for n in names if n not in HEAVY]), (1, [n for n in names if n in HEAVY])):
         with ThreadPoolExecutor(jobs) as pool:
             outcomes += pool.map(lambda name: play_apart(name, options, totals), some)
-    late = outcomes.count("late") if options.jobs > 1 else 0
-    if late:
-        print(f"{late} late beside others: once more, alone", flush=True)
-        outcomes = [play_apart(name, options, totals) if outcome == "late" else outcome
+    doubtful = (["late"] if options.jobs > 1 else []) + (["unsure"] if not options.full else [])
+    twice = sum(outcome in doubtful for outcome in outcomes)
+    if twice:
+        print(f"{twice} late beside others or unsure: once more, alone", flush=True)
+        outcomes = [play_apart(name, options, totals) if outcome in doubtful else outcome
                     for name, outcome in zip(names, outcomes)]
-    outcomes = ["failed" if outcome == "late" else outcome for outcome in outcomes]
+    outcomes = ["failed" if outcome in ("late", "unsure") else outcome for outcome in outcomes]
     if totals:
         print(table(totals))
     print(f"e2e: {len(names)} run, {outcomes.count('passed')} passed, {outcomes.count('failed')} failed, "
           f"{outcomes.count('skipped')} skipped, {'full' if options.full else 'reduced'} counts, "
-          f"{f'{late} of them twice, ' if late else ''}"
+          f"{f'{twice} of them twice, ' if twice else ''}"
           f"{'' if options.scenario or options.full else f'{len(ON_DEMAND)} left to --full, '}"
           f"seed {options.seed}, {time.monotonic() - start:.0f} s")
     return 1 if "failed" in outcomes else 0

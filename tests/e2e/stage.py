@@ -32,6 +32,10 @@ class Late(Fault):
     """All is as it should be, but for how long it took."""
 
 
+class Unsure(Fault):
+    """One of the many events of a run is not explained by what was seen of it."""
+
+
 class Skip(Exception):
     """This part cannot be tried here, and why."""
 
@@ -171,7 +175,7 @@ class Stage:
         found = judge_doubles(*what)
         if found.unexplained:
             (self.folder / "doubles.pickle").write_bytes(pickle.dumps(what))  # to judge it again
-        require(not found.unexplained, f"{found.line()}: nothing explains these{found.examples()}")
+            raise Unsure(f"{found.line()}: nothing explains these{found.examples()}")
         require(found.about < found.forwards / 2, f"{found.line()}: the proxy has not seen what there was")
         return found
 
