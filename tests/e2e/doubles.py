@@ -17,6 +17,7 @@ from protocol import Place
 
 COMMITTED_MS = 100  # progress is committed as often
 COMMIT_MS = 700  # and is with the coordinator by then, on a machine that everybody is on
+SURE_MS = 1500   # and this is so if nothing tells that its thread got on meanwhile
 SIGN_MS = 200    # a member shows each 100 ms that it lives
 NEXT_MS = 200    # and commits as often: after one was answered, the next follows
 IN_FLIGHT = 5    # requests to a partition, of an idempotent producer
@@ -179,16 +180,25 @@ class Evidence:
         seen = f"{len(signs)} signs of life from {signs[0]:.0f} to {signs[-1]:.0f}" if signs else "no sign of life"
         return f"{len(each)} commits ({'; '.join(shown)}) and {seen} in {until - since:.0f} ms"
 
-    def could_commit(self, owner: Owner, record: Record, since: float, until: float) -> bool:
-        """In that time it committed this, or something else; or it was a member from one sign of life to the next, with no
-        commit under way, none just answered and none in between: one that finds its coordinator again shows that it
-        lives, and then commits. What it sent before that time and its client sends again is no chance; and where that
-        came to lie above what it sent later, nobody knows of the later one."""
-        commits, signs = self.commits[owner], self.signs[owner]
-        kept = [c for c in commits if c.kept and c.sent_ms < until]
+    def could_commit(self, owner: Owner, record: Record, known: float, until: float) -> bool:
+        """Before until it committed this, or something else that it put together when it knew it; or, long after, it was a
+        member from one sign of life to the next with no commit under way, none just answered and none in between: one
+        that finds its coordinator again shows that it lives, and then commits. What it sent before it knew and its client
+        sends again is no chance; and where that came to lie above what it sent later, nobody knows of the later one."""
+        kept = [c for c in self.commits[owner] if c.kept and c.sent_ms < until]
+        since = self.put_together_after(owner, known)
         if later := [c for c in kept if since <= c.first_ms]:
             last = max((c for c in kept if c.speaks_of(record)), key=lambda c: c.kept_ms, default=None)
             return not any(c.covers(record) for c in later) or last.covers(record) or since <= last.first_ms
+        return self.was_idle(owner, known + SURE_MS, until)
+
+    def put_together_after(self, owner: Owner, known: float) -> float:
+        """What is sent from then on says what was known: one commit follows the answer to the other."""
+        answered = min((c.told_ms for c in self.commits[owner] if known + NEXT_MS <= c.told_ms), default=math.inf)
+        return min(max(answered, known + COMMIT_MS), known + SURE_MS)
+
+    def was_idle(self, owner: Owner, since: float, until: float) -> bool:
+        commits, signs = self.commits[owner], self.signs[owner]
         sent = [c.sent_ms for c in commits]
         lived = signs[bisect.bisect_left(signs, since):bisect.bisect_left(signs, until)]
         for sign, following in zip(lived, lived[1:]):
@@ -243,7 +253,7 @@ class Judge:
             return (LATE, 0) if evidence.waited(forward, write, last.told_ms) else None
         take = evidence.next_take(lane, write.asked_ms)
         unknown = [c for c in self.origins(forward, [source] + copies, write) if take and not take.knows(c)]
-        if all(evidence.could_commit(last.owner, c, write.told_ms + COMMIT_MS, take.asked_ms) for c in unknown):
+        if all(evidence.could_commit(last.owner, c, write.told_ms, take.asked_ms) for c in unknown):
             return None
         signs = evidence.signs[last.owner]
         alive = bisect.bisect_left(signs, take.asked_ms)

@@ -114,7 +114,7 @@ class Doubled(unittest.TestCase):
         self.excused(not_committed=1)
 
     def test_one_that_was_known_for_long_before_its_bridge_died(self):
-        self.lived(21_000)
+        self.lived(21_800)
         self.handed_over()
         self.unexplained()
 
@@ -180,33 +180,47 @@ class Doubled(unittest.TestCase):
         self.excused(not_committed=1)
 
     def test_one_whose_bridge_lived_on_after_an_earlier_commit_was_answered_at_last(self):
-        self.lived(21_500)
+        self.lived(21_900)
         self.committed(20_000, 21_100, kept=True)
         self.handed_over()
         self.unexplained()
 
     def test_one_after_which_other_progress_was_committed(self):
         self.lived(20_000)
-        self.committed(21_000, 21_010)
+        self.committed(21_600, 21_610)
         self.handed_over()
         self.unexplained()
 
     def test_one_after_which_the_progress_of_others_alone_was_committed(self):
         self.lived(20_000)
         self.committed(15_000, 15_010, level=(0, ""))
+        self.committed(21_600, 21_610)
+        self.handed_over()
+        self.unexplained()
+
+    def test_one_of_which_the_first_commit_in_a_while_says_nothing(self):
+        """It may have been put together before its answer was looked at."""
+        self.lived(20_000)
         self.committed(21_000, 21_010)
+        self.handed_over()
+        self.excused(not_committed=1)
+
+    def test_one_of_which_the_commit_after_another_says_nothing(self):
+        self.lived(20_000)
+        self.committed(20_150, 20_300)
+        self.committed(20_800, 20_810)
         self.handed_over()
         self.unexplained()
 
     def test_one_that_was_committed(self):
         self.lived(20_000)
-        self.committed(21_000, 21_010, level=(1, ""))
+        self.committed(21_600, 21_610, level=(1, ""))
         self.handed_over()
         self.unexplained()
 
     def test_one_whose_bridge_committed_without_it(self):
         self.lived(20_000)
-        self.committed(21_000, 21_010, level=(0, "1 0 8f3c9a11 Ag"))
+        self.committed(21_600, 21_610, level=(0, "1 0 8f3c9a11 Ag"))
         self.handed_over()
         self.unexplained()
 

@@ -209,10 +209,18 @@ struct attempt *oracle_forwarded(struct process *p, struct forwarded *f)
     struct attempt *a = arena_take(&w->arena, sizeof *a);
     *a = (struct attempt){.next = f->input->attempts,
                           .life = p->life,
+                          .offset = f->input->offset,
                           .sent_epoch = p->lanes[f->forward->from.lane].epoch,
                           .told_epoch = -1};
     f->input->attempts = a;
     return a;
+}
+
+/* Sent in an earlier life of the lane, and so far above what is committed that the bitmap of this
+   one may not reach it. */
+static bool beyond_the_window(const struct attempt *a, int epoch, const struct committed *c)
+{
+    return a->sent_epoch != epoch && c != NULL && a->offset - c->base >= WINDOW_SPAN;
 }
 
 void oracle_told(struct process *p, struct attempt *a, struct queue_id from,
@@ -230,6 +238,8 @@ void oracle_told(struct process *p, struct attempt *a, struct queue_id from,
         a->told_epoch = -1;
     /* nor if the group had no offset since: it may have been of a topic that was there before */
     if (a->sent_epoch < lane->fresh_epoch[topic])
+        a->told_epoch = -1;
+    if (beyond_the_window(a, lane->epoch, p->world->broker.committed[topic][from.lane]))
         a->told_epoch = -1;
     if (request == NULL || kind != FORWARD_TARGET)
         return;

@@ -54,6 +54,7 @@ struct attempt {
     struct attempt *before;              /* of the same producer */
     const struct transaction *stored_in; /* NULL: nowhere, or for good */
     int life;
+    int64_t offset; /* the record's */
     enum attempt_state state;
     int sent_epoch; /* the lane's, when it was forwarded */
     int told_epoch; /* the lane's, when the report reached the bridge; -1: not its lane then */

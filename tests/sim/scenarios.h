@@ -17,6 +17,7 @@
     X(late_failure_of_an_earlier_life_only_frees)                      \
     X(what_still_flies_is_not_sent_beside_itself)                      \
     X(a_head_that_waits_for_room_may_turn_out_done)                    \
+    X(late_success_beyond_the_window_is_forgotten)                     \
     X(levels_read_first_written_later)                                 \
     /* stories_progress.c: where reading starts, and goes on */        \
     X(no_commit_means_beginning)                                       \

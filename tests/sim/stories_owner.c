@@ -195,6 +195,31 @@ void a_head_that_waits_for_room_may_turn_out_done(struct world *w)
     expect(w, w->forwards == 4 && last->delivered == 1);
 }
 
+/* What is told of a record that lies more than a window above the place, behind a gap, is noted
+   nowhere: it may come twice, as all that flies when its lane goes may. */
+void late_success_beyond_the_window_is_forgotten(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    story_ask(w, TARGET_DEFAULT, 0);
+    story_until(w, COUNT(w, deliveries) == 1);
+    story_pass(w, 300);
+    expect(w, story_committed(w, -1, 0)->base == 1);
+    w->knobs.hold_commits = true;
+    story_hold_landings(w);
+    w->broker.logs[TOPIC_SCHEDULE][0].end = 1 + WINDOW_SPAN;
+    struct request *far = story_ask(w, TARGET_A, 0);
+    story_until(w, w->forwards == 2);
+    w->knobs.hold_fetches = true;
+    story_regroup(w);
+    story_let_land(w);
+    story_pass(w, 200);
+    expect(w, far->delivered == 1 && story_committed(w, -1, 0)->base == 1);
+    w->knobs.hold_fetches = false;
+    story_finish(w);
+    expect(w, w->forwards == 3 && far->delivered == 2 && w->repeats == 1);
+}
+
 /* A rolling change of levels, and back: who writes the old ones reads the new ones already. */
 void levels_read_first_written_later(struct world *w)
 {
