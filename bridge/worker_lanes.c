@@ -172,18 +172,27 @@ static void settle_until(struct worker *w, int64_t until_ms)
         settle_step(w);
 }
 
+static void commit_landed(struct worker *w, int64_t until_ms)
+{
+    (void)bridge_settle(w->bridge, worker_now());
+    bridge_commit(w->bridge, worker_now());
+    int64_t left_ms = until_ms - worker_now().mono_ms;
+    group_await(w->group, left_ms < 500 ? 500 : (int)left_ms);
+}
+
 /* What flies lands, what landed is committed; then the lanes are somebody else's. */
 static void settle(struct worker *w)
 {
     int64_t until_ms = worker_now().mono_ms + w->settle_ms;
     settle_until(w, until_ms);
-    bridge_commit(w->bridge, worker_now());
     if (w->config.config->exactly_once) {
+        bridge_commit(w->bridge, worker_now());
         settle_until(w, until_ms);
         return;
     }
-    int64_t left_ms = until_ms - worker_now().mono_ms;
-    group_await(w->group, left_ms < 500 ? 500 : (int)left_ms);
+    source_leave_levels(w->source);
+    commit_landed(w, until_ms);
+    commit_landed(w, until_ms); /* what landed while that was answered */
 }
 
 static void on_lost(void *ctx, bool fenced)

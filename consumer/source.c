@@ -144,7 +144,7 @@ static void set_paused(struct source *s, int lane, int slot, bool paused)
     rd_kafka_topic_partition_list_destroy(one);
 }
 
-void source_unassign(struct source *s)
+void source_leave_levels(struct source *s)
 {
     rd_kafka_topic_partition_list_t *levels =
         rd_kafka_topic_partition_list_new(s->owned_n * s->config.slots + 1);
@@ -159,8 +159,13 @@ void source_unassign(struct source *s)
     }
     s->owned_n = 0;
     (void)!change_levels(s, false, levels);
-    (void)!assign_intake(s, NULL);
     rd_kafka_topic_partition_list_destroy(levels);
+}
+
+void source_unassign(struct source *s)
+{
+    source_leave_levels(s);
+    (void)!assign_intake(s, NULL);
 }
 
 bool source_check_pulses(struct source *s, rd_kafka_t *ask)

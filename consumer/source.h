@@ -43,7 +43,11 @@ void source_join(struct source *source, rd_kafka_t *intake);
 int source_assign(struct source *source, const int *lanes, int n,
                   const struct start *starts) must_check;
 
-/* The lanes are gone: clears pauses, unassigns. */
+/* The lanes are about to go: clears pauses, and reads the levels no more. Takes longest of all that
+   giving lanes back takes. */
+void source_leave_levels(struct source *source);
+
+/* The lanes are gone. */
 void source_unassign(struct source *source);
 
 /* Choose pulses, anew if leaders have moved; ask is a handle whose requests do not wait behind a
