@@ -37,7 +37,7 @@ class Commit:
     """Progress that a member asked to have kept."""
     sent_ms: float
     progress: Progress = field(default_factory=dict)
-    first_ms: float = 0            # it sent the same for the first time no sooner than then: a client tries again
+    first_ms: float = 0            # when it sent the same for the first time: a client tries again
     kept_ms: float = math.inf      # when the broker has said yes to all of it
     told_ms: float = math.inf      # when the member was told so, or that it is not
 
@@ -66,7 +66,6 @@ class Write:
     asked_ms: float
     told_ms: float
     line: Line
-    since_ms: float = math.inf  # it may have been asked as early, and waited to be read
 
 
 @dataclass(frozen=True)
@@ -100,11 +99,10 @@ class Evidence:
         self.takes: dict[int, list[Take]] = defaultdict(list)     # by lane
         self.writes: dict[Place, list[tuple[int, int, Write]]] = defaultdict(list)  # first offset, count
 
-    def commit(self, owner: Owner, at: float, progress: Progress, since: float | None = None) -> Commit:
-        """since: it may have been sent as early, and waited to be read."""
+    def commit(self, owner: Owner, at: float, progress: Progress) -> Commit:
         again = (c.first_ms for c in reversed(self.commits[owner])
                  if c.progress == progress and not (c.kept and c.told_ms <= at))  # else the bridge itself sends it anew
-        first = next(again, at if since is None else since)
+        first = next(again, at)
         self.commits[owner].append(Commit(at, progress, first))
         return self.commits[owner][-1]
 
@@ -249,7 +247,7 @@ class Judge:
         process, last = write.line.process, evidence.last_take(lane, write.asked_ms)
         if last is None:
             return None
-        if last.owner[0] != process or write.since_ms < last.told_ms:
+        if last.owner[0] != process:
             return (LATE, 0) if evidence.waited(forward, write, last.told_ms) else None
         take = evidence.next_take(lane, write.asked_ms)
         unknown = [c for c in self.origins(forward, [source] + copies, write) if take and not take.knows(c)]

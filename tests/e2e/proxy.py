@@ -8,7 +8,7 @@ import math
 import struct
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 import protocol
@@ -16,7 +16,7 @@ from doubles import Commit, Evidence, Line, Take, Write
 from protocol import NAMES, Place
 
 TRANSACTIONAL = ("AddOffsetsToTxn", "EndTxn")
-THERE_MS = 1  # what takes no longer to read did not have to be waited for
+LAG_MS = 100  # what has come may be looked at so late
 DRAIN_S = 5  # a broker whose client has left is still given so long for what it was sent
 
 
@@ -39,10 +39,30 @@ class Pending:
     api: str
     version: int
     asked_ms: float
-    since_ms: float  # it may have been sent as early: one that is behind another is read when that one went on
     commit: Commit | None = None
     member: tuple[str, int] | None = None
     records: dict[Place, int] = field(default_factory=dict)
+
+
+class Reader(asyncio.StreamReader):
+    """Knows when what is read had come: behind a request that is held it may have waited for long."""
+
+    def __init__(self, **how):
+        super().__init__(**how)
+        self.came: deque[tuple[int, float]] = deque()  # so many bytes in all, until then
+        self.fed = self.taken = 0
+
+    def feed_data(self, data) -> None:
+        self.fed += len(data)
+        self.came.append((self.fed, time.time() * 1000))
+        super().feed_data(data)
+
+    def came_ms(self, size: int) -> float:
+        """Of the next bytes that were read, so many."""
+        self.taken += size
+        while self.came[0][0] < self.taken:
+            self.came.popleft()
+        return self.came[0][1]
 
 
 class Proxy(threading.Thread):
@@ -77,8 +97,8 @@ class Proxy(threading.Thread):
         for number, (ours, theirs) in enumerate(self.ports, 1):
             self.whole[number] = asyncio.Event()
             self.whole[number].set()
-            await asyncio.start_server(lambda r, w, n=number, p=theirs: Link(self, n).serve(r, w, p),
-                                       "127.0.0.1", ours, limit=1 << 20)
+            await self.loop.create_server(lambda n=number, p=theirs: asyncio.StreamReaderProtocol(
+                Reader(limit=1 << 20), lambda r, w: Link(self, n).serve(r, w, p)), "127.0.0.1", ours)
         self.ready.set()
 
     def add(self, api: str, way: str, seconds: float = 0, times: int = 1, whose: bytes | None = None) -> Rule:
@@ -131,7 +151,7 @@ class Link:
         self.line = Line()
         self.owner: tuple[str, int] | None = None  # the member of the group that speaks here
 
-    async def serve(self, reader, client, port: int) -> None:
+    async def serve(self, reader: Reader, client, port: int) -> None:
         self.client = client
         self.proxy.links.add(self)
         answers = None
@@ -164,14 +184,11 @@ class Link:
         size = await reader.readexactly(4)
         return size + await reader.readexactly(struct.unpack(">i", size)[0])
 
-    async def up(self, reader) -> None:
-        since = time.time() * 1000
+    async def up(self, reader: Reader) -> None:
         while True:
-            asked = time.time() * 1000
             frame = await self.frame(reader)
-            # One that was there already may have been sent at any time since the one before it was read.
-            now = time.time() * 1000
-            self.line.alive_ms, since = since if now - asked < THERE_MS else now, now
+            came_ms = reader.came_ms(len(frame))
+            self.line.alive_ms = came_ms - LAG_MS
             number, version, correlation = struct.unpack_from(">hhi", frame, 4)
             api = NAMES.get(number, "other")
             self.proxy.passed[api, self.broker] += 1
@@ -179,7 +196,7 @@ class Link:
             if rule and rule.way == "request_lost":
                 self.client.transport.abort()
                 return
-            self.pending[correlation] = Pending(rule, api, version, time.time() * 1000, self.line.alive_ms)
+            self.pending[correlation] = Pending(rule, api, version, came_ms)
             self.note_request(self.pending[correlation], frame)
             if rule and rule.way == "request_late":
                 await asyncio.sleep(rule.seconds)
@@ -221,7 +238,7 @@ class Link:
             asked.member = member
             evidence.live(self.line.process, self.line.alive_ms)
         elif asked.api == "OffsetCommit" and asked.version in protocol.COMMITS:
-            asked.commit = evidence.commit(member, asked.asked_ms, protocol.progress_of(frame, asked.version), asked.since_ms)
+            asked.commit = evidence.commit(member, asked.asked_ms, protocol.progress_of(frame, asked.version))
         elif asked.api == "Produce" and asked.version in protocol.PRODUCES:
             asked.records = protocol.written_of(frame)
 
@@ -229,10 +246,9 @@ class Link:
         if asked.commit:
             asked.commit.told_ms = now
         elif asked.member and protocol.says_member(frame, asked.version):
-            self.proxy.evidence.sign(asked.member, asked.since_ms)
+            self.proxy.evidence.sign(asked.member, asked.asked_ms)
         elif asked.records:
             for place, offset in protocol.stored_of(frame, asked.version).items():
-                write = Write(asked.asked_ms, now, self.line, asked.since_ms)
-                self.proxy.evidence.write(place, offset, asked.records[place], write)
+                self.proxy.evidence.write(place, offset, asked.records[place], Write(asked.asked_ms, now, self.line))
         elif asked.api == "OffsetFetch" and asked.version in protocol.FETCHES and self.owner:
             self.proxy.evidence.take(Take(self.owner, asked.asked_ms, now, protocol.committed_of(frame)))
