@@ -66,5 +66,6 @@ def section(ours: dict[str, Figure], killed: str) -> list[str]:
     lines += [f"| {ABOUT[who]} | " + " | ".join(column.told(has.get(name)) for name, column in COLUMNS.items()) + " |"
               for who, has in OTHERS.items()]
     return ["One node each, on this machine; the others were not measured again here. In brackets: than how many of them the "
-            f"bridge is better (of Redis's CPU, which keeps all in memory, {IN_MEMORY} times is good).", "", *lines, "",
+            f"bridge is better (of Redis's CPU, which keeps all in memory, {IN_MEMORY} times is good). Ours is without the first "
+            "seconds of a stream, in which clients connect: `late` says what they were.", "", *lines, "",
             f"In flow, {killed or 'kill -9: –'}."]

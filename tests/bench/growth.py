@@ -34,10 +34,10 @@ GROWTHS = {"lanes": Growth((1, 8, 32), ("1", "8", "32"), 1, MOST, "lanes"),
 
 
 def play(place: Place, what: str, value: int, **how) -> Cost:
-    """The base case but for this: a chain of so many stops of a second each is a delay of 1.1 to 1.9 s
-    for one stop, 3.1 to 3.9 s for three."""
-    levels = value if what == "levels" else 1
-    stream = Stream(delay_ms=levels * 1000 + 100, delay_max_ms=levels * 1000 + 900,
+    """The base case but for this: a chain of so many stops at the level of a second, which hold a remainder of up to
+    another one, is a delay of 1.1 to 1.9 s for one stop, 5.1 to 5.9 s for three."""
+    rest_ms = (2 * value - 1 if what == "levels" else 1) * 1000
+    stream = Stream(delay_ms=rest_ms + 100, delay_max_ms=rest_ms + 900,
                     size=value if what == "payload" else 100)
     more = {what: value} if what in ("lanes", "waiting", "workers", "processes") else {}
     cost = steady(place, stream, **more, **how, levels=LEVELS)
@@ -50,6 +50,7 @@ def row(what: str, costs: dict[int, Cost]) -> Row:
     base, most = costs[one.values[one.base]], costs[one.values[-1]]
     cpu, p99 = most.cpu_us / base.cpu_us, most.p99 / base.p99
     cells = [f"{name}: {c.bridge_us:.1f} + {c.broker_us:.1f} µs, {c.p50:.1f} / {c.p99:.1f} ms, {c.rss_mib:.0f} MiB"
+             + (f", {c.hops:.2f} hops" if what == "levels" else "")
              for name, c in ((name, costs[value]) for name, value in zip(one.names, one.values) if value in costs)]
     goal = f"{one.names[-1]}: CPU ≤ {one.may:g} ×, p99 ≤ {MOST_P99:g} × of {one.names[one.base]}"
     sound = all(c.whole for c in costs.values())

@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 
 import beside
 from forwarding import one_stop_each
-from lateness import SETTLE_S
-from place import LANES, Place, metric
+from lateness import SETTLE_S, hops_each
+from paths import stated
+from place import LANES, Place
 from processes import Bridge, free_port
 from standing import broker_cpu
 from table import KILLED, Row
 
 RATES = (60_000, 80_000, 95_000, 110_000, 130_000, 150_000, 175_000, 190_000, 205_000, 230_000, 265_000)
+RATES_OF_THREE = (10_000, 15_000, 20_000, 25_000, 30_000, 35_000, 40_000, 50_000, 60_000)
 SECONDS, KEPT_MS, IDLE_S = 8, 1000, 3
 LEVELS, DELAY_MS, DELAY_MAX_MS = ["1s", "2s"], 2600, 2900  # one stop of 2 s, also if a request is read a second late
 FLOW_RATE, FLOW_S, KILL_S, AWAY_S = 1000, 12, 4, 0.5
@@ -69,7 +71,7 @@ def flow(place: Place, rate: int, seconds: int, **settings) -> Flow:
     place.load(topic=name, kind="request", target=target, rate=rate, count=count, delay=DELAY_MS, delay_max=DELAY_MAX_MS,
                linger=50, batch=262_144)
     seen, cost = read.result(), meter.result()
-    hops = metric(port, "delaybridge_forwarded_records_total", 'kind="hop"') / count
+    hops = hops_each(port, count)
     bridge.stop()
     return Flow(rate, cost["per_second"], seen["p99"], hops, cost["cpu_us"][0], sum(cost["cpu_us"][1:]),
                 (place.compiled() - compiled) / count * 1e6, seen["complete"] and seen["early"] == 0 and cost["records"] == count)
@@ -111,6 +113,11 @@ def most(place: Place, rates: tuple[int, ...] = RATES, seconds: int = SECONDS) -
 def most_32(place: Place, rates: tuple[int, ...] = RATES, seconds: int = SECONDS) -> list[Row]:
     """The same with 32 lanes: in one level each lane has a window of 24,000 records."""
     return [replace(row, column=None) for row in most_with(place, rates, seconds, 32)]
+
+
+def three_most(place: Place, rates: tuple[int, ...] = RATES_OF_THREE, seconds: int = SECONDS) -> list[Row]:
+    """The same there: what a message costs that has three copies on each of its ways."""
+    return [stated(replace(row, column=None)) for row in most_with(place, rates, seconds, LANES)]
 
 
 class Pair:

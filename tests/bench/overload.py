@@ -46,7 +46,7 @@ class Flood:
         self.how = {"topic": name, "kind": "request", "target": self.flood, "delay": 1000, "delay_max": 1500}
         self.offered = self.calm = self.left = 0
         self.began_ms = self.fell_ms = 0
-        self.drained_s = self.rate = self.out = 0.0
+        self.drained_s = self.rate = self.taken = self.out = 0.0
 
     def reader(self, topic: str, count: int, idle_s: int):
         return self.place.tool("read", topic=topic, count=count, idle=idle_s, lead=LEAD_S, order=1,
@@ -66,6 +66,7 @@ class Flood:
         took_s = (self.fell_ms - self.began_ms) / 1000
         self.rate, self.out = self.offered / took_s, sum(self.place.ends(self.flood, self.earlier)) / took_s
         self.left = unread(self.place, self.name)
+        self.taken = (self.offered + EARLIER - self.left) / took_s
         drained = self.place.tool("meter", topic=self.flood, count=self.offered, base=0, timeout=300)
         more = 3
         while more > 0:
@@ -99,7 +100,8 @@ def of_the_flood(flood: Flood, most: int, seconds: int) -> list[Row]:
     return [Row(f"offered for {seconds} s / the least that it did not keep up with",
                 f"{flood.rate / 1000:.0f}k/s / {most / 1000:.0f}k/s ({flood.offered:,} offered, {flood.left:,} of them unread at "
                 "the end)", "≥ 2 times", flood.rate >= 2 * most),
-            Row("delivered meanwhile", f"{flood.out / 1000:.0f}k/s, {flood.out / most:.2f} of that", STATED, True)]
+            Row("taken in and delivered meanwhile", f"{flood.taken / 1000:.0f}k/s and {flood.out / 1000:.0f}k/s, "
+                f"{flood.taken / most:.2f} and {flood.out / most:.2f} of that", STATED, True)]
 
 
 def of_the_readers(flood: Flood, seen: dict, early: dict) -> list[Row]:
@@ -140,7 +142,5 @@ class Bound:
 
 def bound_mib(place: Place, name: str) -> Bound:
     """The process, what is held and in flight, a lane that is read flat out, and a level partition's start."""
-    own = (f"{name}.pulse", f"{name}.dead-letter", f"{name}.cancelled", f"{name}.events")
-    levels = [topic for topic in place.admin.topics() if topic.startswith(name + ".") and topic not in own]
-    used = sum(end > 0 for end in place.ends(*levels))
+    used = sum(end > 0 for end in place.ends(*place.levels(name)))
     return Bound(16 + MEMORY_MIB + 6 * LANES + 0.6 * used, used)

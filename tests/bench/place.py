@@ -159,6 +159,11 @@ class Place:
         consumer.close()
         return ends
 
+    def levels(self, name: str) -> list[str]:
+        """The level topics of a schedule topic."""
+        own = (f"{name}.pulse", f"{name}.dead-letter", f"{name}.cancelled", f"{name}.events")
+        return [topic for topic in self.admin.topics() if topic.startswith(name + ".") and topic not in own]
+
     def schedule(self, lanes: int = LANES, **changes) -> tuple[str, Path]:
         """A schedule topic of its own with its companions; returns its name and a configuration."""
         self.names += 1
@@ -192,6 +197,10 @@ class Place:
     def rest(self, seconds: float = 1.0) -> None:
         """Lets the broker finish what it does behind the scenes."""
         time.sleep(seconds)
+
+    def brokers_s(self) -> float:
+        """CPU seconds that the brokers have taken so far."""
+        return sum(map(cpu_seconds, self.pids()))
 
     def compiled(self) -> float:
         """CPU seconds that the brokers' compilers have taken so far."""

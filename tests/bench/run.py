@@ -79,6 +79,7 @@ PARTS = {
     "too_large": Part(cluster.too_large, brief=CALM), "too_large_exactly": Part(cluster.too_large_exactly, brief=CALM),
     "three": Part(cluster.three, 1, {"count": 50_000}, 0, 3),
     "three_late": Part(cluster.three_late, 1, {"seconds": 6}, 0, 3),
+    "three_most": Part(others.three_most, 1, {"rates": (15_000, 30_000), "seconds": 4}, 0, 3),
     "hold": Part(hold.hold, 1, {"seconds": (1, 5), "mix_s": 4}),
     "observed": Part(observed.observed), "allocator": Part(allocator.allocator),
     **{f"growth_{what}": Part(growth.growth(what), brief={"ends": True, "watch_s": 3}) for what in growth.GROWTHS},

@@ -14,10 +14,10 @@ WATCH_S = 15
 
 
 def broker_cpu(place: Place, seconds: float) -> float:
-    """Of a core, without its compiler."""
-    start = cpu_seconds(place.kafka.pid()) - place.compiled()
+    """Of all brokers, in percent of a core, without their compilers."""
+    start = place.brokers_s() - place.compiled()
     time.sleep(seconds)
-    return (cpu_seconds(place.kafka.pid()) - place.compiled() - start) / seconds * 100
+    return (place.brokers_s() - place.compiled() - start) / seconds * 100
 
 
 def idle(place: Place, watch_s: int = WATCH_S) -> list[Row]:

@@ -24,6 +24,7 @@ class Cost:
     p50: float
     p99: float
     rss_mib: float
+    hops: float  # a message
     whole: bool
 
     @property
@@ -40,6 +41,7 @@ def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, w
     for level, ms in (("10m", 600_000), ("1h", 3_600_000)) if waiting else ():
         place.load(topic=f"{name}.{level}", kind="envelope", count=waiting // 2, delay=ms,
                    delay_max=ms + 1000, target=target)
+    waited = sum(place.ends(*place.levels(name)))
     workers = processes * settings.get("workers", 1)
     bridges = [place.bridge(config) for _ in range(processes - 1)]
     bridges.append(place.bridge(config, wait=True, members=workers))
@@ -57,7 +59,8 @@ def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, w
     load.result()
     costs, seen = meter.result()["cpu_us"], read.result()
     rss = sum(bridge.rss_mib() for bridge in bridges)
+    hops = (sum(place.ends(*place.levels(name))) - waited) / (PRIME + count)
     for bridge in bridges:
         bridge.stop()
     return Cost(sum(costs[:processes]), sum(costs[processes:]), seen["p50"], seen["p99"], rss,
-                seen["complete"])
+                hops, seen["complete"])

@@ -70,9 +70,16 @@ def allocator(binary: Path) -> str:
     return "jemalloc" if "libjemalloc" in output("ldd", str(binary)) else "the C library's"
 
 
+def changed() -> str:
+    """What is built may be more than the commit that it names."""
+    what = output("git", "-C", str(ROOT), "status", "--porcelain", "--", "bridge", "levels", "consumer", "tests/bench",
+                  "CMakeLists.txt", ":!tests/bench/RESULTS.md", ":!tests/bench/growth.svg")
+    return " and changes that are in no commit" if what else ""
+
+
 def header(binary: Path, tool: Path, jvm: str, seconds: float) -> str:
     version = output(str(binary), "version").splitlines()[0]
-    return (f"`./dev bench`, {time.strftime('%Y-%m-%d')}, {seconds / 60:.0f} minutes. {machine()}. {version}; "
+    return (f"`./dev bench`, {time.strftime('%Y-%m-%d')}, {seconds / 60:.0f} minutes. {machine()}. {version}{changed()}; "
             f"Apache Kafka {kafka_version()} ({java(jvm)}; acks=all; how many brokers is said at each part) on the same cores, "
             "and so are generator, reader and meter. Allocator of the bridge: "
             f"{allocator(binary)}; of the bare loop and the rest of the tool: {allocator(tool)}. "
