@@ -10,9 +10,16 @@ enum { POLL_MS = 100 };
 
 /* The partitions that are not through yet. */
 struct reading {
-    const struct browse *browse;
+    struct browse *browse;
     rd_kafka_topic_partition_list_t *open;
 };
+
+static int refuse(struct reading *reading, const char *topic, char *error, size_t error_size)
+{
+    reading->browse->code = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+    snprintf(error, error_size, "reading %s: allow Read on it", topic);
+    return ERR_KAFKA;
+}
 
 static void take(struct reading *reading, const rd_kafka_message_t *message)
 {
@@ -36,25 +43,31 @@ static void take(struct reading *reading, const rd_kafka_message_t *message)
 static int read_all(struct reading *reading, char *error, size_t error_size)
 {
     int64_t until_ms = clock_mono_ms() + reading->browse->timeout_ms;
-    while (reading->open->cnt > 0 && clock_mono_ms() < until_ms) {
+    int err = 0;
+    while (err == 0 && reading->open->cnt > 0 && clock_mono_ms() < until_ms) {
         rd_kafka_message_t *message = rd_kafka_consumer_poll(reading->browse->rk, POLL_MS);
         if (message == NULL)
             continue;
-        take(reading, message);
+        if (message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED && message->rkt != NULL)
+            err = refuse(reading, rd_kafka_topic_name(message->rkt), error, error_size);
+        else
+            take(reading, message);
         rd_kafka_message_destroy(message);
     }
-    if (reading->open->cnt == 0)
-        return 0;
+    if (err != 0 || reading->open->cnt == 0)
+        return err;
+    reading->browse->code = RD_KAFKA_RESP_ERR__TIMED_OUT;
     snprintf(error, error_size, "%d partitions did not answer in time, %s[%d] first",
              reading->open->cnt, reading->open->elems[0].topic, reading->open->elems[0].partition);
     return ERR_KAFKA;
 }
 
-int browse_read(const struct browse *browse, const rd_kafka_topic_partition_list_t *from,
-                char *error, size_t error_size)
+int browse_read(struct browse *browse, const rd_kafka_topic_partition_list_t *from, char *error,
+                size_t error_size)
 {
     rd_kafka_resp_err_t code = rd_kafka_assign(browse->rk, from);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        browse->code = code;
         snprintf(error, error_size, "assigning partitions: %s", rd_kafka_err2str(code));
         return ERR_KAFKA;
     }

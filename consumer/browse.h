@@ -19,11 +19,13 @@ struct browse {
        May be NULL. */
     void (*ended)(void *ctx, intptr_t tag, int64_t offset);
     void *ctx;
+    rd_kafka_resp_err_t code; /* out: why it failed */
 };
 
 /* Read every partition of the list from its offset on, until each was enough or is at its end.
-   Returns 0; ERR_KAFKA: that took longer than the timeout, and error says which partition. */
-int browse_read(const struct browse *browse, const rd_kafka_topic_partition_list_t *from,
-                char *error, size_t error_size) must_check;
+   Returns 0; ERR_KAFKA: that took longer than the timeout, or Read is not allowed on one, and error
+   says which. */
+int browse_read(struct browse *browse, const rd_kafka_topic_partition_list_t *from, char *error,
+                size_t error_size) must_check;
 
 #endif

@@ -71,7 +71,8 @@ static void end(void *ctx, intptr_t tag, int64_t offset)
 static int browse_heads(struct looking *looking, rd_kafka_t *rk, int timeout_ms, bool levels,
                         char error[OFFSETS_ERROR_MAX])
 {
-    struct browse browse = {rk, timeout_ms, see, end, looking};
+    struct browse browse = {
+        .rk = rk, .timeout_ms = timeout_ms, .each = see, .ended = end, .ctx = looking};
     rd_kafka_topic_partition_list_t *list = where_something_waits(looking->offsets, levels);
     int err = list->cnt == 0 ? 0 : browse_read(&browse, list, error, OFFSETS_ERROR_MAX);
     rd_kafka_topic_partition_list_destroy(list);

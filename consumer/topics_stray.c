@@ -84,12 +84,17 @@ static void see_end(void *ctx, intptr_t i, int64_t offset)
 
 /* Ends of transactions take offsets, and what was given up in them: only a look tells them from
    records, and raises from to where it found none. What an open transaction has written, and what
-   is behind it, cannot be read yet, but the brokers' own end tells of it. False: it is not known.
- */
-static bool look_beyond(rd_kafka_t *rk, int timeout_ms, struct look *look)
+   is behind it, cannot be read yet, but the brokers' own end tells of it. False with the reason in
+   admin: it is not known. */
+static bool look_beyond(struct admin *admin, rd_kafka_t *rk, struct look *look)
 {
     char error[OFFSETS_ERROR_MAX];
-    struct browse browse = {rk, timeout_ms, see_record, see_end, look};
+    struct browse browse = {.rk = rk,
+                            .timeout_ms = admin->timeout_ms,
+                            .each = see_record,
+                            .ended = see_end,
+                            .ctx = look,
+                            .code = RD_KAFKA_RESP_ERR__TIMED_OUT};
     for (int i = 0; i < look->from->cnt; i++)
         look->from->elems[i].opaque = (void *)(intptr_t)i;
     bool looked = rk != NULL && browse_read(&browse, look->from, error, sizeof error) == 0;
@@ -101,6 +106,8 @@ static bool look_beyond(rd_kafka_t *rk, int timeout_ms, struct look *look)
         if (looked && high > end->offset)
             end->offset = high;
     }
+    if (!looked)
+        admin->code = browse.code;
     return looked;
 }
 
@@ -112,12 +119,9 @@ static int64_t count_beyond(struct admin *admin, rd_kafka_t *reader, const char 
         !ask_offsets(admin, look->ends, OFFSETS_END))
         return -1;
     skip_committed(admin, group, look->from, look->ends);
-    bool looked = look_beyond(reader, admin->timeout_ms, look);
+    bool looked = look_beyond(admin, reader, look);
     int64_t waiting = sum_between(look->from, look->ends);
-    if (looked || waiting > 0)
-        return waiting;
-    admin->code = RD_KAFKA_RESP_ERR__TIMED_OUT;
-    return -1;
+    return looked || waiting > 0 ? waiting : -1;
 }
 
 int64_t stray_waiting(struct admin *admin, rd_kafka_t *reader, const char *group,

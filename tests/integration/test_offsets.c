@@ -205,3 +205,32 @@ Test(offsets, browsing_ends_where_it_is_enough_or_at_the_end)
     }
     rd_kafka_destroy(rk);
 }
+
+Test(offsets, browsing_what_may_not_be_read_ends_at_once)
+{
+    struct config config = scratch_config("offsets", LANES, 1);
+    char brokers[256];
+    rd_kafka_t *rk = consumer(&config, brokers, sizeof brokers);
+    rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
+    if (mock == NULL)
+        cr_skip("only the mock answers with errors on demand\n");
+    make_topics(rk, &config);
+    fill(brokers, config.schedule, RECORDS);
+    rd_kafka_mock_push_request_errors(mock, 1 /* Fetch */, 1,
+                                      RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, config.schedule, 1)->offset = 0;
+    int enough = RECORDS;
+    struct browse browse = {.rk = rk, .timeout_ms = TIMEOUT_MS, .each = see, .ctx = &enough};
+    struct timeval before, after;
+    gettimeofday(&before, NULL);
+    cr_expect_eq(browse_read(&browse, list, error, sizeof error), ERR_KAFKA);
+    gettimeofday(&after, NULL);
+    cr_expect_lt(after.tv_sec - before.tv_sec, TIMEOUT_MS / 2000);
+    cr_expect_eq(browse.code, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+    char wanted[512];
+    snprintf(wanted, sizeof wanted, "reading %s: allow Read on it", config.schedule);
+    cr_expect_str_eq(error, wanted);
+    rd_kafka_topic_partition_list_destroy(list);
+    rd_kafka_destroy(rk);
+}
