@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The bench: ./dev bench [PART...]. Without a part it runs all, three or five rounds of most, and writes RESULTS.md;
-a part that is named runs once, in its brief form, within a minute.
+a part that is named runs once, in its brief form, within a minute; with --update it runs as in the table, and takes its
+place there.
 
-  run.py [--list] [--rounds N] [--out FILE] [PART...]"""
+  run.py [--list] [--update] [--rounds N] [--out FILE] [PART...]"""
 from __future__ import annotations
 
 import argparse
@@ -32,7 +33,7 @@ import overload
 import standing
 from place import BINARY, KAFKA_JVM, ROOT, TOOL, WARM, WARM_ROUNDS, Place
 from processes import TICKS
-from table import Row, header, middle, write
+from table import Row, header, middle, update, version_of, write
 
 ROUNDS, MORE, COLD_MOST = 3, 5, 4
 
@@ -58,6 +59,8 @@ class Part:
 
 CALM, FEW = {"seconds": 4}, {"rates": (80_000, 110_000, 140_000), "seconds": 4}
 BROKEN = "failed: see above"
+RESULTS = ROOT / "tests" / "bench" / "RESULTS.md"
+IN_COMPARISON = ("late", "instant_100k", "most", "kill")  # of RESULTS.md, at its top
 PARTS = {
     "core": Part(core.pieces, 1, brokers=0),
     # idle and what is late come first: a broker still writes and deletes for a while what is flat out
@@ -77,8 +80,8 @@ PARTS = {
     "forbidden": Part(cluster.forbidden, brief=CALM, props=cluster.AUTHORIZER),
     "forbidden_exactly": Part(cluster.forbidden_exactly, brief=CALM, props=cluster.AUTHORIZER),
     "too_large": Part(cluster.too_large, brief=CALM), "too_large_exactly": Part(cluster.too_large_exactly, brief=CALM),
-    "three": Part(cluster.three, 1, {"count": 50_000}, 0, 3),
-    "three_late": Part(cluster.three_late, 1, {"seconds": 6}, 0, 3),
+    "three": Part(cluster.three, ROUNDS, {"count": 50_000}, 0, 3),
+    "three_late": Part(cluster.three_late, ROUNDS, {"seconds": 6}, 0, 3),
     "three_most": Part(others.three_most, 1, {"rates": (15_000, 30_000), "seconds": 4}, 0, 3),
     "hold": Part(hold.hold, 1, {"seconds": (1, 5), "mix_s": 4}),
     "observed": Part(observed.observed), "allocator": Part(allocator.allocator),
@@ -212,22 +215,29 @@ def main() -> int:
     parser.add_argument("part", nargs="*", help="those named; all, if none is")
     parser.add_argument("--list", action="store_true", help="name the parts")
     parser.add_argument("--rounds", type=int, help="so many that count of each, in the form that the table has")
+    parser.add_argument("--update", action="store_true", help="put the parts named into RESULTS.md, and leave the others")
     parser.add_argument("--out", type=Path, default=None, help="write the table here")
     options = parser.parse_args()
     unknown = [name for name in options.part if name not in PARTS]
     if options.list or unknown:
         print("\n".join(f"{name:17} {part.about}" for name, part in PARTS.items()))
         return 64 if unknown else 0
-    brief = bool(options.part) and options.rounds is None
+    if options.update and (not options.part or set(options.part) & set(IN_COMPARISON)):
+        print(f"run.py: --update takes parts, but none of {', '.join(IN_COMPARISON)}: the comparison is of a whole run",
+              file=sys.stderr)
+        return 64
+    brief = bool(options.part) and options.rounds is None and not options.update
     start, places = time.monotonic(), Places(brief)
-    out = options.out or (None if options.part else ROOT / "tests" / "bench" / "RESULTS.md")
+    out = options.out or (None if options.part else RESULTS)
     try:
         results = play_all(options.part or list(PARTS), places, options.rounds, brief, out)
     finally:
         places.close()
     grown = {what: results[f"growth_{what}"][1][0].data for what in growth.GROWTHS if f"growth_{what}" in results}
-    if not options.part and all(grown.values()):
+    if len(grown) == len(growth.GROWTHS) and all(grown.values()) and (options.update or not options.part):
         growth.draw(grown)
+    if options.update:
+        update(RESULTS, version_of(BINARY), list(PARTS), results)
     missed = sum(not row.reached for _, rows in results.values() for row in rows)
     broken = [name for name, (_, rows) in results.items() if any(row.value == BROKEN for row in rows)]
     print(f"bench: {len(results)} parts, {missed} goals not reached, {time.monotonic() - start:.0f} s"

@@ -77,9 +77,12 @@ def changed() -> str:
     return " and changes that are in no commit" if what else ""
 
 
+def version_of(binary: Path) -> str:
+    return output(str(binary), "version").splitlines()[0] + changed()
+
+
 def header(binary: Path, tool: Path, jvm: str, seconds: float) -> str:
-    version = output(str(binary), "version").splitlines()[0]
-    return (f"`./dev bench`, {time.strftime('%Y-%m-%d')}, {seconds / 60:.0f} minutes. {machine()}. {version}{changed()}; "
+    return (f"`./dev bench`, {time.strftime('%Y-%m-%d')}, {seconds / 60:.0f} minutes. {machine()}. {version_of(binary)}; "
             f"Apache Kafka {kafka_version()} ({java(jvm)}; acks=all; how many brokers is said at each part) on the same cores, "
             "and so are generator, reader and meter. Allocator of the bridge: "
             f"{allocator(binary)}; of the bare loop and the rest of the tool: {allocator(tool)}. "
@@ -98,11 +101,23 @@ def comparison(rows: list[Row]) -> list[str]:
     return ["", "## Beside others", "", *beside.section(ours, killed)] if ours or killed else []
 
 
+def section(name: str, about: str, rows: list[Row]) -> str:
+    lines = [f"## {name}", "", about, "", "| figure | value | goal | reached |", "|---|---|---|---|"]
+    return "\n".join([*lines, *(row.line() for row in rows)]) + "\n"
+
+
 def write(path: Path, head: str, parts: dict[str, tuple[str, list[Row]]]) -> None:
-    lines = ["# Results", "", head, *comparison([row for _, rows in parts.values() for row in rows])]
-    for name, (about, rows) in parts.items():
-        lines += ["", f"## {name}", "", about, "", "| figure | value | goal | reached |", "|---|---|---|---|"]
-        lines += [row.line() for row in rows]
+    sections = ["\n".join(["# Results", "", head, *comparison([row for _, rows in parts.values() for row in rows]), ""])]
+    sections += [section(name, about, rows) for name, (about, rows) in parts.items()]
     if any(name.startswith("growth_") for name in parts):
-        lines += ["", "## growth", "", "![what grows with what](growth.svg)"]
-    path.write_text("\n".join(lines) + "\n")
+        sections.append("## growth\n\n![what grows with what](growth.svg)\n")
+    path.write_text("\n".join(sections))
+
+
+def update(path: Path, version: str, order: list[str], parts: dict[str, tuple[str, list[Row]]]) -> None:
+    """Puts these parts in place of what the table had of them; each says of which day and build it is."""
+    kept = {text.split("\n", 1)[0]: text.rstrip("\n") + "\n" for text in re.split(r"(?m)^(?=## )", path.read_text())}
+    today = time.strftime("%Y-%m-%d")
+    kept |= {f"## {name}": section(name, f"{about} Of {today}, {version}.", rows) for name, (about, rows) in parts.items()}
+    ranks = {f"## {name}": rank for rank, name in enumerate([*order, "growth"])}
+    path.write_text("\n".join(text for _, text in sorted(kept.items(), key=lambda one: ranks.get(one[0], -1))))
