@@ -163,7 +163,7 @@ static void settle_step(struct worker *w)
         return;
     }
     producer_flush(w->producer, SETTLE_STEP_MS);
-    group_await(w->group, 1); /* the next commit waits for the answer */
+    (void)group_await(w->group, 1); /* the next commit waits for the answer */
 }
 
 static void settle_until(struct worker *w, int64_t until_ms)
@@ -172,12 +172,10 @@ static void settle_until(struct worker *w, int64_t until_ms)
         settle_step(w);
 }
 
-static void commit_landed(struct worker *w, int64_t until_ms)
+static bool await_commits(struct worker *w, int64_t until_ms)
 {
-    (void)bridge_settle(w->bridge, worker_now());
-    bridge_commit(w->bridge, worker_now());
     int64_t left_ms = until_ms - worker_now().mono_ms;
-    group_await(w->group, left_ms < 500 ? 500 : (int)left_ms);
+    return group_await(w->group, left_ms < 500 ? 500 : (int)left_ms);
 }
 
 /* What flies lands, what landed is committed; then the lanes are somebody else's. */
@@ -185,14 +183,17 @@ static void settle(struct worker *w)
 {
     int64_t until_ms = worker_now().mono_ms + w->settle_ms;
     settle_until(w, until_ms);
+    bridge_commit(w->bridge, worker_now());
     if (w->config.config->exactly_once) {
-        bridge_commit(w->bridge, worker_now());
         settle_until(w, until_ms);
         return;
     }
     source_leave_levels(w->source);
-    commit_landed(w, until_ms);
-    commit_landed(w, until_ms); /* what landed while that was answered */
+    if (!await_commits(w, until_ms))
+        return;                    /* one more could come to lie below it */
+    producer_reports(w->producer); /* what landed since */
+    bridge_commit(w->bridge, worker_now());
+    (void)await_commits(w, until_ms);
 }
 
 static void on_lost(void *ctx, bool fenced)

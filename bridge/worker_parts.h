@@ -28,7 +28,7 @@ struct worker {
     char pulse[TOPIC_TEXT_MAX], dead_letter[TOPIC_TEXT_MAX];
     int *lanes; /* owned */
     int lanes_n;
-    int64_t settle_ms; /* how long a revocation may take */
+    int64_t settle_ms; /* how long a revocation waits for what flies */
     int64_t pulse_checked_ms, group_polled_ms, surveyed_ms;
     int64_t fenced_ms; /* monotonic: since when; 0: not */
     bool group_rang;

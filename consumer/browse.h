@@ -23,8 +23,8 @@ struct browse {
 };
 
 /* Read every partition of the list from its offset on, until each was enough or is at its end.
-   Returns 0; ERR_KAFKA: that took longer than the timeout, or Read is not allowed on one, and error
-   says which. */
+   Returns 0; ERR_KAFKA with a sentence in error: that took longer than the timeout, Read is not
+   allowed on one, or they cannot be assigned. */
 int browse_read(struct browse *browse, const rd_kafka_topic_partition_list_t *from, char *error,
                 size_t error_size) must_check;
 

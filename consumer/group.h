@@ -64,8 +64,8 @@ bool group_regain(struct group *group) must_check;
    nothing is sent: the answer is no, at once. */
 void group_commit(struct group *group, uint64_t seq, const struct progress *progress, size_t n);
 
-/* Wait until every commit was answered, for timeout_ms at most. */
-void group_await(struct group *group, int timeout_ms);
+/* Wait until every commit was answered, for timeout_ms at most. False: not all were. */
+bool group_await(struct group *group, int timeout_ms);
 
 /* Inside gained: partitions that have no offset start where their logs do (asked with ask), and
    that is committed. 0 or ERR_KAFKA: it is not, or not of all. May block for some seconds. */

@@ -200,9 +200,10 @@ void group_commit(struct group *g, uint64_t seq, const struct progress *progress
     part_answered(g, seq, true);
 }
 
-void group_await(struct group *g, int timeout_ms)
+bool group_await(struct group *g, int timeout_ms)
 {
     int64_t until = clock_mono_ms() + timeout_ms;
     while (g->commits_out > 0 && clock_mono_ms() < until)
         rd_kafka_queue_poll_callback(g->commits, 10);
+    return g->commits_out == 0;
 }

@@ -16,8 +16,8 @@ struct head {
 /* As many as offsets->cells, and in their order; the caller frees them. A cell that has none up to
    its end waits for nothing: beyond its mark are the ends of transactions alone, and its waiting
    becomes 0. NULL with a sentence in error (OFFSETS_ERROR_MAX): Kafka did not answer within
-   timeout_ms; what the schedule topic holds is left as it was counted then. rk: made with
-   offsets_conf. */
+   timeout_ms, or Read is not allowed; what the schedule topic holds is left as it was counted then.
+   rk: made with offsets_conf. */
 struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
                         char error[OFFSETS_ERROR_MAX]);
 
