@@ -16,8 +16,8 @@ from contract import Seen
 from protocol import Place
 
 COMMITTED_MS = 100  # progress is committed as often
-COMMIT_MS = 700  # and is with the coordinator by then, on a machine that everybody is on
-SURE_MS = 1500   # and this is so if nothing tells that its thread got on meanwhile
+COMMIT_MS = 700  # what was known so long before one was answered is in the next
+IDLE_MS = 1500   # and so long without one is too long, on a machine that everybody is on
 SIGN_MS = 200    # a member shows each 100 ms that it lives
 NEXT_MS = 200    # and commits as often: after one was answered, the next follows
 IN_FLIGHT = 5    # requests to a partition, of an idempotent producer
@@ -181,19 +181,18 @@ class Evidence:
     def could_commit(self, owner: Owner, record: Record, known: float, until: float) -> bool:
         """Before until it committed this, or something else that it put together when it knew it; or, long after, it was a
         member from one sign of life to the next with no commit under way, none just answered and none in between: one
-        that finds its coordinator again shows that it lives, and then commits. What it sent before it knew and its client
-        sends again is no chance; and where that came to lie above what it sent later, nobody knows of the later one."""
+        that finds its coordinator again shows that it lives, and then commits. What it put together before it knew, and
+        its client sends then or again, is no chance; and where that came to lie above a later one, nobody knows of it."""
         kept = [c for c in self.commits[owner] if c.kept and c.sent_ms < until]
         since = self.put_together_after(owner, known)
-        if later := [c for c in kept if since <= c.first_ms]:
-            last = max((c for c in kept if c.speaks_of(record)), key=lambda c: c.kept_ms, default=None)
-            return not any(c.covers(record) for c in later) or last.covers(record) or since <= last.first_ms
-        return self.was_idle(owner, known + SURE_MS, until)
+        if any(c.covers(record) for c in kept):
+            last = max((c for c in kept if c.speaks_of(record)), key=lambda c: c.kept_ms)
+            return last.covers(record) or since <= last.first_ms
+        return any(since <= c.first_ms for c in kept) or self.was_idle(owner, known + IDLE_MS, until)
 
     def put_together_after(self, owner: Owner, known: float) -> float:
         """What is sent from then on says what was known: one commit follows the answer to the other."""
-        answered = min((c.told_ms for c in self.commits[owner] if known + NEXT_MS <= c.told_ms), default=math.inf)
-        return min(max(answered, known + COMMIT_MS), known + SURE_MS)
+        return min((c.told_ms for c in self.commits[owner] if known + COMMIT_MS <= c.told_ms), default=math.inf)
 
     def was_idle(self, owner: Owner, since: float, until: float) -> bool:
         commits, signs = self.commits[owner], self.signs[owner]

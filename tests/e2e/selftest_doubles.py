@@ -183,6 +183,7 @@ class Doubled(unittest.TestCase):
 
     def test_one_after_which_other_progress_was_committed(self):
         self.lived(20_000)
+        self.committed(20_150, 20_800)
         self.committed(21_600, 21_610)
         self.handed_over()
         self.unexplained()
@@ -190,23 +191,40 @@ class Doubled(unittest.TestCase):
     def test_one_after_which_the_progress_of_others_alone_was_committed(self):
         self.lived(20_000)
         self.committed(15_000, 15_010, level=(0, ""))
+        self.committed(20_150, 20_800)
         self.committed(21_600, 21_610)
         self.handed_over()
         self.unexplained()
 
     def test_one_of_which_the_first_commit_in_a_while_says_nothing(self):
-        """It may have been put together before its answer was looked at."""
+        """It may have waited in the client for a coordinator."""
         self.lived(20_000)
-        self.committed(21_000, 21_010)
+        self.committed(23_000, 23_010)
         self.handed_over()
         self.excused(not_committed=1)
 
     def test_one_of_which_the_commit_after_another_says_nothing(self):
         self.lived(20_000)
-        self.committed(20_150, 20_300)
-        self.committed(20_800, 20_810)
+        self.committed(20_150, 20_800)
+        self.committed(20_810, 20_820)
         self.handed_over()
         self.unexplained()
+
+    def test_one_of_which_the_commit_after_one_that_was_answered_at_once_says_nothing(self):
+        """Its thread may not have come to the answers to both."""
+        self.lived(20_000)
+        self.committed(20_040, 20_050)
+        self.committed(21_000, 21_010)
+        self.handed_over()
+        self.excused(not_committed=1)
+
+    def test_one_of_which_a_commit_that_is_sent_again_after_another_says_nothing(self):
+        self.lived(20_000)
+        self.committed(20_010, level=(0, ""))
+        self.committed(22_000, 22_010)
+        self.committed(24_000, 24_010, level=(0, ""))
+        self.handed_over()
+        self.excused(not_committed=1)
 
     def test_one_that_was_committed(self):
         self.lived(20_000)
@@ -216,6 +234,7 @@ class Doubled(unittest.TestCase):
 
     def test_one_whose_bridge_committed_without_it(self):
         self.lived(20_000)
+        self.committed(20_150, 20_800)
         self.committed(21_600, 21_610, level=(0, "1 0 8f3c9a11 Ag"))
         self.handed_over()
         self.unexplained()
@@ -246,6 +265,7 @@ class Doubled(unittest.TestCase):
     def test_one_whose_bridge_commits_again_what_was_kept_before_it(self):
         self.lived(20_000)
         self.committed(20_010, 20_020, level=(0, ""))
+        self.committed(22_000, 22_010)
         self.committed(24_000, 24_010, level=(0, ""))
         self.handed_over()
         self.unexplained()
