@@ -2,11 +2,13 @@
 """A steady stream through bridges that run: what a message costs, and how late it is."""
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
-from place import Place
+from place import Place, Tool
 
 PRIME, SETTLE_S, WATCH_S = 500, 1, 5
+BEFORE_S = 0.5  # what is watched begins: asking is not part of it
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,16 @@ class Cost:
         return self.bridge_us + self.broker_us
 
 
+def hops_each(place: Place, name: str, stream: Stream, after_s: float, load: Tool) -> float:
+    """Of a message, from then on until the load has ended: as many come as go."""
+    place.rest(after_s)
+    levels, since = place.levels(name), time.monotonic()
+    before = sum(place.ends(*levels))
+    load.result()
+    took_s = time.monotonic() - since
+    return (sum(place.ends(*levels)) - before) / (stream.rate * took_s)
+
+
 def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, watch_s: int = WATCH_S,
            **settings) -> Cost:
     """Bridges on a schedule of its own, records that wait in two of its levels, and the stream. Watched
@@ -41,7 +53,6 @@ def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, w
     for level, ms in (("10m", 600_000), ("1h", 3_600_000)) if waiting else ():
         place.load(topic=f"{name}.{level}", kind="envelope", count=waiting // 2, delay=ms,
                    delay_max=ms + 1000, target=target)
-    waited = sum(place.ends(*place.levels(name)))
     workers = processes * settings.get("workers", 1)
     bridges = [place.bridge(config) for _ in range(processes - 1)]
     bridges.append(place.bridge(config, wait=True, members=workers))
@@ -56,10 +67,9 @@ def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, w
     meter.await_ready()
     load = place.tool("load", **how, count=count, rate=stream.rate, delay=stream.delay_ms,
                       delay_max=stream.delay_max_ms)
-    load.result()
+    hops = hops_each(place, name, stream, full_s - BEFORE_S, load)
     costs, seen = meter.result()["cpu_us"], read.result()
     rss = sum(bridge.rss_mib() for bridge in bridges)
-    hops = (sum(place.ends(*place.levels(name))) - waited) / (PRIME + count)
     for bridge in bridges:
         bridge.stop()
     return Cost(sum(costs[:processes]), sum(costs[processes:]), seen["p50"], seen["p99"], rss,
