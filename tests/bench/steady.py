@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from place import Place, Tool
 
-PRIME, SETTLE_S, WATCH_S = 500, 1, 5
+PRIME, PRIME_MS, SETTLE_S, WATCH_S = 500, 1100, 1, 5
 BEFORE_S = 0.5  # what is watched begins: asking is not part of it
 
 
@@ -57,8 +57,9 @@ def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, w
     bridges = [place.bridge(config) for _ in range(processes - 1)]
     bridges.append(place.bridge(config, wait=True, members=workers))
     how = {"topic": name, "kind": "request", "target": target, "size": stream.size}
-    place.load(**how, count=PRIME, delay=200, delay_max=stream.delay_ms)  # finds the target, and connects
-    place.rest(stream.delay_ms / 1000 + 1)
+    prime_ms = min(stream.delay_ms, PRIME_MS)
+    place.load(**how, count=PRIME, delay=200, delay_max=prime_ms)  # finds the target, and connects
+    place.rest(prime_ms / 1000 + 1)
     full_s = SETTLE_S + stream.delay_max_ms / 1000  # from then on as much goes out as comes in
     count = int(stream.rate * (full_s + watch_s))
     out = count - int(stream.rate * stream.delay_max_ms / 1000)
