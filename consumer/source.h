@@ -43,8 +43,8 @@ void source_join(struct source *source, rd_kafka_t *intake);
 int source_assign(struct source *source, const int *lanes, int n,
                   const struct start *starts) must_check;
 
-/* The lanes are about to go: clears pauses, and reads the levels no more. Takes longest of all that
-   giving lanes back takes. */
+/* The lanes are about to go: clears pauses, and reads the levels no more. May take long on a busy
+   machine. */
 void source_leave_levels(struct source *source);
 
 /* The lanes are gone. */

