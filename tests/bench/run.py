@@ -210,6 +210,16 @@ def play_all(names: list[str], places: Places, rounds: int | None, brief: bool,
     return results
 
 
+def not_to_update(names: list[str]) -> str:
+    """What would leave a table that does not agree with itself; empty if these would not."""
+    grown = {name for name in PARTS if name.startswith("growth_")}
+    if not names or set(names) & set(IN_COMPARISON):
+        return f"parts, but none of {', '.join(IN_COMPARISON)}: what is compared is of a whole run"
+    if set(names) & grown not in (set(), grown):
+        return "the growth_ parts together, for they share a plot"
+    return ""
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", nargs="*", help="those named; all, if none is")
@@ -222,9 +232,8 @@ def main() -> int:
     if options.list or unknown:
         print("\n".join(f"{name:17} {part.about}" for name, part in PARTS.items()))
         return 64 if unknown else 0
-    if options.update and (not options.part or set(options.part) & set(IN_COMPARISON)):
-        print(f"run.py: --update takes parts, but none of {', '.join(IN_COMPARISON)}: the comparison is of a whole run",
-              file=sys.stderr)
+    if options.update and (refusal := not_to_update(options.part)):
+        print(f"run.py: --update takes {refusal}", file=sys.stderr)
         return 64
     brief = bool(options.part) and options.rounds is None and not options.update
     start, places = time.monotonic(), Places(brief)
