@@ -9,15 +9,17 @@ import time
 from pathlib import Path
 
 import lateness
+import others
 from paths import rates, stated
 from place import WARM, WARM_ROUNDS, Place
 from processes import Bridge
-from table import Row
+from table import STATED, Row
 
 GOOD, MOST_P99 = 3, 2.0
 WARM_S, SETTLE_S, CALM_S, STOPPED_S = 8, 15, 12, 24
 LEAD_S = 3                        # of each stream: clients connect, and it is not looked at
 RATE, SLOW_RATE = 250, 25         # to each target: three brokers on two cores are late by themselves at 100
+FLOW_RATE = 1000                  # through three brokers
 QUIET_MS, SLOW_QUIET_MS = 20, 50  # the p99 of a machine on which there is something to be seen
 EXACTLY_QUIET_MS = 60             # with transactions
 SMALL_BYTES = 100                 # less than a record of 100 bytes with its batch
@@ -33,6 +35,19 @@ def three(place: Place, count: int = 200_000) -> list[Row]:
 def three_late(place: Place, seconds: int = lateness.SECONDS) -> list[Row]:
     """1,000/s there, and then plain records."""
     return [stated(lateness.late(place, seconds)[0])]
+
+
+def three_in_flight(place: Place, seconds: int = others.SECONDS) -> list[Row]:
+    """1,000/s there, and the same with two requests of a producer in flight at most, for the client's five."""
+    two = {"max.in.flight.requests.per.connection": 2}
+    flows = place.in_turns(
+        five=lambda: others.flow(place, FLOW_RATE, seconds),
+        two=lambda: others.flow(place, FLOW_RATE, seconds, kafka={"hops": two, "deliveries": two}))
+    cells = [f"{name}: {one.bridge_us:.1f} + {one.broker_us:.1f} µs, p99 {one.p99:.0f} ms" for name, one in flows.items()]
+    ratio = flows["two"].bridge_us / flows["five"].bridge_us
+    return [Row(f"{FLOW_RATE:,}/s, requests in flight: CPU a message of bridge + brokers, late p99",
+                "; ".join(sorted(cells)) + f" (bridge {ratio:.2f} ×)", STATED, True, ratio,
+                all(one.whole for one in flows.values()))]
 
 
 def leader_of_quorum(place: Place) -> int:

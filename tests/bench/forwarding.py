@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from place import LANES, Place, metric, now_ms
+from lateness import hops_each
+from place import LANES, Place, now_ms
 from processes import cpu_seconds, free_port
 from table import Row
 
@@ -117,7 +118,7 @@ def at_one_instant(place: Place, count: int) -> Instant:
     seen = read.result()
     place.rest()
     cpu = (bridge.cpu_seconds() + cpu_seconds(place.kafka.pid()) - broker_s) / count * 1e6
-    hops = metric(port, "delaybridge_forwarded_records_total", 'kind="hop"') / count
+    hops = hops_each(port, count)
     bridge.stop()
     return Instant(seen, cpu, hops)
 

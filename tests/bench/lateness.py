@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import beside
-from place import Place, metric
+from place import LANES, Place, metric
 from processes import free_port
 from table import Row
 
+BOUNDS = {"1 ms": "0.001", "5 ms": "0.005", "all": "+Inf"}  # of its histogram
 SETTLE_S, SECONDS = 3, 10  # while its clients connect a stream is not looked at
 
 
-def handed_within(port: int) -> dict[str, float]:
-    """The share that the bridge gave to its client within so many ms, by its own histogram: what is later
-    than that is Kafka's, and of the machine that both share."""
-    def seen(bound: str) -> float:
-        return metric(port, "delaybridge_lateness_seconds_bucket", f'le="{bound}"')
-    return {ms: seen(bound) / max(seen("+Inf"), 1) for ms, bound in (("1", "0.001"), ("5", "0.005"))}
+def handed(*ports: int) -> dict[str, float]:
+    """How many the bridges that listen there gave to their clients within so many ms and in all, by their own
+    histograms: what is later than that is Kafka's, and of the machine that both share."""
+    counts = [metric(port, "delaybridge_lateness_seconds_bucket", *(f'le="{bound}"' for bound in BOUNDS.values()))
+              for port in ports]
+    return dict(zip(BOUNDS, map(sum, zip(*counts))))
+
+
+def shares(counts: dict[str, float], before: dict[str, float] | None = None) -> dict[str, float]:
+    """Of all, or of those after these."""
+    counts = {name: count - (before or {}).get(name, 0) for name, count in counts.items()}
+    return {name: count / max(counts["all"], 1) for name, count in counts.items() if name != "all"}
 
 
 def hops_each(port: int, count: int) -> float:
-    return metric(port, "delaybridge_forwarded_records_total", 'kind="hop"') / count
+    return metric(port, "delaybridge_forwarded_records_total", 'kind="hop"')[0] / count
 
 
 class Stream:
@@ -43,13 +50,14 @@ class Stream:
 class Bridged:
     """The stream through a bridge of its own."""
 
-    def __init__(self, place: Place, rate: int, delay: int, delay_max: int, seconds: int = SECONDS, **settings):
+    def __init__(self, place: Place, rate: int, delay: int, delay_max: int, seconds: int = SECONDS, size: int = 100,
+                 **settings):
         self.port = free_port(1)
         name, config = place.schedule(listen=f"127.0.0.1:{self.port}", **settings)
-        target = place.topic("bench.target")
+        target = place.topic("bench.target", settings.get("lanes", LANES))
         self.bridge = place.bridge(config, wait=True)
         self.stream = Stream(place, target, rate, seconds, delay_max / 1000, into=name, kind="request", target=target,
-                             delay=delay, delay_max=delay_max)
+                             delay=delay, delay_max=delay_max, size=size)
 
     def start(self) -> "Bridged":
         self.stream.start()
@@ -57,20 +65,22 @@ class Bridged:
 
     def result(self) -> dict:
         result = self.stream.result()
-        result["handed"] = handed_within(self.port)
+        result["handed"] = shares(handed(self.port))
         result["hops"] = hops_each(self.port, self.stream.load["count"])
         self.bridge.stop()
         return result
 
 
-def plain_stream(place: Place, rate: int, seconds: int = SECONDS) -> Stream:
-    return Stream(place, place.topic("bench.plain"), rate, seconds, kind="plain")
+def plain_stream(place: Place, rate: int, seconds: int = SECONDS, lanes: int = LANES, **load) -> Stream:
+    return Stream(place, place.topic("bench.plain", lanes), rate, seconds, kind="plain", **load)
 
 
-def beside_plain(place: Place, rate: int, delay: int, delay_max: int, **settings) -> tuple[dict, dict]:
+def beside_plain(place: Place, rate: int, delay: int, delay_max: int, lanes: int = LANES, size: int = 100,
+                 **settings) -> tuple[dict, dict]:
     """At this rate through the bridge, and at the same time plain records, of another producer to
     another reader."""
-    both = [Bridged(place, rate, delay, delay_max, **settings), plain_stream(place, rate)]
+    both = [Bridged(place, rate, delay, delay_max, lanes=lanes, size=size, **settings),
+            plain_stream(place, rate, lanes=lanes, size=size)]
     for one in both:
         one.start()
     return both[0].result(), both[1].result()
@@ -90,7 +100,7 @@ def row(what: str, bridge: dict, plain: dict, goal: tuple[float, float] | None =
             f"({other} {plain['p50']:.1f} / {plain['p99']:.1f} / {plain['p999']:.1f} / {plain['max']:.1f})")
     text += f"; in the first {SETTLE_S} s, not counted, at most {bridge['settling']:.0f} ({other} {plain['settling']:.0f})"
     text += "; handed to the client within " + ", ".join(
-        f"{ms} ms: {100 * share:.1f} %" for ms, share in bridge["handed"].items())
+        f"{bound}: {100 * share:.1f} %" for bound, share in bridge["handed"].items())
     text += f"; {bridge['hops']:.2f} hops each"
     sound = bridge["complete"] and bridge["early"] == 0
     if not sound:
@@ -114,9 +124,9 @@ def late(place: Place, seconds: int = SECONDS) -> list[Row]:
                 column=("late", figure))]
 
 
-def late_beside(place: Place, rate: int) -> list[Row]:
-    bridge, plain = beside_plain(place, rate, 1000, 1500)
-    return [row(f"late at {rate:,}/s, ms p50 / p99 / p99.9 / max", bridge, plain)]
+def late_beside(place: Place, rate: int, what: str = "", **settings) -> list[Row]:
+    bridge, plain = beside_plain(place, rate, 1000, 1500, **settings)
+    return [row(f"late at {rate:,}/s{what}, ms p50 / p99 / p99.9 / max", bridge, plain)]
 
 
 def late_10k(place: Place) -> list[Row]:
@@ -127,6 +137,16 @@ def late_10k(place: Place) -> list[Row]:
 def late_30k(place: Place) -> list[Row]:
     """30,000/s, and as many plain records beside them."""
     return late_beside(place, 30_000)
+
+
+def late_32(place: Place) -> list[Row]:
+    """5,000/s on 32 lanes to 32 partitions, and as many plain records to as many beside them."""
+    return late_beside(place, 5000, " on 32 lanes", lanes=32)
+
+
+def late_10kb(place: Place) -> list[Row]:
+    """5,000/s with values of 10 KB, and as many such plain records beside them."""
+    return late_beside(place, 5000, " with values of 10 KB", size=10_000)
 
 
 def late_chain(place: Place, seconds: int = SECONDS) -> list[Row]:

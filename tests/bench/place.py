@@ -35,11 +35,12 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def metric(port: int, name: str, label: str) -> float:
-    """Of a bridge: the sum of the series of this name that have this label."""
+def metric(port: int, name: str, *labels: str) -> list[float]:
+    """Of a bridge, at one instant: for each label the sum of the series of this name that have it."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
         lines = [line.split() for line in answer.read().decode().splitlines()]
-    return sum(float(value) for series, *_, value in lines if series.startswith(name + "{") and label in series)
+    return [sum(float(value) for series, *_, value in lines if series.startswith(name + "{") and label in series)
+            for label in labels]
 
 
 class Tool:
@@ -168,9 +169,9 @@ class Place:
         """A schedule topic of its own with its companions; returns its name and a configuration."""
         self.names += 1
         name = f"s{self.names}"
-        settings = {"kafka": {"bootstrap.servers": self.kafka.bootstrap}, "schedule": name,
-                    "targets": ["bench.*"], "partitions": lanes, "replication": len(self.live),
-                    "listen": "", "log": {"level": "warn"}, **changes}
+        kafka = {"bootstrap.servers": self.kafka.bootstrap, **changes.pop("kafka", {})}
+        settings = {"kafka": kafka, "schedule": name, "targets": ["bench.*"], "partitions": lanes,
+                    "replication": len(self.live), "listen": "", "log": {"level": "warn"}, **changes}
         path = self.folder / f"{name}.yaml"
         path.write_text(json.dumps(settings))
         done = subprocess.run([str(BINARY), "topics", "apply", "-c", str(path), "--timeout", "60s"],

@@ -66,6 +66,7 @@ PARTS = {
     # idle and what is late come first: a broker still writes and deletes for a while what is flat out
     "idle": Part(standing.idle, 1, {"watch_s": 8}),
     "late": Part(lateness.late, MORE), "late_10k": Part(lateness.late_10k), "late_30k": Part(lateness.late_30k),
+    "late_32": Part(lateness.late_32), "late_10kb": Part(lateness.late_10kb),
     "late_chain": Part(lateness.late_chain, brief={"seconds": 6}),
     "exactly_late": Part(exactly.late), "exactly_late_10k": Part(exactly.late_10k),
     "hop": Part(forwarding.hop, MORE), "intake": Part(forwarding.intake, MORE),
@@ -82,6 +83,7 @@ PARTS = {
     "too_large": Part(cluster.too_large, brief=CALM), "too_large_exactly": Part(cluster.too_large_exactly, brief=CALM),
     "three": Part(cluster.three, ROUNDS, {"count": 50_000}, 0, 3),
     "three_late": Part(cluster.three_late, ROUNDS, {"seconds": 6}, 0, 3),
+    "three_in_flight": Part(cluster.three_in_flight, ROUNDS, {"seconds": 4}, 0, 3),
     "three_most": Part(others.three_most, 1, {"rates": (15_000, 30_000), "seconds": 4}, 0, 3),
     "hold": Part(hold.hold, 1, {"seconds": (1, 5), "mix_s": 4}),
     "observed": Part(observed.observed), "allocator": Part(allocator.allocator),

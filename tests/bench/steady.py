@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lateness import handed, shares
 from place import Place, Tool
+from processes import free_port
 
 PRIME, PRIME_MS, SETTLE_S, WATCH_S = 500, 1100, 1, 5
 BEFORE_S = 0.5  # what is watched begins: asking is not part of it
@@ -27,6 +30,7 @@ class Cost:
     p99: float
     rss_mib: float
     hops: float  # a message
+    handed: float  # the share that was with a client a millisecond after it was due
     whole: bool
 
     @property
@@ -34,14 +38,15 @@ class Cost:
         return self.bridge_us + self.broker_us
 
 
-def hops_each(place: Place, name: str, stream: Stream, after_s: float, load: Tool) -> float:
-    """Of a message, from then on until the load has ended: as many come as go."""
+def watch(place: Place, name: str, ports: Sequence[int], stream: Stream, after_s: float, load: Tool) -> tuple[float, float]:
+    """From then on until the load has ended, while as many come as go: the hops of a message, and the share that was
+    handed on in time."""
     place.rest(after_s)
-    levels, since = place.levels(name), time.monotonic()
+    levels, since, told = place.levels(name), time.monotonic(), handed(*ports)
     before = sum(place.ends(*levels))
     load.result()
     took_s = time.monotonic() - since
-    return (sum(place.ends(*levels)) - before) / (stream.rate * took_s)
+    return (sum(place.ends(*levels)) - before) / (stream.rate * took_s), shares(handed(*ports), told)["1 ms"]
 
 
 def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, watch_s: int = WATCH_S,
@@ -54,8 +59,10 @@ def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, w
         place.load(topic=f"{name}.{level}", kind="envelope", count=waiting // 2, delay=ms,
                    delay_max=ms + 1000, target=target)
     workers = processes * settings.get("workers", 1)
-    bridges = [place.bridge(config) for _ in range(processes - 1)]
-    bridges.append(place.bridge(config, wait=True, members=workers))
+    first = free_port(processes)
+    ports = range(first, first + processes)
+    bridges = [place.bridge(config, wait=port == ports[-1], members=workers,
+                            env={"DELAYBRIDGE_LISTEN": f"127.0.0.1:{port}"}) for port in ports]
     how = {"topic": name, "kind": "request", "target": target, "size": stream.size}
     prime_ms = min(stream.delay_ms, PRIME_MS)
     place.load(**how, count=PRIME, delay=200, delay_max=prime_ms)  # finds the target, and connects
@@ -68,10 +75,10 @@ def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, w
     meter.await_ready()
     load = place.tool("load", **how, count=count, rate=stream.rate, delay=stream.delay_ms,
                       delay_max=stream.delay_max_ms)
-    hops = hops_each(place, name, stream, full_s - BEFORE_S, load)
+    hops, in_time = watch(place, name, ports, stream, full_s - BEFORE_S, load)
     costs, seen = meter.result()["cpu_us"], read.result()
     rss = sum(bridge.rss_mib() for bridge in bridges)
     for bridge in bridges:
         bridge.stop()
     return Cost(sum(costs[:processes]), sum(costs[processes:]), seen["p50"], seen["p99"], rss,
-                hops, seen["complete"])
+                hops, in_time, seen["complete"])
