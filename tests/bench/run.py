@@ -84,7 +84,7 @@ PARTS = {
     "three": Part(cluster.three, ROUNDS, {"count": 50_000}, 0, 3),
     "three_late": Part(cluster.three_late, ROUNDS, {"seconds": 6}, 0, 3),
     "three_in_flight": Part(cluster.three_in_flight, ROUNDS, {"seconds": 4}, 0, 3),
-    "three_most": Part(others.three_most, 1, {"rates": (15_000, 30_000), "seconds": 4}, 0, 3),
+    "three_most": Part(others.three_most, ROUNDS, {"rates": (15_000, 30_000), "seconds": 4}, 0, 3),
     "hold": Part(hold.hold, 1, {"seconds": (1, 5), "mix_s": 4}),
     "observed": Part(observed.observed), "allocator": Part(allocator.allocator),
     **{f"growth_{what}": Part(growth.growth(what), brief={"ends": True, "watch_s": 3}) for what in growth.GROWTHS},
