@@ -193,8 +193,8 @@ def play(name: str, places: Places, rounds: int, settings: dict) -> tuple[list[R
         places.give_back()
 
 
-def play_all(names: list[str], places: Places, rounds: int | None, brief: bool,
-             out: Path | None) -> dict[str, tuple[str, list[Row]]]:
+def play_all(names: list[str], places: Places, rounds: int | None, brief: bool, out: Path | None,
+             version: str) -> dict[str, tuple[str, list[Row]]]:
     """out: where the table grows, part by part."""
     results, start = {}, time.monotonic()
     for name in names:
@@ -208,7 +208,8 @@ def play_all(names: list[str], places: Places, rounds: int | None, brief: bool,
         for row in rows:
             print("  " + row.line(), flush=True)
         if out is not None:
-            write(out, header(BINARY, TOOL, os.environ.get("KAFKA_JVM", KAFKA_JVM), time.monotonic() - start), results)
+            head = header(version, BINARY, TOOL, os.environ.get("KAFKA_JVM", KAFKA_JVM), time.monotonic() - start)
+            write(out, head, results)
     return results
 
 
@@ -239,16 +240,17 @@ def main() -> int:
         return 64
     brief = bool(options.part) and options.rounds is None and not options.update
     start, places = time.monotonic(), Places(brief)
+    version = version_of(BINARY)  # what is measured: the tree may be worked on meanwhile
     out = options.out or (None if options.part else RESULTS)
     try:
-        results = play_all(options.part or list(PARTS), places, options.rounds, brief, out)
+        results = play_all(options.part or list(PARTS), places, options.rounds, brief, out, version)
     finally:
         places.close()
     grown = {what: results[f"growth_{what}"][1][0].data for what in growth.GROWTHS if f"growth_{what}" in results}
     if len(grown) == len(growth.GROWTHS) and all(grown.values()) and (options.update or not options.part):
         growth.draw(grown)
     if options.update:
-        update(RESULTS, version_of(BINARY), list(PARTS), results)
+        update(RESULTS, version, list(PARTS), results)
     missed = sum(not row.reached for _, rows in results.values() for row in rows)
     broken = [name for name, (_, rows) in results.items() if any(row.value == BROKEN for row in rows)]
     print(f"bench: {len(results)} parts, {missed} goals not reached, {time.monotonic() - start:.0f} s"

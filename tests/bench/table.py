@@ -81,8 +81,8 @@ def version_of(binary: Path) -> str:
     return output(str(binary), "version").splitlines()[0] + changed()
 
 
-def header(binary: Path, tool: Path, jvm: str, seconds: float) -> str:
-    return (f"`./dev bench`, {time.strftime('%Y-%m-%d')}, {seconds / 60:.0f} minutes. {machine()}. {version_of(binary)}; "
+def header(version: str, binary: Path, tool: Path, jvm: str, seconds: float) -> str:
+    return (f"`./dev bench`, {time.strftime('%Y-%m-%d')}, {seconds / 60:.0f} minutes. {machine()}. {version}; "
             f"Apache Kafka {kafka_version()} ({java(jvm)}; acks=all; how many brokers is said at each part) on the same cores, "
             "and so are generator, reader and meter. Allocator of the bridge: "
             f"{allocator(binary)}; of the bare loop and the rest of the tool: {allocator(tool)}. "
