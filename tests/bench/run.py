@@ -232,9 +232,12 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=None, help="write the table here")
     options = parser.parse_args()
     unknown = [name for name in options.part if name not in PARTS]
-    if options.list or unknown:
+    if options.list:
         print("\n".join(f"{name:17} {part.about}" for name, part in PARTS.items()))
-        return 64 if unknown else 0
+        return 0
+    if unknown:
+        print(f"run.py: no part \"{unknown[0]}\"; --list names all", file=sys.stderr)
+        return 64
     if options.update and (refusal := not_to_update(options.part)):
         print(f"run.py: --update takes {refusal}", file=sys.stderr)
         return 64
