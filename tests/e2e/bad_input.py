@@ -318,7 +318,7 @@ def full_disk(stage: Stage) -> str:
         return on_full_disk(stage, disk)
     finally:
         stage.close()
-        subprocess.run(["umount", str(disk)], check=False)
+        subprocess.run(["umount", "--lazy", str(disk)], check=False)
 
 
 def on_full_disk(stage: Stage, disk: Path) -> str:
