@@ -278,6 +278,89 @@ int instant_parse(struct bytes text, int64_t *ms)
     return 0;
 }
 
+const char *instant_likely_unit(int64_t epoch)
+{
+    return epoch / 1000000 >= INSTANT_MS_MIN ? "nanoseconds"
+           : epoch / 1000 >= INSTANT_MS_MIN  ? "microseconds"
+                                             : NULL;
+}
+
+static bool take_two_digits(struct cursor *c)
+{
+    int any;
+    return take_field(c, 2, 0, 99, &any);
+}
+
+/* dddd-dd-dd, in the calendar or not */
+static bool take_date_shape(struct cursor *c)
+{
+    int any;
+    return take_field(c, 4, 0, 9999, &any) && take(c, '-') && take_two_digits(c) && take(c, '-') &&
+           take_two_digits(c);
+}
+
+static const char NO_INSTANT[] = " is not an instant: epoch milliseconds, or RFC 3339 with a zone"
+                                 " such as 2026-11-21T08:00:00.250+08:00";
+
+static const char *epoch_fault(struct cursor c)
+{
+    int64_t any;
+    return take_number(&c, &any) ? " is not an epoch in milliseconds (seconds by mistake?)"
+                                 : " is more than 64 bits hold";
+}
+
+/* Behind the seconds. */
+static const char *zone_fault(struct cursor c)
+{
+    if (at_end(&c))
+        return " has no zone: end it with Z for UTC, or with an offset such as +08:00";
+    if (take(&c, ','))
+        return " has a comma: a fraction of a second begins with a point";
+    bool offset = take(&c, '+') || take(&c, '-');
+    if (offset && take_two_digits(&c) && (at_end(&c) || (take_two_digits(&c) && at_end(&c))))
+        return " has a zone that is not whole: write it with a colon, such as +08:00";
+    return NO_INSTANT;
+}
+
+/* Behind the T. */
+static const char *time_fault(struct cursor c)
+{
+    struct cursor time = c, clock = c;
+    int64_t any;
+    if (!take_two_digits(&c) || !take(&c, ':') || !take_two_digits(&c))
+        return NO_INSTANT;
+    if (at_end(&c))
+        return " has no seconds and no zone: 2026-11-21T08:00:00Z has both";
+    if (take_zone(&c, &any) && at_end(&c))
+        return " has no seconds: write them, such as 2026-11-21T08:00:00Z";
+    if (!take(&c, ':') || !take_two_digits(&c))
+        return NO_INSTANT;
+    clock.end = c.at;
+    if (!take_time(&clock, &any))
+        return " has a time of day that no clock shows (leap seconds are not accepted)";
+    return take_time(&time, &any) ? zone_fault(time) : NO_INSTANT;
+}
+
+const char *instant_fault(struct bytes text)
+{
+    struct cursor c = cursor_of(text), number = c, date = c;
+    int64_t any;
+    while (at_digit(&c))
+        c.at++;
+    if (at_end(&c) && text.len > 0)
+        return epoch_fault(number);
+    c = date;
+    if (!take_date_shape(&c))
+        return NO_INSTANT;
+    if (!take_date(&date, &any))
+        return " has a day that is not in the calendar";
+    if (at_end(&c))
+        return " has no time of day and no zone: 2026-11-21T08:00:00Z has both";
+    if (take(&c, ' '))
+        return " has a space: a T stands between the day and the time of day";
+    return take(&c, 'T') || take(&c, 't') ? time_fault(c) : NO_INSTANT;
+}
+
 const char *duration_format(int64_t ms, char out[DURATION_TEXT_MAX])
 {
     assert(ms >= 0);

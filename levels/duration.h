@@ -26,6 +26,16 @@ int duration_parse(struct bytes text, int64_t *ms) must_check;
    is untouched on error. */
 int instant_parse(struct bytes text, int64_t *ms) must_check;
 
+/* Says what keeps text, which instant_parse refused, from being an instant. Returns the end of a
+   sentence that begins with the value: " has no seconds: ...". Static, at most
+   INSTANT_FAULT_MAX bytes. */
+const char *instant_fault(struct bytes text);
+enum { INSTANT_FAULT_MAX = 110 };
+
+/* Names the unit that an epoch this far from now was probably written in: "microseconds" or
+   "nanoseconds". Returns NULL for a plausible number of milliseconds. */
+const char *instant_likely_unit(int64_t epoch);
+
 /* What the two formatters may write at most, terminator included. */
 enum { DURATION_TEXT_MAX = 40, INSTANT_TEXT_MAX = 32 };
 

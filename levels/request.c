@@ -290,20 +290,30 @@ static bool is_number(struct bytes text)
 
 static enum code refuse_time(struct reading *r, enum field field)
 {
-    bool number = is_number(r->given[field]->value);
-    if (field == FIELD_DELAY)
-        return refuse_value(r, CODE_BAD_TIME, field,
-                            number ? " has no unit; 250ms, 15m, 1h30m or PT15M is meant"
-                                   : " is not a duration such as 250ms, 15m, 1h30m or PT15M");
+    struct bytes text = r->given[field]->value;
+    if (field != FIELD_DELAY)
+        return refuse_value(r, CODE_BAD_TIME, field, instant_fault(text));
     return refuse_value(r, CODE_BAD_TIME, field,
-                        number ? " is not an epoch in milliseconds (seconds by mistake?)"
-                               : " is not an instant: epoch milliseconds, or RFC 3339 with a zone"
-                                 " such as 2026-11-21T08:00:00.250+08:00");
+                        is_number(text) ? " has no unit; 250ms, 15m, 1h30m or PT15M is meant"
+                                        : " is not a duration such as 250ms, 15m, 1h30m or PT15M");
+}
+
+static enum code refuse_unit(struct reading *r, enum field field, const char *unit)
+{
+    refuse_value(r, CODE_TOO_FAR, field, " looks like ");
+    say(r->refusal, unit);
+    say(r->refusal, ": give milliseconds");
+    return CODE_TOO_FAR;
 }
 
 static enum code refuse_far(struct reading *r, enum field field)
 {
     char max[DURATION_TEXT_MAX];
+    const char *unit = field == FIELD_DELIVER_AT && is_number(r->given[field]->value)
+                           ? instant_likely_unit(r->stamp.due_ms)
+                           : NULL;
+    if (unit != NULL)
+        return refuse_unit(r, field, unit);
     refuse_value(r, CODE_TOO_FAR, field, " is more than max_delay ");
     say(r->refusal, duration_format(r->rules->max_delay_ms, max));
     say(r->refusal, " after the request's timestamp ");

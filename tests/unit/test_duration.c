@@ -286,6 +286,48 @@ Test(duration, fraction_of_an_instant_rounds_up)
          "2026-11-21T08:00:00.5.5Z", "2026-11-21T08:00:00. 5Z", "2026-11-21T08:00.5:00Z");
 }
 
+static void expect_fault(const char *text, const char *words)
+{
+    expect_no_instant(text);
+    const char *fault = instant_fault(bytes_text(text));
+    cr_expect_eq(strncmp(fault, words, strlen(words)), 0, "%s%s", text, fault);
+}
+
+static void expect_no_name(const char *text)
+{
+    expect_fault(text, " is not an instant:");
+}
+
+Test(duration, fault_of_an_instant_names_what_is_missing)
+{
+    expect_fault("2026-11-25T17:51Z", " has no seconds:");
+    expect_fault("2026-11-25T17:51+08:00", " has no seconds:");
+    expect_fault("2026-11-25T17:51", " has no seconds and no zone:");
+    expect_fault("2026-11-25T17:51:00", " has no zone:");
+    expect_fault("2026-11-25T17:51:00.25", " has no zone:");
+    expect_fault("2026-11-25T17:51:00+0800", " has a zone that is not whole:");
+    expect_fault("2026-11-25T17:51:00+08", " has a zone that is not whole:");
+    expect_fault("2026-11-25", " has no time of day and no zone:");
+    expect_fault("2026-11-25 17:51:00Z", " has a space:");
+    expect_fault("2026-11-25T17:51:00,5Z", " has a comma:");
+    expect_fault("2026-02-30T00:00:00Z", " has a day that is not in the calendar");
+    expect_fault("2026-11-25T24:00:00Z", " has a time of day that no clock shows");
+    expect_fault("2026-11-25T23:59:60Z", " has a time of day that no clock shows");
+    expect_fault("1795219200", " is not an epoch in milliseconds");
+    expect_fault("9223372036854775808", " is more than 64 bits hold");
+    EACH(expect_no_name, "", "soon", "2026-11-25T", "2026-11-25T17Z", "2026-11-25T17:51:00.Z",
+         "2026-11-25T17:51:00ZZ", "2026-11-25T17:51:00+8:00", "2026-11-25x17:51:00Z", "17:51:00Z");
+}
+
+Test(duration, epoch_of_another_unit_is_recognized)
+{
+    cr_expect_null(instant_likely_unit(1795219200000));
+    cr_expect_null(instant_likely_unit(99999999999999));
+    cr_expect_str_eq(instant_likely_unit(1795219200000000), "microseconds");
+    cr_expect_str_eq(instant_likely_unit(1795219200000000000), "nanoseconds");
+    cr_expect_str_eq(instant_likely_unit(INT64_MAX), "nanoseconds");
+}
+
 Test(duration, every_day_of_ten_thousand_years_follows_the_last)
 {
     static const int DAYS[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -374,6 +416,7 @@ Test(duration, any_bytes_are_safe)
         cr_assert(span == 0 ? span_ms >= 0 : span == ERR_BAD_TIME && span_ms == UNTOUCHED);
         cr_assert(at == 0 || (at == ERR_BAD_TIME && at_ms == UNTOUCHED));
         cr_assert(span != 0 || at != 0, "both a span and an instant");
+        cr_assert_leq(strlen(instant_fault(bytes_of(exact, n))), INSTANT_FAULT_MAX);
         free(exact);
     }
 }

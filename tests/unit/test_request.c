@@ -377,6 +377,16 @@ Test(request, reason_is_a_sentence_about_the_value)
     EXPECT_REASON("dlb-deliver-at 'soon' is not an instant: epoch milliseconds, or RFC 3339 with a "
                   "zone such as 2026-11-21T08:00:00.250+08:00",
                   H("dlb-deliver-at", "soon"));
+    EXPECT_REASON("dlb-deliver-at '2026-11-25T17:51Z' has no seconds: write them, such as "
+                  "2026-11-21T08:00:00Z",
+                  H("dlb-deliver-at", "2026-11-25T17:51Z"));
+    EXPECT_REASON("dlb-deliver-at '1795219200000000' looks like microseconds: give milliseconds",
+                  H("dlb-deliver-at", "1795219200000000"));
+    EXPECT_REASON("dlb-deliver-at '1795219200000000000' looks like nanoseconds: give milliseconds",
+                  H("dlb-deliver-at", "1795219200000000000"));
+    EXPECT_REASON("dlb-deliver-at '9999-12-31T00:00:00Z' is more than max_delay 40d after the "
+                  "request's timestamp 2026-11-21T00:00:00.000Z",
+                  H("dlb-deliver-at", "9999-12-31T00:00:00Z"));
     EXPECT_REASON("dlb-delay '41d' is more than max_delay 40d after the request's timestamp "
                   "2026-11-21T00:00:00.000Z",
                   H("dlb-delay", "41d"));
@@ -425,6 +435,9 @@ Test(request, reason_fits_whatever_the_value)
     memcpy(zeros + sizeof zeros - 19, "9223372036854775807", 19);
     struct header far = {"dlb-deliver-at", {zeros, sizeof zeros}};
     struct record record = {.timestamp_ms = STAMPED, .headers = &far, .headers_n = 1};
+    cr_expect_eq(parse_under(&rules, &record).code, CODE_TOO_FAR);
+    memcpy(zeros, "9999-12-31T23:59:59.", 20);
+    memcpy(zeros + sizeof zeros - 19, "000000000000000000Z", 19);
     cr_expect_eq(parse_under(&rules, &record).code, CODE_TOO_FAR);
 }
 
