@@ -26,8 +26,8 @@ static void tell_queue(const char *const *topics, const struct told *told)
                   "topic=%s lane=%d position=%" PRId64, topic, lane, told->value);
         break;
     case EVENT_NEWER_ENVELOPE:
-        log_error("a waiting record was written by a newer delaybridge: the partition is held. "
-                  "Run that version",
+        log_error("a newer delaybridge wrote this record: upgrade this process, the partition is "
+                  "blocked until then",
                   "topic=%s lane=%d offset=%" PRId64, topic, lane, told->value);
         break;
     default:

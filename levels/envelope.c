@@ -2,84 +2,16 @@
 /* envelope: encoding and opening of what waits in a level topic. */
 #include "levels/envelope.h"
 
-#include <assert.h>
-#include <string.h>
+#include "levels/little.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { VERSION = 1, CHECKED_AT = 16, STAMP_SIZE = 80, TARGET_MAX = 249 };
+enum { VERSION_PLAIN = 1, VERSION_EXTRAS = 2, VERSION_MAX = VERSION_EXTRAS };
+enum { CHECKED_AT = 16, STAMP_SIZE = 80, EXTRAS_LENGTH = 2, TARGET_MAX = 249 };
 enum { VALUE_NULL = 1, KEY_OVERRIDDEN = 2, KEY_NULL = 4, HAS_ID = 8, FLAGS_KNOWN = 15 };
 
 static const uint8_t MAGIC[4] = {'D', 'L', 'B', 'E'};
-
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define LITTLE_16(v) __builtin_bswap16(v)
-#define LITTLE_32(v) __builtin_bswap32(v)
-#define LITTLE_64(v) __builtin_bswap64(v)
-#else
-#define LITTLE_16(v) (v)
-#define LITTLE_32(v) (v)
-#define LITTLE_64(v) (v)
-#endif
-
-static uint16_t get_u16(const uint8_t *at)
-{
-    uint16_t v;
-    memcpy(&v, at, sizeof v);
-    return LITTLE_16(v);
-}
-
-static uint32_t get_u32(const uint8_t *at)
-{
-    uint32_t v;
-    memcpy(&v, at, sizeof v);
-    return LITTLE_32(v);
-}
-
-static uint64_t get_u64(const uint8_t *at)
-{
-    uint64_t v;
-    memcpy(&v, at, sizeof v);
-    return LITTLE_64(v);
-}
-
-static int64_t get_i64(const uint8_t *at)
-{
-    return (int64_t)get_u64(at);
-}
-
-static void put_u16(uint8_t *at, size_t v)
-{
-    assert(v <= UINT16_MAX);
-    uint16_t little = LITTLE_16((uint16_t)v);
-    memcpy(at, &little, sizeof little);
-}
-
-static void put_u32(uint8_t *at, size_t v)
-{
-    assert(v <= UINT32_MAX);
-    uint32_t little = LITTLE_32((uint32_t)v);
-    memcpy(at, &little, sizeof little);
-}
-
-static void put_u64(uint8_t *at, uint64_t v)
-{
-    uint64_t little = LITTLE_64(v);
-    memcpy(at, &little, sizeof little);
-}
-
-static void put_i64(uint8_t *at, int64_t v)
-{
-    put_u64(at, (uint64_t)v);
-}
-
-static uint8_t *put_bytes(uint8_t *at, struct bytes bytes)
-{
-    if (bytes.len > 0)
-        memcpy(at, bytes.data, bytes.len);
-    return at + bytes.len;
-}
 
 bool header_is_ours(const char *name)
 {
@@ -92,20 +24,27 @@ static struct bytes stamp_key(const struct stamp *stamp)
     return stamp->key_overridden ? stamp->key : bytes_null();
 }
 
+/* The extras and their length, which precedes what the stamp points at. */
+static size_t extras_room(const struct stamp *stamp)
+{
+    return extras_are_none(&stamp->extras) ? 0 : EXTRAS_LENGTH + extras_size(&stamp->extras);
+}
+
 static size_t size_of(const struct stamp *stamp, size_t headers_len, struct bytes value)
 {
-    return STAMP_SIZE + stamp->target.len + stamp_key(stamp).len + stamp->id.len + headers_len +
-           value.len;
+    return STAMP_SIZE + extras_room(stamp) + stamp->target.len + stamp_key(stamp).len +
+           stamp->id.len + headers_len + value.len;
 }
 
 /* Everything before the headers but the checksum. Returns where the headers go. */
 static uint8_t *stamp_encode(const struct stamp *stamp, uint8_t *out)
 {
     struct bytes key = stamp_key(stamp);
+    size_t extras_n = extras_room(stamp);
     assert(stamp->target.len >= 1 && stamp->target.len <= TARGET_MAX);
 
     memcpy(out, MAGIC, sizeof MAGIC);
-    out[4] = VERSION;
+    out[4] = extras_n == 0 ? VERSION_PLAIN : VERSION_EXTRAS;
     out[5] = (uint8_t)((stamp->key_overridden ? KEY_OVERRIDDEN : 0) |
                        (stamp->key_overridden && bytes_is_null(key) ? KEY_NULL : 0) |
                        (bytes_is_null(stamp->id) ? 0 : HAS_ID));
@@ -119,7 +58,10 @@ static uint8_t *stamp_encode(const struct stamp *stamp, uint8_t *out)
     put_u16(out + 64, stamp->target.len);
     put_u16(out + 66, stamp->id.len);
     put_u32(out + 68, key.len);
-    return put_bytes(put_bytes(put_bytes(out + STAMP_SIZE, stamp->target), key), stamp->id);
+    uint8_t *at = out + STAMP_SIZE;
+    if (extras_n > 0)
+        at = extras_encode(&stamp->extras, put_u16(at, extras_n - EXTRAS_LENGTH));
+    return put_bytes(put_bytes(put_bytes(at, stamp->target), key), stamp->id);
 }
 
 /* The rest: the headers stand from `headers` to `end` and are headers_n. */
@@ -219,8 +161,9 @@ static bool headers_are_sound(struct bytes headers, uint32_t headers_n)
     return at == end;
 }
 
-/* What is absent has no bytes: each envelope has one encoding. */
-static bool lengths_are_sound(const uint8_t *in, size_t len)
+/* What is absent has no bytes: each envelope has one encoding. extras_n: what stands between the
+   stamp and the target. */
+static bool lengths_are_sound(const uint8_t *in, size_t len, size_t extras_n)
 {
     uint8_t flags = in[5];
     uint64_t target_n = get_u16(in + 64), id_n = get_u16(in + 66), key_n = get_u32(in + 68);
@@ -233,7 +176,22 @@ static bool lengths_are_sound(const uint8_t *in, size_t len)
     if ((flags & KEY_NULL && key_n > 0) || (flags & VALUE_NULL && value_n > 0) ||
         (!(flags & HAS_ID) && id_n > 0))
         return false;
-    return STAMP_SIZE + target_n + key_n + id_n + headers_len + value_n == len;
+    return STAMP_SIZE + extras_n + target_n + key_n + id_n + headers_len + value_n == len;
+}
+
+/* Version 2: find and read the extras. *extras_n is what they take with their length. */
+static int open_extras(struct bytes bytes, struct extras *extras, size_t *extras_n)
+{
+    const uint8_t *in = bytes.data;
+    if (in[5] & ~FLAGS_KNOWN) /* a newer program's: version 2 knows none but these */
+        return ERR_NEWER;
+    if (bytes.len < STAMP_SIZE + EXTRAS_LENGTH)
+        return ERR_DAMAGED;
+    size_t len = get_u16(in + STAMP_SIZE);
+    *extras_n = EXTRAS_LENGTH + len;
+    if (len == 0 || bytes.len < STAMP_SIZE + *extras_n)
+        return ERR_DAMAGED;
+    return extras_open(bytes_of(in + STAMP_SIZE + EXTRAS_LENGTH, len), extras);
 }
 
 /* Cut the next n bytes off; null where the flags say that there are none. */
@@ -244,34 +202,46 @@ static struct bytes take(const uint8_t **at, size_t n, bool present)
     return taken;
 }
 
+/* Fill what the stamp itself says; it points nowhere yet. */
+static void read_stamp(const uint8_t *in, struct stamp *stamp)
+{
+    stamp->due_ms = get_i64(in + 16);
+    stamp->timestamp_ms = get_i64(in + 24);
+    stamp->expires_ms = get_i64(in + 32);
+    stamp->next_try_ms = get_i64(in + 40);
+    stamp->origin_offset = get_i64(in + 48);
+    stamp->origin_lane = get_u32(in + 56);
+    stamp->attempt = get_u16(in + 6);
+    stamp->key_overridden = in[5] & KEY_OVERRIDDEN;
+}
+
 int envelope_open(struct bytes bytes, struct envelope *env)
 {
     const uint8_t *in = bytes.data;
+    size_t extras_n = 0;
     if (bytes.len < CHECKED_AT || memcmp(in, MAGIC, sizeof MAGIC) != 0)
         return ERR_FOREIGN;
     if (get_u64(in + 8) !=
         XXH3_64bits_withSeed(in + CHECKED_AT, bytes.len - CHECKED_AT, get_u64(in)))
         return ERR_DAMAGED;
-    if (in[4] > VERSION)
+    if (in[4] > VERSION_MAX)
         return ERR_NEWER;
-    if (in[4] < VERSION || bytes.len < STAMP_SIZE || !lengths_are_sound(in, bytes.len))
+    if (in[4] < VERSION_PLAIN)
+        return ERR_DAMAGED;
+    env->stamp.extras = (struct extras){0};
+    if (in[4] == VERSION_EXTRAS) {
+        int err = open_extras(bytes, &env->stamp.extras, &extras_n);
+        if (err != 0)
+            return err;
+    }
+    if (bytes.len < STAMP_SIZE || !lengths_are_sound(in, bytes.len, extras_n))
         return ERR_DAMAGED;
 
     uint8_t flags = in[5];
-    const uint8_t *at = in + STAMP_SIZE;
-    bool overridden = flags & KEY_OVERRIDDEN;
-    env->stamp = (struct stamp){
-        .due_ms = get_i64(in + 16),
-        .timestamp_ms = get_i64(in + 24),
-        .expires_ms = get_i64(in + 32),
-        .next_try_ms = get_i64(in + 40),
-        .origin_offset = get_i64(in + 48),
-        .origin_lane = get_u32(in + 56),
-        .attempt = get_u16(in + 6),
-        .key_overridden = overridden,
-    };
+    const uint8_t *at = in + STAMP_SIZE + extras_n;
+    read_stamp(in, &env->stamp);
     env->stamp.target = take(&at, get_u16(in + 64), true);
-    env->stamp.key = take(&at, get_u32(in + 68), overridden && !(flags & KEY_NULL));
+    env->stamp.key = take(&at, get_u32(in + 68), flags & KEY_OVERRIDDEN && !(flags & KEY_NULL));
     env->stamp.id = take(&at, get_u16(in + 66), flags & HAS_ID);
     env->headers_n = get_u32(in + 60);
     env->headers = take(&at, get_u32(in + 72), true);

@@ -3,7 +3,7 @@
    envelope: a stamp (all that the bridge keeps of a request), then the business headers, then the
    business value. It is made once, at intake; hops forward it byte for byte; delivery opens it.
 
-   Format, version 1; integers little endian, no padding:
+   Format; integers little endian, no padding:
      0  magic "DLBE"
      4  u8  version
      5  u8  flags: 1 value is null, 2 key is overridden, 4 the override is null, 8 has an id
@@ -13,14 +13,21 @@
     40  i64 next try (0: none)              48 i64 origin offset
     56  u32 origin lane  60 u32 number of headers
     64  u16 target length, u16 id length, u32 key length, u32 headers length, u32 value length
-    80  target, key, id, headers, value
+    80  version 2 only: u16 extras length (not 0), extras (levels/extras.h)
+    80  target, key, id, headers, value (version 2: after the extras)
    A header is: u32 name length, name, NUL, i32 value length (-1: null), value.
-   The first sixteen bytes keep their meaning in every version, so a damaged record is told from one
-   that a newer bridge wrote. The format only grows by version. */
+
+   Versions. Every program reads versions 1 and 2. It writes version 2 for a stamp with extras and
+   version 1 for every other, so the programs of a mixed group exchange version 1 in normal running.
+   The first sixteen bytes keep their meaning in every version. So a program tells a damaged record,
+   which is dead-lettered, from the record of a newer program, which blocks its partition until a
+   program that knows it runs. The second kind is: a version above 2, and in version 2 a flag or a
+   field that this program does not know. Version 1 is closed: an unknown flag there is damage. */
 #ifndef DELAYBRIDGE_LEVELS_ENVELOPE_H
 #define DELAYBRIDGE_LEVELS_ENVELOPE_H
 
 #include "levels/err.h"
+#include "levels/extras.h"
 #include "levels/record.h"
 
 #include <stdint.h>
@@ -40,6 +47,7 @@ struct stamp {
     struct bytes key;
     struct bytes id;     /* null: the request named no dlb-id */
     struct bytes target; /* never null, 1-249 bytes */
+    struct extras extras;
 };
 
 /* An opened envelope: every pointer is into the bytes that were opened. */
@@ -65,8 +73,8 @@ void envelope_encode(const struct envelope *env, void *out);
 
 /* Check and open without allocation or copying. Any bytes are safe to open.
    Returns 0; ERR_FOREIGN: too short or not our magic (or null); ERR_DAMAGED: magic, but the
-   checksum or a length is wrong; ERR_NEWER: whole and undamaged, of a version this program does not
-   know. */
+   checksum or a length is wrong; ERR_NEWER: whole and undamaged, written by a newer program (see
+   Versions). */
 int envelope_open(struct bytes bytes, struct envelope *env) must_check;
 
 /* Walk the headers of an opened envelope: start with at = 0; false at the end. */

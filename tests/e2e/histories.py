@@ -245,13 +245,13 @@ def newer_record(act: Act) -> str:
     waiting = act.send(20, **act.wait(14_000))
     act.taken()
     lane = waiting[0].partition
-    newer = of_version(first_of(act.kafka.bootstrap, f"{act.schedule}.10s", lane), 2)
+    newer = of_version(first_of(act.kafka.bootstrap, f"{act.schedule}.10s", lane), 3)
     act.end(bridge)
     producer = Producer({"bootstrap.servers": act.kafka.bootstrap, "log_level": 0})
     producer.produce(f"{act.schedule}.7s", value=newer, partition=lane)
     require(producer.flush(20) == 0, "the newer record was not written")
     bridge = act.bridge(act.path, "second")
-    will_say(bridge, "was written by a newer delaybridge")
+    will_say(bridge, "a newer delaybridge wrote this record: upgrade this process")
     judge(act.verify(waiting + act.send(20), timeout=40))
     behind = [r for r in act.send(20, **act.wait(8500)) if r.partition == lane]  # held behind it, for now
     act.taken()

@@ -50,11 +50,13 @@ static void seal(uint8_t *bytes, size_t size)
 }
 
 /* The value takes what the other lengths leave. */
-static void fit_value(uint8_t *bytes, size_t size)
+static void fit_value(uint8_t *bytes, size_t size, uint8_t version)
 {
     uint64_t others = 80 + little(bytes + 64, 2) + little(bytes + 66, 2) + little(bytes + 68, 4) +
                       little(bytes + 72, 4);
-    bytes[4] = 1;
+    bytes[4] = version;
+    if (version == 2 && size >= 82)
+        others += 2 + little(bytes + 80, 2);
     if (others < size) {
         put_little(bytes + 76, 4, size - others);
         bytes[5] &= 14;
@@ -74,8 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(sealed, data, size);
     seal(sealed, size);
     open_and_rewrite(bytes_of(sealed, size));
-    if (size >= 80) {
-        fit_value(sealed, size);
+    for (uint8_t version = 1; size >= 80 && version < 3; version++) {
+        fit_value(sealed, size, version);
         seal(sealed, size);
         open_and_rewrite(bytes_of(sealed, size));
     }

@@ -31,9 +31,30 @@ static struct bytes enclose(const struct stamp *stamp, const struct record *reco
     return bytes_of(out, size);
 }
 
+static struct bytes encode(const struct envelope *env)
+{
+    size_t size = envelope_size(env);
+    void *out = malloc(size);
+    cr_assert_not_null(out);
+    envelope_encode(env, out);
+    return bytes_of(out, size);
+}
+
 static void release(struct bytes bytes)
 {
     free((void *)(uintptr_t)bytes.data);
+}
+
+/* Put the checksum right, as a writer of these bytes would. */
+static void seal(uint8_t *data, size_t len)
+{
+    uint64_t seed = 0, sum;
+    cr_assert_geq(len, 16);
+    for (int i = 7; i >= 0; i--)
+        seed = seed << 8 | data[i];
+    sum = XXH3_64bits_withSeed(data + 16, len - 16, seed);
+    for (int i = 0; i < 8; i++)
+        data[8 + i] = (uint8_t)(sum >> 8 * i);
 }
 
 static int open_exact(const void *data, size_t len, struct envelope *env)
@@ -73,8 +94,37 @@ static struct record some_record(void)
                            .headers_n = sizeof HEADERS / sizeof *HEADERS};
 }
 
+static struct extras some_extras(void)
+{
+    return (struct extras){.error_code = DELIVERY_TIMED_OUT,
+                           .error = bytes_text("Local: Message timed out"),
+                           .deferral = DEFERRAL_FAILED,
+                           .is_retry = true,
+                           .retry = {.attempt = 513,
+                                     .first_ms = 1700000000001,
+                                     .origin_lane = 7,
+                                     .origin_offset = 0x0807060504030201,
+                                     .origin_topic = bytes_text("other.schedule")},
+                           .spread_ms = 60000};
+}
+
+static void expect_extras(const struct extras *got, const struct extras *want)
+{
+    cr_assert_eq(got->error_code, want->error_code);
+    cr_assert(bytes_equal(got->error, want->error));
+    cr_assert_eq(got->deferral, want->deferral);
+    cr_assert_eq(got->spread_ms, want->spread_ms);
+    cr_assert_eq(got->is_retry, want->is_retry);
+    cr_assert_eq(got->retry.attempt, want->retry.attempt);
+    cr_assert_eq(got->retry.first_ms, want->retry.first_ms);
+    cr_assert_eq(got->retry.origin_lane, want->retry.origin_lane);
+    cr_assert_eq(got->retry.origin_offset, want->retry.origin_offset);
+    cr_assert(bytes_equal(got->retry.origin_topic, want->retry.origin_topic));
+}
+
 static void expect_stamp(const struct stamp *got, const struct stamp *want)
 {
+    expect_extras(&got->extras, &want->extras);
     cr_assert_eq(got->due_ms, want->due_ms);
     cr_assert_eq(got->timestamp_ms, want->timestamp_ms);
     cr_assert_eq(got->expires_ms, want->expires_ms);
@@ -220,6 +270,83 @@ Test(envelope, version_1_stays_readable)
     cr_assert_arr_eq(again, pinned, sizeof again);
 }
 
+/* A pin of every field. */
+Test(envelope, version_2_stays_readable)
+{
+    static const uint8_t pinned[] =
+        "DLBE\x02\x00\x01\x00"
+        "CHECKSUM"
+        "\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\x7f\x04\0\0\0\0\0\0\0"
+        "\x05\0\0\0\0\0\0\0\x06\0\0\0\0\0\0\0" /* origin, no headers */
+        "\x01\0\0\0\0\0\0\0\0\0\0\0\x05\0\0\0"
+        "\x31\0"                             /* 49 bytes of extras */
+        "\x01\x05\0\x03\0why"                /* last error */
+        "\x02\x01\0\x02"                     /* deferral */
+        "\x03\x17\0\x08\0\x09\0\0\0\0\0\0\0" /* retry: attempt, first attempt */
+        "\x0a\0\0\0\x0b\0\0\0\0\0\0\0s"      /* its origin */
+        "\x04\x08\0\x0c\0\0\0\0\0\0\0"       /* spread */
+        "tvalue";
+    struct bytes bytes = exact(pinned, sizeof pinned - 1);
+    struct envelope env;
+    seal((uint8_t *)(uintptr_t)bytes.data, bytes.len);
+    cr_assert_eq(envelope_open(bytes, &env), 0);
+    expect_stamp(&env.stamp, &(struct stamp){.due_ms = 1,
+                                             .timestamp_ms = 2,
+                                             .expires_ms = STAMP_NEVER,
+                                             .next_try_ms = 4,
+                                             .origin_offset = 5,
+                                             .origin_lane = 6,
+                                             .attempt = 1,
+                                             .target = bytes_text("t"),
+                                             .extras = {.error_code = 3,
+                                                        .error = bytes_text("why"),
+                                                        .deferral = 2,
+                                                        .is_retry = true,
+                                                        .retry = {.attempt = 8,
+                                                                  .first_ms = 9,
+                                                                  .origin_lane = 10,
+                                                                  .origin_offset = 11,
+                                                                  .origin_topic = bytes_text("s")},
+                                                        .spread_ms = 12}});
+    cr_assert(bytes_equal(env.value, bytes_text("value")));
+    struct bytes again = encode(&env);
+    cr_assert_eq(again.len, bytes.len);
+    cr_assert_arr_eq(again.data, bytes.data, again.len);
+    release(again);
+    release(bytes);
+}
+
+/* Each set of fields, so that a field needs no other one. */
+Test(envelope, version_2_is_written_only_for_extras)
+{
+    for (int set = 0; set < 16; set++) {
+        const struct extras all = some_extras();
+        struct stamp stamp = some_stamp();
+        struct record record = some_record();
+        stamp.extras.error_code = set & 1 ? all.error_code : 0;
+        stamp.extras.error = set & 1 ? all.error : bytes_null();
+        stamp.extras.deferral = set & 2 ? all.deferral : 0;
+        stamp.extras.is_retry = set & 4;
+        if (set & 4)
+            stamp.extras.retry = all.retry;
+        stamp.extras.spread_ms = set & 8 ? all.spread_ms : 0;
+        struct bytes bytes = enclose(&stamp, &record);
+        struct envelope env;
+        cr_assert_eq(((const uint8_t *)bytes.data)[4], set == 0 ? 1 : 2);
+        cr_assert_eq(envelope_open(bytes, &env), 0, "set %d", set);
+        expect_stamp(&env.stamp, &stamp);
+        cr_assert(bytes_equal(env.value, record.value));
+        cr_assert_eq(env.headers_n, 5);
+
+        env.stamp.extras = (struct extras){0};
+        struct bytes plain = encode(&env);
+        cr_assert_eq(((const uint8_t *)plain.data)[4], 1);
+        cr_assert_eq(envelope_open(plain, &env), 0);
+        release(plain);
+        release(bytes);
+    }
+}
+
 Test(envelope, retry_changes_the_stamp_alone)
 {
     struct stamp stamp = some_stamp();
@@ -278,18 +405,7 @@ Test(envelope, any_flipped_bit_is_seen)
     release(bytes);
 }
 
-/* Somebody who knows the checksum: what is written then stands or falls by its lengths alone. */
-
-static void seal(uint8_t *data, size_t len)
-{
-    uint64_t seed = 0, sum;
-    cr_assert_geq(len, 16);
-    for (int i = 7; i >= 0; i--)
-        seed = seed << 8 | data[i];
-    sum = XXH3_64bits_withSeed(data + 16, len - 16, seed);
-    for (int i = 0; i < 8; i++)
-        data[8 + i] = (uint8_t)(sum >> 8 * i);
-}
+/* Bytes that are sealed stand or fall by their lengths, flags and fields alone. */
 
 /* Overwrite, seal, open. */
 static int open_patched(struct bytes bytes, size_t at, const void *patch, size_t n)
@@ -310,18 +426,63 @@ Test(envelope, newer_version_is_not_called_damaged)
     struct record record = some_record();
     struct bytes bytes = enclose(&stamp, &record);
     struct envelope env;
-    cr_assert_eq(open_patched(bytes, 4, "\x02\xff", 2), ERR_NEWER);
+    cr_assert_eq(open_patched(bytes, 4, "\x03\xff", 2), ERR_NEWER);
     cr_assert_eq(open_patched(bytes, 4, "\x00", 1), ERR_DAMAGED);
-    ((uint8_t *)(uintptr_t)bytes.data)[4] = 2;
+    ((uint8_t *)(uintptr_t)bytes.data)[4] = 3;
     cr_assert_eq(envelope_open(bytes, &env), ERR_DAMAGED);
     release(bytes);
 
-    uint8_t shortest[16] = {'D', 'L', 'B', 'E', 2};
+    uint8_t shortest[16] = {'D', 'L', 'B', 'E', 3};
     seal(shortest, sizeof shortest);
     cr_assert_eq(open_exact(shortest, sizeof shortest, &env), ERR_NEWER);
-    shortest[4] = 1;
-    seal(shortest, sizeof shortest);
-    cr_assert_eq(open_exact(shortest, sizeof shortest, &env), ERR_DAMAGED);
+    for (uint8_t version = 1; version < 3; version++) {
+        shortest[4] = version;
+        seal(shortest, sizeof shortest);
+        cr_assert_eq(open_exact(shortest, sizeof shortest, &env), ERR_DAMAGED);
+    }
+}
+
+/* Where the extras of enclose(some_stamp() with some_extras()) stand. */
+enum { EXTRAS_LENGTH_AT = 80, EXTRAS_AT = 82 };
+
+Test(envelope, what_a_newer_program_adds_to_version_2_is_not_called_damaged)
+{
+    struct stamp stamp = some_stamp();
+    struct record record = some_record();
+    stamp.extras.spread_ms = 5;
+    struct bytes bytes = enclose(&stamp, &record);
+    cr_assert_eq(open_patched(bytes, 5, "\x1a", 1), ERR_NEWER);         /* a flag */
+    cr_assert_eq(open_patched(bytes, EXTRAS_AT, "\x05", 1), ERR_NEWER); /* a field */
+    cr_assert_eq(open_patched(bytes, EXTRAS_AT, "\xff", 1), ERR_NEWER);
+    cr_assert_eq(open_patched(bytes, EXTRAS_AT, "\x04", 1), 0);
+    release(bytes);
+}
+
+Test(envelope, sealed_nonsense_in_version_2_is_damaged)
+{
+    struct stamp stamp = some_stamp();
+    struct record record = some_record();
+    stamp.extras.spread_ms = 5;
+    struct bytes bytes = enclose(&stamp, &record);
+    const struct {
+        size_t at;
+        const char *patch;
+        size_t n;
+        const char *what;
+    } nonsense[] = {
+        {EXTRAS_LENGTH_AT, "\0\0", 2, "no extras"},
+        {EXTRAS_LENGTH_AT, "\x0a", 1, "extras that end in a field"},
+        {EXTRAS_LENGTH_AT, "\xff\xff", 2, "extras beyond the end"},
+        {EXTRAS_AT, "\0", 1, "a field without a tag"},
+        {EXTRAS_AT + 1, "\x09", 1, "a field beyond the extras"},
+        {EXTRAS_AT + 1, "\x07", 1, "a spread of seven bytes"},
+        {EXTRAS_AT + 3, "\0", 1, "a spread of nothing"},
+        {EXTRAS_AT + 10, "\x80", 1, "a spread below 0"},
+    };
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++)
+        cr_assert_eq(open_patched(bytes, nonsense[i].at, nonsense[i].patch, nonsense[i].n),
+                     ERR_DAMAGED, "%s", nonsense[i].what);
+    release(bytes);
 }
 
 Test(envelope, sealed_nonsense_is_damaged)
@@ -418,9 +579,12 @@ Test(envelope, sealed_at_random_opens_to_the_same_or_not_at_all)
     fprintf(stderr, "envelope: SEED=%" PRIu64 "\n", random_state);
     struct stamp stamp = some_stamp();
     struct record record = some_record();
-    struct bytes bytes = enclose(&stamp, &record);
+    struct bytes made[2] = {enclose(&stamp, &record)};
+    stamp.extras = some_extras();
+    made[1] = enclose(&stamp, &record);
     int opened = 0;
     for (int round = 0; round < 200000; round++) {
+        struct bytes bytes = made[round % 2];
         struct bytes copy = exact(bytes.data, bytes.len - (random_below(4) ? 0 : random_below(9)));
         uint8_t *data = (uint8_t *)(uintptr_t)copy.data;
         for (size_t i = random_below(4); i > 0; i--)
@@ -439,5 +603,6 @@ Test(envelope, sealed_at_random_opens_to_the_same_or_not_at_all)
         release(copy);
     }
     cr_assert(opened > 1000 && opened < 200000, "%d opened", opened);
-    release(bytes);
+    release(made[0]);
+    release(made[1]);
 }
