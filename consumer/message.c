@@ -5,11 +5,12 @@
 #include "consumer/record.h"
 #include "levels/decimal.h"
 #include "levels/duration.h"
+#include "levels/request.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { SOURCE_MAX = TOPIC_NAME_MAX + 2 * (1 + DECIMAL_MAX), ADDED_MAX = 9 };
+enum { SOURCE_MAX = TOPIC_NAME_MAX + 2 * (1 + DECIMAL_MAX), ADDED_MAX = 11 };
 
 static void add(rd_kafka_headers_t *to, const char *name, struct bytes value)
 {
@@ -84,14 +85,18 @@ static void add_request(rd_kafka_headers_t *to, const struct stamp *stamp)
         add_instant(to, "dlb-expires-at", stamp->expires_ms);
 }
 
-static void add_as_they_came(rd_kafka_headers_t *to, rd_kafka_headers_t *from)
+/* A whole dead letter keeps the mark of the letter that it was sent from: a copy without the mark
+   would pass as a tombstone. */
+static void add_as_they_came(rd_kafka_headers_t *to, const struct forward *f)
 {
+    rd_kafka_headers_t *from = record_headers(f->record);
     const char *name;
     const void *value;
     size_t len;
     for (size_t i = 0; from != NULL && rd_kafka_header_get_all(from, i, &name, &value, &len) == 0;
          i++) {
-        if (!header_is_verdict(name))
+        bool replaced = f->letter != LETTER_WHOLE && strcmp(name, HEADER_TRUNCATED) == 0;
+        if (!replaced && !header_is_verdict(name))
             add(to, name, bytes_of(value, len));
     }
 }
@@ -99,11 +104,19 @@ static void add_as_they_came(rd_kafka_headers_t *to, rd_kafka_headers_t *from)
 static void add_what_was_asked(rd_kafka_headers_t *to, const struct forward *f)
 {
     if (f->env == NULL) {
-        add_as_they_came(to, record_headers(f->record));
+        add_as_they_came(to, f);
         return;
     }
     add_business(to, f->env);
     add_request(to, &f->env->stamp);
+}
+
+/* Of a record that was no request: when it was written. The bridge's clock, if it has no timestamp,
+   as for a delay. */
+static int64_t sent_at_ms(const struct forward *f)
+{
+    int64_t ms = f->env != NULL ? f->env->stamp.timestamp_ms : f->record->timestamp_ms;
+    return ms >= 0 ? ms : f->timestamp_ms;
 }
 
 static rd_kafka_headers_t *dead_headers(const struct forward *f, const char *const *topics)
@@ -116,7 +129,10 @@ static rd_kafka_headers_t *dead_headers(const struct forward *f, const char *con
     add(to, "dlb-error", bytes_text(code_name(f->refusal->code)));
     add(to, "dlb-reason", bytes_text(f->refusal->reason));
     add_source(to, f, topics);
+    add_number(to, "dlb-sent-at", sent_at_ms(f));
     add_number(to, "dlb-failed-at", f->timestamp_ms);
+    if (f->letter != LETTER_WHOLE)
+        add(to, HEADER_TRUNCATED, bytes_text(f->letter == LETTER_BARE ? "all" : "value"));
     return to;
 }
 

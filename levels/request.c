@@ -17,7 +17,8 @@ enum field {
     FIELD_N,
     WRITTEN_DUE = FIELD_N,
     WRITTEN_VERDICT,
-    NAMES_N = WRITTEN_VERDICT + 4,
+    WRITTEN_TRUNCATED = WRITTEN_VERDICT + 5,
+    NAMES_N,
     FIELD_UNKNOWN = NAMES_N
 };
 
@@ -33,7 +34,9 @@ static const char *const NAMES[NAMES_N] = {
     [WRITTEN_VERDICT] = "dlb-error",
     [WRITTEN_VERDICT + 1] = "dlb-reason",
     [WRITTEN_VERDICT + 2] = "dlb-source",
-    [WRITTEN_VERDICT + 3] = "dlb-failed-at",
+    [WRITTEN_VERDICT + 3] = "dlb-sent-at",
+    [WRITTEN_VERDICT + 4] = "dlb-failed-at",
+    [WRITTEN_TRUNCATED] = HEADER_TRUNCATED,
 };
 
 /* Behind dlb-, where the names begin to differ. */
@@ -180,7 +183,7 @@ bool header_is_verdict(const char *name)
 {
     if (name[0] != 'd')
         return false;
-    for (enum field f = WRITTEN_VERDICT; f < NAMES_N; f++)
+    for (enum field f = WRITTEN_VERDICT; f < WRITTEN_TRUNCATED; f++)
         if (strcmp(name, NAMES[f]) == 0)
             return true;
     return false;
@@ -233,6 +236,8 @@ static enum code read_headers(struct reading *r, const struct record *record)
         if (field < FIELD_N) {
             note_fault(r, header, fault_of(field, header->value, r->given[field] != NULL));
             r->given[field] = header;
+        } else if (field == WRITTEN_TRUNCATED) {
+            note_fault(r, header, " marks a dead letter that lacks a part of its record");
         } else if (field == FIELD_UNKNOWN && is_variant(header->name)) {
             note_fault(r, header, " must be in lower case");
         } else if (field == FIELD_UNKNOWN) {

@@ -22,14 +22,20 @@ struct request_rules {
    timestamp if the record has none.
    Returns CODE_OK and fills *stamp, whose bytes point into the record or the rules; or the code of
    the first fault in the order of code.h, with *refusal filled. Headers spelt exactly dlb-due,
-   dlb-source, dlb-error, dlb-reason, dlb-failed-at are ignored, however often. cancel and replace
-   are refused as bad_op in this version. */
+   dlb-source, dlb-error, dlb-reason, dlb-sent-at, dlb-failed-at are ignored, however often. A
+   request with HEADER_TRUNCATED is refused as bad_header. cancel and replace are refused as bad_op
+   in this version. */
 enum code request_parse(const struct request_rules *rules, uint32_t lane,
                         const struct record *record, int64_t now_ms, struct stamp *stamp,
                         struct refusal *refusal);
 
-/* True for the four headers that a dead letter writes anew (dlb-error, dlb-reason, dlb-source,
-   dlb-failed-at, spelt exactly so). */
+/* True for the five headers that every dead letter writes (dlb-error, dlb-reason, dlb-source,
+   dlb-sent-at, dlb-failed-at, spelt exactly so). */
 bool header_is_verdict(const char *name);
+
+/* On a dead letter that does not hold the whole record: "value" (the value is missing) or "all"
+   (the key and the headers are missing too). A request with it is refused: the missing value would
+   be delivered as a tombstone. */
+#define HEADER_TRUNCATED "dlb-truncated"
 
 #endif

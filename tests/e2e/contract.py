@@ -11,9 +11,11 @@ CODES = (
 )
 
 # What the bridge writes; ignored and dropped on a request if spelt exactly so.
-WRITTEN_BY_BRIDGE = ("dlb-due", "dlb-source", "dlb-error", "dlb-reason", "dlb-failed-at")
-# The four that a dead letter ends with; older copies are dropped.
-VERDICT = ("dlb-error", "dlb-reason", "dlb-source", "dlb-failed-at")
+WRITTEN_BY_BRIDGE = ("dlb-due", "dlb-source", "dlb-error", "dlb-reason", "dlb-sent-at", "dlb-failed-at")
+# The five that a dead letter ends with; older copies are dropped.
+VERDICT = ("dlb-error", "dlb-reason", "dlb-source", "dlb-sent-at", "dlb-failed-at")
+# Behind them on a dead letter without its value (or without key and headers too); a request with it is refused.
+TRUNCATED = "dlb-truncated"
 
 LEVELS = ("1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h").split()
 

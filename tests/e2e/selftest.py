@@ -32,7 +32,8 @@ def history(count: int = 400, seed: int = 7) -> tuple[list[Request], list[Seen],
         if request.code:
             headers = [h for h in request.headers if h[0] not in contract.VERDICT]
             headers += [("dlb-error", request.code.encode()), ("dlb-reason", b"a sentence of its own"),
-                        ("dlb-source", source), ("dlb-failed-at", str(NOW).encode())]
+                        ("dlb-source", source), ("dlb-sent-at", str(request.stamped_ms).encode()),
+                        ("dlb-failed-at", str(NOW).encode())]
             dead.append(Seen("schedule.dead-letter", request.partition, n, NOW, request.key, request.value,
                              headers, NOW + 5))
         else:
@@ -305,7 +306,7 @@ class Planted(unittest.TestCase):
         seen = self.dead[2]
         at = [name for name, _ in seen.headers].index("dlb-error")
         wrong = "no_target" if seen.headers[at][1] != b"no_target" else "no_time"
-        seen.headers[-4] = ("dlb-error", wrong.encode())
+        seen.headers[-5] = ("dlb-error", wrong.encode())
         self.found("code")
 
     def test_poison_that_was_delivered(self):
@@ -317,13 +318,31 @@ class Planted(unittest.TestCase):
     def test_a_good_one_that_was_refused(self):
         seen = self.delivered.pop(2)
         seen.headers = [("dlb-error", b"bad_time"), ("dlb-reason", b"a sentence of its own"),
-                        ("dlb-source", seen.header("dlb-source")), ("dlb-failed-at", b"1")]
+                        ("dlb-source", seen.header("dlb-source")), ("dlb-sent-at", b"1"), ("dlb-failed-at", b"1")]
         self.dead.append(seen)
         self.found("refused")
 
     def test_a_dead_letter_without_reason(self):
-        self.dead[4].headers[-3] = ("dlb-reason", b"")
+        self.dead[4].headers[-4] = ("dlb-reason", b"")
         self.found("verdict")
+
+    def test_a_dead_letter_with_another_time_of_sending(self):
+        self.dead[4].headers[-2] = ("dlb-sent-at", str(NOW - 1).encode())
+        self.found("verdict")
+
+    def test_a_dead_letter_marked_as_truncated_that_is_whole(self):
+        seen = next(s for s in self.dead if s.value is not None)
+        seen.headers.append(("dlb-truncated", b"value"))
+        self.found("truncated")
+
+    def test_a_dead_letter_without_its_value_and_without_the_mark(self):
+        request = next(r for r in self.sent if r.code and r.value is not None)
+        seen = self.dead[[r for r in self.sent if r.code].index(request)]
+        request.code, seen.value = "too_large", None
+        seen.headers[-5] = ("dlb-error", b"too_large")
+        self.found("value")
+        seen.headers.append(("dlb-truncated", b"value"))
+        self.assertEqual(dict(self.report().faults), {})
 
     def test_a_dead_letter_whose_verdict_is_not_at_the_end(self):
         self.dead[4].headers.append(("x", b"y"))
@@ -334,7 +353,7 @@ class Planted(unittest.TestCase):
         self.found("lane")
 
     def test_a_dead_letter_that_lost_a_header(self):
-        seen = next(s for s in self.dead if len(s.headers) > 4)
+        seen = next(s for s in self.dead if len(s.headers) > len(contract.VERDICT))
         seen.headers.pop(0)
         self.found("headers")
 
@@ -351,7 +370,8 @@ class Waited(unittest.TestCase):
                           code="target_failed", target="e2e.a", delay_ms=5000, id=b"n", waited=True,
                           partition=1, offset=2, stamped_ms=NOW)
         verdict = [("dlb-error", b"target_failed"), ("dlb-reason", b"a sentence of its own"),
-                   ("dlb-source", b"schedule/1/2"), ("dlb-failed-at", str(NOW).encode())]
+                   ("dlb-source", b"schedule/1/2"), ("dlb-sent-at", str(NOW).encode()),
+                   ("dlb-failed-at", str(NOW).encode())]
         seen = Seen("schedule.dead-letter", 1, 0, NOW, b"k", b"v", headers + verdict, NOW)
         return dict(verify([request], [], [seen], "schedule", {}).faults)
 

@@ -225,7 +225,9 @@ def check_dead(report: Report, request: Request, seen: Seen, partitions, showed:
     if code != request.code:
         report.fault("code", f"{where}: {code} ({clip(reason)}) in place of {request.code}, headers "
                      + clip(request.headers))
-    tail = seen.headers[-4:]
+    truncated = bool(seen.headers) and seen.headers[-1][0] == contract.TRUNCATED
+    end = len(seen.headers) - truncated
+    headers, tail = seen.headers[:end - len(contract.VERDICT)], seen.headers[end - len(contract.VERDICT):end]
     if [name for name, _ in tail] != list(contract.VERDICT):
         report.fault("verdict", f"{where} ends with {clip(tail)}")
         return
@@ -239,13 +241,18 @@ def check_dead(report: Report, request: Request, seen: Seen, partitions, showed:
     # The clock of a test's bridge may be stepped by seconds, not by minutes.
     if not failed_at.isdigit() or abs(int(failed_at) - seen.received_ms) > 600_000:
         report.fault("verdict", f"{where}: dlb-failed-at is {clip(failed_at)}")
+    if request.stamped_ms and seen.header("dlb-sent-at") != str(request.stamped_ms).encode():
+        report.fault("verdict", f"{where}: dlb-sent-at is {clip(seen.header('dlb-sent-at'))}, it was sent at "
+                     f"{request.stamped_ms}")
     if seen.partition != request.partition:
         report.fault("lane", f"{where} is in partition {seen.partition} of the dead-letter topic")
     if seen.key != request.key:
         report.fault("key", f"{where}: {clip(seen.key)} in place of {clip(request.key)}")
-    if seen.value != request.value and not (code == "too_large" and seen.value is None):
+    if truncated and (seen.headers[-1][1] != b"value" or seen.value is not None):
+        report.fault("truncated", f"{where} has its key, {clip(seen.value)} and the mark {clip(seen.headers[-1])}")
+    if seen.value != request.value and not (code == "too_large" and truncated):
         report.fault("value", f"{where}: {clip(seen.value)} in place of {clip(request.value)}")
-    check_dead_headers(report, where, request, seen.headers[:-4])
+    check_dead_headers(report, where, request, headers)
 
 
 def check_dead_headers(report: Report, where: str, request: Request, headers) -> None:

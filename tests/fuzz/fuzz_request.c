@@ -11,9 +11,10 @@
 enum { HEADERS_MAX = 12 };
 
 static const char *const NAMES[] = {
-    "dlb-deliver-at", "dlb-delay",     "dlb-target",     "dlb-key",    "dlb-id",
-    "dlb-op",         "dlb-due",       "dlb-expires-at", "dlb-source", "dlb-error",
-    "dlb-reason",     "dlb-failed-at", "DLB-Delay",      "business",
+    "dlb-deliver-at", "dlb-delay", "dlb-target",    "dlb-key",
+    "dlb-id",         "dlb-op",    "dlb-due",       "dlb-expires-at",
+    "dlb-source",     "dlb-error", "dlb-reason",    "dlb-failed-at",
+    "DLB-Delay",      "business",  "dlb-truncated", "dlb-sent-at",
 };
 
 enum { NAMES_N = sizeof NAMES / sizeof NAMES[0] };
@@ -67,7 +68,8 @@ static struct header eat_header(struct input *in)
 {
     struct header header;
     uint8_t choice = eat_byte(in), len = eat_byte(in);
-    header.name = own(choice % 16 < NAMES_N ? bytes_text(NAMES[choice % 16]) : eat(in, len % 32));
+    uint8_t name = choice % (NAMES_N + 2);
+    header.name = own(name < NAMES_N ? bytes_text(NAMES[name]) : eat(in, len % 32));
     header.value = bytes_null();
     if (choice < 240) {
         struct bytes value = eat(in, len);

@@ -89,9 +89,12 @@ static void add_time(struct gathering *g, const struct ask *ask, int64_t stamped
         delay_ms = MAX_DELAY_MS + 60000;
     if (at)
         add_ours(g, "dlb-deliver-at", text(w, "%" PRId64, stamped_ms + delay_ms));
+    bool bad_header = ask->fault == CODE_BAD_HEADER, sent_again = delay_ms % 2 != 0;
     if (delay)
-        add_ours(g, ask->fault == CODE_BAD_HEADER ? "dlb-Delay" : "dlb-delay",
+        add_ours(g, bad_header && !sent_again ? "dlb-Delay" : "dlb-delay",
                  bytes_text(unit_text(w, delay_ms)));
+    if (bad_header && sent_again) /* a dead letter that lacks its value */
+        add_ours(g, "dlb-truncated", bytes_text("value"));
 }
 
 static void add_fault(struct gathering *g, const struct ask *ask)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* message: what a dead letter says of its request. No broker is needed. */
+/* message: the headers of a dead letter, and how large a message becomes. No broker is needed. */
 #include "consumer/message.h"
 #include "consumer/record.h"
 #include "levels/duration.h"
@@ -16,12 +16,16 @@ static struct bytes header_of(const struct message *m, const char *name)
     return bytes_of(value, len);
 }
 
+enum { SENT_MS = 1795219, FAILED_MS = 1795399 };
+
+static const struct refusal refusal = {CODE_TARGET_FAILED, "it took nothing"};
+
 static struct message letter_of(int64_t due_ms, int64_t expires_ms)
 {
     struct record *record = record_make(bytes_text("key"), 0);
     cr_assert_not_null(record);
-    static const struct refusal refusal = {CODE_TARGET_FAILED, "it took nothing"};
     const struct envelope env = {.stamp = {.due_ms = due_ms,
+                                           .timestamp_ms = SENT_MS,
                                            .expires_ms = expires_ms,
                                            .target = bytes_text("orders"),
                                            .id = bytes_null(),
@@ -50,4 +54,64 @@ Test(message, instants_of_a_dead_letter_can_be_sent_again)
         cr_expect_eq(expires_ms, least, "%lld", (long long)DUE_MS[i]);
         rd_kafka_headers_destroy(m.headers);
     }
+}
+
+/* A letter of a request that never waited. The caller destroys m.headers. */
+static struct message letter_of_request(struct record *record, enum letter letter)
+{
+    struct forward f = {.kind = FORWARD_DEAD,
+                        .record = record,
+                        .letter = letter,
+                        .timestamp_ms = FAILED_MS,
+                        .refusal = &refusal};
+    return message_of(&f, TOPICS);
+}
+
+static void expect_header(const struct message *m, const char *name, const char *value)
+{
+    cr_expect(bytes_equal(header_of(m, name), bytes_text(value)), "%s is not %s", name, value);
+}
+
+Test(message, dead_letter_says_when_its_request_was_sent)
+{
+    struct message waited = letter_of(SENT_MS, SENT_MS);
+    expect_header(&waited, "dlb-sent-at", "1795219");
+    rd_kafka_headers_destroy(waited.headers);
+
+    struct record *record = record_make(bytes_text("key"), 0);
+    cr_assert_not_null(record);
+    record->timestamp_ms = SENT_MS;
+    struct message refused = letter_of_request(record, LETTER_WHOLE);
+    expect_header(&refused, "dlb-sent-at", "1795219");
+    expect_header(&refused, "dlb-failed-at", "1795399");
+    rd_kafka_headers_destroy(refused.headers);
+
+    record->timestamp_ms = -1; /* it has none: the bridge's clock counts, as for dlb-delay */
+    struct message timeless = letter_of_request(record, LETTER_WHOLE);
+    expect_header(&timeless, "dlb-sent-at", "1795399");
+    rd_kafka_headers_destroy(timeless.headers);
+    record_release(record);
+}
+
+Test(message, dead_letter_marks_the_part_that_it_lacks)
+{
+    struct record *record = record_make(bytes_text("key"), 5);
+    cr_assert_not_null(record);
+    struct message whole = letter_of_request(record, LETTER_WHOLE),
+                   valueless = letter_of_request(record, LETTER_WITHOUT_VALUE),
+                   bare = letter_of_request(record, LETTER_BARE);
+    const void *value;
+    size_t len;
+    cr_expect_neq(rd_kafka_header_get_last(whole.headers, "dlb-truncated", &value, &len), 0);
+    cr_expect_eq(whole.value.len, 5);
+
+    expect_header(&valueless, "dlb-truncated", "value");
+    cr_expect(bytes_is_null(valueless.value) && valueless.key.len == 3);
+
+    expect_header(&bare, "dlb-truncated", "all");
+    cr_expect(bytes_is_null(bare.value) && bytes_is_null(bare.key));
+    rd_kafka_headers_destroy(whole.headers);
+    rd_kafka_headers_destroy(valueless.headers);
+    rd_kafka_headers_destroy(bare.headers);
+    record_release(record);
 }

@@ -173,18 +173,29 @@ Test(request, what_the_bridge_wrote_is_ignored_however_often)
 {
     EXPECT_CODE(CODE_OK, H("dlb-due", "5"), H_NULL("dlb-source"), H("dlb-error", ""), DELAY,
                 H("dlb-reason", "\xff"), H("dlb-failed-at", "x"), H("dlb-due", "6"),
-                H_NULL("dlb-source"), H("dlb-error", ""), H("dlb-reason", ""));
+                H_NULL("dlb-source"), H("dlb-error", ""), H("dlb-reason", ""),
+                H("dlb-sent-at", "x"), H_NULL("dlb-sent-at"));
 }
 
-Test(request, verdict_is_the_four_that_a_dead_letter_writes)
+Test(request, dead_letter_without_its_whole_record_cannot_be_sent_again)
+{
+    EXPECT_CODE(CODE_BAD_HEADER, DELAY, H("dlb-truncated", "value"));
+    EXPECT_CODE(CODE_BAD_HEADER, DELAY, H("dlb-truncated", "all"));
+    EXPECT_CODE(CODE_BAD_HEADER, DELAY, H("dlb-truncated", ""));
+    EXPECT_CODE(CODE_BAD_HEADER, DELAY, H_NULL("dlb-truncated"));
+    EXPECT_CODE(CODE_BAD_HEADER, H("dlb-truncated", "value")); /* said before the missing time */
+}
+
+Test(request, verdict_is_the_five_that_every_dead_letter_writes)
 {
     cr_expect(header_is_verdict("dlb-error"));
     cr_expect(header_is_verdict("dlb-reason"));
     cr_expect(header_is_verdict("dlb-source"));
+    cr_expect(header_is_verdict("dlb-sent-at"));
     cr_expect(header_is_verdict("dlb-failed-at"));
     static const char *const OTHERS[] = {"dlb-due",    "dlb-delay",  "Dlb-Error", "dlb-errors",
                                          "dlb-failed", "dlb-",       "d",         "",
-                                         "error",      "DLB-REASON", "dlb-err"};
+                                         "error",      "DLB-REASON", "dlb-err",   "dlb-truncated"};
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
         cr_expect_not(header_is_verdict(OTHERS[i]), "%s", OTHERS[i]);
 }
@@ -211,8 +222,9 @@ Test(request, known_header_is_given_once)
 Test(request, case_variant_of_a_known_header_is_refused)
 {
     static const char *const NAMES[] = {
-        "DLB-Target", "Dlb-delay",  "dlb-Key",   "dlb-iD",     "DLB-OP",       "dlb-EXPIRES-AT",
-        "dlb-DUE",    "dlB-source", "dlb-Error", "DLB-reason", "dlb-failed-At"};
+        "DLB-Target",     "Dlb-delay",   "dlb-Key",      "dlb-iD",    "DLB-OP",
+        "dlb-EXPIRES-AT", "dlb-DUE",     "dlB-source",   "dlb-Error", "DLB-reason",
+        "dlb-failed-At",  "dlb-SENT-at", "dlb-Truncated"};
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
         EXPECT_CODE(CODE_BAD_HEADER, DELAY, (struct header){NAMES[i], {"x", 1}});
 }
