@@ -23,21 +23,29 @@ static size_t list_headers(rd_kafka_headers_t *from, struct header *to, size_t n
     return bytes;
 }
 
+/* Sets *headers, which stay the message's; NULL: it has none. False: the client cannot parse them.
+   It lists 100,000 at most. */
+static bool parse_headers(const rd_kafka_message_t *message, rd_kafka_headers_t **headers)
+{
+    *headers = NULL;
+    rd_kafka_resp_err_t err = rd_kafka_message_headers(message, headers);
+    return err == RD_KAFKA_RESP_ERR_NO_ERROR || err == RD_KAFKA_RESP_ERR__NOENT;
+}
+
 rd_kafka_headers_t *record_headers(const struct record *record)
 {
     const struct kafka_record *r = (const struct kafka_record *)(const void *)record;
     rd_kafka_headers_t *headers = NULL;
-    if (r->message == NULL || rd_kafka_message_headers(r->message, &headers) != 0)
-        return NULL;
+    if (r->message != NULL)
+        (void)!parse_headers(r->message, &headers);
     return headers;
 }
 
 struct record *record_of_message(rd_kafka_message_t *message, bool with_headers)
 {
     rd_kafka_headers_t *headers = NULL;
-    size_t headers_n = 0;
-    if (with_headers && rd_kafka_message_headers(message, &headers) == 0)
-        headers_n = rd_kafka_header_cnt(headers);
+    bool unreadable = with_headers && !parse_headers(message, &headers);
+    size_t headers_n = headers == NULL ? 0 : rd_kafka_header_cnt(headers);
     struct kafka_record *r = malloc(sizeof *r + headers_n * sizeof *r->headers);
     if (r == NULL)
         return NULL;
@@ -51,6 +59,7 @@ struct record *record_of_message(rd_kafka_message_t *message, bool with_headers)
         .value = bytes_of(message->payload, message->len),
         .headers = r->headers,
         .headers_n = headers_n,
+        .headers_unreadable = unreadable,
         .cost_bytes = message->len + message->key_len,
     };
     r->record.cost_bytes += list_headers(headers, r->headers, headers_n);

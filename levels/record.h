@@ -5,6 +5,7 @@
 
 #include "levels/bytes.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* One header. The name is a C string: names end at their first NUL, as Kafka's C client sees them.
@@ -23,6 +24,7 @@ struct record {
     struct bytes value;   /* null is a tombstone */
     const struct header *headers;
     size_t headers_n;
+    bool headers_unreadable; /* it has headers that cannot be parsed; none is listed */
     size_t cost_bytes; /* memory that it pins until it is released */
 };
 

@@ -225,9 +225,18 @@ static enum code refuse_header(struct reading *r, enum code code, const struct h
     return code;
 }
 
+static enum code refuse_unreadable(struct reading *r)
+{
+    refuse(r, CODE_BAD_HEADER);
+    say(r->refusal, "its headers cannot be parsed: more than 100,000, or damaged");
+    return CODE_BAD_HEADER;
+}
+
 /* An unknown header goes before all other faults, so only it ends the pass. */
 static enum code read_headers(struct reading *r, const struct record *record)
 {
+    if (record->headers_unreadable)
+        return refuse_unreadable(r);
     for (size_t i = 0; i < record->headers_n; i++) {
         const struct header *header = &record->headers[i];
         if ((header->name[0] | 0x20) != 'd' || !header_is_ours(header->name))

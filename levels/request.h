@@ -23,8 +23,9 @@ struct request_rules {
    Returns CODE_OK and fills *stamp, whose bytes point into the record or the rules; or the code of
    the first fault in the order of code.h, with *refusal filled. Headers spelt exactly dlb-due,
    dlb-source, dlb-error, dlb-reason, dlb-sent-at, dlb-failed-at are ignored, however often. A
-   request with HEADER_TRUNCATED is refused as bad_header. cancel and replace are refused as bad_op
-   in this version. */
+   request with HEADER_TRUNCATED is refused as bad_header. A record whose headers cannot be parsed
+   is a bad_header, not a request without headers. cancel and replace are refused as bad_op in this
+   version. */
 enum code request_parse(const struct request_rules *rules, uint32_t lane,
                         const struct record *record, int64_t now_ms, struct stamp *stamp,
                         struct refusal *refusal);

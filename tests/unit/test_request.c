@@ -347,6 +347,15 @@ Test(request, target_or_a_default_is_needed)
     cr_expect_eq(parse_under(&rules, &record).code, CODE_OK);
 }
 
+Test(request, headers_that_cannot_be_parsed_are_not_absent)
+{
+    struct record record = {.timestamp_ms = STAMPED, .headers_unreadable = true};
+    struct outcome o = parse_under(&RULES, &record);
+    cr_expect_eq(o.code, CODE_BAD_HEADER);
+    cr_expect_str_eq(o.refusal.reason,
+                     "its headers cannot be parsed: more than 100,000, or damaged");
+}
+
 Test(request, target_must_be_allowed)
 {
     EXPECT_CODE(CODE_OK, DELAY, H("dlb-target", "a"));
