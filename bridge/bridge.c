@@ -361,7 +361,7 @@ static void check_parcels(const struct bridge *b)
         waiting += p->state == PARCEL_WAITING;
         parked += p->state == PARCEL_PARKED;
         orphans += p->orphan != OWN;
-        bytes += (int64_t)p->record->cost_bytes + PARCEL_OVERHEAD;
+        bytes += record_memory(p->record, p->headers_n);
         assert(!p->orphan || p->state == PARCEL_FLYING);
         assert(p->orphan || b->lanes[p->queue->id.lane].owned);
         bool foreseen = b->txn.announced || b->txn.state == TXN_BROKEN;

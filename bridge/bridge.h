@@ -9,7 +9,10 @@
      - a record is marked done only when its successor was acknowledged;
      - what is committed is never beyond what is done (window.h);
      - nothing is handed to port.forward for a target before its due time by the wall clock given;
-     - held and flying bytes stay within the budget plus one record a queue.
+     - held and flying bytes, headers as the client lists them included, stay within the budget plus
+       one record a queue;
+     - records on their way to the dead-letter topic take a quarter of the budget at most, plus one
+       record a lane.
 
    One turn: what is due, then delivery reports, then level records whose time is near, then new
    requests within a quota; so intake can never make deliveries late. */
@@ -124,6 +127,9 @@ struct port {
     void (*release)(void *ctx, struct record *record);
     /* A record of our own: key copied, value_size bytes to be written. NULL: no memory now. */
     struct record *(*make)(void *ctx, struct bytes key, size_t value_size);
+    /* The same record, headers listed in every slot, in memory that nothing else shares. Takes the
+       old one over. NULL: no memory now, and the old one is as it was. */
+    struct record *(*keep)(void *ctx, struct record *record);
     /* 0: a report will follow, in this or a later call of reports. ERR_FULL: not taken; so is all
        that comes after the client knows that the transaction cannot be committed. */
     int (*forward)(void *ctx, const struct forward *forward);

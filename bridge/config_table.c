@@ -121,7 +121,11 @@ const struct config_key CONFIG_KEYS[] = {
      .least = 1 << 20,
      .most = (int64_t)1 << 46,
      .initial = "256MiB",
-     .help = "Records held and in flight, for the whole process. Beyond it reading waits."},
+     .help =
+         "Records held and in flight with their headers, for the whole process. Beyond it reading "
+         "waits. A fetch that is not read yet is beside it: for each lane one batch of the "
+         "schedule "
+         "topic as it is unpacked, or 256 KiB of compressed ones."},
     {.name = "drain",
      .type = TYPE_SPAN,
      AT(drain_ms),

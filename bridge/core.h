@@ -49,7 +49,11 @@ enum {
     LEADERS_MS = 20 * 1000,     /* after this brokers know which partitions a dead one has left */
     PROVEN_MS = 60 * 1000,      /* what a target found too large is not tried again before */
     NOTES_MAX = 256,
-    PARCEL_OVERHEAD = 512 /* what the client keeps for a record besides its bytes, and the parcel */
+    PARCEL_OVERHEAD =
+        512, /* what the client keeps for a record besides its bytes, and the parcel */
+    /* What a header costs besides its bytes: 24 in our list, 72 in the client's while the message
+       that it becomes is in flight. */
+    HEADER_OVERHEAD = 96
 };
 
 enum parcel_state { PARCEL_FREE, PARCEL_WAITING, PARCEL_READY, PARCEL_PARKED, PARCEL_FLYING };
@@ -73,6 +77,7 @@ struct parcel {
     struct verdict *verdict; /* condemned: to the dead-letter topic, nowhere else */
     struct target *target;   /* PARKED, or FLYING to it */
     int64_t offset;          /* in queue */
+    uint32_t headers_n;      /* of the message that it becomes */
     int64_t until_ms;        /* the later of due and next try */
     int64_t since_ms;        /* monotonic: PARKED or FLYING since */
     uint8_t state;
@@ -102,6 +107,7 @@ struct queue {
     int64_t level_ms;    /* 0: the schedule queue */
     struct record *head; /* taken, not admitted */
     int head_fault;      /* 0 or why the head is no envelope */
+    uint32_t head_headers_n;
     int64_t head_until_ms;
     struct bytes head_target; /* in the head itself */
     int64_t head_release_ms;
@@ -122,7 +128,8 @@ struct queue {
 
 struct lane {
     bool owned;
-    size_t verdicts; /* of its parcels */
+    size_t verdicts;       /* of its parcels */
+    int64_t verdict_bytes; /* what these parcels cost */
 };
 
 enum target_state {
@@ -251,6 +258,8 @@ static inline struct queue *bridge_queue(const struct bridge *b, int lane, int s
 
 /* parcel.c: the pool, and where a parcel is. */
 bool parcel_available(const struct bridge *b);
+int64_t record_memory(const struct record *record, uint32_t headers_n); /* while it is in work */
+/* record is q's head, or was made of it. */
 struct parcel *parcel_new(struct bridge *b, struct queue *q, struct record *record);
 void parcel_forget(struct bridge *b, struct parcel *p); /* not done: it will be read again */
 void parcel_done(struct bridge *b, struct parcel *p);   /* acknowledged */
@@ -260,6 +269,9 @@ void parcel_ready(struct bridge *b, struct parcel *p);  /* to the wheel if its t
 void parcel_detach(struct bridge *b, struct parcel *p); /* out of whatever list it is in */
 void parcel_replace(struct bridge *b, struct parcel *p, struct record *record);
 bool verdict_available(const struct bridge *b, const struct queue *q);
+/* Before it is condemned, since it may wait for long: it must not pin the batch that it was fetched
+   in. False: no memory now. */
+bool parcel_keep(struct bridge *b, struct parcel *p) must_check;
 struct refusal *parcel_condemn(struct bridge *b, struct parcel *p);
 
 /* head.c */

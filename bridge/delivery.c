@@ -71,7 +71,7 @@ static int send_dead(struct bridge *b, struct parcel *p)
 
 static void condemn(struct bridge *b, struct parcel *p, enum code code, const char *reason)
 {
-    if (!verdict_available(b, p->queue)) {
+    if (!verdict_available(b, p->queue) || !parcel_keep(b, p)) {
         parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
         return;
     }

@@ -40,6 +40,7 @@ static void look_at(struct bridge *b, struct queue *q, struct record *record)
 {
     q->head = record;
     q->head_fault = 0;
+    q->head_headers_n = (uint32_t)record->headers_n;
     q->admit_at_ms = INT64_MIN;
     if (queue_is_schedule(q))
         return;
@@ -50,6 +51,7 @@ static void look_at(struct bridge *b, struct queue *q, struct record *record)
     int64_t until_ms =
         env.stamp.next_try_ms > env.stamp.due_ms ? env.stamp.next_try_ms : env.stamp.due_ms;
     q->head_until_ms = until_ms;
+    q->head_headers_n = env.headers_n;
     q->head_target = env.stamp.target;
     q->head_release_ms =
         plan_release_ms(&b->config.ladder, q->level_ms, record->timestamp_ms, until_ms);

@@ -17,18 +17,24 @@ static struct parcel *pool_take(struct bridge *b)
     return list_item(link, struct parcel, link);
 }
 
-static int64_t cost_of(const struct record *record)
+int64_t record_memory(const struct record *record, uint32_t headers_n)
 {
-    return (int64_t)record->cost_bytes + PARCEL_OVERHEAD;
+    return (int64_t)record->cost_bytes + PARCEL_OVERHEAD + (int64_t)headers_n * HEADER_OVERHEAD;
+}
+
+static int64_t cost_of(const struct parcel *p)
+{
+    return record_memory(p->record, p->headers_n);
 }
 
 struct parcel *parcel_new(struct bridge *b, struct queue *q, struct record *record)
 {
     assert(parcel_available(b));
     struct parcel *p = pool_take(b);
-    *p = (struct parcel){.queue = q, .record = record, .offset = record->offset};
+    *p = (struct parcel){
+        .queue = q, .record = record, .offset = record->offset, .headers_n = q->head_headers_n};
     q->parcels++;
-    b->held_bytes += cost_of(record);
+    b->held_bytes += cost_of(p);
     counter_add(&b->stats->held, 1);
     txn_recall(b, p);
     return p;
@@ -55,21 +61,23 @@ void parcel_detach(struct bridge *b, struct parcel *p)
 
 void parcel_replace(struct bridge *b, struct parcel *p, struct record *record)
 {
-    b->held_bytes += cost_of(record) - cost_of(p->record);
+    b->held_bytes -= cost_of(p);
     b->port.release(b->port.ctx, p->record);
     p->record = record;
+    b->held_bytes += cost_of(p);
 }
 
 static void parcel_free(struct bridge *b, struct parcel *p)
 {
-    b->held_bytes -= cost_of(p->record);
+    b->held_bytes -= cost_of(p);
     counter_set(&b->stats->held, counter_read(&b->stats->held) - 1);
-    b->port.release(b->port.ctx, p->record);
-    p->record = NULL;
     if (p->verdict != NULL) {
         list_append(&b->verdicts_free, &p->verdict->link);
         b->lanes[p->queue->id.lane].verdicts--;
+        b->lanes[p->queue->id.lane].verdict_bytes -= cost_of(p);
     }
+    b->port.release(b->port.ctx, p->record);
+    p->record = NULL;
     p->verdict = NULL;
     if (p->orphan) {
         list_remove(&p->link);
@@ -131,13 +139,29 @@ void parcel_ready(struct bridge *b, struct parcel *p)
         list_append(&b->ready[hop ? READY_HOPS : READY_DELIVERIES], &p->link);
 }
 
-/* Each lane has its share, so that one whose dead-letter partition is away stops no other. */
+/* Each lane has its share, of the verdicts and of a quarter of the budget, so that one whose
+   dead-letter partition is away stops no other. One is always allowed. */
 bool verdict_available(const struct bridge *b, const struct queue *q)
 {
+    const struct lane *lane = &b->lanes[q->id.lane];
     size_t owned = counter_read(&b->stats->lanes);
-    size_t share = VERDICTS_MAX / (owned > 0 ? owned : 1);
-    size_t taken = b->lanes[q->id.lane].verdicts;
-    return !list_is_empty(&b->verdicts_free) && taken < (share > 0 ? share : 1);
+    owned = owned > 0 ? owned : 1;
+    if (list_is_empty(&b->verdicts_free))
+        return false;
+    return lane->verdicts == 0 ||
+           (lane->verdicts < VERDICTS_MAX / owned &&
+            lane->verdict_bytes < b->config.memory_bytes / 4 / (int64_t)owned);
+}
+
+bool parcel_keep(struct bridge *b, struct parcel *p)
+{
+    int64_t cost = cost_of(p);
+    struct record *kept = b->port.keep(b->port.ctx, p->record);
+    if (kept == NULL)
+        return false;
+    p->record = kept;
+    b->held_bytes += cost_of(p) - cost;
+    return true;
 }
 
 /* The parcel is for the dead-letter topic; the caller fills the refusal. */
@@ -147,6 +171,7 @@ struct refusal *parcel_condemn(struct bridge *b, struct parcel *p)
     struct link *link = list_first(&b->verdicts_free);
     list_remove(link);
     b->lanes[p->queue->id.lane].verdicts++;
+    b->lanes[p->queue->id.lane].verdict_bytes += cost_of(p);
     p->verdict = list_item(link, struct verdict, link);
     return &p->verdict->refusal;
 }

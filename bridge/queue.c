@@ -88,7 +88,7 @@ static bool has_budget(const struct bridge *b, const struct queue *q)
     int64_t limit = b->config.memory_bytes;
     if (queue_is_schedule(q))
         limit -= limit / 4;
-    return b->held_bytes + (int64_t)q->head->cost_bytes + PARCEL_OVERHEAD <= limit;
+    return b->held_bytes + record_memory(q->head, q->head_headers_n) <= limit;
 }
 
 static bool has_room(struct bridge *b, struct queue *q)
@@ -128,13 +128,19 @@ static struct record *take_head(struct queue *q)
     return record;
 }
 
-/* False: too many of the lane are on their way to the dead-letter topic; the head stays. */
+/* False: too many of the lane are on their way to the dead-letter topic, or no memory now; the head
+   stays. */
 static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
 {
     if (!verdict_available(b, q)) {
         q->blocked = true;
         return false;
     }
+    struct record *kept = b->port.keep(b->port.ctx, q->head);
+    if (kept == NULL)
+        return false;
+    q->head = kept;
+    q->head_headers_n = (uint32_t)kept->headers_n;
     struct parcel *p = parcel_new(b, q, take_head(q));
     p->raw = true;
     *parcel_condemn(b, p) = *why;

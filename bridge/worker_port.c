@@ -21,6 +21,12 @@ static struct record *port_make(void *ctx, struct bytes key, size_t value_size)
     return record_make(key, value_size);
 }
 
+static struct record *port_keep(void *ctx, struct record *record)
+{
+    (void)ctx;
+    return record_keep(record);
+}
+
 static int port_forward(void *ctx, const struct forward *forward)
 {
     return producer_forward(((struct worker *)ctx)->producer, forward);
@@ -112,6 +118,7 @@ struct port worker_port(struct worker *w)
                          .take = port_take,
                          .release = port_release,
                          .make = port_make,
+                         .keep = port_keep,
                          .forward = port_forward,
                          .reports = port_reports,
                          .pause = port_pause,

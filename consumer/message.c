@@ -2,7 +2,6 @@
 /* Headers added to deliveries and dead letters. */
 #include "consumer/message.h"
 
-#include "consumer/record.h"
 #include "levels/decimal.h"
 #include "levels/duration.h"
 #include "levels/request.h"
@@ -89,15 +88,11 @@ static void add_request(rd_kafka_headers_t *to, const struct stamp *stamp)
    would pass as a tombstone. */
 static void add_as_they_came(rd_kafka_headers_t *to, const struct forward *f)
 {
-    rd_kafka_headers_t *from = record_headers(f->record);
-    const char *name;
-    const void *value;
-    size_t len;
-    for (size_t i = 0; from != NULL && rd_kafka_header_get_all(from, i, &name, &value, &len) == 0;
-         i++) {
-        bool replaced = f->letter != LETTER_WHOLE && strcmp(name, HEADER_TRUNCATED) == 0;
-        if (!replaced && !header_is_verdict(name))
-            add(to, name, bytes_of(value, len));
+    for (size_t i = 0; i < f->record->headers_n; i++) {
+        const struct header *header = &f->record->headers[i];
+        bool replaced = f->letter != LETTER_WHOLE && strcmp(header->name, HEADER_TRUNCATED) == 0;
+        if (!replaced && !header_is_verdict(header->name))
+            add(to, header->name, header->value);
     }
 }
 
@@ -121,8 +116,7 @@ static int64_t sent_at_ms(const struct forward *f)
 
 static rd_kafka_headers_t *dead_headers(const struct forward *f, const char *const *topics)
 {
-    rd_kafka_headers_t *from = record_headers(f->record);
-    size_t n = f->env != NULL ? f->env->headers_n : from == NULL ? 0 : rd_kafka_header_cnt(from);
+    size_t n = f->env != NULL ? f->env->headers_n : f->record->headers_n;
     rd_kafka_headers_t *to = rd_kafka_headers_new(n + ADDED_MAX);
     if (f->letter != LETTER_BARE)
         add_what_was_asked(to, f);

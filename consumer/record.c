@@ -32,15 +32,6 @@ static bool parse_headers(const rd_kafka_message_t *message, rd_kafka_headers_t 
     return err == RD_KAFKA_RESP_ERR_NO_ERROR || err == RD_KAFKA_RESP_ERR__NOENT;
 }
 
-rd_kafka_headers_t *record_headers(const struct record *record)
-{
-    const struct kafka_record *r = (const struct kafka_record *)(const void *)record;
-    rd_kafka_headers_t *headers = NULL;
-    if (r->message != NULL)
-        (void)!parse_headers(r->message, &headers);
-    return headers;
-}
-
 struct record *record_of_message(rd_kafka_message_t *message, bool with_headers)
 {
     rd_kafka_headers_t *headers = NULL;
@@ -64,6 +55,68 @@ struct record *record_of_message(rd_kafka_message_t *message, bool with_headers)
     };
     r->record.cost_bytes += list_headers(headers, r->headers, headers_n);
     return &r->record;
+}
+
+static size_t headers_size(const struct record *record)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < record->headers_n; i++)
+        bytes += strlen(record->headers[i].name) + 1 + record->headers[i].value.len;
+    return bytes;
+}
+
+/* Appends bytes at *to and moves it on. */
+static struct bytes copy(char **to, struct bytes bytes)
+{
+    if (bytes_is_null(bytes))
+        return bytes_null();
+    char *at = *to;
+    if (bytes.len > 0)
+        memcpy(at, bytes.data, bytes.len);
+    *to = at + bytes.len;
+    return bytes_of(at, bytes.len);
+}
+
+static void copy_record(struct kafka_record *to, const struct record *from)
+{
+    char *at = (char *)(to->headers + from->headers_n);
+    to->message = NULL;
+    to->record = *from;
+    to->record.headers = to->headers;
+    for (size_t i = 0; i < from->headers_n; i++) {
+        const char *name = from->headers[i].name;
+        to->headers[i].name = copy(&at, bytes_of(name, strlen(name) + 1)).data;
+        to->headers[i].value = copy(&at, from->headers[i].value);
+    }
+    to->record.key = copy(&at, from->key);
+    to->record.value = copy(&at, from->value);
+}
+
+static struct record *copy_of(const struct record *record)
+{
+    size_t size = sizeof(struct kafka_record) + record->headers_n * sizeof(struct header) +
+                  headers_size(record) + record->key.len + record->value.len;
+    struct kafka_record *r = malloc(size + 1);
+    if (r == NULL)
+        return NULL;
+    copy_record(r, record);
+    return &r->record;
+}
+
+struct record *record_keep(struct record *record)
+{
+    const struct kafka_record *r = (const struct kafka_record *)(const void *)record;
+    if (r->message == NULL)
+        return record;
+    rd_kafka_message_t *message = r->message;
+    bool listed = record->headers_n > 0 || record->headers_unreadable;
+    struct record *all = listed ? record : record_of_message(message, true);
+    struct record *kept = all == NULL ? NULL : copy_of(all);
+    if (all != NULL && all != record)
+        free(all); /* the message is still record's */
+    if (kept != NULL)
+        record_release(record);
+    return kept;
 }
 
 struct record *record_make(struct bytes key, size_t value_size)

@@ -16,9 +16,10 @@ struct record *record_of_message(rd_kafka_message_t *message, bool with_headers)
 /* A record with a copy of key and room for a value. NULL: out of memory. */
 struct record *record_make(struct bytes key, size_t value_size);
 
-/* The headers of a fetched message, still the message's; NULL: it has none, they cannot be parsed,
-   or it is a record of our own. */
-rd_kafka_headers_t *record_headers(const struct record *record);
+/* The same record, its headers listed, in memory of its own; the message, which pins the batch that
+   it was fetched in as it was unpacked, is given back. A record of our own is returned as it is.
+   NULL: out of memory, and record is still the caller's. */
+struct record *record_keep(struct record *record);
 
 void record_release(struct record *record);
 

@@ -25,7 +25,7 @@ struct record {
     const struct header *headers;
     size_t headers_n;
     bool headers_unreadable; /* it has headers that cannot be parsed; none is listed */
-    size_t cost_bytes; /* memory that it pins until it is released */
+    size_t cost_bytes;       /* of its key, value and headers */
 };
 
 #endif

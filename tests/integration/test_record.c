@@ -69,6 +69,26 @@ static void expect_letter(const struct record *record)
     rd_kafka_headers_destroy(m.headers);
 }
 
+/* Kept apart from its batch it is the same record, also one that was read without headers. */
+static void expect_kept(rd_kafka_t *consumer, size_t headers_n, bool with_headers)
+{
+    rd_kafka_message_t *message = rd_kafka_consumer_poll(consumer, TIMEOUT_MS);
+    cr_assert(message != NULL && message->err == 0);
+    int64_t offset = message->offset, timestamp_ms = rd_kafka_message_timestamp(message, NULL);
+    struct record *kept = record_keep(record_of_message(message, with_headers));
+    cr_assert_not_null(kept);
+    cr_expect(kept->offset == offset && kept->timestamp_ms == timestamp_ms);
+    cr_expect_eq(kept->headers_n, headers_n);
+    cr_expect_eq(kept->cost_bytes, 8 + 2 * headers_n);
+    for (size_t i = 0; i < kept->headers_n; i++) {
+        cr_assert_str_eq(kept->headers[i].name, "h");
+        cr_assert(bytes_equal(kept->headers[i].value, bytes_text("v")));
+    }
+    expect_letter(kept);
+    cr_expect_eq(record_keep(kept), kept);
+    record_release(kept);
+}
+
 static void expect_headers(rd_kafka_t *consumer, size_t headers_n, bool readable)
 {
     struct record *record = read_record(consumer);
@@ -98,6 +118,12 @@ Test(record, headers_that_cannot_be_parsed_are_told_from_none)
     expect_headers(consumer, 0, true);
     expect_headers(consumer, TINY, true);
     expect_headers(consumer, CLIENT_HEADERS_MAX, true);
+    write_record(producer, TINY);
+    write_record(producer, TINY);
+    write_record(producer, 0);
+    expect_kept(consumer, TINY, true);
+    expect_kept(consumer, TINY, false);
+    expect_kept(consumer, 0, true);
     rd_kafka_destroy(consumer);
     rd_kafka_destroy(producer);
 }

@@ -4,7 +4,7 @@
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
 
-enum { BRIDGE_OVERHEAD = 512, RECORDS_A_QUEUE = 3 };
+enum { HEADERS_MAX = 24, BRIDGE_OVERHEAD = 512 + HEADERS_MAX * 96, RECORDS_A_QUEUE = 3 };
 
 /* Every record that progress covers has a successor that is stored. Below what was committed before
    this has been looked at. */

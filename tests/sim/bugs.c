@@ -81,6 +81,13 @@ static struct record *lie_make(void *ctx, struct bytes key, size_t value_size)
     return record;
 }
 
+static struct record *lie_keep(void *ctx, struct record *record)
+{
+    struct process *p = ctx;
+    return bug_of(p) == BUG_LETTER_PINS_BATCH ? record
+                                              : ((struct liar *)p->liar)->real.keep(ctx, record);
+}
+
 static int lie_forward(void *ctx, const struct forward *forward)
 {
     struct process *p = ctx;
@@ -222,6 +229,7 @@ struct port bug_port(struct process *p, struct port port)
     p->liar = liar;
     port.take = lie_take;
     port.make = lie_make;
+    port.keep = lie_keep;
     port.forward = lie_forward;
     port.reports = lie_reports;
     port.seek = lie_seek;

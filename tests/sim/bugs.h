@@ -6,41 +6,42 @@
 
 #include "bridge/bridge.h"
 
-#define BUG_TABLE(X)                                                                           \
-    X(COMMIT_ONE_TOO_FAR, "commit_one_too_far", "progress is committed with base + 1")         \
-    X(BITMAP_FORGOTTEN, "bitmap_forgotten", "the bitmap is left out of commits")               \
-    X(BITMAP_SHIFTED, "bitmap_shifted", "every bit of the bitmap means the offset behind it")  \
-    X(METADATA_OF_ANOTHER_BASE, "metadata_of_another_base",                                    \
-      "a commit carries the text of the one before")                                           \
-    X(DONE_AT_ENQUEUE, "done_at_enqueue", "success is reported when a record is queued")       \
-    X(TIMEOUT_IS_SUCCESS, "timeout_is_success", "an unknown outcome is reported as success")   \
-    X(CLOCK_AHEAD, "clock_ahead", "release is a millisecond early")                            \
-    X(RESUME_SKIPS_HEAD, "resume_skips_head", "a seek starts one record too late")             \
-    X(START_AT_NEXT, "start_at_next", "a lane starts where reading had ended, not at base")    \
-    X(START_AT_END, "start_at_end", "a queue without a commit starts at its end")              \
-    X(START_IS_STALE, "start_is_stale", "a lane starts from the commit before the last")       \
-    X(OUT_OF_RANGE_TO_END, "out_of_range_to_end", "a lost position jumps to the log's end")    \
-    X(TRIM_TOO_FAR, "trim_too_far", "a level is trimmed one record beyond what is committed")  \
-    X(FENCED_IS_SUCCESS, "fenced_is_success", "a commit that was refused is reported as done") \
-    X(LANE_KEPT, "lane_kept", "the bridge is not told that a lane was lost")                   \
-    X(ORDER_SWAPPED, "order_swapped", "two records that were fetched change places")           \
-    X(REPORT_TWICE, "report_twice", "a delivery report is applied twice")                      \
-    X(REPORT_LOST, "report_lost", "a delivery report never comes")                             \
-    X(STAMP_OF_BROKER, "stamp_of_broker", "level records are stamped by another clock")        \
-    X(NULL_IS_EMPTY, "null_is_empty", "a null value is delivered as an empty one")             \
-    X(COST_UNDERSTATED, "cost_understated", "records claim to pin a tenth of their memory")    \
-    X(PAUSE_STICKS, "pause_sticks", "a seek does not resume")                                  \
-    X(EXPIRY_BY_SLOW_CLOCK, "expiry_by_slow_clock", "time is told an hour late")               \
-    X(WRONG_CODE, "wrong_code", "a refusal reaches the dead-letter topic with another code")   \
-    X(READS_UNCOMMITTED, "reads_uncommitted", "records are read before they are committed")    \
-    X(READS_UNSTABLE, "reads_unstable", "offsets are read while a transaction holds them")     \
-    X(OFFSETS_APART, "offsets_apart", "offsets are committed without their transaction")       \
-    X(GENERATION_BLANK, "generation_blank", "a commit names no generation: none is looked at") \
-    X(REREAD_TOO_SOON, "reread_too_soon", "lanes are read again before there is a producer")   \
-    X(NOT_FENCED, "not_fenced", "a new producer leaves the old one's transaction open")        \
-    X(ABORT_KEEPS_LANES, "abort_keeps_lanes", "after an abort reading goes on where it was")   \
-    X(UNKNOWN_IS_SUCCESS, "unknown_is_success", "a commit without outcome is taken for done")  \
-    X(TOLD_TOO_SOON, "told_too_soon", "a commit is reported as done when it is sent")          \
+#define BUG_TABLE(X)                                                                            \
+    X(COMMIT_ONE_TOO_FAR, "commit_one_too_far", "progress is committed with base + 1")          \
+    X(BITMAP_FORGOTTEN, "bitmap_forgotten", "the bitmap is left out of commits")                \
+    X(BITMAP_SHIFTED, "bitmap_shifted", "every bit of the bitmap means the offset behind it")   \
+    X(METADATA_OF_ANOTHER_BASE, "metadata_of_another_base",                                     \
+      "a commit carries the text of the one before")                                            \
+    X(DONE_AT_ENQUEUE, "done_at_enqueue", "success is reported when a record is queued")        \
+    X(TIMEOUT_IS_SUCCESS, "timeout_is_success", "an unknown outcome is reported as success")    \
+    X(CLOCK_AHEAD, "clock_ahead", "release is a millisecond early")                             \
+    X(RESUME_SKIPS_HEAD, "resume_skips_head", "a seek starts one record too late")              \
+    X(START_AT_NEXT, "start_at_next", "a lane starts where reading had ended, not at base")     \
+    X(START_AT_END, "start_at_end", "a queue without a commit starts at its end")               \
+    X(START_IS_STALE, "start_is_stale", "a lane starts from the commit before the last")        \
+    X(OUT_OF_RANGE_TO_END, "out_of_range_to_end", "a lost position jumps to the log's end")     \
+    X(TRIM_TOO_FAR, "trim_too_far", "a level is trimmed one record beyond what is committed")   \
+    X(FENCED_IS_SUCCESS, "fenced_is_success", "a commit that was refused is reported as done")  \
+    X(LANE_KEPT, "lane_kept", "the bridge is not told that a lane was lost")                    \
+    X(ORDER_SWAPPED, "order_swapped", "two records that were fetched change places")            \
+    X(REPORT_TWICE, "report_twice", "a delivery report is applied twice")                       \
+    X(REPORT_LOST, "report_lost", "a delivery report never comes")                              \
+    X(STAMP_OF_BROKER, "stamp_of_broker", "level records are stamped by another clock")         \
+    X(NULL_IS_EMPTY, "null_is_empty", "a null value is delivered as an empty one")              \
+    X(COST_UNDERSTATED, "cost_understated", "records claim to pin a tenth of their memory")     \
+    X(LETTER_PINS_BATCH, "letter_pins_batch", "a dead letter is not kept apart from its batch") \
+    X(PAUSE_STICKS, "pause_sticks", "a seek does not resume")                                   \
+    X(EXPIRY_BY_SLOW_CLOCK, "expiry_by_slow_clock", "time is told an hour late")                \
+    X(WRONG_CODE, "wrong_code", "a refusal reaches the dead-letter topic with another code")    \
+    X(READS_UNCOMMITTED, "reads_uncommitted", "records are read before they are committed")     \
+    X(READS_UNSTABLE, "reads_unstable", "offsets are read while a transaction holds them")      \
+    X(OFFSETS_APART, "offsets_apart", "offsets are committed without their transaction")        \
+    X(GENERATION_BLANK, "generation_blank", "a commit names no generation: none is looked at")  \
+    X(REREAD_TOO_SOON, "reread_too_soon", "lanes are read again before there is a producer")    \
+    X(NOT_FENCED, "not_fenced", "a new producer leaves the old one's transaction open")         \
+    X(ABORT_KEEPS_LANES, "abort_keeps_lanes", "after an abort reading goes on where it was")    \
+    X(UNKNOWN_IS_SUCCESS, "unknown_is_success", "a commit without outcome is taken for done")   \
+    X(TOLD_TOO_SOON, "told_too_soon", "a commit is reported as done when it is sent")           \
     X(START_AS_SENT, "start_as_sent", "a lane starts from what was sent to be committed")
 
 #define BUG_ENUM(id, name, text) BUG_##id,

@@ -11,6 +11,7 @@ enum { RECORD_OVERHEAD = 200, RELEASED = 0xdd };
 struct lent {
     struct record record;
     size_t size, cost_bytes;
+    bool fetched; /* it pins the batch that it came in */
     char data[];
 };
 
@@ -50,8 +51,42 @@ struct record *port_lend(struct process *p, const struct entry *entry, bool head
             cost += strlen(entry->headers[i].name) + entry->headers[i].value.len + 16;
     }
     record->cost_bytes = cost;
+    lent->fetched = true;
     count_cost(p, record);
     return record;
+}
+
+bool port_pins_batch(const struct record *record)
+{
+    return ((const struct lent *)(const void *)record)->fetched;
+}
+
+static struct bytes move(char **to, struct bytes bytes)
+{
+    if (bytes_is_null(bytes))
+        return bytes_null();
+    char *at = memcpy(*to, bytes.data, bytes.len);
+    *to += bytes.len;
+    return bytes_of(at, bytes.len);
+}
+
+struct record *port_keep(void *ctx, struct record *record)
+{
+    struct process *p = ctx;
+    struct lent *from = (struct lent *)record;
+    if (!from->fetched)
+        return record;
+    if (!port_enter(p) || rng_chance(&p->world->rng, p->world->knobs.no_memory) ||
+        fails(p->world, FAILURE_NO_MEMORY))
+        return NULL;
+    struct lent *kept = lend(p, from->size);
+    char *at = kept->data;
+    kept->record = *record;
+    kept->record.key = move(&at, record->key);
+    kept->record.value = move(&at, record->value);
+    count_cost(p, &kept->record);
+    port_release(p, record);
+    return &kept->record;
 }
 
 void port_release(void *ctx, struct record *record)

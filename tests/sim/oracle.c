@@ -172,6 +172,8 @@ static void check_dead(struct process *p, const struct forwarded *f)
     size_t key_len = f->input->key.len, value_len = r == NULL ? 0 : r->value.len;
     if (forward->letter != LETTER_WHOLE && key_len <= DEAD_BYTES_MAX && value_len <= DEAD_BYTES_MAX)
         world_fail(w, "a dead letter lost its value, which would fit");
+    if (port_pins_batch(forward->record))
+        world_fail(w, "a dead letter pins the batch that its record was fetched in");
     if (forward->letter == LETTER_BARE && key_len <= DEAD_BYTES_MAX)
         world_fail(w, "a dead letter lost its key, which would fit");
     if (forward->env != NULL) {

@@ -372,6 +372,7 @@ struct port port_of(struct process *p)
                          .take = port_take,
                          .release = port_release,
                          .make = port_make,
+                         .keep = port_keep,
                          .forward = port_forward,
                          .reports = port_reports,
                          .pause = port_pause,

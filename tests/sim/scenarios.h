@@ -54,6 +54,8 @@
     X(clock_step_back_rereads)                                         \
     X(records_of_a_slow_clock_are_late_not_lost)                       \
     X(budget_of_one_record_still_progresses)                           \
+    X(headers_count_against_the_budget)                                \
+    X(dead_letters_take_a_share_of_the_budget)                         \
     /* stories_survey.c: what people are told */                       \
     X(the_survey_counts_what_waits_and_names_its_head)                 \
     X(the_survey_names_when_a_queue_was_held)                          \

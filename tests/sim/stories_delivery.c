@@ -250,3 +250,46 @@ void budget_of_one_record_still_progresses(struct world *w)
     expect(w, w->now_ms < 10000 && COUNT(w, window_full) > 0);
     story_finish(w);
 }
+
+enum { MANY = 60, HEADERS = 15, BUDGET = 64 << 10, LEAST_COST = 512 + HEADERS * 96 };
+
+static void ask_with_headers(struct world *w, enum code fault)
+{
+    struct ask ask = {
+        .target = TARGET_A, .delay_ms = 900, .key = "many", .headers = HEADERS, .fault = fault};
+    for (int i = 0; i < MANY; i++)
+        workload_send(w, &ask);
+}
+
+/* The client lists each header of a message, which costs more than its bytes. */
+void headers_count_against_the_budget(struct world *w)
+{
+    story_begin(w);
+    w->setup.memory_bytes = BUDGET;
+    story_open(w);
+    ask_with_headers(w, CODE_OK);
+    story_pass(w, 500);
+    expect(w, COUNT(w, held) > 1 && COUNT(w, held) <= BUDGET * 3 / 4 / LEAST_COST);
+    story_until(w, COUNT(w, deliveries) == MANY);
+    story_finish(w);
+}
+
+/* While the dead-letter topic is away, what waits for it leaves the budget to good requests. */
+void dead_letters_take_a_share_of_the_budget(struct world *w)
+{
+    story_begin(w);
+    w->setup.memory_bytes = BUDGET;
+    w->setup.lanes = 2;
+    story_open(w);
+    story_hold_landings(w);
+    ask_with_headers(w, CODE_NO_TIME);
+    story_pass(w, 500);
+    expect(w, COUNT(w, held) > 1 && COUNT(w, held) <= BUDGET / 4 / 2 / LEAST_COST + 1);
+    story_ask_lane(w, 1, TARGET_A, 900);
+    uint64_t held = COUNT(w, held);
+    story_pass(w, 100);
+    expect(w, COUNT(w, held) == held + 1);
+    story_let_land(w);
+    story_until(w, COUNT(w, dead[CODE_NO_TIME]) == MANY);
+    story_finish(w);
+}

@@ -266,6 +266,8 @@ void inbox_appended(struct world *world, int topic, int lane);
 struct record *port_lend(struct process *process, const struct entry *entry, bool headers);
 void port_release(void *ctx, struct record *record);
 struct record *port_make(void *ctx, struct bytes key, size_t value_size);
+struct record *port_keep(void *ctx, struct record *record);
+bool port_pins_batch(const struct record *record);
 
 /* produce.c */
 int port_forward(void *ctx, const struct forward *forward);
