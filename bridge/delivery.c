@@ -2,6 +2,7 @@
 /* Delivery: what is ready is forwarded (to a level, a target or the dead-letter topic), and reports
    decide what becomes of it: done, sent again, back to a level for another try, or condemned. */
 #include "bridge/core.h"
+#include "levels/counted.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -9,16 +10,9 @@
 
 static const int64_t retry_after_ms[] = {5000,   10000,  30000,  60000,
                                          120000, 300000, 600000, 1800000};
-static const char *const too_large_for_level = "it does not fit its level topic: run topics apply";
 /* A target's name for %.*s, as much as a reason has room for. */
 #define SHOWN(target) (target).len > 120 ? 120 : (int)(target).len, (const char *)(target).data
 enum { RETRIES = sizeof retry_after_ms / sizeof retry_after_ms[0] };
-
-/* A delivery that a target did not take. */
-struct failure {
-    enum delivery_error error;
-    const char *why;
-};
 
 static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alone)
 {
@@ -35,7 +29,6 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alon
     parcel_detach(b, p);
     p->state = PARCEL_FLYING;
     p->kind = (uint8_t)f->kind;
-    p->to_slot = (uint8_t)f->slot;
     p->since_ms = b->now.mono_ms;
     if (b->flying++ == 0)
         b->acked_ms = b->now.mono_ms;
@@ -82,9 +75,9 @@ static void condemn(struct bridge *b, struct parcel *p, enum code code, const ch
         parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
         return;
     }
-    struct refusal why = {.code = code};
-    snprintf(why.reason, sizeof why.reason, "%s", reason);
-    parcel_condemn(b, p, &why);
+    struct refusal *refusal = parcel_condemn(b, p);
+    refusal->code = code;
+    snprintf(refusal->reason, sizeof refusal->reason, "%s", reason);
     parcel_ready(b, p);
 }
 
@@ -109,10 +102,19 @@ static void condemn_too_large(struct bridge *b, struct parcel *p)
                  p->record->cost_bytes, SHOWN(env.stamp.target));
 }
 
+/* Only check knows whether the topic lags behind what apply sets, or the record is beyond it. */
+static void condemn_too_large_for_level(struct bridge *b, struct parcel *p)
+{
+    condemn_text(b, p, CODE_TOO_LARGE,
+                 "its %zu bytes, envelope included, do not fit the max.message.bytes of its level "
+                 "topic: 'delaybridge check' says whether 'topics apply' can raise it",
+                 p->record->key.len + p->record->value.len);
+}
+
 static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
 {
     if (p->without_level) {
-        condemn(b, p, CODE_TOO_LARGE, too_large_for_level);
+        condemn_too_large_for_level(b, p);
         return 0;
     }
     int level = plan_level(&b->config.ladder, remaining_ms);
@@ -138,8 +140,9 @@ static int send_target(struct bridge *b, struct parcel *p, struct target *t,
 }
 
 /* Another time: the envelope is written anew with its next try, and waits in a level. */
-static void put_back(struct bridge *b, struct parcel *p, struct envelope *env)
+static void put_back(struct bridge *b, struct parcel *p, struct envelope *env, int64_t after_ms)
 {
+    env->stamp.next_try_ms = b->now.wall_ms + after_ms;
     struct record *record = b->port.make(b->port.ctx, p->record->key, envelope_size(env));
     if (record == NULL) {
         parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
@@ -152,18 +155,7 @@ static void put_back(struct bridge *b, struct parcel *p, struct envelope *env)
     parcel_ready(b, p);
 }
 
-static void tell_failed(struct bridge *b, const struct parcel *p, const struct failure *failure,
-                        const struct stamp *stamp)
-{
-    struct event event = parcel_event(b, p, EVENT_DELIVERY_FAILED);
-    event.error = failure->error;
-    event.reason = failure->why;
-    event.attempt = stamp->attempt;
-    event.next_try_ms = stamp->next_try_ms;
-    bridge_tell(b, event);
-}
-
-static void attempt_failed(struct bridge *b, struct parcel *p, struct failure failure)
+static void attempt_failed(struct bridge *b, struct parcel *p, const char *why)
 {
     struct envelope env;
     int err = envelope_open(p->record->value, &env);
@@ -171,14 +163,12 @@ static void attempt_failed(struct bridge *b, struct parcel *p, struct failure fa
     int attempts = ++env.stamp.attempt;
     if (attempts < b->config.max_attempts) {
         counter_add(&b->stats->retries, 1);
-        env.stamp.next_try_ms =
-            b->now.wall_ms + retry_after_ms[attempts <= RETRIES ? attempts - 1 : RETRIES - 1];
-        tell_failed(b, p, &failure, &env.stamp);
-        put_back(b, p, &env);
+        put_back(b, p, &env, retry_after_ms[attempts <= RETRIES ? attempts - 1 : RETRIES - 1]);
         return;
     }
-    condemn_text(b, p, CODE_TARGET_FAILED, "%.*s took nothing in %d attempts: %.85s",
-                 SHOWN(env.stamp.target), attempts, failure.why);
+    char tries[COUNTED_MAX];
+    condemn_text(b, p, CODE_TARGET_FAILED, "%.*s took nothing in %s: %.85s",
+                 SHOWN(env.stamp.target), counted(attempts, "attempt", tries), why);
 }
 
 static int deliver(struct bridge *b, struct parcel *p)
@@ -215,17 +205,15 @@ static int deliver(struct bridge *b, struct parcel *p)
         return 0;
     case GATE_DEFER:
         counter_add(&b->stats->deferrals, 1);
-        env.stamp.next_try_ms = b->now.wall_ms + SHUT_MS;
-        put_back(b, p, &env);
+        put_back(b, p, &env, SHUT_MS);
         return 0;
     case GATE_FAIL:
-        attempt_failed(b, p, (struct failure){t->error, t->why});
+        attempt_failed(b, p, t->why);
         return 0;
-    case GATE_WAIT:
+    default:
         parcel_wait(b, p, b->now.wall_ms + BRIDGE_WAIT_MAX_MS);
         return 0;
     }
-    return 0;
 }
 
 /* Time may have made another kind of it while it waited: then it has its turn among those. */
@@ -305,21 +293,12 @@ static void resend(struct bridge *b, struct parcel *p)
     parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
 }
 
-static void tell_own_topic_failed(struct bridge *b, const struct parcel *p, const char *why)
-{
-    bridge_tell(b, (struct event){.kind = EVENT_FORWARD_FAILED,
-                                  .queue = p->queue->id,
-                                  .offset = p->offset,
-                                  .to_slot = p->to_slot,
-                                  .reason = why});
-}
-
 /* Hops and dead letters are tried for ever; only their size can never mend itself. */
 static void own_topic_failed(struct bridge *b, struct parcel *p, enum report report,
                              const char *why)
 {
     if (report == REPORT_TOO_LARGE && p->kind == FORWARD_LEVEL) {
-        condemn(b, p, CODE_TOO_LARGE, too_large_for_level);
+        condemn_too_large_for_level(b, p);
         return;
     }
     if (report == REPORT_TOO_LARGE && p->letter != LETTER_BARE) {
@@ -329,24 +308,8 @@ static void own_topic_failed(struct bridge *b, struct parcel *p, enum report rep
         parcel_ready(b, p);
         return;
     }
-    tell_own_topic_failed(b, p, why);
+    b->port.event(b->port.ctx, EVENT_FORWARD_FAILED, p->queue->id, p->offset, why);
     resend(b, p);
-}
-
-static enum delivery_error delivery_error_of(enum report report)
-{
-    switch (report) {
-    case REPORT_TIMED_OUT:
-        return DELIVERY_TIMED_OUT;
-    case REPORT_UNFIT:
-        return DELIVERY_UNFIT;
-    case REPORT_REFUSED:
-    case REPORT_OK: /* the others are no failure of the target */
-    case REPORT_TOO_LARGE:
-    case REPORT_NOT_SENT:
-        break;
-    }
-    return DELIVERY_REFUSED;
 }
 
 static void target_failed(struct bridge *b, struct parcel *p, enum report report, const char *why)
@@ -363,7 +326,7 @@ static void target_failed(struct bridge *b, struct parcel *p, enum report report
     } else if (report == REPORT_NOT_SENT) {
         resend(b, p);
     } else {
-        attempt_failed(b, p, (struct failure){delivery_error_of(report), why});
+        attempt_failed(b, p, why);
     }
 }
 
@@ -387,7 +350,7 @@ static void note_failure(struct bridge *b, const struct parcel *p, enum report r
     else if (of_a_batch)
         txn_note(b, p, NOTE_ALONE);
     else if (p->kind != FORWARD_TARGET && report != REPORT_NOT_SENT)
-        tell_own_topic_failed(b, p, why);
+        b->port.event(b->port.ctx, EVENT_FORWARD_FAILED, p->queue->id, p->offset, why);
 }
 
 static void fail_transaction(struct bridge *b, struct parcel *p, struct target *target,

@@ -169,6 +169,8 @@ static void check_dead(struct process *p, const struct forwarded *f)
                    AT(forward->from, f->input->offset), code_name(code), forward->refusal->reason);
     if (forward->refusal->reason[0] == '\0')
         world_fail(w, "a dead letter without a reason");
+    if (code == CODE_TOO_LARGE && strstr(forward->refusal->reason, " bytes") == NULL)
+        world_fail(w, "the reason of a too large record does not name its size");
     size_t key_len = f->input->key.len, value_len = r == NULL ? 0 : r->value.len;
     if (forward->letter != LETTER_WHOLE && key_len <= DEAD_BYTES_MAX && value_len <= DEAD_BYTES_MAX)
         world_fail(w, "a dead letter lost its value, which would fit");
