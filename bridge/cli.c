@@ -2,8 +2,9 @@
 /* The table of commands, and the way from argv to one of them. */
 #include "bridge/cli.h"
 
+#include "bridge/commands/arguments.h"
 #include "bridge/log.h"
-#include "levels/duration.h"
+#include "levels/nearest.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -16,11 +17,11 @@ const struct command COMMANDS[] = {
     {"run", "", "run the bridge until SIGTERM",
      "Checks the topics, joins the group and serves the lanes it is given. Waits for a Kafka that "
      "is not\nthere yet. SIGTERM or SIGINT drains and exits 0; a second one ends at once.\n",
-     NEEDS_KAFKA, cmd_run},
+     NEEDS_TARGETS, cmd_run},
     {"check", "", "check the configuration and the topics; every finding says what to do",
-     "Exits 78 if the bridge would refuse to start.\n", NEEDS_KAFKA, cmd_check},
+     "Exits 78 if the bridge would refuse to start.\n", NEEDS_TARGETS, cmd_check},
     {"topics", "plan|apply", "show or make what the bridge's own topics lack",
-     "plan changes nothing and exits 78 if there is something to do.\n", NEEDS_KAFKA, cmd_topics},
+     "plan changes nothing and exits 78 if there is something to do.\n", NEEDS_BROKERS, cmd_topics},
     {"send", "[--delay D | --at T] [OPTIONS]", "send a request, or one for each line of JSON",
      "  --delay 15m | --at 2026-11-21T08:00:00Z   when\n"
      "  --target TOPIC    where to; default_target if left out\n"
@@ -33,14 +34,14 @@ const struct command COMMANDS[] = {
      "\"key\": …, \"id\": …, \"expires-at\": …, \"headers\": {…} or [[name, value], …], "
      "\"value\": …}; bytes as\n{\"base64\": …}, a tombstone as null. Prints partition and offset "
      "of each.\n",
-     NEEDS_KAFKA, cmd_send},
+     NEEDS_TARGETS, cmd_send},
     {"levels", "[--lanes] [--watch]", "what waits in each level, and what is overdue",
-     "  --lanes   a line for each lane\n  --watch   again every two seconds\n", NEEDS_KAFKA,
+     "  --lanes   a line for each lane\n  --watch   again every two seconds\n", NEEDS_BROKERS,
      cmd_levels},
     {"peek", "LEVEL [LANE] [--limit N]", "look at what waits in a level, opened",
      "Shows the first N (20) records that are not done: due, remaining, hops, id, target, "
      "headers, key, value.\n",
-     NEEDS_KAFKA, cmd_peek},
+     NEEDS_BROKERS, cmd_peek},
     {"top", "[HOST:PORT...] [--once] [--every D]", "running services at a glance, again and again",
      "Reads /metrics of the addresses (else of listen) and adds them up: what waits in each level, "
      "when\nits first record leaves, hops and deliveries a second, lateness since the last look.\n"
@@ -116,6 +117,19 @@ static int usage(const char *format, const char *what)
     return EXIT_USAGE;
 }
 
+int cli_unknown_command(const char *name)
+{
+    char text[200];
+    struct nearest nearest;
+    nearest_start(&nearest, name);
+    for (const struct command *c = COMMANDS; c->name != NULL; c++)
+        nearest_try(&nearest, c->name);
+    const char *near = nearest_name(&nearest);
+    snprintf(text, sizeof text, "'%.80s'%s%s%s", name, near == NULL ? "" : ": did you mean ",
+             near == NULL ? "" : near, near == NULL ? "" : "?");
+    return usage("there is no command %s", text);
+}
+
 /* The options that every command has. */
 struct common {
     const char *config_path;
@@ -138,11 +152,10 @@ static const char *value_of(const char *name, int argc, char **argv, int *i)
 
 static int take_timeout(struct common *common, const char *value)
 {
-    int64_t ms;
-    if (duration_parse(bytes_text(value), &ms) != 0 || ms < 1 || ms > TIMEOUT_MS_MAX)
-        return usage("--timeout: '%s' is not a duration such as 10s", value);
+    int64_t ms = common->timeout_ms;
+    int code = argument_span((struct argument){"--timeout", 1, TIMEOUT_MS_MAX}, value, &ms);
     common->timeout_ms = (int)ms;
-    return 0;
+    return code;
 }
 
 /* Takes the common options out of argv. */
@@ -192,17 +205,22 @@ static void start_log(const struct command *command, const struct config *config
 /* What is left of argv goes to a command that takes arguments, and is a mistake for others. */
 static int run(const struct command *command, struct cli *cli)
 {
-    if (command->arguments[0] == '\0' && cli->argc > 0)
-        return usage("unknown argument '%s'", cli->argv[0]);
-    return command->run(cli);
+    char hint[ARGUMENT_HINT_MAX], argument[200];
+    if (command->arguments[0] != '\0' || cli->argc == 0)
+        return command->run(cli);
+    snprintf(argument, sizeof argument, "'%.80s'%s", cli->argv[0],
+             argument_hint(command->name, cli->argv[0], hint));
+    return usage("unknown argument %s", argument);
 }
 
 static int load(struct config *config, const char *path, int *argc, char **argv,
                 enum cli_needs needs, char error[CONFIG_ERROR_MAX])
 {
     int err = config_load(config, path, argc, argv, warn, error);
-    if (err == 0 && needs == NEEDS_KAFKA)
-        err = config_require(config, error);
+    if (err == 0 && needs >= NEEDS_BROKERS)
+        err = config_require_brokers(config, error);
+    if (err == 0 && needs >= NEEDS_TARGETS)
+        err = config_require_targets(config, error);
     if (err != 0)
         config_deinit(config);
     return err;
@@ -261,7 +279,7 @@ int cli_reload(const struct cli *cli, struct config *fresh, char error[CONFIG_ER
         return ERR_CONFIG;
     }
     const char *path = cli->config_path != NULL ? cli->config_path : cli->config->path;
-    int err = load(fresh, path, &argc, argv, NEEDS_KAFKA, error);
+    int err = load(fresh, path, &argc, argv, NEEDS_TARGETS, error);
     free(argv);
     return err;
 }
@@ -309,7 +327,7 @@ int cli_main(int argc, char **argv)
         argv[1] = (char *)"version";
     const struct command *command = cli_find(argv[1]);
     if (command == NULL)
-        return usage("there is no command '%s'", argv[1]);
+        return cli_unknown_command(argv[1]);
     struct common common = {.timeout_ms = TIMEOUT_MS};
     struct cli cli = {.argc = argc - 2, .argv = argv + 2};
     int code = take_common(&common, &cli.argc, cli.argv);

@@ -30,8 +30,9 @@ struct cli {
 
 enum cli_needs {
     NEEDS_NOTHING,
-    NEEDS_CONFIG, /* whatever is there: file, environment, flags, defaults */
-    NEEDS_KAFKA   /* and brokers and targets set in it */
+    NEEDS_CONFIG,  /* whatever is there: file, environment, flags, defaults */
+    NEEDS_BROKERS, /* and bootstrap.servers set in it */
+    NEEDS_TARGETS  /* and targets, too */
 };
 
 struct command {
@@ -51,6 +52,10 @@ extern const struct command COMMANDS[]; /* ends with a NULL name */
 
 /* NULL: there is none of this name. */
 const struct command *cli_find(const char *name);
+
+/* Print that there is no command of this name, and one that is spelled like it. Returns EXIT_USAGE.
+ */
+int cli_unknown_command(const char *name);
 
 /* The list of commands and common options; or the usage of one. */
 void cli_print_help(FILE *out);

@@ -41,26 +41,41 @@ static int load_file(struct loader *loader, const char *path)
     return config_read_yaml(loader, path);
 }
 
-static void warn_unknown(void (*warn)(const char *sentence), const char *where)
+static void warn_unknown(void (*warn)(const char *sentence), const char *where, const char *why)
 {
-    char sentence[WHERE_MAX + 32];
-    snprintf(sentence, sizeof sentence, "%s: unknown, ignored", where);
+    char sentence[WHERE_MAX + CLIENT_ERROR_MAX + 32];
+    snprintf(sentence, sizeof sentence, "%s: unknown, ignored%s%s", where,
+             why[0] == '\0' ? "" : ": ", why);
     if (warn != NULL)
         warn(sentence);
 }
 
+/* Writes "did you mean DELAYBRIDGE_LOG_LEVEL?" if some key is near the variable, else "". */
+static void guess_variable(const char *name, char why[CLIENT_ERROR_MAX])
+{
+    const char *near = config_key_nearest(name);
+    why[0] = '\0';
+    if (near == NULL)
+        return;
+    int n = snprintf(why, CLIENT_ERROR_MAX, "did you mean DELAYBRIDGE_%s?", near);
+    for (char *c = why + n - strlen(near) - 1; *c != '?'; c++)
+        *c = *c == '.' ? '_' : (char)toupper((unsigned char)*c);
+}
+
 /* KAFKA_GROUP_INSTANCE_ID is group.instance.id. ERR_RANGE: there is no such property, which is no
    mistake: beside a service delaybridge-kafka, Kubernetes sets DELAYBRIDGE_KAFKA_PORT. */
-static int load_property_variable(struct loader *loader, const char *where, char *name, char *value)
+static int load_property_variable(struct loader *loader, const struct setting *given, char *name,
+                                  char why[CLIENT_ERROR_MAX])
 {
-    char why[CLIENT_ERROR_MAX];
     for (char *c = name; *c != '\0'; c++)
         *c = *c == '_' ? '.' : (char)tolower((unsigned char)*c);
     const char *property = name;
     enum client_role role = config_role_cut(&property);
-    if (client_property_check(property, value, why) == ERR_RANGE)
+    if (client_property_check(property, given->values[0], why) == ERR_RANGE &&
+        !client_name_java(property, why))
         return ERR_RANGE;
-    struct setting setting = {where, property, &value, 1, false};
+    struct setting setting = *given;
+    setting.key = property;
     return config_set_property(loader, role, &setting);
 }
 
@@ -68,17 +83,19 @@ static int load_property_variable(struct loader *loader, const char *where, char
 static int load_variable(struct loader *loader, char *name, char *value,
                          void (*warn)(const char *sentence))
 {
-    char where[WHERE_MAX];
+    char where[WHERE_MAX], why[CLIENT_ERROR_MAX];
     snprintf(where, sizeof where, "variable DELAYBRIDGE_%s", name);
     const struct config_key *key = config_key_guess(name);
     int err = ERR_RANGE;
+    guess_variable(name, why);
     if (strncmp(name, "KAFKA_", 6) == 0)
-        err = load_property_variable(loader, where, name + 6, value);
+        err = load_property_variable(loader, &(struct setting){where, NULL, &value, 1, false},
+                                     name + 6, why);
     else if (key != NULL)
         err = config_set_text(loader, key, where, value);
     if (err != ERR_RANGE)
         return err;
-    warn_unknown(warn, where);
+    warn_unknown(warn, where, why);
     return 0;
 }
 

@@ -63,9 +63,10 @@ int config_load(struct config *config, const char *path, int *argc, char **argv,
                 void (*warn)(const char *sentence), char error[CONFIG_ERROR_MAX]) must_check;
 void config_deinit(struct config *config);
 
-/* What has no default and is needed to meet Kafka: bootstrap.servers and targets. 0 or ERR_CONFIG.
+/* Check a key that has no default: the brokers, or the targets. 0, or ERR_CONFIG with a sentence.
  */
-int config_require(const struct config *config, char error[CONFIG_ERROR_MAX]) must_check;
+int config_require_brokers(const struct config *config, char error[CONFIG_ERROR_MAX]) must_check;
+int config_require_targets(const struct config *config, char error[CONFIG_ERROR_MAX]) must_check;
 
 /* Say each key that is not the same in both: live ones can be changed while the service runs.
    Values are not said: some are secret. Returns how many. */

@@ -142,19 +142,26 @@ static bool has_property(const struct config *config, const char *name)
     return value != NULL && value[0] != '\0';
 }
 
-int config_require(const struct config *config, char error[CONFIG_ERROR_MAX])
+static const char *file_of(const struct config *config)
 {
-    const char *file = config->path != NULL ? config->path : "no configuration file";
-    if (!has_property(config, "bootstrap.servers") &&
-        !has_property(config, "metadata.broker.list")) {
-        snprintf(error, CONFIG_ERROR_MAX,
-                 "%s: kafka: bootstrap.servers is not set: name the brokers, HOST:PORT,…", file);
-        return ERR_CONFIG;
-    }
-    if (config->targets_n == 0) {
-        snprintf(error, CONFIG_ERROR_MAX,
-                 "%s: targets is not set: name the topics that requests may go to", file);
-        return ERR_CONFIG;
-    }
-    return 0;
+    return config->path != NULL ? config->path : "no configuration file";
+}
+
+int config_require_brokers(const struct config *config, char error[CONFIG_ERROR_MAX])
+{
+    if (has_property(config, "bootstrap.servers") || has_property(config, "metadata.broker.list"))
+        return 0;
+    snprintf(error, CONFIG_ERROR_MAX,
+             "%s: kafka: bootstrap.servers is not set: name the brokers, HOST:PORT,…",
+             file_of(config));
+    return ERR_CONFIG;
+}
+
+int config_require_targets(const struct config *config, char error[CONFIG_ERROR_MAX])
+{
+    if (config->targets_n > 0)
+        return 0;
+    snprintf(error, CONFIG_ERROR_MAX,
+             "%s: targets is not set: name the topics that requests may go to", file_of(config));
+    return ERR_CONFIG;
 }

@@ -82,9 +82,11 @@ int config_set_property(struct loader *loader, enum client_role role, const stru
                              "is set by delaybridge: the guarantees rest on it");
     }
     char why[CLIENT_ERROR_MAX];
-    if (client_property_check(name, value, why) != 0)
-        return config_refuse(loader, &told, value, "%s",
-                             told.secret ? "librdkafka does not take this value" : why);
+    int err = client_property_check(name, value, why);
+    if (err == ERR_CONFIG && told.secret)
+        return config_refuse(loader, &told, NULL, "librdkafka does not take this value");
+    if (err != 0)
+        return config_refuse(loader, &told, value, "%s", why);
     put(loader->config,
         (struct property){role, config_keep(name), config_keep(value), told.secret});
     return 0;

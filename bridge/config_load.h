@@ -41,6 +41,12 @@ const struct config_key *config_key_find(const char *name);
 /* Of a flag or variable: '_', '-' and '.' are the same, and so are upper and lower case. */
 const struct config_key *config_key_guess(const char *name);
 
+/* The known key that is spelled most like name, as a file writes it. NULL: none is near. */
+const char *config_key_nearest(const char *name);
+enum { CONFIG_FLAG_MAX = 64 };
+/* Writes the key as flags write it, without their dashes: "log-level". Returns out. */
+const char *config_key_flag(const struct config_key *key, char out[CONFIG_FLAG_MAX]);
+
 static inline bool config_key_is_list(const struct config_key *key)
 {
     return key->type == TYPE_LEVELS || key->type == TYPE_RETIRED || key->type == TYPE_TARGETS;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of keys, and what is printed from it. */
 #include "bridge/config_load.h"
+#include "levels/nearest.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -218,6 +219,25 @@ const struct config_key *config_key_guess(const char *name)
     return NULL;
 }
 
+const char *config_key_nearest(const char *name)
+{
+    struct nearest nearest;
+    nearest_start(&nearest, name);
+    for (size_t i = 0; i < CONFIG_KEYS_N; i++)
+        nearest_try(&nearest, CONFIG_KEYS[i].name);
+    const char *found = nearest_name(&nearest);
+    return found == NULL ? NULL : config_key_find(found)->name;
+}
+
+const char *config_key_flag(const struct config_key *key, char out[CONFIG_FLAG_MAX])
+{
+    size_t n = 0;
+    for (const char *c = key->name; *c != '\0' && n < CONFIG_FLAG_MAX - 1; c++)
+        out[n++] = loose(*c);
+    out[n] = '\0';
+    return out;
+}
+
 /* Print text in lines of at most width columns, each after the first behind indent. */
 static void print_wrapped(FILE *out, const char *text, int width, const char *indent)
 {
@@ -237,12 +257,8 @@ static void print_wrapped(FILE *out, const char *text, int width, const char *in
 
 static void print_flag(FILE *out, const struct config_key *key)
 {
-    char flag[64];
-    size_t n = 0;
-    for (const char *c = key->name; *c != '\0' && n < sizeof flag - 1; c++)
-        flag[n++] = loose(*c);
-    flag[n] = '\0';
-    fprintf(out, "  --%s VALUE", flag);
+    char flag[CONFIG_FLAG_MAX];
+    fprintf(out, "  --%s VALUE", config_key_flag(key, flag));
     if (key->initial != NULL && key->initial[0] != '\0')
         fprintf(out, "  (%s)", key->initial);
     fputs("\n      ", out);

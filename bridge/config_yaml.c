@@ -2,6 +2,7 @@
 /* The YAML file, event by event, so that each sentence can name its line. */
 #include "bridge/config_load.h"
 #include "bridge/memory.h"
+#include "consumer/client.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -39,17 +40,25 @@ __attribute__((format(printf, 3, 4))) static int refuse(struct reader *r, int li
     return ERR_CONFIG;
 }
 
+/* YAML reads a * in front of a value as the mark of an alias. */
+static int refuse_syntax(struct reader *r)
+{
+    const char *problem = r->parser.problem, *context = r->parser.context;
+    int line = line_of(&r->parser.problem_mark);
+    if (context != NULL && strstr(context, "alias") != NULL)
+        return refuse(r, line, "a * in front needs quotes: write \"*\"");
+    return refuse(r, line, "not YAML: %s", problem != NULL ? problem : "unreadable");
+}
+
 static int next(struct reader *r)
 {
     yaml_event_delete(&r->event);
-    if (!yaml_parser_parse(&r->parser, &r->event)) {
-        const char *problem = r->parser.problem;
-        return refuse(r, line_of(&r->parser.problem_mark), "not YAML: %s",
-                      problem != NULL ? problem : "unreadable");
-    }
+    if (!yaml_parser_parse(&r->parser, &r->event))
+        return refuse_syntax(r);
     if (r->event.type == YAML_ALIAS_EVENT)
         return refuse(r, line_of(&r->event.start_mark),
-                      "aliases are not supported: repeat the value");
+                      "a * in front needs quotes: write \"*%s\" (aliases are not supported)",
+                      (const char *)r->event.data.alias.anchor);
     return 0;
 }
 
@@ -219,7 +228,14 @@ static int refuse_name(struct reader *r, const char *prefix, const char *name, i
     if (*prefix == '\0' && map)
         return refuse(r, line, "%s: unknown key: in a file it is '%s:' within '%.*s:'", name,
                       dot + 1, (int)(dot - name), name);
-    return refuse(r, line, "%s%s: unknown key ('delaybridge help --yaml' shows all)", prefix, name);
+    char full[128], why[CLIENT_ERROR_MAX];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    const char *near = config_key_nearest(full);
+    if (near != NULL)
+        return refuse(r, line, "%s: unknown key: did you mean %s?", full, near);
+    if (*prefix == '\0' && client_property_check(name, "", why) != ERR_RANGE)
+        return refuse(r, line, "%s: unknown key: properties of Kafka stand within 'kafka:'", name);
+    return refuse(r, line, "%s: unknown key ('delaybridge help --yaml' shows all)", full);
 }
 
 /* The current event is the value of name, which stands in the map that prefix is the name of. */

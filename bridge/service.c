@@ -8,6 +8,7 @@
 #include "consumer/canary.h"
 #include "consumer/client.h"
 #include "consumer/topics.h"
+#include "levels/counted.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -86,6 +87,7 @@ static int check_topics(const struct config *config, rd_kafka_t *admin, int *lan
         err = look_at_topics(config, admin, &findings, error);
     if (err != 0)
         return err;
+    char findings_text[COUNTED_MAX];
     log_findings(&findings);
     int refused = count_refusals(&findings);
     *lanes = findings.partitions;
@@ -93,9 +95,9 @@ static int check_topics(const struct config *config, rd_kafka_t *admin, int *lan
     if (refused == 0 && *lanes > 0)
         return 0;
     snprintf(error, SERVICE_ERROR_MAX,
-             "%d findings about the topics: run 'delaybridge check' to see them and 'delaybridge "
-             "topics apply' to mend them",
-             refused);
+             "%s about the topics: run 'delaybridge check' to see what is wrong and 'delaybridge "
+             "topics apply' to correct it",
+             counted(refused, "finding", findings_text));
     return ERR_CONFIG;
 }
 

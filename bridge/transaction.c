@@ -215,7 +215,6 @@ void txn_failed(struct bridge *b, struct parcel *p, struct target *target, enum 
     if (t->solo != p) {
         t->unsent = p->queue->id;
         t->unsent_offset = p->offset;
-        t->unsent_to = p->to_slot;
         parcel_forget(b, p);
         return;
     }
@@ -239,19 +238,16 @@ static void blame_solo(struct bridge *b, enum blame blame, const char *why)
 void bridge_aborted(struct bridge *b, enum blame blame, const char *why)
 {
     struct txn *t = &b->txn;
+    struct queue_id none = {-1, -1, -1};
     if (t->state == TXN_BROKEN)
         return;
-    bridge_tell(b, (struct event){.kind = EVENT_ABORTED, .count = (int64_t)t->n, .reason = why});
+    b->port.event(b->port.ctx, EVENT_ABORTED, none, (int64_t)t->n, why);
     bool alone = t->failed != NULL;
     b->solo_failed |= alone;
     if (alone)
         blame_solo(b, blame, why);
     else if (blame == BLAME_RECORDS && !t->told && t->takes == READY_HOPS && t->n > 0)
-        bridge_tell(b, (struct event){.kind = EVENT_FORWARD_FAILED,
-                                      .queue = t->unsent,
-                                      .offset = t->unsent_offset,
-                                      .to_slot = t->unsent_to,
-                                      .reason = why});
+        b->port.event(b->port.ctx, EVENT_FORWARD_FAILED, t->unsent, t->unsent_offset, why);
     else if (blame == BLAME_RECORDS && !t->told)
         targets_suspect(b, why);
     give_up(b, !alone);

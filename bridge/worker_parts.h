@@ -4,7 +4,6 @@
 #define DELAYBRIDGE_BRIDGE_WORKER_PARTS_H
 
 #include "bridge/bridge.h"
-#include "bridge/tell.h"
 #include "bridge/worker.h"
 #include "consumer/bell.h"
 #include "consumer/group.h"
@@ -26,7 +25,6 @@ struct worker {
     char (*names)[TOPIC_TEXT_MAX];
     const char **topics; /* by slot */
     int slots;
-    struct teller teller;
     char pulse[TOPIC_TEXT_MAX], dead_letter[TOPIC_TEXT_MAX];
     int *lanes; /* owned */
     int lanes_n;

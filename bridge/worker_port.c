@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The port of the step machine onto librdkafka. */
+#include "bridge/tell.h"
 #include "bridge/worker_parts.h"
 #include "consumer/record.h"
 
@@ -104,9 +105,11 @@ static void port_forget(void *ctx, struct target_id *target)
         producer_forget(w->producer, target);
 }
 
-static void port_event(void *ctx, const struct event *event)
+static void port_event(void *ctx, enum event event, struct queue_id queue, int64_t value,
+                       const char *text)
 {
-    tell_event(&((struct worker *)ctx)->teller, event, worker_now().mono_ms);
+    struct worker *w = ctx;
+    tell_event(w->topics, &(struct told){event, queue, value, text});
 }
 
 struct port worker_port(struct worker *w)

@@ -2,6 +2,7 @@
 /* Assign, read until every partition is through, unassign. */
 #include "consumer/browse.h"
 #include "bridge/clock.h"
+#include "levels/counted.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,9 +57,11 @@ static int read_all(struct reading *reading, char *error, size_t error_size)
     }
     if (err != 0 || reading->open->cnt == 0)
         return err;
+    char partitions[COUNTED_MAX];
     reading->browse->code = RD_KAFKA_RESP_ERR__TIMED_OUT;
-    snprintf(error, error_size, "%d partitions did not answer in time, %s[%d] first",
-             reading->open->cnt, reading->open->elems[0].topic, reading->open->elems[0].partition);
+    snprintf(error, error_size, "%s did not answer in time, %s[%d] first",
+             counted(reading->open->cnt, "partition", partitions), reading->open->elems[0].topic,
+             reading->open->elems[0].partition);
     return ERR_KAFKA;
 }
 

@@ -244,7 +244,14 @@ int client_property_check(const char *name, const char *value, char error[CLIENT
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_res_t res = rd_kafka_conf_set(conf, name, value, error, CLIENT_ERROR_MAX);
     rd_kafka_conf_destroy(conf);
-    return res == RD_KAFKA_CONF_OK ? 0 : res == RD_KAFKA_CONF_UNKNOWN ? ERR_RANGE : ERR_CONFIG;
+    if (res == RD_KAFKA_CONF_OK)
+        return 0;
+    if (client_name_java(name, error))
+        return ERR_RANGE;
+    if (res != RD_KAFKA_CONF_UNKNOWN)
+        return ERR_CONFIG;
+    client_name_unknown(name, error);
+    return ERR_RANGE;
 }
 
 static const struct setting for_transactions[] = {

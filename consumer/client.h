@@ -40,10 +40,17 @@ void client_transactional_destroy(rd_kafka_t *rk, bool tainted);
    true if the property is refused. */
 bool client_property_is_ours(const char *name, const char **ours);
 
-/* Whether librdkafka knows the property and takes the value. 0, or with its sentence ERR_RANGE
-   (there is no such property) or ERR_CONFIG (not this value). */
+/* Whether librdkafka knows the property and takes the value. 0, or ERR_RANGE with a sentence of
+   ours (there is no such property), or ERR_CONFIG with librdkafka's (not this value). */
 int client_property_check(const char *name, const char *value,
                           char error[CLIENT_ERROR_MAX]) must_check;
+
+/* Whether name is a property of the Java client that librdkafka does not take: then why names the
+   property to use, and never holds the value. */
+bool client_name_java(const char *name, char why[CLIENT_ERROR_MAX]);
+
+/* Write that librdkafka has no such property, and the one that is spelled most like it. */
+void client_name_unknown(const char *name, char why[CLIENT_ERROR_MAX]);
 
 /* Whether librdkafka takes the properties of every role together: makes each handle and destroys
    it. 0 or ERR_CONFIG with its sentence. */

@@ -4,6 +4,7 @@
 #include "bridge/commands/connect.h"
 #include "consumer/client.h"
 #include "consumer/topics.h"
+#include "levels/counted.h"
 
 #include <stdio.h>
 
@@ -29,11 +30,13 @@ static void print_findings(const struct cli *cli, const struct findings *finding
     printf("config: ok (%s)\n", config->path != NULL ? config->path : "defaults, no file");
     for (size_t i = 0; i < findings->n; i++)
         printf("%s: %s\n", kinds[findings->items[i].kind], findings->items[i].sentence);
+    char lanes[COUNTED_MAX], levels[COUNTED_MAX];
     if (refused > 0)
-        printf("%d findings refuse a start\n", refused);
+        printf("%s: run would refuse to start\n", counted(refused, "finding", lanes));
     else
-        printf("topics: ok (schedule %s, %d lanes, %d levels)\n", config->schedule,
-               findings->partitions, config->ladder.n + config->retired_n);
+        printf("topics: ok (schedule %s, %s, %s)\n", config->schedule,
+               counted(findings->partitions, "lane", lanes),
+               counted(config->ladder.n + config->retired_n, "level", levels));
 }
 
 int cmd_check(struct cli *cli)

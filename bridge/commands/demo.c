@@ -2,6 +2,7 @@
 /* delaybridge demo: the whole service against a mock broker in this process, with requests coming
    in, waiting and going out before the user's eyes. A demonstration: nothing is kept. */
 #include "bridge/clock.h"
+#include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/demo_view.h"
 #include "bridge/log.h"
@@ -9,6 +10,7 @@
 #include "consumer/client.h"
 #include "consumer/heads.h"
 #include "consumer/mock.h"
+#include "levels/counted.h"
 #include "levels/duration.h"
 
 #include <pthread.h>
@@ -20,7 +22,7 @@
 enum {
     LANES = 2,
     SECONDS = 30,
-    SECONDS_MIN = 10,
+    SECONDS_MIN = 5, /* what is sent in two and a half seconds */
     SECONDS_MAX = 3600,
     REST_MS = 2500, /* at the end nothing new is due, so that all has arrived */
     JOIN_MS = 10000,
@@ -236,38 +238,40 @@ static int summary(struct demo *d)
     int64_t p50 = d->late_n > 0 ? d->late_ms[d->late_n / 2] : 0;
     int64_t max = d->late_n > 0 ? d->late_ms[d->late_n - 1] : 0;
     bool early = d->late_n > 0 && d->late_ms[0] < 0;
-    printf(
-        "\n%ld requests, %ld delivered, %s early; late at the receiver: half within %lld ms, all "
-        "within %lld ms.\n",
-        p->sent, p->delivered, early ? "SOME" : "none", (long long)p50, (long long)max);
+    char requests[COUNTED_MAX];
+    printf("\n%s, %ld delivered, %s early; late at the receiver: half within %lld ms, all within "
+           "%lld ms.\n",
+           counted(p->sent, "request", requests), p->delivered, early ? "SOME" : "none",
+           (long long)p50, (long long)max);
     puts("This was a mock broker in memory. To use your own Kafka:\n"
          "  delaybridge help --yaml > delaybridge.yaml      # set bootstrap.servers and targets\n"
          "  delaybridge topics apply && delaybridge run");
     return p->sent == p->delivered && !early ? EXIT_DONE : EXIT_INTERNAL;
 }
 
-static bool read_seconds(const char *text, int64_t *run_ms)
+static int read_seconds(const char *text, int64_t *run_ms)
 {
-    char *end;
-    long seconds = text == NULL ? 0 : strtol(text, &end, 10);
-    if (seconds < SECONDS_MIN || seconds > SECONDS_MAX || *end != '\0')
-        return false;
+    int64_t seconds = SECONDS;
+    int code =
+        argument_number((struct argument){"--seconds", SECONDS_MIN, SECONDS_MAX}, text, &seconds);
     *run_ms = seconds * 1000;
-    return true;
+    return code;
 }
 
 static int read_arguments(struct demo *d, const struct cli *cli)
 {
-    for (int i = 0; i < cli->argc; i++) {
+    char hint[ARGUMENT_HINT_MAX];
+    int code = EXIT_DONE;
+    for (int i = 0; code == EXIT_DONE && i < cli->argc; i++) {
         if (strcmp(cli->argv[i], "--no-tty") == 0)
             d->tty = false;
-        else if (strcmp(cli->argv[i], "--seconds") != 0)
-            return complain(EXIT_USAGE, "demo takes no '%s'", cli->argv[i]);
-        else if (!read_seconds(++i < cli->argc ? cli->argv[i] : NULL, &d->run_ms))
-            return complain(EXIT_USAGE, "--seconds takes a number from %d to %d", SECONDS_MIN,
-                            SECONDS_MAX);
+        else if (strcmp(cli->argv[i], "--seconds") == 0)
+            code = read_seconds(++i < cli->argc ? cli->argv[i] : NULL, &d->run_ms);
+        else
+            code = complain(EXIT_USAGE, "demo takes no '%s'%s", cli->argv[i],
+                            argument_hint("demo", cli->argv[i], hint));
     }
-    return EXIT_DONE;
+    return code;
 }
 
 int cmd_demo(struct cli *cli)

@@ -70,6 +70,20 @@ static void send_one(struct demo_feed *f, unsigned n)
     tell(f, &event);
 }
 
+static bool ends_in_time(const struct demo_feed *f, unsigned n)
+{
+    return clock_wall_ms() + errands[n % ERRANDS].delay_ms < f->end_ms;
+}
+
+/* How many errands from the n-th on would end too late. A short demonstration has few that fit. */
+static unsigned skip_long(const struct demo_feed *f, unsigned n)
+{
+    unsigned skipped = 0;
+    while (skipped < ERRANDS && !ends_in_time(f, n + skipped))
+        skipped++;
+    return skipped;
+}
+
 static void *send_requests(void *arg)
 {
     struct demo_feed *f = arg;
@@ -77,7 +91,8 @@ static void *send_requests(void *arg)
     for (unsigned n = 0; !f->stop && clock_wall_ms() < f->send_until_ms;) {
         if (clock_wall_ms() >= next_ms) {
             next_ms += PAUSE_MS;
-            if (clock_wall_ms() + errands[n % ERRANDS].delay_ms < f->end_ms)
+            n += skip_long(f, n);
+            if (ends_in_time(f, n))
                 send_one(f, n);
             n++;
         }

@@ -2,6 +2,7 @@
 /* delaybridge explain: the chain of levels that a delay takes, and what it costs. */
 #include "bridge/commands/chain.h"
 #include "bridge/commands/connect.h"
+#include "levels/counted.h"
 #include "levels/duration.h"
 
 #include <inttypes.h>
@@ -9,9 +10,9 @@
 
 static void print_text(const struct ladder *ladder, const struct chain *chain)
 {
-    char text[DURATION_TEXT_MAX], times[16] = "";
-    printf("%s: %" PRId64 " hop%s\n", duration_format(chain->delay_ms, text), chain->hops,
-           chain->hops == 1 ? "" : "s");
+    char text[DURATION_TEXT_MAX], times[16] = "", hops[COUNTED_MAX];
+    counted(chain->hops, "hop", hops);
+    printf("%s: %s\n", duration_format(chain->delay_ms, text), hops);
     for (int i = 0, run; i < chain->shown; i += run) {
         run = 1; /* the same level several times is one line */
         while (i + run < chain->shown && chain->levels[i + run] == chain->levels[i])
@@ -24,9 +25,8 @@ static void print_text(const struct ladder *ladder, const struct chain *chain)
     if (chain->shown < chain->hops)
         printf("  ... and %" PRId64 " more\n", chain->hops - chain->shown);
     printf("held in memory: %s\n", duration_format(chain->held_ms, text));
-    printf("bytes written for each byte of the request: %" PRId64 " (1 request, %" PRId64
-           " hop%s, 1 delivery)\n",
-           chain->hops + 2, chain->hops, chain->hops == 1 ? "" : "s");
+    printf("bytes written for each byte of the request: %" PRId64 " (1 request, %s, 1 delivery)\n",
+           chain->hops + 2, hops);
 }
 
 static void print_chain(const struct ladder *ladder, const struct chain *chain)

@@ -32,7 +32,7 @@ int cmd_help(struct cli *cli)
     }
     const struct command *command = cli_find(cli->argv[0]);
     if (command == NULL)
-        return complain(EXIT_USAGE, "there is no command '%s'", cli->argv[0]);
+        return cli_unknown_command(cli->argv[0]);
     cli_print_usage(stdout, command);
     return EXIT_DONE;
 }

@@ -25,9 +25,8 @@ static void print_keys(FILE *out)
     for (size_t i = 0; i < CONFIG_KEYS_N; i++) {
         if (CONFIG_KEYS[i].type == TYPE_PROPERTIES)
             continue;
-        fputs(" --", out);
-        for (const char *c = CONFIG_KEYS[i].name; *c != '\0'; c++)
-            fputc(*c == '_' || *c == '.' ? '-' : *c, out);
+        char flag[CONFIG_FLAG_MAX];
+        fprintf(out, " --%s", config_key_flag(&CONFIG_KEYS[i], flag));
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge levels: how much waits in each level, and whether what is first there is overdue. */
 #include "bridge/clock.h"
+#include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "consumer/heads.h"
 #include "levels/duration.h"
@@ -194,6 +195,7 @@ static int look(struct view *view, rd_kafka_t *rk)
 int cmd_levels(struct cli *cli)
 {
     struct view view = {.cli = cli};
+    char hint[ARGUMENT_HINT_MAX];
     bool watch = false;
     for (int i = 0; i < cli->argc; i++) {
         if (strcmp(cli->argv[i], "--lanes") == 0)
@@ -201,7 +203,8 @@ int cmd_levels(struct cli *cli)
         else if (strcmp(cli->argv[i], "--watch") == 0)
             watch = true;
         else
-            return complain(EXIT_USAGE, "levels takes --lanes and --watch, not '%s'", cli->argv[i]);
+            return complain(EXIT_USAGE, "levels takes --lanes and --watch, not '%s'%s",
+                            cli->argv[i], argument_hint("levels", cli->argv[i], hint));
     }
     rd_kafka_t *rk;
     int code = connect_to_look(cli, &rk);

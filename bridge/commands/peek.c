@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge peek: what waits in a level, opened. */
 #include "bridge/clock.h"
+#include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/waiting.h"
 #include "consumer/browse.h"
 #include "consumer/offsets.h"
 #include "levels/duration.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,16 +76,21 @@ static int look(struct peek *peek, rd_kafka_t *rk, char *error)
     return err;
 }
 
-/* 0 to INT_MAX. */
-static bool read_number(const char *text, int *number)
+/* Zero records would be said to be all that waits. */
+static int read_limit(struct peek *peek, const char *text)
 {
-    char *end;
-    errno = 0;
-    long read = strtol(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || read > INT_MAX)
-        return false;
-    *number = (int)read;
-    return true;
+    int64_t limit = peek->limit;
+    int code = argument_number((struct argument){"--limit", 1, INT_MAX}, text, &limit);
+    peek->limit = (int)limit;
+    return code;
+}
+
+static int read_lane(struct peek *peek, const char *text)
+{
+    int64_t lane = peek->lane;
+    int code = argument_number((struct argument){"LANE", 0, INT_MAX}, text, &lane);
+    peek->lane = (int)lane;
+    return code;
 }
 
 static bool read_level(struct peek *peek, const char *text)
@@ -103,22 +108,26 @@ static bool read_level(struct peek *peek, const char *text)
 static int read_arguments(struct peek *peek)
 {
     const struct cli *cli = peek->cli;
-    int named = 0;
-    for (int i = 0; i < cli->argc; i++) {
+    char hint[ARGUMENT_HINT_MAX];
+    int named = 0, code = EXIT_DONE;
+    for (int i = 0; code == EXIT_DONE && i < cli->argc; i++) {
         const char *text = cli->argv[i];
-        if (strcmp(text, "--limit") == 0) {
-            if (++i == cli->argc || !read_number(cli->argv[i], &peek->limit))
-                return complain(EXIT_USAGE, "--limit takes a number");
-        } else if (named == 0) {
-            if (!read_level(peek, text))
-                return complain(EXIT_USAGE, "'%s' is neither in levels nor in retired_levels",
-                                text);
-            named++;
-        } else if (named++ > 1 || !read_number(text, &peek->lane)) {
-            return complain(EXIT_USAGE, "'%s' is not a lane: peek LEVEL [LANE] [--limit N]", text);
-        }
+        if (strcmp(text, "--limit") == 0)
+            code = read_limit(peek, ++i < cli->argc ? cli->argv[i] : NULL);
+        else if (text[0] == '-' && text[1] == '-')
+            code = complain(EXIT_USAGE, "peek has no option '%s'%s", text,
+                            argument_hint("peek", text, hint));
+        else if (named == 2)
+            code =
+                complain(EXIT_USAGE, "'%s' is one too many: peek LEVEL [LANE] [--limit N]", text);
+        else if (named++ == 1)
+            code = read_lane(peek, text);
+        else if (!read_level(peek, text))
+            code = complain(EXIT_USAGE, "'%s' is neither in levels nor in retired_levels", text);
     }
-    return named > 0 ? EXIT_DONE : complain(EXIT_USAGE, "peek LEVEL [LANE] [--limit N]");
+    if (code == EXIT_DONE && named == 0)
+        return complain(EXIT_USAGE, "peek LEVEL [LANE] [--limit N]");
+    return code;
 }
 
 static int exit_code(int err)

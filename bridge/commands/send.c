@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge send: one request from flags, or many from JSON lines on stdin. */
 #include "bridge/clock.h"
+#include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/draft.h"
 #include "consumer/client.h"
+#include "levels/counted.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FULL_WAIT_MS = 100 };
 
@@ -128,6 +131,9 @@ static int send_line(struct sending *send, struct bytes text, long line)
 /* Up to the first line that is wrong; what stands before it is sent. */
 static int send_lines(struct sending *send)
 {
+    if (isatty(STDIN_FILENO))
+        complain(0, "reading requests from the terminal, one JSON object a line such as "
+                    "{\"delay\": \"15m\", \"value\": \"hello\"}; Ctrl-D ends");
     char *text = NULL;
     size_t size = 0;
     int code = EXIT_DONE;
@@ -196,6 +202,7 @@ static int header_read(struct draft *draft, const char *text)
 
 static int read_flag(struct draft *draft, const char *flag, const char *text)
 {
+    char hint[ARGUMENT_HINT_MAX];
     if (strncmp(flag, "--", 2) != 0)
         return complain(EXIT_USAGE, "send takes flags, not '%s'", flag);
     if (text == NULL)
@@ -205,7 +212,8 @@ static int read_flag(struct draft *draft, const char *flag, const char *text)
     int err = strcmp(flag, "--value") == 0 ? set_value(draft, text)
                                            : draft_set(draft, flag + 2, bytes_text(text));
     if (err == ERR_RANGE)
-        return complain(EXIT_USAGE, "send has no flag %s", flag);
+        return complain(EXIT_USAGE, "send has no flag %s%s", flag,
+                        argument_hint("send", flag, hint));
     if (err == ERR_DATA)
         return complain(EXIT_DATA, "%s %s: %s", flag, text, strerror(errno));
     return err == 0 ? EXIT_DONE : complain(EXIT_INTERNAL, "%s: %s", flag, err_text(err));
@@ -273,13 +281,14 @@ static int connect_to_send(struct sending *send)
 
 static int finish(struct sending *send, int code)
 {
+    char requests[COUNTED_MAX];
     while (send->stored + send->failed < send->sent)
         rd_kafka_flush(send->rk, send->cli->timeout_ms); /* message.timeout.ms ends it */
     if (send->failed > 0)
-        return complain(send->why_failed, "%" PRIu64 " of %" PRIu64 " requests were not stored",
-                        send->failed, send->sent);
+        return complain(send->why_failed, "not stored: %" PRIu64 " of %s", send->failed,
+                        counted((int64_t)send->sent, "request", requests));
     if (code != EXIT_DONE && send->sent > 0)
-        complain(0, "%" PRIu64 " requests before it were sent", send->sent);
+        complain(0, "sent before it: %s", counted((int64_t)send->sent, "request", requests));
     return code;
 }
 

@@ -2,8 +2,10 @@
 /* delaybridge size: what a load asks of brokers and bridges. Bytes and hops are counted as the code
    counts them; CPU comes from measured figures (tests/bench/RESULTS.md), so it is a first estimate.
  */
+#include "bridge/commands/arguments.h"
 #include "bridge/commands/chain.h"
 #include "bridge/commands/connect.h"
+#include "levels/counted.h"
 #include "levels/duration.h"
 #include "levels/envelope.h"
 #include "levels/window.h"
@@ -16,6 +18,7 @@
 
 /* Kafka's own bytes for a record in a batch of some size. */
 enum { RECORD_OVERHEAD = 16, TARGET_LEN = 24 };
+enum { RATE_MAX = 1000000000, BYTES_MAX = 64 << 20 };
 enum { TRIM_S = 60, SEGMENT = 128 << 20 /* as topics apply sets it */ };
 
 /* CPU of the bridge, microseconds a record, at full load: more than whole runs print for one broker
@@ -103,10 +106,10 @@ static const char *bytes_text_of(double bytes, char out[32])
 
 static void print_text(const struct config *c, const struct load *load, const struct sizing *s)
 {
-    char delay[DURATION_TEXT_MAX], a[32], b[32];
-    printf("%.0f requests/s of %s, delayed by %s, %d replicas\n\n", load->rate,
+    char delay[DURATION_TEXT_MAX], a[32], b[32], replicas[COUNTED_MAX];
+    printf("%.0f requests/s of %s, delayed by %s, %s\n\n", load->rate,
            bytes_text_of((double)(load->payload + load->headers), a),
-           duration_format(load->delay_ms, delay), c->replication);
+           duration_format(load->delay_ms, delay), counted(c->replication, "replica", replicas));
     printf("%-24s %" PRId64 " over %d level%s\n", "hops", s->hops, s->levels,
            s->levels == 1 ? "" : "s");
     printf("%-24s %.0f (%s each on a level)\n", "waiting records", s->waiting,
@@ -137,34 +140,52 @@ static void print_as_json(const struct sizing *s)
                          s->workers, "memory_mib", s->memory_mib));
 }
 
-/* 20k, 1.5M or 300: k and M are thousands, as people say rates; KiB and MiB are not asked for. */
-static bool read_amount(const char *text, double most, double *amount)
+/* 20k, 1.5M or 300: k and M are thousands, as people say rates; KiB and MiB are not asked for.
+   strtod also reads signs, spaces, 0x10, 1e3, inf and nan, which are refused. */
+static bool read_amount(const char *text, double *amount)
 {
     char *end;
+    size_t digits = strspn(text, "0123456789.");
     double n = strtod(text, &end);
     double unit = *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : 1;
-    end += unit > 1;
     *amount = n * unit;
-    return end != text && *end == '\0' && *amount >= 0 && *amount <= most;
+    return digits > 0 && end == text + digits && end[unit > 1] == '\0';
 }
 
-static int take(struct load *load, const char *name, const char *value)
+static int take_rate(struct load *load, const char *value)
+{
+    double rate;
+    if (!read_amount(value, &rate) || rate <= 0 || rate > RATE_MAX)
+        return complain(EXIT_USAGE, "--rate: '%s' is not a number such as 20k or 300, above 0",
+                        value);
+    load->rate = rate;
+    return EXIT_DONE;
+}
+
+static int take_bytes(int64_t *bytes, const char *name, const char *value)
 {
     double amount;
-    if (strcmp(name, "--delay") == 0)
-        return duration_parse(bytes_text(value), &load->delay_ms) == 0
-                   ? EXIT_DONE
-                   : complain(EXIT_USAGE, "--delay: '%s' is not a duration such as 15m", value);
-    bool rate = strcmp(name, "--rate") == 0, payload = strcmp(name, "--payload") == 0;
-    if (!rate && !payload && strcmp(name, "--headers") != 0)
-        return complain(EXIT_USAGE, "size has no option '%s'", name);
-    if (!read_amount(value, rate ? 1e9 : 64 << 20, &amount))
-        return complain(EXIT_USAGE, "%s: '%s' is not a number such as 20k or 300", name, value);
-    if (rate)
-        load->rate = amount;
-    else
-        *(payload ? &load->payload : &load->headers) = (int64_t)amount;
+    if (!read_amount(value, &amount) || amount > BYTES_MAX || amount != floor(amount))
+        return complain(EXIT_USAGE, "%s: '%s' is not a whole number such as 1k, up to %d", name,
+                        value, BYTES_MAX);
+    *bytes = (int64_t)amount;
     return EXIT_DONE;
+}
+
+static int take(const struct config *config, struct load *load, const char *name, const char *value)
+{
+    char hint[ARGUMENT_HINT_MAX];
+    if (strcmp(name, "--delay") == 0)
+        return argument_span((struct argument){"--delay", 0, config->max_delay_ms}, value,
+                             &load->delay_ms);
+    if (strcmp(name, "--rate") == 0)
+        return take_rate(load, value);
+    if (strcmp(name, "--payload") == 0)
+        return take_bytes(&load->payload, name, value);
+    if (strcmp(name, "--headers") == 0)
+        return take_bytes(&load->headers, name, value);
+    return complain(EXIT_USAGE, "size has no option '%s'%s", name,
+                    argument_hint("size", name, hint));
 }
 
 int cmd_size(struct cli *cli)
@@ -173,14 +194,12 @@ int cmd_size(struct cli *cli)
     for (int i = 0; i < cli->argc; i += 2) {
         if (i + 1 == cli->argc)
             return complain(EXIT_USAGE, "'%s' needs a value", cli->argv[i]);
-        int code = take(&load, cli->argv[i], cli->argv[i + 1]);
+        int code = take(cli->config, &load, cli->argv[i], cli->argv[i + 1]);
         if (code != EXIT_DONE)
             return code;
     }
     if (load.rate <= 0 || load.delay_ms < 0)
         return complain(EXIT_USAGE, "size needs --rate and --delay: --rate 20k --delay 15m");
-    if (load.delay_ms > cli->config->max_delay_ms)
-        return complain(EXIT_USAGE, "--delay is more than max_delay");
     struct sizing sizing = size_of(cli->config, &load);
     if (cli->json)
         print_as_json(&sizing);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge top: running services at a glance, from their metrics. */
 #include "bridge/clock.h"
+#include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/scrape.h"
 #include "levels/duration.h"
@@ -267,18 +268,19 @@ static void print_as_json(const struct top *t)
 
 static int take_arguments(struct top *t)
 {
+    char hint[ARGUMENT_HINT_MAX];
     for (int i = 0; i < t->cli->argc; i++) {
         const char *argument = t->cli->argv[i];
         if (strcmp(argument, "--once") == 0) {
             t->once = true;
-        } else if (strcmp(argument, "--every") == 0 && i + 1 < t->cli->argc) {
-            if (duration_parse(bytes_text(t->cli->argv[++i]), &t->every_ms) != 0 ||
-                t->every_ms < 1 || t->every_ms > EVERY_MS_MAX)
-                return complain(EXIT_USAGE, "--every: '%s' is not a duration such as 2s",
-                                t->cli->argv[i]);
+        } else if (strcmp(argument, "--every") == 0) {
+            const char *value = ++i < t->cli->argc ? t->cli->argv[i] : NULL;
+            if (argument_span((struct argument){"--every", 1, EVERY_MS_MAX}, value, &t->every_ms) !=
+                EXIT_DONE)
+                return EXIT_USAGE;
         } else if (argument[0] == '-' || t->addresses_n == ADDRESSES_MAX) {
-            return complain(EXIT_USAGE, "top takes HOST:PORT…, --once and --every D, not '%s'",
-                            argument);
+            return complain(EXIT_USAGE, "top takes HOST:PORT…, --once and --every D, not '%s'%s",
+                            argument, argument_hint("top", argument, hint));
         } else {
             t->addresses[t->addresses_n++] = argument;
         }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli: what the program prints and exits with, for right and wrong command lines. */
 #include "bridge/cli.h"
+#include "consumer/mock.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -70,6 +72,71 @@ Test(cli, mistakes_in_the_command_line_exit_64)
     ends("delaybridge run --hodl 1s -Xbootstrap.servers=a:1 --targets a", EXIT_USAGE, "'--hodl'");
 }
 
+Test(cli, a_misspelled_command_or_option_names_the_nearest_one)
+{
+    ends("delaybridge snd", EXIT_USAGE, "'snd': did you mean send?");
+    ends("delaybridge help leves", EXIT_USAGE, "'leves': did you mean levels?");
+    ends("delaybridge run --hodl 1s -Xbootstrap.servers=a:1 --targets a", EXIT_USAGE,
+         "'--hodl': did you mean --hold?");
+    ends("delaybridge size -c /dev/null --paylod 1", EXIT_USAGE, "did you mean --payload?");
+    ends("delaybridge top -c /dev/null --evry 1s", EXIT_USAGE, "did you mean --every?");
+    ends("delaybridge demo --second 9", EXIT_USAGE, "did you mean --seconds?");
+    ends("delaybridge levels -c /dev/null -Xbootstrap.servers=a:1 --lane", EXIT_USAGE,
+         "did you mean --lanes?");
+    ends("delaybridge peek -c /dev/null -Xbootstrap.servers=a:1 1s --limt=3", EXIT_USAGE,
+         "did you mean --limit?");
+    ends("delaybridge send -c /dev/null -Xbootstrap.servers=a:1 --targets a --traget b", EXIT_USAGE,
+         "did you mean --target?");
+    ends("delaybridge levels -c /dev/null -Xbootstrap.servers=a:1 --colour", EXIT_USAGE,
+         "--colour");
+    cr_expect(strstr(err, "did you mean") == NULL, "%s", err);
+}
+
+/* What no number is, and numbers outside the bounds. */
+static const char *const NO_NUMBERS[] = {
+    "-1", "0x1", "1e3", "+2", "3x", "1.5.2", "nan", "inf", "99999999999999999999", "-0"};
+
+Test(cli, a_numeric_option_takes_plain_numbers_in_its_bounds)
+{
+    static const char *const LINES[] = {
+        "delaybridge peek -c /dev/null -Xbootstrap.servers=a:1 1s --limit %s",
+        "delaybridge peek -c /dev/null -Xbootstrap.servers=a:1 1s %s",
+        "delaybridge demo --seconds %s",
+        "delaybridge size -c /dev/null --delay 1m --rate %s",
+        "delaybridge size -c /dev/null --delay 1m --rate 1 --payload %s",
+        "delaybridge size -c /dev/null --delay 1m --rate 1 --headers %s",
+        "delaybridge size -c /dev/null --rate 1 --delay %s",
+        "delaybridge top -c /dev/null --every %s",
+        "delaybridge explain 1m -c /dev/null --timeout %s",
+        "delaybridge explain -c /dev/null %s",
+    };
+    for (size_t l = 0; l < sizeof LINES / sizeof *LINES; l++)
+        for (size_t n = 0; n < sizeof NO_NUMBERS / sizeof *NO_NUMBERS; n++) {
+            char line[200], quoted[40];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+            snprintf(line, sizeof line, LINES[l], NO_NUMBERS[n]);
+#pragma GCC diagnostic pop
+            snprintf(quoted, sizeof quoted, "'%s'", NO_NUMBERS[n]);
+            ends(line, EXIT_USAGE, quoted);
+        }
+}
+
+Test(cli, zero_and_bounds_of_numeric_options_are_said)
+{
+    ends("delaybridge peek -c /dev/null -Xbootstrap.servers=a:1 1s --limit 0", EXIT_USAGE,
+         "--limit: '0' is not a number from 1 to 2147483647");
+    ends("delaybridge peek -c /dev/null -Xbootstrap.servers=a:1 1s --limit", EXIT_USAGE,
+         "--limit: '' is not a number");
+    ends("delaybridge demo --seconds 4", EXIT_USAGE, "'4' is not a number from 5 to 3600");
+    ends("delaybridge size -c /dev/null --delay 1m --rate 0", EXIT_USAGE, "above 0");
+    ends("delaybridge size -c /dev/null --delay 1m --rate 1 --payload 0.5", EXIT_USAGE, "whole");
+    ends("delaybridge size -c /dev/null --delay 1m --rate 0.5 --payload 0", EXIT_DONE, "hops");
+    ends("delaybridge top -c /dev/null --every 0s", EXIT_USAGE, "'0s' is not between 1ms and 1h");
+    ends("delaybridge top -c /dev/null --every 2h", EXIT_USAGE, "'2h' is not between 1ms and 1h");
+    ends("delaybridge explain 1m -c /dev/null --timeout 0s", EXIT_USAGE, "between 1ms and 1h");
+}
+
 Test(cli, a_bad_configuration_exits_78)
 {
     ends("delaybridge explain 37m -c /nonexistent.yaml", EXIT_CONFIG, "/nonexistent.yaml");
@@ -77,6 +144,21 @@ Test(cli, a_bad_configuration_exits_78)
     ends("delaybridge run -c /dev/null", EXIT_CONFIG, "bootstrap.servers");
     ends("delaybridge check -c /dev/null -X bootstrap.servers=a:1", EXIT_CONFIG, "targets");
     ends("delaybridge levels -c /dev/null -X acks=1", EXIT_CONFIG, "guarantees");
+}
+
+Test(cli, a_command_needs_only_the_keys_that_it_uses)
+{
+    static const char *const WITHOUT_TARGETS[] = {"levels", "peek 1s", "topics plan"};
+    for (size_t i = 0; i < sizeof WITHOUT_TARGETS / sizeof *WITHOUT_TARGETS; i++) {
+        char line[200];
+        snprintf(line, sizeof line,
+                 "delaybridge %s -c /dev/null -X bootstrap.servers=127.0.0.1:1 --timeout 200ms",
+                 WITHOUT_TARGETS[i]);
+        ends(line, EXIT_UNREACHABLE, "Kafka does not answer");
+        snprintf(line, sizeof line, "delaybridge %s -c /dev/null", WITHOUT_TARGETS[i]);
+        ends(line, EXIT_CONFIG, "bootstrap.servers");
+    }
+    ends("delaybridge send -c /dev/null -X bootstrap.servers=127.0.0.1:1", EXIT_CONFIG, "targets");
 }
 
 Test(cli, an_unreachable_kafka_exits_69)
@@ -180,9 +262,55 @@ Test(cli, size_counts_hops_disk_lanes_and_memory)
     json_decref(size);
     ends("delaybridge size -c /dev/null --rate 20k", EXIT_USAGE, "--delay");
     ends("delaybridge size -c /dev/null --rate many --delay 1m", EXIT_USAGE, "'many'");
-    ends("delaybridge size -c /dev/null --rate 1 --delay 41d", EXIT_USAGE, "max_delay");
+    ends("delaybridge size -c /dev/null --rate 1 --delay 41d", EXIT_USAGE, "between 0s and 40d");
     ends("delaybridge size -c /dev/null --rate 1 --delay", EXIT_USAGE, "'--delay'");
     ends("delaybridge size -c /dev/null --nope 1", EXIT_USAGE, "'--nope'");
+}
+
+/* The terminal's other end, with input typed into it. */
+static int type_into_stdin(const char *input)
+{
+    int keyboard = posix_openpt(O_RDWR | O_NOCTTY);
+    cr_assert(keyboard >= 0 && grantpt(keyboard) == 0 && unlockpt(keyboard) == 0);
+    int terminal = open(ptsname(keyboard), O_RDWR | O_NOCTTY);
+    cr_assert(terminal >= 0 && dup2(terminal, STDIN_FILENO) == STDIN_FILENO);
+    cr_assert_eq(write(keyboard, input, strlen(input)), (ssize_t)strlen(input));
+    return keyboard;
+}
+
+Test(cli, send_says_what_it_reads_from_a_terminal)
+{
+    char why[200] = "", line[300];
+    struct mock *mock = mock_start(why, sizeof why);
+    cr_assert(mock != NULL && mock_topic(mock, "schedule", 1) == 0, "%s", why);
+    snprintf(line, sizeof line,
+             "delaybridge send -c /dev/null -Xbootstrap.servers=%s --targets a --default-target a",
+             mock_bootstrap(mock));
+    int keyboard = type_into_stdin("{\"delay\": \"1s\", \"value\": \"v\"}\n\004");
+    cr_expect_eq(program(line), EXIT_DONE, "%s", err);
+    cr_expect(strstr(err, "reading requests from the terminal") != NULL, "%s", err);
+    cr_expect_str_eq(out, "schedule/0/0\n");
+    close(keyboard);
+    mock_stop(mock);
+}
+
+Test(cli, send_reads_a_file_without_a_word)
+{
+    char why[200] = "", line[300];
+    struct mock *mock = mock_start(why, sizeof why);
+    cr_assert(mock != NULL && mock_topic(mock, "schedule", 1) == 0, "%s", why);
+    snprintf(line, sizeof line, "delaybridge send -c /dev/null -Xbootstrap.servers=%s --targets a",
+             mock_bootstrap(mock));
+    cr_assert(freopen("/dev/null", "r", stdin) != NULL);
+    ends(line, EXIT_DONE, "");
+    mock_stop(mock);
+}
+
+/* A short demonstration shows some requests, and all of them arrive. */
+Test(cli, a_short_demo_shows_requests_and_deliveries)
+{
+    ends("delaybridge demo --no-tty --seconds 5", EXIT_DONE, " requested ");
+    cr_expect(strstr(out, " delivered ") != NULL && strstr(out, "none early") != NULL, "%s", out);
 }
 
 Test(cli, explain_shows_each_stop_and_its_cost)

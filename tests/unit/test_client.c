@@ -119,3 +119,27 @@ Test(client, who_does_not_answer_is_named)
     cr_expect(strstr(error, "bootstrap.servers=127.0.0.1:1") != NULL, "%s", error);
     rd_kafka_destroy(rk);
 }
+
+/* Each advice is a property that librdkafka has. */
+Test(client, each_name_of_the_java_client_leads_to_a_property_that_exists)
+{
+    static const char *const NAMES[] = {"ssl.truststore.location",
+                                        "ssl.truststore.certificates",
+                                        "ssl.keystore.key",
+                                        "ssl.keystore.certificate.chain",
+                                        "sasl.jaas.config",
+                                        "sasl.login.callback.handler.class",
+                                        "fetch.max.wait.ms",
+                                        "send.buffer.bytes",
+                                        "receive.buffer.bytes",
+                                        "default.api.timeout.ms",
+                                        "socket.connection.setup.timeout.max.ms"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        char why[CLIENT_ERROR_MAX], ours[64], reason[CLIENT_ERROR_MAX];
+        cr_assert(client_name_java(NAMES[i], why), "%s", NAMES[i]);
+        const char *at = strstr(why, "librdkafka's is ");
+        cr_assert_not_null(at, "%s: %s", NAMES[i], why);
+        snprintf(ours, sizeof ours, "%.*s", (int)strcspn(at + 16, ","), at + 16);
+        cr_expect_neq(client_property_check(ours, "x", reason), ERR_RANGE, "%s", ours);
+    }
+}

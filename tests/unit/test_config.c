@@ -213,6 +213,57 @@ Test(config, what_is_not_a_key_is_refused)
     refuses("? [a]\n: 1\n", "not a key");
 }
 
+Test(config, a_misspelled_key_is_refused_with_the_nearest_one)
+{
+    refuses("target: [a]", ":1: target: unknown key: did you mean targets?");
+    refuses("hodl: 1s", "did you mean hold?");
+    refuses("log: {levle: info}", "log.levle: unknown key: did you mean log.level?");
+    refuses("bootstrap.servers: a:1", "properties of Kafka stand within 'kafka:'");
+    refuses("colour: red", "'delaybridge help --yaml' shows all");
+}
+
+Test(config, a_misspelled_variable_is_noted_with_the_nearest_one)
+{
+    static char *set[] = {(char *)"DELAYBRIDGE_TARGET=a", (char *)"DELAYBRIDGE_LOG_LEVLE=warn",
+                          (char *)"DELAYBRIDGE_KAFKA_LINGER_M=5", NULL};
+    environ = set;
+    warned[0] = '\0';
+    takes("");
+    cr_expect(strstr(warned, "DELAYBRIDGE_TARGETS?") != NULL, "%s", warned);
+    cr_expect(strstr(warned, "DELAYBRIDGE_LOG_LEVEL?") != NULL, "%s", warned);
+    cr_expect(strstr(warned, "did you mean linger.ms?") != NULL, "%s", warned);
+    config_deinit(&config);
+}
+
+Test(config, a_variable_with_a_property_of_the_java_client_is_refused)
+{
+    static char *set[] = {(char *)"DELAYBRIDGE_KAFKA_SASL_JAAS_CONFIG=hidden", NULL};
+    environ = set;
+    refuses("", "librdkafka's is sasl.username");
+    cr_expect(strstr(error, "hidden") == NULL, "%s", error);
+}
+
+Test(config, a_property_of_the_java_client_is_refused_with_librdkafkas_name)
+{
+    refuses("kafka: {ssl.truststore.location: /ca.jks}", "librdkafka's is ssl.ca.location");
+    refuses("kafka: {sasl.jaas.config: hidden}", "librdkafka's is sasl.username");
+    cr_expect(strstr(error, "hidden") == NULL, "%s", error);
+    refuses("kafka: {ssl.truststore.password: hidden}", "leave it out");
+    cr_expect(strstr(error, "hidden") == NULL, "%s", error);
+    refuses("kafka: {key.serializer: a.b.C}", "records are bytes: leave it out");
+    refuses("kafka: {max.request.size: 1}", "delaybridge sets the limit");
+    refuses("kafka: {buffer.memory: 1}", "the key memory");
+    refuses_flag("-Xdeliveries.partitioner.class=a.b.C", "leave it out");
+}
+
+Test(config, a_misspelled_property_is_refused_with_the_nearest_one)
+{
+    refuses("kafka: {bootstrap.server: a:1}", "no such property: did you mean bootstrap.servers?");
+    refuses("kafka: {sasl.mechansim: PLAIN}", "did you mean sasl.mechanism");
+    refuses("kafka: {qwertz.uiop: 1}", "librdkafka has no such property");
+    cr_expect(strstr(error, "did you mean") == NULL, "%s", error);
+}
+
 Test(config, a_key_that_is_there_twice_is_refused)
 {
     refuses("hold: 1s\nslack: 0s\nhold: 2s\n", ".yaml:3: hold: is there twice: first in line 1");
@@ -237,6 +288,16 @@ Test(config, yaml_that_is_no_plain_configuration_is_refused)
     refuses("kafka: {sasl.password: {path: /x}}\n", "{file: PATH}");
     refuses("kafka: {hops: 1}\n", "takes a map");
     refuses("log: info\n", "takes a map");
+}
+
+Test(config, a_star_in_front_needs_quotes)
+{
+    refuses("targets: [*]", ":1: a * in front needs quotes: write \"*\"");
+    refuses("targets:\n  - *\n", ":2: a * in front needs quotes");
+    refuses("targets: [a, *.b]", "a * in front needs quotes");
+    refuses("targets: [*orders]", "write \"*orders\"");
+    takes("targets: ['*', \"*orders\", payments.*]");
+    config_deinit(&config);
 }
 
 Test(config, sizes_have_binary_units)
@@ -423,15 +484,16 @@ Test(config, properties_that_the_guarantees_rest_on_are_refused)
 Test(config, meeting_kafka_needs_brokers_and_targets)
 {
     takes("targets: [a]\n");
-    cr_expect_eq(config_require(&config, error), ERR_CONFIG);
+    cr_expect_eq(config_require_brokers(&config, error), ERR_CONFIG);
     cr_expect(strstr(error, "bootstrap.servers") != NULL, "%s", error);
     config_deinit(&config);
     takes("kafka: {bootstrap.servers: 'a:1'}\n");
-    cr_expect_eq(config_require(&config, error), ERR_CONFIG);
+    cr_expect_eq(config_require_brokers(&config, error), 0, "%s", error);
+    cr_expect_eq(config_require_targets(&config, error), ERR_CONFIG);
     cr_expect(strstr(error, "targets") != NULL, "%s", error);
     config_deinit(&config);
     takes("kafka: {metadata.broker.list: 'a:1'}\ntargets: [a]\n");
-    cr_expect_eq(config_require(&config, error), 0, "%s", error);
+    cr_expect_eq(config_require_targets(&config, error), 0, "%s", error);
     config_deinit(&config);
 }
 
