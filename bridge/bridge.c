@@ -196,8 +196,7 @@ void bridge_lanes_settled(struct bridge *b)
    come round, so it is forgotten and read again, into the levels that now fit. */
 static void clock_went_back(struct bridge *b, int64_t by_ms)
 {
-    struct queue_id none = {-1, -1, -1};
-    b->port.event(b->port.ctx, EVENT_CLOCK_BACK, none, by_ms, "");
+    bridge_tell(b, (struct event){.kind = EVENT_CLOCK_BACK, .span_ms = by_ms});
     if (b->config.exactly_once && (b->flying > b->orphans || b->txn.failed != NULL)) {
         b->txn.failed = NULL; /* it is forgotten with all others */
         bridge_aborted(b, BLAME_NOBODY, "the clock went back"); /* it would be sent twice */
@@ -225,8 +224,7 @@ static bool any_progress(const struct bridge *b)
  * nothing. */
 static void doubt_ownership(struct bridge *b, int64_t still_ms)
 {
-    struct queue_id none = {-1, -1, -1};
-    b->port.event(b->port.ctx, EVENT_STALLED_TURN, none, still_ms, "");
+    bridge_tell(b, (struct event){.kind = EVENT_STALLED_TURN, .span_ms = still_ms});
     b->proving = true;
     b->proof_seq = b->commit_seq + 1;
     if (b->txn.announced && !b->commit_out) /* its offsets went before we stood still */

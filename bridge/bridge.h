@@ -104,19 +104,39 @@ struct progress {
     char text[WINDOW_TEXT_MAX + 1];
 };
 
-/* What an operator should hear of; the port logs it. */
-enum event {
-    EVENT_GAP,            /* value: offsets that do not exist any more, counted as done */
-    EVENT_OUT_OF_RANGE,   /* value: offsets lost below the log's start */
-    EVENT_BEYOND_END,     /* value: our position, beyond the log's end: the queue is held */
-    EVENT_NEWER_ENVELOPE, /* value: offset: the queue is held */
-    EVENT_WATCHDOG,       /* value: ms that a woken queue has been silent */
-    EVENT_CLOCK_BACK,     /* value: ms: held records are read again */
-    EVENT_STALLED_TURN,   /* value: ms: nothing is forwarded until a commit has succeeded */
-    EVENT_TARGET_SHUT,    /* value: ms until the next try; text: target and why */
-    EVENT_TARGET_OPEN,    /* text: target */
-    EVENT_ABORTED,        /* value: records that were in the transaction; text: why */
-    EVENT_FORWARD_FAILED  /* a hop or a dead letter, tried again; text: why */
+/* What an operator should hear of; the port logs it, and limits how often. Behind each kind: the
+   members of struct event that it sets. */
+enum event_kind {
+    EVENT_GAP,            /* queue, count: offsets that do not exist any more, counted as done */
+    EVENT_OUT_OF_RANGE,   /* queue, count: offsets lost below the log's start */
+    EVENT_BEYOND_END,     /* queue, offset: our position, beyond the log's end; the queue is held */
+    EVENT_NEWER_ENVELOPE, /* queue, offset: the queue is held */
+    EVENT_WATCHDOG,       /* queue, span_ms: so long a woken queue has been silent */
+    EVENT_CLOCK_BACK,     /* span_ms: held records are read again */
+    EVENT_STALLED_TURN,   /* span_ms: nothing is forwarded until a commit has succeeded */
+    EVENT_TARGET_SHUT,    /* target, error, reason, span_ms: it is not asked again before */
+    EVENT_TARGET_OPEN,    /* target */
+    EVENT_ABORTED,        /* count: records in the transaction; reason */
+    EVENT_FORWARD_FAILED, /* a hop or a dead letter, sent again: queue, offset, to_slot, reason */
+    EVENT_DEAD_LETTERED,  /* queue, offset, key, target, code, reason */
+    EVENT_DELIVERY_FAILED /* queue, offset, key, target, error, reason, attempt, next_try_ms */
+};
+enum { EVENT_KINDS = EVENT_DELIVERY_FAILED + 1 };
+
+/* All pointers are valid during the call only. Bytes and reason may hold anything that a producer
+   or a broker wrote. */
+struct event {
+    enum event_kind kind;
+    struct queue_id queue; /* of a record: where its request stands, if that is known */
+    int64_t offset;        /* in queue */
+    int64_t count, span_ms;
+    int to_slot; /* of the topic that could not be written: a level's; 0: the dead letters' */
+    struct bytes key, target; /* null: there is none */
+    enum code code;
+    enum delivery_error error;
+    const char *reason;  /* a phrase; NULL: none */
+    int attempt;         /* of this record's deliveries, from 1 */
+    int64_t next_try_ms; /* wall; when the record is tried again */
 };
 
 struct port {
@@ -164,8 +184,7 @@ struct port {
     /* Where the log of an owned queue ends, as far as it is known; -1: not yet. Asks nobody. */
     int64_t (*end)(void *ctx, struct queue_id queue);
     void (*forget)(void *ctx, struct target_id *target); /* the handle is not used again */
-    void (*event)(void *ctx, enum event event, struct queue_id queue, int64_t value,
-                  const char *text);
+    void (*event)(void *ctx, const struct event *event);
 };
 
 /* Borrowed pointers inside rules must outlive the bridge. */

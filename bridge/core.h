@@ -83,6 +83,7 @@ struct parcel {
     uint8_t state;
     uint8_t kind;       /* FLYING: enum forward_kind */
     uint8_t letter;     /* condemned: enum letter */
+    uint8_t to_slot;    /* FLYING to a level: its slot */
     bool raw;           /* record came from outside and is no envelope */
     uint8_t orphan;     /* FLYING, but its queue has forgotten it: enum orphan */
     bool without_level; /* too large for its level */
@@ -158,6 +159,7 @@ struct target {
     size_t proven_bytes; /* the same of one that was alone in its transaction */
     int64_t proven_ms;   /* monotonic: when that was last shown; 0: never */
     struct list parked;
+    enum delivery_error error; /* of the last failure */
     char why[96];
 };
 
@@ -181,6 +183,7 @@ struct txn {
     struct parcel *failed;  /* the same, if its report said no */
     struct queue_id unsent; /* where one is from that never left */
     int64_t unsent_offset;
+    int unsent_to; /* and which slot's topic it was for, as in an event */
     struct target *failed_target;
     enum report failed_report;
 };
@@ -256,6 +259,11 @@ static inline struct queue *bridge_queue(const struct bridge *b, int lane, int s
     return &b->queues[lane * b->queues_per_lane + slot];
 }
 
+static inline void bridge_tell(struct bridge *b, struct event event)
+{
+    b->port.event(b->port.ctx, &event);
+}
+
 /* parcel.c: the pool, and where a parcel is. */
 bool parcel_available(const struct bridge *b);
 int64_t record_memory(const struct record *record, uint32_t headers_n); /* while it is in work */
@@ -272,7 +280,10 @@ bool verdict_available(const struct bridge *b, const struct queue *q);
 /* Before it is condemned, since it may wait for long: it must not pin the batch that it was fetched
    in. False: no memory now. */
 bool parcel_keep(struct bridge *b, struct parcel *p) must_check;
-struct refusal *parcel_condemn(struct bridge *b, struct parcel *p);
+/* It is for the dead-letter topic, and that is told. verdict_available must be true. */
+void parcel_condemn(struct bridge *b, struct parcel *p, const struct refusal *why);
+/* The record's part of an event: key, target, and where the request stands. */
+struct event parcel_event(const struct bridge *b, const struct parcel *p, enum event_kind kind);
 
 /* head.c */
 bool head_find(struct bridge *b, struct queue *q); /* take records until one is worth looking at */

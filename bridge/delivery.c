@@ -14,6 +14,12 @@ static const int64_t retry_after_ms[] = {5000,   10000,  30000,  60000,
 #define SHOWN(target) (target).len > 120 ? 120 : (int)(target).len, (const char *)(target).data
 enum { RETRIES = sizeof retry_after_ms / sizeof retry_after_ms[0] };
 
+/* A delivery that a target did not take. */
+struct failure {
+    enum delivery_error error;
+    const char *why;
+};
+
 static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alone)
 {
     if (!txn_takes(b, alone))
@@ -29,6 +35,7 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alon
     parcel_detach(b, p);
     p->state = PARCEL_FLYING;
     p->kind = (uint8_t)f->kind;
+    p->to_slot = (uint8_t)f->slot;
     p->since_ms = b->now.mono_ms;
     if (b->flying++ == 0)
         b->acked_ms = b->now.mono_ms;
@@ -75,9 +82,9 @@ static void condemn(struct bridge *b, struct parcel *p, enum code code, const ch
         parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
         return;
     }
-    struct refusal *refusal = parcel_condemn(b, p);
-    refusal->code = code;
-    snprintf(refusal->reason, sizeof refusal->reason, "%s", reason);
+    struct refusal why = {.code = code};
+    snprintf(why.reason, sizeof why.reason, "%s", reason);
+    parcel_condemn(b, p, &why);
     parcel_ready(b, p);
 }
 
@@ -140,9 +147,8 @@ static int send_target(struct bridge *b, struct parcel *p, struct target *t,
 }
 
 /* Another time: the envelope is written anew with its next try, and waits in a level. */
-static void put_back(struct bridge *b, struct parcel *p, struct envelope *env, int64_t after_ms)
+static void put_back(struct bridge *b, struct parcel *p, struct envelope *env)
 {
-    env->stamp.next_try_ms = b->now.wall_ms + after_ms;
     struct record *record = b->port.make(b->port.ctx, p->record->key, envelope_size(env));
     if (record == NULL) {
         parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
@@ -155,7 +161,18 @@ static void put_back(struct bridge *b, struct parcel *p, struct envelope *env, i
     parcel_ready(b, p);
 }
 
-static void attempt_failed(struct bridge *b, struct parcel *p, const char *why)
+static void tell_failed(struct bridge *b, const struct parcel *p, const struct failure *failure,
+                        const struct stamp *stamp)
+{
+    struct event event = parcel_event(b, p, EVENT_DELIVERY_FAILED);
+    event.error = failure->error;
+    event.reason = failure->why;
+    event.attempt = stamp->attempt;
+    event.next_try_ms = stamp->next_try_ms;
+    bridge_tell(b, event);
+}
+
+static void attempt_failed(struct bridge *b, struct parcel *p, struct failure failure)
 {
     struct envelope env;
     int err = envelope_open(p->record->value, &env);
@@ -163,12 +180,15 @@ static void attempt_failed(struct bridge *b, struct parcel *p, const char *why)
     int attempts = ++env.stamp.attempt;
     if (attempts < b->config.max_attempts) {
         counter_add(&b->stats->retries, 1);
-        put_back(b, p, &env, retry_after_ms[attempts <= RETRIES ? attempts - 1 : RETRIES - 1]);
+        env.stamp.next_try_ms =
+            b->now.wall_ms + retry_after_ms[attempts <= RETRIES ? attempts - 1 : RETRIES - 1];
+        tell_failed(b, p, &failure, &env.stamp);
+        put_back(b, p, &env);
         return;
     }
     char tries[COUNTED_MAX];
     condemn_text(b, p, CODE_TARGET_FAILED, "%.*s took nothing in %s: %.85s",
-                 SHOWN(env.stamp.target), counted(attempts, "attempt", tries), why);
+                 SHOWN(env.stamp.target), counted(attempts, "attempt", tries), failure.why);
 }
 
 static int deliver(struct bridge *b, struct parcel *p)
@@ -205,15 +225,17 @@ static int deliver(struct bridge *b, struct parcel *p)
         return 0;
     case GATE_DEFER:
         counter_add(&b->stats->deferrals, 1);
-        put_back(b, p, &env, SHUT_MS);
+        env.stamp.next_try_ms = b->now.wall_ms + SHUT_MS;
+        put_back(b, p, &env);
         return 0;
     case GATE_FAIL:
-        attempt_failed(b, p, t->why);
+        attempt_failed(b, p, (struct failure){t->error, t->why});
         return 0;
-    default:
+    case GATE_WAIT:
         parcel_wait(b, p, b->now.wall_ms + BRIDGE_WAIT_MAX_MS);
         return 0;
     }
+    return 0;
 }
 
 /* Time may have made another kind of it while it waited: then it has its turn among those. */
@@ -293,6 +315,15 @@ static void resend(struct bridge *b, struct parcel *p)
     parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
 }
 
+static void tell_own_topic_failed(struct bridge *b, const struct parcel *p, const char *why)
+{
+    bridge_tell(b, (struct event){.kind = EVENT_FORWARD_FAILED,
+                                  .queue = p->queue->id,
+                                  .offset = p->offset,
+                                  .to_slot = p->to_slot,
+                                  .reason = why});
+}
+
 /* Hops and dead letters are tried for ever; only their size can never mend itself. */
 static void own_topic_failed(struct bridge *b, struct parcel *p, enum report report,
                              const char *why)
@@ -308,8 +339,24 @@ static void own_topic_failed(struct bridge *b, struct parcel *p, enum report rep
         parcel_ready(b, p);
         return;
     }
-    b->port.event(b->port.ctx, EVENT_FORWARD_FAILED, p->queue->id, p->offset, why);
+    tell_own_topic_failed(b, p, why);
     resend(b, p);
+}
+
+static enum delivery_error delivery_error_of(enum report report)
+{
+    switch (report) {
+    case REPORT_TIMED_OUT:
+        return DELIVERY_TIMED_OUT;
+    case REPORT_UNFIT:
+        return DELIVERY_UNFIT;
+    case REPORT_REFUSED:
+    case REPORT_OK: /* the others are no failure of the target */
+    case REPORT_TOO_LARGE:
+    case REPORT_NOT_SENT:
+        break;
+    }
+    return DELIVERY_REFUSED;
 }
 
 static void target_failed(struct bridge *b, struct parcel *p, enum report report, const char *why)
@@ -326,7 +373,7 @@ static void target_failed(struct bridge *b, struct parcel *p, enum report report
     } else if (report == REPORT_NOT_SENT) {
         resend(b, p);
     } else {
-        attempt_failed(b, p, why);
+        attempt_failed(b, p, (struct failure){delivery_error_of(report), why});
     }
 }
 
@@ -350,7 +397,7 @@ static void note_failure(struct bridge *b, const struct parcel *p, enum report r
     else if (of_a_batch)
         txn_note(b, p, NOTE_ALONE);
     else if (p->kind != FORWARD_TARGET && report != REPORT_NOT_SENT)
-        b->port.event(b->port.ctx, EVENT_FORWARD_FAILED, p->queue->id, p->offset, why);
+        tell_own_topic_failed(b, p, why);
 }
 
 static void fail_transaction(struct bridge *b, struct parcel *p, struct target *target,

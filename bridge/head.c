@@ -80,7 +80,9 @@ bool head_find(struct bridge *b, struct queue *q)
         if (record->offset > w->next && window_fits(w, record->offset)) {
             counter_add(&b->stats->gaps, (uint64_t)(record->offset - w->next));
             if (!queue_is_schedule(q) && !b->config.exactly_once)
-                b->port.event(b->port.ctx, EVENT_GAP, q->id, record->offset - w->next, "");
+                bridge_tell(b, (struct event){.kind = EVENT_GAP,
+                                              .queue = q->id,
+                                              .count = record->offset - w->next});
         }
         if (window_fits(w, record->offset) && window_is_done(w, record->offset)) {
             counter_add(&b->stats->skipped, 1);

@@ -2,6 +2,8 @@
 /* Log lines: built on the stack, written whole with one write(2) if stderr takes them at once. */
 #include "bridge/log.h"
 
+#include "bridge/clock.h"
+#include "bridge/limit.h"
 #include "levels/duration.h"
 
 #include <poll.h>
@@ -14,7 +16,9 @@
 #include <unistd.h>
 
 /* A pipe that polls writable has room for a page: a longer line could block. */
-enum { LINE_SIZE = 4096, FIELDS_SIZE = 2800, MESSAGE_SIZE = 700, TAIL_SIZE = 64 };
+enum { LINE_SIZE = 4096, FIELDS_SIZE = 2800, MESSAGE_SIZE = 700, TAIL_SIZE = 96 };
+
+enum { PERIOD_MS = 10000, PERIOD_LINES = 100 };
 
 struct line {
     char text[LINE_SIZE];
@@ -26,7 +30,8 @@ struct line {
 static atomic_int log_least = LOG_INFO;
 static atomic_int log_shape = LOG_AUTO;
 static atomic_ullong log_dropped;
-static pthread_mutex_t log_turn = PTHREAD_MUTEX_INITIALIZER; /* between poll and write */
+static pthread_mutex_t log_turn = PTHREAD_MUTEX_INITIALIZER;         /* between poll and write */
+static struct limit log_limit = LIMIT_INIT(PERIOD_MS, PERIOD_LINES); /* guarded by log_turn */
 
 static const char *const LEVEL_NAMES[] = {"debug", "info", "warn", "error"};
 
@@ -93,6 +98,48 @@ const char *log_quote(const char *text, char *out, size_t size)
     }
     out[n++] = '"';
     out[n] = '\0';
+    return out;
+}
+
+static bool is_plain_text(const unsigned char *s, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        size_t used = utf8_length(s + i);
+        if (used == 0 || s[i] < 0x20 || s[i] == 0x7f)
+            return false;
+        i += used;
+    }
+    return true;
+}
+
+/* The last character may have lost its end when the bytes were cut. */
+static size_t whole_characters(const unsigned char *s, size_t n)
+{
+    size_t back = 1;
+    while (back < 4 && back < n && (s[n - back] & 0xc0) == 0x80)
+        back++;
+    return utf8_length(s + n - back) == back ? n : n - back;
+}
+
+const char *log_quote_bytes(struct bytes bytes, char out[LOG_BYTES_TEXT_MAX])
+{
+    unsigned char text[LOG_BYTES_MAX + 4] = {0};
+    bool cut = bytes.len > LOG_BYTES_MAX;
+    size_t n = cut ? LOG_BYTES_MAX : bytes.len;
+    if (bytes_is_null(bytes)) {
+        strcpy(out, "null");
+        return out;
+    }
+    memcpy(text, bytes.data, n);
+    size_t whole = cut ? whole_characters(text, n) : n;
+    if (is_plain_text(text, whole)) {
+        strcpy((char *)text + whole, cut ? "..." : "");
+        return log_quote((char *)text, out, LOG_BYTES_TEXT_MAX);
+    }
+    char *at = out + sprintf(out, "0x");
+    for (size_t i = 0; i < n; i++)
+        at += sprintf(at, "%02x", text[i]);
+    strcpy(at, cut ? "..." : "");
     return out;
 }
 
@@ -190,7 +237,7 @@ static void line_begin(struct line *line, enum log_level level, const char *mess
 }
 
 /* The room that line_add left free is enough for this. */
-static void line_end(struct line *line, unsigned long long dropped)
+static void line_end(struct line *line, unsigned long long dropped, unsigned long long withheld)
 {
     char *tail = line->text + line->n, *end = line->text + sizeof line->text;
     if (line->cut)
@@ -198,16 +245,19 @@ static void line_end(struct line *line, unsigned long long dropped)
     if (dropped > 0)
         tail += snprintf(tail, (size_t)(end - tail),
                          line->json ? ",\"dropped\":%llu" : " dropped=%llu", dropped);
+    if (withheld > 0)
+        tail += snprintf(tail, (size_t)(end - tail),
+                         line->json ? ",\"withheld\":%llu" : " withheld=%llu", withheld);
     tail += snprintf(tail, (size_t)(end - tail), line->json ? "}\n" : "\n");
     line->n = (size_t)(tail - line->text);
 }
 
-static void line_write(struct line *line)
+static void line_write(struct line *line, uint64_t withheld)
 {
     struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
     pthread_mutex_lock(&log_turn);
     unsigned long long dropped = atomic_load(&log_dropped);
-    line_end(line, dropped);
+    line_end(line, dropped, withheld);
     if (poll(&fd, 1, 0) == 1 && (fd.revents & POLLOUT) != 0 &&
         write(STDERR_FILENO, line->text, line->n) >= 0)
         atomic_fetch_sub(&log_dropped, dropped);
@@ -216,9 +266,22 @@ static void line_write(struct line *line)
     pthread_mutex_unlock(&log_turn);
 }
 
+/* What was asked for by log.level: debug is not limited. */
+static bool may_pass(enum log_level level, const char *message, uint64_t *withheld)
+{
+    if (level == LOG_DEBUG)
+        return true;
+    uint64_t key = limit_key(LIMIT_KEY, bytes_text(message));
+    pthread_mutex_lock(&log_turn);
+    bool pass = limit_pass(&log_limit, key, clock_mono_ms(), withheld);
+    pthread_mutex_unlock(&log_turn);
+    return pass;
+}
+
 void log_line(enum log_level level, const char *message, const char *fields, ...)
 {
-    if ((int)level < atomic_load(&log_least))
+    uint64_t withheld = 0;
+    if ((int)level < atomic_load(&log_least) || !may_pass(level, message, &withheld))
         return;
     int shape = atomic_load(&log_shape);
     struct line line = {.json = shape == LOG_AUTO ? !isatty(STDERR_FILENO) : shape == LOG_JSON};
@@ -230,5 +293,5 @@ void log_line(enum log_level level, const char *message, const char *fields, ...
     line_begin(&line, level, message);
     line.cut |= n < 0 || (size_t)n >= sizeof text;
     line_fields(&line, n < 0 ? (char[]){""} : text);
-    line_write(&line);
+    line_write(&line, withheld);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log: lines to stderr, logfmt on a terminal, JSON lines otherwise. Safe from any thread. Never
    blocks: a line that stderr does not take at once is dropped and counted, and the count is in the
-   next line. */
+   next line (dropped=). Never floods: of one message 100 lines pass in ten seconds, all others are
+   counted, and the next one says how many (withheld=). Lines of level debug are not limited. */
 #ifndef DELAYBRIDGE_BRIDGE_LOG_H
 #define DELAYBRIDGE_BRIDGE_LOG_H
 
@@ -18,6 +19,11 @@ __attribute__((format(printf, 3, 4))) void log_line(enum log_level level, const 
 
 /* text with quotes, escaped, cut to size. Returns out. */
 const char *log_quote(const char *text, char *out, size_t size);
+
+/* The same of bytes that anybody may have written: at most 64 of them, quoted if they are text,
+   else as 0x and hexadecimal digits; what was cut ends in "...". null if there are none. */
+enum { LOG_BYTES_MAX = 64, LOG_BYTES_TEXT_MAX = 6 * LOG_BYTES_MAX + 8 };
+const char *log_quote_bytes(struct bytes bytes, char out[LOG_BYTES_TEXT_MAX]);
 
 #define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
 #define log_info(...)  log_line(LOG_INFO, __VA_ARGS__)

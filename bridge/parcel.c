@@ -42,7 +42,7 @@ struct parcel *parcel_new(struct bridge *b, struct queue *q, struct record *reco
 
 void parcel_detach(struct bridge *b, struct parcel *p)
 {
-    switch (p->state) {
+    switch ((enum parcel_state)p->state) {
     case PARCEL_WAITING:
         wheel_remove(&b->wheel, &p->node);
         break;
@@ -54,7 +54,8 @@ void parcel_detach(struct bridge *b, struct parcel *p)
     case PARCEL_READY:
         list_remove(&p->link);
         break;
-    default:
+    case PARCEL_FREE: /* in no list: just made, or reported */
+    case PARCEL_FLYING:
         break;
     }
 }
@@ -164,8 +165,22 @@ bool parcel_keep(struct bridge *b, struct parcel *p)
     return true;
 }
 
-/* The parcel is for the dead-letter topic; the caller fills the refusal. */
-struct refusal *parcel_condemn(struct bridge *b, struct parcel *p)
+struct event parcel_event(const struct bridge *b, const struct parcel *p, enum event_kind kind)
+{
+    struct event event = {
+        .kind = kind, .queue = p->queue->id, .offset = p->offset, .key = p->record->key};
+    struct envelope env;
+    if (p->raw && queue_is_schedule(p->queue)) {
+        event.target = request_target(&b->config.rules, p->record);
+    } else if (!p->raw && envelope_open(p->record->value, &env) == 0) {
+        event.target = env.stamp.target;
+        event.queue = (struct queue_id){-1, (int)env.stamp.origin_lane, SLOT_SCHEDULE};
+        event.offset = env.stamp.origin_offset;
+    }
+    return event;
+}
+
+void parcel_condemn(struct bridge *b, struct parcel *p, const struct refusal *why)
 {
     assert(!list_is_empty(&b->verdicts_free));
     struct link *link = list_first(&b->verdicts_free);
@@ -173,5 +188,9 @@ struct refusal *parcel_condemn(struct bridge *b, struct parcel *p)
     b->lanes[p->queue->id.lane].verdicts++;
     b->lanes[p->queue->id.lane].verdict_bytes += cost_of(p);
     p->verdict = list_item(link, struct verdict, link);
-    return &p->verdict->refusal;
+    p->verdict->refusal = *why;
+    struct event event = parcel_event(b, p, EVENT_DEAD_LETTERED);
+    event.code = why->code;
+    event.reason = why->reason;
+    bridge_tell(b, event);
 }

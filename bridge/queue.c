@@ -71,12 +71,12 @@ void queue_reread(struct bridge *b, struct queue *q)
     read_on(b, q);
 }
 
-static void hold(struct bridge *b, struct queue *q, enum event event, int64_t value)
+static void hold(struct bridge *b, struct queue *q, enum event_kind why, int64_t offset)
 {
     head_drop(b, q);
     set_state(b, q, QUEUE_HELD);
     q->head_release_ms = b->now.wall_ms; /* since then nothing leaves it */
-    b->port.event(b->port.ctx, event, q->id, value, "");
+    bridge_tell(b, (struct event){.kind = why, .queue = q->id, .offset = offset});
 }
 
 /* One record for each queue is always allowed, so that each always gets on. Requests leave a
@@ -143,7 +143,7 @@ static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
     q->head_headers_n = (uint32_t)kept->headers_n;
     struct parcel *p = parcel_new(b, q, take_head(q));
     p->raw = true;
-    *parcel_condemn(b, p) = *why;
+    parcel_condemn(b, p, why);
     parcel_ready(b, p);
     return true;
 }
@@ -261,7 +261,7 @@ static void watch_silence(struct bridge *b, struct queue *q)
     if (q->silent_since_ms == 0 || silent_ms < SILENCE_MS)
         return;
     counter_add(&b->stats->watchdog, 1);
-    b->port.event(b->port.ctx, EVENT_WATCHDOG, q->id, silent_ms, "");
+    bridge_tell(b, (struct event){.kind = EVENT_WATCHDOG, .queue = q->id, .span_ms = silent_ms});
     read_on(b, q);
     q->silent_since_ms = b->now.mono_ms;
 }
@@ -328,7 +328,8 @@ void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, in
     if (q->window.base == WINDOW_UNSET || next < start) {
         if (q->window.base != WINDOW_UNSET) { /* else nobody knows of any that was there */
             counter_add(&b->stats->out_of_range, 1);
-            b->port.event(b->port.ctx, EVENT_OUT_OF_RANGE, id, start - next, "");
+            bridge_tell(
+                b, (struct event){.kind = EVENT_OUT_OF_RANGE, .queue = id, .count = start - next});
         }
         start_at(q, start);
         queue_changed(q);

@@ -83,12 +83,10 @@ struct target *target_get(struct bridge *b, struct bytes name)
     return t;
 }
 
-static void tell(struct bridge *b, enum event event, int64_t value, const struct target *t)
+static void fail(struct target *t, enum delivery_error error, const char *why)
 {
-    char text[TOPIC_NAME_MAX + sizeof t->why + 4];
-    snprintf(text, sizeof text, "%s: %s", t->id.name, t->why);
-    struct queue_id none = {-1, -1, -1};
-    b->port.event(b->port.ctx, event, none, value, event == EVENT_TARGET_OPEN ? t->id.name : text);
+    t->error = error;
+    snprintf(t->why, sizeof t->why, "%s", why);
 }
 
 static void shut(struct bridge *b, struct target *t, bool counts, int64_t for_ms)
@@ -99,7 +97,11 @@ static void shut(struct bridge *b, struct target *t, bool counts, int64_t for_ms
     t->failed = true;
     t->recheck_ms = b->now.mono_ms + for_ms;
     if (news)
-        tell(b, EVENT_TARGET_SHUT, for_ms, t);
+        bridge_tell(b, (struct event){.kind = EVENT_TARGET_SHUT,
+                                      .target = bytes_text(t->id.name),
+                                      .error = t->error,
+                                      .reason = t->why,
+                                      .span_ms = for_ms});
 }
 
 static void look_up(struct bridge *b, struct target *t, bool waited_for)
@@ -119,9 +121,9 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
         t->state = t->failed ? TARGET_PROBING : TARGET_OPEN;
         break;
     case LOOKUP_MISSING:
-        snprintf(t->why, sizeof t->why,
-                 "there is no such topic, or the bridge may not see it: create it, or allow Write "
-                 "on it");
+        fail(t, DELIVERY_MISSING,
+             "there is no such topic, or the bridge may not see it: create it, or allow Write on "
+             "it");
         shut(b, t, true, MISSING_MS);
         break;
     case LOOKUP_UNKNOWN:
@@ -202,9 +204,11 @@ enum gate target_gate(struct bridge *b, struct target *t)
         return t->counts ? GATE_FAIL : GATE_DEFER;
     case TARGET_PROBING:
         return probe(b, t);
-    default:
-        return has_room(b, t) ? GATE_OPEN : GATE_PARK;
+    case TARGET_UNKNOWN: /* not any more */
+    case TARGET_OPEN:
+        break;
     }
+    return has_room(b, t) ? GATE_OPEN : GATE_PARK;
 }
 
 void target_sent(struct bridge *b, struct target *t, struct parcel *p)
@@ -260,7 +264,7 @@ static void note_fits(struct target *t, const struct parcel *p)
 
 void target_refuses(struct bridge *b, struct target *t, const char *why)
 {
-    snprintf(t->why, sizeof t->why, "%s", why);
+    fail(t, DELIVERY_REFUSED, why);
     shut(b, t, true, SHUT_MS);
 }
 
@@ -273,7 +277,7 @@ static void stalled(struct bridge *b, struct target *t, const char *why)
     bool again = t->stalls > 0 && b->now.mono_ms - t->recheck_ms < STALLS_FORGOTTEN_MS;
     t->stalls = !again ? 1 : t->stalls < STALLS_MAX ? t->stalls + 1 : STALLS_MAX;
     b->stall_ms = b->now.mono_ms;
-    snprintf(t->why, sizeof t->why, "%s", why);
+    fail(t, DELIVERY_TIMED_OUT, why);
     shut(b, t, false, SHUT_MS << (t->stalls - 1));
 }
 
@@ -299,7 +303,7 @@ void targets_suspect(struct bridge *b, const char *why)
         struct target *t = &b->targets[i];
         if (!t->used || !t->in_transaction || t->state == TARGET_SHUT)
             continue;
-        snprintf(t->why, sizeof t->why, "%s", why);
+        fail(t, DELIVERY_REFUSED, why);
         t->failed = true;
         t->state = TARGET_PROBING;
     }
@@ -330,7 +334,8 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum 
     case REPORT_OK:
         t->took_ms = b->now.mono_ms;
         if (t->failed)
-            tell(b, EVENT_TARGET_OPEN, 0, t);
+            bridge_tell(
+                b, (struct event){.kind = EVENT_TARGET_OPEN, .target = bytes_text(t->id.name)});
         t->failed = false;
         t->state = TARGET_OPEN;
         if (b->now.mono_ms - t->recheck_ms >= STALLS_FORGOTTEN_MS)
@@ -349,10 +354,11 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum 
             stalled(b, t, why);
         if (b->config.exactly_once || t->took_ms >= p->since_ms)
             break;
-        snprintf(t->why, sizeof t->why, "%s", why);
+        fail(t, DELIVERY_TIMED_OUT, why);
         shut(b, t, false, SHUT_MS);
         break;
-    default:
+    case REPORT_UNFIT: /* of one record: no verdict on the target */
+    case REPORT_NOT_SENT:
         break;
     }
     if (!list_is_empty(&t->parked) && (t->state != TARGET_OPEN || has_room(b, t)))
@@ -390,7 +396,7 @@ void targets_serve(struct bridge *b)
         if (t->flying == 0) {
             let_go(b, t, SIZE_MAX);
         } else if (is_silent(b, t)) {
-            snprintf(t->why, sizeof t->why, "nothing was acknowledged for a second");
+            fail(t, DELIVERY_TIMED_OUT, "nothing was acknowledged for a second");
             shut(b, t, false, SHUT_MS);
             let_go(b, t, SIZE_MAX);
         }

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tell: what the step machine has to say, as log lines for an operator. */
+/* tell: the events of the step machine as log lines for an operator. Of one kind of event with one
+   code or (target, error) a line is written at once, then one in ten seconds, with suppressed= for
+   how many were not (limit.h). Each value has a field of its own; what producers and brokers wrote
+   is quoted and bounded. */
 #ifndef DELAYBRIDGE_BRIDGE_TELL_H
 #define DELAYBRIDGE_BRIDGE_TELL_H
 
 #include "bridge/bridge.h"
+#include "bridge/limit.h"
 
-/* As it came through port.event. */
-struct told {
-    enum event event;
-    struct queue_id queue;
-    int64_t value;
-    const char *text;
+enum { TELL_EVERY_MS = 10000 };
+
+/* Of one worker. */
+struct teller {
+    const char *const *topics; /* names by slot; borrowed */
+    const char *dead_letter;   /* borrowed */
+    struct limit limit;
 };
 
-/* topics: names by slot. */
-void tell_event(const char *const *topics, const struct told *told);
+void tell_event(struct teller *teller, const struct event *event, int64_t mono_ms);
 
 #endif

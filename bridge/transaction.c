@@ -215,6 +215,7 @@ void txn_failed(struct bridge *b, struct parcel *p, struct target *target, enum 
     if (t->solo != p) {
         t->unsent = p->queue->id;
         t->unsent_offset = p->offset;
+        t->unsent_to = p->to_slot;
         parcel_forget(b, p);
         return;
     }
@@ -238,16 +239,19 @@ static void blame_solo(struct bridge *b, enum blame blame, const char *why)
 void bridge_aborted(struct bridge *b, enum blame blame, const char *why)
 {
     struct txn *t = &b->txn;
-    struct queue_id none = {-1, -1, -1};
     if (t->state == TXN_BROKEN)
         return;
-    b->port.event(b->port.ctx, EVENT_ABORTED, none, (int64_t)t->n, why);
+    bridge_tell(b, (struct event){.kind = EVENT_ABORTED, .count = (int64_t)t->n, .reason = why});
     bool alone = t->failed != NULL;
     b->solo_failed |= alone;
     if (alone)
         blame_solo(b, blame, why);
     else if (blame == BLAME_RECORDS && !t->told && t->takes == READY_HOPS && t->n > 0)
-        b->port.event(b->port.ctx, EVENT_FORWARD_FAILED, t->unsent, t->unsent_offset, why);
+        bridge_tell(b, (struct event){.kind = EVENT_FORWARD_FAILED,
+                                      .queue = t->unsent,
+                                      .offset = t->unsent_offset,
+                                      .to_slot = t->unsent_to,
+                                      .reason = why});
     else if (blame == BLAME_RECORDS && !t->told)
         targets_suspect(b, why);
     give_up(b, !alone);

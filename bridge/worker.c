@@ -43,6 +43,8 @@ static int name_topics(struct worker *w)
     }
     topic_of_pulse(c->schedule, w->pulse);
     topic_of_dead_letter(c->schedule, w->dead_letter);
+    w->teller = (struct teller){
+        .topics = w->topics, .dead_letter = w->dead_letter, .limit = LIMIT_INIT(TELL_EVERY_MS, 1)};
     return 0;
 }
 

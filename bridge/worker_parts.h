@@ -4,6 +4,7 @@
 #define DELAYBRIDGE_BRIDGE_WORKER_PARTS_H
 
 #include "bridge/bridge.h"
+#include "bridge/tell.h"
 #include "bridge/worker.h"
 #include "consumer/bell.h"
 #include "consumer/group.h"
@@ -25,6 +26,7 @@ struct worker {
     char (*names)[TOPIC_TEXT_MAX];
     const char **topics; /* by slot */
     int slots;
+    struct teller teller;
     char pulse[TOPIC_TEXT_MAX], dead_letter[TOPIC_TEXT_MAX];
     int *lanes; /* owned */
     int lanes_n;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The port of the step machine onto librdkafka. */
-#include "bridge/tell.h"
 #include "bridge/worker_parts.h"
 #include "consumer/record.h"
 
@@ -105,11 +104,9 @@ static void port_forget(void *ctx, struct target_id *target)
         producer_forget(w->producer, target);
 }
 
-static void port_event(void *ctx, enum event event, struct queue_id queue, int64_t value,
-                       const char *text)
+static void port_event(void *ctx, const struct event *event)
 {
-    struct worker *w = ctx;
-    tell_event(w->topics, &(struct told){event, queue, value, text});
+    tell_event(&((struct worker *)ctx)->teller, event, worker_now().mono_ms);
 }
 
 struct port worker_port(struct worker *w)

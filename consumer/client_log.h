@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client_log: what librdkafka's handles say of themselves, in the log of the program. A line of one
-   kind from one client is said once in ten seconds, with how many were held back. */
+   kind from one client is written once in ten seconds, with suppressed= for how many were not. */
 #ifndef DELAYBRIDGE_CONSUMER_CLIENT_LOG_H
 #define DELAYBRIDGE_CONSUMER_CLIENT_LOG_H
 

@@ -190,9 +190,10 @@ static rd_kafka_topic_t *topic_of(struct producer *p, const struct forward *f, e
         return p->clients[role].own[f->slot];
     case FORWARD_DEAD:
         return p->clients[role].own[p->config.slots];
-    default:
-        return target_topic(p, f->target, role);
+    case FORWARD_TARGET:
+        break;
     }
+    return target_topic(p, f->target, role);
 }
 
 static rd_kafka_resp_err_t produce(struct producer *p, const struct forward *f, enum role role)

@@ -231,7 +231,10 @@ static void serve_outcome(struct producer *p, enum role role, const struct outco
     case PHASE_COMMITTING:
         serve_committed(p, outcome);
         break;
-    default:
+    case PHASE_READY:
+    case PHASE_PURGING:
+    case PHASE_TORN:
+    case PHASE_CLOSING:
         atomic_store(&turn->tainted, false);
         start(p, role);
         break;

@@ -418,3 +418,12 @@ enum code request_parse(const struct request_rules *rules, uint32_t lane,
     *stamp = r.stamp;
     return CODE_OK;
 }
+
+struct bytes request_target(const struct request_rules *rules, const struct record *record)
+{
+    for (size_t i = 0; i < record->headers_n; i++) {
+        if (strcmp(record->headers[i].name, "dlb-target") == 0)
+            return record->headers[i].value;
+    }
+    return rules->default_target == NULL ? bytes_null() : bytes_text(rules->default_target);
+}

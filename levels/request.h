@@ -30,6 +30,10 @@ enum code request_parse(const struct request_rules *rules, uint32_t lane,
                         const struct record *record, int64_t now_ms, struct stamp *stamp,
                         struct refusal *refusal);
 
+/* The topic that a record asks for, though it may be refused: its first dlb-target (any bytes),
+   else the default target, else null. */
+struct bytes request_target(const struct request_rules *rules, const struct record *record);
+
 /* True for the five headers that every dead letter writes (dlb-error, dlb-reason, dlb-source,
    dlb-sent-at, dlb-failed-at, spelt exactly so). */
 bool header_is_verdict(const char *name);

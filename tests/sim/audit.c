@@ -97,13 +97,14 @@ enum lookup oracle_lookup(struct process *p, const struct target_id *target)
     world_fail(w, "p%d looks up %s, which no request may name", p->id, target->name);
 }
 
-void oracle_event(struct process *p, enum event event, struct queue_id q, int64_t value)
+void oracle_event(struct process *p, const struct event *event)
 {
     struct world *w = p->world;
-    if (event == EVENT_BEYOND_END && !w->beyond_end_ok)
+    struct queue_id q = event->queue;
+    if (event->kind == EVENT_BEYOND_END && !w->beyond_end_ok)
         world_fail(w, "p%d believes that %d/%d ends before %lld", p->id, q.slot, q.lane,
-                   (long long)value);
-    if (event == EVENT_NEWER_ENVELOPE && !w->newer_ok)
+                   (long long)event->offset);
+    if (event->kind == EVENT_NEWER_ENVELOPE && !w->newer_ok)
         world_fail(w, "p%d sees a newer envelope in %d/%d", p->id, q.slot, q.lane);
 }
 

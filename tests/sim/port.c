@@ -356,14 +356,13 @@ static void port_forget(void *ctx, struct target_id *target)
     target->handle = NULL;
 }
 
-static void port_event(void *ctx, enum event event, struct queue_id q, int64_t value,
-                       const char *text)
+static void port_event(void *ctx, const struct event *event)
 {
     struct process *p = ctx;
-    trace(p->world, p, "event %d of queue %d/%d: %lld %s", (int)event, q.slot, q.lane,
-          (long long)value, text);
-    p->world->told[event]++;
-    oracle_event(p, event, q, value);
+    trace(p->world, p, "event %d of %d/%d/%lld: %s", (int)event->kind, event->queue.slot,
+          event->queue.lane, (long long)event->offset, event->reason == NULL ? "" : event->reason);
+    p->world->told[event->kind]++;
+    oracle_event(p, event);
 }
 
 struct port port_of(struct process *p)

@@ -21,7 +21,7 @@
 
 #include <setjmp.h>
 
-enum { EVENTS_N = EVENT_FORWARD_FAILED + 1, SKIPS_MAX = 4 };
+enum { SKIPS_MAX = 4 };
 enum { PROCESSES_MAX = 4, TARGETS_N = 5, TARGET_PARTITIONS = 3 };
 enum { QUEUES_MAX = LANES_MAX * TOPICS_MAX };
 /* Where one producer's records stay in order: a level partition, a lane's dead letters, or one
@@ -200,7 +200,7 @@ struct world {
     bool beyond_end_ok, newer_ok, metadata_is_foreign; /* scenarios bring these about */
     int64_t skip_to[SKIPS_MAX]; /* scenarios: so the next fetches of a level jump */
     int skip_n, skip_at;
-    uint64_t told[EVENTS_N]; /* events, of all processes */
+    uint64_t told[EVENT_KINDS]; /* events, of all processes */
     int texts_ignored;
     int64_t skew_ms_max; /* the largest difference that any clock ever had */
     int lives;

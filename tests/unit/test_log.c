@@ -140,8 +140,9 @@ Test(log, a_reader_that_sleeps_costs_lines_and_never_time, .timeout = 10)
 {
     enum { LINES = 4000 };
     logged_begin(LOG_LOGFMT);
+    log_set_level(LOG_DEBUG); /* of which none is withheld */
     for (int i = 0; i < LINES; i++)
-        log_info("a line of some length, so that the pipe is full soon", "i=%d", i);
+        log_debug("a line of some length, so that the pipe is full soon", "i=%d", i);
     int told = 0;
     for (const char *c = logged_text(); *c != '\0'; c++)
         told += *c == '\n';
@@ -152,4 +153,42 @@ Test(log, a_reader_that_sleeps_costs_lines_and_never_time, .timeout = 10)
     cr_expect(told > 0 && told < LINES);
     cr_expect_eq(atoi(dropped + strlen("dropped=")), LINES - told);
     cr_expect(strstr(dropped + 1, "dropped=") == NULL, "told twice: %s", text);
+}
+
+static int count_lines(const char *text)
+{
+    int lines = 0;
+    for (; *text != '\0'; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+Test(log, flood_of_one_message_is_withheld_and_others_are_not)
+{
+    logged_begin(LOG_JSON);
+    for (int i = 0; i < 40000; i++)
+        log_error("flood", "i=%d", i);
+    log_error("another message", "i=%d", 1);
+    const char *text = logged_end();
+    cr_expect_eq(count_lines(text), 100 + 1, "%d lines", count_lines(text));
+    cr_expect_not_null(strstr(text, "another message"));
+}
+
+Test(log, bytes_are_text_or_hexadecimal_and_bounded)
+{
+    char out[LOG_BYTES_TEXT_MAX], many[1000];
+    cr_expect_str_eq(log_quote_bytes(bytes_null(), out), "null");
+    cr_expect_str_eq(log_quote_bytes(bytes_text(""), out), "\"\"");
+    cr_expect_str_eq(log_quote_bytes(bytes_text("order \"17\" é"), out), "\"order \\\"17\\\" é\"");
+    cr_expect_str_eq(log_quote_bytes(bytes_of("\0\0\x04\xd2", 4), out), "0x000004d2");
+    cr_expect_str_eq(log_quote_bytes(bytes_text("a\nb"), out), "0x610a62");
+    memset(many, 'x', sizeof many);
+    log_quote_bytes(bytes_of(many, sizeof many), out);
+    cr_expect_eq(strlen(out), LOG_BYTES_MAX + strlen("\"...\""), "%s", out);
+    memcpy(many + LOG_BYTES_MAX - 1, "é", 2); /* cut within a character */
+    cr_expect_str_eq(log_quote_bytes(bytes_of(many, sizeof many), out) + LOG_BYTES_MAX, "...\"");
+    memset(many, '"', sizeof many); /* the longest form of each byte */
+    cr_expect_lt(strlen(log_quote_bytes(bytes_of(many, sizeof many), out)), LOG_BYTES_TEXT_MAX);
+    memset(many, 0x80, sizeof many);
+    cr_expect_lt(strlen(log_quote_bytes(bytes_of(many, sizeof many), out)), LOG_BYTES_TEXT_MAX);
 }

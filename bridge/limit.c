@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The slots of a limit: one for each key, and one that all others share. */
+#include "bridge/limit.h"
+
+enum { WAYS = 8 }; /* places where a key may be: few enough to look at all of them */
+
+uint64_t limit_key(uint64_t key, struct bytes more)
+{
+    const uint8_t *at = more.data;
+    for (size_t i = 0; i < more.len; i++)
+        key = (key ^ at[i]) * 0x100000001b3; /* FNV-1a */
+    key = (key ^ 0xff) * 0x100000001b3;      /* "ab" + "c" is another key than "a" + "bc" */
+    return key == 0 ? 1 : key;
+}
+
+static bool is_over(const struct limit *limit, const struct limit_slot *slot, int64_t mono_ms)
+{
+    return slot->key == 0 || mono_ms - slot->since_mono_ms >= limit->every_ms;
+}
+
+/* The key's slot, else a free one, else the shared one. */
+static struct limit_slot *slot_of(struct limit *limit, uint64_t key, int64_t mono_ms)
+{
+    struct limit_slot *free = NULL;
+    for (size_t way = 0; way < WAYS; way++) {
+        struct limit_slot *slot = &limit->slots[((key >> 32) + way) % LIMIT_KEYS];
+        if (slot->key == key)
+            return slot;
+        if (free == NULL && is_over(limit, slot, mono_ms))
+            free = slot;
+    }
+    if (free == NULL)
+        return &limit->shared;
+    limit->shared.suppressed += free->suppressed;
+    *free = (struct limit_slot){.key = key, .since_mono_ms = mono_ms};
+    return free;
+}
+
+bool limit_pass(struct limit *limit, uint64_t key, int64_t mono_ms, uint64_t *suppressed)
+{
+    struct limit_slot *slot = slot_of(limit, key, mono_ms);
+    if (is_over(limit, slot, mono_ms)) {
+        slot->since_mono_ms = mono_ms;
+        slot->passed = 0;
+    }
+    slot->key = key;
+    if (slot->passed >= limit->burst) {
+        slot->suppressed++;
+        return false;
+    }
+    slot->passed++;
+    *suppressed = slot->suppressed;
+    slot->suppressed = 0;
+    return true;
+}
+
+uint64_t limit_pending(const struct limit *limit)
+{
+    uint64_t pending = limit->shared.suppressed;
+    for (size_t i = 0; i < LIMIT_KEYS; i++)
+        pending += limit->slots[i].suppressed;
+    return pending;
+}

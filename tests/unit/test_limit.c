@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* limit: the first line at once, then few; none is lost from the counts; bounded for any keys. */
+#include "bridge/limit.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+enum { EVERY_MS = 10000 };
+
+static uint64_t key_of(uint64_t n)
+{
+    return limit_key(LIMIT_KEY, bytes_of(&n, sizeof n));
+}
+
+Test(limit, first_line_passes_and_the_next_ones_are_counted)
+{
+    struct limit limit = LIMIT_INIT(EVERY_MS, 1);
+    uint64_t suppressed = 99;
+    cr_expect(limit_pass(&limit, key_of(1), 0, &suppressed));
+    cr_expect_eq(suppressed, 0);
+    for (int i = 0; i < 400; i++)
+        cr_expect(!limit_pass(&limit, key_of(1), EVERY_MS - 1, &suppressed));
+    cr_expect_eq(limit_pending(&limit), 400);
+    cr_expect(limit_pass(&limit, key_of(1), EVERY_MS, &suppressed));
+    cr_expect_eq(suppressed, 400);
+    cr_expect_eq(limit_pending(&limit), 0);
+    cr_expect(!limit_pass(&limit, key_of(1), 2 * EVERY_MS - 1, &suppressed));
+}
+
+Test(limit, keys_do_not_suppress_each_other)
+{
+    struct limit limit = LIMIT_INIT(EVERY_MS, 1);
+    uint64_t suppressed;
+    cr_expect(limit_pass(&limit, key_of(1), 0, &suppressed));
+    cr_expect(limit_pass(&limit, key_of(2), 0, &suppressed));
+    cr_expect(!limit_pass(&limit, key_of(1), 1, &suppressed));
+}
+
+Test(limit, burst_of_lines_passes_in_each_period)
+{
+    struct limit limit = LIMIT_INIT(EVERY_MS, 3);
+    uint64_t suppressed;
+    int passed = 0;
+    for (int i = 0; i < 10; i++)
+        passed += limit_pass(&limit, key_of(1), i, &suppressed);
+    cr_expect_eq(passed, 3);
+    cr_expect(limit_pass(&limit, key_of(1), EVERY_MS, &suppressed));
+    cr_expect_eq(suppressed, 7);
+}
+
+Test(limit, parts_of_a_key_are_kept_apart)
+{
+    uint64_t one = limit_key(limit_key(LIMIT_KEY, bytes_text("ab")), bytes_text("c"));
+    uint64_t two = limit_key(limit_key(LIMIT_KEY, bytes_text("a")), bytes_text("bc"));
+    cr_expect_neq(one, two);
+    cr_expect_neq(limit_key(LIMIT_KEY, bytes_text("")), LIMIT_KEY);
+}
+
+/* As tests/sim's: a seed repeats it. */
+static uint64_t random_next(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* Most passes that any span of every_ms saw, and whether the counts add up all along. */
+static int most_passed(uint64_t seed, uint64_t keys)
+{
+    struct limit limit = LIMIT_INIT(1000, 2);
+    static int64_t at[200000];
+    int n = 0, first = 0, most = 0;
+    uint64_t lines = 0, reported = 0, suppressed, state = seed;
+    int64_t now_ms = 0;
+    for (int i = 0; i < 200000; i++) {
+        now_ms += random_next(&state) % 50 == 0 ? (int64_t)(random_next(&state) % 200) : 0;
+        lines++;
+        if (limit_pass(&limit, key_of(random_next(&state) % keys), now_ms, &suppressed)) {
+            reported += 1 + suppressed;
+            at[n++] = now_ms;
+            while (at[first] <= now_ms - 1000)
+                first++;
+            most = n - first > most ? n - first : most;
+        }
+        cr_assert_eq(reported + limit_pending(&limit), lines, "seed %llu",
+                     (unsigned long long)seed);
+    }
+    return most;
+}
+
+Test(limit, lines_are_bounded_and_counted_whatever_keys_come)
+{
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        /* A period begins with its first line: two of them touch any span of that length. */
+        cr_expect_leq(most_passed(seed, 3), 2 * 3 * 2);
+        cr_expect_leq(most_passed(seed, 18000), 2 * (LIMIT_KEYS + 1) * 2);
+    }
+}
