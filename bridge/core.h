@@ -79,6 +79,8 @@ struct parcel {
     int64_t offset;          /* in queue */
     uint32_t headers_n;      /* of the message that it becomes */
     int64_t until_ms;        /* the later of due and next try */
+    int64_t overdue_ms;      /* wall: due since, and waits because of its target; 0: does not */
+    int64_t delayed_ms;      /* FLYING to its target: how long that target has delayed it */
     int64_t since_ms;        /* monotonic: PARKED or FLYING since */
     uint8_t state;
     uint8_t kind;       /* FLYING: enum forward_kind */
@@ -110,6 +112,7 @@ struct queue {
     int head_fault;      /* 0 or why the head is no envelope */
     uint32_t head_headers_n;
     int64_t head_until_ms;
+    int64_t head_overdue_ms;  /* as of a parcel */
     struct bytes head_target; /* in the head itself */
     int64_t head_release_ms;
     int64_t admit_at_ms;     /* wall: head is admitted, or a paused head will be */
@@ -122,7 +125,8 @@ struct queue {
     uint64_t changes_sent;   /* of these, in the last commit sent */
     uint64_t changes_kept;   /* of these, in the last commit that succeeded */
     int64_t base_sent, base_kept, base_trimmed;
-    size_t parcels; /* not orphaned */
+    size_t parcels;  /* not orphaned */
+    size_t retrying; /* records that wait here because of their target, as far as we wrote them */
     struct list orphans;
     struct window window;
 };
@@ -252,6 +256,14 @@ struct bridge {
 static inline bool queue_is_schedule(const struct queue *q)
 {
     return q->id.slot == SLOT_SCHEDULE;
+}
+
+/* When a record that its target delays became due: due, or the request's timestamp if that is
+   later. 0: its target does not delay it. */
+static inline int64_t stamp_overdue_ms(const struct stamp *stamp)
+{
+    int64_t from_ms = stamp->due_ms > stamp->timestamp_ms ? stamp->due_ms : stamp->timestamp_ms;
+    return stamp->next_try_ms > from_ms ? from_ms : 0;
 }
 
 static inline struct queue *bridge_queue(const struct bridge *b, int lane, int slot)

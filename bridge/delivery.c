@@ -130,6 +130,14 @@ static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
     return send(b, p, &f, may_be_too_large(b, p, FORWARD_LEVEL));
 }
 
+/* The target answers for the time until the next try, and the bridge for the time since then. */
+static void count_lateness(struct bridge *b, struct parcel *p, const struct stamp *stamp)
+{
+    int64_t from_ms = stamp->due_ms > stamp->timestamp_ms ? stamp->due_ms : stamp->timestamp_ms;
+    p->delayed_ms = stamp->next_try_ms > from_ms ? stamp->next_try_ms - from_ms : 0;
+    stats_lateness(b->stats, p->queue->id.slot, b->now.wall_ms - from_ms - p->delayed_ms);
+}
+
 static int send_target(struct bridge *b, struct parcel *p, struct target *t,
                        const struct envelope *env)
 {
@@ -140,13 +148,11 @@ static int send_target(struct bridge *b, struct parcel *p, struct target *t,
     if (err != 0)
         return err;
     target_sent(b, t, p);
-    int64_t from_ms =
-        env->stamp.due_ms > env->stamp.timestamp_ms ? env->stamp.due_ms : env->stamp.timestamp_ms;
-    stats_lateness(b->stats, p->queue->id.slot, b->now.wall_ms - from_ms);
+    count_lateness(b, p, &env->stamp);
     return 0;
 }
 
-/* Another time: the envelope is written anew with its next try, and waits in a level. */
+/* Write the envelope again with its next try and the reason for it: it waits in a level. */
 static void put_back(struct bridge *b, struct parcel *p, struct envelope *env)
 {
     struct record *record = b->port.make(b->port.ctx, p->record->key, envelope_size(env));
@@ -157,8 +163,17 @@ static void put_back(struct bridge *b, struct parcel *p, struct envelope *env)
     envelope_encode(env, (void *)record->value.data);
     p->until_ms =
         env->stamp.due_ms > env->stamp.next_try_ms ? env->stamp.due_ms : env->stamp.next_try_ms;
+    p->overdue_ms = stamp_overdue_ms(&env->stamp);
     parcel_replace(b, p, record);
     parcel_ready(b, p);
+}
+
+/* Keep the error in the envelope, for people. Its phrase must outlive the encoding. */
+static void note_error(struct envelope *env, struct failure failure, enum deferral deferral)
+{
+    env->stamp.extras.error_code = (uint16_t)failure.error;
+    env->stamp.extras.error = bytes_text(failure.why);
+    env->stamp.extras.deferral = (uint8_t)deferral;
 }
 
 static void tell_failed(struct bridge *b, const struct parcel *p, const struct failure *failure,
@@ -178,6 +193,7 @@ static void attempt_failed(struct bridge *b, struct parcel *p, struct failure fa
     int err = envelope_open(p->record->value, &env);
     assert(err == 0);
     int attempts = ++env.stamp.attempt;
+    note_error(&env, failure, DEFERRAL_NONE);
     if (attempts < b->config.max_attempts) {
         counter_add(&b->stats->retries, 1);
         env.stamp.next_try_ms =
@@ -226,6 +242,7 @@ static int deliver(struct bridge *b, struct parcel *p)
     case GATE_DEFER:
         counter_add(&b->stats->deferrals, 1);
         env.stamp.next_try_ms = b->now.wall_ms + SHUT_MS;
+        note_error(&env, (struct failure){t->error, t->why}, DEFERRAL_FAILED);
         put_back(b, p, &env);
         return 0;
     case GATE_FAIL:
@@ -296,10 +313,13 @@ static void succeeded(struct bridge *b, struct parcel *p)
     case FORWARD_LEVEL:
         counter_add(&b->stats->hops, 1);
         counter_add(&slot->hops, 1);
+        bridge_queue(b, p->queue->id.lane, p->to_slot)->retrying += p->overdue_ms != 0;
         break;
     case FORWARD_TARGET:
         counter_add(&b->stats->deliveries, 1);
         counter_add(&slot->deliveries, 1);
+        if (p->delayed_ms > 0)
+            spans_add(&b->stats->target_delay, p->delayed_ms);
         break;
     case FORWARD_DEAD:
         counter_add(&b->stats->dead[p->verdict->refusal.code], 1);

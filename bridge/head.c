@@ -52,6 +52,7 @@ static void look_at(struct bridge *b, struct queue *q, struct record *record)
         env.stamp.next_try_ms > env.stamp.due_ms ? env.stamp.next_try_ms : env.stamp.due_ms;
     q->head_until_ms = until_ms;
     q->head_headers_n = env.headers_n;
+    q->head_overdue_ms = stamp_overdue_ms(&env.stamp);
     q->head_target = env.stamp.target;
     q->head_release_ms =
         plan_release_ms(&b->config.ladder, q->level_ms, record->timestamp_ms, until_ms);

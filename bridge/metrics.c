@@ -128,6 +128,11 @@ static void write_lateness(FILE *out, const struct metric *metric, const struct 
     }
 }
 
+static void write_target_delay(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    histogram(out, metric->name, "", &m->stats->target_delay);
+}
+
 static void write_commit(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     histogram(out, metric->name, "", &m->stats->commit);
@@ -273,8 +278,21 @@ static const struct metric METRICS[] = {
     {"delaybridge_early_records_total", "counter", "",
      "Records handed to a target before they were due: always 0.", STATS(early)},
     {"delaybridge_lateness_seconds", "histogram", "level",
-     "From the later of due and the request's timestamp to forwarding, by the last level.",
+     "From the latest of due, the request's timestamp and the next try to forwarding, by the last "
+     "level: the bridge's own part.",
      write_lateness, 0},
+    {"delaybridge_target_delay_seconds", "histogram", "",
+     "From the later of due and the request's timestamp to the next try, of deliveries that their "
+     "target delayed: its part of the lateness.",
+     write_target_delay, 0},
+    {"delaybridge_retrying_records", "gauge", "level",
+     "Records in this level that wait because of their target, as far as this process wrote or "
+     "read them.",
+     write_pending, SLOT(retrying)},
+    {"delaybridge_retrying_oldest_due_timestamp_seconds", "gauge", "level",
+     "When the oldest of those was due, of heads and of what is in memory; no series while none "
+     "is seen.",
+     write_heads, SLOT(retrying_due_ms)},
     {"delaybridge_level_pending_records", "gauge", "level",
      "Records not done yet on owned partitions (level schedule: requests not taken in); exactly "
      "once the ends of transactions among them count.",

@@ -34,6 +34,7 @@ void queue_open(struct bridge *b, struct queue *q)
     q->gap_at = -1;
     q->silent_since_ms = 0;
     q->release_max_ms = INT64_MIN;
+    q->retrying = 0;
     q->base_kept = q->base_trimmed = q->window.base;
     q->changes = q->changes_sent = q->changes_kept = 0;
 }
@@ -210,12 +211,15 @@ static bool admit_waiting(struct bridge *b, struct queue *q)
     }
     watch_order(b, q);
     int64_t until_ms = q->head_until_ms, release_ms = q->head_release_ms;
+    int64_t overdue_ms = q->head_overdue_ms;
     bool last_stop =
         release_ms == until_ms || until_ms - b->now.wall_ms <= b->config.ladder.hold_ms;
     if (last_stop)
         target_expect(b, q->head_target);
     struct parcel *p = parcel_new(b, q, take_head(q));
     p->until_ms = until_ms;
+    p->overdue_ms = overdue_ms;
+    q->retrying -= overdue_ms != 0 && q->retrying > 0;
     parcel_wait(b, p, release_ms);
     return true;
 }

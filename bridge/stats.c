@@ -55,17 +55,22 @@ void stats_sum(struct stats *sum, const struct stats *from)
     static const size_t counters = sizeof *sum / sizeof(struct counter);
     uint64_t max_ms =
         larger(counter_read(&sum->lateness_ms_max), counter_read(&from->lateness_ms_max));
-    uint64_t head_ms[SLOTS_MAX];
-    for (int i = 0; i < SLOTS_MAX; i++)
-        head_ms[i] =
-            earlier(counter_read(&sum->slots[i].head_ms), counter_read(&from->slots[i].head_ms));
+    uint64_t head_ms[SLOTS_MAX], retrying_due_ms[SLOTS_MAX];
+    for (int i = 0; i < SLOTS_MAX; i++) {
+        const struct slot_stats *a = &sum->slots[i], *b = &from->slots[i];
+        head_ms[i] = earlier(counter_read(&a->head_ms), counter_read(&b->head_ms));
+        retrying_due_ms[i] =
+            earlier(counter_read(&a->retrying_due_ms), counter_read(&b->retrying_due_ms));
+    }
     struct counter *to = (struct counter *)sum;
     const struct counter *add = (const struct counter *)from;
     for (size_t i = 0; i < counters; i++)
         counter_add(&to[i], counter_read(&add[i]));
     counter_set(&sum->lateness_ms_max, max_ms);
-    for (int i = 0; i < SLOTS_MAX; i++)
+    for (int i = 0; i < SLOTS_MAX; i++) {
         counter_set(&sum->slots[i].head_ms, head_ms[i]);
+        counter_set(&sum->slots[i].retrying_due_ms, retrying_due_ms[i]);
+    }
 }
 
 int64_t stats_quantile_ms(const struct stats *now, const struct stats *before, double q)

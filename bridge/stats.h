@@ -46,17 +46,20 @@ struct spans {
 
 void spans_add(struct spans *spans, int64_t ms);
 
-/* Of one input topic, over the lanes that are owned. The last five are how it stands, written by
-   bridge_survey; the others count. */
+/* Of one input topic, over the lanes that are owned. From reading on it is how it stands, written
+   by bridge_survey; the others count. */
 struct slot_stats {
     struct counter hops;                  /* acknowledged by a level topic */
     struct counter deliveries;            /* by a target */
     struct counter dead;                  /* by the dead-letter topic */
-    struct spans lateness;                /* of what was sent to targets */
+    struct spans lateness;                /* of what was sent to targets: the bridge's own part */
     struct counter reading, paused, held; /* partitions */
-    struct counter pending; /* records not done yet, as far as the log's end is known; exactly once
-                               the ends of transactions among them count */
-    struct counter head_ms; /* wall: when the first of them was or is to go on; 0: none waits */
+    struct counter pending;  /* records not done yet, as far as the log's end is known; exactly once
+                                the ends of transactions among them count */
+    struct counter head_ms;  /* wall: when the first of them was or is to go on; 0: none waits */
+    struct counter retrying; /* records that wait because of their target */
+    struct counter retrying_due_ms; /* wall: when the first of those that are seen was due; 0: none
+                                       is seen */
 };
 
 enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retired levels */
@@ -88,7 +91,9 @@ struct stats {
     struct counter held_bytes;     /* what they pin */
     struct counter lateness_ms_max;
     struct counter lateness[LATENESS_BUCKETS];
-    struct spans commit; /* from the request to its answer */
+    struct spans commit;       /* from the request to its answer */
+    struct spans target_delay; /* of deliveries that were tried before, or deferred: from due to
+                                  their last next try */
     struct slot_stats slots[SLOTS_MAX];
 };
 
@@ -102,7 +107,7 @@ struct canary_stats {
 
 void stats_lateness(struct stats *stats, int slot, int64_t late_ms);
 
-/* Add up from into sum (counters add, the maximum is the larger, the head the earlier). */
+/* Add up from into sum: counters add, the maximum is the larger, instants the earlier. */
 void stats_sum(struct stats *sum, const struct stats *from);
 
 /* Lateness in ms below which q (0..1) of the deliveries between two snapshots stayed; 0 if there

@@ -5,14 +5,20 @@
 enum { OVERDUE_MS = 1000 };
 
 struct standing {
-    uint64_t reading, paused, held, pending;
-    int64_t head_ms; /* 0: none */
+    uint64_t reading, paused, held, pending, retrying;
+    int64_t head_ms;         /* 0: none */
+    int64_t retrying_due_ms; /* 0: none */
 };
+
+static void note_earlier(int64_t *first_ms, int64_t at_ms)
+{
+    if (*first_ms == 0 || at_ms < *first_ms)
+        *first_ms = at_ms < 1 ? 1 : at_ms;
+}
 
 static void note_head(struct standing *s, int64_t at_ms)
 {
-    if (s->head_ms == 0 || at_ms < s->head_ms)
-        s->head_ms = at_ms < 1 ? 1 : at_ms;
+    note_earlier(&s->head_ms, at_ms);
 }
 
 /* Looked at, or known from before a pause and not come again yet, or held by us since. */
@@ -31,8 +37,12 @@ static void survey_queue(const struct bridge *b, const struct queue *q, struct s
     s->paused += q->state == QUEUE_PAUSED;
     s->held += q->state == QUEUE_HELD;
     s->pending += (uint64_t)window_pending(&q->window, b->port.end(b->port.ctx, q->id));
-    if (has_head(q))
-        note_head(s, q->head_release_ms);
+    s->retrying += q->retrying;
+    if (!has_head(q))
+        return;
+    note_head(s, q->head_release_ms);
+    if (q->state != QUEUE_HELD && q->head_overdue_ms != 0)
+        note_earlier(&s->retrying_due_ms, q->head_overdue_ms);
 }
 
 /* Behind its time, so its target or its topic does not take it. A request that was overdue when it
@@ -42,6 +52,10 @@ static void survey_parcel(const struct bridge *b, const struct parcel *p, struct
     if (p->state == PARCEL_FREE || p->orphan || p->raw)
         return;
     struct standing *s = &slots[p->queue->id.slot];
+    bool retrying = p->overdue_ms != 0 && p->verdict == NULL;
+    s->retrying += retrying;
+    if (retrying)
+        note_earlier(&s->retrying_due_ms, p->overdue_ms);
     if (s->head_ms != 0 && p->until_ms >= s->head_ms)
         return; /* not the first, whatever it holds */
     struct envelope env;
@@ -59,6 +73,8 @@ static void publish(const struct standing *s, struct slot_stats *slot)
     counter_set(&slot->held, s->held);
     counter_set(&slot->pending, s->pending);
     counter_set(&slot->head_ms, (uint64_t)s->head_ms);
+    counter_set(&slot->retrying, s->retrying);
+    counter_set(&slot->retrying_due_ms, (uint64_t)s->retrying_due_ms);
 }
 
 void bridge_survey(struct bridge *b, struct now now)

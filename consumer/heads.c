@@ -8,11 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { REQUESTS_MS = 2000 };
+enum { REQUESTS_MS = 2000, LOOK_BYTES = 16 << 20, RECORD_BYTES = 100 };
 
 struct looking {
     struct offsets *offsets;
     struct head *heads;
+    size_t share_bytes; /* what may be looked at of each partition behind its head */
 };
 
 static void open_head(const struct offsets *offsets, struct head *head,
@@ -33,13 +34,40 @@ static void open_head(const struct offsets *offsets, struct head *head,
         &offsets->config->ladder, offsets_level_ms(offsets->config, slot), stamped_ms, until_ms);
 }
 
+static int64_t later_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void note_retrying(struct head *head, const rd_kafka_message_t *message)
+{
+    struct envelope env;
+    if (envelope_open(bytes_of(message->payload, message->len), &env) != 0)
+        return;
+    int64_t due_ms = later_of(env.stamp.due_ms, env.stamp.timestamp_ms);
+    if (env.stamp.next_try_ms <= due_ms)
+        return;
+    if (head->retrying++ == 0 || due_ms < head->retrying_due_ms)
+        head->retrying_due_ms = due_ms;
+}
+
 static bool see(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
 {
     const struct looking *looking = ctx;
-    if (window_is_done(looking->offsets->cells[tag].window, message->offset))
+    const struct offsets_cell *cell = &looking->offsets->cells[tag];
+    struct head *head = &looking->heads[tag];
+    int slot = (int)tag % looking->offsets->slots;
+    if (window_is_done(cell->window, message->offset))
         return true;
-    open_head(looking->offsets, &looking->heads[tag], message, (int)tag % looking->offsets->slots);
-    return false;
+    if (head->kind == HEAD_NONE)
+        open_head(looking->offsets, head, message, slot);
+    if (slot == 0)
+        return false;
+    note_retrying(head, message);
+    head->looked_bytes += message->len + message->key_len + RECORD_BYTES;
+    head->retrying_is_cut =
+        head->looked_bytes >= looking->share_bytes && message->offset + 1 < cell->end;
+    return head->looked_bytes < looking->share_bytes && message->offset + 1 < cell->end;
 }
 
 static rd_kafka_topic_partition_list_t *where_something_waits(const struct offsets *offsets,
@@ -74,6 +102,7 @@ static int browse_heads(struct looking *looking, rd_kafka_t *rk, int timeout_ms,
     struct browse browse = {
         .rk = rk, .timeout_ms = timeout_ms, .each = see, .ended = end, .ctx = looking};
     rd_kafka_topic_partition_list_t *list = where_something_waits(looking->offsets, levels);
+    looking->share_bytes = LOOK_BYTES / (size_t)(list->cnt > 0 ? list->cnt : 1);
     int err = list->cnt == 0 ? 0 : browse_read(&browse, list, error, OFFSETS_ERROR_MAX);
     rd_kafka_topic_partition_list_destroy(list);
     return err;
@@ -83,7 +112,8 @@ struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
                         char error[OFFSETS_ERROR_MAX])
 {
     struct looking looking = {
-        offsets, calloc((size_t)offsets->lanes * (size_t)offsets->slots, sizeof *looking.heads)};
+        .offsets = offsets,
+        .heads = calloc((size_t)offsets->lanes * (size_t)offsets->slots, sizeof *looking.heads)};
     char unread[OFFSETS_ERROR_MAX]; /* a login need not read the schedule topic to see levels */
     if (looking.heads == NULL) {
         snprintf(error, OFFSETS_ERROR_MAX, "out of memory");
@@ -95,6 +125,19 @@ struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
     }
     free(looking.heads);
     return NULL;
+}
+
+struct retrying heads_retrying(const struct offsets *offsets, const struct head *heads, int slot)
+{
+    struct retrying sum = {0};
+    for (int lane = 0; lane < offsets->lanes; lane++) {
+        const struct head *head = &heads[lane * offsets->slots + slot];
+        sum.is_cut |= head->retrying_is_cut;
+        if (head->retrying > 0 && (sum.n == 0 || head->retrying_due_ms < sum.due_ms))
+            sum.due_ms = head->retrying_due_ms;
+        sum.n += head->retrying;
+    }
+    return sum;
 }
 
 const struct head *heads_first(const struct offsets *offsets, const struct head *heads, int slot)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WATCH_S = 2 };
+enum { WATCH_S = 2, RETRYING_MAX = DURATION_TEXT_MAX + 32 };
 
 struct view {
     const struct cli *cli;
@@ -30,6 +30,7 @@ struct row {
     const struct offsets_cell *cell;  /* of one lane; NULL: all */
     const struct offsets_cell *stuck; /* is committed beyond its log's end; NULL: none is */
     int stuck_lane;
+    struct retrying retrying;
 };
 
 static bool is_stuck(const struct offsets_cell *cell)
@@ -48,13 +49,16 @@ static struct row row_of_lane(const struct view *view, int slot, int lane)
                         .head = head->kind == HEAD_NONE ? NULL : head,
                         .cell = cell,
                         .stuck = is_stuck(cell) ? cell : NULL,
-                        .stuck_lane = lane};
+                        .stuck_lane = lane,
+                        .retrying = {head->retrying, head->retrying_due_ms, head->retrying_is_cut}};
 }
 
 static struct row row_of_slot(const struct view *view, int slot)
 {
-    struct row sum = {
-        .slot = slot, .lane = -1, .head = heads_first(&view->offsets, view->heads, slot)};
+    struct row sum = {.slot = slot,
+                      .lane = -1,
+                      .head = heads_first(&view->offsets, view->heads, slot),
+                      .retrying = heads_retrying(&view->offsets, view->heads, slot)};
     for (int lane = 0; lane < view->offsets.lanes; lane++) {
         const struct offsets_cell *cell = offsets_cell(&view->offsets, lane, slot);
         sum.waiting += cell->waiting;
@@ -76,10 +80,22 @@ static int64_t overdue_ms(const struct view *view, const struct head *head)
     return head->release_ms < view->now_ms ? view->now_ms - head->release_ms : 0;
 }
 
+/* "12, 3m5s": how many wait because of their target, and how long ago the oldest was due. */
+static const char *retrying_text(const struct view *view, struct retrying retrying,
+                                 char out[RETRYING_MAX])
+{
+    char age[DURATION_TEXT_MAX];
+    snprintf(out, RETRYING_MAX, "%s", retrying.is_cut ? "0+" : "0");
+    if (retrying.n > 0)
+        snprintf(out, RETRYING_MAX, "%lld%s, %s", (long long)retrying.n, retrying.is_cut ? "+" : "",
+                 duration_format((view->now_ms - retrying.due_ms) / 1000 * 1000, age));
+    return out;
+}
+
 static void print_row(const struct view *view, struct row row)
 {
     char level[DURATION_TEXT_MAX], release[INSTANT_TEXT_MAX], due[INSTANT_TEXT_MAX],
-        late[DURATION_TEXT_MAX], lane[16] = "";
+        late[DURATION_TEXT_MAX], lane[16] = "", retrying[RETRYING_MAX];
     if (row.lane >= 0)
         snprintf(lane, sizeof lane, "%d", row.lane);
     printf("%-10s %5s %12lld", name_of(view, row.slot, level), lane, (long long)row.waiting);
@@ -91,9 +107,10 @@ static void print_row(const struct view *view, struct row row)
         printf("  HELD: lane %d is committed at %lld, beyond its log's end %lld", row.stuck_lane,
                (long long)row.stuck->window->base, (long long)row.stuck->end);
     else if (row.head != NULL && row.head->kind == HEAD_OPENED)
-        printf("  %-24s  %-24s  %s", instant_format(row.head->release_ms, release),
+        printf("  %-24s  %-24s  %-12s  %s", instant_format(row.head->release_ms, release),
                instant_format(row.head->due_ms, due),
-               duration_format(overdue_ms(view, row.head), late));
+               duration_format(overdue_ms(view, row.head), late),
+               retrying_text(view, row.retrying, retrying));
     else if (row.head != NULL)
         printf("  offset %lld of lane %d is no envelope", (long long)row.head->offset,
                row.head->lane);
@@ -111,6 +128,11 @@ static json_t *row_json(const struct view *view, struct row row)
         json_object_set_new(line, "committed", json_integer(row.cell->window->base));
     if (row.stuck != NULL)
         json_object_set_new(line, "held_lane", json_integer(row.stuck_lane));
+    json_object_set_new(line, "retrying", json_integer(row.retrying.n));
+    json_object_set_new(line, "retrying_at_least", json_boolean(row.retrying.is_cut));
+    if (row.retrying.n > 0)
+        json_object_set_new(line, "retrying_overdue_ms",
+                            json_integer(view->now_ms - row.retrying.due_ms));
     if (row.head == NULL)
         return line;
     json_t *head =
@@ -167,8 +189,9 @@ static void print_view(const struct view *view)
     }
     printf("%s  %s: lanes %d, backlog %lld, dead letters %lld\n", at, schedule, offsets->lanes,
            (long long)backlog, (long long)offsets->dead_letters);
-    printf("%-10s %5s %12s%s  %-24s  %-24s  %s\n", "LEVEL", view->lanes ? "LANE" : "", "WAITING",
-           view->lanes ? "    COMMITTED" : "", "HEAD LEAVES", "HEAD DUE", "OVERDUE");
+    printf("%-10s %5s %12s%s  %-24s  %-24s  %-12s  %s\n", "LEVEL", view->lanes ? "LANE" : "",
+           "WAITING", view->lanes ? "    COMMITTED" : "", "HEAD LEAVES", "HEAD DUE", "OVERDUE",
+           "RETRYING");
     each_row(view, as_text, NULL);
 }
 

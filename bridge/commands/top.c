@@ -17,7 +17,8 @@ enum {
     EVERY_MS_MAX = 3600 * 1000,
     ADDRESSES_MAX = 64,
     NAME_MAX = 200,
-    CELL_MAX = 32
+    CELL_MAX = 32,
+    PAIR_MAX = 2 * CELL_MAX + 2 /* two cells and what stands between them */
 };
 
 struct top {
@@ -162,6 +163,8 @@ struct row {
     char level[CELL_MAX];
     double waiting, hops, deliveries, held;
     const struct scrape_sample *head;
+    double retrying;
+    const struct scrape_sample *oldest; /* when it was due; NULL: none is seen */
     char p50[CELL_MAX], p99[CELL_MAX];
 };
 
@@ -175,6 +178,11 @@ static bool row_at(const struct top *t, int n, struct row *row)
     snprintf(name, sizeof name, "delaybridge_level_head_deadline_timestamp_seconds{level=\"%s\"}",
              row->level);
     row->head = scrape_find(&t->now, name);
+    snprintf(name, sizeof name, "delaybridge_retrying_records{level=\"%s\"}", row->level);
+    row->retrying = scrape_value(&t->now, name);
+    snprintf(name, sizeof name, "delaybridge_retrying_oldest_due_timestamp_seconds{level=\"%s\"}",
+             row->level);
+    row->oldest = scrape_find(&t->now, name);
     snprintf(name, sizeof name, "delaybridge_partitions{level=\"%s\",state=\"held\"}", row->level);
     row->held = scrape_value(&t->now, name);
     row->hops =
@@ -218,15 +226,27 @@ static void print_head(const struct top *t)
         scrape_value(&t->now, "delaybridge_rebalances_total"));
 }
 
+/* "12, 3.1 s ago": how many wait because of their target, and when the oldest was due. */
+static const char *retrying_text(const struct row *row, char out[PAIR_MAX])
+{
+    char count[CELL_MAX], oldest[CELL_MAX];
+    snprintf(out, PAIR_MAX, "%s", grouped(row->retrying, count));
+    if (row->oldest == NULL)
+        return out;
+    countdown(row->oldest->value, oldest);
+    snprintf(out, PAIR_MAX, "%s, %s", count, oldest);
+    return out;
+}
+
 static void print_row(const struct row *row)
 {
-    char waiting[CELL_MAX], head[CELL_MAX] = "";
+    char waiting[CELL_MAX], head[CELL_MAX] = "", retrying[PAIR_MAX];
     if (row->head != NULL)
         countdown(row->head->value, head);
     else if (row->waiting > 0)
         snprintf(head, sizeof head, "now"); /* read, and in memory */
-    printf("%-10s %14s  %14s %10.1f %10.1f %8s %8s", row->level, grouped(row->waiting, waiting),
-           head, row->hops, row->deliveries, row->p50, row->p99);
+    printf("%-10s %14s  %14s %10.1f %10.1f %8s %8s  %s", row->level, grouped(row->waiting, waiting),
+           head, row->hops, row->deliveries, row->p50, row->p99, retrying_text(row, retrying));
     if (row->held > 0)
         printf("  %.0f HELD: see the log", row->held);
     putchar('\n');
@@ -238,8 +258,8 @@ static void print_text(const struct top *t)
     if (isatty(STDOUT_FILENO) && !t->once)
         fputs("\033[H\033[J", stdout);
     print_head(t);
-    printf("%-10s %14s  %14s %10s %10s %8s %8s\n", "LEVEL", "WAITING", "HEAD LEAVES", "HOPS/S",
-           "DELIVER/S", "P50 <=", "P99 <=");
+    printf("%-10s %14s  %14s %10s %10s %8s %8s  %s\n", "LEVEL", "WAITING", "HEAD LEAVES", "HOPS/S",
+           "DELIVER/S", "P50 <=", "P99 <=", "RETRYING");
     for (int i = 0; row_at(t, i, &row); i++)
         print_row(&row);
 }
@@ -250,10 +270,12 @@ static void print_as_json(const struct top *t)
     struct row row;
     json_t *levels = json_array();
     for (int i = 0; row_at(t, i, &row); i++) {
-        json_t *level = json_pack("{s:s, s:f, s:f, s:f, s:s, s:s, s:f}", "level", row.level,
-                                  "waiting", row.waiting, "hops_per_s", row.hops,
-                                  "deliveries_per_s", row.deliveries, "late_p50_at_most", row.p50,
-                                  "late_p99_at_most", row.p99, "held_partitions", row.held);
+        json_t *level = json_pack(
+            "{s:s, s:f, s:f, s:f, s:s, s:s, s:f, s:f}", "level", row.level, "waiting", row.waiting,
+            "hops_per_s", row.hops, "deliveries_per_s", row.deliveries, "late_p50_at_most", row.p50,
+            "late_p99_at_most", row.p99, "held_partitions", row.held, "retrying", row.retrying);
+        if (row.oldest != NULL)
+            json_object_set_new(level, "retrying_oldest_due", json_real(row.oldest->value));
         if (row.head != NULL)
             json_object_set_new(level, "head_leaves", json_real(row.head->value));
         json_array_append_new(levels, level);

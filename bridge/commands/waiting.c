@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SHOWN_MAX = 400, HOPS_SHOWN = 8 };
+enum { SHOWN_MAX = 400, HOPS_SHOWN = 8, NUMBER_MAX = 12 };
 
 json_t *bytes_json(struct bytes bytes)
 {
@@ -90,6 +90,35 @@ static void print_field(const char *name, struct bytes bytes)
     putchar('\n');
 }
 
+/* A number that this program does not know comes from a newer one. */
+static const char *name_or_number(const char *name, unsigned number, char text[NUMBER_MAX])
+{
+    if (name != NULL)
+        return name;
+    snprintf(text, NUMBER_MAX, "%u", number);
+    return text;
+}
+
+/* What its target has done to it. */
+static void print_tries(const struct stamp *stamp)
+{
+    char number[NUMBER_MAX];
+    const struct extras *extras = &stamp->extras;
+    if (stamp->attempt > 0)
+        printf("  %-9s %u failed\n", "attempt", (unsigned)stamp->attempt);
+    if (extras->error_code != 0) {
+        printf("  %-9s %s ", "error",
+               name_or_number(delivery_error_name(extras->error_code), extras->error_code, number));
+        print_bytes(extras->error);
+        putchar('\n');
+    }
+    if (extras->deferral != 0)
+        printf("  %-9s target %s\n", "deferred",
+               name_or_number(deferral_name(extras->deferral), extras->deferral, number));
+    if (stamp->next_try_ms != 0)
+        print_time("next try", stamp->next_try_ms);
+}
+
 static void print_when(const struct waiting *w, int64_t now_ms)
 {
     char text[DURATION_TEXT_MAX];
@@ -105,10 +134,7 @@ static void print_when(const struct waiting *w, int64_t now_ms)
     for (int i = 0; i < hops && i < HOPS_SHOWN; i++)
         printf(" %s", duration_format(w->config->ladder.level_ms[levels[i]], text));
     puts(hops > HOPS_SHOWN ? " ..." : "");
-    if (stamp->attempt > 0) {
-        printf("  %-9s %u failed\n", "attempt", (unsigned)stamp->attempt);
-        print_time("next try", stamp->next_try_ms);
-    }
+    print_tries(stamp);
     if (stamp->expires_ms != STAMP_NEVER)
         print_time("expires", stamp->expires_ms);
     print_time("timestamp", stamp->timestamp_ms);
@@ -146,6 +172,25 @@ static json_t *instant_json(int64_t ms)
     return json_string(instant_format(ms, text));
 }
 
+/* null: there is none. */
+static json_t *error_json(const struct extras *extras)
+{
+    char number[NUMBER_MAX];
+    if (extras->error_code == 0)
+        return json_null();
+    const char *code =
+        name_or_number(delivery_error_name(extras->error_code), extras->error_code, number);
+    return json_pack("{s:s, s:o}", "code", code, "text", bytes_json(extras->error));
+}
+
+static json_t *deferral_json(const struct extras *extras)
+{
+    char number[NUMBER_MAX];
+    if (extras->deferral == 0)
+        return json_null();
+    return json_string(name_or_number(deferral_name(extras->deferral), extras->deferral, number));
+}
+
 static json_t *headers_json(const struct envelope *env)
 {
     json_t *list = json_array();
@@ -181,6 +226,8 @@ json_t *waiting_json(const struct waiting *w, int64_t now_ms)
                         "remaining_ms", (json_int_t)(stamp->due_ms - now_ms), "leaves",
                         instant_json(release_ms(w)), "hops", hops_json(w), "timestamp",
                         instant_json(stamp->timestamp_ms), "attempt", (int)stamp->attempt));
+    json_object_set_new(line, "last_error", error_json(&stamp->extras));
+    json_object_set_new(line, "deferred", deferral_json(&stamp->extras));
     if (stamp->next_try_ms != 0)
         json_object_set_new(line, "next_try", instant_json(stamp->next_try_ms));
     if (stamp->expires_ms != STAMP_NEVER)

@@ -29,15 +29,17 @@ import secured
 import static
 import targets
 import transacted
+import versions
 import waiting
 from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage, Unsure
 
-PARTS = (scenarios, static, targets, transacted, network, secured, histories, waiting, bad_input, promises, reading)
+PARTS = (scenarios, static, targets, transacted, network, secured, histories, waiting, bad_input, promises, reading,
+         versions)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
-             "secured_exactly", "waiting_millions", "broker_hangs_exactly"}
+             "secured_exactly", "waiting_millions", "broker_hangs_exactly", "mixed_versions_exactly"}
 # Three brokers each, and faults in a clock's time: last, and alone.
 HEAVY = {"chaos", "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
 ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "UNSURE": 3, "SKIPPED": 77}

@@ -50,6 +50,8 @@ struct record *port_lend(struct process *p, const struct entry *entry, bool head
         for (size_t i = 0; i < entry->headers_n; i++)
             cost += strlen(entry->headers[i].name) + entry->headers[i].value.len + 16;
     }
+    if (!headers && p->world->is_older[p->id])
+        older_reads((uint8_t *)value, entry->value.len);
     record->cost_bytes = cost;
     lent->fetched = true;
     count_cost(p, record);

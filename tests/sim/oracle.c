@@ -113,6 +113,22 @@ static void check_delivery(struct process *p, const struct forwarded *f)
                    (long long)(w->now_ms - due_ms));
 }
 
+/* A record that was put back says why; any other one is written as older programs read it. */
+static void check_extras(struct process *p, const struct forwarded *f, const struct stamp *stamp)
+{
+    struct queue_id q = f->forward->from;
+    const struct extras *extras = &stamp->extras;
+    bool put_back = stamp->next_try_ms != 0;
+    bool was_older = put_back && extras_are_none(extras) && f->input->value.data != NULL &&
+                     memcmp(f->input->value.data, "DLBE\1", 5) == 0;
+    if (put_back && !was_older && (extras->error_code == 0 || bytes_is_null(extras->error)))
+        world_fail(p->world, "%d/%d/%lld was put back and does not say why",
+                   AT(q, f->input->offset));
+    if (!put_back && !extras_are_none(extras))
+        world_fail(p->world, "%d/%d/%lld has optional fields, and needs none",
+                   AT(q, f->input->offset));
+}
+
 static void check_hop(struct process *p, const struct forwarded *f)
 {
     struct world *w = p->world;
@@ -130,6 +146,7 @@ static void check_hop(struct process *p, const struct forwarded *f)
     struct forwarded with = {.forward = &opened, .input = f->input, .request = f->request};
     check_stamp(p, &with, &env.stamp);
     check_bytes(p, &with, env.stamp.key_overridden ? env.stamp.key : f->forward->record->key);
+    check_extras(p, &with, &env.stamp);
     if (env.stamp.next_try_ms > p->clock.wall_ms + RETRY_MS_MAX + 2 * w->skew_ms_max)
         world_fail(w, "%d/%d/%lld is tried again after too long", AT(q, f->input->offset));
 }

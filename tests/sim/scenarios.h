@@ -60,6 +60,12 @@
     X(the_survey_counts_what_waits_and_names_its_head)                 \
     X(the_survey_names_when_a_queue_was_held)                          \
     X(the_survey_names_what_is_overdue_in_work)                        \
+    X(what_a_target_delays_is_counted_apart)                           \
+    X(a_record_that_waits_for_its_target_is_retrying)                  \
+    /* stories_older.c: programs of two versions in one group */       \
+    X(an_older_process_is_blocked_by_version_2_alone)                  \
+    X(an_older_process_is_blocked_by_version_2_alone_exactly_once)     \
+    X(what_waits_in_version_1_survives_an_upgrade_and_a_rollback)      \
     /* stories_transaction.c: exactly once, and what breaks it */      \
     X(an_abort_reads_again_from_what_is_committed)                     \
     X(a_commit_that_arrived_without_an_answer_doubles_nothing)         \

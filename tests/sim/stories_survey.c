@@ -76,3 +76,76 @@ void the_survey_names_what_is_overdue_in_work(struct world *w)
     story_finish(w);
     expect(w, counter_read(&stands(w, 0)->head_ms) == 0);
 }
+
+static uint64_t retrying(struct world *w)
+{
+    uint64_t sum = 0;
+    for (int slot = 0; slot < w->processes[0].slots; slot++)
+        sum += counter_read(&stands(w, slot)->retrying);
+    return sum;
+}
+
+static int64_t oldest_due_ms(struct world *w)
+{
+    int64_t oldest_ms = 0;
+    for (int slot = 0; slot < w->processes[0].slots; slot++) {
+        int64_t due_ms = (int64_t)counter_read(&stands(w, slot)->retrying_due_ms);
+        if (due_ms != 0 && (oldest_ms == 0 || due_ms < oldest_ms))
+            oldest_ms = due_ms;
+    }
+    return oldest_ms;
+}
+
+static uint64_t deliveries_delayed(const struct world *w)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < SPAN_BUCKETS; i++)
+        n += story_sum(w,
+                       offsetof(struct stats, target_delay.n) + (size_t)i * sizeof(struct counter));
+    return n;
+}
+
+/* The lateness of the bridge stays small, however long the target refuses. */
+void what_a_target_delays_is_counted_apart(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    w->targets[TARGET_A].mood = TARGET_REFUSES;
+    struct request *delayed = story_ask(w, TARGET_A, 0), *prompt = story_ask(w, TARGET_B, 0);
+    int64_t due_ms = wall_ms(w);
+    story_pass(w, 12000);
+    w->targets[TARGET_A].mood = TARGET_FINE;
+    story_until(w, delayed->delivered == 1);
+    uint64_t late_ms = (uint64_t)(wall_ms(w) - due_ms);
+    story_pass(w, 500); /* until that is reported */
+    expect(w, prompt->delivered == 1 && late_ms > 12000);
+    expect(w, COUNT(w, lateness_ms_max) < 500);
+    expect(w, deliveries_delayed(w) == 1);
+    expect(w, COUNT(w, target_delay.sum_ms) > 10000 && COUNT(w, target_delay.sum_ms) <= late_ms);
+    story_finish(w);
+}
+
+void a_record_that_waits_for_its_target_is_retrying(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    expect(w, retrying(w) == 0 && oldest_due_ms(w) == 0);
+    w->targets[TARGET_A].mood = TARGET_REFUSES;
+    int64_t asked_ms = wall_ms(w);
+    struct request *first = story_ask(w, TARGET_A, 0);
+    story_pass(w, 2000);
+    struct request *second = story_ask(w, TARGET_A, 0), *good = story_ask(w, TARGET_B, 8000);
+    int looks = 0, seen = 0; /* between two stops the record is read again, and not seen */
+    for (; looks < 36; looks++) {
+        story_pass(w, 500);
+        expect(w, retrying(w) == 2);
+        seen += oldest_due_ms(w) >= asked_ms && oldest_due_ms(w) <= asked_ms + 500;
+    }
+    expect(w, seen > looks * 2 / 3);
+    expect(w, good->delivered == 1);
+    w->targets[TARGET_A].mood = TARGET_FINE;
+    story_until(w, first->delivered == 1 && second->delivered == 1);
+    story_pass(w, 500);
+    expect(w, retrying(w) == 0 && oldest_due_ms(w) == 0);
+    story_finish(w);
+}

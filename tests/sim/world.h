@@ -198,7 +198,8 @@ struct world {
     bool log_disordered;                /* by writers that overlapped */
     bool unprovable; /* somebody stood still and had nothing to prove lanes with */
     bool beyond_end_ok, newer_ok, metadata_is_foreign; /* scenarios bring these about */
-    int64_t skip_to[SKIPS_MAX]; /* scenarios: so the next fetches of a level jump */
+    bool is_older[PROCESSES_MAX]; /* scenarios: knows version 1 of the envelope alone */
+    int64_t skip_to[SKIPS_MAX];   /* scenarios: so the next fetches of a level jump */
     int skip_n, skip_at;
     uint64_t told[EVENT_KINDS]; /* events, of all processes */
     int texts_ignored;
@@ -268,6 +269,10 @@ void port_release(void *ctx, struct record *record);
 struct record *port_make(void *ctx, struct bytes key, size_t value_size);
 struct record *port_keep(void *ctx, struct record *record);
 bool port_pins_batch(const struct record *record);
+/* An envelope of version 2 as an older program meets it: of a version that it does not know. */
+void older_reads(uint8_t *envelope, size_t size);
+/* The envelope that an older program writes in place of this one. */
+struct bytes older_writes(struct arena *arena, struct bytes envelope);
 
 /* produce.c */
 int port_forward(void *ctx, const struct forward *forward);

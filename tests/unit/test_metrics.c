@@ -129,6 +129,20 @@ Test(metrics, a_head_is_there_only_while_something_waits)
         says("delaybridge_level_head_deadline_timestamp_seconds{level=\"5s\"} 1700000000.123"));
 }
 
+Test(metrics, what_targets_delay_is_apart_from_lateness)
+{
+    cr_expect(strstr(written(), "retrying_oldest_due_timestamp_seconds{") == NULL);
+    spans_add(&stats.target_delay, 61000);
+    counter_set(&stats.slots[2].retrying, 12);
+    counter_set(&stats.slots[2].retrying_due_ms, 1700000000123);
+    cr_expect(says("delaybridge_target_delay_seconds_bucket{le=\"60\"} 0"));
+    cr_expect(says("delaybridge_target_delay_seconds_bucket{le=\"300\"} 1"));
+    cr_expect(says("delaybridge_target_delay_seconds_sum 61.000"));
+    cr_expect(says("delaybridge_retrying_records{level=\"5s\"} 12"));
+    cr_expect(
+        says("delaybridge_retrying_oldest_due_timestamp_seconds{level=\"5s\"} 1700000000.123"));
+}
+
 Test(metrics, what_is_off_has_no_series)
 {
     cr_expect(strstr(written(), "delaybridge_transactions_total{") == NULL);

@@ -172,7 +172,8 @@ static bool is_extreme(const struct counter *counter)
 {
     bool extreme = counter == &stats.lateness_ms_max;
     for (int slot = 0; slot < SLOTS_MAX; slot++)
-        extreme |= counter == &stats.slots[slot].head_ms;
+        extreme |=
+            counter == &stats.slots[slot].head_ms || counter == &stats.slots[slot].retrying_due_ms;
     return extreme;
 }
 
@@ -202,6 +203,19 @@ Test(stats, the_head_of_a_sum_is_the_earliest_there_is)
     counter_set(&stats.slots[3].head_ms, 600);
     stats_sum(&sum, &stats);
     cr_expect_eq(counter_read(&sum.slots[3].head_ms), 600);
+}
+
+Test(stats, the_oldest_retrying_record_of_a_sum_is_the_earliest_there_is)
+{
+    struct stats sum = {0};
+    counter_set(&stats.slots[3].retrying_due_ms, 700);
+    stats_sum(&sum, &stats);
+    clear();
+    stats_sum(&sum, &stats);
+    cr_expect_eq(counter_read(&sum.slots[3].retrying_due_ms), 700);
+    counter_set(&stats.slots[3].retrying_due_ms, 600);
+    stats_sum(&sum, &stats);
+    cr_expect_eq(counter_read(&sum.slots[3].retrying_due_ms), 600);
 }
 
 Test(stats, a_span_counts_in_the_smallest_bound_that_holds_it)

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of two versions in one group: an upgrade, a rollback, and records that only the newer one can read."""
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import tarfile
+import time
+from pathlib import Path
+
+from contract import Request
+from processes import ROOT, Bridge
+from stage import Skip, Stage, both_modes, judge, require
+
+# The last commit whose program knows version 1 of the envelope alone.
+OLDER = "37be92dade61d9f0f1ebe185b128588f86214ec5"
+WAITING = 5000
+WAIT_MS = 17_000
+LEVELS = ["1s", "5s", "10s"]
+BLOCKED = "was written by a newer delaybridge: the partition is held"
+
+
+def older_binary() -> Path:
+    """The older program, built once from this repository's history."""
+    folder = Path(os.environ.get("DEV_CACHE", ROOT / ".cache")) / "older" / OLDER[:12]
+    binary = folder / "build" / "delaybridge"
+    if binary.exists():
+        return binary
+    archive = subprocess.run(["git", "-C", str(ROOT), "archive", OLDER], capture_output=True, check=False)
+    if archive.returncode != 0:
+        raise Skip(f"commit {OLDER[:12]} is not in this checkout: fetch the whole history")
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as sources:
+        sources.extractall(folder)
+    for command in (["cmake", "-S", str(folder), "-B", str(folder / "build"), "-G", "Ninja",
+                     "-DCMAKE_BUILD_TYPE=RelWithDebInfo"],
+                    ["cmake", "--build", str(folder / "build"), "--target", "delaybridge"]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        require(done.returncode == 0, f"the older program does not build: {(done.stdout + done.stderr)[-800:]}")
+    return binary
+
+
+class Rollout:
+    """The processes of the group, and their replacement one after the other."""
+
+    def __init__(self, stage: Stage, config: Path):
+        self.stage, self.config, self.running, self.all = stage, config, [], []
+
+    def start(self, binary: Path, name: str) -> Bridge:
+        bridge = Bridge(binary, self.config, name).start()
+        self.running.append(bridge)
+        self.all.append(bridge)
+        require(self.stage.admin.wait_members(self.stage.group, len(self.running)),
+                f"{name} did not get lanes:\n{bridge.tail()}")
+        return bridge
+
+    def stop(self, bridge: Bridge) -> None:
+        require(bridge.stop() == 0, f"{bridge.name} did not end cleanly:\n{bridge.tail()}")
+        self.running.remove(bridge)
+
+    def replace_all(self, binary: Path, name: str) -> None:
+        for n, bridge in enumerate(list(self.running)):
+            self.start(binary, f"{name}-{n}")
+            self.stop(bridge)
+
+    def says(self, words: str) -> bool:
+        return any(words in bridge.log.read_text(errors="replace") for bridge in self.all)
+
+
+def ask(stage: Stage, count: int, target: str, delay_ms: int, key: bytes | None = b"k") -> list[Request]:
+    first = len(stage.sender.journal)
+    for n in range(count):
+        own = None if key is None else key + b"%d" % (n % 100)
+        stage.sender.send(Request(own, b"value %d" % n, [("dlb-delay", b"%dms" % delay_ms), ("dlb-target", target.encode())],
+                                  f"to {target} in {delay_ms} ms", None, target, delay_ms=delay_ms, out_key=own))
+    stage.sender.flush()
+    return stage.sender.journal[first:]
+
+
+def errors_shown(stage: Stage, config: Path) -> list[dict]:
+    """What peek shows of the records that wait in 5s because of their target."""
+    shown = stage.run("peek", "5s", "--limit", "100", "-o", "json", "-c", str(config)).stdout
+    return [record for record in map(json.loads, shown.splitlines()) if record.get("last_error")]
+
+
+def until(what: str, seen, timeout: float = 20):
+    deadline = time.monotonic() + timeout
+    while not (found := seen()):
+        require(time.monotonic() < deadline, f"it never came to this: {what}")
+        time.sleep(0.2)
+    return found
+
+
+def records_of_version_1(stage: Stage, group: Rollout, older: Path) -> str:
+    """An upgrade and a rollback while 5,000 records wait: nobody is blocked."""
+    group.start(older, "older-0")
+    group.start(older, "older-1")
+    waiting = ask(stage, WAITING, "e2e.a", WAIT_MS)
+    group.replace_all(stage.binary, "newer")
+    waiting += ask(stage, WAITING // 10, "e2e.b", WAIT_MS)
+    group.replace_all(older, "rolled-back")
+    line = judge(stage.verify(waiting, timeout=60))
+    require(not group.says("newer delaybridge"), "a process is blocked by a record of version 1")
+    return line
+
+
+def records_of_version_2(stage: Stage, group: Rollout, older: Path) -> str:
+    """A record that its target refused blocks its partition for the older program, and for it alone."""
+    stage.admin.set("e2e.c", cleanup_policy="compact")  # takes no record without a key
+    newer = group.start(stage.binary, "newer-again")
+    old, spare = group.running[0], group.running[1]
+    group.stop(spare)
+    refused = ask(stage, 40, "e2e.c", 0, key=None)
+    shown = until("peek shows why a record waits", lambda: errors_shown(stage, group.config))[0]
+    require(shown["last_error"]["code"] == "unfit" and shown["last_error"]["text"] and shown["attempt"] >= 1
+            and shown["next_try"], f"peek shows another reason: {shown}")
+    levels = json.loads(stage.run("levels", "-o", "json", "-c", str(group.config)).stdout)["levels"]
+    require(any(level["level"] == "5s" and level["retrying"] > 0 and level["retrying_overdue_ms"] > 0 for level in levels),
+            f"levels does not show that they are retrying: {levels}")
+    group.stop(newer)
+    until("the older program says that it is blocked", lambda: group.says(BLOCKED))
+    judge(stage.verify(ask(stage, 50, "e2e.a", 0), timeout=20))  # only a level's partition is blocked
+    require(not stage.collector.of("schedule.dead-letter"), "the older program dead-lettered a record")
+    stage.admin.set("e2e.c", cleanup_policy="delete")
+    group.start(stage.binary, "newer-last")
+    group.stop(old)
+    judge(stage.verify(timeout=60))
+    require(not stage.collector.of("schedule.dead-letter"), "a record was dead-lettered")
+    return f"{len(refused)} refused records blocked the older program and came with the newer one"
+
+
+def mixed_versions(stage: Stage) -> str:
+    """Records wait while processes are upgraded one by one and rolled back: none is lost, and only version 2 blocks."""
+    older = older_binary()
+    config = stage.ready(levels=LEVELS)
+    group = Rollout(stage, config)
+    told = [records_of_version_1(stage, group, older), records_of_version_2(stage, group, older)]
+    for bridge in list(group.running):
+        group.stop(bridge)
+    return "; ".join(told)
+
+
+SCENARIOS = both_modes(mixed_versions)
