@@ -119,9 +119,11 @@ enum event_kind {
     EVENT_ABORTED,        /* count: records in the transaction; reason */
     EVENT_FORWARD_FAILED, /* a hop or a dead letter, sent again: queue, offset, to_slot, reason */
     EVENT_DEAD_LETTERED,  /* queue, offset, key, target, code, reason */
-    EVENT_DELIVERY_FAILED /* queue, offset, key, target, error, reason, attempt, next_try_ms */
+    EVENT_DELIVERY_FAILED, /* queue, offset, key, target, error, reason, attempt, next_try_ms */
+    EVENT_UNREADABLE,      /* queue, offset, end: no client reads this range; the queue is held */
+    EVENT_GIVEN_UP         /* queue, offset, end: such a range was passed */
 };
-enum { EVENT_KINDS = EVENT_DELIVERY_FAILED + 1 };
+enum { EVENT_KINDS = EVENT_GIVEN_UP + 1 };
 
 /* All pointers are valid during the call only. Bytes and reason may hold anything that a producer
    or a broker wrote. */
@@ -129,6 +131,7 @@ struct event {
     enum event_kind kind;
     struct queue_id queue; /* of a record: where its request stands, if that is known */
     int64_t offset;        /* in queue */
+    int64_t end;           /* the first one behind a range that begins at offset */
     int64_t count, span_ms;
     int to_slot; /* of the topic that could not be written: a level's; 0: the dead letters' */
     struct bytes key, target; /* null: there is none */
@@ -197,6 +200,7 @@ struct bridge_config {
     int max_attempts;
     int64_t memory_bytes; /* of this worker: held and in flight */
     bool exactly_once;
+    bool skip_unreadable; /* a batch that cannot be read is dead-lettered as a range, and passed */
     int64_t session_ms; /* after half of it without a turn, ownership is proved before forwarding */
 };
 
@@ -271,6 +275,19 @@ void bridge_reported(struct bridge *bridge, struct parcel *parcel, enum report r
 
 /* The position of a queue does not exist: the log now starts at start and ends at end. */
 void bridge_out_of_range(struct bridge *bridge, struct queue_id id, int64_t start, int64_t end);
+
+/* The client cannot read [from, end), in which the position of a queue lies: one batch, damaged, or
+   packed in a way that it cannot unpack. After three equal readings the queue is held there. With
+   skip_unreadable a dead letter names the range, and is acknowledged; then the range is done. */
+void bridge_unreadable(struct bridge *bridge, struct queue_id id, int64_t from, int64_t end);
+
+/* The range at which this queue is held. False: none is. */
+bool bridge_held_range(const struct bridge *bridge, struct queue_id id, int64_t *from,
+                       int64_t *end);
+
+/* A dead letter names this range: it is done as soon as nothing before it is in work. Any other
+   range than the held one is ignored. */
+void bridge_give_up(struct bridge *bridge, struct queue_id id, int64_t from, int64_t end);
 
 /* How things stand, into the gauges of stats.slots: for once a second. */
 void bridge_survey(struct bridge *bridge, struct now now);

@@ -42,6 +42,10 @@ const struct command COMMANDS[] = {
      "Shows the first N (20) records that are not done: due, remaining, hops, id, target, "
      "headers, key, value.\n",
      NEEDS_BROKERS, cmd_peek},
+    {"skip", "TOPIC/PARTITION/BASE-NEXT", "give up a batch that cannot be read",
+     "Takes what the log names when a partition is held at a batch. Refuses any other range. "
+     "Writes a dead letter\nthat names the range; a running bridge then continues at NEXT.\n",
+     NEEDS_BROKERS, cmd_skip},
     {"top", "[HOST:PORT...] [--once] [--every D]", "running services at a glance, again and again",
      "Reads /metrics of the addresses (else of listen) and adds them up: what waits in each level, "
      "when\nits first record leaves, hops and deliveries a second, lateness since the last look.\n"

@@ -71,6 +71,7 @@ int cmd_topics(struct cli *cli);
 int cmd_send(struct cli *cli);
 int cmd_levels(struct cli *cli);
 int cmd_peek(struct cli *cli);
+int cmd_skip(struct cli *cli);
 int cmd_top(struct cli *cli);
 int cmd_size(struct cli *cli);
 int cmd_explain(struct cli *cli);

@@ -40,7 +40,8 @@ struct config {
     int64_t max_delay_ms;
     int max_attempts;
     bool exactly_once;
-    bool redeliver_lost; /* exactly once: start though the group has lost its offsets */
+    bool redeliver_lost;  /* exactly once: start though the group has lost its offsets */
+    bool skip_unreadable; /* what cannot be read holds no partition */
     int64_t memory_bytes;
     int64_t drain_ms;
     int partitions;  /* topics apply only */

@@ -16,6 +16,7 @@ enum config_type {
     TYPE_TARGETS, /* patterns */
     TYPE_DELIVERY,
     TYPE_LOST_OFFSETS,
+    TYPE_UNREADABLE,
     TYPE_LOG_LEVEL,
     TYPE_LOG_FORMAT,
     TYPE_LISTEN

@@ -93,6 +93,12 @@ const struct config_key CONFIG_KEYS[] = {
          "group was changed), or commit metadata that it cannot read: refuse to start, or "
          "redeliver all that the level topics and schedule still hold. at-least-once redelivers, "
          "and says so."},
+    {.name = "unreadable",
+     .type = TYPE_UNREADABLE,
+     .initial = "block",
+     .help = "What happens at a batch that cannot be read, because it is damaged or too large when "
+             "it is unpacked: block holds its partition until you run 'delaybridge skip'; skip "
+             "writes a dead letter that names the range of offsets, and continues behind it."},
     {.name = "max_attempts",
      .type = TYPE_COUNT,
      AT(max_attempts),

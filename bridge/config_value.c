@@ -204,6 +204,15 @@ static int set_lost_offsets(struct loader *loader, const struct setting *setting
     return config_refuse(loader, setting, text, "not one of refuse, redeliver");
 }
 
+static int set_unreadable(struct loader *loader, const struct setting *setting)
+{
+    const char *text = setting->values[0];
+    loader->config->skip_unreadable = strcmp(text, "skip") == 0;
+    if (loader->config->skip_unreadable || strcmp(text, "block") == 0)
+        return 0;
+    return config_refuse(loader, setting, text, "not one of block, skip");
+}
+
 /* HOST:PORT, [ADDRESS]:PORT or nothing. Names are looked up when the service starts. */
 static int set_listen(struct loader *loader, const struct config_key *key,
                       const struct setting *setting)
@@ -239,6 +248,8 @@ static int set_value(struct loader *loader, const struct config_key *key,
         return set_targets(loader, setting);
     case TYPE_LOST_OFFSETS:
         return set_lost_offsets(loader, setting);
+    case TYPE_UNREADABLE:
+        return set_unreadable(loader, setting);
     case TYPE_DELIVERY:
         return set_delivery(loader, setting);
     case TYPE_LOG_LEVEL:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* core: the structures that the files of the step machine share. Nothing outside of bridge.c,
-   queue.c, head.c, parcel.c, delivery.c, transaction.c, progress.c, target.c and survey.c includes
-   this.
+   queue.c, unreadable.c, head.c, parcel.c, delivery.c, transaction.c, progress.c, target.c and
+   survey.c includes this.
 
      lane     partition p of all our input topics; owned or not
      queue    one input partition: window, at most one peeked head, open or paused
@@ -78,6 +78,7 @@ struct parcel {
     struct target *target;   /* PARKED, or FLYING to it */
     int64_t offset;          /* in queue */
     uint32_t headers_n;      /* of the message that it becomes */
+    int64_t end;             /* 0, or it stands for all offsets below this */
     int64_t until_ms;        /* the later of due and next try */
     int64_t overdue_ms;      /* wall: due since, and waits because of its target; 0: does not */
     int64_t delayed_ms;      /* FLYING to its target: how long that target has delayed it */
@@ -115,15 +116,19 @@ struct queue {
     int64_t head_overdue_ms;  /* as of a parcel */
     struct bytes head_target; /* in the head itself */
     int64_t head_release_ms;
-    int64_t admit_at_ms;     /* wall: head is admitted, or a paused head will be */
-    int64_t release_max_ms;  /* latest release seen, for the disorder bound */
-    int64_t paused_at;       /* window.next then: the offset of the head that it waits for */
-    int64_t gap_at, gap_to;  /* a gap that was seen; -1: none */
-    int gap_readings;        /* that ended at gap_to, in a row */
-    int64_t silent_since_ms; /* monotonic: woken, and nothing came yet; 0: not waiting */
-    uint64_t changes;        /* of the window */
-    uint64_t changes_sent;   /* of these, in the last commit sent */
-    uint64_t changes_kept;   /* of these, in the last commit that succeeded */
+    int64_t admit_at_ms;       /* wall: head is admitted, or a paused head will be */
+    int64_t release_max_ms;    /* latest release seen, for the disorder bound */
+    int64_t paused_at;         /* window.next then: the offset of the head that it waits for */
+    int64_t gap_at, gap_to;    /* a gap that was seen; -1: none */
+    int gap_readings;          /* that ended at gap_to, in a row */
+    int64_t bad_from, bad_end; /* a range that cannot be read; bad_end 0: none */
+    int bad_readings;          /* that were equal, in a row */
+    bool gives_up;             /* held at it: it is to be passed */
+    bool letter_written;       /* a dead letter names it */
+    int64_t silent_since_ms;   /* monotonic: woken, and nothing came yet; 0: not waiting */
+    uint64_t changes;          /* of the window */
+    uint64_t changes_sent;     /* of these, in the last commit sent */
+    uint64_t changes_kept;     /* of these, in the last commit that succeeded */
     int64_t base_sent, base_kept, base_trimmed;
     size_t parcels;  /* not orphaned */
     size_t retrying; /* records that wait here because of their target, as far as we wrote them */
@@ -307,11 +312,21 @@ void queue_close(struct bridge *b, struct queue *q);
 /* What flies from it is of another log. */
 void queue_estrange(struct queue *q);
 void queue_reread(struct bridge *b, struct queue *q);
+void queue_read_on(struct bridge *b, struct queue *q); /* at the first offset not admitted */
+/* A record that flies since an earlier life of the lane stands at offset: it is admitted. */
+bool queue_adopt_orphan(struct bridge *b, struct queue *q, int64_t offset);
+void queue_hold(struct bridge *b, struct queue *q);
+void queue_start_at(struct queue *q, int64_t start); /* all below start is done */
 void queue_serve(struct bridge *b, struct queue *q);
 int64_t queue_wait_ms(const struct bridge *b, const struct queue *q);
 void queue_changed(struct queue *q);
 bool queue_has_progress(const struct queue *q); /* that may be committed */
 void queue_check(const struct bridge *b, const struct queue *q);
+
+/* unreadable.c: ranges that the client cannot read. */
+void unreadable_serve(struct bridge *b, struct queue *q); /* of a held queue */
+bool unreadable_forget(struct queue *q); /* all is read again: true if it was held at one */
+void unreadable_pass(struct queue *q, int64_t end); /* all below end is done */
 
 /* progress.c */
 void progress_touch(struct bridge *b, bool all); /* commit again, though nothing changed */

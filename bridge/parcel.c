@@ -99,11 +99,18 @@ void parcel_forget(struct bridge *b, struct parcel *p)
     parcel_free(b, p);
 }
 
+static void mark_done(struct parcel *p)
+{
+    window_done(&p->queue->window, p->offset);
+    if (p->end > 0)
+        unreadable_pass(p->queue, p->end);
+}
+
 /* What is done is done, even if the lane went and came back in between; of a lost lane too: it may
    come back, and learns from this. */
 void parcel_done(struct bridge *b, struct parcel *p)
 {
-    window_done(&p->queue->window, p->offset);
+    mark_done(p);
     if (!b->txn.announced) /* else it was foreseen, and counted */
         queue_changed(p->queue);
     parcel_free(b, p);
@@ -111,7 +118,7 @@ void parcel_done(struct bridge *b, struct parcel *p)
 
 void parcel_foresee(struct parcel *p)
 {
-    window_done(&p->queue->window, p->offset);
+    mark_done(p);
     queue_changed(p->queue);
 }
 

@@ -35,6 +35,8 @@ void queue_open(struct bridge *b, struct queue *q)
     q->silent_since_ms = 0;
     q->release_max_ms = INT64_MIN;
     q->retrying = 0;
+    q->bad_end = q->bad_readings = 0;
+    q->gives_up = q->letter_written = false;
     q->base_kept = q->base_trimmed = q->window.base;
     q->changes = q->changes_sent = q->changes_kept = 0;
 }
@@ -53,7 +55,7 @@ void queue_estrange(struct queue *q)
 }
 
 /* Start reading again at the first offset that was not admitted. */
-static void read_on(struct bridge *b, struct queue *q)
+void queue_read_on(struct bridge *b, struct queue *q)
 {
     head_drop(b, q);
     set_state(b, q, QUEUE_OPEN);
@@ -65,18 +67,24 @@ static void read_on(struct bridge *b, struct queue *q)
 
 void queue_reread(struct bridge *b, struct queue *q)
 {
-    if (q->state == QUEUE_OFF || q->state == QUEUE_HELD || q->window.base == WINDOW_UNSET)
+    bool held = q->state == QUEUE_HELD && !unreadable_forget(q);
+    if (q->state == QUEUE_OFF || held || q->window.base == WINDOW_UNSET)
         return;
     window_rewind(&q->window);
     q->release_max_ms = INT64_MIN;
-    read_on(b, q);
+    queue_read_on(b, q);
 }
 
-static void hold(struct bridge *b, struct queue *q, enum event_kind why, int64_t offset)
+void queue_hold(struct bridge *b, struct queue *q)
 {
     head_drop(b, q);
     set_state(b, q, QUEUE_HELD);
     q->head_release_ms = b->now.wall_ms; /* since then nothing leaves it */
+}
+
+static void hold(struct bridge *b, struct queue *q, enum event_kind why, int64_t offset)
+{
+    queue_hold(b, q);
     bridge_tell(b, (struct event){.kind = why, .queue = q->id, .offset = offset});
 }
 
@@ -102,20 +110,19 @@ static bool has_room(struct bridge *b, struct queue *q)
 }
 
 /* The record already flies, sent in an earlier life of this lane: its report decides. */
-static bool adopt_orphan(struct bridge *b, struct queue *q)
+bool queue_adopt_orphan(struct bridge *b, struct queue *q, int64_t offset)
 {
-    if (b->config.exactly_once || !window_fits(&q->window, q->head->offset))
+    if (b->config.exactly_once || !window_fits(&q->window, offset))
         return false;
     for (struct link *l = list_first(&q->orphans); l != NULL; l = list_after(&q->orphans, l)) {
         struct parcel *p = list_item(l, struct parcel, link);
-        if (p->offset != q->head->offset || p->orphan == STRANGER)
+        if (p->offset != offset || p->orphan == STRANGER)
             continue;
         list_remove(l);
         p->orphan = OWN;
         b->orphans--;
         q->parcels++;
         window_admit(&q->window, p->offset);
-        head_drop(b, q);
         return true;
     }
     return false;
@@ -226,8 +233,10 @@ static bool admit_waiting(struct bridge *b, struct queue *q)
 
 static bool admit(struct bridge *b, struct queue *q)
 {
-    if (adopt_orphan(b, q))
+    if (queue_adopt_orphan(b, q, q->head->offset)) {
+        head_drop(b, q);
         return true;
+    }
     if (!has_room(b, q))
         return false;
     return queue_is_schedule(q) ? admit_request(b, q) : admit_waiting(b, q);
@@ -254,7 +263,7 @@ static void wake_when_near(struct bridge *b, struct queue *q)
 {
     if (b->now.wall_ms < q->admit_at_ms - RESUME_AHEAD_MS)
         return;
-    read_on(b, q);
+    queue_read_on(b, q);
     if (q->window.next == q->paused_at) /* else the head turned out to be done: nothing need come */
         q->silent_since_ms = b->now.mono_ms;
 }
@@ -266,7 +275,7 @@ static void watch_silence(struct bridge *b, struct queue *q)
         return;
     counter_add(&b->stats->watchdog, 1);
     bridge_tell(b, (struct event){.kind = EVENT_WATCHDOG, .queue = q->id, .span_ms = silent_ms});
-    read_on(b, q);
+    queue_read_on(b, q);
     q->silent_since_ms = b->now.mono_ms;
 }
 
@@ -274,6 +283,8 @@ void queue_serve(struct bridge *b, struct queue *q)
 {
     if (q->state == QUEUE_PAUSED)
         wake_when_near(b, q);
+    if (q->state == QUEUE_HELD)
+        unreadable_serve(b, q);
     if (q->state != QUEUE_OPEN)
         return;
     watch_silence(b, q);
@@ -281,7 +292,7 @@ void queue_serve(struct bridge *b, struct queue *q)
         if (q->head == NULL && !head_find(b, q))
             return;
         if (head_is_done(q)) {
-            read_on(b, q);
+            queue_read_on(b, q);
             return;
         }
         if (b->now.wall_ms < q->admit_at_ms) {
@@ -303,7 +314,7 @@ int64_t queue_wait_ms(const struct bridge *b, const struct queue *q)
     return BRIDGE_WAIT_MAX_MS;
 }
 
-static void start_at(struct queue *q, int64_t start)
+void queue_start_at(struct queue *q, int64_t start)
 {
     struct window *w = &q->window;
     if (w->base == WINDOW_UNSET) {
@@ -335,10 +346,10 @@ void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, in
             bridge_tell(
                 b, (struct event){.kind = EVENT_OUT_OF_RANGE, .queue = id, .count = start - next});
         }
-        start_at(q, start);
+        queue_start_at(q, start);
         queue_changed(q);
     }
-    read_on(b, q);
+    queue_read_on(b, q);
     q->silent_since_ms = q->window.next < end ? b->now.mono_ms : 0;
 }
 

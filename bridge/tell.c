@@ -23,7 +23,9 @@ enum field {
     FIELD_ERROR = 1 << 9,
     FIELD_REASON = 1 << 10,
     FIELD_ATTEMPT = 1 << 11,
-    FIELD_NEXT_TRY = 1 << 12
+    FIELD_NEXT_TRY = 1 << 12,
+    FIELD_RANGE = 1 << 13,
+    FIELD_SKIP = 1 << 14 /* the command that gives the range up */
 };
 
 struct sentence {
@@ -83,6 +85,14 @@ static struct sentence sentence_of(enum event_kind kind)
                                  FIELD_ERROR | FIELD_REASON | FIELD_KEY | FIELD_SOURCE |
                                      FIELD_TARGET | FIELD_ATTEMPT | FIELD_NEXT_TRY,
                                  "delivery failed, tried again"};
+    case EVENT_UNREADABLE:
+        return (struct sentence){
+            LOG_ERROR, FIELD_LANE | FIELD_OFFSET | FIELD_RANGE | FIELD_SKIP,
+            "a batch cannot be read, its partition is held until the range is skipped"};
+    case EVENT_GIVEN_UP:
+        return (struct sentence){
+            LOG_WARN, FIELD_LANE | FIELD_OFFSET | FIELD_RANGE,
+            "a batch that cannot be read was skipped, a dead letter names the range"};
     }
     return (struct sentence){LOG_ERROR, 0, ""};
 }
@@ -135,6 +145,11 @@ static void add_place(const struct teller *t, struct fields *fields, const struc
         add(fields, " topic=%s lane=%d", topic, e->queue.lane);
     if (which & FIELD_OFFSET)
         add(fields, " offset=%" PRId64, e->offset);
+    if (which & FIELD_RANGE)
+        add(fields, " range=%" PRId64 "-%" PRId64, e->offset, e->end);
+    if (which & FIELD_SKIP)
+        add(fields, " command=\"delaybridge skip %s/%d/%" PRId64 "-%" PRId64 "\"", topic,
+            e->queue.lane, e->offset, e->end);
     if (which & FIELD_SOURCE)
         add(fields, " source=%s/%d/%" PRId64, topic, e->queue.lane, e->offset);
     if (which & FIELD_TO)

@@ -32,8 +32,11 @@ static int name_topics(struct worker *w)
     w->names = calloc((size_t)w->slots, sizeof *w->names);
     w->topics = calloc((size_t)w->slots, sizeof *w->topics);
     w->lanes = calloc((size_t)w->config.lanes, sizeof *w->lanes);
-    if (w->names == NULL || w->topics == NULL || w->lanes == NULL)
+    w->letters_at = calloc((size_t)w->config.lanes * (size_t)w->slots, sizeof *w->letters_at);
+    if (w->names == NULL || w->topics == NULL || w->lanes == NULL || w->letters_at == NULL)
         return ERR_NO_MEMORY;
+    for (int i = 0; i < w->config.lanes * w->slots; i++)
+        w->letters_at[i] = -1;
     w->topics[SLOT_SCHEDULE] = c->schedule;
     for (int i = 1; i < w->slots; i++) {
         int level = i - 1;
@@ -71,6 +74,7 @@ static int start_bridge(struct worker *w)
         .lanes = w->config.lanes,
         .rules = rules_of(w, c),
         .exactly_once = c->exactly_once,
+        .skip_unreadable = c->skip_unreadable,
         .max_attempts = c->max_attempts,
         .memory_bytes = c->memory_bytes / c->workers,
         .session_ms = session != NULL ? strtol(session, NULL, 10) : SESSION_MS,
@@ -161,6 +165,8 @@ static void worker_free(struct worker *w)
     if (w->producer != NULL && !producer_free(w->producer)) /* first: it reads what flies */
         return; /* Kafka is away in the middle of a transaction: the process ends all the same */
     w->producer = NULL;
+    if (w->probe != NULL && !probe_free(w->probe))
+        return; /* it reads our topics' names */
     if (w->bridge != NULL)
         bridge_free(w->bridge); /* then the records go back, while their handles live */
     disconnect_member(w);
@@ -172,6 +178,7 @@ static void worker_free(struct worker *w)
     free(w->names);
     free(w->topics);
     free(w->lanes);
+    free(w->letters_at);
     free(w);
 }
 
@@ -253,6 +260,7 @@ static void turn(struct worker *w)
     int64_t wait_ms = bridge_turn(w->bridge, now);
     survey(w, now);
     find_lost_positions(w);
+    worker_serve_unreadable(w, now);
     source_sweep(w->source, now.mono_ms);
     rest(w, now, wait_ms);
     if (now.mono_ms - w->pulse_checked_ms < PULSE_CHECK_MS)

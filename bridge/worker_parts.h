@@ -8,6 +8,7 @@
 #include "bridge/worker.h"
 #include "consumer/bell.h"
 #include "consumer/group.h"
+#include "consumer/probe.h"
 #include "consumer/producer.h"
 #include "consumer/source.h"
 #include "consumer/topics.h"
@@ -23,6 +24,10 @@ struct worker {
     rd_kafka_t *levels; /* the level handle: assigned by hand */
     struct source *source;
     struct producer *producer;
+    struct probe *probe; /* NULL: nothing was unreadable yet */
+    int64_t *letters_at; /* by queue: where the next look for its letter starts; -1: nowhere yet */
+    int letters_next;    /* the queue whose turn it is */
+    int64_t measured_ms, looked_ms;
     char (*names)[TOPIC_TEXT_MAX];
     const char **topics; /* by slot */
     int slots;
@@ -53,6 +58,9 @@ struct group_config worker_group_config(struct worker *worker);
 void worker_on_bell(void *ctx, int32_t number);
 void worker_fail(struct worker *worker); /* it ends, and the process with it */
 struct now worker_now(void);
+
+/* worker_unreadable.c: for each turn. */
+void worker_serve_unreadable(struct worker *worker, struct now now);
 
 /* worker_port.c: the step machine's port onto librdkafka. */
 struct port worker_port(struct worker *worker);

@@ -2,6 +2,7 @@
 /* Assign, read until every partition is through, unassign. */
 #include "consumer/browse.h"
 #include "bridge/clock.h"
+#include "consumer/unreadable.h"
 #include "levels/counted.h"
 
 #include <stdio.h>
@@ -35,6 +36,11 @@ static void take(struct reading *reading, const rd_kafka_message_t *message)
     bool goes_on = message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF;
     if (!goes_on && browse->ended != NULL)
         browse->ended(browse->ctx, (intptr_t)at->opaque, message->offset);
+    if (unreadable_is(message->err)) {
+        goes_on = false;
+        if (browse->unreadable != NULL)
+            browse->unreadable(browse->ctx, (intptr_t)at->opaque, message->offset);
+    }
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR)
         goes_on = browse->each(browse->ctx, (intptr_t)at->opaque, message);
     if (!goes_on)

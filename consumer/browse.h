@@ -18,6 +18,9 @@ struct browse {
     /* Its end, where that came first: nothing that can be read is from the last record to offset.
        May be NULL. */
     void (*ended)(void *ctx, intptr_t tag, int64_t offset);
+    /* A batch that cannot be read (unreadable.h) stands at offset: enough of this partition. May be
+       NULL. */
+    void (*unreadable)(void *ctx, intptr_t tag, int64_t offset);
     void *ctx;
     rd_kafka_resp_err_t code; /* out: why it failed */
 };

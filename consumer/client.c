@@ -19,8 +19,6 @@ static const struct setting for_all[] = {
     {"socket.timeout.ms", "10000"}, /* its other questions wait behind one to a host that is gone */
 };
 
-#define RECEIVE_MAX "209715200" /* a level's 64 MiB record and a whole fetch */
-
 static const struct setting for_intake[] = {
     {"heartbeat.interval.ms", "100"}, /* all members must notice a rebalance before it ends */
     {"session.timeout.ms", "6000"},
@@ -29,7 +27,7 @@ static const struct setting for_intake[] = {
     {"queued.min.messages", "8000"}, /* for a fetch of emptied partitions may last that long */
     {"queued.max.messages.kbytes", "1024"},
     {"fetch.message.max.bytes", "262144"},
-    {"receive.message.max.bytes", RECEIVE_MAX},
+    {"receive.message.max.bytes", CLIENT_RECEIVE_MAX},
 };
 
 /* Memory is what unread partitions cost: little of each is fetched ahead. A partition that was
@@ -40,7 +38,7 @@ static const struct setting for_levels[] = {
     {"queued.min.messages", "2000"},
     {"queued.max.messages.kbytes", "1024"},
     {"fetch.message.max.bytes", "262144"},
-    {"receive.message.max.bytes", RECEIVE_MAX},
+    {"receive.message.max.bytes", CLIENT_RECEIVE_MAX},
 };
 
 static const struct setting for_hops[] = {

@@ -10,6 +10,10 @@
 
 enum { CLIENT_ERROR_MAX = 512 };
 
+/* Bytes of an answer: a level's 64 MiB record and a whole fetch. The client unpacks no larger batch
+   of zstd either, so whoever judges what can be read has the same bound. */
+#define CLIENT_RECEIVE_MAX "209715200"
+
 /* Properties for one handle: ours for the role, then the operator's for all roles, then the
    operator's for this role, then those that may not be changed (see client.c for each and why).
    client_id: "delaybridge-<role>". The caller owns the conf and may set callbacks and more.

@@ -96,11 +96,24 @@ static void end(void *ctx, intptr_t tag, int64_t offset)
         cell->waiting = 0;
 }
 
+static void stop_at(void *ctx, intptr_t tag, int64_t offset)
+{
+    const struct looking *looking = ctx;
+    struct head *head = &looking->heads[tag];
+    head->kind = HEAD_UNREADABLE;
+    head->lane = (int)tag / looking->offsets->slots;
+    head->offset = offset;
+}
+
 static int browse_heads(struct looking *looking, rd_kafka_t *rk, int timeout_ms, bool levels,
                         char error[OFFSETS_ERROR_MAX])
 {
-    struct browse browse = {
-        .rk = rk, .timeout_ms = timeout_ms, .each = see, .ended = end, .ctx = looking};
+    struct browse browse = {.rk = rk,
+                            .timeout_ms = timeout_ms,
+                            .each = see,
+                            .ended = end,
+                            .unreadable = stop_at,
+                            .ctx = looking};
     rd_kafka_topic_partition_list_t *list = where_something_waits(looking->offsets, levels);
     looking->share_bytes = LOOK_BYTES / (size_t)(list->cnt > 0 ? list->cnt : 1);
     int err = list->cnt == 0 ? 0 : browse_read(&browse, list, error, OFFSETS_ERROR_MAX);
@@ -147,7 +160,7 @@ const struct head *heads_first(const struct offsets *offsets, const struct head 
         const struct head *head = &heads[lane * offsets->slots + slot];
         if (head->kind == HEAD_NONE)
             continue;
-        if (first == NULL || head->kind == HEAD_FOREIGN || head->release_ms < first->release_ms)
+        if (first == NULL || head->kind != HEAD_OPENED || head->release_ms < first->release_ms)
             first = head;
     }
     return first;

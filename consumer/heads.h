@@ -7,7 +7,8 @@
 #include "consumer/offsets.h"
 
 struct head {
-    enum { HEAD_NONE, HEAD_OPENED, HEAD_FOREIGN } kind; /* FOREIGN: a request too */
+    /* FOREIGN: a request too. UNREADABLE: a batch that cannot be read begins at offset. */
+    enum { HEAD_NONE, HEAD_OPENED, HEAD_FOREIGN, HEAD_UNREADABLE } kind;
     int lane;
     int64_t offset, due_ms;
     int64_t release_ms; /* when its stop in this level ends */

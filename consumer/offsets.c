@@ -3,6 +3,7 @@
 #include "consumer/offsets.h"
 
 #include "bridge/clock.h"
+#include "consumer/client.h"
 
 #include <assert.h>
 #include <poll.h>
@@ -28,7 +29,8 @@ void offsets_conf(const struct config *config, rd_kafka_conf_t *conf)
         {"enable.auto.commit", "false"},
         {"enable.auto.offset.store", "false"},
         {"enable.partition.eof", "true"},
-        {"auto.offset.reset", "earliest"},    /* the log may be trimmed between two looks */
+        {"auto.offset.reset", "earliest"}, /* the log may be trimmed between two looks */
+        {"receive.message.max.bytes", CLIENT_RECEIVE_MAX},
         {"fetch.message.max.bytes", "65536"}, /* one record of each of many partitions */
         {"fetch.wait.max.ms", "10"}           /* where nothing is, that is told at once */
     };

@@ -5,6 +5,7 @@
 #include "consumer/offsets.h"
 #include "consumer/record.h"
 #include "consumer/source_parts.h"
+#include "consumer/unreadable.h"
 
 #include <stdlib.h>
 
@@ -60,7 +61,7 @@ void source_free(struct source *s)
 static void open_queue(struct source *s, int lane, int slot)
 {
     struct partition *p = source_partition(s, lane, slot);
-    p->lost = p->stopped = false;
+    p->lost = p->stopped = p->stuck = p->measured = false;
     p->landed = 0;
     p->swept = WINDOW_UNSET;
     p->drained = -1;
@@ -187,11 +188,25 @@ static bool position_is_lost(rd_kafka_resp_err_t err)
            err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE;
 }
 
+/* What comes behind it must wait: the client passes some of these batches by itself. Unpacking it
+   again and again would take a core. */
+static void get_stuck(struct source *s, struct partition *p, struct queue_id queue,
+                      const rd_kafka_message_t *message)
+{
+    if (p->next == WINDOW_UNSET)
+        p->next = message->offset;
+    s->any_stuck = p->stuck = true;
+    p->measured = false;
+    set_paused(s, queue.lane, queue.slot, true);
+}
+
 /* What is no record: an error of the partition. Those that mend themselves are only said. */
 static void take_error(struct source *s, struct partition *p, struct queue_id queue,
                        const rd_kafka_message_t *message)
 {
-    if (position_is_lost(message->err)) {
+    if (unreadable_is(message->err)) {
+        get_stuck(s, p, queue, message);
+    } else if (position_is_lost(message->err)) {
         s->any_lost = p->lost = p->stopped = true;
     } else if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         p->drained = message->offset;
@@ -232,9 +247,10 @@ struct record *source_take(struct source *s, struct queue_id queue)
     struct partition *p = &s->partitions[queue.index];
     rd_kafka_message_t *message;
     while ((message = next_message(p)) != NULL) {
-        if (message->err == 0)
+        if (message->err == 0 && !p->stuck)
             return hand_over(p, queue, message);
-        take_error(s, p, queue, message);
+        if (!p->stuck)
+            take_error(s, p, queue, message);
         rd_kafka_message_destroy(message);
     }
     return NULL;
@@ -276,6 +292,7 @@ void source_seek(struct source *s, struct queue_id queue, int64_t offset)
     if (queue.slot != SLOT_SCHEDULE)
         pulse_beat(s->pulse, s->config.levels);
     drop_kept(&s->partitions[queue.index]);
+    s->partitions[queue.index].stuck = s->partitions[queue.index].measured = false;
     s->partitions[queue.index].next = offset;
     s->partitions[queue.index].drained = -1;
     source_list_add(one, s->config.topics[queue.slot], queue.lane, offset);
@@ -318,6 +335,34 @@ static int next_lost(struct source *s)
     }
     s->any_lost = false;
     return -1;
+}
+
+bool source_find_stuck(struct source *s, struct queue_id *queue)
+{
+    int n = s->config.lanes * s->config.slots;
+    for (int i = 0; s->any_stuck && i < n; i++) {
+        *queue = (struct queue_id){i, i / s->config.slots, i % s->config.slots};
+        if (source_is_stuck(s, *queue))
+            return true;
+    }
+    s->any_stuck = false;
+    return false;
+}
+
+bool source_is_stuck(const struct source *s, struct queue_id queue)
+{
+    const struct partition *p = &s->partitions[queue.index];
+    return p->stuck && !p->measured;
+}
+
+void source_measured(struct source *s, struct queue_id queue)
+{
+    s->partitions[queue.index].measured = true;
+}
+
+int64_t source_position(const struct source *s, struct queue_id queue)
+{
+    return s->partitions[queue.index].next;
 }
 
 bool source_lost_position(struct source *s, struct queue_id *queue, int64_t *start, int64_t *end)

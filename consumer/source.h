@@ -77,6 +77,13 @@ void source_sweep(struct source *source, int64_t now_ms);
 bool source_lost_position(struct source *source, struct queue_id *queue, int64_t *start,
                           int64_t *end);
 
+/* A queue whose position lies in a batch that cannot be read (unreadable.h), and whose range was
+   not told yet; false: there is none. It is paused, and gives nothing before a seek. */
+bool source_find_stuck(struct source *source, struct queue_id *queue);
+bool source_is_stuck(const struct source *source, struct queue_id queue);
+void source_measured(struct source *source, struct queue_id queue); /* its range is told now */
+int64_t source_position(const struct source *source, struct queue_id queue);
+
 /* True once after such a seek of slot 0: what is committed must be moved first (group_rejoin does).
  */
 bool source_wants_rejoin(struct source *source);

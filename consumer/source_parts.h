@@ -17,6 +17,8 @@ struct partition {
     int64_t landed;  /* the log reaches at least to here: it was acknowledged */
     bool lost;       /* its position does not exist: the log's ends are to be asked for */
     bool stopped;    /* and the client has stopped fetching it */
+    bool stuck;      /* at a batch that cannot be read: nothing is handed over before a seek */
+    bool measured;   /* and its range was told */
 };
 
 struct source {
@@ -29,7 +31,8 @@ struct source {
     bool rejoin;
     int64_t sweep_ms, look_ms; /* the last ones */
     int lost_next;             /* where the next search begins */
-    int64_t lost_ask_ms;       /* no question before */
+    bool any_stuck;
+    int64_t lost_ask_ms; /* no question before */
 };
 
 static inline rd_kafka_t *source_handle(const struct source *s, int slot)

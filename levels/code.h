@@ -19,7 +19,8 @@
     X(CODE_TARGET_DENIED, "target_denied")   \
     X(CODE_TOO_LARGE, "too_large")           \
     X(CODE_TARGET_FAILED, "target_failed")   \
-    X(CODE_NOT_OURS, "not_ours")
+    X(CODE_NOT_OURS, "not_ours")             \
+    X(CODE_UNREADABLE, "unreadable")
 
 #define CODE_ENUM(id, name) id,
 enum code { CODE_OK = 0, CODE_TABLE(CODE_ENUM) CODE_N };

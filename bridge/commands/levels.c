@@ -111,6 +111,9 @@ static void print_row(const struct view *view, struct row row)
                instant_format(row.head->due_ms, due),
                duration_format(overdue_ms(view, row.head), late),
                retrying_text(view, row.retrying, retrying));
+    else if (row.head != NULL && row.head->kind == HEAD_UNREADABLE)
+        printf("  HELD: a batch at offset %lld of lane %d cannot be read",
+               (long long)row.head->offset, row.head->lane);
     else if (row.head != NULL)
         printf("  offset %lld of lane %d is no envelope", (long long)row.head->offset,
                row.head->lane);
@@ -138,6 +141,8 @@ static json_t *row_json(const struct view *view, struct row row)
     json_t *head =
         json_pack("{s:i, s:I, s:b}", "lane", row.head->lane, "offset", (json_int_t)row.head->offset,
                   "foreign", row.head->kind == HEAD_FOREIGN);
+    if (row.head->kind == HEAD_UNREADABLE)
+        json_object_set_new(head, "unreadable", json_true());
     if (row.head->kind == HEAD_OPENED)
         json_object_update_new(head, json_pack("{s:s, s:s, s:I}", "release",
                                                instant_format(row.head->release_ms, release), "due",
@@ -170,6 +175,31 @@ static void as_json(const struct view *view, struct row row, json_t *list)
     json_array_append_new(list, row_json(view, row));
 }
 
+/* The lanes of the schedule topic that are held at a batch. */
+static void each_held(const struct view *view, void (*as)(const struct head *, json_t *),
+                      json_t *list)
+{
+    for (int lane = 0; lane < view->offsets.lanes; lane++) {
+        const struct head *head = &view->heads[lane * view->offsets.slots];
+        if (head->kind == HEAD_UNREADABLE)
+            as(head, list);
+    }
+}
+
+static void held_as_text(const struct head *head, json_t *list)
+{
+    (void)list;
+    printf("HELD: a batch of requests at offset %lld of lane %d cannot be read: the log of its "
+           "bridge names the range\n",
+           (long long)head->offset, head->lane);
+}
+
+static void held_as_json(const struct head *head, json_t *list)
+{
+    json_array_append_new(
+        list, json_pack("{s:i, s:I}", "lane", head->lane, "offset", (json_int_t)head->offset));
+}
+
 static void print_view(const struct view *view)
 {
     char at[INSTANT_TEXT_MAX];
@@ -182,13 +212,17 @@ static void print_view(const struct view *view)
     if (view->cli->json) {
         json_t *list = json_array();
         each_row(view, as_json, list);
-        print_json(json_pack("{s:s, s:s, s:i, s:I, s:I, s:o}", "at", at, "schedule", schedule,
+        json_t *held = json_array();
+        each_held(view, held_as_json, held);
+        print_json(json_pack("{s:s, s:s, s:i, s:I, s:I, s:o, s:o}", "at", at, "schedule", schedule,
                              "lanes", offsets->lanes, "backlog", (json_int_t)backlog,
-                             "dead_letters", (json_int_t)offsets->dead_letters, "levels", list));
+                             "dead_letters", (json_int_t)offsets->dead_letters, "unreadable", held,
+                             "levels", list));
         return;
     }
     printf("%s  %s: lanes %d, backlog %lld, dead letters %lld\n", at, schedule, offsets->lanes,
            (long long)backlog, (long long)offsets->dead_letters);
+    each_held(view, held_as_text, NULL);
     printf("%-10s %5s %12s%s  %-24s  %-24s  %-12s  %s\n", "LEVEL", view->lanes ? "LANE" : "",
            "WAITING", view->lanes ? "    COMMITTED" : "", "HEAD LEAVES", "HEAD DUE", "OVERDUE",
            "RETRYING");

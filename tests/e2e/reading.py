@@ -8,8 +8,9 @@ import time
 from confluent_kafka import Producer
 from confluent_kafka.admin import OffsetSpec
 
+from client import now_ms
 from processes import Bridge
-from stage import LANES, Stage, both_modes, require
+from stage import LANES, Stage, both_modes, require, will_say
 
 HEADERS = 99_990
 MIB = 1 << 20
@@ -74,4 +75,79 @@ def bounded_memory(stage: Stage) -> str:
     return f"{requests} refused requests, {most:.0f} MiB more than before, of {bound:.0f} allowed"
 
 
-SCENARIOS = both_modes(bounded_memory)
+def bad_batch(stage: Stage, lane: int) -> str:
+    """Five records of 45 MB of zeros as one batch that is small until it is unpacked; returns its place."""
+    sender = Producer({"bootstrap.servers": stage.kafka.bootstrap, "compression.type": "zstd", "linger.ms": 5000,
+                       "batch.size": 400_000_000, "message.max.bytes": 400_000_000,
+                       "queue.buffering.max.kbytes": 2_000_000, "log_level": 0})
+    places: list[int] = []
+    zeros = bytes(45_000_000)
+    for _ in range(5):
+        sender.produce(stage.schedule, value=zeros, partition=lane, headers=[("dlb-delay", b"1s")],
+                       on_delivery=lambda error, message: places.append(-1 if error else message.offset()))
+    sender.flush()
+    require(len(places) == 5 and min(places) >= 0, f"the batch was not stored: {places}")
+    return f"{stage.schedule}/{lane}/{min(places)}-{max(places) + 1}"
+
+
+def letters(stage: Stage, place: str) -> int:
+    source = place.rsplit("-", 1)[0].encode()
+    return sum(s.topic == f"{stage.schedule}.dead-letter" and s.header("dlb-error") == b"unreadable" and
+               s.header("dlb-source") == source for s in list(stage.collector.seen))
+
+
+def send_good(stage: Stage, count: int) -> list:
+    generator, first = stage.generator(500), len(stage.sender.journal)
+    for _ in range(count):
+        stage.sender.send(generator.request(now_ms()))
+    stage.sender.flush()
+    return stage.sender.journal[first:]
+
+
+def until(what: str, bridge: Bridge, seen, timeout: float = 60) -> None:
+    deadline = time.monotonic() + timeout
+    while not seen():
+        require(time.monotonic() < deadline, f"{what}:\n{bridge.tail(20)}")
+        time.sleep(0.2)
+
+
+def unreadable(stage: Stage) -> str:
+    """A batch that no client can unpack: it holds its partition until it is skipped; with unreadable: skip, not even that."""
+    path = stage.ready()
+    bridge = stage.bridge(path)
+    lane = 3
+    before = send_good(stage, 40)
+    place = bad_batch(stage, lane)
+    behind = send_good(stage, 80)
+    held = [r for r in behind if r.partition == lane]
+    free = [r for r in before + behind if r not in held]
+    require(held, "no request came to lie behind the batch")
+    will_say(bridge, f"delaybridge skip {place}", 60)
+    require(stage.collector.wait_for(free, stage.schedule, 20) == 0, "other partitions are held as well")
+    require(len(stage.collector.missing(held, stage.schedule)) == len(held), "what lies behind the batch was delivered")
+    shown = stage.run("levels", "-c", str(path)).stdout
+    require(f"of lane {lane} cannot be read" in shown, f"levels does not show it:\n{shown}")
+    topic, _, range_ = place.split("/")
+    base, end = map(int, range_.split("-"))
+    for wrong, code in ((f"{topic}/{lane}/{base}-{end + 1}", 65), (f"{topic}/{lane}/{base - 1}-{end}", 65),
+                        (f"{topic}/{lane}/{end}-{base}", 64), (f"e2e.a/{lane}/{base}-{end}", 64)):
+        done = stage.run("skip", wrong, "-c", str(path))
+        require(done.returncode == code, f"skip {wrong} ended with {done.returncode}: {done.stderr}")
+    done = stage.run("skip", place, "-c", str(path))
+    require(done.returncode == 0, f"skip ended with {done.returncode}: {done.stderr}")
+    until("what lies behind the batch does not come", bridge,
+          lambda: not stage.collector.missing(behind, stage.schedule))
+    require(letters(stage, place) == 1, f"{letters(stage, place)} dead letters name the batch")
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+
+    bridge = stage.bridge(stage.config("skips.yaml", unreadable="skip"), "skips")
+    place = bad_batch(stage, lane)
+    behind = send_good(stage, 80)
+    until("what lies behind the batch does not come", bridge,
+          lambda: not stage.collector.missing(behind, stage.schedule))
+    until("no dead letter names the batch", bridge, lambda: letters(stage, place) == 1)
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    return f"{len(held)} requests waited behind the batch, then came"
+
+
+SCENARIOS = both_modes(bounded_memory, unreadable)

@@ -29,6 +29,7 @@ struct entry {
     struct attempt *attempts;          /* forwards so far, the latest first */
     const struct transaction *made_in; /* cannot be read before its end; NULL: can be */
     bool foreign;                      /* on a level topic, and not from the bridge */
+    int64_t unreadable_end;            /* its batch cannot be read, up to here; 0: it can */
     bool done;                         /* a successor is stored */
     bool gone;                         /* cut off by a fault: nobody can do it any more */
     int verdicts;                      /* foreign: dead letters */

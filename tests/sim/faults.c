@@ -113,6 +113,9 @@ static void fire_log(struct world *w, enum great great)
     struct log *log = &w->broker.logs[topic][lane];
     if (great == GREAT_GAP)
         log->end += rng_between(rng, 1, rng_chance(rng, 1000) ? WINDOW_SPAN + 100 : 3);
+    else if (great == GREAT_FOREIGN && w->setup.skip_unreadable)
+        workload_unreadable(w, rng_chance(rng, 5000) ? TOPIC_SCHEDULE : topic, lane,
+                            rng_int(rng, 1, 2 * WINDOW_SPAN));
     else if (great == GREAT_FOREIGN)
         workload_foreign(w, topic, lane, rng_chance(rng, 5000));
     else if (log_stable_end(log) > log->start)
@@ -279,6 +282,7 @@ static void choose_setup(struct world *w)
         setup->leap_ms = 2500;
     if (rng_chance(rng, 400))
         choose_long(w);
+    setup->skip_unreadable = rng_chance(rng, 3000);
 }
 
 static void choose_greats(struct world *w, struct faults *faults)

@@ -190,7 +190,8 @@ void inbox_open(struct process *p, struct queue_id q, int64_t offset)
 {
     struct inbox *in = inbox_of(p, q);
     int version = in->version;
-    *in = (struct inbox){.open = true, .version = version + 1, .at = offset, .fetched = offset};
+    *in = (struct inbox){
+        .open = true, .version = version + 1, .at = offset, .fetched = offset, .next = offset};
     fetch_later(p, q);
 }
 
@@ -238,6 +239,57 @@ static struct entry *next_entry(struct process *p, struct queue_id q)
     return entry;
 }
 
+/* Asked apart from what was fetched: the first record from its position on is this one. */
+static bool is_first(struct process *p, struct queue_id q, const struct entry *entry)
+{
+    struct log *log = log_of(p, q);
+    struct inbox *in = inbox_of(p, q);
+    size_t i = log_find(log, in->next);
+    return in->next > entry->offset || (i < log->n && log->entries[i] == entry);
+}
+
+static void read_again(struct process *p, struct queue_id q)
+{
+    struct inbox *in = inbox_of(p, q);
+    in->hidden = in->fetching = false;
+    in->version++;
+    if (in->next >= 0)
+        in->at = in->fetched = in->next;
+    fetch_later(p, q);
+}
+
+static void unreadable(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    struct entry *entry = arg;
+    struct queue_id q = queue_of(p, n % QUEUES_MAX);
+    struct inbox *in = inbox_of(p, q);
+    if (!in->open || in->version != n / QUEUES_MAX)
+        return;
+    if (p->stalled || p->member == MEMBER_REVOKING) {
+        world_at(w, w->now_ms + 10, p, unreadable, arg, n);
+        return;
+    }
+    if (!is_first(p, q, entry)) {
+        read_again(p, q);
+        return;
+    }
+    process_before(p);
+    bridge_unreadable(p->bridge, q, entry->offset, entry->unreadable_end);
+    if (process_after(p))
+        process_turn_by(p, w->now_ms);
+}
+
+/* The client says so, and gives nothing until a seek. */
+static void cannot_read(struct process *p, struct queue_id q, struct entry *entry)
+{
+    struct inbox *in = inbox_of(p, q);
+    in->hidden = true;
+    in->at = entry->offset;
+    p->lanes[q.lane].has_base = in->was_read = true;
+    world_at(p->world, p->world->now_ms + 1, p, unreadable, entry,
+             (int64_t)in->version * QUEUES_MAX + q.index);
+}
+
 static struct record *port_take(void *ctx, struct queue_id q)
 {
     struct process *p = ctx;
@@ -264,7 +316,12 @@ static struct record *port_take(void *ctx, struct queue_id q)
             fetch_later(p, q);
         return NULL;
     }
+    if (entry->unreadable_end > 0) {
+        cannot_read(p, q, entry);
+        return NULL;
+    }
     p->lanes[q.lane].has_base = in->was_read = true;
+    in->next = entry->offset + 1;
     return port_lend(p, entry, q.slot == SLOT_SCHEDULE);
 }
 
@@ -308,7 +365,7 @@ static void port_seek(void *ctx, struct queue_id q, int64_t offset)
     in->paused = in->fetching = in->hidden = in->from_start = false;
     in->version++;
     keep_ahead(w, in, offset);
-    in->at = in->fetched = offset;
+    in->at = in->fetched = in->next = offset;
     in->sought = true;
     bool stale = rng_chance(&w->rng, w->knobs.stale_after_seek) || fails(w, FAILURE_SEEK_REPEATS);
     in->stale = stale ? rng_int(&w->rng, 1, 5) : 0;

@@ -67,6 +67,7 @@ static struct bridge_config configure(struct process *p)
                                   .max_attempts = w->setup.max_attempts,
                                   .memory_bytes = w->setup.memory_bytes,
                                   .exactly_once = w->setup.exactly_once,
+                                  .skip_unreadable = w->setup.skip_unreadable,
                                   .session_ms = w->setup.session_ms};
 }
 

@@ -291,3 +291,13 @@ struct entry *workload_foreign(struct world *w, int topic, int lane, bool damage
     inbox_appended(w, topic, lane);
     return stored;
 }
+
+struct entry *workload_unreadable(struct world *w, int topic, int lane, int n)
+{
+    struct entry *entry = workload_foreign(w, topic, lane, false);
+    struct log *log = &w->broker.logs[topic][lane];
+    log->end += n - 1;
+    entry->unreadable_end = log->end;
+    inbox_appended(w, topic, lane);
+    return entry;
+}

@@ -36,6 +36,8 @@ const char *workload_long_key(struct world *world, size_t len);
 struct request *workload_random(struct world *world, int64_t most_ms);
 
 /* A record on a level topic that no bridge wrote. damaged: it begins like an envelope. */
+/* A batch of n records that no client can read; one entry stands for it. */
+struct entry *workload_unreadable(struct world *world, int topic, int lane, int n);
 struct entry *workload_foreign(struct world *world, int topic, int lane, bool damaged);
 
 #endif

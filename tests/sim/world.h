@@ -69,6 +69,7 @@ struct setup {
     int max_attempts;
     bool default_target;
     bool exactly_once;
+    bool skip_unreadable;
     bool producers_have_names; /* a new life fences the producer of the one before */
     bool order_is_exact;       /* clocks in step, one ladder: no breach of the bound is allowed */
     bool commits_are_prompt;   /* nothing delays a commit: what is acknowledged is soon committed */
@@ -78,6 +79,7 @@ struct setup {
 
 /* One input partition at one client. */
 struct inbox {
+    int64_t next; /* behind what was handed out last; < 0: the log's start */
     bool open, paused, fetching;
     bool hidden; /* records are at hand, and take does not say so */
     bool from_start, was_read, sought;

@@ -391,6 +391,7 @@ Test(config, each_key_that_differs_is_told_and_whether_it_is_live)
         {"max_delay: 3d", "+max_delay "},
         {"delivery: exactly-once", "-delivery "},
         {"lost_offsets: redeliver", "-lost_offsets "},
+        {"unreadable: skip", "-unreadable "},
         {"max_attempts: 3", "+max_attempts "},
         {"hold: 2s", "-hold "},
         {"memory: 1GiB", "-memory "},

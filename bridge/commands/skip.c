@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delaybridge skip: gives up a batch that cannot be read, by a dead letter that names its range. */
+#include "bridge/commands/connect.h"
+#include "consumer/client.h"
+#include "consumer/offsets.h"
+#include "consumer/unreadable.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *number(const char *text, char end, int64_t most, int64_t *value)
+{
+    char *after;
+    errno = 0;
+    long long read = strtoll(text, &after, 10);
+    if (*text < '0' || *text > '9' || *after != end || errno != 0 || read > most)
+        return NULL;
+    *value = read;
+    return after + 1;
+}
+
+/* TOPIC/P/BASE-NEXT; topic names hold no slash. */
+static bool read_range(const char *text, char topic[TOPIC_TEXT_MAX], struct range *range)
+{
+    size_t n = strcspn(text, "/");
+    int64_t partition;
+    if (n == 0 || n >= TOPIC_TEXT_MAX || text[n] != '/')
+        return false;
+    memcpy(topic, text, n);
+    topic[n] = '\0';
+    range->topic = topic;
+    text = number(text + n + 1, '/', INT_MAX, &partition);
+    text = text == NULL ? NULL : number(text, '-', INT64_MAX - 1, &range->from);
+    text = text == NULL ? NULL : number(text, '\0', INT64_MAX - 1, &range->end);
+    range->partition = text == NULL ? 0 : (int)partition;
+    return text != NULL && range->end > range->from;
+}
+
+/* The schedule topic or a level. */
+static bool is_read_by_us(const struct config *config, const char *topic)
+{
+    char name[TOPIC_TEXT_MAX];
+    for (int slot = 0; slot <= config->ladder.n + config->retired_n; slot++) {
+        if (strcmp(offsets_topic(config, slot, name), topic) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Nothing that can be read is given up. */
+static int check_range(const struct cli *cli, const struct range *range)
+{
+    char error[CLIENT_ERROR_MAX];
+    rd_kafka_t *rk;
+    rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_LEVELS, error);
+    if (conf == NULL)
+        return complain(EXIT_CONFIG, "%s", error);
+    unreadable_conf(conf);
+    int code = connect_kafka(cli, RD_KAFKA_CONSUMER, conf, &rk);
+    if (code != EXIT_DONE)
+        return code;
+    struct range found = *range;
+    int err = unreadable_find(rk, &found);
+    rd_kafka_destroy(rk);
+    if (err != 0)
+        return complain(EXIT_UNREACHABLE, "%s/%d cannot be asked", range->topic, range->partition);
+    if (found.end == found.from)
+        return complain(EXIT_DATA, "offset %" PRId64 " of %s/%d can be read: nothing is skipped",
+                        range->from, range->topic, range->partition);
+    if (found.from != range->from || found.end != range->end)
+        return complain(EXIT_DATA,
+                        "what cannot be read is another range: run delaybridge skip %s/%d/%" PRId64
+                        "-%" PRId64,
+                        range->topic, range->partition, found.from, found.end);
+    return EXIT_DONE;
+}
+
+static int write_letter(const struct cli *cli, const struct range *range)
+{
+    char error[CLIENT_ERROR_MAX], dead_letter[TOPIC_TEXT_MAX];
+    rd_kafka_t *rk;
+    rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_ALL, error);
+    if (conf == NULL)
+        return complain(EXIT_CONFIG, "%s", error);
+    unreadable_writer_conf(conf);
+    int code = connect_kafka(cli, RD_KAFKA_PRODUCER, conf, &rk);
+    if (code != EXIT_DONE)
+        return code;
+    topic_of_dead_letter(cli->config->schedule, dead_letter);
+    rd_kafka_resp_err_t err = unreadable_write(rk, dead_letter, range, cli->timeout_ms);
+    rd_kafka_destroy(rk);
+    if (err == 0)
+        return EXIT_DONE;
+    bool denied = err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+    return complain(denied ? EXIT_CONFIG : EXIT_UNREACHABLE, "cannot write to %s: %s%s",
+                    dead_letter, rd_kafka_err2str(err), denied ? ": allow Write on it" : "");
+}
+
+int cmd_skip(struct cli *cli)
+{
+    char topic[TOPIC_TEXT_MAX];
+    struct range range;
+    if (cli->argc != 1 || !read_range(cli->argv[0], topic, &range))
+        return complain(EXIT_USAGE, "skip takes TOPIC/PARTITION/BASE-NEXT, as the log names it");
+    if (!is_read_by_us(cli->config, topic))
+        return complain(EXIT_USAGE, "'%s' is neither the schedule topic nor a level", topic);
+    int code = check_range(cli, &range);
+    if (code == EXIT_DONE)
+        code = write_letter(cli, &range);
+    if (code != EXIT_DONE)
+        return code;
+    if (cli->json)
+        print_json(json_pack("{s:s, s:i, s:I, s:I}", "topic", topic, "partition", range.partition,
+                             "base", (json_int_t)range.from, "next", (json_int_t)range.end));
+    else
+        printf("%s/%d/%" PRId64 "-%" PRId64
+               " is given up: a running bridge passes it within seconds\n",
+               topic, range.partition, range.from, range.end);
+    return EXIT_DONE;
+}

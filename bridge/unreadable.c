@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches that the client cannot read: their queue is held, and passes them when they are given up.
+ */
+#include "bridge/core.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { BAD_READINGS = 3 };
+
+static bool is_held_at_one(const struct queue *q)
+{
+    return q->state == QUEUE_HELD && q->bad_readings >= BAD_READINGS;
+}
+
+static void tell(struct bridge *b, const struct queue *q, enum event_kind kind)
+{
+    bridge_tell(
+        b, (struct event){.kind = kind, .queue = q->id, .offset = q->bad_from, .end = q->bad_end});
+}
+
+/* The client may have been short of memory, or its answer damaged on the way. */
+static bool is_certain(struct queue *q, int64_t from, int64_t end)
+{
+    bool same = q->bad_from == from && q->bad_end == end;
+    q->bad_readings = same ? q->bad_readings + 1 : 1;
+    q->bad_from = from;
+    q->bad_end = end;
+    return q->bad_readings >= BAD_READINGS;
+}
+
+void bridge_unreadable(struct bridge *b, struct queue_id id, int64_t from, int64_t end)
+{
+    struct queue *q = bridge_queue(b, id.lane, id.slot);
+    if (q->state == QUEUE_OFF || q->state == QUEUE_HELD)
+        return;
+    if (q->window.base == WINDOW_UNSET) {
+        window_init(&q->window, from);
+        queue_changed(q);
+    }
+    if (from < q->window.next)
+        from = q->window.next;
+    if (q->head != NULL || end <= from || !is_certain(q, from, end)) {
+        queue_read_on(b, q);
+        return;
+    }
+    queue_hold(b, q);
+    q->gives_up = b->config.skip_unreadable;
+    tell(b, q, EVENT_UNREADABLE);
+}
+
+bool bridge_held_range(const struct bridge *b, struct queue_id id, int64_t *from, int64_t *end)
+{
+    const struct queue *q = bridge_queue(b, id.lane, id.slot);
+    *from = q->bad_from;
+    *end = q->bad_end;
+    return is_held_at_one(q);
+}
+
+void bridge_give_up(struct bridge *b, struct queue_id id, int64_t from, int64_t end)
+{
+    struct queue *q = bridge_queue(b, id.lane, id.slot);
+    if (is_held_at_one(q) && q->bad_from == from && q->bad_end == end)
+        q->gives_up = q->letter_written = true;
+}
+
+/* What stood before the range is forgotten with all else, so it must come again first. */
+bool unreadable_forget(struct queue *q)
+{
+    if (!is_held_at_one(q))
+        return false;
+    q->bad_end = q->bad_readings = 0;
+    q->gives_up = q->letter_written = false;
+    return true;
+}
+
+/* A late report of an earlier life may find other records in work: then it is read again. */
+void unreadable_pass(struct queue *q, int64_t end)
+{
+    const struct window *w = &q->window;
+    if (w->base != WINDOW_UNSET && (w->next >= end || window_fits(w, end - 1)))
+        queue_start_at(q, end);
+}
+
+/* False: no memory now, or too much of the lane is on its way to the dead-letter topic. */
+static bool write_letter(struct bridge *b, struct queue *q)
+{
+    if (queue_adopt_orphan(b, q, q->bad_from))
+        return true;
+    if (!parcel_available(b) || !verdict_available(b, q))
+        return false;
+    struct record *record = b->port.make(b->port.ctx, bytes_null(), 0);
+    if (record == NULL)
+        return false;
+    record->offset = q->bad_from;
+    record->value = bytes_null();
+    q->head_headers_n = 0;
+    window_admit(&q->window, q->bad_from);
+    struct parcel *p = parcel_new(b, q, record);
+    p->raw = true;
+    p->end = q->bad_end;
+    p->letter = LETTER_BARE;
+    struct refusal why = {.code = CODE_UNREADABLE};
+    snprintf(why.reason, sizeof why.reason,
+             "the batch of offsets %" PRId64 " to %" PRId64
+             " cannot be read: it is damaged, or its records are too large when they are unpacked",
+             q->bad_from, q->bad_end - 1);
+    parcel_condemn(b, p, &why);
+    parcel_ready(b, p);
+    return true;
+}
+
+/* What stands before the range is done first: so the window holds nothing else, however long the
+   range is. */
+void unreadable_serve(struct bridge *b, struct queue *q)
+{
+    if (!is_held_at_one(q) || !q->gives_up || q->parcels > 0)
+        return;
+    if (q->letter_written && q->window.next < q->bad_end) {
+        queue_start_at(q, q->bad_end);
+        queue_changed(q);
+    }
+    if (q->window.next < q->bad_end) {
+        if (q->bad_from < q->window.next)
+            q->bad_from = q->window.next;
+        (void)write_letter(b, q);
+        return;
+    }
+    tell(b, q, EVENT_GIVEN_UP);
+    q->bad_end = q->bad_readings = 0;
+    q->gives_up = q->letter_written = false;
+    queue_read_on(b, q);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches that the client cannot read: found by the source, measured by the probe, judged by the
+   step machine; and the letters by which operators give them up. */
+#include "bridge/worker_parts.h"
+
+enum { LOOK_MS = 3000, MEASURE_AGAIN_MS = 1000 };
+
+/* Made when it is first needed, which is almost never. */
+static bool ask(struct worker *w, const struct probe_question *question)
+{
+    if (w->probe == NULL)
+        w->probe = probe_new(w->config.config, w->dead_letter, &w->bell);
+    return w->probe != NULL && probe_ask(w->probe, question);
+}
+
+static void measured(struct worker *w, const struct probe_answer *answer)
+{
+    const struct range *range = &answer->question.range;
+    struct queue_id queue = answer->question.queue;
+    if (!source_is_stuck(w->source, queue) ||
+        source_position(w->source, queue) != answer->question.at)
+        return; /* the lane went, or is read elsewhere */
+    if (!answer->known)
+        return; /* asked again */
+    source_measured(w->source, queue);
+    if (range->end > range->from)
+        bridge_unreadable(w->bridge, queue, range->from, range->end);
+    else
+        source_seek(w->source, queue, source_position(w->source, queue));
+}
+
+static void take_answer(struct worker *w)
+{
+    struct probe_answer answer;
+    if (w->probe == NULL || !probe_take(w->probe, &answer))
+        return;
+    const struct probe_question *q = &answer.question;
+    if (q->end) {
+        measured(w, &answer);
+        return;
+    }
+    w->letters_at[q->queue.index] = q->at;
+    if (answer.found)
+        bridge_give_up(w->bridge, q->queue, q->range.from, q->range.end);
+}
+
+static bool measure(struct worker *w)
+{
+    struct queue_id queue;
+    if (!source_find_stuck(w->source, &queue))
+        return false;
+    int64_t at = source_position(w->source, queue);
+    struct probe_question question = {
+        .end = true,
+        .queue = queue,
+        .range = {.topic = w->topics[queue.slot], .partition = queue.lane, .from = at},
+        .at = at};
+    return ask(w, &question);
+}
+
+/* One queue of those held, in turn. */
+static void look_for_letters(struct worker *w)
+{
+    int n = w->config.lanes * w->slots;
+    for (int i = 0; i < n; i++) {
+        int index = (w->letters_next + i) % n;
+        struct queue_id queue = {index, index / w->slots, index % w->slots};
+        struct probe_question question = {.queue = queue, .at = w->letters_at[index]};
+        struct range *range = &question.range;
+        if (!bridge_held_range(w->bridge, queue, &range->from, &range->end)) {
+            w->letters_at[index] = -1;
+            continue;
+        }
+        range->topic = w->topics[queue.slot];
+        range->partition = queue.lane;
+        if (ask(w, &question))
+            w->letters_next = index + 1;
+        return;
+    }
+}
+
+void worker_serve_unreadable(struct worker *w, struct now now)
+{
+    if (w->source == NULL)
+        return;
+    take_answer(w);
+    if (now.mono_ms - w->measured_ms >= MEASURE_AGAIN_MS && measure(w))
+        w->measured_ms = now.mono_ms;
+    if (now.mono_ms - w->looked_ms < LOOK_MS)
+        return;
+    w->looked_ms = now.mono_ms;
+    look_for_letters(w);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "consumer/probe.h"
+
+#include "bridge/log.h"
+#include "consumer/client.h"
+#include "consumer/errand.h"
+
+#include <stdlib.h>
+
+enum { STOP_MS = 1000 };
+
+struct probe {
+    const struct config *config;
+    const char *dead_letter;
+    struct errand *errand;
+    rd_kafka_t *rk; /* NULL: no question was asked yet */
+    struct probe_answer answer;
+    bool asked; /* and the answer was not taken */
+};
+
+struct probe *probe_new(const struct config *config, const char *dead_letter, struct bell *bell)
+{
+    struct probe *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return NULL;
+    p->config = config;
+    p->dead_letter = dead_letter;
+    p->errand = errand_new(bell);
+    if (p->errand != NULL)
+        return p;
+    free(p);
+    return NULL;
+}
+
+bool probe_free(struct probe *p)
+{
+    if (!errand_free(p->errand, STOP_MS))
+        return false;
+    if (p->rk != NULL)
+        rd_kafka_destroy_flags(p->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+    free(p);
+    return true;
+}
+
+static bool is_connected(struct probe *p)
+{
+    char error[CLIENT_ERROR_MAX], quoted[CLIENT_ERROR_MAX];
+    if (p->rk != NULL)
+        return true;
+    rd_kafka_conf_t *conf = client_conf(p->config, CLIENT_LEVELS, error);
+    if (conf != NULL) {
+        unreadable_conf(conf);
+        p->rk = client_new(RD_KAFKA_CONSUMER, conf, error);
+    }
+    if (p->rk == NULL)
+        log_warn("cannot start a consumer, tried again", "error=%s",
+                 log_quote(error, quoted, sizeof quoted));
+    return p->rk != NULL;
+}
+
+static void answer(void *arg)
+{
+    struct probe *p = arg;
+    struct probe_answer *a = &p->answer;
+    struct probe_question *q = &a->question;
+    a->found = false;
+    a->known = is_connected(p);
+    if (a->known && q->end)
+        a->known = unreadable_find(p->rk, &q->range) == 0;
+    else if (a->known)
+        a->known = unreadable_look(p->rk, p->dead_letter, &q->range, &q->at, &a->found) == 0;
+}
+
+bool probe_ask(struct probe *p, const struct probe_question *question)
+{
+    if (p->asked)
+        return false;
+    p->asked = true;
+    p->answer.question = *question;
+    errand_begin(p->errand, answer, p);
+    return true;
+}
+
+bool probe_take(struct probe *p, struct probe_answer *a)
+{
+    if (!p->asked || !errand_is_over(p->errand))
+        return false;
+    *a = p->answer;
+    p->asked = false;
+    return true;
+}
