@@ -187,8 +187,11 @@ void bridge_lane_lost(struct bridge *b, int lane)
 void bridge_lanes_settled(struct bridge *b)
 {
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
-        if (!b->lanes[b->queues[i].id.lane].owned)
-            window_init(&b->queues[i].window, WINDOW_UNSET);
+        struct queue *q = &b->queues[i];
+        if (b->lanes[q->id.lane].owned)
+            continue;
+        window_init(&q->window, WINDOW_UNSET);
+        queue_estrange(q);
     }
 }
 

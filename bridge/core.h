@@ -65,8 +65,9 @@ struct verdict {
 
 enum orphan {
     OWN,     /* none */
-    ORPHAN,  /* its lane was lost, or is read again: it may be met there, and adopted */
-    STRANGER /* the lane's topics may be others by now: nothing there is it */
+    ORPHAN,  /* its lane was lost, or is read again: success marks its offset done */
+    STRANGER /* the lane's topics may be others by now: success marks nothing, unless the same
+                record is read there and adopts it */
 };
 
 struct parcel {
@@ -305,11 +306,13 @@ struct event parcel_event(const struct bridge *b, const struct parcel *p, enum e
 /* head.c */
 bool head_find(struct bridge *b, struct queue *q); /* take records until one is worth looking at */
 void head_drop(struct bridge *b, struct queue *q);
+/* Whether the head is the record that this parcel was made of, byte for byte. */
+bool head_is_of(const struct queue *q, const struct parcel *p);
 
 /* queue.c */
 void queue_open(struct bridge *b, struct queue *q);
 void queue_close(struct bridge *b, struct queue *q);
-/* What flies from it is of another log. */
+/* What is in flight from it may be of another log. */
 void queue_estrange(struct queue *q);
 void queue_reread(struct bridge *b, struct queue *q);
 void queue_read_on(struct bridge *b, struct queue *q); /* at the first offset not admitted */

@@ -97,3 +97,26 @@ bool head_find(struct bridge *b, struct queue *q)
     }
     return false;
 }
+
+/* A request has become an envelope, and a waiting record may have been written again for another
+   try. The offset alone proves nothing: the topic may be another one of the same name. */
+bool head_is_of(const struct queue *q, const struct parcel *p)
+{
+    const struct record *head = q->head, *sent = p->record;
+    struct envelope of_head, of_sent;
+    if (!bytes_equal(head->key, sent->key))
+        return false;
+    if (p->raw)
+        return head->timestamp_ms == sent->timestamp_ms && bytes_equal(head->value, sent->value);
+    if (envelope_open(sent->value, &of_sent) != 0)
+        return false;
+    const struct stamp *stamp = &of_sent.stamp;
+    if (queue_is_schedule(q))
+        return (head->timestamp_ms < 0 || head->timestamp_ms == stamp->timestamp_ms) &&
+               bytes_equal(head->value, of_sent.value);
+    return envelope_open(head->value, &of_head) == 0 &&
+           of_head.stamp.origin_lane == stamp->origin_lane &&
+           of_head.stamp.origin_offset == stamp->origin_offset &&
+           of_head.stamp.timestamp_ms == stamp->timestamp_ms &&
+           bytes_equal(of_head.value, of_sent.value);
+}

@@ -109,14 +109,15 @@ static bool has_room(struct bridge *b, struct queue *q)
     return room;
 }
 
-/* The record already flies, sent in an earlier life of this lane: its report decides. */
+/* The record is already in flight, sent in an earlier life of this lane: its report decides. */
 bool queue_adopt_orphan(struct bridge *b, struct queue *q, int64_t offset)
 {
     if (b->config.exactly_once || !window_fits(&q->window, offset))
         return false;
     for (struct link *l = list_first(&q->orphans); l != NULL; l = list_after(&q->orphans, l)) {
         struct parcel *p = list_item(l, struct parcel, link);
-        if (p->offset != offset || p->orphan == STRANGER)
+        bool same = q->head != NULL ? head_is_of(q, p) : p->orphan != STRANGER;
+        if (p->offset != offset || !same)
             continue;
         list_remove(l);
         p->orphan = OWN;

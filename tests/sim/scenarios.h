@@ -38,6 +38,7 @@
     X(what_is_held_keeps_no_proof_waiting)                                     \
     X(what_is_held_is_not_trimmed)                                             \
     X(a_place_that_went_back_is_one_of_another_log)                            \
+    X(in_flight_from_before_another_owner_is_of_another_log)                   \
     /* stories_delivery.c: sizes, targets, clocks, memory */                   \
     X(too_large_for_level_and_dead_letter_goes_without_value)                  \
     X(dead_letter_with_too_large_a_key_goes_bare)                              \
