@@ -45,6 +45,7 @@ static void queues_init(struct bridge *b)
             struct queue *q = bridge_queue(b, lane, slot);
             q->id = (struct queue_id){lane * b->queues_per_lane + slot, lane, slot};
             q->level_ms = level_of_slot(b, slot);
+            q->mark.offset = -1;
             list_init(&q->orphans);
             window_init(&q->window, WINDOW_UNSET);
         }
@@ -117,10 +118,11 @@ static void count_lanes(struct bridge *b, int64_t change)
     counter_set(&b->stats->lanes, (uint64_t)((int64_t)counter_read(&b->stats->lanes) + change));
 }
 
-/* A place never goes back in one log, nor does its end; where they did, the topic was made anew. */
+/* A committed place never goes back in one log. Where it did, or is missing, the topic may be
+   another one of the same name. */
 static bool is_same_log(const struct queue *q, const struct start *start)
 {
-    return !start->fresh && !q->gone && start->offset >= q->base_kept;
+    return !start->fresh && start->offset >= q->base_kept;
 }
 
 int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, struct now now)
@@ -141,10 +143,12 @@ int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, s
             window_init(&q->window, WINDOW_UNSET);
         else if (window_decode(&q->window, starts[slot].offset, starts[slot].text) != 0)
             unusable++;
-        queue_open(b, q);
         if (!same)
+            queue_forget_log(q);
+        queue_open(b, q);
+        if (q->gone)
             queue_estrange(q);
-        else if (!b->config.exactly_once && window_learn(&q->window, &before))
+        else if (same && !b->config.exactly_once && window_learn(&q->window, &before))
             queue_changed(q);
     }
     return unusable;
@@ -191,7 +195,7 @@ void bridge_lanes_settled(struct bridge *b)
         if (b->lanes[q->id.lane].owned)
             continue;
         window_init(&q->window, WINDOW_UNSET);
-        queue_estrange(q);
+        queue_forget_log(q);
     }
 }
 

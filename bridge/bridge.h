@@ -111,6 +111,7 @@ enum event_kind {
     EVENT_OUT_OF_RANGE,   /* queue, count: offsets lost below the log's start */
     EVENT_BEYOND_END,     /* queue, offset: our position, beyond the log's end; the queue is held */
     EVENT_NEWER_ENVELOPE, /* queue, offset: the queue is held */
+    EVENT_REPLACED,       /* queue, offset, reason: how it shows; the queue is held */
     EVENT_WATCHDOG,       /* queue, span_ms: so long a woken queue has been silent */
     EVENT_CLOCK_BACK,     /* span_ms: held records are read again */
     EVENT_STALLED_TURN,   /* span_ms: nothing is forwarded until a commit has succeeded */
@@ -186,6 +187,8 @@ struct port {
     enum lookup (*lookup)(void *ctx, struct target_id *target);
     /* Where the log of an owned queue ends, as far as it is known; -1: not yet. Asks nobody. */
     int64_t (*end)(void *ctx, struct queue_id queue);
+    /* The offset at which reading has come to the log's end since the last seek; -1: it has not. */
+    int64_t (*drained)(void *ctx, struct queue_id queue);
     void (*forget)(void *ctx, struct target_id *target); /* the handle is not used again */
     void (*event)(void *ctx, const struct event *event);
 };
@@ -272,6 +275,12 @@ void bridge_restarted(struct bridge *bridge);
 /* why: a phrase for people, for what is not REPORT_OK. Only from inside port.reports. */
 void bridge_reported(struct bridge *bridge, struct parcel *parcel, enum report report,
                      const char *why);
+
+/* A hop of this parcel was stored in this level at offset (-1: unknown). Before its report, and
+   only from inside port.reports. A log that is longer at the hop's start than at its end is another
+   log. */
+void bridge_landed(struct bridge *bridge, const struct parcel *parcel, struct queue_id level,
+                   int64_t offset);
 
 /* The position of a queue does not exist: the log now starts at start and ends at end. */
 void bridge_out_of_range(struct bridge *bridge, struct queue_id id, int64_t start, int64_t end);

@@ -26,6 +26,7 @@ enum {
     PAUSE_FAR_MS = 3000,    /* a head further away than this pauses its queue */
     RESUME_AHEAD_MS = 1000, /* a resumed partition waits for the fetch that is under way */
     SILENCE_MS = 5000,      /* a woken queue that gives nothing for so long is woken again */
+    SILENCES = 3,           /* at the log's end, after which a record that was there is missing */
     CLOCK_BACK_MS = 1000,   /* a step back by more than this: held records are read again */
     AWAY_MS = 3000,         /* no acknowledgement at all for so long: Kafka is away, not a target */
     PROBE_EVERY_MS = 1000,  /* then a commit asks it */
@@ -84,6 +85,7 @@ struct parcel {
     int64_t overdue_ms;      /* wall: due since, and waits because of its target; 0: does not */
     int64_t delayed_ms;      /* FLYING to its target: how long that target has delayed it */
     int64_t since_ms;        /* monotonic: PARKED or FLYING since */
+    int64_t floor_offset;    /* FLYING to a level: that log's end was here or later at the start */
     uint8_t state;
     uint8_t kind;       /* FLYING: enum forward_kind */
     uint8_t letter;     /* condemned: enum letter */
@@ -102,12 +104,20 @@ enum queue_state {
     QUEUE_HELD    /* stopped until an operator acts */
 };
 
+/* A record that was read and dropped: when it is read again, it must be the same. */
+struct mark {
+    int64_t offset;      /* -1: none */
+    int64_t from_offset; /* no record is between here and offset */
+    int64_t timestamp_ms;
+    uint64_t checksum;
+};
+
 struct queue {
     struct queue_id id;
     enum queue_state state;
     bool active;         /* the port may have a record at hand */
     bool sought;         /* what comes next may still be of before the seek */
-    bool gone;           /* held: its log ends before the place that is committed */
+    bool gone;           /* held: its log ends before the committed place, or is another one */
     bool blocked;        /* the head waits for room, not for time (counted once) */
     int64_t level_ms;    /* 0: the schedule queue */
     struct record *head; /* taken, not admitted */
@@ -127,9 +137,11 @@ struct queue {
     bool gives_up;             /* held at it: it is to be passed */
     bool letter_written;       /* a dead letter names it */
     int64_t silent_since_ms;   /* monotonic: woken, and nothing came yet; 0: not waiting */
-    uint64_t changes;          /* of the window */
-    uint64_t changes_sent;     /* of these, in the last commit sent */
-    uint64_t changes_kept;     /* of these, in the last commit that succeeded */
+    int silences;              /* in a row, since it was woken */
+    struct mark mark;
+    uint64_t changes;      /* of the window */
+    uint64_t changes_sent; /* of these, in the last commit sent */
+    uint64_t changes_kept; /* of these, in the last commit that succeeded */
     int64_t base_sent, base_kept, base_trimmed;
     size_t parcels;  /* not orphaned */
     size_t retrying; /* records that wait here because of their target, as far as we wrote them */
@@ -303,11 +315,13 @@ void parcel_condemn(struct bridge *b, struct parcel *p, const struct refusal *wh
 /* The record's part of an event: key, target, and where the request stands. */
 struct event parcel_event(const struct bridge *b, const struct parcel *p, enum event_kind kind);
 
-/* head.c */
+/* head.c: the next record of a queue. A head that is dropped leaves a mark. */
 bool head_find(struct bridge *b, struct queue *q); /* take records until one is worth looking at */
 void head_drop(struct bridge *b, struct queue *q);
 /* Whether the head is the record that this parcel was made of, byte for byte. */
 bool head_is_of(const struct queue *q, const struct parcel *p);
+/* Whether the log ends at or before the record of the mark, which is not done. */
+bool head_is_missing(const struct bridge *b, const struct queue *q);
 
 /* queue.c */
 void queue_open(struct bridge *b, struct queue *q);
@@ -320,9 +334,13 @@ void queue_read_on(struct bridge *b, struct queue *q); /* at the first offset no
 bool queue_adopt_orphan(struct bridge *b, struct queue *q, int64_t offset);
 void queue_hold(struct bridge *b, struct queue *q);
 void queue_start_at(struct queue *q, int64_t start); /* all below start is done */
+/* The topic was deleted and created again: nothing is read or committed until an operator acts. */
+void queue_replaced(struct bridge *b, struct queue *q, int64_t offset, const char *how);
+void queue_forget_log(struct queue *q); /* the topic may be another one from here on */
 void queue_serve(struct bridge *b, struct queue *q);
 int64_t queue_wait_ms(const struct bridge *b, const struct queue *q);
 void queue_changed(struct queue *q);
+int64_t queue_floor(const struct queue *q);
 bool queue_has_progress(const struct queue *q); /* that may be committed */
 void queue_check(const struct bridge *b, const struct queue *q);
 

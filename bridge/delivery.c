@@ -126,6 +126,7 @@ static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
     }
     int level = plan_level(&b->config.ladder, remaining_ms);
     assert(level != PLAN_HOLD);
+    p->floor_offset = queue_floor(bridge_queue(b, p->queue->id.lane, 1 + level));
     struct forward f = {.kind = FORWARD_LEVEL, .slot = 1 + level};
     return send(b, p, &f, may_be_too_large(b, p, FORWARD_LEVEL));
 }

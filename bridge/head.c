@@ -2,8 +2,24 @@
 /* Heads: the next record of a queue is found, screened and looked at; gaps are doubted. */
 #include "bridge/core.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static struct mark mark_of(const struct record *record)
+{
+    XXH64_hash_t key = XXH3_64bits(record->key.data, record->key.len);
+    return (struct mark){
+        .offset = record->offset,
+        .from_offset = record->offset,
+        .timestamp_ms = record->timestamp_ms,
+        .checksum = XXH3_64bits_withSeed(record->value.data, record->value.len, key),
+    };
+}
+
 void head_drop(struct bridge *b, struct queue *q)
 {
+    if (q->head != NULL && q->head->offset >= q->window.next)
+        q->mark = mark_of(q->head);
     if (q->head != NULL)
         b->port.release(b->port.ctx, q->head);
     q->head = NULL;
@@ -34,6 +50,35 @@ static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct reco
     q->sought = true;
     b->port.seek(b->port.ctx, q->id, next);
     return true;
+}
+
+/* The record of the mark is still to be read. */
+static bool is_marked(const struct queue *q)
+{
+    const struct window *w = &q->window;
+    int64_t offset = q->mark.offset;
+    return offset >= 0 && w->base != WINDOW_UNSET && offset >= w->next &&
+           !(window_fits(w, offset) && window_is_done(w, offset));
+}
+
+/* Offsets are never given twice in one log, nor is a record taken out of its middle. */
+static const char *contradiction(const struct queue *q, const struct record *record)
+{
+    if (!is_marked(q) || record->offset < q->mark.from_offset)
+        return NULL;
+    if (record->offset < q->mark.offset)
+        return "a record is where none was";
+    if (record->offset > q->mark.offset)
+        return "a record that was there is missing";
+    struct mark again = mark_of(record);
+    bool same = again.timestamp_ms == q->mark.timestamp_ms && again.checksum == q->mark.checksum;
+    return same ? NULL : "another record is at the offset of one that was read";
+}
+
+bool head_is_missing(const struct bridge *b, const struct queue *q)
+{
+    int64_t end = b->port.drained(b->port.ctx, q->id);
+    return is_marked(q) && end >= 0 && end <= q->mark.offset;
 }
 
 static void look_at(struct bridge *b, struct queue *q, struct record *record)
@@ -69,6 +114,7 @@ bool head_find(struct bridge *b, struct queue *q)
             return false;
         }
         q->silent_since_ms = 0;
+        q->silences = 0;
         struct window *w = &q->window;
         if (w->base == WINDOW_UNSET) {
             window_init(w, record->offset);
@@ -77,6 +123,12 @@ bool head_find(struct bridge *b, struct queue *q)
         if (record->offset < w->next || is_doubtful_gap(b, q, record)) {
             b->port.release(b->port.ctx, record);
             continue;
+        }
+        const char *how = contradiction(q, record);
+        if (how != NULL) {
+            b->port.release(b->port.ctx, record);
+            queue_replaced(b, q, q->mark.offset, how);
+            return false;
         }
         if (record->offset > w->next && window_fits(w, record->offset)) {
             counter_add(&b->stats->gaps, (uint64_t)(record->offset - w->next));

@@ -131,7 +131,8 @@ void progress_trim(struct bridge *b)
     b->trim_ms = b->now.mono_ms;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
-        if (!queue_has_progress(q) || q->id.slot == SLOT_SCHEDULE ||
+        bool suspect = q->silences > 0; /* records of another log would be deleted */
+        if (!queue_has_progress(q) || q->id.slot == SLOT_SCHEDULE || suspect ||
             q->base_kept <= q->base_trimmed)
             continue;
         b->port.trim(b->port.ctx, q->id, q->base_kept);

@@ -26,11 +26,12 @@ static void set_state(struct bridge *b, struct queue *q, enum queue_state state)
     q->state = state;
 }
 
+/* A log that is known to be another one stays held: what is committed is a place in the old one. */
 void queue_open(struct bridge *b, struct queue *q)
 {
     set_state(b, q, QUEUE_OPEN);
     q->active = true;
-    q->sought = q->gone = false;
+    q->sought = false;
     q->gap_at = -1;
     q->silent_since_ms = 0;
     q->release_max_ms = INT64_MIN;
@@ -39,6 +40,8 @@ void queue_open(struct bridge *b, struct queue *q)
     q->gives_up = q->letter_written = false;
     q->base_kept = q->base_trimmed = q->window.base;
     q->changes = q->changes_sent = q->changes_kept = 0;
+    if (q->gone)
+        queue_hold(b, q);
 }
 
 void queue_close(struct bridge *b, struct queue *q)
@@ -52,6 +55,13 @@ void queue_estrange(struct queue *q)
 {
     for (struct link *l = list_first(&q->orphans); l != NULL; l = list_after(&q->orphans, l))
         list_item(l, struct parcel, link)->orphan = STRANGER;
+}
+
+void queue_forget_log(struct queue *q)
+{
+    q->gone = false;
+    q->mark.offset = -1;
+    queue_estrange(q);
 }
 
 /* Start reading again at the first offset that was not admitted. */
@@ -86,6 +96,14 @@ static void hold(struct bridge *b, struct queue *q, enum event_kind why, int64_t
 {
     queue_hold(b, q);
     bridge_tell(b, (struct event){.kind = why, .queue = q->id, .offset = offset});
+}
+
+void queue_replaced(struct bridge *b, struct queue *q, int64_t offset, const char *how)
+{
+    queue_hold(b, q);
+    q->gone = true;
+    bridge_tell(
+        b, (struct event){.kind = EVENT_REPLACED, .queue = q->id, .offset = offset, .reason = how});
 }
 
 /* One record for each queue is always allowed, so that each always gets on. Requests leave a
@@ -255,6 +273,7 @@ static void rest(struct bridge *b, struct queue *q)
     if (q->admit_at_ms - b->now.wall_ms <= PAUSE_FAR_MS)
         return;
     head_drop(b, q);
+    q->mark.from_offset = q->window.next;
     set_state(b, q, QUEUE_PAUSED);
     q->paused_at = q->window.next;
     b->port.pause(b->port.ctx, q->id);
@@ -265,6 +284,7 @@ static void wake_when_near(struct bridge *b, struct queue *q)
     if (b->now.wall_ms < q->admit_at_ms - RESUME_AHEAD_MS)
         return;
     queue_read_on(b, q);
+    q->silences = 0;
     if (q->window.next == q->paused_at) /* else the head turned out to be done: nothing need come */
         q->silent_since_ms = b->now.mono_ms;
 }
@@ -274,6 +294,10 @@ static void watch_silence(struct bridge *b, struct queue *q)
     int64_t silent_ms = b->now.mono_ms - q->silent_since_ms;
     if (q->silent_since_ms == 0 || silent_ms < SILENCE_MS)
         return;
+    if (++q->silences >= SILENCES && head_is_missing(b, q)) {
+        queue_replaced(b, q, q->mark.offset, "the log ends before a record that was there");
+        return;
+    }
     counter_add(&b->stats->watchdog, 1);
     bridge_tell(b, (struct event){.kind = EVENT_WATCHDOG, .queue = q->id, .span_ms = silent_ms});
     queue_read_on(b, q);
@@ -289,6 +313,8 @@ void queue_serve(struct bridge *b, struct queue *q)
     if (q->state != QUEUE_OPEN)
         return;
     watch_silence(b, q);
+    if (q->state != QUEUE_OPEN)
+        return;
     for (int quota = QUEUE_QUOTA; quota > 0; quota--) {
         if (q->head == NULL && !head_find(b, q))
             return;
@@ -352,6 +378,20 @@ void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, in
     }
     queue_read_on(b, q);
     q->silent_since_ms = q->window.next < end ? b->now.mono_ms : 0;
+}
+
+/* Where the level's log ends at least, for a hop that starts now. */
+int64_t queue_floor(const struct queue *q)
+{
+    return queue_has_progress(q) ? q->window.next : 0;
+}
+
+void bridge_landed(struct bridge *b, const struct parcel *p, struct queue_id level, int64_t offset)
+{
+    struct queue *q = bridge_queue(b, level.lane, level.slot);
+    if (offset < 0 || offset >= p->floor_offset || p->orphan || !queue_has_progress(q))
+        return;
+    queue_replaced(b, q, offset, "a new record was stored before the read position");
 }
 
 void queue_check(const struct bridge *b, const struct queue *q)

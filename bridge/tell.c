@@ -50,6 +50,12 @@ static struct sentence sentence_of(enum event_kind kind)
             "the committed position is beyond the log's end: the topic was recreated or truncated; "
             "the partition is held until the group's offset is reset for it and the process "
             "restarted"};
+    case EVENT_REPLACED:
+        return (struct sentence){
+            LOG_ERROR, FIELD_LANE | FIELD_OFFSET | FIELD_REASON,
+            "a topic was deleted and created again under the running bridge, the partition is "
+            "blocked: stop all processes, then reset the group's offset for it "
+            "(kafka-consumer-groups.sh --reset-offsets --to-earliest)"};
     case EVENT_NEWER_ENVELOPE:
         return (struct sentence){
             LOG_ERROR, FIELD_LANE | FIELD_OFFSET,

@@ -37,11 +37,12 @@ static void on_restarted(void *ctx)
     ((struct worker *)ctx)->restarted = true;
 }
 
-static void on_landed(void *ctx, int slot, int lane, int64_t offset)
+static void on_landed(void *ctx, const struct parcel *parcel, struct queue_id level, int64_t offset)
 {
     struct worker *w = ctx;
     if (w->source != NULL)
-        source_landed(w->source, lane, slot, offset);
+        source_landed(w->source, level.lane, level.slot, offset);
+    bridge_landed(w->bridge, parcel, level, offset);
 }
 
 /* Ownership. */

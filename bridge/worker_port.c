@@ -97,6 +97,11 @@ static int64_t port_end(void *ctx, struct queue_id queue)
     return source_end(((struct worker *)ctx)->source, queue);
 }
 
+static int64_t port_drained(void *ctx, struct queue_id queue)
+{
+    return source_drained(((struct worker *)ctx)->source, queue);
+}
+
 static void port_forget(void *ctx, struct target_id *target)
 {
     struct worker *w = ctx;
@@ -128,6 +133,7 @@ struct port worker_port(struct worker *w)
                          .trim = port_trim,
                          .lookup = port_lookup,
                          .end = port_end,
+                         .drained = port_drained,
                          .forget = port_forget,
                          .event = port_event};
 }

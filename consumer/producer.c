@@ -77,8 +77,9 @@ void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void 
     (void)rk;
     struct producer *p = opaque;
     int slot = (int)(intptr_t)rd_kafka_topic_opaque(message->rkt);
+    struct queue_id level = {message->partition * p->config.slots + slot, message->partition, slot};
     if (slot != 0 && message->err == 0)
-        p->config.landed(p->config.ctx, slot, message->partition, message->offset);
+        p->config.landed(p->config.ctx, message->_private, level, message->offset);
     hear(p, (struct answer){message->_private, message->err});
 }
 
@@ -132,9 +133,10 @@ static void ignore_report(void *ctx, struct parcel *parcel, enum report report, 
     (void)ctx, (void)parcel, (void)report, (void)why;
 }
 
-static void ignore_landing(void *ctx, int slot, int lane, int64_t offset)
+static void ignore_landing(void *ctx, const struct parcel *parcel, struct queue_id level,
+                           int64_t offset)
 {
-    (void)ctx, (void)slot, (void)lane, (void)offset;
+    (void)ctx, (void)parcel, (void)level, (void)offset;
 }
 
 bool producer_free(struct producer *p)

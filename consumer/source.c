@@ -317,6 +317,11 @@ int64_t source_end(const struct source *s, struct queue_id queue)
     return p->drained >= end && p->drained >= p->next && p->next >= 0 ? p->next : end;
 }
 
+int64_t source_drained(const struct source *s, struct queue_id queue)
+{
+    return s->partitions[queue.index].drained;
+}
+
 bool source_wants_rejoin(struct source *s)
 {
     bool wanted = s->rejoin;

@@ -64,6 +64,9 @@ void source_seek(struct source *source, struct queue_id queue, int64_t offset);
    of a level is read, the place after its last record: ends of transactions behind it are none. */
 int64_t source_end(const struct source *source, struct queue_id queue);
 
+/* The offset at which the client has come to the log's end since the last seek; -1: it has not. */
+int64_t source_drained(const struct source *source, struct queue_id queue);
+
 /* A record was acknowledged on a level: there is something to read. */
 void source_landed(struct source *source, int lane, int slot, int64_t offset);
 

@@ -24,6 +24,7 @@ import histories
 import network
 import promises
 import reading
+import replaced
 import scenarios
 import secured
 import static
@@ -34,8 +35,8 @@ import waiting
 from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage, Unsure
 
-PARTS = (scenarios, static, targets, transacted, network, secured, histories, waiting, bad_input, promises, reading,
-         versions)
+PARTS = (scenarios, static, targets, transacted, network, secured, histories, replaced, waiting, bad_input, promises,
+         reading, versions)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",

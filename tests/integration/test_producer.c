@@ -36,9 +36,9 @@ static void on_reported(void *ctx, struct parcel *parcel, enum report report, co
     heard->refusals += report != REPORT_OK;
 }
 
-static void on_landed(void *ctx, int slot, int lane, int64_t offset)
+static void on_landed(void *ctx, const struct parcel *parcel, struct queue_id level, int64_t offset)
 {
-    (void)ctx, (void)slot, (void)lane, (void)offset;
+    (void)ctx, (void)parcel, (void)level, (void)offset;
 }
 
 static void on_committed(void *ctx, uint64_t seq)

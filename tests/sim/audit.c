@@ -104,6 +104,9 @@ void oracle_event(struct process *p, const struct event *event)
     if (event->kind == EVENT_BEYOND_END && !w->beyond_end_ok)
         world_fail(w, "p%d believes that %d/%d ends before %lld", p->id, q.slot, q.lane,
                    (long long)event->offset);
+    if (event->kind == EVENT_REPLACED && !w->replaced_ok)
+        world_fail(w, "p%d believes that %d/%d is another log at %lld", p->id, q.slot, q.lane,
+                   (long long)event->offset);
     if (event->kind == EVENT_NEWER_ENVELOPE && !w->newer_ok)
         world_fail(w, "p%d sees a newer envelope in %d/%d", p->id, q.slot, q.lane);
 }

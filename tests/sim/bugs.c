@@ -69,6 +69,8 @@ static struct record *lie_take(void *ctx, struct queue_id q)
     }
     if (first != NULL && bug_of(p) == BUG_COST_UNDERSTATED)
         first->cost_bytes /= 10;
+    if (first != NULL && bug_of(p) == BUG_HEAD_FORGED)
+        first->timestamp_ms += rng_int(&p->world->rng, 0, 1);
     return first;
 }
 
@@ -258,6 +260,11 @@ void bug_reported(struct process *p, struct parcel *parcel, enum report report, 
     bridge_reported(p->bridge, parcel, report, why);
     if (bug_of(p) == BUG_REPORT_TWICE && report == REPORT_OK && sometimes(p, 50))
         bridge_reported(p->bridge, parcel, report, why);
+}
+
+int64_t bug_landed(const struct process *p, int64_t offset)
+{
+    return bug_of(p) == BUG_LANDED_AT_START ? 0 : offset;
 }
 
 bool bug_report_lost(struct process *p)

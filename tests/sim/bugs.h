@@ -42,7 +42,9 @@
     X(ABORT_KEEPS_LANES, "abort_keeps_lanes", "after an abort reading goes on where it was")    \
     X(UNKNOWN_IS_SUCCESS, "unknown_is_success", "a commit without outcome is taken for done")   \
     X(TOLD_TOO_SOON, "told_too_soon", "a commit is reported as done when it is sent")           \
-    X(START_AS_SENT, "start_as_sent", "a lane starts from what was sent to be committed")
+    X(START_AS_SENT, "start_as_sent", "a lane starts from what was sent to be committed")       \
+    X(LANDED_AT_START, "landed_at_start", "every hop is said to be stored at offset 0")         \
+    X(HEAD_FORGED, "head_forged", "a record has another timestamp whenever it is read")
 
 #define BUG_ENUM(id, name, text) BUG_##id,
 enum bug { BUG_NONE, BUG_TABLE(BUG_ENUM) BUG_N };
@@ -58,6 +60,7 @@ struct port bug_port(struct process *process, struct port port);
 struct now bug_now(const struct process *process, struct now now);
 void bug_reported(struct process *process, struct parcel *parcel, enum report report,
                   const char *why);
+int64_t bug_landed(const struct process *process, int64_t offset);
 bool bug_report_lost(struct process *process);
 bool bug_commit_ok(const struct process *process, bool ok, bool unknown);
 void bug_aborted(struct process *process, enum blame blame, const char *why);

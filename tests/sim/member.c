@@ -226,8 +226,10 @@ static void gain(struct world *w, struct process *p, void *arg, int64_t n)
     p->unstable = p->rereads = false;
     p->ready_ms = w->now_ms;
     for (int lane = 0; lane < w->setup.lanes; lane++) {
-        if (!(p->assigned >> lane & 1))
+        if (!(p->assigned >> lane & 1)) {
+            p->lanes[lane].away_epoch = p->lanes[lane].epoch + 1;
             continue;
+        }
         trace(w, p, "gains lane %d", lane);
         struct start starts[TOPICS_MAX];
         open_lane(p, lane, placing, starts);

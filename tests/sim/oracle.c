@@ -260,8 +260,9 @@ void oracle_told(struct process *p, struct attempt *a, struct queue_id from,
     int topic = p->topic_of_slot[from.slot];
     if (lane->start[topic] == NULL && !p->inboxes[from.index].was_read)
         a->told_epoch = -1;
-    /* nor if the group had no offset since: it may have been of a topic that was there before */
-    if (a->sent_epoch < lane->fresh_epoch[topic])
+    /* nor if the group had no offset since, or the lane another owner: it may have been of a topic
+       that was there before */
+    if (a->sent_epoch < lane->fresh_epoch[topic] || a->sent_epoch < lane->away_epoch)
         a->told_epoch = -1;
     if (beyond_the_window(a, lane->epoch, p->world->broker.committed[topic][from.lane]))
         a->told_epoch = -1;

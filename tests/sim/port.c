@@ -407,6 +407,14 @@ static int64_t port_end(void *ctx, struct queue_id q)
     return log_of(p, q)->end;
 }
 
+static int64_t port_drained(void *ctx, struct queue_id q)
+{
+    struct process *p = ctx;
+    const struct inbox *in = inbox_of(p, q);
+    bool all = !in->paused && !in->fetching && at_hand(p, q) == NULL;
+    return all && in->fetched >= log_stable_end(log_of(p, q)) ? in->fetched : -1;
+}
+
 static void port_forget(void *ctx, struct target_id *target)
 {
     (void)ctx;
@@ -441,6 +449,7 @@ struct port port_of(struct process *p)
                          .trim = port_trim,
                          .lookup = port_lookup,
                          .end = port_end,
+                         .drained = port_drained,
                          .forget = port_forget,
                          .event = port_event};
 }

@@ -140,6 +140,7 @@ static void store(struct world *w, struct producer *producer, struct flight *f)
     if (f->kind == FORWARD_LEVEL) {
         struct log *log = &w->broker.logs[f->topic][f->lane];
         it->made = log_append(&w->broker, log, &f->made);
+        f->landed_offset = it->made->offset;
         oracle_level_appended(w, log, it->made, f->ladder, producer->life);
     }
     if (w->setup.exactly_once)
@@ -333,6 +334,12 @@ int port_forward(void *ctx, const struct forward *forward)
     return 0;
 }
 
+static struct queue_id level_of(const struct flight *f)
+{
+    bool found;
+    return port_queue(f->process, f->lane, f->topic, &found);
+}
+
 void port_reports(void *ctx)
 {
     struct process *p = ctx;
@@ -356,6 +363,8 @@ void port_reports(void *ctx)
         trace(w, p, "is told that %d/%d/%lld is %s", f->from.slot, f->from.lane,
               (long long)f->input->offset, why_text[f->report]);
         oracle_told(p, f->attempt, f->from, f->request, f->kind, f->report);
+        if (f->kind == FORWARD_LEVEL && f->report == REPORT_OK)
+            bridge_landed(p->bridge, f->parcel, level_of(f), bug_landed(p, f->landed_offset));
         bug_reported(p, f->parcel, f->report, why_text[f->report]);
     }
     if (p->producer->torn && p->producer->unreported == 0)

@@ -24,6 +24,7 @@ struct flight {
     enum forward_kind kind;
     const struct ladder *ladder; /* of the writer */
     int topic, lane, chain;
+    int64_t landed_offset; /* on a level */
     enum report report;
     bool stored; /* with REPORT_TIMED_OUT: the broker has it all the same */
     bool vanishes;

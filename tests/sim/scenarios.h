@@ -38,6 +38,11 @@
     X(what_is_held_keeps_no_proof_waiting)                                     \
     X(what_is_held_is_not_trimmed)                                             \
     X(a_place_that_went_back_is_one_of_another_log)                            \
+    X(another_record_at_a_paused_head_holds_the_queue)                         \
+    X(another_record_at_a_paused_head_holds_the_queue_exactly_once)            \
+    X(no_record_at_a_paused_head_holds_the_queue)                              \
+    X(an_end_at_a_paused_head_holds_the_queue)                                 \
+    X(a_hop_that_lands_before_the_position_holds_the_queue)                    \
     X(in_flight_from_before_another_owner_is_of_another_log)                   \
     /* stories_delivery.c: sizes, targets, clocks, memory */                   \
     X(too_large_for_level_and_dead_letter_goes_without_value)                  \

@@ -52,6 +52,114 @@ void what_is_held_keeps_no_proof_waiting(struct world *w)
     story_finish(w);
 }
 
+/* In place of a level's log there is another one with n records that nobody here wrote. */
+static void append_foreign(struct world *w, struct log *log, int n)
+{
+    static const struct entry foreign = {
+        .timestamp_ms = EPOCH_MS, .value = {"of another log", 14}, .foreign = true};
+    for (int i = 0; i < n; i++, w->broker.undone_n++)
+        (void)log_append(&w->broker, log, &foreign);
+}
+
+static void replace_level(struct world *w, struct log *log, int n)
+{
+    make_anew(w, log);
+    w->replaced_ok = true;
+    append_foreign(w, log, n);
+}
+
+/* The head of the longest level is far; its partition is paused. Before it, done records are done.
+ */
+static struct log *pause_level(struct world *w, int done)
+{
+    struct log *level = story_level(w, 2, 0);
+    for (int i = 0; i < done; i++)
+        story_ask(w, TARGET_A, 31000);
+    story_until(w, COUNT(w, deliveries) == (uint64_t)done);
+    story_pass(w, 70000); /* what is done is trimmed */
+    story_ask(w, TARGET_A, 40000);
+    story_until(w, COUNT(w, paused) == 1);
+    story_pass(w, 1000);
+    return level;
+}
+
+/* The rest of the world goes on; what is in the new log stays there. */
+static void expect_held(struct world *w, struct log *level)
+{
+    story_until(w, w->told[EVENT_REPLACED] == 1);
+    const struct committed *before = story_committed(w, 2, 0);
+    story_regroup(w);
+    struct request *other = story_ask(w, TARGET_B, 0);
+    story_pass(w, 130000);
+    expect(w, other->delivered == 1 && w->told[EVENT_REPLACED] == 1);
+    expect(w, story_committed(w, 2, 0) == before);
+    for (size_t i = 0; i < level->n; i++)
+        expect(w, !level->entries[i]->done);
+    for (struct request *r = w->requests; r != NULL; r = r->next) {
+        if (!r->finished && !r->excused)
+            w->open_n--;
+        r->excused = true; /* lost with the old log */
+    }
+    oracle_truncate(w, w->processes[0].topic_of_slot[3], 0, level->end);
+    story_finish(w);
+}
+
+void another_record_at_a_paused_head_holds_the_queue(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct log *level = pause_level(w, 3);
+    replace_level(w, level, 8);
+    expect_held(w, level);
+}
+
+void another_record_at_a_paused_head_holds_the_queue_exactly_once(struct world *w)
+{
+    story_begin_exactly_once(w);
+    story_open(w);
+    struct log *level = pause_level(w, 3);
+    replace_level(w, level, 20);
+    expect_held(w, level);
+}
+
+void no_record_at_a_paused_head_holds_the_queue(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct log *level = pause_level(w, 3);
+    replace_level(w, level, 3);
+    level->end++; /* no record has the head's offset, but a later one */
+    append_foreign(w, level, 4);
+    expect_held(w, level);
+}
+
+/* Nothing comes, and no error either. */
+void an_end_at_a_paused_head_holds_the_queue(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct log *level = pause_level(w, 3);
+    replace_level(w, level, 3);
+    expect_held(w, level);
+}
+
+/* A hop that is stored before the place where its level was read is in another log. */
+void a_hop_that_lands_before_the_position_holds_the_queue(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct log *level = pause_level(w, 3);
+    story_hold_landings(w);
+    uint64_t forwards = w->forwards;
+    story_ask(w, TARGET_A, 31000);
+    story_until(w, w->forwards > forwards);
+    replace_level(w, level, 0);
+    story_let_land(w);
+    story_pass(w, 1000); /* the partition is paused: only the hop tells */
+    expect(w, w->told[EVENT_REPLACED] == 1);
+    expect_held(w, level);
+}
+
 /* Its offsets are those of the old log. */
 void what_is_held_is_not_trimmed(struct world *w)
 {

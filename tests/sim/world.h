@@ -99,6 +99,7 @@ struct held_lane {
     uint64_t gained_step;
     const struct committed *start[TOPICS_MAX]; /* by topic: what was committed then */
     int fresh_epoch[TOPICS_MAX];               /* when last nothing was */
+    int away_epoch; /* the first one after another member was given the lane */
 };
 
 struct flight;
@@ -199,7 +200,7 @@ struct world {
     bool ending;                        /* nobody starts any more of his own accord */
     bool log_disordered;                /* by writers that overlapped */
     bool unprovable; /* somebody stood still and had nothing to prove lanes with */
-    bool beyond_end_ok, newer_ok, metadata_is_foreign; /* scenarios bring these about */
+    bool beyond_end_ok, newer_ok, replaced_ok, metadata_is_foreign; /* scenarios bring them about */
     bool is_older[PROCESSES_MAX]; /* scenarios: knows version 1 of the envelope alone */
     int64_t skip_to[SKIPS_MAX];   /* scenarios: so the next fetches of a level jump */
     int skip_n, skip_at;

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Level topics that are deleted, or deleted and created again, under a running bridge."""
+from __future__ import annotations
+
+import time
+
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import OffsetSpec
+
+from histories import LANES, Act
+from stage import Stage, both_modes, judge, require, will_say
+
+HELD = "deleted and created again under the running bridge"
+PAUSED_MS = 14_000  # the 10s level pauses its partition for such a wait
+
+
+def level_replaced(stage: Stage) -> str:
+    """A level topic is deleted and created again while its partitions are paused: held, said, and nothing new is lost."""
+    stage.broker()
+    act = Act(stage, "level-replaced")
+    try:
+        return replaced(act)
+    finally:
+        act.close()
+
+
+def replaced(act: Act) -> str:
+    level = f"{act.schedule}.10s"
+    bridge = act.bridge(act.path)
+    done = act.send(6, **act.wait(11_000))
+    judge(act.verify(done, timeout=60))  # the old log has done records
+    old = act.send(6, **act.wait(PAUSED_MS))
+    act.taken()
+    time.sleep(1)  # and the heads are paused
+    act.admin.delete(level)
+    act.apply(act.path)
+    new = act.send(30, **act.wait(PAUSED_MS))
+    will_say(bridge, HELD, 40)
+    time.sleep(PAUSED_MS / 1000)
+    done += act.send(10)
+    judge(act.verify(done, timeout=40))  # all others go on
+    act.end(bridge)
+    ends = act.ends(level, OffsetSpec.latest())
+    starts = act.ends(level, OffsetSpec.earliest())
+    require(sum(starts.values()) == 0, f"records of the new log were deleted: {starts}")
+    kept = sum(ends.values())
+    require(kept > 0, "nothing is in the new log")
+    act.commit([TopicPartition(level, lane, 0) for lane in range(LANES)])  # --reset-offsets --to-earliest
+    bridge = act.bridge(act.path, "second")
+    judge(act.verify(done + new, timeout=60))
+    act.end(bridge)
+    return f"held and said; {len(old)} were lost with the old log, the {len(new)} in the new one delivered after a reset"
+
+
+SCENARIOS = both_modes(level_replaced)
