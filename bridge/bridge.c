@@ -99,6 +99,8 @@ void bridge_reconfigure(struct bridge *b, const struct bridge_live *live)
 {
     b->config.rules = live->rules;
     b->config.max_attempts = live->max_attempts;
+    memcpy(b->config.target_labels, live->target_labels, sizeof live->target_labels);
+    targets_relabel(b);
 }
 
 int bridge_queues_per_lane(const struct bridge *b)

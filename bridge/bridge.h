@@ -201,7 +201,9 @@ struct bridge_config {
     int lanes; /* partitions of S */
     struct request_rules rules;
     int max_attempts;
-    int64_t memory_bytes; /* of this worker: held and in flight */
+    int64_t memory_bytes;                 /* of this worker: held and in flight */
+    uint8_t target_labels[TARGET_LABELS]; /* by which targets[] of the stats the first entries of
+                                             rules.targets are counted; LABEL_OTHER: all further */
     bool exactly_once;
     bool skip_unreadable; /* a batch that cannot be read is dead-lettered as a range, and passed */
     int64_t session_ms; /* after half of it without a turn, ownership is proved before forwarding */
@@ -216,6 +218,7 @@ void bridge_free(struct bridge *bridge); /* gives every record back to the port 
 struct bridge_live {
     struct request_rules rules; /* as in bridge_config */
     int max_attempts;
+    uint8_t target_labels[TARGET_LABELS];
 };
 void bridge_reconfigure(struct bridge *bridge, const struct bridge_live *live);
 

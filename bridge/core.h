@@ -62,6 +62,7 @@ enum parcel_state { PARCEL_FREE, PARCEL_WAITING, PARCEL_READY, PARCEL_PARKED, PA
 struct verdict {
     struct link link; /* in the free list */
     struct refusal refusal;
+    uint8_t label; /* of its target */
 };
 
 enum orphan {
@@ -182,6 +183,7 @@ struct target {
     int64_t proven_ms;   /* monotonic: when that was last shown; 0: never */
     struct list parked;
     enum delivery_error error; /* of the last failure */
+    uint8_t label;             /* its entry's, in stats.targets */
     char why[96];
 };
 
@@ -393,6 +395,9 @@ void target_refuses(struct bridge *b, struct target *t, const char *why);
 void targets_suspect(struct bridge *b, const char *why); /* those of the transaction */
 void targets_forget_transaction(struct bridge *b);
 void target_park(struct bridge *b, struct target *t, struct parcel *p);
-void targets_serve(struct bridge *b); /* let go what has been parked too long */
+struct target_stats *target_stats(const struct bridge *b, uint8_t label);
+uint8_t target_label(const struct bridge *b, struct bytes name);
+void targets_relabel(struct bridge *b); /* the entries have changed */
+void targets_serve(struct bridge *b);   /* let go what has been parked too long */
 
 #endif

@@ -195,6 +195,8 @@ static void attempt_failed(struct bridge *b, struct parcel *p, struct failure fa
     assert(err == 0);
     int attempts = ++env.stamp.attempt;
     note_error(&env, failure, DEFERRAL_NONE);
+    struct target_stats *stats = target_stats(b, target_label(b, env.stamp.target));
+    counter_add(&stats->failures[failure.error], 1);
     if (attempts < b->config.max_attempts) {
         counter_add(&b->stats->retries, 1);
         env.stamp.next_try_ms =
@@ -242,6 +244,7 @@ static int deliver(struct bridge *b, struct parcel *p)
         return 0;
     case GATE_DEFER:
         counter_add(&b->stats->deferrals, 1);
+        counter_add(&target_stats(b, t->label)->deferrals, 1);
         env.stamp.next_try_ms = b->now.wall_ms + SHUT_MS;
         note_error(&env, (struct failure){t->error, t->why}, DEFERRAL_FAILED);
         put_back(b, p, &env);
@@ -305,7 +308,8 @@ static bool kafka_was_away(const struct bridge *b, const struct parcel *p)
     return b->now.mono_ms - b->acked_ms > AWAY_MS || p->since_ms < b->back_ms;
 }
 
-static void succeeded(struct bridge *b, struct parcel *p)
+/* target: that it was delivered to, or NULL */
+static void succeeded(struct bridge *b, struct parcel *p, const struct target *target)
 {
     struct slot_stats *slot = &b->stats->slots[p->queue->id.slot];
     kafka_answered(b);
@@ -321,9 +325,11 @@ static void succeeded(struct bridge *b, struct parcel *p)
         counter_add(&slot->deliveries, 1);
         if (p->delayed_ms > 0)
             spans_add(&b->stats->target_delay, p->delayed_ms);
+        counter_add(&target_stats(b, target->label)->deliveries, 1);
         break;
     case FORWARD_DEAD:
         counter_add(&b->stats->dead[p->verdict->refusal.code], 1);
+        counter_add(&target_stats(b, p->verdict->label)->dead[p->verdict->refusal.code], 1);
         counter_add(&slot->dead, 1);
         break;
     }
@@ -447,7 +453,7 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
     bool void_anyhow = /* its transaction was given up, or its log is gone */
         (p->orphan && b->config.exactly_once) || p->orphan == STRANGER;
     if (report == REPORT_OK && !void_anyhow) {
-        succeeded(b, p);
+        succeeded(b, p, target);
         return;
     }
     if (p->orphan) { /* it will be read again */

@@ -2,6 +2,7 @@
 /* The table of metrics, and how each is written. */
 #include "bridge/metrics.h"
 
+#include "bridge/labels.h"
 #include "bridge/process.h"
 #include "bridge/version.h"
 #include "levels/code.h"
@@ -114,9 +115,30 @@ static void write_forwarded(FILE *out, const struct metric *metric, const struct
 
 static void write_dead_letters(FILE *out, const struct metric *metric, const struct metrics *m)
 {
-    for (int code = CODE_OK + 1; code < CODE_N; code++)
-        sample_labelled(out, metric, code_name((enum code)code),
-                        counter_read(&m->stats->dead[code]));
+    for (int label = 0; label < TARGET_LABELS; label++)
+        for (int code = CODE_OK + 1; labels_text(label) != NULL && code < CODE_N; code++)
+            fprintf(out, "%s{code=\"%s\",target=\"%s\"} %" PRIu64 "\n", metric->name,
+                    code_name((enum code)code), labels_text(label),
+                    counter_read(&m->stats->targets[label].dead[code]));
+}
+
+static void write_by_target(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    for (int label = 0; label < TARGET_LABELS; label++) {
+        const char *at = (const char *)&m->stats->targets[label] + metric->offset;
+        if (labels_text(label) != NULL)
+            sample_labelled(out, metric, labels_text(label),
+                            counter_read((const struct counter *)(const void *)at));
+    }
+}
+
+static void write_failures(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    for (int label = 0; label < TARGET_LABELS; label++)
+        for (unsigned error = 1; labels_text(label) != NULL && error <= DELIVERY_ERRORS; error++)
+            fprintf(out, "%s{target=\"%s\",error=\"%s\"} %" PRIu64 "\n", metric->name,
+                    labels_text(label), delivery_error_name(error),
+                    counter_read(&m->stats->targets[label].failures[error]));
 }
 
 static void write_lateness(FILE *out, const struct metric *metric, const struct metrics *m)
@@ -264,19 +286,25 @@ static const struct metric METRICS[] = {
      "Records acknowledged by a level topic (hop), a target (delivery) or the dead-letter topic, "
      "by the level that they came from; exactly once again if their transaction is given up.",
      write_forwarded, 0},
-    {"delaybridge_dead_letter_records_total", "counter", "code",
-     "Records acknowledged by the dead-letter topic, by the code in dlb-error.", write_dead_letters,
-     0},
+    {"delaybridge_dead_letter_records_total", "counter", "code,target",
+     "Records acknowledged by the dead-letter topic, by the code in dlb-error and the entry of "
+     "targets.",
+     write_dead_letters, 0},
+    {"delaybridge_target_deliveries_total", "counter", "target",
+     "Deliveries acknowledged, by the entry of targets.", write_by_target,
+     offsetof(struct target_stats, deliveries)},
+    {"delaybridge_delivery_failures_total", "counter", "target,error",
+     "Deliveries that a target did not take, by the entry of targets and the kind of error.",
+     write_failures, 0},
     {"delaybridge_delivery_retries_total", "counter", "",
      "Deliveries that failed and went back to a level for another attempt.", STATS(retries)},
-    {"delaybridge_delivery_deferrals_total", "counter", "",
-     "Deliveries that went back to a level untried: their target was known to be away.",
-     STATS(deferrals)},
+    {"delaybridge_delivery_deferrals_total", "counter", "target",
+     "Deliveries that went back to a level untried because their target was unavailable, by the "
+     "entry of targets.",
+     write_by_target, offsetof(struct target_stats, deferrals)},
     {"delaybridge_resends_total", "counter", "",
      "Records sent again for reasons of the client or the cluster, not of their target.",
      STATS(resends)},
-    {"delaybridge_early_records_total", "counter", "",
-     "Records handed to a target before they were due: always 0.", STATS(early)},
     {"delaybridge_lateness_seconds", "histogram", "level",
      "From the latest of due, the request's timestamp and the next try to forwarding, by the last "
      "level: the bridge's own part.",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics: what the service counts, as Prometheus reads it (text format 0.0.4). One table names
    every metric once: /metrics, 'help --metrics' and what alerts and dashboards may use come from
-   it. Labels are levels, kinds, states and codes: never an id, a key or a target. */
+   it. Labels are levels, kinds, states, codes and entries of `targets` (labels.h): never an id, a
+   key or a topic that a request names. */
 #ifndef DELAYBRIDGE_BRIDGE_METRICS_H
 #define DELAYBRIDGE_BRIDGE_METRICS_H
 

@@ -198,6 +198,7 @@ void parcel_condemn(struct bridge *b, struct parcel *p, const struct refusal *wh
     p->verdict->refusal = *why;
     struct event event = parcel_event(b, p, EVENT_DEAD_LETTERED);
     event.code = why->code;
+    p->verdict->label = target_label(b, event.target);
     event.reason = why->reason;
     bridge_tell(b, event);
 }

@@ -5,6 +5,7 @@
 #define DELAYBRIDGE_BRIDGE_STATS_H
 
 #include "levels/code.h"
+#include "levels/extras.h"
 #include "levels/plan.h"
 
 #include <stdatomic.h>
@@ -62,6 +63,19 @@ struct slot_stats {
                                        is seen */
 };
 
+/* Entries of `targets` that are counted apart (labels.h). NONE: no entry matches, or the canary;
+   OTHER: there was no room. */
+enum { DELIVERY_ERRORS = DELIVERY_UNFIT }; /* the last one */
+enum { LABEL_NONE = 0, LABEL_OTHER = 63, TARGET_LABELS = LABEL_OTHER + 1 };
+
+/* Of the targets that one entry of `targets` stands for. */
+struct target_stats {
+    struct counter deliveries;                    /* acknowledged */
+    struct counter deferrals;                     /* as in struct stats */
+    struct counter failures[DELIVERY_ERRORS + 1]; /* by enum delivery_error */
+    struct counter dead[CODE_N];                  /* acknowledged by the dead-letter topic */
+};
+
 enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retired levels */
 
 struct stats {
@@ -75,7 +89,6 @@ struct stats {
     struct counter deferrals;    /* went back to a level untried: the target was known to be away */
     struct counter resends;      /* failed for reasons of the client or the cluster, sent again */
     struct counter skipped;      /* read again though done: the bitmap said so */
-    struct counter early;        /* forwarded to a target before due: always 0 */
     struct counter breaches;     /* level records further out of order than slack + hold */
     struct counter window_full;  /* admissions that waited for acknowledgements */
     struct counter gaps;         /* offsets that did not exist any more, counted as done */
@@ -95,6 +108,7 @@ struct stats {
     struct spans target_delay; /* of deliveries that were tried before, or deferred: from due to
                                   their last next try */
     struct slot_stats slots[SLOTS_MAX];
+    struct target_stats targets[TARGET_LABELS];
 };
 
 /* How the canary fares. */

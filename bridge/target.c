@@ -66,6 +66,28 @@ static struct target *find(const struct list *bucket, struct bytes name)
     return NULL;
 }
 
+struct target_stats *target_stats(const struct bridge *b, uint8_t label)
+{
+    return &b->stats->targets[label];
+}
+
+uint8_t target_label(const struct bridge *b, struct bytes name)
+{
+    int entry = targets_entry(&b->config.rules.targets, name);
+    if (entry < 0)
+        return LABEL_NONE;
+    return entry < TARGET_LABELS ? b->config.target_labels[entry] : LABEL_OTHER;
+}
+
+void targets_relabel(struct bridge *b)
+{
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        struct target *t = &b->targets[i];
+        if (t->used)
+            t->label = target_label(b, bytes_text(t->id.name));
+    }
+}
+
 struct target *target_get(struct bridge *b, struct bytes name)
 {
     assert(name.len <= TOPIC_NAME_MAX);
@@ -79,6 +101,7 @@ struct target *target_get(struct bridge *b, struct bytes name)
     *t = (struct target){.used = true};
     list_init(&t->parked);
     memcpy(t->id.name, name.data, name.len);
+    t->label = target_label(b, name);
     list_append(bucket, &t->link);
     return t;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop, and the parts: made, replaced, freed. */
 #include "bridge/clock.h"
+#include "bridge/labels.h"
 #include "bridge/log.h"
 #include "bridge/worker_parts.h"
 #include "consumer/client.h"
@@ -79,6 +80,7 @@ static int start_bridge(struct worker *w)
         .memory_bytes = c->memory_bytes / c->workers,
         .session_ms = session != NULL ? strtol(session, NULL, 10) : SESSION_MS,
     };
+    labels_number((const char *const *)c->targets, c->targets_n, config.target_labels);
     struct port port = worker_port(w);
     w->bridge = bridge_new(&config, &port, &w->stats, worker_now());
     return w->bridge == NULL ? ERR_NO_MEMORY : 0;
@@ -222,8 +224,9 @@ static void take_live(struct worker *w)
     const struct config *live = atomic_load(&w->next);
     if (live == atomic_load_explicit(&w->live, memory_order_relaxed))
         return;
-    bridge_reconfigure(w->bridge, &(struct bridge_live){.rules = rules_of(w, live),
-                                                        .max_attempts = live->max_attempts});
+    struct bridge_live taken = {.rules = rules_of(w, live), .max_attempts = live->max_attempts};
+    labels_number((const char *const *)live->targets, live->targets_n, taken.target_labels);
+    bridge_reconfigure(w->bridge, &taken);
     atomic_store(&w->live, live);
 }
 

@@ -87,3 +87,19 @@ bool targets_allow(const struct targets *targets, struct bytes name)
             return true;
     return false;
 }
+
+int targets_entry(const struct targets *targets, struct bytes name)
+{
+    int entry = -1;
+    size_t longest = 0;
+    if (!topic_name_is_legal(name) || topic_is_internal(targets->schedule, name))
+        return -1;
+    for (size_t i = 0; i < targets->patterns_n; i++) {
+        size_t literal = strcspn(targets->patterns[i], "*");
+        if (literal < longest || !pattern_matches(targets->patterns[i], name))
+            continue;
+        longest = literal;
+        entry = (int)i;
+    }
+    return entry;
+}

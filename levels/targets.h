@@ -28,4 +28,8 @@ bool topic_is_internal(const char *schedule, struct bytes name);
    without a canary must agree about. */
 bool targets_allow(const struct targets *targets, struct bytes name);
 
+/* The place in patterns of the entry that counts for an allowed name: the one that matches with the
+   longest literal beginning, of equal ones the later; -1: none matches, or S.canary. */
+int targets_entry(const struct targets *targets, struct bytes name);
+
 #endif

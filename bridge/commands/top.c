@@ -208,15 +208,13 @@ static void print_head(const struct top *t)
     printf("  ready %.0f of %d", ready, t->addresses_n);
     if (answered < t->addresses_n)
         printf("  (%s)", t->why);
-    printf("\nlanes %.0f of %.0f  held %s (%.0f of %.0f MiB)  refusing topic settings %.0f  early "
-           "%.0f\n",
+    printf("\nlanes %.0f of %.0f  held %s (%.0f of %.0f MiB)  refusing topic settings %.0f\n",
            scrape_value(&t->now, "delaybridge_lanes"),
            scrape_value(&t->now, "delaybridge_lanes_configured"),
            grouped(scrape_value(&t->now, "delaybridge_held_records"), held),
            scrape_value(&t->now, "delaybridge_held_bytes") / (1 << 20),
            scrape_value(&t->now, "delaybridge_memory_limit_bytes") / (1 << 20),
-           scrape_value(&t->now, "delaybridge_topic_findings"),
-           scrape_value(&t->now, "delaybridge_early_records_total"));
+           scrape_value(&t->now, "delaybridge_topic_findings"));
     printf(
         "requests/s %.1f  refused/s %.1f  dead letters/s %.1f  retries/s %.1f  rebalances %.0f\n\n",
         total_rate(t, "delaybridge_schedule_records_total"),
@@ -281,11 +279,10 @@ static void print_as_json(const struct top *t)
         json_array_append_new(levels, level);
     }
     print_json(json_pack(
-        "{s:s, s:i, s:f, s:f, s:f, s:f, s:o}", "at", instant_format(clock_wall_ms(), at),
-        "answered", t->addresses_n - t->silent, "ready", scrape_value(&t->now, "delaybridge_ready"),
-        "lanes", scrape_value(&t->now, "delaybridge_lanes"), "held",
-        scrape_value(&t->now, "delaybridge_held_records"), "early",
-        scrape_value(&t->now, "delaybridge_early_records_total"), "levels", levels));
+        "{s:s, s:i, s:f, s:f, s:f, s:o}", "at", instant_format(clock_wall_ms(), at), "answered",
+        t->addresses_n - t->silent, "ready", scrape_value(&t->now, "delaybridge_ready"), "lanes",
+        scrape_value(&t->now, "delaybridge_lanes"), "held",
+        scrape_value(&t->now, "delaybridge_held_records"), "levels", levels));
 }
 
 static int take_arguments(struct top *t)

@@ -113,7 +113,7 @@ def figures_agree(stage: Stage, watch: Watch) -> None:
         ("schedule_records_total", "", len(journal) + sent, 3),
         ("forwarded_records_total", 'kind="delivery"', deliveries + back, 3),
         ("lateness_seconds_count", "", deliveries + back, 3),
-        ("early_records_total", "", 0, 0),
+        ("target_deliveries_total", "", deliveries + back, 3),
         ("dead_letter_records_total", "", sum(letters.values()), 0),
         *(("dead_letter_records_total", f'code="{code}"', count, 0) for code, count in letters.items()))
     for name, label, expected, off in figures:

@@ -162,6 +162,26 @@ void oracle_unusable(struct process *p, int lane, int n)
                    lane);
 }
 
+/* What is counted by target is what is counted in all. */
+static void audit_targets(const struct process *p)
+{
+    const struct stats *stats = &p->stats;
+    uint64_t deliveries = 0, deferrals = 0, dead = 0, dead_by_target = 0;
+    for (int i = 0; i < TARGET_LABELS; i++) {
+        deliveries += counter_read(&stats->targets[i].deliveries);
+        deferrals += counter_read(&stats->targets[i].deferrals);
+        for (int code = 0; code < CODE_N; code++)
+            dead_by_target += counter_read(&stats->targets[i].dead[code]);
+    }
+    for (int code = 0; code < CODE_N; code++)
+        dead += counter_read(&stats->dead[code]);
+    if (deliveries != counter_read(&stats->deliveries) ||
+        deferrals != counter_read(&stats->deferrals) || dead != dead_by_target)
+        world_fail(p->world, "p%d counts other records by target than in all", p->id);
+    if (p->refusals_told < dead || p->failures_told != counter_read(&stats->retries))
+        world_fail(p->world, "p%d has a refusal or a failed delivery that it did not tell", p->id);
+}
+
 void oracle_process_bounds(struct process *p)
 {
     struct world *w = p->world;
@@ -174,8 +194,7 @@ void oracle_process_bounds(struct process *p)
     if (p->outstanding_bytes > w->setup.memory_bytes + queues * RECORDS_A_QUEUE * most)
         world_fail(w, "p%d holds %lld bytes of records, and may hold %lld", p->id,
                    (long long)p->outstanding_bytes, (long long)w->setup.memory_bytes);
-    if (counter_read(&p->stats.early) != 0)
-        world_fail(w, "p%d counts early deliveries", p->id);
+    audit_targets(p);
     if (w->setup.order_is_exact && !w->log_disordered && counter_read(&p->stats.breaches) != 0)
         world_fail(w, "p%d counts a breach of the order", p->id);
 }

@@ -427,6 +427,8 @@ static void port_event(void *ctx, const struct event *event)
     trace(p->world, p, "event %d of %d/%d/%lld: %s", (int)event->kind, event->queue.slot,
           event->queue.lane, (long long)event->offset, event->reason == NULL ? "" : event->reason);
     p->world->told[event->kind]++;
+    p->refusals_told += event->kind == EVENT_DEAD_LETTERED;
+    p->failures_told += event->kind == EVENT_DELIVERY_FAILED;
     oracle_event(p, event);
 }
 

@@ -68,7 +68,8 @@ static struct bridge_config configure(struct process *p)
                                   .memory_bytes = w->setup.memory_bytes,
                                   .exactly_once = w->setup.exactly_once,
                                   .skip_unreadable = w->setup.skip_unreadable,
-                                  .session_ms = w->setup.session_ms};
+                                  .session_ms = w->setup.session_ms,
+                                  .target_labels = {1, 2, 3, 4, 5, 6, 7, 8}};
 }
 
 void process_start(struct world *w, int id)

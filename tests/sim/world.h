@@ -115,6 +115,7 @@ struct process {
     int crash_in; /* dies at that port call from now; 0: not */
     struct bridge *bridge;
     struct stats stats;
+    uint64_t refusals_told, failures_told;
     int slots, topic_of_slot[TOPICS_MAX];
     const struct ladder *ladder;
     int64_t retired_ms[TOPICS_MAX];

@@ -239,7 +239,7 @@ Test(cli, completions_hold_every_command_and_every_key)
 
 Test(cli, the_table_of_metrics_is_printed)
 {
-    ends("delaybridge help --metrics", EXIT_DONE, "delaybridge_early_records_total\tcounter\t-\t");
+    ends("delaybridge help --metrics", EXIT_DONE, "delaybridge_resends_total\tcounter\t-\t");
 }
 
 Test(cli, top_says_who_does_not_answer)

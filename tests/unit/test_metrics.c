@@ -2,6 +2,8 @@
 /* metrics: the text that Prometheus reads, and the table that names what is in it. */
 #include "bridge/metrics.h"
 
+#include "bridge/labels.h"
+
 #include <criterion/criterion.h>
 #include <ctype.h>
 #include <stdlib.h>
@@ -86,19 +88,30 @@ Test(metrics, the_table_names_each_metric_once_with_its_help_and_type)
 
 Test(metrics, counters_stand_where_they_belong)
 {
+    static const char *const entries[] = {"orders.*", "billing"};
+    uint8_t numbers[TARGET_LABELS];
     counter_set(&stats.requests, 10);
     counter_set(&stats.refused, 3);
     counter_set(&stats.retries, 4);
-    counter_set(&stats.early, 5);
-    counter_set(&stats.dead[CODE_EXPIRED], 6);
+    labels_number(entries, 2, numbers);
+    counter_set(&stats.targets[numbers[0]].dead[CODE_EXPIRED], 6);
+    counter_set(&stats.targets[numbers[1]].failures[DELIVERY_MISSING], 5);
+    counter_set(&stats.targets[numbers[0]].deliveries, 11);
+    counter_set(&stats.targets[LABEL_NONE].deferrals, 12);
     counter_set(&stats.slots[1].hops, 7);
     counter_set(&stats.slots[0].deliveries, 8);
     counter_set(&stats.slots[3].dead, 9);
     cr_expect(says("delaybridge_schedule_records_total{result=\"accepted\"} 7"));
     cr_expect(says("delaybridge_schedule_records_total{result=\"refused\"} 3"));
     cr_expect(says("delaybridge_delivery_retries_total 4"));
-    cr_expect(says("delaybridge_early_records_total 5"));
-    cr_expect(says("delaybridge_dead_letter_records_total{code=\"expired\"} 6"));
+    cr_expect(
+        says("delaybridge_dead_letter_records_total{code=\"expired\",target=\"orders.*\"} 6"));
+    cr_expect(says("delaybridge_dead_letter_records_total{code=\"bad_time\",target=\"(none)\"} 0"));
+    cr_expect(says("delaybridge_delivery_failures_total{target=\"billing\",error=\"missing\"} 5"));
+    cr_expect(
+        says("delaybridge_delivery_failures_total{target=\"orders.*\",error=\"timed_out\"} 0"));
+    cr_expect(says("delaybridge_target_deliveries_total{target=\"orders.*\"} 11"));
+    cr_expect(says("delaybridge_delivery_deferrals_total{target=\"(none)\"} 12"));
     cr_expect(says("delaybridge_forwarded_records_total{level=\"1s\",kind=\"hop\"} 7"));
     cr_expect(says("delaybridge_forwarded_records_total{level=\"schedule\",kind=\"delivery\"} 8"));
     cr_expect(says("delaybridge_forwarded_records_total{level=\"1m\",kind=\"dead_letter\"} 9"));

@@ -192,3 +192,22 @@ Test(targets, patterns_match_as_defined)
                      pattern);
     }
 }
+
+static int entry(const char *name)
+{
+    static const char *const patterns[] = {"*", "orders.*", "orders.timeout", "a*", "a*b"};
+    struct targets targets = {patterns, 5, "schedule"};
+    return targets_entry(&targets, bytes_text(name));
+}
+
+Test(targets, entry_with_the_longest_literal_beginning_counts)
+{
+    cr_expect_eq(entry("orders.timeout"), 2);
+    cr_expect_eq(entry("orders.retry"), 1);
+    cr_expect_eq(entry("billing"), 0);
+    cr_expect_eq(entry("axb"), 4, "of equal ones the later");
+    cr_expect_eq(entry("axc"), 3);
+    cr_expect_eq(entry("schedule.canary"), -1);
+    cr_expect_eq(entry("schedule.1s"), -1);
+    cr_expect_eq(entry("no topic name"), -1);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The entries that were ever configured, in the order of their coming. */
+#include "bridge/labels.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    pthread_mutex_t turn;
+    char *texts[TARGET_LABELS]; /* owned, and kept */
+} known = {.turn = PTHREAD_MUTEX_INITIALIZER};
+
+/* Without memory for its name an entry is counted with the others. */
+static int number_of(const char *entry)
+{
+    for (int i = LABEL_NONE + 1; i < LABEL_OTHER; i++) {
+        if (known.texts[i] == NULL)
+            known.texts[i] = strdup(entry);
+        if (known.texts[i] == NULL)
+            return LABEL_OTHER;
+        if (strcmp(known.texts[i], entry) == 0)
+            return i;
+    }
+    return LABEL_OTHER;
+}
+
+void labels_number(const char *const *entries, size_t n, uint8_t numbers[TARGET_LABELS])
+{
+    pthread_mutex_lock(&known.turn);
+    for (size_t i = 0; i < TARGET_LABELS; i++)
+        numbers[i] = (uint8_t)(i < n ? number_of(entries[i]) : LABEL_OTHER);
+    pthread_mutex_unlock(&known.turn);
+}
+
+const char *labels_text(int number)
+{
+    if (number == LABEL_NONE)
+        return "(none)";
+    if (number == LABEL_OTHER)
+        return "(other)";
+    pthread_mutex_lock(&known.turn);
+    const char *text = known.texts[number];
+    pthread_mutex_unlock(&known.turn);
+    return text;
+}
