@@ -204,7 +204,7 @@ rd_kafka_conf_t *client_conf(const struct config *config, enum client_role role,
         rd_kafka_conf_destroy(conf);
         return NULL;
     }
-    rd_kafka_conf_set_log_cb(conf, client_log);
+    rd_kafka_conf_set_log_cb(conf, role == CLIENT_ALL ? client_log : client_log_rest);
     if (role == CLIENT_ALL)
         rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_ERROR); /* read by client_reach */
     else

@@ -26,22 +26,71 @@ static bool may_pass(const char *client, const char *what, uint64_t *suppressed)
     return pass;
 }
 
-void client_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
+static void log_text(const rd_kafka_t *rk, enum log_level level, const char *facility,
+                     const char *text)
 {
-    if (strcmp(facility, "CONFWARN") == 0)
-        return; /* an operator's property goes to all handles: each takes what is its own */
-    enum log_level ours = level <= 3 ? LOG_ERROR : level == 4 ? LOG_WARN : LOG_DEBUG;
     uint64_t suppressed = 0;
-    if (ours != LOG_DEBUG && !may_pass(rd_kafka_name(rk), facility, &suppressed))
+    if (level != LOG_DEBUG && !may_pass(rd_kafka_name(rk), facility, &suppressed))
         return;
     char quoted[1024];
-    log_line(ours, "librdkafka", "client=%s facility=%s text=%s suppressed=%" PRIu64,
+    log_line(level, "librdkafka", "client=%s facility=%s text=%s suppressed=%" PRIu64,
              rd_kafka_name(rk), facility, log_quote(text, quoted, sizeof quoted), suppressed);
+}
+
+static bool is_noise(const char *facility)
+{
+    /* An operator's property goes to all handles: each takes what is its own. */
+    return strcmp(facility, "CONFWARN") == 0;
+}
+
+static enum log_level level_of(int level)
+{
+    return level <= 3 ? LOG_ERROR : level == 4 ? LOG_WARN : LOG_DEBUG;
+}
+
+void client_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
+{
+    if (!is_noise(facility))
+        log_text(rk, level_of(level), facility, text);
+}
+
+void client_log_rest(const rd_kafka_t *rk, int level, const char *facility, const char *text)
+{
+    bool is_reported = strcmp(facility, "FAIL") == 0;
+    if (!is_noise(facility))
+        log_text(rk, is_reported ? LOG_DEBUG : level_of(level), facility, text);
+}
+
+/* A broker closes idle connections, and one that stops is told by the next attempt to connect. */
+static bool is_idle_disconnect(rd_kafka_resp_err_t err, const char *reason)
+{
+    const char *closed = strstr(reason, ": Disconnected (after ");
+    return err == RD_KAFKA_RESP_ERR__TRANSPORT && closed != NULL &&
+           strstr(closed, "ms in state UP") != NULL;
+}
+
+static void log_unreachable(const rd_kafka_t *rk, const char *reason)
+{
+    char quoted[1024];
+    uint64_t suppressed;
+    if (!may_pass("", "unreachable", &suppressed)) /* of all clients one line */
+        return;
+    log_error("Kafka unreachable, lanes wait until a broker answers",
+              "client=%s text=%s suppressed=%" PRIu64, rd_kafka_name(rk),
+              log_quote(reason, quoted, sizeof quoted), suppressed);
 }
 
 void client_log_error(rd_kafka_t *rk, int err, const char *reason, void *opaque)
 {
     (void)opaque;
+    if (err == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+        log_unreachable(rk, reason);
+        return;
+    }
+    if (is_idle_disconnect((rd_kafka_resp_err_t)err, reason)) {
+        log_text(rk, LOG_DEBUG, "DISCONNECT", reason);
+        return;
+    }
     const char *name = rd_kafka_err2name((rd_kafka_resp_err_t)err);
     uint64_t suppressed;
     if (!may_pass(rd_kafka_name(rk), name, &suppressed))

@@ -8,6 +8,10 @@
 
 /* Callbacks for a conf, from any thread. */
 void client_log(const rd_kafka_t *rk, int level, const char *facility, const char *text);
+/* Together with client_log_error: the client reports a broker's failure to both, so here it is of
+   level debug. */
+void client_log_rest(const rd_kafka_t *rk, int level, const char *facility, const char *text);
+/* A connection that a broker closed after it was up is of level debug: brokers close idle ones. */
 void client_log_error(rd_kafka_t *rk, int err, const char *reason, void *opaque);
 
 #endif
