@@ -305,6 +305,11 @@ void bug_forget(struct process *p, int lane)
     }
 }
 
+int64_t bug_range_end(const struct process *p, int64_t end)
+{
+    return bug_of(p) == BUG_RANGE_TOO_LONG ? end + 1 : end;
+}
+
 void bug_out_of_range(struct process *p, struct queue_id q, int64_t start, int64_t end)
 {
     if (bug_of(p) == BUG_OUT_OF_RANGE_TO_END)

@@ -30,6 +30,7 @@
     X(NULL_IS_EMPTY, "null_is_empty", "a null value is delivered as an empty one")              \
     X(COST_UNDERSTATED, "cost_understated", "records claim to pin a tenth of their memory")     \
     X(LETTER_PINS_BATCH, "letter_pins_batch", "a dead letter is not kept apart from its batch") \
+    X(RANGE_TOO_LONG, "range_too_long", "an unreadable range is told a record too long")        \
     X(PAUSE_STICKS, "pause_sticks", "a seek does not resume")                                   \
     X(EXPIRY_BY_SLOW_CLOCK, "expiry_by_slow_clock", "time is told an hour late")                \
     X(WRONG_CODE, "wrong_code", "a refusal reaches the dead-letter topic with another code")    \
@@ -67,6 +68,7 @@ void bug_aborted(struct process *process, enum blame blame, const char *why);
 bool bug_reads_unstable(const struct process *process);
 void bug_lane_lost(struct process *process, int lane);
 void bug_forget(struct process *process, int lane); /* what the layer itself keeps of it */
+int64_t bug_range_end(const struct process *process, int64_t end);
 void bug_out_of_range(struct process *process, struct queue_id queue, int64_t start, int64_t end);
 int64_t bug_stamp(const struct world *world, int64_t stamp_ms);
 void bug_start(struct process *process, int lane, int slot, struct start *start);

@@ -274,7 +274,7 @@ static void unreadable(struct world *w, struct process *p, void *arg, int64_t n)
         return;
     }
     process_before(p);
-    bridge_unreadable(p->bridge, q, entry->offset, entry->unreadable_end);
+    bridge_unreadable(p->bridge, q, entry->offset, bug_range_end(p, entry->unreadable_end));
     if (process_after(p))
         process_turn_by(p, w->now_ms);
 }
