@@ -323,6 +323,7 @@ static void succeeded(struct bridge *b, struct parcel *p, const struct target *t
     case FORWARD_TARGET:
         counter_add(&b->stats->deliveries, 1);
         counter_add(&slot->deliveries, 1);
+        assert(target != NULL);
         if (p->delayed_ms > 0)
             spans_add(&b->stats->target_delay, p->delayed_ms);
         counter_add(&target_stats(b, target->label)->deliveries, 1);
