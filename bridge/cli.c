@@ -19,7 +19,9 @@ const struct command COMMANDS[] = {
      "is not\nthere yet. SIGTERM or SIGINT drains and exits 0; a second one ends at once.\n",
      NEEDS_TARGETS, cmd_run},
     {"check", "", "check the configuration and the topics; every finding says what to do",
-     "Exits 78 if the bridge would refuse to start.\n", NEEDS_TARGETS, cmd_check},
+     "Exits 78 if the bridge would refuse to start, or if requests would fail or be lost: a target "
+     "that\ndoes not exist, a setting of a topic that makes brokers refuse or delete records.\n",
+     NEEDS_TARGETS, cmd_check},
     {"topics", "plan|apply", "show or make what the bridge's own topics lack",
      "plan changes nothing and exits 78 if there is something to do.\n", NEEDS_BROKERS, cmd_topics},
     {"send", "[--delay D | --at T] [OPTIONS]", "send a request, or one for each line of JSON",

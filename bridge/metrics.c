@@ -228,7 +228,8 @@ static void write_ready(FILE *out, const struct metric *metric, const struct met
 
 static void write_findings(FILE *out, const struct metric *metric, const struct metrics *m)
 {
-    sample(out, metric, (uint64_t)m->findings);
+    sample_labelled(out, metric, "refuse", (uint64_t)m->refusals);
+    sample_labelled(out, metric, "fault", (uint64_t)m->faults);
 }
 
 static void write_canary(FILE *out, const struct metric *metric, const struct metrics *m)
@@ -366,8 +367,9 @@ static const struct metric METRICS[] = {
     {"delaybridge_transactions_total", "counter", "result",
      "Exactly once: transactions, by their end.", write_transactions, 0},
     {"delaybridge_ready", "gauge", "", "1 if /readyz says so.", write_ready, 0},
-    {"delaybridge_topic_findings", "gauge", "",
-     "Settings of topics that would refuse a start, when they were last looked at (hourly).",
+    {"delaybridge_topic_findings", "gauge", "kind",
+     "Findings about topics when they were last read (hourly): refuse would prevent a start, fault "
+     "makes requests fail or get lost.",
      write_findings, 0},
     {"delaybridge_canary_sent_total", "counter", "", "The canary's requests, acknowledged.",
      write_canary, offsetof(struct canary_stats, sent)},

@@ -17,7 +17,7 @@ struct metrics {
     const struct stats *stats;         /* of all workers together */
     const struct canary_stats *canary; /* NULL: there is none */
     int lanes;                         /* of the schedule topic; 0: not known yet */
-    int findings;                      /* about the topics that would refuse a start */
+    int refusals, faults;              /* findings about the topics, by kind */
     bool ready;
     const char *librdkafka; /* version */
 };

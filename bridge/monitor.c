@@ -47,7 +47,8 @@ static int answer_metrics(void *ctx, FILE *body)
     if (m->service != NULL) {
         metrics.canary = service_canary(m->service);
         metrics.lanes = service_lanes(m->service);
-        metrics.findings = service_findings(m->service);
+        metrics.refusals = service_refusals(m->service);
+        metrics.faults = service_faults(m->service);
     }
     metrics_write(body, &metrics);
     pthread_mutex_unlock(&m->turn);

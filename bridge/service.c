@@ -25,9 +25,9 @@ struct service {
     struct config *live; /* what the workers took over last; NULL: still config */
     struct worker **workers;
     int workers_n;
-    atomic_int lanes, findings; /* as they were last looked at */
-    struct canary *canary;      /* NULL: none */
-    struct stats last;          /* at the last heartbeat */
+    atomic_int lanes, refusals, faults; /* as they were last looked at */
+    struct canary *canary;              /* NULL: none */
+    struct stats last;                  /* at the last heartbeat */
     int64_t last_ms;
 };
 
@@ -35,7 +35,7 @@ static void log_finding(const struct finding *f)
 {
     char text[1024];
     log_quote(f->sentence, text, sizeof text);
-    if (f->kind == FINDING_REFUSE)
+    if (f->kind == FINDING_REFUSE || f->kind == FINDING_FAULT)
         log_error("topic", "topic=%s finding=%s", f->topic, text);
     else if (f->kind == FINDING_WARN)
         log_warn("topic", "topic=%s finding=%s", f->topic, text);
@@ -43,19 +43,13 @@ static void log_finding(const struct finding *f)
         log_info("topic not checked", "topic=%s why=%s", f->topic, text);
 }
 
-/* How many refuse a start. */
-static int count_refusals(const struct findings *findings)
-{
-    int refused = 0;
-    for (size_t i = 0; i < findings->n; i++)
-        refused += findings->items[i].kind == FINDING_REFUSE;
-    return refused;
-}
-
-static void log_findings(const struct findings *findings)
+static void take_findings(struct service *s, const struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++)
         log_finding(&findings->items[i]);
+    atomic_store(&s->refusals, findings_count(findings, FINDING_REFUSE));
+    atomic_store(&s->faults, findings_count(findings, FINDING_FAULT));
+    atomic_store(&s->lanes, findings->partitions);
 }
 
 /* Only for as long as it is needed: each handle costs a thousandth of a core, even when idle. */
@@ -72,27 +66,27 @@ static int look_at_topics(const struct config *config, rd_kafka_t *admin, struct
     int64_t until_ms = clock_mono_ms() + NEWS_MS;
     for (;;) {
         int err = topics_check(admin, config, ASK_MS, findings, error, SERVICE_ERROR_MAX);
-        if (err != 0 || count_refusals(findings) == 0 || clock_mono_ms() >= until_ms)
+        if (err != 0 || findings_count(findings, FINDING_REFUSE) == 0 ||
+            clock_mono_ms() >= until_ms)
             return err;
         findings_deinit(findings);
         poll(NULL, 0, NEWS_STEP_MS);
     }
 }
 
-static int check_topics(const struct config *config, rd_kafka_t *admin, int *lanes, char *error)
+static int check_topics(struct service *s, rd_kafka_t *admin, char *error)
 {
     struct findings findings;
     int err = client_reach(admin, ASK_MS, error);
     if (err == 0)
-        err = look_at_topics(config, admin, &findings, error);
+        err = look_at_topics(s->config, admin, &findings, error);
     if (err != 0)
         return err;
     char findings_text[COUNTED_MAX];
-    log_findings(&findings);
-    int refused = count_refusals(&findings);
-    *lanes = findings.partitions;
+    take_findings(s, &findings);
     findings_deinit(&findings);
-    if (refused == 0 && *lanes > 0)
+    int refused = atomic_load(&s->refusals);
+    if (refused == 0 && atomic_load(&s->lanes) > 0)
         return 0;
     snprintf(error, SERVICE_ERROR_MAX,
              "%s about the topics: run 'delaybridge check' to see what is wrong and 'delaybridge "
@@ -141,9 +135,8 @@ int service_start(const struct config *config, struct service **service,
     s->config = config;
     s->last_ms = clock_mono_ms();
     rd_kafka_t *admin = connect_admin(config, error);
-    int lanes = 0;
-    int err = admin == NULL ? ERR_CONFIG : check_topics(config, admin, &lanes, error);
-    atomic_store(&s->lanes, lanes);
+    int err = admin == NULL ? ERR_CONFIG : check_topics(s, admin, error);
+    int lanes = atomic_load(&s->lanes);
     if (admin != NULL)
         rd_kafka_destroy(admin);
     if (err == 0)
@@ -210,9 +203,7 @@ void service_recheck(struct service *s)
     if (admin == NULL)
         return;
     if (topics_check(admin, s->config, ASK_MS, &findings, error, sizeof error) == 0) {
-        log_findings(&findings);
-        atomic_store(&s->findings, count_refusals(&findings));
-        atomic_store(&s->lanes, findings.partitions);
+        take_findings(s, &findings);
         findings_deinit(&findings);
     } /* else Kafka is away: its clients say so */
     rd_kafka_destroy(admin);
@@ -264,9 +255,14 @@ int service_lanes(const struct service *s)
     return atomic_load(&s->lanes);
 }
 
-int service_findings(const struct service *s)
+int service_refusals(const struct service *s)
 {
-    return atomic_load(&s->findings);
+    return atomic_load(&s->refusals);
+}
+
+int service_faults(const struct service *s)
+{
+    return atomic_load(&s->faults);
 }
 
 const struct canary_stats *service_canary(const struct service *s)

@@ -27,8 +27,11 @@ bool service_is_alive(const struct service *service);
  */
 bool service_is_ready(const struct service *service, char *why, size_t why_size);
 
-int service_lanes(const struct service *service);    /* partitions of the schedule topic */
-int service_findings(const struct service *service); /* that would refuse a start now */
+int service_lanes(const struct service *service); /* partitions of the schedule topic */
+/* Findings about topics when they were last looked at: those that would refuse a start, and those
+   that make requests fail. */
+int service_refusals(const struct service *service);
+int service_faults(const struct service *service);
 const struct canary_stats *service_canary(const struct service *service); /* NULL: there is none */
 
 /* The figures of all workers. */

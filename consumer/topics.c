@@ -39,6 +39,14 @@ const char *topic_of_canary(const char *schedule, char out[TOPIC_TEXT_MAX])
     return companion(schedule, "canary", out);
 }
 
+int findings_count(const struct findings *findings, enum finding_kind kind)
+{
+    int n = 0;
+    for (size_t i = 0; i < findings->n; i++)
+        n += findings->items[i].kind == kind;
+    return n;
+}
+
 void findings_deinit(struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++) {

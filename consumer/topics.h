@@ -19,6 +19,7 @@ const char *topic_of_cancelled(const char *schedule, char out[TOPIC_TEXT_MAX]);
 /* One finding of a check: what is, what it means, what to run. */
 enum finding_kind {
     FINDING_REFUSE, /* run must not start: waiting records could be lost or stay for ever */
+    FINDING_FAULT,  /* run starts, but requests would fail or be lost: check is not ok */
     FINDING_WARN,   /* works, but see the sentence */
     FINDING_SKIPPED /* could not be asked (not supported or not authorized), with why */
 };
@@ -34,9 +35,11 @@ struct findings {
     int partitions; /* lanes: the partition count of S, 0 if S does not exist */
 };
 void findings_deinit(struct findings *findings);
+int findings_count(const struct findings *findings, enum finding_kind kind);
 
-/* Look at all topics: what must hold of them is in topics_rules.c. Returns 0 (findings filled,
-   maybe none) or ERR_KAFKA with a sentence. rk: any handle. */
+/* Look at all topics, the bridge's and the targets that the configuration names in full: what must
+   hold of them is in topics_rules.c. Returns 0 (findings filled, maybe none) or ERR_KAFKA with a
+   sentence. rk: any handle. */
 int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
                  struct findings *findings, char *error, size_t error_size) must_check;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SETTLE_EACH_MS = 100, SAFE_REPLICAS = 3 };
+enum { SETTLE_EACH_MS = 100 };
 
 struct apply {
     struct admin admin;
@@ -67,10 +67,11 @@ static rd_kafka_NewTopic_t *new_topic(const struct apply *a, const struct topic_
     rd_kafka_NewTopic_t *made =
         rd_kafka_NewTopic_new(topic->name, partitions, replication(a), why, sizeof why);
     assert(made != NULL); /* name and numbers were checked with the configuration */
-    size_t n;
-    const struct topic_rule *rules = topic_rules(topic->kind, &n);
+    struct topic_rule rules[TOPIC_RULES_MAX];
+    size_t n = topic_rules(topic, rules);
     for (size_t i = 0; i < n; i++)
-        rd_kafka_NewTopic_set_config(made, rules[i].name, rules[i].value);
+        if (!rules[i].late)
+            rd_kafka_NewTopic_set_config(made, rules[i].name, rules[i].value);
     if (topic->kind == TOPIC_PULSE || topic->kind == TOPIC_CANARY)
         rd_kafka_NewTopic_set_config(made, "retention.ms", "3600000");
     else if (replication(a) >= SAFE_REPLICAS)
@@ -175,8 +176,8 @@ static int grow_short(struct apply *a)
 
 static bool is_wrong(const struct topic_seen *topic, const char *name)
 {
-    size_t n;
-    const struct topic_rule *rules = topic_rules(topic->kind, &n);
+    struct topic_rule rules[TOPIC_RULES_MAX];
+    size_t n = topic_rules(topic, rules);
     for (size_t i = 0; i < n; i++)
         if (strcmp(rules[i].name, name) == 0 &&
             !topic_rule_holds(&rules[i], topic_setting(topic, name)))
@@ -190,14 +191,14 @@ static bool is_wrong(const struct topic_seen *topic, const char *name)
 static rd_kafka_ConfigResource_t *mended(struct apply *a, const struct topic_seen *topic)
 {
     rd_kafka_ConfigResource_t *resource = NULL;
-    size_t n;
-    const struct topic_rule *rules = topic_rules(topic->kind, &n);
+    struct topic_rule rules[TOPIC_RULES_MAX];
+    size_t n = topic_rules(topic, rules);
     for (size_t i = 0; i < n; i++) {
         const char *value = topic_setting(topic, rules[i].name);
         if (value == NULL || topic_rule_holds(&rules[i], value))
             continue;
-        say(a, "setting %s of %s to %s (it was %s)", rules[i].name, topic->name, rules[i].value,
-            value);
+        const char *set = rules[i].set != NULL ? rules[i].set : rules[i].value;
+        say(a, "setting %s of %s to %s (it was %s)", rules[i].name, topic->name, set, value);
         if (resource == NULL) {
             resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic->name);
             for (size_t k = 0; k < topic->settings_n; k++)
@@ -205,7 +206,7 @@ static rd_kafka_ConfigResource_t *mended(struct apply *a, const struct topic_see
                     rd_kafka_ConfigResource_set_config(resource, topic->settings[k].name,
                                                        topic->settings[k].value);
         }
-        rd_kafka_ConfigResource_set_config(resource, rules[i].name, rules[i].value);
+        rd_kafka_ConfigResource_set_config(resource, rules[i].name, set);
     }
     return resource;
 }
@@ -255,8 +256,8 @@ static bool is_settled(const struct survey *survey)
         const struct topic_seen *topic = &survey->topics[i];
         if (topic->partitions == 0 || is_short(survey, topic))
             return false;
-        size_t n;
-        const struct topic_rule *rules = topic_rules(topic->kind, &n);
+        struct topic_rule rules[TOPIC_RULES_MAX];
+        size_t n = topic_rules(topic, rules);
         for (size_t k = 0; k < n; k++) {
             const char *value = topic_setting(topic, rules[k].name);
             if (value != NULL && !topic_rule_holds(&rules[k], value))
@@ -266,13 +267,21 @@ static bool is_settled(const struct survey *survey)
     return true;
 }
 
+static bool is_made(const struct survey *survey)
+{
+    for (size_t i = 0; i < survey->topics_n; i++)
+        if (survey->topics[i].partitions == 0)
+            return false;
+    return true;
+}
+
 /* Brokers learn of a change one after the other; what runs next is to find it done. */
-static int settle(struct apply *a)
+static int settle(struct apply *a, bool (*is_done)(const struct survey *survey))
 {
     for (int waited_ms = 0; waited_ms <= a->admin.timeout_ms; waited_ms += SETTLE_EACH_MS) {
         survey_deinit(&a->survey);
         int err = survey_take(&a->admin, a->config, &a->survey);
-        if (err != 0 || is_settled(&a->survey))
+        if (err != 0 || is_done(&a->survey))
             return err;
         rd_kafka_poll(a->admin.rk, 0);
         nanosleep(&(struct timespec){.tv_nsec = SETTLE_EACH_MS * 1000000L}, NULL);
@@ -290,13 +299,16 @@ static int apply_all(struct apply *a)
     if (err == 0 && a->survey.unasked[0] != '\0')
         say(a, "warning: settings of topics are not mended, since they could not be asked (%s)",
             a->survey.unasked);
+    bool whole = err == 0 && is_made(&a->survey);
     if (err == 0)
         err = create_missing(a);
+    if (err == 0 && !whole)
+        err = settle(a, is_made); /* the cluster's defaults are known then */
     if (err == 0)
         err = grow_short(a);
     if (err == 0)
         err = mend_settings(a);
-    return err == 0 ? settle(a) : err;
+    return err == 0 ? settle(a, is_settled) : err;
 }
 
 int topics_apply(rd_kafka_t *rk, const struct config *config, int timeout_ms,

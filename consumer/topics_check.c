@@ -10,11 +10,8 @@
 
 #define RUN_APPLY "run 'delaybridge topics apply'"
 
-/* fix may be NULL and is taken over. Out of memory ends the process: a finding must not get lost.
- */
-__attribute__((format(printf, 5, 6))) static void find(struct findings *findings,
-                                                       enum finding_kind kind, const char *topic,
-                                                       char *fix, const char *sentence, ...)
+void finding_add(struct findings *findings, enum finding_kind kind, const char *topic, char *fix,
+                 const char *sentence, ...)
 {
     findings->items =
         memory_or_end(realloc(findings->items, (findings->n + 1) * sizeof *findings->items));
@@ -42,41 +39,63 @@ static void check_partitions(struct findings *findings, const struct survey *sur
 {
     int lanes = survey->lanes;
     if (topic->partitions == 0)
-        find(findings, FINDING_REFUSE, topic->name, words("create %s", topic->name),
-             "topic %s does not exist: " RUN_APPLY, topic->name);
+        finding_add(findings, FINDING_REFUSE, topic->name, words("create %s", topic->name),
+                    "topic %s does not exist: " RUN_APPLY, topic->name);
     else if (!topic_has_lanes(topic->kind))
         return;
     else if (topic->partitions < lanes)
-        find(findings, FINDING_REFUSE, topic->name,
-             words("grow %s from %d to %d partitions", topic->name, topic->partitions, lanes),
-             "topic %s has %d partitions and %s has %d: " RUN_APPLY, topic->name, topic->partitions,
-             survey->topics[0].name, lanes);
+        finding_add(
+            findings, FINDING_REFUSE, topic->name,
+            words("grow %s from %d to %d partitions", topic->name, topic->partitions, lanes),
+            "topic %s has %d partitions and %s has %d: " RUN_APPLY, topic->name, topic->partitions,
+            survey->topics[0].name, lanes);
     else if (topic->partitions > lanes)
-        find(findings, FINDING_REFUSE, topic->name, NULL,
-             "topic %s has %d partitions and %s has %d: partitions cannot be taken away, so give "
-             "%s %d as well ('kafka-topics.sh --alter --topic %s --partitions %d', or 'partitions: "
-             "%d' if it is not made yet), then " RUN_APPLY,
-             topic->name, topic->partitions, survey->topics[0].name, lanes, survey->topics[0].name,
-             topic->partitions, survey->topics[0].name, topic->partitions, topic->partitions);
+        finding_add(
+            findings, FINDING_REFUSE, topic->name, NULL,
+            "topic %s has %d partitions and %s has %d: partitions cannot be taken away, so give "
+            "%s %d as well ('kafka-topics.sh --alter --topic %s --partitions %d', or 'partitions: "
+            "%d' if it is not made yet), then " RUN_APPLY,
+            topic->name, topic->partitions, survey->topics[0].name, lanes, survey->topics[0].name,
+            topic->partitions, survey->topics[0].name, topic->partitions, topic->partitions);
 }
-
-static const char *const bound[] = {
-    [RULE_AT_LEAST] = " or more", [RULE_AT_MOST] = " or less", [RULE_EXACTLY] = ""};
 
 static void check_settings(struct findings *findings, const struct topic_seen *topic)
 {
-    size_t n;
-    const struct topic_rule *rules = topic_rules(topic->kind, &n);
+    struct topic_rule rules[TOPIC_RULES_MAX];
+    size_t n = topic_rules(topic, rules);
     for (size_t i = 0; i < n; i++) {
         const struct topic_rule *rule = &rules[i];
         const char *value = topic_setting(topic, rule->name);
         if (value == NULL || topic_rule_holds(rule, value))
             continue;
-        find(findings, rule->kind, topic->name,
-             words("set %s of %s to %s (it is %s)", rule->name, topic->name, rule->value, value),
-             "topic %s has %s=%s where %s%s is needed (%s): " RUN_APPLY, topic->name, rule->name,
-             value, rule->value, bound[rule->how], rule->why);
+        const char *set = rule->set != NULL ? rule->set : rule->value;
+        finding_add(findings, rule->kind, topic->name,
+                    words("set %s of %s to %s (it is %s)", rule->name, topic->name, set, value),
+                    "topic %s has %s=%s where %s%s is needed (%s): " RUN_APPLY, topic->name,
+                    rule->name, value, rule->value, topic_rule_bound(rule), rule->why);
     }
+}
+
+/* How long a whole site may be away, by what operators plan for; below the rule's hour it is a
+   fault. The operator chooses: apply leaves it as it is. */
+static void check_retention(struct findings *findings, const struct topic_seen *schedule)
+{
+    enum { HOUR_MS = 3600 * 1000, DAY_MS = 24 * HOUR_MS };
+    const char *span = topic_setting(schedule, "retention.ms");
+    const char *size = topic_setting(schedule, "retention.bytes");
+    long long ms = span == NULL ? -1 : strtoll(span, NULL, 10);
+    if (ms >= HOUR_MS && ms < DAY_MS)
+        finding_add(
+            findings, FINDING_WARN, schedule->name, NULL,
+            "topic %s has retention.ms=%lld: requests are deleted unread when no bridge runs for "
+            "that long; a day (86400000) or more is usual",
+            schedule->name, ms);
+    if (size != NULL && strtoll(size, NULL, 10) >= 0)
+        finding_add(
+            findings, FINDING_WARN, schedule->name, NULL,
+            "topic %s has retention.bytes=%s: requests are deleted unread when a partition holds "
+            "more than that; retention.ms alone keeps them for a known time",
+            schedule->name, size);
 }
 
 /* One line for all topics that one broker's death can take records from: they are usually all. */
@@ -98,16 +117,18 @@ static void check_replicas(struct findings *findings, const struct survey *surve
         }
     }
     if (alone != NULL)
-        find(findings, FINDING_WARN, alone->name, NULL,
-             "%d topics (%s first) have partitions with one replica: the death of one broker loses "
-             "what they hold; give them more with 'kafka-reassign-partitions.sh', three are usual",
-             alone_n, alone->name);
+        finding_add(
+            findings, FINDING_WARN, alone->name, NULL,
+            "%d topics (%s first) have partitions with one replica: the death of one broker loses "
+            "what they hold; give them more with 'kafka-reassign-partitions.sh', three are usual",
+            alone_n, alone->name);
     if (acked_alone != NULL)
-        find(findings, FINDING_WARN, acked_alone->name, NULL,
-             "%d topics (%s first) have min.insync.replicas=1: a write may be acknowledged by one "
-             "broker alone and die with it; with three replicas set it to 2 with "
-             "'kafka-configs.sh --alter --add-config min.insync.replicas=2'",
-             acked_alone_n, acked_alone->name);
+        finding_add(
+            findings, FINDING_WARN, acked_alone->name, NULL,
+            "%d topics (%s first) have min.insync.replicas=1: a write may be acknowledged by one "
+            "broker alone and die with it; with three replicas set it to 2 with "
+            "'kafka-configs.sh --alter --add-config min.insync.replicas=2'",
+            acked_alone_n, acked_alone->name);
 }
 
 static void check_stray(struct findings *findings, const struct topic_seen *stray, int64_t waiting,
@@ -115,21 +136,23 @@ static void check_stray(struct findings *findings, const struct topic_seen *stra
 {
     const char *level = strrchr(stray->name, '.') + 1;
     if (waiting > 0)
-        find(
+        finding_add(
             findings, FINDING_REFUSE, stray->name, NULL,
             "topic %s holds up to %lld records but %s is not a level, so they would wait for ever: "
             "add %s to retired_levels (they are drained) or to levels",
             stray->name, (long long)waiting, level, level);
     else if (waiting == 0)
-        find(findings, FINDING_WARN, stray->name, NULL,
-             "nothing waits in topic %s and %s is neither a level nor retired: delete it with "
-             "'kafka-topics.sh --delete --topic %s' if nobody else uses it",
-             stray->name, level, stray->name);
+        finding_add(
+            findings, FINDING_WARN, stray->name, NULL,
+            "nothing waits in topic %s and %s is neither a level nor retired: delete it with "
+            "'kafka-topics.sh --delete --topic %s' if nobody else uses it",
+            stray->name, level, stray->name);
     else
-        find(findings, FINDING_SKIPPED, stray->name, NULL,
-             "topic %s is not a level, and whether it holds records could not be asked (%s): look "
-             "yourself, and add %s to retired_levels if it does",
-             stray->name, rd_kafka_err2str(unasked), level);
+        finding_add(
+            findings, FINDING_SKIPPED, stray->name, NULL,
+            "topic %s is not a level, and whether it holds records could not be asked (%s): look "
+            "yourself, and add %s to retired_levels if it does",
+            stray->name, rd_kafka_err2str(unasked), level);
 }
 
 static void check_strays(struct findings *findings, const struct survey *survey,
@@ -162,20 +185,24 @@ void survey_judge(const struct survey *survey, struct admin *admin, const struct
         check_partitions(findings, survey, &survey->topics[i]);
         check_settings(findings, &survey->topics[i]);
     }
+    check_retention(findings, &survey->topics[0]);
     check_strays(findings, survey, admin, config);
+    targets_judge(survey, config, findings);
     check_replicas(findings, survey);
     if (findings->partitions == 0 && has_login(admin->rk))
-        find(findings, FINDING_WARN, survey->topics[0].name, NULL,
-             "a topic that this login may not see looks as if it did not exist: if it does, allow "
-             "Describe on %s and what begins with %s.",
-             survey->topics[0].name, survey->topics[0].name);
+        finding_add(
+            findings, FINDING_WARN, survey->topics[0].name, NULL,
+            "a topic that this login may not see looks as if it did not exist: if it does, allow "
+            "Describe on %s and what begins with %s.",
+            survey->topics[0].name, survey->topics[0].name);
     if (survey->unasked[0] != '\0')
-        find(findings, FINDING_SKIPPED, survey->topics[0].name, NULL,
-             "the settings of topics could not be asked (%s): see yourself that level topics have "
-             "retention.ms=-1, retention.bytes=-1 and message.timestamp.type=CreateTime, and that "
-             "they, the schedule topic and the dead-letter topic have cleanup.policy=delete; or "
-             "allow DescribeConfigs",
-             survey->unasked);
+        finding_add(
+            findings, FINDING_SKIPPED, survey->topics[0].name, NULL,
+            "the settings of topics could not be asked (%s): see yourself that level topics have "
+            "retention.ms=-1, retention.bytes=-1 and message.timestamp.type=CreateTime, and that "
+            "they, the schedule topic and the dead-letter topic have cleanup.policy=delete; or "
+            "allow DescribeConfigs",
+            survey->unasked);
 }
 
 int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,

@@ -2,82 +2,138 @@
 /* What the settings of the bridge's topics must be, and why. */
 #include "consumer/topics_survey.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SEGMENT "134217728" /* 128 MiB: what stays on disk of a level's partition at most */
 #define LARGEST "67108864"  /* 64 MiB: whatever fits S fits, with its envelope */
 
+#define HOUR    "3600000"
+#define MINUTE  "60000"
+#define FOREVER "9223372036854775807"
+
+/* Brokers refuse a record whose timestamp is further from their clock than these allow. Each broker
+   knows some of the names: difference until 3.9, the others since 3.6. */
+#define TIMESTAMP_RULES(least, why)                                                               \
+    {"message.timestamp.before.max.ms", least, RULE_AT_LEAST, FINDING_FAULT, why, FOREVER, true}, \
+        {"message.timestamp.after.max.ms", least, RULE_AT_LEAST, FINDING_FAULT, why, HOUR, true}, \
+    {                                                                                             \
+        "message.timestamp.difference.max.ms", least, RULE_AT_LEAST, FINDING_FAULT, why, FOREVER, \
+            true                                                                                  \
+    }
+
+#define OWN_CLOCK                                                                            \
+    "records carry the bridge's clock of the moment when they are sent: the broker refuses " \
+    "them when clocks differ by more or after a longer outage"
+#define TARGET_CLOCK                                                                            \
+    "deliveries carry the bridge's clock: the broker refuses them when clocks differ by more, " \
+    "and they become dead letters"
+
 static const struct topic_rule schedule_rules[] = {
     {"cleanup.policy", "delete", RULE_EXACTLY, FINDING_REFUSE,
-     "compaction would delete requests with the same key that are not read yet"},
+     "compaction would delete requests with the same key that are not read yet", NULL, false},
+    {"retention.ms", HOUR, RULE_AT_LEAST, FINDING_FAULT,
+     "requests are deleted unread when no bridge runs for that long", "86400000", true},
 };
 
 static const struct topic_rule level_rules[] = {
-    {"retention.ms", "-1", RULE_EXACTLY, FINDING_REFUSE,
-     "records that still wait would be deleted"},
+    {"retention.ms", "-1", RULE_EXACTLY, FINDING_REFUSE, "records that still wait would be deleted",
+     NULL, false},
     {"retention.bytes", "-1", RULE_EXACTLY, FINDING_REFUSE,
-     "records that still wait would be deleted"},
+     "records that still wait would be deleted", NULL, false},
     {"cleanup.policy", "delete", RULE_EXACTLY, FINDING_REFUSE,
-     "compaction would delete records with the same key that still wait"},
+     "compaction would delete records with the same key that still wait", NULL, false},
     {"message.timestamp.type", "CreateTime", RULE_EXACTLY, FINDING_REFUSE,
-     "a record's stop is computed from the timestamp that the bridge gave it"},
+     "a record's stop is computed from the timestamp that the bridge gave it", NULL, false},
     {"max.message.bytes", LARGEST, RULE_AT_LEAST, FINDING_WARN,
-     "a record that fits the schedule topic might not fit this one"},
+     "a record that fits the schedule topic might not fit this one", NULL, false},
     {"segment.bytes", SEGMENT, RULE_AT_MOST, FINDING_WARN,
      "room on the brokers' disks is freed by whole segments, long after their records were "
-     "forwarded"},
+     "forwarded",
+     NULL, false},
+    TIMESTAMP_RULES(HOUR, OWN_CLOCK),
 };
 
 static const struct topic_rule dead_letter_rules[] = {
     {"cleanup.policy", "delete", RULE_EXACTLY, FINDING_REFUSE,
      "compaction takes no record without a key, and would keep only the last of those with the "
-     "same key"},
+     "same key",
+     NULL, false},
     {"max.message.bytes", LARGEST, RULE_AT_LEAST, FINDING_WARN,
-     "a large dead letter would be written without its value"},
+     "a large dead letter would be written without its value", NULL, false},
+    TIMESTAMP_RULES(HOUR, OWN_CLOCK),
 };
 
 static const struct topic_rule cancelled_rules[] = {
     {"cleanup.policy", "compact", RULE_EXACTLY, FINDING_WARN,
-     "it would grow without end or forget cancellations in force"},
+     "it would grow without end or forget cancellations in force", NULL, false},
+};
+
+static const struct topic_rule target_rules[] = {
+    TIMESTAMP_RULES(MINUTE, TARGET_CLOCK),
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-const struct topic_rule *topic_rules(enum topic_kind kind, size_t *n)
+static const struct {
+    const struct topic_rule *rules;
+    size_t n;
+} by_kind[] = {
+    [TOPIC_SCHEDULE] = {schedule_rules, COUNT(schedule_rules)},
+    [TOPIC_LEVEL] = {level_rules, COUNT(level_rules)},
+    [TOPIC_DEAD_LETTER] = {dead_letter_rules, COUNT(dead_letter_rules)},
+    [TOPIC_CANCELLED] = {cancelled_rules, COUNT(cancelled_rules)},
+    [TOPIC_PULSE] = {NULL, 0},
+    [TOPIC_CANARY] = {NULL, 0},
+    [TOPIC_TARGET] = {target_rules, COUNT(target_rules)},
+};
+
+/* Of a topic that exists: otherwise its replicas are not known. */
+static struct topic_rule insync_rule(const struct topic_seen *topic)
 {
-    *n = 0;
-    switch (kind) {
-    case TOPIC_SCHEDULE:
-        *n = COUNT(schedule_rules);
-        return schedule_rules;
-    case TOPIC_LEVEL:
-        *n = COUNT(level_rules);
-        return level_rules;
-    case TOPIC_DEAD_LETTER:
-        *n = COUNT(dead_letter_rules);
-        return dead_letter_rules;
-    case TOPIC_CANCELLED:
-        *n = COUNT(cancelled_rules);
-        return cancelled_rules;
-    case TOPIC_PULSE:
-    case TOPIC_CANARY:
-        break;
-    }
-    return NULL;
+    return (struct topic_rule){
+        .name = "min.insync.replicas",
+        .value = topic->replicas_text,
+        .how = RULE_AT_MOST,
+        .kind = FINDING_FAULT,
+        .why = "a partition has no more replicas, so every write to it fails",
+        .set = topic->replicas >= SAFE_REPLICAS ? "2" : "1",
+        .late = true,
+    };
+}
+
+size_t topic_rules(const struct topic_seen *topic, struct topic_rule rules[TOPIC_RULES_MAX])
+{
+    size_t n = by_kind[topic->kind].n;
+    assert(n < TOPIC_RULES_MAX);
+    if (n > 0)
+        memcpy(rules, by_kind[topic->kind].rules, n * sizeof *rules);
+    if (topic->partitions > 0 && topic->kind != TOPIC_PULSE) /* nothing is written to that */
+        rules[n++] = insync_rule(topic);
+    return n;
+}
+
+const char *topic_rule_bound(const struct topic_rule *rule)
+{
+    static const char *const bounds[] = {
+        [RULE_AT_LEAST] = " or more", [RULE_AT_MOST] = " or less", [RULE_EXACTLY] = ""};
+    return bounds[rule->how];
 }
 
 bool topic_has_lanes(enum topic_kind kind)
 {
-    return kind != TOPIC_SCHEDULE && kind != TOPIC_PULSE && kind != TOPIC_CANARY;
+    return kind == TOPIC_LEVEL || kind == TOPIC_DEAD_LETTER || kind == TOPIC_CANCELLED;
 }
+
+enum { WITHOUT_LIMIT = -1 }; /* of a retention */
 
 bool topic_rule_holds(const struct topic_rule *rule, const char *value)
 {
     long long is = strtoll(value, NULL, 10), limit = strtoll(rule->value, NULL, 10);
     if (rule->how == RULE_EXACTLY)
         return strcmp(value, rule->value) == 0;
-    return rule->how == RULE_AT_LEAST ? is >= limit : is <= limit;
+    return rule->how == RULE_AT_LEAST ? is >= limit || is == WITHOUT_LIMIT : is <= limit;
 }
 
 const char *topic_setting(const struct topic_seen *topic, const char *name)

@@ -37,6 +37,36 @@ static int list_topics(struct survey *survey, const struct config *config)
     return 0;
 }
 
+static bool is_listed(const struct survey *survey, const char *name)
+{
+    for (size_t i = 0; i < survey->targets_n; i++)
+        if (strcmp(survey->targets[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void add_target(struct survey *survey, const struct config *config, const char *name)
+{
+    if (strchr(name, '*') != NULL || topic_is_internal(config->schedule, bytes_text(name)) ||
+        is_listed(survey, name))
+        return;
+    struct topic_seen *target = &survey->targets[survey->targets_n++];
+    target->kind = TOPIC_TARGET;
+    snprintf(target->name, sizeof target->name, "%s", name);
+}
+
+static int list_targets(struct survey *survey, const struct config *config)
+{
+    survey->targets = calloc(config->targets_n + 1, sizeof *survey->targets);
+    if (survey->targets == NULL)
+        return ERR_NO_MEMORY;
+    if (config->default_target != NULL)
+        add_target(survey, config, config->default_target);
+    for (size_t i = 0; i < config->targets_n; i++)
+        add_target(survey, config, config->targets[i]);
+    return 0;
+}
+
 /* S.<canonical duration> */
 static bool is_level_like(const char *schedule, const char *name)
 {
@@ -56,6 +86,23 @@ static void note(struct topic_seen *topic, const rd_kafka_metadata_topic_t *seen
     for (int p = 0; p < seen->partition_cnt; p++)
         if (p == 0 || seen->partitions[p].replica_cnt < topic->replicas)
             topic->replicas = seen->partitions[p].replica_cnt;
+    snprintf(topic->replicas_text, sizeof topic->replicas_text, "%d", topic->replicas);
+}
+
+/* NULL: there is none of this name. */
+static struct topic_seen *named(struct topic_seen *topics, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(topics[i].name, name) == 0)
+            return &topics[i];
+    return NULL;
+}
+
+/* One of the bridge's own topics or of the targets: never both. */
+static struct topic_seen *known(struct survey *survey, const char *name)
+{
+    struct topic_seen *ours = named(survey->topics, survey->topics_n, name);
+    return ours != NULL ? ours : named(survey->targets, survey->targets_n, name);
 }
 
 static int note_stray(struct survey *survey, const rd_kafka_metadata_topic_t *seen)
@@ -77,12 +124,9 @@ static int note_all(struct survey *survey, const struct config *config,
 {
     for (int i = 0; i < metadata->topic_cnt; i++) {
         const rd_kafka_metadata_topic_t *seen = &metadata->topics[i];
-        struct topic_seen *ours = NULL;
-        for (size_t k = 0; k < survey->topics_n && ours == NULL; k++)
-            if (strcmp(survey->topics[k].name, seen->topic) == 0)
-                ours = &survey->topics[k];
-        if (ours != NULL)
-            note(ours, seen);
+        struct topic_seen *topic = known(survey, seen->topic);
+        if (topic != NULL)
+            note(topic, seen);
         else if (is_level_like(config->schedule, seen->topic) && note_stray(survey, seen) != 0)
             return ERR_NO_MEMORY;
     }
@@ -137,31 +181,38 @@ static int keep_answer(struct survey *survey, rd_kafka_event_t *event)
     const rd_kafka_ConfigResource_t **told =
         rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event), &n);
     for (size_t i = 0; i < n; i++) {
-        if (rd_kafka_ConfigResource_error(told[i]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-            snprintf(survey->unasked, sizeof survey->unasked, "%s: %s",
-                     rd_kafka_ConfigResource_name(told[i]),
-                     rd_kafka_err2str(rd_kafka_ConfigResource_error(told[i])));
+        const char *name = rd_kafka_ConfigResource_name(told[i]);
+        rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(told[i]);
+        struct topic_seen *topic = known(survey, name);
+        if (topic == NULL)
             continue;
-        }
-        for (size_t k = 0; k < survey->topics_n; k++)
-            if (strcmp(survey->topics[k].name, rd_kafka_ConfigResource_name(told[i])) == 0 &&
-                keep_settings(&survey->topics[k], told[i]) != 0)
-                return ERR_NO_MEMORY;
+        char *unasked = topic->kind == TOPIC_TARGET ? survey->targets_unasked : survey->unasked;
+        if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+            snprintf(unasked, ADMIN_ERROR_MAX, "%s: %s", name, rd_kafka_err2str(code));
+        else if (keep_settings(topic, told[i]) != 0)
+            return ERR_NO_MEMORY;
     }
     return 0;
+}
+
+/* Those that exist, behind the n that are there; returns how many there are then. */
+static size_t add_resources(rd_kafka_ConfigResource_t **asked, size_t n,
+                            const struct topic_seen *topics, size_t topics_n)
+{
+    for (size_t i = 0; i < topics_n; i++)
+        if (topics[i].partitions > 0)
+            asked[n++] = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topics[i].name);
+    return n;
 }
 
 static int ask_settings(struct admin *admin, struct survey *survey)
 {
     rd_kafka_ConfigResource_t **asked =
-        calloc(survey->topics_n, sizeof(rd_kafka_ConfigResource_t *));
+        calloc(survey->topics_n + survey->targets_n, sizeof(rd_kafka_ConfigResource_t *));
     if (asked == NULL)
         return ERR_NO_MEMORY;
-    size_t n = 0;
-    for (size_t i = 0; i < survey->topics_n; i++)
-        if (survey->topics[i].partitions > 0)
-            asked[n++] =
-                rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, survey->topics[i].name);
+    size_t n = add_resources(asked, 0, survey->topics, survey->topics_n);
+    n = add_resources(asked, n, survey->targets, survey->targets_n);
     rd_kafka_event_t *event = n == 0 ? NULL : admin_describe(admin, asked, n);
     int err = 0;
     if (event != NULL) {
@@ -182,6 +233,8 @@ int survey_take(struct admin *admin, const struct config *config, struct survey 
     *survey = (struct survey){0};
     int err = list_topics(survey, config);
     if (err == 0)
+        err = list_targets(survey, config);
+    if (err == 0)
         err = ask_metadata(admin, config, survey);
     if (err == 0)
         err = ask_settings(admin, survey);
@@ -190,17 +243,22 @@ int survey_take(struct admin *admin, const struct config *config, struct survey 
     return err;
 }
 
+static void free_topics(struct topic_seen *topics, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < topics[i].settings_n; k++) {
+            free(topics[i].settings[k].name);
+            free(topics[i].settings[k].value);
+        }
+        free(topics[i].settings);
+    }
+    free(topics);
+}
+
 void survey_deinit(struct survey *survey)
 {
-    for (size_t i = 0; i < survey->topics_n; i++) {
-        struct topic_seen *topic = &survey->topics[i];
-        for (size_t k = 0; k < topic->settings_n; k++) {
-            free(topic->settings[k].name);
-            free(topic->settings[k].value);
-        }
-        free(topic->settings);
-    }
-    free(survey->topics);
+    free_topics(survey->topics, survey->topics_n);
+    free_topics(survey->targets, survey->targets_n);
     free(survey->strays);
     *survey = (struct survey){0};
 }

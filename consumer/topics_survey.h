@@ -13,7 +13,8 @@ enum topic_kind {
     TOPIC_DEAD_LETTER,
     TOPIC_CANCELLED,
     TOPIC_PULSE,
-    TOPIC_CANARY
+    TOPIC_CANARY,
+    TOPIC_TARGET /* not the bridge's: apply neither makes nor changes it */
 };
 
 /* What a setting of one kind of topic must be. */
@@ -23,7 +24,10 @@ struct topic_rule {
     enum { RULE_EXACTLY, RULE_AT_LEAST, RULE_AT_MOST } how; /* the latter two: of numbers */
     enum finding_kind kind;                                 /* if it does not hold */
     const char *why; /* what happens then: "waiting records would be lost" */
+    const char *set; /* what apply sets where it does not hold; NULL: value */
+    bool late;       /* new topics are made without it: their default usually holds */
 };
+enum { TOPIC_RULES_MAX = 12, SAFE_REPLICAS = 3 };
 
 struct topic_setting {
     char *name, *value; /* owned */
@@ -35,6 +39,7 @@ struct topic_seen {
     char name[TOPIC_TEXT_MAX];
     int partitions; /* 0: there is no such topic */
     int replicas;   /* the fewest that a partition has */
+    char replicas_text[12];
     struct topic_setting *settings;
     size_t settings_n; /* 0: could not be asked */
 };
@@ -45,14 +50,23 @@ struct survey {
     size_t topics_n;
     struct topic_seen *strays; /* S.<duration>, but neither a level nor retired */
     size_t strays_n;
+    struct topic_seen *targets; /* those that the configuration names in full */
+    size_t targets_n;
     int brokers;
-    int lanes;                     /* partitions of S, or those it will be made with */
-    char unasked[ADMIN_ERROR_MAX]; /* why settings could not be asked; "" if they were */
+    int lanes;                             /* partitions of S, or those it will be made with */
+    char unasked[ADMIN_ERROR_MAX];         /* why settings could not be asked; "" if they were */
+    char targets_unasked[ADMIN_ERROR_MAX]; /* the same for targets */
 };
 
 /* Returns 0, or ERR_KAFKA with the reason in admin->error. Deinit in any case. */
 int survey_take(struct admin *admin, const struct config *config, struct survey *survey) must_check;
 void survey_deinit(struct survey *survey);
+
+/* Adds a finding. fix may be NULL and is taken over. Out of memory ends the process: a finding must
+   not get lost. */
+__attribute__((format(printf, 5, 6))) void finding_add(struct findings *findings,
+                                                       enum finding_kind kind, const char *topic,
+                                                       char *fix, const char *sentence, ...);
 
 /* What is wrong with what was seen, added to findings; asks how much waits in a stray one. */
 void survey_judge(const struct survey *survey, struct admin *admin, const struct config *config,
@@ -68,12 +82,18 @@ int64_t stray_waiting(struct admin *admin, rd_kafka_t *reader, const char *group
    none within the time. */
 rd_kafka_t *stray_reader(const struct admin *admin, const struct config *config);
 
+/* What is wrong with the targets, added to findings. */
+void targets_judge(const struct survey *survey, const struct config *config,
+                   struct findings *findings);
+
 /* One partition for each lane; else S itself, and those that have no lanes. */
 bool topic_has_lanes(enum topic_kind kind);
 
-/* The rules for a kind of topic, n of them. */
-const struct topic_rule *topic_rules(enum topic_kind kind, size_t *n);
+/* The rules for this topic; returns how many. They point into the topic. */
+size_t topic_rules(const struct topic_seen *topic, struct topic_rule rules[TOPIC_RULES_MAX]);
 bool topic_rule_holds(const struct topic_rule *rule, const char *value);
+/* " or more", " or less" or "": what comes behind the rule's value in a sentence. */
+const char *topic_rule_bound(const struct topic_rule *rule);
 
 /* The value of a setting, or NULL if it was not told. */
 const char *topic_setting(const struct topic_seen *topic, const char *name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delaybridge check: would run start? The configuration was read before this; here are the topics.
- */
+/* delaybridge check: would run start, and would requests be delivered? The configuration was read
+   before this; here are the topics. */
 #include "bridge/commands/connect.h"
 #include "consumer/client.h"
 #include "consumer/topics.h"
@@ -9,9 +9,19 @@
 #include <stdio.h>
 
 static const char *const kinds[] = {
-    [FINDING_REFUSE] = "refuse", [FINDING_WARN] = "warn", [FINDING_SKIPPED] = "skipped"};
+    [FINDING_REFUSE] = "refuse",
+    [FINDING_FAULT] = "fault",
+    [FINDING_WARN] = "warn",
+    [FINDING_SKIPPED] = "skipped",
+};
 
-static void print_findings_json(const struct findings *findings, int refused)
+static bool is_ok(const struct findings *findings)
+{
+    return findings_count(findings, FINDING_REFUSE) == 0 &&
+           findings_count(findings, FINDING_FAULT) == 0;
+}
+
+static void print_findings_json(const struct findings *findings)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < findings->n; i++) {
@@ -20,22 +30,29 @@ static void print_findings_json(const struct findings *findings, int refused)
                               json_pack("{s:s, s:s, s:s, s:s?}", "kind", kinds[f->kind], "topic",
                                         f->topic, "sentence", f->sentence, "fix", f->fix));
     }
-    print_json(json_pack("{s:b, s:i, s:i, s:o}", "ok", refused == 0, "refused", refused, "lanes",
-                         findings->partitions, "findings", list));
+    print_json(json_pack("{s:b, s:i, s:i, s:i, s:o}", "ok", is_ok(findings), "refused",
+                         findings_count(findings, FINDING_REFUSE), "faults",
+                         findings_count(findings, FINDING_FAULT), "lanes", findings->partitions,
+                         "findings", list));
 }
 
-static void print_findings(const struct cli *cli, const struct findings *findings, int refused)
+static void print_findings(const struct cli *cli, const struct findings *findings)
 {
     const struct config *config = cli->config;
     printf("config: ok (%s)\n", config->path != NULL ? config->path : "defaults, no file");
     for (size_t i = 0; i < findings->n; i++)
         printf("%s: %s\n", kinds[findings->items[i].kind], findings->items[i].sentence);
-    char lanes[COUNTED_MAX], levels[COUNTED_MAX];
+    char counts[COUNTED_MAX], levels[COUNTED_MAX];
+    int refused = findings_count(findings, FINDING_REFUSE);
+    int faults = findings_count(findings, FINDING_FAULT);
     if (refused > 0)
-        printf("%s: run would refuse to start\n", counted(refused, "finding", lanes));
-    else
+        printf("%s: run would refuse to start\n", counted(refused, "finding", counts));
+    if (faults > 0)
+        printf("%s: run starts, but requests fail or get lost\n",
+               counted(faults, "fault", counts));
+    if (is_ok(findings))
         printf("topics: ok (schedule %s, %s, %s)\n", config->schedule,
-               counted(findings->partitions, "lane", lanes),
+               counted(findings->partitions, "lane", counts),
                counted(config->ladder.n + config->retired_n, "level", levels));
 }
 
@@ -57,13 +74,11 @@ int cmd_check(struct cli *cli)
     rd_kafka_destroy(rk);
     if (err != 0)
         return complain(EXIT_UNREACHABLE, "%s", error);
-    int refused = 0;
-    for (size_t i = 0; i < findings.n; i++)
-        refused += findings.items[i].kind == FINDING_REFUSE;
     if (cli->json)
-        print_findings_json(&findings, refused);
+        print_findings_json(&findings);
     else
-        print_findings(cli, &findings, refused);
+        print_findings(cli, &findings);
+    bool ok = is_ok(&findings);
     findings_deinit(&findings);
-    return refused == 0 ? EXIT_DONE : EXIT_CONFIG;
+    return ok ? EXIT_DONE : EXIT_CONFIG;
 }

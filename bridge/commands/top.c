@@ -214,7 +214,7 @@ static void print_head(const struct top *t)
            grouped(scrape_value(&t->now, "delaybridge_held_records"), held),
            scrape_value(&t->now, "delaybridge_held_bytes") / (1 << 20),
            scrape_value(&t->now, "delaybridge_memory_limit_bytes") / (1 << 20),
-           scrape_value(&t->now, "delaybridge_topic_findings"));
+           scrape_value(&t->now, "delaybridge_topic_findings{kind=\"refuse\"}"));
     printf(
         "requests/s %.1f  refused/s %.1f  dead letters/s %.1f  retries/s %.1f  rebalances %.0f\n\n",
         total_rate(t, "delaybridge_schedule_records_total"),

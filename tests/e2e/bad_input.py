@@ -132,6 +132,24 @@ def bad_topics(stage: Stage) -> str:
         says(stage, f"{what}: plan", stage.run("topics", "plan", "-c", str(path)), (78,), topic)
         stage.apply(path)
         says(stage, f"{what}: check once applied", stage.run("check", "-c", str(path)), (0,))
+    faults = (("a short retention of requests", "schedule", {"retention_ms": "60000"}, "retention.ms=60000"),
+              ("a target that refuses old timestamps", "e2e.a", {"message_timestamp_before_max_ms": "1000"},
+               "message.timestamp.before.max.ms=1000"),
+              ("more replicas in sync than there are", "schedule.5s", {"min_insync_replicas": "2"},
+               "min.insync.replicas=2"))
+    for what, topic, settings, word in faults:
+        stage.admin.set(topic, **settings)
+        says(stage, f"{what}: check", stage.run("check", "-c", str(path)), (78,), "fault: ", topic, word)
+        starts_with(stage, path, word)
+        if topic == "e2e.a":  # no topic of the bridge: apply leaves it as it is
+            stage.admin.set(topic, message_timestamp_before_max_ms="9223372036854775807")
+        stage.apply(path)
+        says(stage, f"{what}: check once cured", stage.run("check", "-c", str(path)), (0,))
+    absent = stage.config("absent.yaml", targets=["e2e.*", "payments.missing"], default_target="e2e.missing")
+    says(stage, "targets that do not exist: check", stage.run("check", "-c", str(absent)), (78,),
+         "the default target e2e.missing does not exist", "target payments.missing does not exist")
+    starts_with(stage, absent, "e2e.missing does not exist")
+
     stage.admin.delete("schedule.3m")
     says(stage, "a level without a topic: run", stage.run("run", "-c", str(path)), (78,), "schedule.3m", "topics apply")
     stage.apply(path)
@@ -142,8 +160,15 @@ def bad_topics(stage: Stage) -> str:
     stage.admin.grow("schedule.2m", LANES + 1)
     says(stage, "a level with other partitions: run", stage.run("run", "-c", str(path)), (78,), "schedule.2m", "9")
     says(stage, "a level with other partitions: check", stage.run("check", "-c", str(path)), (78,), "schedule.2m")
-    return f"{len(mended)} kinds of settings refused and mended, 3 that cannot be or need a word refused; " \
+    return f"{len(mended)} kinds of settings refused and mended, {len(faults)} faults found, 3 that cannot be or need a word refused; " \
            f"a level with {REMOVED} records drained and dropped, in each mode"
+
+
+def starts_with(stage: Stage, path: Path, words: str) -> None:
+    """What check calls a fault does not keep run from starting, and is in its log."""
+    bridge = stage.bridge(path, "faulty")
+    will_say(bridge, words)
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
 
 
 REMOVED = 200  # records that wait in a level that is taken out

@@ -55,6 +55,7 @@ RUN = [
     Right("topic", "schedule.", "describe_configs", True, says="allow DescribeConfigs"),
     Right("topic", "schedule.", "delete", True, says="allow Delete on them", slow=True),
     Right("topic", "e2e.", "write", True, says=r"a target takes nothing.*e2e\.a.*may not see it"),
+    Right("topic", "e2e.", "describe_configs", True, says="settings of targets could not be read"),
     Right("group", "delaybridge.schedule", "read", says="group: allow Read on it"),
 ]
 EXACTLY = [Right("transactional_id", "delaybridge.schedule", "write", True,

@@ -77,14 +77,6 @@ static void commit(const char *group, const char *topic, int64_t offset)
     rd_kafka_destroy(member);
 }
 
-static int count(const struct findings *findings, enum finding_kind kind)
-{
-    int n = 0;
-    for (size_t i = 0; i < findings->n; i++)
-        n += findings->items[i].kind == kind;
-    return n;
-}
-
 static const struct finding *about(const struct findings *findings, const char *words)
 {
     for (size_t i = 0; i < findings->n; i++)
@@ -180,7 +172,7 @@ Test(topics, what_cannot_be_asked_is_skipped_with_one_line)
     struct findings findings = check(rk, &config);
     cr_expect_eq(findings.partitions, LANES);
     cr_expect_eq(findings.n, 1);
-    cr_expect_eq(count(&findings, FINDING_SKIPPED), 1);
+    cr_expect_eq(findings_count(&findings, FINDING_SKIPPED), 1);
     findings_deinit(&findings);
     rd_kafka_destroy(rk);
 }
@@ -192,12 +184,35 @@ Test(topics, missing_topics_refuse_a_start_and_are_not_created_by_looking)
     for (int twice = 0; twice < 2; twice++) {
         struct findings findings = check(rk, &config);
         cr_expect_eq(findings.partitions, 0);
-        cr_expect_eq(count(&findings, FINDING_REFUSE), 7);
+        cr_expect_eq(findings_count(&findings, FINDING_REFUSE), 7);
         const struct finding *first = &findings.items[0];
         cr_expect(strstr(first->sentence, "delaybridge topics apply") != NULL, "%s",
                   first->sentence);
         findings_deinit(&findings);
     }
+    rd_kafka_destroy(rk);
+}
+
+/* A pattern names no topic, and the canary's topic is made by apply. */
+Test(topics, a_target_that_is_named_in_full_and_does_not_exist_is_a_fault)
+{
+    struct config config = scratch_config("topics", LANES, 3);
+    char canary[TOPIC_TEXT_MAX];
+    topic_of_canary(config.schedule, canary);
+    char *targets[] = {(char *)"payments.*", (char *)"orders.there", (char *)"orders.missing",
+                       (char *)"orders.default", canary};
+    config.targets = targets;
+    config.targets_n = sizeof targets / sizeof *targets;
+    config.default_target = (char *)"orders.default";
+    rd_kafka_t *rk = client("test.mock.num.brokers", "1");
+    rd_kafka_mock_topic_create(rd_kafka_handle_mock_cluster(rk), "orders.there", 1, 1);
+    struct findings findings = check(rk, &config);
+    cr_expect_eq(findings_count(&findings, FINDING_FAULT), 2);
+    const struct finding *one = about(&findings, "target orders.missing does not exist");
+    const struct finding *other = about(&findings, "the default target orders.default does not");
+    cr_assert(one != NULL && one->kind == FINDING_FAULT && one->fix == NULL);
+    cr_assert(other != NULL && other->kind == FINDING_FAULT && other->fix == NULL);
+    findings_deinit(&findings);
     rd_kafka_destroy(rk);
 }
 
@@ -227,7 +242,7 @@ Test(topics, after_apply_nothing_refuses_and_apply_has_nothing_to_say)
     apply(rk, &config, quiet);
     struct findings findings = check(rk, &config);
     cr_expect_eq(findings.partitions, LANES);
-    cr_expect_eq(count(&findings, FINDING_REFUSE), 0);
+    cr_expect_eq(findings_count(&findings, FINDING_REFUSE), 0);
     for (size_t i = 0; i < findings.n; i++)
         cr_expect_null(findings.items[i].fix, "%s", findings.items[i].sentence);
     findings_deinit(&findings);
@@ -262,6 +277,67 @@ Test(topics, apply_mends_what_is_wrong_and_keeps_what_else_is_set)
     rd_kafka_destroy(rk);
 }
 
+/* Each setting makes requests fail or get lost, alone. topic: "" is S, ".x" a companion, else a
+   target. */
+static const struct bad_setting {
+    const char *topic, *name, *value;
+    enum finding_kind kind;
+    bool mended;
+} bad_settings[] = {
+    {"", "retention.ms", "60000", FINDING_FAULT, true},
+    {"", "retention.ms", "3600000", FINDING_WARN, false},
+    {"", "retention.bytes", "1000000", FINDING_WARN, false},
+    {"", "min.insync.replicas", "2", FINDING_FAULT, true},
+    {".1s", "min.insync.replicas", "2", FINDING_FAULT, true},
+    {".1m", "message.timestamp.before.max.ms", "1000", FINDING_FAULT, true},
+    {".1m", "message.timestamp.after.max.ms", "1000", FINDING_FAULT, true},
+    {".dead-letter", "message.timestamp.before.max.ms", "60000", FINDING_FAULT, true},
+    {".dead-letter", "message.timestamp.after.max.ms", "60000", FINDING_FAULT, true},
+    {"target", "message.timestamp.before.max.ms", "1000", FINDING_FAULT, false},
+    {"target", "message.timestamp.after.max.ms", "1000", FINDING_FAULT, false},
+    {"target", "min.insync.replicas", "2", FINDING_FAULT, false},
+    {"target", "cleanup.policy", "compact", FINDING_WARN, false},
+};
+
+static void expect_found(rd_kafka_t *rk, const struct config *config, const struct bad_setting *bad)
+{
+    char topic[TOPIC_TEXT_MAX], words[128];
+    bool target = strcmp(bad->topic, "target") == 0;
+    snprintf(topic, sizeof topic, "%s%s", target ? config->default_target : config->schedule,
+             target ? "" : bad->topic);
+    snprintf(words, sizeof words, "%s=%s", bad->name, bad->value);
+    alter(rk, topic, (const char *const[][2]){{bad->name, bad->value}}, 1);
+    struct findings findings = check_until(rk, config, words);
+    const struct finding *found = about(&findings, words);
+    cr_expect(found != NULL && found->kind == bad->kind && strcmp(found->topic, topic) == 0 &&
+                  (found->fix != NULL) == bad->mended,
+              "%s %s", topic, words);
+    findings_deinit(&findings);
+    if (!bad->mended)
+        alter(rk, topic, NULL, 0);
+    apply(rk, config, quiet);
+    findings = check(rk, config);
+    cr_expect_null(about(&findings, words), "%s %s", topic, words);
+    findings_deinit(&findings);
+}
+
+Test(topics, settings_that_refuse_or_lose_records_are_found_one_by_one)
+{
+    rd_kafka_t *rk = real();
+    struct config config = scratch_config("topics", LANES, 1);
+    char target[TOPIC_TEXT_MAX];
+    snprintf(target, sizeof target, "%s-target", config.schedule);
+    char *targets[] = {target};
+    config.targets = targets;
+    config.targets_n = 1;
+    config.default_target = target;
+    create(rk, target, 1);
+    apply(rk, &config, quiet);
+    for (size_t i = 0; i < sizeof bad_settings / sizeof *bad_settings; i++)
+        expect_found(rk, &config, &bad_settings[i]);
+    rd_kafka_destroy(rk);
+}
+
 Test(topics, apply_grows_companions_to_the_schedule_topic)
 {
     rd_kafka_t *rk = real();
@@ -274,7 +350,7 @@ Test(topics, apply_grows_companions_to_the_schedule_topic)
     apply(rk, &config, quiet);
     findings = check(rk, &config);
     cr_expect_eq(findings.partitions, LANES + 2);
-    cr_expect_eq(count(&findings, FINDING_REFUSE), 0);
+    cr_expect_eq(findings_count(&findings, FINDING_REFUSE), 0);
     findings_deinit(&findings);
     rd_kafka_destroy(rk);
 }
