@@ -22,8 +22,11 @@ const struct command COMMANDS[] = {
      "Exits 78 if the bridge would refuse to start, or if requests would fail or be lost: a target "
      "that\ndoes not exist, a setting of a topic that makes brokers refuse or delete records.\n",
      NEEDS_TARGETS, cmd_check},
-    {"topics", "plan|apply", "show or make what the bridge's own topics lack",
-     "plan changes nothing and exits 78 if there is something to do.\n", NEEDS_BROKERS, cmd_topics},
+    {"topics", "plan | apply [--fewer-replicas]", "show or make what the bridge's own topics lack",
+     "plan changes nothing and exits 78 if there is something to do: a table of topics with "
+     "partitions,\nreplicas and settings.\n"
+     "  --fewer-replicas   make topics although fewer brokers are alive than 'replication' says\n",
+     NEEDS_BROKERS, cmd_topics},
     {"send", "[--delay D | --at T] [OPTIONS]", "send a request, or one for each line of JSON",
      "  --delay 15m | --at 2026-11-21T08:00:00Z   when\n"
      "  --target TOPIC    where to; default_target if left out\n"

@@ -43,11 +43,43 @@ int findings_count(const struct findings *findings, enum finding_kind kind);
 int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
                  struct findings *findings, char *error, size_t error_size) must_check;
 
-/* Create what is missing and mend what is wrong; says each change through say. Returns 0 (left
-   filled with what it cannot mend, by the broker that shows all changes: another one may not know
-   them yet), ERR_KAFKA (try again) or ERR_CONFIG (a broker said no) with a sentence. */
-int topics_apply(rd_kafka_t *rk, const struct config *config, int timeout_ms,
-                 void (*say)(const char *line), struct findings *left, char *error,
-                 size_t error_size) must_check;
+/* What apply is asked to do, and then what it did. */
+struct topics_job {
+    int timeout_ms;
+    bool fewer_replicas; /* make topics although fewer brokers are alive than replication says */
+    void (*say)(const char *line); /* called with each change */
+    int created, grown, changed;   /* topics */
+};
+
+/* Creates what is missing, changes what is wrong, and waits until every broker shows it. Returns 0
+   (left filled with what it cannot change), ERR_KAFKA (try again) or ERR_CONFIG (a broker said no,
+   or too few brokers are alive) with a sentence. */
+int topics_apply(rd_kafka_t *rk, const struct config *config, struct topics_job *job,
+                 struct findings *left, char *error, size_t error_size) must_check;
+
+/* What apply would do with one topic. */
+struct plan_setting {
+    char *name, *value;
+    char *was; /* NULL: of a new topic */
+};
+struct plan_row {
+    char topic[TOPIC_TEXT_MAX];
+    bool is_new;
+    int partitions, partitions_now, replicas;
+    struct plan_setting *settings;
+    size_t settings_n;
+};
+/* All is owned by the struct. */
+struct plan {
+    struct plan_row *rows;
+    size_t n;
+    char *notes[2]; /* which key of the configuration has no effect, and why */
+    size_t notes_n;
+};
+void plan_deinit(struct plan *plan);
+
+/* Fills the plan, and the findings as topics_check does. Returns 0 or ERR_KAFKA with a sentence. */
+int topics_plan(rd_kafka_t *rk, const struct config *config, int timeout_ms, struct plan *plan,
+                struct findings *findings, char *error, size_t error_size) must_check;
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making the bridge's topics what the rules say: create, grow, mend, then wait until it is seen. */
+#include "bridge/clock.h"
 #include "consumer/topics_survey.h"
 
 #include <assert.h>
@@ -9,13 +10,13 @@
 #include <string.h>
 #include <time.h>
 
-enum { SETTLE_EACH_MS = 100 };
+enum { SETTLE_EACH_MS = 100, SETTLE_MS = 60 * 1000 };
 
 struct apply {
     struct admin admin;
     const struct config *config;
     struct survey survey;
-    void (*say)(const char *line);
+    struct topics_job *job;
 };
 
 __attribute__((format(printf, 2, 3))) static void say(struct apply *a, const char *format, ...)
@@ -25,7 +26,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct apply *a, const cha
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    a->say(line);
+    a->job->say(line);
 }
 
 /* doing: "creating", "growing", "altering". */
@@ -52,31 +53,37 @@ static int refuse(struct apply *a, const char *doing, const char *topic, struct 
                : ERR_CONFIG;
 }
 
-static int replication(const struct apply *a)
-{
-    int most = a->survey.brokers;
-    return a->config->replication > most ? most : a->config->replication;
-}
-
 static rd_kafka_NewTopic_t *new_topic(const struct apply *a, const struct topic_seen *topic)
 {
     char why[ADMIN_ERROR_MAX];
-    int partitions = topic->kind == TOPIC_PULSE    ? a->survey.brokers
-                     : topic->kind == TOPIC_CANARY ? 1
-                                                   : a->survey.lanes;
-    rd_kafka_NewTopic_t *made =
-        rd_kafka_NewTopic_new(topic->name, partitions, replication(a), why, sizeof why);
+    int replicas = survey_replicas(&a->survey, a->config);
+    rd_kafka_NewTopic_t *made = rd_kafka_NewTopic_new(
+        topic->name, topic_partitions_wanted(&a->survey, topic), replicas, why, sizeof why);
     assert(made != NULL); /* name and numbers were checked with the configuration */
-    struct topic_rule rules[TOPIC_RULES_MAX];
-    size_t n = topic_rules(topic, rules);
+    struct topic_pair pairs[TOPIC_RULES_MAX];
+    size_t n = topic_initial(topic, replicas, pairs);
     for (size_t i = 0; i < n; i++)
-        if (!rules[i].late)
-            rd_kafka_NewTopic_set_config(made, rules[i].name, rules[i].value);
-    if (topic->kind == TOPIC_PULSE || topic->kind == TOPIC_CANARY)
-        rd_kafka_NewTopic_set_config(made, "retention.ms", "3600000");
-    else if (replication(a) >= SAFE_REPLICAS)
-        rd_kafka_NewTopic_set_config(made, "min.insync.replicas", "2");
+        rd_kafka_NewTopic_set_config(made, pairs[i].name, pairs[i].value);
     return made;
+}
+
+/* Topics with fewer replicas than are configured would stay so: a broker's death could lose them.
+ */
+static int refuse_fewer(struct apply *a)
+{
+    int wanted = a->config->replication, alive = a->survey.brokers;
+    if (alive >= wanted)
+        return 0;
+    if (a->job->fewer_replicas) {
+        say(a, "warning: replication is %d and %d brokers are alive: replicas=%d", wanted, alive,
+            alive);
+        return 0;
+    }
+    snprintf(a->admin.error, sizeof a->admin.error,
+             "replication is %d and %d brokers are alive, nothing is made: start the others, set "
+             "'replication: %d', or run 'delaybridge topics apply --fewer-replicas'",
+             wanted, alive, alive);
+    return ERR_CONFIG;
 }
 
 /* Each topic's own verdict. Somebody else having made it meanwhile is as good. */
@@ -90,7 +97,7 @@ static int judge(struct apply *a, const char *doing, const rd_kafka_topic_result
             return refuse(a, doing, rd_kafka_topic_result_name(results[i]),
                           (struct verdict){code, why});
         say(a, "%s %s: %s", doing, rd_kafka_topic_result_name(results[i]),
-            code == RD_KAFKA_RESP_ERR_NO_ERROR ? "done" : "somebody else did");
+            code == RD_KAFKA_RESP_ERR_NO_ERROR ? "done" : "it exists already");
     }
     return 0;
 }
@@ -101,6 +108,7 @@ static int judge_created(struct apply *a, rd_kafka_event_t *event)
     const rd_kafka_topic_result_t **results =
         rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &n);
     int err = judge(a, "creating", results, n);
+    a->job->created = err == 0 ? (int)n : 0;
     rd_kafka_event_destroy(event);
     return err;
 }
@@ -111,6 +119,7 @@ static int judge_grown(struct apply *a, rd_kafka_event_t *event)
     const rd_kafka_topic_result_t **results =
         rd_kafka_CreatePartitions_result_topics(rd_kafka_event_CreatePartitions_result(event), &n);
     int err = judge(a, "growing", results, n);
+    a->job->grown = err == 0 ? (int)n : 0;
     rd_kafka_event_destroy(event);
     return err;
 }
@@ -124,13 +133,10 @@ static int create_missing(struct apply *a)
     for (size_t i = 0; i < a->survey.topics_n; i++)
         if (a->survey.topics[i].partitions == 0)
             topics[n++] = new_topic(a, &a->survey.topics[i]);
-    int err = 0;
-    if (n > 0) {
-        if (replication(a) < a->config->replication)
-            say(a, "warning: replication is %d, but only %d brokers are there: replicas=%d",
-                a->config->replication, a->survey.brokers, replication(a));
+    int err = n > 0 ? refuse_fewer(a) : 0;
+    if (n > 0 && err == 0) {
         say(a, "creating %zu topics: partitions=%d (pulse: %d) replicas=%d", n, a->survey.lanes,
-            a->survey.brokers, replication(a));
+            a->survey.brokers, survey_replicas(&a->survey, a->config));
         rd_kafka_event_t *event = admin_create(&a->admin, topics, n);
         err =
             event == NULL ? fail(a, "creating", "topics", a->admin.error) : judge_created(a, event);
@@ -224,6 +230,7 @@ static int judge_altered(struct apply *a, rd_kafka_event_t *event)
             err = refuse(a, "altering", rd_kafka_ConfigResource_name(told[i]),
                          (struct verdict){code, why});
     }
+    a->job->changed += err == 0 ? (int)n : 0;
     rd_kafka_event_destroy(event);
     return err;
 }
@@ -275,19 +282,43 @@ static bool is_made(const struct survey *survey)
     return true;
 }
 
+/* Settings as each broker shows them: a broker that has not learned of a topic yet says that there
+   is none. Sets shown. */
+static int ask_every_broker(struct apply *a, bool (*is_done)(const struct survey *survey),
+                            bool *shown)
+{
+    int err = 0;
+    *shown = true;
+    for (int i = 0; err == 0 && *shown && i < a->survey.brokers; i++) {
+        struct survey seen;
+        a->admin.ask = a->survey.broker_ids[i];
+        err = survey_take_from(&a->admin, a->config, &seen);
+        *shown = err == 0 && is_done(&seen) && seen.unasked[0] == '\0';
+        survey_deinit(&seen);
+    }
+    return err;
+}
+
 /* Brokers learn of a change one after the other; what runs next is to find it done. */
 static int settle(struct apply *a, bool (*is_done)(const struct survey *survey))
 {
-    for (int waited_ms = 0; waited_ms <= a->admin.timeout_ms; waited_ms += SETTLE_EACH_MS) {
+    bool asked = a->survey.unasked[0] == '\0', shown = false;
+    int64_t until_ms = clock_mono_ms() + SETTLE_MS;
+    while (clock_mono_ms() < until_ms) {
         survey_deinit(&a->survey);
         int err = survey_take(&a->admin, a->config, &a->survey);
-        if (err != 0 || is_done(&a->survey))
+        shown = err == 0 && is_done(&a->survey);
+        if (shown && asked)
+            err = ask_every_broker(a, is_done, &shown);
+        if (err != 0 || shown)
             return err;
         rd_kafka_poll(a->admin.rk, 0);
         nanosleep(&(struct timespec){.tv_nsec = SETTLE_EACH_MS * 1000000L}, NULL);
     }
-    snprintf(a->admin.error, sizeof a->admin.error,
-             "the changes are made but the brokers do not show them yet: run it again");
+    snprintf(
+        a->admin.error, sizeof a->admin.error,
+        "the changes are made, but a minute later not every broker shows them: see the brokers' "
+        "logs, and run it again");
     return ERR_KAFKA;
 }
 
@@ -308,15 +339,19 @@ static int apply_all(struct apply *a)
         err = grow_short(a);
     if (err == 0)
         err = mend_settings(a);
-    return err == 0 ? settle(a, is_settled) : err;
+    if (err == 0)
+        err = settle(a, is_settled);
+    if (err == 0)
+        say(a, "done: %d topics created, %d grown, %d changed", a->job->created, a->job->grown,
+            a->job->changed);
+    return err;
 }
 
-int topics_apply(rd_kafka_t *rk, const struct config *config, int timeout_ms,
-                 void (*say_line)(const char *line), struct findings *left, char *error,
-                 size_t error_size)
+int topics_apply(rd_kafka_t *rk, const struct config *config, struct topics_job *job,
+                 struct findings *left, char *error, size_t error_size)
 {
     struct apply a = {
-        .admin = {.rk = rk, .timeout_ms = timeout_ms}, .config = config, .say = say_line};
+        .admin = {.rk = rk, .timeout_ms = job->timeout_ms}, .config = config, .job = job};
     *left = (struct findings){0};
     int err = apply_all(&a);
     if (err == 0)

@@ -114,6 +114,33 @@ size_t topic_rules(const struct topic_seen *topic, struct topic_rule rules[TOPIC
     return n;
 }
 
+size_t topic_initial(const struct topic_seen *topic, int replicas,
+                     struct topic_pair pairs[TOPIC_RULES_MAX])
+{
+    struct topic_rule rules[TOPIC_RULES_MAX];
+    size_t rules_n = topic_rules(topic, rules), n = 0;
+    for (size_t i = 0; i < rules_n; i++)
+        if (!rules[i].late)
+            pairs[n++] = (struct topic_pair){rules[i].name, rules[i].value};
+    if (topic->kind == TOPIC_PULSE || topic->kind == TOPIC_CANARY)
+        pairs[n++] = (struct topic_pair){"retention.ms", HOUR};
+    else if (replicas >= SAFE_REPLICAS)
+        pairs[n++] = (struct topic_pair){"min.insync.replicas", "2"};
+    return n;
+}
+
+int topic_partitions_wanted(const struct survey *survey, const struct topic_seen *topic)
+{
+    return topic->kind == TOPIC_PULSE    ? survey->brokers
+           : topic->kind == TOPIC_CANARY ? 1
+                                         : survey->lanes;
+}
+
+int survey_replicas(const struct survey *survey, const struct config *config)
+{
+    return config->replication > survey->brokers ? survey->brokers : config->replication;
+}
+
 const char *topic_rule_bound(const struct topic_rule *rule)
 {
     static const char *const bounds[] = {

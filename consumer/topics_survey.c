@@ -131,6 +131,11 @@ static int note_all(struct survey *survey, const struct config *config,
             return ERR_NO_MEMORY;
     }
     survey->brokers = metadata->broker_cnt;
+    survey->broker_ids = calloc((size_t)metadata->broker_cnt + 1, sizeof *survey->broker_ids);
+    if (survey->broker_ids == NULL)
+        return ERR_NO_MEMORY;
+    for (int i = 0; i < metadata->broker_cnt; i++)
+        survey->broker_ids[i] = metadata->brokers[i].id;
     survey->lanes =
         survey->topics[0].partitions > 0 ? survey->topics[0].partitions : config->partitions;
     return 0;
@@ -147,8 +152,6 @@ static int ask_metadata(struct admin *admin, const struct config *config, struct
         return ERR_KAFKA;
     }
     int err = note_all(survey, config, metadata);
-    if (metadata->broker_cnt > 0)
-        admin->ask = metadata->brokers[0].id; /* any will do, and a controller may not be known */
     rd_kafka_metadata_destroy(metadata);
     return err;
 }
@@ -230,12 +233,20 @@ static int ask_settings(struct admin *admin, struct survey *survey)
 
 int survey_take(struct admin *admin, const struct config *config, struct survey *survey)
 {
+    admin->ask = 0;
+    return survey_take_from(admin, config, survey);
+}
+
+int survey_take_from(struct admin *admin, const struct config *config, struct survey *survey)
+{
     *survey = (struct survey){0};
     int err = list_topics(survey, config);
     if (err == 0)
         err = list_targets(survey, config);
     if (err == 0)
         err = ask_metadata(admin, config, survey);
+    if (err == 0 && admin->ask == 0 && survey->brokers > 0)
+        admin->ask = survey->broker_ids[0]; /* any will do; the controller may not be known */
     if (err == 0)
         err = ask_settings(admin, survey);
     if (err == ERR_NO_MEMORY)
@@ -260,5 +271,6 @@ void survey_deinit(struct survey *survey)
     free_topics(survey->topics, survey->topics_n);
     free_topics(survey->targets, survey->targets_n);
     free(survey->strays);
+    free(survey->broker_ids);
     *survey = (struct survey){0};
 }

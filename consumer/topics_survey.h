@@ -53,6 +53,7 @@ struct survey {
     struct topic_seen *targets; /* those that the configuration names in full */
     size_t targets_n;
     int brokers;
+    int32_t *broker_ids;
     int lanes;                             /* partitions of S, or those it will be made with */
     char unasked[ADMIN_ERROR_MAX];         /* why settings could not be asked; "" if they were */
     char targets_unasked[ADMIN_ERROR_MAX]; /* the same for targets */
@@ -60,6 +61,9 @@ struct survey {
 
 /* Returns 0, or ERR_KAFKA with the reason in admin->error. Deinit in any case. */
 int survey_take(struct admin *admin, const struct config *config, struct survey *survey) must_check;
+/* The same, with the settings as the broker admin->ask shows them. */
+int survey_take_from(struct admin *admin, const struct config *config,
+                     struct survey *survey) must_check;
 void survey_deinit(struct survey *survey);
 
 /* Adds a finding. fix may be NULL and is taken over. Out of memory ends the process: a finding must
@@ -94,6 +98,15 @@ size_t topic_rules(const struct topic_seen *topic, struct topic_rule rules[TOPIC
 bool topic_rule_holds(const struct topic_rule *rule, const char *value);
 /* " or more", " or less" or "": what comes behind the rule's value in a sentence. */
 const char *topic_rule_bound(const struct topic_rule *rule);
+
+/* What a new topic is made with; returns how many. */
+struct topic_pair {
+    const char *name, *value;
+};
+size_t topic_initial(const struct topic_seen *topic, int replicas,
+                     struct topic_pair pairs[TOPIC_RULES_MAX]);
+int topic_partitions_wanted(const struct survey *survey, const struct topic_seen *topic);
+int survey_replicas(const struct survey *survey, const struct config *config);
 
 /* The value of a setting, or NULL if it was not told. */
 const char *topic_setting(const struct topic_seen *topic, const char *name);

@@ -124,8 +124,8 @@ static int check_and_apply(const struct stage *stage, size_t *found, char *error
     findings_deinit(&findings);
     if (err != 0)
         return err;
-    err = topics_apply(stage->producer, &stage->config, ASK_MS, quiet, &findings, error,
-                       CLIENT_ERROR_MAX);
+    struct topics_job job = {.timeout_ms = ASK_MS, .fewer_replicas = true, .say = quiet};
+    err = topics_apply(stage->producer, &stage->config, &job, &findings, error, CLIENT_ERROR_MAX);
     findings_deinit(&findings);
     return err;
 }

@@ -44,8 +44,8 @@ static void quiet(const char *line)
 static void apply(rd_kafka_t *rk, const struct config *config)
 {
     struct findings left;
-    cr_assert_eq(topics_apply(rk, config, TIMEOUT_MS, quiet, &left, error, sizeof error), 0, "%s",
-                 error);
+    struct topics_job job = {.timeout_ms = TIMEOUT_MS, .fewer_replicas = true, .say = quiet};
+    cr_assert_eq(topics_apply(rk, config, &job, &left, error, sizeof error), 0, "%s", error);
     findings_deinit(&left);
 }
 

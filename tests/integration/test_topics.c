@@ -56,8 +56,8 @@ static struct findings check(rd_kafka_t *rk, const struct config *config)
 static void apply(rd_kafka_t *rk, const struct config *config, void (*say)(const char *line))
 {
     struct findings left;
-    cr_assert_eq(topics_apply(rk, config, TIMEOUT_MS, say, &left, error, sizeof error), 0, "%s",
-                 error);
+    struct topics_job job = {.timeout_ms = TIMEOUT_MS, .fewer_replicas = true, .say = say};
+    cr_assert_eq(topics_apply(rk, config, &job, &left, error, sizeof error), 0, "%s", error);
     findings_deinit(&left);
 }
 
@@ -212,6 +212,65 @@ Test(topics, a_target_that_is_named_in_full_and_does_not_exist_is_a_fault)
     const struct finding *other = about(&findings, "the default target orders.default does not");
     cr_assert(one != NULL && one->kind == FINDING_FAULT && one->fix == NULL);
     cr_assert(other != NULL && other->kind == FINDING_FAULT && other->fix == NULL);
+    findings_deinit(&findings);
+    rd_kafka_destroy(rk);
+}
+
+/* Topics with fewer replicas would stay so. */
+Test(topics, apply_makes_nothing_while_fewer_brokers_are_alive_than_replication_says)
+{
+    struct config config = scratch_config("topics", LANES, 3);
+    rd_kafka_t *rk = client("test.mock.num.brokers", "2");
+    struct topics_job job = {.timeout_ms = TIMEOUT_MS, .say = remember};
+    struct findings left;
+    int err = topics_apply(rk, &config, &job, &left, error, sizeof error);
+    cr_expect_eq(err, ERR_CONFIG);
+    cr_expect(strstr(error, "replication is 3 and 2 brokers are alive") != NULL, "%s", error);
+    cr_expect(strstr(error, "--fewer-replicas") != NULL, "%s", error);
+    cr_expect_eq(said_n, 0, "%s", said);
+    rd_kafka_destroy(rk);
+}
+
+static const struct plan_row *row_of(const struct plan *plan, const char *topic)
+{
+    for (size_t i = 0; i < plan->n; i++)
+        if (strcmp(plan->rows[i].topic, topic) == 0)
+            return &plan->rows[i];
+    return NULL;
+}
+
+Test(topics, the_plan_has_partitions_replicas_and_settings_of_each_topic_to_be_made)
+{
+    struct config config = scratch_config("topics", LANES, 3);
+    config.retired_n = 0;
+    config.partitions = LANES + 5; /* S exists */
+    rd_kafka_t *rk = client("test.mock.num.brokers", "3");
+    rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
+    char level[TOPIC_TEXT_MAX], short_level[TOPIC_TEXT_MAX];
+    rd_kafka_mock_topic_create(mock, config.schedule, LANES, 3);
+    rd_kafka_mock_topic_create(mock, topic_of_level(config.schedule, 1000, short_level), 1, 1);
+    struct plan plan;
+    struct findings findings;
+    cr_assert_eq(topics_plan(rk, &config, TIMEOUT_MS, &plan, &findings, error, sizeof error), 0,
+                 "%s", error);
+    const struct plan_row *made = row_of(&plan, topic_of_level(config.schedule, 60000, level));
+    cr_assert(made != NULL && made->is_new && made->partitions == LANES && made->replicas == 3);
+    bool kept = false, in_sync = false;
+    for (size_t i = 0; i < made->settings_n; i++) {
+        const struct plan_setting *s = &made->settings[i];
+        kept |= strcmp(s->name, "retention.ms") == 0 && strcmp(s->value, "-1") == 0;
+        in_sync |= strcmp(s->name, "min.insync.replicas") == 0 && strcmp(s->value, "2") == 0;
+    }
+    cr_expect(kept && in_sync);
+    const struct plan_row *grown = row_of(&plan, short_level);
+    cr_assert(grown != NULL && !grown->is_new && grown->partitions == LANES);
+    cr_expect_eq(grown->partitions_now, 1);
+    cr_expect_null(row_of(&plan, config.schedule));
+    cr_assert_eq(plan.notes_n, 2);
+    cr_expect(strstr(plan.notes[0], "partitions: 8 is not applied") != NULL, "%s", plan.notes[0]);
+    cr_expect(strstr(plan.notes[1], "replication: 3 is not applied: 1 topics") != NULL, "%s",
+              plan.notes[1]);
+    plan_deinit(&plan);
     findings_deinit(&findings);
     rd_kafka_destroy(rk);
 }
