@@ -39,8 +39,10 @@ enum client_role config_role_cut(const char **name)
 
 bool config_is_secret(const char *name)
 {
-    static const char *const PARTS[] = {"password", "secret",      "ssl.key.pem",
-                                        "ssl_key",  "oauthbearer", "jaas"};
+    static const char *const PARTS[] = {"password",           "secret",
+                                        "ssl.key.pem",        "ssl_key",
+                                        "oauthbearer.config", "oauthbearer.assertion",
+                                        "passphrase",         "jaas"};
     for (size_t i = 0; i < sizeof PARTS / sizeof PARTS[0]; i++)
         if (strstr(name, PARTS[i]) != NULL)
             return true;

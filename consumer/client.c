@@ -200,7 +200,7 @@ rd_kafka_conf_t *client_conf(const struct config *config, enum client_role role,
     if (set(conf, "client.id", ids[role], error) != 0 || set_ours(conf, role, error) != 0 ||
         set_operator(conf, config, CLIENT_ALL, error) != 0 ||
         (role != CLIENT_ALL && set_operator(conf, config, role, error) != 0) ||
-        set_fixed(conf, config, role, error) != 0) {
+        set_fixed(conf, config, role, error) != 0 || client_oauth_check(conf, error) != 0) {
         rd_kafka_conf_destroy(conf);
         return NULL;
     }

@@ -60,6 +60,10 @@ void client_name_unknown(const char *name, char why[CLIENT_ERROR_MAX]);
    it. 0 or ERR_CONFIG with its sentence. */
 int client_try(const struct config *config, char error[CLIENT_ERROR_MAX]) must_check;
 
+/* Whether a login by OAUTHBEARER, if conf asks for one, has a source of tokens that this librdkafka
+   can use. 0 or ERR_CONFIG with a sentence. client_conf calls it. */
+int client_oauth_check(const rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX]) must_check;
+
 /* 0 once some broker answers a metadata request within timeout_ms; ERR_KAFKA: none did, and
    the sentence names bootstrap.servers; ERR_CONFIG: the login or the TLS handshake was refused for
    good, with the sentence (which names the librdkafka version needed for SCRAM on Kafka 4 when that

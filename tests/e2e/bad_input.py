@@ -58,6 +58,8 @@ def bad_config(stage: Stage) -> str:
         ("a schedule topic with an illegal name", good + "schedule: a/b\n", (78,), ("schedule", "a/b")),
         ("a secret's file that is not there", "targets: [a]\nkafka:\n  bootstrap.servers: 127.0.0.1:1\n"
          "  sasl.password: {file: /nowhere/secret}\n", (78,), ("/nowhere/secret",)),
+        ("OAUTHBEARER without tokens", good.replace("targets", "  security.protocol: SASL_SSL\n"
+         "  sasl.mechanisms: OAUTHBEARER\ntargets"), (78,), ("OAUTHBEARER", "token")),
         ("binary rubbish", "\x00\x01\x02\udcff", (78,), ("config-",)),
     ]
     for n, (what, text, codes, words) in enumerate(cases):

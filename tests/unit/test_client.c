@@ -55,6 +55,45 @@ Test(client, nobody_makes_it_leave_out_what_it_cannot_read)
     cr_expect(client_property_is_ours("check.crcs", &ours));
 }
 
+static const char *oauth_refusal(struct property more)
+{
+    struct property properties[] = {
+        {CLIENT_ALL, (char *)"security.protocol", (char *)"SASL_PLAINTEXT", false},
+        {CLIENT_ALL, (char *)"sasl.mechanisms", (char *)"OAUTHBEARER", false},
+        more,
+    };
+    struct config config = config_with(properties, more.name == NULL ? 2 : 3);
+    rd_kafka_conf_t *conf = client_conf(&config, CLIENT_ALL, error);
+    if (conf == NULL)
+        return error;
+    rd_kafka_conf_destroy(conf);
+    return NULL;
+}
+
+Test(client, a_login_by_oauthbearer_without_a_source_of_tokens_is_refused)
+{
+    const char *refusal = oauth_refusal((struct property){0});
+    cr_assert_not_null(refusal);
+    cr_expect(strstr(refusal, "sasl.mechanisms is OAUTHBEARER") != NULL, "%s", refusal);
+    bool can = client_property_check("sasl.oauthbearer.method", "oidc", error) == 0;
+    refusal = oauth_refusal((struct property){0});
+    cr_expect(strstr(refusal, can ? "token.endpoint.url" : "built without OIDC") != NULL, "%s",
+              refusal);
+    if (can)
+        cr_expect_null(oauth_refusal((struct property){
+            CLIENT_ALL, (char *)"sasl.oauthbearer.method", (char *)"oidc", false}));
+}
+
+Test(client, unsecured_tokens_are_refused_where_the_client_ends_the_process_for_them)
+{
+    const char *refusal = oauth_refusal((struct property){
+        CLIENT_ALL, (char *)"enable.sasl.oauthbearer.unsecure.jwt", (char *)"true", false});
+    if (rd_kafka_version() >= 0x020200ff)
+        cr_expect_null(refusal);
+    else
+        cr_expect(refusal != NULL && strstr(refusal, "2.2.0 or newer") != NULL);
+}
+
 Test(client, nobody_creates_a_topic_by_asking_for_it)
 {
     for (int role = CLIENT_ALL; role <= CLIENT_DELIVERIES; role++)

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Logins by OAUTHBEARER: whether the client can get tokens. Without a source of tokens it waits
+   forever, and says nothing that names the cause. */
+#include "consumer/client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { RENEWS_UNSECURED = 0x020200ff }; /* older ones end the process at 80 % of a token's life */
+
+static bool is_set(const rd_kafka_conf_t *conf, const char *name, const char *value)
+{
+    char text[64] = "";
+    size_t size = sizeof text;
+    return rd_kafka_conf_get(conf, name, text, &size) == RD_KAFKA_CONF_OK &&
+           strcmp(text, value) == 0;
+}
+
+static bool uses_oauth(const rd_kafka_conf_t *conf)
+{
+    return is_set(conf, "sasl.mechanisms", "OAUTHBEARER") &&
+           (is_set(conf, "security.protocol", "sasl_ssl") ||
+            is_set(conf, "security.protocol", "sasl_plaintext"));
+}
+
+int client_oauth_check(const rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX])
+{
+    char why[CLIENT_ERROR_MAX];
+    if (!uses_oauth(conf) || is_set(conf, "sasl.oauthbearer.method", "oidc"))
+        return 0;
+    bool unsecured = is_set(conf, "enable.sasl.oauthbearer.unsecure.jwt", "true");
+    if (unsecured && rd_kafka_version() >= RENEWS_UNSECURED)
+        return 0;
+    if (unsecured)
+        snprintf(error, CLIENT_ERROR_MAX,
+                 "enable.sasl.oauthbearer.unsecure.jwt needs librdkafka 2.2.0 or newer: older ones "
+                 "end the process when they renew a token; this is %s",
+                 rd_kafka_version_str());
+    else if (client_property_check("sasl.oauthbearer.method", "oidc", why) != 0)
+        snprintf(
+            error, CLIENT_ERROR_MAX,
+            "sasl.mechanisms is OAUTHBEARER, and this librdkafka (%s) is built without OIDC, "
+            "so no token can be fetched: use a librdkafka built with libcurl, or another login",
+            rd_kafka_version_str());
+    else
+        snprintf(error, CLIENT_ERROR_MAX,
+                 "sasl.mechanisms is OAUTHBEARER, but nothing says where tokens come from: set "
+                 "sasl.oauthbearer.method: oidc, sasl.oauthbearer.token.endpoint.url, "
+                 "sasl.oauthbearer.client.id and sasl.oauthbearer.client.secret");
+    return ERR_CONFIG;
+}
