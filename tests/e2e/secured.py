@@ -58,7 +58,7 @@ RUN = [
     Right("topic", "e2e.", "describe_configs", True, says="settings of targets could not be read"),
     Right("group", "delaybridge.schedule", "read", says="group: allow Read on it"),
 ]
-EXACTLY = [Right("transactional_id", "delaybridge.schedule", "write", True,
+EXACTLY = [Right("transactional_id", "delaybridge.schedule", "write", True, fatal=True,
                  says="allow Write on its transactional id.*delaybridge.schedule")]
 # Alter is for more partitions; AlterConfigs holds DescribeConfigs.
 APPLY = [Right("topic", name, operation, prefixed) for name, prefixed in (("schedule", False), ("schedule.", True))
