@@ -23,6 +23,7 @@ import bad_input
 import histories
 import network
 import promises
+import quick_start
 import reading
 import replaced
 import scenarios
@@ -36,7 +37,7 @@ from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage, Unsure
 
 PARTS = (scenarios, static, targets, transacted, network, secured, histories, replaced, waiting, bad_input, promises,
-         reading, versions)
+         reading, versions, quick_start)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
