@@ -2,6 +2,7 @@
 /* Making the bridge's topics what the rules say: create, grow, mend, then wait until it is seen. */
 #include "bridge/clock.h"
 #include "consumer/topics_survey.h"
+#include "levels/counted.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -324,6 +325,7 @@ static int settle(struct apply *a, bool (*is_done)(const struct survey *survey))
 
 static int apply_all(struct apply *a)
 {
+    char topics[COUNTED_MAX];
     int err = survey_take(&a->admin, a->config, &a->survey);
     if (err == 0 && is_settled(&a->survey) && a->survey.unasked[0] == '\0')
         return 0;
@@ -342,8 +344,8 @@ static int apply_all(struct apply *a)
     if (err == 0)
         err = settle(a, is_settled);
     if (err == 0)
-        say(a, "done: %d topics created, %d grown, %d changed", a->job->created, a->job->grown,
-            a->job->changed);
+        say(a, "done: %s created, %d grown, %d changed", counted(a->job->created, "topic", topics),
+            a->job->grown, a->job->changed);
     return err;
 }
 

@@ -2,6 +2,7 @@
 /* What apply would do, topic by topic: made of the same survey and rules that apply follows. */
 #include "bridge/memory.h"
 #include "consumer/topics_survey.h"
+#include "levels/counted.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -86,15 +87,15 @@ static void note_keys(struct plan *plan, const struct survey *survey, const stru
              "'kafka-topics.sh --alter --topic %s --partitions N', then 'delaybridge topics apply'",
              config->partitions, schedule->name, schedule->partitions, schedule->name);
     int fewer = 0;
+    char topics[COUNTED_MAX];
     for (size_t i = 0; i < survey->topics_n; i++)
         fewer +=
             survey->topics[i].partitions > 0 && survey->topics[i].replicas < config->replication;
     if (fewer > 0)
-        note(
-            plan,
-            "replication: %d is not applied: %d topics exist and have fewer replicas; to add some: "
-            "'kafka-reassign-partitions.sh'",
-            config->replication, fewer);
+        note(plan,
+             "replication: %d is not applied to %s with fewer replicas; to add some: "
+             "'kafka-reassign-partitions.sh'",
+             config->replication, counted(fewer, "topic", topics));
 }
 
 static void make(struct plan *plan, const struct survey *survey, const struct config *config)

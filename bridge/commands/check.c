@@ -48,8 +48,7 @@ static void print_findings(const struct cli *cli, const struct findings *finding
     if (refused > 0)
         printf("%s: run would refuse to start\n", counted(refused, "finding", counts));
     if (faults > 0)
-        printf("%s: run starts, but requests fail or get lost\n",
-               counted(faults, "fault", counts));
+        printf("%s: run starts, but requests fail or get lost\n", counted(faults, "fault", counts));
     if (is_ok(findings))
         printf("topics: ok (schedule %s, %s, %s)\n", config->schedule,
                counted(findings->partitions, "lane", counts),

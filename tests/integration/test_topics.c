@@ -241,7 +241,7 @@ static const struct plan_row *row_of(const struct plan *plan, const char *topic)
 
 Test(topics, the_plan_has_partitions_replicas_and_settings_of_each_topic_to_be_made)
 {
-    struct config config = scratch_config("topics", LANES, 3);
+    struct config config = scratch_config("topics", LANES, 4);
     config.retired_n = 0;
     config.partitions = LANES + 5; /* S exists */
     rd_kafka_t *rk = client("test.mock.num.brokers", "3");
@@ -254,7 +254,7 @@ Test(topics, the_plan_has_partitions_replicas_and_settings_of_each_topic_to_be_m
     cr_assert_eq(topics_plan(rk, &config, TIMEOUT_MS, &plan, &findings, error, sizeof error), 0,
                  "%s", error);
     const struct plan_row *made = row_of(&plan, topic_of_level(config.schedule, 60000, level));
-    cr_assert(made != NULL && made->is_new && made->partitions == LANES && made->replicas == 3);
+    cr_assert(made != NULL && made->is_new && made->partitions == LANES && made->replicas == 4);
     bool kept = false, in_sync = false;
     for (size_t i = 0; i < made->settings_n; i++) {
         const struct plan_setting *s = &made->settings[i];
@@ -266,9 +266,9 @@ Test(topics, the_plan_has_partitions_replicas_and_settings_of_each_topic_to_be_m
     cr_assert(grown != NULL && !grown->is_new && grown->partitions == LANES);
     cr_expect_eq(grown->partitions_now, 1);
     cr_expect_null(row_of(&plan, config.schedule));
-    cr_assert_eq(plan.notes_n, 2);
+    cr_assert_eq(plan.notes_n, 2, "%zu: %s", plan.notes_n, plan.notes[0]);
     cr_expect(strstr(plan.notes[0], "partitions: 8 is not applied") != NULL, "%s", plan.notes[0]);
-    cr_expect(strstr(plan.notes[1], "replication: 3 is not applied: 1 topics") != NULL, "%s",
+    cr_expect(strstr(plan.notes[1], "replication: 4 is not applied to 2 topics") != NULL, "%s",
               plan.notes[1]);
     plan_deinit(&plan);
     findings_deinit(&findings);
