@@ -74,6 +74,10 @@ int config_require_targets(const struct config *config, char error[CONFIG_ERROR_
 int config_differences(const struct config *config, const struct config *other,
                        void (*say)(void *ctx, const char *key, bool live), void *ctx);
 
+/* A number that differs, but for one in four billion, where targets (in any order), default_target,
+   levels or delivery differ: all members of a group must have the same. Never 0. */
+uint32_t config_hash(const struct config *config);
+
 /* The value of a Kafka property for a role (its own before the one for all), or NULL. */
 const char *config_property(const struct config *config, enum client_role role, const char *name);
 

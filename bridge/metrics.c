@@ -226,6 +226,11 @@ static void write_ready(FILE *out, const struct metric *metric, const struct met
     sample(out, metric, m->ready);
 }
 
+static void write_config_hash(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    sample(out, metric, m->config_hash);
+}
+
 static void write_findings(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     sample_labelled(out, metric, "refuse", (uint64_t)m->refusals);
@@ -367,6 +372,10 @@ static const struct metric METRICS[] = {
     {"delaybridge_transactions_total", "counter", "result",
      "Exactly once: transactions, by their end.", write_transactions, 0},
     {"delaybridge_ready", "gauge", "", "1 if /readyz says so.", write_ready, 0},
+    {"delaybridge_config_hash", "gauge", "",
+     "A number made of targets, default_target, levels and delivery, which all members of a group "
+     "must share; 0 before the start.",
+     write_config_hash, 0},
     {"delaybridge_topic_findings", "gauge", "kind",
      "Findings about topics when they were last read (hourly): refuse would prevent a start, fault "
      "makes requests fail or get lost.",

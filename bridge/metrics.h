@@ -18,6 +18,7 @@ struct metrics {
     const struct canary_stats *canary; /* NULL: there is none */
     int lanes;                         /* of the schedule topic; 0: not known yet */
     int refusals, faults;              /* findings about the topics, by kind */
+    uint32_t config_hash;              /* 0: nothing runs yet */
     bool ready;
     const char *librdkafka; /* version */
 };

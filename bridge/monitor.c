@@ -49,6 +49,7 @@ static int answer_metrics(void *ctx, FILE *body)
         metrics.lanes = service_lanes(m->service);
         metrics.refusals = service_refusals(m->service);
         metrics.faults = service_faults(m->service);
+        metrics.config_hash = service_config_hash(m->service);
     }
     metrics_write(body, &metrics);
     pthread_mutex_unlock(&m->turn);

@@ -26,6 +26,7 @@ struct service {
     struct worker **workers;
     int workers_n;
     atomic_int lanes, refusals, faults; /* as they were last looked at */
+    atomic_uint hash;                   /* of what the workers run with */
     struct canary *canary;              /* NULL: none */
     struct stats last;                  /* at the last heartbeat */
     int64_t last_ms;
@@ -134,6 +135,7 @@ int service_start(const struct config *config, struct service **service,
         return out_of_memory(error);
     s->config = config;
     s->last_ms = clock_mono_ms();
+    atomic_store(&s->hash, config_hash(config));
     rd_kafka_t *admin = connect_admin(config, error);
     int err = admin == NULL ? ERR_CONFIG : check_topics(s, admin, error);
     int lanes = atomic_load(&s->lanes);
@@ -228,6 +230,7 @@ void service_reload(struct service *s, struct config *fresh)
         free(s->live);
     }
     s->live = fresh;
+    atomic_store(&s->hash, config_hash(fresh));
 }
 
 bool service_is_alive(const struct service *s)
@@ -258,6 +261,11 @@ int service_lanes(const struct service *s)
 int service_refusals(const struct service *s)
 {
     return atomic_load(&s->refusals);
+}
+
+uint32_t service_config_hash(const struct service *s)
+{
+    return atomic_load(&s->hash);
 }
 
 int service_faults(const struct service *s)

@@ -32,6 +32,8 @@ int service_lanes(const struct service *service); /* partitions of the schedule 
    that make requests fail. */
 int service_refusals(const struct service *service);
 int service_faults(const struct service *service);
+/* config_hash of what the workers took over last. */
+uint32_t service_config_hash(const struct service *service);
 const struct canary_stats *service_canary(const struct service *service); /* NULL: there is none */
 
 /* The figures of all workers. */

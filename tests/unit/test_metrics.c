@@ -119,6 +119,31 @@ Test(metrics, counters_stand_where_they_belong)
     cr_expect(says("delaybridge_memory_limit_bytes 1048576"));
 }
 
+Test(metrics, the_hash_of_the_configuration_differs_where_members_must_agree)
+{
+    char *one[] = {(char *)"a", (char *)"b"}, *other[] = {(char *)"b", (char *)"a"};
+    config.targets = one;
+    config.targets_n = 2;
+    uint32_t hash = config_hash(&config);
+    config.targets = other;
+    cr_expect_eq(config_hash(&config), hash, "their order means nothing");
+    config.memory_bytes *= 2;
+    cr_expect_eq(config_hash(&config), hash, "each process may have its own");
+    config.targets_n = 1;
+    cr_expect_neq(config_hash(&config), hash);
+    config.targets_n = 2;
+    config.default_target = (char *)"a";
+    cr_expect_neq(config_hash(&config), hash);
+    config.default_target = NULL;
+    config.ladder.level_ms[1] = 6000;
+    cr_expect_neq(config_hash(&config), hash);
+    config.ladder.level_ms[1] = 5000;
+    config.exactly_once = true;
+    cr_expect_neq(config_hash(&config), hash);
+    metrics.config_hash = 7;
+    cr_expect(says("delaybridge_config_hash 7"));
+}
+
 Test(metrics, buckets_count_all_that_are_smaller_and_seconds_are_seconds)
 {
     stats_lateness(&stats, 1, 2);
