@@ -194,3 +194,23 @@ Test(metrics, what_is_off_has_no_series)
     cr_expect(says("delaybridge_canary_interval_seconds 10.000"));
     cr_expect(strstr(written(), "canary_last_received_timestamp_seconds 0") == NULL);
 }
+
+Test(metrics, plain_counters_are_those_of_their_names)
+{
+    counter_set(&stats.window_full, 21);
+    counter_set(&stats.skipped, 22);
+    counter_set(&stats.gaps, 23);
+    counter_set(&stats.out_of_range, 24);
+    counter_set(&stats.watchdog, 25);
+    counter_set(&stats.rebalances, 26);
+    counter_set(&stats.resends, 27);
+    counter_set(&stats.breaches, 28);
+    cr_expect(says("delaybridge_window_full_total 21"));
+    cr_expect(says("delaybridge_skipped_records_total 22"));
+    cr_expect(says("delaybridge_missing_offsets_total 23"));
+    cr_expect(says("delaybridge_lost_positions_total 24"));
+    cr_expect(says("delaybridge_queue_wakeups_total 25"));
+    cr_expect(says("delaybridge_rebalances_total 26"));
+    cr_expect(says("delaybridge_resends_total 27"));
+    cr_expect(says("delaybridge_level_disorder_breaches_total 28"));
+}
