@@ -59,6 +59,11 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
     if (b == NULL)
         return NULL;
     b->config = *config;
+    if (b->config.commit_text_max == 0)
+        b->config.commit_text_max = WINDOW_TEXT_MAX;
+    if (b->config.commit_again_ms == 0)
+        b->config.commit_again_ms = RECOMMIT_EVERY_MS;
+    b->span = window_span_of(b->config.commit_text_max);
     b->port = *port;
     b->stats = stats;
     b->now = b->turn = now;
@@ -140,7 +145,10 @@ int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, s
         struct queue *q = bridge_queue(b, lane, slot);
         const struct window before =
             q->window; /* what an earlier life knew, and perhaps not committed */
-        bool same = is_same_log(q, &starts[slot]);
+        bool same = is_same_log(q, &starts[slot]), was_missing = q->missing;
+        q->missing = starts[slot].missing;
+        if (was_missing != q->missing) /* a topic that is back may be the same one */
+            q->gone = q->missing;
         if (starts[slot].offset == WINDOW_UNSET)
             window_init(&q->window, WINDOW_UNSET);
         else if (window_decode(&q->window, starts[slot].offset, starts[slot].text) != 0)
@@ -148,6 +156,8 @@ int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, s
         if (!same)
             queue_forget_log(q);
         queue_open(b, q);
+        if (q->missing && !was_missing)
+            queue_tell_missing(b, q, &before);
         if (q->gone)
             queue_estrange(q);
         else if (same && !b->config.exactly_once && window_learn(&q->window, &before))
@@ -197,6 +207,7 @@ void bridge_lanes_settled(struct bridge *b)
         if (b->lanes[q->id.lane].owned)
             continue;
         window_init(&q->window, WINDOW_UNSET);
+        q->missing = false;
         queue_forget_log(q);
     }
 }

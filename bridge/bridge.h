@@ -111,6 +111,7 @@ enum event_kind {
     EVENT_OUT_OF_RANGE,   /* queue, count: offsets lost below the log's start */
     EVENT_BEYOND_END,     /* queue, offset: our position, beyond the log's end; the queue is held */
     EVENT_NEWER_ENVELOPE, /* queue, offset: the queue is held */
+    EVENT_MISSING,        /* queue, count: records known to have waited in a topic that is gone */
     EVENT_REPLACED,       /* queue, offset, reason: how it shows; the queue is held */
     EVENT_WATCHDOG,       /* queue, span_ms: so long a woken queue has been silent */
     EVENT_CLOCK_BACK,     /* span_ms: held records are read again */
@@ -180,7 +181,8 @@ struct port {
     void (*abort)(void *ctx, bool reread);
     /* Exactly once: whether another transaction could begin at once if this one were given up. */
     bool (*spare)(void *ctx);
-    /* Offsets below base of a level queue are committed: they may be deleted. */
+    /* Offsets below base of a level queue are committed: they may be deleted. Success is answered
+       with bridge_trimmed; without it the same is asked again a minute later. */
     void (*trim)(void *ctx, struct queue_id queue, int64_t base);
     /* Does not wait for brokers, nor create the topic. Asked about one target at a time; a turn
        comes when the answer is there. */
@@ -206,6 +208,8 @@ struct bridge_config {
                                              rules.targets are counted; LABEL_OTHER: all further */
     bool exactly_once;
     bool skip_unreadable; /* a batch that cannot be read is dead-lettered as a range, and passed */
+    size_t commit_text_max;  /* bytes that a commit's text may have; 0: WINDOW_TEXT_MAX */
+    int64_t commit_again_ms; /* progress that does not change is committed again; 0: each hour */
     int64_t session_ms; /* after half of it without a turn, ownership is proved before forwarding */
 };
 
@@ -239,7 +243,8 @@ void bridge_wake(struct bridge *bridge, struct queue_id id);
 struct start {
     int64_t offset;
     struct bytes text;
-    bool fresh; /* the group had no offset: what an earlier life knew was of another topic */
+    bool fresh;   /* the group had no offset: what an earlier life knew was of another topic */
+    bool missing; /* Kafka has no such topic: as after bridge_topic_missing */
 };
 int bridge_lane_gained(struct bridge *bridge, int lane, const struct start *starts, struct now now);
 
@@ -278,6 +283,14 @@ void bridge_restarted(struct bridge *bridge);
 /* why: a phrase for people, for what is not REPORT_OK. Only from inside port.reports. */
 void bridge_reported(struct bridge *bridge, struct parcel *parcel, enum report report,
                      const char *why);
+
+/* The log of this queue was deleted below base. At any time outside of the port's calls, or inside
+   port.reports. */
+void bridge_trimmed(struct bridge *bridge, struct queue_id id, int64_t base);
+
+/* Kafka has no such level topic any more: the queue is blocked, and hops to it wait, until the lane
+   is gained with a start that is not missing. Between turns. */
+void bridge_topic_missing(struct bridge *bridge, struct queue_id id);
 
 /* A hop of this parcel was stored in this level at offset (-1: unknown). Before its report, and
    only from inside port.reports. A log that is longer at the hop's start than at its end is another

@@ -119,6 +119,7 @@ struct queue {
     bool active;         /* the port may have a record at hand */
     bool sought;         /* what comes next may still be of before the seek */
     bool gone;           /* held: its log ends before the committed place, or is another one */
+    bool missing;        /* and gone: there is no such topic; hops to it wait */
     bool blocked;        /* the head waits for room, not for time (counted once) */
     int64_t level_ms;    /* 0: the schedule queue */
     struct record *head; /* taken, not admitted */
@@ -225,6 +226,7 @@ struct bridge {
     struct port port;
     struct stats *stats;
     struct now now;
+    int64_t span;    /* offsets of a queue in work: their done bits fit a commit's text */
     struct now turn; /* the last turn's: what happened since is judged by the next */
     int queues_per_lane;
     enum ready txn_took; /* the last transaction */
@@ -338,11 +340,13 @@ void queue_hold(struct bridge *b, struct queue *q);
 void queue_start_at(struct queue *q, int64_t start); /* all below start is done */
 /* The topic was deleted and created again: nothing is read or committed until an operator acts. */
 void queue_replaced(struct bridge *b, struct queue *q, int64_t offset, const char *how);
+void queue_tell_missing(struct bridge *b, const struct queue *q, const struct window *lost);
 void queue_forget_log(struct queue *q); /* the topic may be another one from here on */
 void queue_serve(struct bridge *b, struct queue *q);
 int64_t queue_wait_ms(const struct bridge *b, const struct queue *q);
 void queue_changed(struct queue *q);
 int64_t queue_floor(const struct queue *q);
+bool queue_fits(const struct bridge *b, const struct queue *q, int64_t offset);
 bool queue_has_progress(const struct queue *q); /* that may be committed */
 void queue_check(const struct bridge *b, const struct queue *q);
 

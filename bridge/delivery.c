@@ -126,7 +126,12 @@ static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
     }
     int level = plan_level(&b->config.ladder, remaining_ms);
     assert(level != PLAN_HOLD);
-    p->floor_offset = queue_floor(bridge_queue(b, p->queue->id.lane, 1 + level));
+    const struct queue *to = bridge_queue(b, p->queue->id.lane, 1 + level);
+    if (to->missing) {
+        parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
+        return 0;
+    }
+    p->floor_offset = queue_floor(to);
     struct forward f = {.kind = FORWARD_LEVEL, .slot = 1 + level};
     return send(b, p, &f, may_be_too_large(b, p, FORWARD_LEVEL));
 }

@@ -25,7 +25,7 @@ static size_t collect_progress(struct bridge *b)
         struct progress *p = &b->progress[n++];
         p->queue = q->id;
         p->base = q->window.base;
-        p->text_len = window_encode(&q->window, p->text);
+        p->text_len = window_encode_within(&q->window, b->config.commit_text_max, p->text);
         q->changes_sent = q->changes;
         q->base_sent = q->window.base;
     }
@@ -112,7 +112,7 @@ void progress_keep(struct bridge *b)
         txn_serve(b, due);
     if (!due || (b->commit_out && (since_ms < COMMIT_LOST_MS || b->config.exactly_once)))
         return;
-    if (b->now.mono_ms - b->recommit_ms >= RECOMMIT_EVERY_MS) {
+    if (b->now.mono_ms - b->recommit_ms >= b->config.commit_again_ms) {
         b->recommit_ms = b->now.mono_ms;
         progress_touch(b, true); /* or the broker would expire the offsets of idle queues */
     }
@@ -136,6 +136,12 @@ void progress_trim(struct bridge *b)
             q->base_kept <= q->base_trimmed)
             continue;
         b->port.trim(b->port.ctx, q->id, q->base_kept);
-        q->base_trimmed = q->base_kept;
     }
+}
+
+void bridge_trimmed(struct bridge *b, struct queue_id id, int64_t base)
+{
+    struct queue *q = bridge_queue(b, id.lane, id.slot);
+    if (base > q->base_trimmed)
+        q->base_trimmed = base;
 }

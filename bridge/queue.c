@@ -59,7 +59,7 @@ void queue_estrange(struct queue *q)
 
 void queue_forget_log(struct queue *q)
 {
-    q->gone = false;
+    q->gone = q->missing;
     q->mark.offset = -1;
     queue_estrange(q);
 }
@@ -106,6 +106,24 @@ void queue_replaced(struct bridge *b, struct queue *q, int64_t offset, const cha
         b, (struct event){.kind = EVENT_REPLACED, .queue = q->id, .offset = offset, .reason = how});
 }
 
+/* What was lost is known as far as the log's end was. */
+void queue_tell_missing(struct bridge *b, const struct queue *q, const struct window *lost)
+{
+    int64_t end = b->port.end(b->port.ctx, q->id);
+    int64_t waited = end > lost->base ? window_pending(lost, end) : 0;
+    bridge_tell(b, (struct event){.kind = EVENT_MISSING, .queue = q->id, .count = waited});
+}
+
+void bridge_topic_missing(struct bridge *b, struct queue_id id)
+{
+    struct queue *q = bridge_queue(b, id.lane, id.slot);
+    if (q->state == QUEUE_OFF || q->missing)
+        return;
+    queue_hold(b, q);
+    q->gone = q->missing = true;
+    queue_tell_missing(b, q, &q->window);
+}
+
 /* One record for each queue is always allowed, so that each always gets on. Requests leave a
    quarter of the budget to what already waits. */
 static bool has_budget(const struct bridge *b, const struct queue *q)
@@ -118,9 +136,16 @@ static bool has_budget(const struct bridge *b, const struct queue *q)
     return b->held_bytes + record_memory(q->head, q->head_headers_n) <= limit;
 }
 
+/* The window holds more than a commit's text may, where brokers take short texts only. */
+bool queue_fits(const struct bridge *b, const struct queue *q, int64_t offset)
+{
+    const struct window *w = &q->window;
+    return window_fits(w, offset) && (w->base == w->next || offset - w->base < b->span);
+}
+
 static bool has_room(struct bridge *b, struct queue *q)
 {
-    bool room = window_fits(&q->window, q->head->offset) && parcel_available(b) && has_budget(b, q);
+    bool room = queue_fits(b, q, q->head->offset) && parcel_available(b) && has_budget(b, q);
     if (!room && !q->blocked)
         counter_add(&b->stats->window_full, 1);
     q->blocked = !room;
@@ -130,7 +155,7 @@ static bool has_room(struct bridge *b, struct queue *q)
 /* The record is already in flight, sent in an earlier life of this lane: its report decides. */
 bool queue_adopt_orphan(struct bridge *b, struct queue *q, int64_t offset)
 {
-    if (b->config.exactly_once || !window_fits(&q->window, offset))
+    if (b->config.exactly_once || !queue_fits(b, q, offset))
         return false;
     for (struct link *l = list_first(&q->orphans); l != NULL; l = list_after(&q->orphans, l)) {
         struct parcel *p = list_item(l, struct parcel, link);

@@ -102,13 +102,26 @@ static int out_of_memory(char *error)
     return ERR_NO_MEMORY;
 }
 
-static int start_workers(struct service *s, int lanes, char *error)
+static struct commit_limits ask_commit_limits(rd_kafka_t *admin)
+{
+    struct commit_limits limits;
+    struct admin asked = {.rk = admin, .timeout_ms = ASK_MS};
+    char quoted[2 * ADMIN_ERROR_MAX];
+    commit_limits_ask(&asked, &limits);
+    if (limits.why[0] != '\0')
+        log_info("settings of brokers could not be read, defaults assumed",
+                 "metadata_bytes=%zu commit_again_ms=%lld why=%s", limits.text_max,
+                 (long long)limits.again_ms, log_quote(limits.why, quoted, sizeof quoted));
+    return limits;
+}
+
+static int start_workers(struct service *s, int lanes, struct commit_limits commits, char *error)
 {
     s->workers = calloc((size_t)s->config->workers, sizeof(struct worker *));
     if (s->workers == NULL)
         return out_of_memory(error);
     for (; s->workers_n < s->config->workers; s->workers_n++) {
-        struct worker_config config = {s->config, s->workers_n, lanes};
+        struct worker_config config = {s->config, s->workers_n, lanes, commits};
         int err = worker_start(&config, &s->workers[s->workers_n], error, SERVICE_ERROR_MAX);
         if (err != 0)
             return err;
@@ -139,10 +152,13 @@ int service_start(const struct config *config, struct service **service,
     rd_kafka_t *admin = connect_admin(config, error);
     int err = admin == NULL ? ERR_CONFIG : check_topics(s, admin, error);
     int lanes = atomic_load(&s->lanes);
+    struct commit_limits commits = {0};
+    if (err == 0)
+        commits = ask_commit_limits(admin);
     if (admin != NULL)
         rd_kafka_destroy(admin);
     if (err == 0)
-        err = start_workers(s, lanes, error);
+        err = start_workers(s, lanes, commits, error);
     if (err == 0)
         start_canary(s);
     if (err != 0) {

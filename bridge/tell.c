@@ -50,6 +50,11 @@ static struct sentence sentence_of(enum event_kind kind)
             "the committed position is beyond the log's end: the topic was recreated or truncated; "
             "the partition is held until the group's offset is reset for it and the process "
             "restarted"};
+    case EVENT_MISSING:
+        return (struct sentence){
+            LOG_ERROR, FIELD_LANE | FIELD_COUNT,
+            "a level topic does not exist any more: what waited in it is lost, and requests for "
+            "this level wait. Run 'delaybridge topics apply'"};
     case EVENT_REPLACED:
         return (struct sentence){
             LOG_ERROR, FIELD_LANE | FIELD_OFFSET | FIELD_REASON,

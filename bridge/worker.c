@@ -34,7 +34,9 @@ static int name_topics(struct worker *w)
     w->topics = calloc((size_t)w->slots, sizeof *w->topics);
     w->lanes = calloc((size_t)w->config.lanes, sizeof *w->lanes);
     w->letters_at = calloc((size_t)w->config.lanes * (size_t)w->slots, sizeof *w->letters_at);
-    if (w->names == NULL || w->topics == NULL || w->lanes == NULL || w->letters_at == NULL)
+    w->missing = calloc((size_t)w->slots, sizeof *w->missing);
+    w->partitions = calloc((size_t)w->slots, sizeof *w->partitions);
+    if (!w->names || !w->topics || !w->lanes || !w->letters_at || !w->missing || !w->partitions)
         return ERR_NO_MEMORY;
     for (int i = 0; i < w->config.lanes * w->slots; i++)
         w->letters_at[i] = -1;
@@ -78,6 +80,8 @@ static int start_bridge(struct worker *w)
         .skip_unreadable = c->skip_unreadable,
         .max_attempts = c->max_attempts,
         .memory_bytes = c->memory_bytes / c->workers,
+        .commit_text_max = w->config.commits.text_max,
+        .commit_again_ms = w->config.commits.again_ms,
         .session_ms = session != NULL ? strtol(session, NULL, 10) : SESSION_MS,
     };
     labels_number((const char *const *)c->targets, c->targets_n, config.target_labels);
@@ -181,6 +185,8 @@ static void worker_free(struct worker *w)
     free(w->topics);
     free(w->lanes);
     free(w->letters_at);
+    free(w->missing);
+    free(w->partitions);
     free(w);
 }
 
@@ -264,6 +270,7 @@ static void turn(struct worker *w)
     survey(w, now);
     find_lost_positions(w);
     worker_serve_unreadable(w, now);
+    worker_find_missing(w, now);
     source_sweep(w->source, now.mono_ms);
     rest(w, now, wait_ms);
     if (now.mono_ms - w->pulse_checked_ms < PULSE_CHECK_MS)

@@ -6,6 +6,7 @@
 
 #include "bridge/config.h"
 #include "bridge/stats.h"
+#include "consumer/commit_limits.h"
 #include "levels/err.h"
 
 #include <stdbool.h>
@@ -16,6 +17,7 @@ struct worker_config {
     const struct config *config; /* outlives the worker */
     int number;                  /* from 0: suffix of group.instance.id where there is one */
     int lanes;                   /* partitions of S */
+    struct commit_limits commits;
 };
 
 /* Connects, joins and starts the thread. Returns 0, or with a sentence in error ERR_KAFKA (try

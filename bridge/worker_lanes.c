@@ -6,9 +6,10 @@
 #include "consumer/offsets.h"
 
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { SETTLE_STEP_MS = 10 };
+enum { SETTLE_STEP_MS = 10, TOPICS_MS = 500, TOPICS_AGAIN_MS = 5000 };
 
 struct now worker_now(void)
 {
@@ -45,6 +46,16 @@ static void on_landed(void *ctx, const struct parcel *parcel, struct queue_id le
     bridge_landed(w->bridge, parcel, level, offset);
 }
 
+static void on_trimmed(void *ctx, const char *topic, int lane, int64_t low)
+{
+    struct worker *w = ctx;
+    for (int slot = SLOT_SCHEDULE + 1; slot < w->slots; slot++) {
+        struct queue_id id = {lane * w->slots + slot, lane, slot};
+        if (strcmp(w->topics[slot], topic) == 0)
+            bridge_trimmed(w->bridge, id, low);
+    }
+}
+
 /* Ownership. */
 
 void worker_fail(struct worker *w)
@@ -75,7 +86,9 @@ static enum begin take_place(struct worker *w, const int *lanes, int n, struct s
 static enum begin without_offsets(struct worker *w, const int *lanes, int n, struct start *starts)
 {
     const struct config *c = w->config.config;
-    int lost = offsets_lost(w->levels, w->topics, w->slots, lanes, n, starts);
+    int lost = -1;
+    if (offsets_find_missing(w->levels, w->topics, w->slots, lanes, n, starts) == 0)
+        lost = offsets_lost(w->levels, w->topics, w->slots, lanes, n, starts);
     if (lost < 0) {
         log_warn("cannot ask what the levels hold, so nobody knows if offsets were lost",
                  "lanes=%d", n);
@@ -118,6 +131,45 @@ static enum begin may_begin(struct worker *w, const int *lanes, int n, struct st
     return BEGIN_NEVER;
 }
 
+static void note_missing(struct worker *w, int n, const struct start *starts)
+{
+    memset(w->missing, 0, (size_t)w->slots * sizeof *w->missing);
+    w->any_missing = false;
+    for (int i = 0; i < n * w->slots; i++) {
+        w->missing[i % w->slots] |= starts[i].missing;
+        w->any_missing |= starts[i].missing;
+    }
+}
+
+static void topic_missing(struct worker *w, int slot)
+{
+    w->missing[slot] = w->any_missing = true;
+    for (int i = 0; i < w->lanes_n; i++) {
+        int lane = w->lanes[i];
+        bridge_topic_missing(w->bridge, (struct queue_id){lane * w->slots + slot, lane, slot});
+    }
+}
+
+/* A topic that is gone blocks its level and nothing else. One that is back is another one: the
+   lanes are gained again, with a place in it. */
+void worker_find_missing(struct worker *w, struct now now)
+{
+    w->find_missing |= source_misses_topic(w->source);
+    if ((!w->find_missing && !w->any_missing) || now.mono_ms - w->topics_ms < TOPICS_AGAIN_MS)
+        return;
+    w->topics_ms = now.mono_ms;
+    if (offsets_topics_exist(producer_handle(w->producer), w->topics, w->slots, TOPICS_MS,
+                             w->partitions) != 0)
+        return;
+    w->find_missing = false;
+    for (int slot = SLOT_SCHEDULE + 1; slot < w->slots; slot++) {
+        if (w->partitions[slot] == 0 && !w->missing[slot])
+            topic_missing(w, slot);
+        else if (w->partitions[slot] >= w->config.lanes && w->missing[slot])
+            group_rejoin(w->group);
+    }
+}
+
 static void on_gained(void *ctx, const int *lanes, int n, struct start *starts)
 {
     struct worker *w = ctx;
@@ -129,6 +181,7 @@ static void on_gained(void *ctx, const int *lanes, int n, struct start *starts)
         group_rejoin(w->group);
     if (begin != BEGIN)
         n = 0;
+    note_missing(w, n, starts);
     for (int i = 0; i < n; i++) {
         unusable += bridge_lane_gained(w->bridge, lanes[i], starts + i * w->slots, worker_now());
         w->lanes[i] = lanes[i];
@@ -228,6 +281,7 @@ struct producer_config worker_producer_config(struct worker *w)
                                     .bell = &w->bell,
                                     .reported = on_reported,
                                     .landed = on_landed,
+                                    .trimmed = on_trimmed,
                                     .transactional_id =
                                         w->config.config->exactly_once ? w->transactional_id : NULL,
                                     .committed = on_transaction_committed,

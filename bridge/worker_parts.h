@@ -37,6 +37,10 @@ struct worker {
     int lanes_n;
     int64_t settle_ms; /* how long a revocation waits for what flies */
     int64_t pulse_checked_ms, group_polled_ms, surveyed_ms;
+    bool *missing;   /* by slot: the topic does not exist */
+    int *partitions; /* by slot, of the last look at the topics */
+    bool any_missing, find_missing;
+    int64_t topics_ms; /* monotonic: that look */
     int64_t fenced_ms; /* monotonic: since when; 0: not */
     bool group_rang;
     bool reread;        /* lose the lanes, and gain them again when the producer is back */
@@ -56,6 +60,7 @@ struct worker {
 struct producer_config worker_producer_config(struct worker *worker);
 struct group_config worker_group_config(struct worker *worker);
 void worker_on_bell(void *ctx, int32_t number);
+void worker_find_missing(struct worker *worker, struct now now); /* for each turn */
 void worker_fail(struct worker *worker); /* it ends, and the process with it */
 struct now worker_now(void);
 

@@ -111,7 +111,10 @@ static void port_forget(void *ctx, struct target_id *target)
 
 static void port_event(void *ctx, const struct event *event)
 {
-    tell_event(&((struct worker *)ctx)->teller, event, worker_now().mono_ms);
+    struct worker *w = ctx;
+    /* Either may come from a topic that is gone. */
+    w->find_missing |= event->kind == EVENT_FORWARD_FAILED || event->kind == EVENT_WATCHDOG;
+    tell_event(&w->teller, event, worker_now().mono_ms);
 }
 
 struct port worker_port(struct worker *w)

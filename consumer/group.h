@@ -67,8 +67,9 @@ void group_commit(struct group *group, uint64_t seq, const struct progress *prog
 /* Wait until every commit was answered, for timeout_ms at most. False: not all were. */
 bool group_await(struct group *group, int timeout_ms);
 
-/* Inside gained: partitions that have no offset start where their logs do (asked with ask), and
-   that is committed. 0 or ERR_KAFKA: it is not, or not of all. May block for some seconds. */
+/* Inside gained: partitions that have no offset, and are not missing, start where their logs do
+   (asked with ask), and that is committed. 0 or ERR_KAFKA: it is not, or not of all. May block for
+   some seconds. */
 int group_place(struct group *group, rd_kafka_t *ask, const int *lanes, int n,
                 struct start *starts) must_check;
 

@@ -112,7 +112,7 @@ static rd_kafka_topic_partition_list_t *list_placeless(const struct group *g, co
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(n * g->config.slots);
     for (int i = 0; i < n * g->config.slots; i++) {
         int lane = lanes[i / g->config.slots], slot = i % g->config.slots;
-        if (starts[i].offset == WINDOW_UNSET)
+        if (starts[i].offset == WINDOW_UNSET && !starts[i].missing)
             rd_kafka_topic_partition_list_add(list, g->config.topics[slot], lane)->opaque =
                 &starts[i];
     }

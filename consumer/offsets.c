@@ -127,6 +127,51 @@ static int count_lost(const rd_kafka_topic_partition_list_t *lows,
     return n;
 }
 
+/* Of all topics, for by name the client might create them. */
+int offsets_topics_exist(rd_kafka_t *rk, const char *const *topics, int n, int timeout_ms,
+                         int *partitions)
+{
+    const rd_kafka_metadata_t *metadata;
+    if (rd_kafka_metadata(rk, 1, NULL, &metadata, timeout_ms) != 0)
+        return ERR_KAFKA;
+    for (int i = 0; i < n; i++) {
+        partitions[i] = 0;
+        for (int j = 0; j < metadata->topic_cnt; j++) {
+            const rd_kafka_metadata_topic_t *topic = &metadata->topics[j];
+            if (strcmp(topic->topic, topics[i]) == 0)
+                partitions[i] = topic->partition_cnt;
+        }
+    }
+    rd_kafka_metadata_destroy(metadata);
+    return 0;
+}
+
+static bool any_unset(int slots, int n, const struct start *starts)
+{
+    for (int i = 0; i < n * slots; i++) {
+        if (i % slots != SLOT_SCHEDULE && starts[i].offset == WINDOW_UNSET)
+            return true;
+    }
+    return false;
+}
+
+int offsets_find_missing(rd_kafka_t *rk, const char *const *topics, int slots, const int *lanes,
+                         int n, struct start *starts)
+{
+    if (!any_unset(slots, n, starts))
+        return 0;
+    int *partitions = calloc((size_t)slots, sizeof *partitions);
+    int err = partitions == NULL ? ERR_NO_MEMORY
+                                 : offsets_topics_exist(rk, topics, slots, LOST_ASK_MS, partitions);
+    for (int i = 0; err == 0 && i < n * slots; i++) {
+        int slot = i % slots;
+        starts[i].missing = slot != SLOT_SCHEDULE && starts[i].offset == WINDOW_UNSET &&
+                            partitions[slot] <= lanes[i / slots];
+    }
+    free(partitions);
+    return err;
+}
+
 int offsets_lost(rd_kafka_t *rk, const char *const *topics, int slots, const int *lanes, int n,
                  const struct start *starts)
 {
@@ -135,7 +180,7 @@ int offsets_lost(rd_kafka_t *rk, const char *const *topics, int slots, const int
         const struct start *lane = starts + i * slots;
         bool unset = lane[SLOT_SCHEDULE].offset == WINDOW_UNSET;
         for (int slot = 1; slot < slots; slot++)
-            if (unset || lane[slot].offset == WINDOW_UNSET)
+            if (!lane[slot].missing && (unset || lane[slot].offset == WINDOW_UNSET))
                 rd_kafka_topic_partition_list_add(ends, topics[slot], lanes[i])->opaque =
                     unset ? ends : NULL;
     }

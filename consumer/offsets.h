@@ -43,6 +43,15 @@ struct offsets_cell *offsets_cell(const struct offsets *offsets, int lane, int s
 int64_t offsets_level_ms(const struct config *config, int slot); /* slot >= 1 */
 const char *offsets_topic(const struct config *config, int slot, char out[TOPIC_TEXT_MAX]);
 
+/* Sets missing in the starts of levels without an offset whose topic does not exist (or has too few
+   partitions). Asks for the list of all topics, and only if there are any. 0 or ERR_KAFKA. */
+int offsets_find_missing(rd_kafka_t *rk, const char *const *topics, int slots, const int *lanes,
+                         int n, struct start *starts) must_check;
+
+/* How many partitions each of these n topics has; 0: there is no such topic. 0 or ERR_KAFKA. */
+int offsets_topics_exist(rd_kafka_t *rk, const char *const *topics, int n, int timeout_ms,
+                         int *partitions) must_check;
+
 /* How many of these lanes have records in a level though nothing is committed for it, or had some
    in any though nothing is committed for the lane's partition of the schedule topic (starts: slots
    for each lane): the group's offsets expired, or it is another group than before. Asks only if

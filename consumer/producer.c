@@ -123,6 +123,8 @@ int producer_new(const struct producer_config *config, struct producer **produce
         (void)!producer_free(p);
         return err;
     }
+    p->trim.trimmed = config->trimmed;
+    p->trim.ctx = config->ctx;
     trim_open(&p->trim, p->clients[HOPS].rk, config->bell);
     *producer = p;
     return 0;

@@ -33,6 +33,8 @@ struct producer_config {
     void (*reported)(void *ctx, struct parcel *parcel, enum report report, const char *why);
     /* Before that: a record stands on a level now. */
     void (*landed)(void *ctx, const struct parcel *parcel, struct queue_id level, int64_t offset);
+    /* A level partition was trimmed and now begins at low. */
+    void (*trimmed)(void *ctx, const char *topic, int partition, int64_t low);
     /* NULL: at least once. Else of PRODUCER_ID_MAX - 3 bytes at most; the second client's ends with
        ":2". With one, these are called, from producer_reports: */
     const char *transactional_id;

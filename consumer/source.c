@@ -188,6 +188,12 @@ static bool position_is_lost(rd_kafka_resp_err_t err)
            err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE;
 }
 
+static bool is_missing(rd_kafka_resp_err_t err)
+{
+    return err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+           err == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+}
+
 /* What comes behind it must wait: the client passes some of these batches by itself. Unpacking it
    again and again would take a core. */
 static void get_stuck(struct source *s, struct partition *p, struct queue_id queue,
@@ -212,6 +218,8 @@ static void take_error(struct source *s, struct partition *p, struct queue_id qu
         p->drained = message->offset;
         if (p->next == WINDOW_UNSET)
             p->next = message->offset;
+    } else if (is_missing(message->err) && queue.slot != SLOT_SCHEDULE) {
+        s->any_missing = true; /* the worker asks, and says so */
     } else if (message->err != RD_KAFKA_RESP_ERR__TIMED_OUT) {
         log_warn(message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
                      ? "cannot read a partition: allow Read on its topic"
@@ -320,6 +328,13 @@ int64_t source_end(const struct source *s, struct queue_id queue)
 int64_t source_drained(const struct source *s, struct queue_id queue)
 {
     return s->partitions[queue.index].drained;
+}
+
+bool source_misses_topic(struct source *s)
+{
+    bool missing = s->any_missing;
+    s->any_missing = false;
+    return missing;
 }
 
 bool source_wants_rejoin(struct source *s)

@@ -87,6 +87,9 @@ bool source_is_stuck(const struct source *source, struct queue_id queue);
 void source_measured(struct source *source, struct queue_id queue); /* its range is told now */
 int64_t source_position(const struct source *source, struct queue_id queue);
 
+/* True once after the client has said that it knows no such topic or partition of a level. */
+bool source_misses_topic(struct source *source);
+
 /* True once after such a seek of slot 0: what is committed must be moved first (group_rejoin does).
  */
 bool source_wants_rejoin(struct source *source);

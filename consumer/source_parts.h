@@ -27,7 +27,7 @@ struct source {
     struct pulse *pulse;
     int *owned;
     int owned_n;
-    bool any_lost;
+    bool any_lost, any_missing;
     bool rejoin;
     int64_t sweep_ms, look_ms; /* the last ones */
     int lost_next;             /* where the next search begins */

@@ -8,8 +8,11 @@ enum { TRIM_MS = 10000 };
 
 void trim_open(struct trim *t, rd_kafka_t *rk, struct bell *bell)
 {
-    *t = (struct trim){
-        .rk = rk, .answers = rd_kafka_queue_new(rk), .list = rd_kafka_topic_partition_list_new(1)};
+    *t = (struct trim){.rk = rk,
+                       .answers = rd_kafka_queue_new(rk),
+                       .list = rd_kafka_topic_partition_list_new(1),
+                       .trimmed = t->trimmed,
+                       .ctx = t->ctx};
     bell_attach(bell, t->answers, BELL_ADMIN);
 }
 
@@ -41,16 +44,21 @@ static void send_request(struct trim *t)
     t->asked++;
 }
 
-/* Of the request, or of one of its partitions. */
-static rd_kafka_resp_err_t first_error(rd_kafka_event_t *event)
+/* Tells what was trimmed. Returns the error of the request, or of one of its partitions. */
+static rd_kafka_resp_err_t take_answer(const struct trim *t, rd_kafka_event_t *event)
 {
     rd_kafka_resp_err_t err = rd_kafka_event_error(event);
     const rd_kafka_DeleteRecords_result_t *result = rd_kafka_event_DeleteRecords_result(event);
     if (err != 0 || result == NULL)
         return err;
     const rd_kafka_topic_partition_list_t *list = rd_kafka_DeleteRecords_result_offsets(result);
-    for (int i = 0; err == 0 && i < list->cnt; i++)
-        err = list->elems[i].err;
+    for (int i = 0; i < list->cnt; i++) {
+        const rd_kafka_topic_partition_t *p = &list->elems[i];
+        if (p->err == 0)
+            t->trimmed(t->ctx, p->topic, p->partition, p->offset);
+        else
+            err = p->err;
+    }
     return err;
 }
 
@@ -60,7 +68,7 @@ void trim_serve(struct trim *t)
         send_request(t);
     rd_kafka_event_t *event;
     while (t->asked > 0 && (event = rd_kafka_queue_poll(t->answers, 0)) != NULL) {
-        rd_kafka_resp_err_t err = first_error(event);
+        rd_kafka_resp_err_t err = take_answer(t, event);
         if (err != 0 && !t->failed)
             log_warn(err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
                          ? "cannot delete what is done from the level topics, so their disk is not "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trim: deletes from the level topics what is done and committed. Nobody waits for it, and it may
-   fail: the records then only keep their disk until the next time. */
+   fail: trimmed is not called then, and the caller asks again. */
 #ifndef DELAYBRIDGE_CONSUMER_TRIM_H
 #define DELAYBRIDGE_CONSUMER_TRIM_H
 
@@ -14,8 +14,12 @@ struct trim {
     rd_kafka_topic_partition_list_t *list; /* to be asked for next */
     int asked;                             /* requests without an answer */
     bool failed;                           /* the last one: said once */
+    /* Called from trim_serve for each partition that now begins at low. */
+    void (*trimmed)(void *ctx, const char *topic, int partition, int64_t low);
+    void *ctx;
 };
 
+/* trimmed and ctx are set by the caller before, and kept. */
 void trim_open(struct trim *trim, rd_kafka_t *rk, struct bell *bell);
 void trim_close(struct trim *trim); /* before the handle is destroyed; no harm if not open */
 

@@ -232,15 +232,37 @@ static int base64_decode(const char *text, size_t len, uint8_t bytes[BITMAP_BYTE
     return n;
 }
 
+/* How many bytes of bitmap fit. */
+static size_t bitmap_room(size_t text_max)
+{
+    size_t room = text_max < PREFIX_MAX ? 0 : (text_max - PREFIX_MAX) / 4 * 3;
+    return room < BITMAP_BYTES ? room : BITMAP_BYTES;
+}
+
+int64_t window_span_of(size_t text_max)
+{
+    int64_t span = (int64_t)bitmap_room(text_max) * 8;
+    return span > 0 ? span : 1;
+}
+
 size_t window_encode(const struct window *window, char *out)
 {
+    return window_encode_within(window, WINDOW_TEXT_MAX, out);
+}
+
+size_t window_encode_within(const struct window *window, size_t text_max, char *out)
+{
     out[0] = '\0';
-    if (window->base == WINDOW_UNSET)
+    if (window->base == WINDOW_UNSET || text_max < PREFIX_MAX)
         return 0;
 
     uint8_t bitmap[BITMAP_BYTES];
     char text[WINDOW_TEXT_MAX + 1];
-    size_t text_n = base64_encode(bitmap, bitmap_collect(window, bitmap), text);
+    size_t len = bitmap_collect(window, bitmap), room = bitmap_room(text_max);
+    len = len < room ? len : room;
+    while (len > 0 && bitmap[len - 1] == 0)
+        len--;
+    size_t text_n = base64_encode(bitmap, len, text);
     text[text_n] = '\0';
 
     int base_n = snprintf(out, PREFIX_MAX, "1 %" PRId64 " ", window->base);

@@ -65,6 +65,12 @@ int64_t window_pending(const struct window *window, int64_t end);
    unset window gives "". */
 size_t window_encode(const struct window *window, char *out);
 
+/* The same in at most text_max characters: bits that do not fit are left out, which is safe (what
+   they say can only be done again). Nothing is left out of the first window_span_of(text_max)
+   offsets from base on. A text_max that holds no prefix gives "". */
+size_t window_encode_within(const struct window *window, size_t text_max, char *out);
+int64_t window_span_of(size_t text_max);
+
 /* Start at the committed offset with what text says. ERR_DATA if the text is not ours, damaged, of
    another version, or of another base than the offset: the window then starts at offset with
    nothing done above it, which is safe (it can only repeat). Empty text is no error. Only what

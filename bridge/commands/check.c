@@ -3,6 +3,7 @@
    before this; here are the topics. */
 #include "bridge/commands/connect.h"
 #include "consumer/client.h"
+#include "consumer/commit_limits.h"
 #include "consumer/topics.h"
 #include "levels/counted.h"
 
@@ -55,6 +56,18 @@ static void print_findings(const struct cli *cli, const struct findings *finding
                counted(config->ladder.n + config->retired_n, "level", levels));
 }
 
+static void warn_of_commits(struct cli *cli, rd_kafka_t *rk)
+{
+    struct commit_limits limits;
+    struct admin admin = {.rk = rk, .timeout_ms = cli->timeout_ms};
+    commit_limits_ask(&admin, &limits);
+    if (!limits.retention_known)
+        complain(EXIT_DONE,
+                 "warning: offsets.retention.minutes of the brokers is not known (%s): set it to "
+                 "180 or more, or allow DescribeConfigs on the cluster",
+                 limits.why);
+}
+
 int cmd_check(struct cli *cli)
 {
     if (cli->argc != 0)
@@ -69,6 +82,7 @@ int cmd_check(struct cli *cli)
     if (code != EXIT_DONE)
         return code;
     struct findings findings;
+    warn_of_commits(cli, rk);
     int err = topics_check(rk, cli->config, cli->timeout_ms, &findings, error, sizeof error);
     rd_kafka_destroy(rk);
     if (err != 0)

@@ -8,8 +8,9 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from histories import LANES, Act
-from stage import Stage, both_modes, judge, require, will_say
+from stage import Stage, both_modes, exactly_once, judge, require, will_say
 
+GONE = "a level topic does not exist any more"
 HELD = "deleted and created again under the running bridge"
 PAUSED_MS = 14_000  # the 10s level pauses its partition for such a wait
 
@@ -52,4 +53,37 @@ def replaced(act: Act) -> str:
     return f"held and said; {len(old)} were lost with the old log, the {len(new)} in the new one delivered after a reset"
 
 
-SCENARIOS = both_modes(level_replaced)
+def level_deleted(stage: Stage) -> str:
+    """A level topic is deleted under a running bridge: said, all others go on, and 'topics apply' brings it back."""
+    stage.broker()
+    act = Act(stage, "level-deleted")
+    try:
+        return deleted(act)
+    finally:
+        act.close()
+
+
+def deleted(act: Act) -> str:
+    level = f"{act.schedule}.10s"
+    bridge = act.bridge(act.path)
+    lost = act.send(6, **act.wait(PAUSED_MS))
+    act.taken()
+    act.admin.delete(level)
+    good = act.send(30, **act.wait(3_000))
+    held = act.send(10, **act.wait(12_000))
+    will_say(bridge, GONE, 60)
+    good += act.send(20)
+    judge(act.verify(good + held, timeout=60))
+    time.sleep(5)
+    gained = bridge.log.read_text().count('"lanes gained"')
+    require(gained <= 6, f"the lanes were gained {gained} times")
+    act.apply(act.path)
+    act.admin.wait("the lanes gained again", lambda: bridge.log.read_text().count('"lanes gained"') > gained)
+    back = act.send(10, **act.wait(11_000))
+    judge(act.verify(good + held + back, timeout=60))
+    require(sum(act.ends(level, OffsetSpec.latest()).values()) > 0, "the level is not used again")
+    act.end(bridge)
+    return f"said, {len(lost)} were lost with it, the {len(good) + len(held)} others came; in use again after topics apply"
+
+
+SCENARIOS = {**both_modes(level_replaced), "level_deleted_exactly": exactly_once(level_deleted)}

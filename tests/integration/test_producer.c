@@ -41,6 +41,11 @@ static void on_landed(void *ctx, const struct parcel *parcel, struct queue_id le
     (void)ctx, (void)parcel, (void)level, (void)offset;
 }
 
+static void on_trimmed(void *ctx, const char *topic, int partition, int64_t low)
+{
+    (void)ctx, (void)topic, (void)partition, (void)low;
+}
+
 static void on_committed(void *ctx, uint64_t seq)
 {
     ((struct heard *)ctx)->committed = seq;
@@ -76,6 +81,7 @@ static void open_stage(struct stage *stage)
                                      .bell = &stage->bell,
                                      .reported = on_reported,
                                      .landed = on_landed,
+                                     .trimmed = on_trimmed,
                                      .transactional_id = "producers",
                                      .committed = on_committed,
                                      .aborted = on_aborted,

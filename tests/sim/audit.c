@@ -19,10 +19,13 @@ void oracle_claim(struct process *p, const struct progress *progress)
                               .text = bytes_of(progress->text, progress->text_len)};
     if (!p->lanes[q.lane].owned)
         world_fail(w, "p%d commits %d/%d, which is not its own", p->id, q.slot, q.lane);
+    if (w->missing[topic])
+        world_fail(w, "p%d commits %d/%d, whose topic is gone", p->id, q.slot, q.lane);
     if (progress->base < 0 || progress->base > log->end)
         world_fail(w, "p%d commits %d/%d at %lld, and the log ends at %lld", p->id, q.slot, q.lane,
                    (long long)progress->base, (long long)log->end);
-    if (progress->text_len > WINDOW_TEXT_MAX || strlen(progress->text) != progress->text_len ||
+    size_t text_max = w->setup.commit_text_max > 0 ? w->setup.commit_text_max : WINDOW_TEXT_MAX;
+    if (progress->text_len > text_max || strlen(progress->text) != progress->text_len ||
         !committed_parse(&w->arena, &claim))
         world_fail(w, "p%d commits %d/%d at %lld with a text that does not fit: %.60s", p->id,
                    q.slot, q.lane, (long long)progress->base, progress->text);
@@ -43,13 +46,21 @@ void oracle_claim(struct process *p, const struct progress *progress)
     }
 }
 
+/* The log is cut in any case; nobody is told if its process is gone. */
 static void trimmed(struct world *w, struct process *nobody, void *arg, int64_t base)
 {
-    (void)nobody;
+    (void)w, (void)nobody;
     struct log *log = arg;
     if (base > log->start)
         log->start = base;
+}
+
+static void trim_answered(struct world *w, struct process *p, void *arg, int64_t base)
+{
     (void)w;
+    process_before(p);
+    bridge_trimmed(p->bridge, *(struct queue_id *)arg, base);
+    process_after(p);
 }
 
 void oracle_trim(struct process *p, struct queue_id q, int64_t base)
@@ -63,7 +74,13 @@ void oracle_trim(struct process *p, struct queue_id q, int64_t base)
     if (c == NULL || base > c->base)
         world_fail(w, "p%d trims %d/%d to %lld, and %lld is committed", p->id, q.slot, q.lane,
                    (long long)base, c ? (long long)c->base : -1);
-    world_at(w, w->now_ms + world_delay(w, w->knobs.commit_ms), NULL, trimmed, log, base);
+    if (w->knobs.trims_fail)
+        return;
+    int64_t at_ms = w->now_ms + world_delay(w, w->knobs.commit_ms);
+    struct queue_id *id = arena_take(&w->arena, sizeof *id);
+    *id = q;
+    world_at(w, at_ms, NULL, trimmed, log, base);
+    world_at(w, at_ms, p, trim_answered, id, base);
 }
 
 /* Whatever is refused by a target may refuse, untried, whatever waits for it. */
@@ -104,6 +121,8 @@ void oracle_event(struct process *p, const struct event *event)
     if (event->kind == EVENT_BEYOND_END && !w->beyond_end_ok)
         world_fail(w, "p%d believes that %d/%d ends before %lld", p->id, q.slot, q.lane,
                    (long long)event->offset);
+    if (event->kind == EVENT_MISSING && !w->missing[p->topic_of_slot[q.slot]])
+        world_fail(w, "p%d believes that there is no topic of %d/%d", p->id, q.slot, q.lane);
     if (event->kind == EVENT_REPLACED && !w->replaced_ok)
         world_fail(w, "p%d believes that %d/%d is another log at %lld", p->id, q.slot, q.lane,
                    (long long)event->offset);

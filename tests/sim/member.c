@@ -175,12 +175,13 @@ static void open_lane(struct process *p, int lane, enum placing placing, struct 
         const struct committed *c = w->broker.committed[topic][lane];
         starts[slot] = (struct start){.offset = c ? c->base : WINDOW_UNSET,
                                       .text = c ? c->text : bytes_text("")};
-        if (c == NULL && placing != PLACES_UNKNOWN)
+        starts[slot].missing = w->missing[topic];
+        if (c == NULL && placing != PLACES_UNKNOWN && !w->missing[topic])
             starts[slot] =
                 (struct start){.offset = w->broker.logs[topic][lane].start, .fresh = true};
         if (c == NULL)
             held->fresh_epoch[topic] = held->epoch;
-        if (c == NULL && placing == PLACES_TAKEN)
+        if (c == NULL && placing == PLACES_TAKEN && !w->missing[topic])
             c = place(p, topic, lane);
         held->start[topic] = c;
         held->has_base |= starts[slot].offset != WINDOW_UNSET;

@@ -137,6 +137,8 @@ static void check_hop(struct process *p, const struct forwarded *f)
     if (f->forward->slot < 1 || f->forward->slot > p->ladder->n)
         world_fail(w, "p%d hops to slot %d, which is no level that is written", p->id,
                    f->forward->slot);
+    if (w->missing[p->topic_of_slot[f->forward->slot]])
+        world_fail(w, "p%d hops to slot %d, whose topic is gone", p->id, f->forward->slot);
     if (f->request == NULL || f->request->expect != CODE_OK)
         world_fail(w, "%d/%d/%lld hops and must be refused", AT(q, f->input->offset));
     if (envelope_open(f->forward->record->value, &env) != 0)

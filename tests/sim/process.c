@@ -66,6 +66,8 @@ static struct bridge_config configure(struct process *p)
                                   .rules = w->rules,
                                   .max_attempts = w->setup.max_attempts,
                                   .memory_bytes = w->setup.memory_bytes,
+                                  .commit_text_max = w->setup.commit_text_max,
+                                  .commit_again_ms = w->setup.commit_again_ms,
                                   .exactly_once = w->setup.exactly_once,
                                   .skip_unreadable = w->setup.skip_unreadable,
                                   .session_ms = w->setup.session_ms,

@@ -27,6 +27,9 @@
     X(a_log_start_far_above_base_forgets_nothing)                              \
     X(foreign_metadata_is_ignored)                                             \
     X(trim_never_beyond_commit)                                                \
+    X(a_trim_that_failed_is_asked_again)                                       \
+    X(a_short_text_bounds_what_is_in_work)                                     \
+    X(idle_progress_is_committed_again)                                        \
     X(a_gap_is_not_believed_if_the_second_reading_is_larger)                   \
     X(a_gap_is_not_believed_if_the_second_reading_is_smaller)                  \
     X(a_gap_is_not_believed_for_two_readings_that_agree)                       \
@@ -43,6 +46,8 @@
     X(no_record_at_a_paused_head_holds_the_queue)                              \
     X(an_end_at_a_paused_head_holds_the_queue)                                 \
     X(a_hop_that_lands_before_the_position_holds_the_queue)                    \
+    X(a_topic_that_is_gone_blocks_its_level_alone)                             \
+    X(a_topic_that_is_gone_blocks_its_level_alone_exactly_once)                \
     X(in_flight_from_before_another_owner_is_of_another_log)                   \
     /* stories_delivery.c: sizes, targets, clocks, memory */                   \
     X(too_large_for_level_and_dead_letter_goes_without_value)                  \

@@ -6,7 +6,7 @@
 /* In place of the old topic's log there is an empty one. */
 static void make_anew(struct world *w, struct log *log)
 {
-    log->n = 0;
+    log->n = log->stable_n = 0;
     log->start = log->end = log->read_end = 0;
     w->beyond_end_ok = true;
 }
@@ -243,4 +243,56 @@ void in_flight_from_before_another_owner_is_of_another_log(struct world *w)
     story_pass(w, 1000);
     expect(w, fourth->delivered == 1);
     story_finish(w);
+}
+
+/* Kafka forgets the group's places in a topic that it deletes. */
+static void delete_level(struct world *w, int level, struct request *waiting)
+{
+    int topic = w->processes[0].topic_of_slot[1 + level];
+    make_anew(w, story_level(w, level, 0));
+    w->broker.committed[topic][0] = NULL;
+    w->missing[topic] = true;
+    waiting->excused = true;
+    w->open_n--;
+}
+
+/* A level topic is deleted under a running bridge, which learns of it, and later it is back. */
+static void lose_a_level(struct world *w)
+{
+    story_open(w);
+    struct request *lost = story_ask(w, TARGET_A, 40000);
+    story_until(w, COUNT(w, paused) == 1);
+    story_pass(w, 1000);
+    delete_level(w, 2, lost);
+    struct process *p = &w->processes[0];
+    process_before(p);
+    bridge_topic_missing(p->bridge, (struct queue_id){3, 0, 3});
+    process_after(p);
+    expect(w, w->told[EVENT_MISSING] == 1);
+    struct request *other = story_ask(w, TARGET_A, 6000), *kept = story_ask(w, TARGET_A, 40000);
+    story_pass(w, 8000);
+    story_regroup(w); /* still missing: it is not said again */
+    struct request *behind = story_ask(w, TARGET_A, 6000);
+    story_pass(w, 130000);
+    expect(w, other->delivered == 1 && behind->delivered == 1 && kept->delivered == 1);
+    expect(w, w->told[EVENT_MISSING] == 1 && story_level(w, 2, 0)->n == 0);
+    kept = story_ask(w, TARGET_A, 60000);
+    story_pass(w, 1000);
+    w->missing[p->topic_of_slot[3]] = false; /* topics apply */
+    story_regroup(w);
+    story_until(w, kept->delivered == 1);
+    expect(w, story_level(w, 2, 0)->n >= 1);
+    story_finish(w);
+}
+
+void a_topic_that_is_gone_blocks_its_level_alone(struct world *w)
+{
+    story_begin(w);
+    lose_a_level(w);
+}
+
+void a_topic_that_is_gone_blocks_its_level_alone_exactly_once(struct world *w)
+{
+    story_begin_exactly_once(w);
+    lose_a_level(w);
 }

@@ -165,6 +165,55 @@ void trim_never_beyond_commit(struct world *w)
     story_finish(w);
 }
 
+/* A broker takes texts of 64 bytes, which hold 192 offsets: no more are in work at a time, so what
+   is done is known after a crash. */
+void a_short_text_bounds_what_is_in_work(struct world *w)
+{
+    story_begin(w);
+    w->setup.commit_text_max = 64;
+    story_open(w);
+    story_ask(w, TARGET_A, 900); /* the base stays here */
+    for (int i = 0; i < 300; i++)
+        story_ask(w, TARGET_A, 0);
+    story_pass(w, 600);
+    expect(w, COUNT(w, deliveries) == 191 && COUNT(w, window_full) > 0);
+    expect(w, story_committed(w, -1, 0)->base == 0);
+    story_crash(w);
+    restart(w);
+    story_finish(w);
+    expect(w, COUNT(w, deliveries) == 301 && w->repeats == 0);
+}
+
+/* The broker forgets the offset of an idle level after three times this span. */
+void idle_progress_is_committed_again(struct world *w)
+{
+    story_begin(w);
+    w->setup.commit_again_ms = 20000;
+    story_open(w);
+    story_ask(w, TARGET_A, 2000);
+    story_pass(w, 5000);
+    const struct committed *before = story_committed(w, 0, 0);
+    expect(w, before->base == 1);
+    story_pass(w, 20500);
+    expect(w, story_committed(w, 0, 0) != before && story_committed(w, 0, 0)->base == 1);
+    story_finish(w);
+}
+
+void a_trim_that_failed_is_asked_again(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    struct log *level = story_level(w, 0, 0);
+    w->knobs.trims_fail = true;
+    story_ask(w, TARGET_A, 2000);
+    story_pass(w, 70000);
+    expect(w, level->start == 0 && story_committed(w, 0, 0)->base == 1);
+    w->knobs.trims_fail = false;
+    story_pass(w, 61000);
+    expect(w, level->start == 1);
+    story_finish(w);
+}
+
 /* Offsets 1 to 6 of the shortest level are there and not fetched; the next fetches jump. */
 static void fetches_that_jump(struct world *w, int64_t first_to, int64_t second_to)
 {

@@ -52,6 +52,7 @@ struct knobs {
     int commit_partly; /* at least once: of some partitions, and it is said to have failed */
     int lookup_unknown, lookup_pending;
     bool no_places; /* scenarios: what was never committed is not known, nor committed, at a gain */
+    bool trims_fail;   /* scenarios: nothing is deleted */
     bool lose_answers; /* scenarios: commits take effect, and nobody is told */
     int fetch_n;       /* scenarios: entries in a fetch; 0: any number */
     bool hold_landings, hold_reports, hold_commits, hold_fetches, hold_turns,
@@ -66,6 +67,8 @@ struct setup {
     int64_t switch_ms;
     bool levels_foretold; /* the old ones read the new ladder's levels, too */
     int64_t memory_bytes, session_ms, leap_ms;
+    size_t commit_text_max;  /* of the broker; 0: the usual one */
+    int64_t commit_again_ms; /* 0: the usual span */
     int max_attempts;
     bool default_target;
     bool exactly_once;
@@ -202,6 +205,7 @@ struct world {
     bool log_disordered;                /* by writers that overlapped */
     bool unprovable; /* somebody stood still and had nothing to prove lanes with */
     bool beyond_end_ok, newer_ok, replaced_ok, metadata_is_foreign; /* scenarios bring them about */
+    bool missing[TOPICS_MAX];     /* scenarios: topics that were deleted */
     bool is_older[PROCESSES_MAX]; /* scenarios: knows version 1 of the envelope alone */
     int64_t skip_to[SKIPS_MAX];   /* scenarios: so the next fetches of a level jump */
     int skip_n, skip_at;

@@ -475,3 +475,34 @@ Test(window, nothing_is_learned_from_or_by_an_unset_one)
     cr_assert_not(window_learn(&unset, &set));
     cr_assert_eq(unset.base, WINDOW_UNSET);
 }
+
+/* Every offset in the span of a short text is done but the base: the text holds them all. */
+Test(window, a_short_text_holds_its_span)
+{
+    static struct window full, again;
+    for (size_t text_max = 1; text_max < 200; text_max++) {
+        int64_t span = window_span_of(text_max);
+        window_init(&full, INT64_MAX / 4);
+        for (int64_t i = 1; i < span; i++)
+            window_done(&full, full.base + i);
+        size_t len = window_encode_within(&full, text_max, text);
+        cr_assert_leq(len, text_max);
+        cr_assert_eq(window_decode(&again, full.base, bytes_of(text, len)), 0);
+        cr_assert_arr_eq(again.bits, full.bits, sizeof full.bits);
+    }
+    cr_assert_eq(window_span_of(WINDOW_TEXT_MAX), WINDOW_SPAN);
+}
+
+Test(window, what_a_short_text_cannot_hold_is_left_out)
+{
+    static struct window full, again;
+    window_init(&full, 7);
+    for (int64_t offset = 8; offset < 7 + WINDOW_SPAN; offset++)
+        window_done(&full, offset);
+    size_t len = window_encode_within(&full, 1024, text);
+    cr_assert(len > 900 && len <= 1024);
+    cr_assert_eq(window_decode(&again, 7, bytes_of(text, len)), 0);
+    for (int64_t offset = 8; offset < 7 + window_span_of(1024); offset++)
+        cr_assert(window_is_done(&again, offset));
+    cr_assert_not(window_is_done(&again, 7 + WINDOW_SPAN - 1));
+}
