@@ -26,6 +26,7 @@ CERTAIN = (KafkaError.NOT_ENOUGH_REPLICAS, KafkaError.MSG_SIZE_TOO_LARGE, KafkaE
            KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.UNKNOWN_TOPIC_OR_PART)
 GIVEN_UP = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
 FLUSH_S = 120
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 def record_at(bootstrap: str, topic: str, partition: int, offset: int):
@@ -43,7 +44,7 @@ class Sender:
     and what may or may not have been written. Only one with a patience of its own gives up some and goes on: it
     sends each once, since a client that sends the others again may write those twice."""
 
-    def __init__(self, bootstrap: str, topic: str, patience_ms: int | None = None):
+    def __init__(self, bootstrap: str, topic: str, patience_ms: int | None = None, codec: str = "none"):
         self.topic = topic
         self.journal: list[Request] = []
         self.unsure: list[Request] = []
@@ -54,7 +55,7 @@ class Sender:
         once = {} if self.patient else {"enable.idempotence": False, "message.send.max.retries": 0}
         self.producer = Producer({
             "bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 2, "log_level": 0,
-            "partitioner": "murmur2_random", "message.max.bytes": 50_000_000,
+            "partitioner": "murmur2_random", "message.max.bytes": 50_000_000, "compression.type": codec,
             "message.timeout.ms": patience_ms or 300_000, "reconnect.backoff.max.ms": 1000,
             "socket.timeout.ms": 10_000,
             **once})

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from chaos import chaos
-from client import Intruder, Sender, now_ms
+from client import CODECS, Intruder, Sender, now_ms
 from clock import Clock
 from contract import Request
 from operating import operated
@@ -16,7 +16,7 @@ from stage import LANES, Stage, both_modes, judge, require, require_prompt
 
 
 def mixed(stage: Stage) -> str:
-    """Requests and poison of every kind, one bridge: nothing lost, changed, early or doubled."""
+    """Requests and poison of every kind, compressed with each codec, one bridge: nothing lost, changed, early or doubled."""
     count, poison, max_ms, rate = (50_000, 1000, 180_000, 1000) if stage.full else (5000, 260, 20_000, 500)
     config = stage.ready()
     bridge = stage.bridge(config)
@@ -28,7 +28,10 @@ def mixed(stage: Stage) -> str:
         poisoned[0] += 1
         return generator.poison(now, poisoned[0])
 
-    stage.sender.send_paced(make, count, rate)
+    for codec in CODECS:
+        sender = Sender(stage.kafka.bootstrap, stage.schedule, codec=codec)
+        sender.send_paced(make, count // len(CODECS), rate)
+        stage.sender.join(sender)
     report = stage.verify(timeout=max_ms / 1000 + 90)
     line = judge(report)
     require(bridge.running(), "the bridge ended by itself:\n" + bridge.tail())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 import re
 import subprocess
 import threading
@@ -11,7 +12,7 @@ import time
 from pathlib import Path
 
 import contract
-from client import Admin, Collector, Sender, now_ms, record_at
+from client import CODECS, Admin, Collector, Sender, now_ms, record_at
 from contract import Request
 from doubles import Doubles, judge_doubles
 from generator import Generator
@@ -127,8 +128,13 @@ class Stage:
         self.connect_clients(list(topics))
         return path
 
+    @property
+    def codec(self) -> str:
+        """How this scenario's requests are compressed: another way with another seed, and in another scenario."""
+        return random.Random(f"{self.seed} {self.folder.name.split('.')[0]}").choice(CODECS)
+
     def connect_clients(self, targets: list[str]) -> None:
-        self.sender = Sender(self.kafka.bootstrap, self.schedule)
+        self.sender = Sender(self.kafka.bootstrap, self.schedule, codec=self.codec)
         self.collector = Collector(self.kafka.bootstrap, [*targets, f"{self.schedule}.dead-letter"])
         self.collector.start()
 
