@@ -27,7 +27,12 @@
 #include "levels/window.h"
 
 struct bridge;
-struct parcel; /* one record in work; opaque to the port, given back with bridge_reported */
+/* One record in work; opaque to the port, given back with bridge_reported. It begins with room in
+   which the port keeps what it likes from port.forward to the report. */
+struct parcel;
+struct parcel_note {
+    void *port[14];
+};
 
 /* Due times compare with the wall clock; waits and time-outs use the monotonic one (which counts a
    machine's sleep as time). Both in ms. */

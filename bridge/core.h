@@ -73,8 +73,9 @@ enum orphan {
 };
 
 struct parcel {
-    struct wheel_node node; /* WAITING */
-    struct link link;       /* FREE, READY, PARKED, or FLYING as an orphan */
+    struct parcel_note note; /* FLYING: the port's; first, see bridge.h */
+    struct wheel_node node;  /* WAITING */
+    struct link link;        /* FREE, READY, PARKED, or FLYING as an orphan */
     struct queue *queue;
     struct record *record;
     struct verdict *verdict; /* condemned: to the dead-letter topic, nowhere else */

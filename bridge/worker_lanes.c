@@ -255,6 +255,8 @@ static void on_lost(void *ctx, bool fenced)
     struct worker *w = ctx;
     if (!fenced)
         settle(w);
+    if (w->producer != NULL)
+        producer_recall(w->producer); /* the next owner forwards these */
     size_t flying = bridge_flying(w->bridge);
     for (int i = 0; i < w->lanes_n; i++)
         bridge_lane_lost(w->bridge, w->lanes[i]);
@@ -277,6 +279,7 @@ struct producer_config worker_producer_config(struct worker *w)
     return (struct producer_config){.config = w->config.config,
                                     .topics = w->topics,
                                     .slots = w->slots,
+                                    .lanes = w->config.lanes,
                                     .dead_letter = w->dead_letter,
                                     .bell = &w->bell,
                                     .reported = on_reported,

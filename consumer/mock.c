@@ -54,3 +54,8 @@ int mock_topic(struct mock *m, const char *topic, int partitions)
 {
     return rd_kafka_mock_topic_create(m->cluster, topic, partitions, 1) == 0 ? 0 : ERR_KAFKA;
 }
+
+void mock_delay(struct mock *m, int round_trip_ms)
+{
+    rd_kafka_mock_broker_set_rtt(m->cluster, 1, round_trip_ms);
+}

@@ -21,4 +21,7 @@ const char *mock_bootstrap(const struct mock *mock);
 /* 0 or ERR_KAFKA. */
 int mock_topic(struct mock *mock, const char *topic, int partitions) must_check;
 
+/* Every answer comes so much later from now on. */
+void mock_delay(struct mock *mock, int round_trip_ms);
+
 #endif

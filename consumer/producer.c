@@ -37,7 +37,7 @@ static enum report report_of(rd_kafka_resp_err_t err)
     }
 }
 
-static const char *why_of(rd_kafka_resp_err_t err)
+const char *producer_why(rd_kafka_resp_err_t err)
 {
     return err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
                ? "Topic authorization failed: allow Write on the topic"
@@ -47,7 +47,8 @@ static const char *why_of(rd_kafka_resp_err_t err)
 /* What the client has handed back: acknowledged, or not. */
 static void report(struct producer *p, struct answer answer)
 {
-    const char *why = answer.err == 0 ? "" : why_of(answer.err);
+    const char *why = answer.err == 0 ? "" : producer_why(answer.err);
+    producer_answered(p, answer.parcel);
     if (answer.err != 0 && producer_is_transactional(p))
         producer_txn_fail(p, answer.err, why);
     p->config.reported(p->config.ctx, answer.parcel, report_of(answer.err), why);
@@ -60,8 +61,8 @@ static void hear(struct producer *p, struct answer answer)
     struct answer *place = &p->heard[p->heard_n % HEARD_MAX];
     if (p->heard_n++ >= HEARD_MAX)
         report(p, *place);
-    __builtin_prefetch(answer.parcel, 1);
-    __builtin_prefetch((const char *)answer.parcel + CACHE_LINE, 1);
+    for (int line = 0; line < PARCEL_LINES; line++)
+        __builtin_prefetch((const char *)answer.parcel + line * CACHE_LINE, 1);
     *place = answer;
 }
 
@@ -90,11 +91,29 @@ static enum role role_of(const struct producer *p, const struct forward *f)
     return f->alone ? ALONE : f->kind == FORWARD_TARGET ? DELIVERIES : HOPS;
 }
 
+static int make_routes(struct producer *p)
+{
+    int topics = p->config.slots + 1;
+    p->own = calloc((size_t)(p->config.lanes * topics), sizeof *p->own);
+    if (p->own == NULL)
+        return ERR_NO_MEMORY;
+    for (int i = 0; i < p->config.lanes * topics; i++) {
+        outbox_init(&p->own[i].outbox);
+        p->own[i].lane = i / topics;
+        p->own[i].slot = i % topics;
+    }
+    return 0;
+}
+
 static int start(struct producer *p, char *error, size_t error_size)
 {
     static const enum role apart[] = {HOPS, DELIVERIES}, in_turns[] = {HOPS, FIRST, SECOND};
     bool transactional = producer_is_transactional(p);
     char why[CLIENT_ERROR_MAX];
+    if (make_routes(p) != 0) {
+        snprintf(error, error_size, "out of memory");
+        return ERR_NO_MEMORY;
+    }
     for (int i = 0; i < (transactional ? 3 : 2); i++) {
         int err = producer_client_start(p, transactional ? in_turns[i] : apart[i], why);
         if (err != 0) {
@@ -118,6 +137,7 @@ int producer_new(const struct producer_config *config, struct producer **produce
         return ERR_NO_MEMORY;
     }
     p->config = *config;
+    list_init(&p->pending);
     int err = start(p, error, error_size);
     if (err != 0) {
         (void)!producer_free(p);
@@ -150,6 +170,7 @@ bool producer_free(struct producer *p)
     if (p->asker != NULL && !asker_free(p->asker))
         return false;
     trim_close(&p->trim);
+    producer_free_held(p);
     for (int role = 0; role < ROLES; role++) {
         if (p->clients[role].rk == NULL)
             continue;
@@ -160,22 +181,10 @@ bool producer_free(struct producer *p)
         next = t->next;
         free(t);
     }
+    free(p->own);
     free(p->failed);
     free(p);
     return true;
-}
-
-/* A target's records go where the Java default partitioner would put them. */
-static rd_kafka_topic_t *target_topic(struct producer *p, struct target_id *target, enum role role)
-{
-    struct target_topics *t = target->handle;
-    struct client *c = &p->clients[role];
-    if (t->topic[role] != NULL)
-        return t->topic[role];
-    rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(c->rk);
-    rd_kafka_topic_conf_set(conf, "partitioner", "murmur2_random", NULL, 0);
-    t->topic[role] = rd_kafka_topic_new(c->rk, target->name, conf);
-    return t->topic[role];
 }
 
 static bool start_alone(struct producer *p)
@@ -187,77 +196,15 @@ static bool start_alone(struct producer *p)
     return false;
 }
 
-static rd_kafka_topic_t *topic_of(struct producer *p, const struct forward *f, enum role role)
-{
-    switch (f->kind) {
-    case FORWARD_LEVEL:
-        return p->clients[role].own[f->slot];
-    case FORWARD_DEAD:
-        return p->clients[role].own[p->config.slots];
-    case FORWARD_TARGET:
-        break;
-    }
-    return target_topic(p, f->target, role);
-}
-
-static rd_kafka_resp_err_t produce(struct producer *p, const struct forward *f, enum role role)
-{
-    struct message m = message_of(f, p->config.topics);
-    rd_kafka_topic_t *topic = topic_of(p, f, role);
-    bool to_lane = f->kind != FORWARD_TARGET;
-    rd_kafka_vu_t vus[] = {
-        {.vtype = RD_KAFKA_VTYPE_RKT, .u.rkt = topic},
-        {.vtype = RD_KAFKA_VTYPE_PARTITION,
-         .u.i32 = to_lane ? f->from.lane : RD_KAFKA_PARTITION_UA},
-        {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {(void *)m.key.data, m.key.len}},
-        {.vtype = RD_KAFKA_VTYPE_VALUE, .u.mem = {(void *)m.value.data, m.value.len}},
-        {.vtype = RD_KAFKA_VTYPE_TIMESTAMP, .u.i64 = f->timestamp_ms},
-        {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = 0}, /* the payload stays where it is */
-        {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u.ptr = f->parcel},
-        {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = m.headers},
-    };
-    size_t n = sizeof vus / sizeof *vus - (m.headers == NULL);
-    rd_kafka_error_t *error = rd_kafka_produceva(p->clients[role].rk, vus, n);
-    if (error == NULL)
-        return 0;
-    rd_kafka_resp_err_t err = rd_kafka_error_code(error);
-    rd_kafka_error_destroy(error);
-    if (m.headers != NULL)
-        rd_kafka_headers_destroy(m.headers);
-    return err;
-}
-
-static bool remember_failed(struct producer *p, struct parcel *parcel, rd_kafka_resp_err_t err)
-{
-    if (p->failed_n == p->failed_size) {
-        size_t size = p->failed_size == 0 ? 64 : p->failed_size * 2;
-        struct answer *grown = realloc(p->failed, size * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        p->failed = grown;
-        p->failed_size = size;
-    }
-    p->failed[p->failed_n++] = (struct answer){parcel, err};
-    bell_ring(p->config.bell, BELL_REPORTS);
-    return true;
-}
-
 int producer_forward(struct producer *p, const struct forward *f)
 {
     enum role role = role_of(p, f);
     if (producer_is_transactional(p) && producer_txn_enter(p) != 0)
         return ERR_FULL;
+    if (role != ALONE || start_alone(p))
+        return producer_send(p, f, role);
     /* One that cannot be sent now must not stop those behind it. */
-    bool started = role != ALONE || start_alone(p);
-    rd_kafka_resp_err_t err = started ? produce(p, f, role) : RD_KAFKA_RESP_ERR__DESTROY;
-    if (err == 0)
-        return 0;
-    if (producer_is_transactional(p) && err != RD_KAFKA_RESP_ERR__QUEUE_FULL)
-        producer_txn_fail(p, err, why_of(err));
-    if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL || err == RD_KAFKA_RESP_ERR__FATAL ||
-        err == RD_KAFKA_RESP_ERR__STATE)
-        return ERR_FULL;
-    return remember_failed(p, f->parcel, err) ? 0 : ERR_FULL;
+    return producer_remember_failed(p, f->parcel, RD_KAFKA_RESP_ERR__DESTROY) ? 0 : ERR_FULL;
 }
 
 static void report_failed(struct producer *p)
@@ -273,6 +220,7 @@ static void report_failed(struct producer *p)
 
 void producer_reports(struct producer *p)
 {
+    p->turn_mono_ms = clock_mono_ms();
     for (int role = 0; role < ROLES; role++) {
         if (p->clients[role].rk == NULL)
             continue;
@@ -280,7 +228,7 @@ void producer_reports(struct producer *p)
         if (role == FIRST || role == SECOND)
             continue; /* it is made anew after each fault */
         if (rd_kafka_fatal_error(p->clients[role].rk, NULL, 0) != 0 &&
-            clock_mono_ms() >= p->rebuild_ms)
+            p->turn_mono_ms >= p->rebuild_ms)
             producer_client_rebuild(p, (enum role)role);
     }
     report_heard(p);
@@ -288,11 +236,18 @@ void producer_reports(struct producer *p)
         report_failed(p);
     if (producer_is_transactional(p))
         producer_txn_serve(p);
+    producer_send_next(p);
     trim_serve(&p->trim);
+}
+
+void producer_recall(struct producer *p)
+{
+    producer_drop_held(p);
 }
 
 void producer_purge(struct producer *p)
 {
+    producer_drop_held(p);
     for (int role = 0; role < ROLES; role++) {
         if (p->clients[role].rk != NULL)
             rd_kafka_purge(p->clients[role].rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
@@ -302,6 +257,7 @@ void producer_purge(struct producer *p)
 
 void producer_flush(struct producer *p, int timeout_ms)
 {
+    producer_send_all(p);
     for (int role = 0; role < ROLES; role++) {
         if (p->clients[role].rk != NULL)
             rd_kafka_flush(p->clients[role].rk, timeout_ms);
@@ -314,11 +270,16 @@ rd_kafka_t *producer_handle(const struct producer *p)
     return p->clients[producer_is_transactional(p) ? HOPS : DELIVERIES].rk;
 }
 
-static void *new_target(struct producer *p)
+static void *new_target(struct producer *p, const char *name)
 {
     struct target_topics *t = calloc(1, sizeof *t);
     if (t == NULL)
         return NULL;
+    t->name = name;
+    for (int i = 0; i < ROUTES; i++) {
+        outbox_init(&t->routes[i].outbox);
+        t->routes[i].target = t;
+    }
     t->next = p->targets;
     p->targets = t;
     return t;
@@ -327,7 +288,7 @@ static void *new_target(struct producer *p)
 enum lookup producer_lookup(struct producer *p, struct target_id *target)
 {
     if (target->handle == NULL)
-        target->handle = new_target(p);
+        target->handle = new_target(p, target->name);
     if (target->handle == NULL)
         return LOOKUP_UNKNOWN;
     return asker_ask(p->asker, producer_handle(p), target->name);

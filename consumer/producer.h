@@ -28,6 +28,7 @@ struct producer_config {
     const struct config *config;
     const char *const *topics; /* by slot; borrowed for ever */
     int slots;
+    int lanes; /* partitions of each */
     const char *dead_letter;
     struct bell *bell;
     void (*reported)(void *ctx, struct parcel *parcel, enum report report, const char *why);
@@ -75,6 +76,9 @@ bool producer_has_spare(struct producer *producer);
 /* A handle to ask brokers with: unlike a consumer's, its requests never wait behind a long fetch.
    It may be replaced by another in producer_reports. */
 rd_kafka_t *producer_handle(const struct producer *producer);
+
+/* Give back what no client has yet: it is reported REPORT_NOT_SENT. */
+void producer_recall(struct producer *producer);
 
 /* Give up what is not acknowledged: it is reported REPORT_NOT_SENT, though it may be stored. */
 void producer_purge(struct producer *producer);

@@ -61,9 +61,28 @@ static rd_kafka_conf_t *conf_of(struct producer *p, enum role role, char error[C
     }
     if (role == ALONE)
         rd_kafka_conf_set(conf, "batch.num.messages", "1", NULL, 0);
+    rd_kafka_topic_conf_set_partitioner_cb(rd_kafka_conf_get_default_topic_conf(conf),
+                                           producer_partition);
     rd_kafka_conf_set_opaque(conf, p);
     rd_kafka_conf_set_dr_msg_cb(conf, producer_on_report);
     return conf;
+}
+
+static double number_of(const rd_kafka_conf_t *conf, const char *name)
+{
+    char text[32];
+    size_t size = sizeof text;
+    return rd_kafka_conf_get(conf, name, text, &size) == RD_KAFKA_CONF_OK ? strtod(text, NULL) : 0;
+}
+
+/* Held records are few enough that they are still in the processor's caches when they go. */
+static struct outbox_limits limits_of(const rd_kafka_conf_t *conf)
+{
+    enum { BATCH_BYTES = 128 << 10 };
+    size_t batch_bytes = (size_t)number_of(conf, "batch.size");
+    return (struct outbox_limits){.linger_ms = (int)number_of(conf, "linger.ms"),
+                                  .batch_bytes =
+                                      batch_bytes < BATCH_BYTES ? batch_bytes : BATCH_BYTES};
 }
 
 int producer_client_make(struct producer *p, enum role role, struct client *c,
@@ -72,7 +91,8 @@ int producer_client_make(struct producer *p, enum role role, struct client *c,
     rd_kafka_conf_t *conf = conf_of(p, role, error);
     if (conf == NULL)
         return ERR_CONFIG;
-    *c = (struct client){.rk = client_new(RD_KAFKA_PRODUCER, conf, error)};
+    *c = (struct client){.limits = limits_of(conf)};
+    c->rk = client_new(RD_KAFKA_PRODUCER, conf, error);
     if (c->rk == NULL)
         return client_failure();
     if (owns_topics(p, role) && open_own_topics(p, c) != 0) {

@@ -6,6 +6,8 @@
 #include "consumer/asker.h"
 #include "consumer/client.h"
 #include "consumer/committer.h"
+#include "consumer/message.h"
+#include "consumer/outbox.h"
 #include "consumer/producer.h"
 #include "consumer/trim.h"
 
@@ -15,19 +17,51 @@
    are transactional and take everything in turns. */
 enum role { HOPS, DELIVERIES, ALONE, FIRST, SECOND, ROLES };
 
+/* The records of one partition, or of several that share it, on their way to a client. */
+struct route {
+    struct outbox outbox;
+    struct link link;             /* in pending, while records are held */
+    struct target_topics *target; /* NULL: one of our own topics */
+    int slot;                     /* of our own; the dead-letter topic comes after the levels */
+    int lane;
+};
+
+/* Partitions of a target that share a route: they differ by a multiple of ROUTES_KEYED. Records
+   without a key have a route of their own, since the client chooses their partition. */
+enum { ROUTES_KEYED = 32, ROUTES = ROUTES_KEYED + 1 };
+
 /* What hangs on a target: its topic on each delivering client. */
 struct target_topics {
     struct target_topics *next;
+    const char *name; /* of the target_id that it hangs on */
     rd_kafka_topic_t *topic[ROLES];
+    atomic_int partitions_n; /* as the client last knew; 0: not yet */
+    struct route routes[ROUTES];
 };
+
+/* What a client is given. */
+struct dispatch {
+    struct message message;
+    int64_t timestamp_ms;
+};
+
+/* A record on its way, in its parcel's note. */
+struct outgoing {
+    struct route *route; /* with a client: where to; NULL: held, or given back */
+    struct outbox_item item;
+    enum role role;
+    struct dispatch held; /* while it is held */
+};
+_Static_assert(sizeof(struct outgoing) <= sizeof(struct parcel_note), "it fits the note");
 
 struct client {
     rd_kafka_t *rk;
+    struct outbox_limits limits;
     rd_kafka_queue_t *reports;
     rd_kafka_topic_t **own; /* by slot, then the dead-letter topic; NULL: they are another's */
 };
 
-enum { HEARD_MAX = 8, CACHE_LINE = 64 };
+enum { HEARD_MAX = 8, CACHE_LINE = 64, PARCEL_LINES = 4 };
 
 struct answer {
     struct parcel *parcel;
@@ -85,8 +119,11 @@ struct producer {
     struct producer_config config;
     struct client clients[ROLES];
     struct target_topics *targets; /* all that hang somewhere */
+    struct route *own;             /* of our own topics: lane * (slots + 1) + slot */
+    struct list pending;           /* routes that hold records */
     struct trim trim;
     struct asker *asker;
+    int64_t turn_mono_ms;  /* when reports were last asked for */
     struct answer *failed; /* refused by the client at once, reported later */
     size_t failed_n, failed_size;
     struct answer heard[HEARD_MAX]; /* reported by a client, and not passed on yet */
@@ -102,6 +139,19 @@ static inline bool producer_is_transactional(const struct producer *p)
 
 /* producer.c */
 void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque);
+const char *producer_why(rd_kafka_resp_err_t err); /* for people */
+
+/* producer_send.c: records into the clients, through an outbox for each partition. */
+int producer_send(struct producer *p, const struct forward *f, enum role role) must_check;
+void producer_send_next(struct producer *p);                       /* batches whose turn has come */
+void producer_send_all(struct producer *p);                        /* whatever is in flight */
+void producer_answered(struct producer *p, struct parcel *parcel); /* before it is reported */
+void producer_drop_held(struct producer *p);                       /* reported as purged */
+void producer_free_held(struct producer *p);                       /* never reported */
+bool producer_holds(const struct producer *p);
+bool producer_remember_failed(struct producer *p, struct parcel *parcel, rd_kafka_resp_err_t err);
+int32_t producer_partition(const rd_kafka_topic_t *topic, const void *key, size_t key_len,
+                           int32_t partitions_n, void *topic_opaque, void *parcel);
 
 /* producer_clients.c */
 void producer_log_failure(const char *what, const char *error);

@@ -145,6 +145,7 @@ int producer_txn_enter(struct producer *p)
 
 static void purge(struct producer *p)
 {
+    producer_drop_held(p);
     rd_kafka_purge(handle(p), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
                                   RD_KAFKA_PURGE_F_NON_BLOCKING);
     current(p)->phase = PHASE_PURGING;
@@ -153,7 +154,8 @@ static void purge(struct producer *p)
 static void serve_purged(struct producer *p)
 {
     struct producer_txn *t = &p->txn;
-    if (rd_kafka_outq_len(handle(p)) > 0 || p->failed_n > 0)
+    producer_drop_held(p); /* again, if there was no memory */
+    if (rd_kafka_outq_len(handle(p)) > 0 || p->failed_n > 0 || producer_holds(p))
         return;
     producer_txn_ask_why(p);
     current(p)->phase = PHASE_TORN;

@@ -188,8 +188,10 @@ int bench_load(void)
                          .size = (size_t)option_int("size", 100),
                          .headers = (int)option_int("headers", 1)};
     const char *const settings[] = {
-        "enable.idempotence",
-        "true",
+        "enable.idempotence", /* with it the client's thread may spin (consumer/outbox.h) */
+        "false",
+        "acks",
+        "all",
         "linger.ms",
         option("linger", load.rate > 0 && load.kind == PLAIN ? "0" : "5"),
         "queue.buffering.max.messages",

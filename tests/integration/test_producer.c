@@ -77,6 +77,7 @@ static void open_stage(struct stage *stage)
     struct producer_config config = {.config = &stage->config,
                                      .topics = topics,
                                      .slots = SLOTS,
+                                     .lanes = LANES,
                                      .dead_letter = "schedule.dead",
                                      .bell = &stage->bell,
                                      .reported = on_reported,
@@ -112,7 +113,11 @@ static void serve(struct stage *stage)
 static void forward(struct stage *stage)
 {
     static const struct record record = {.value = {(const uint8_t *)"x", 1}};
-    const struct forward hop = {.kind = FORWARD_LEVEL, .record = &record, .slot = 1};
+    static struct parcel_note parcel;
+    const struct forward hop = {.kind = FORWARD_LEVEL,
+                                .parcel = (struct parcel *)(void *)&parcel,
+                                .record = &record,
+                                .slot = 1};
     int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
     int before = stage->heard.reports;
     while (producer_forward(stage->producer, &hop) != 0 && clock_mono_ms() < until_ms)

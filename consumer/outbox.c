@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a record goes to the client, and when it waits for an acknowledgement. */
+#include "consumer/outbox.h"
+
+/* A client streams until less than this part of a batch is in flight. */
+enum { STREAM_PART = 4 };
+
+void outbox_init(struct outbox *o)
+{
+    *o = (struct outbox){0};
+    list_init(&o->held);
+}
+
+struct outbox_item *outbox_first(const struct outbox *o)
+{
+    struct link *first = list_first(&o->held);
+    return first == NULL ? NULL : list_item(first, struct outbox_item, link);
+}
+
+/* A record that comes to the client after it has sent the batch would wait there for the batch's
+   acknowledgement. So half of the linger is left for a thread that is kept from running. */
+static bool client_gathers(const struct outbox *o, const struct outbox_limits *limits,
+                           int64_t now_mono_ms)
+{
+    return now_mono_ms - o->batch_mono_ms < limits->linger_ms / 2;
+}
+
+bool outbox_is_open(const struct outbox *o, const struct outbox_limits *limits, int64_t now_mono_ms)
+{
+    if (!list_is_empty(&o->held))
+        return false;
+    return o->in_flight_n == 0 || o->streaming || client_gathers(o, limits, now_mono_ms) ||
+           (limits->linger_ms <= 1 && o->in_flight_n < OUTBOX_SINGLES);
+}
+
+void outbox_hold(struct outbox *o, struct outbox_item *item)
+{
+    list_append(&o->held, &item->link);
+    o->held_bytes += item->bytes;
+}
+
+void outbox_take(struct outbox *o, struct outbox_item *item)
+{
+    list_remove(&item->link);
+    o->held_bytes -= item->bytes;
+}
+
+bool outbox_batch_is_due(const struct outbox *o, const struct outbox_limits *limits)
+{
+    return !list_is_empty(&o->held) &&
+           (o->in_flight_n == 0 || o->held_bytes >= limits->batch_bytes);
+}
+
+void outbox_sent(struct outbox *o, const struct outbox_limits *limits,
+                 const struct outbox_item *item, int64_t now_mono_ms)
+{
+    if (o->in_flight_n++ == 0)
+        o->batch_mono_ms = now_mono_ms;
+    o->in_flight_bytes += item->bytes;
+    if (o->in_flight_bytes > limits->batch_bytes && o->in_flight_n > OUTBOX_SINGLES)
+        o->streaming = true;
+}
+
+void outbox_reported(struct outbox *o, const struct outbox_limits *limits,
+                     const struct outbox_item *item)
+{
+    assert(o->in_flight_n > 0 && o->in_flight_bytes >= item->bytes);
+    o->in_flight_n--;
+    o->in_flight_bytes -= item->bytes;
+    if (o->in_flight_bytes < limits->batch_bytes / STREAM_PART)
+        o->streaming = false;
+}
+
+void outbox_check(const struct outbox *o)
+{
+    size_t bytes = 0;
+    for (struct link *l = list_first(&o->held); l != NULL; l = list_after(&o->held, l))
+        bytes += list_item(l, struct outbox_item, link)->bytes;
+    assert(bytes == o->held_bytes);
+    assert(o->in_flight_n > 0 || (o->in_flight_bytes == 0 && !o->streaming));
+}

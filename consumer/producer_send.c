@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records into the clients: each partition's by its outbox, a batch at a time. */
+#include "bridge/clock.h"
+#include "consumer/producer_parts.h"
+
+#include <stdlib.h>
+
+static struct outgoing *note_of(struct parcel *parcel)
+{
+    return (struct outgoing *)(void *)parcel;
+}
+
+static struct parcel *parcel_of(struct outgoing *o)
+{
+    return (struct parcel *)(void *)o;
+}
+
+/* The client asks for the partition of each record that has a key, and tells how many there are. */
+int32_t producer_partition(const rd_kafka_topic_t *topic, const void *key, size_t key_len,
+                           int32_t partitions_n, void *topic_opaque, void *parcel)
+{
+    struct route *route = note_of(parcel)->route;
+    if (route != NULL && route->target != NULL)
+        atomic_store_explicit(&route->target->partitions_n, partitions_n, memory_order_relaxed);
+    return rd_kafka_msg_partitioner_murmur2_random(topic, key, key_len, partitions_n, topic_opaque,
+                                                   parcel);
+}
+
+/* A target's records go where the Java default partitioner would put them. */
+static rd_kafka_topic_t *target_topic(struct producer *p, struct target_topics *t, enum role role)
+{
+    if (t->topic[role] == NULL)
+        t->topic[role] = rd_kafka_topic_new(p->clients[role].rk, t->name, NULL);
+    return t->topic[role];
+}
+
+static rd_kafka_topic_t *topic_of(struct producer *p, const struct route *route, enum role role)
+{
+    return route->target != NULL ? target_topic(p, route->target, role)
+                                 : p->clients[role].own[route->slot];
+}
+
+static struct route *route_of(struct producer *p, const struct forward *f, struct bytes key)
+{
+    int slots = p->config.slots;
+    if (f->kind != FORWARD_TARGET)
+        return &p->own[f->from.lane * (slots + 1) + (f->kind == FORWARD_DEAD ? slots : f->slot)];
+    struct target_topics *t = f->target->handle;
+    if (bytes_is_null(key))
+        return &t->routes[ROUTES_KEYED];
+    int n = atomic_load_explicit(&t->partitions_n, memory_order_relaxed);
+    if (n == 0)
+        return &t->routes[0];
+    int partition = rd_kafka_msg_partitioner_murmur2(NULL, key.data, key.len, n, NULL, NULL);
+    return &t->routes[partition % ROUTES_KEYED];
+}
+
+/* The client takes the headers over if it takes the record. */
+static rd_kafka_resp_err_t produce(struct producer *p, struct route *route, struct outgoing *o,
+                                   const struct dispatch *d)
+{
+    const struct message *m = &d->message;
+    int32_t partition = route->target == NULL ? route->lane : RD_KAFKA_PARTITION_UA;
+    rd_kafka_vu_t vus[] = {
+        {.vtype = RD_KAFKA_VTYPE_RKT, .u.rkt = topic_of(p, route, o->role)},
+        {.vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = partition},
+        {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {(void *)m->key.data, m->key.len}},
+        {.vtype = RD_KAFKA_VTYPE_VALUE, .u.mem = {(void *)m->value.data, m->value.len}},
+        {.vtype = RD_KAFKA_VTYPE_TIMESTAMP, .u.i64 = d->timestamp_ms},
+        {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = 0}, /* the payload stays where it is */
+        {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u.ptr = parcel_of(o)},
+        {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = m->headers},
+    };
+    size_t n = sizeof vus / sizeof *vus - (m->headers == NULL);
+    o->route = route;
+    rd_kafka_error_t *error = rd_kafka_produceva(p->clients[o->role].rk, vus, n);
+    if (error == NULL) {
+        outbox_sent(&route->outbox, &p->clients[o->role].limits, &o->item, p->turn_mono_ms);
+        return 0;
+    }
+    o->route = NULL;
+    rd_kafka_resp_err_t err = rd_kafka_error_code(error);
+    rd_kafka_error_destroy(error);
+    return err;
+}
+
+static void drop_headers(struct message *m)
+{
+    if (m->headers != NULL)
+        rd_kafka_headers_destroy(m->headers);
+    m->headers = NULL;
+}
+
+static void hold(struct producer *p, struct route *route, struct outgoing *o)
+{
+    o->route = NULL;
+    outbox_hold(&route->outbox, &o->item);
+    if (route->link.next == NULL)
+        list_append(&p->pending, &route->link);
+}
+
+static struct outgoing *first_held(const struct route *route)
+{
+    struct outbox_item *first = outbox_first(&route->outbox);
+    return first == NULL
+               ? NULL
+               : (struct outgoing *)(void *)((char *)first - offsetof(struct outgoing, item));
+}
+
+static void let_go(struct route *route, struct outgoing *o)
+{
+    outbox_take(&route->outbox, &o->item);
+    if (list_is_empty(&route->outbox.held))
+        list_remove(&route->link);
+}
+
+bool producer_remember_failed(struct producer *p, struct parcel *parcel, rd_kafka_resp_err_t err)
+{
+    if (p->failed_n == p->failed_size) {
+        size_t size = p->failed_size == 0 ? 64 : p->failed_size * 2;
+        struct answer *grown = realloc(p->failed, size * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        p->failed = grown;
+        p->failed_size = size;
+    }
+    p->failed[p->failed_n++] = (struct answer){parcel, err};
+    bell_ring(p->config.bell, BELL_REPORTS);
+    return true;
+}
+
+/* The client is full or broken; others of its records would meet the same. */
+static bool is_of_client(rd_kafka_resp_err_t err)
+{
+    return err == RD_KAFKA_RESP_ERR__QUEUE_FULL || err == RD_KAFKA_RESP_ERR__FATAL ||
+           err == RD_KAFKA_RESP_ERR__STATE;
+}
+
+static void fail_transaction(struct producer *p, rd_kafka_resp_err_t err)
+{
+    if (producer_is_transactional(p) && err != RD_KAFKA_RESP_ERR__QUEUE_FULL)
+        producer_txn_fail(p, err, producer_why(err));
+}
+
+/* What the record takes in a request, about. An envelope holds the headers of a delivery. */
+static size_t written_bytes(const struct forward *f, const struct message *m)
+{
+    enum { OVERHEAD = 24, ADDED_HEADERS = 96 };
+    size_t bytes = m->key.len + f->record->value.len + OVERHEAD;
+    return f->kind == FORWARD_LEVEL ? bytes : bytes + ADDED_HEADERS;
+}
+
+int producer_send(struct producer *p, const struct forward *f, enum role role)
+{
+    struct outgoing *o = note_of(f->parcel);
+    struct dispatch d = {.message = message_of(f, p->config.topics),
+                         .timestamp_ms = f->timestamp_ms};
+    o->role = role;
+    o->item.bytes = written_bytes(f, &d.message);
+    struct route *route = route_of(p, f, d.message.key);
+    if (!outbox_is_open(&route->outbox, &p->clients[role].limits, p->turn_mono_ms)) {
+        o->held = d;
+        hold(p, route, o);
+        return 0;
+    }
+    rd_kafka_resp_err_t err = produce(p, route, o, &d);
+    if (err == 0)
+        return 0;
+    drop_headers(&d.message);
+    fail_transaction(p, err);
+    if (is_of_client(err))
+        return ERR_FULL;
+    return producer_remember_failed(p, f->parcel, err) ? 0 : ERR_FULL;
+}
+
+/* 0, or an error of the client, which has not taken the record. */
+static rd_kafka_resp_err_t send_first(struct producer *p, struct route *route)
+{
+    struct outgoing *o = first_held(route);
+    rd_kafka_resp_err_t err = produce(p, route, o, &o->held);
+    if (err != 0) {
+        fail_transaction(p, err);
+        if (is_of_client(err) || !producer_remember_failed(p, parcel_of(o), err))
+            return err;
+        drop_headers(&o->held.message);
+    }
+    let_go(route, o);
+    return 0;
+}
+
+/* act may end the pending state of its route, and of no other. */
+static void each_pending(struct producer *p, void (*act)(struct producer *p, struct route *route))
+{
+    for (struct link *l = list_first(&p->pending), *next; l != NULL; l = next) {
+        next = list_after(&p->pending, l);
+        act(p, list_item(l, struct route, link));
+    }
+}
+
+/* If the client is full or broken the rest goes at a later call. */
+static void send_held(struct producer *p, struct route *route)
+{
+    while (!list_is_empty(&route->outbox.held) && send_first(p, route) == 0)
+        ;
+}
+
+static void send_if_due(struct producer *p, struct route *route)
+{
+    if (outbox_batch_is_due(&route->outbox, &p->clients[first_held(route)->role].limits))
+        send_held(p, route);
+}
+
+void producer_send_next(struct producer *p)
+{
+    each_pending(p, send_if_due);
+}
+
+void producer_send_all(struct producer *p)
+{
+    each_pending(p, send_held);
+}
+
+void producer_answered(struct producer *p, struct parcel *parcel)
+{
+    struct outgoing *o = note_of(parcel);
+    if (o->route != NULL)
+        outbox_reported(&o->route->outbox, &p->clients[o->role].limits, &o->item);
+    o->route = NULL;
+}
+
+static void drop_route(struct producer *p, struct route *route)
+{
+    for (struct outgoing *o; (o = first_held(route)) != NULL;) {
+        if (!producer_remember_failed(p, parcel_of(o), RD_KAFKA_RESP_ERR__PURGE_QUEUE))
+            return; /* no memory: at the next call */
+        let_go(route, o);
+        drop_headers(&o->held.message);
+    }
+}
+
+void producer_drop_held(struct producer *p)
+{
+    each_pending(p, drop_route);
+}
+
+static void free_route(struct producer *p, struct route *route)
+{
+    (void)p;
+    for (struct outgoing *o; (o = first_held(route)) != NULL;) {
+        let_go(route, o);
+        drop_headers(&o->held.message);
+    }
+}
+
+void producer_free_held(struct producer *p)
+{
+    each_pending(p, free_route);
+}
+
+bool producer_holds(const struct producer *p)
+{
+    return !list_is_empty(&p->pending);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "consumer/outbox.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+enum { BYTES = 100 };
+
+static const struct outbox_limits at_once = {.linger_ms = 0, .batch_bytes = 1000};
+static const struct outbox_limits lingering = {.linger_ms = 20, .batch_bytes = 1000};
+static struct outbox_item items[64];
+
+static struct outbox_item *item(int n)
+{
+    items[n] = (struct outbox_item){.bytes = BYTES};
+    return &items[n];
+}
+
+static void send(struct outbox *o, const struct outbox_limits *limits, int n)
+{
+    for (int i = 0; i < n; i++)
+        outbox_sent(o, limits, &(struct outbox_item){.bytes = BYTES}, 0);
+}
+
+static void report(struct outbox *o, const struct outbox_limits *limits, int n)
+{
+    for (int i = 0; i < n; i++)
+        outbox_reported(o, limits, &(struct outbox_item){.bytes = BYTES});
+}
+
+Test(outbox, a_client_that_does_not_linger_gets_one_less_than_five)
+{
+    struct outbox o;
+    outbox_init(&o);
+    for (int n = 0; n < OUTBOX_SINGLES; n++) {
+        cr_assert(outbox_is_open(&o, &at_once, 0));
+        send(&o, &at_once, 1);
+    }
+    cr_assert_not(outbox_is_open(&o, &at_once, 0));
+    report(&o, &at_once, 1);
+    cr_assert(outbox_is_open(&o, &at_once, 0));
+    outbox_check(&o);
+}
+
+Test(outbox, records_join_the_batch_that_the_client_gathers)
+{
+    struct outbox o;
+    outbox_init(&o);
+    send(&o, &lingering, OUTBOX_SINGLES + 1);
+    cr_assert(outbox_is_open(&o, &lingering, 9));
+    cr_assert_not(outbox_is_open(&o, &lingering, 10));
+}
+
+Test(outbox, held_records_go_in_order_when_nothing_is_in_flight)
+{
+    struct outbox o;
+    outbox_init(&o);
+    send(&o, &at_once, 2);
+    outbox_hold(&o, item(0));
+    outbox_hold(&o, item(1));
+    cr_assert_not(outbox_is_open(&o, &at_once, 0), "one that comes later must not pass them");
+    report(&o, &at_once, 1);
+    cr_assert_not(outbox_batch_is_due(&o, &at_once));
+    report(&o, &at_once, 1);
+    cr_assert(outbox_batch_is_due(&o, &at_once));
+    for (int n = 0; n < 2; n++) {
+        cr_assert_eq(outbox_first(&o), &items[n]);
+        outbox_take(&o, &items[n]);
+        outbox_check(&o);
+    }
+    cr_assert_null(outbox_first(&o));
+    cr_assert_not(outbox_batch_is_due(&o, &at_once));
+}
+
+Test(outbox, a_batch_that_is_held_makes_the_client_stream)
+{
+    struct outbox o;
+    outbox_init(&o);
+    send(&o, &at_once, OUTBOX_SINGLES);
+    for (int n = 0; n < 10; n++) {
+        cr_assert_not(outbox_batch_is_due(&o, &at_once));
+        outbox_hold(&o, item(n));
+    }
+    cr_assert(outbox_batch_is_due(&o, &at_once));
+    for (int n = 0; n < 10; n++) {
+        outbox_take(&o, &items[n]);
+        send(&o, &at_once, 1);
+    }
+    cr_assert(outbox_is_open(&o, &at_once, 0));
+    report(&o, &at_once, 12); /* 200 of 1,000 bytes are left */
+    cr_assert(outbox_is_open(&o, &at_once, 0), "as few as go one by one");
+    cr_assert_not(o.streaming);
+    outbox_check(&o);
+}
+
+Test(outbox, a_few_large_records_are_no_stream)
+{
+    struct outbox o;
+    outbox_init(&o);
+    for (int n = 0; n < OUTBOX_SINGLES; n++)
+        outbox_sent(&o, &at_once, &(struct outbox_item){.bytes = 5000}, 0);
+    cr_assert_not(outbox_is_open(&o, &at_once, 0));
+}
+
+/* Records of all sizes in any order of coming, going and being reported: none passes another, and
+   the client has no fifth unless it streams or gathers. */
+Test(outbox, any_order_of_events_keeps_the_order_of_records)
+{
+    unsigned seed = 20261125;
+    struct outbox o;
+    size_t sent[64], first = 0, last = 0;
+    int next = 0, handed = 0;
+    outbox_init(&o);
+    for (int step = 0; step < 200000; step++) {
+        int what = rand_r(&seed) % 3;
+        if (what == 0 && next - handed < 32) {
+            struct outbox_item *i = &items[next++ % 64];
+            *i = (struct outbox_item){.bytes = (size_t)(rand_r(&seed) % 400)};
+            if (outbox_is_open(&o, &at_once, 0) && last - first < 64) {
+                cr_assert_eq(handed++, next - 1);
+                sent[last++ % 64] = i->bytes;
+                outbox_sent(&o, &at_once, i, 0);
+            } else {
+                outbox_hold(&o, i);
+            }
+        } else if (what == 1 && last > first) {
+            outbox_reported(&o, &at_once, &(struct outbox_item){.bytes = sent[first++ % 64]});
+        } else if (outbox_batch_is_due(&o, &at_once)) {
+            for (struct outbox_item *i; (i = outbox_first(&o)) != NULL && last - first < 64;) {
+                cr_assert_eq(i, &items[handed++ % 64]);
+                outbox_take(&o, i);
+                sent[last++ % 64] = i->bytes;
+                outbox_sent(&o, &at_once, i, 0);
+            }
+        }
+        outbox_check(&o);
+    }
+    cr_assert_gt(handed, 10000);
+}
