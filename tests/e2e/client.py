@@ -289,10 +289,12 @@ class Admin:
         self.bootstrap = bootstrap
         self.client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
-    def create(self, topic: str, partitions: int, **config: str) -> None:
+    def create(self, topic: str, partitions: int, on: list[int] | None = None, **config: str) -> None:
+        """on: the brokers that have all of its partitions; else the controller chooses."""
         config = {name.replace("_", "."): value for name, value in config.items()}
+        places = {"replica_assignment": [on] * partitions} if on else {"replication_factor": self.copies}
         for future in self.client.create_topics(
-                [NewTopic(topic, num_partitions=partitions, replication_factor=self.copies, config=config)]).values():
+                [NewTopic(topic, num_partitions=partitions, config=config, **places)]).values():
             future.result(30)
         self.wait(topic, lambda: topic in self.topics())
 

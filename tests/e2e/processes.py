@@ -57,8 +57,9 @@ def newer_client() -> str:
 
 class Kafka:
     def __init__(self, folder: Path, brokers: int = 1, props: tuple[str, ...] = (), data: Path | None = None,
-                 proxied: bool = False):
+                 proxied: bool = False, controllers: int | None = None):
         self.folder, self.brokers, self.props, self.data = folder / "kafka", brokers, props, data
+        self.controllers = controllers
         self.proxied = proxied
         self.choose_ports()
 
@@ -93,6 +94,8 @@ class Kafka:
             args += option
         if self.front:
             args += ["--front", str(self.front)]
+        if self.controllers:
+            args += ["--controllers", str(self.controllers)]
         for prop in self.props:
             args += ["--prop", prop]
         self.call(*args)

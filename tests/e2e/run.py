@@ -19,6 +19,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import among
 import bad_input
 import histories
 import network
@@ -37,11 +38,11 @@ from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage, Unsure
 
 PARTS = (scenarios, static, targets, transacted, network, secured, histories, replaced, waiting, bad_input, promises,
-         reading, versions, quick_start)
+         reading, versions, quick_start, among)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
-             "secured_exactly", "waiting_millions", "broker_hangs_exactly", "mixed_versions_exactly"}
+             "secured_exactly", "waiting_millions", "broker_hangs_exactly", "mixed_versions_exactly"} | among.ON_DEMAND
 # Three brokers each, and faults in a clock's time: last, and alone.
 HEAVY = {"chaos", "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
 ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "UNSURE": 3, "SKIPPED": 77}
