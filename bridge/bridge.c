@@ -17,8 +17,10 @@ static int pools_init(struct bridge *b)
     b->lanes = calloc((size_t)b->config.lanes, sizeof *b->lanes);
     b->queues = calloc(queues_n, sizeof *b->queues);
     b->progress = malloc(queues_n * sizeof *b->progress);
+    b->outlets = calloc(queues_n, sizeof *b->outlets);
     b->taken = calloc(b->config.exactly_once ? TXN_RECORDS_MAX : 1, sizeof *b->taken);
-    if (!b->parcels || !b->verdicts || !b->lanes || !b->queues || !b->progress || !b->taken)
+    if (!b->parcels || !b->verdicts || !b->lanes || !b->queues || !b->progress || !b->outlets ||
+        !b->taken)
         return ERR_NO_MEMORY;
     list_init(&b->parcels_free);
     list_init(&b->verdicts_free);
@@ -26,6 +28,7 @@ static int pools_init(struct bridge *b)
         list_append(&b->verdicts_free, &b->verdicts[i].link);
     for (int i = 0; i < READY_N; i++)
         list_init(&b->ready[i]);
+    outlets_doubt(b);
     return targets_init(b);
 }
 
@@ -91,6 +94,7 @@ void bridge_free(struct bridge *b)
     }
     targets_deinit(b);
     wheel_deinit(&b->wheel);
+    free(b->outlets);
     free(b->taken);
     free(b->progress);
     free(b->queues);

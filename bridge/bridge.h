@@ -95,6 +95,7 @@ enum report {
 
 enum lookup {
     LOOKUP_FOUND,
+    LOOKUP_LEADERLESS, /* a partition of it has no leader */
     LOOKUP_WHOLE, /* and each partition has a leader, and two replicas in sync if it has so many */
     LOOKUP_MISSING, /* Kafka says that there is no such topic, or that we may not see it */
     LOOKUP_UNKNOWN, /* no answer */
@@ -128,9 +129,12 @@ enum event_kind {
     EVENT_DEAD_LETTERED,  /* queue, offset, key, target, code, reason */
     EVENT_DELIVERY_FAILED, /* queue, offset, key, target, error, reason, attempt, next_try_ms */
     EVENT_UNREADABLE,      /* queue, offset, end: no client reads this range; the queue is held */
-    EVENT_GIVEN_UP         /* queue, offset, end: such a range was passed */
+    EVENT_GIVEN_UP,        /* queue, offset, end: such a range was passed */
+    EVENT_OUTLET_SHUT, /* exactly once, queue, to_slot: the partition that this lane's hops (or, 0,
+                          dead letters) go to has no leader; the lane waits */
+    EVENT_OUTLET_OPEN  /* queue, to_slot: the same has a leader again */
 };
-enum { EVENT_KINDS = EVENT_GIVEN_UP + 1 };
+enum { EVENT_KINDS = EVENT_OUTLET_OPEN + 1 };
 
 /* All pointers are valid during the call only. Bytes and reason may hold anything that a producer
    or a broker wrote. */
@@ -192,6 +196,9 @@ struct port {
     /* Does not wait for brokers, nor create the topic. Asked about one target at a time; a turn
        comes when the answer is there. */
     enum lookup (*lookup)(void *ctx, struct target_id *target);
+    /* The same of one partition that hops (slot of a level) or dead letters (slot 0) of a lane go
+       to. Exactly once only, and not while a target's look-up is pending. */
+    enum lookup (*lookup_outlet)(void *ctx, struct queue_id outlet);
     /* Where the log of an owned queue ends, as far as it is known; -1: not yet. Asks nobody. */
     int64_t (*end)(void *ctx, struct queue_id queue);
     /* The offset at which reading has come to the log's end since the last seek; -1: it has not. */

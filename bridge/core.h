@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* core: the structures that the files of the step machine share. Nothing outside of bridge.c,
-   queue.c, unreadable.c, head.c, parcel.c, delivery.c, transaction.c, progress.c, target.c and
-   survey.c includes this.
+   queue.c, unreadable.c, head.c, parcel.c, delivery.c, transaction.c, progress.c, target.c,
+   outlet.c and survey.c includes this.
 
      lane     partition p of all our input topics; owned or not
      queue    one input partition: window, at most one peeked head, open or paused
      parcel   one record in work: waiting in the wheel, ready, parked behind its target, or flying
      target   a topic that is delivered to: how many fly there, and whether it takes them
+     outlet   a partition of our own topics that a lane's hops or dead letters go to
 
    A parcel's life: admitted from its queue -> WAITING until its release -> READY -> FLYING -> done.
    Whatever fails puts it back to WAITING or READY; only an acknowledgement ends it. */
@@ -34,10 +35,12 @@ enum {
     SHUT_MS = 5000, /* a target that failed is tried again after this */
     STALLS_MAX = 4, /* each time it is left alone for twice as long */
     STALLS_FORGOTTEN_MS = SHUT_MS << STALLS_MAX,
-    MISSING_MS = 2000,       /* the same for one that is not there */
-    LOOK_UP_AGAIN_MS = 2000, /* after a question that nobody answered */
-    PARK_MS = 1000,          /* behind a target that takes nothing, no longer than this */
-    QUEUE_QUOTA = 128,       /* records of one queue in a turn */
+    MISSING_MS = 2000,        /* the same for one that is not there */
+    LOOK_UP_AGAIN_MS = 2000,  /* after a question that nobody answered */
+    OUTLET_WAIT_MS = 20,      /* a record waits so long for the look-up of its own topic */
+    OUTLET_LEADERS_MS = 3000, /* after a stall brokers may still name a dead leader */
+    PARK_MS = 1000,           /* behind a target that takes nothing, no longer than this */
+    QUEUE_QUOTA = 128,        /* records of one queue in a turn */
     TARGETS_MAX = 1024,
     VERDICTS_MAX = 1024,
     TXN_AGE_MS = 5,       /* a transaction is open for so long, for company */
@@ -92,6 +95,7 @@ struct parcel {
     uint8_t kind;       /* FLYING: enum forward_kind */
     uint8_t letter;     /* condemned: enum letter */
     uint8_t to_slot;    /* FLYING to a level: its slot */
+    bool keyless;       /* FLYING to a target: delivered without a key */
     bool raw;           /* record came from outside and is no envelope */
     uint8_t orphan;     /* FLYING, but its queue has forgotten it: enum orphan */
     bool without_level; /* too large for its level */
@@ -156,6 +160,15 @@ struct lane {
     bool owned;
     size_t verdicts;       /* of its parcels */
     int64_t verdict_bytes; /* what these parcels cost */
+    int outlets_shut;
+};
+
+/* Exactly once: one partition without a leader would hold every transaction that it is in. */
+struct outlet {
+    bool doubted;       /* looked up before a record goes to it: at first, and after a timeout */
+    bool stalled;       /* a record to it was not acknowledged in time */
+    bool shut;          /* it had no leader at the last look-up */
+    int64_t recheck_ms; /* monotonic: not looked up before */
 };
 
 enum target_state {
@@ -171,6 +184,8 @@ struct target {
     enum target_state state;
     bool used;
     bool expected;       /* asked about before the first record was due */
+    bool doubted;        /* exactly once: looked up and tried alone before others share its
+                            transaction */
     bool failed;         /* since the last success */
     bool in_transaction; /* the open one has records to it */
     bool counts;         /* SHUT: a record that is not even tried has used up an attempt */
@@ -180,9 +195,13 @@ struct target {
     int64_t took_ms;  /* monotonic: last success */
     int64_t answered_ms; /* monotonic: last report, or when flying left zero */
     size_t flying, flying_bytes;
-    size_t large_bytes;  /* a record of this cost was too large; 0: none was */
-    size_t proven_bytes; /* the same of one that was alone in its transaction */
-    int64_t proven_ms;   /* monotonic: when that was last shown; 0: never */
+    size_t large_bytes;          /* a record of this cost was too large; 0: none was */
+    size_t proven_bytes;         /* the same of one that was alone in its transaction */
+    int64_t proven_ms;           /* monotonic: when that was last shown; 0: never */
+    bool keyless_in_transaction; /* the open one has a record without a key to it */
+    bool keyless_suspect;        /* exactly once: a record without a key is tried alone */
+    int64_t keyless_ms;          /* monotonic: when it last refused one that was alone; 0: never */
+    int64_t unfit_ms;            /* the same of a record with a key */
     struct list parked;
     enum delivery_error error; /* of the last failure */
     uint8_t label;             /* its entry's, in stats.targets */
@@ -200,6 +219,7 @@ struct txn {
     bool torn;              /* a report said no */
     bool told;              /* and which record, or target, is to blame */
     bool answered;          /* a report of it said yes */
+    bool timed_out;         /* a report of it said that no answer came in time */
     bool announced;         /* its progress was, as if all reports had said yes */
     enum ready takes;       /* decided with its first record */
     size_t n, bytes;        /* in it */
@@ -245,10 +265,13 @@ struct bridge {
     struct target *targets;
     struct list *buckets;
     size_t targets_hand, parked;
-    bool targets_in_transaction; /* some are */
-    bool asked_for;              /* a record waited for the answer when asking was asked */
-    struct target *asking;       /* whose look-up is not answered yet; NULL: nobody's */
-    size_t asked_last;           /* the target whose look-up was the last one */
+    bool targets_in_transaction;  /* some are */
+    bool asked_for;               /* a record waited for the answer when asking was asked */
+    struct target *asking;        /* whose look-up is not answered yet; NULL: nobody's */
+    struct outlet *outlets;       /* by lane and slot; slot 0: the lane's dead-letter partition */
+    struct outlet *asking_outlet; /* whose look-up is not answered yet; NULL: none */
+    int outlets_shut;
+    size_t asked_last; /* the target whose look-up was the last one */
 
     size_t flying, orphans;
     int64_t held_bytes;
@@ -393,7 +416,13 @@ enum gate target_gate(struct bridge *b, struct target *t);
 void target_sent(struct bridge *b, struct target *t, struct parcel *p);
 void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum report report,
                      const char *why);
+/* Exactly once: no record of the transaction was answered, so it is not known who held it. */
+void target_doubt(struct bridge *b, struct target *t);
 bool target_is_suspect(const struct target *t, const struct parcel *p);
+/* Whether a record of this kind is to be tried alone: the target refused one a moment ago. */
+bool target_may_be_unfit(const struct bridge *b, const struct target *t, const struct parcel *p,
+                         int attempts);
+bool target_refuses_keyless(const struct bridge *b, const struct target *t);
 bool target_is_too_small(const struct bridge *b, const struct target *t, const struct parcel *p);
 bool targets_hold(struct bridge *b, const char *why); /* alone: they are shut */
 void target_refuses(struct bridge *b, struct target *t, const char *why);
@@ -404,5 +433,12 @@ struct target_stats *target_stats(const struct bridge *b, uint8_t label);
 uint8_t target_label(const struct bridge *b, struct bytes name);
 void targets_relabel(struct bridge *b); /* the entries have changed */
 void targets_serve(struct bridge *b);   /* let go what has been parked too long */
+bool leaders_are_known(const struct bridge *b, int64_t whole_ms, int64_t after_ms);
+
+/* outlet.c: at least once it is always open. */
+bool outlet_takes(struct bridge *b, const struct parcel *p, enum forward_kind kind, int slot);
+void outlet_doubt(struct bridge *b, const struct parcel *p); /* not acknowledged in time */
+void outlets_doubt(struct bridge *b);                        /* all, each until it is looked up */
+void outlets_serve(struct bridge *b);
 
 #endif

@@ -62,8 +62,20 @@ static void learn_size(struct bridge *b, const struct parcel *p, enum report rep
         *large_bytes = 0;
 }
 
+/* Its lane waits, and no other. */
+static bool outlet_is_shut(struct bridge *b, struct parcel *p, enum forward_kind kind, int slot)
+{
+    if (outlet_takes(b, p, kind, slot))
+        return false;
+    bool soon = b->asking_outlet != NULL;
+    parcel_wait(b, p, b->now.wall_ms + (soon ? OUTLET_WAIT_MS : RESEND_MS));
+    return true;
+}
+
 static int send_dead(struct bridge *b, struct parcel *p)
 {
+    if (outlet_is_shut(b, p, FORWARD_DEAD, 0))
+        return 0;
     struct envelope env;
     bool opened = !p->raw && envelope_open(p->record->value, &env) == 0;
     assert(opened || p->raw);
@@ -131,6 +143,8 @@ static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
         parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
         return 0;
     }
+    if (outlet_is_shut(b, p, FORWARD_LEVEL, 1 + level))
+        return 0;
     p->floor_offset = queue_floor(to);
     struct forward f = {.kind = FORWARD_LEVEL, .slot = 1 + level};
     return send(b, p, &f, may_be_too_large(b, p, FORWARD_LEVEL));
@@ -148,7 +162,8 @@ static int send_target(struct bridge *b, struct parcel *p, struct target *t,
                        const struct envelope *env)
 {
     assert(b->now.wall_ms >= env->stamp.due_ms); /* late is allowed, early never */
-    bool alone = p->alone || (b->config.exactly_once && target_is_suspect(t, p));
+    bool may_break = target_is_suspect(t, p) || target_may_be_unfit(b, t, p, env->stamp.attempt);
+    bool alone = p->alone || (b->config.exactly_once && may_break);
     struct forward f = {.kind = FORWARD_TARGET, .target = &t->id, .env = env, .alone = alone};
     int err = send(b, p, &f, alone);
     if (err != 0)
@@ -239,6 +254,12 @@ static int deliver(struct bridge *b, struct parcel *p)
     struct target *t = target_get(b, env.stamp.target);
     if (t != NULL && target_is_too_small(b, t, p)) {
         condemn_too_large(b, p);
+        return 0;
+    }
+    p->keyless = bytes_is_null(env.stamp.key_overridden ? env.stamp.key : p->record->key);
+    if (t != NULL && p->keyless && target_refuses_keyless(b, t)) {
+        attempt_failed(b, p,
+                       (struct failure){DELIVERY_UNFIT, "the topic refuses records without a key"});
         return 0;
     }
     switch (t == NULL ? GATE_WAIT : target_gate(b, t)) {
@@ -424,10 +445,9 @@ static void note_failure(struct bridge *b, const struct parcel *p, enum report r
                          const char *why)
 {
     bool too_large = report == REPORT_TOO_LARGE;
-    bool of_a_batch = too_large || (p->kind == FORWARD_TARGET && report == REPORT_UNFIT);
     if (p->kind == FORWARD_LEVEL && too_large)
         txn_note(b, p, NOTE_WITHOUT_LEVEL);
-    else if (of_a_batch)
+    else if (too_large)
         txn_note(b, p, NOTE_ALONE);
     else if (p->kind != FORWARD_TARGET && report != REPORT_NOT_SENT)
         tell_own_topic_failed(b, p, why);
@@ -437,9 +457,26 @@ static void fail_transaction(struct bridge *b, struct parcel *p, struct target *
                              enum report report, const char *why)
 {
     note_failure(b, p, report, why);
+    /* With records without a key in it, these are tried alone first. */
+    if (target != NULL && report == REPORT_UNFIT && !target->keyless_in_transaction)
+        txn_note(b, p, NOTE_ALONE);
     if (b->txn.solo == p)
         p->alone = true;
     txn_failed(b, p, target, report);
+}
+
+/* Exactly once: what was not acknowledged in time, and what its transaction took along, may be held
+   by a partition without a leader. The brokers are asked before the last producer meets it. */
+static void doubt_unanswered(struct bridge *b, const struct parcel *p, enum report report)
+{
+    b->txn.timed_out |= report == REPORT_TIMED_OUT && !p->orphan;
+    bool taken_along = report == REPORT_NOT_SENT && b->txn.timed_out && !p->orphan;
+    if (!b->config.exactly_once || (report != REPORT_TIMED_OUT && !taken_along))
+        return;
+    if (p->kind == FORWARD_TARGET)
+        target_doubt(b, p->target);
+    else
+        outlet_doubt(b, p);
 }
 
 void bridge_reported(struct bridge *b, struct parcel *p, enum report report, const char *why)
@@ -447,6 +484,7 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
     assert(p->state == PARCEL_FLYING);
     b->flying--;
     bool away = report == REPORT_TIMED_OUT && kafka_was_away(b, p);
+    doubt_unanswered(b, p, report);
     if (away && b->txn.solo != p) /* a suspect is left alone again, whoever is to blame */
         report = REPORT_NOT_SENT;
     struct target *target = p->target;

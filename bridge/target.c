@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BUCKETS = 1024, FLYING_MAX = 100000 };
+enum { BUCKETS = 1024, FLYING_MAX = 100000, DOUBT_MS = 3000 };
 
 int targets_init(struct bridge *b)
 {
@@ -40,14 +40,16 @@ static struct list *bucket_of(struct bridge *b, struct bytes name)
     return &b->buckets[hash % BUCKETS];
 }
 
+/* Names without a topic may be many: first they go, or they would drive out the good targets. */
 static struct target *claim_slot(struct bridge *b)
 {
-    for (int tries = 0; tries < TARGETS_MAX; tries++) {
+    for (int tries = 0; tries < 2 * TARGETS_MAX; tries++) {
         struct target *t = &b->targets[b->targets_hand];
         b->targets_hand = (b->targets_hand + 1) % TARGETS_MAX;
         if (!t->used)
             return t;
-        if (t->flying > 0 || !list_is_empty(&t->parked) || t == b->asking)
+        if (t->flying > 0 || !list_is_empty(&t->parked) || t == b->asking ||
+            (t->took_ms > 0 && tries < TARGETS_MAX))
             continue;
         b->port.forget(b->port.ctx, &t->id);
         list_remove(&t->link);
@@ -127,6 +129,13 @@ static void shut(struct bridge *b, struct target *t, bool counts, int64_t for_ms
                                       .span_ms = for_ms});
 }
 
+static void found_there(struct bridge *b, struct target *t, enum lookup found)
+{
+    t->whole_ms = found == LOOKUP_WHOLE ? b->now.mono_ms : 0;
+    t->doubted |= b->config.exactly_once && found != LOOKUP_WHOLE;
+    t->state = t->failed || t->doubted ? TARGET_PROBING : TARGET_OPEN;
+}
+
 static void look_up(struct bridge *b, struct target *t, bool waited_for)
 {
     enum lookup found = b->port.lookup(b->port.ctx, &t->id);
@@ -138,10 +147,17 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
     if (!waited_for && found != LOOKUP_FOUND && found != LOOKUP_WHOLE) /* it may still be made */
         return;
     switch (found) {
+    case LOOKUP_LEADERLESS:
+        if (b->config.exactly_once) {
+            fail(t, DELIVERY_TIMED_OUT, "a partition of the topic has no leader");
+            shut(b, t, false, SHUT_MS);
+            break;
+        }
+        found_there(b, t, found);
+        break;
     case LOOKUP_FOUND:
     case LOOKUP_WHOLE:
-        t->whole_ms = found == LOOKUP_WHOLE ? b->now.mono_ms : 0;
-        t->state = t->failed ? TARGET_PROBING : TARGET_OPEN;
+        found_there(b, t, found);
         break;
     case LOOKUP_MISSING:
         fail(t, DELIVERY_MISSING,
@@ -160,7 +176,8 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
 /* One at a time; an unknown one waits until it has been. */
 static bool is_unknown(struct bridge *b, struct target *t)
 {
-    if (t->state == TARGET_UNKNOWN && b->asking == NULL && b->now.mono_ms >= t->recheck_ms)
+    bool is_free = b->asking == NULL && b->asking_outlet == NULL;
+    if (t->state == TARGET_UNKNOWN && is_free && b->now.mono_ms >= t->recheck_ms)
         look_up(b, t, true);
     return t->state == TARGET_UNKNOWN;
 }
@@ -168,7 +185,7 @@ static bool is_unknown(struct bridge *b, struct target *t)
 /* Asked once, and never at the cost of a target that is known. */
 void target_expect(struct bridge *b, struct bytes name)
 {
-    if (b->asking != NULL)
+    if (b->asking != NULL || b->asking_outlet != NULL)
         return;
     struct target *t = find(bucket_of(b, name), name);
     bool is_free = !b->targets[b->targets_hand].used;
@@ -197,8 +214,14 @@ static bool must_wait(const struct bridge *b, const struct target *t)
    another target held is not back, and if it is this one, it would hold the last one as well. */
 static bool may_hold_the_last(const struct bridge *b, const struct target *t)
 {
-    bool known_whole = t->whole_ms - b->stall_ms >= LEADERS_MS;
-    return t->stalls > 0 && !known_whole && !b->port.spare(b->port.ctx);
+    return (t->stalls > 0 || t->doubted) && !leaders_are_known(b, t->whole_ms, LEADERS_MS);
+}
+
+/* Or it does not matter, since another transaction could begin without the producer that it holds.
+ */
+bool leaders_are_known(const struct bridge *b, int64_t whole_ms, int64_t after_ms)
+{
+    return whole_ms - b->stall_ms >= after_ms || b->port.spare(b->port.ctx);
 }
 
 static enum gate probe(struct bridge *b, struct target *t)
@@ -207,6 +230,8 @@ static enum gate probe(struct bridge *b, struct target *t)
         return GATE_PARK;
     if (!may_hold_the_last(b, t))
         return GATE_OPEN;
+    if (t->stalls == 0 && b->now.mono_ms - b->stall_ms < DOUBT_MS)
+        return GATE_WAIT;   /* Kafka was away perhaps, and the other producer is back in a moment */
     t->state = TARGET_SHUT; /* nothing new is known of it */
     t->counts = false;
     t->recheck_ms = b->now.mono_ms + SHUT_MS;
@@ -240,6 +265,7 @@ void target_sent(struct bridge *b, struct target *t, struct parcel *p)
         t->answered_ms = b->now.mono_ms;
     t->flying++;
     t->in_transaction = b->targets_in_transaction = b->config.exactly_once;
+    t->keyless_in_transaction |= b->config.exactly_once && p->keyless;
     t->flying_bytes += p->record->cost_bytes + PARCEL_OVERHEAD;
     p->target = t;
 }
@@ -257,6 +283,34 @@ bool target_is_too_small(const struct bridge *b, const struct target *t, const s
 {
     return b->config.exactly_once && t->proven_ms > 0 &&
            b->now.mono_ms - t->proven_ms < PROVEN_MS && p->record->cost_bytes >= t->proven_bytes;
+}
+
+static bool is_recent(const struct bridge *b, int64_t ms)
+{
+    return ms > 0 && b->now.mono_ms - ms < PROVEN_MS;
+}
+
+bool target_may_be_unfit(const struct bridge *b, const struct target *t, const struct parcel *p,
+                         int attempts)
+{
+    return (p->keyless && t->keyless_suspect) || (attempts > 0 && is_recent(b, t->unfit_ms));
+}
+
+bool target_refuses_keyless(const struct bridge *b, const struct target *t)
+{
+    return is_recent(b, t->keyless_ms);
+}
+
+/* A compacted topic takes no record without a key. In company any record may have been refused, so
+   those without a key are suspected first. */
+static void note_unfit(struct bridge *b, struct target *t, const struct parcel *p)
+{
+    bool alone = b->config.exactly_once ? b->txn.solo == p : p->alone;
+    t->keyless_suspect |= t->keyless_in_transaction || p->keyless;
+    if (alone && p->keyless)
+        t->keyless_ms = b->now.mono_ms;
+    else if (alone)
+        t->unfit_ms = b->now.mono_ms;
 }
 
 /* In company any other may have been it; alone it is proven, for a minute and for all that are no
@@ -304,6 +358,15 @@ static void stalled(struct bridge *b, struct target *t, const char *why)
     shut(b, t, false, SHUT_MS << (t->stalls - 1));
 }
 
+void target_doubt(struct bridge *b, struct target *t)
+{
+    b->stall_ms = b->now.mono_ms;
+    t->doubted = true;
+    t->whole_ms = 0;
+    if (t->state == TARGET_OPEN || t->state == TARGET_PROBING)
+        t->state = TARGET_UNKNOWN;
+}
+
 bool targets_hold(struct bridge *b, const char *why)
 {
     size_t flying = 0;
@@ -335,7 +398,7 @@ void targets_suspect(struct bridge *b, const char *why)
 void targets_forget_transaction(struct bridge *b)
 {
     for (int i = 0; b->targets_in_transaction && i < TARGETS_MAX; i++)
-        b->targets[i].in_transaction = false;
+        b->targets[i].in_transaction = b->targets[i].keyless_in_transaction = false;
     b->targets_in_transaction = false;
 }
 
@@ -359,18 +422,23 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum 
         if (t->failed)
             bridge_tell(
                 b, (struct event){.kind = EVENT_TARGET_OPEN, .target = bytes_text(t->id.name)});
-        t->failed = false;
+        t->failed = t->doubted = false;
         t->state = TARGET_OPEN;
         if (b->now.mono_ms - t->recheck_ms >= STALLS_FORGOTTEN_MS)
             t->stalls = 0;
         if (p->record->cost_bytes >= t->large_bytes)
             note_fits(t, p);
+        if (p->keyless)
+            t->keyless_suspect = false;
         break;
     case REPORT_REFUSED:
         target_refuses(b, t, why);
         break;
     case REPORT_TOO_LARGE:
         note_too_large(b, t, p);
+        break;
+    case REPORT_UNFIT:
+        note_unfit(b, t, p);
         break;
     case REPORT_TIMED_OUT: /* one stuck partition is no verdict on the others */
         if (b->config.exactly_once)
@@ -380,7 +448,6 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum 
         fail(t, DELIVERY_TIMED_OUT, why);
         shut(b, t, false, SHUT_MS);
         break;
-    case REPORT_UNFIT: /* of one record: no verdict on the target */
     case REPORT_NOT_SENT:
         break;
     }
@@ -407,6 +474,7 @@ static bool is_silent(const struct bridge *b, const struct target *t)
 
 void targets_serve(struct bridge *b)
 {
+    outlets_serve(b);
     if (b->asking != NULL)
         look_up(b, b->asking, b->asked_for);
     if (b->parked == 0)

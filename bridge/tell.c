@@ -25,6 +25,7 @@ enum field {
     FIELD_ATTEMPT = 1 << 11,
     FIELD_NEXT_TRY = 1 << 12,
     FIELD_RANGE = 1 << 13,
+    FIELD_TO_LANE = 1 << 15,
     FIELD_SKIP = 1 << 14 /* the command that gives the range up */
 };
 
@@ -104,6 +105,12 @@ static struct sentence sentence_of(enum event_kind kind)
         return (struct sentence){
             LOG_WARN, FIELD_LANE | FIELD_OFFSET | FIELD_RANGE,
             "a batch that cannot be read was skipped, a dead letter names the range"};
+    case EVENT_OUTLET_SHUT:
+        return (struct sentence){LOG_ERROR, FIELD_TO | FIELD_TO_LANE,
+                                 "an own partition has no leader, its lane waits"};
+    case EVENT_OUTLET_OPEN:
+        return (struct sentence){LOG_INFO, FIELD_TO | FIELD_TO_LANE,
+                                 "an own partition has a leader again, its lane continues"};
     }
     return (struct sentence){LOG_ERROR, 0, ""};
 }
@@ -165,6 +172,8 @@ static void add_place(const struct teller *t, struct fields *fields, const struc
         add(fields, " source=%s/%d/%" PRId64, topic, e->queue.lane, e->offset);
     if (which & FIELD_TO)
         add(fields, " topic=%s", e->to_slot == 0 ? t->dead_letter : t->topics[e->to_slot]);
+    if (which & FIELD_TO_LANE)
+        add(fields, " lane=%d", e->queue.lane);
 }
 
 static void add_record(struct fields *fields, const struct event *e, unsigned which)
@@ -202,7 +211,7 @@ static uint64_t key_of(const struct event *e, unsigned which)
         key = limit_key(key, bytes_of(&e->error, sizeof e->error));
     if (which & FIELD_TO)
         key = limit_key(key, bytes_of(&e->to_slot, sizeof e->to_slot));
-    if (which & FIELD_LANE)
+    if (which & (FIELD_LANE | FIELD_TO_LANE))
         key = limit_key(key, bytes_of(&e->queue, sizeof e->queue));
     return key;
 }

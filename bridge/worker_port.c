@@ -92,6 +92,11 @@ static enum lookup port_lookup(void *ctx, struct target_id *target)
     return producer_lookup(((struct worker *)ctx)->producer, target);
 }
 
+static enum lookup port_lookup_outlet(void *ctx, struct queue_id outlet)
+{
+    return producer_lookup_outlet(((struct worker *)ctx)->producer, outlet);
+}
+
 static int64_t port_end(void *ctx, struct queue_id queue)
 {
     return source_end(((struct worker *)ctx)->source, queue);
@@ -135,6 +140,7 @@ struct port worker_port(struct worker *w)
                          .spare = port_spare,
                          .trim = port_trim,
                          .lookup = port_lookup,
+                         .lookup_outlet = port_lookup_outlet,
                          .end = port_end,
                          .drained = port_drained,
                          .forget = port_forget,

@@ -294,6 +294,13 @@ enum lookup producer_lookup(struct producer *p, struct target_id *target)
     return asker_ask(p->asker, producer_handle(p), target->name);
 }
 
+enum lookup producer_lookup_outlet(struct producer *p, struct queue_id outlet)
+{
+    const char *topic =
+        outlet.slot == SLOT_SCHEDULE ? p->config.dead_letter : p->config.topics[outlet.slot];
+    return asker_ask_partition(p->asker, producer_handle(p), topic, outlet.lane);
+}
+
 void producer_forget(struct producer *p, struct target_id *target)
 {
     struct target_topics *t = target->handle, **at = &p->targets;

@@ -57,6 +57,7 @@ bool producer_free(struct producer *producer);
 int producer_forward(struct producer *producer, const struct forward *forward) must_check;
 void producer_reports(struct producer *producer);
 enum lookup producer_lookup(struct producer *producer, struct target_id *target);
+enum lookup producer_lookup_outlet(struct producer *producer, struct queue_id outlet);
 void producer_forget(struct producer *producer, struct target_id *target);
 
 /* These offsets of this member (both consumed; NULL: the lanes are nobody's, so it must fail) are

@@ -1,49 +1,104 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* asker: what brokers' answers say of a target. On the mock, which has leaders and replicas. */
+#include "bridge/clock.h"
 #include "consumer/asker.h"
 
 #include <criterion/criterion.h>
 #include <librdkafka/rdkafka_mock.h>
 
-enum { ASK_AGAIN_US = 100 * 1000, ASKS_MAX = 50 };
+enum { ASK_AGAIN_US = 100 * 1000, ASKS_MAX = 50, NAMES = 2000, LATER_MS = 5000 };
 
 static void ignore(void *ctx, int32_t number)
 {
     (void)ctx, (void)number;
 }
 
-static enum lookup answer(struct asker *asker, rd_kafka_t *rk, struct bell *bell, const char *topic)
+static rd_kafka_t *rk;
+static rd_kafka_mock_cluster_t *cluster;
+static struct bell bell;
+static struct asker *asker;
+
+static void setup(void)
+{
+    char error[512];
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, "test.mock.num.brokers", "3", error, sizeof error);
+    rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof error);
+    cr_assert_not_null(rk, "%s", error);
+    cluster = rd_kafka_handle_mock_cluster(rk);
+    cr_assert_eq(bell_init(&bell), 0);
+    asker = asker_new(&bell);
+    cr_assert_not_null(asker);
+}
+
+static void teardown(void)
+{
+    asker_free(asker);
+    rd_kafka_destroy(rk);
+    bell_deinit(&bell);
+}
+
+/* partition: -1 asks for the topic. */
+static enum lookup answer_of(const char *topic, int partition)
 {
     enum lookup found = LOOKUP_PENDING;
     for (int i = 0; i < ASKS_MAX && found == LOOKUP_PENDING; i++) {
-        found = asker_ask(asker, rk, topic);
+        found = partition < 0 ? asker_ask(asker, rk, topic)
+                              : asker_ask_partition(asker, rk, topic, partition);
         if (found == LOOKUP_PENDING)
-            bell_wait(bell, ASK_AGAIN_US, ignore, NULL);
+            bell_wait(&bell, ASK_AGAIN_US, ignore, NULL);
     }
     return found;
 }
 
-Test(asker, target_without_a_leader_is_found_and_not_whole)
+static enum lookup answer(const char *topic)
 {
-    char error[512];
-    struct bell bell;
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    rd_kafka_conf_set(conf, "test.mock.num.brokers", "3", error, sizeof error);
-    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof error);
-    cr_assert_not_null(rk, "%s", error);
-    rd_kafka_mock_cluster_t *cluster = rd_kafka_handle_mock_cluster(rk);
+    return answer_of(topic, -1);
+}
+
+TestSuite(asker, .init = setup, .fini = teardown);
+
+Test(asker, partition_without_a_leader_makes_its_topic_leaderless)
+{
     rd_kafka_mock_topic_create(cluster, "three", 2, 3);
     rd_kafka_mock_topic_create(cluster, "one", 2, 1);
-    cr_assert_eq(bell_init(&bell), 0);
-    struct asker *asker = asker_new(&bell);
-    cr_assert_not_null(asker);
-
-    cr_expect_eq(answer(asker, rk, &bell, "three"), LOOKUP_WHOLE);
-    cr_expect_eq(answer(asker, rk, &bell, "one"), LOOKUP_WHOLE);
+    cr_expect_eq(answer("three"), LOOKUP_WHOLE);
+    cr_expect_eq(answer("one"), LOOKUP_WHOLE);
     rd_kafka_mock_partition_set_leader(cluster, "one", 1, -1);
-    cr_expect_eq(answer(asker, rk, &bell, "one"), LOOKUP_FOUND);
+    cr_expect_eq(answer("one"), LOOKUP_LEADERLESS);
+}
 
-    asker_free(asker);
-    rd_kafka_destroy(rk);
-    bell_deinit(&bell);
+Test(asker, one_answer_serves_all_partitions_of_a_topic)
+{
+    rd_kafka_mock_topic_create(cluster, "level", 2, 1);
+    rd_kafka_mock_partition_set_leader(cluster, "level", 1, -1);
+    cr_expect_eq(answer_of("level", 0), LOOKUP_WHOLE);
+    cr_expect_eq(asker_ask_partition(asker, rk, "level", 1), LOOKUP_LEADERLESS);
+}
+
+/* The client would keep each name, and ask the brokers for it each second. */
+Test(asker, missing_names_never_reach_the_client)
+{
+    char name[32];
+    cr_expect_eq(answer("missing"), LOOKUP_MISSING);
+    int64_t begun_ms = clock_mono_ms();
+    for (int i = 0; i < NAMES; i++) {
+        snprintf(name, sizeof name, "missing-%d", i);
+        cr_expect_eq(answer(name), LOOKUP_MISSING);
+    }
+    cr_expect_lt(clock_mono_ms() - begun_ms, NAMES, "each name costs a question");
+    const struct rd_kafka_metadata *known;
+    cr_assert_eq(rd_kafka_metadata(rk, 0, NULL, &known, 5000), 0);
+    cr_expect_eq(known->topic_cnt, 0, "the client knows %d names", known->topic_cnt);
+    rd_kafka_metadata_destroy(known);
+}
+
+Test(asker, topic_that_is_made_later_is_found_within_seconds)
+{
+    cr_expect_eq(answer("later"), LOOKUP_MISSING);
+    rd_kafka_mock_topic_create(cluster, "later", 2, 1);
+    int64_t begun_ms = clock_mono_ms();
+    while (answer("later") == LOOKUP_MISSING && clock_mono_ms() - begun_ms < LATER_MS)
+        bell_wait(&bell, ASK_AGAIN_US, ignore, NULL);
+    cr_expect_eq(answer("later"), LOOKUP_WHOLE);
 }

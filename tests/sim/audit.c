@@ -105,11 +105,15 @@ enum lookup oracle_lookup(struct process *p, const struct target_id *target)
             continue;
         if (!model->allowed)
             break;
-        if (model->mood != TARGET_AWAY)
-            return model->unanswered                                    ? LOOKUP_UNKNOWN
-                   : model->mood == TARGET_SLOW && w->knobs.hold_fences ? LOOKUP_FOUND
-                                                                        : LOOKUP_WHOLE;
-        return LOOKUP_MISSING;
+        if (model->mood == TARGET_AWAY)
+            return LOOKUP_MISSING;
+        if (model->unanswered)
+            return LOOKUP_UNKNOWN;
+        for (int n = 0; n < TARGET_PARTITIONS; n++) {
+            if (world_leader_back(w, CHAINS_TARGETS + i * TARGET_PARTITIONS + n) > w->now_ms)
+                return LOOKUP_LEADERLESS;
+        }
+        return model->mood == TARGET_SLOW && w->knobs.hold_fences ? LOOKUP_FOUND : LOOKUP_WHOLE;
     }
     world_fail(w, "p%d looks up %s, which no request may name", p->id, target->name);
 }

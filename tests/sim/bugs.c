@@ -317,6 +317,11 @@ void bug_out_of_range(struct process *p, struct queue_id q, int64_t start, int64
     bridge_out_of_range(p->bridge, q, start, end);
 }
 
+enum lookup bug_lookup(const struct world *w, enum lookup found)
+{
+    return w->bug == BUG_LEADERLESS_IS_WHOLE && found == LOOKUP_LEADERLESS ? LOOKUP_WHOLE : found;
+}
+
 int64_t bug_stamp(const struct world *w, int64_t stamp_ms)
 {
     return w->bug == BUG_STAMP_OF_BROKER ? stamp_ms + 3000 : stamp_ms;

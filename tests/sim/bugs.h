@@ -45,7 +45,9 @@
     X(TOLD_TOO_SOON, "told_too_soon", "a commit is reported as done when it is sent")           \
     X(START_AS_SENT, "start_as_sent", "a lane starts from what was sent to be committed")       \
     X(LANDED_AT_START, "landed_at_start", "every hop is said to be stored at offset 0")         \
-    X(HEAD_FORGED, "head_forged", "a record has another timestamp whenever it is read")
+    X(HEAD_FORGED, "head_forged", "a record has another timestamp whenever it is read")         \
+    X(LEADERLESS_IS_WHOLE, "leaderless_is_whole",                                               \
+      "leaders, and a spare producer, seem to be there always")
 
 #define BUG_ENUM(id, name, text) BUG_##id,
 enum bug { BUG_NONE, BUG_TABLE(BUG_ENUM) BUG_N };
@@ -70,6 +72,7 @@ void bug_lane_lost(struct process *process, int lane);
 void bug_forget(struct process *process, int lane); /* what the layer itself keeps of it */
 int64_t bug_range_end(const struct process *process, int64_t end);
 void bug_out_of_range(struct process *process, struct queue_id queue, int64_t start, int64_t end);
+enum lookup bug_lookup(const struct world *world, enum lookup found);
 int64_t bug_stamp(const struct world *world, int64_t stamp_ms);
 void bug_start(struct process *process, int lane, int slot, struct start *start);
 

@@ -157,6 +157,7 @@ void coordinator_commit(struct producer *producer)
                        it->from_topic, it->lane, (long long)it->input->offset);
     }
     end(t, COMMITTED);
+    memset(producer->takes_part, 0, sizeof producer->takes_part);
 }
 
 void coordinator_fence(struct producer *producer)
@@ -164,6 +165,15 @@ void coordinator_fence(struct producer *producer)
     producer->fenced = true;
     if (producer->transaction != NULL && producer->transaction->state == OPEN)
         end(producer->transaction, ABORTED);
+}
+
+bool coordinator_is_held(const struct producer *producer)
+{
+    for (int chain = 0; chain < CHAINS_N; chain++) {
+        if (producer->takes_part[chain] && world_is_leaderless(world_of(producer), chain))
+            return true;
+    }
+    return false;
 }
 
 bool coordinator_is_busy(const struct producer *producer)

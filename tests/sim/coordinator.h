@@ -38,6 +38,8 @@ void coordinator_commit(struct producer *producer);
 void coordinator_fence(struct producer *producer);
 
 /* The last transaction has ended, and its markers are not all written: what comes next waits. */
+/* The brokers end no transaction while a partition of it has no leader. */
+bool coordinator_is_held(const struct producer *producer);
 bool coordinator_is_busy(const struct producer *producer);
 
 /* Its last transaction holds a successor of this record, and is not committed, for all that its

@@ -75,7 +75,7 @@ static void strike(struct world *w, struct process *p, void *arg, int64_t n)
         break;
     case FAILURE_LEADERLESS:
         for (int i = 0; i < CHAINS_N; i++)
-            w->leaderless_until[i] = w->now_ms + LEADERLESS_MS;
+            world_take_leader(w, i, w->now_ms + LEADERLESS_MS);
         break;
     case FAILURE_NO_COORDINATOR:
         w->coordinator_until = w->now_ms + LEADERLESS_MS;

@@ -101,7 +101,7 @@ static void fire_process(struct world *w, enum great great, struct process *p)
 static void change_mood(struct world *w)
 {
     struct target_model *target = &w->targets[rng_int(&w->rng, TARGET_DEFAULT, TARGET_B)];
-    target->mood = (enum target_mood)rng_int(&w->rng, TARGET_FINE, TARGET_SLOW);
+    target->mood = (enum target_mood)rng_int(&w->rng, TARGET_FINE, TARGET_KEYED);
     trace(w, NULL, "target %s is in mood %d", target->name, (int)target->mood);
 }
 
@@ -136,14 +136,11 @@ static int random_chain(struct world *w)
 static void change_leaders(struct world *w)
 {
     int n = rng_int(&w->rng, 1, 8);
-    int64_t until_ms =
-        w->now_ms + rng_between(&w->rng, 50, rng_chance(&w->rng, 2000) ? 12000 : 2000);
+    int64_t most_ms = rng_chance(&w->rng, 2000) ? 12000 : rng_chance(&w->rng, 500) ? 60000 : 2000;
+    int64_t until_ms = w->now_ms + rng_between(&w->rng, 50, most_ms);
     trace(w, NULL, "%d partitions have no leader until %.3f s", n, (double)until_ms / 1000);
-    for (int i = 0; i < n; i++) {
-        int chain = random_chain(w);
-        if (w->leaderless_until[chain] < until_ms)
-            w->leaderless_until[chain] = until_ms;
-    }
+    for (int i = 0; i < n; i++)
+        world_take_leader(w, random_chain(w), until_ms);
 }
 
 static void change_coordinator(struct world *w)

@@ -3,8 +3,24 @@
    the end. */
 #include "tests/sim/oracle.h"
 
+#include <limits.h>
+
 #include <assert.h>
 #include <stdio.h>
+
+static struct target_model *target_of(struct world *w, const struct request *r)
+{
+    int i = 0;
+    while (strcmp(w->targets[i].name, r->target) != 0)
+        i++;
+    return &w->targets[i];
+}
+
+/* A target that has refused a record without a key would refuse any: they need not be tried. */
+static int failures_of(struct world *w, const struct request *r)
+{
+    return r->key.data == NULL && target_of(w, r)->refuses_keyless ? INT_MAX : r->failures;
+}
 
 /* Where a record stands, for failures. */
 #define AT(q, offset) (q).slot, (q).lane, (long long)(offset)
@@ -82,7 +98,7 @@ static void check_stamp(struct process *p, const struct forwarded *f, const stru
         world_fail(w, "%d/%d/%lld: another origin", AT(q, f->input->offset));
     if (!bytes_equal(stamp->id, r->id) || !bytes_equal(stamp->target, bytes_text(r->target)))
         world_fail(w, "%d/%d/%lld: another id or target", AT(q, f->input->offset));
-    if (stamp->attempt > r->failures && w->skew_ms_max == 0)
+    if (stamp->attempt > failures_of(w, r) && w->skew_ms_max == 0)
         world_fail(w, "%d/%d/%lld: %d attempts of request %d/%lld, but only %d failed",
                    AT(q, f->input->offset), stamp->attempt, r->lane, (long long)r->offset,
                    r->failures);
@@ -163,7 +179,8 @@ static bool may_die(struct process *p, const struct forwarded *f, enum code code
     case CODE_TOO_LARGE:
         return r->value.len > TARGET_BYTES_MAX || f->input->key.len > TARGET_BYTES_MAX;
     case CODE_TARGET_FAILED:
-        return (r->failures >= p->world->setup.max_attempts || p->world->skew_ms_max > 0) &&
+        return (failures_of(p->world, r) >= p->world->setup.max_attempts ||
+                p->world->skew_ms_max > 0) &&
                f->forward->env->stamp.attempt + 1 == p->world->setup.max_attempts;
     default:
         return false;
@@ -274,6 +291,8 @@ void oracle_told(struct process *p, struct attempt *a, struct queue_id from,
         request->failures++;
     if (report == REPORT_REFUSED)
         oracle_target_failed(p->world, request->target);
+    if (report == REPORT_UNFIT && request->key.data == NULL)
+        target_of(p->world, request)->refuses_keyless = true;
 }
 
 void oracle_finished(struct world *w, struct request *r, enum forward_kind kind)

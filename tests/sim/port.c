@@ -388,7 +388,7 @@ static enum lookup port_lookup(void *ctx, struct target_id *target)
     if (!port_enter(p) || w->outage_until > w->now_ms ||
         rng_chance(&w->rng, w->knobs.lookup_unknown) || fails(w, FAILURE_LOOKUP_UNKNOWN))
         return LOOKUP_UNKNOWN;
-    enum lookup found = was_asked ? p->answer : oracle_lookup(p, target);
+    enum lookup found = was_asked ? p->answer : bug_lookup(w, oracle_lookup(p, target));
     if (rng_chance(&w->rng, w->knobs.lookup_pending)) {
         p->asked = target;
         p->answer = found;
@@ -399,6 +399,22 @@ static enum lookup port_lookup(void *ctx, struct target_id *target)
     if (found == LOOKUP_MISSING)
         oracle_target_failed(w, target->name);
     return found;
+}
+
+static enum lookup port_lookup_outlet(void *ctx, struct queue_id outlet)
+{
+    struct process *p = ctx;
+    struct world *w = p->world;
+    if (!port_enter(p) || w->outage_until > w->now_ms ||
+        rng_chance(&w->rng, w->knobs.lookup_unknown) || fails(w, FAILURE_LOOKUP_UNKNOWN))
+        return LOOKUP_UNKNOWN;
+    if (rng_chance(&w->rng, w->knobs.lookup_pending))
+        return LOOKUP_PENDING;
+    int chain = outlet.slot == SLOT_SCHEDULE
+                    ? CHAINS_DEAD + outlet.lane
+                    : p->topic_of_slot[outlet.slot] * LANES_MAX + outlet.lane;
+    return bug_lookup(w,
+                      world_leader_back(w, chain) > w->now_ms ? LOOKUP_LEADERLESS : LOOKUP_WHOLE);
 }
 
 static int64_t port_end(void *ctx, struct queue_id q)
@@ -450,6 +466,7 @@ struct port port_of(struct process *p)
                          .spare = port_spare,
                          .trim = port_trim,
                          .lookup = port_lookup,
+                         .lookup_outlet = port_lookup_outlet,
                          .end = port_end,
                          .drained = port_drained,
                          .forget = port_forget,

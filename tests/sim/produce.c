@@ -92,6 +92,12 @@ static void decide_by_target(struct world *w, struct flight *f, int target)
         f->report = REPORT_REFUSED;
         f->stored = false;
         break;
+    case TARGET_KEYED:
+        if (f->request->key.data == NULL) {
+            f->report = REPORT_UNFIT;
+            f->stored = false;
+        }
+        break;
     case TARGET_SLOW:
         f->lands_at += rng_between(&w->rng, 0, 2 * DELIVERY_TIMEOUT_MS);
         if (w->setup.exactly_once && f->lands_at > f->sent_ms + DELIVERY_TIMEOUT_MS)
@@ -283,6 +289,19 @@ static void check_company(struct process *p, const struct forward *forward)
     producer->solo = forward->alone;
 }
 
+/* Exactly once, one record may find out that a partition has no leader; after that the brokers know
+   it, and another record there would hold another producer. */
+static void check_leader(struct process *p, const struct forward *forward, int chain)
+{
+    struct world *w = p->world;
+    if (!w->setup.exactly_once)
+        return;
+    p->producer->takes_part[chain] = true;
+    if (world_is_leaderless(w, chain) && p->timed_out_ms[chain] > w->leaderless_since[chain])
+        world_fail(w, "p%d forwards %d/%d/%lld to where one has timed out, and nobody leads", p->id,
+                   forward->from.slot, forward->from.lane, (long long)forward->offset);
+}
+
 int port_forward(void *ctx, const struct forward *forward)
 {
     struct process *p = ctx;
@@ -321,6 +340,7 @@ int port_forward(void *ctx, const struct forward *forward)
     decide_by_failure(w, f, forward);
     if (forward->kind == FORWARD_TARGET)
         decide_by_target(w, f, target_index(w, forward->target->name));
+    check_leader(p, forward, f->chain);
     trace(w, p, "forwards %d/%d/%lld: kind %d slot %d, will be %s", forward->from.slot,
           forward->from.lane, (long long)forward->offset, (int)forward->kind, forward->slot,
           why_text[f->report]);
@@ -362,6 +382,8 @@ void port_reports(void *ctx)
         f->producer->unreported--;
         trace(w, p, "is told that %d/%d/%lld is %s", f->from.slot, f->from.lane,
               (long long)f->input->offset, why_text[f->report]);
+        if (f->report == REPORT_TIMED_OUT)
+            p->timed_out_ms[f->chain] = w->now_ms;
         oracle_told(p, f->attempt, f->from, f->request, f->kind, f->report);
         if (f->kind == FORWARD_LEVEL && f->report == REPORT_OK)
             bridge_landed(p->bridge, f->parcel, level_of(f), bug_landed(p, f->landed_offset));

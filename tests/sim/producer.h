@@ -45,6 +45,7 @@ struct producer {
     bool died;
     struct chain chains[CHAINS_N];
 
+    bool takes_part[CHAINS_N];       /* its transaction has, or had, a record there */
     bool fenced;                     /* the coordinator takes nothing more of it */
     bool given_up;                   /* its process has done with it */
     bool solo;                       /* its transaction has one record, and takes no other */

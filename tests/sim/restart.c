@@ -50,7 +50,7 @@ static bool has_fenced(struct world *w, struct process *p, struct producer *old)
         return false;
     if (w->bug != BUG_NOT_FENCED)
         coordinator_fence(old);
-    return !coordinator_is_busy(old);
+    return !coordinator_is_busy(old) && !coordinator_is_held(old);
 }
 
 static void fence_later(struct world *w, struct process *p, void *arg, int64_t n)
@@ -108,7 +108,8 @@ void port_abort(void *ctx, bool reread)
 
 bool port_spare(void *ctx)
 {
-    return ((struct process *)ctx)->fencing == 0;
+    const struct process *p = ctx;
+    return p->fencing == 0 || p->world->bug == BUG_LEADERLESS_IS_WHOLE;
 }
 
 /* A producer of the same name is fenced before the first one of a new life may begin. */
@@ -122,7 +123,7 @@ static void first(struct world *w, struct process *p, void *arg, int64_t n)
     }
     if (old != NULL)
         coordinator_fence(old);
-    if (old != NULL && coordinator_is_busy(old)) {
+    if (old != NULL && (coordinator_is_busy(old) || coordinator_is_held(old))) {
         again(p, first, arg);
         return;
     }

@@ -113,6 +113,10 @@
     X(silent_target_breaks_one_transaction_and_is_left_alone)                  \
     X(slow_target_holds_everybody_more_and_more_rarely)                        \
     X(target_that_holds_one_producer_is_not_tried_on_the_last)                 \
+    X(refused_without_a_key_is_not_tried_in_company_again)                     \
+    X(a_level_without_a_leader_holds_its_lane_alone)                           \
+    X(a_level_that_loses_its_leader_breaks_one_transaction)                    \
+    X(a_lone_record_to_a_target_without_a_leader_holds_one_producer)           \
     X(target_that_is_whole_again_is_tried_on_the_last_producer)                \
     X(clock_step_back_gives_the_transaction_up)                                \
     X(clock_step_back_while_one_has_failed_alone_rereads)

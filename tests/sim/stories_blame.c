@@ -243,6 +243,113 @@ void target_that_is_whole_again_is_tried_on_the_last_producer(struct world *w)
     expect_ends(w, bad, SECONDS, 1, 0);
 }
 
+static struct request *ask_with_key(struct world *w)
+{
+    struct ask ask = {.target = TARGET_A, .key = "k", .has_value = true, .value_len = 10};
+    return workload_send(w, &ask);
+}
+
+/* The first one tells, together and alone; then it is known for a minute. */
+void refused_without_a_key_is_not_tried_in_company_again(struct world *w)
+{
+    enum { SECONDS = 50 };
+    struct request *good[SECONDS], *keyed[SECONDS];
+    story_begin_exactly_once(w);
+    w->setup.max_attempts = 3;
+    story_open(w);
+    w->targets[TARGET_A].mood = TARGET_KEYED;
+    for (int i = 0; i < SECONDS; i++) {
+        good[i] = story_ask(w, TARGET_B, 0);
+        keyed[i] = ask_with_key(w);
+        story_ask(w, TARGET_A, 0);
+        story_pass(w, 1000);
+        expect(w, good[i]->delivered == 1 && keyed[i]->delivered == 1);
+    }
+    expect(w, COUNT(w, aborts) == 2);
+    story_pass(w, 20000);
+    expect(w, COUNT(w, dead[CODE_TARGET_FAILED]) == SECONDS);
+    story_finish(w);
+}
+
+static void take_leader_of_level(struct world *w, int lane, int64_t for_ms)
+{
+    int topic = w->processes[0].topic_of_slot[1];
+    world_take_leader(w, topic * LANES_MAX + lane, w->now_ms + for_ms);
+}
+
+/* Two lanes; for a minute lane 0 has no leader of its first level. */
+static void hop_in_both_lanes(struct world *w, struct request **held, struct request **good, int n)
+{
+    for (int i = 0; i < n; i++) {
+        held[i] = story_ask_lane(w, 0, TARGET_A, 3000);
+        good[i] = story_ask_lane(w, 1, TARGET_A, 3000);
+        story_pass(w, 1000);
+    }
+    story_pass(w, 4000);
+}
+
+void a_level_without_a_leader_holds_its_lane_alone(struct world *w)
+{
+    enum { SECONDS = 20 };
+    struct request *good[SECONDS], *held[SECONDS];
+    story_begin_exactly_once(w);
+    w->setup.lanes = 2;
+    w->knobs.restarts_at_once = 10000;
+    story_open(w);
+    take_leader_of_level(w, 0, 60000);
+    hop_in_both_lanes(w, held, good, SECONDS);
+    expect(w, COUNT(w, aborts) == 0 && w->told[EVENT_OUTLET_SHUT] == 1);
+    expect_ends(w, good, SECONDS, 1, 0);
+    expect_ends(w, held + 1, SECONDS - 1, 0, 0); /* the first one became due in memory */
+    story_until(w, w->told[EVENT_OUTLET_OPEN] == 1);
+    story_finish(w);
+    expect_ends(w, held, SECONDS, 1, 0);
+}
+
+/* Its transaction is held; the other producer goes on without that lane. */
+void a_level_that_loses_its_leader_breaks_one_transaction(struct world *w)
+{
+    enum { SECONDS = 40, STALL = 12 };
+    struct request *good[SECONDS], *held[SECONDS];
+    story_begin_exactly_once(w);
+    w->setup.lanes = 2;
+    w->knobs.restarts_at_once = 10000;
+    story_open(w);
+    hop_in_both_lanes(w, held, good, 1);
+    take_leader_of_level(w, 0, 90000);
+    hop_in_both_lanes(w, held, good, SECONDS);
+    expect(w, COUNT(w, aborts) == 1);
+    expect_ends(w, good, SECONDS, 1, 0);
+    for (int i = STALL; i < SECONDS; i++)
+        expect(w, good[i]->finished_ms < good[i]->due_ms + 1000);
+    story_finish(w);
+    expect_ends(w, held, SECONDS, 1, 0);
+}
+
+/* Nothing else is in its transaction: nobody is answered, as if Kafka were away. */
+void a_lone_record_to_a_target_without_a_leader_holds_one_producer(struct world *w)
+{
+    enum { SECONDS = 60, STALL = 15 };
+    struct request *good[SECONDS], *bad;
+    story_begin_exactly_once(w);
+    story_open(w);
+    w->knobs.restarts_at_once = 10000;
+    bad = story_ask(w, TARGET_A, 0);
+    story_until(w, bad->delivered == 1);
+    for (int n = 0; n < TARGET_PARTITIONS; n++)
+        world_take_leader(w, CHAINS_TARGETS + TARGET_A * TARGET_PARTITIONS + n, w->now_ms + 90000);
+    bad = story_ask(w, TARGET_A, 0);
+    story_pass(w, 100);
+    for (int i = 0; i < SECONDS; i++) {
+        good[i] = story_ask(w, TARGET_B, 0);
+        story_pass(w, 1000);
+        expect(w, i < STALL || good[i]->delivered == 1);
+    }
+    expect(w, COUNT(w, aborts) == 1 && bad->delivered == 0);
+    story_finish(w);
+    expect(w, bad->delivered == 1);
+}
+
 void clock_step_back_gives_the_transaction_up(struct world *w)
 {
     story_begin_exactly_once(w);

@@ -134,6 +134,19 @@ int64_t world_leader_back(const struct world *world, int chain)
     return last(world->outage_until, world->leaderless_until[chain]);
 }
 
+bool world_is_leaderless(const struct world *world, int chain)
+{
+    return world->leaderless_until[chain] > world->now_ms;
+}
+
+void world_take_leader(struct world *w, int chain, int64_t until_ms)
+{
+    if (!world_is_leaderless(w, chain))
+        w->leaderless_since[chain] = w->now_ms;
+    if (w->leaderless_until[chain] < until_ms)
+        w->leaderless_until[chain] = until_ms;
+}
+
 void world_note(struct world *world, const struct process *process, const char *format, ...)
 {
     va_list args;

@@ -59,7 +59,8 @@ struct knobs {
         hold_fences; /* scenarios: not now */
 };
 
-enum target_mood { TARGET_FINE, TARGET_AWAY, TARGET_REFUSES, TARGET_SLOW };
+/* KEYED: it refuses each record without a key, as a compacted topic does. */
+enum target_mood { TARGET_FINE, TARGET_AWAY, TARGET_REFUSES, TARGET_SLOW, TARGET_KEYED };
 
 struct setup {
     int processes, lanes;
@@ -154,6 +155,7 @@ struct process {
     struct producer *producer;
     void *liar; /* bugs.c */
     struct flight *reports, **reports_end;
+    int64_t timed_out_ms[CHAINS_N]; /* when it was told of a timeout there; 0: never */
     struct commit_line *commit_line;
     const struct target_id *asked; /* and not answered yet; NULL: none */
     enum lookup answer;            /* to that: how it was when it was asked */
@@ -175,8 +177,9 @@ struct target_model {
     const char *name;
     enum target_mood mood;
     bool allowed;
-    int failed;      /* so often */
-    bool unanswered; /* stories: nobody says whether it exists */
+    int failed;           /* so often */
+    bool refuses_keyless; /* a bridge was told so */
+    bool unanswered;      /* stories: nobody says whether it exists */
 };
 
 struct world {
@@ -205,7 +208,8 @@ struct world {
     bool log_disordered;                /* by writers that overlapped */
     bool unprovable; /* somebody stood still and had nothing to prove lanes with */
     bool beyond_end_ok, newer_ok, replaced_ok, metadata_is_foreign; /* scenarios bring them about */
-    bool missing[TOPICS_MAX];     /* scenarios: topics that were deleted */
+    bool missing[TOPICS_MAX]; /* scenarios: topics that were deleted */
+    int64_t leaderless_since[CHAINS_N];
     bool is_older[PROCESSES_MAX]; /* scenarios: knows version 1 of the envelope alone */
     int64_t skip_to[SKIPS_MAX];   /* scenarios: so the next fetches of a level jump */
     int skip_n, skip_at;
@@ -240,6 +244,8 @@ void world_run(struct world *world, int64_t until_ms);
 int64_t world_delay(struct world *world, int64_t most_ms); /* mostly an eighth of it */
 int64_t world_coordinator_back(const struct world *world); /* when; in the past: it is there */
 int64_t world_leader_back(const struct world *world, int chain);
+void world_take_leader(struct world *world, int chain, int64_t until_ms);
+bool world_is_leaderless(const struct world *world, int chain);
 _Noreturn __attribute__((format(printf, 2, 3))) void world_fail(struct world *world,
                                                                 const char *format, ...);
 __attribute__((format(printf, 3, 4))) void
