@@ -231,7 +231,9 @@ static enum gate probe(struct bridge *b, struct target *t)
     if (!may_hold_the_last(b, t))
         return GATE_OPEN;
     if (t->stalls == 0 && b->now.mono_ms - b->stall_ms < DOUBT_MS)
-        return GATE_WAIT;   /* Kafka was away perhaps, and the other producer is back in a moment */
+        return GATE_WAIT; /* Kafka was away perhaps, and the other producer is back in a moment */
+    if (!t->failed)
+        fail(t, DELIVERY_TIMED_OUT, "a partition of the topic lacks a leader, or replicas in sync");
     t->state = TARGET_SHUT; /* nothing new is known of it */
     t->counts = false;
     t->recheck_ms = b->now.mono_ms + SHUT_MS;

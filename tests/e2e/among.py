@@ -65,6 +65,22 @@ def with_key(make: Maker, key_of: Callable[[int], bytes | None]) -> Maker:
     return make_with_key
 
 
+def to_leaderless(stage: Stage) -> Maker:
+    """Whether the leader is back before the last attempt is a matter of time."""
+    make = to("e2e.stuck", stage)
+
+    def make_either(n: int, now: int) -> Request:
+        request = make(n, now)
+        request.extra["either"] = True
+        return request
+    return make_either
+
+
+def keyless(stage: Stage) -> Maker:
+    """A compacted topic refuses each record without a key."""
+    return with_key(to("e2e.compacted", stage, "target_failed"), lambda n: None)
+
+
 def tombstones(stage: Stage) -> Maker:
     return with_key(to("e2e.compacted", stage, value=None), lambda n: b"key-%d" % n)
 
@@ -72,6 +88,15 @@ def tombstones(stage: Stage) -> Maker:
 def poison(stage: Stage) -> Maker:
     generator = Generator(stage.seed + 1, ["e2e.a"], "e2e.a", MAX_WAIT_MS, stage.schedule)
     return lambda n, now: generator.poison(now, n)
+
+
+def prepare_leaderless(stage: Stage) -> None:
+    """A topic on a broker that goes away then."""
+    stage.admin.create("e2e.stuck", 3, on=[SECOND])
+
+
+def return_second(stage: Stage) -> None:
+    stage.kafka.call("restart", str(SECOND))
 
 
 def prepare_forbidden(stage: Stage) -> None:
@@ -88,9 +113,11 @@ def prepare_compacted(stage: Stage) -> None:
 
 
 BAD_THINGS: dict[str, Bad] = {
+    "leaderless": Bad(to_leaderless, topics=["e2e.stuck"], prepare=prepare_leaderless, heal=return_second),
     "missing": Bad(lambda stage: to("e2e.missing", stage, "target_failed")),
     "forbidden": Bad(lambda stage: to("e2e.denied", stage, "target_failed"), prepare=prepare_forbidden),
     "too_large": Bad(lambda stage: to("e2e.small", stage, "too_large", value=b"v" * LARGE_BYTES), prepare=prepare_small),
+    "keyless": Bad(keyless, prepare=prepare_compacted),
     "tombstones": Bad(tombstones, topics=["e2e.compacted"], prepare=prepare_compacted),
     "poison": Bad(poison),
 }
