@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { PROGRESS_SEEDS = 10000, FAILURES_MAX = 10, BUG_SEEDS = 1000, EX_USAGE = 64 };
+enum { PROGRESS_SEEDS = 10000, FAILURES_MAX = 10, BUG_SEEDS = 5000, EX_USAGE = 64 };
 enum { KEPT_BYTES = 1 << 30 };
 
 struct options {
