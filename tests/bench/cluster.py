@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import lateness
-import others
 from paths import rates, stated
 from place import WARM, WARM_ROUNDS, Place
 from processes import Bridge
@@ -19,7 +18,6 @@ GOOD, MOST_P99 = 3, 2.0
 WARM_S, SETTLE_S, CALM_S, STOPPED_S = 8, 15, 12, 24
 LEAD_S = 3                        # of each stream: clients connect, and it is not looked at
 RATE, SLOW_RATE = 250, 25         # to each target: three brokers on two cores are late by themselves at 100
-FLOW_RATE = 1000                  # through three brokers
 QUIET_MS, SLOW_QUIET_MS = 20, 50  # the p99 of a machine on which there is something to be seen
 EXACTLY_QUIET_MS = 60             # with transactions
 SMALL_BYTES = 100                 # less than a record of 100 bytes with its batch
@@ -35,21 +33,6 @@ def three(place: Place, count: int = 200_000) -> list[Row]:
 def three_late(place: Place, seconds: int = lateness.SECONDS) -> list[Row]:
     """1,000/s there, and then plain records."""
     return [stated(lateness.late(place, seconds)[0])]
-
-
-def three_in_flight(place: Place, seconds: int = others.SECONDS) -> list[Row]:
-    """1,000/s there, and the same with two or one requests of a producer in flight at most, for the client's five."""
-    def with_most(most: int) -> others.Flow:
-        own = {"max.in.flight": most}
-        return others.flow(place, FLOW_RATE, seconds, kafka={"hops": own, "deliveries": own})
-
-    flows = place.in_turns(five=lambda: with_most(5), two=lambda: with_most(2), one=lambda: with_most(1))
-    five = flows.pop("five")
-    return [Row(f"{FLOW_RATE:,}/s, {name} in flight, for five: CPU a message of bridge + brokers, late p99",
-                f"{flow.bridge_us:.1f} + {flow.broker_us:.1f} µs, {flow.p99:.0f} ms, for {five.bridge_us:.1f} + "
-                f"{five.broker_us:.1f} µs, {five.p99:.0f} ms (bridge {flow.bridge_us / five.bridge_us:.2f} ×)", STATED, True,
-                flow.bridge_us / five.bridge_us, flow.whole and five.whole)
-            for name, flow in sorted(flows.items())]  # in every round in this order
 
 
 def leader_of_quorum(place: Place) -> int:

@@ -20,6 +20,7 @@ class Stream:
     delay_ms: int = 1100
     delay_max_ms: int = 1900
     size: int = 100
+    linger_ms: int = 5  # of the generator
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, w
     ports = range(first, first + processes)
     bridges = [place.bridge(config, wait=port == ports[-1], members=workers,
                             env={"DELAYBRIDGE_LISTEN": f"127.0.0.1:{port}"}) for port in ports]
-    how = {"topic": name, "kind": "request", "target": target, "size": stream.size}
+    how = {"topic": name, "kind": "request", "target": target, "size": stream.size, "linger": stream.linger_ms}
     prime_ms = min(stream.delay_ms, PRIME_MS)
     place.load(**how, count=PRIME, delay=200, delay_max=prime_ms)  # finds the target, and connects
     place.rest(prime_ms / 1000 + 1)

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import among
 import bad_input
+import everyday
 import histories
 import network
 import promises
@@ -38,13 +39,13 @@ from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage, Unsure
 
 PARTS = (scenarios, static, targets, transacted, network, secured, histories, replaced, waiting, bad_input, promises,
-         reading, versions, quick_start, among)
+         reading, versions, quick_start, among, everyday)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
-             "secured_exactly", "waiting_millions", "broker_hangs_exactly", "mixed_versions_exactly"} | among.ON_DEMAND
+             "secured_exactly", "waiting_millions", "broker_hangs_exactly", "mixed_versions_exactly", "three_brokers_exactly"} | among.ON_DEMAND
 # Three brokers each, and faults in a clock's time: last, and alone.
-HEAVY = {"chaos", "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
+HEAVY = {"three_brokers", "three_brokers_exactly", "chaos", "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
 ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "UNSURE": 3, "SKIPPED": 77}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}
