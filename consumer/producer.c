@@ -93,11 +93,11 @@ static enum role role_of(const struct producer *p, const struct forward *f)
 
 static int make_routes(struct producer *p)
 {
-    int topics = p->config.slots + 1;
-    p->own = calloc((size_t)(p->config.lanes * topics), sizeof *p->own);
+    int topics = p->config.slots + 1, routes = p->config.lanes * topics;
+    p->own = calloc((size_t)routes, sizeof *p->own);
     if (p->own == NULL)
         return ERR_NO_MEMORY;
-    for (int i = 0; i < p->config.lanes * topics; i++) {
+    for (int i = 0; i < routes; i++) {
         outbox_init(&p->own[i].outbox);
         p->own[i].lane = i / topics;
         p->own[i].slot = i % topics;

@@ -20,7 +20,7 @@ Test(labels, entry_keeps_its_number_in_another_configuration)
 
 Test(labels, entries_beyond_the_room_share_one_label)
 {
-    static char names[200][16];
+    static char names[200][24];
     const char *entries[200];
     uint8_t numbers[TARGET_LABELS];
     for (int i = 0; i < 200; i++) {
