@@ -231,6 +231,12 @@ static void write_config_hash(FILE *out, const struct metric *metric, const stru
     sample(out, metric, m->config_hash);
 }
 
+static void write_open_records(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    if (m->open_records >= 0)
+        sample(out, metric, (uint64_t)m->open_records);
+}
+
 static void write_findings(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     sample_labelled(out, metric, "refuse", (uint64_t)m->refusals);
@@ -376,6 +382,11 @@ static const struct metric METRICS[] = {
      "A number made of targets, default_target, levels and delivery, which all members of a group "
      "must share; 0 before the start.",
      write_config_hash, 0},
+    {"delaybridge_schedule_open_transaction_records", "gauge", "",
+     "Records of the schedule topic, of all its lanes, behind a producer's transaction that is "
+     "open "
+     "for ten seconds or longer; no series until a broker has told.",
+     write_open_records, 0},
     {"delaybridge_topic_findings", "gauge", "kind",
      "Findings about topics when they were last read (hourly): refuse would prevent a start, fault "
      "makes requests fail or get lost.",

@@ -19,6 +19,7 @@ struct metrics {
     int lanes;                         /* of the schedule topic; 0: not known yet */
     int refusals, faults;              /* findings about the topics, by kind */
     uint32_t config_hash;              /* 0: nothing runs yet */
+    int64_t open_records;              /* behind open transactions; -1: not known */
     bool ready;
     const char *librdkafka; /* version */
 };

@@ -43,6 +43,7 @@ static int answer_metrics(void *ctx, FILE *body)
     struct metrics metrics = {.config = m->config,
                               .stats = &m->stats,
                               .ready = is_ready(m, why),
+                              .open_records = -1,
                               .librdkafka = rd_kafka_version_str()};
     if (m->service != NULL) {
         metrics.canary = service_canary(m->service);
@@ -50,6 +51,7 @@ static int answer_metrics(void *ctx, FILE *body)
         metrics.refusals = service_refusals(m->service);
         metrics.faults = service_faults(m->service);
         metrics.config_hash = service_config_hash(m->service);
+        metrics.open_records = service_open_records(m->service);
     }
     metrics_write(body, &metrics);
     pthread_mutex_unlock(&m->turn);

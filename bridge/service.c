@@ -8,6 +8,7 @@
 #include "consumer/canary.h"
 #include "consumer/client.h"
 #include "consumer/topics.h"
+#include "consumer/watch.h"
 #include "levels/counted.h"
 
 #include <inttypes.h>
@@ -28,6 +29,7 @@ struct service {
     atomic_int lanes, refusals, faults; /* as they were last looked at */
     atomic_uint hash;                   /* of what the workers run with */
     struct canary *canary;              /* NULL: none */
+    struct watch *watch;                /* NULL: none */
     struct stats last;                  /* at the last heartbeat */
     int64_t last_ms;
 };
@@ -140,6 +142,16 @@ static void start_canary(struct service *s)
         log_error("no canary", "error=%s", log_quote(error, quoted, sizeof quoted));
 }
 
+/* The workers run without it, too. */
+static void start_watch(struct service *s, int lanes)
+{
+    char error[SERVICE_ERROR_MAX] = "", quoted[SERVICE_ERROR_MAX];
+    s->watch = watch_start(s->config, lanes, error, sizeof error);
+    if (s->watch == NULL)
+        log_error("open transactions on the schedule topic are not watched", "error=%s",
+                  log_quote(error, quoted, sizeof quoted));
+}
+
 int service_start(const struct config *config, struct service **service,
                   char error[SERVICE_ERROR_MAX])
 {
@@ -159,8 +171,10 @@ int service_start(const struct config *config, struct service **service,
         rd_kafka_destroy(admin);
     if (err == 0)
         err = start_workers(s, lanes, commits, error);
-    if (err == 0)
+    if (err == 0) {
         start_canary(s);
+        start_watch(s, lanes);
+    }
     if (err != 0) {
         (void)service_stop(s);
         return err;
@@ -294,6 +308,11 @@ const struct canary_stats *service_canary(const struct service *s)
     return s->canary == NULL ? NULL : canary_stats(s->canary);
 }
 
+int64_t service_open_records(const struct service *s)
+{
+    return s->watch == NULL ? -1 : watch_open_records(s->watch);
+}
+
 bool service_failed(const struct service *s)
 {
     bool failed = false;
@@ -309,6 +328,8 @@ size_t service_stop(struct service *s)
         worker_stop(s->workers[i]);
     if (s->canary != NULL)
         canary_stop(s->canary);
+    if (s->watch != NULL)
+        watch_stop(s->watch);
     for (int i = 0; i < s->workers_n; i++)
         flying += worker_join(s->workers[i]);
     free(s->workers);

@@ -35,6 +35,8 @@ int service_faults(const struct service *service);
 /* config_hash of what the workers took over last. */
 uint32_t service_config_hash(const struct service *service);
 const struct canary_stats *service_canary(const struct service *service); /* NULL: there is none */
+/* Offsets of the schedule topic behind an open transaction of a producer; -1: not known. */
+int64_t service_open_records(const struct service *service);
 
 /* The figures of all workers. */
 void service_stats(const struct service *service, struct stats *sum);

@@ -4,6 +4,7 @@
 #include "bridge/commands/connect.h"
 #include "consumer/client.h"
 #include "consumer/commit_limits.h"
+#include "consumer/open_records.h"
 #include "consumer/topics.h"
 #include "levels/counted.h"
 
@@ -68,6 +69,21 @@ static void warn_of_commits(struct cli *cli, rd_kafka_t *rk)
                  limits.why);
 }
 
+/* Whether transactions are open decides nothing: without an answer check says so and goes on. */
+static void look_for_open_transactions(struct cli *cli, rd_kafka_t *rk, struct findings *findings)
+{
+    char error[CLIENT_ERROR_MAX] = "the brokers do not answer";
+    struct open_records open;
+    int err = open_records_init(&open, cli->config, rk, error);
+    if (err == 0) {
+        err = open_records_judge(&open, cli->timeout_ms, findings);
+        open_records_deinit(&open);
+    }
+    if (err != 0)
+        complain(EXIT_DONE, "warning: open transactions on %s are not known: %s",
+                 cli->config->schedule, error);
+}
+
 int cmd_check(struct cli *cli)
 {
     if (cli->argc != 0)
@@ -84,6 +100,8 @@ int cmd_check(struct cli *cli)
     struct findings findings;
     warn_of_commits(cli, rk);
     int err = topics_check(rk, cli->config, cli->timeout_ms, &findings, error, sizeof error);
+    if (err == 0)
+        look_for_open_transactions(cli, rk, &findings);
     rd_kafka_destroy(rk);
     if (err != 0)
         return complain(EXIT_UNREACHABLE, "%s", error);

@@ -4,6 +4,8 @@
 #include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "consumer/heads.h"
+#include "consumer/open_records.h"
+#include "levels/counted.h"
 #include "levels/duration.h"
 
 #include <stdio.h>
@@ -17,6 +19,8 @@ struct view {
     const struct cli *cli;
     struct offsets offsets;
     struct head *heads; /* like offsets.cells */
+    struct open_records asker;
+    struct open_lane *open; /* by lane */
     int64_t now_ms;
     bool lanes; /* a line for each */
 };
@@ -200,6 +204,32 @@ static void held_as_json(const struct head *head, json_t *list)
         list, json_pack("{s:i, s:I}", "lane", head->lane, "offset", (json_int_t)head->offset));
 }
 
+/* The lanes of the schedule topic with records behind an open transaction. */
+static void each_open(const struct view *view,
+                      void (*as)(int lane, const struct open_lane *, json_t *), json_t *list)
+{
+    for (int lane = 0; lane < view->offsets.lanes; lane++) {
+        if (open_records_of(&view->open[lane]) > 0)
+            as(lane, &view->open[lane], list);
+    }
+}
+
+static void open_as_text(int lane, const struct open_lane *open, json_t *list)
+{
+    char records[COUNTED_MAX];
+    (void)list;
+    printf("OPEN TRANSACTION: a producer holds back %s of lane %d, from offset %lld\n",
+           counted(open_records_of(open), "record", records), lane, (long long)open->stable_offset);
+}
+
+static void open_as_json(int lane, const struct open_lane *open, json_t *list)
+{
+    json_array_append_new(list, json_pack("{s:i, s:I, s:I, s:I}", "lane", lane, "records",
+                                          (json_int_t)open_records_of(open), "stable_offset",
+                                          (json_int_t)open->stable_offset, "end_offset",
+                                          (json_int_t)open->end_offset));
+}
+
 static void print_view(const struct view *view)
 {
     char at[INSTANT_TEXT_MAX];
@@ -214,19 +244,36 @@ static void print_view(const struct view *view)
         each_row(view, as_json, list);
         json_t *held = json_array();
         each_held(view, held_as_json, held);
-        print_json(json_pack("{s:s, s:s, s:i, s:I, s:I, s:o, s:o}", "at", at, "schedule", schedule,
-                             "lanes", offsets->lanes, "backlog", (json_int_t)backlog,
+        json_t *open = json_array();
+        each_open(view, open_as_json, open);
+        print_json(json_pack("{s:s, s:s, s:i, s:I, s:I, s:o, s:o, s:o}", "at", at, "schedule",
+                             schedule, "lanes", offsets->lanes, "backlog", (json_int_t)backlog,
                              "dead_letters", (json_int_t)offsets->dead_letters, "unreadable", held,
-                             "levels", list));
+                             "open_transactions", open, "levels", list));
         return;
     }
     printf("%s  %s: lanes %d, backlog %lld, dead letters %lld\n", at, schedule, offsets->lanes,
            (long long)backlog, (long long)offsets->dead_letters);
     each_held(view, held_as_text, NULL);
+    each_open(view, open_as_text, NULL);
     printf("%-10s %5s %12s%s  %-24s  %-24s  %-12s  %s\n", "LEVEL", view->lanes ? "LANE" : "",
            "WAITING", view->lanes ? "    COMMITTED" : "", "HEAD LEAVES", "HEAD DUE", "OVERDUE",
            "RETRYING");
     each_row(view, as_text, NULL);
+}
+
+/* 0, or an error with a sentence. */
+static int look_for_open(struct view *view, char error[OFFSETS_ERROR_MAX])
+{
+    int lanes = view->offsets.lanes;
+    view->open = calloc((size_t)lanes, sizeof *view->open);
+    int err = view->open == NULL
+                  ? ERR_NO_MEMORY
+                  : open_records_ask(&view->asker, view->open, lanes, view->cli->timeout_ms);
+    if (err != 0)
+        snprintf(error, OFFSETS_ERROR_MAX, "asking for the high watermarks of %.100s: %s",
+                 view->cli->config->schedule, err_text(err));
+    return err;
 }
 
 static int look(struct view *view, rd_kafka_t *rk)
@@ -238,11 +285,15 @@ static int look(struct view *view, rd_kafka_t *rk)
         view->heads = heads_read(&view->offsets, rk, view->cli->timeout_ms, error);
         err = view->heads == NULL ? ERR_KAFKA : 0;
     }
+    if (err == 0)
+        err = look_for_open(view, error);
     view->now_ms = clock_wall_ms();
     if (err == 0)
         print_view(view);
     free(view->heads);
+    free(view->open);
     view->heads = NULL;
+    view->open = NULL;
     offsets_deinit(&view->offsets);
     if (err == 0)
         return EXIT_DONE;
@@ -267,12 +318,18 @@ int cmd_levels(struct cli *cli)
     int code = connect_to_look(cli, &rk);
     if (code != EXIT_DONE)
         return code;
+    char error[CLIENT_ERROR_MAX];
+    if (open_records_init(&view.asker, cli->config, rk, error) != 0) {
+        rd_kafka_destroy(rk);
+        return complain(EXIT_CONFIG, "%s", error);
+    }
     while ((code = look(&view, rk)) == EXIT_DONE && watch) {
         fflush(stdout);
         sleep(WATCH_S);
         if (isatty(STDOUT_FILENO))
             fputs("\033[H\033[J", stdout);
     }
+    open_records_deinit(&view.asker);
     rd_kafka_destroy(rk);
     return code;
 }

@@ -76,6 +76,7 @@ def aborted_requests(stage: Stage) -> str:
     behind = [send_all(stage, to_lane(generator, lane, 20)) for lane in range(3)]
     transact(stage, writers, generator, 300 if stage.full else 40)
     require(stage.collector.wait_for(behind[2], stage.schedule, 30) == 0, "an open transaction holds other lanes")
+    open_is_shown(stage, config)
     time.sleep(2)
     slow_until = now_ms()
     slow.end(commit=True)
@@ -86,8 +87,30 @@ def aborted_requests(stage: Stage) -> str:
     held = [first_here(stage, behind[0]) - slow_until, first_here(stage, behind[1]) - dying_since - TIMED_OUT_MS]
     require(min(held) >= 0, f"they came {held} ms after the transaction before them had ended")
     stage.admin.wait("no level in which something waits, as /metrics says", lambda: not pending(Watch(stage.spare_port)))
+    if not stage.exactly_once:
+        stage.admin.wait("no open transaction in /metrics", lambda: open_records(Watch(stage.spare_port)) == 0)
     return f"{progress_is_kept(stage, bridge, config, generator)} aborted={len(stage.sender.refused)} " \
            f"held_until_end={len(behind[0]) + len(behind[1])}"
+
+
+def open_is_shown(stage: Stage, config: Path) -> None:
+    """The slow producer's transaction, and what waits behind it, is visible in levels, check and /metrics."""
+    told = json.loads(stage.run("levels", "-c", str(config), "-o", "json").stdout)
+    held = {lane["lane"]: lane["records"] for lane in told["open_transactions"]}
+    require(held.get(0, 0) >= 40 and 2 not in held, f"levels says {told['open_transactions']}")
+    text = stage.run("levels", "-c", str(config)).stdout
+    require("OPEN TRANSACTION" in text and "of lane 0, from offset" in text, f"levels says {text}")
+    done = stage.run("check", "-c", str(config))
+    require(done.returncode == 0 and "a producer's open transaction holds back" in done.stdout,
+            f"check ended with {done.returncode} and says {done.stdout} {done.stderr}")
+    if not stage.exactly_once:  # the service needs two looks
+        stage.admin.wait("a figure of open transactions in /metrics",
+                         lambda: open_records(Watch(stage.spare_port)) >= 40)
+
+
+def open_records(watch: Watch) -> float:
+    """Of the schedule topic, as the service tells."""
+    return watch.metrics().get(("delaybridge_schedule_open_transaction_records", ""), -1)
 
 
 def pending(watch: Watch) -> dict[str, float]:

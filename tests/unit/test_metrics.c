@@ -144,6 +144,14 @@ Test(metrics, the_hash_of_the_configuration_differs_where_members_must_agree)
     cr_expect(says("delaybridge_config_hash 7"));
 }
 
+Test(metrics, unknown_open_transactions_have_no_series)
+{
+    metrics.open_records = -1;
+    cr_expect_not(says("delaybridge_schedule_open_transaction_records 0"));
+    metrics.open_records = 12;
+    cr_expect(says("delaybridge_schedule_open_transaction_records 12"));
+}
+
 Test(metrics, buckets_count_all_that_are_smaller_and_seconds_are_seconds)
 {
     stats_lateness(&stats, 1, 2);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Last stable offsets and high watermarks of the schedule topic. */
+#include "consumer/open_records.h"
+
+#include "consumer/offsets.h"
+#include "consumer/topics_survey.h"
+#include "levels/counted.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LASTING_MS = 1000, LIST_MAX = 128 };
+
+int open_records_init(struct open_records *open, const struct config *config, rd_kafka_t *committed,
+                      char error[CLIENT_ERROR_MAX])
+{
+    *open = (struct open_records){.config = config, .committed = committed};
+    rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
+    if (conf == NULL)
+        return ERR_CONFIG;
+    rd_kafka_conf_set(conf, "isolation.level", "read_uncommitted", NULL, 0);
+    rd_kafka_conf_set_error_cb(conf, NULL); /* the other handle reports the same outage */
+    rd_kafka_conf_set_log_cb(conf, NULL);
+    open->uncommitted = client_new(RD_KAFKA_PRODUCER, conf, error);
+    return open->uncommitted == NULL ? ERR_CONFIG : 0;
+}
+
+void open_records_deinit(struct open_records *open)
+{
+    rd_kafka_destroy(open->uncommitted);
+    open->uncommitted = NULL;
+}
+
+/* High watermarks come first: a record that is written between the two requests does not count. */
+int open_records_ask(const struct open_records *open, struct open_lane *lanes, int n,
+                     int timeout_ms)
+{
+    const char *schedule = open->config->schedule;
+    rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(n);
+    rd_kafka_topic_partition_list_add_range(ends, schedule, 0, n - 1);
+    rd_kafka_topic_partition_list_t *stables = rd_kafka_topic_partition_list_copy(ends);
+    bool asked = offsets_ask(open->uncommitted, ends, OFFSETS_END, timeout_ms) == 0 &&
+                 offsets_ask(open->committed, stables, OFFSETS_END, timeout_ms) == 0;
+    for (int i = 0; asked && i < n; i++) {
+        const rd_kafka_topic_partition_t *end =
+            rd_kafka_topic_partition_list_find(ends, schedule, i);
+        const rd_kafka_topic_partition_t *stable =
+            rd_kafka_topic_partition_list_find(stables, schedule, i);
+        bool known = end != NULL && end->err == 0 && stable != NULL && stable->err == 0;
+        lanes[i] = known ? (struct open_lane){stable->offset, end->offset} : (struct open_lane){0};
+    }
+    rd_kafka_topic_partition_list_destroy(ends);
+    rd_kafka_topic_partition_list_destroy(stables);
+    return asked ? 0 : ERR_KAFKA;
+}
+
+int64_t open_records_of(const struct open_lane *lane)
+{
+    return lane->end_offset > lane->stable_offset ? lane->end_offset - lane->stable_offset : 0;
+}
+
+int64_t open_records_lasting(const struct open_lane *before, const struct open_lane *now)
+{
+    bool lasts = open_records_of(before) > 0 && before->stable_offset == now->stable_offset;
+    return lasts ? open_records_of(now) : 0;
+}
+
+/* Adds "3, " and so on, as long as there is room. */
+static void list_lane(char list[LIST_MAX], int lane)
+{
+    size_t n = strlen(list);
+    if (n < LIST_MAX - 16)
+        snprintf(list + n, LIST_MAX - n, "%s%d", n == 0 ? "" : ", ", lane);
+    else if (list[n - 1] != '.')
+        snprintf(list + n, LIST_MAX - n, " ...");
+}
+
+static void add_finding(const struct open_records *open, const struct open_lane *before,
+                        const struct open_lane *now, struct findings *findings)
+{
+    const char *schedule = open->config->schedule;
+    char list[LIST_MAX] = "";
+    int64_t records = 0;
+    int first = -1;
+    for (int i = 0; i < findings->partitions; i++) {
+        if (open_records_lasting(&before[i], &now[i]) == 0)
+            continue;
+        records += open_records_lasting(&before[i], &now[i]);
+        first = first < 0 ? i : first;
+        list_lane(list, i);
+    }
+    char text[COUNTED_MAX];
+    if (records > 0)
+        finding_add(findings, FINDING_WARN, schedule, NULL,
+                    "a producer's open transaction holds back %s of %s, in partitions %s: find it "
+                    "with 'kafka-transactions.sh --bootstrap-server BROKER describe-producers "
+                    "--topic %s --partition %d', or with 'find-hanging --topic %s' if the producer "
+                    "is gone",
+                    counted(records, "record", text), schedule, list, schedule, first, schedule);
+}
+
+int open_records_judge(const struct open_records *open, int timeout_ms, struct findings *findings)
+{
+    int lanes = findings->partitions;
+    if (lanes == 0)
+        return 0; /* there is no schedule topic */
+    struct open_lane *seen = calloc(2 * (size_t)lanes, sizeof *seen);
+    if (seen == NULL)
+        return ERR_NO_MEMORY;
+    struct open_lane *now = seen + lanes;
+    int64_t records = 0;
+    int err = open_records_ask(open, seen, lanes, timeout_ms);
+    for (int i = 0; err == 0 && i < lanes; i++)
+        records += open_records_of(&seen[i]);
+    if (err == 0 && records > 0) { /* most transactions are short */
+        poll(NULL, 0, LASTING_MS);
+        err = open_records_ask(open, now, lanes, timeout_ms);
+        if (err == 0)
+            add_finding(open, seen, now, findings);
+    }
+    free(seen);
+    return err;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One thread, two handles, and the looks that it compares. */
+#include "consumer/watch.h"
+
+#include "bridge/clock.h"
+#include "consumer/open_records.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOK_EVERY_MS = 10 * 1000, ASK_MS = 1000, TICK_MS = 500 };
+
+struct watch {
+    rd_kafka_t *committed;
+    struct open_records open;
+    struct open_lane *before, *now; /* one allocation; lanes of each */
+    int lanes;
+    _Atomic int64_t records; /* -1: not known yet */
+    pthread_t thread;
+    pthread_mutex_t turn; /* guards stop */
+    pthread_cond_t stopped;
+    bool stop;
+};
+
+static void look(struct watch *w)
+{
+    if (open_records_ask(&w->open, w->now, w->lanes, ASK_MS) != 0)
+        return; /* the last figure stays until a broker answers */
+    int64_t records = 0;
+    for (int i = 0; i < w->lanes; i++)
+        records += open_records_lasting(&w->before[i], &w->now[i]);
+    memcpy(w->before, w->now, (size_t)w->lanes * sizeof *w->now);
+    atomic_store(&w->records, records);
+}
+
+/* Returns true after TICK_MS, false as soon as the watch is to stop. */
+static bool wait_tick(struct watch *w)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += TICK_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    pthread_mutex_lock(&w->turn);
+    if (!w->stop)
+        pthread_cond_timedwait(&w->stopped, &w->turn, &until);
+    bool stop = w->stop;
+    pthread_mutex_unlock(&w->turn);
+    return !stop;
+}
+
+static void *run(void *arg)
+{
+    struct watch *w = arg;
+    int64_t next_mono_ms = clock_mono_ms();
+    do {
+        rd_kafka_poll(w->committed, 0);
+        rd_kafka_poll(w->open.uncommitted, 0);
+        if (clock_mono_ms() < next_mono_ms)
+            continue;
+        look(w);
+        next_mono_ms = clock_mono_ms() + LOOK_EVERY_MS;
+    } while (wait_tick(w));
+    return NULL;
+}
+
+static int connect_both(struct watch *w, const struct config *config, char error[CLIENT_ERROR_MAX])
+{
+    rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
+    if (conf == NULL)
+        return ERR_CONFIG;
+    rd_kafka_conf_set(conf, "client.id", "delaybridge-watch", NULL, 0);
+    rd_kafka_conf_set_log_cb(conf, NULL); /* the workers' clients report the same outage */
+    w->committed = client_new(RD_KAFKA_PRODUCER, conf, error);
+    return w->committed == NULL ? ERR_CONFIG
+                                : open_records_init(&w->open, config, w->committed, error);
+}
+
+static void watch_free(struct watch *w)
+{
+    if (w->open.uncommitted != NULL)
+        open_records_deinit(&w->open);
+    if (w->committed != NULL)
+        rd_kafka_destroy(w->committed);
+    pthread_cond_destroy(&w->stopped);
+    pthread_mutex_destroy(&w->turn);
+    free(w->before);
+    free(w);
+}
+
+struct watch *watch_start(const struct config *config, int lanes, char *error, size_t error_size)
+{
+    char why[CLIENT_ERROR_MAX] = "out of memory, or no thread";
+    struct watch *w = calloc(1, sizeof *w);
+    struct open_lane *seen = calloc(2 * (size_t)lanes, sizeof *seen);
+    if (w == NULL || seen == NULL) {
+        snprintf(error, error_size, "%s", why);
+        free(seen);
+        free(w);
+        return NULL;
+    }
+    w->before = seen;
+    w->now = seen + lanes;
+    w->lanes = lanes;
+    atomic_store(&w->records, -1);
+    pthread_mutex_init(&w->turn, NULL);
+    pthread_cond_init(&w->stopped, NULL);
+    if (connect_both(w, config, why) != 0 || pthread_create(&w->thread, NULL, run, w) != 0) {
+        snprintf(error, error_size, "%s", why);
+        watch_free(w);
+        return NULL;
+    }
+    return w;
+}
+
+int64_t watch_open_records(const struct watch *w)
+{
+    return atomic_load(&w->records);
+}
+
+void watch_stop(struct watch *w)
+{
+    pthread_mutex_lock(&w->turn);
+    w->stop = true;
+    pthread_cond_signal(&w->stopped);
+    pthread_mutex_unlock(&w->turn);
+    pthread_join(w->thread, NULL);
+    watch_free(w);
+}
