@@ -142,11 +142,21 @@ static void start_canary(struct service *s)
         log_error("no canary", "error=%s", log_quote(error, quoted, sizeof quoted));
 }
 
+static int owned_lanes(void *ctx)
+{
+    const struct service *s = ctx;
+    uint64_t n = 0;
+    for (int i = 0; i < s->workers_n; i++)
+        n += counter_read(&worker_stats(s->workers[i])->lanes);
+    return (int)n;
+}
+
 /* The workers run without it, too. */
 static void start_watch(struct service *s, int lanes)
 {
     char error[SERVICE_ERROR_MAX] = "", quoted[SERVICE_ERROR_MAX];
-    s->watch = watch_start(s->config, lanes, error, sizeof error);
+    struct watch_config config = {s->config, lanes, owned_lanes, s};
+    s->watch = watch_start(&config, error, sizeof error);
     if (s->watch == NULL)
         log_error("open transactions on the schedule topic are not watched", "error=%s",
                   log_quote(error, quoted, sizeof quoted));

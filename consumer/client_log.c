@@ -17,6 +17,12 @@ static struct {
     struct limit limit;
 } repeats = {.turn = PTHREAD_MUTEX_INITIALIZER, .limit = LIMIT_INIT(REPEAT_MS, 1)};
 
+static struct {
+    pthread_mutex_t turn;
+    int64_t since_ms; /* monotonic; 0: a broker answers */
+    int lanes;
+} away = {.turn = PTHREAD_MUTEX_INITIALIZER};
+
 static bool may_pass(const char *client, const char *what, uint64_t *suppressed)
 {
     uint64_t key = limit_key(limit_key(LIMIT_KEY, bytes_text(client)), bytes_text(what));
@@ -69,14 +75,56 @@ static bool is_idle_disconnect(rd_kafka_resp_err_t err, const char *reason)
            strstr(closed, "ms in state UP") != NULL;
 }
 
+int64_t client_log_away_since_ms(void)
+{
+    pthread_mutex_lock(&away.turn);
+    int64_t since_ms = away.since_ms;
+    pthread_mutex_unlock(&away.turn);
+    return since_ms;
+}
+
+void client_log_lanes(int lanes)
+{
+    pthread_mutex_lock(&away.turn);
+    away.lanes = lanes;
+    pthread_mutex_unlock(&away.turn);
+}
+
+void client_log_back(int64_t since_ms)
+{
+    pthread_mutex_lock(&away.turn);
+    bool ends = since_ms != 0 && away.since_ms == since_ms;
+    if (ends)
+        away.since_ms = 0;
+    pthread_mutex_unlock(&away.turn);
+    if (ends)
+        log_info("Kafka answers again, forwarding continues", "away_ms=%" PRId64,
+                 clock_mono_ms() - since_ms);
+}
+
+/* Returns whether an outage begins. */
+static bool note_away(int *lanes)
+{
+    pthread_mutex_lock(&away.turn);
+    bool begins = away.since_ms == 0;
+    if (begins)
+        away.since_ms = clock_mono_ms();
+    *lanes = away.lanes;
+    pthread_mutex_unlock(&away.turn);
+    return begins;
+}
+
+/* All clients share one line: each outage has one, and a long one has more. */
 static void log_unreachable(const rd_kafka_t *rk, const char *reason)
 {
     char quoted[1024];
-    uint64_t suppressed;
-    if (!may_pass("", "unreachable", &suppressed)) /* of all clients one line */
+    uint64_t suppressed = 0;
+    int lanes;
+    bool begins = note_away(&lanes), passes = may_pass("", "unreachable", &suppressed);
+    if (!begins && !passes)
         return;
     log_error("Kafka unreachable, lanes wait until a broker answers",
-              "client=%s text=%s suppressed=%" PRIu64, rd_kafka_name(rk),
+              "lanes=%d client=%s text=%s suppressed=%" PRIu64, lanes, rd_kafka_name(rk),
               log_quote(reason, quoted, sizeof quoted), suppressed);
 }
 

@@ -5,6 +5,7 @@
 #define DELAYBRIDGE_CONSUMER_CLIENT_LOG_H
 
 #include <librdkafka/rdkafka.h>
+#include <stdint.h>
 
 /* Callbacks for a conf, from any thread. */
 void client_log(const rd_kafka_t *rk, int level, const char *facility, const char *text);
@@ -13,5 +14,16 @@ void client_log(const rd_kafka_t *rk, int level, const char *facility, const cha
 void client_log_rest(const rd_kafka_t *rk, int level, const char *facility, const char *text);
 /* A connection that a broker closed after it was up is of level debug: brokers close idle ones. */
 void client_log_error(rd_kafka_t *rk, int err, const char *reason, void *opaque);
+
+/* An outage begins when a client with an error callback reports that all its brokers are down. All
+   functions are for any thread. */
+
+/* The monotonic time of its begin; 0: there is none. */
+int64_t client_log_away_since_ms(void);
+/* A broker answered a request that was sent during the outage of that begin: ends it, and logs how
+   long it lasted. Does nothing if that outage is over. */
+void client_log_back(int64_t since_ms);
+/* How many lanes this process owns: a field of the message that an outage begins. */
+void client_log_lanes(int lanes);
 
 #endif

@@ -3,6 +3,7 @@
 #include "consumer/watch.h"
 
 #include "bridge/clock.h"
+#include "consumer/client_log.h"
 #include "consumer/open_records.h"
 
 #include <pthread.h>
@@ -10,15 +11,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { LOOK_EVERY_MS = 10 * 1000, ASK_MS = 1000, TICK_MS = 500 };
 
 struct watch {
+    struct watch_config config;
     rd_kafka_t *committed;
     struct open_records open;
     struct open_lane *before, *now; /* one allocation; lanes of each */
-    int lanes;
-    _Atomic int64_t records; /* -1: not known yet */
+    _Atomic int64_t records;        /* -1: not known yet */
     pthread_t thread;
     pthread_mutex_t turn; /* guards stop */
     pthread_cond_t stopped;
@@ -27,20 +29,31 @@ struct watch {
 
 static void look(struct watch *w)
 {
-    if (open_records_ask(&w->open, w->now, w->lanes, ASK_MS) != 0)
+    if (open_records_ask(&w->open, w->now, w->config.lanes, ASK_MS) != 0)
         return; /* the last figure stays until a broker answers */
     int64_t records = 0;
-    for (int i = 0; i < w->lanes; i++)
+    for (int i = 0; i < w->config.lanes; i++)
         records += open_records_lasting(&w->before[i], &w->now[i]);
-    memcpy(w->before, w->now, (size_t)w->lanes * sizeof *w->now);
+    memcpy(w->before, w->now, (size_t)w->config.lanes * sizeof *w->now);
     atomic_store(&w->records, records);
+}
+
+/* Any broker ends an outage: a missing leader has messages of its own. */
+static void ask_if_back(const struct watch *w)
+{
+    const rd_kafka_metadata_t *metadata;
+    int64_t since_ms = client_log_away_since_ms();
+    if (since_ms == 0 || rd_kafka_metadata(w->committed, 0, NULL, &metadata, ASK_MS) != 0)
+        return;
+    rd_kafka_metadata_destroy(metadata);
+    client_log_back(since_ms);
 }
 
 /* Returns true after TICK_MS, false as soon as the watch is to stop. */
 static bool wait_tick(struct watch *w)
 {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += TICK_MS * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
@@ -59,6 +72,8 @@ static void *run(void *arg)
     do {
         rd_kafka_poll(w->committed, 0);
         rd_kafka_poll(w->open.uncommitted, 0);
+        client_log_lanes(w->config.owned(w->config.ctx));
+        ask_if_back(w);
         if (clock_mono_ms() < next_mono_ms)
             continue;
         look(w);
@@ -91,11 +106,21 @@ static void watch_free(struct watch *w)
     free(w);
 }
 
-struct watch *watch_start(const struct config *config, int lanes, char *error, size_t error_size)
+/* A step of the wall clock must not stretch a tick. */
+static void init_stopped(struct watch *w)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->stopped, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+struct watch *watch_start(const struct watch_config *config, char *error, size_t error_size)
 {
     char why[CLIENT_ERROR_MAX] = "out of memory, or no thread";
     struct watch *w = calloc(1, sizeof *w);
-    struct open_lane *seen = calloc(2 * (size_t)lanes, sizeof *seen);
+    struct open_lane *seen = calloc(2 * (size_t)config->lanes, sizeof *seen);
     if (w == NULL || seen == NULL) {
         snprintf(error, error_size, "%s", why);
         free(seen);
@@ -103,12 +128,13 @@ struct watch *watch_start(const struct config *config, int lanes, char *error, s
         return NULL;
     }
     w->before = seen;
-    w->now = seen + lanes;
-    w->lanes = lanes;
+    w->now = seen + config->lanes;
+    w->config = *config;
     atomic_store(&w->records, -1);
     pthread_mutex_init(&w->turn, NULL);
-    pthread_cond_init(&w->stopped, NULL);
-    if (connect_both(w, config, why) != 0 || pthread_create(&w->thread, NULL, run, w) != 0) {
+    init_stopped(w);
+    if (connect_both(w, config->config, why) != 0 ||
+        pthread_create(&w->thread, NULL, run, w) != 0) {
         snprintf(error, error_size, "%s", why);
         watch_free(w);
         return NULL;

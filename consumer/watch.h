@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch: a thread next to the workers that asks every ten seconds how much of the schedule topic
-   waits behind open transactions. The service runs on if it cannot be started. */
+   waits behind open transactions, and during an outage of Kafka (client_log.h) asks until a broker
+   answers. The service runs on if it cannot be started. */
 #ifndef DELAYBRIDGE_CONSUMER_WATCH_H
 #define DELAYBRIDGE_CONSUMER_WATCH_H
 
@@ -10,9 +11,15 @@
 
 struct watch;
 
-/* lanes: partitions of the schedule topic. The config outlives the watch. Returns NULL with a
-   sentence in error. */
-struct watch *watch_start(const struct config *config, int lanes, char *error, size_t error_size);
+struct watch_config {
+    const struct config *config; /* borrowed; outlives the watch */
+    int lanes;                   /* partitions of the schedule topic */
+    int (*owned)(void *ctx);     /* how many of them this process owns; from the watch's thread */
+    void *ctx;
+};
+
+/* Returns NULL with a sentence in error. */
+struct watch *watch_start(const struct watch_config *config, char *error, size_t error_size);
 
 /* Offsets behind transactions that were open at two looks in turn; -1: not known yet. Any thread.
  */

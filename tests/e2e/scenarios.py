@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from pathlib import Path
 
@@ -212,6 +213,7 @@ def broker_away(stage: Stage, seconds: int) -> str:
     line = judge(report, None)
     require(bridge.running() and bridge.pid == pid, "the bridge ended:\n" + bridge.tail())
     due = {(r.partition, r.offset): r.earliest for r in stage.sender.journal}
+    outage_is_told(bridge, up - down)
     late = [s.timestamp_ms - up for s in stage.collector.seen if down <= due[source(s)] <= up]
     require(late, "nothing was due while the broker was away")
     require(report.duplicates <= 60,
@@ -219,6 +221,16 @@ def broker_away(stage: Stage, seconds: int) -> str:
     limit = 5000 if seconds >= 20 else 9000  # a session; what was put off may cost another one
     require_prompt(max(late) < limit, f"what was due meanwhile came {max(late):.0f} ms after the broker")
     return f"{line} away={(up - down) / 1000:.0f}s due_meanwhile={len(late)} last_after_up={max(late):.0f}ms"
+
+
+def outage_is_told(bridge: Bridge, away_ms: float) -> None:
+    """The log says how many lanes wait, and later how long Kafka was away."""
+    log = bridge.tail(10_000)
+    down = re.search(r"Kafka unreachable, lanes wait until a broker answers.*?lanes\W+(\d+)", log)
+    back = re.search(r"Kafka answers again, forwarding continues.*?away_ms\W+(\d+)", log)
+    require(down and int(down[1]) == LANES, f"the log does not say that {LANES} lanes wait:\n{bridge.tail(100)}")
+    require(back and abs(int(back[1]) - away_ms) < 10_000,
+            f"the log does not say that Kafka was away for about {away_ms:.0f} ms:\n{bridge.tail(100)}")
 
 
 def fenced(stage: Stage) -> str:
