@@ -73,7 +73,10 @@ struct forward {
     struct queue_id from;
     int64_t offset; /* of the record in from */
     const struct record *record;
-    int64_t timestamp_ms;       /* the wall clock of this turn: the new record's timestamp */
+    /* Wall, of the new record. FORWARD_LEVEL: the turn's clock, which chose the level. Else the
+       later of the turn's clock and port.wall_ms: never before the due time, nor before the
+       request's timestamp as long as the clocks are in step. */
+    int64_t timestamp_ms;
     int slot;                   /* FORWARD_LEVEL: to this slot of the same lane, value as it is */
     struct target_id *target;   /* FORWARD_TARGET */
     const struct envelope *env; /* FORWARD_TARGET; FORWARD_DEAD of what had waited, else NULL */
@@ -205,6 +208,8 @@ struct port {
     int64_t (*drained)(void *ctx, struct queue_id queue);
     void (*forget)(void *ctx, struct target_id *target); /* the handle is not used again */
     void (*event)(void *ctx, const struct event *event);
+    /* The wall clock at this moment, in ms. Read once for a delivery or a dead letter. */
+    int64_t (*wall_ms)(void *ctx);
 };
 
 /* Borrowed pointers inside rules must outlive the bridge. */

@@ -20,6 +20,14 @@ struct failure {
     const char *why;
 };
 
+/* Returns the time of a delivery or a dead letter. A request that was written during this turn is
+   younger than the turn's clock. The clock may have stepped back since the turn began. */
+static int64_t moment_ms(const struct bridge *b)
+{
+    int64_t wall_ms = b->port.wall_ms(b->port.ctx);
+    return wall_ms > b->now.wall_ms ? wall_ms : b->now.wall_ms;
+}
+
 static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alone)
 {
     if (!txn_takes(b, alone))
@@ -28,7 +36,6 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alon
     f->from = p->queue->id;
     f->offset = p->offset;
     f->record = p->record;
-    f->timestamp_ms = b->now.wall_ms;
     int err = b->port.forward(b->port.ctx, f);
     if (err != 0)
         return err;
@@ -81,6 +88,7 @@ static int send_dead(struct bridge *b, struct parcel *p)
     assert(opened || p->raw);
     bool alone = p->alone || (p->letter == LETTER_WHOLE && may_be_too_large(b, p, FORWARD_DEAD));
     struct forward f = {.kind = FORWARD_DEAD,
+                        .timestamp_ms = moment_ms(b),
                         .env = opened ? &env : NULL,
                         .refusal = &p->verdict->refusal,
                         .letter = (enum letter)p->letter,
@@ -146,30 +154,31 @@ static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
     if (outlet_is_shut(b, p, FORWARD_LEVEL, 1 + level))
         return 0;
     p->floor_offset = queue_floor(to);
-    struct forward f = {.kind = FORWARD_LEVEL, .slot = 1 + level};
+    struct forward f = {.kind = FORWARD_LEVEL, .timestamp_ms = b->now.wall_ms, .slot = 1 + level};
     return send(b, p, &f, may_be_too_large(b, p, FORWARD_LEVEL));
 }
 
 /* The target answers for the time until the next try, and the bridge for the time since then. */
-static void count_lateness(struct bridge *b, struct parcel *p, const struct stamp *stamp)
+static void count_lateness(struct bridge *b, struct parcel *p, const struct forward *f)
 {
+    const struct stamp *stamp = &f->env->stamp;
     int64_t from_ms = stamp->due_ms > stamp->timestamp_ms ? stamp->due_ms : stamp->timestamp_ms;
     p->delayed_ms = stamp->next_try_ms > from_ms ? stamp->next_try_ms - from_ms : 0;
-    stats_lateness(b->stats, p->queue->id.slot, b->now.wall_ms - from_ms - p->delayed_ms);
+    stats_lateness(b->stats, p->queue->id.slot, f->timestamp_ms - from_ms - p->delayed_ms);
 }
 
-static int send_target(struct bridge *b, struct parcel *p, struct target *t,
-                       const struct envelope *env)
+static int send_target(struct bridge *b, struct parcel *p, struct target *t, struct forward *f)
 {
-    assert(b->now.wall_ms >= env->stamp.due_ms); /* late is allowed, early never */
-    bool may_break = target_is_suspect(t, p) || target_may_be_unfit(b, t, p, env->stamp.attempt);
-    bool alone = p->alone || (b->config.exactly_once && may_break);
-    struct forward f = {.kind = FORWARD_TARGET, .target = &t->id, .env = env, .alone = alone};
-    int err = send(b, p, &f, alone);
+    const struct stamp *stamp = &f->env->stamp;
+    assert(b->now.wall_ms >= stamp->due_ms); /* late is allowed, early never */
+    bool may_break = target_is_suspect(t, p) || target_may_be_unfit(b, t, p, stamp->attempt);
+    f->target = &t->id;
+    f->alone = p->alone || (b->config.exactly_once && may_break);
+    int err = send(b, p, f, f->alone);
     if (err != 0)
         return err;
     target_sent(b, t, p);
-    count_lateness(b, p, &env->stamp);
+    count_lateness(b, p, f);
     return 0;
 }
 
@@ -235,11 +244,12 @@ static int deliver(struct bridge *b, struct parcel *p)
     struct envelope env;
     int err = envelope_open(p->record->value, &env);
     assert(err == 0);
-    if (b->now.wall_ms > env.stamp.expires_ms) {
+    struct forward f = {.kind = FORWARD_TARGET, .timestamp_ms = moment_ms(b), .env = &env};
+    if (f.timestamp_ms > env.stamp.expires_ms) {
         condemn_text(b, p, CODE_EXPIRED,
                      "dlb-expires-at (%" PRId64
                      " ms) had passed when it could be delivered to %.*s (%" PRId64 " ms)",
-                     env.stamp.expires_ms, SHOWN(env.stamp.target), b->now.wall_ms);
+                     env.stamp.expires_ms, SHOWN(env.stamp.target), f.timestamp_ms);
         return 0;
     }
     if (!targets_allow(&b->config.rules.targets, env.stamp.target)) {
@@ -264,7 +274,7 @@ static int deliver(struct bridge *b, struct parcel *p)
     }
     switch (t == NULL ? GATE_WAIT : target_gate(b, t)) {
     case GATE_OPEN:
-        return send_target(b, p, t, &env);
+        return send_target(b, p, t, &f);
     case GATE_PARK:
         target_park(b, t, p);
         return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The port of the step machine onto librdkafka. */
+#include "bridge/clock.h"
 #include "bridge/worker_parts.h"
 #include "consumer/record.h"
 
@@ -122,6 +123,12 @@ static void port_event(void *ctx, const struct event *event)
     tell_event(&w->teller, event, worker_now().mono_ms);
 }
 
+static int64_t port_wall_ms(void *ctx)
+{
+    (void)ctx;
+    return clock_wall_ms();
+}
+
 struct port worker_port(struct worker *w)
 {
     return (struct port){.ctx = w,
@@ -144,5 +151,6 @@ struct port worker_port(struct worker *w)
                          .end = port_end,
                          .drained = port_drained,
                          .forget = port_forget,
-                         .event = port_event};
+                         .event = port_event,
+                         .wall_ms = port_wall_ms};
 }

@@ -120,7 +120,7 @@ static void check_delivery(struct process *p, const struct forwarded *f)
     if (p->clock.wall_ms < stamp->due_ms)
         world_fail(w, "p%d is early: %d/%d/%lld is due in %lld ms", p->id, AT(q, f->input->offset),
                    (long long)(stamp->due_ms - p->clock.wall_ms));
-    if (p->clock.wall_ms > r->expires_ms)
+    if (later_of(p->clock.wall_ms, process_clock(p).wall_ms) > r->expires_ms)
         world_fail(w, "p%d delivers %d/%d/%lld, which has expired", p->id, AT(q, f->input->offset));
     int64_t due_ms = later_of(p->ready_ms, later_of(stamp->due_ms - EPOCH_MS, r->appended_ms));
     int64_t late_ms = w->setup.exactly_once ? CALM_LATE_EXACTLY_ONCE_MS : CALM_LATE_MS;
@@ -175,7 +175,8 @@ static bool may_die(struct process *p, const struct forwarded *f, enum code code
     const struct request *r = f->request;
     switch (code) {
     case CODE_EXPIRED: /* judged before, perhaps by a clock that was stepped since */
-        return p->clock.wall_ms + 2 * p->world->skew_ms_max > r->expires_ms;
+        return later_of(p->clock.wall_ms, process_clock(p).wall_ms) + 2 * p->world->skew_ms_max >
+               r->expires_ms;
     case CODE_TOO_LARGE:
         return r->value.len > TARGET_BYTES_MAX || f->input->key.len > TARGET_BYTES_MAX;
     case CODE_TARGET_FAILED:
@@ -229,6 +230,26 @@ static void check_dead(struct process *p, const struct forwarded *f)
     }
 }
 
+/* A hop is stamped with the clock that chose its level. All else is stamped with the clock as it is
+   now, but never before the turn's clock, which judged that the record is due. */
+static void check_timestamp(struct process *p, const struct forwarded *f)
+{
+    struct world *w = p->world;
+    const struct request *r = f->request;
+    int64_t stamp_ms = f->forward->timestamp_ms;
+    bool hop = f->forward->kind == FORWARD_LEVEL;
+    if (!hop && w->skew_ms_max == 0 && r != NULL && stamp_ms < EPOCH_MS + r->appended_ms)
+        world_fail(w, "%d/%d/%lld is stamped %lld ms before its request was written",
+                   AT(f->forward->from, f->input->offset),
+                   (long long)(EPOCH_MS + r->appended_ms - stamp_ms));
+    if (f->forward->kind == FORWARD_TARGET && stamp_ms < f->forward->env->stamp.due_ms)
+        world_fail(w, "%d/%d/%lld is stamped before it is due",
+                   AT(f->forward->from, f->input->offset));
+    int64_t turn_ms = p->now.wall_ms;
+    if (stamp_ms != (hop ? turn_ms : later_of(turn_ms, bug_now(p, process_clock(p)).wall_ms)))
+        world_fail(w, "p%d stamps a record with another time than now", p->id);
+}
+
 struct attempt *oracle_forwarded(struct process *p, struct forwarded *f)
 {
     struct world *w = p->world;
@@ -239,8 +260,7 @@ struct attempt *oracle_forwarded(struct process *p, struct forwarded *f)
     if (p->unproven)
         world_fail(w, "p%d forwards after a long pause, before a commit has proved its lanes",
                    p->id);
-    if (f->forward->timestamp_ms != p->now.wall_ms)
-        world_fail(w, "p%d stamps a record with another time than now", p->id);
+    check_timestamp(p, f);
     check_repeat(p, f);
     w->repeats += f->input->attempts != NULL;
     if (f->forward->kind == FORWARD_TARGET)

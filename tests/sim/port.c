@@ -448,6 +448,12 @@ static void port_event(void *ctx, const struct event *event)
     oracle_event(p, event);
 }
 
+static int64_t port_wall_ms(void *ctx)
+{
+    const struct process *p = ctx;
+    return bug_now(p, process_clock(p)).wall_ms;
+}
+
 struct port port_of(struct process *p)
 {
     return (struct port){.ctx = p,
@@ -470,5 +476,6 @@ struct port port_of(struct process *p)
                          .end = port_end,
                          .drained = port_drained,
                          .forget = port_forget,
-                         .event = port_event};
+                         .event = port_event,
+                         .wall_ms = port_wall_ms};
 }

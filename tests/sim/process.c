@@ -199,6 +199,19 @@ static void watch_spin(struct process *p, int64_t wait_ms)
         world_fail(p->world, "p%d spins: %d turns at once that did nothing", p->id, p->idle_turns);
 }
 
+/* A turn takes time: the clock was read at its start, though not before the last call. */
+static void begin_turn(struct process *p)
+{
+    const struct knobs *knobs = &p->world->knobs;
+    int64_t last_ms = p->clock.mono_ms;
+    process_before(p);
+    int64_t passed_ms = p->clock.mono_ms - last_ms;
+    int64_t age_ms = knobs->turn_age_ms < passed_ms ? knobs->turn_age_ms : passed_ms;
+    p->clock.mono_ms -= age_ms;
+    p->clock.wall_ms -= age_ms + knobs->turn_step_ms;
+    p->now = bug_now(p, p->clock);
+}
+
 static void turn(struct world *w, struct process *p, void *arg, int64_t n)
 {
     (void)arg;
@@ -208,7 +221,7 @@ static void turn(struct world *w, struct process *p, void *arg, int64_t n)
     p->turn_at = INT64_MAX;
     if (p->stalled || p->member == MEMBER_REVOKING || w->knobs.hold_turns) /* its end comes back */
         return;
-    process_before(p);
+    begin_turn(p);
     notice_pause(p);
     p->may_act = true;
     int64_t wait_ms = bridge_turn(p->bridge, p->now);

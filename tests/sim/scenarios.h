@@ -64,6 +64,10 @@
     X(an_outage_shuts_no_target_whoever_is_answered_first)                     \
     X(clock_step_back_rereads)                                                 \
     X(records_of_a_slow_clock_are_late_not_lost)                               \
+    X(a_delivery_is_stamped_after_its_request)                                 \
+    X(a_delivery_is_stamped_after_its_request_exactly_once)                    \
+    X(a_record_that_expires_during_a_turn_is_not_delivered)                    \
+    X(a_clock_step_back_during_a_turn_stamps_nothing_early)                    \
     X(budget_of_one_record_still_progresses)                                   \
     X(headers_count_against_the_budget)                                        \
     X(dead_letters_take_a_share_of_the_budget)                                 \

@@ -238,6 +238,63 @@ void records_of_a_slow_clock_are_late_not_lost(struct world *w)
     story_finish(w);
 }
 
+enum { TURN_MS = 50 };
+
+/* The requests are written while a turn lasts: its clock is older than they are. The oracle
+   compares each timestamp with its request's. */
+static void tell_of_requests_younger_than_the_turn(struct world *w)
+{
+    story_open(w);
+    w->knobs.turn_age_ms = TURN_MS;
+    story_pass(w, 200);
+    struct request *now = story_ask(w, TARGET_A, 0);
+    struct request *held = story_ask(w, TARGET_A, 900);
+    struct request *hops = story_ask(w, TARGET_A, 3000);
+    struct ask refused = {.target = TARGET_DENIED, .fault = CODE_TARGET_DENIED};
+    struct request *dead = workload_send(w, &refused);
+    story_pass(w, 1000);
+    expect(w, now->delivered == 1 && held->delivered == 1 && dead->dead == 1);
+    expect(w, COUNT(w, hops) > 0 && COUNT(w, lateness_ms_max) >= TURN_MS);
+    story_until(w, hops->delivered == 1);
+    story_finish(w);
+}
+
+void a_delivery_is_stamped_after_its_request(struct world *w)
+{
+    story_begin(w);
+    tell_of_requests_younger_than_the_turn(w);
+}
+
+void a_delivery_is_stamped_after_its_request_exactly_once(struct world *w)
+{
+    story_begin_exactly_once(w);
+    tell_of_requests_younger_than_the_turn(w);
+}
+
+void a_record_that_expires_during_a_turn_is_not_delivered(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    w->knobs.turn_age_ms = TURN_MS;
+    struct ask ask = {.target = TARGET_A, .delay_ms = 200, .expires_in_ms = TURN_MS / 2};
+    struct request *r = workload_send(w, &ask);
+    story_pass(w, 1000);
+    expect(w, r->delivered == 0 && r->dead == 1 && COUNT(w, dead[CODE_EXPIRED]) == 1);
+    story_finish(w);
+}
+
+/* By the turn's clock a record is due. The stepped clock would stamp the record before that. */
+void a_clock_step_back_during_a_turn_stamps_nothing_early(struct world *w)
+{
+    story_begin(w);
+    story_open(w);
+    w->knobs.turn_step_ms = -100;
+    struct request *r = story_ask(w, TARGET_A, 500);
+    story_pass(w, 450);
+    expect(w, r->delivered == 1);
+    story_finish(w);
+}
+
 void budget_of_one_record_still_progresses(struct world *w)
 {
     story_begin(w);

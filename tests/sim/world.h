@@ -52,9 +52,11 @@ struct knobs {
     int commit_partly; /* at least once: of some partitions, and it is said to have failed */
     int lookup_unknown, lookup_pending;
     bool no_places; /* scenarios: what was never committed is not known, nor committed, at a gain */
-    bool trims_fail;   /* scenarios: nothing is deleted */
-    bool lose_answers; /* scenarios: commits take effect, and nobody is told */
-    int fetch_n;       /* scenarios: entries in a fetch; 0: any number */
+    bool trims_fail;      /* scenarios: nothing is deleted */
+    bool lose_answers;    /* scenarios: commits take effect, and nobody is told */
+    int fetch_n;          /* scenarios: entries in a fetch; 0: any number */
+    int64_t turn_age_ms;  /* scenarios: a turn's clock was read so long before it forwards */
+    int64_t turn_step_ms; /* scenarios: and the wall clock has stepped by so much since */
     bool hold_landings, hold_reports, hold_commits, hold_fetches, hold_turns,
         hold_fences; /* scenarios: not now */
 };
