@@ -8,7 +8,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from histories import LANES, Act
-from stage import Stage, both_modes, exactly_once, judge, require, will_say
+from stage import Stage, both_modes, judge, require, will_say
 
 GONE = "a level topic does not exist any more"
 HELD = "deleted and created again under the running bridge"
@@ -86,4 +86,4 @@ def deleted(act: Act) -> str:
     return f"said, {len(lost)} were lost with it, the {len(good) + len(held)} others came; in use again after topics apply"
 
 
-SCENARIOS = {**both_modes(level_replaced), "level_deleted_exactly": exactly_once(level_deleted)}
+SCENARIOS = both_modes(level_replaced, level_deleted)

@@ -103,6 +103,14 @@ class Planted(unittest.TestCase):
         seen.timestamp_ms = int(seen.header("dlb-due")) - 1
         self.found("early")
 
+    def test_one_that_is_stamped_before_its_request_was_sent(self):
+        seen = self.delivered[30]
+        request = next(r for r in self.sent if f"schedule/{r.partition}/{r.offset}".encode() == seen.header("dlb-source"))
+        request.sent_ms = seen.timestamp_ms
+        self.assertEqual(dict(self.report().faults), {})
+        request.sent_ms += 1
+        self.found("early")
+
     def test_one_that_is_here_early_whatever_its_stamp_says(self):
         seen = self.delivery(lambda r: r.due > r.stamped_ms)
         seen.received_ms = int(seen.header("dlb-due")) - 0.5

@@ -193,6 +193,8 @@ def check_delivery(report: Report, request: Request, seen: Seen, partitions, sho
         report.fault("topic", f"{where} went to {seen.topic}, not to {request.target}")
     if seen.timestamp_ms < request.due:
         report.fault("early", f"{where} was stamped {request.due - seen.timestamp_ms} ms before its due time")
+    elif showed is right and seen.timestamp_ms < request.sent_ms:
+        report.fault("early", f"{where} was stamped {request.sent_ms - seen.timestamp_ms} ms before its request was sent")
     elif not showed(seen):
         report.fault("early", f"{where}, stamped {seen.timestamp_ms - request.due} ms after its due time, was here "
                      f"{seen.timestamp_ms - seen.received_ms:.0f} ms before that stamp")
