@@ -24,6 +24,13 @@ struct property {
     bool secret; /* never printed: a password, or read from a file */
 };
 
+/* A setting that replaces the bridge's own in the topics that it makes. */
+struct topic_override {
+    char *name;
+    char *value; /* NULL: the bridge sets none, so the brokers' default counts */
+};
+enum { TOPIC_OVERRIDES_MAX = 24 };
+
 /* Owned by the struct; freed by config_deinit. All times in ms, all sizes in bytes. */
 struct config {
     char *path; /* the file that was read, NULL if none */
@@ -44,8 +51,10 @@ struct config {
     bool skip_unreadable; /* what cannot be read holds no partition */
     int64_t memory_bytes;
     int64_t drain_ms;
-    int partitions;  /* topics apply only */
-    int replication; /* topics apply only */
+    int partitions;                         /* topics apply only */
+    int replication;                        /* topics apply only */
+    struct topic_override *topic_overrides; /* the key topic_settings */
+    size_t topic_overrides_n;
     enum log_level log_level;
     enum log_format log_format;
     int workers;
@@ -80,6 +89,9 @@ uint32_t config_hash(const struct config *config);
 
 /* The value of a Kafka property for a role (its own before the one for all), or NULL. */
 const char *config_property(const struct config *config, enum client_role role, const char *name);
+
+/* The entry of topic_settings for a property of topics, or NULL. */
+const struct topic_override *config_topic_override(const struct config *config, const char *name);
 
 /* Whether a property, by its name, lets somebody in: such a value is never printed. */
 bool config_is_secret(const char *name);

@@ -37,6 +37,16 @@ static bool same_properties(const struct config *a, const struct config *b, enum
     }
 }
 
+static bool same_topics(const struct config *a, const struct config *b)
+{
+    bool same = a->topic_overrides_n == b->topic_overrides_n;
+    for (size_t i = 0; same && i < a->topic_overrides_n; i++) {
+        const struct topic_override *other = config_topic_override(b, a->topic_overrides[i].name);
+        same = other != NULL && same_text(a->topic_overrides[i].value, other->value);
+    }
+    return same;
+}
+
 static bool same(const struct config_key *key, const struct config *a, const struct config *b)
 {
     const char *at_a = (const char *)a + key->offset, *at_b = (const char *)b + key->offset;
@@ -58,6 +68,8 @@ static bool same(const struct config_key *key, const struct config *a, const str
         return same_spans(a->retired_ms, a->retired_n, b->retired_ms, b->retired_n);
     case TYPE_TARGETS:
         return same_targets(a, b);
+    case TYPE_TOPIC_SETTINGS:
+        return same_topics(a, b);
     case TYPE_DELIVERY:
         return a->exactly_once == b->exactly_once;
     case TYPE_LOST_OFFSETS:

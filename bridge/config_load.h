@@ -11,9 +11,10 @@ enum config_type {
     TYPE_SPAN,
     TYPE_SIZE,
     TYPE_COUNT,
-    TYPE_LEVELS,  /* spans, into struct ladder */
-    TYPE_RETIRED, /* spans */
-    TYPE_TARGETS, /* patterns */
+    TYPE_LEVELS,         /* spans, into struct ladder */
+    TYPE_RETIRED,        /* spans */
+    TYPE_TARGETS,        /* patterns */
+    TYPE_TOPIC_SETTINGS, /* a map in the file, NAME=VALUE in flags and variables */
     TYPE_DELIVERY,
     TYPE_LOST_OFFSETS,
     TYPE_UNREADABLE,
@@ -50,7 +51,8 @@ const char *config_key_flag(const struct config_key *key, char out[CONFIG_FLAG_M
 
 static inline bool config_key_is_list(const struct config_key *key)
 {
-    return key->type == TYPE_LEVELS || key->type == TYPE_RETIRED || key->type == TYPE_TARGETS;
+    return key->type == TYPE_LEVELS || key->type == TYPE_RETIRED || key->type == TYPE_TARGETS ||
+           key->type == TYPE_TOPIC_SETTINGS;
 }
 
 /* Where the values come from: "delaybridge.yaml:12", "flag --hold", "variable DELAYBRIDGE_HOLD". */
@@ -92,6 +94,13 @@ int config_set_property_file(struct loader *loader, enum client_role role,
 enum client_role config_role_cut(const char **name);
 /* "intake" and so on; CLIENT_ALL: none of them. */
 enum client_role config_role(const char *name);
+
+/* Sets one entry of topic_settings: the key of the setting is the property's name. A value of NULL
+   or "default" leaves the property to the brokers. */
+int config_set_topic(struct loader *loader, const struct setting *setting) must_check;
+/* The same with each value as NAME=VALUE. Entries of other names stay. */
+int config_set_topics(struct loader *loader, const struct setting *setting) must_check;
+void config_free_topics(struct config *config);
 
 /* The file into the table. */
 int config_read_yaml(struct loader *loader, const char *path) must_check;

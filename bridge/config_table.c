@@ -160,6 +160,14 @@ const struct config_key CONFIG_KEYS[] = {
      .most = 100,
      .initial = "3",
      .help = "The replication factor of the topics that 'topics apply' makes."},
+    {.name = "topic_settings",
+     .type = TYPE_TOPIC_SETTINGS,
+     .shown = "{max.message.bytes: 8388608, segment.bytes: default}",
+     .help = "Kafka's topic properties that replace what 'topics apply' sets on the bridge's "
+             "topics (on the schedule topic only when it makes it). default: set none, the "
+             "brokers' default counts. For services with limits of their own. As a flag and "
+             "variable: NAME=VALUE, with commas. cleanup.policy, retention.ms, retention.bytes "
+             "and message.timestamp.type are refused: the guarantees rest on them."},
     {.name = "log.level",
      .type = TYPE_LOG_LEVEL,
      AT(log_level),

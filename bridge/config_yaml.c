@@ -218,6 +218,29 @@ static int properties_read(struct reader *r, enum client_role role)
     return err;
 }
 
+/* The current event is the start of the map topic_settings. */
+static int topics_read(struct reader *r)
+{
+    struct seen seen = {0};
+    int err;
+    while ((err = next(r)) == 0 && r->event.type != YAML_MAPPING_END_EVENT) {
+        const char *name = key_read(r, &seen);
+        err = name == NULL ? ERR_CONFIG : next(r);
+        if (err == 0 && r->event.type != YAML_SCALAR_EVENT)
+            err = refuse(r, line_here(r), "topic_settings: %s: takes one value or default", name);
+        if (err != 0)
+            break;
+        char where[WHERE_MAX], *value = scalar(r);
+        snprintf(where, sizeof where, "%s:%d", r->path, line_here(r));
+        err = config_set_topic(r->loader, &(struct setting){where, name, &value, 1, false});
+        free(value);
+        if (err != 0)
+            break;
+    }
+    seen_deinit(&seen);
+    return err;
+}
+
 static int map_read(struct reader *r, const char *prefix);
 
 /* Flags have dots where the file has maps. */
@@ -250,6 +273,10 @@ static int entry_read(struct reader *r, const char *prefix, const char *name, in
         return refuse(r, line, "log: takes a map: {level: info, format: auto}");
     if (key == NULL || (strchr(name, '.') != NULL))
         return refuse_name(r, prefix, name, line);
+    if (key->type == TYPE_TOPIC_SETTINGS)
+        return r->event.type == YAML_MAPPING_START_EVENT
+                   ? topics_read(r)
+                   : refuse(r, line, "%s: takes a map: {segment.bytes: default}", name);
     if (key->type != TYPE_PROPERTIES)
         return value_read(r, key);
     if (r->event.type != YAML_MAPPING_START_EVENT)

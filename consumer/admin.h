@@ -9,7 +9,7 @@
 #include <librdkafka/rdkafka.h>
 #include <stdbool.h>
 
-enum { ADMIN_ERROR_MAX = 256 };
+enum { ADMIN_ERROR_MAX = 1024 };
 
 /* error and code tell about the last call that gave NULL. */
 struct admin {

@@ -16,6 +16,9 @@ const char *topic_of_dead_letter(const char *schedule, char out[TOPIC_TEXT_MAX])
 const char *topic_of_canary(const char *schedule, char out[TOPIC_TEXT_MAX]);
 const char *topic_of_cancelled(const char *schedule, char out[TOPIC_TEXT_MAX]);
 
+/* Why topic_settings cannot replace a property of topics, or NULL if it can. */
+const char *topic_property_fixed(const char *name);
+
 /* One finding of a check: what is, what it means, what to run. */
 enum finding_kind {
     FINDING_REFUSE, /* run must not start: waiting records could be lost or stay for ever */
@@ -28,6 +31,7 @@ struct finding {
     char *topic;    /* owned */
     char *sentence; /* owned: what is wrong and what to run */
     char *fix;      /* owned, or NULL: what topics apply would do, in words */
+    bool chosen;    /* follows from topic_settings */
 };
 struct findings {
     struct finding *items;

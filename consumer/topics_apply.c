@@ -44,10 +44,36 @@ struct verdict {
     const char *why; /* NULL: only the code is known */
 };
 
+static const struct topic_seen *seen_topic(const struct survey *survey, const char *name)
+{
+    for (size_t i = 0; i < survey->topics_n; i++)
+        if (strcmp(survey->topics[i].name, name) == 0)
+            return &survey->topics[i];
+    return NULL;
+}
+
+/* Settings may be limited by the service that runs the brokers. Returns out. */
+static const char *advice(const struct apply *a, const char *topic, struct verdict verdict,
+                          char out[OVERRIDE_ADVICE_MAX])
+{
+    const struct topic_seen *seen = seen_topic(&a->survey, topic);
+    struct topic_pair asked[TOPIC_RULES_MAX];
+    out[0] = '\0';
+    if (seen == NULL || (verdict.code != RD_KAFKA_RESP_ERR_INVALID_CONFIG &&
+                         verdict.code != RD_KAFKA_RESP_ERR_POLICY_VIOLATION))
+        return out;
+    size_t n = topic_initial(seen, a->config, survey_replicas(&a->survey, a->config), asked);
+    return override_advice(asked, n, verdict.why != NULL ? verdict.why : "", out);
+}
+
 /* What the broker said no to stays so until somebody changes something. */
 static int refuse(struct apply *a, const char *doing, const char *topic, struct verdict verdict)
 {
-    fail(a, doing, topic, verdict.why != NULL ? verdict.why : rd_kafka_err2str(verdict.code));
+    char why[ADMIN_ERROR_MAX / 2], more[OVERRIDE_ADVICE_MAX];
+    const char *said = verdict.why != NULL ? verdict.why : rd_kafka_err2str(verdict.code);
+    advice(a, topic, verdict, more);
+    snprintf(why, sizeof why, "%.*s%s", (int)(sizeof why - sizeof more), said, more);
+    fail(a, doing, topic, why);
     return verdict.code == RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT ||
                    verdict.code == RD_KAFKA_RESP_ERR_NOT_CONTROLLER
                ? ERR_KAFKA
@@ -62,7 +88,7 @@ static rd_kafka_NewTopic_t *new_topic(const struct apply *a, const struct topic_
         topic->name, topic_partitions_wanted(&a->survey, topic), replicas, why, sizeof why);
     assert(made != NULL); /* name and numbers were checked with the configuration */
     struct topic_pair pairs[TOPIC_RULES_MAX];
-    size_t n = topic_initial(topic, replicas, pairs);
+    size_t n = topic_initial(topic, a->config, replicas, pairs);
     for (size_t i = 0; i < n; i++)
         rd_kafka_NewTopic_set_config(made, pairs[i].name, pairs[i].value);
     return made;
@@ -75,15 +101,17 @@ static int refuse_fewer(struct apply *a)
     int wanted = a->config->replication, alive = a->survey.brokers;
     if (alive >= wanted)
         return 0;
+    char brokers[COUNTED_MAX + 8];
+    counted(alive, "broker", brokers);
+    strcat(brokers, alive == 1 ? " is" : " are");
     if (a->job->fewer_replicas) {
-        say(a, "warning: replication is %d and %d brokers are alive: replicas=%d", wanted, alive,
-            alive);
+        say(a, "warning: replication is %d and %s alive: replicas=%d", wanted, brokers, alive);
         return 0;
     }
     snprintf(a->admin.error, sizeof a->admin.error,
-             "replication is %d and %d brokers are alive, nothing is made: start the others, set "
+             "replication is %d and %s alive, nothing is made: start the others, set "
              "'replication: %d', or run 'delaybridge topics apply --fewer-replicas'",
-             wanted, alive, alive);
+             wanted, brokers, alive);
     return ERR_CONFIG;
 }
 
@@ -136,8 +164,10 @@ static int create_missing(struct apply *a)
             topics[n++] = new_topic(a, &a->survey.topics[i]);
     int err = n > 0 ? refuse_fewer(a) : 0;
     if (n > 0 && err == 0) {
-        say(a, "creating %zu topics: partitions=%d (pulse: %d) replicas=%d", n, a->survey.lanes,
-            a->survey.brokers, survey_replicas(&a->survey, a->config));
+        char text[COUNTED_MAX];
+        say(a, "creating %s: partitions=%d (pulse: %d) replicas=%d",
+            counted((int64_t)n, "topic", text), a->survey.lanes, a->survey.brokers,
+            survey_replicas(&a->survey, a->config));
         rd_kafka_event_t *event = admin_create(&a->admin, topics, n);
         err =
             event == NULL ? fail(a, "creating", "topics", a->admin.error) : judge_created(a, event);
@@ -181,10 +211,10 @@ static int grow_short(struct apply *a)
     return err;
 }
 
-static bool is_wrong(const struct topic_seen *topic, const char *name)
+static bool is_wrong(const struct apply *a, const struct topic_seen *topic, const char *name)
 {
     struct topic_rule rules[TOPIC_RULES_MAX];
-    size_t n = topic_rules(topic, rules);
+    size_t n = topic_rules(topic, a->config, rules);
     for (size_t i = 0; i < n; i++)
         if (strcmp(rules[i].name, name) == 0 &&
             !topic_rule_holds(&rules[i], topic_setting(topic, name)))
@@ -199,7 +229,7 @@ static rd_kafka_ConfigResource_t *mended(struct apply *a, const struct topic_see
 {
     rd_kafka_ConfigResource_t *resource = NULL;
     struct topic_rule rules[TOPIC_RULES_MAX];
-    size_t n = topic_rules(topic, rules);
+    size_t n = topic_rules(topic, a->config, rules);
     for (size_t i = 0; i < n; i++) {
         const char *value = topic_setting(topic, rules[i].name);
         if (value == NULL || topic_rule_holds(&rules[i], value))
@@ -209,7 +239,7 @@ static rd_kafka_ConfigResource_t *mended(struct apply *a, const struct topic_see
         if (resource == NULL) {
             resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic->name);
             for (size_t k = 0; k < topic->settings_n; k++)
-                if (topic->settings[k].own && !is_wrong(topic, topic->settings[k].name))
+                if (topic->settings[k].own && !is_wrong(a, topic, topic->settings[k].name))
                     rd_kafka_ConfigResource_set_config(resource, topic->settings[k].name,
                                                        topic->settings[k].value);
         }
@@ -258,14 +288,14 @@ static int mend_settings(struct apply *a)
     return err;
 }
 
-static bool is_settled(const struct survey *survey)
+static bool is_settled(const struct survey *survey, const struct config *config)
 {
     for (size_t i = 0; i < survey->topics_n; i++) {
         const struct topic_seen *topic = &survey->topics[i];
         if (topic->partitions == 0 || is_short(survey, topic))
             return false;
         struct topic_rule rules[TOPIC_RULES_MAX];
-        size_t n = topic_rules(topic, rules);
+        size_t n = topic_rules(topic, config, rules);
         for (size_t k = 0; k < n; k++) {
             const char *value = topic_setting(topic, rules[k].name);
             if (value != NULL && !topic_rule_holds(&rules[k], value))
@@ -275,18 +305,20 @@ static bool is_settled(const struct survey *survey)
     return true;
 }
 
-static bool is_made(const struct survey *survey)
+static bool is_made(const struct survey *survey, const struct config *config)
 {
+    (void)config;
     for (size_t i = 0; i < survey->topics_n; i++)
         if (survey->topics[i].partitions == 0)
             return false;
     return true;
 }
 
+typedef bool is_done_fn(const struct survey *survey, const struct config *config);
+
 /* Settings as each broker shows them: a broker that has not learned of a topic yet says that there
    is none. Sets shown. */
-static int ask_every_broker(struct apply *a, bool (*is_done)(const struct survey *survey),
-                            bool *shown)
+static int ask_every_broker(struct apply *a, is_done_fn *is_done, bool *shown)
 {
     int err = 0;
     *shown = true;
@@ -294,21 +326,21 @@ static int ask_every_broker(struct apply *a, bool (*is_done)(const struct survey
         struct survey seen;
         a->admin.ask = a->survey.broker_ids[i];
         err = survey_take_from(&a->admin, a->config, &seen);
-        *shown = err == 0 && is_done(&seen) && seen.unasked[0] == '\0';
+        *shown = err == 0 && is_done(&seen, a->config) && seen.unasked[0] == '\0';
         survey_deinit(&seen);
     }
     return err;
 }
 
 /* Brokers learn of a change one after the other; what runs next is to find it done. */
-static int settle(struct apply *a, bool (*is_done)(const struct survey *survey))
+static int settle(struct apply *a, is_done_fn *is_done)
 {
     bool asked = a->survey.unasked[0] == '\0', shown = false;
     int64_t until_ms = clock_mono_ms() + SETTLE_MS;
     while (clock_mono_ms() < until_ms) {
         survey_deinit(&a->survey);
         int err = survey_take(&a->admin, a->config, &a->survey);
-        shown = err == 0 && is_done(&a->survey);
+        shown = err == 0 && is_done(&a->survey, a->config);
         if (shown && asked)
             err = ask_every_broker(a, is_done, &shown);
         if (err != 0 || shown)
@@ -327,12 +359,12 @@ static int apply_all(struct apply *a)
 {
     char topics[COUNTED_MAX];
     int err = survey_take(&a->admin, a->config, &a->survey);
-    if (err == 0 && is_settled(&a->survey) && a->survey.unasked[0] == '\0')
+    if (err == 0 && is_settled(&a->survey, a->config) && a->survey.unasked[0] == '\0')
         return 0;
     if (err == 0 && a->survey.unasked[0] != '\0')
         say(a, "warning: settings of topics are not mended, since they could not be asked (%s)",
             a->survey.unasked);
-    bool whole = err == 0 && is_made(&a->survey);
+    bool whole = err == 0 && is_made(&a->survey, a->config);
     if (err == 0)
         err = create_missing(a);
     if (err == 0 && !whole)

@@ -2,6 +2,7 @@
 /* The guards of a start: each rule that does not hold becomes a finding with what to run. */
 #include "bridge/memory.h"
 #include "consumer/topics_survey.h"
+#include "levels/counted.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,6 +39,8 @@ static void check_partitions(struct findings *findings, const struct survey *sur
                              const struct topic_seen *topic)
 {
     int lanes = survey->lanes;
+    char partitions[COUNTED_MAX];
+    counted(topic->partitions, "partition", partitions);
     if (topic->partitions == 0)
         finding_add(findings, FINDING_REFUSE, topic->name, words("create %s", topic->name),
                     "topic %s does not exist: " RUN_APPLY, topic->name);
@@ -47,22 +50,23 @@ static void check_partitions(struct findings *findings, const struct survey *sur
         finding_add(
             findings, FINDING_REFUSE, topic->name,
             words("grow %s from %d to %d partitions", topic->name, topic->partitions, lanes),
-            "topic %s has %d partitions and %s has %d: " RUN_APPLY, topic->name, topic->partitions,
+            "topic %s has %s and %s has %d: " RUN_APPLY, topic->name, partitions,
             survey->topics[0].name, lanes);
     else if (topic->partitions > lanes)
         finding_add(
             findings, FINDING_REFUSE, topic->name, NULL,
-            "topic %s has %d partitions and %s has %d: partitions cannot be taken away, so give "
+            "topic %s has %s and %s has %d: partitions cannot be taken away, so give "
             "%s %d as well ('kafka-topics.sh --alter --topic %s --partitions %d', or 'partitions: "
             "%d' if it is not made yet), then " RUN_APPLY,
-            topic->name, topic->partitions, survey->topics[0].name, lanes, survey->topics[0].name,
+            topic->name, partitions, survey->topics[0].name, lanes, survey->topics[0].name,
             topic->partitions, survey->topics[0].name, topic->partitions, topic->partitions);
 }
 
-static void check_settings(struct findings *findings, const struct topic_seen *topic)
+static void check_settings(struct findings *findings, const struct config *config,
+                           const struct topic_seen *topic)
 {
     struct topic_rule rules[TOPIC_RULES_MAX];
-    size_t n = topic_rules(topic, rules);
+    size_t n = topic_rules(topic, config, rules);
     for (size_t i = 0; i < n; i++) {
         const struct topic_rule *rule = &rules[i];
         const char *value = topic_setting(topic, rule->name);
@@ -103,6 +107,7 @@ static void check_replicas(struct findings *findings, const struct survey *surve
 {
     const struct topic_seen *alone = NULL, *acked_alone = NULL;
     int alone_n = 0, acked_alone_n = 0;
+    char topics[COUNTED_MAX];
     for (size_t i = 0; i < survey->topics_n; i++) {
         const struct topic_seen *topic = &survey->topics[i];
         const char *insync = topic_setting(topic, "min.insync.replicas");
@@ -119,28 +124,27 @@ static void check_replicas(struct findings *findings, const struct survey *surve
     if (alone != NULL)
         finding_add(
             findings, FINDING_WARN, alone->name, NULL,
-            "%d topics (%s first) have partitions with one replica: the death of one broker loses "
+            "one replica holds partitions of %s (%s first): the death of one broker loses "
             "what they hold; give them more with 'kafka-reassign-partitions.sh', three are usual",
-            alone_n, alone->name);
+            counted(alone_n, "topic", topics), alone->name);
     if (acked_alone != NULL)
-        finding_add(
-            findings, FINDING_WARN, acked_alone->name, NULL,
-            "%d topics (%s first) have min.insync.replicas=1: a write may be acknowledged by one "
-            "broker alone and die with it; with three replicas set it to 2 with "
-            "'kafka-configs.sh --alter --add-config min.insync.replicas=2'",
-            acked_alone_n, acked_alone->name);
+        finding_add(findings, FINDING_WARN, acked_alone->name, NULL,
+                    "min.insync.replicas=1 in %s (%s first): a write may be acknowledged by one "
+                    "broker alone and die with it; with three replicas set it to 2 with "
+                    "'kafka-configs.sh --alter --add-config min.insync.replicas=2'",
+                    counted(acked_alone_n, "topic", topics), acked_alone->name);
 }
 
 static void check_stray(struct findings *findings, const struct topic_seen *stray, int64_t waiting,
                         rd_kafka_resp_err_t unasked)
 {
     const char *level = strrchr(stray->name, '.') + 1;
+    char records[COUNTED_MAX];
     if (waiting > 0)
-        finding_add(
-            findings, FINDING_REFUSE, stray->name, NULL,
-            "topic %s holds up to %lld records but %s is not a level, so they would wait for ever: "
-            "add %s to retired_levels (they are drained) or to levels",
-            stray->name, (long long)waiting, level, level);
+        finding_add(findings, FINDING_REFUSE, stray->name, NULL,
+                    "topic %s holds up to %s but %s is not a level, so they would wait for ever: "
+                    "add %s to retired_levels (they are drained) or to levels",
+                    stray->name, counted(waiting, "record", records), level, level);
     else if (waiting == 0)
         finding_add(
             findings, FINDING_WARN, stray->name, NULL,
@@ -183,8 +187,9 @@ void survey_judge(const struct survey *survey, struct admin *admin, const struct
     findings->partitions = survey->topics[0].partitions;
     for (size_t i = 0; i < survey->topics_n; i++) {
         check_partitions(findings, survey, &survey->topics[i]);
-        check_settings(findings, &survey->topics[i]);
+        check_settings(findings, config, &survey->topics[i]);
     }
+    overrides_judge(survey, config, findings);
     check_retention(findings, &survey->topics[0]);
     check_strays(findings, survey, admin, config);
     targets_judge(survey, config, findings);

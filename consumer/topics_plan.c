@@ -40,12 +40,12 @@ static void plan_new(struct plan *plan, const struct survey *survey, const struc
     row->partitions = topic_partitions_wanted(survey, topic);
     row->replicas = config->replication;
     struct topic_pair pairs[TOPIC_RULES_MAX];
-    size_t n = topic_initial(topic, row->replicas, pairs);
+    size_t n = topic_initial(topic, config, row->replicas, pairs);
     for (size_t i = 0; i < n; i++)
         add_setting(row, &pairs[i], NULL);
 }
 
-static void plan_change(struct plan *plan, const struct survey *survey,
+static void plan_change(struct plan *plan, const struct survey *survey, const struct config *config,
                         const struct topic_seen *topic)
 {
     struct plan_row *row = NULL;
@@ -54,7 +54,7 @@ static void plan_change(struct plan *plan, const struct survey *survey,
         row->partitions = survey->lanes;
     }
     struct topic_rule rules[TOPIC_RULES_MAX];
-    size_t n = topic_rules(topic, rules);
+    size_t n = topic_rules(topic, config, rules);
     for (size_t i = 0; i < n; i++) {
         const char *value = topic_setting(topic, rules[i].name);
         if (value == NULL || topic_rule_holds(&rules[i], value))
@@ -104,7 +104,7 @@ static void make(struct plan *plan, const struct survey *survey, const struct co
         if (survey->topics[i].partitions == 0)
             plan_new(plan, survey, config, &survey->topics[i]);
         else
-            plan_change(plan, survey, &survey->topics[i]);
+            plan_change(plan, survey, config, &survey->topics[i]);
     }
     note_keys(plan, survey, config);
 }

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define SEGMENT "134217728" /* 128 MiB: what stays on disk of a level's partition at most */
 #define LARGEST "67108864"  /* 64 MiB: whatever fits S fits, with its envelope */
@@ -103,10 +104,10 @@ static struct topic_rule insync_rule(const struct topic_seen *topic)
     };
 }
 
-size_t topic_rules(const struct topic_seen *topic, struct topic_rule rules[TOPIC_RULES_MAX])
+size_t topic_rules_own(const struct topic_seen *topic, struct topic_rule rules[TOPIC_RULES_MAX])
 {
     size_t n = by_kind[topic->kind].n;
-    assert(n < TOPIC_RULES_MAX);
+    assert(n + 1 + TOPIC_OVERRIDES_MAX < TOPIC_RULES_MAX);
     if (n > 0)
         memcpy(rules, by_kind[topic->kind].rules, n * sizeof *rules);
     if (topic->partitions > 0 && topic->kind != TOPIC_PULSE) /* nothing is written to that */
@@ -114,17 +115,26 @@ size_t topic_rules(const struct topic_seen *topic, struct topic_rule rules[TOPIC
     return n;
 }
 
-size_t topic_initial(const struct topic_seen *topic, int replicas,
+const char *topic_property_fixed(const char *name)
+{
+    for (size_t i = 0; i < COUNT(level_rules); i++)
+        if (level_rules[i].kind == FINDING_REFUSE && strcmp(level_rules[i].name, name) == 0)
+            return level_rules[i].why;
+    return NULL;
+}
+
+size_t topic_initial(const struct topic_seen *topic, const struct config *config, int replicas,
                      struct topic_pair pairs[TOPIC_RULES_MAX])
 {
     struct topic_rule rules[TOPIC_RULES_MAX];
-    size_t rules_n = topic_rules(topic, rules), n = 0;
+    size_t rules_n = topic_rules(topic, config, rules), n = 0;
     for (size_t i = 0; i < rules_n; i++)
         if (!rules[i].late)
             pairs[n++] = (struct topic_pair){rules[i].name, rules[i].value};
     if (topic->kind == TOPIC_PULSE || topic->kind == TOPIC_CANARY)
         pairs[n++] = (struct topic_pair){"retention.ms", HOUR};
-    else if (replicas >= SAFE_REPLICAS)
+    else if (replicas >= SAFE_REPLICAS &&
+             config_topic_override(config, "min.insync.replicas") == NULL)
         pairs[n++] = (struct topic_pair){"min.insync.replicas", "2"};
     return n;
 }
@@ -144,7 +154,11 @@ int survey_replicas(const struct survey *survey, const struct config *config)
 const char *topic_rule_bound(const struct topic_rule *rule)
 {
     static const char *const bounds[] = {
-        [RULE_AT_LEAST] = " or more", [RULE_AT_MOST] = " or less", [RULE_EXACTLY] = ""};
+        [RULE_AT_LEAST] = " or more",
+        [RULE_AT_MOST] = " or less",
+        [RULE_EXACTLY] = "",
+        [RULE_CHOSEN] = "",
+    };
     return bounds[rule->how];
 }
 
@@ -155,8 +169,19 @@ bool topic_has_lanes(enum topic_kind kind)
 
 enum { WITHOUT_LIMIT = -1 }; /* of a retention */
 
+/* Brokers show "0.5" where the operator wrote "0.50", and "true" for "TRUE". */
+static bool same_value(const char *a, const char *b)
+{
+    char *end_a, *end_b;
+    long double as_a = strtold(a, &end_a), as_b = strtold(b, &end_b);
+    bool numbers = end_a != a && *end_a == '\0' && end_b != b && *end_b == '\0';
+    return strcasecmp(a, b) == 0 || (numbers && as_a == as_b);
+}
+
 bool topic_rule_holds(const struct topic_rule *rule, const char *value)
 {
+    if (rule->how == RULE_CHOSEN)
+        return same_value(value, rule->value);
     long long is = strtoll(value, NULL, 10), limit = strtoll(rule->value, NULL, 10);
     if (rule->how == RULE_EXACTLY)
         return strcmp(value, rule->value) == 0;

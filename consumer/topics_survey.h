@@ -21,13 +21,18 @@ enum topic_kind {
 struct topic_rule {
     const char *name;
     const char *value;
-    enum { RULE_EXACTLY, RULE_AT_LEAST, RULE_AT_MOST } how; /* the latter two: of numbers */
-    enum finding_kind kind;                                 /* if it does not hold */
-    const char *why; /* what happens then: "waiting records would be lost" */
-    const char *set; /* what apply sets where it does not hold; NULL: value */
-    bool late;       /* new topics are made without it: their default usually holds */
+    enum {
+        RULE_EXACTLY,
+        RULE_AT_LEAST, /* of numbers */
+        RULE_AT_MOST,  /* of numbers */
+        RULE_CHOSEN    /* the value of topic_settings, in any spelling */
+    } how;
+    enum finding_kind kind; /* if it does not hold */
+    const char *why;        /* what happens then: "waiting records would be lost" */
+    const char *set;        /* what apply sets where it does not hold; NULL: value */
+    bool late;              /* new topics are made without it: their default usually holds */
 };
-enum { TOPIC_RULES_MAX = 12, SAFE_REPLICAS = 3 };
+enum { TOPIC_RULES_MAX = 12 + TOPIC_OVERRIDES_MAX, SAFE_REPLICAS = 3 };
 
 struct topic_setting {
     char *name, *value; /* owned */
@@ -96,17 +101,30 @@ void transactions_judge(const struct config *config, int timeout_ms, struct find
 /* One partition for each lane; else S itself, and those that have no lanes. */
 bool topic_has_lanes(enum topic_kind kind);
 
-/* The rules for this topic; returns how many. They point into the topic. */
-size_t topic_rules(const struct topic_seen *topic, struct topic_rule rules[TOPIC_RULES_MAX]);
+/* The bridge's own rules for this topic; returns how many. They point into the topic. */
+size_t topic_rules_own(const struct topic_seen *topic, struct topic_rule rules[TOPIC_RULES_MAX]);
+/* The same, with topic_settings in place of those that it replaces. They point into both. */
+size_t topic_rules(const struct topic_seen *topic, const struct config *config,
+                   struct topic_rule rules[TOPIC_RULES_MAX]);
+/* Adds one finding for each property of topic_settings that departs from the bridge's own rules,
+   with the consequence. */
+void overrides_judge(const struct survey *survey, const struct config *config,
+                     struct findings *findings);
+/* What to do after a broker refused a setting. asked: the settings of the request; why: the
+   broker's sentence. Names the property, if the sentence does. Returns out. */
+enum { OVERRIDE_ADVICE_MAX = 256 };
+struct topic_pair {
+    const char *name, *value;
+};
+const char *override_advice(const struct topic_pair *asked, size_t n, const char *why,
+                            char out[OVERRIDE_ADVICE_MAX]);
+
 bool topic_rule_holds(const struct topic_rule *rule, const char *value);
 /* " or more", " or less" or "": what comes behind the rule's value in a sentence. */
 const char *topic_rule_bound(const struct topic_rule *rule);
 
 /* What a new topic is made with; returns how many. */
-struct topic_pair {
-    const char *name, *value;
-};
-size_t topic_initial(const struct topic_seen *topic, int replicas,
+size_t topic_initial(const struct topic_seen *topic, const struct config *config, int replicas,
                      struct topic_pair pairs[TOPIC_RULES_MAX]);
 int topic_partitions_wanted(const struct survey *survey, const struct topic_seen *topic);
 int survey_replicas(const struct survey *survey, const struct config *config);

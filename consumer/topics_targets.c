@@ -24,7 +24,7 @@ static void judge_existence(const struct topic_seen *target, const struct config
 static void judge_settings(const struct topic_seen *target, struct findings *findings)
 {
     struct topic_rule rules[TOPIC_RULES_MAX];
-    size_t n = topic_rules(target, rules);
+    size_t n = topic_rules_own(target, rules);
     for (size_t i = 0; i < n; i++) {
         const struct topic_rule *rule = &rules[i];
         const char *value = topic_setting(target, rule->name);

@@ -53,10 +53,11 @@ static void print_row_json(const struct plan_row *row)
     json_t *settings = json_object();
     for (size_t i = 0; i < row->settings_n; i++)
         json_object_set_new(settings, row->settings[i].name, json_string(row->settings[i].value));
-    print_json(json_pack("{s:s, s:s, s:i, s:i?, s:i, s:o}", "topic", row->topic, "do",
+    print_json(json_pack("{s:s, s:s, s:i, s:o, s:i, s:o}", "topic", row->topic, "do",
                          row->is_new ? "create" : "change", "partitions", row->partitions,
-                         "partitions_now", row->partitions_now, "replicas", row->replicas,
-                         "settings", settings));
+                         "partitions_now",
+                         row->is_new ? json_null() : json_integer(row->partitions_now), "replicas",
+                         row->replicas, "settings", settings));
 }
 
 static void print_plan(const struct cli *cli, const struct plan *plan)
@@ -79,6 +80,8 @@ static int print_by_hand(const struct cli *cli, const struct findings *findings)
         const struct finding *finding = &findings->items[i];
         if (finding->kind == FINDING_SKIPPED)
             complain(0, "not checked: %s", finding->sentence);
+        if (finding->chosen)
+            complain(0, "warning: %s", finding->sentence);
         if (finding->fix != NULL || finding->kind != FINDING_REFUSE)
             continue;
         if (cli->json)
@@ -93,7 +96,7 @@ static int print_by_hand(const struct cli *cli, const struct findings *findings)
 
 static int plan(const struct cli *cli, rd_kafka_t *rk)
 {
-    char error[512];
+    char error[1024];
     struct findings findings;
     struct plan plan;
     if (topics_plan(rk, cli->config, cli->timeout_ms, &plan, &findings, error, sizeof error) != 0)
@@ -119,7 +122,7 @@ static void say_json(const char *line)
 
 static int apply(const struct cli *cli, rd_kafka_t *rk, bool fewer_replicas)
 {
-    char error[512];
+    char error[1024];
     struct findings left;
     struct topics_job job = {.timeout_ms = cli->timeout_ms,
                              .fewer_replicas = fewer_replicas,

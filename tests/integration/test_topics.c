@@ -12,7 +12,7 @@
 
 enum { TIMEOUT_MS = 10000, LANES = 3 };
 
-static char error[512];
+static char error[1024];
 
 static rd_kafka_t *client(const char *property, const char *value)
 {
@@ -217,6 +217,17 @@ Test(topics, a_target_that_is_named_in_full_and_does_not_exist_is_a_fault)
 }
 
 /* Topics with fewer replicas would stay so. */
+Test(topics, one_broker_alive_is_written_as_one)
+{
+    struct config config = scratch_config("topics", LANES, 3);
+    rd_kafka_t *rk = client("test.mock.num.brokers", "1");
+    struct topics_job job = {.timeout_ms = TIMEOUT_MS, .say = remember};
+    struct findings left;
+    cr_expect_eq(topics_apply(rk, &config, &job, &left, error, sizeof error), ERR_CONFIG);
+    cr_expect(strstr(error, "replication is 3 and 1 broker is alive") != NULL, "%s", error);
+    rd_kafka_destroy(rk);
+}
+
 Test(topics, apply_makes_nothing_while_fewer_brokers_are_alive_than_replication_says)
 {
     struct config config = scratch_config("topics", LANES, 3);
@@ -275,6 +286,120 @@ Test(topics, the_plan_has_partitions_replicas_and_settings_of_each_topic_to_be_m
     rd_kafka_destroy(rk);
 }
 
+static struct topic_override overrides[] = {{(char *)"max.message.bytes", (char *)"8388608"},
+                                            {(char *)"segment.bytes", NULL}};
+
+static const char *pair_of(const struct topic_pair *pairs, size_t n, const char *name)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(pairs[i].name, name) == 0) {
+            cr_assert_null(found, "%s is there twice", name);
+            found = pairs[i].value;
+        }
+    return found;
+}
+
+static struct config overridden(const char *prefix)
+{
+    struct config config = scratch_config(prefix, LANES, 3);
+    config.topic_overrides = overrides;
+    config.topic_overrides_n = sizeof overrides / sizeof *overrides;
+    return config;
+}
+
+Test(topics, topic_settings_replaces_what_new_topics_are_made_with)
+{
+    static const enum topic_kind OWN[] = {TOPIC_SCHEDULE,  TOPIC_LEVEL, TOPIC_DEAD_LETTER,
+                                          TOPIC_CANCELLED, TOPIC_PULSE, TOPIC_CANARY};
+    struct config config = overridden("topics");
+    struct topic_pair pairs[TOPIC_RULES_MAX];
+    for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++) {
+        size_t n = topic_initial(&(struct topic_seen){.kind = OWN[i]}, &config, 3, pairs);
+        cr_expect_str_eq(pair_of(pairs, n, "max.message.bytes"), "8388608");
+        cr_expect_null(pair_of(pairs, n, "segment.bytes"));
+    }
+    struct topic_seen level = {.kind = TOPIC_LEVEL};
+    size_t n = topic_initial(&level, &config, 3, pairs);
+    cr_expect_str_eq(pair_of(pairs, n, "retention.ms"), "-1");
+    cr_expect_str_eq(pair_of(pairs, n, "min.insync.replicas"), "2");
+    struct topic_override insync = {(char *)"min.insync.replicas", NULL};
+    config.topic_overrides = &insync;
+    config.topic_overrides_n = 1;
+    n = topic_initial(&level, &config, 3, pairs);
+    cr_expect_null(pair_of(pairs, n, "min.insync.replicas"));
+    cr_expect_str_eq(pair_of(pairs, n, "segment.bytes"), "134217728");
+}
+
+Test(topics, topic_settings_leaves_targets_and_a_schedule_topic_that_exists_alone)
+{
+    struct config config = overridden("topics");
+    struct topic_seen schedule = {.kind = TOPIC_SCHEDULE, .partitions = 1};
+    struct topic_seen target = {.kind = TOPIC_TARGET, .partitions = 1};
+    struct topic_rule rules[TOPIC_RULES_MAX], own[TOPIC_RULES_MAX];
+    cr_expect_eq(topic_rules(&schedule, &config, rules), topic_rules_own(&schedule, own));
+    cr_expect_eq(topic_rules(&target, &config, rules), topic_rules_own(&target, own));
+}
+
+Test(topics, a_chosen_value_holds_in_the_spelling_that_brokers_show)
+{
+    struct topic_rule rule = {.name = "x", .value = "0.50", .how = RULE_CHOSEN};
+    cr_expect(topic_rule_holds(&rule, "0.5"));
+    cr_expect_not(topic_rule_holds(&rule, "0.51"));
+    rule.value = "TRUE";
+    cr_expect(topic_rule_holds(&rule, "true"));
+    rule.value = "9223372036854775807";
+    cr_expect_not(topic_rule_holds(&rule, "9223372036854775806"));
+    rule.value = "8";
+    cr_expect_not(topic_rule_holds(&rule, "8x"));
+    cr_expect_not(topic_rule_holds(&rule, ""));
+}
+
+Test(topics, a_refused_setting_is_quoted_with_the_key_that_replaces_it)
+{
+    static const struct topic_pair asked[] = {
+        {"retention.ms", "-1"}, {"max.message.bytes", "67108864"}, {"segment.bytes", "134217728"}};
+    char out[OVERRIDE_ADVICE_MAX];
+    override_advice(asked, 3, "Config segment.bytes is not supported", out);
+    cr_expect(strstr(out, "asked for segment.bytes=134217728: set segment.bytes in topic_settings"),
+              "%s", out);
+    cr_expect_null(strstr(out, "max.message.bytes"), "%s", out);
+    override_advice(asked, 3, "Policy violation", out);
+    cr_expect(strstr(out, "topic_settings: max.message.bytes=67108864, segment.bytes=134217728"),
+              "%s", out);
+    cr_expect_null(strstr(out, "retention.ms"), "%s", out);
+    override_advice(asked, 3, "retention.ms must be a week at most", out);
+    cr_expect(strstr(out, "asked for retention.ms=-1, which topic_settings cannot replace"), "%s",
+              out);
+}
+
+Test(topics, the_plan_shows_topic_settings_and_warns_once_for_each)
+{
+    struct config config = overridden("topics");
+    rd_kafka_t *rk = client("test.mock.num.brokers", "3");
+    struct plan plan;
+    struct findings findings;
+    char level[TOPIC_TEXT_MAX];
+    cr_assert_eq(topics_plan(rk, &config, TIMEOUT_MS, &plan, &findings, error, sizeof error), 0,
+                 "%s", error);
+    const struct plan_row *row = row_of(&plan, topic_of_level(config.schedule, 1000, level));
+    cr_assert_not_null(row);
+    const char *largest = NULL;
+    for (size_t i = 0; i < row->settings_n; i++) {
+        cr_expect_str_neq(row->settings[i].name, "segment.bytes");
+        if (strcmp(row->settings[i].name, "max.message.bytes") == 0)
+            largest = row->settings[i].value;
+    }
+    cr_expect_str_eq(largest, "8388608");
+    int chosen = 0;
+    for (size_t i = 0; i < findings.n; i++)
+        chosen += findings.items[i].chosen;
+    cr_expect_eq(chosen, 1); /* what the broker's segment.bytes is, no topic shows yet */
+    plan_deinit(&plan);
+    findings_deinit(&findings);
+    rd_kafka_destroy(rk);
+}
+
 Test(topics, uneven_partition_counts_refuse_a_start)
 {
     struct config config = scratch_config("topics", LANES, 3);
@@ -307,6 +432,89 @@ Test(topics, after_apply_nothing_refuses_and_apply_has_nothing_to_say)
     findings_deinit(&findings);
     apply(rk, &config, remember);
     cr_expect_eq(said_n, 0, "%s", said);
+    rd_kafka_destroy(rk);
+}
+
+static void expect_overridden(const struct survey *survey)
+{
+    for (size_t i = 0; i < survey->topics_n; i++) {
+        const struct topic_seen *topic = &survey->topics[i];
+        cr_expect_str_eq(topic_setting(topic, "max.message.bytes"), "8388608", "%s", topic->name);
+        for (size_t k = 0; k < topic->settings_n; k++)
+            cr_expect_not(topic->settings[k].own &&
+                              strcmp(topic->settings[k].name, "segment.bytes") == 0,
+                          "%s", topic->name);
+    }
+}
+
+Test(topics, apply_makes_topics_with_topic_settings_and_check_warns_once_of_each)
+{
+    rd_kafka_t *rk = real();
+    struct config config = overridden("topics");
+    apply(rk, &config, quiet);
+    struct admin admin = {.rk = rk, .timeout_ms = TIMEOUT_MS};
+    struct survey survey;
+    cr_assert_eq(survey_take(&admin, &config, &survey), 0);
+    expect_overridden(&survey);
+    survey_deinit(&survey);
+    struct findings findings = check(rk, &config);
+    cr_expect_eq(findings_count(&findings, FINDING_REFUSE), 0);
+    cr_expect_eq(findings_count(&findings, FINDING_FAULT), 0);
+    int chosen = 0;
+    for (size_t i = 0; i < findings.n; i++) {
+        chosen += findings.items[i].chosen;
+        cr_expect_null(findings.items[i].fix, "%s", findings.items[i].sentence);
+    }
+    cr_expect_eq(chosen, 2);
+    cr_expect_not_null(about(&findings, "dead-lettered as too_large"));
+    cr_expect_not_null(about(&findings, "trimming frees whole segments only"));
+    findings_deinit(&findings);
+    apply(rk, &config, remember);
+    cr_expect_eq(said_n, 0, "%s", said);
+    rd_kafka_destroy(rk);
+}
+
+Test(topics, apply_brings_topic_settings_to_levels_that_exist)
+{
+    rd_kafka_t *rk = real();
+    struct config config = scratch_config("topics", LANES, 3);
+    apply(rk, &config, quiet);
+    config.topic_overrides = overrides;
+    config.topic_overrides_n = 1;
+    struct findings findings = check(rk, &config);
+    const struct finding *other = about(&findings, ".1s has max.message.bytes=67108864");
+    cr_assert(other != NULL && other->kind == FINDING_WARN && other->fix != NULL);
+    cr_expect(strstr(other->sentence, "topic_settings says so") != NULL, "%s", other->sentence);
+    findings_deinit(&findings);
+    apply(rk, &config, quiet);
+    struct admin admin = {.rk = rk, .timeout_ms = TIMEOUT_MS};
+    struct survey survey;
+    cr_assert_eq(survey_take(&admin, &config, &survey), 0);
+    cr_expect_str_eq(topic_setting(&survey.topics[1], "max.message.bytes"), "8388608");
+    cr_expect_str_eq(topic_setting(&survey.topics[1], "segment.bytes"), "134217728");
+    cr_expect_str_neq(topic_setting(&survey.topics[0], "max.message.bytes"), "8388608");
+    survey_deinit(&survey);
+    rd_kafka_destroy(rk);
+}
+
+/* The broker refuses the value as a service refuses one beyond its limits. */
+Test(topics, a_broker_that_refuses_a_setting_gets_the_property_and_the_key_named)
+{
+    rd_kafka_t *rk = real();
+    struct config config = scratch_config("topics", LANES, 3);
+    struct topic_override tiny = {(char *)"segment.bytes", (char *)"3"};
+    config.topic_overrides = &tiny;
+    config.topic_overrides_n = 1;
+    struct topics_job job = {.timeout_ms = TIMEOUT_MS, .fewer_replicas = true, .say = quiet};
+    struct findings left;
+    cr_expect_eq(topics_apply(rk, &config, &job, &left, error, sizeof error), ERR_CONFIG);
+    cr_expect(strstr(error, "set segment.bytes in topic_settings") != NULL, "%s", error);
+    config.topic_overrides_n = 0;
+    apply(rk, &config, quiet);
+    config.topic_overrides_n = 1;
+    cr_expect_eq(topics_apply(rk, &config, &job, &left, error, sizeof error), ERR_CONFIG);
+    cr_expect(strstr(error, "altering") != NULL, "%s", error);
+    cr_expect(strstr(error, "set segment.bytes in topic_settings") != NULL, "%s", error);
     rd_kafka_destroy(rk);
 }
 
@@ -404,7 +612,7 @@ Test(topics, apply_grows_companions_to_the_schedule_topic)
     char level[TOPIC_TEXT_MAX];
     create(rk, config.schedule, LANES + 2);
     create(rk, topic_of_level(config.schedule, 1000, level), 1);
-    struct findings findings = check_until(rk, &config, ".1s has 1 partitions");
+    struct findings findings = check_until(rk, &config, ".1s has 1 partition and");
     findings_deinit(&findings);
     apply(rk, &config, quiet);
     findings = check(rk, &config);

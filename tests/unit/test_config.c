@@ -399,6 +399,8 @@ Test(config, each_key_that_differs_is_told_and_whether_it_is_live)
         {"workers: 3", "-workers "},
         {"listen: ''", "-listen "},
         {"canary: 10s", "-canary "},
+        {"topic_settings: {segment.bytes: default}", "-topic_settings "},
+        {"topic_settings: {segment.ms: 7}", "-topic_settings "},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         char text[128];
@@ -406,6 +408,75 @@ Test(config, each_key_that_differs_is_told_and_whether_it_is_live)
         cr_expect_str_eq(difference("", text), CASES[i][1], "%s: %s", CASES[i][0], differences);
         cr_expect_str_eq(difference(text, text), "", "%s: %s", CASES[i][0], differences);
     }
+}
+
+static const char * override(const char *name)
+{
+    const struct topic_override *found = config_topic_override(&config, name);
+    return found == NULL ? "absent" : found->value == NULL ? "unset" : found->value;
+}
+
+Test(config, topic_settings_is_a_map_whose_empty_values_set_nothing)
+{
+    takes("topic_settings: {max.message.bytes: 8388608, segment.bytes: default, segment.ms: ,\n"
+          "  min.insync.replicas: null, compression.type: '', file.delete.delay.ms: 'default'}\n");
+    cr_expect_eq(config.topic_overrides_n, 6);
+    cr_expect_str_eq(override("max.message.bytes"), "8388608");
+    static const char *const UNSET[] = {"segment.bytes", "segment.ms", "min.insync.replicas",
+                                        "compression.type", "file.delete.delay.ms"};
+    for (size_t i = 0; i < sizeof UNSET / sizeof *UNSET; i++)
+        cr_expect_str_eq(override(UNSET[i]), "unset", "%s", UNSET[i]);
+    cr_expect_str_eq(override("segment.index.bytes"), "absent");
+    config_deinit(&config);
+    takes("topic_settings: {}\n");
+    cr_expect_eq(config.topic_overrides_n, 0);
+    config_deinit(&config);
+}
+
+Test(config, topic_settings_of_flag_variable_and_file_replace_each_other_by_name)
+{
+    setenv("DELAYBRIDGE_TOPIC_SETTINGS", "b=variable, c=variable", 1);
+    cr_assert_eq(load("topic_settings: {a: file, b: file, c: file, d: file}\n",
+                      "--topic-settings=c=flag,d=default"),
+                 0, "%s", error);
+    cr_expect_str_eq(override("a"), "file");
+    cr_expect_str_eq(override("b"), "variable");
+    cr_expect_str_eq(override("c"), "flag");
+    cr_expect_str_eq(override("d"), "unset");
+    config_deinit(&config);
+}
+
+Test(config, topic_settings_cannot_replace_what_the_guarantees_rest_on)
+{
+    static const char *const FIXED[] = {"cleanup.policy", "retention.ms", "retention.bytes",
+                                        "message.timestamp.type"};
+    for (size_t i = 0; i < sizeof FIXED / sizeof *FIXED; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "topic_settings:\n  %s: x\n", FIXED[i]);
+        refuses(text, ".yaml:2: ");
+        refuses(text, "topic_settings cannot replace it: ");
+        snprintf(text, sizeof text, "topic_settings: {%s: default}\n", FIXED[i]);
+        refuses(text, FIXED[i]);
+        snprintf(text, sizeof text, "--topic-settings=%s=x", FIXED[i]);
+        refuses_flag(text, "topic_settings cannot replace it: ");
+    }
+    refuses("topic_settings: {retention.ms: 1}\n", "records that still wait would be deleted");
+}
+
+Test(config, topic_settings_refuses_what_is_no_property_with_a_value)
+{
+    refuses("topic_settings: 8388608\n", "takes a map: {segment.bytes: default}");
+    refuses("topic_settings: [a=b]\n", "takes a map");
+    refuses("topic_settings: {segment.bytes: [1]}\n", "takes one value or default");
+    refuses("topic_settings: {a: 1, a: 2}\n", "twice");
+    refuses("topic_settings: {'segment bytes': 1}\n", "not a topic property");
+    refuses_flag("--topic-settings=segment.bytes", "not NAME=VALUE");
+    refuses_flag("--topic-settings==1", "not NAME=VALUE");
+    char text[1024] = "topic_settings: {";
+    for (int i = 0; i <= TOPIC_OVERRIDES_MAX; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "a%d: 1, ", i);
+    strcat(text, "}\n");
+    refuses(text, "topic_settings takes 24 at most");
 }
 
 Test(config, levels_make_a_sound_ladder)

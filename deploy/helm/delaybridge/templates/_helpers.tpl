@@ -64,6 +64,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/* A value of topic_settings as text: Helm reads integers as floats, and would write 8.388608e+06. */}}
+{{- define "delaybridge.topicValue" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
+{{- end }}
+
 {{/* delaybridge.yaml: the values' config, and credentials as references to files. */}}
 {{- define "delaybridge.config" -}}
 {{- $config := deepCopy .Values.config }}
@@ -85,6 +90,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- fail "credentials.existingSecret must be set: credentials.values and .files are its keys" }}
 {{- end }}
 {{- $_ := set $config "kafka" $kafka }}
+{{- $topics := $config.topic_settings | default dict }}
+{{- range $name, $value := $topics }}
+{{- if not (kindIs "invalid" $value) }}
+{{- $_ := set $topics $name (include "delaybridge.topicValue" $value) }}
+{{- end }}
+{{- end }}
 {{- toYaml $config }}
 {{- end }}
 

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The key topic_settings among the rules of topics: which rules it replaces, what follows from a
+   value, and the advice where a broker refuses one. */
+#include "consumer/topics_survey.h"
+#include "levels/counted.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The schedule topic belongs to its producers as soon as it exists. */
+static bool takes_overrides(const struct topic_seen *topic)
+{
+    return topic->kind != TOPIC_TARGET && !(topic->kind == TOPIC_SCHEDULE && topic->partitions > 0);
+}
+
+size_t topic_rules(const struct topic_seen *topic, const struct config *config,
+                   struct topic_rule rules[TOPIC_RULES_MAX])
+{
+    size_t own = topic_rules_own(topic, rules), n = 0;
+    if (!takes_overrides(topic))
+        return own;
+    for (size_t i = 0; i < own; i++)
+        if (config_topic_override(config, rules[i].name) == NULL)
+            rules[n++] = rules[i];
+    for (size_t i = 0; i < config->topic_overrides_n; i++)
+        if (config->topic_overrides[i].value != NULL)
+            rules[n++] = (struct topic_rule){
+                .name = config->topic_overrides[i].name,
+                .value = config->topic_overrides[i].value,
+                .how = RULE_CHOSEN,
+                .kind = FINDING_WARN,
+                .why = "topic_settings says so",
+            };
+    return n;
+}
+
+/* What follows from a value that the bridge would not choose; the rule's own reason for others. */
+static const char *consequence_of(const struct topic_rule *rule)
+{
+    if (strcmp(rule->name, "max.message.bytes") == 0)
+        return "records that are larger with their envelope are dead-lettered as too_large, "
+               "without their value if the dead letter does not fit either";
+    if (strcmp(rule->name, "segment.bytes") == 0)
+        return "trimming frees whole segments only, so each partition keeps up to one segment of "
+               "finished records on disk";
+    return rule->why;
+}
+
+/* The value that the topic has or will have; "" if the broker does not show it; NULL if it could
+   not be read. */
+static const char *value_of(const struct topic_seen *topic, const struct topic_override *override)
+{
+    if (override->value != NULL)
+        return override->value;
+    if (topic->settings_n == 0)
+        return NULL;
+    const char *value = topic_setting(topic, override->name);
+    return value == NULL ? "" : value;
+}
+
+/* Whether the override breaks one of the topic's own rules; fills broken. */
+static bool breaks(const struct topic_seen *topic, const struct topic_override *override,
+                   struct topic_rule *broken)
+{
+    struct topic_rule rules[TOPIC_RULES_MAX];
+    const char *value = value_of(topic, override);
+    size_t n = value == NULL || !takes_overrides(topic) ? 0 : topic_rules_own(topic, rules);
+    for (size_t i = 0; i < n; i++) {
+        bool unknown = value[0] == '\0' && rules[i].late; /* Kafka's default holds */
+        if (strcmp(rules[i].name, override->name) != 0 || unknown ||
+            (value[0] != '\0' && topic_rule_holds(&rules[i], value)))
+            continue;
+        *broken = rules[i];
+        return true;
+    }
+    return false;
+}
+
+static void judge_one(const struct survey *survey, const struct topic_override *override,
+                      struct findings *findings)
+{
+    const struct topic_seen *first = NULL;
+    struct topic_rule rule = {0}, broken;
+    int topics_n = 0;
+    for (size_t i = 0; i < survey->topics_n; i++) {
+        if (!breaks(&survey->topics[i], override, &broken))
+            continue;
+        if (topics_n++ == 0) {
+            first = &survey->topics[i];
+            rule = broken;
+        }
+    }
+    if (first == NULL)
+        return;
+    char topics[COUNTED_MAX];
+    const char *value = value_of(first, override);
+    finding_add(findings, rule.kind, first->name, NULL,
+                "topic_settings: %s (%s first) with %s=%s, where %s%s is usual: %s",
+                counted(topics_n, "topic", topics), first->name, override->name,
+                value[0] == '\0' ? "unknown" : value, rule.value, topic_rule_bound(&rule),
+                consequence_of(&rule));
+    findings->items[findings->n - 1].chosen = true;
+}
+
+void overrides_judge(const struct survey *survey, const struct config *config,
+                     struct findings *findings)
+{
+    for (size_t i = 0; i < config->topic_overrides_n; i++)
+        judge_one(survey, &config->topic_overrides[i], findings);
+}
+
+/* The setting that the broker's sentence names: the longest, since retention.ms is a part of
+   delete.retention.ms. NULL: none. */
+static const struct topic_pair *named_in(const struct topic_pair *asked, size_t n, const char *why)
+{
+    const struct topic_pair *found = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (strstr(why, asked[i].name) != NULL &&
+            (found == NULL || strlen(asked[i].name) > strlen(found->name)))
+            found = &asked[i];
+    return found;
+}
+
+const char *override_advice(const struct topic_pair *asked, size_t n, const char *why,
+                            char out[OVERRIDE_ADVICE_MAX])
+{
+    const struct topic_pair *named = named_in(asked, n, why);
+    out[0] = '\0';
+    if (named != NULL && topic_property_fixed(named->name) != NULL) {
+        snprintf(out, OVERRIDE_ADVICE_MAX,
+                 "; asked for %s=%s, which topic_settings cannot replace: %s", named->name,
+                 named->value, topic_property_fixed(named->name));
+    } else if (named != NULL) {
+        snprintf(out, OVERRIDE_ADVICE_MAX,
+                 "; asked for %s=%s: set %s in topic_settings to a value that the brokers accept, "
+                 "or to default",
+                 named->name, named->value, named->name);
+    } else {
+        size_t len = 0;
+        for (size_t i = 0; i < n && len < OVERRIDE_ADVICE_MAX; i++)
+            if (topic_property_fixed(asked[i].name) == NULL)
+                len += (size_t)snprintf(out + len, OVERRIDE_ADVICE_MAX - len, "%s %s=%s",
+                                        len == 0 ? "; set what the brokers refuse to default in "
+                                                   "topic_settings:"
+                                                 : ",",
+                                        asked[i].name, asked[i].value);
+    }
+    return out;
+}
