@@ -96,9 +96,9 @@ const struct config_key CONFIG_KEYS[] = {
     {.name = "unreadable",
      .type = TYPE_UNREADABLE,
      .initial = "block",
-     .help = "What happens at a batch that cannot be read, because it is damaged or too large when "
-             "it is unpacked: block holds its partition until you run 'delaybridge skip'; skip "
-             "writes a dead letter that names the range of offsets, and continues behind it."},
+     .help = "What happens at a batch that cannot be read, because it is damaged or too large as "
+             "unpacked. With block its partition waits until you run 'delaybridge skip'. With skip "
+             "a dead letter names the range of offsets, and reading continues behind it."},
     {.name = "max_attempts",
      .type = TYPE_COUNT,
      AT(max_attempts),
