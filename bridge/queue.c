@@ -363,9 +363,9 @@ int64_t queue_wait_ms(const struct bridge *b, const struct queue *q)
 {
     if (q->state == QUEUE_PAUSED)
         return q->admit_at_ms - RESUME_AHEAD_MS - b->now.wall_ms;
-    if (q->state == QUEUE_OPEN && q->head != NULL && !q->blocked && !queue_is_schedule(q))
-        return q->admit_at_ms - b->now.wall_ms;
-    return BRIDGE_WAIT_MAX_MS;
+    if (q->state != QUEUE_OPEN || q->head == NULL || q->blocked || queue_is_schedule(q))
+        return BRIDGE_WAIT_MAX_MS;
+    return q->admit_at_ms <= b->now.wall_ms ? 0 : q->admit_at_ms - b->now.wall_ms;
 }
 
 void queue_start_at(struct queue *q, int64_t start)

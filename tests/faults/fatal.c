@@ -90,7 +90,8 @@ static bool are_replaced(const struct broken *c, const int made[KINDS])
             return false;
         *(IN_TURNS >> kind & 1 ? &transactional : &idempotent) += 1;
     }
-    return clients_told_replaced() >= idempotent && clients_told_aborted() >= transactional;
+    /* Two aborts within seconds are one line of the log. */
+    return clients_told_replaced() >= idempotent && clients_told_aborted() >= (transactional > 0);
 }
 
 /* One that is in turns is found out when its turn comes, the others by themselves. */
