@@ -143,9 +143,11 @@ bool window_learn(struct window *window, const struct window *from)
 {
     if (window->base == WINDOW_UNSET || from->base == WINDOW_UNSET)
         return false;
-    bool learned = false;
-    int64_t end = window->base + WINDOW_SPAN < from->next ? window->base + WINDOW_SPAN : from->next;
-    for (int64_t offset = window->base; offset < end; offset++) {
+    bool learned = from->base - window->base >= WINDOW_SPAN;
+    if (learned) /* and this window knows nothing of what is there */
+        window_init(window, from->base);
+    for (int64_t offset = window->base; offset < from->next && offset - window->base < WINDOW_SPAN;
+         offset++) {
         if (!window_is_done(from, offset) || window_is_done(window, offset))
             continue;
         window_done(window, offset);

@@ -54,8 +54,9 @@ bool window_is_done(const struct window *window, int64_t offset);
 /* Forget what was admitted and not done: next = base, bits stay. It will be read again. */
 void window_rewind(struct window *window);
 
-/* What from says is done is done here too, below from->next. Both of the same partition; nothing is
-   learned if either is unset. True if that was anything new. */
+/* All that from says is done below from->next is done here too, as far as it fits the span that
+   then begins at base; from->base may be any number of spans ahead. Both of the same partition;
+   nothing is learned if either is unset. True if that was anything new. */
 bool window_learn(struct window *window, const struct window *from);
 
 /* How many offsets from base up to end (exclusive) are not done. An unset window: 0. */

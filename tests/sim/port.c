@@ -47,12 +47,20 @@ static struct queue_id queue_of(const struct process *p, int64_t index)
     return (struct queue_id){(int)index, (int)index / p->slots, (int)index % p->slots};
 }
 
+/* A broker sends a whole batch, also if the offset asked for is in its middle. */
+static bool is_inside(const struct log *log, const struct entry *batch, int64_t offset)
+{
+    return batch->unreadable_end > offset && batch->offset >= log->start;
+}
+
 /* At hand: handed out by the next take. */
 static struct entry *at_hand(struct process *p, struct queue_id q)
 {
     struct inbox *in = inbox_of(p, q);
     struct log *log = log_of(p, q);
     size_t i = log_find(log, in->at);
+    if (i > 0 && in->at < in->fetched && is_inside(log, log->entries[i - 1], in->at))
+        i--;
     return i < log->n && log->entries[i]->offset < in->fetched ? log->entries[i] : NULL;
 }
 
@@ -245,6 +253,8 @@ static bool is_first(struct process *p, struct queue_id q, const struct entry *e
     struct log *log = log_of(p, q);
     struct inbox *in = inbox_of(p, q);
     size_t i = log_find(log, in->next);
+    if (entry->offset < log->start) /* it was cut off */
+        return false;
     return in->next > entry->offset || (i < log->n && log->entries[i] == entry);
 }
 

@@ -80,6 +80,7 @@
     X(unreadable_batch_loses_nothing_before_it_to_a_clock_step)                \
     X(unreadable_batch_that_can_be_read_after_all_is_read)                     \
     /* stories_survey.c: what people are told */                               \
+    X(unreadable_batch_is_passed_once_though_its_lane_comes_back)              \
     X(the_survey_counts_what_waits_and_names_its_head)                         \
     X(the_survey_names_when_a_queue_was_held)                                  \
     X(the_survey_names_what_is_overdue_in_work)                                \

@@ -122,3 +122,23 @@ void unreadable_batch_that_can_be_read_after_all_is_read(struct world *w)
     expect(w, w->told[EVENT_UNREADABLE] == 0);
     story_finish(w);
 }
+
+/* More offsets were passed than a window holds, and no commit of that was stored when the lane
+   comes back to the same process. */
+void unreadable_batch_is_passed_once_though_its_lane_comes_back(struct world *w)
+{
+    story_begin(w);
+    w->setup.skip_unreadable = true;
+    story_open(w);
+    story_ask(w, TARGET_A, 0);
+    story_until(w, story_committed(w, -1, 0) != NULL && story_committed(w, -1, 0)->base == 1);
+    w->knobs.commit_fails = 10000;
+    struct entry *bad = workload_unreadable(w, TOPIC_SCHEDULE, 0, BATCH);
+    story_until(w, w->told[EVENT_GIVEN_UP] == 1);
+    story_regroup(w);
+    w->knobs.commit_fails = 0;
+    struct request *behind = story_ask(w, TARGET_A, 0);
+    story_until(w, behind->delivered == 1);
+    expect(w, bad->verdicts == 1 && COUNT(w, dead[CODE_UNREADABLE]) == 1);
+    story_finish(w);
+}

@@ -466,6 +466,28 @@ Test(window, an_earlier_life_teaches_what_is_done)
     window_check(&after);
 }
 
+/* Where a batch of that many offsets was passed, or where no commit was stored for long. */
+Test(window, base_that_is_more_than_a_span_ahead_is_learned)
+{
+    struct window before, after;
+    for (int64_t ahead = WINDOW_SPAN - 1; ahead <= 3 * WINDOW_SPAN; ahead += WINDOW_SPAN / 2) {
+        window_init(&before, 41 + ahead);
+        window_admit(&before, 41 + ahead);
+        window_admit(&before, 42 + ahead);
+        window_done(&before, 42 + ahead);
+        window_init(&after, 41);
+        window_done(&after, 43);
+        cr_assert(window_learn(&after, &before));
+        window_check(&after);
+        cr_expect_eq(after.base, before.base, "%lld", (long long)ahead);
+        cr_expect_eq(after.next, after.base);
+        cr_expect_not(window_is_done(&after, 41 + ahead));
+        cr_expect(window_is_done(&after, 42 + ahead));
+        cr_expect_not(window_is_done(&after, 43 + ahead));
+        cr_expect_not(window_learn(&after, &before));
+    }
+}
+
 Test(window, nothing_is_learned_from_or_by_an_unset_one)
 {
     struct window set, unset;
