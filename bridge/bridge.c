@@ -110,6 +110,7 @@ void bridge_reconfigure(struct bridge *b, const struct bridge_live *live)
     b->config.max_attempts = live->max_attempts;
     memcpy(b->config.target_labels, live->target_labels, sizeof live->target_labels);
     targets_relabel(b);
+    b->config.record_max_bytes = live->record_max_bytes;
 }
 
 int bridge_queues_per_lane(const struct bridge *b)

@@ -9,6 +9,7 @@
      - a record is marked done only when its successor was acknowledged;
      - what is committed is never beyond what is done (window.h);
      - nothing is handed to port.forward for a target before its due time by the wall clock given;
+     - nothing is handed to port.forward that is larger than record_max_bytes, if its size is known;
      - held and flying bytes, headers as the client lists them included, stay within the budget plus
        one record a queue;
      - records on their way to the dead-letter topic take a quarter of the budget at most, plus one
@@ -223,6 +224,8 @@ struct bridge_config {
     int64_t memory_bytes;                 /* of this worker: held and in flight */
     uint8_t target_labels[TARGET_LABELS]; /* by which targets[] of the stats the first entries of
                                              rules.targets are counted; LABEL_OTHER: all further */
+    /* What any broker takes of one record, key, value and headers uncompressed; 0: any size. */
+    size_t record_max_bytes;
     bool exactly_once;
     bool skip_unreadable; /* a batch that cannot be read is dead-lettered as a range, and passed */
     size_t commit_text_max;  /* bytes that a commit's text may have; 0: WINDOW_TEXT_MAX */
@@ -240,6 +243,7 @@ struct bridge_live {
     struct request_rules rules; /* as in bridge_config */
     int max_attempts;
     uint8_t target_labels[TARGET_LABELS];
+    size_t record_max_bytes;
 };
 void bridge_reconfigure(struct bridge *bridge, const struct bridge_live *live);
 

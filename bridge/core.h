@@ -91,6 +91,7 @@ struct parcel {
     int64_t delayed_ms;      /* FLYING to its target: how long that target has delayed it */
     int64_t since_ms;        /* monotonic: PARKED or FLYING since */
     int64_t floor_offset;    /* FLYING to a level: that log's end was here or later at the start */
+    uint64_t checksum;       /* raw: record_checksum before the value was dropped */
     uint8_t state;
     uint8_t kind;       /* FLYING: enum forward_kind */
     uint8_t letter;     /* condemned: enum letter */
@@ -334,6 +335,14 @@ void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_ms); /* wall */
 void parcel_ready(struct bridge *b, struct parcel *p);  /* to the wheel if its time is not come */
 void parcel_detach(struct bridge *b, struct parcel *p); /* out of whatever list it is in */
 void parcel_replace(struct bridge *b, struct parcel *p, struct record *record);
+/* Whether brokers take a record of this size with so many bytes more. */
+bool parcel_fits(const struct bridge *b, size_t wire_size, size_t added);
+/* The largest dead letter of a record that brokers take. */
+enum letter parcel_letter(const struct bridge *b, const struct record *record);
+/* The reason if not, with the size and the most that they take. */
+#define PARCEL_TOO_LARGE                                                                 \
+    "its %zu bytes of key, value and headers are more, uncompressed, than the %zu that " \
+    "socket.request.max.bytes of the brokers allows"
 bool verdict_available(const struct bridge *b, const struct queue *q);
 /* Before it is condemned, since it may wait for long: it must not pin the batch that it was fetched
    in. False: no memory now. */
@@ -346,7 +355,9 @@ struct event parcel_event(const struct bridge *b, const struct parcel *p, enum e
 /* head.c: the next record of a queue. A head that is dropped leaves a mark. */
 bool head_find(struct bridge *b, struct queue *q); /* take records until one is worth looking at */
 void head_drop(struct bridge *b, struct queue *q);
-/* Whether the head is the record that this parcel was made of, byte for byte. */
+/* Of key and value. */
+uint64_t record_checksum(const struct record *record);
+/* Whether the head is the record that this parcel was made of. */
 bool head_is_of(const struct queue *q, const struct parcel *p);
 /* Whether the log ends at or before the record of the mark, which is not done. */
 bool head_is_missing(const struct bridge *b, const struct queue *q);

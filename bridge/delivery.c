@@ -4,6 +4,8 @@
 #include "bridge/core.h"
 #include "levels/counted.h"
 
+#include "levels/wire_size.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -300,6 +302,11 @@ static int forward(struct bridge *b, struct parcel *p, enum ready kind)
 {
     if (p->verdict != NULL)
         return send_dead(b, p);
+    if (!parcel_fits(b, wire_size(p->record), WIRE_ADDED_LATER)) { /* it waited since it fitted */
+        condemn_text(b, p, CODE_TOO_LARGE, PARCEL_TOO_LARGE, wire_size(p->record),
+                     b->config.record_max_bytes);
+        return 0;
+    }
     int64_t remaining_ms = p->until_ms - b->now.wall_ms;
     bool hop = remaining_ms > b->config.ladder.hold_ms;
     if (hop != (kind == READY_HOPS) || (!hop && remaining_ms > 0)) {

@@ -5,14 +5,19 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-static struct mark mark_of(const struct record *record)
+uint64_t record_checksum(const struct record *record)
 {
     XXH64_hash_t key = XXH3_64bits(record->key.data, record->key.len);
+    return XXH3_64bits_withSeed(record->value.data, record->value.len, key);
+}
+
+static struct mark mark_of(const struct record *record)
+{
     return (struct mark){
         .offset = record->offset,
         .from_offset = record->offset,
         .timestamp_ms = record->timestamp_ms,
-        .checksum = XXH3_64bits_withSeed(record->value.data, record->value.len, key),
+        .checksum = record_checksum(record),
     };
 }
 
@@ -150,8 +155,9 @@ bool head_find(struct bridge *b, struct queue *q)
     return false;
 }
 
-/* A request has become an envelope, and a waiting record may have been written again for another
-   try. The offset alone proves nothing: the topic may be another one of the same name. */
+/* A request has become an envelope, a waiting record may have been written again for another try,
+   and a refused record may have been kept without its value: its checksum remains. The offset alone
+   proves nothing: the topic may be another one of the same name. */
 bool head_is_of(const struct queue *q, const struct parcel *p)
 {
     const struct record *head = q->head, *sent = p->record;
@@ -159,7 +165,7 @@ bool head_is_of(const struct queue *q, const struct parcel *p)
     if (!bytes_equal(head->key, sent->key))
         return false;
     if (p->raw)
-        return head->timestamp_ms == sent->timestamp_ms && bytes_equal(head->value, sent->value);
+        return head->timestamp_ms == sent->timestamp_ms && record_checksum(head) == p->checksum;
     if (envelope_open(sent->value, &of_sent) != 0)
         return false;
     const struct stamp *stamp = &of_sent.stamp;

@@ -2,6 +2,8 @@
 /* Parcels: records in work, from a fixed pool, and the byte budget that they count against. */
 #include "bridge/core.h"
 
+#include "levels/wire_size.h"
+
 bool parcel_available(const struct bridge *b)
 {
     return !list_is_empty(&b->parcels_free) || b->parcels_high < b->parcels_n;
@@ -187,6 +189,19 @@ struct event parcel_event(const struct bridge *b, const struct parcel *p, enum e
     return event;
 }
 
+bool parcel_fits(const struct bridge *b, size_t wire_size, size_t added)
+{
+    return b->config.record_max_bytes == 0 || wire_size + added <= b->config.record_max_bytes;
+}
+
+enum letter parcel_letter(const struct bridge *b, const struct record *record)
+{
+    if (parcel_fits(b, wire_size(record), WIRE_ADDED_LATER))
+        return LETTER_WHOLE;
+    bool fits = parcel_fits(b, wire_size_without_value(record), WIRE_ADDED_LATER);
+    return fits ? LETTER_WITHOUT_VALUE : LETTER_BARE;
+}
+
 void parcel_condemn(struct bridge *b, struct parcel *p, const struct refusal *why)
 {
     assert(!list_is_empty(&b->verdicts_free));
@@ -195,6 +210,7 @@ void parcel_condemn(struct bridge *b, struct parcel *p, const struct refusal *wh
     b->lanes[p->queue->id.lane].verdicts++;
     b->lanes[p->queue->id.lane].verdict_bytes += cost_of(p);
     p->verdict = list_item(link, struct verdict, link);
+    p->letter = (uint8_t)parcel_letter(b, p->record);
     p->verdict->refusal = *why;
     struct event event = parcel_event(b, p, EVENT_DEAD_LETTERED);
     event.code = why->code;

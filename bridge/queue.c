@@ -3,6 +3,8 @@
  * near. */
 #include "bridge/core.h"
 
+#include "levels/wire_size.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -188,16 +190,48 @@ static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
         q->blocked = true;
         return false;
     }
+    struct bytes value = q->head->value;
+    uint64_t checksum = record_checksum(q->head);
+    enum letter letter = parcel_letter(b, q->head);
+    if (letter != LETTER_WHOLE)
+        q->head->value = bytes_null(); /* a copy of 100 MB would make all lanes late */
     struct record *kept = b->port.keep(b->port.ctx, q->head);
-    if (kept == NULL)
+    if (kept == NULL) {
+        q->head->value = value;
         return false;
+    }
     q->head = kept;
     q->head_headers_n = (uint32_t)kept->headers_n;
     struct parcel *p = parcel_new(b, q, take_head(q));
     p->raw = true;
+    p->checksum = checksum;
     parcel_condemn(b, p, why);
+    p->letter = (uint8_t)letter;
     parcel_ready(b, p);
     return true;
+}
+
+/* As request_parse says, and what time and size say. */
+static enum code judge_request(const struct bridge *b, const struct queue *q, struct stamp *stamp,
+                               struct refusal *why)
+{
+    const struct record *request = q->head;
+    enum code code =
+        request_parse(&b->config.rules, (uint32_t)q->id.lane, request, b->now.wall_ms, stamp, why);
+    if (code != CODE_OK)
+        return code;
+    if (b->now.wall_ms > stamp->expires_ms) {
+        snprintf(why->reason, sizeof why->reason,
+                 "dlb-expires-at (%" PRId64 " ms) had passed when the request was read (%" PRId64
+                 " ms)",
+                 stamp->expires_ms, b->now.wall_ms);
+        return why->code = CODE_EXPIRED;
+    }
+    size_t size = wire_size(request);
+    if (parcel_fits(b, size, WIRE_ADDED_IN_ITS_LIFE))
+        return CODE_OK;
+    snprintf(why->reason, sizeof why->reason, PARCEL_TOO_LARGE, size, b->config.record_max_bytes);
+    return why->code = CODE_TOO_LARGE;
 }
 
 /* False: no memory now; the head stays. */
@@ -205,15 +239,7 @@ static bool admit_request(struct bridge *b, struct queue *q)
 {
     struct stamp stamp;
     struct refusal why;
-    enum code code = request_parse(&b->config.rules, (uint32_t)q->id.lane, q->head, b->now.wall_ms,
-                                   &stamp, &why);
-    if (code == CODE_OK && b->now.wall_ms > stamp.expires_ms) {
-        code = why.code = CODE_EXPIRED;
-        snprintf(why.reason, sizeof why.reason,
-                 "dlb-expires-at (%" PRId64 " ms) had passed when the request was read (%" PRId64
-                 " ms)",
-                 stamp.expires_ms, b->now.wall_ms);
-    }
+    enum code code = judge_request(b, q, &stamp, &why);
     if (code != CODE_OK) {
         bool refused = refuse(b, q, &why);
         counter_add(&b->stats->requests, refused);

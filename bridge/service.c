@@ -7,6 +7,7 @@
 #include "bridge/worker.h"
 #include "consumer/canary.h"
 #include "consumer/client.h"
+#include "consumer/request_limit.h"
 #include "consumer/topics.h"
 #include "consumer/watch.h"
 #include "levels/counted.h"
@@ -28,6 +29,7 @@ struct service {
     int workers_n;
     atomic_int lanes, refusals, faults; /* as they were last looked at */
     atomic_uint hash;                   /* of what the workers run with */
+    size_t record_max_bytes;            /* the largest record that brokers take, as last asked */
     struct canary *canary;              /* NULL: none */
     struct watch *watch;                /* NULL: none */
     struct stats last;                  /* at the last heartbeat */
@@ -98,6 +100,23 @@ static int check_topics(struct service *s, rd_kafka_t *admin, char *error)
     return ERR_CONFIG;
 }
 
+/* Returns whether brokers told it. Where they do not, they will not an hour later either: one
+   warning is enough. */
+static bool ask_request_limit(struct service *s, rd_kafka_t *admin)
+{
+    bool known;
+    char why[REQUEST_LIMIT_WHY_MAX], quoted[REQUEST_LIMIT_WHY_MAX * 4];
+    size_t record_max_bytes = request_limit_ask(admin, ASK_MS, &known, why);
+    if (!known && s->record_max_bytes == 0)
+        log_warn("brokers do not tell socket.request.max.bytes, Kafka's default is assumed: allow "
+                 "DescribeConfigs on the cluster",
+                 "record_max_bytes=%zu error=%s", record_max_bytes,
+                 log_quote(why, quoted, sizeof quoted));
+    if (known || s->record_max_bytes == 0)
+        s->record_max_bytes = record_max_bytes;
+    return known;
+}
+
 static int out_of_memory(char *error)
 {
     snprintf(error, SERVICE_ERROR_MAX, "%s", err_text(ERR_NO_MEMORY));
@@ -123,7 +142,8 @@ static int start_workers(struct service *s, int lanes, struct commit_limits comm
     if (s->workers == NULL)
         return out_of_memory(error);
     for (; s->workers_n < s->config->workers; s->workers_n++) {
-        struct worker_config config = {s->config, s->workers_n, lanes, commits};
+        struct worker_config config = {s->config, s->workers_n, lanes, commits,
+                                       s->record_max_bytes};
         int err = worker_start(&config, &s->workers[s->workers_n], error, SERVICE_ERROR_MAX);
         if (err != 0)
             return err;
@@ -175,8 +195,10 @@ int service_start(const struct config *config, struct service **service,
     int err = admin == NULL ? ERR_CONFIG : check_topics(s, admin, error);
     int lanes = atomic_load(&s->lanes);
     struct commit_limits commits = {0};
-    if (err == 0)
+    if (err == 0) {
         commits = ask_commit_limits(admin);
+        (void)ask_request_limit(s, admin);
+    }
     if (admin != NULL)
         rd_kafka_destroy(admin);
     if (err == 0)
@@ -247,6 +269,9 @@ void service_recheck(struct service *s)
     if (topics_check(admin, s->config, ASK_MS, &findings, error, sizeof error) == 0) {
         take_findings(s, &findings);
         findings_deinit(&findings);
+        bool known = ask_request_limit(s, admin);
+        for (int i = 0; known && i < s->workers_n; i++)
+            worker_limit(s->workers[i], s->record_max_bytes);
     } /* else Kafka is away: its clients say so */
     rd_kafka_destroy(admin);
 }

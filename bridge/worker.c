@@ -82,6 +82,7 @@ static int start_bridge(struct worker *w)
         .memory_bytes = c->memory_bytes / c->workers,
         .commit_text_max = w->config.commits.text_max,
         .commit_again_ms = w->config.commits.again_ms,
+        .record_max_bytes = w->config.record_max_bytes,
         .session_ms = session != NULL ? strtol(session, NULL, 10) : SESSION_MS,
     };
     labels_number((const char *const *)c->targets, c->targets_n, config.target_labels);
@@ -228,11 +229,17 @@ static void read_again(struct worker *w)
 static void take_live(struct worker *w)
 {
     const struct config *live = atomic_load(&w->next);
-    if (live == atomic_load_explicit(&w->live, memory_order_relaxed))
+    size_t record_max_bytes = atomic_load_explicit(&w->record_max_bytes, memory_order_relaxed);
+    if (live == atomic_load_explicit(&w->live, memory_order_relaxed) &&
+        record_max_bytes == w->record_max_taken)
         return;
-    struct bridge_live taken = {.rules = rules_of(w, live), .max_attempts = live->max_attempts};
-    labels_number((const char *const *)live->targets, live->targets_n, taken.target_labels);
+    const struct config *config = live != NULL ? live : w->config.config;
+    struct bridge_live taken = {.rules = rules_of(w, config),
+                                .max_attempts = config->max_attempts,
+                                .record_max_bytes = record_max_bytes};
+    labels_number((const char *const *)config->targets, config->targets_n, taken.target_labels);
     bridge_reconfigure(w->bridge, &taken);
+    w->record_max_taken = record_max_bytes;
     atomic_store(&w->live, live);
 }
 
@@ -359,6 +366,8 @@ int worker_start(const struct worker_config *config, struct worker **worker, cha
         return ERR_NO_MEMORY;
     }
     w->config = *config;
+    w->record_max_taken = config->record_max_bytes;
+    atomic_store(&w->record_max_bytes, config->record_max_bytes);
     w->settle_ms = REVOKE_MS;
     atomic_store(&w->turned_ms, worker_now().mono_ms);
     char why[CLIENT_ERROR_MAX] = "";
@@ -396,6 +405,11 @@ void worker_reload(struct worker *w, const struct config *live)
 {
     atomic_store(&w->next, live);
     bell_ring(&w->bell, BELL_WAKE);
+}
+
+void worker_limit(struct worker *w, size_t record_max_bytes)
+{
+    atomic_store(&w->record_max_bytes, record_max_bytes);
 }
 
 const struct config *worker_live(const struct worker *w)

@@ -18,6 +18,7 @@ struct worker_config {
     int number;                  /* from 0: suffix of group.instance.id where there is one */
     int lanes;                   /* partitions of S */
     struct commit_limits commits;
+    size_t record_max_bytes; /* the largest record that brokers take (request_limit.h) */
 };
 
 /* Connects, joins and starts the thread. Returns 0, or with a sentence in error ERR_KAFKA (try
@@ -41,6 +42,9 @@ int64_t worker_turned_ms(const struct worker *worker);
    worker_live says another. */
 void worker_reload(struct worker *worker, const struct config *live);
 const struct config *worker_live(const struct worker *worker); /* the last one taken; NULL: none */
+
+/* Brokers take other sizes now: known to the worker at its next turn. */
+void worker_limit(struct worker *worker, size_t record_max_bytes);
 
 /* Ask it to drain and leave; returns at once. worker_join waits for that, at most about
    config->drain_ms, frees it, and returns how many records were still in flight then: the next

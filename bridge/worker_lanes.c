@@ -281,6 +281,7 @@ struct producer_config worker_producer_config(struct worker *w)
                                     .slots = w->slots,
                                     .lanes = w->config.lanes,
                                     .dead_letter = w->dead_letter,
+                                    .record_max_bytes = atomic_load(&w->record_max_bytes),
                                     .bell = &w->bell,
                                     .reported = on_reported,
                                     .landed = on_landed,

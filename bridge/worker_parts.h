@@ -53,6 +53,8 @@ struct worker {
     atomic_bool stop, failed, joined;
     atomic_llong turned_ms;                    /* monotonic: the last turn */
     _Atomic(const struct config *) next, live; /* to take, and taken: NULL: none */
+    atomic_size_t record_max_bytes;            /* to take */
+    size_t record_max_taken;
     pthread_t thread;
 };
 

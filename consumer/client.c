@@ -103,8 +103,8 @@ static const struct setting fixed_for_levels[] = {
 static const struct setting fixed_for_producers[] = {
     {"enable.idempotence", "true"},
     {"acks", "all"},
-    {"partitioner", "murmur2_random"},   /* Java's; of every topic handle, whoever makes it first */
-    {"message.max.bytes", "1000000000"}, /* the broker's limit counts, not the client's */
+    {"partitioner", "murmur2_random"},  /* Java's; of every topic handle, whoever makes it first */
+    {"message.max.bytes", "100000000"}, /* below the brokers' limit, which the producers are told */
     {"queue.buffering.max.messages", "10000000"}, /* the bridge bounds what flies */
     {"queue.buffering.max.kbytes", "2097151"},
 };

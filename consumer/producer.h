@@ -30,6 +30,7 @@ struct producer_config {
     int slots;
     int lanes; /* partitions of each */
     const char *dead_letter;
+    size_t record_max_bytes; /* a larger one is refused as too large by the client; 0: 100 MB */
     struct bell *bell;
     void (*reported)(void *ctx, struct parcel *parcel, enum report report, const char *why);
     /* Before that: a record stands on a level now. */

@@ -49,6 +49,15 @@ static void close_own_topics(const struct producer *p, struct client *c)
     c->own = NULL;
 }
 
+/* The client refuses a record that brokers would only answer by closing the connection. */
+static void set_record_max(const struct producer *p, rd_kafka_conf_t *conf)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%zu", p->config.record_max_bytes);
+    if (p->config.record_max_bytes > 0)
+        rd_kafka_conf_set(conf, "message.max.bytes", text, NULL, 0);
+}
+
 static rd_kafka_conf_t *conf_of(struct producer *p, enum role role, char error[CLIENT_ERROR_MAX])
 {
     rd_kafka_conf_t *conf =
@@ -59,6 +68,7 @@ static rd_kafka_conf_t *conf_of(struct producer *p, enum role role, char error[C
         rd_kafka_conf_destroy(conf);
         return NULL;
     }
+    set_record_max(p, conf);
     if (role == ALONE)
         rd_kafka_conf_set(conf, "batch.num.messages", "1", NULL, 0);
     rd_kafka_topic_conf_set_partitioner_cb(rd_kafka_conf_get_default_topic_conf(conf),

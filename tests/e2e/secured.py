@@ -25,7 +25,7 @@ LITERAL, PREFIXED = ResourcePatternType.LITERAL, ResourcePatternType.PREFIXED
 
 @dataclass(frozen=True)
 class Right:
-    kind: str        # topic, group, transactional_id
+    kind: str        # topic, group, transactional_id, broker (the cluster)
     name: str
     operation: str
     prefixed: bool = False
@@ -57,6 +57,7 @@ RUN = [
     Right("topic", "e2e.", "write", True, says=r"a target takes nothing.*e2e\.a.*may not see it"),
     Right("topic", "e2e.", "describe_configs", True, says="settings of targets could not be read"),
     Right("group", "delaybridge.schedule", "read", says="group: allow Read on it"),
+    Right("broker", "kafka-cluster", "describe_configs", says="brokers do not tell socket.request.max.bytes"),
 ]
 EXACTLY = [Right("transactional_id", "delaybridge.schedule", "write", True, fatal=True,
                  says="allow Write on its transactional id.*delaybridge.schedule")]

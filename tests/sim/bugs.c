@@ -322,6 +322,12 @@ enum lookup bug_lookup(const struct world *w, enum lookup found)
     return w->bug == BUG_LEADERLESS_IS_WHOLE && found == LOOKUP_LEADERLESS ? LOOKUP_WHOLE : found;
 }
 
+size_t bug_record_max(const struct world *w)
+{
+    size_t told = w->setup.request_max_bytes;
+    return w->bug == BUG_REQUEST_LIMIT_UNKNOWN ? told * 10 : told;
+}
+
 int64_t bug_stamp(const struct world *w, int64_t stamp_ms)
 {
     return w->bug == BUG_STAMP_OF_BROKER ? stamp_ms + 3000 : stamp_ms;

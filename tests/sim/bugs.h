@@ -44,6 +44,8 @@
     X(UNKNOWN_IS_SUCCESS, "unknown_is_success", "a commit without outcome is taken for done")   \
     X(TOLD_TOO_SOON, "told_too_soon", "a commit is reported as done when it is sent")           \
     X(START_AS_SENT, "start_as_sent", "a lane starts from what was sent to be committed")       \
+    X(REQUEST_LIMIT_UNKNOWN, "request_limit_unknown",                                           \
+      "the bridge is told ten times the size that brokers take")                                \
     X(LANDED_AT_START, "landed_at_start", "every hop is said to be stored at offset 0")         \
     X(HEAD_FORGED, "head_forged", "a record has another timestamp whenever it is read")         \
     X(LEADERLESS_IS_WHOLE, "leaderless_is_whole",                                               \
@@ -73,6 +75,7 @@ void bug_forget(struct process *process, int lane); /* what the layer itself kee
 int64_t bug_range_end(const struct process *process, int64_t end);
 void bug_out_of_range(struct process *process, struct queue_id queue, int64_t start, int64_t end);
 enum lookup bug_lookup(const struct world *world, enum lookup found);
+size_t bug_record_max(const struct world *world); /* what the bridge is told of it */
 int64_t bug_stamp(const struct world *world, int64_t stamp_ms);
 void bug_start(struct process *process, int lane, int slot, struct start *start);
 

@@ -280,6 +280,8 @@ static void choose_setup(struct world *w)
     if (rng_chance(rng, 400))
         choose_long(w);
     setup->skip_unreadable = rng_chance(rng, 3000);
+    if (rng_chance(rng, 3000))
+        setup->request_max_bytes = REQUEST_BYTES_MAX;
 }
 
 static void choose_greats(struct world *w, struct faults *faults)

@@ -169,6 +169,31 @@ static void check_hop(struct process *p, const struct forwarded *f)
         world_fail(w, "%d/%d/%lld is tried again after too long", AT(q, f->input->offset));
 }
 
+/* Brokers close the connection on a larger record: the client sends it again without end, and all
+   other records of that connection wait. */
+static void check_request_size(const struct process *p, const struct forwarded *f)
+{
+    struct world *w = p->world;
+    const struct forward *forward = f->forward;
+    const struct bytes *value =
+        forward->env != NULL ? &forward->env->value : &forward->record->value;
+    size_t size = forward->letter == LETTER_BARE ? 0 : forward->record->key.len;
+    if (forward->letter == LETTER_WHOLE)
+        size += value->len;
+    if (w->setup.request_max_bytes > 0 && size > w->setup.request_max_bytes)
+        world_fail(w, "%d/%d/%lld is sent with %zu bytes, more than any broker takes",
+                   AT(forward->from, f->input->offset), size);
+}
+
+/* What a request may need over its own bytes until it is delivered, and what its dead letter may.
+ */
+enum { LIFE_BYTES_MAX = 5200, LETTER_BYTES_MAX = 2600 };
+
+static bool may_pass(const struct world *w, size_t size, size_t added)
+{
+    return w->setup.request_max_bytes == 0 || size + added <= w->setup.request_max_bytes;
+}
+
 /* May a request that should be delivered be dead-lettered with this code? */
 static bool may_die(struct process *p, const struct forwarded *f, enum code code)
 {
@@ -178,7 +203,8 @@ static bool may_die(struct process *p, const struct forwarded *f, enum code code
         return later_of(p->clock.wall_ms, process_clock(p).wall_ms) + 2 * p->world->skew_ms_max >
                r->expires_ms;
     case CODE_TOO_LARGE:
-        return r->value.len > TARGET_BYTES_MAX || f->input->key.len > TARGET_BYTES_MAX;
+        return r->value.len > TARGET_BYTES_MAX || f->input->key.len > TARGET_BYTES_MAX ||
+               !may_pass(p->world, r->value.len + f->input->key.len, LIFE_BYTES_MAX);
     case CODE_TARGET_FAILED:
         return (failures_of(p->world, r) >= p->world->setup.max_attempts ||
                 p->world->skew_ms_max > 0) &&
@@ -200,8 +226,10 @@ static void check_dead(struct process *p, const struct forwarded *f)
                forward->env == NULL;
     else if (r->expect != CODE_OK)
         fair = code == r->expect && forward->env == NULL;
-    else /* what comes too late is refused as it came */
-        fair = (forward->env != NULL || code == CODE_EXPIRED) && may_die(p, f, code);
+    else /* what comes too late, or passes no broker, is refused as it came */
+        fair = (forward->env != NULL || code == CODE_EXPIRED ||
+                (code == CODE_TOO_LARGE && w->setup.request_max_bytes > 0)) &&
+               may_die(p, f, code);
     if (!fair)
         world_fail(w, "%d/%d/%lld goes to the dead-letter topic as %s (%s): not what was expected",
                    AT(forward->from, f->input->offset), code_name(code), forward->refusal->reason);
@@ -212,18 +240,21 @@ static void check_dead(struct process *p, const struct forwarded *f)
     size_t key_len = f->input->key.len, value_len = r == NULL ? 0 : r->value.len;
     if (f->input->unreadable_end > 0)
         return;
-    if (forward->letter != LETTER_WHOLE && key_len <= DEAD_BYTES_MAX && value_len <= DEAD_BYTES_MAX)
+    if (forward->letter != LETTER_WHOLE && key_len <= DEAD_BYTES_MAX &&
+        value_len <= DEAD_BYTES_MAX && may_pass(w, key_len + value_len, LETTER_BYTES_MAX))
         world_fail(w, "a dead letter lost its value, which would fit");
     if (port_pins_batch(forward->record))
         world_fail(w, "a dead letter pins the batch that its record was fetched in");
-    if (forward->letter == LETTER_BARE && key_len <= DEAD_BYTES_MAX)
+    if (forward->letter == LETTER_BARE && key_len <= DEAD_BYTES_MAX &&
+        may_pass(w, key_len, LETTER_BYTES_MAX))
         world_fail(w, "a dead letter lost its key, which would fit");
     if (forward->env != NULL) {
         const struct stamp *stamp = &forward->env->stamp;
         check_stamp(p, f, stamp);
         check_bytes(p, f, stamp->key_overridden ? stamp->key : forward->record->key);
     } else if (!bytes_equal(forward->record->key, f->input->key) ||
-               !bytes_equal(forward->record->value, f->input->value) ||
+               (forward->letter == LETTER_WHOLE &&
+                !bytes_equal(forward->record->value, f->input->value)) ||
                (forward->from.slot == SLOT_SCHEDULE &&
                 forward->record->headers_n != f->input->headers_n)) {
         world_fail(w, "a refused record is not as it came");
@@ -263,6 +294,7 @@ struct attempt *oracle_forwarded(struct process *p, struct forwarded *f)
     check_timestamp(p, f);
     check_repeat(p, f);
     w->repeats += f->input->attempts != NULL;
+    check_request_size(p, f);
     if (f->forward->kind == FORWARD_TARGET)
         check_delivery(p, f);
     else if (f->forward->kind == FORWARD_LEVEL)

@@ -9,6 +9,7 @@
 
 /* What takes a record of which size, in bytes of value. */
 enum { TARGET_BYTES_MAX = 2000, LEVEL_BYTES_MAX = 4000, DEAD_BYTES_MAX = 6000 };
+enum { REQUEST_BYTES_MAX = 7000 }; /* of a request of any kind, in worlds that have such a limit */
 
 /* Lateness when nothing is wrong, and since a process has lanes and a producer (targets that are
    met for the first time are looked up one a turn, and turns may be 100 ms apart); how long a

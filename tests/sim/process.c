@@ -68,6 +68,7 @@ static struct bridge_config configure(struct process *p)
                                   .memory_bytes = w->setup.memory_bytes,
                                   .commit_text_max = w->setup.commit_text_max,
                                   .commit_again_ms = w->setup.commit_again_ms,
+                                  .record_max_bytes = bug_record_max(w),
                                   .exactly_once = w->setup.exactly_once,
                                   .skip_unreadable = w->setup.skip_unreadable,
                                   .session_ms = w->setup.session_ms,

@@ -54,6 +54,11 @@
     X(dead_letter_with_too_large_a_key_goes_bare)                              \
     X(dead_letter_with_too_large_a_key_goes_bare_exactly_once)                 \
     X(too_large_batch_is_tried_alone)                                          \
+    X(what_no_broker_takes_is_never_sent)                                      \
+    X(what_no_broker_takes_is_never_sent_exactly_once)                         \
+    X(dead_letter_in_flight_without_its_value_is_not_sent_again)               \
+    X(what_waits_beyond_a_lowered_limit_is_dead_lettered)                      \
+    X(what_waits_beyond_a_lowered_limit_is_dead_lettered_exactly_once)         \
     X(failing_target_does_not_hold_the_lane)                                   \
     X(a_target_that_nobody_answers_for_holds_no_other)                         \
     X(a_target_is_looked_up_before_its_record_is_due)                          \
@@ -79,8 +84,8 @@
     X(unreadable_batch_blocks_its_partition_until_it_is_given_up_exactly_once) \
     X(unreadable_batch_loses_nothing_before_it_to_a_clock_step)                \
     X(unreadable_batch_that_can_be_read_after_all_is_read)                     \
-    /* stories_survey.c: what people are told */                               \
     X(unreadable_batch_is_passed_once_though_its_lane_comes_back)              \
+    /* stories_survey.c: what people are told */                               \
     X(the_survey_counts_what_waits_and_names_its_head)                         \
     X(the_survey_names_when_a_queue_was_held)                                  \
     X(the_survey_names_what_is_overdue_in_work)                                \

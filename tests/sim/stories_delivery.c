@@ -51,6 +51,85 @@ void too_large_batch_is_tried_alone(struct world *w)
     story_finish(w);
 }
 
+/* A broker answers such a request by closing the connection, so it must never be sent: the oracle
+   watches that. */
+static void tell_of_what_no_broker_takes(struct world *w)
+{
+    w->setup.request_max_bytes = REQUEST_BYTES_MAX;
+    story_open(w);
+    struct request *soon = story_ask_large(w, 0, REQUEST_BYTES_MAX + 1);
+    struct request *late = story_ask_large(w, 20000, REQUEST_BYTES_MAX + 1);
+    struct request *key = story_ask_long_key(w, 8000, REQUEST_BYTES_MAX + 1);
+    struct request *next = story_ask(w, TARGET_A, 0);
+    story_pass(w, 500);
+    expect(w, soon->dead == 1 && late->dead == 1 && key->dead == 1 && next->delivered == 1);
+    expect(w, COUNT(w, dead[CODE_TOO_LARGE]) == 3 && COUNT(w, refused) == 3);
+    expect(w, w->forwards == 4); /* three dead letters and the next one */
+    story_finish(w);
+}
+
+void what_no_broker_takes_is_never_sent(struct world *w)
+{
+    story_begin(w);
+    tell_of_what_no_broker_takes(w);
+}
+
+void what_no_broker_takes_is_never_sent_exactly_once(struct world *w)
+{
+    story_begin_exactly_once(w);
+    tell_of_what_no_broker_takes(w);
+}
+
+/* The lane is lost and comes back while the dead letter is in flight. The record is read again, and
+   the bridge must see that it is the same one, although it did not keep the value. */
+void dead_letter_in_flight_without_its_value_is_not_sent_again(struct world *w)
+{
+    story_begin(w);
+    w->setup.request_max_bytes = REQUEST_BYTES_MAX;
+    story_open(w);
+    story_hold_landings(w);
+    struct request *large = story_ask_large(w, 0, REQUEST_BYTES_MAX + 1);
+    struct request *key = story_ask_long_key(w, 0, REQUEST_BYTES_MAX + 1);
+    story_until(w, w->forwards == 2);
+    story_regroup(w);
+    story_pass(w, 500);
+    story_let_land(w);
+    story_until(w, large->dead == 1 && key->dead == 1);
+    story_pass(w, 500);
+    expect(w, w->forwards == 2);
+    story_finish(w);
+}
+
+/* The brokers were restarted with a smaller limit while it waited. */
+static void tell_of_lowered_limit(struct world *w)
+{
+    story_open(w);
+    struct request *due = story_ask_large(w, 8000, TARGET_BYTES_MAX);
+    struct request *far = story_ask_large(w, 60000, TARGET_BYTES_MAX);
+    struct request *next = story_ask(w, TARGET_A, 8000);
+    story_pass(w, 2000);
+    expect(w, COUNT(w, hops) == 3);
+    w->setup.request_max_bytes = TARGET_BYTES_MAX - 1;
+    story_crash(w);
+    process_start(w, 0);
+    story_until(w, due->dead == 1 && far->dead == 1 && next->delivered == 1);
+    story_pass(w, 100);
+    expect(w, COUNT(w, dead[CODE_TOO_LARGE]) == 2 && w->now_ms < 60000); /* before it is due */
+    story_finish(w);
+}
+
+void what_waits_beyond_a_lowered_limit_is_dead_lettered(struct world *w)
+{
+    story_begin(w);
+    tell_of_lowered_limit(w);
+}
+
+void what_waits_beyond_a_lowered_limit_is_dead_lettered_exactly_once(struct world *w)
+{
+    story_begin_exactly_once(w);
+    tell_of_lowered_limit(w);
+}
+
 /* Records to a target that takes nothing, among others. */
 static void ask_both(struct world *w, int n, struct request **bad, struct request **good)
 {

@@ -226,9 +226,16 @@ static size_t random_size(struct world *w)
 {
     if (w->setup.floods)
         return TARGET_BYTES_MAX - 100;
-    static const int sizes[] = {
-        0, 10, 100, 1000, TARGET_BYTES_MAX + 1, LEVEL_BYTES_MAX + 1, DEAD_BYTES_MAX + 1};
-    return (size_t)sizes[rng_int(&w->rng, 0, rng_chance(&w->rng, 1000) ? 6 : 2)];
+    static const int sizes[] = {0,
+                                10,
+                                100,
+                                1000,
+                                TARGET_BYTES_MAX + 1,
+                                LEVEL_BYTES_MAX + 1,
+                                DEAD_BYTES_MAX + 1,
+                                REQUEST_BYTES_MAX + 1};
+    int largest = w->setup.request_max_bytes > 0 ? 7 : 6;
+    return (size_t)sizes[rng_int(&w->rng, 0, rng_chance(&w->rng, 1000) ? largest : 2)];
 }
 
 const char *workload_long_key(struct world *w, size_t len)

@@ -70,8 +70,9 @@ struct setup {
     int64_t switch_ms;
     bool levels_foretold; /* the old ones read the new ladder's levels, too */
     int64_t memory_bytes, session_ms, leap_ms;
-    size_t commit_text_max;  /* of the broker; 0: the usual one */
-    int64_t commit_again_ms; /* 0: the usual span */
+    size_t commit_text_max;   /* of the broker; 0: the usual one */
+    int64_t commit_again_ms;  /* 0: the usual span */
+    size_t request_max_bytes; /* brokers close the connection on more; 0: on nothing */
     int max_attempts;
     bool default_target;
     bool exactly_once;

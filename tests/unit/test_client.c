@@ -32,7 +32,7 @@ Test(client, producers_are_idempotent_acknowledged_by_all_and_partition_as_java_
         has((enum client_role)role, "enable.idempotence", "true");
         has((enum client_role)role, "acks", "-1");
         has((enum client_role)role, "partitioner", "murmur2_random");
-        has((enum client_role)role, "message.max.bytes", "1000000000");
+        has((enum client_role)role, "message.max.bytes", "100000000");
     }
     has(CLIENT_HOPS, "message.timeout.ms", "0");
 }

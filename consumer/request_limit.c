@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The largest record, by what brokers say of requests. */
+#include "consumer/request_limit.h"
+
+#include "consumer/broker_limits.h"
+
+#include <stdio.h>
+
+enum {
+    FRAME_BYTES = 4096,  /* more than a request holds besides the record: names of topic, client and
+                            transaction, and the head of the batch */
+    RECORD_LEAST = 1000, /* the range of message.max.bytes */
+    RECORD_MOST = 1000000000
+};
+
+size_t record_max_of_request(int64_t request_max_bytes)
+{
+    if (request_max_bytes < RECORD_LEAST + FRAME_BYTES)
+        return RECORD_LEAST;
+    int64_t most = request_max_bytes - FRAME_BYTES;
+    return most > RECORD_MOST ? RECORD_MOST : (size_t)most;
+}
+
+size_t request_limit_ask(rd_kafka_t *rk, int timeout_ms, bool *known,
+                         char why[REQUEST_LIMIT_WHY_MAX])
+{
+    struct admin admin = {.rk = rk, .timeout_ms = timeout_ms};
+    struct broker_limit limit = {.name = "socket.request.max.bytes"};
+    *known = broker_limits_ask(&admin, &limit, 1) == 0 && limit.known;
+    snprintf(why, REQUEST_LIMIT_WHY_MAX, "%.*s", REQUEST_LIMIT_WHY_MAX - 1, admin.error);
+    return record_max_of_request(*known ? limit.least : REQUEST_LIMIT_DEFAULT);
+}
