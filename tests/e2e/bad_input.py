@@ -218,7 +218,7 @@ def undecided_holds(stage: Stage, without: Path) -> None:
     writer.produce("schedule.10s", value=b"undecided", partition=0)
     writer.flush(30)
     says(stage, "a level in which a transaction is open", stage.run("run", "-c", str(without)), (78,),
-         "schedule.10s holds up to 1 records")
+         "schedule.10s holds up to 1 record but")
     writer.abort_transaction(30)
 
 
