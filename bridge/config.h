@@ -48,7 +48,7 @@ struct config {
     int max_attempts;
     bool exactly_once;
     bool redeliver_lost;  /* exactly once: start though the group has lost its offsets */
-    bool skip_unreadable; /* what cannot be read holds no partition */
+    bool skip_unreadable; /* an unreadable batch blocks no partition */
     int64_t memory_bytes;
     int64_t drain_ms;
     int partitions;                         /* topics apply only */

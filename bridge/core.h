@@ -365,7 +365,7 @@ bool head_is_missing(const struct bridge *b, const struct queue *q);
 /* queue.c */
 void queue_open(struct bridge *b, struct queue *q);
 void queue_close(struct bridge *b, struct queue *q);
-/* What is in flight from it may be of another log. */
+/* Records in flight from it may belong to another log. */
 void queue_estrange(struct queue *q);
 void queue_reread(struct bridge *b, struct queue *q);
 void queue_read_on(struct bridge *b, struct queue *q); /* at the first offset not admitted */

@@ -69,7 +69,7 @@ static void warn_of_commits(struct cli *cli, rd_kafka_t *rk)
                  limits.why);
 }
 
-/* Whether transactions are open decides nothing: without an answer check says so and goes on. */
+/* Open transactions do not decide the result: without an answer, check says so and continues. */
 static void look_for_open_transactions(struct cli *cli, rd_kafka_t *rk, struct findings *findings)
 {
     char error[CLIENT_ERROR_MAX] = "the brokers do not answer";
