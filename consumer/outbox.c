@@ -25,11 +25,24 @@ static bool client_gathers(const struct outbox *o, const struct outbox_limits *l
     return now_mono_ms - o->batch_mono_ms < limits->linger_ms / 2;
 }
 
+static bool took_long(const struct outbox *o, const struct outbox_limits *limits,
+                      int64_t now_mono_ms)
+{
+    return now_mono_ms - o->probe_mono_ms > limits->linger_ms + OUTBOX_SLOW_MS;
+}
+
+static bool acks_are_slow(const struct outbox *o, const struct outbox_limits *limits,
+                          int64_t now_mono_ms)
+{
+    return o->acks_slow || (o->probe_n > 0 && took_long(o, limits, now_mono_ms));
+}
+
 bool outbox_is_open(const struct outbox *o, const struct outbox_limits *limits, int64_t now_mono_ms)
 {
     if (!list_is_empty(&o->held))
         return false;
-    return o->in_flight_n == 0 || o->streaming || client_gathers(o, limits, now_mono_ms) ||
+    bool streams = o->streaming && !acks_are_slow(o, limits, now_mono_ms);
+    return o->in_flight_n == 0 || streams || client_gathers(o, limits, now_mono_ms) ||
            (limits->linger_ms <= 1 && o->in_flight_n < OUTBOX_SINGLES);
 }
 
@@ -45,10 +58,23 @@ void outbox_take(struct outbox *o, struct outbox_item *item)
     o->held_bytes -= item->bytes;
 }
 
-bool outbox_batch_is_due(const struct outbox *o, const struct outbox_limits *limits)
+bool outbox_batch_is_due(const struct outbox *o, const struct outbox_limits *limits,
+                         int64_t now_mono_ms)
 {
-    return !list_is_empty(&o->held) &&
-           (o->in_flight_n == 0 || o->held_bytes >= limits->batch_bytes);
+    if (list_is_empty(&o->held))
+        return false;
+    return o->in_flight_n == 0 ||
+           (o->held_bytes >= limits->batch_bytes && !acks_are_slow(o, limits, now_mono_ms));
+}
+
+bool outbox_batch_takes(const struct outbox *o, const struct outbox_limits *limits,
+                        int64_t now_mono_ms)
+{
+    const struct outbox_item *first = outbox_first(o);
+    if (first == NULL)
+        return false;
+    return o->in_flight_n == 0 || o->in_flight_bytes + first->bytes <= limits->request_bytes ||
+           !acks_are_slow(o, limits, now_mono_ms);
 }
 
 void outbox_sent(struct outbox *o, const struct outbox_limits *limits,
@@ -56,17 +82,23 @@ void outbox_sent(struct outbox *o, const struct outbox_limits *limits,
 {
     if (o->in_flight_n++ == 0)
         o->batch_mono_ms = now_mono_ms;
+    if (o->probe_n == 0) {
+        o->probe_n = o->in_flight_n;
+        o->probe_mono_ms = now_mono_ms;
+    }
     o->in_flight_bytes += item->bytes;
     if (o->in_flight_bytes > limits->batch_bytes && o->in_flight_n > OUTBOX_SINGLES)
         o->streaming = true;
 }
 
 void outbox_reported(struct outbox *o, const struct outbox_limits *limits,
-                     const struct outbox_item *item)
+                     const struct outbox_item *item, int64_t now_mono_ms)
 {
     assert(o->in_flight_n > 0 && o->in_flight_bytes >= item->bytes);
     o->in_flight_n--;
     o->in_flight_bytes -= item->bytes;
+    if (o->probe_n > 0 && --o->probe_n == 0)
+        o->acks_slow = took_long(o, limits, now_mono_ms);
     if (o->in_flight_bytes < limits->batch_bytes / STREAM_PART)
         o->streaming = false;
 }
@@ -77,5 +109,6 @@ void outbox_check(const struct outbox *o)
     for (struct link *l = list_first(&o->held); l != NULL; l = list_after(&o->held, l))
         bytes += list_item(l, struct outbox_item, link)->bytes;
     assert(bytes == o->held_bytes);
+    assert(o->probe_n <= o->in_flight_n);
     assert(o->in_flight_n > 0 || (o->in_flight_bytes == 0 && !o->streaming));
 }

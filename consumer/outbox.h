@@ -9,12 +9,18 @@
    rd_kafka_toppar_producer_serve: next_wakeup is set before the limit is checked; 2.0 to 2.12). So
    the client gets no record that it could not send at once.
 
+   Acknowledgements are slow if the last one took OUTBOX_SLOW_MS longer than the linger, or if one
+   that is still out has. Then at most one request is with the client, however much is held: the
+   turn that hands the next one over is short next to the acknowledgement. If they are fast, a
+   client that streams polls for a moment only, and it saves that turn.
+
    A record goes to the client at once
      - if nothing is in flight, or fewer than OUTBOX_SINGLES and the client does not linger;
      - if the client still gathers the batch, by its linger;
-     - if the client streams: it had more than a batch to send, and still has a good part of one.
+     - if the client streams: it had more than a batch to send, still has a good part of one, and
+       acknowledgements are fast.
    Else it is held. Held records go when nothing is in flight any more, or when they are a batch of
-   their own: then the client streams, since holding would only cost.
+   their own and acknowledgements are fast: then the client streams, since holding would only cost.
 
    Records reach the client in the order in which they came. Pure: no client, no clock, no
    allocation. Times are monotonic milliseconds. */
@@ -25,12 +31,13 @@
 
 #include <stdint.h>
 
-/* One less than the client's five. */
-enum { OUTBOX_SINGLES = 4 };
+/* SINGLES: one less than the client's five. */
+enum { OUTBOX_SINGLES = 4, OUTBOX_SLOW_MS = 50 };
 
 struct outbox_limits {
-    int linger_ms;      /* the client's */
-    size_t batch_bytes; /* from so many on held records are a batch */
+    int linger_ms;        /* the client's */
+    size_t batch_bytes;   /* from so many on held records are a batch */
+    size_t request_bytes; /* the client sends so many in one request */
 };
 
 /* A record that is held or in flight, at the front of what the caller keeps of it. */
@@ -45,6 +52,9 @@ struct outbox {
     size_t in_flight_n, in_flight_bytes; /* with the client, not reported */
     int64_t batch_mono_ms; /* when the first record went after nothing was in flight */
     bool streaming;
+    size_t probe_n;        /* reports until the record that measures is acknowledged; 0: none is */
+    int64_t probe_mono_ms; /* when that record went */
+    bool acks_slow;        /* as last measured */
 };
 
 void outbox_init(struct outbox *outbox);
@@ -55,8 +65,13 @@ bool outbox_is_open(const struct outbox *outbox, const struct outbox_limits *lim
 
 void outbox_hold(struct outbox *outbox, struct outbox_item *item);
 
-/* Whether all held records go now. */
-bool outbox_batch_is_due(const struct outbox *outbox, const struct outbox_limits *limits);
+/* Whether held records go now: outbox_first is the first of them. */
+bool outbox_batch_is_due(const struct outbox *outbox, const struct outbox_limits *limits,
+                         int64_t now_mono_ms);
+
+/* Whether the oldest held record goes with the batch that is being handed over. */
+bool outbox_batch_takes(const struct outbox *outbox, const struct outbox_limits *limits,
+                        int64_t now_mono_ms);
 
 /* The oldest held record, left in place; NULL: none. */
 struct outbox_item *outbox_first(const struct outbox *outbox);
@@ -68,9 +83,9 @@ void outbox_take(struct outbox *outbox, struct outbox_item *item);
 void outbox_sent(struct outbox *outbox, const struct outbox_limits *limits,
                  const struct outbox_item *item, int64_t now_mono_ms);
 
-/* The client has reported it. */
+/* The client has reported it. Of one partition it reports records in the order of sending. */
 void outbox_reported(struct outbox *outbox, const struct outbox_limits *limits,
-                     const struct outbox_item *item);
+                     const struct outbox_item *item, int64_t now_mono_ms);
 
 /* Asserts the invariants. */
 void outbox_check(const struct outbox *outbox);

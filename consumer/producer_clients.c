@@ -92,7 +92,8 @@ static struct outbox_limits limits_of(const rd_kafka_conf_t *conf)
     size_t batch_bytes = (size_t)number_of(conf, "batch.size");
     return (struct outbox_limits){.linger_ms = (int)number_of(conf, "linger.ms"),
                                   .batch_bytes =
-                                      batch_bytes < BATCH_BYTES ? batch_bytes : BATCH_BYTES};
+                                      batch_bytes < BATCH_BYTES ? batch_bytes : BATCH_BYTES,
+                                  .request_bytes = batch_bytes - batch_bytes / 8};
 }
 
 int producer_client_make(struct producer *p, enum role role, struct client *c,

@@ -206,8 +206,11 @@ static void send_held(struct producer *p, struct route *route)
 
 static void send_if_due(struct producer *p, struct route *route)
 {
-    if (outbox_batch_is_due(&route->outbox, &p->clients[first_held(route)->role].limits))
-        send_held(p, route);
+    const struct outbox_limits *limits = &p->clients[first_held(route)->role].limits;
+    if (!outbox_batch_is_due(&route->outbox, limits, p->turn_mono_ms))
+        return;
+    while (outbox_batch_takes(&route->outbox, limits, p->turn_mono_ms) && send_first(p, route) == 0)
+        ;
 }
 
 void producer_send_next(struct producer *p)
@@ -224,7 +227,7 @@ void producer_answered(struct producer *p, struct parcel *parcel)
 {
     struct outgoing *o = note_of(parcel);
     if (o->route != NULL)
-        outbox_reported(&o->route->outbox, &p->clients[o->role].limits, &o->item);
+        outbox_reported(&o->route->outbox, &p->clients[o->role].limits, &o->item, p->turn_mono_ms);
     o->route = NULL;
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import beside
 from place import LANES, Place, metric
-from processes import free_port
+from processes import cpu_seconds, free_port
 from table import Row
 
 BOUNDS = {"1 ms": "0.001", "5 ms": "0.005", "all": "+Inf"}  # of its histogram
@@ -51,22 +51,25 @@ class Bridged:
     """The stream through a bridge of its own."""
 
     def __init__(self, place: Place, rate: int, delay: int, delay_max: int, seconds: int = SECONDS, size: int = 100,
-                 **settings):
+                 linger: int = 5, **settings):
         self.port = free_port(1)
         name, config = place.schedule(listen=f"127.0.0.1:{self.port}", **settings)
         target = place.topic("bench.target", settings.get("lanes", LANES))
         self.bridge = place.bridge(config, wait=True)
         self.stream = Stream(place, target, rate, seconds, delay_max / 1000, into=name, kind="request", target=target,
-                             delay=delay, delay_max=delay_max, size=size)
+                             delay=delay, delay_max=delay_max, size=size, linger=linger)
 
     def start(self) -> "Bridged":
+        self.cpu_s = cpu_seconds(self.bridge.pid)
         self.stream.start()
         return self
 
     def result(self) -> dict:
         result = self.stream.result()
+        count = self.stream.load["count"]
+        result["bridge_us"] = 1e6 * (cpu_seconds(self.bridge.pid) - self.cpu_s) / count
         result["handed"] = shares(handed(self.port))
-        result["hops"] = hops_each(self.port, self.stream.load["count"])
+        result["hops"] = hops_each(self.port, count)
         self.bridge.stop()
         return result
 
@@ -79,11 +82,15 @@ def beside_plain(place: Place, rate: int, delay: int, delay_max: int, lanes: int
                  **settings) -> tuple[dict, dict]:
     """At this rate through the bridge, and at the same time plain records, of another producer to
     another reader."""
-    both = [Bridged(place, rate, delay, delay_max, lanes=lanes, size=size, **settings),
-            plain_stream(place, rate, lanes=lanes, size=size)]
-    for one in both:
-        one.start()
-    return both[0].result(), both[1].result()
+    return together(Bridged(place, rate, delay, delay_max, lanes=lanes, size=size, **settings),
+                    plain_stream(place, rate, lanes=lanes, size=size))
+
+
+def together(bridged: Bridged, plain: Stream) -> tuple[dict, dict]:
+    """The results of both, run at the same time."""
+    for stream in (bridged, plain):
+        stream.start()
+    return bridged.result(), plain.result()
 
 
 def then_plain(place: Place, rate: int, delay: int, delay_max: int, seconds: int = SECONDS,

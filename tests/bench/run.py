@@ -21,7 +21,6 @@ from pathlib import Path
 import allocator
 import cluster
 import core
-import everyday
 import exactly
 import forwarding
 import growth
@@ -32,6 +31,7 @@ import observed
 import others
 import overload
 import standing
+import three_brokers
 from place import BINARY, KAFKA_JVM, ROOT, TOOL, WARM, WARM_ROUNDS, Place
 from processes import TICKS
 from table import Row, header, middle, update, version_of, write
@@ -84,7 +84,7 @@ PARTS = {
     "too_large": Part(cluster.too_large, brief=CALM), "too_large_exactly": Part(cluster.too_large_exactly, brief=CALM),
     "three": Part(cluster.three, ROUNDS, {"count": 50_000}, 0, 3),
     "three_late": Part(cluster.three_late, ROUNDS, {"seconds": 6}, 0, 3),
-    "three_everyday": Part(everyday.three_everyday, ROUNDS, {"rates": (1000,), "seconds": 4, "warm_rounds": 1}, 1, 3),
+    "three_everyday": Part(three_brokers.three_everyday, ROUNDS, {"rates": (1000,), "seconds": 4, "warm_rounds": 1}, 1, 3),
     "three_most": Part(others.three_most, ROUNDS, {"rates": (15_000, 30_000), "seconds": 4}, 0, 3),
     "hold": Part(hold.hold, 1, {"seconds": (1, 5), "mix_s": 4}),
     "observed": Part(observed.observed), "allocator": Part(allocator.allocator),

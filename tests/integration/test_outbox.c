@@ -15,6 +15,8 @@ enum {
     RECORDS = 1500,
     EVERY_US = 1000,
     ROUND_TRIP_MS = 60, /* longer than any linger */
+    LONG_TRIP_MS = 400, /* several batches of LARGE values come meanwhile */
+    LARGE = 1000,
     TIMEOUT_MS = 20000,
     BUSY_PERCENT = 20 /* 2 with an outbox; a thread that does not pause takes all that it gets */
 };
@@ -110,9 +112,9 @@ static int64_t cpu_us(void)
 }
 
 /* Records at a steady rate to a partition; returns the percentage of a core that this took. */
-static int64_t stream(struct stage *stage, struct forward *f)
+static int64_t stream(struct stage *stage, struct forward *f, int round_trip_ms)
 {
-    mock_delay(stage->mock, ROUND_TRIP_MS);
+    mock_delay(stage->mock, round_trip_ms);
     int64_t start_us = clock_us(CLOCK_MONOTONIC), busy_us = cpu_us();
     for (int number = 0; number < RECORDS; number++) {
         forward(stage, f, number);
@@ -141,7 +143,17 @@ Test(outbox, slow_acknowledgements_of_hops_burn_no_core)
     static const struct record record = {.value = {(const uint8_t *)"x", 1}};
     struct stage *stage = open_stage();
     struct forward hop = {.kind = FORWARD_LEVEL, .record = &record, .slot = 1};
-    judge(stage, stream(stage, &hop));
+    judge(stage, stream(stage, &hop, ROUND_TRIP_MS));
+    close_stage(stage);
+}
+
+Test(outbox, batches_that_wait_for_slow_acknowledgements_burn_no_core)
+{
+    static const uint8_t value[LARGE] = "x";
+    static const struct record record = {.value = {value, sizeof value}};
+    struct stage *stage = open_stage();
+    struct forward hop = {.kind = FORWARD_LEVEL, .record = &record, .slot = 1};
+    judge(stage, stream(stage, &hop, LONG_TRIP_MS));
     close_stage(stage);
 }
 
@@ -164,7 +176,7 @@ Test(outbox, slow_acknowledgements_of_deliveries_burn_no_core)
     await_target(stage, &target);
     struct forward delivery = {
         .kind = FORWARD_TARGET, .record = &record, .env = &envelope, .target = &target};
-    judge(stage, stream(stage, &delivery));
+    judge(stage, stream(stage, &delivery, ROUND_TRIP_MS));
     producer_forget(stage->producer, &target);
     close_stage(stage);
 }

@@ -6,8 +6,10 @@
 
 enum { BYTES = 100 };
 
-static const struct outbox_limits at_once = {.linger_ms = 0, .batch_bytes = 1000};
-static const struct outbox_limits lingering = {.linger_ms = 20, .batch_bytes = 1000};
+static const struct outbox_limits at_once = {
+    .linger_ms = 0, .batch_bytes = 1000, .request_bytes = 2000};
+static const struct outbox_limits lingering = {
+    .linger_ms = 20, .batch_bytes = 1000, .request_bytes = 2000};
 static struct outbox_item items[64];
 
 static struct outbox_item *item(int n)
@@ -25,7 +27,7 @@ static void send(struct outbox *o, const struct outbox_limits *limits, int n)
 static void report(struct outbox *o, const struct outbox_limits *limits, int n)
 {
     for (int i = 0; i < n; i++)
-        outbox_reported(o, limits, &(struct outbox_item){.bytes = BYTES});
+        outbox_reported(o, limits, &(struct outbox_item){.bytes = BYTES}, 0);
 }
 
 Test(outbox, a_client_that_does_not_linger_gets_one_less_than_five)
@@ -60,16 +62,16 @@ Test(outbox, held_records_go_in_order_when_nothing_is_in_flight)
     outbox_hold(&o, item(1));
     cr_assert_not(outbox_is_open(&o, &at_once, 0), "one that comes later must not pass them");
     report(&o, &at_once, 1);
-    cr_assert_not(outbox_batch_is_due(&o, &at_once));
+    cr_assert_not(outbox_batch_is_due(&o, &at_once, 0));
     report(&o, &at_once, 1);
-    cr_assert(outbox_batch_is_due(&o, &at_once));
+    cr_assert(outbox_batch_is_due(&o, &at_once, 0));
     for (int n = 0; n < 2; n++) {
         cr_assert_eq(outbox_first(&o), &items[n]);
         outbox_take(&o, &items[n]);
         outbox_check(&o);
     }
     cr_assert_null(outbox_first(&o));
-    cr_assert_not(outbox_batch_is_due(&o, &at_once));
+    cr_assert_not(outbox_batch_is_due(&o, &at_once, 0));
 }
 
 Test(outbox, a_batch_that_is_held_makes_the_client_stream)
@@ -78,10 +80,10 @@ Test(outbox, a_batch_that_is_held_makes_the_client_stream)
     outbox_init(&o);
     send(&o, &at_once, OUTBOX_SINGLES);
     for (int n = 0; n < 10; n++) {
-        cr_assert_not(outbox_batch_is_due(&o, &at_once));
+        cr_assert_not(outbox_batch_is_due(&o, &at_once, 0));
         outbox_hold(&o, item(n));
     }
-    cr_assert(outbox_batch_is_due(&o, &at_once));
+    cr_assert(outbox_batch_is_due(&o, &at_once, 0));
     for (int n = 0; n < 10; n++) {
         outbox_take(&o, &items[n]);
         send(&o, &at_once, 1);
@@ -91,6 +93,63 @@ Test(outbox, a_batch_that_is_held_makes_the_client_stream)
     cr_assert(outbox_is_open(&o, &at_once, 0), "as few as go one by one");
     cr_assert_not(o.streaming);
     outbox_check(&o);
+}
+
+/* One record is acknowledged after so many ms, and 30 more are held meanwhile. */
+static void hold_behind_an_acknowledgement(struct outbox *o, const struct outbox_limits *limits,
+                                           int64_t ack_ms)
+{
+    outbox_init(o);
+    send(o, limits, 1);
+    outbox_reported(o, limits, &(struct outbox_item){.bytes = BYTES}, ack_ms);
+    send(o, limits, OUTBOX_SINGLES);
+    for (int n = 0; n < 30; n++)
+        outbox_hold(o, item(n));
+}
+
+Test(outbox, slow_acknowledgements_keep_the_client_from_streaming)
+{
+    struct outbox o;
+    hold_behind_an_acknowledgement(&o, &at_once, OUTBOX_SLOW_MS);
+    cr_assert(outbox_batch_is_due(&o, &at_once, 0), "fast");
+    hold_behind_an_acknowledgement(&o, &lingering, lingering.linger_ms + OUTBOX_SLOW_MS);
+    cr_assert(outbox_batch_is_due(&o, &lingering, 0), "the client lingers first");
+    hold_behind_an_acknowledgement(&o, &at_once, 0);
+    cr_assert_not(outbox_batch_is_due(&o, &at_once, OUTBOX_SLOW_MS + 1), "one is out for long");
+    hold_behind_an_acknowledgement(&o, &at_once, OUTBOX_SLOW_MS + 1);
+    cr_assert_not(outbox_batch_is_due(&o, &at_once, 0));
+    cr_assert_not(outbox_is_open(&o, &at_once, 0));
+}
+
+Test(outbox, a_batch_behind_slow_acknowledgements_is_one_request)
+{
+    struct outbox o;
+    hold_behind_an_acknowledgement(&o, &at_once, OUTBOX_SLOW_MS + 1);
+    report(&o, &at_once, OUTBOX_SINGLES);
+    o.acks_slow = true;
+    cr_assert(outbox_batch_is_due(&o, &at_once, 0));
+    int n = 0;
+    for (; outbox_batch_takes(&o, &at_once, 0); n++) {
+        outbox_take(&o, &items[n]);
+        send(&o, &at_once, 1);
+    }
+    cr_assert_eq(n, (int)at_once.request_bytes / BYTES);
+    outbox_check(&o);
+}
+
+Test(outbox, acknowledgements_that_are_fast_again_let_the_client_stream)
+{
+    struct outbox o;
+    hold_behind_an_acknowledgement(&o, &at_once, OUTBOX_SLOW_MS + 1);
+    for (int n = 0; n < OUTBOX_SINGLES; n++) /* one of them measures */
+        outbox_reported(&o, &at_once, &(struct outbox_item){.bytes = BYTES}, 5);
+    cr_assert_not(o.acks_slow);
+    for (int n = 0; outbox_batch_takes(&o, &at_once, 0); n++) {
+        outbox_take(&o, &items[n]);
+        send(&o, &at_once, 1);
+    }
+    cr_assert(list_is_empty(&o.held));
+    cr_assert(o.streaming);
 }
 
 Test(outbox, a_few_large_records_are_no_stream)
@@ -124,8 +183,8 @@ Test(outbox, any_order_of_events_keeps_the_order_of_records)
                 outbox_hold(&o, i);
             }
         } else if (what == 1 && last > first) {
-            outbox_reported(&o, &at_once, &(struct outbox_item){.bytes = sent[first++ % 64]});
-        } else if (outbox_batch_is_due(&o, &at_once)) {
+            outbox_reported(&o, &at_once, &(struct outbox_item){.bytes = sent[first++ % 64]}, step);
+        } else if (outbox_batch_is_due(&o, &at_once, 0)) {
             for (struct outbox_item *i; (i = outbox_first(&o)) != NULL && last - first < 64;) {
                 cr_assert_eq(i, &items[handed++ % 64]);
                 outbox_take(&o, i);
