@@ -373,11 +373,13 @@ class Planted(unittest.TestCase):
 class Waited(unittest.TestCase):
     """A dead letter of a record that had waited: its dlb- headers are written anew."""
 
-    def check(self, headers):
-        request = Request(b"k", b"v", [("a", b"1"), ("dlb-delay", b"5s"), ("dlb-id", b"n")], "waits",
-                          code="target_failed", target="e2e.a", delay_ms=5000, id=b"n", waited=True,
+    CAME = [("a", b"1"), ("dlb-delay", b"5s"), ("dlb-id", b"n")]
+
+    def check(self, headers, code="target_failed"):
+        request = Request(b"k", b"v", self.CAME, "waits",
+                          code=code, target="e2e.a", delay_ms=5000, id=b"n", waited=True,
                           partition=1, offset=2, stamped_ms=NOW)
-        verdict = [("dlb-error", b"target_failed"), ("dlb-reason", b"a sentence of its own"),
+        verdict = [("dlb-error", code.encode()), ("dlb-reason", b"a sentence of its own"),
                    ("dlb-source", b"schedule/1/2"), ("dlb-sent-at", str(NOW).encode()),
                    ("dlb-failed-at", str(NOW).encode())]
         seen = Seen("schedule.dead-letter", 1, 0, NOW, b"k", b"v", headers + verdict, NOW)
@@ -389,6 +391,18 @@ class Waited(unittest.TestCase):
 
     def test_without_the_due_time(self):
         self.assertEqual(self.check([("a", b"1"), ("dlb-target", b"e2e.a"), ("dlb-id", b"n")]), {"headers": 1})
+
+    def test_with_the_headers_as_they_came(self):
+        self.assertEqual(self.check(self.CAME), {"headers": 1})
+
+    def test_one_that_expired_before_it_was_read_has_its_headers_as_they_came(self):
+        self.assertEqual(self.check(self.CAME, "expired"), {})
+
+    def test_one_that_expired_has_its_headers_as_they_came_or_rebuilt_but_not_a_mixture(self):
+        rebuilt = [("a", b"1"), ("dlb-deliver-at", str(NOW + 5000).encode()), ("dlb-target", b"e2e.a"), ("dlb-id", b"n")]
+        self.assertEqual(self.check(rebuilt, "expired"), {})
+        self.assertEqual(self.check([*self.CAME, ("dlb-target", b"e2e.a")], "expired"), {"headers": 1})
+        self.assertEqual(self.check(self.CAME[1:], "expired"), {"headers": 2})
 
 
 class Contract(unittest.TestCase):
