@@ -15,7 +15,8 @@ from parts import DEPLOY, Skip, World, load, part, require, run
 ALERTS = DEPLOY / "prometheus" / "alerts.yaml"
 DASHBOARD = DEPLOY / "grafana" / "delaybridge.json"
 WANTED = {"HeadOverdue", "LatenessHigh", "CanaryMissing", "TopicSettingsUnsafe", "DeadLetters", "TargetFailing",
-          "RebalanceStorm", "Down", "RecordsLost", "TopicFaults", "ConfigsDiffer", "OpenTransaction"}
+          "RebalanceStorm", "Down", "RecordsLost", "TopicFaults", "ConfigsDiffer", "OpenTransaction",
+          "PartitionBlocked"}
 OURS = re.compile(r"\b(?:delaybridge|process)_[a-z0-9_]+")
 SCRAPED = {"namespace", "job", "instance"}  # who was asked: Prometheus' labels
 
