@@ -24,7 +24,12 @@ static void open_head(const struct offsets *offsets, struct head *head,
     head->lane = message->partition;
     head->offset = message->offset;
     head->kind = HEAD_FOREIGN;
-    if (slot == 0 || envelope_open(bytes_of(message->payload, message->len), &env) != 0)
+    if (slot == 0)
+        return;
+    int err = envelope_open(bytes_of(message->payload, message->len), &env);
+    if (err == ERR_NEWER)
+        head->kind = HEAD_NEWER;
+    if (err != 0)
         return;
     const struct stamp *stamp = &env.stamp;
     int64_t until_ms = stamp->next_try_ms > stamp->due_ms ? stamp->next_try_ms : stamp->due_ms;

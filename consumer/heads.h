@@ -7,8 +7,9 @@
 #include "consumer/offsets.h"
 
 struct head {
-    /* FOREIGN: a request too. UNREADABLE: a batch that cannot be read begins at offset. */
-    enum { HEAD_NONE, HEAD_OPENED, HEAD_FOREIGN, HEAD_UNREADABLE } kind;
+    /* FOREIGN: a request too. NEWER: only a newer program can open it. UNREADABLE: a batch that
+       cannot be read begins at offset. */
+    enum { HEAD_NONE, HEAD_OPENED, HEAD_FOREIGN, HEAD_NEWER, HEAD_UNREADABLE } kind;
     int lane;
     int64_t offset, due_ms;
     int64_t release_ms; /* when its stop in this level ends */

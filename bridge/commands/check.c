@@ -2,6 +2,7 @@
 /* delaybridge check: would run start, and would requests be delivered? The configuration was read
    before this; here are the topics. */
 #include "bridge/commands/connect.h"
+#include "consumer/blocked.h"
 #include "consumer/client.h"
 #include "consumer/commit_limits.h"
 #include "consumer/open_records.h"
@@ -50,7 +51,8 @@ static void print_findings(const struct cli *cli, const struct findings *finding
     if (refused > 0)
         printf("%s: run would refuse to start\n", counted(refused, "finding", counts));
     if (faults > 0)
-        printf("%s: run starts, but requests fail or get lost\n", counted(faults, "fault", counts));
+        printf("%s: run starts, but requests fail, wait or get lost\n",
+               counted(faults, "fault", counts));
     if (is_ok(findings))
         printf("topics: ok (schedule %s, %s, %s)\n", config->schedule,
                counted(findings->partitions, "lane", counts),
@@ -84,6 +86,14 @@ static void look_for_open_transactions(struct cli *cli, rd_kafka_t *rk, struct f
                  cli->config->schedule, error);
 }
 
+/* As far as it is known: without Read on the levels, say, check continues. */
+static void look_for_blocked(struct cli *cli, struct findings *findings)
+{
+    char error[OFFSETS_ERROR_MAX];
+    if (blocked_judge(cli->config, cli->timeout_ms, findings, error) != 0)
+        complain(EXIT_DONE, "warning: blocked partitions are not known: %s", error);
+}
+
 int cmd_check(struct cli *cli)
 {
     if (cli->argc != 0)
@@ -100,8 +110,10 @@ int cmd_check(struct cli *cli)
     struct findings findings;
     warn_of_commits(cli, rk);
     int err = topics_check(rk, cli->config, cli->timeout_ms, &findings, error, sizeof error);
-    if (err == 0)
+    if (err == 0) {
         look_for_open_transactions(cli, rk, &findings);
+        look_for_blocked(cli, &findings);
+    }
     rd_kafka_destroy(rk);
     if (err != 0)
         return complain(EXIT_UNREACHABLE, "%s", error);

@@ -118,6 +118,9 @@ static void print_row(const struct view *view, struct row row)
     else if (row.head != NULL && row.head->kind == HEAD_UNREADABLE)
         printf("  HELD: a batch at offset %lld of lane %d cannot be read",
                (long long)row.head->offset, row.head->lane);
+    else if (row.head != NULL && row.head->kind == HEAD_NEWER)
+        printf("  HELD: a newer delaybridge wrote offset %lld of lane %d",
+               (long long)row.head->offset, row.head->lane);
     else if (row.head != NULL)
         printf("  offset %lld of lane %d is no envelope", (long long)row.head->offset,
                row.head->lane);
@@ -147,6 +150,8 @@ static json_t *row_json(const struct view *view, struct row row)
                   "foreign", row.head->kind == HEAD_FOREIGN);
     if (row.head->kind == HEAD_UNREADABLE)
         json_object_set_new(head, "unreadable", json_true());
+    if (row.head->kind == HEAD_NEWER)
+        json_object_set_new(head, "newer", json_true());
     if (row.head->kind == HEAD_OPENED)
         json_object_update_new(head, json_pack("{s:s, s:s, s:I}", "release",
                                                instant_format(row.head->release_ms, release), "due",
