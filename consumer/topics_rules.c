@@ -10,6 +10,10 @@
 #define SEGMENT "134217728" /* 128 MiB: what stays on disk of a level's partition at most */
 #define LARGEST "67108864"  /* 64 MiB: whatever fits S fits, with its envelope */
 
+/* 198 MiB: with a whole fetch and its frame less than CLIENT_RECEIVE_MAX. A larger answer ends the
+   connection, so reading stops for all partitions of its broker. */
+#define READABLE "207618048"
+
 #define HOUR    "3600000"
 #define MINUTE  "60000"
 #define FOREVER "9223372036854775807"
@@ -36,6 +40,8 @@ static const struct topic_rule schedule_rules[] = {
      "compaction would delete requests with the same key that are not read yet", NULL, false},
     {"retention.ms", HOUR, RULE_AT_LEAST, FINDING_FAULT,
      "requests are deleted unread when no bridge runs for that long", "86400000", true},
+    {"max.message.bytes", READABLE, RULE_AT_MOST, FINDING_FAULT,
+     "the bridge cannot read a larger batch, and it stops reading from that broker", NULL, true},
 };
 
 static const struct topic_rule level_rules[] = {

@@ -555,6 +555,7 @@ static const struct bad_setting {
     {"", "retention.ms", "3600000", FINDING_WARN, false},
     {"", "retention.bytes", "1000000", FINDING_WARN, false},
     {"", "min.insync.replicas", "2", FINDING_FAULT, true},
+    {"", "max.message.bytes", "300000000", FINDING_FAULT, true},
     {".1s", "min.insync.replicas", "2", FINDING_FAULT, true},
     {".1m", "message.timestamp.before.max.ms", "1000", FINDING_FAULT, true},
     {".1m", "message.timestamp.after.max.ms", "1000", FINDING_FAULT, true},
