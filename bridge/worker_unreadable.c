@@ -26,7 +26,7 @@ static void measured(struct worker *w, const struct probe_answer *answer)
     if (range->end > range->from)
         bridge_unreadable(w->bridge, queue, range->from, range->end);
     else
-        source_seek(w->source, queue, source_position(w->source, queue));
+        source_read_again(w->source, queue);
 }
 
 static void take_answer(struct worker *w)

@@ -76,7 +76,7 @@ static const struct {
     {"queue.buffering.max.messages", "memory"},
     {"queue.buffering.max.kbytes", "memory"},
     {"enable.partition.eof", NULL},
-    {"check.crcs", NULL}, /* a batch that fails it would be left out, and its place look done */
+    {"check.crcs", NULL},
     {"delivery.report.only.error", NULL},
 };
 
@@ -91,9 +91,12 @@ static const struct setting fixed_for_looking[] = {
 };
 
 static const struct setting fixed_for_consumers[] = {
-    {"enable.auto.commit", "false"},       {"enable.auto.offset.store", "false"},
+    {"enable.auto.commit", "false"},
+    {"enable.auto.offset.store", "false"},
     {"auto.offset.reset", "error"}, /* a position is never made up */
-    {"isolation.level", "read_committed"}, {"partition.assignment.strategy", "range"},
+    {"isolation.level", "read_committed"},
+    {"partition.assignment.strategy", "range"},
+    {"check.crcs", "true"}, /* a damaged batch is unreadable (unreadable.h), and not delivered */
 };
 
 static const struct setting fixed_for_levels[] = {

@@ -29,6 +29,7 @@ void offsets_conf(const struct config *config, rd_kafka_conf_t *conf)
         {"enable.auto.commit", "false"},
         {"enable.auto.offset.store", "false"},
         {"enable.partition.eof", "true"},
+        {"check.crcs", "true"},            /* as the bridge reads */
         {"auto.offset.reset", "earliest"}, /* the log may be trimmed between two looks */
         {"receive.message.max.bytes", CLIENT_RECEIVE_MAX},
         {"fetch.message.max.bytes", "65536"}, /* one record of each of many partitions */

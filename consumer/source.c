@@ -195,7 +195,8 @@ static bool is_missing(rd_kafka_resp_err_t err)
 }
 
 /* What comes behind it must wait: the client passes some of these batches by itself. Unpacking it
-   again and again would take a core. */
+   again and again would take a core. Behind a batch whose checksum is wrong the client reads on in
+   the middle of it, takes what it finds there for an offset, and may give the partition up. */
 static void get_stuck(struct source *s, struct partition *p, struct queue_id queue,
                       const rd_kafka_message_t *message)
 {
@@ -259,6 +260,8 @@ struct record *source_take(struct source *s, struct queue_id queue)
             return hand_over(p, queue, message);
         if (!p->stuck)
             take_error(s, p, queue, message);
+        else
+            p->stopped |= position_is_lost(message->err);
         rd_kafka_message_destroy(message);
     }
     return NULL;
@@ -293,18 +296,36 @@ static void assign_anew(struct source *s, struct queue_id queue,
     log_refused(s, "assign refused", queue, rd_kafka_incremental_assign(rk, one));
 }
 
+/* Whether the client has given up a partition at a batch that cannot be read. */
+static bool is_given_up(struct source *s, struct queue_id queue)
+{
+    struct partition *p = &s->partitions[queue.index];
+    rd_kafka_message_t *message;
+    while (p->stuck && (message = next_message(p)) != NULL) {
+        p->stopped |= position_is_lost(message->err);
+        rd_kafka_message_destroy(message);
+    }
+    return p->stuck && p->stopped;
+}
+
 void source_seek(struct source *s, struct queue_id queue, int64_t offset)
 {
+    struct partition *p = &s->partitions[queue.index];
+    if (is_given_up(s, queue) && offset == p->next) {
+        s->any_stuck = true;
+        p->measured = false; /* to start it again here would only repeat that */
+        return;
+    }
     rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
     set_paused(s, queue.lane, queue.slot, false);
     if (queue.slot != SLOT_SCHEDULE)
         pulse_beat(s->pulse, s->config.levels);
-    drop_kept(&s->partitions[queue.index]);
-    s->partitions[queue.index].stuck = s->partitions[queue.index].measured = false;
-    s->partitions[queue.index].next = offset;
-    s->partitions[queue.index].drained = -1;
+    drop_kept(p);
+    p->stuck = p->measured = false;
+    p->next = offset;
+    p->drained = -1;
     source_list_add(one, s->config.topics[queue.slot], queue.lane, offset);
-    if (s->partitions[queue.index].stopped)
+    if (p->stopped)
         assign_anew(s, queue, one);
     else
         log_refused(s, "seek refused", queue,
@@ -378,6 +399,14 @@ bool source_is_stuck(const struct source *s, struct queue_id queue)
 void source_measured(struct source *s, struct queue_id queue)
 {
     s->partitions[queue.index].measured = true;
+}
+
+void source_read_again(struct source *s, struct queue_id queue)
+{
+    struct partition *p = &s->partitions[queue.index];
+    (void)is_given_up(s, queue);
+    p->stuck = false;
+    source_seek(s, queue, p->next);
 }
 
 int64_t source_position(const struct source *s, struct queue_id queue)

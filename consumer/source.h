@@ -81,10 +81,13 @@ bool source_lost_position(struct source *source, struct queue_id *queue, int64_t
                           int64_t *end);
 
 /* A queue whose position lies in a batch that cannot be read (unreadable.h), and whose range was
-   not told yet; false: there is none. It is paused, and gives nothing before a seek. */
+   not told yet; false: there is none. It is paused, and gives nothing before a seek. A seek to the
+   same position of one that the client has given up at such a batch only has the range told again:
+   the client would give it up again. */
 bool source_find_stuck(struct source *source, struct queue_id *queue);
 bool source_is_stuck(const struct source *source, struct queue_id queue);
-void source_measured(struct source *source, struct queue_id queue); /* its range is told now */
+void source_measured(struct source *source, struct queue_id queue);   /* its range is told now */
+void source_read_again(struct source *source, struct queue_id queue); /* it can be read now */
 int64_t source_position(const struct source *source, struct queue_id queue);
 
 /* True once after the client has said that it knows no such topic or partition of a level. */

@@ -16,7 +16,7 @@ struct partition {
     int64_t drained; /* the log's end, if the client has come there and nothing since; else -1 */
     int64_t landed;  /* the log reaches at least to here: it was acknowledged */
     bool lost;       /* its position does not exist: the log's ends are to be asked for */
-    bool stopped;    /* and the client has stopped fetching it */
+    bool stopped;    /* the client has stopped fetching it */
     bool stuck;      /* at a batch that cannot be read: nothing is handed over before a seek */
     bool measured;   /* and its range was told */
 };

@@ -2,13 +2,17 @@
 """What reading may cost, and what cannot be read."""
 from __future__ import annotations
 
+import re
+import struct
 import threading
 import time
+from pathlib import Path
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import OffsetSpec
 
 from client import now_ms
+from operating import Watch
 from processes import Bridge
 from stage import LANES, Stage, both_modes, require, will_say
 
@@ -111,22 +115,43 @@ def until(what: str, bridge: Bridge, seen, timeout: float = 60) -> None:
         time.sleep(0.2)
 
 
+def held(stage: Stage, level: str) -> float:
+    """What a blocked partition is to Prometheus."""
+    wanted = ("delaybridge_partitions", f'level="{level}",state="held"')
+    return Watch(stage.spare_port).metrics()[wanted]
+
+
+def require_blocked(stage: Stage, path: Path, place: str, level: str) -> None:
+    """The batch at this place shows in the metrics, in levels and in check, which names the command."""
+    stage.admin.wait("the blocked partition in /metrics", lambda: held(stage, level) == 1)
+    shown = stage.run("levels", "-c", str(path)).stdout
+    require("cannot be read" in shown and "HELD" in shown, f"levels does not show it:\n{shown}")
+    done = stage.run("check", "-c", str(path))
+    require(done.returncode == 78 and f"run 'delaybridge skip {place}'" in done.stdout,
+            f"check ends with {done.returncode}, and does not name {place}:\n{done.stdout}{done.stderr}")
+
+
+def require_free(stage: Stage, path: Path, level: str) -> None:
+    stage.admin.wait("no blocked partition in /metrics", lambda: held(stage, level) == 0)
+    stage.admin.wait("check is content", lambda: stage.run("check", "-c", str(path)).returncode == 0)
+
+
 def unreadable(stage: Stage) -> str:
     """A batch that no client can unpack: it holds its partition until it is skipped; with unreadable: skip, not even that."""
-    path = stage.ready()
+    stage.broker()
+    path = stage.ready(listen=f"127.0.0.1:{stage.spare_port}")
     bridge = stage.bridge(path)
     lane = 3
     before = send_good(stage, 40)
     place = bad_batch(stage, lane)
     behind = send_good(stage, 80)
-    held = [r for r in behind if r.partition == lane]
-    free = [r for r in before + behind if r not in held]
-    require(held, "no request came to lie behind the batch")
+    stuck = [r for r in behind if r.partition == lane]
+    free = [r for r in before + behind if r not in stuck]
+    require(stuck, "no request came to lie behind the batch")
     will_say(bridge, f"delaybridge skip {place}", 60)
     require(stage.collector.wait_for(free, stage.schedule, 20) == 0, "other partitions are held as well")
-    require(len(stage.collector.missing(held, stage.schedule)) == len(held), "what lies behind the batch was delivered")
-    shown = stage.run("levels", "-c", str(path)).stdout
-    require(f"of lane {lane} cannot be read" in shown, f"levels does not show it:\n{shown}")
+    require(len(stage.collector.missing(stuck, stage.schedule)) == len(stuck), "what lies behind the batch was delivered")
+    require_blocked(stage, path, place, "schedule")
     topic, _, range_ = place.split("/")
     base, end = map(int, range_.split("-"))
     for wrong, code in ((f"{topic}/{lane}/{base}-{end + 1}", 65), (f"{topic}/{lane}/{base - 1}-{end}", 65),
@@ -138,6 +163,7 @@ def unreadable(stage: Stage) -> str:
     until("what lies behind the batch does not come", bridge,
           lambda: not stage.collector.missing(behind, stage.schedule))
     require(letters(stage, place) == 1, f"{letters(stage, place)} dead letters name the batch")
+    require_free(stage, path, "schedule")
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
 
     bridge = stage.bridge(stage.config("skips.yaml", unreadable="skip"), "skips")
@@ -147,7 +173,72 @@ def unreadable(stage: Stage) -> str:
           lambda: not stage.collector.missing(behind, stage.schedule))
     until("no dead letter names the batch", bridge, lambda: letters(stage, place) == 1)
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
-    return f"{len(held)} requests waited behind the batch, then came"
+    return f"{len(stuck)} requests waited behind the batch, then came"
 
 
-SCENARIOS = both_modes(bounded_memory, unreadable)
+HEAD = struct.Struct(">qiibIh")  # of a batch: base offset, length, epoch, magic, checksum, attributes
+CONTROL = 0x20  # of the attributes: the end of a transaction
+
+
+def damage(stage: Stage, topic: str, lane: int) -> str:
+    """Flips a bit in the last batch of a partition, as a bad disk does: brokers send batches as they are on disk.
+    Returns the batch's first place."""
+    [log] = (stage.kafka.folder / "data" / "broker-1" / f"{topic}-{lane}").glob("*.log")
+    content, at, place, damaged_at = log.read_bytes(), 0, "", 0
+    while at + HEAD.size <= len(content):
+        base, length, _, magic, _, attributes = HEAD.unpack_from(content, at)
+        if magic != 2:
+            break
+        at += 12 + length
+        if not attributes & CONTROL:
+            place, damaged_at = f"{topic}/{lane}/{base}", at - 3
+    with open(log, "r+b") as file:
+        file.seek(damaged_at)
+        file.write(bytes([content[damaged_at] ^ 1]))
+    return place
+
+
+def damaged(stage: Stage) -> str:
+    """A batch that a disk has damaged, of requests and in a level: blocked and shown, none of it delivered, until skipped."""
+    stage.broker()
+    path = stage.ready(listen=f"127.0.0.1:{stage.spare_port}")
+    bridge = stage.bridge(path)
+    lane, marks = 3, [b"damaged request", b"damaged hop"]
+    level = f"{stage.schedule}.30s"
+    sender = Producer({"bootstrap.servers": stage.kafka.bootstrap, "linger.ms": 500, "log_level": 0})
+    sender.produce(stage.schedule, value=marks[1], partition=lane, headers=[("dlb-delay", b"40s")])
+    sender.flush()
+    stage.admin.wait("a record in the level", lambda: sum(stage.admin.offsets([(level, lane)], OffsetSpec.latest()).values()))
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    for _ in range(3):
+        sender.produce(stage.schedule, value=marks[0], partition=lane, headers=[("dlb-delay", b"0s")])
+    sender.flush()
+    begins = [damage(stage, stage.schedule, lane), damage(stage, level, lane)]
+    behind = send_good(stage, 80)
+
+    bridge = stage.bridge(path)
+    stuck = [r for r in behind if r.partition == lane]
+    require(stuck, "no request came to lie behind the batch")
+    for begin in begins:
+        will_say(bridge, f"delaybridge skip {begin}-", 60)
+    # A range ends at the next record, so the end of a transaction is in it.
+    places = [re.search(rf"delaybridge skip ({re.escape(begin)}-\d+)", bridge.tail(1000))[1] for begin in begins]
+    for place, name in zip(places, ("schedule", "30s")):
+        require_blocked(stage, path, place, name)
+    free = [r for r in behind if r not in stuck]
+    require(stage.collector.wait_for(free, stage.schedule, 20) == 0, "other partitions are held as well")
+    for place in places:
+        done = stage.run("skip", place, "-c", str(path))
+        require(done.returncode == 0, f"skip {place} ended with {done.returncode}: {done.stderr}")
+    until("what lies behind the batches does not come", bridge,
+          lambda: not stage.collector.missing(behind, stage.schedule))
+    for place, name in zip(places, ("schedule", "30s")):
+        until(f"no dead letter names {place}", bridge, lambda at=place: letters(stage, at) == 1)
+        require_free(stage, path, name)
+    came = [s for s in list(stage.collector.seen) if s.value is not None and s.value[:7] == b"damaged"]
+    require(not came, f"of the damaged batches came {came}")
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    return f"{', '.join(places)}: blocked, shown, skipped; {len(stuck)} requests waited behind them, then came"
+
+
+SCENARIOS = both_modes(bounded_memory, unreadable, damaged)
