@@ -87,6 +87,7 @@ static int check_topics(struct service *s, rd_kafka_t *admin, char *error)
         err = look_at_topics(s->config, admin, &findings, error);
     if (err != 0)
         return err;
+    producers_check(s->config, ASK_MS, &findings);
     char findings_text[COUNTED_MAX];
     take_findings(s, &findings);
     findings_deinit(&findings);
@@ -267,6 +268,7 @@ void service_recheck(struct service *s)
     if (admin == NULL)
         return;
     if (topics_check(admin, s->config, ASK_MS, &findings, error, sizeof error) == 0) {
+        producers_check(s->config, ASK_MS, &findings);
         take_findings(s, &findings);
         findings_deinit(&findings);
         bool known = ask_request_limit(s, admin);

@@ -47,6 +47,11 @@ int findings_count(const struct findings *findings, enum finding_kind kind);
 int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
                  struct findings *findings, char *error, size_t error_size) must_check;
 
+/* Whether the brokers serve a producer such as a worker starts, transactional with exactly-once,
+   added to the findings of topics_check. Makes a client of its own; waits for timeout_ms at most,
+   three times. */
+void producers_check(const struct config *config, int timeout_ms, struct findings *findings);
+
 /* What apply is asked to do, and then what it did. */
 struct topics_job {
     int timeout_ms;

@@ -217,13 +217,10 @@ int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
     struct survey survey;
     *findings = (struct findings){0};
     int err = survey_take(&admin, config, &survey);
-    if (err == 0) {
+    if (err == 0)
         survey_judge(&survey, &admin, config, findings);
-        if (config->exactly_once)
-            transactions_judge(config, timeout_ms, findings);
-    } else {
+    else
         snprintf(error, error_size, "%s", admin.error);
-    }
     survey_deinit(&survey);
     return err;
 }

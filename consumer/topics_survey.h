@@ -95,9 +95,6 @@ rd_kafka_t *stray_reader(const struct admin *admin, const struct config *config)
 void targets_judge(const struct survey *survey, const struct config *config,
                    struct findings *findings);
 
-/* Whether a transactional producer can start, added to findings. Waits for timeout_ms at most. */
-void transactions_judge(const struct config *config, int timeout_ms, struct findings *findings);
-
 /* One partition for each lane; else S itself, and those that have no lanes. */
 bool topic_has_lanes(enum topic_kind kind);
 

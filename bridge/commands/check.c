@@ -111,6 +111,7 @@ int cmd_check(struct cli *cli)
     warn_of_commits(cli, rk);
     int err = topics_check(rk, cli->config, cli->timeout_ms, &findings, error, sizeof error);
     if (err == 0) {
+        producers_check(cli->config, cli->timeout_ms, &findings);
         look_for_open_transactions(cli, rk, &findings);
         look_for_blocked(cli, &findings);
     }

@@ -6,9 +6,10 @@ from __future__ import annotations
 import struct
 
 NAMES = {0: "Produce", 1: "Fetch", 8: "OffsetCommit", 9: "OffsetFetch", 11: "JoinGroup", 12: "Heartbeat", 14: "SyncGroup",
-         22: "InitProducerId", 24: "AddPartitionsToTxn", 25: "AddOffsetsToTxn", 26: "EndTxn", 28: "TxnOffsetCommit"}
+         18: "ApiVersions", 22: "InitProducerId", 24: "AddPartitionsToTxn", 25: "AddOffsetsToTxn", 26: "EndTxn", 28: "TxnOffsetCommit"}
 # Versions that are looked into.
 PRODUCES, COMMITS, FETCHES, MEMBERS = range(3, 8), range(3, 8), range(6, 8), range(4)
+SERVED = 3  # of ApiVersions
 REBALANCE_IN_PROGRESS = 27
 BATCH_COUNT = 57  # where a batch of records says how many it has
 
@@ -55,6 +56,9 @@ class Bytes:
 
     def short_array(self, read) -> list:
         return [read() for _ in range(self.varint() - 1)]
+
+    def rest(self) -> bytes:
+        return self.data[self.at:]
 
     def tags(self) -> None:
         for _ in range(self.varint()):
@@ -165,3 +169,19 @@ def committed_of(frame: bytes) -> dict[Place, tuple[int, str]]:
     topics = reader.short_array(topic)
     failed |= reader.number("h") != 0
     return {} if failed else {(name, number): state for name, partitions in topics for number, state in partitions}
+
+
+def serving_without(frame: bytes, hidden: set[str]) -> bytes:
+    """The answer to an ApiVersions, of version SERVED, without these kinds of request."""
+    reader, kept = Bytes(frame[8:]), []
+    error = reader.number("h")
+    for _ in range(reader.varint() - 1):
+        start = reader.at
+        kind = reader.number("h")
+        reader.number("i"), reader.tags()  # from which version to which
+        if NAMES.get(kind) not in hidden:
+            kept.append(reader.data[start:reader.at])
+    if len(kept) > 126:
+        raise ValueError("more kinds than one byte counts")
+    body = frame[4:8] + struct.pack(">hB", error, len(kept) + 1) + b"".join(kept) + reader.rest()
+    return struct.pack(">i", len(body)) + body

@@ -72,6 +72,7 @@ class Proxy(threading.Thread):
         super().__init__(daemon=True)
         self.ports = ports
         self.rules: list[Rule] = []
+        self.hidden: set[str] = set()  # kinds of request that the brokers do not list: as if they had none
         self.passed: Counter[tuple[str, int]] = Counter()  # requests, by kind and broker
         self.evidence = Evidence()
         self.joins: Counter[str] = Counter()  # by process: what it had before it asked is not its own any more
@@ -211,6 +212,8 @@ class Link:
                 frame = await self.frame(reader)
                 asked = self.pending.pop(struct.unpack_from(">i", frame, 4)[0], None)
                 rule = asked and asked.rule
+                if asked and asked.api == "ApiVersions" and asked.version == protocol.SERVED and self.proxy.hidden:
+                    frame = protocol.serving_without(frame, self.proxy.hidden)
                 if asked and asked.commit and protocol.says_yes(frame):
                     asked.commit.kept_ms = time.time() * 1000
                 if rule and rule.way == "answer_late":

@@ -23,6 +23,7 @@ import among
 import bad_input
 import everyday
 import histories
+import limited
 import network
 import promises
 import quick_start
@@ -39,8 +40,8 @@ import waiting
 from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage, Unsure
 
-PARTS = (scenarios, static, targets, transacted, network, secured, histories, replaced, waiting, bad_input, promises,
-         reading, unpacked, versions, quick_start, among, everyday)
+PARTS = (scenarios, static, targets, transacted, network, secured, histories, replaced, limited, waiting,
+         bad_input, promises, reading, unpacked, versions, quick_start, among, everyday)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
