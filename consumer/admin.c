@@ -68,17 +68,6 @@ rd_kafka_event_t *admin_alter(struct admin *admin, rd_kafka_ConfigResource_t **t
     return await(admin, queue, sent);
 }
 
-rd_kafka_event_t *admin_committed(struct admin *admin, const char *group,
-                                  const rd_kafka_topic_partition_list_t *list)
-{
-    rd_kafka_queue_t *queue = rd_kafka_queue_new(admin->rk);
-    rd_kafka_AdminOptions_t *sent = options(admin, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS);
-    rd_kafka_ListConsumerGroupOffsets_t *asked = rd_kafka_ListConsumerGroupOffsets_new(group, list);
-    rd_kafka_ListConsumerGroupOffsets(admin->rk, &asked, 1, sent, queue);
-    rd_kafka_ListConsumerGroupOffsets_destroy(asked);
-    return await(admin, queue, sent);
-}
-
 bool admin_is_denied(rd_kafka_resp_err_t code)
 {
     return code == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE ||

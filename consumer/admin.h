@@ -31,10 +31,6 @@ rd_kafka_event_t *admin_describe(struct admin *admin, rd_kafka_ConfigResource_t 
  */
 rd_kafka_event_t *admin_alter(struct admin *admin, rd_kafka_ConfigResource_t **topics, size_t n);
 
-/* The group's committed offsets of these partitions. */
-rd_kafka_event_t *admin_committed(struct admin *admin, const char *group,
-                                  const rd_kafka_topic_partition_list_t *list);
-
 /* True if code says that the broker cannot or may not answer: not a fault of the topics. */
 bool admin_is_denied(rd_kafka_resp_err_t code);
 

@@ -165,7 +165,7 @@ static void check_strays(struct findings *findings, const struct survey *survey,
     rd_kafka_t *reader = survey->strays_n == 0 ? NULL : stray_reader(admin, config);
     for (size_t i = 0; i < survey->strays_n; i++) {
         const struct topic_seen *stray = &survey->strays[i];
-        int64_t waiting = stray_waiting(admin, reader, config->group, stray);
+        int64_t waiting = stray_waiting(admin, reader, stray);
         check_stray(findings, stray, waiting, admin->code);
     }
     if (reader != NULL) /* it has no group to leave, and a close may wait for a deleted topic */

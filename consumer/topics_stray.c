@@ -16,27 +16,21 @@ static bool ask_offsets(struct admin *admin, rd_kafka_topic_partition_list_t *li
 }
 
 /* Raise the offsets in from to what the group has committed: below it all is done. Not beyond the
-   end, for then the topic is another than it was. If it cannot be asked, all may still wait. */
-static void skip_committed(struct admin *admin, const char *group,
+   end, for then the topic is another than it was. If it cannot be asked, all may still wait. Only a
+   consumer may ask: a coordinator that moves crashes any other client that asks for offsets. */
+static void skip_committed(const struct admin *admin, rd_kafka_t *reader,
                            rd_kafka_topic_partition_list_t *from,
                            const rd_kafka_topic_partition_list_t *ends)
 {
-    size_t n;
-    rd_kafka_event_t *event = admin_committed(admin, group, from);
-    if (event == NULL)
-        return;
-    const rd_kafka_group_result_t **groups = rd_kafka_ListConsumerGroupOffsets_result_groups(
-        rd_kafka_event_ListConsumerGroupOffsets_result(event), &n);
-    const rd_kafka_topic_partition_list_t *told =
-        n == 1 ? rd_kafka_group_result_partitions(groups[0]) : NULL;
-    for (int i = 0; told != NULL && told->cnt == from->cnt && i < told->cnt; i++) {
+    rd_kafka_topic_partition_list_t *told = rd_kafka_topic_partition_list_copy(from);
+    bool asked = reader != NULL && rd_kafka_committed(reader, told, admin->timeout_ms) == 0;
+    for (int i = 0; asked && i < told->cnt; i++) {
         const rd_kafka_topic_partition_t *at = &told->elems[i];
-        rd_kafka_topic_partition_t *mark = &from->elems[i]; /* in the order asked */
-        if (at->partition == mark->partition && at->offset > mark->offset &&
-            at->offset <= ends->elems[i].offset)
+        rd_kafka_topic_partition_t *mark = &from->elems[i];
+        if (at->err == 0 && at->offset > mark->offset && at->offset <= ends->elems[i].offset)
             mark->offset = at->offset;
     }
-    rd_kafka_event_destroy(event);
+    rd_kafka_topic_partition_list_destroy(told);
 }
 
 static int64_t sum_between(const rd_kafka_topic_partition_list_t *from,
@@ -112,20 +106,18 @@ static bool look_beyond(struct admin *admin, rd_kafka_t *rk, struct look *look)
 }
 
 /* -1: it could not be asked, or nothing is counted and nobody could look. */
-static int64_t count_beyond(struct admin *admin, rd_kafka_t *reader, const char *group,
-                            struct look *look)
+static int64_t count_beyond(struct admin *admin, rd_kafka_t *reader, struct look *look)
 {
     if (!ask_offsets(admin, look->from, OFFSETS_LOW) ||
         !ask_offsets(admin, look->ends, OFFSETS_END))
         return -1;
-    skip_committed(admin, group, look->from, look->ends);
+    skip_committed(admin, reader, look->from, look->ends);
     bool looked = look_beyond(admin, reader, look);
     int64_t waiting = sum_between(look->from, look->ends);
     return looked || waiting > 0 ? waiting : -1;
 }
 
-int64_t stray_waiting(struct admin *admin, rd_kafka_t *reader, const char *group,
-                      const struct topic_seen *topic)
+int64_t stray_waiting(struct admin *admin, rd_kafka_t *reader, const struct topic_seen *topic)
 {
     if (topic->partitions == 0) {
         admin->code = RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
@@ -135,7 +127,7 @@ int64_t stray_waiting(struct admin *admin, rd_kafka_t *reader, const char *group
     rd_kafka_topic_partition_list_add_range(look.from, topic->name, 0, topic->partitions - 1);
     look.ends = rd_kafka_topic_partition_list_copy(look.from);
     look.found = memory_or_end(calloc((size_t)topic->partitions, sizeof *look.found));
-    int64_t waiting = count_beyond(admin, reader, group, &look);
+    int64_t waiting = count_beyond(admin, reader, &look);
     free(look.found);
     rd_kafka_topic_partition_list_destroy(look.from);
     rd_kafka_topic_partition_list_destroy(look.ends);

@@ -82,10 +82,11 @@ void survey_judge(const struct survey *survey, struct admin *admin, const struct
                   struct findings *findings);
 
 /* How many offsets of a stray topic lie beyond what the group has committed, in partitions that
-   have a record there; -1 with the reason in admin. reader: of stray_reader, or NULL: ends of
-   transactions are then counted too, and what is behind an open one is not known. */
-int64_t stray_waiting(struct admin *admin, rd_kafka_t *reader, const char *group,
-                      const struct topic_seen *topic);
+   have a record there; -1 with the reason in admin. reader: of stray_reader, or NULL: all that is
+   in the log and ends of transactions are then counted, and what is behind an open one is not
+   known.
+ */
+int64_t stray_waiting(struct admin *admin, rd_kafka_t *reader, const struct topic_seen *topic);
 
 /* A consumer that looks into topics; the caller destroys it, without closing it. NULL: there is
    none within the time. */

@@ -19,6 +19,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import administered
 import among
 import bad_input
 import everyday
@@ -40,7 +41,7 @@ import waiting
 from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage, Unsure
 
-PARTS = (scenarios, static, targets, transacted, network, secured, histories, replaced, limited, waiting,
+PARTS = (scenarios, static, targets, transacted, network, secured, histories, replaced, limited, administered, waiting,
          bad_input, promises, reading, unpacked, versions, quick_start, among, everyday)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.

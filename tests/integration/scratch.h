@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scratch: a configuration with a schedule topic that no test had before; two levels, one retired.
+   With KAFKA=host:port it names that broker, so that clients made from the configuration reach it.
  */
 #ifndef DELAYBRIDGE_TESTS_INTEGRATION_SCRATCH_H
 #define DELAYBRIDGE_TESTS_INTEGRATION_SCRATCH_H
@@ -7,16 +8,22 @@
 #include "bridge/config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
-/* The name is the function's own, until the next call. */
+/* The name and the property are the function's own, until the next call. */
 static inline struct config scratch_config(const char *prefix, int lanes, int replication)
 {
     static char schedule[64];
+    static struct property broker;
+    char *brokers = getenv("KAFKA");
+    broker = (struct property){.name = (char *)"bootstrap.servers", .value = brokers};
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(schedule, sizeof schedule, "%s-%lld-%ld", prefix, (long long)now.tv_sec, now.tv_nsec);
-    return (struct config){.schedule = schedule,
+    return (struct config){.kafka = &broker,
+                           .kafka_n = brokers != NULL,
+                           .schedule = schedule,
                            .group = schedule,
                            .ladder = {.level_ms = {1000, 60000}, .n = 2, .hold_ms = 1000},
                            .retired_ms = {90000},

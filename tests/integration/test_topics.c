@@ -653,3 +653,26 @@ Test(topics, a_level_that_was_removed_refuses_only_while_it_holds_records)
     findings_deinit(&findings);
     rd_kafka_destroy(rk);
 }
+
+/* OffsetFetch, answered as by a broker that was the group's coordinator a moment ago. */
+Test(topics, a_coordinator_that_moves_does_not_end_the_process)
+{
+    enum { OFFSET_FETCH = 9 };
+    struct config config = scratch_config("topics", LANES, 1);
+    rd_kafka_t *rk = client("test.mock.num.brokers", "1");
+    rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
+    struct property brokers = {.name = (char *)"bootstrap.servers",
+                               .value = (char *)rd_kafka_mock_cluster_bootstraps(mock)};
+    char level[TOPIC_TEXT_MAX];
+    config.retired_n = 0;
+    config.kafka = &brokers;
+    config.kafka_n = 1;
+    rd_kafka_mock_topic_create(mock, config.schedule, LANES, 1);
+    rd_kafka_mock_topic_create(mock, topic_of_level(config.schedule, 90000, level), LANES, 1);
+    rd_kafka_mock_push_request_errors(mock, OFFSET_FETCH, 1, RD_KAFKA_RESP_ERR_NOT_COORDINATOR);
+    struct findings findings = check(rk, &config);
+    const struct finding *stray = about(&findings, ".1m30s and 1m30s is neither");
+    cr_expect(stray != NULL && stray->kind == FINDING_WARN);
+    findings_deinit(&findings);
+    rd_kafka_destroy(rk);
+}
