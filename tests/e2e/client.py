@@ -354,6 +354,12 @@ class Admin:
         found = self.client.list_topics(timeout=20).topics
         return {name: len(topic.partitions) for name, topic in found.items()}
 
+    def described(self, schedule: str) -> dict[str, int]:
+        """The schedule topic and those named after it, as this broker shows them: replicas of each partition."""
+        found = self.client.list_topics(timeout=20).topics
+        return {name: min(len(p.replicas) for p in topic.partitions.values()) for name, topic in found.items()
+                if name == schedule or name.startswith(f"{schedule}.")}
+
     def forget_group(self, group: str) -> None:
         """Nobody may be in it."""
         for future in self.client.delete_consumer_groups([group]).values():

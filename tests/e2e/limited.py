@@ -2,11 +2,19 @@
 """Brokers that lack something, or keep less than others do."""
 from __future__ import annotations
 
+import time
+
+from confluent_kafka.admin import OffsetSpec
+
+from histories import LANES, Act
 from processes import Bridge
-from stage import Stage, judge, require
+from secured import RUN, setting
+from stage import Stage, both_modes, judge, require, will_say
 
 TRANSACTIONS = {"AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit"}
 IDEMPOTENCE = {"InitProducerId"}
+TEXT_BYTES = 1024
+IDLE_S = 150  # more than two spans of retention
 
 
 def ends_with(stage: Stage, config, hidden: set[str], words: str) -> None:
@@ -38,4 +46,69 @@ def no_transactions(stage: Stage) -> str:
     return f"78 for each; without transactions at least once delivers: {line}"
 
 
-SCENARIOS = {"no_transactions": no_transactions}
+def offsets_expire(stage: Stage) -> str:
+    """The broker keeps offsets for a minute: those of idle levels stay while the bridge runs, and it starts again."""
+    stage.broker(props=("offsets.retention.minutes=1", "offsets.retention.check.interval.ms=1000"))
+    act = Act(stage, "offsets-expire")
+    bridge = act.bridge(act.path)
+    judge(act.verify(act.send(20) + act.send(20, **act.wait(11_000)), timeout=40))
+    time.sleep(1)
+    known = {(p.topic, p.partition) for p in act.progress()}
+    require(len(known) > LANES, f"only these have offsets: {known}")
+    idle_until = time.monotonic() + IDLE_S
+    while time.monotonic() < idle_until:
+        gone = known - {(p.topic, p.partition) for p in act.progress()}
+        require(not gone, f"expired under the running bridge: {gone}")
+        time.sleep(5)
+    act.end(bridge)
+    second = act.bridge(act.path, "second")
+    act.send(20)
+    line = judge(act.verify(timeout=40))
+    act.end(second)
+    act.close()
+    return f"{len(known)} offsets kept for {IDLE_S} s; {line}"
+
+
+def short_commits(stage: Stage) -> str:
+    """The broker takes 1,024 bytes of text with an offset: no commit fails, and everything is delivered."""
+    stage.broker(props=(f"offset.metadata.max.bytes={TEXT_BYTES}",))
+    act = Act(stage, "short-commits")
+    bridge, longest = act.bridge(act.path), 0
+    for _ in range(3):
+        act.send(1, key=b"k0", **act.wait(900))  # it is held in memory, and the offset stays at it
+        act.send(9000 if stage.full else 7000, key=b"k0", **act.wait(0))
+        for _ in range(10):
+            longest = max([longest, *(len(p.metadata or "") for p in act.progress())])
+            time.sleep(0.05)
+    line = judge(act.verify(timeout=60))
+    require(TEXT_BYTES / 2 < longest <= TEXT_BYTES, f"the longest text had {longest} bytes")
+    require("commit failed" not in bridge.log.read_text(), f"a commit failed:\n{bridge.tail()}")
+    act.end(bridge)
+    act.end(act.bridge(act.path, "second"))
+    line = judge(act.verify(timeout=60))
+    act.close()
+    return f"{line} longest text {longest} bytes"
+
+
+def trim_forbidden(stage: Stage) -> str:
+    """Delete on the level topics is missing and then allowed: what could not be deleted is deleted a minute later."""
+    fortress = setting(stage)
+    deletes = [right for right in RUN if right.operation == "delete"]
+    fortress.allow("bridge", [right for right in RUN if right not in deletes])
+    bridge = stage.bridge(stage.config(kafka=fortress.sasl()))
+    stage.sender.send_paced(lambda n, now: stage.generator(1).request(now, wait_ms=1500, target="e2e.a"), 40, 200)
+    line = judge(stage.verify())
+    will_say(bridge, "allow Delete on them", 90)
+    places = [("schedule.1s", lane) for lane in range(8)]
+    ends = stage.admin.offsets(places, OffsetSpec.latest())
+    require(sum(ends.values()) > 0, "nothing was in the level")
+    starts = stage.admin.offsets(places, OffsetSpec.earliest())
+    require(sum(starts.values()) == 0, f"deleted without the right: {starts}")
+    fortress.allow("bridge", deletes)
+    stage.admin.wait("all deleted", lambda: stage.admin.offsets(places, OffsetSpec.earliest()) == ends, 130)
+    require(bridge.stop() == 0, f"SIGTERM did not end it cleanly:\n{bridge.tail()}")
+    return f"said, and made up for; {line}"
+
+
+SCENARIOS = {"no_transactions": no_transactions, "trim_forbidden": trim_forbidden,
+             **both_modes(offsets_expire, short_commits)}
