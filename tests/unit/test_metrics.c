@@ -3,11 +3,13 @@
 #include "bridge/metrics.h"
 
 #include "bridge/labels.h"
+#include "bridge/version.h"
 
 #include <criterion/criterion.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static struct config config;
 static struct stats stats;
@@ -221,4 +223,93 @@ Test(metrics, plain_counters_are_those_of_their_names)
     cr_expect(says("delaybridge_rebalances_total 26"));
     cr_expect(says("delaybridge_resends_total 27"));
     cr_expect(says("delaybridge_level_disorder_breaches_total 28"));
+}
+
+Test(metrics, gauges_of_lanes_and_records_are_those_of_their_names)
+{
+    counter_set(&stats.lanes, 31);
+    counter_set(&stats.held, 32);
+    counter_set(&stats.held_bytes, 33);
+    counter_set(&stats.slots[0].pending, 34);
+    counter_set(&stats.slots[0].held, 35);
+    counter_set(&stats.slots[1].paused, 36);
+    counter_set(&stats.slots[2].reading, 37);
+    metrics.refusals = 38;
+    metrics.faults = 39;
+    cr_expect(says("delaybridge_lanes 31"));
+    cr_expect(says("delaybridge_held_records 32"));
+    cr_expect(says("delaybridge_held_bytes 33"));
+    cr_expect(says("delaybridge_level_pending_records{level=\"schedule\"} 34"));
+    cr_expect(says("delaybridge_partitions{level=\"schedule\",state=\"held\"} 35"));
+    cr_expect(says("delaybridge_partitions{level=\"1s\",state=\"paused\"} 36"));
+    cr_expect(says("delaybridge_partitions{level=\"5s\",state=\"reading\"} 37"));
+    cr_expect(says("delaybridge_topic_findings{kind=\"refuse\"} 38"));
+    cr_expect(says("delaybridge_topic_findings{kind=\"fault\"} 39"));
+}
+
+Test(metrics, commits_are_counted_by_their_end_and_timed)
+{
+    counter_set(&stats.commits, 41);
+    counter_set(&stats.commits_failed, 42);
+    spans_add(&stats.commit, 43);
+    cr_expect(says("delaybridge_commits_total{result=\"ok\"} 41"));
+    cr_expect(says("delaybridge_commits_total{result=\"failed\"} 42"));
+    cr_expect(says("delaybridge_commit_seconds_sum 0.043"));
+    cr_expect(says("delaybridge_commit_seconds_count 1"));
+}
+
+Test(metrics, ready_follows_readyz)
+{
+    cr_expect(says("delaybridge_ready 1"));
+    metrics.ready = false;
+    cr_expect(says("delaybridge_ready 0"));
+}
+
+Test(metrics, a_canary_is_counted_and_timed)
+{
+    metrics.canary = &canary;
+    counter_set(&canary.sent, 51);
+    counter_set(&canary.received, 52);
+    counter_set(&canary.received_ms, 1700000000123);
+    spans_add(&canary.round_trip, 1053);
+    spans_add(&canary.lateness, 54);
+    cr_expect(says("delaybridge_canary_sent_total 51"));
+    cr_expect(says("delaybridge_canary_received_total 52"));
+    cr_expect(says("delaybridge_canary_last_received_timestamp_seconds 1700000000.123"));
+    cr_expect(says("delaybridge_canary_round_trip_seconds_sum 1.053"));
+    cr_expect(says("delaybridge_canary_lateness_seconds_sum 0.054"));
+}
+
+/* Of a sample without labels; -1: there is none. */
+static double value_of(const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = written(); (at = strstr(at, name)) != NULL; at += n)
+        if ((at == text || at[-1] == '\n') && at[n] == ' ')
+            return strtod(at + n, NULL);
+    return -1;
+}
+
+Test(metrics, figures_of_the_process_are_its_own)
+{
+    while (clock() < CLOCKS_PER_SEC / 20) /* the system counts hundredths of a second */
+        continue;
+    double now_s = (double)time(NULL), fds = value_of("process_open_fds");
+    cr_expect_gt(value_of("process_cpu_seconds_total"), 0);
+    cr_expect_gt(value_of("process_resident_memory_bytes"), 1 << 20);
+    cr_expect_lt(now_s - value_of("process_start_time_seconds"), 600);
+    cr_expect_geq(value_of("process_max_fds"), fds);
+    FILE *one_more = fopen("/dev/null", "r");
+    cr_assert_not_null(one_more);
+    cr_expect_eq(value_of("process_open_fds"), fds + 1);
+    fclose(one_more);
+}
+
+Test(metrics, the_build_names_its_version_and_its_client)
+{
+    char sample[256];
+    snprintf(sample, sizeof sample,
+             "delaybridge_build_info{version=\"%s\",commit=\"%s\",librdkafka=\"2.0.2\"} 1",
+             version_number, version_commit);
+    cr_expect(says(sample));
 }
