@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents say of the log, the metrics and the alerts exists: each message that README's table of symptoms or
-the runbook quotes is in the source, each metric has a unit test that moves it, and each alert has a test."""
+"""What the documents say of the log, the metrics and the alerts can happen. Each message that README.md or the runbook
+quotes is a constant in the source and has a test that makes it happen (tests/e2e/messages.py). The unit tests of the
+metrics page show each metric with a value that is not zero. Each alert has a moment in which it fires, and one in which
+it does not."""
 from __future__ import annotations
 
 import re
@@ -9,45 +11,85 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Gauges of the process, of its build and of what a running service alone can tell: tests/e2e asserts these.
-END_TO_END = re.compile(r"process_|delaybridge_(build_info|ready|canary_|lanes$|topic_findings|level_|partitions|held_|commit)")
+sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+from messages import SAID, parts  # noqa: E402  pylint: disable=wrong-import-position
+
+DOCUMENTS = ("README.md", "deploy/prometheus/RUNBOOK.md")
+# Phrases in backticks that are no messages: commands, options, "key: value", JSON.
+OTHERS = re.compile(r"(delaybridge|\./dev|kafka-[a-z-]+\.sh|kcat|kubectl|systemctl|python3|topics|top|kill) |-|[\w.-]+: |{")
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
-def source_text() -> str:
-    """All string literals of the program, with those that follow one another joined."""
-    text = "\n".join(p.read_text() for d in ("bridge", "bridge/commands", "consumer", "levels")
-                     for p in sorted((ROOT / d).glob("*.c")))
-    return re.sub(r'"\s*\n\s*"', "", text)
+def joined(path: Path) -> str:
+    """A source with string literals that follow one another made one."""
+    return re.sub(r'"\s*\n\s*"', "", path.read_text())
 
 
-def quoted_messages(text: str) -> list[str]:
-    """Phrases in backticks in the first column of the table of symptoms."""
-    rows = text.split("### Symptom, command, cure")[1].split("\n### ")[0].splitlines()
-    first = [row.split(" | ")[0] for row in rows if row.startswith("| ")]
-    return [m for cell in first for m in re.findall(r"`([^`]+)`", cell) if " " in m]
+def constants() -> list[str]:
+    """All string literals of the program."""
+    files = [p for d in ("bridge", "bridge/commands", "consumer", "levels") for p in sorted((ROOT / d).glob("*.c"))]
+    return [literal for file in files for literal in LITERAL.findall(joined(file))]
 
 
-def lacks(source: str, message: str) -> bool:
-    """The parts of a message around an ellipsis or a value are all in the source."""
-    return any(part.strip() not in source for part in re.split(r"…|, exit \d+", message))
+def quoted(document: str) -> list[str]:
+    """The messages among the phrases in backticks, wherever they stand."""
+    text = re.sub(r"^```.*?^```", "", (ROOT / document).read_text(), flags=re.M | re.S)
+    phrases = [" ".join(phrase.split()) for phrase in re.findall(r"`([^`]+)`", text)]
+    return [phrase for phrase in phrases if " " in phrase and not OTHERS.match(phrase)]
+
+
+def has_test(phrase: str) -> bool:
+    """run.py looks into the logs of scenarios; another test has the words."""
+    test = SAID[phrase]
+    if "/" in test:
+        file = ROOT / test
+        return file.exists() and all(part in joined(file) for part in parts(phrase))
+    scenarios = "".join(p.read_text() for p in (ROOT / "tests" / "e2e").glob("*.py"))
+    return any(f"def {name}(" in scenarios for name in (test, test.removesuffix("_exactly")))
+
+
+def faults_of_messages() -> list[str]:
+    source, wanted = constants(), {phrase: document for document in DOCUMENTS for phrase in quoted(document)}
+    faults = []
+    for phrase, document in wanted.items():
+        if not any(all(part in literal for part in parts(phrase)) for literal in source):
+            faults.append(f"{document} quotes a message that no source file has: {phrase}")
+        if phrase not in SAID:
+            faults.append(f"{document} quotes a message that tests/e2e/messages.py does not name: {phrase}")
+        elif not has_test(phrase):
+            faults.append(f"tests/e2e/messages.py: {SAID[phrase]} is no test of {phrase}")
+    return faults + [f"tests/e2e/messages.py: no document quotes {phrase}" for phrase in SAID if phrase not in wanted]
+
+
+def moved(tests: str, name: str) -> bool:
+    """Whether the page shows the metric with another value than zero, or a test reads its value."""
+    shown = re.findall(rf'\bcr_expect\(\s*says\("{name}(?:_bucket|_sum|_count)?(?:{{[^}}]*}})? ([0-9.]+)"', tests)
+    shown += re.findall(rf'"{name}(?:{{[^}}]*}})? ([0-9.]+)"', tests) if "_info" in name else []
+    return any(float(value) != 0 for value in shown) or f'value_of("{name}")' in tests
+
+
+def faults_of_metrics() -> list[str]:
+    table, tests = (ROOT / "bridge/metrics.c").read_text(), joined(ROOT / "tests/unit/test_metrics.c")
+    names = re.findall(r'^    {"((?:delaybridge|process)_[a-z_]+)"', table, re.M)
+    tests = tests.replace('\\"', "'")
+    return [f"no test moves the metric {name}" for name in names if not moved(tests, name)]
+
+
+def faults_of_alerts() -> list[str]:
+    alerts = (ROOT / "deploy/prometheus/alerts.yaml").read_text()
+    tests = (ROOT / "deploy/prometheus/alerts_test.yaml").read_text()
+    moments = re.findall(r"alertname: (\w+),?\s+exp_alerts: *(\[\])?", tests)
+    faults = []
+    for name in re.findall(r"- alert: (\w+)", alerts):
+        if (name, "") not in moments:
+            faults.append(f"no test fires the alert {name}")
+        if (name, "[]") not in moments:
+            faults.append(f"no test keeps the alert {name} from firing")
+    return faults
 
 
 def main() -> int:
-    source, faults = source_text(), []
-    for message in quoted_messages((ROOT / "README.md").read_text()):
-        if lacks(source, message):
-            faults.append(f"README.md quotes a message that no source file has: {message}")
-    table = (ROOT / "bridge/metrics.c").read_text()
-    tests = "\n".join(p.read_text() for d in ("unit", "e2e") for p in sorted((ROOT / "tests" / d).glob("*.*"))
-                      if p.suffix in (".c", ".py"))
-    for name in re.findall(r'^    {"((?:delaybridge|process)_[a-z_]+)"', table, re.M):
-        if name not in tests and name.removeprefix("delaybridge_") not in tests and not END_TO_END.match(name):
-            faults.append(f"no test moves the metric {name}")
-    alerts = (ROOT / "deploy/prometheus/alerts.yaml").read_text()
-    alert_tests = (ROOT / "deploy/prometheus/alerts_test.yaml").read_text()
-    for name in re.findall(r"- alert: (\w+)", alerts):
-        if len(re.findall(rf"alertname: {name}\b", alert_tests)) < 2:
-            faults.append(f"no test fires the alert {name}")
+    faults = faults_of_messages() + faults_of_metrics() + faults_of_alerts()
     print("\n".join(faults) or "documented: all messages, metrics and alerts exist and have tests")
     return 1 if faults else 0
 

@@ -73,6 +73,8 @@ def bad_config(stage: Stage) -> str:
     says(stage, "an unknown command", stage.run("frobnicate"), (64,), "frobnicate")
     says(stage, "a bad variable", stage.run("run", "-c", str(path), env={"DELAYBRIDGE_HOLD": "soon"}), (78,),
          "DELAYBRIDGE_HOLD", "soon")
+    says(stage, "an unknown variable", stage.run("check", "--timeout", "1s", "-c", str(path), env={"DELAYBRIDGE_HOLDS": "1s"}),
+         (69,), "DELAYBRIDGE_HOLDS: unknown, ignored")
     return f"{len(cases) + 5} configurations refused, each with its sentence"
 
 

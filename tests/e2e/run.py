@@ -25,6 +25,7 @@ import bad_input
 import everyday
 import histories
 import limited
+import messages
 import network
 import promises
 import quick_start
@@ -32,6 +33,7 @@ import reading
 import replaced
 import scenarios
 import secured
+import stalled
 import static
 import targets
 import transacted
@@ -41,8 +43,8 @@ import waiting
 from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage, Unsure
 
-PARTS = (scenarios, static, targets, transacted, network, secured, histories, replaced, limited, administered, waiting,
-         bad_input, promises, reading, unpacked, versions, quick_start, among, everyday)
+PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
+         waiting, bad_input, promises, reading, unpacked, versions, quick_start, among, everyday)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
@@ -92,7 +94,10 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
         stage.close()
     except Exception:  # pylint: disable=broad-except
         print(f"{name}: cleaning up: {traceback.format_exc()}")
-    for log in files_of_bridges(folder, "*.log"):
+    logs = files_of_bridges(folder, "*.log")
+    if outcome == "PASSED" and (unsaid := messages.unsaid(name, logs)):
+        outcome, text = "FAILED", f"no log has the messages {unsaid}"
+    for log in logs:
         if outcome in ("PASSED", "LATE") and SANITIZER.search(log.read_text(errors="replace")):
             outcome, text = "FAILED", f"a sanitizer's report is in {log}"
     print(f"{outcome:7} {name} ({time.monotonic() - start:.0f} s): {text}", flush=True)

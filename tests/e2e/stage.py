@@ -107,8 +107,11 @@ class Stage:
         return path
 
     def run(self, *args: str, timeout: float = 60, **more) -> subprocess.CompletedProcess:
-        return subprocess.run([str(self.binary), *args], capture_output=True, text=True, timeout=timeout,
+        done = subprocess.run([str(self.binary), *args], capture_output=True, text=True, timeout=timeout,
                               stdin=subprocess.DEVNULL, check=False, **more)
+        with open(self.folder / "commands.log", "a", encoding="utf-8") as log:
+            log.write(done.stdout + done.stderr)
+        return done
 
     def apply(self, config: Path) -> None:
         done = self.run("topics", "apply", "-c", str(config))

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { CODES_MAX = 20, IN_A_ROW = 3, AWAIT_MS = 45000, WATCH_MS = 300 };
-enum { BROKERS = 3 };
+enum { BROKERS = 3, API_OFFSET_FETCH = 9 };
 enum { AT_START = 1, RUNNING = 2, STOPPING = 4, TRANSACTIONS = 8 };
 
 #define E(name) RD_KAFKA_RESP_ERR_##name
@@ -58,7 +58,7 @@ static const struct row rows[] = {
     {"ListOffsets", 2, AT_START, 0, {OF_PARTITION, E(OFFSET_NOT_AVAILABLE), OF_ANY}},
     {"OffsetCommit",
      8,
-     RUNNING,
+     AT_START | RUNNING,
      0,
      {OF_COORDINATOR, OF_MEMBER, E(OFFSET_METADATA_TOO_LARGE), E(INVALID_COMMIT_OFFSET_SIZE),
       E(TOPIC_AUTHORIZATION_FAILED), E(UNKNOWN_TOPIC_OR_PART), E(REQUEST_TIMED_OUT), OF_ANY}},
@@ -157,13 +157,20 @@ static void name_of(const struct injection *in, char *out, int size)
                                    : "at the end");
 }
 
+/* Offsets are asked for five times before the log says that they cannot be read. */
+static size_t times_of(const struct injection *in)
+{
+    return in->row->api == API_OFFSET_FETCH ? 3 : 1;
+}
+
 static void push(const struct stage *s, const struct injection *in)
 {
     for (int broker = 1; broker <= BROKERS; broker++) {
         if (in->row->broker != 0 && in->row->broker != broker)
             continue;
-        rd_kafka_mock_broker_push_request_error_rtts(s->mock, broker, in->row->api, IN_A_ROW,
-                                                     in->code, 0, in->code, 0, in->code, 0);
+        for (size_t i = 0; i < times_of(in); i++)
+            rd_kafka_mock_broker_push_request_error_rtts(s->mock, broker, in->row->api, IN_A_ROW,
+                                                         in->code, 0, in->code, 0, in->code, 0);
     }
 }
 
@@ -172,11 +179,11 @@ static size_t met(const struct stage *s, const struct injection *in)
 {
     size_t n = 0;
     for (int broker = 1; broker <= BROKERS; broker++) {
-        size_t left = IN_A_ROW;
+        size_t pushed = times_of(in) * IN_A_ROW, left = pushed;
         if (in->row->broker != 0 && in->row->broker != broker)
             continue;
         rd_kafka_mock_broker_error_stack_cnt(s->mock, broker, in->row->api, &left);
-        n += IN_A_ROW - left;
+        n += pushed - left;
     }
     return n;
 }

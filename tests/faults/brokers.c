@@ -67,6 +67,16 @@ static void no_leaders(const struct stage *s, bool begin)
     lead_all(s, begin ? -1 : 1);
 }
 
+/* The client gives a record up after eight seconds; then the partition is looked up. */
+static void levels_without_leaders(const struct stage *s, bool begin)
+{
+    char name[TOPIC_TEXT_MAX];
+    for (int lane = 0; lane < STAGE_LANES; lane++)
+        for (int slot = 1; slot <= s->config.ladder.n; slot++)
+            rd_kafka_mock_partition_set_leader(s->mock, offsets_topic(&s->config, slot, name), lane,
+                                               begin ? -1 : 1);
+}
+
 static void coordinators_move(const struct stage *s, bool begin)
 {
     rd_kafka_mock_coordinator_set(s->mock, "group", s->config.group, begin ? 2 : 3);
@@ -112,6 +122,7 @@ static const struct trouble {
     {"answers take 2 s", rtt_of_2_s, 7000, BOTH},
     {"leaders move", leaders_move, 1000, EXACTLY_ONCE},
     {"nobody leads for 2 seconds", no_leaders, 2000, EXACTLY_ONCE},
+    {"nobody leads the levels for 11 seconds", levels_without_leaders, 11000, EXACTLY_ONCE},
     {"the coordinator moves", coordinators_move, 1000, BOTH},
     {"transactions end slowly", ends_of_transactions_are_slow, 1000, BOTH},
     {"writes are answered slowly", writes_are_slow, 1000, BOTH},

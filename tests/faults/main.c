@@ -2,6 +2,7 @@
 /* faults: one thing fails, in a process of its own, and then the next one. See README.md. */
 #include "tests/faults/alloc.h"
 #include "tests/faults/parts.h"
+#include "tests/faults/said.h"
 #include "tests/faults/stage.h"
 
 #include <dlfcn.h>
@@ -197,14 +198,31 @@ static void judge(struct tally *t, const struct child *child, int status)
     }
 }
 
-static bool said_anywhere(const struct child *child, const char *words)
+/* All that it said; the caller frees it. */
+static char *output_of(const struct child *child)
 {
     off_t size = lseek(child->output, 0, SEEK_END);
     char *said = calloc(1, (size_t)size + 1);
-    bool found = said != NULL && pread(child->output, said, (size_t)size, 0) == size &&
-                 strstr(said, words) != NULL;
+    if (said == NULL || pread(child->output, said, (size_t)size, 0) != size) {
+        fprintf(stderr, "faults: the output of a child cannot be read\n");
+        exit(EX_INTERNAL);
+    }
+    return said;
+}
+
+static bool said_anywhere(const struct child *child, const char *words)
+{
+    char *said = output_of(child);
+    bool found = strstr(said, words) != NULL;
     free(said);
     return found;
+}
+
+static void note_messages(const struct tally *t, const struct child *child)
+{
+    char *said = output_of(child);
+    said_note(t->part->name, said);
+    free(said);
 }
 
 /* A producer that breaks at the wrong moment loses what its client asked a coordinator with, a few
@@ -238,6 +256,7 @@ static void reap(struct tally *t, struct child *children)
             continue;
         }
         judge(t, child, status);
+        note_messages(t, child);
         close(child->output);
         child->pid = 0;
         t->running--;
@@ -278,8 +297,9 @@ static int run_part(const struct part *part)
     if (t.twice > 0)
         printf("%d records came twice, ", t.twice);
     printf("%d failed; %lld s\n", t.failed, (long long)(seconds() - began));
+    int unsaid = said_unsaid(part->name);
     fflush(stdout);
-    return t.failed > 0 || proves_too_little(&t);
+    return t.failed > 0 || unsaid > 0 || proves_too_little(&t);
 }
 
 /* For addr2line, which takes addresses as they are in the file. */
