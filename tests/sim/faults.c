@@ -105,6 +105,14 @@ static void change_mood(struct world *w)
     trace(w, NULL, "target %s is in mood %d", target->name, (int)target->mood);
 }
 
+/* C does not order the arguments of a call, so each draw has a statement of its own. */
+static void fire_unreadable(struct world *w, int topic, int lane)
+{
+    int n = rng_int(&w->rng, 1, 2 * WINDOW_SPAN);
+    bool of_schedule = rng_chance(&w->rng, 5000);
+    workload_unreadable(w, of_schedule ? TOPIC_SCHEDULE : topic, lane, n);
+}
+
 static void fire_log(struct world *w, enum great great)
 {
     struct rng *rng = &w->rng;
@@ -114,8 +122,7 @@ static void fire_log(struct world *w, enum great great)
     if (great == GREAT_GAP)
         log->end += rng_between(rng, 1, rng_chance(rng, 1000) ? WINDOW_SPAN + 100 : 3);
     else if (great == GREAT_FOREIGN && w->setup.skip_unreadable)
-        workload_unreadable(w, rng_chance(rng, 5000) ? TOPIC_SCHEDULE : topic, lane,
-                            rng_int(rng, 1, 2 * WINDOW_SPAN));
+        fire_unreadable(w, topic, lane);
     else if (great == GREAT_FOREIGN)
         workload_foreign(w, topic, lane, rng_chance(rng, 5000));
     else if (log_stable_end(log) > log->start)
