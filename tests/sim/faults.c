@@ -266,6 +266,8 @@ static void choose_setup(struct world *w)
     setup->processes = rng_int(rng, 1, 3);
     setup->lanes = rng_int(rng, 1, 3);
     setup->exactly_once = rng_chance(rng, 5000);
+    if (w->mode != MODE_OF_SEED)
+        setup->exactly_once = w->mode == MODE_EXACTLY_ONCE;
     setup->producers_have_names = rng_chance(rng, 5000);
     setup->default_target = rng_chance(rng, 8000);
     setup->max_attempts = rng_int(rng, 1, 4);

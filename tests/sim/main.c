@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sim: the real bridge in a model world, one seed after the other. See tests/sim/README.md. */
+#include "tests/sim/digest.h"
 #include "tests/sim/exhaustive.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/scenarios.h"
@@ -17,7 +18,7 @@ enum { KEPT_BYTES = 1 << 30 };
 
 struct options {
     uint64_t from, n, minutes; /* minutes: for so long at most; 0: as long as it takes */
-    bool strict, verbose, bugs, scenarios, exhaustive, failures, one;
+    bool strict, verbose, bugs, scenarios, exhaustive, failures, one, digest, calls;
     const char *scenario;
     enum bug bug;
     const char *program;
@@ -43,23 +44,6 @@ static double seconds(void)
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static bool passes(struct world *w, uint64_t seed, void (*run)(struct world *))
-{
-    world_init(w, seed);
-    if (sigsetjmp(world_trap, 1) != 0)
-        return false; /* what the bridge has allocated is lost */
-    run(w);
-    world_deinit(w);
-    return true;
-}
-
-static void forget(struct world *w)
-{
-    arena_deinit(&w->arena);
-    free(w->events);
-    *w = (struct world){0};
 }
 
 /* What the seeds went through: a mix that never reaches something proves nothing about it. */
@@ -102,7 +86,7 @@ static int run_seeds(const struct options *options)
         uint64_t seed = options->from + i;
         if (options->minutes > 0 && seconds() - start >= (double)options->minutes * 60)
             break;
-        if (passes(&world, seed, run_seed)) {
+        if (world_passes(&world, seed, run_seed)) {
             passed++;
         } else {
             failed++;
@@ -126,7 +110,7 @@ static int run_seeds(const struct options *options)
            (double)(passed + failed) / took, steps, virtual_s / 3600, took);
     printf("%" PRIu64 " passed, %" PRIu64 " failed; %" PRIu64 " of them exactly once\n", passed,
            failed, exactly_once);
-    forget(&world);
+    world_forget(&world);
     return failed > 0;
 }
 
@@ -182,7 +166,7 @@ static uint64_t run_places(const struct options *options, const struct scope *sc
     world.strict = options->strict;
     for (uint64_t at = 0; at <= places && *failed < FAILURES_MAX; at++) {
         uint64_t seed = options->one ? options->from : scope_seed(scope, at, kind, variant);
-        bool ok = passes(&world, seed, scope->run);
+        bool ok = world_passes(&world, seed, scope->run);
         if (ok && !options->one && at > 0 &&
             (f->seen != at || f->before != here || (at == places && f->here != last))) {
             snprintf(world_failure, sizeof world_failure, "place %" PRIu64 " is not reached", at);
@@ -251,7 +235,7 @@ static int run_scenarios(const struct options *options)
     for (const struct scenario *s = scenarios; s->name != NULL; s++) {
         if (options->scenario != NULL && strcmp(options->scenario, s->name) != 0)
             continue;
-        if (passes(&world, 1, s->run)) {
+        if (world_passes(&world, 1, s->run)) {
             printf("%-60s ok\n", s->name);
             passed++;
         } else {
@@ -260,15 +244,27 @@ static int run_scenarios(const struct options *options)
         }
     }
     printf("%d passed, %d failed\n", passed, failed);
-    forget(&world);
+    world_forget(&world);
     return failed > 0 || passed == 0;
+}
+
+static int run_digest(const struct options *options)
+{
+    const struct digest_options digest = {.from = options->from,
+                                          .n = options->n,
+                                          .each = options->verbose,
+                                          .calls = options->calls,
+                                          .strict = options->strict,
+                                          .bug = options->bug};
+    return digest_seeds(&digest) > 0;
 }
 
 static _Noreturn void usage(void)
 {
     fputs("usage: sim [--seeds N | --minutes M] [--from S] [--strict] | --seed S [-v]\n"
           "           | --scenarios [--scenario NAME] | --exhaustive | --failures\n"
-          "           | --bugs | --bug NAME [--seeds N]\n",
+          "           | --bugs | --bug NAME [--seeds N]\n"
+          "           | --digest [--seeds N] [--from S] [--seed S] [-v] [--calls] [--bug NAME]\n",
           stderr);
     exit(EX_USAGE);
 }
@@ -305,6 +301,14 @@ static struct options parse(int argc, char **argv)
             options.failures = true;
             continue;
         }
+        if (strcmp(arg, "--digest") == 0) {
+            options.digest = true;
+            continue;
+        }
+        if (strcmp(arg, "--calls") == 0) {
+            options.calls = true;
+            continue;
+        }
         if (strcmp(arg, "--bugs") == 0) {
             options.bugs = true;
             continue;
@@ -338,6 +342,8 @@ static struct options parse(int argc, char **argv)
             usage();
         }
     }
+    if (options.digest ? options.minutes > 0 : options.calls)
+        usage();
     return options;
 }
 
@@ -351,6 +357,8 @@ int main(int argc, char **argv)
         return run_exhaustive(&options);
     if (options.failures)
         return run_failures(&options);
+    if (options.digest)
+        return run_digest(&options);
     if (options.bugs)
         return run_bugs(&options);
     if (options.scenarios)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes: lives, clocks and turns. What a worker's loop does around the bridge, done in virtual
    time. */
+#include "tests/sim/digest.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/producer.h"
 
@@ -91,7 +92,7 @@ void process_start(struct world *w, int id)
     p->clock = p->now = process_clock(p);
     p->turned_mono_ms = p->now.mono_ms;
     struct bridge_config config = configure(p);
-    struct port port = bug_port(p, port_of(p));
+    struct port port = recorder_port(p, bug_port(p, port_of(p)));
     trace(w, p, "starts");
     p->bridge = bridge_new(&config, &port, &p->stats, bug_now(p, p->now));
     assert(p->bridge != NULL && bridge_queues_per_lane(p->bridge) == p->slots);

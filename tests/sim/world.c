@@ -23,7 +23,9 @@ void world_init(struct world *world, uint64_t seed)
                             .quiet_ms = INT64_MAX,
                             .verbose = world->verbose,
                             .strict = world->strict,
-                            .bug = world->bug};
+                            .bug = world->bug,
+                            .mode = world->mode,
+                            .digest = world->digest};
     world->requests_end = &world->requests;
     for (int id = 0; id < PROCESSES_MAX; id++) {
         world->processes[id].world = world;
@@ -39,6 +41,23 @@ void world_deinit(struct world *world)
             process_free(&world->processes[id]);
     }
     world->events_n = 0;
+}
+
+void world_forget(struct world *world)
+{
+    arena_deinit(&world->arena);
+    free(world->events);
+    *world = (struct world){0};
+}
+
+bool world_passes(struct world *world, uint64_t seed, void (*run)(struct world *))
+{
+    world_init(world, seed);
+    if (sigsetjmp(world_trap, 1) != 0)
+        return false; /* what the bridge has allocated is lost */
+    run(world);
+    world_deinit(world);
+    return true;
 }
 
 static bool is_before(const struct happening *a, const struct happening *b)

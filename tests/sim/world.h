@@ -29,6 +29,9 @@ enum { QUEUES_MAX = LANES_MAX * TOPICS_MAX };
 enum { CHAINS_DEAD = QUEUES_MAX, CHAINS_TARGETS = CHAINS_DEAD + LANES_MAX };
 enum { CHAINS_N = CHAINS_TARGETS + TARGETS_N * TARGET_PARTITIONS };
 
+/* Delivery mode of a seed. MODE_OF_SEED: the seed chooses. */
+enum mode { MODE_OF_SEED, MODE_AT_LEAST_ONCE, MODE_EXACTLY_ONCE };
+
 #define EPOCH_MS 1700000000000 /* the true wall clock when virtual time is 0 */
 
 struct world;
@@ -196,6 +199,8 @@ struct world {
     struct target_model targets[TARGETS_N];
     struct request_rules rules;
     enum bug bug;
+    enum mode mode;
+    struct digest *digest;  /* records the calls to all ports; NULL: they are not recorded */
     struct failing failing; /* exhaustive.c: the one thing that goes wrong */
 
     struct happening *events;
@@ -240,6 +245,9 @@ extern sigjmp_buf world_trap;
 extern char world_failure[512];
 void world_init(struct world *world, uint64_t seed);
 void world_deinit(struct world *world);
+void world_forget(struct world *world); /* frees the memory that its seeds shared */
+/* Runs one seed from init to deinit. False: it failed. */
+bool world_passes(struct world *world, uint64_t seed, void (*run)(struct world *));
 void world_at(struct world *world, int64_t at, struct process *process,
               void (*run)(struct world *, struct process *, void *, int64_t), void *arg, int64_t n);
 bool world_step(struct world *world); /* false: nothing is to happen any more */

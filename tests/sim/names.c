@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names for the values of enums. No switch has a default: a new value does not compile without its
+   word. */
+#include "tests/sim/names.h"
+
+#define OTHER "other"
+
+const char *names_kind(enum forward_kind kind)
+{
+    switch (kind) {
+    case FORWARD_LEVEL:
+        return "level";
+    case FORWARD_TARGET:
+        return "target";
+    case FORWARD_DEAD:
+        return "dead";
+    }
+    return OTHER;
+}
+
+const char *names_truncation(enum letter letter)
+{
+    switch (letter) {
+    case LETTER_WHOLE:
+        return "whole";
+    case LETTER_WITHOUT_VALUE:
+        return "without_value";
+    case LETTER_BARE:
+        return "bare";
+    }
+    return OTHER;
+}
+
+const char *names_lookup(enum lookup lookup)
+{
+    switch (lookup) {
+    case LOOKUP_FOUND:
+        return "found";
+    case LOOKUP_LEADERLESS:
+        return "leaderless";
+    case LOOKUP_WHOLE:
+        return "whole";
+    case LOOKUP_MISSING:
+        return "missing";
+    case LOOKUP_UNKNOWN:
+        return "unknown";
+    case LOOKUP_PENDING:
+        return "pending";
+    }
+    return OTHER;
+}
+
+const char *names_event(enum event_kind kind)
+{
+    switch (kind) {
+    case EVENT_GAP:
+        return "gap";
+    case EVENT_OUT_OF_RANGE:
+        return "out_of_range";
+    case EVENT_BEYOND_END:
+        return "beyond_end";
+    case EVENT_NEWER_ENVELOPE:
+        return "newer_envelope";
+    case EVENT_MISSING:
+        return "missing";
+    case EVENT_REPLACED:
+        return "replaced";
+    case EVENT_WATCHDOG:
+        return "watchdog";
+    case EVENT_CLOCK_BACK:
+        return "clock_back";
+    case EVENT_STALLED_TURN:
+        return "stalled_turn";
+    case EVENT_TARGET_SHUT:
+        return "target_shut";
+    case EVENT_TARGET_OPEN:
+        return "target_open";
+    case EVENT_ABORTED:
+        return "aborted";
+    case EVENT_FORWARD_FAILED:
+        return "forward_failed";
+    case EVENT_DEAD_LETTERED:
+        return "dead_lettered";
+    case EVENT_DELIVERY_FAILED:
+        return "delivery_failed";
+    case EVENT_UNREADABLE:
+        return "unreadable";
+    case EVENT_GIVEN_UP:
+        return "given_up";
+    case EVENT_OUTLET_SHUT:
+        return "outlet_shut";
+    case EVENT_OUTLET_OPEN:
+        return "outlet_open";
+    }
+    return OTHER;
+}
+
+const char *names_code(enum code code)
+{
+    switch (code) {
+    case CODE_OK:
+        return "ok";
+    case CODE_UNKNOWN_HEADER:
+        return "unknown_header";
+    case CODE_BAD_HEADER:
+        return "bad_header";
+    case CODE_BAD_OP:
+        return "bad_op";
+    case CODE_BAD_ID:
+        return "bad_id";
+    case CODE_NO_TIME:
+        return "no_time";
+    case CODE_TWO_TIMES:
+        return "two_times";
+    case CODE_BAD_TIME:
+        return "bad_time";
+    case CODE_TOO_FAR:
+        return "too_far";
+    case CODE_EXPIRED:
+        return "expired";
+    case CODE_NO_TARGET:
+        return "no_target";
+    case CODE_TARGET_DENIED:
+        return "target_denied";
+    case CODE_TOO_LARGE:
+        return "too_large";
+    case CODE_TARGET_FAILED:
+        return "target_failed";
+    case CODE_NOT_OURS:
+        return "not_ours";
+    case CODE_UNREADABLE:
+        return "unreadable";
+    case CODE_N:
+        break;
+    }
+    return OTHER;
+}
+
+const char *names_error(enum delivery_error error)
+{
+    switch (error) {
+    case DELIVERY_NONE:
+        return "none";
+    case DELIVERY_MISSING:
+        return "missing";
+    case DELIVERY_REFUSED:
+        return "refused";
+    case DELIVERY_TIMED_OUT:
+        return "timed_out";
+    case DELIVERY_UNFIT:
+        return "unfit";
+    }
+    return OTHER;
+}
+
+const char *names_deferral(enum deferral deferral)
+{
+    switch (deferral) {
+    case DEFERRAL_NONE:
+        return "none";
+    case DEFERRAL_FAILED:
+        return "failed";
+    case DEFERRAL_PAUSED:
+        return "paused";
+    case DEFERRAL_LIMITED:
+        return "limited";
+    }
+    return OTHER;
+}
