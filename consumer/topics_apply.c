@@ -30,12 +30,18 @@ __attribute__((format(printf, 2, 3))) static void say(struct apply *a, const cha
     a->job->say(line);
 }
 
-/* doing: "creating", "growing", "altering". */
-static int fail(struct apply *a, const char *doing, const char *topic, const char *why)
+struct step {
+    const char *doing; /* as in sentences */
+    const char *right; /* that the login needs for it */
+};
+static const struct step CREATING = {"creating", "Create"}, GROWING = {"growing", "Alter"},
+                         ALTERING = {"altering", "AlterConfigs"};
+
+static int fail(struct apply *a, const struct step *step, const char *topic, const char *why)
 {
     char reason[ADMIN_ERROR_MAX / 2];
     snprintf(reason, sizeof reason, "%.*s", (int)sizeof reason - 1, why); /* may be admin.error */
-    snprintf(a->admin.error, sizeof a->admin.error, "%s %s: %s", doing, topic, reason);
+    snprintf(a->admin.error, sizeof a->admin.error, "%s %s: %s", step->doing, topic, reason);
     return ERR_KAFKA;
 }
 
@@ -52,13 +58,18 @@ static const struct topic_seen *seen_topic(const struct survey *survey, const ch
     return NULL;
 }
 
-/* Settings may be limited by the service that runs the brokers. Returns out. */
+/* Settings may be limited by the service that runs the brokers, and logins in their rights. Returns
+   out. */
 static const char *advice(const struct apply *a, const char *topic, struct verdict verdict,
-                          char out[OVERRIDE_ADVICE_MAX])
+                          const struct step *step, char out[OVERRIDE_ADVICE_MAX])
 {
     const struct topic_seen *seen = seen_topic(&a->survey, topic);
     struct topic_pair asked[TOPIC_RULES_MAX];
     out[0] = '\0';
+    if (verdict.code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
+        verdict.code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
+        snprintf(out, OVERRIDE_ADVICE_MAX, "; allow %s on %s and what begins with %s.", step->right,
+                 a->config->schedule, a->config->schedule);
     if (seen == NULL || (verdict.code != RD_KAFKA_RESP_ERR_INVALID_CONFIG &&
                          verdict.code != RD_KAFKA_RESP_ERR_POLICY_VIOLATION))
         return out;
@@ -67,13 +78,14 @@ static const char *advice(const struct apply *a, const char *topic, struct verdi
 }
 
 /* What the broker said no to stays so until somebody changes something. */
-static int refuse(struct apply *a, const char *doing, const char *topic, struct verdict verdict)
+static int refuse(struct apply *a, const struct step *step, const char *topic,
+                  struct verdict verdict)
 {
     char why[ADMIN_ERROR_MAX / 2], more[OVERRIDE_ADVICE_MAX];
     const char *said = verdict.why != NULL ? verdict.why : rd_kafka_err2str(verdict.code);
-    advice(a, topic, verdict, more);
+    advice(a, topic, verdict, step, more);
     snprintf(why, sizeof why, "%.*s%s", (int)(sizeof why - sizeof more), said, more);
-    fail(a, doing, topic, why);
+    fail(a, step, topic, why);
     return verdict.code == RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT ||
                    verdict.code == RD_KAFKA_RESP_ERR_NOT_CONTROLLER
                ? ERR_KAFKA
@@ -116,16 +128,16 @@ static int refuse_fewer(struct apply *a)
 }
 
 /* Each topic's own verdict. Somebody else having made it meanwhile is as good. */
-static int judge(struct apply *a, const char *doing, const rd_kafka_topic_result_t **results,
+static int judge(struct apply *a, const struct step *step, const rd_kafka_topic_result_t **results,
                  size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         rd_kafka_resp_err_t code = rd_kafka_topic_result_error(results[i]);
         const char *why = rd_kafka_topic_result_error_string(results[i]);
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR && code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
-            return refuse(a, doing, rd_kafka_topic_result_name(results[i]),
+            return refuse(a, step, rd_kafka_topic_result_name(results[i]),
                           (struct verdict){code, why});
-        say(a, "%s %s: %s", doing, rd_kafka_topic_result_name(results[i]),
+        say(a, "%s %s: %s", step->doing, rd_kafka_topic_result_name(results[i]),
             code == RD_KAFKA_RESP_ERR_NO_ERROR ? "done" : "it exists already");
     }
     return 0;
@@ -136,7 +148,7 @@ static int judge_created(struct apply *a, rd_kafka_event_t *event)
     size_t n;
     const rd_kafka_topic_result_t **results =
         rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &n);
-    int err = judge(a, "creating", results, n);
+    int err = judge(a, &CREATING, results, n);
     a->job->created = err == 0 ? (int)n : 0;
     rd_kafka_event_destroy(event);
     return err;
@@ -147,7 +159,7 @@ static int judge_grown(struct apply *a, rd_kafka_event_t *event)
     size_t n;
     const rd_kafka_topic_result_t **results =
         rd_kafka_CreatePartitions_result_topics(rd_kafka_event_CreatePartitions_result(event), &n);
-    int err = judge(a, "growing", results, n);
+    int err = judge(a, &GROWING, results, n);
     a->job->grown = err == 0 ? (int)n : 0;
     rd_kafka_event_destroy(event);
     return err;
@@ -170,7 +182,7 @@ static int create_missing(struct apply *a)
             survey_replicas(&a->survey, a->config));
         rd_kafka_event_t *event = admin_create(&a->admin, topics, n);
         err =
-            event == NULL ? fail(a, "creating", "topics", a->admin.error) : judge_created(a, event);
+            event == NULL ? fail(a, &CREATING, "topics", a->admin.error) : judge_created(a, event);
     }
     rd_kafka_NewTopic_destroy_array(topics, n);
     free(topics);
@@ -204,7 +216,7 @@ static int grow_short(struct apply *a)
     int err = 0;
     if (n > 0) {
         rd_kafka_event_t *event = admin_grow(&a->admin, topics, n);
-        err = event == NULL ? fail(a, "growing", "topics", a->admin.error) : judge_grown(a, event);
+        err = event == NULL ? fail(a, &GROWING, "topics", a->admin.error) : judge_grown(a, event);
     }
     rd_kafka_NewPartitions_destroy_array(topics, n);
     free(topics);
@@ -258,7 +270,7 @@ static int judge_altered(struct apply *a, rd_kafka_event_t *event)
         const char *why = rd_kafka_ConfigResource_error_string(told[i]);
         rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(told[i]);
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-            err = refuse(a, "altering", rd_kafka_ConfigResource_name(told[i]),
+            err = refuse(a, &ALTERING, rd_kafka_ConfigResource_name(told[i]),
                          (struct verdict){code, why});
     }
     a->job->changed += err == 0 ? (int)n : 0;
@@ -281,7 +293,7 @@ static int mend_settings(struct apply *a)
     if (n > 0) {
         rd_kafka_event_t *event = admin_alter(&a->admin, topics, n);
         err =
-            event == NULL ? fail(a, "altering", "topics", a->admin.error) : judge_altered(a, event);
+            event == NULL ? fail(a, &ALTERING, "topics", a->admin.error) : judge_altered(a, event);
     }
     rd_kafka_ConfigResource_destroy_array(topics, n);
     free(topics);

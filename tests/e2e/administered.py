@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 
 from bad_input import says
 from client import Admin
-from processes import ROOT
-from stage import Skip, Stage, require
+from processes import CACHE, ROOT
+from secured import APPLY, Fortress, Right
+from stage import LANES, Skip, Stage, require
 
 INTEGRATION = ROOT / "build" / "dev" / "integration_tests"
 ROUNDS, OWN_TOPICS = 5, 22  # schedule, 18 levels, dead letters, cancels, pulse
@@ -56,4 +58,64 @@ def apply_three(stage: Stage) -> str:
     return f"{ROUNDS} times on each of three brokers at once; refused with two alive"
 
 
-SCENARIOS = {play.__name__: play for play in (integration, apply_three)}
+POLICY = """
+import java.util.Map;
+import org.apache.kafka.common.errors.PolicyViolationException;
+import org.apache.kafka.server.policy.CreateTopicPolicy;
+
+public class Limits implements CreateTopicPolicy {
+    public void configure(Map<String, ?> settings) {}
+    public void close() {}
+    public void validate(RequestMetadata asked) {
+        if (Long.parseLong(asked.configs().getOrDefault("max.message.bytes", "0")) > 8388608)
+            throw new PolicyViolationException("max.message.bytes is 8388608 at most here");
+        if (asked.configs().containsKey("segment.bytes"))
+            throw new PolicyViolationException("segment.bytes is ours to choose");
+    }
+}
+"""
+
+
+def policy(stage: Stage) -> str:
+    """Brokers whose policy refuses settings: 'topics apply' quotes it; with topic_settings it makes the topics."""
+    if shutil.which("javac") is None:
+        raise Skip("needs javac (openjdk-17-jdk-headless)")
+    (stage.folder / "Limits.java").write_text(POLICY)
+    subprocess.run(["javac", "-cp", f"{CACHE}/kafka-4.1.1/*", "Limits.java"], cwd=stage.folder, check=True)
+    os.environ["KAFKA_CLASSES"] = str(stage.folder)
+    stage.broker(props=("create.topic.policy.class.name=Limits",))
+    quoted = stage.run("topics", "apply", "-c", str(stage.config()))
+    says(stage, "a policy", quoted, (78,), "is 8388608 at most here", "topic_settings", "max.message.bytes")
+    limits = {"max.message.bytes": 8388608}
+    path = stage.config(topic_settings=limits)
+    says(stage, "its other limit", stage.run("topics", "apply", "-c", str(path)), (78,), "segment.bytes is ours to choose",
+         "topic_settings")
+    path = stage.config(topic_settings={**limits, "segment.bytes": "default"})
+    says(stage, "within its limits", stage.run("topics", "apply", "-c", str(path)), (0,), "dead-lettered as too_large")
+    stage.admin.create("e2e.a", 1)
+    says(stage, "check", stage.run("check", "-c", str(path)), (0,), "dead-lettered as too_large")
+    return "quoted twice, then made within the limits"
+
+
+def may_not_alter(stage: Stage) -> str:
+    """A login that may create and not alter: 'topics apply' names the topic and the missing right."""
+    fortress = Fortress(stage)
+    allowed = [right for right in APPLY if right.operation == "create"]
+    allowed += [Right("topic", right.name, operation, right.prefixed) for right in list(allowed)
+                for operation in ("describe", "describe_configs")]
+    fortress.allow("operator", allowed)
+    path = stage.config(kafka=fortress.sasl("operator"))
+    stage.apply(path)
+    stage.admin.set("schedule.1m", retention_ms="3600000")
+    says(stage, "no AlterConfigs", stage.run("topics", "apply", "-c", str(path)), (78,), "altering schedule.1m",
+         "allow AlterConfigs")
+    fortress.allow("operator", [right for right in APPLY if right.operation == "alter_configs"])
+    stage.apply(path)
+    stage.admin.grow("schedule", LANES + 1)
+    says(stage, "no Alter", stage.run("topics", "apply", "-c", str(path)), (78,), "growing schedule.", "allow Alter on")
+    fortress.allow("operator", [right for right in APPLY if right.operation == "alter"])
+    stage.apply(path)
+    return "each right named"
+
+
+SCENARIOS = {play.__name__: play for play in (integration, apply_three, policy, may_not_alter)}

@@ -49,7 +49,7 @@ ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
              "secured_exactly", "waiting_millions", "broker_hangs_exactly", "mixed_versions_exactly", "three_brokers_exactly",
-             "level_deleted", "apply_three", "offsets_expire", "offsets_expire_exactly",
+             "level_deleted", "apply_three", "policy", "may_not_alter", "offsets_expire", "offsets_expire_exactly",
              "short_commits", "short_commits_exactly", "trim_forbidden", "huge_unpacked_exactly",
              "small_request_limit"} | among.ON_DEMAND
 # Three brokers each, and faults in a clock's time: last, and alone.
