@@ -64,6 +64,10 @@ int client_try(const struct config *config, char error[CLIENT_ERROR_MAX]) must_c
    can use. 0 or ERR_CONFIG with a sentence. client_conf calls it. */
 int client_oauth_check(const rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX]) must_check;
 
+/* Whether the login or the TLS handshake is refused, so that trying again does not help. text: of
+   the client's error. */
+bool client_refusal_is_final(rd_kafka_resp_err_t err, const char *text);
+
 /* 0 once some broker answers a metadata request within timeout_ms; ERR_KAFKA: none did, and
    the sentence names bootstrap.servers; ERR_CONFIG: the login or the TLS handshake was refused for
    good, with the sentence (which names the librdkafka version needed for SCRAM on Kafka 4 when that

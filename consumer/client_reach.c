@@ -42,16 +42,26 @@ static bool is_refused_tls(rd_kafka_resp_err_t err, const char *text)
     return err == RD_KAFKA_RESP_ERR__SSL && (of_certificate || strstr(text, "alert") != NULL);
 }
 
-static bool is_final(rd_kafka_resp_err_t err, const char *text)
+/* A server that gives tokens answers a refusal with "error" (RFC 6749). Anything else is a server
+   that is away, as a broker may be. */
+static bool is_token_late(const char *text)
 {
-    return err == RD_KAFKA_RESP_ERR__AUTHENTICATION || is_refused_tls(err, text);
+    return strstr(text, "Failed to acquire SASL OAUTHBEARER token") != NULL &&
+           strstr(text, "\"error\"") == NULL;
+}
+
+bool client_refusal_is_final(rd_kafka_resp_err_t err, const char *text)
+{
+    return (err == RD_KAFKA_RESP_ERR__AUTHENTICATION && !is_token_late(text)) ||
+           is_refused_tls(err, text);
 }
 
 static void say_refused(rd_kafka_t *rk, rd_kafka_resp_err_t err, const char *text, char *error)
 {
     char mechanism[32], user[64];
     setting_of(rk, "sasl.mechanisms", mechanism, sizeof mechanism);
-    setting_of(rk, "sasl.username", user, sizeof user);
+    bool tokens = strcmp(mechanism, "OAUTHBEARER") == 0;
+    setting_of(rk, tokens ? "sasl.oauthbearer.client.id" : "sasl.username", user, sizeof user);
     if (is_refused_tls(err, text))
         snprintf(error, CLIENT_ERROR_MAX, "the TLS handshake was refused: %.250s", text);
     else if (is_old_scram(mechanism))
@@ -72,7 +82,7 @@ static bool is_refused(rd_kafka_t *rk, rd_kafka_queue_t *events, char *error, ch
     while ((event = rd_kafka_queue_poll(events, 0)) != NULL) {
         rd_kafka_resp_err_t err = rd_kafka_event_error(event);
         const char *text = rd_kafka_event_error_string(event);
-        if (text != NULL && is_final(err, text)) {
+        if (text != NULL && client_refusal_is_final(err, text)) {
             say_refused(rk, err, text, error);
             refused_login = true;
         }

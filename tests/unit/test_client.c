@@ -182,3 +182,14 @@ Test(client, each_name_of_the_java_client_leads_to_a_property_that_exists)
         cr_expect_neq(client_property_check(ours, "x", reason), ERR_RANGE, "%s", ours);
     }
 }
+
+Test(client, a_token_server_that_is_away_is_waited_for)
+{
+    rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__AUTHENTICATION;
+    cr_expect_not(client_refusal_is_final(
+        err, "Failed to acquire SASL OAUTHBEARER token: Failed to connect to 127.0.0.1 port 1"));
+    cr_expect(client_refusal_is_final(
+        err, "Failed to acquire SASL OAUTHBEARER token: {\"error\": \"invalid_client\"}"));
+    cr_expect(client_refusal_is_final(err, "SASL authentication error: Authentication failed"));
+    cr_expect_not(client_refusal_is_final(RD_KAFKA_RESP_ERR__TRANSPORT, "Connection refused"));
+}
