@@ -99,7 +99,7 @@ enum report {
 
 enum lookup {
     LOOKUP_FOUND,
-    LOOKUP_LEADERLESS, /* a partition of it has no leader */
+    LOOKUP_UNWRITABLE, /* a partition of it has no leader, or too few replicas in sync for writes */
     LOOKUP_WHOLE, /* and each partition has a leader, and two replicas in sync if it has so many */
     LOOKUP_MISSING, /* Kafka says that there is no such topic, or that we may not see it */
     LOOKUP_UNKNOWN, /* no answer */

@@ -38,9 +38,9 @@ static void look_up(struct bridge *b, struct outlet *o)
         return;
     int64_t after_ms = o->stalled ? LEADERS_MS : OUTLET_LEADERS_MS;
     o->recheck_ms = b->now.mono_ms + (found == LOOKUP_UNKNOWN ? RESEND_MS : LOOK_UP_AGAIN_MS);
-    if (found == LOOKUP_LEADERLESS)
+    if (found == LOOKUP_UNWRITABLE)
         set_shut(b, o, true);
-    if (found == LOOKUP_LEADERLESS || found == LOOKUP_UNKNOWN)
+    if (found == LOOKUP_UNWRITABLE || found == LOOKUP_UNKNOWN)
         return;
     set_shut(b, o, false);
     int64_t whole_ms = found == LOOKUP_FOUND ? 0 : b->now.mono_ms;

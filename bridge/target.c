@@ -147,9 +147,10 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
     if (!waited_for && found != LOOKUP_FOUND && found != LOOKUP_WHOLE) /* it may still be made */
         return;
     switch (found) {
-    case LOOKUP_LEADERLESS:
+    case LOOKUP_UNWRITABLE:
         if (b->config.exactly_once) {
-            fail(t, DELIVERY_TIMED_OUT, "a partition of the topic has no leader");
+            fail(t, DELIVERY_TIMED_OUT,
+                 "a partition of the topic has no leader, or too few replicas in sync");
             shut(b, t, false, SHUT_MS);
             break;
         }

@@ -3,6 +3,7 @@
 
 #include "bridge/clock.h"
 #include "consumer/errand.h"
+#include "consumer/insync.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,26 +34,39 @@ struct asker {
     int64_t took_ms;   /* how long the last list took */
 };
 
-static enum lookup judge_partition(const struct rd_kafka_metadata_partition *p)
+/* insync_least: 0, not known. */
+static enum lookup judge_partition(const struct rd_kafka_metadata_partition *p, int insync_least)
 {
-    if (p->leader < 0)
-        return LOOKUP_LEADERLESS;
+    if (p->leader < 0 || p->isr_cnt < insync_least)
+        return LOOKUP_UNWRITABLE;
     return p->isr_cnt < (p->replica_cnt < 2 ? p->replica_cnt : 2) ? LOOKUP_FOUND : LOOKUP_WHOLE;
+}
+
+/* Asked only if it matters: a partition has a leader, and replicas that are not in sync. */
+static int least_in_sync(struct asker *a, const struct rd_kafka_metadata_topic *topic)
+{
+    for (int i = 0; i < topic->partition_cnt; i++) {
+        const struct rd_kafka_metadata_partition *p = &topic->partitions[i];
+        if (p->leader >= 0 && p->isr_cnt < p->replica_cnt)
+            return insync_least(a->rk, a->topic, ASK_MS);
+    }
+    return 0;
 }
 
 /* The worst of its partitions. */
 static enum lookup judge_partitions(struct asker *a, const struct rd_kafka_metadata_topic *topic)
 {
     enum lookup worst = topic->partition_cnt > 0 ? LOOKUP_WHOLE : LOOKUP_FOUND;
+    int least = least_in_sync(a, topic);
     free(a->partitions);
     a->partitions = calloc((size_t)topic->partition_cnt + 1, sizeof *a->partitions);
     a->partitions_n = a->partitions == NULL ? 0 : topic->partition_cnt;
     for (int i = 0; i < topic->partition_cnt; i++) {
-        enum lookup found = judge_partition(&topic->partitions[i]);
+        enum lookup found = judge_partition(&topic->partitions[i], least);
         int id = topic->partitions[i].id;
         if (id >= 0 && id < a->partitions_n)
             a->partitions[id] = found;
-        if (found == LOOKUP_LEADERLESS || (found == LOOKUP_FOUND && worst == LOOKUP_WHOLE))
+        if (found == LOOKUP_UNWRITABLE || (found == LOOKUP_FOUND && worst == LOOKUP_WHOLE))
             worst = found;
     }
     return worst;
@@ -64,7 +78,7 @@ static enum lookup judge(struct asker *a, const struct rd_kafka_metadata_topic *
     case RD_KAFKA_RESP_ERR_NO_ERROR:
         return judge_partitions(a, topic);
     case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
-        return LOOKUP_LEADERLESS;
+        return LOOKUP_UNWRITABLE;
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:

@@ -65,7 +65,7 @@ Test(asker, partition_without_a_leader_makes_its_topic_leaderless)
     cr_expect_eq(answer("three"), LOOKUP_WHOLE);
     cr_expect_eq(answer("one"), LOOKUP_WHOLE);
     rd_kafka_mock_partition_set_leader(cluster, "one", 1, -1);
-    cr_expect_eq(answer("one"), LOOKUP_LEADERLESS);
+    cr_expect_eq(answer("one"), LOOKUP_UNWRITABLE);
 }
 
 Test(asker, one_answer_serves_all_partitions_of_a_topic)
@@ -73,7 +73,7 @@ Test(asker, one_answer_serves_all_partitions_of_a_topic)
     rd_kafka_mock_topic_create(cluster, "level", 2, 1);
     rd_kafka_mock_partition_set_leader(cluster, "level", 1, -1);
     cr_expect_eq(answer_of("level", 0), LOOKUP_WHOLE);
-    cr_expect_eq(asker_ask_partition(asker, rk, "level", 1), LOOKUP_LEADERLESS);
+    cr_expect_eq(asker_ask_partition(asker, rk, "level", 1), LOOKUP_UNWRITABLE);
 }
 
 /* The client would keep each name, and ask the brokers for it each second. */

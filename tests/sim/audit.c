@@ -111,7 +111,7 @@ enum lookup oracle_lookup(struct process *p, const struct target_id *target)
             return LOOKUP_UNKNOWN;
         for (int n = 0; n < TARGET_PARTITIONS; n++) {
             if (world_leader_back(w, CHAINS_TARGETS + i * TARGET_PARTITIONS + n) > w->now_ms)
-                return LOOKUP_LEADERLESS;
+                return LOOKUP_UNWRITABLE;
         }
         return model->mood == TARGET_SLOW && w->knobs.hold_fences ? LOOKUP_FOUND : LOOKUP_WHOLE;
     }

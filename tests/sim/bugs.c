@@ -319,7 +319,7 @@ void bug_out_of_range(struct process *p, struct queue_id q, int64_t start, int64
 
 enum lookup bug_lookup(const struct world *w, enum lookup found)
 {
-    return w->bug == BUG_LEADERLESS_IS_WHOLE && found == LOOKUP_LEADERLESS ? LOOKUP_WHOLE : found;
+    return w->bug == BUG_LEADERLESS_IS_WHOLE && found == LOOKUP_UNWRITABLE ? LOOKUP_WHOLE : found;
 }
 
 size_t bug_record_max(const struct world *w)

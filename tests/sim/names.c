@@ -36,8 +36,8 @@ const char *names_lookup(enum lookup lookup)
     switch (lookup) {
     case LOOKUP_FOUND:
         return "found";
-    case LOOKUP_LEADERLESS:
-        return "leaderless";
+    case LOOKUP_UNWRITABLE:
+        return "unwritable";
     case LOOKUP_WHOLE:
         return "whole";
     case LOOKUP_MISSING:

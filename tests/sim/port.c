@@ -424,7 +424,7 @@ static enum lookup port_lookup_outlet(void *ctx, struct queue_id outlet)
                     ? CHAINS_DEAD + outlet.lane
                     : p->topic_of_slot[outlet.slot] * LANES_MAX + outlet.lane;
     return bug_lookup(w,
-                      world_leader_back(w, chain) > w->now_ms ? LOOKUP_LEADERLESS : LOOKUP_WHOLE);
+                      world_leader_back(w, chain) > w->now_ms ? LOOKUP_UNWRITABLE : LOOKUP_WHOLE);
 }
 
 static int64_t port_end(void *ctx, struct queue_id q)
