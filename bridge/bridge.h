@@ -134,9 +134,9 @@ enum event_kind {
     EVENT_DELIVERY_FAILED, /* queue, offset, key, target, error, reason, attempt, next_try_ms */
     EVENT_UNREADABLE,      /* queue, offset, end: no client reads this range; the queue is held */
     EVENT_GIVEN_UP,        /* queue, offset, end: such a range was passed */
-    EVENT_OUTLET_SHUT, /* exactly once, queue, to_slot: the partition that this lane's hops (or, 0,
-                          dead letters) go to has no leader; the lane waits */
-    EVENT_OUTLET_OPEN  /* queue, to_slot: the same has a leader again */
+    EVENT_OUTLET_SHUT, /* queue, to_slot, reason: the partition that this lane's hops (or, 0, dead
+                          letters) go to takes no records; what is for it waits */
+    EVENT_OUTLET_OPEN  /* queue, to_slot: the same takes records again */
 };
 enum { EVENT_KINDS = EVENT_OUTLET_OPEN + 1 };
 

@@ -38,6 +38,7 @@ enum {
     MISSING_MS = 2000,        /* the same for one that is not there */
     LOOK_UP_AGAIN_MS = 2000,  /* after a question that nobody answered */
     OUTLET_WAIT_MS = 20,      /* a record waits so long for the look-up of its own topic */
+    OUTLET_SILENT_MS = 3000,  /* at least once: it acknowledged nothing, and others did */
     OUTLET_LEADERS_MS = 3000, /* after a stall brokers may still name a dead leader */
     PARK_MS = 1000,           /* behind a target that takes nothing, no longer than this */
     QUEUE_QUOTA = 128,        /* records of one queue in a turn */
@@ -164,12 +165,14 @@ struct lane {
     int outlets_shut;
 };
 
-/* Exactly once: one partition without a leader would hold every transaction that it is in. */
 struct outlet {
-    bool doubted;       /* looked up before a record goes to it: at first, and after a timeout */
-    bool stalled;       /* a record to it was not acknowledged in time */
-    bool shut;          /* it had no leader at the last look-up */
-    int64_t recheck_ms; /* monotonic: not looked up before */
+    bool doubted;         /* exactly once: looked up before a record goes to it */
+    bool stalled;         /* exactly once: a record to it was not acknowledged in time */
+    bool shut;            /* it took no record at the last look-up, or for OUTLET_SILENT_MS */
+    int64_t recheck_ms;   /* monotonic: not looked up before */
+    int64_t answered_ms;  /* monotonic: last report, or when flying left zero */
+    size_t flying;        /* records to it */
+    int64_t flying_bytes; /* their cost */
 };
 
 enum target_state {
@@ -272,7 +275,8 @@ struct bridge {
     struct outlet *outlets;       /* by lane and slot; slot 0: the lane's dead-letter partition */
     struct outlet *asking_outlet; /* whose look-up is not answered yet; NULL: none */
     int outlets_shut;
-    size_t asked_last; /* the target whose look-up was the last one */
+    int64_t outlets_watch_ms; /* monotonic: last time */
+    size_t asked_last;        /* the target whose look-up was the last one */
 
     size_t flying, orphans;
     int64_t held_bytes;
@@ -344,6 +348,8 @@ enum letter parcel_letter(const struct bridge *b, const struct record *record);
     "its %zu bytes of key, value and headers are more, uncompressed, than the %zu that " \
     "socket.request.max.bytes of the brokers allows"
 bool verdict_available(const struct bridge *b, const struct queue *q);
+/* A lane's share of the quarter of the budget that one lane's trouble may take. */
+int64_t lane_share_bytes(const struct bridge *b);
 /* Before it is condemned, since it may wait for long: it must not pin the batch that it was fetched
    in. False: no memory now. */
 bool parcel_keep(struct bridge *b, struct parcel *p) must_check;
@@ -446,8 +452,11 @@ void targets_relabel(struct bridge *b); /* the entries have changed */
 void targets_serve(struct bridge *b);   /* let go what has been parked too long */
 bool leaders_are_known(const struct bridge *b, int64_t whole_ms, int64_t after_ms);
 
-/* outlet.c: at least once it is always open. */
+/* outlet.c: at least once it takes all, and only the lane's intake may stop. */
 bool outlet_takes(struct bridge *b, const struct parcel *p, enum forward_kind kind, int slot);
+void outlet_sent(struct bridge *b, const struct parcel *p);
+void outlet_reported(struct bridge *b, const struct parcel *p, enum report report);
+bool outlets_stop_intake(const struct bridge *b, int lane);  /* more would wait in memory only */
 void outlet_doubt(struct bridge *b, const struct parcel *p); /* not acknowledged in time */
 void outlets_doubt(struct bridge *b);                        /* all, each until it is looked up */
 void outlets_serve(struct bridge *b);

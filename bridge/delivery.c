@@ -48,6 +48,8 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alon
     p->since_ms = b->now.mono_ms;
     if (b->flying++ == 0)
         b->acked_ms = b->now.mono_ms;
+    if (f->kind != FORWARD_TARGET)
+        outlet_sent(b, p);
     txn_took(b, p, alone);
     return 0;
 }
@@ -505,6 +507,8 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
     if (away && b->txn.solo != p) /* a suspect is left alone again, whoever is to blame */
         report = REPORT_NOT_SENT;
     struct target *target = p->target;
+    if (p->kind != FORWARD_TARGET)
+        outlet_reported(b, p, report);
     if (target != NULL)
         target_reported(b, target, p, report, why);
     else

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outlets, exactly once: the partitions of our own topics that a lane's hops and dead letters go
-   to. A transaction with a record for a partition without a leader cannot end, and the producer
+/* Outlets: the partitions of our own topics that a lane's hops and dead letters go to. One that has
+   no leader, or too few replicas in sync, must stop its lane only, and the log names it.
+
+   Exactly once, a transaction with a record for such a partition cannot end, and its producer
    cannot begin another. So each partition is looked up before its first record, and again after a
-   timeout; while it has no leader its lane waits, and no other. */
+   timeout; while it is unwritable its lane waits.
+
+   At least once, its records fly until it is back, and hold memory that other lanes need. So the
+   intake of a lane stops when such records cost more than the lane's share of a quarter of it. */
 #include "bridge/core.h"
+
+enum { OUTLET_WATCH_MS = 1000 };
 
 static struct outlet *outlet_of(const struct bridge *b, int lane, enum forward_kind kind, int slot)
 {
@@ -17,7 +24,8 @@ static struct queue_id id_of(const struct bridge *b, const struct outlet *o)
     return (struct queue_id){index, index / b->queues_per_lane, index % b->queues_per_lane};
 }
 
-static void set_shut(struct bridge *b, struct outlet *o, bool shut)
+/* why: of one that is shut. */
+static void set_shut(struct bridge *b, struct outlet *o, bool shut, const char *why)
 {
     if (o->shut == shut)
         return;
@@ -27,7 +35,8 @@ static void set_shut(struct bridge *b, struct outlet *o, bool shut)
     b->outlets_shut += shut ? 1 : -1;
     bridge_tell(b, (struct event){.kind = shut ? EVENT_OUTLET_SHUT : EVENT_OUTLET_OPEN,
                                   .queue = id,
-                                  .to_slot = id.slot});
+                                  .to_slot = id.slot,
+                                  .reason = why});
 }
 
 static void look_up(struct bridge *b, struct outlet *o)
@@ -39,10 +48,10 @@ static void look_up(struct bridge *b, struct outlet *o)
     int64_t after_ms = o->stalled ? LEADERS_MS : OUTLET_LEADERS_MS;
     o->recheck_ms = b->now.mono_ms + (found == LOOKUP_UNKNOWN ? RESEND_MS : LOOK_UP_AGAIN_MS);
     if (found == LOOKUP_UNWRITABLE)
-        set_shut(b, o, true);
+        set_shut(b, o, true, "it has no leader, or too few replicas in sync");
     if (found == LOOKUP_UNWRITABLE || found == LOOKUP_UNKNOWN)
         return;
-    set_shut(b, o, false);
+    set_shut(b, o, false, NULL);
     int64_t whole_ms = found == LOOKUP_FOUND ? 0 : b->now.mono_ms;
     o->doubted = b->stall_ms != 0 && !leaders_are_known(b, whole_ms, after_ms);
     o->stalled &= o->doubted;
@@ -79,9 +88,67 @@ void outlet_doubt(struct bridge *b, const struct parcel *p)
     b->stall_ms = b->now.mono_ms;
 }
 
+static int64_t cost_of(const struct parcel *p)
+{
+    return (int64_t)p->record->cost_bytes + PARCEL_OVERHEAD;
+}
+
+void outlet_sent(struct bridge *b, const struct parcel *p)
+{
+    struct outlet *o = outlet_of(b, p->queue->id.lane, (enum forward_kind)p->kind, p->to_slot);
+    if (o->flying++ == 0)
+        o->answered_ms = b->now.mono_ms;
+    o->flying_bytes += cost_of(p);
+}
+
+void outlet_reported(struct bridge *b, const struct parcel *p, enum report report)
+{
+    struct outlet *o = outlet_of(b, p->queue->id.lane, (enum forward_kind)p->kind, p->to_slot);
+    assert(o->flying > 0 && o->flying_bytes >= cost_of(p));
+    o->flying--;
+    o->flying_bytes -= cost_of(p);
+    o->answered_ms = b->now.mono_ms;
+    if (report == REPORT_OK && !b->config.exactly_once)
+        set_shut(b, o, false, NULL);
+}
+
+bool outlets_stop_intake(const struct bridge *b, int lane)
+{
+    if (b->lanes[lane].outlets_shut == 0 || b->config.exactly_once)
+        return b->lanes[lane].outlets_shut > 0;
+    int64_t bytes = 0;
+    for (int slot = 0; slot < b->queues_per_lane; slot++) {
+        const struct outlet *o = &b->outlets[lane * b->queues_per_lane + slot];
+        bytes += o->shut ? o->flying_bytes : 0;
+    }
+    return bytes >= lane_share_bytes(b);
+}
+
+/* While others are answered; when nobody is, Kafka is away. */
+static bool is_silent(const struct bridge *b, const struct outlet *o)
+{
+    int64_t since_ms = o->answered_ms > b->back_ms ? o->answered_ms : b->back_ms;
+    return o->flying > 0 && b->acked_ms - since_ms > OUTLET_SILENT_MS;
+}
+
+static void watch_silence(struct bridge *b)
+{
+    if (b->now.mono_ms - b->outlets_watch_ms < OUTLET_WATCH_MS)
+        return;
+    b->outlets_watch_ms = b->now.mono_ms;
+    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
+        if (is_silent(b, &b->outlets[i]))
+            set_shut(b, &b->outlets[i], true, "nothing was acknowledged for three seconds");
+    }
+}
+
 /* One that is shut stops its lane's intake: it is looked up also when no record waits for it. */
 void outlets_serve(struct bridge *b)
 {
+    if (!b->config.exactly_once) {
+        watch_silence(b);
+        return;
+    }
     if (b->asking_outlet != NULL)
         look_up(b, b->asking_outlet);
     for (int i = 0; b->outlets_shut > 0 && i < b->config.lanes * b->queues_per_lane; i++) {

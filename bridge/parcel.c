@@ -149,18 +149,26 @@ void parcel_ready(struct bridge *b, struct parcel *p)
         list_append(&b->ready[hop ? READY_HOPS : READY_DELIVERIES], &p->link);
 }
 
+static size_t lanes_owned(const struct bridge *b)
+{
+    size_t owned = counter_read(&b->stats->lanes);
+    return owned > 0 ? owned : 1;
+}
+
+int64_t lane_share_bytes(const struct bridge *b)
+{
+    return b->config.memory_bytes / 4 / (int64_t)lanes_owned(b);
+}
+
 /* Each lane has its share, of the verdicts and of a quarter of the budget, so that one whose
    dead-letter partition is away stops no other. One is always allowed. */
 bool verdict_available(const struct bridge *b, const struct queue *q)
 {
     const struct lane *lane = &b->lanes[q->id.lane];
-    size_t owned = counter_read(&b->stats->lanes);
-    owned = owned > 0 ? owned : 1;
     if (list_is_empty(&b->verdicts_free))
         return false;
-    return lane->verdicts == 0 ||
-           (lane->verdicts < VERDICTS_MAX / owned &&
-            lane->verdict_bytes < b->config.memory_bytes / 4 / (int64_t)owned);
+    return lane->verdicts == 0 || (lane->verdicts < VERDICTS_MAX / lanes_owned(b) &&
+                                   lane->verdict_bytes < lane_share_bytes(b));
 }
 
 bool parcel_keep(struct bridge *b, struct parcel *p)

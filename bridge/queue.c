@@ -363,7 +363,7 @@ void queue_serve(struct bridge *b, struct queue *q)
         unreadable_serve(b, q);
     if (q->state != QUEUE_OPEN)
         return;
-    if (queue_is_schedule(q) && b->lanes[q->id.lane].outlets_shut > 0)
+    if (queue_is_schedule(q) && outlets_stop_intake(b, q->id.lane))
         return; /* what it has would gather in memory, at the cost of other lanes */
     watch_silence(b, q);
     if (q->state != QUEUE_OPEN)

@@ -106,11 +106,11 @@ static struct sentence sentence_of(enum event_kind kind)
             LOG_WARN, FIELD_LANE | FIELD_OFFSET | FIELD_RANGE,
             "a batch that cannot be read was skipped, a dead letter names the range"};
     case EVENT_OUTLET_SHUT:
-        return (struct sentence){LOG_ERROR, FIELD_TO | FIELD_TO_LANE,
-                                 "an own partition has no leader, its lane waits"};
+        return (struct sentence){LOG_ERROR, FIELD_TO | FIELD_TO_LANE | FIELD_REASON,
+                                 "own partition unavailable, its lane waits"};
     case EVENT_OUTLET_OPEN:
         return (struct sentence){LOG_INFO, FIELD_TO | FIELD_TO_LANE,
-                                 "an own partition has a leader again, its lane continues"};
+                                 "own partition available again, its lane continues"};
     }
     return (struct sentence){LOG_ERROR, 0, ""};
 }

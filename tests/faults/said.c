@@ -16,7 +16,7 @@ static struct {
     {"answers", "cannot write to our own topics, tried again", false},
     {"answers-eo", "a transactional producer cannot start", false},
     {"answers-eo", "a transaction was aborted", false},
-    {"brokers", "an own partition has no leader, its lane waits", false},
+    {"brokers", "own partition unavailable, its lane waits", false},
 };
 enum { TABLE_N = sizeof table / sizeof *table };
 

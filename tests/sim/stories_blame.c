@@ -326,6 +326,41 @@ void a_level_that_loses_its_leader_breaks_one_transaction(struct world *w)
     expect_ends(w, held, SECONDS, 1, 0);
 }
 
+/* At least once its records fly until the leader is back. */
+void a_level_that_acknowledges_nothing_is_told_and_holds_its_lane_alone(struct world *w)
+{
+    enum { SECONDS = 20 };
+    struct request *good[SECONDS], *held[SECONDS];
+    story_begin(w);
+    w->setup.lanes = 2;
+    story_open(w);
+    take_leader_of_level(w, 0, 60000);
+    hop_in_both_lanes(w, held, good, SECONDS);
+    expect(w, w->told[EVENT_OUTLET_SHUT] == 1 && w->told[EVENT_OUTLET_OPEN] == 0);
+    expect_ends(w, good, SECONDS, 1, 0);
+    expect_ends(w, held, SECONDS, 0, 0);
+    story_until(w, w->told[EVENT_OUTLET_OPEN] == 1);
+    story_finish(w);
+    expect_ends(w, held, SECONDS, 1, 0);
+}
+
+/* More requests of its lane would wait in memory, at the cost of all others. */
+void a_level_that_acknowledges_nothing_takes_a_share_of_the_budget(struct world *w)
+{
+    enum { SECONDS = 12, EACH = 10, SOON = 4, BUDGET = 128 << 10 };
+    story_begin(w);
+    w->setup.memory_bytes = BUDGET;
+    w->setup.lanes = 2;
+    story_open(w);
+    take_leader_of_level(w, 0, 60000);
+    for (int i = 0; i < SECONDS * EACH; i++) {
+        story_ask_lane(w, 0, TARGET_A, 3000);
+        story_pass(w, 1000 / EACH);
+    }
+    expect(w, COUNT(w, held) <= (SOON + 2) * EACH);
+    story_finish(w);
+}
+
 /* Nothing else is in its transaction: nobody is answered, as if Kafka were away. */
 void a_lone_record_to_a_target_without_a_leader_holds_one_producer(struct world *w)
 {
