@@ -19,6 +19,11 @@ static const struct setting for_all[] = {
     {"socket.timeout.ms", "10000"}, /* its other questions wait behind one to a host that is gone */
 };
 
+/* A fetch brings so many bytes of all partitions that a broker leads, or one batch. Compressed ones
+   may unpack to a thousand times as much, all of it at once and before the bridge sees a record.
+   The client wants message.max.bytes, which only producers use, to be no more. */
+#define INTAKE_FETCH_MAX "262144"
+
 static const struct setting for_intake[] = {
     {"heartbeat.interval.ms", "100"}, /* all members must notice a rebalance before it ends */
     {"session.timeout.ms", "6000"},
@@ -26,7 +31,9 @@ static const struct setting for_intake[] = {
     {"fetch.wait.max.ms", "100"},
     {"queued.min.messages", "8000"}, /* for a fetch of emptied partitions may last that long */
     {"queued.max.messages.kbytes", "1024"},
-    {"fetch.message.max.bytes", "262144"},
+    {"message.max.bytes", INTAKE_FETCH_MAX},
+    {"fetch.max.bytes", INTAKE_FETCH_MAX},
+    {"fetch.message.max.bytes", INTAKE_FETCH_MAX},
     {"receive.message.max.bytes", CLIENT_RECEIVE_MAX},
 };
 

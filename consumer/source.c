@@ -9,7 +9,12 @@
 
 #include <stdlib.h>
 
-enum { ASK_MS = 500, ASK_AGAIN_MS = 1000 };
+enum {
+    ASK_MS = 500,
+    ASK_AGAIN_MS = 1000,
+    RECORD_OVERHEAD = 400, /* what the client keeps of a fetched record besides its bytes */
+    MARKS = 2              /* of a resume and a seek, which are in the queue, too */
+};
 
 void source_join(struct source *s, rd_kafka_t *intake)
 {
@@ -63,6 +68,7 @@ static void open_queue(struct source *s, int lane, int slot)
     struct partition *p = source_partition(s, lane, slot);
     p->lost = p->stopped = p->stuck = p->measured = false;
     p->landed = 0;
+    p->mean_bytes = 0;
     p->swept = WINDOW_UNSET;
     p->drained = -1;
     drop_kept(p);
@@ -128,6 +134,12 @@ int source_assign(struct source *s, const int *lanes, int n, const struct start 
     return err;
 }
 
+static bool position_is_lost(rd_kafka_resp_err_t err)
+{
+    return err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
+           err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE;
+}
+
 static void set_paused(struct source *s, int lane, int slot, bool paused)
 {
     struct partition *p = source_partition(s, lane, slot);
@@ -143,6 +155,8 @@ static void set_paused(struct source *s, int lane, int slot, bool paused)
     else
         rd_kafka_resume_partitions(source_handle(s, slot), one);
     rd_kafka_topic_partition_list_destroy(one);
+    if (paused)
+        source_drop_fetched(s, (struct queue_id){lane * s->config.slots + slot, lane, slot});
 }
 
 void source_leave_levels(struct source *s)
@@ -180,12 +194,6 @@ bool source_check_pulses(struct source *s, rd_kafka_t *ask)
         pulse_move(s->pulse, s->config.levels);
     }
     return pulse_is_chosen(s->pulse);
-}
-
-static bool position_is_lost(rd_kafka_resp_err_t err)
-{
-    return err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
-           err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE;
 }
 
 static bool is_missing(rd_kafka_resp_err_t err)
@@ -230,6 +238,25 @@ static void take_error(struct source *s, struct partition *p, struct queue_id qu
     }
 }
 
+/* The client keeps what it has fetched of a partition that is paused: its own purge stops at the
+   mark of the pause, which it puts in front. Whoever reads the queue passes that, and drops what
+   is older. What a fetch brings that was under way comes later. Errors are not lost: the client
+   tells a topic's only once. What only the next read can tell is told by it again. */
+void source_drop_fetched(struct source *s, struct queue_id queue)
+{
+    struct partition *p = &s->partitions[queue.index];
+    rd_kafka_message_t *message;
+    while (p->queue != NULL && (message = rd_kafka_consume_queue(p->queue, 0)) != NULL) {
+        bool again = message->err == 0 || unreadable_is(message->err) ||
+                     message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+        if (p->stuck)
+            p->stopped |= position_is_lost(message->err);
+        else if (!again)
+            take_error(s, p, queue, message);
+        rd_kafka_message_destroy(message);
+    }
+}
+
 static rd_kafka_message_t *next_message(struct partition *p)
 {
     rd_kafka_message_t *kept = p->kept;
@@ -244,10 +271,13 @@ static struct record *hand_over(struct partition *p, struct queue_id queue,
 {
     struct record *record = record_of_message(message, queue.slot == SLOT_SCHEDULE);
     p->drained = -1;
-    if (record == NULL)
+    if (record == NULL) {
         p->kept = message;
-    else
-        p->next = message->offset + 1;
+        return NULL;
+    }
+    p->next = message->offset + 1;
+    size_t bytes = record->cost_bytes;
+    p->mean_bytes = p->mean_bytes == 0 ? bytes : (3 * p->mean_bytes + bytes) / 4;
     return record;
 }
 
@@ -344,6 +374,13 @@ int64_t source_end(const struct source *s, struct queue_id queue)
         end = p->landed;
     /* Behind the last record there may be ends of transactions, which the client has passed. */
     return p->drained >= end && p->drained >= p->next && p->next >= 0 ? p->next : end;
+}
+
+int64_t source_unread(const struct source *s, struct queue_id queue)
+{
+    const struct partition *p = &s->partitions[queue.index];
+    size_t n = p->queue == NULL ? 0 : rd_kafka_queue_length(p->queue);
+    return n <= MARKS ? 0 : (int64_t)((n - MARKS) * (p->mean_bytes + RECORD_OVERHEAD));
 }
 
 int64_t source_drained(const struct source *s, struct queue_id queue)

@@ -67,6 +67,10 @@ int64_t source_end(const struct source *source, struct queue_id queue);
 /* The offset at which the client has come to the log's end since the last seek; -1: it has not. */
 int64_t source_drained(const struct source *source, struct queue_id queue);
 
+/* About so many bytes does the client keep of what this queue has not handed over yet: as many
+   records as it has at hand, each as large as the last ones were. */
+int64_t source_unread(const struct source *source, struct queue_id queue);
+
 /* A record was acknowledged on a level: there is something to read. */
 void source_landed(struct source *source, int lane, int slot, int64_t offset);
 

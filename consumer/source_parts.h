@@ -13,12 +13,13 @@ struct partition {
     bool quiet;               /* paused by us: all of it is taken */
     int64_t next;             /* is taken next; WINDOW_UNSET: not known yet */
     int64_t swept;            /* next at the last sweep */
-    int64_t drained; /* the log's end, if the client has come there and nothing since; else -1 */
-    int64_t landed;  /* the log reaches at least to here: it was acknowledged */
-    bool lost;       /* its position does not exist: the log's ends are to be asked for */
-    bool stopped;    /* the client has stopped fetching it */
-    bool stuck;      /* at a batch that cannot be read: nothing is handed over before a seek */
-    bool measured;   /* and its range was told */
+    int64_t drained;   /* the log's end, if the client has come there and nothing since; else -1 */
+    size_t mean_bytes; /* of a record, weighted towards the last ones */
+    int64_t landed;    /* the log reaches at least to here: it was acknowledged */
+    bool lost;         /* its position does not exist: the log's ends are to be asked for */
+    bool stopped;      /* the client has stopped fetching it */
+    bool stuck;        /* at a batch that cannot be read: nothing is handed over before a seek */
+    bool measured;     /* and its range was told */
 };
 
 struct source {
@@ -34,6 +35,9 @@ struct source {
     bool any_stuck;
     int64_t lost_ask_ms; /* no question before */
 };
+
+/* Of a paused partition. */
+void source_drop_fetched(struct source *source, struct queue_id queue);
 
 static inline rd_kafka_t *source_handle(const struct source *s, int slot)
 {

@@ -79,11 +79,25 @@ void source_landed(struct source *s, int lane, int slot, int64_t offset)
     source_seek(s, id, p->next);
 }
 
+/* What came of fetches that were under way. */
+static void drop_late(struct source *s)
+{
+    for (int i = 0; i < s->owned_n; i++) {
+        for (int slot = SLOT_SCHEDULE; slot < s->config.slots; slot++) {
+            struct queue_id id = {s->owned[i] * s->config.slots + slot, s->owned[i], slot};
+            struct partition *p = &s->partitions[id.index];
+            if (p->paused && rd_kafka_queue_length(p->queue) > 0)
+                source_drop_fetched(s, id);
+        }
+    }
+}
+
 void source_sweep(struct source *s, int64_t now_ms)
 {
     if (now_ms - s->sweep_ms < SWEEP_MS)
         return;
     s->sweep_ms = now_ms;
+    drop_late(s);
     bool look = now_ms - s->look_ms >= LOOK_MS;
     rd_kafka_topic_partition_list_t *list = choose_levels(s, look ? stirs : falls_quiet);
     if (look) {
