@@ -292,8 +292,10 @@ static void serve_queues(struct bridge *b)
     bool poll = b->now.mono_ms - b->poll_ms >= POLL_EVERY_MS;
     if (poll)
         b->poll_ms = b->now.mono_ms;
+    bulk_serve(b);
     for (int pass = 0; pass < 2; pass++) {
-        for (int lane = 0; lane < b->config.lanes; lane++) {
+        for (int i = 0; i < b->config.lanes; i++) {
+            int lane = (b->serve_first + i) % b->config.lanes;
             if (!b->lanes[lane].owned)
                 continue;
             int from = pass == 0 ? 1 : SLOT_SCHEDULE, to = pass == 0 ? b->queues_per_lane : 1;
@@ -304,6 +306,7 @@ static void serve_queues(struct bridge *b)
             }
         }
     }
+    b->serve_first = (b->serve_first + 1) % b->config.lanes; /* what is scarce is for each */
 }
 
 /* Only a commit that succeeds says that the lanes are still ours. */

@@ -11,7 +11,7 @@
      - nothing is handed to port.forward for a target before its due time by the wall clock given;
      - nothing is handed to port.forward that is larger than record_max_bytes, if its size is known;
      - held and flying bytes, headers as the client lists them included, stay within the budget plus
-       one record a queue;
+       one record a queue of at most large_bytes, plus one larger record;
      - records on their way to the dead-letter topic take a quarter of the budget at most, plus one
        record a lane.
 
@@ -207,6 +207,8 @@ struct port {
     int64_t (*end)(void *ctx, struct queue_id queue);
     /* The offset at which reading has come to the log's end since the last seek; -1: it has not. */
     int64_t (*drained)(void *ctx, struct queue_id queue);
+    /* What an owned queue has at hand: about so many bytes in memory, unpacked. */
+    int64_t (*unread)(void *ctx, struct queue_id queue);
     void (*forget)(void *ctx, struct target_id *target); /* the handle is not used again */
     void (*event)(void *ctx, const struct event *event);
     /* The wall clock at this moment, in ms. Read once for a delivery or a dead letter. */
@@ -221,7 +223,11 @@ struct bridge_config {
     int lanes; /* partitions of S */
     struct request_rules rules;
     int max_attempts;
-    int64_t memory_bytes;                 /* of this worker: held and in flight */
+    int64_t memory_bytes; /* of this worker: held and in flight */
+    int64_t bulk_bytes;  /* more than this at hand and not admitted makes a schedule queue bulky: of
+                            these one is read at a time. 0: any number is */
+    int64_t large_bytes; /* beyond memory_bytes, a queue may hold one record of so many bytes, and
+                            one queue a larger one. 0: each a record of any size */
     uint8_t target_labels[TARGET_LABELS]; /* by which targets[] of the stats the first entries of
                                              rules.targets are counted; LABEL_OTHER: all further */
     /* What any broker takes of one record, key, value and headers uncompressed; 0: any size. */

@@ -130,9 +130,9 @@ const struct config_key CONFIG_KEYS[] = {
      .initial = "256MiB",
      .help =
          "Records held and in flight with their headers, for the whole process. Beyond it reading "
-         "waits. A fetch that is not read yet is beside it: for each lane one batch of the "
-         "schedule "
-         "topic as it is unpacked, or 256 KiB of compressed ones."},
+         "waits; each partition may still hold one record of 1/256 of it, and each worker one "
+         "larger record. What a fetch unpacks comes on top, about three fetches for each worker: "
+         "one batch of the schedule topic, or 256 KiB of compressed ones."},
     {.name = "drain",
      .type = TYPE_SPAN,
      AT(drain_ms),

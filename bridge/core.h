@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* core: the structures that the files of the step machine share. Nothing outside of bridge.c,
-   queue.c, unreadable.c, head.c, parcel.c, delivery.c, transaction.c, progress.c, target.c,
+   queue.c, bulk.c, unreadable.c, head.c, parcel.c, delivery.c, transaction.c, progress.c, target.c,
    outlet.c and survey.c includes this.
 
      lane     partition p of all our input topics; owned or not
@@ -42,6 +42,7 @@ enum {
     OUTLET_LEADERS_MS = 3000, /* after a stall brokers may still name a dead leader */
     PARK_MS = 1000,           /* behind a target that takes nothing, no longer than this */
     QUEUE_QUOTA = 128,        /* records of one queue in a turn */
+    BULK_TURN_MS = 1000,      /* of a bulky queue, while others are in line */
     TARGETS_MAX = 1024,
     VERDICTS_MAX = 1024,
     TXN_AGE_MS = 5,       /* a transaction is open for so long, for company */
@@ -128,6 +129,7 @@ struct queue {
     bool gone;           /* held: its log ends before the committed place, or is another one */
     bool missing;        /* and gone: there is no such topic; hops to it wait */
     bool blocked;        /* the head waits for room, not for time (counted once) */
+    bool in_line;        /* PAUSED: until the bulky queue before it is read */
     int64_t level_ms;    /* 0: the schedule queue */
     struct record *head; /* taken, not admitted */
     int head_fault;      /* 0 or why the head is no envelope */
@@ -269,17 +271,25 @@ struct bridge {
     struct target *targets;
     struct list *buckets;
     size_t targets_hand, parked;
+    bool bulky_read;              /* some of the bulky queue was admitted, or seen to be there */
     bool targets_in_transaction;  /* some are */
     bool asked_for;               /* a record waited for the answer when asking was asked */
     struct target *asking;        /* whose look-up is not answered yet; NULL: nobody's */
     struct outlet *outlets;       /* by lane and slot; slot 0: the lane's dead-letter partition */
     struct outlet *asking_outlet; /* whose look-up is not answered yet; NULL: none */
     int outlets_shut;
+    int bulky_index;          /* of the bulky queue, or of the last one */
     int64_t outlets_watch_ms; /* monotonic: last time */
     size_t asked_last;        /* the target whose look-up was the last one */
 
     size_t flying, orphans;
     int64_t held_bytes;
+
+    int in_line;          /* queues */
+    int serve_first;      /* the lane that the next turn begins with */
+    struct queue *bulky;  /* the one that is read; NULL: none is */
+    int64_t bulky_offset; /* its window's next when its turn began */
+    int64_t bulky_ms;     /* monotonic: since then */
 
     struct progress *progress;
     uint64_t commit_seq;
@@ -388,13 +398,20 @@ int64_t queue_wait_ms(const struct bridge *b, const struct queue *q);
 void queue_changed(struct queue *q);
 int64_t queue_floor(const struct queue *q);
 bool queue_fits(const struct bridge *b, const struct queue *q, int64_t offset);
-bool queue_has_progress(const struct queue *q); /* that may be committed */
+bool queue_has_progress(const struct queue *q);              /* that may be committed */
+void queue_stand_in_line(struct bridge *b, struct queue *q); /* paused until it is read on */
 void queue_check(const struct bridge *b, const struct queue *q);
 
 /* unreadable.c: ranges that the client cannot read. */
 void unreadable_serve(struct bridge *b, struct queue *q); /* of a held queue */
 bool unreadable_forget(struct queue *q); /* all is read again: true if it was held at one */
 void unreadable_pass(struct queue *q, int64_t end); /* all below end is done */
+
+bool queue_has_large_head(const struct bridge *b, const struct queue *q);
+
+/* bulk.c */
+void bulk_serve(struct bridge *b);                    /* before records are taken */
+void bulk_refused(struct bridge *b, struct queue *q); /* its head got no room */
 
 /* progress.c */
 void progress_touch(struct bridge *b, bool all); /* commit again, though nothing changed */

@@ -26,6 +26,8 @@ static void set_state(struct bridge *b, struct queue *q, enum queue_state state)
     paused += state == QUEUE_PAUSED;
     counter_set(&b->stats->paused, paused);
     q->state = state;
+    b->in_line -= q->in_line;
+    q->in_line = false;
 }
 
 /* A log that is known to be another one stays held: what is committed is a place in the old one. */
@@ -77,6 +79,15 @@ void queue_read_on(struct bridge *b, struct queue *q)
     b->port.seek(b->port.ctx, q->id, q->window.next);
 }
 
+void queue_stand_in_line(struct bridge *b, struct queue *q)
+{
+    head_drop(b, q);
+    set_state(b, q, QUEUE_PAUSED);
+    q->in_line = true;
+    b->in_line++;
+    b->port.pause(b->port.ctx, q->id);
+}
+
 void queue_reread(struct bridge *b, struct queue *q)
 {
     bool held = q->state == QUEUE_HELD && !unreadable_forget(q);
@@ -126,13 +137,19 @@ void bridge_topic_missing(struct bridge *b, struct queue_id id)
     queue_tell_missing(b, q, &q->window);
 }
 
-/* One record for each queue is always allowed, so that each always gets on. Requests leave a
-   quarter of the budget to what already waits. */
+bool queue_has_large_head(const struct bridge *b, const struct queue *q)
+{
+    int64_t large = b->config.large_bytes;
+    return large != 0 && record_memory(q->head, q->head_headers_n) > large;
+}
+
+/* One record for each queue is always allowed, so that each always gets on; of large ones, one of
+   all queues. Requests leave a quarter of the budget to what already waits. */
 static bool has_budget(const struct bridge *b, const struct queue *q)
 {
-    if (q->parcels == 0)
-        return true;
     int64_t limit = b->config.memory_bytes;
+    if (q->parcels == 0)
+        return !queue_has_large_head(b, q) || b->held_bytes <= limit;
     if (queue_is_schedule(q))
         limit -= limit / 4;
     return b->held_bytes + record_memory(q->head, q->head_headers_n) <= limit;
@@ -307,8 +324,10 @@ static bool admit(struct bridge *b, struct queue *q)
         head_drop(b, q);
         return true;
     }
-    if (!has_room(b, q))
+    if (!has_room(b, q)) {
+        bulk_refused(b, q);
         return false;
+    }
     return queue_is_schedule(q) ? admit_request(b, q) : admit_waiting(b, q);
 }
 
@@ -357,7 +376,7 @@ static void watch_silence(struct bridge *b, struct queue *q)
 
 void queue_serve(struct bridge *b, struct queue *q)
 {
-    if (q->state == QUEUE_PAUSED)
+    if (q->state == QUEUE_PAUSED && !q->in_line)
         wake_when_near(b, q);
     if (q->state == QUEUE_HELD)
         unreadable_serve(b, q);
@@ -387,7 +406,7 @@ void queue_serve(struct bridge *b, struct queue *q)
 
 int64_t queue_wait_ms(const struct bridge *b, const struct queue *q)
 {
-    if (q->state == QUEUE_PAUSED)
+    if (q->state == QUEUE_PAUSED && !q->in_line)
         return q->admit_at_ms - RESUME_AHEAD_MS - b->now.wall_ms;
     if (q->state != QUEUE_OPEN || q->head == NULL || q->blocked || queue_is_schedule(q))
         return BRIDGE_WAIT_MAX_MS;
@@ -456,6 +475,7 @@ void queue_check(const struct bridge *b, const struct queue *q)
     }
     window_check(&q->window);
     assert(q->head == NULL || q->state == QUEUE_OPEN);
+    assert(!q->in_line || q->state == QUEUE_PAUSED);
     assert(q->head == NULL || q->head->offset >= q->window.next || head_is_done(q));
     assert(q->changes_kept <= q->changes_sent && q->changes_sent <= q->changes);
 }

@@ -21,7 +21,10 @@ enum {
     PULSE_CHECK_MS = 60 * 1000,
     PULSE_AGAIN_MS = 1000, /* while none is known */
     REJOIN_MS = 1000,
-    FENCED_MS = 5000 /* so long a fenced member waits for what it has in flight */
+    BULK_SHARE = 16, /* of memory */
+    BULK_LEAST = 8 << 20,
+    LARGE_SHARE = 256, /* of memory: a record of the usual 1 MB is not large by default */
+    FENCED_MS = 5000   /* so long a fenced member waits for what it has in flight */
 };
 
 /* The parts. */
@@ -66,6 +69,12 @@ static struct request_rules rules_of(const struct worker *w, const struct config
     };
 }
 
+/* Well above what the client fetches ahead where nothing is compressed. */
+static int64_t bulk_bytes(int64_t memory_bytes)
+{
+    return memory_bytes / BULK_SHARE > BULK_LEAST ? memory_bytes / BULK_SHARE : BULK_LEAST;
+}
+
 static int start_bridge(struct worker *w)
 {
     const struct config *c = w->config.config;
@@ -80,6 +89,8 @@ static int start_bridge(struct worker *w)
         .skip_unreadable = c->skip_unreadable,
         .max_attempts = c->max_attempts,
         .memory_bytes = c->memory_bytes / c->workers,
+        .bulk_bytes = bulk_bytes(c->memory_bytes / c->workers),
+        .large_bytes = c->memory_bytes / c->workers / LARGE_SHARE,
         .commit_text_max = w->config.commits.text_max,
         .commit_again_ms = w->config.commits.again_ms,
         .record_max_bytes = w->config.record_max_bytes,

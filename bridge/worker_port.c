@@ -108,6 +108,11 @@ static int64_t port_drained(void *ctx, struct queue_id queue)
     return source_drained(((struct worker *)ctx)->source, queue);
 }
 
+static int64_t port_unread(void *ctx, struct queue_id queue)
+{
+    return source_unread(((struct worker *)ctx)->source, queue);
+}
+
 static void port_forget(void *ctx, struct target_id *target)
 {
     struct worker *w = ctx;
@@ -150,6 +155,7 @@ struct port worker_port(struct worker *w)
                          .lookup_outlet = port_lookup_outlet,
                          .end = port_end,
                          .drained = port_drained,
+                         .unread = port_unread,
                          .forget = port_forget,
                          .event = port_event,
                          .wall_ms = port_wall_ms};

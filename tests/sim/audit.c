@@ -211,7 +211,9 @@ void oracle_process_bounds(struct process *p)
     int64_t held = (int64_t)counter_read(&p->stats.held_bytes);
     int64_t queues = w->setup.lanes * p->slots;
     int64_t most = p->record_bytes_max;
-    if (held > w->setup.memory_bytes + queues * (most + BRIDGE_OVERHEAD))
+    int64_t each = most + BRIDGE_OVERHEAD, large = w->setup.large_bytes;
+    int64_t beyond = large > 0 && large < each ? queues * large + each : queues * each;
+    if (held > w->setup.memory_bytes + beyond)
         world_fail(w, "p%d says it holds %lld bytes, and may hold %lld", p->id, (long long)held,
                    (long long)w->setup.memory_bytes);
     if (p->outstanding_bytes > w->setup.memory_bytes + queues * RECORDS_A_QUEUE * most)

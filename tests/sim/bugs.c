@@ -74,6 +74,12 @@ static struct record *lie_take(void *ctx, struct queue_id q)
     return first;
 }
 
+static int64_t lie_unread(void *ctx, struct queue_id q)
+{
+    struct process *p = ctx;
+    return bug_of(p) == BUG_UNREAD_UNKNOWN ? 0 : ((struct liar *)p->liar)->real.unread(ctx, q);
+}
+
 static struct record *lie_make(void *ctx, struct bytes key, size_t value_size)
 {
     struct process *p = ctx;
@@ -230,6 +236,7 @@ struct port bug_port(struct process *p, struct port port)
     liar->real = port;
     p->liar = liar;
     port.take = lie_take;
+    port.unread = lie_unread;
     port.make = lie_make;
     port.keep = lie_keep;
     port.forward = lie_forward;

@@ -48,6 +48,7 @@
       "the bridge is told ten times the size that brokers take")                                \
     X(LANDED_AT_START, "landed_at_start", "every hop is said to be stored at offset 0")         \
     X(HEAD_FORGED, "head_forged", "a record has another timestamp whenever it is read")         \
+    X(UNREAD_UNKNOWN, "unread_unknown", "a queue never seems to have anything at hand")         \
     X(LEADERLESS_IS_WHOLE, "leaderless_is_whole",                                               \
       "leaders, and a spare producer, seem to be there always")
 

@@ -284,6 +284,8 @@ static void choose_setup(struct world *w)
         setup->lanes = 1;
         setup->memory_bytes = 1 << rng_int(rng, 16, 17);
     }
+    setup->bulk_bytes = setup->memory_bytes / 16;
+    setup->large_bytes = setup->memory_bytes / 8;
     if (rng_chance(rng, 1000))
         setup->leap_ms = 2500;
     if (rng_chance(rng, 400))

@@ -300,6 +300,35 @@ static void cannot_read(struct process *p, struct queue_id q, struct entry *entr
              (int64_t)in->version * QUEUES_MAX + q.index);
 }
 
+/* As lent: without what a record costs besides its bytes. */
+static int64_t port_unread(void *ctx, struct queue_id q)
+{
+    struct process *p = ctx;
+    const struct inbox *in = inbox_of(p, q);
+    const struct log *log = log_of(p, q);
+    int64_t bytes = 0;
+    for (size_t i = log_find(log, in->at);
+         in->open && !in->paused && i < log->n && log->entries[i]->offset < in->fetched; i++)
+        bytes += (int64_t)(log->entries[i]->key.len + log->entries[i]->value.len);
+    return bytes;
+}
+
+/* In a turn one queue of the schedule topic is read that has so much at hand, and no other. */
+static void check_bulk(struct process *p, struct queue_id q)
+{
+    struct world *w = p->world;
+    int64_t limit = w->setup.bulk_bytes;
+    if (limit == 0 || q.slot != SLOT_SCHEDULE || !p->lanes[q.lane].has_base ||
+        port_unread(p, q) <= limit)
+        return;
+    inbox_of(p, q)->bulk_step = w->step;
+    for (int lane = 0; lane < w->setup.lanes; lane++) {
+        if (lane != q.lane && p->inboxes[lane * p->slots].bulk_step == w->step)
+            world_fail(w, "p%d reads lanes %d and %d, and each has over %lld bytes at hand", p->id,
+                       q.lane, lane, (long long)limit);
+    }
+}
+
 static struct record *port_take(void *ctx, struct queue_id q)
 {
     struct process *p = ctx;
@@ -307,6 +336,7 @@ static struct record *port_take(void *ctx, struct queue_id q)
         return NULL;
     struct world *w = p->world;
     struct inbox *in = inbox_of(p, q);
+    check_bulk(p, q);
     if (!in->open || !p->may_act)
         world_fail(w, "p%d takes from queue %d/%d %s", p->id, q.slot, q.lane,
                    in->open ? "while it settles" : "that is not its own");
@@ -485,6 +515,7 @@ struct port port_of(struct process *p)
                          .lookup_outlet = port_lookup_outlet,
                          .end = port_end,
                          .drained = port_drained,
+                         .unread = port_unread,
                          .forget = port_forget,
                          .event = port_event,
                          .wall_ms = port_wall_ms};

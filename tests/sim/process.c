@@ -67,6 +67,8 @@ static struct bridge_config configure(struct process *p)
                                   .rules = w->rules,
                                   .max_attempts = w->setup.max_attempts,
                                   .memory_bytes = w->setup.memory_bytes,
+                                  .bulk_bytes = w->setup.bulk_bytes,
+                                  .large_bytes = w->setup.large_bytes,
                                   .commit_text_max = w->setup.commit_text_max,
                                   .commit_again_ms = w->setup.commit_again_ms,
                                   .record_max_bytes = bug_record_max(w),

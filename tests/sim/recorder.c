@@ -6,7 +6,7 @@
 #include "tests/sim/fields.h"
 #include "tests/sim/names.h"
 
-enum { PORT_CALLS = 21 };
+enum { PORT_CALLS = 22 };
 _Static_assert(sizeof(struct port) == (1 + PORT_CALLS) * sizeof(void *),
                "the recorder has a function for each call");
 
@@ -233,6 +233,17 @@ static int64_t record_drained(void *ctx, struct queue_id queue)
     return offset;
 }
 
+static int64_t record_unread(void *ctx, struct queue_id queue)
+{
+    const struct recorder *r = ctx;
+    struct line *line = begin(r, "unread");
+    field_queue(line, r->process, queue);
+    int64_t bytes = r->real.unread(r->real.ctx, queue);
+    line_number(line, "bytes", bytes);
+    end(r);
+    return bytes;
+}
+
 static void record_forget(void *ctx, struct target_id *target)
 {
     const struct recorder *r = ctx;
@@ -298,6 +309,7 @@ struct port recorder_port(struct process *p, struct port port)
                          .lookup_outlet = record_lookup_outlet,
                          .end = record_end,
                          .drained = record_drained,
+                         .unread = record_unread,
                          .forget = record_forget,
                          .event = record_event,
                          .wall_ms = record_wall_ms};

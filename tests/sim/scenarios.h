@@ -76,6 +76,10 @@
     X(budget_of_one_record_still_progresses)                                   \
     X(headers_count_against_the_budget)                                        \
     X(dead_letters_take_a_share_of_the_budget)                                 \
+    /* stories_bulk.c: lanes that each have much at hand */                    \
+    X(bulky_lanes_are_read_one_at_a_time)                                      \
+    X(a_bulky_lane_without_room_does_not_stop_another)                         \
+    X(a_bulky_backlog_does_not_starve_another_lane)                            \
     /* stories_unreadable.c: batches that the client cannot read */            \
     X(unreadable_batch_is_dead_lettered_and_passed)                            \
     X(unreadable_batch_is_dead_lettered_and_passed_exactly_once)               \

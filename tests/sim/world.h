@@ -72,7 +72,7 @@ struct setup {
     struct ladder ladder, ladder_before; /* before: of processes born before switch_ms */
     int64_t switch_ms;
     bool levels_foretold; /* the old ones read the new ladder's levels, too */
-    int64_t memory_bytes, session_ms, leap_ms;
+    int64_t memory_bytes, bulk_bytes, large_bytes, session_ms, leap_ms;
     size_t commit_text_max;   /* of the broker; 0: the usual one */
     int64_t commit_again_ms;  /* 0: the usual span */
     size_t request_max_bytes; /* brokers close the connection on more; 0: on nothing */
@@ -99,6 +99,7 @@ struct inbox {
     int64_t skipped_at, skipped_to;
     int stale;                /* so many before at are handed out again */
     int64_t ahead, ahead_end; /* of before the seek, and still handed out */
+    uint64_t bulk_step;       /* when it was last read with much at hand */
 };
 
 enum member { MEMBER_OUT, MEMBER_STABLE, MEMBER_REVOKING, MEMBER_JOINING, MEMBER_ASSIGNED };

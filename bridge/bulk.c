@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bulky queues: those that keep much in memory that is not admitted. Of the schedule topic it is
+   what the client has unpacked, for a small batch may unpack to a thousand times its size; of any
+   topic, a large record that gets no room. Each lane may have one. So one of them is read at a
+   time, for a turn of BULK_TURN_MS while others are in line, and the others are paused, which gives
+   up what they keep. All other queues are read as always. */
+#include "bridge/core.h"
+
+static bool is_bulky(const struct bridge *b, const struct queue *q, int64_t limit)
+{
+    int64_t bytes = b->port.unread(b->port.ctx, q->id);
+    if (q->head != NULL)
+        bytes += record_memory(q->head, q->head_headers_n);
+    return bytes > limit;
+}
+
+/* The first queue in line behind the last one that was read; NULL: none waits. */
+static struct queue *next_in_line(const struct bridge *b)
+{
+    int n = b->config.lanes * b->queues_per_lane;
+    for (int i = 1; b->in_line > 0 && i <= n; i++) {
+        struct queue *q = &b->queues[(b->bulky_index + i) % n];
+        if (q->in_line)
+            return q;
+    }
+    return NULL;
+}
+
+/* read: some of it is known to be there. */
+static void begin(struct bridge *b, struct queue *q, bool read)
+{
+    b->bulky = q;
+    b->bulky_index = q->id.index;
+    b->bulky_read = read;
+    b->bulky_offset = q->window.next;
+    b->bulky_ms = b->now.mono_ms;
+}
+
+/* Returns whether the queue whose turn it is has brought anything. A fetch may take longer than a
+   turn: the queue whose fetch comes first is read, or each would give up what it has waited for. */
+static bool has_brought(struct bridge *b)
+{
+    struct queue *q = b->bulky;
+    b->bulky_read |= q->window.next != b->bulky_offset;
+    if (b->bulky_read || !is_bulky(b, q, b->config.bulk_bytes / 2))
+        return b->bulky_read;
+    begin(b, q, true);
+    return true;
+}
+
+static void take_turns(struct bridge *b, struct queue *q)
+{
+    if (b->bulky == q)
+        return;
+    if (b->bulky == NULL || !has_brought(b))
+        begin(b, q, true);
+    else
+        queue_stand_in_line(b, q);
+}
+
+static void find_bulky(struct bridge *b)
+{
+    for (int lane = 0; lane < b->config.lanes; lane++) {
+        struct queue *q = bridge_queue(b, lane, SLOT_SCHEDULE);
+        if (q->state == QUEUE_OPEN && q->window.base != WINDOW_UNSET &&
+            is_bulky(b, q, b->config.bulk_bytes))
+            take_turns(b, q);
+    }
+}
+
+/* A turn ends while others are in line, however much the queue has left: a backlog has no end, and
+   a queue that gets no room must not hold the others. */
+static bool bulky_is_over(struct bridge *b)
+{
+    struct queue *q = b->bulky;
+    if (q->state != QUEUE_OPEN)
+        return true;
+    bool brought = has_brought(b);
+    bool turn_over = b->now.mono_ms - b->bulky_ms >= BULK_TURN_MS;
+    bool waits = q->head != NULL && q->blocked && queue_has_large_head(b, q);
+    if (!waits && !is_bulky(b, q, b->config.bulk_bytes / 2))
+        return brought || turn_over;
+    if (turn_over && b->in_line > 0) {
+        queue_stand_in_line(b, q);
+        return true;
+    }
+    return false;
+}
+
+void bulk_serve(struct bridge *b)
+{
+    if (b->config.bulk_bytes == 0)
+        return;
+    if (b->bulky != NULL && bulky_is_over(b))
+        b->bulky = NULL;
+    struct queue *next = b->bulky == NULL ? next_in_line(b) : NULL;
+    if (next != NULL) {
+        queue_read_on(b, next);
+        begin(b, next, false);
+    }
+    find_bulky(b);
+}
+
+void bulk_refused(struct bridge *b, struct queue *q)
+{
+    if (b->config.bulk_bytes != 0 && queue_has_large_head(b, q))
+        take_turns(b, q);
+}
