@@ -25,6 +25,7 @@ import bad_input
 import everyday
 import histories
 import limited
+import memory
 import messages
 import network
 import promises
@@ -44,16 +45,18 @@ from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage, Unsure
 
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
-         waiting, bad_input, promises, reading, unpacked, versions, quick_start, among, everyday)
+         waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, everyday)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
              "secured_exactly", "waiting_millions", "broker_hangs_exactly", "mixed_versions_exactly", "three_brokers_exactly",
              "level_deleted", "apply_three", "policy", "may_not_alter", "offsets_expire", "offsets_expire_exactly",
-             "short_commits", "short_commits_exactly", "trim_forbidden", "huge_unpacked_exactly",
-             "small_request_limit"} | among.ON_DEMAND
+             "short_commits", "short_commits_exactly", "trim_forbidden", "huge_unpacked_exactly", "small_request_limit",
+             "smallest_request_limit", "smallest_request_limit_exactly", "packed_one", "packed_many_exactly",
+             "packed_refused"} | among.ON_DEMAND
 # Three brokers each, and faults in a clock's time: last, and alone.
-HEAVY = {"three_brokers", "three_brokers_exactly", "chaos", "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
+HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",
+         "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
 ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "UNSURE": 3, "SKIPPED": 77}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the process takes while what it reads unpacks to far more than it came as, with resident memory measured."""
+from __future__ import annotations
+
+import random
+import time
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import OffsetSpec
+
+from processes import Bridge
+from reading import MIB, Peak
+from stage import LANES, Stage, both_modes, require
+
+CODECS = ("gzip", "lz4", "zstd")
+MEMORY_MIB = 32
+UNPACKED_MIB, SMALL = 32, 16 << 10
+NOISE = 160 << 10  # of a batch: what no codec packs. With it a batch is larger than what else comes with it in a fetch
+# Of each lane, as README says: 6 MiB, for what its levels have at hand. Of all lanes: three batches, of which one is
+# read, one is being unpacked, and one was, when the bridge had not paused its partition yet. (lz4 unpacks into up to 1.75
+# times the room.) All that it reads at once is 256 MiB.
+BOUND_MIB = MEMORY_MIB + LANES * 6 + 3 * UNPACKED_MIB
+TARGET = "e2e.a"
+HEADERS = {"good": [("dlb-delay", b"2s"), ("dlb-target", TARGET.encode())], "refused": []}
+
+
+def batch(shape: str, rand: random.Random) -> list[bytes]:
+    """The values of a batch that is 32 MiB when it is unpacked: one of them, or 2,048."""
+    if shape == "one":
+        return [rand.randbytes(NOISE) + bytes(UNPACKED_MIB * MIB - NOISE)]
+    count = UNPACKED_MIB * MIB // SMALL
+    return [rand.randbytes(NOISE // count) + bytes(SMALL - NOISE // count) for _ in range(count)]
+
+
+def send_packed(stage: Stage, codec: str, shape: str, kind: str) -> int:
+    """One such batch to each lane; returns how many records."""
+    rand, count = random.Random(f"{stage.seed} {codec}"), 0
+    for lane in range(LANES):
+        sender = Producer({"bootstrap.servers": stage.kafka.bootstrap, "compression.type": codec, "linger.ms": 200_000,
+                           "batch.size": 2 * UNPACKED_MIB * MIB, "batch.num.messages": 1_000_000,
+                           "message.max.bytes": 300_000_000, "queue.buffering.max.kbytes": 2_000_000, "log_level": 0})
+        for value in batch(shape, rand):
+            sender.produce(stage.schedule, value=value, headers=HEADERS[kind], partition=lane)
+            count += 1
+        require(sender.flush(60) == 0, f"a batch packed by {codec} was not written")
+    return count
+
+
+def await_records(stage: Stage, topic: str, count: int, bridge: Bridge) -> None:
+    places, since = [(topic, p) for p in range(stage.admin.topics()[topic])], time.monotonic()
+    while sum(stage.admin.offsets(places, OffsetSpec.latest()).values()) < count:
+        require(time.monotonic() - since < 120, f"not all has come to {topic}:\n{bridge.tail()}")
+        time.sleep(0.2)
+
+
+def idle_mib(stage: Stage, path) -> float:
+    bridge = stage.bridge(path)
+    time.sleep(2)
+    mib = bridge.rss_mib()
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    return mib
+
+
+def packed(stage: Stage, shape: str, kind: str = "good") -> str:
+    path = stage.ready(memory=f"{MEMORY_MIB}MiB")
+    stage.collector.end()  # it would keep all of it
+    stage.collector = None
+    idle, count, line = idle_mib(stage, path), 0, []
+    dead = f"{stage.schedule}.dead-letter"
+    stage.admin.set(TARGET, max_message_bytes=str(64 * MIB))
+    for codec in CODECS if stage.full else CODECS[stage.seed % len(CODECS):][:1]:
+        if kind == "refused":
+            stage.admin.set(dead, min_insync_replicas="2")
+        count += send_packed(stage, codec, shape, kind)
+        bridge = stage.bridge(path, codec, members=0)
+        peak = Peak(bridge)
+        if kind == "refused":
+            time.sleep(6)
+            stage.admin.set(dead, min_insync_replicas="1")
+        await_records(stage, dead if kind == "refused" else TARGET, count, bridge)
+        most = peak.end() - idle
+        line.append(f"{codec}={most:.0f}")
+        require(most < BOUND_MIB, f"{codec}: {most:.0f} MiB more than idle, and {BOUND_MIB} are allowed:\n{bridge.tail()}")
+        require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    return f"{count} records, MiB more than idle: {' '.join(line)} of {BOUND_MIB} allowed"
+
+
+def packed_one(stage: Stage) -> str:
+    """A batch of one record that is 32 MiB unpacked in each lane, with memory: 32MiB: memory stays bounded."""
+    return packed(stage, "one")
+
+
+def packed_many(stage: Stage) -> str:
+    """The same with 2,048 small records in each batch."""
+    return packed(stage, "many")
+
+
+def packed_refused(stage: Stage) -> str:
+    """The same, and all of them are refused while no dead letter can be written."""
+    return packed(stage, "many", "refused")
+
+
+SCENARIOS = both_modes(packed_one, packed_many, packed_refused)
