@@ -77,7 +77,7 @@ layers() {
 # A number in front of a plural is 1 some day: levels/counted.h writes both.
 plurals() {
     local found files number='(%[-0-9.*]*(l|ll|z)?[du]|PRI[a-z]+[0-9]+ *")'
-    files=$(ls {levels,consumer,bridge,bridge/commands}/*.c)
+    files=$(find levels consumer bridge -name "*.c")
     found=$(grep -nE "$number [a-z]+( [a-z]+)?s\\b" $files |
         grep -vE "$number (ms|has|is|was|bytes|as)\\b|=%|from %d to %d partitions|are too many")
     if [ -n "$found" ]; then
