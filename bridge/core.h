@@ -15,7 +15,7 @@
 #define DELAYBRIDGE_BRIDGE_CORE_H
 
 #include "bridge/bridge.h"
-#include "bridge/list.h"
+#include "levels/list.h"
 #include "levels/wheel.h"
 
 enum {

@@ -27,7 +27,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_OUTBOX_H
 #define DELAYBRIDGE_CONSUMER_OUTBOX_H
 
-#include "bridge/list.h"
+#include "levels/list.h"
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 /* Fields to headers, JSON to fields. */
 #include "bridge/commands/draft.h"
 
-#include "bridge/commands/base64.h"
+#include "levels/base64.h"
 
 #include <jansson.h>
 #include <stdio.h>

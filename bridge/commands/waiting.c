@@ -2,7 +2,7 @@
 /* What is in an envelope, for people and for programs. */
 #include "bridge/commands/waiting.h"
 
-#include "bridge/commands/base64.h"
+#include "levels/base64.h"
 #include "levels/duration.h"
 
 #include <inttypes.h>

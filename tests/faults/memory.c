@@ -3,7 +3,7 @@
    'send', the check of topics, the looks of the commands, the listener. The n-th time there is none
    for it. */
 #include "bridge/bridge.h"
-#include "bridge/commands/base64.h"
+#include "levels/base64.h"
 #include "bridge/commands/draft.h"
 #include "bridge/monitor.h"
 #include "consumer/client.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* draft: what send understands in a line of JSON, and what it refuses before it is sent. */
-#include "bridge/commands/base64.h"
+#include "levels/base64.h"
 #include "bridge/commands/draft.h"
 
 #include <criterion/criterion.h>

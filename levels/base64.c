@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Three bytes, four letters. */
-#include "bridge/commands/base64.h"
+#include "levels/base64.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base64: bytes in JSON, as RFC 4648 has it, with padding. */
-#ifndef DELAYBRIDGE_BRIDGE_COMMANDS_BASE64_H
-#define DELAYBRIDGE_BRIDGE_COMMANDS_BASE64_H
+#ifndef DELAYBRIDGE_LEVELS_BASE64_H
+#define DELAYBRIDGE_LEVELS_BASE64_H
 
 #include "levels/bytes.h"
 #include "levels/err.h"

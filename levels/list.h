@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* list: a doubly linked list through a link inside its items; the list owns nothing. An item is in
    one list at most; a link that is in none has next == NULL. */
-#ifndef DELAYBRIDGE_BRIDGE_LIST_H
-#define DELAYBRIDGE_BRIDGE_LIST_H
+#ifndef DELAYBRIDGE_LEVELS_LIST_H
+#define DELAYBRIDGE_LEVELS_LIST_H
 
 #include <assert.h>
 #include <stdbool.h>
