@@ -3,7 +3,7 @@
 #include "bridge/cli.h"
 
 #include "bridge/commands/arguments.h"
-#include "bridge/log.h"
+#include "bridge/base/log.h"
 #include "levels/nearest.h"
 
 #include <limits.h>

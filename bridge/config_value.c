@@ -2,8 +2,8 @@
 /* Values as people write them, into struct config. */
 #include "bridge/address.h"
 #include "bridge/config_load.h"
-#include "bridge/log.h"
-#include "bridge/memory.h"
+#include "bridge/base/log.h"
+#include "bridge/base/memory.h"
 #include "levels/duration.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The YAML file, event by event, so that each sentence can name its line. */
 #include "bridge/config_load.h"
-#include "bridge/memory.h"
+#include "bridge/base/memory.h"
 #include "consumer/client.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 
 #include "bridge/labels.h"
 #include "bridge/process.h"
-#include "bridge/version.h"
+#include "bridge/base/version.h"
 #include "levels/code.h"
 #include "levels/duration.h"
 

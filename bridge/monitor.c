@@ -3,7 +3,7 @@
 #include "bridge/monitor.h"
 
 #include "bridge/http.h"
-#include "bridge/log.h"
+#include "bridge/base/log.h"
 #include "bridge/metrics.h"
 
 #include <librdkafka/rdkafka.h>

@@ -2,8 +2,8 @@
 /* Starting, watching and stopping the workers. */
 #include "bridge/service.h"
 
-#include "bridge/clock.h"
-#include "bridge/log.h"
+#include "bridge/base/clock.h"
+#include "bridge/base/log.h"
 #include "bridge/worker.h"
 #include "consumer/canary.h"
 #include "consumer/client.h"

@@ -2,7 +2,7 @@
 /* The sentences of events, their fields, and how often they are written. */
 #include "bridge/tell.h"
 
-#include "bridge/log.h"
+#include "bridge/base/log.h"
 #include "levels/duration.h"
 
 #include <inttypes.h>

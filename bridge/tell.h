@@ -7,7 +7,7 @@
 #define DELAYBRIDGE_BRIDGE_TELL_H
 
 #include "bridge/bridge.h"
-#include "bridge/limit.h"
+#include "bridge/base/limit.h"
 
 enum { TELL_EVERY_MS = 10000 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop, and the parts: made, replaced, freed. */
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "bridge/labels.h"
-#include "bridge/log.h"
+#include "bridge/base/log.h"
 #include "bridge/worker_parts.h"
 #include "consumer/client.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a worker's clients tell it: reports and transactions, and lanes that come and go. */
-#include "bridge/clock.h"
-#include "bridge/log.h"
+#include "bridge/base/clock.h"
+#include "bridge/base/log.h"
 #include "bridge/worker_parts.h"
 #include "consumer/offsets.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The port of the step machine onto librdkafka. */
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "bridge/worker_parts.h"
 #include "consumer/record.h"
 

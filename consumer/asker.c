@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "consumer/asker.h"
 
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "consumer/errand.h"
 #include "consumer/insync.h"
 

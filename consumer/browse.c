@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Assign, read until every partition is through, unassign. */
 #include "consumer/browse.h"
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "consumer/unreadable.h"
 #include "levels/counted.h"
 

@@ -2,8 +2,8 @@
 /* One thread that sends, and reads what comes back. */
 #include "consumer/canary.h"
 
-#include "bridge/clock.h"
-#include "bridge/log.h"
+#include "bridge/base/clock.h"
+#include "bridge/base/log.h"
 #include "consumer/client.h"
 #include "consumer/topics.h"
 #include "levels/duration.h"

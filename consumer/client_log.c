@@ -2,9 +2,9 @@
 /* What clients say, and how often it is said. */
 #include "consumer/client_log.h"
 
-#include "bridge/clock.h"
-#include "bridge/limit.h"
-#include "bridge/log.h"
+#include "bridge/base/clock.h"
+#include "bridge/base/limit.h"
+#include "bridge/base/log.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reaching Kafka for the first time: a broker answers, none does, or one refuses. */
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "consumer/client.h"
 
 #include <stdio.h>

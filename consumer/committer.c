@@ -2,7 +2,7 @@
 /* A job, and what the client's errors mean for it. */
 #include "consumer/committer.h"
 
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "consumer/client.h"
 #include "consumer/errand.h"
 

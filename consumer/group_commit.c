@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Progress on its way to the coordinator: through the member, or for a transaction of a producer.
  */
-#include "bridge/clock.h"
-#include "bridge/log.h"
+#include "bridge/base/clock.h"
+#include "bridge/base/log.h"
 #include "consumer/group_parts.h"
 #include "consumer/offsets.h"
 

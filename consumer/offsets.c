@@ -2,7 +2,7 @@
 /* Committed offsets with their windows, beside the logs' two ends. */
 #include "consumer/offsets.h"
 
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "consumer/client.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "consumer/probe.h"
 
-#include "bridge/log.h"
+#include "bridge/base/log.h"
 #include "consumer/client.h"
 #include "consumer/errand.h"
 

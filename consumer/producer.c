@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records into the clients (producer_clients.c), and their reports out of them. */
-#include "bridge/clock.h"
-#include "bridge/log.h"
+#include "bridge/base/clock.h"
+#include "bridge/base/log.h"
 #include "consumer/message.h"
 #include "consumer/producer_parts.h"
 

@@ -2,8 +2,8 @@
 /* The clients of a producer: three idempotent ones, for hops, deliveries, and what must be alone in
    its batch; or two that are transactional (producer_txn.c). Made, replaced, stopped.
  */
-#include "bridge/clock.h"
-#include "bridge/log.h"
+#include "bridge/base/clock.h"
+#include "bridge/base/log.h"
 #include "consumer/producer_parts.h"
 
 #include <stdio.h>

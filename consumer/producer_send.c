@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records into the clients: each partition's by its outbox, a batch at a time. */
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "consumer/producer_parts.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The transactional producers: their phases, how each ends, and whose turn it is. */
-#include "bridge/clock.h"
-#include "bridge/log.h"
+#include "bridge/base/clock.h"
+#include "bridge/base/log.h"
 #include "consumer/producer_parts.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether the brokers serve the producers of a worker to this login. Only a producer that starts as
    a worker's does shows it: brokers that list the requests may still refuse them. */
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "consumer/client.h"
 #include "consumer/topics.h"
 #include "consumer/topics_survey.h"

@@ -2,7 +2,7 @@
 /* Pulses by broker. */
 #include "consumer/pulse.h"
 
-#include "bridge/log.h"
+#include "bridge/base/log.h"
 #include "consumer/offsets.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Partition queues: assigned, taken from, paused, sought. */
-#include "bridge/clock.h"
-#include "bridge/log.h"
+#include "bridge/base/clock.h"
+#include "bridge/base/log.h"
 #include "consumer/offsets.h"
 #include "consumer/record.h"
 #include "consumer/source_parts.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What apply would do, topic by topic: made of the same survey and rules that apply follows. */
-#include "bridge/memory.h"
+#include "bridge/base/memory.h"
 #include "consumer/topics_survey.h"
 #include "levels/counted.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What still waits in a topic that is no level any more. */
-#include "bridge/memory.h"
+#include "bridge/base/memory.h"
 #include "consumer/browse.h"
 #include "consumer/client.h"
 #include "consumer/offsets.h"

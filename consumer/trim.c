@@ -2,7 +2,7 @@
 /* DeleteRecords. */
 #include "consumer/trim.h"
 
-#include "bridge/log.h"
+#include "bridge/base/log.h"
 
 enum { TRIM_MS = 10000 };
 

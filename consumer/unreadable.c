@@ -2,7 +2,7 @@
 /* Readings at chosen offsets, and letters. */
 #include "consumer/unreadable.h"
 
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "levels/code.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* One thread, two handles, and the looks that it compares. */
 #include "consumer/watch.h"
 
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "consumer/client_log.h"
 #include "consumer/open_records.h"
 

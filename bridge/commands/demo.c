@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge demo: the whole service against a mock broker in this process, with requests coming
    in, waiting and going out before the user's eyes. A demonstration: nothing is kept. */
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/demo_view.h"
-#include "bridge/log.h"
+#include "bridge/base/log.h"
 #include "bridge/service.h"
 #include "consumer/client.h"
 #include "consumer/heads.h"

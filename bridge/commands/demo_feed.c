@@ -2,7 +2,7 @@
 /* Requests of a shop, and the services that get them back. */
 #include "bridge/commands/demo_feed.h"
 
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "consumer/client.h"
 #include "levels/duration.h"
 

@@ -3,7 +3,7 @@
 #include "bridge/cli.h"
 #include "bridge/commands/help_print.h"
 #include "bridge/config_load.h"
-#include "bridge/version.h"
+#include "bridge/base/version.h"
 
 #include <ctype.h>
 #include <string.h>

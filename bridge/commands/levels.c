@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge levels: how much waits in each level, and whether what is first there is overdue. */
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "consumer/heads.h"

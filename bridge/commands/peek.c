@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge peek: what waits in a level, opened. */
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/waiting.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge run: the service in the foreground, until a signal. */
 #include "bridge/cli.h"
-#include "bridge/clock.h"
-#include "bridge/log.h"
+#include "bridge/base/clock.h"
+#include "bridge/base/log.h"
 #include "bridge/monitor.h"
 #include "bridge/notify.h"
 #include "bridge/service.h"

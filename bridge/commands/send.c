@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge send: one request from flags, or many from JSON lines on stdin. */
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/draft.h"

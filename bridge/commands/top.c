@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge top: running services at a glance, from their metrics. */
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/scrape.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge version. */
-#include "bridge/version.h"
+#include "bridge/base/version.h"
 
 #include "bridge/commands/connect.h"
 

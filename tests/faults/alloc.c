@@ -3,7 +3,7 @@
    library, or to the sanitizer. */
 #include "tests/faults/alloc.h"
 
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 
 #include <errno.h>
 #include <microhttpd.h>

@@ -2,7 +2,7 @@
 /* Who is who by its configuration, which is the client's own once it is made. */
 #include "tests/faults/clients.h"
 
-#include "bridge/log.h"
+#include "bridge/base/log.h"
 
 #include <pthread.h>
 #include <stdarg.h>

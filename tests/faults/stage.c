@@ -2,7 +2,7 @@
 /* Cluster, topics, requests, and what came of them. */
 #include "tests/faults/stage.h"
 
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "consumer/offsets.h"
 #include "consumer/topics.h"
 

@@ -2,8 +2,8 @@
 /* What runs in threads: workers, the committer's, the clients' callbacks, the canary's, the
    listener's, the log, figures that one thread writes and another reads, a configuration that is
    swapped, starts and stops. Worth its time under ThreadSanitizer. */
-#include "bridge/clock.h"
-#include "bridge/log.h"
+#include "bridge/base/clock.h"
+#include "bridge/base/log.h"
 #include "bridge/monitor.h"
 #include "tests/faults/listener.h"
 #include "tests/faults/parts.h"

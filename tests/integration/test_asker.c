@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* asker: what brokers' answers say of a target. On the mock, which has leaders and replicas. */
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "consumer/asker.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A producer whose broker acknowledges slowly: all of a partition arrives, in order, and no thread
    polls without a pause meanwhile. On the mock. */
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "consumer/client.h"
 #include "consumer/mock.h"
 #include "consumer/producer.h"

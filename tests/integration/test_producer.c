@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* producer with a transactional id: what holds and what does not. On the mock, whose topics hold
    aborted records too, so only what is said of them is judged. */
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "consumer/client.h"
 #include "consumer/mock.h"
 #include "consumer/producer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pulse: on the mock, whose brokers may be as slow to answer as one that is gone. */
-#include "bridge/clock.h"
+#include "bridge/base/clock.h"
 #include "consumer/pulse.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
 /* client_log: what a client says of an outage is few lines, and none of them twice. */
 #include "consumer/client_log.h"
 
-#include "bridge/log.h"
+#include "bridge/base/log.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

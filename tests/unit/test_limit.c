@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* limit: the first line at once, then few; none is lost from the counts; bounded for any keys. */
-#include "bridge/limit.h"
+#include "bridge/base/limit.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log: the two shapes of a line, what is escaped, and that nobody waits for a reader. */
-#include "bridge/log.h"
+#include "bridge/base/log.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #include "bridge/metrics.h"
 
 #include "bridge/labels.h"
-#include "bridge/version.h"
+#include "bridge/base/version.h"
 
 #include <criterion/criterion.h>
 #include <ctype.h>

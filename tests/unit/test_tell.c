@@ -2,7 +2,7 @@
 /* tell: each event has its line, each value its field, and no number of events makes many lines. */
 #include "bridge/tell.h"
 
-#include "bridge/log.h"
+#include "bridge/base/log.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

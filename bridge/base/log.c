@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Log lines: built on the stack, written whole with one write(2) if stderr takes them at once. */
-#include "bridge/log.h"
+#include "bridge/base/log.h"
 
-#include "bridge/clock.h"
-#include "bridge/limit.h"
+#include "bridge/base/clock.h"
+#include "bridge/base/limit.h"
 #include "levels/duration.h"
 
 #include <poll.h>

@@ -3,8 +3,8 @@
    blocks: a line that stderr does not take at once is dropped and counted, and the count is in the
    next line (dropped=). Never floods: of one message 100 lines pass in ten seconds, all others are
    counted, and the next one says how many (withheld=). Lines of level debug are not limited. */
-#ifndef DELAYBRIDGE_BRIDGE_LOG_H
-#define DELAYBRIDGE_BRIDGE_LOG_H
+#ifndef DELAYBRIDGE_BRIDGE_BASE_LOG_H
+#define DELAYBRIDGE_BRIDGE_BASE_LOG_H
 
 #include "bridge/config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The slots of a limit: one for each key, and one that all others share. */
-#include "bridge/limit.h"
+#include "bridge/base/limit.h"
 
 enum { WAYS = 8 }; /* places where a key may be: few enough to look at all of them */
 

@@ -2,8 +2,8 @@
 /* memory: for what a process cannot go on without, when it starts and when it checks topics:
    without memory it says so and ends. What runs while records fly has no use for this: it gives an
    error back, and goes on. */
-#ifndef DELAYBRIDGE_BRIDGE_MEMORY_H
-#define DELAYBRIDGE_BRIDGE_MEMORY_H
+#ifndef DELAYBRIDGE_BRIDGE_BASE_MEMORY_H
+#define DELAYBRIDGE_BRIDGE_BASE_MEMORY_H
 
 #include <stdio.h>
 #include <unistd.h>

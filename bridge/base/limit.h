@@ -9,8 +9,8 @@
 
    Every line either passes, or is in exactly one count that a later line reports, or is still in
    limit_pending. Not safe for threads: the owner guards it. The caller passes the time. */
-#ifndef DELAYBRIDGE_BRIDGE_LIMIT_H
-#define DELAYBRIDGE_BRIDGE_LIMIT_H
+#ifndef DELAYBRIDGE_BRIDGE_BASE_LIMIT_H
+#define DELAYBRIDGE_BRIDGE_BASE_LIMIT_H
 
 #include "levels/bytes.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clock: the only place that asks for the time. The step machine is told it. */
-#ifndef DELAYBRIDGE_BRIDGE_CLOCK_H
-#define DELAYBRIDGE_BRIDGE_CLOCK_H
+#ifndef DELAYBRIDGE_BRIDGE_BASE_CLOCK_H
+#define DELAYBRIDGE_BRIDGE_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
