@@ -4,7 +4,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_CLI_H
 #define DELAYBRIDGE_BRIDGE_CLI_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 #include "levels/err.h"
 
 enum exit_code {

@@ -2,7 +2,7 @@
 /* One libmicrohttpd daemon over a socket of ours. */
 #include "bridge/http.h"
 
-#include "bridge/address.h"
+#include "bridge/config/address.h"
 
 #include <errno.h>
 #include <microhttpd.h>

@@ -6,7 +6,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_METRICS_H
 #define DELAYBRIDGE_BRIDGE_METRICS_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 #include "bridge/stats.h"
 
 #include <stdio.h>

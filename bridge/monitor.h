@@ -11,7 +11,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_MONITOR_H
 #define DELAYBRIDGE_BRIDGE_MONITOR_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 #include "bridge/service.h"
 
 struct monitor;

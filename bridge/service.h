@@ -3,7 +3,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 #include "bridge/stats.h"
 #include "levels/err.h"
 

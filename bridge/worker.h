@@ -4,7 +4,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_WORKER_H
 #define DELAYBRIDGE_BRIDGE_WORKER_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 #include "bridge/stats.h"
 #include "consumer/commit_limits.h"
 #include "levels/err.h"

@@ -5,7 +5,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_CANARY_H
 #define DELAYBRIDGE_CONSUMER_CANARY_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 #include "bridge/stats.h"
 
 struct canary;

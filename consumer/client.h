@@ -4,7 +4,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_CLIENT_H
 #define DELAYBRIDGE_CONSUMER_CLIENT_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 
 #include <librdkafka/rdkafka.h>
 

@@ -4,7 +4,7 @@
 #define DELAYBRIDGE_CONSUMER_OFFSETS_H
 
 #include "bridge/bridge.h"
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 #include "consumer/topics.h"
 #include "levels/window.h"
 

@@ -5,7 +5,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_OPEN_RECORDS_H
 #define DELAYBRIDGE_CONSUMER_OPEN_RECORDS_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 #include "consumer/client.h"
 #include "consumer/topics.h"
 

@@ -17,7 +17,7 @@
 #define DELAYBRIDGE_CONSUMER_PRODUCER_H
 
 #include "bridge/bridge.h"
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 #include "consumer/bell.h"
 
 struct producer;

@@ -4,7 +4,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_TOPICS_H
 #define DELAYBRIDGE_CONSUMER_TOPICS_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 
 #include <librdkafka/rdkafka.h>
 

@@ -10,7 +10,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_UNREADABLE_H
 #define DELAYBRIDGE_CONSUMER_UNREADABLE_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 #include "levels/err.h"
 
 #include <librdkafka/rdkafka.h>

@@ -5,7 +5,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_WATCH_H
 #define DELAYBRIDGE_CONSUMER_WATCH_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 
 #include <stdint.h>
 

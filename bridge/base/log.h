@@ -6,7 +6,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_BASE_LOG_H
 #define DELAYBRIDGE_BRIDGE_BASE_LOG_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 
 void log_init(enum log_level level, enum log_format format);
 void log_set_level(enum log_level level);

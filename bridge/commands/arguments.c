@@ -2,7 +2,7 @@
 #include "bridge/commands/arguments.h"
 
 #include "bridge/commands/connect.h"
-#include "bridge/config_load.h"
+#include "bridge/config/loader.h"
 #include "levels/duration.h"
 #include "levels/nearest.h"
 

@@ -4,7 +4,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_DEMO_FEED_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_DEMO_FEED_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 
 struct demo_feed;
 

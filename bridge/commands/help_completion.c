@@ -2,7 +2,7 @@
 /* Completion for shells: words from the tables, files where a value is a path. */
 #include "bridge/cli.h"
 #include "bridge/commands/help_print.h"
-#include "bridge/config_load.h"
+#include "bridge/config/loader.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The manual page, from the tables of commands and keys. */
 #include "bridge/cli.h"
 #include "bridge/commands/help_print.h"
-#include "bridge/config_load.h"
+#include "bridge/config/loader.h"
 #include "bridge/base/version.h"
 
 #include <ctype.h>

@@ -2,7 +2,7 @@
 /* GET /metrics over a plain socket, and its lines. */
 #include "bridge/commands/scrape.h"
 
-#include "bridge/address.h"
+#include "bridge/config/address.h"
 
 #include <assert.h>
 #include <errno.h>

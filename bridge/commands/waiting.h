@@ -3,7 +3,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_WAITING_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_WAITING_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 #include "levels/envelope.h"
 
 #include <jansson.h>

@@ -8,7 +8,7 @@
 #ifndef DELAYBRIDGE_TESTS_FAULTS_STAGE_H
 #define DELAYBRIDGE_TESTS_FAULTS_STAGE_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 #include "bridge/service.h"
 
 #include <librdkafka/rdkafka.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a configuration file: taken or refused with a sentence, never a crash, never a leak,
    and what is taken keeps the promises of config.h. */
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 
 #include <assert.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #ifndef DELAYBRIDGE_TESTS_INTEGRATION_SCRATCH_H
 #define DELAYBRIDGE_TESTS_INTEGRATION_SCRATCH_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

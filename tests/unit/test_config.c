@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config: what wins, what is refused, and that the printed file is the shipped one. */
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of keys, and what is printed from it. */
-#include "bridge/config_load.h"
+#include "bridge/config/loader.h"
 #include "levels/nearest.h"
 
 #include <ctype.h>

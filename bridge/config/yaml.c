@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The YAML file, event by event, so that each sentence can name its line. */
-#include "bridge/config_load.h"
+#include "bridge/config/loader.h"
 #include "bridge/base/memory.h"
 #include "consumer/client.h"
 

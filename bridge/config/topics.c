@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topic_settings: what the operator sets on the bridge's topics in place of its own choice. */
-#include "bridge/config_load.h"
+#include "bridge/config/loader.h"
 #include "bridge/base/memory.h"
 #include "consumer/topics.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cutting at the last colon; one inside an address of IPv6 needs brackets around it. */
-#include "bridge/address.h"
+#include "bridge/config/address.h"
 
 #include <stdbool.h>
 #include <stdio.h>

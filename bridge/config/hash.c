@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A number for what all members of a group must agree about. */
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What one key alone cannot show: keys against each other, and what is missing. */
-#include "bridge/config_load.h"
+#include "bridge/config/loader.h"
 #include "levels/duration.h"
 
 #include <ctype.h>

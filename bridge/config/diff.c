@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is different between two configurations. */
-#include "bridge/config_load.h"
+#include "bridge/config/loader.h"
 
 static bool same_text(const char *a, const char *b)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config_load: what the files of config share: the table, and one setting on its way into it. */
-#ifndef DELAYBRIDGE_BRIDGE_CONFIG_LOAD_H
-#define DELAYBRIDGE_BRIDGE_CONFIG_LOAD_H
+#ifndef DELAYBRIDGE_BRIDGE_CONFIG_LOADER_H
+#define DELAYBRIDGE_BRIDGE_CONFIG_LOADER_H
 
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 
 enum config_type {
     TYPE_PROPERTIES, /* a map of librdkafka properties */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* address: HOST:PORT, as people write it. */
-#ifndef DELAYBRIDGE_BRIDGE_ADDRESS_H
-#define DELAYBRIDGE_BRIDGE_ADDRESS_H
+#ifndef DELAYBRIDGE_BRIDGE_CONFIG_ADDRESS_H
+#define DELAYBRIDGE_BRIDGE_CONFIG_ADDRESS_H
 
 enum { HOST_MAX = 256 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Defaults, then the file, then the environment, then the flags. */
-#include "bridge/config.h"
+#include "bridge/config/config.h"
 
-#include "bridge/config_load.h"
+#include "bridge/config/loader.h"
 #include "consumer/client.h"
 
 #include <ctype.h>

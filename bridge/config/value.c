@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values as people write them, into struct config. */
-#include "bridge/address.h"
-#include "bridge/config_load.h"
+#include "bridge/config/address.h"
+#include "bridge/config/loader.h"
 #include "bridge/base/log.h"
 #include "bridge/base/memory.h"
 #include "levels/duration.h"

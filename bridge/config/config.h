@@ -2,8 +2,8 @@
 /* config: what the operator set. One table (config_table.c) is the source of the YAML keys, the
    flags, the environment variables, help --yaml and configs/delaybridge.yaml; flag > environment >
    file > default. */
-#ifndef DELAYBRIDGE_BRIDGE_CONFIG_H
-#define DELAYBRIDGE_BRIDGE_CONFIG_H
+#ifndef DELAYBRIDGE_BRIDGE_CONFIG_CONFIG_H
+#define DELAYBRIDGE_BRIDGE_CONFIG_CONFIG_H
 
 #include "levels/plan.h"
 #include "levels/targets.h"
