@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bridge: the step machine that decides everything and touches nothing. No Kafka client, no clock,
    no threads, no allocation after bridge_new: it is told what happened, with the time, and acts
-   through a port. The real port is librdkafka (bridge/worker.c over consumer/); the other is the
+   through a port. The real port is librdkafka (bridge/service/worker.c over consumer/); the other is the
    simulator (tests/sim). The same bytes of code run in both.
 
    One bridge serves the lanes of one worker. A lane is partition p of the schedule topic (queue 0)

@@ -69,7 +69,7 @@ def moved(tests: str, name: str) -> bool:
 
 
 def faults_of_metrics() -> list[str]:
-    table, tests = (ROOT / "bridge/metrics.c").read_text(), joined(ROOT / "tests/unit/test_metrics.c")
+    table, tests = (ROOT / "bridge/service/metrics.c").read_text(), joined(ROOT / "tests/unit/test_metrics.c")
     names = re.findall(r'^    {"((?:delaybridge|process)_[a-z_]+)"', table, re.M)
     tests = tests.replace('\\"', "'")
     return [f"no test moves the metric {name}" for name in names if not moved(tests, name)]

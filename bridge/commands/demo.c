@@ -6,7 +6,7 @@
 #include "bridge/commands/connect.h"
 #include "bridge/commands/demo_view.h"
 #include "bridge/base/log.h"
-#include "bridge/service.h"
+#include "bridge/service/service.h"
 #include "consumer/client.h"
 #include "consumer/heads.h"
 #include "consumer/mock.h"

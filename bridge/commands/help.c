@@ -2,7 +2,7 @@
 /* delaybridge help: the commands, one command, or the tables in other forms. */
 #include "bridge/commands/connect.h"
 #include "bridge/commands/help_print.h"
-#include "bridge/metrics.h"
+#include "bridge/service/metrics.h"
 
 #include <string.h>
 

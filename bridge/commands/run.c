@@ -3,9 +3,9 @@
 #include "bridge/cli.h"
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
-#include "bridge/monitor.h"
-#include "bridge/notify.h"
-#include "bridge/service.h"
+#include "bridge/service/monitor.h"
+#include "bridge/service/notify.h"
+#include "bridge/service/service.h"
 #include "consumer/client.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* One connection for each question; the listener closes it. */
 #include "tests/faults/listener.h"
 
-#include "bridge/http.h"
+#include "bridge/service/http.h"
 
 #include <arpa/inet.h>
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
 #include "bridge/bridge.h"
 #include "levels/base64.h"
 #include "bridge/commands/draft.h"
-#include "bridge/monitor.h"
+#include "bridge/service/monitor.h"
 #include "consumer/client.h"
 #include "consumer/heads.h"
 #include "consumer/topics.h"

@@ -9,7 +9,7 @@
 #define DELAYBRIDGE_TESTS_FAULTS_STAGE_H
 
 #include "bridge/config/config.h"
-#include "bridge/service.h"
+#include "bridge/service/service.h"
 
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>

@@ -4,7 +4,7 @@
    swapped, starts and stops. Worth its time under ThreadSanitizer. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
-#include "bridge/monitor.h"
+#include "bridge/service/monitor.h"
 #include "tests/faults/listener.h"
 #include "tests/faults/parts.h"
 #include "tests/faults/stage.h"

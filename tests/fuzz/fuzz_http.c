@@ -2,7 +2,7 @@
 /* fuzz_http: whatever a client sends to the listener, it gets an answer of HTTP or none, within a
    moment, and whoever comes next is answered as ever. The real listener and its real routes, with
    no service behind them. */
-#include "bridge/monitor.h"
+#include "bridge/service/monitor.h"
 
 #include <arpa/inet.h>
 #include <assert.h>

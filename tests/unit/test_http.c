@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http: a listener, asked over a socket as anybody would. */
-#include "bridge/http.h"
+#include "bridge/service/http.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>

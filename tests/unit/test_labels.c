@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: an entry keeps its number when the configuration changes, and their number is bounded. */
-#include "bridge/labels.h"
+#include "bridge/service/labels.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

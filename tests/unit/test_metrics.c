@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics: the text that Prometheus reads, and the table that names what is in it. */
-#include "bridge/metrics.h"
+#include "bridge/service/metrics.h"
 
-#include "bridge/labels.h"
+#include "bridge/service/labels.h"
 #include "bridge/base/version.h"
 
 #include <criterion/criterion.h>

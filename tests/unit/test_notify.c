@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* notify: what the service manager's socket gets. */
-#include "bridge/notify.h"
+#include "bridge/service/notify.h"
 
 #include <criterion/criterion.h>
 #include <stddef.h>

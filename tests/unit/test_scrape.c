@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scrape: reading metrics over HTTP, here from a listener of the same program. */
 #include "bridge/commands/scrape.h"
-#include "bridge/http.h"
+#include "bridge/service/http.h"
 
 #include <criterion/criterion.h>
 

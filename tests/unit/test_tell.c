@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tell: each event has its line, each value its field, and no number of events makes many lines. */
-#include "bridge/tell.h"
+#include "bridge/service/notices.h"
 
 #include "bridge/base/log.h"
 

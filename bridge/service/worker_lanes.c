@@ -2,7 +2,7 @@
 /* What a worker's clients tell it: reports and transactions, and lanes that come and go. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
-#include "bridge/worker_parts.h"
+#include "bridge/service/worker_parts.h"
 #include "consumer/offsets.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* service: the workers together: topics checked, lanes shared out, figures added up. */
-#ifndef DELAYBRIDGE_BRIDGE_SERVICE_H
-#define DELAYBRIDGE_BRIDGE_SERVICE_H
+#ifndef DELAYBRIDGE_BRIDGE_SERVICE_SERVICE_H
+#define DELAYBRIDGE_BRIDGE_SERVICE_SERVICE_H
 
 #include "bridge/config/config.h"
 #include "bridge/stats.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The entries that were ever configured, in the order of their coming. */
-#include "bridge/labels.h"
+#include "bridge/service/labels.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One libmicrohttpd daemon over a socket of ours. */
-#include "bridge/http.h"
+#include "bridge/service/http.h"
 
 #include "bridge/config/address.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches that the client cannot read: found by the source, measured by the probe, judged by the
    step machine; and the letters by which operators give them up. */
-#include "bridge/worker_parts.h"
+#include "bridge/service/worker_parts.h"
 
 enum { LOOK_MS = 3000, MEASURE_AGAIN_MS = 1000 };
 

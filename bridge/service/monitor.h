@@ -8,11 +8,11 @@
    moment of a stop
 
    It answers from before the service starts until after it has stopped. */
-#ifndef DELAYBRIDGE_BRIDGE_MONITOR_H
-#define DELAYBRIDGE_BRIDGE_MONITOR_H
+#ifndef DELAYBRIDGE_BRIDGE_SERVICE_MONITOR_H
+#define DELAYBRIDGE_BRIDGE_SERVICE_MONITOR_H
 
 #include "bridge/config/config.h"
-#include "bridge/service.h"
+#include "bridge/service/service.h"
 
 struct monitor;
 

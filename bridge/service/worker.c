@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop, and the parts: made, replaced, freed. */
 #include "bridge/base/clock.h"
-#include "bridge/labels.h"
+#include "bridge/service/labels.h"
 #include "bridge/base/log.h"
-#include "bridge/worker_parts.h"
+#include "bridge/service/worker_parts.h"
 #include "consumer/client.h"
 
 #include <inttypes.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting, watching and stopping the workers. */
-#include "bridge/service.h"
+#include "bridge/service/service.h"
 
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
-#include "bridge/worker.h"
-#include "consumer/canary.h"
+#include "bridge/service/worker.h"
+#include "bridge/service/canary.h"
 #include "consumer/client.h"
 #include "consumer/request_limit.h"
 #include "consumer/topics.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker: one thread with a bridge, a member of the group, a reader of levels and its producers:
    the whole way of a record for the lanes that the group gives it. Workers share nothing. */
-#ifndef DELAYBRIDGE_BRIDGE_WORKER_H
-#define DELAYBRIDGE_BRIDGE_WORKER_H
+#ifndef DELAYBRIDGE_BRIDGE_SERVICE_WORKER_H
+#define DELAYBRIDGE_BRIDGE_SERVICE_WORKER_H
 
 #include "bridge/config/config.h"
 #include "bridge/stats.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The port of the step machine onto librdkafka. */
 #include "bridge/base/clock.h"
-#include "bridge/worker_parts.h"
+#include "bridge/service/worker_parts.h"
 #include "consumer/record.h"
 
 static struct record *port_take(void *ctx, struct queue_id queue)

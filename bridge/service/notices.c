@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sentences of events, their fields, and how often they are written. */
-#include "bridge/tell.h"
+#include "bridge/service/notices.h"
 
 #include "bridge/base/log.h"
 #include "levels/duration.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One datagram to the manager's socket for each message. */
-#include "bridge/notify.h"
+#include "bridge/service/notify.h"
 
 #include <stdarg.h>
 #include <stddef.h>

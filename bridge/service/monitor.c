@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answers to /metrics, /livez and /readyz. */
-#include "bridge/monitor.h"
+#include "bridge/service/monitor.h"
 
-#include "bridge/http.h"
+#include "bridge/service/http.h"
 #include "bridge/base/log.h"
-#include "bridge/metrics.h"
+#include "bridge/service/metrics.h"
 
 #include <librdkafka/rdkafka.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One thread that sends, and reads what comes back. */
-#include "consumer/canary.h"
+#include "bridge/service/canary.h"
 
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"

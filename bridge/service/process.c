@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Figures from /proc/self. */
-#include "bridge/process.h"
+#include "bridge/service/process.h"
 
 #include <dirent.h>
 #include <stdatomic.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of metrics, and how each is written. */
-#include "bridge/metrics.h"
+#include "bridge/service/metrics.h"
 
-#include "bridge/labels.h"
-#include "bridge/process.h"
+#include "bridge/service/labels.h"
+#include "bridge/service/process.h"
 #include "bridge/base/version.h"
 #include "levels/code.h"
 #include "levels/duration.h"

@@ -3,8 +3,8 @@
    code or (target, error) a line is written at once, then one in ten seconds, with suppressed= for
    how many were not (limit.h). Each value has a field of its own; what producers and brokers wrote
    is quoted and bounded. */
-#ifndef DELAYBRIDGE_BRIDGE_TELL_H
-#define DELAYBRIDGE_BRIDGE_TELL_H
+#ifndef DELAYBRIDGE_BRIDGE_SERVICE_NOTICES_H
+#define DELAYBRIDGE_BRIDGE_SERVICE_NOTICES_H
 
 #include "bridge/bridge.h"
 #include "bridge/base/limit.h"

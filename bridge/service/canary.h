@@ -2,8 +2,8 @@
 /* canary: a request of the bridge's own, every now and then, through the smallest level to the
    topic S.canary, and back: what a user would see, measured from outside of the workers. Clients
    and a thread of its own; whatever happens to it, the service goes on. */
-#ifndef DELAYBRIDGE_CONSUMER_CANARY_H
-#define DELAYBRIDGE_CONSUMER_CANARY_H
+#ifndef DELAYBRIDGE_BRIDGE_SERVICE_CANARY_H
+#define DELAYBRIDGE_BRIDGE_SERVICE_CANARY_H
 
 #include "bridge/config/config.h"
 #include "bridge/stats.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker_parts: what a worker is made of, for the files worker*.c alone. */
-#ifndef DELAYBRIDGE_BRIDGE_WORKER_PARTS_H
-#define DELAYBRIDGE_BRIDGE_WORKER_PARTS_H
+#ifndef DELAYBRIDGE_BRIDGE_SERVICE_WORKER_PARTS_H
+#define DELAYBRIDGE_BRIDGE_SERVICE_WORKER_PARTS_H
 
 #include "bridge/bridge.h"
-#include "bridge/tell.h"
-#include "bridge/worker.h"
+#include "bridge/service/notices.h"
+#include "bridge/service/worker.h"
 #include "consumer/bell.h"
 #include "consumer/group.h"
 #include "consumer/probe.h"

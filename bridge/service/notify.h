@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* notify: what a service manager is told (sd_notify(3), Type=notify), and its watchdog. Without one
    ($NOTIFY_SOCKET is not set) nothing happens. */
-#ifndef DELAYBRIDGE_BRIDGE_NOTIFY_H
-#define DELAYBRIDGE_BRIDGE_NOTIFY_H
+#ifndef DELAYBRIDGE_BRIDGE_SERVICE_NOTIFY_H
+#define DELAYBRIDGE_BRIDGE_SERVICE_NOTIFY_H
 
 #include <stdint.h>
 

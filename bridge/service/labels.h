@@ -3,8 +3,8 @@
    is first configured and keeps it for the life of the process, so that counters of different
    configurations do not mix. Bounded: entries beyond the room share one label. Safe from any
    thread. */
-#ifndef DELAYBRIDGE_BRIDGE_LABELS_H
-#define DELAYBRIDGE_BRIDGE_LABELS_H
+#ifndef DELAYBRIDGE_BRIDGE_SERVICE_LABELS_H
+#define DELAYBRIDGE_BRIDGE_SERVICE_LABELS_H
 
 #include "bridge/stats.h"
 

@@ -3,8 +3,8 @@
    every metric once: /metrics, 'help --metrics' and what alerts and dashboards may use come from
    it. Labels are levels, kinds, states, codes and entries of `targets` (labels.h): never an id, a
    key or a topic that a request names. */
-#ifndef DELAYBRIDGE_BRIDGE_METRICS_H
-#define DELAYBRIDGE_BRIDGE_METRICS_H
+#ifndef DELAYBRIDGE_BRIDGE_SERVICE_METRICS_H
+#define DELAYBRIDGE_BRIDGE_SERVICE_METRICS_H
 
 #include "bridge/config/config.h"
 #include "bridge/stats.h"

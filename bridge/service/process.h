@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* process: what the system says about this process. */
-#ifndef DELAYBRIDGE_BRIDGE_PROCESS_H
-#define DELAYBRIDGE_BRIDGE_PROCESS_H
+#ifndef DELAYBRIDGE_BRIDGE_SERVICE_PROCESS_H
+#define DELAYBRIDGE_BRIDGE_SERVICE_PROCESS_H
 
 #include <stdbool.h>
 

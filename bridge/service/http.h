@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http: a listener that answers GET on a few paths, in a thread of its own (libmicrohttpd). There
    may be several, each with its own routes: nothing here is shared between them. */
-#ifndef DELAYBRIDGE_BRIDGE_HTTP_H
-#define DELAYBRIDGE_BRIDGE_HTTP_H
+#ifndef DELAYBRIDGE_BRIDGE_SERVICE_HTTP_H
+#define DELAYBRIDGE_BRIDGE_SERVICE_HTTP_H
 
 #include "levels/err.h"
 
