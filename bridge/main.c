@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge: the program. */
-#include "bridge/cli.h"
+#include "bridge/commands/cli.h"
 
 int main(int argc, char **argv)
 {

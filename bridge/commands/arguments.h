@@ -4,7 +4,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_ARGUMENTS_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_ARGUMENTS_H
 
-#include "bridge/cli.h"
+#include "bridge/commands/cli.h"
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The manual page, from the tables of commands and keys. */
-#include "bridge/cli.h"
+#include "bridge/commands/cli.h"
 #include "bridge/commands/help_print.h"
 #include "bridge/config/loader.h"
 #include "bridge/base/version.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge run: the service in the foreground, until a signal. */
-#include "bridge/cli.h"
+#include "bridge/commands/cli.h"
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "bridge/service/monitor.h"

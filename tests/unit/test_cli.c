@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli: what the program prints and exits with, for right and wrong command lines. */
-#include "bridge/cli.h"
+#include "bridge/commands/cli.h"
 #include "consumer/mock.h"
 
 #include <criterion/criterion.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli: the command line: one table of sub-commands, what they are given, and what they exit with.
  */
-#ifndef DELAYBRIDGE_BRIDGE_CLI_H
-#define DELAYBRIDGE_BRIDGE_CLI_H
+#ifndef DELAYBRIDGE_BRIDGE_COMMANDS_CLI_H
+#define DELAYBRIDGE_BRIDGE_COMMANDS_CLI_H
 
 #include "bridge/config/config.h"
 #include "levels/err.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of commands, and the way from argv to one of them. */
-#include "bridge/cli.h"
+#include "bridge/commands/cli.h"
 
 #include "bridge/commands/arguments.h"
 #include "bridge/base/log.h"
