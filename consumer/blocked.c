@@ -2,7 +2,7 @@
 /* Heads and offsets that stop a bridge. */
 #include "consumer/blocked.h"
 
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "consumer/heads.h"
 #include "consumer/topics_survey.h"
 #include "consumer/unreadable.h"

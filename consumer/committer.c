@@ -3,7 +3,7 @@
 #include "consumer/committer.h"
 
 #include "bridge/base/clock.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "consumer/errand.h"
 
 #include <poll.h>

@@ -16,7 +16,7 @@
 
 #include "bridge/bridge.h"
 #include "consumer/bell.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 
 struct group;
 

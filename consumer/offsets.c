@@ -3,7 +3,7 @@
 #include "consumer/offsets.h"
 
 #include "bridge/base/clock.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 
 #include <assert.h>
 #include <poll.h>

@@ -6,7 +6,7 @@
 #define DELAYBRIDGE_CONSUMER_OPEN_RECORDS_H
 
 #include "bridge/config/config.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "consumer/topics.h"
 
 #include <librdkafka/rdkafka.h>

@@ -2,7 +2,7 @@
 #include "consumer/probe.h"
 
 #include "bridge/base/log.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "consumer/errand.h"
 
 #include <stdlib.h>

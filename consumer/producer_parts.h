@@ -4,7 +4,7 @@
 #define DELAYBRIDGE_CONSUMER_PRODUCER_PARTS_H
 
 #include "consumer/asker.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "consumer/committer.h"
 #include "consumer/message.h"
 #include "consumer/outbox.h"

@@ -2,7 +2,7 @@
 /* Whether the brokers serve the producers of a worker to this login. Only a producer that starts as
    a worker's does shows it: brokers that list the requests may still refuse them. */
 #include "bridge/base/clock.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "consumer/topics.h"
 #include "consumer/topics_survey.h"
 

@@ -2,7 +2,7 @@
 /* What still waits in a topic that is no level any more. */
 #include "bridge/base/memory.h"
 #include "consumer/browse.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "consumer/offsets.h"
 #include "consumer/topics_survey.h"
 

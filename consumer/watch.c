@@ -3,7 +3,7 @@
 #include "consumer/watch.h"
 
 #include "bridge/base/clock.h"
-#include "consumer/client_log.h"
+#include "consumer/client/client_log.h"
 #include "consumer/open_records.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
    before this; here are the topics. */
 #include "bridge/commands/connect.h"
 #include "consumer/blocked.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "consumer/commit_limits.h"
 #include "consumer/open_records.h"
 #include "consumer/topics.h"

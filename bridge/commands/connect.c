@@ -2,7 +2,7 @@
 /* Connecting to Kafka for a command, and its two ways of talking. */
 #include "bridge/commands/connect.h"
 
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "consumer/offsets.h"
 
 #include <stdarg.h>

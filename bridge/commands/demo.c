@@ -7,9 +7,9 @@
 #include "bridge/commands/demo_view.h"
 #include "bridge/base/log.h"
 #include "bridge/service/service.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "consumer/heads.h"
-#include "consumer/mock.h"
+#include "consumer/client/mock.h"
 #include "levels/counted.h"
 #include "levels/duration.h"
 

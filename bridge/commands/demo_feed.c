@@ -3,7 +3,7 @@
 #include "bridge/commands/demo_feed.h"
 
 #include "bridge/base/clock.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "levels/duration.h"
 
 #include <pthread.h>

@@ -6,7 +6,7 @@
 #include "bridge/service/monitor.h"
 #include "bridge/service/notify.h"
 #include "bridge/service/service.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
 #include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/draft.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "levels/counted.h"
 
 #include <errno.h>

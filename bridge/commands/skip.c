@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge skip: gives up a batch that cannot be read, by a dead letter that names its range. */
 #include "bridge/commands/connect.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "consumer/offsets.h"
 #include "consumer/unreadable.h"
 

@@ -3,7 +3,7 @@
 #include "bridge/config/config.h"
 
 #include "bridge/config/loader.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 
 #include <ctype.h>
 #include <errno.h>

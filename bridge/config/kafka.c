@@ -2,7 +2,7 @@
 /* librdkafka properties in the configuration. */
 #include "bridge/config/loader.h"
 #include "bridge/base/memory.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 
 #include <errno.h>
 #include <stdlib.h>

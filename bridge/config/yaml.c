@@ -2,7 +2,7 @@
 /* The YAML file, event by event, so that each sentence can name its line. */
 #include "bridge/config/loader.h"
 #include "bridge/base/memory.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "consumer/topics.h"
 #include "levels/duration.h"
 

@@ -6,7 +6,7 @@
 #include "bridge/base/log.h"
 #include "bridge/service/worker.h"
 #include "bridge/service/canary.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "consumer/request_limit.h"
 #include "consumer/topics.h"
 #include "consumer/watch.h"

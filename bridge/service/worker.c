@@ -4,7 +4,7 @@
 #include "bridge/service/labels.h"
 #include "bridge/base/log.h"
 #include "bridge/service/worker_parts.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 
 #include <inttypes.h>
 #include <poll.h>

@@ -6,7 +6,7 @@
 #include "levels/base64.h"
 #include "bridge/commands/draft.h"
 #include "bridge/service/monitor.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 #include "consumer/heads.h"
 #include "consumer/topics.h"
 #include "tests/faults/alloc.h"

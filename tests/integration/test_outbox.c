@@ -2,8 +2,8 @@
 /* A producer whose broker acknowledges slowly: all of a partition arrives, in order, and no thread
    polls without a pause meanwhile. On the mock. */
 #include "bridge/base/clock.h"
-#include "consumer/client.h"
-#include "consumer/mock.h"
+#include "consumer/client/client.h"
+#include "consumer/client/mock.h"
 #include "consumer/producer.h"
 
 #include <criterion/criterion.h>

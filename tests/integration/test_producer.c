@@ -2,8 +2,8 @@
 /* producer with a transactional id: what holds and what does not. On the mock, whose topics hold
    aborted records too, so only what is said of them is judged. */
 #include "bridge/base/clock.h"
-#include "consumer/client.h"
-#include "consumer/mock.h"
+#include "consumer/client/client.h"
+#include "consumer/client/mock.h"
 #include "consumer/producer.h"
 
 #include <criterion/criterion.h>

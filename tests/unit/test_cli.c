@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli: what the program prints and exits with, for right and wrong command lines. */
 #include "bridge/commands/cli.h"
-#include "consumer/mock.h"
+#include "consumer/client/mock.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client: what every handle is made with, whatever the operator sets. No broker is needed. */
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client_log: what a client says of an outage is few lines, and none of them twice. */
-#include "consumer/client_log.h"
+#include "consumer/client/client_log.h"
 
 #include "bridge/base/log.h"
 

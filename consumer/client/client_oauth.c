@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Logins by OAUTHBEARER: whether the client can get tokens. Without a source of tokens it waits
    forever, and says nothing that names the cause. */
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 
 #include <stdio.h>
 #include <string.h>

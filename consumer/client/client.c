@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Properties of each handle. */
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 
-#include "consumer/client_log.h"
+#include "consumer/client/client_log.h"
 
 #include <stdio.h>
 #include <string.h>

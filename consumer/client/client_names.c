@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Property names that librdkafka does not know: those of the Java client, and slips. */
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 
 #include "levels/nearest.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client: librdkafka handles made from the configuration: the operator's properties, then the ones
    that the guarantees rest on. */
-#ifndef DELAYBRIDGE_CONSUMER_CLIENT_H
-#define DELAYBRIDGE_CONSUMER_CLIENT_H
+#ifndef DELAYBRIDGE_CONSUMER_CLIENT_CLIENT_H
+#define DELAYBRIDGE_CONSUMER_CLIENT_CLIENT_H
 
 #include "bridge/config/config.h"
 

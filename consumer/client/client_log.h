@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client_log: what librdkafka's handles say of themselves, in the log of the program. A line of one
    kind from one client is written once in ten seconds, with suppressed= for how many were not. */
-#ifndef DELAYBRIDGE_CONSUMER_CLIENT_LOG_H
-#define DELAYBRIDGE_CONSUMER_CLIENT_LOG_H
+#ifndef DELAYBRIDGE_CONSUMER_CLIENT_CLIENT_LOG_H
+#define DELAYBRIDGE_CONSUMER_CLIENT_CLIENT_LOG_H
 
 #include <librdkafka/rdkafka.h>
 #include <stdint.h>

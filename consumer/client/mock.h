@@ -2,8 +2,8 @@
 /* mock: librdkafka's mock cluster in this process: real TCP on loopback, one broker, memory only.
    For the demonstration and for tests; kcat works against it too. It has no configs, ACLs or admin
    calls, and its first group join takes three seconds. */
-#ifndef DELAYBRIDGE_CONSUMER_MOCK_H
-#define DELAYBRIDGE_CONSUMER_MOCK_H
+#ifndef DELAYBRIDGE_CONSUMER_CLIENT_MOCK_H
+#define DELAYBRIDGE_CONSUMER_CLIENT_MOCK_H
 
 #include "levels/err.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reaching Kafka for the first time: a broker answers, none does, or one refuses. */
 #include "bridge/base/clock.h"
-#include "consumer/client.h"
+#include "consumer/client/client.h"
 
 #include <stdio.h>
 #include <string.h>

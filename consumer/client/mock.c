@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The mock cluster, hosted by a client handle of its own. */
-#include "consumer/mock.h"
+#include "consumer/client/mock.h"
 
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What clients say, and how often it is said. */
-#include "consumer/client_log.h"
+#include "consumer/client/client_log.h"
 
 #include "bridge/base/clock.h"
 #include "bridge/base/limit.h"
