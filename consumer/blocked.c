@@ -3,8 +3,8 @@
 #include "consumer/blocked.h"
 
 #include "consumer/client/client.h"
-#include "consumer/heads.h"
-#include "consumer/topics_survey.h"
+#include "consumer/admin/heads.h"
+#include "consumer/admin/topics_survey.h"
 #include "consumer/unreadable.h"
 
 #include <inttypes.h>

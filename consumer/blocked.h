@@ -6,7 +6,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_BLOCKED_H
 #define DELAYBRIDGE_CONSUMER_BLOCKED_H
 
-#include "consumer/offsets.h"
+#include "consumer/admin/offsets.h"
 
 /* Adds a fault for each such partition, with the command to run. Waits for a multiple of timeout_ms
    at most, and longer where a batch is unpacked again and again. Returns 0, or an error with a

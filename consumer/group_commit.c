@@ -4,7 +4,7 @@
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "consumer/group_parts.h"
-#include "consumer/offsets.h"
+#include "consumer/admin/offsets.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
    a worker's does shows it: brokers that list the requests may still refuse them. */
 #include "bridge/base/clock.h"
 #include "consumer/client/client.h"
-#include "consumer/topics.h"
-#include "consumer/topics_survey.h"
+#include "consumer/admin/topics.h"
+#include "consumer/admin/topics_survey.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

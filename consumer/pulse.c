@@ -3,7 +3,7 @@
 #include "consumer/pulse.h"
 
 #include "bridge/base/log.h"
-#include "consumer/offsets.h"
+#include "consumer/admin/offsets.h"
 
 #include <stdlib.h>
 #include <string.h>

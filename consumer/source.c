@@ -2,7 +2,7 @@
 /* Partition queues: assigned, taken from, paused, sought. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
-#include "consumer/offsets.h"
+#include "consumer/admin/offsets.h"
 #include "consumer/record.h"
 #include "consumer/source_parts.h"
 #include "consumer/unreadable.h"

@@ -4,9 +4,9 @@
 #include "bridge/commands/connect.h"
 #include "consumer/blocked.h"
 #include "consumer/client/client.h"
-#include "consumer/commit_limits.h"
-#include "consumer/open_records.h"
-#include "consumer/topics.h"
+#include "consumer/admin/commit_limits.h"
+#include "consumer/admin/open_records.h"
+#include "consumer/admin/topics.h"
 #include "levels/counted.h"
 
 #include <stdio.h>

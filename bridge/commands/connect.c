@@ -3,7 +3,7 @@
 #include "bridge/commands/connect.h"
 
 #include "consumer/client/client.h"
-#include "consumer/offsets.h"
+#include "consumer/admin/offsets.h"
 
 #include <stdarg.h>
 #include <stdio.h>

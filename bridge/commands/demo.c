@@ -8,7 +8,7 @@
 #include "bridge/base/log.h"
 #include "bridge/service/service.h"
 #include "consumer/client/client.h"
-#include "consumer/heads.h"
+#include "consumer/admin/heads.h"
 #include "consumer/client/mock.h"
 #include "levels/counted.h"
 #include "levels/duration.h"

@@ -3,8 +3,8 @@
 #include "bridge/base/clock.h"
 #include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
-#include "consumer/heads.h"
-#include "consumer/open_records.h"
+#include "consumer/admin/heads.h"
+#include "consumer/admin/open_records.h"
 #include "levels/counted.h"
 #include "levels/duration.h"
 

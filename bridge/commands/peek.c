@@ -4,8 +4,8 @@
 #include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/waiting.h"
-#include "consumer/browse.h"
-#include "consumer/offsets.h"
+#include "consumer/admin/browse.h"
+#include "consumer/admin/offsets.h"
 #include "levels/duration.h"
 
 #include <limits.h>

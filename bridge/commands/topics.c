@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge topics: plan shows what apply would do, as a table; apply does it. */
-#include "consumer/topics.h"
+#include "consumer/admin/topics.h"
 #include "bridge/commands/connect.h"
 
 #include <stdio.h>

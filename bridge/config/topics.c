@@ -2,7 +2,7 @@
 /* topic_settings: what the operator sets on the bridge's topics in place of its own choice. */
 #include "bridge/config/loader.h"
 #include "bridge/base/memory.h"
-#include "consumer/topics.h"
+#include "consumer/admin/topics.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "consumer/client/client.h"
-#include "consumer/topics.h"
+#include "consumer/admin/topics.h"
 #include "levels/duration.h"
 
 #include <inttypes.h>

@@ -7,9 +7,9 @@
 #include "bridge/service/worker.h"
 #include "bridge/service/canary.h"
 #include "consumer/client/client.h"
-#include "consumer/request_limit.h"
-#include "consumer/topics.h"
-#include "consumer/watch.h"
+#include "consumer/admin/request_limit.h"
+#include "consumer/admin/topics.h"
+#include "consumer/admin/watch.h"
 #include "levels/counted.h"
 
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 
 #include "bridge/config/config.h"
 #include "bridge/stats.h"
-#include "consumer/commit_limits.h"
+#include "consumer/admin/commit_limits.h"
 #include "levels/err.h"
 
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "bridge/service/worker_parts.h"
-#include "consumer/offsets.h"
+#include "consumer/admin/offsets.h"
 
 #include <signal.h>
 #include <string.h>

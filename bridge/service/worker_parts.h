@@ -11,7 +11,7 @@
 #include "consumer/probe.h"
 #include "consumer/producer.h"
 #include "consumer/source.h"
-#include "consumer/topics.h"
+#include "consumer/admin/topics.h"
 
 #include <pthread.h>
 

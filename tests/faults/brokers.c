@@ -6,7 +6,7 @@
 #include "tests/faults/parts.h"
 #include "tests/faults/stage.h"
 
-#include "consumer/offsets.h"
+#include "consumer/admin/offsets.h"
 
 enum { AWAIT_MS = 45000, ROUNDS = 3, ROUND_MS = 700, BROKERS = 3 };
 enum { API_END_TXN = 26, API_PRODUCE = 0, API_OFFSET_COMMIT = 8 };

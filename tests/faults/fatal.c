@@ -6,7 +6,7 @@
 #include "tests/faults/stage.h"
 
 #include "bridge/base/clock.h"
-#include "consumer/topics.h"
+#include "consumer/admin/topics.h"
 
 enum { AWAIT_MS = 30000, REPLACED_MS = 10000, WATCH_MS = 300, ROUNDS = 4, API_PRODUCE = 0 };
 

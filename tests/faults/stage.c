@@ -3,8 +3,8 @@
 #include "tests/faults/stage.h"
 
 #include "bridge/base/clock.h"
-#include "consumer/offsets.h"
-#include "consumer/topics.h"
+#include "consumer/admin/offsets.h"
+#include "consumer/admin/topics.h"
 
 #include <inttypes.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* broker_limits: the smallest value of a broker setting, or the reason why no broker told it. With
    KAFKA=host:port one test asks that broker, else it is skipped. */
-#include "consumer/broker_limits.h"
+#include "consumer/admin/broker_limits.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topics: names; what check says about a cluster; that apply makes it right and leaves the rest as
    it is. With KAFKA=host:port the latter runs on that broker, else it is skipped. */
-#include "consumer/topics_survey.h"
+#include "consumer/admin/topics_survey.h"
 #include "tests/integration/scratch.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* transactions: what check says of brokers that do not let a transactional producer start. On the
    mock. */
-#include "consumer/topics.h"
+#include "consumer/admin/topics.h"
 #include "tests/integration/scratch.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What follows from the brokers' settings for commits. */
-#include "consumer/commit_limits.h"
+#include "consumer/admin/commit_limits.h"
 #include "levels/window.h"
 
 #include <criterion/criterion.h>

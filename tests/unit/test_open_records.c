@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* open_records: only a transaction that stays open counts as one that delays others. */
-#include "consumer/open_records.h"
+#include "consumer/admin/open_records.h"
 
 #include <criterion/criterion.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* request_limit: the largest record by the largest request. */
-#include "consumer/request_limit.h"
+#include "consumer/admin/request_limit.h"
 
 #include <criterion/criterion.h>
 

@@ -3,10 +3,10 @@
    socket.request.max.bytes. Each broker has its own value, so each is asked, and the smallest one
    counts. DescribeConfigs of a broker needs the right DescribeConfigs on the cluster, which many
    services do not give: the caller must have a default for a setting that is not known. */
-#ifndef DELAYBRIDGE_CONSUMER_BROKER_LIMITS_H
-#define DELAYBRIDGE_CONSUMER_BROKER_LIMITS_H
+#ifndef DELAYBRIDGE_CONSUMER_ADMIN_BROKER_LIMITS_H
+#define DELAYBRIDGE_CONSUMER_ADMIN_BROKER_LIMITS_H
 
-#include "consumer/admin.h"
+#include "consumer/admin/admin.h"
 
 #include <stddef.h>
 #include <stdint.h>

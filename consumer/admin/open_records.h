@@ -2,12 +2,12 @@
 /* open_records: offsets of the schedule topic that wait behind an open transaction of a producer.
    Readers of committed records stop at a partition's last stable offset, which is that of the
    oldest open transaction; the high watermark shows how much is written behind it. */
-#ifndef DELAYBRIDGE_CONSUMER_OPEN_RECORDS_H
-#define DELAYBRIDGE_CONSUMER_OPEN_RECORDS_H
+#ifndef DELAYBRIDGE_CONSUMER_ADMIN_OPEN_RECORDS_H
+#define DELAYBRIDGE_CONSUMER_ADMIN_OPEN_RECORDS_H
 
 #include "bridge/config/config.h"
 #include "consumer/client/client.h"
-#include "consumer/topics.h"
+#include "consumer/admin/topics.h"
 
 #include <librdkafka/rdkafka.h>
 

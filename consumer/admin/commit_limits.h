@@ -2,10 +2,10 @@
 /* commit_limits: what the brokers allow a commit to hold, and how long they keep one. Offsets of
    topics that no member subscribes to, as level topics are, expire after offsets.retention.minutes
    even while the group is active: an idle level's offset is committed again before that. */
-#ifndef DELAYBRIDGE_CONSUMER_COMMIT_LIMITS_H
-#define DELAYBRIDGE_CONSUMER_COMMIT_LIMITS_H
+#ifndef DELAYBRIDGE_CONSUMER_ADMIN_COMMIT_LIMITS_H
+#define DELAYBRIDGE_CONSUMER_ADMIN_COMMIT_LIMITS_H
 
-#include "consumer/broker_limits.h"
+#include "consumer/admin/broker_limits.h"
 
 struct commit_limits {
     size_t text_max;      /* bytes of commit metadata that every broker takes */

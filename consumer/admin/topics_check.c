@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The guards of a start: each rule that does not hold becomes a finding with what to run. */
 #include "bridge/base/memory.h"
-#include "consumer/topics_survey.h"
+#include "consumer/admin/topics_survey.h"
 #include "levels/counted.h"
 
 #include <stdarg.h>

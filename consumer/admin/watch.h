@@ -2,8 +2,8 @@
 /* watch: a thread next to the workers that asks every ten seconds how much of the schedule topic
    waits behind open transactions, and during an outage of Kafka (client_log.h) asks until a broker
    answers. The service runs on if it cannot be started. */
-#ifndef DELAYBRIDGE_CONSUMER_WATCH_H
-#define DELAYBRIDGE_CONSUMER_WATCH_H
+#ifndef DELAYBRIDGE_CONSUMER_ADMIN_WATCH_H
+#define DELAYBRIDGE_CONSUMER_ADMIN_WATCH_H
 
 #include "bridge/config/config.h"
 

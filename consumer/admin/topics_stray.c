@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What still waits in a topic that is no level any more. */
 #include "bridge/base/memory.h"
-#include "consumer/browse.h"
+#include "consumer/admin/browse.h"
 #include "consumer/client/client.h"
-#include "consumer/offsets.h"
-#include "consumer/topics_survey.h"
+#include "consumer/admin/offsets.h"
+#include "consumer/admin/topics_survey.h"
 
 #include <stdlib.h>
 

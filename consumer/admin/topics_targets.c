@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The targets that the configuration names in full: that they exist, and what their settings do to
    deliveries. The operator of a target decides what to change: apply does not. */
-#include "consumer/topics_survey.h"
+#include "consumer/admin/topics_survey.h"
 
 #include <string.h>
 

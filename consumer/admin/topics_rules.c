@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the settings of the bridge's topics must be, and why. */
-#include "consumer/topics_survey.h"
+#include "consumer/admin/topics_survey.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One thread, two handles, and the looks that it compares. */
-#include "consumer/watch.h"
+#include "consumer/admin/watch.h"
 
 #include "bridge/base/clock.h"
 #include "consumer/client/client_log.h"
-#include "consumer/open_records.h"
+#include "consumer/admin/open_records.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Committed offsets with their windows, beside the logs' two ends. */
-#include "consumer/offsets.h"
+#include "consumer/admin/offsets.h"
 
 #include "bridge/base/clock.h"
 #include "consumer/client/client.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topics: the bridge's own topics: their names, what their settings must be, and the admin calls
    that look at them, make them and mend them. */
-#ifndef DELAYBRIDGE_CONSUMER_TOPICS_H
-#define DELAYBRIDGE_CONSUMER_TOPICS_H
+#ifndef DELAYBRIDGE_CONSUMER_ADMIN_TOPICS_H
+#define DELAYBRIDGE_CONSUMER_ADMIN_TOPICS_H
 
 #include "bridge/config/config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The key topic_settings among the rules of topics: which rules it replaces, what follows from a
    value, and the advice where a broker refuses one. */
-#include "consumer/topics_survey.h"
+#include "consumer/admin/topics_survey.h"
 #include "levels/counted.h"
 
 #include <stdio.h>

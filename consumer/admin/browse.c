@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Assign, read until every partition is through, unassign. */
-#include "consumer/browse.h"
+#include "consumer/admin/browse.h"
 #include "bridge/base/clock.h"
 #include "consumer/unreadable.h"
 #include "levels/counted.h"

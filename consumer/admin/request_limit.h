@@ -3,8 +3,8 @@
    when a request exceeds its socket.request.max.bytes, and does not say why: the client would send
    the record again without end, and every other record on that connection would wait. So the
    brokers are asked for that limit, and a larger record is never sent. */
-#ifndef DELAYBRIDGE_CONSUMER_REQUEST_LIMIT_H
-#define DELAYBRIDGE_CONSUMER_REQUEST_LIMIT_H
+#ifndef DELAYBRIDGE_CONSUMER_ADMIN_REQUEST_LIMIT_H
+#define DELAYBRIDGE_CONSUMER_ADMIN_REQUEST_LIMIT_H
 
 #include <librdkafka/rdkafka.h>
 #include <stdbool.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topics_survey: the bridge's topics as they are, beside the rules that say how they must be. Both
    the check and apply start from one. */
-#ifndef DELAYBRIDGE_CONSUMER_TOPICS_SURVEY_H
-#define DELAYBRIDGE_CONSUMER_TOPICS_SURVEY_H
+#ifndef DELAYBRIDGE_CONSUMER_ADMIN_TOPICS_SURVEY_H
+#define DELAYBRIDGE_CONSUMER_ADMIN_TOPICS_SURVEY_H
 
-#include "consumer/admin.h"
-#include "consumer/topics.h"
+#include "consumer/admin/admin.h"
+#include "consumer/admin/topics.h"
 
 enum topic_kind {
     TOPIC_SCHEDULE,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* offsets: how far the group has come in every lane and slot, seen from outside: for commands. */
-#ifndef DELAYBRIDGE_CONSUMER_OFFSETS_H
-#define DELAYBRIDGE_CONSUMER_OFFSETS_H
+#ifndef DELAYBRIDGE_CONSUMER_ADMIN_OFFSETS_H
+#define DELAYBRIDGE_CONSUMER_ADMIN_OFFSETS_H
 
 #include "bridge/bridge.h"
 #include "bridge/config/config.h"
-#include "consumer/topics.h"
+#include "consumer/admin/topics.h"
 #include "levels/window.h"
 
 #include <librdkafka/rdkafka.h>

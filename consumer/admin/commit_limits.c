@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The brokers' settings for commits, and what follows from them. */
-#include "consumer/commit_limits.h"
+#include "consumer/admin/commit_limits.h"
 
 #include "levels/window.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* browse: reading records to look at them, without a group and without leaving a trace. */
-#ifndef DELAYBRIDGE_CONSUMER_BROWSE_H
-#define DELAYBRIDGE_CONSUMER_BROWSE_H
+#ifndef DELAYBRIDGE_CONSUMER_ADMIN_BROWSE_H
+#define DELAYBRIDGE_CONSUMER_ADMIN_BROWSE_H
 
 #include "levels/err.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Brokers' settings, asked from each broker. */
-#include "consumer/broker_limits.h"
+#include "consumer/admin/broker_limits.h"
 
 #include <errno.h>
 #include <stdio.h>

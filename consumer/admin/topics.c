@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of the bridge's topics, and the list of findings. */
-#include "consumer/topics.h"
+#include "consumer/admin/topics.h"
 
 #include "levels/duration.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* heads: the first record that is not done of every partition where something waits, and opened if
    it is one of a level: seen from outside, for commands. */
-#ifndef DELAYBRIDGE_CONSUMER_HEADS_H
-#define DELAYBRIDGE_CONSUMER_HEADS_H
+#ifndef DELAYBRIDGE_CONSUMER_ADMIN_HEADS_H
+#define DELAYBRIDGE_CONSUMER_ADMIN_HEADS_H
 
-#include "consumer/offsets.h"
+#include "consumer/admin/offsets.h"
 
 struct head {
     /* FOREIGN: a request too. NEWER: only a newer program can open it. UNREADABLE: a batch that

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What apply would do, topic by topic: made of the same survey and rules that apply follows. */
 #include "bridge/base/memory.h"
-#include "consumer/topics_survey.h"
+#include "consumer/admin/topics_survey.h"
 #include "levels/counted.h"
 
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Last stable offsets and high watermarks of the schedule topic. */
-#include "consumer/open_records.h"
+#include "consumer/admin/open_records.h"
 
-#include "consumer/offsets.h"
-#include "consumer/topics_survey.h"
+#include "consumer/admin/offsets.h"
+#include "consumer/admin/topics_survey.h"
 #include "levels/counted.h"
 
 #include <poll.h>

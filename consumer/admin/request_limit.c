@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The largest record, by what brokers say of requests. */
-#include "consumer/request_limit.h"
+#include "consumer/admin/request_limit.h"
 
-#include "consumer/broker_limits.h"
+#include "consumer/admin/broker_limits.h"
 
 #include <stdio.h>
 

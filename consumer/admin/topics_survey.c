@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asking the cluster which of the bridge's topics there are and how they are set. */
-#include "consumer/topics_survey.h"
+#include "consumer/admin/topics_survey.h"
 
 #include "levels/duration.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heads: browsed from each committed base on, past what is done above it. */
-#include "consumer/heads.h"
+#include "consumer/admin/heads.h"
 
-#include "consumer/browse.h"
+#include "consumer/admin/browse.h"
 #include "levels/envelope.h"
 
 #include <stdio.h>

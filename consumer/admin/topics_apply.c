@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making the bridge's topics what the rules say: create, grow, mend, then wait until it is seen. */
 #include "bridge/base/clock.h"
-#include "consumer/topics_survey.h"
+#include "consumer/admin/topics_survey.h"
 #include "levels/counted.h"
 
 #include <assert.h>
