@@ -9,7 +9,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_ASKER_H
 #define DELAYBRIDGE_CONSUMER_ASKER_H
 
-#include "bridge/bridge.h"
+#include "bridge/core/bridge.h"
 #include "consumer/bell.h"
 
 #include <librdkafka/rdkafka.h>

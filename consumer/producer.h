@@ -16,7 +16,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_PRODUCER_H
 #define DELAYBRIDGE_CONSUMER_PRODUCER_H
 
-#include "bridge/bridge.h"
+#include "bridge/core/bridge.h"
 #include "bridge/config/config.h"
 #include "consumer/bell.h"
 

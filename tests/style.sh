@@ -39,13 +39,13 @@ layers() {
     local core core_files=() levels=() pure_tests=()
     for file in levels/*.[ch]; do [ -f "$file" ] && levels+=("$file"); done
     for file in tests/sim/*.[ch]; do [ -f "$file" ] && pure_tests+=("$file"); done
-    core=$(sed -n '/^set(CORE_SOURCES/,/)/p' CMakeLists.txt | grep -oE 'bridge/[a-z_]+\.c')
+    core=$(ls bridge/core/*.c)
     for file in $core; do [ -f "$file" ] && core_files+=("$file"); done
     # The headers of the core are those that it includes, and those that these include.
     local at=0 header
     while [ $at -lt ${#core_files[@]} ]; do
-        for header in $(grep -oE '^ *# *include "bridge/[a-z_]+\.h"' "${core_files[at]}" |
-            grep -oE 'bridge/[a-z_]+\.h'); do
+        for header in $(grep -oE '^ *# *include "bridge/core/[a-z_]+\.h"' "${core_files[at]}" |
+            grep -oE 'bridge/core/[a-z_]+\.h'); do
             if [ -f "${header%.h}.c" ] && ! grep -qx "${header%.h}.c" <<<"$core"; then
                 echo "${core_files[at]}: $header is not of the core"
                 broken=1

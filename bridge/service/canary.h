@@ -6,7 +6,7 @@
 #define DELAYBRIDGE_BRIDGE_SERVICE_CANARY_H
 
 #include "bridge/config/config.h"
-#include "bridge/stats.h"
+#include "bridge/core/stats.h"
 
 struct canary;
 

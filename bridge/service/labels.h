@@ -6,7 +6,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_LABELS_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_LABELS_H
 
-#include "bridge/stats.h"
+#include "bridge/core/stats.h"
 
 #include <stdint.h>
 

@@ -7,7 +7,7 @@
 #define DELAYBRIDGE_BRIDGE_SERVICE_METRICS_H
 
 #include "bridge/config/config.h"
-#include "bridge/stats.h"
+#include "bridge/core/stats.h"
 
 #include <stdio.h>
 

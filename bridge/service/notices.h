@@ -6,7 +6,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_NOTICES_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_NOTICES_H
 
-#include "bridge/bridge.h"
+#include "bridge/core/bridge.h"
 #include "bridge/base/limit.h"
 
 enum { TELL_EVERY_MS = 10000 };

@@ -4,7 +4,7 @@
 #define DELAYBRIDGE_BRIDGE_SERVICE_SERVICE_H
 
 #include "bridge/config/config.h"
-#include "bridge/stats.h"
+#include "bridge/core/stats.h"
 #include "levels/err.h"
 
 struct service;

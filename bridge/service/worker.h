@@ -5,7 +5,7 @@
 #define DELAYBRIDGE_BRIDGE_SERVICE_WORKER_H
 
 #include "bridge/config/config.h"
-#include "bridge/stats.h"
+#include "bridge/core/stats.h"
 #include "consumer/admin/commit_limits.h"
 #include "levels/err.h"
 

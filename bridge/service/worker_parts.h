@@ -3,7 +3,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_WORKER_PARTS_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_WORKER_PARTS_H
 
-#include "bridge/bridge.h"
+#include "bridge/core/bridge.h"
 #include "bridge/service/notices.h"
 #include "bridge/service/worker.h"
 #include "consumer/bell.h"

@@ -3,7 +3,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_OFFSETS_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_OFFSETS_H
 
-#include "bridge/bridge.h"
+#include "bridge/core/bridge.h"
 #include "bridge/config/config.h"
 #include "consumer/admin/topics.h"
 #include "levels/window.h"

@@ -2,7 +2,7 @@
 /* What asks for memory outside of a running service: configuration, the step machine, lines of
    'send', the check of topics, the looks of the commands, the listener. The n-th time there is none
    for it. */
-#include "bridge/bridge.h"
+#include "bridge/core/bridge.h"
 #include "levels/base64.h"
 #include "bridge/commands/draft.h"
 #include "bridge/service/monitor.h"

@@ -4,7 +4,7 @@
 #ifndef DELAYBRIDGE_TESTS_SIM_BUGS_H
 #define DELAYBRIDGE_TESTS_SIM_BUGS_H
 
-#include "bridge/bridge.h"
+#include "bridge/core/bridge.h"
 
 #define BUG_TABLE(X)                                                                            \
     X(COMMIT_ONE_TOO_FAR, "commit_one_too_far", "progress is committed with base + 1")          \

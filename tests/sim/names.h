@@ -5,7 +5,7 @@
 #ifndef DELAYBRIDGE_TESTS_SIM_NAMES_H
 #define DELAYBRIDGE_TESTS_SIM_NAMES_H
 
-#include "bridge/bridge.h"
+#include "bridge/core/bridge.h"
 
 const char *names_kind(enum forward_kind kind);
 const char *names_truncation(enum letter letter);

@@ -13,7 +13,7 @@
 #ifndef DELAYBRIDGE_TESTS_SIM_WORLD_H
 #define DELAYBRIDGE_TESTS_SIM_WORLD_H
 
-#include "bridge/bridge.h"
+#include "bridge/core/bridge.h"
 #include "tests/sim/broker.h"
 #include "tests/sim/bugs.h"
 #include "tests/sim/failures.h"

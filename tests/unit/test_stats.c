@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats: lateness is told within its bound, between any two snapshots, of any number of workers. */
-#include "bridge/stats.h"
+#include "bridge/core/stats.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>

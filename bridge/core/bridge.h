@@ -17,10 +17,10 @@
 
    One turn: what is due, then delivery reports, then level records whose time is near, then new
    requests within a quota; so intake can never make deliveries late. */
-#ifndef DELAYBRIDGE_BRIDGE_BRIDGE_H
-#define DELAYBRIDGE_BRIDGE_BRIDGE_H
+#ifndef DELAYBRIDGE_BRIDGE_CORE_BRIDGE_H
+#define DELAYBRIDGE_BRIDGE_CORE_BRIDGE_H
 
-#include "bridge/stats.h"
+#include "bridge/core/stats.h"
 #include "levels/code.h"
 #include "levels/envelope.h"
 #include "levels/plan.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heads: the next record of a queue is found, screened and looked at; gaps are doubted. */
-#include "bridge/core.h"
+#include "bridge/core/state.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

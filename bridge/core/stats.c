@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The histograms, and adding up the counters of several workers. */
-#include "bridge/stats.h"
+#include "bridge/core/stats.h"
 
 const double SPAN_BOUNDS_MS[SPAN_BUCKETS - 1] = {1,   2.5, 5,    10,   25,  50,    100,   250,
                                                  500, 1e3, 2500, 5000, 1e4, 30000, 60000, 300000};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats: what a worker counted. One thread writes, any may read at any time: plain relaxed stores.
  */
-#ifndef DELAYBRIDGE_BRIDGE_STATS_H
-#define DELAYBRIDGE_BRIDGE_STATS_H
+#ifndef DELAYBRIDGE_BRIDGE_CORE_STATS_H
+#define DELAYBRIDGE_BRIDGE_CORE_STATS_H
 
 #include "levels/code.h"
 #include "levels/extras.h"

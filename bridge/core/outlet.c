@@ -8,7 +8,7 @@
 
    At least once, its records fly until it is back, and hold memory that other lanes need. So the
    intake of a lane stops when such records cost more than the lane's share of a quarter of it. */
-#include "bridge/core.h"
+#include "bridge/core/state.h"
 
 enum { OUTLET_WATCH_MS = 1000 };
 

@@ -11,10 +11,10 @@
 
    A parcel's life: admitted from its queue -> WAITING until its release -> READY -> FLYING -> done.
    Whatever fails puts it back to WAITING or READY; only an acknowledgement ends it. */
-#ifndef DELAYBRIDGE_BRIDGE_CORE_H
-#define DELAYBRIDGE_BRIDGE_CORE_H
+#ifndef DELAYBRIDGE_BRIDGE_CORE_STATE_H
+#define DELAYBRIDGE_BRIDGE_CORE_STATE_H
 
-#include "bridge/bridge.h"
+#include "bridge/core/bridge.h"
 #include "levels/list.h"
 #include "levels/wheel.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parcels: records in work, from a fixed pool, and the byte budget that they count against. */
-#include "bridge/core.h"
+#include "bridge/core/state.h"
 
 #include "levels/wire_size.h"
 

@@ -2,7 +2,7 @@
 /* Targets: which of them take records now. One that fails holds nobody else: what flies to it is
    capped, what waits behind it is let go after a second, and while it is known bad it is not tried.
  */
-#include "bridge/core.h"
+#include "bridge/core/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
