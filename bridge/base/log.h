@@ -6,7 +6,10 @@
 #ifndef DELAYBRIDGE_BRIDGE_BASE_LOG_H
 #define DELAYBRIDGE_BRIDGE_BASE_LOG_H
 
-#include "bridge/config/config.h"
+#include "levels/bytes.h"
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
+enum log_format { LOG_AUTO, LOG_LOGFMT, LOG_JSON };
 
 void log_init(enum log_level level, enum log_format format);
 void log_set_level(enum log_level level);

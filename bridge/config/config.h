@@ -5,15 +5,13 @@
 #ifndef DELAYBRIDGE_BRIDGE_CONFIG_CONFIG_H
 #define DELAYBRIDGE_BRIDGE_CONFIG_CONFIG_H
 
+#include "bridge/base/log.h"
 #include "levels/plan.h"
 #include "levels/targets.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-
-enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
-enum log_format { LOG_AUTO, LOG_LOGFMT, LOG_JSON };
 
 /* A librdkafka property, for every handle or for one of them. */
 enum client_role { CLIENT_ALL, CLIENT_INTAKE, CLIENT_LEVELS, CLIENT_HOPS, CLIENT_DELIVERIES };
