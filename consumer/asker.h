@@ -9,7 +9,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_ASKER_H
 #define DELAYBRIDGE_CONSUMER_ASKER_H
 
-#include "bridge/core/bridge.h"
+#include "bridge/core/port.h"
 #include "consumer/bell.h"
 
 #include <librdkafka/rdkafka.h>

@@ -2,9 +2,9 @@
 /* Heads and offsets that stop a bridge. */
 #include "consumer/blocked.h"
 
-#include "consumer/client/client.h"
 #include "consumer/admin/heads.h"
 #include "consumer/admin/topics_survey.h"
+#include "consumer/client/client.h"
 #include "consumer/unreadable.h"
 
 #include <inttypes.h>

@@ -14,7 +14,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_GROUP_H
 #define DELAYBRIDGE_CONSUMER_GROUP_H
 
-#include "bridge/core/bridge.h"
+#include "bridge/core/port.h"
 #include "consumer/bell.h"
 #include "consumer/client/client.h"
 

@@ -3,8 +3,8 @@
  */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
-#include "consumer/group_parts.h"
 #include "consumer/admin/offsets.h"
+#include "consumer/group_parts.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_MESSAGE_H
 #define DELAYBRIDGE_CONSUMER_MESSAGE_H
 
-#include "bridge/core/bridge.h"
+#include "bridge/core/port.h"
 
 #include <librdkafka/rdkafka.h>
 

@@ -4,7 +4,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_PROBE_H
 #define DELAYBRIDGE_CONSUMER_PROBE_H
 
-#include "bridge/core/bridge.h"
+#include "bridge/core/port.h"
 #include "consumer/bell.h"
 #include "consumer/unreadable.h"
 

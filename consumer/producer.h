@@ -16,8 +16,8 @@
 #ifndef DELAYBRIDGE_CONSUMER_PRODUCER_H
 #define DELAYBRIDGE_CONSUMER_PRODUCER_H
 
-#include "bridge/core/bridge.h"
 #include "bridge/config/config.h"
+#include "bridge/core/port.h"
 #include "consumer/bell.h"
 
 struct producer;

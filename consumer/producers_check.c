@@ -2,9 +2,9 @@
 /* Whether the brokers serve the producers of a worker to this login. Only a producer that starts as
    a worker's does shows it: brokers that list the requests may still refuse them. */
 #include "bridge/base/clock.h"
-#include "consumer/client/client.h"
 #include "consumer/admin/topics.h"
 #include "consumer/admin/topics_survey.h"
+#include "consumer/client/client.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

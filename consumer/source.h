@@ -18,7 +18,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_SOURCE_H
 #define DELAYBRIDGE_CONSUMER_SOURCE_H
 
-#include "bridge/core/bridge.h"
+#include "bridge/core/port.h"
 #include "consumer/bell.h"
 
 struct source;

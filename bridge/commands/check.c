@@ -2,11 +2,11 @@
 /* delaybridge check: would run start, and would requests be delivered? The configuration was read
    before this; here are the topics. */
 #include "bridge/commands/connect.h"
-#include "consumer/blocked.h"
-#include "consumer/client/client.h"
 #include "consumer/admin/commit_limits.h"
 #include "consumer/admin/open_records.h"
 #include "consumer/admin/topics.h"
+#include "consumer/blocked.h"
+#include "consumer/client/client.h"
 #include "levels/counted.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* The table of commands, and the way from argv to one of them. */
 #include "bridge/commands/cli.h"
 
-#include "bridge/commands/arguments.h"
 #include "bridge/base/log.h"
+#include "bridge/commands/arguments.h"
 #include "levels/nearest.h"
 
 #include <limits.h>

@@ -2,8 +2,8 @@
 /* Connecting to Kafka for a command, and its two ways of talking. */
 #include "bridge/commands/connect.h"
 
-#include "consumer/client/client.h"
 #include "consumer/admin/offsets.h"
+#include "consumer/client/client.h"
 
 #include <stdarg.h>
 #include <stdio.h>

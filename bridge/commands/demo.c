@@ -2,13 +2,13 @@
 /* delaybridge demo: the whole service against a mock broker in this process, with requests coming
    in, waiting and going out before the user's eyes. A demonstration: nothing is kept. */
 #include "bridge/base/clock.h"
+#include "bridge/base/log.h"
 #include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/demo_view.h"
-#include "bridge/base/log.h"
 #include "bridge/service/service.h"
-#include "consumer/client/client.h"
 #include "consumer/admin/heads.h"
+#include "consumer/client/client.h"
 #include "consumer/client/mock.h"
 #include "levels/counted.h"
 #include "levels/duration.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The manual page, from the tables of commands and keys. */
+#include "bridge/base/version.h"
 #include "bridge/commands/cli.h"
 #include "bridge/commands/help_print.h"
 #include "bridge/config/loader.h"
-#include "bridge/base/version.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge run: the service in the foreground, until a signal. */
-#include "bridge/commands/cli.h"
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
+#include "bridge/commands/cli.h"
 #include "bridge/service/monitor.h"
 #include "bridge/service/notify.h"
 #include "bridge/service/service.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge skip: gives up a batch that cannot be read, by a dead letter that names its range. */
 #include "bridge/commands/connect.h"
-#include "consumer/client/client.h"
 #include "consumer/admin/offsets.h"
+#include "consumer/client/client.h"
 #include "consumer/unreadable.h"
 
 #include <errno.h>

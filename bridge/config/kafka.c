@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* librdkafka properties in the configuration. */
-#include "bridge/config/loader.h"
 #include "bridge/base/memory.h"
+#include "bridge/config/loader.h"
 #include "consumer/client/client.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topic_settings: what the operator sets on the bridge's topics in place of its own choice. */
-#include "bridge/config/loader.h"
-#include "bridge/base/memory.h"
 #include "consumer/admin/topics.h"
+#include "bridge/base/memory.h"
+#include "bridge/config/loader.h"
 
 #include <ctype.h>
 #include <stdlib.h>

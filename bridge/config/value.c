@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values as people write them, into struct config. */
-#include "bridge/config/address.h"
-#include "bridge/config/loader.h"
 #include "bridge/base/log.h"
 #include "bridge/base/memory.h"
+#include "bridge/config/address.h"
+#include "bridge/config/loader.h"
 #include "levels/duration.h"
 
 #include <assert.h>

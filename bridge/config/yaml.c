@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The YAML file, event by event, so that each sentence can name its line. */
-#include "bridge/config/loader.h"
 #include "bridge/base/memory.h"
+#include "bridge/config/loader.h"
 #include "consumer/client/client.h"
 
 #include <errno.h>

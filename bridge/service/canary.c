@@ -4,8 +4,8 @@
 
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
-#include "consumer/client/client.h"
 #include "consumer/admin/topics.h"
+#include "consumer/client/client.h"
 #include "levels/duration.h"
 
 #include <inttypes.h>

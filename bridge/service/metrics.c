@@ -2,9 +2,9 @@
 /* The table of metrics, and how each is written. */
 #include "bridge/service/metrics.h"
 
+#include "bridge/base/version.h"
 #include "bridge/service/labels.h"
 #include "bridge/service/process.h"
-#include "bridge/base/version.h"
 #include "levels/code.h"
 #include "levels/duration.h"
 

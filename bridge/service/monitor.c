@@ -2,8 +2,8 @@
 /* The answers to /metrics, /livez and /readyz. */
 #include "bridge/service/monitor.h"
 
-#include "bridge/service/http.h"
 #include "bridge/base/log.h"
+#include "bridge/service/http.h"
 #include "bridge/service/metrics.h"
 
 #include <librdkafka/rdkafka.h>

@@ -6,8 +6,8 @@
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_NOTICES_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_NOTICES_H
 
-#include "bridge/core/bridge.h"
 #include "bridge/base/limit.h"
+#include "bridge/core/bridge.h"
 
 enum { TELL_EVERY_MS = 10000 };
 

@@ -4,12 +4,12 @@
 
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
-#include "bridge/service/worker.h"
 #include "bridge/service/canary.h"
-#include "consumer/client/client.h"
+#include "bridge/service/worker.h"
 #include "consumer/admin/request_limit.h"
 #include "consumer/admin/topics.h"
 #include "consumer/admin/watch.h"
+#include "consumer/client/client.h"
 #include "levels/counted.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop, and the parts: made, replaced, freed. */
 #include "bridge/base/clock.h"
-#include "bridge/service/labels.h"
 #include "bridge/base/log.h"
+#include "bridge/service/labels.h"
 #include "bridge/service/worker_parts.h"
 #include "consumer/client/client.h"
 

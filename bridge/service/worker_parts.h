@@ -6,12 +6,12 @@
 #include "bridge/core/bridge.h"
 #include "bridge/service/notices.h"
 #include "bridge/service/worker.h"
+#include "consumer/admin/topics.h"
 #include "consumer/bell.h"
 #include "consumer/group.h"
 #include "consumer/probe.h"
 #include "consumer/producer.h"
 #include "consumer/source.h"
-#include "consumer/admin/topics.h"
 
 #include <pthread.h>
 

@@ -3,8 +3,8 @@
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_OFFSETS_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_OFFSETS_H
 
-#include "bridge/core/bridge.h"
 #include "bridge/config/config.h"
+#include "bridge/core/port.h"
 #include "consumer/admin/topics.h"
 #include "levels/window.h"
 

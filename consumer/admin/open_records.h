@@ -6,8 +6,8 @@
 #define DELAYBRIDGE_CONSUMER_ADMIN_OPEN_RECORDS_H
 
 #include "bridge/config/config.h"
-#include "consumer/client/client.h"
 #include "consumer/admin/topics.h"
+#include "consumer/client/client.h"
 
 #include <librdkafka/rdkafka.h>
 

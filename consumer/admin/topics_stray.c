@@ -2,9 +2,9 @@
 /* What still waits in a topic that is no level any more. */
 #include "bridge/base/memory.h"
 #include "consumer/admin/browse.h"
-#include "consumer/client/client.h"
 #include "consumer/admin/offsets.h"
 #include "consumer/admin/topics_survey.h"
+#include "consumer/client/client.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
 #include "consumer/admin/watch.h"
 
 #include "bridge/base/clock.h"
-#include "consumer/client/client_log.h"
 #include "consumer/admin/open_records.h"
+#include "consumer/client/client_log.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -2,13 +2,13 @@
 /* What asks for memory outside of a running service: configuration, the step machine, lines of
    'send', the check of topics, the looks of the commands, the listener. The n-th time there is none
    for it. */
-#include "bridge/core/bridge.h"
-#include "levels/base64.h"
 #include "bridge/commands/draft.h"
+#include "bridge/core/bridge.h"
 #include "bridge/service/monitor.h"
-#include "consumer/client/client.h"
 #include "consumer/admin/heads.h"
 #include "consumer/admin/topics.h"
+#include "consumer/client/client.h"
+#include "levels/base64.h"
 #include "tests/faults/alloc.h"
 #include "tests/faults/listener.h"
 #include "tests/faults/parts.h"

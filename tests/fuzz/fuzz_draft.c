@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a line of 'send', and as base64: taken or refused with a sentence. What is taken has
    legal names and can be judged; base64 that is taken is written back letter by letter. */
-#include "levels/base64.h"
 #include "bridge/commands/draft.h"
+#include "levels/base64.h"
 
 #include <assert.h>
 #include <stdint.h>

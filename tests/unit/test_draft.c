@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* draft: what send understands in a line of JSON, and what it refuses before it is sent. */
-#include "levels/base64.h"
 #include "bridge/commands/draft.h"
+#include "levels/base64.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* metrics: the text that Prometheus reads, and the table that names what is in it. */
 #include "bridge/service/metrics.h"
 
-#include "bridge/service/labels.h"
 #include "bridge/base/version.h"
+#include "bridge/service/labels.h"
 
 #include <criterion/criterion.h>
 #include <ctype.h>
