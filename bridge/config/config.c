@@ -3,7 +3,7 @@
 #include "bridge/config/config.h"
 
 #include "bridge/config/loader.h"
-#include "consumer/client/client.h"
+#include "bridge/config/property.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -43,7 +43,7 @@ static int load_file(struct loader *loader, const char *path)
 
 static void warn_unknown(void (*warn)(const char *sentence), const char *where, const char *why)
 {
-    char sentence[WHERE_MAX + CLIENT_ERROR_MAX + 32];
+    char sentence[WHERE_MAX + PROPERTY_ERROR_MAX + 32];
     snprintf(sentence, sizeof sentence, "%s: unknown, ignored%s%s", where,
              why[0] == '\0' ? "" : ": ", why);
     if (warn != NULL)
@@ -51,13 +51,13 @@ static void warn_unknown(void (*warn)(const char *sentence), const char *where, 
 }
 
 /* Writes "did you mean DELAYBRIDGE_LOG_LEVEL?" if some key is near the variable, else "". */
-static void guess_variable(const char *name, char why[CLIENT_ERROR_MAX])
+static void guess_variable(const char *name, char why[PROPERTY_ERROR_MAX])
 {
     const char *near = config_key_nearest(name);
     why[0] = '\0';
     if (near == NULL)
         return;
-    int n = snprintf(why, CLIENT_ERROR_MAX, "did you mean DELAYBRIDGE_%s?", near);
+    int n = snprintf(why, PROPERTY_ERROR_MAX, "did you mean DELAYBRIDGE_%s?", near);
     for (char *c = why + n - strlen(near) - 1; *c != '?'; c++)
         *c = *c == '.' ? '_' : (char)toupper((unsigned char)*c);
 }
@@ -65,14 +65,14 @@ static void guess_variable(const char *name, char why[CLIENT_ERROR_MAX])
 /* KAFKA_GROUP_INSTANCE_ID is group.instance.id. ERR_RANGE: there is no such property, which is no
    mistake: beside a service delaybridge-kafka, Kubernetes sets DELAYBRIDGE_KAFKA_PORT. */
 static int load_property_variable(struct loader *loader, const struct setting *given, char *name,
-                                  char why[CLIENT_ERROR_MAX])
+                                  char why[PROPERTY_ERROR_MAX])
 {
     for (char *c = name; *c != '\0'; c++)
         *c = *c == '_' ? '.' : (char)tolower((unsigned char)*c);
     const char *property = name;
     enum client_role role = config_role_cut(&property);
-    if (client_property_check(property, given->values[0], why) == ERR_RANGE &&
-        !client_name_java(property, why))
+    if (property_check(property, given->values[0], why) == ERR_RANGE &&
+        !property_is_java(property, why))
         return ERR_RANGE;
     struct setting setting = *given;
     setting.key = property;
@@ -83,7 +83,7 @@ static int load_property_variable(struct loader *loader, const struct setting *g
 static int load_variable(struct loader *loader, char *name, char *value,
                          void (*warn)(const char *sentence))
 {
-    char where[WHERE_MAX], why[CLIENT_ERROR_MAX];
+    char where[WHERE_MAX], why[PROPERTY_ERROR_MAX];
     snprintf(where, sizeof where, "variable DELAYBRIDGE_%s", name);
     const struct config_key *key = config_key_guess(name);
     int err = ERR_RANGE;

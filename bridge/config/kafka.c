@@ -2,7 +2,7 @@
 /* librdkafka properties in the configuration. */
 #include "bridge/base/memory.h"
 #include "bridge/config/loader.h"
-#include "consumer/client/client.h"
+#include "bridge/config/property.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -76,15 +76,15 @@ int config_set_property(struct loader *loader, enum client_role role, const stru
     const char *name = setting->key, *value = setting->values[0], *ours;
     struct setting told = *setting;
     told.secret |= config_is_secret(name);
-    if (client_property_is_ours(name, &ours)) {
+    if (property_is_ours(name, &ours)) {
         if (ours != NULL)
             return config_refuse(loader, &told, value,
                                  "is set by delaybridge: set the key %s instead", ours);
         return config_refuse(loader, &told, value,
                              "is set by delaybridge: the guarantees rest on it");
     }
-    char why[CLIENT_ERROR_MAX];
-    int err = client_property_check(name, value, why);
+    char why[PROPERTY_ERROR_MAX];
+    int err = property_check(name, value, why);
     if (err == ERR_CONFIG && told.secret)
         return config_refuse(loader, &told, NULL, "librdkafka does not take this value");
     if (err != 0)

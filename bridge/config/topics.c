@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topic_settings: what the operator sets on the bridge's topics in place of its own choice. */
-#include "consumer/admin/topics.h"
 #include "bridge/base/memory.h"
 #include "bridge/config/loader.h"
+#include "bridge/config/topic_settings.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -12,6 +12,16 @@ const struct topic_override *config_topic_override(const struct config *config, 
     for (size_t i = 0; i < config->topic_overrides_n; i++)
         if (strcmp(config->topic_overrides[i].name, name) == 0)
             return &config->topic_overrides[i];
+    return NULL;
+}
+
+const char *topic_setting_fixed(const char *name)
+{
+#define FIXED(fixed, value, why)  \
+    if (strcmp(name, fixed) == 0) \
+        return why;
+    TOPIC_SETTINGS_FIXED(FIXED)
+#undef FIXED
     return NULL;
 }
 
@@ -40,7 +50,7 @@ int config_set_topic(struct loader *loader, const struct setting *setting)
 {
     struct config *c = loader->config;
     const char *name = setting->key, *value = setting->values[0];
-    const char *why = topic_property_fixed(name);
+    const char *why = topic_setting_fixed(name);
     if (why != NULL)
         return config_refuse(loader, setting, value, "topic_settings cannot replace it: %s", why);
     if (!is_property_name(name))

@@ -2,7 +2,7 @@
 /* The YAML file, event by event, so that each sentence can name its line. */
 #include "bridge/base/memory.h"
 #include "bridge/config/loader.h"
-#include "consumer/client/client.h"
+#include "bridge/config/property.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -251,12 +251,12 @@ static int refuse_name(struct reader *r, const char *prefix, const char *name, i
     if (*prefix == '\0' && map)
         return refuse(r, line, "%s: unknown key: in a file it is '%s:' within '%.*s:'", name,
                       dot + 1, (int)(dot - name), name);
-    char full[128], why[CLIENT_ERROR_MAX];
+    char full[128], why[PROPERTY_ERROR_MAX];
     snprintf(full, sizeof full, "%s%s", prefix, name);
     const char *near = config_key_nearest(full);
     if (near != NULL)
         return refuse(r, line, "%s: unknown key: did you mean %s?", full, near);
-    if (*prefix == '\0' && client_property_check(name, "", why) != ERR_RANGE)
+    if (*prefix == '\0' && property_check(name, "", why) != ERR_RANGE)
         return refuse(r, line, "%s: unknown key: properties of Kafka stand within 'kafka:'", name);
     return refuse(r, line, "%s: unknown key ('delaybridge help --yaml' shows all)", full);
 }

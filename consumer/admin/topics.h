@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topics: the bridge's own topics: their names, what their settings must be, and the admin calls
-   that look at them, make them and mend them. */
+/* topics: the bridge's own topics: what their settings must be, and the admin calls that check,
+   create and correct them. */
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_TOPICS_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_TOPICS_H
 
 #include "bridge/config/config.h"
+#include "levels/topic_name.h"
 
 #include <librdkafka/rdkafka.h>
-
-/* S.<canonical duration>. Returns out. */
-enum { TOPIC_TEXT_MAX = TOPIC_NAME_MAX + 1 };
-const char *topic_of_level(const char *schedule, int64_t level_ms, char out[TOPIC_TEXT_MAX]);
-const char *topic_of_pulse(const char *schedule, char out[TOPIC_TEXT_MAX]);
-const char *topic_of_dead_letter(const char *schedule, char out[TOPIC_TEXT_MAX]);
-const char *topic_of_canary(const char *schedule, char out[TOPIC_TEXT_MAX]);
-const char *topic_of_cancelled(const char *schedule, char out[TOPIC_TEXT_MAX]);
-
-/* Why topic_settings cannot replace a property of topics, or NULL if it can. */
-const char *topic_property_fixed(const char *name);
 
 /* One finding of a check: what is, what it means, what to run. */
 enum finding_kind {

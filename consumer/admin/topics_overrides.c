@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The key topic_settings among the rules of topics: which rules it replaces, what follows from a
    value, and the advice where a broker refuses one. */
+#include "bridge/config/topic_settings.h"
 #include "consumer/admin/topics_survey.h"
 #include "levels/counted.h"
 
@@ -126,10 +127,10 @@ const char *override_advice(const struct topic_pair *asked, size_t n, const char
 {
     const struct topic_pair *named = named_in(asked, n, why);
     out[0] = '\0';
-    if (named != NULL && topic_property_fixed(named->name) != NULL) {
+    if (named != NULL && topic_setting_fixed(named->name) != NULL) {
         snprintf(out, OVERRIDE_ADVICE_MAX,
                  "; asked for %s=%s, which topic_settings cannot replace: %s", named->name,
-                 named->value, topic_property_fixed(named->name));
+                 named->value, topic_setting_fixed(named->name));
     } else if (named != NULL) {
         snprintf(out, OVERRIDE_ADVICE_MAX,
                  "; asked for %s=%s: set %s in topic_settings to a value that the brokers accept, "
@@ -138,7 +139,7 @@ const char *override_advice(const struct topic_pair *asked, size_t n, const char
     } else {
         size_t len = 0;
         for (size_t i = 0; i < n && len < OVERRIDE_ADVICE_MAX; i++)
-            if (topic_property_fixed(asked[i].name) == NULL)
+            if (topic_setting_fixed(asked[i].name) == NULL)
                 len += (size_t)snprintf(out + len, OVERRIDE_ADVICE_MAX - len, "%s %s=%s",
                                         len == 0 ? "; set what the brokers refuse to default in "
                                                    "topic_settings:"

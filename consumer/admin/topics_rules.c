@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the settings of the bridge's topics must be, and why. */
+#include "bridge/config/topic_settings.h"
 #include "consumer/admin/topics_survey.h"
 
 #include <assert.h>
@@ -44,17 +45,12 @@ static const struct topic_rule schedule_rules[] = {
      "the bridge cannot read a larger batch, and it stops reading from that broker", NULL, true},
 };
 
+#define MUST_BE(name, value, why) {name, value, RULE_EXACTLY, FINDING_REFUSE, why, NULL, false},
+
 static const struct topic_rule level_rules[] = {
-    {"retention.ms", "-1", RULE_EXACTLY, FINDING_REFUSE, "records that still wait would be deleted",
-     NULL, false},
-    {"retention.bytes", "-1", RULE_EXACTLY, FINDING_REFUSE,
-     "records that still wait would be deleted", NULL, false},
-    {"cleanup.policy", "delete", RULE_EXACTLY, FINDING_REFUSE,
-     "compaction would delete records with the same key that still wait", NULL, false},
-    {"message.timestamp.type", "CreateTime", RULE_EXACTLY, FINDING_REFUSE,
-     "a record's stop is computed from the timestamp that the bridge gave it", NULL, false},
-    {"max.message.bytes", LARGEST, RULE_AT_LEAST, FINDING_WARN,
-     "a record that fits the schedule topic might not fit this one", NULL, false},
+    TOPIC_SETTINGS_FIXED(MUST_BE){"max.message.bytes", LARGEST, RULE_AT_LEAST, FINDING_WARN,
+                                  "a record that fits the schedule topic might not fit this one",
+                                  NULL, false},
     {"segment.bytes", SEGMENT, RULE_AT_MOST, FINDING_WARN,
      "room on the brokers' disks is freed by whole segments, long after their records were "
      "forwarded",
@@ -119,14 +115,6 @@ size_t topic_rules_own(const struct topic_seen *topic, struct topic_rule rules[T
     if (topic->partitions > 0 && topic->kind != TOPIC_PULSE) /* nothing is written to that */
         rules[n++] = insync_rule(topic);
     return n;
-}
-
-const char *topic_property_fixed(const char *name)
-{
-    for (size_t i = 0; i < COUNT(level_rules); i++)
-        if (level_rules[i].kind == FINDING_REFUSE && strcmp(level_rules[i].name, name) == 0)
-            return level_rules[i].why;
-    return NULL;
 }
 
 size_t topic_initial(const struct topic_seen *topic, const struct config *config, int replicas,

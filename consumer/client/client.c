@@ -60,33 +60,6 @@ static const struct setting for_deliveries[] = {
     {"retry.backoff.ms", "50"},
 };
 
-/* What the guarantees rest on. ours: the key to use instead. */
-static const struct {
-    const char *name, *ours;
-} refused[] = {
-    {"acks", NULL},
-    {"request.required.acks", NULL},
-    {"enable.idempotence", NULL},
-    {"enable.auto.commit", NULL},
-    {"auto.commit.enable", NULL},
-    {"enable.auto.offset.store", NULL},
-    {"isolation.level", NULL},
-    {"auto.offset.reset", NULL},
-    {"partition.assignment.strategy", NULL},
-    {"partitioner", NULL},
-    {"transactional.id", "delivery"},
-    {"group.id", "group"},
-    {"group.protocol", NULL}, /* of newer librdkafka: the other one knows no eager assignment */
-    {"allow.auto.create.topics", NULL},
-    {"enable.gapless.guarantee", NULL},
-    {"message.max.bytes", NULL},
-    {"queue.buffering.max.messages", "memory"},
-    {"queue.buffering.max.kbytes", "memory"},
-    {"enable.partition.eof", NULL},
-    {"check.crcs", NULL},
-    {"delivery.report.only.error", NULL},
-};
-
 static const struct setting fixed_for_all[] = {
     {"allow.auto.create.topics", "false"}, /* producers too: a target is never created */
 };
@@ -234,32 +207,6 @@ int client_failure(void)
 {
     return rd_kafka_last_error() == RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE ? ERR_NO_MEMORY
                                                                          : ERR_CONFIG;
-}
-
-bool client_property_is_ours(const char *name, const char **ours)
-{
-    for (size_t i = 0; i < COUNT(refused); i++) {
-        if (strcmp(name, refused[i].name) != 0)
-            continue;
-        *ours = refused[i].ours;
-        return true;
-    }
-    return false;
-}
-
-int client_property_check(const char *name, const char *value, char error[CLIENT_ERROR_MAX])
-{
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    rd_kafka_conf_res_t res = rd_kafka_conf_set(conf, name, value, error, CLIENT_ERROR_MAX);
-    rd_kafka_conf_destroy(conf);
-    if (res == RD_KAFKA_CONF_OK)
-        return 0;
-    if (client_name_java(name, error))
-        return ERR_RANGE;
-    if (res != RD_KAFKA_CONF_UNKNOWN)
-        return ERR_CONFIG;
-    client_name_unknown(name, error);
-    return ERR_RANGE;
 }
 
 static const struct setting for_transactions[] = {

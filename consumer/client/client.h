@@ -40,22 +40,6 @@ int client_transactional(rd_kafka_conf_t *conf, const char *id,
    they would take it after the end of the transaction as well, where its epoch is not over. */
 void client_transactional_destroy(rd_kafka_t *rk, bool tainted);
 
-/* What an operator may not set, with the key of ours to use instead (or NULL): sets *ours. Returns
-   true if the property is refused. */
-bool client_property_is_ours(const char *name, const char **ours);
-
-/* Whether librdkafka knows the property and takes the value. 0, or ERR_RANGE with a sentence of
-   ours (there is no such property), or ERR_CONFIG with librdkafka's (not this value). */
-int client_property_check(const char *name, const char *value,
-                          char error[CLIENT_ERROR_MAX]) must_check;
-
-/* Whether name is a property of the Java client that librdkafka does not take: then why names the
-   property to use, and never holds the value. */
-bool client_name_java(const char *name, char why[CLIENT_ERROR_MAX]);
-
-/* Write that librdkafka has no such property, and the one that is spelled most like it. */
-void client_name_unknown(const char *name, char why[CLIENT_ERROR_MAX]);
-
 /* Whether librdkafka takes the properties of every role together: makes each handle and destroys
    it. 0 or ERR_CONFIG with its sentence. */
 int client_try(const struct config *config, char error[CLIENT_ERROR_MAX]) must_check;

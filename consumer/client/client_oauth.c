@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Logins by OAUTHBEARER: whether the client can get tokens. Without a source of tokens it waits
    forever, and says nothing that names the cause. */
+#include "bridge/config/property.h"
 #include "consumer/client/client.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ int client_oauth_check(const rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX]
                  "enable.sasl.oauthbearer.unsecure.jwt needs librdkafka 2.2.0 or newer: older ones "
                  "end the process when they renew a token; this is %s",
                  rd_kafka_version_str());
-    else if (client_property_check("sasl.oauthbearer.method", "oidc", why) != 0)
+    else if (property_check("sasl.oauthbearer.method", "oidc", why) != 0)
         snprintf(
             error, CLIENT_ERROR_MAX,
             "sasl.mechanisms is OAUTHBEARER, and this librdkafka (%s) is built without OIDC, "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client: what every handle is made with, whatever the operator sets. No broker is needed. */
+#include "bridge/config/property.h"
 #include "consumer/client/client.h"
 
 #include <criterion/criterion.h>
@@ -52,7 +53,7 @@ Test(client, consumers_read_committed_and_never_make_up_a_position)
 Test(client, nobody_makes_it_leave_out_what_it_cannot_read)
 {
     const char *ours;
-    cr_expect(client_property_is_ours("check.crcs", &ours));
+    cr_expect(property_is_ours("check.crcs", &ours));
 }
 
 static const char *oauth_refusal(struct property more)
@@ -75,7 +76,7 @@ Test(client, a_login_by_oauthbearer_without_a_source_of_tokens_is_refused)
     const char *refusal = oauth_refusal((struct property){0});
     cr_assert_not_null(refusal);
     cr_expect(strstr(refusal, "sasl.mechanisms is OAUTHBEARER") != NULL, "%s", refusal);
-    bool can = client_property_check("sasl.oauthbearer.method", "oidc", error) == 0;
+    bool can = property_check("sasl.oauthbearer.method", "oidc", error) == 0;
     refusal = oauth_refusal((struct property){0});
     cr_expect(strstr(refusal, can ? "token.endpoint.url" : "built without OIDC") != NULL, "%s",
               refusal);
@@ -120,9 +121,9 @@ Test(client, a_property_of_a_role_comes_after_the_one_for_all)
 
 Test(client, a_bad_property_is_told_from_one_that_there_is_not)
 {
-    cr_expect_eq(client_property_check("linger.ms", "5", error), 0);
-    cr_expect_eq(client_property_check("linger.ms", "soon", error), ERR_CONFIG);
-    cr_expect_eq(client_property_check("port", "9092", error), ERR_RANGE);
+    cr_expect_eq(property_check("linger.ms", "5", error), 0);
+    cr_expect_eq(property_check("linger.ms", "soon", error), ERR_CONFIG);
+    cr_expect_eq(property_check("port", "9092", error), ERR_RANGE);
 }
 
 Test(client, properties_that_contradict_one_another_are_found_without_a_broker)
@@ -175,11 +176,11 @@ Test(client, each_name_of_the_java_client_leads_to_a_property_that_exists)
                                         "socket.connection.setup.timeout.max.ms"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         char why[CLIENT_ERROR_MAX], ours[64], reason[CLIENT_ERROR_MAX];
-        cr_assert(client_name_java(NAMES[i], why), "%s", NAMES[i]);
+        cr_assert(property_is_java(NAMES[i], why), "%s", NAMES[i]);
         const char *at = strstr(why, "librdkafka's is ");
         cr_assert_not_null(at, "%s: %s", NAMES[i], why);
         snprintf(ours, sizeof ours, "%.*s", (int)strcspn(at + 16, ","), at + 16);
-        cr_expect_neq(client_property_check(ours, "x", reason), ERR_RANGE, "%s", ours);
+        cr_expect_neq(property_check(ours, "x", reason), ERR_RANGE, "%s", ours);
     }
 }
 

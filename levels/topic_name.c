@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the bridge's topics, and the list of findings. */
-#include "consumer/admin/topics.h"
+/* Names of the topics around a schedule topic. */
+#include "levels/topic_name.h"
 
 #include "levels/duration.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static const char *companion(const char *schedule, const char *suffix, char out[TOPIC_TEXT_MAX])
 {
@@ -37,23 +36,4 @@ const char *topic_of_cancelled(const char *schedule, char out[TOPIC_TEXT_MAX])
 const char *topic_of_canary(const char *schedule, char out[TOPIC_TEXT_MAX])
 {
     return companion(schedule, "canary", out);
-}
-
-int findings_count(const struct findings *findings, enum finding_kind kind)
-{
-    int n = 0;
-    for (size_t i = 0; i < findings->n; i++)
-        n += findings->items[i].kind == kind;
-    return n;
-}
-
-void findings_deinit(struct findings *findings)
-{
-    for (size_t i = 0; i < findings->n; i++) {
-        free(findings->items[i].topic);
-        free(findings->items[i].sentence);
-        free(findings->items[i].fix);
-    }
-    free(findings->items);
-    *findings = (struct findings){0};
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Property names that librdkafka does not know: those of the Java client, and slips. */
-#include "consumer/client/client.h"
+#include "bridge/config/property.h"
 
 #include "levels/nearest.h"
+
+#include <librdkafka/rdkafka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,29 +72,29 @@ static void try_all(struct nearest *nearest)
     free(table);
 }
 
-bool client_name_java(const char *name, char why[CLIENT_ERROR_MAX])
+bool property_is_java(const char *name, char why[PROPERTY_ERROR_MAX])
 {
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         if (strcmp(NAMES[i].java, name) != 0)
             continue;
         const char *ours = NAMES[i].ours, *advice = NAMES[i].advice;
         if (ours == NULL)
-            snprintf(why, CLIENT_ERROR_MAX, "a property of the Java client alone; %s", advice);
+            snprintf(why, PROPERTY_ERROR_MAX, "a property of the Java client alone; %s", advice);
         else
-            snprintf(why, CLIENT_ERROR_MAX, "a name of the Java client: librdkafka's is %s%s%s",
+            snprintf(why, PROPERTY_ERROR_MAX, "a name of the Java client: librdkafka's is %s%s%s",
                      ours, advice == NULL ? "" : ", ", advice == NULL ? "" : advice);
         return true;
     }
     return false;
 }
 
-void client_name_unknown(const char *name, char why[CLIENT_ERROR_MAX])
+void property_describe_unknown(const char *name, char why[PROPERTY_ERROR_MAX])
 {
     struct nearest nearest;
     nearest_start(&nearest, name);
     try_all(&nearest);
     const char *near = nearest_name(&nearest);
-    snprintf(why, CLIENT_ERROR_MAX, "librdkafka has no such property%s%s%s",
+    snprintf(why, PROPERTY_ERROR_MAX, "librdkafka has no such property%s%s%s",
              near == NULL ? "" : ": did you mean ", near == NULL ? "" : near,
              near == NULL ? "" : "?");
 }

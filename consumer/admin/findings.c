@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of what a check found. */
+#include "consumer/admin/topics.h"
+
+#include <stdlib.h>
+
+int findings_count(const struct findings *findings, enum finding_kind kind)
+{
+    int n = 0;
+    for (size_t i = 0; i < findings->n; i++)
+        n += findings->items[i].kind == kind;
+    return n;
+}
+
+void findings_deinit(struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++) {
+        free(findings->items[i].topic);
+        free(findings->items[i].sentence);
+        free(findings->items[i].fix);
+    }
+    free(findings->items);
+    *findings = (struct findings){0};
+}
