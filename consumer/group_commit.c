@@ -3,7 +3,7 @@
  */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
-#include "consumer/admin/offsets.h"
+#include "consumer/client/log_ends.h"
 #include "consumer/group_parts.h"
 
 #include <stdlib.h>
@@ -162,7 +162,7 @@ static rd_kafka_resp_err_t commit_places(struct group *g,
 int group_place(struct group *g, rd_kafka_t *ask, const int *lanes, int n, struct start *starts)
 {
     rd_kafka_topic_partition_list_t *list = list_placeless(g, lanes, n, starts);
-    rd_kafka_resp_err_t err = offsets_await(ask, list, OFFSETS_LOW, PLACE_MS);
+    rd_kafka_resp_err_t err = log_ends_await(ask, list, LOG_BEGINNING, PLACE_MS);
     if (err == 0)
         err = commit_places(g, list);
     rd_kafka_topic_partition_list_destroy(list);

@@ -3,7 +3,7 @@
 #include "consumer/pulse.h"
 
 #include "bridge/base/log.h"
-#include "consumer/admin/offsets.h"
+#include "consumer/client/log_ends.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +140,7 @@ void pulse_beat(struct pulse *p, rd_kafka_t *rk)
 void pulse_kick(struct pulse *p, rd_kafka_t *rk)
 {
     rd_kafka_topic_partition_list_t *list = chosen_list(p);
-    bool answered = offsets_ask(rk, list, OFFSETS_END, KICK_MS) == 0;
+    bool answered = log_ends_ask(rk, list, LOG_END, KICK_MS) == 0;
     for (int i = 0; i < p->n; i++) {
         const rd_kafka_topic_partition_t *at = &list->elems[i];
         bool known = answered && at->err == 0 && at->offset >= 0;

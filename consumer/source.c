@@ -2,7 +2,7 @@
 /* Partition queues: assigned, taken from, paused, sought. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
-#include "consumer/admin/offsets.h"
+#include "consumer/client/log_ends.h"
 #include "consumer/record.h"
 #include "consumer/source_parts.h"
 #include "consumer/unreadable.h"
@@ -459,7 +459,7 @@ bool source_lost_position(struct source *s, struct queue_id *queue, int64_t *sta
     int lane = index / s->config.slots, slot = index % s->config.slots;
     *queue = (struct queue_id){index, lane, slot};
     s->lost_next = index + 1;
-    if (offsets_ends(source_handle(s, slot), s->config.topics[slot], lane, start, end, ASK_MS) !=
+    if (log_ends_of(source_handle(s, slot), s->config.topics[slot], lane, start, end, ASK_MS) !=
         0) {
         s->lost_ask_ms = clock_mono_ms() + ASK_AGAIN_MS;
         return false;

@@ -4,6 +4,7 @@
 #include "bridge/base/log.h"
 #include "bridge/service/worker_parts.h"
 #include "consumer/admin/offsets.h"
+#include "consumer/starts.h"
 
 #include <signal.h>
 #include <string.h>
@@ -87,8 +88,8 @@ static enum begin without_offsets(struct worker *w, const int *lanes, int n, str
 {
     const struct config *c = w->config.config;
     int lost = -1;
-    if (offsets_find_missing(w->levels, w->topics, w->slots, lanes, n, starts) == 0)
-        lost = offsets_lost(w->levels, w->topics, w->slots, lanes, n, starts);
+    if (starts_find_missing(w->levels, w->topics, w->slots, lanes, n, starts) == 0)
+        lost = starts_lost(w->levels, w->topics, w->slots, lanes, n, starts);
     if (lost < 0) {
         log_warn("cannot ask what the levels hold, so nobody knows if offsets were lost",
                  "lanes=%d", n);
@@ -158,8 +159,8 @@ void worker_find_missing(struct worker *w, struct now now)
     if ((!w->find_missing && !w->any_missing) || now.mono_ms - w->topics_ms < TOPICS_AGAIN_MS)
         return;
     w->topics_ms = now.mono_ms;
-    if (offsets_topics_exist(producer_handle(w->producer), w->topics, w->slots, TOPICS_MS,
-                             w->partitions) != 0)
+    if (starts_topics_exist(producer_handle(w->producer), w->topics, w->slots, TOPICS_MS,
+                            w->partitions) != 0)
         return;
     w->find_missing = false;
     for (int slot = SLOT_SCHEDULE + 1; slot < w->slots; slot++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Committed offsets with their windows, beside the logs' two ends. */
 #include "consumer/admin/offsets.h"
+#include "consumer/client/log_ends.h"
 
 #include "bridge/base/clock.h"
 #include "consumer/client/client.h"
@@ -10,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { LOST_ASK_MS = 2000, ELECT_MS = 100 };
 
 /* One look: what is asked and where it goes. */
 struct look {
@@ -61,137 +60,6 @@ const char *offsets_topic(const struct config *config, int slot, char out[TOPIC_
         return topic_of_level(config->schedule, offsets_level_ms(config, slot), out);
     snprintf(out, TOPIC_TEXT_MAX, "%s", config->schedule);
     return out;
-}
-
-/* ListOffsets takes the two ends in place of a time, and so does this call of the client: it hands
-   the number on. One partition at a time, as the client's own call asks, is a hundred times slower.
- */
-rd_kafka_resp_err_t offsets_ask(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
-                                int64_t which, int timeout_ms)
-{
-    for (int i = 0; i < list->cnt; i++)
-        list->elems[i].offset = which;
-    return list->cnt == 0 ? RD_KAFKA_RESP_ERR_NO_ERROR
-                          : rd_kafka_offsets_for_times(rk, list, timeout_ms);
-}
-
-int offsets_ends(rd_kafka_t *rk, const char *topic, int partition, int64_t *low, int64_t *end,
-                 int timeout_ms)
-{
-    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
-    const rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(one, topic, partition);
-    bool known = offsets_ask(rk, one, OFFSETS_LOW, timeout_ms / 2) == 0 && at->err == 0;
-    *low = at->offset;
-    known = known && offsets_ask(rk, one, OFFSETS_END, timeout_ms / 2) == 0 && at->err == 0;
-    *end = at->offset;
-    rd_kafka_topic_partition_list_destroy(one);
-    return known && 0 <= *low && *low <= *end ? 0 : ERR_KAFKA;
-}
-
-static bool is_electing(rd_kafka_resp_err_t err)
-{
-    return err == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION ||
-           err == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
-           err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION; /* the client: none has a leader */
-}
-
-rd_kafka_resp_err_t offsets_await(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
-                                  int64_t which, int timeout_ms)
-{
-    int64_t until_ms = clock_mono_ms() + timeout_ms;
-    for (;;) {
-        int64_t left_ms = until_ms - clock_mono_ms();
-        rd_kafka_resp_err_t err = offsets_ask(rk, list, which, left_ms > 0 ? (int)left_ms : 0);
-        for (int i = 0; err == 0 && i < list->cnt; i++)
-            err = list->elems[i].err;
-        if (!is_electing(err) || clock_mono_ms() + ELECT_MS >= until_ms)
-            return err;
-        poll(NULL, 0, ELECT_MS);
-    }
-}
-
-/* A level without a place is read from where its log begins. A lane without one is read from where
-   the schedule topic begins, and does again what has left a level long ago. The partitions of a
-   lane stand together. */
-static int count_lost(const rd_kafka_topic_partition_list_t *lows,
-                      const rd_kafka_topic_partition_list_t *ends)
-{
-    int n = 0, last = -1;
-    for (int i = 0; i < ends->cnt; i++) {
-        const rd_kafka_topic_partition_t *end = &ends->elems[i];
-        bool lane_unset = end->opaque != NULL;
-        if (end->offset <= (lane_unset ? 0 : lows->elems[i].offset) || end->partition == last)
-            continue;
-        last = end->partition;
-        n++;
-    }
-    return n;
-}
-
-/* Of all topics, for by name the client might create them. */
-int offsets_topics_exist(rd_kafka_t *rk, const char *const *topics, int n, int timeout_ms,
-                         int *partitions)
-{
-    const rd_kafka_metadata_t *metadata;
-    if (rd_kafka_metadata(rk, 1, NULL, &metadata, timeout_ms) != 0)
-        return ERR_KAFKA;
-    for (int i = 0; i < n; i++) {
-        partitions[i] = 0;
-        for (int j = 0; j < metadata->topic_cnt; j++) {
-            const rd_kafka_metadata_topic_t *topic = &metadata->topics[j];
-            if (strcmp(topic->topic, topics[i]) == 0)
-                partitions[i] = topic->partition_cnt;
-        }
-    }
-    rd_kafka_metadata_destroy(metadata);
-    return 0;
-}
-
-static bool any_unset(int slots, int n, const struct start *starts)
-{
-    for (int i = 0; i < n * slots; i++) {
-        if (i % slots != SLOT_SCHEDULE && starts[i].offset == WINDOW_UNSET)
-            return true;
-    }
-    return false;
-}
-
-int offsets_find_missing(rd_kafka_t *rk, const char *const *topics, int slots, const int *lanes,
-                         int n, struct start *starts)
-{
-    if (!any_unset(slots, n, starts))
-        return 0;
-    int *partitions = calloc((size_t)slots, sizeof *partitions);
-    int err = partitions == NULL ? ERR_NO_MEMORY
-                                 : offsets_topics_exist(rk, topics, slots, LOST_ASK_MS, partitions);
-    for (int i = 0; err == 0 && i < n * slots; i++) {
-        int slot = i % slots;
-        starts[i].missing = slot != SLOT_SCHEDULE && starts[i].offset == WINDOW_UNSET &&
-                            partitions[slot] <= lanes[i / slots];
-    }
-    free(partitions);
-    return err;
-}
-
-int offsets_lost(rd_kafka_t *rk, const char *const *topics, int slots, const int *lanes, int n,
-                 const struct start *starts)
-{
-    rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(slots);
-    for (int i = 0; i < n; i++) {
-        const struct start *lane = starts + i * slots;
-        bool unset = lane[SLOT_SCHEDULE].offset == WINDOW_UNSET;
-        for (int slot = 1; slot < slots; slot++)
-            if (!lane[slot].missing && (unset || lane[slot].offset == WINDOW_UNSET))
-                rd_kafka_topic_partition_list_add(ends, topics[slot], lanes[i])->opaque =
-                    unset ? ends : NULL;
-    }
-    rd_kafka_topic_partition_list_t *lows = rd_kafka_topic_partition_list_copy(ends);
-    bool asked = offsets_await(rk, lows, OFFSETS_LOW, LOST_ASK_MS) == 0 &&
-                 offsets_await(rk, ends, OFFSETS_END, LOST_ASK_MS) == 0;
-    int lost = asked ? count_lost(lows, ends) : -1;
-    rd_kafka_topic_partition_list_destroy(ends);
-    rd_kafka_topic_partition_list_destroy(lows);
-    return lost;
 }
 
 static int fail(const struct look *look, const char *doing, rd_kafka_resp_err_t code)
@@ -252,7 +120,7 @@ static int check_list(const struct look *look, const char *doing, rd_kafka_resp_
 
 static int ask_ends(struct look *look, int64_t which)
 {
-    rd_kafka_resp_err_t code = offsets_ask(look->rk, look->list, which, look->timeout_ms);
+    rd_kafka_resp_err_t code = log_ends_ask(look->rk, look->list, which, look->timeout_ms);
     int err = check_list(look, "asking for the ends of partitions", code);
     if (err != 0)
         return err;
@@ -261,8 +129,8 @@ static int ask_ends(struct look *look, int64_t which)
         const rd_kafka_topic_partition_t *at = &look->list->elems[i];
         struct offsets_cell *cell = at->opaque;
         if (cell == NULL)
-            offsets->dead_letters += which == OFFSETS_END ? at->offset : -at->offset;
-        else if (which == OFFSETS_END)
+            offsets->dead_letters += which == LOG_END ? at->offset : -at->offset;
+        else if (which == LOG_END)
             cell->end = at->offset;
         else
             cell->low = at->offset;
@@ -312,9 +180,9 @@ static int read_all(struct look *look)
     if (offsets->cells == NULL)
         return ERR_NO_MEMORY;
     list_partitions(look);
-    err = ask_ends(look, OFFSETS_LOW);
+    err = ask_ends(look, LOG_BEGINNING);
     if (err == 0)
-        err = ask_ends(look, OFFSETS_END);
+        err = ask_ends(look, LOG_END);
     return err == 0 ? ask_committed(look) : err;
 }
 

@@ -4,7 +4,6 @@
 #define DELAYBRIDGE_CONSUMER_ADMIN_OFFSETS_H
 
 #include "bridge/config/config.h"
-#include "bridge/core/port.h"
 #include "consumer/admin/topics.h"
 #include "levels/window.h"
 
@@ -42,38 +41,5 @@ void offsets_deinit(struct offsets *offsets);
 struct offsets_cell *offsets_cell(const struct offsets *offsets, int lane, int slot);
 int64_t offsets_level_ms(const struct config *config, int slot); /* slot >= 1 */
 const char *offsets_topic(const struct config *config, int slot, char out[TOPIC_TEXT_MAX]);
-
-/* Sets missing in the starts of levels without an offset whose topic does not exist (or has too few
-   partitions). Asks for the list of all topics, and only if there are any. 0 or ERR_KAFKA. */
-int offsets_find_missing(rd_kafka_t *rk, const char *const *topics, int slots, const int *lanes,
-                         int n, struct start *starts) must_check;
-
-/* How many partitions each of these n topics has; 0: there is no such topic. 0 or ERR_KAFKA. */
-int offsets_topics_exist(rd_kafka_t *rk, const char *const *topics, int n, int timeout_ms,
-                         int *partitions) must_check;
-
-/* How many of these lanes have records in a level though nothing is committed for it, or had some
-   in any though nothing is committed for the lane's partition of the schedule topic (starts: slots
-   for each lane): the group's offsets expired, or it is another group than before. Asks only if
-   there are any. A lane that never used a level cannot be told from a new one. -1: nobody
-   answered. */
-int offsets_lost(rd_kafka_t *rk, const char *const *topics, int slots, const int *lanes, int n,
-                 const struct start *starts);
-
-/* Fill in the list the first (OFFSETS_LOW) or the next offset (OFFSETS_END) of each partition: one
-   request for each broker. Each partition has an error of its own. */
-enum { OFFSETS_LOW = RD_KAFKA_OFFSET_BEGINNING, OFFSETS_END = RD_KAFKA_OFFSET_END };
-rd_kafka_resp_err_t offsets_ask(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
-                                int64_t which, int timeout_ms);
-
-/* The same, asked again while leaders are being elected, as they are for a while when many
-   partitions were just made. Not 0 if any partition failed. */
-rd_kafka_resp_err_t offsets_await(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
-                                  int64_t which, int timeout_ms);
-
-/* Both ends of one partition, or none: 0 or ERR_KAFKA. The client's own call for it answers, if one
-   of its two questions fails, with the other's offset for both: an end for a beginning. */
-int offsets_ends(rd_kafka_t *rk, const char *topic, int partition, int64_t *low, int64_t *end,
-                 int timeout_ms) must_check;
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "consumer/admin/offsets.h"
 #include "consumer/admin/topics_survey.h"
+#include "consumer/client/log_ends.h"
 #include "levels/counted.h"
 
 #include <poll.h>
@@ -41,8 +42,8 @@ int open_records_ask(const struct open_records *open, struct open_lane *lanes, i
     rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(n);
     rd_kafka_topic_partition_list_add_range(ends, schedule, 0, n - 1);
     rd_kafka_topic_partition_list_t *stables = rd_kafka_topic_partition_list_copy(ends);
-    bool asked = offsets_ask(open->uncommitted, ends, OFFSETS_END, timeout_ms) == 0 &&
-                 offsets_ask(open->committed, stables, OFFSETS_END, timeout_ms) == 0;
+    bool asked = log_ends_ask(open->uncommitted, ends, LOG_END, timeout_ms) == 0 &&
+                 log_ends_ask(open->committed, stables, LOG_END, timeout_ms) == 0;
     for (int i = 0; asked && i < n; i++) {
         const rd_kafka_topic_partition_t *end =
             rd_kafka_topic_partition_list_find(ends, schedule, i);

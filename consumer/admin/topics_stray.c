@@ -5,13 +5,14 @@
 #include "consumer/admin/offsets.h"
 #include "consumer/admin/topics_survey.h"
 #include "consumer/client/client.h"
+#include "consumer/client/log_ends.h"
 
 #include <stdlib.h>
 
 /* Ask for the first or the next offsets; false with the reason in admin. */
 static bool ask_offsets(struct admin *admin, rd_kafka_topic_partition_list_t *list, int64_t which)
 {
-    admin->code = offsets_await(admin->rk, list, which, admin->timeout_ms);
+    admin->code = log_ends_await(admin->rk, list, which, admin->timeout_ms);
     return admin->code == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
@@ -108,8 +109,7 @@ static bool look_beyond(struct admin *admin, rd_kafka_t *rk, struct look *look)
 /* -1: it could not be asked, or nothing is counted and nobody could look. */
 static int64_t count_beyond(struct admin *admin, rd_kafka_t *reader, struct look *look)
 {
-    if (!ask_offsets(admin, look->from, OFFSETS_LOW) ||
-        !ask_offsets(admin, look->ends, OFFSETS_END))
+    if (!ask_offsets(admin, look->from, LOG_BEGINNING) || !ask_offsets(admin, look->ends, LOG_END))
         return -1;
     skip_committed(admin, reader, look->from, look->ends);
     bool looked = look_beyond(admin, reader, look);

@@ -5,6 +5,7 @@
 #include "consumer/admin/admin.h"
 #include "consumer/admin/browse.h"
 #include "consumer/admin/offsets.h"
+#include "consumer/client/log_ends.h"
 #include "tests/integration/scratch.h"
 
 #include <criterion/criterion.h>
@@ -163,7 +164,7 @@ Test(offsets, both_ends_are_known_or_none)
             mock, 1, LIST_OFFSETS, 2, i % 2 == 0 ? RD_KAFKA_RESP_ERR_UNKNOWN : 0, ANSWERED_MS,
             i % 2 == 0 ? 0 : RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE, ANSWERED_MS);
         setitimer(ITIMER_REAL, &timer, NULL);
-        int err = offsets_ends(rk, config.schedule, 1, &low, &end, TIMEOUT_MS);
+        int err = log_ends_of(rk, config.schedule, 1, &low, &end, TIMEOUT_MS);
         cr_expect(err != 0 || (low == 0 && end == RECORDS), "it lies from %lld to %lld",
                   (long long)low, (long long)end);
         rd_kafka_mock_clear_request_errors(mock, LIST_OFFSETS);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* First and next offsets of partitions. */
+#include "consumer/client/log_ends.h"
+
+#include "bridge/base/clock.h"
+
+#include <assert.h>
+#include <poll.h>
+#include <stdbool.h>
+
+enum { ELECT_MS = 100 };
+
+/* ListOffsets takes the two ends in place of a time, and so does this call of the client: it hands
+   the number on. One partition at a time, as the client's own call asks, is a hundred times slower.
+ */
+rd_kafka_resp_err_t log_ends_ask(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
+                                 int64_t which, int timeout_ms)
+{
+    for (int i = 0; i < list->cnt; i++)
+        list->elems[i].offset = which;
+    return list->cnt == 0 ? RD_KAFKA_RESP_ERR_NO_ERROR
+                          : rd_kafka_offsets_for_times(rk, list, timeout_ms);
+}
+
+int log_ends_of(rd_kafka_t *rk, const char *topic, int partition, int64_t *low, int64_t *end,
+                int timeout_ms)
+{
+    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
+    const rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(one, topic, partition);
+    bool known = log_ends_ask(rk, one, LOG_BEGINNING, timeout_ms / 2) == 0 && at->err == 0;
+    *low = at->offset;
+    known = known && log_ends_ask(rk, one, LOG_END, timeout_ms / 2) == 0 && at->err == 0;
+    *end = at->offset;
+    rd_kafka_topic_partition_list_destroy(one);
+    return known && 0 <= *low && *low <= *end ? 0 : ERR_KAFKA;
+}
+
+static bool is_electing(rd_kafka_resp_err_t err)
+{
+    return err == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION ||
+           err == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
+           err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION; /* the client: none has a leader */
+}
+
+rd_kafka_resp_err_t log_ends_await(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
+                                   int64_t which, int timeout_ms)
+{
+    int64_t until_ms = clock_mono_ms() + timeout_ms;
+    for (;;) {
+        int64_t left_ms = until_ms - clock_mono_ms();
+        rd_kafka_resp_err_t err = log_ends_ask(rk, list, which, left_ms > 0 ? (int)left_ms : 0);
+        for (int i = 0; err == 0 && i < list->cnt; i++)
+            err = list->elems[i].err;
+        if (!is_electing(err) || clock_mono_ms() + ELECT_MS >= until_ms)
+            return err;
+        poll(NULL, 0, ELECT_MS);
+    }
+}
