@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# How the code reads, as tests: style.sh format | layers | plurals | tidy BUILD_DIR
+# How the code reads, as tests: style.sh format | plurals | tidy BUILD_DIR
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -21,57 +21,6 @@ format() {
         exit 1
     fi
     echo "format: $(c_files | wc -l) files as .clang-format says"
-}
-
-# forbid SENTENCE PATTERN FILES...: say which lines hold what they must not.
-broken=0
-forbid() {
-    local sentence=$1 pattern=$2
-    shift 2
-    [ $# -eq 0 ] && return
-    if grep -nE "$pattern" /dev/null "$@"; then
-        echo "layers: $sentence"
-        broken=1
-    fi
-}
-
-layers() {
-    local core core_files=() levels=() pure_tests=()
-    for file in levels/*.[ch]; do [ -f "$file" ] && levels+=("$file"); done
-    for file in tests/sim/*.[ch]; do [ -f "$file" ] && pure_tests+=("$file"); done
-    core=$(ls bridge/core/*.c)
-    for file in $core; do [ -f "$file" ] && core_files+=("$file"); done
-    # The headers of the core are those that it includes, and those that these include.
-    local at=0 header
-    while [ $at -lt ${#core_files[@]} ]; do
-        for header in $(grep -oE '^ *# *include "bridge/core/[a-z_]+\.h"' "${core_files[at]}" |
-            grep -oE 'bridge/core/[a-z_]+\.h'); do
-            if [ -f "${header%.h}.c" ] && ! grep -qx "${header%.h}.c" <<<"$core"; then
-                echo "${core_files[at]}: $header is not of the core"
-                broken=1
-            fi
-            [[ " ${core_files[*]} " == *" $header "* ]] || core_files+=("$header")
-        done
-        at=$((at + 1))
-    done
-
-    local include='^[[:space:]]*#[[:space:]]*include[[:space:]]*'
-    forbid "levels/ and the core know nothing of librdkafka, threads, files or sockets" \
-        "$include<(librdkafka/)?(rdkafka.*|pthread|threads|sys/socket|unistd|fcntl|poll|yaml|jansson)\.h>" \
-        "${levels[@]}" "${core_files[@]}" "${pure_tests[@]}"
-    forbid "levels/ includes levels/ alone" "$include\"(bridge|consumer|tests)/" "${levels[@]}"
-    forbid "the core includes levels/ and itself alone" "$include\"(consumer|tests)/" "${core_files[@]}"
-    if grep -nE "$include\"(bridge|tests)/" consumer/*.[ch] |
-        grep -vE '"bridge/(bridge|clock|config|limit|list|log|memory|stats)\.h"'; then
-        echo "layers: consumer/ includes levels/, itself, and of bridge/ what the program shares"
-        broken=1
-    fi
-    forbid "includes are from the root of the repository" "$include\"([^/\"]*|\.[^\"]*)\"" \
-        "${levels[@]}" "${core_files[@]}"
-    forbid "levels/ and the core are told the time" \
-        '\b(clock_gettime|gettimeofday|time|nanosleep|usleep|sleep)\(' "${levels[@]}" "${core_files[@]}"
-    [ $broken -eq 0 ] || exit 1
-    echo "layers: ${#levels[@]} files of levels/ and ${#core_files[@]} of the core lean on nothing above them"
 }
 
 # A number in front of a plural is 1 some day: levels/counted.h writes both.
@@ -102,8 +51,7 @@ tidy() {
 
 case ${1:-} in
 format) format ;;
-layers) layers ;;
 plurals) plurals ;;
 tidy) tidy "$2" ;;
-*) echo "usage: style.sh format | layers | plurals | tidy BUILD_DIR" >&2; exit 64 ;;
+*) echo "usage: style.sh format | plurals | tidy BUILD_DIR" >&2; exit 64 ;;
 esac

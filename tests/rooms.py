@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The folder is the rule: what a file may include follows from where it lies. One table says what each room may
+include; the test also fails on a circle of modules or of rooms, and on a room without a README.
+
+  rooms.py [--graph]    --graph prints the arrows between the rooms"""
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+KAFKA = ("librdkafka/",)
+SYSTEM = ("pthread.h", "sys/", "unistd.h", "fcntl.h", "poll.h", "netdb.h", "arpa/", "netinet/", "signal.h", "time.h")
+# room: the rooms and headers that it may include, itself always; the system headers that it may not.
+ROOMS = {
+    "levels": ((), KAFKA + SYSTEM + ("yaml.h", "jansson.h", "microhttpd.h")),
+    "bridge/core": (("levels",), KAFKA + SYSTEM + ("yaml.h", "jansson.h", "microhttpd.h")),
+    "bridge/base": (("levels",), KAFKA),
+    "bridge/config": (("levels", "bridge/base"), ()),
+    "consumer": (("levels", "bridge/base", "bridge/config", "bridge/core/port.h"), ()),
+    "bridge/service": (("levels", "bridge/base", "bridge/config", "bridge/core", "consumer"), ()),
+    "bridge/commands": (("levels", "bridge/base", "bridge/config", "bridge/core", "consumer", "bridge/service"), ()),
+    "tests/sim": (("levels", "bridge/core"), KAFKA + ("pthread.h", "sys/", "fcntl.h", "poll.h")),
+}
+# Inside consumer/ from the lowest to the highest: each includes those before it.
+CONSUMER = ("consumer/client", "consumer", "consumer/admin")
+# Of the configuration only these use librdkafka.
+KAFKA_IN_CONFIG = ("bridge/config/property.c", "bridge/config/property_names.c")
+# levels/ and the core are passed the time.
+CLOCK = re.compile(r"\b(clock_gettime|gettimeofday|time|nanosleep|usleep|sleep)\(")
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
+
+
+def room_of(path: str) -> str:
+    return next((room for room in sorted(ROOMS, key=len, reverse=True) if path.startswith(room + "/")), "")
+
+
+def sources() -> list[str]:
+    return sorted(str(p.relative_to(ROOT)) for folder in ("levels", "bridge", "consumer", "tests/sim")
+                  for p in (ROOT / folder).rglob("*.[ch]"))
+
+
+def may_include(path: str, included: str) -> bool:
+    room = room_of(path)
+    if room == room_of(included):
+        return room != "consumer" or rank(included) <= rank(path)
+    return any(included == allowed or included.startswith(allowed + "/") for allowed in ROOMS[room][0])
+
+
+def rank(path: str) -> int:
+    return CONSUMER.index(str(Path(path).parent))
+
+
+def faults_of(path: str, text: str) -> list[str]:
+    found, room = [], room_of(path)
+    if not room:
+        return [] if path == "bridge/main.c" else [f"{path}: this folder is in no row of the table"]
+    for own, system in INCLUDE.findall(text):
+        if own and not (ROOT / own).is_file():
+            found.append(f'{path}: "{own}" is not a path from the root of the repository')
+        elif own and not may_include(path, own):
+            found.append(f"{path}: {room}/ may not include {own}")
+        elif system and system.startswith(ROOMS[room][1]) and ROOMS[room][1]:
+            found.append(f"{path}: {room}/ may not include <{system}>")
+        elif room == "bridge/config" and system.startswith(KAFKA) and path not in KAFKA_IN_CONFIG:
+            found.append(f"{path}: of the configuration only {KAFKA_IN_CONFIG} may include <{system}>")
+    if room in ("levels", "bridge/core") and CLOCK.search(text):
+        found.append(f"{path}: {room}/ is passed the time, it does not ask for it")
+    return found
+
+
+def modules(texts: dict[str, str]) -> dict[str, set[str]]:
+    """A module is a pair of .c and .h; its arrows are what either includes."""
+    arrows: dict[str, set[str]] = {}
+    for path, text in texts.items():
+        module = path[:-2]
+        arrows.setdefault(module, set()).update(own[:-2] for own, _ in INCLUDE.findall(text) if own and own[:-2] != module)
+    return arrows
+
+
+def circle(arrows: dict[str, set[str]]) -> list[str]:
+    """One circle, or nothing."""
+    done: set[str] = set()
+
+    def walk(node: str, path: list[str]) -> list[str]:
+        if node in path:
+            return path[path.index(node):] + [node]
+        if node in done:
+            return []
+        for after in sorted(arrows.get(node, ())):
+            found = walk(after, path + [node])
+            if found:
+                return found
+        done.add(node)
+        return []
+
+    return next((found for node in sorted(arrows) if (found := walk(node, []))), [])
+
+
+def rooms(arrows: dict[str, set[str]]) -> dict[str, set[str]]:
+    between: dict[str, set[str]] = {}
+    for module, afters in arrows.items():
+        folder = str(Path(module).parent)
+        between.setdefault(folder, set()).update(str(Path(after).parent) for after in afters
+                                                 if str(Path(after).parent) != folder)
+    return between
+
+
+def main() -> int:
+    texts = {path: (ROOT / path).read_text() for path in sources()}
+    arrows = modules(texts)
+    between = rooms(arrows)
+    if "--graph" in sys.argv:
+        for room, afters in sorted(between.items()):
+            print(room, "->", ", ".join(sorted(afters)) or "nothing")
+        return 0
+    faults = [fault for path, text in texts.items() for fault in faults_of(path, text)]
+    for name, graph in (("modules", arrows), ("rooms", between)):
+        found = circle(graph)
+        if found:
+            faults.append(f"{name} include each other in a circle: {' -> '.join(found)}")
+    faults += [f"{room}/: no README.md" for room in between if not (ROOT / room / "README.md").is_file()]
+    print("\n".join(faults) or f"rooms: {len(texts)} files in {len(between)} rooms, no circle")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
