@@ -27,7 +27,7 @@ def joined(path: Path) -> str:
 
 def constants() -> list[str]:
     """All string literals of the program."""
-    files = [p for d in ("bridge", "bridge/commands", "consumer", "levels") for p in sorted((ROOT / d).glob("*.c"))]
+    files = [p for d in ("bridge", "consumer", "levels") for p in sorted((ROOT / d).rglob("*.c"))]
     return [literal for file in files for literal in LITERAL.findall(joined(file))]
 
 
@@ -69,7 +69,7 @@ def moved(tests: str, name: str) -> bool:
 
 
 def faults_of_metrics() -> list[str]:
-    table, tests = (ROOT / "bridge/service/metrics.c").read_text(), joined(ROOT / "tests/unit/test_metrics.c")
+    table, tests = (ROOT / "bridge/service/metrics.c").read_text(), joined(ROOT / "tests/unit/service/test_metrics.c")
     names = re.findall(r'^    {"((?:delaybridge|process)_[a-z_]+)"', table, re.M)
     tests = tests.replace('\\"', "'")
     return [f"no test moves the metric {name}" for name in names if not moved(tests, name)]

@@ -2,10 +2,10 @@
 /* delaybridge check: would run start, and would requests be delivered? The configuration was read
    before this; here are the topics. */
 #include "bridge/commands/connect.h"
+#include "consumer/admin/blocked.h"
 #include "consumer/admin/commit_limits.h"
 #include "consumer/admin/open_records.h"
 #include "consumer/admin/topics.h"
-#include "consumer/blocked.h"
 #include "consumer/client/client.h"
 #include "levels/counted.h"
 

@@ -3,8 +3,8 @@
    Found from outside, by the group's offsets and the record that stands there: a batch that cannot
    be read, an offset beyond the log's end, a record of a newer delaybridge. A topic that was
    created again under a running bridge is known to that bridge alone. */
-#ifndef DELAYBRIDGE_CONSUMER_BLOCKED_H
-#define DELAYBRIDGE_CONSUMER_BLOCKED_H
+#ifndef DELAYBRIDGE_CONSUMER_ADMIN_BLOCKED_H
+#define DELAYBRIDGE_CONSUMER_ADMIN_BLOCKED_H
 
 #include "consumer/admin/offsets.h"
 

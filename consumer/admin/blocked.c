@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heads and offsets that stop a bridge. */
-#include "consumer/blocked.h"
+#include "consumer/admin/blocked.h"
 
 #include "consumer/admin/heads.h"
 #include "consumer/admin/topics_survey.h"
