@@ -74,7 +74,7 @@ static enum lookup judge_partitions(struct asker *a, const struct rd_kafka_metad
 
 static enum lookup judge(struct asker *a, const struct rd_kafka_metadata_topic *topic)
 {
-    switch (topic->err) {
+    switch ((int)topic->err) {
     case RD_KAFKA_RESP_ERR_NO_ERROR:
         return judge_partitions(a, topic);
     case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:

@@ -9,7 +9,7 @@
 
 static enum report report_of(rd_kafka_resp_err_t err)
 {
-    switch (err) {
+    switch ((int)err) {
     case RD_KAFKA_RESP_ERR_NO_ERROR:
         return REPORT_OK;
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:

@@ -7,7 +7,7 @@
 /* A record, or the topic that it is for: another try would end the same way. */
 static bool is_of_records(rd_kafka_resp_err_t err)
 {
-    switch (err) {
+    switch ((int)err) {
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:

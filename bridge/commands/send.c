@@ -31,7 +31,7 @@ static int exit_of(rd_kafka_t *rk, rd_kafka_resp_err_t code, char text[DRAFT_WHY
     snprintf(text, DRAFT_WHY_MAX, "%s", rd_kafka_err2str(code));
     if (code == RD_KAFKA_RESP_ERR__FATAL)
         code = rd_kafka_fatal_error(rk, text, DRAFT_WHY_MAX);
-    switch (code) {
+    switch ((int)code) {
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR__AUTHENTICATION:
