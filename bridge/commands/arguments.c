@@ -61,7 +61,7 @@ static void try_options_in(struct nearest *nearest, const char *text)
 /* Offers what a command takes besides the keys of the configuration. */
 static void try_own_options(struct nearest *nearest, const char *name)
 {
-    const struct command *command = cli_find(name);
+    const struct command *command = command_find(name);
     nearest_try(nearest, "timeout");
     nearest_try(nearest, "help");
     if (command == NULL)

@@ -4,7 +4,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_CONNECT_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_CONNECT_H
 
-#include "bridge/commands/cli.h"
+#include "bridge/commands/command.h"
 #include "levels/err.h"
 
 #include <jansson.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge help: the commands, one command, or the tables in other forms. */
+#include "bridge/commands/cli.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/help_print.h"
 #include "bridge/service/metrics.h"
@@ -30,7 +31,7 @@ int cmd_help(struct cli *cli)
                    ? EXIT_DONE
                    : complain(EXIT_USAGE, "--completion: '%s' is neither bash nor zsh", shell);
     }
-    const struct command *command = cli_find(cli->argv[0]);
+    const struct command *command = command_find(cli->argv[0]);
     if (command == NULL)
         return cli_unknown_command(cli->argv[0]);
     cli_print_usage(stdout, command);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Completion for shells: words from the tables, files where a value is a path. */
-#include "bridge/commands/cli.h"
+#include "bridge/commands/command.h"
 #include "bridge/commands/help_print.h"
 #include "bridge/config/loader.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The manual page, from the tables of commands and keys. */
 #include "bridge/base/version.h"
-#include "bridge/commands/cli.h"
+#include "bridge/commands/command.h"
 #include "bridge/commands/help_print.h"
 #include "bridge/config/loader.h"
 

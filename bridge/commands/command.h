@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command: the table of commands, what each is given, and what it exits with. */
+#ifndef DELAYBRIDGE_BRIDGE_COMMANDS_COMMAND_H
+#define DELAYBRIDGE_BRIDGE_COMMANDS_COMMAND_H
+
+#include "bridge/config/config.h"
+#include "levels/err.h"
+
+enum exit_code {
+    EXIT_DONE = 0,
+    EXIT_USAGE = 64,
+    EXIT_DATA = 65,
+    EXIT_UNREACHABLE = 69, /* Kafka */
+    EXIT_INTERNAL = 70,
+    EXIT_CONFIG = 78 /* also findings of check and topics plan, and a refused login */
+};
+
+/* What a command is given: argv holds its own arguments, the common options are taken out. */
+struct cli {
+    const struct config *config; /* NULL: the command needs none */
+    const char *config_path;     /* as config_load takes it */
+    int flags_argc;              /* argv as config_load was given it */
+    char **flags_argv;
+    int argc;
+    char **argv;
+    bool json;
+    int timeout_ms;
+};
+
+enum cli_needs {
+    NEEDS_NOTHING,
+    NEEDS_CONFIG,  /* whatever is there: file, environment, flags, defaults */
+    NEEDS_BROKERS, /* and bootstrap.servers set in it */
+    NEEDS_TARGETS  /* and targets, too */
+};
+
+struct command {
+    const char *name;
+    const char *arguments; /* as in the usage line */
+    const char *summary;   /* one line */
+    const char *help;      /* lines of options and examples, or "" */
+    enum cli_needs needs;
+    int (*run)(struct cli *cli); /* returns an exit code */
+};
+
+extern const struct command COMMANDS[]; /* ends with a NULL name */
+
+/* Returns NULL if there is no command of this name. */
+const struct command *command_find(const char *name);
+
+/* The commands, each in a file of its own. */
+int cmd_run(struct cli *cli);
+int cmd_check(struct cli *cli);
+int cmd_topics(struct cli *cli);
+int cmd_send(struct cli *cli);
+int cmd_levels(struct cli *cli);
+int cmd_peek(struct cli *cli);
+int cmd_skip(struct cli *cli);
+int cmd_top(struct cli *cli);
+int cmd_size(struct cli *cli);
+int cmd_explain(struct cli *cli);
+int cmd_demo(struct cli *cli);
+int cmd_version(struct cli *cli);
+int cmd_help(struct cli *cli);
+
+#endif
