@@ -71,12 +71,19 @@ def faults_of(path: str, text: str) -> list[str]:
     return found
 
 
+def module_of(path: str) -> str:
+    """A pair of .c and .h is a module; X_parts.h is the private header of X. In the simulator each file is one: the
+    world and what lives in it know each other."""
+    return path if room_of(path) == "tests/sim" else path[:-2].removesuffix("_parts")
+
+
 def modules(texts: dict[str, str]) -> dict[str, set[str]]:
-    """A module is a pair of .c and .h; its arrows are what either includes."""
+    """For each module those that its files include."""
     arrows: dict[str, set[str]] = {}
     for path, text in texts.items():
-        module = path[:-2]
-        arrows.setdefault(module, set()).update(own[:-2] for own, _ in INCLUDE.findall(text) if own and own[:-2] != module)
+        module = module_of(path)
+        included = {module_of(own) for own, _ in INCLUDE.findall(text) if own}
+        arrows.setdefault(module, set()).update(included - {module})
     return arrows
 
 

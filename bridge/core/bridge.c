@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The step machine: lanes that come and go, the turn, the clock, and progress that is committed. */
+#include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
 
 #include <stdlib.h>

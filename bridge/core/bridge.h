@@ -21,47 +21,15 @@
 #define DELAYBRIDGE_BRIDGE_CORE_BRIDGE_H
 
 #include "bridge/core/port.h"
+#include "bridge/core/settings.h"
 #include "bridge/core/stats.h"
-#include "levels/plan.h"
-#include "levels/request.h"
 
 struct bridge;
-/* Borrowed pointers inside rules must outlive the bridge. */
-struct bridge_config {
-    struct ladder ladder;
-    const int64_t *retired_ms;
-    int retired_n;
-    int lanes; /* partitions of S */
-    struct request_rules rules;
-    int max_attempts;
-    int64_t memory_bytes; /* of this worker: held and in flight */
-    int64_t bulk_bytes;  /* more than this at hand and not admitted makes a schedule queue bulky: of
-                            these one is read at a time. 0: any number is */
-    int64_t large_bytes; /* beyond memory_bytes, a queue may hold one record of so many bytes, and
-                            one queue a larger one. 0: each a record of any size */
-    uint8_t target_labels[TARGET_LABELS]; /* by which targets[] of the stats the first entries of
-                                             rules.targets are counted; LABEL_OTHER: all further */
-    /* What any broker takes of one record, key, value and headers uncompressed; 0: any size. */
-    size_t record_max_bytes;
-    bool exactly_once;
-    bool skip_unreadable; /* a batch that cannot be read is dead-lettered as a range, and passed */
-    size_t commit_text_max;  /* bytes that a commit's text may have; 0: WINDOW_TEXT_MAX */
-    int64_t commit_again_ms; /* progress that does not change is committed again; 0: each hour */
-    int64_t session_ms; /* after half of it without a turn, ownership is proved before forwarding */
-};
-
 /* NULL: out of memory. The port is copied. */
 struct bridge *bridge_new(const struct bridge_config *config, const struct port *port,
                           struct stats *stats, struct now now);
 void bridge_free(struct bridge *bridge); /* gives every record back to the port first */
 
-/* What may change between two turns. */
-struct bridge_live {
-    struct request_rules rules; /* as in bridge_config */
-    int max_attempts;
-    uint8_t target_labels[TARGET_LABELS];
-    size_t record_max_bytes;
-};
 void bridge_reconfigure(struct bridge *bridge, const struct bridge_live *live);
 
 int bridge_queues_per_lane(const struct bridge *bridge);

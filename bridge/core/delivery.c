@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Delivery: what is ready is forwarded (to a level, a target or the dead-letter topic), and reports
    decide what becomes of it: done, sent again, back to a level for another try, or condemned. */
+#include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
 #include "levels/counted.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Progress: what is committed and when, and what may be deleted after that. */
+#include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
 
 /* One queue's progress is to be committed again, though nothing changed. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queues: records of one input partition are screened, looked at, and admitted when their time is
  * near. */
+#include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
 
 #include "levels/wire_size.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* core: the structures that the files of the step machine share. Nothing outside of bridge.c,
-   queue.c, bulk.c, unreadable.c, head.c, parcel.c, delivery.c, transaction.c, progress.c, target.c,
-   outlet.c and survey.c includes this.
+/* state: the structures that the files of the step machine share. Nothing outside of bridge/core
+   includes this.
 
      lane     partition p of all our input topics; owned or not
      queue    one input partition: window, at most one peeked head, open or paused
@@ -14,7 +13,9 @@
 #ifndef DELAYBRIDGE_BRIDGE_CORE_STATE_H
 #define DELAYBRIDGE_BRIDGE_CORE_STATE_H
 
-#include "bridge/core/bridge.h"
+#include "bridge/core/port.h"
+#include "bridge/core/settings.h"
+#include "bridge/core/stats.h"
 #include "levels/list.h"
 #include "levels/wheel.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The survey: what waits where, for people. Looks at everything, changes nothing. */
+#include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
 
 enum { OVERDUE_MS = 1000 };

@@ -10,6 +10,7 @@
    committed. If it breaks, all lanes are lost and read again from what is committed, with what was
    learned of single records (notes). Only a record that has a transaction of its own, because its
    target is suspect or refused it in company, can fail without that: nothing else was in it. */
+#include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
 
 static void begin_anew(struct bridge *b)

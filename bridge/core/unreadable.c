@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches that the client cannot read: their queue is held, and passes them when they are given up.
  */
+#include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
    topic, a large record that gets no room. Each lane may have one. So one of them is read at a
    time, for a turn of BULK_TURN_MS while others are in line, and the others are paused, which gives
    up what they keep. All other queues are read as always. */
-#include "bridge/core.h"
+#include "bridge/core/state.h"
 
 static bool is_bulky(const struct bridge *b, const struct queue *q, int64_t limit)
 {
