@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "consumer/insync.h"
 
-#include "consumer/admin.h"
+#include "consumer/client/admin.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_BROKER_LIMITS_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_BROKER_LIMITS_H
 
-#include "consumer/admin/admin.h"
+#include "consumer/client/admin.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_TOPICS_SURVEY_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_TOPICS_SURVEY_H
 
-#include "consumer/admin/admin.h"
 #include "consumer/admin/topics.h"
+#include "consumer/client/admin.h"
 
 enum topic_kind {
     TOPIC_SCHEDULE,

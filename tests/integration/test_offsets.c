@@ -2,9 +2,9 @@
 /* offsets and browse: what waits is what the logs hold less what the group committed, and looking
    finds the first record that is not done. With KAFKA=host:port on that broker, else on the mock.
  */
-#include "consumer/admin/admin.h"
 #include "consumer/admin/browse.h"
 #include "consumer/admin/offsets.h"
+#include "consumer/client/admin.h"
 #include "consumer/client/log_ends.h"
 #include "tests/integration/scratch.h"
 

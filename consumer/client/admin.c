@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Admin calls over librdkafka's event queue. */
-#include "consumer/admin/admin.h"
+#include "consumer/client/admin.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admin: librdkafka's admin calls, made to look like functions: each sends, waits for the answer on
    a queue of its own and gives back the event. */
-#ifndef DELAYBRIDGE_CONSUMER_ADMIN_ADMIN_H
-#define DELAYBRIDGE_CONSUMER_ADMIN_ADMIN_H
+#ifndef DELAYBRIDGE_CONSUMER_CLIENT_ADMIN_H
+#define DELAYBRIDGE_CONSUMER_CLIENT_ADMIN_H
 
 #include "levels/err.h"
 
