@@ -1,30 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arguments: the values of a command's options, read strictly, and what an unknown option may have
-   been meant to be. */
+/* arguments: argv of a command, taken apart by its option table. One pass from left to right:
+
+     --limit 5, --limit=5    an option of the command, or of COMMON_OPTIONS
+     --hold 2s, -Xacks=all   a key of the configuration or a property, left to config_load
+     5s                      an operand
+     --                      operands follow, whatever they begin with
+
+   An option takes the next argument as its value, whatever that begins with. An option that is not
+   repeatable may be given once. */
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_ARGUMENTS_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_ARGUMENTS_H
 
-#include "bridge/commands/command.h"
+#include "bridge/commands/option.h"
 
-#include <stdint.h>
+/* The options of every command: -c, -o, --timeout, --help. */
+extern const struct option COMMON_OPTIONS[];
 
-/* The values that an option takes, both ends included. */
-struct argument {
-    const char *option; /* "--limit" */
-    int64_t least, most;
+/* All strings are borrowed from argv. Starts zeroed. */
+struct arguments {
+    const struct option *own; /* the command's table */
+    struct option_value *values;
+    int values_n;
+    char **operands;
+    int operands_n;
+    char **flags; /* of the configuration, in order */
+    int flags_n;
 };
 
-/* Read a whole number in decimal digits: no sign, space, unit or other base. value may be NULL:
-   none was given. Returns EXIT_DONE and sets *number, or EXIT_USAGE after it printed a sentence
-   that quotes the value and names the bounds. */
-int argument_number(struct argument argument, const char *value, int64_t *number) must_check;
+/* Take argv apart. configured: keys of the configuration are flags here. "-h" is "--help", which
+   ends the pass. Returns 0, ERR_NO_MEMORY, or ERR_DATA with a sentence. */
+int arguments_parse(struct arguments *arguments, bool configured, int argc, char **argv,
+                    struct error *error) must_check;
+void arguments_deinit(struct arguments *arguments);
 
-/* The same for a duration; the bounds and *ms are milliseconds. */
-int argument_span(struct argument argument, const char *value, int64_t *ms) must_check;
+/* Check that each required option is there. 0, or ERR_DATA with a sentence. */
+int arguments_check_required(const struct arguments *arguments, struct error *error) must_check;
 
-/* Writes ": did you mean --limit?" if the command or the configuration has an option that is
-   spelled much like argument, else "". Returns out. */
-enum { ARGUMENT_HINT_MAX = 96 };
-const char *argument_hint(const char *command, const char *argument, char out[ARGUMENT_HINT_MAX]);
+/* The functions below assert that the option is in a table, and read the given value, or else the
+   initial value of the row. */
+bool arguments_have(const struct arguments *arguments, const char *name);
+const char *arguments_text(const struct arguments *arguments, const char *name); /* or NULL */
+int64_t arguments_number(const struct arguments *arguments, const char *name);
+double arguments_rate(const struct arguments *arguments, const char *name);
+
+/* Whether a value belongs to the command's own table; whether one of that table was given. */
+bool arguments_is_own(const struct arguments *arguments, const struct option_value *value);
+bool arguments_have_own(const struct arguments *arguments);
 
 #endif

@@ -96,8 +96,6 @@ static void look_for_blocked(struct cli *cli, struct findings *findings)
 
 int cmd_check(struct cli *cli)
 {
-    if (cli->argc != 0)
-        return complain(EXIT_USAGE, "check takes no '%s'", cli->argv[0]);
     char error[CLIENT_ERROR_MAX];
     if (client_try(cli->config, error) != 0)
         return complain(EXIT_CONFIG, "kafka: %s", error);

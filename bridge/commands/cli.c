@@ -1,125 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way from argv to a command. */
+/* From argv to a command. */
 #include "bridge/commands/cli.h"
 
 #include "bridge/base/log.h"
-#include "bridge/commands/arguments.h"
+#include "bridge/commands/help_print.h"
 #include "levels/nearest.h"
 
-#include <limits.h>
-#include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMEOUT_MS = 10000, TIMEOUT_MS_MAX = 3600 * 1000, SILENT = LOG_ERROR + 1 };
+enum { SILENT = LOG_ERROR + 1 };
 
-void cli_print_help(FILE *out)
+static int usage(const char *sentence, const char *command)
 {
-    fputs("delaybridge: any delay for Kafka records, through level topics\n\n"
-          "usage: delaybridge COMMAND [OPTIONS]\n\n",
-          out);
-    for (const struct command *c = COMMANDS; c->name != NULL; c++)
-        fprintf(out, "  %-8s %s\n", c->name, c->summary);
-    fputs("\nfor every command:\n"
-          "  -c FILE       configuration (./delaybridge.yaml, then "
-          "/etc/delaybridge/delaybridge.yaml)\n"
-          "  -o text|json  how results are written\n"
-          "  --timeout D   how long a command waits for Kafka (10s)\n\n"
-          "configuration, as flags:\n",
-          out);
-    config_print_help(out);
-}
-
-void cli_print_usage(FILE *out, const struct command *command)
-{
-    fprintf(out, "usage: delaybridge %s%s%s\n%s\n", command->name,
-            command->arguments[0] == '\0' ? "" : " ", command->arguments, command->summary);
-    if (command->help[0] != '\0')
-        fprintf(out, "\n%s", command->help);
-    if (command->needs != NEEDS_NOTHING)
-        fputs("\n-c FILE, -o text|json, --timeout D and every key of the configuration as a flag: "
-              "see 'delaybridge help'\n",
-              out);
-}
-
-static int usage(const char *format, const char *what)
-{
-    fputs("delaybridge: ", stderr);
-    fprintf(stderr, format, what);
-    fputs("\nRun 'delaybridge help' for what there is.\n", stderr);
+    fprintf(stderr, "delaybridge: %s\n", sentence);
+    if (command == NULL)
+        fputs("Run 'delaybridge help' for a list of commands.\n", stderr);
+    else
+        fprintf(stderr, "Run 'delaybridge help %s' for its options.\n", command);
     return EXIT_USAGE;
 }
 
 int cli_unknown_command(const char *name)
 {
-    char text[200];
+    struct error error;
     struct nearest nearest;
     nearest_start(&nearest, name);
     for (const struct command *c = COMMANDS; c->name != NULL; c++)
         nearest_try(&nearest, c->name);
     const char *near = nearest_name(&nearest);
-    snprintf(text, sizeof text, "'%.80s'%s%s%s", name, near == NULL ? "" : ": did you mean ",
-             near == NULL ? "" : near, near == NULL ? "" : "?");
-    return usage("there is no command %s", text);
+    (void)error_set(&error, ERR_DATA, "unknown command '%.80s'%s%s%s", name,
+                    near == NULL ? "" : ": did you mean ", near == NULL ? "" : near,
+                    near == NULL ? "" : "?");
+    return usage(error.text, NULL);
 }
 
-/* The options that every command has. */
-struct common {
-    const char *config_path;
-    bool json, help;
-    int timeout_ms;
-};
-
-/* The value of the option argv[*i], which is named name; NULL: it is another one. Moves *i. */
-static const char *value_of(const char *name, int argc, char **argv, int *i)
+static int too_many(const struct command *command, const char *operand, struct error *error)
 {
-    if (strcmp(argv[*i], name) == 0) {
-        const char *value = *i + 1 < argc ? argv[++*i] : NULL;
-        return value != NULL ? value : "";
-    }
-    size_t n = strlen(name);
-    if (strncmp(argv[*i], name, n) == 0 && argv[*i][n] == '=')
-        return argv[*i] + n + 1;
-    return NULL;
+    if (command->operands_most == 0)
+        return error_set(error, ERR_DATA, "%s takes no '%.80s'", command->name, operand);
+    return error_set(error, ERR_DATA, "'%.80s' is one too many: delaybridge %s %s", operand,
+                     command->name, command->operands);
 }
 
-static int take_timeout(struct common *common, const char *value)
+/* 0, or ERR_DATA with a sentence. */
+static int check_operands(const struct command *command, const struct arguments *arguments,
+                          struct error *error)
 {
-    int64_t ms = common->timeout_ms;
-    int code = argument_span((struct argument){"--timeout", 1, TIMEOUT_MS_MAX}, value, &ms);
-    common->timeout_ms = (int)ms;
-    return code;
-}
-
-/* Takes the common options out of argv. */
-static int take_common(struct common *common, int *argc, char **argv)
-{
-    int kept = 0;
-    for (int i = 0; i < *argc; i++) {
-        const char *value;
-        if (strcmp(argv[i], "--") == 0) { /* behind it nothing is an option */
-            while (i < *argc)
-                argv[kept++] = argv[i++];
-        } else if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
-            common->help = true;
-        } else if ((value = value_of("-c", *argc, argv, &i)) != NULL) {
-            if (value[0] == '\0')
-                return usage("-c needs the path of a file%s", "");
-            common->config_path = value;
-        } else if ((value = value_of("-o", *argc, argv, &i)) != NULL) {
-            common->json = strcmp(value, "json") == 0;
-            if (!common->json && strcmp(value, "text") != 0)
-                return usage("-o: '%s' is neither text nor json", value);
-        } else if ((value = value_of("--timeout", *argc, argv, &i)) != NULL) {
-            int code = take_timeout(common, value);
-            if (code != 0)
-                return code;
-        } else {
-            argv[kept++] = argv[i];
-        }
-    }
-    *argc = kept;
-    return 0;
+    int n = arguments->operands_n;
+    if (n > command->operands_most)
+        return too_many(command, arguments->operands[command->operands_most], error);
+    if (n < command->operands_least)
+        return error_set(error, ERR_DATA, "%s needs an operand: delaybridge %s %s", command->name,
+                         command->name, command->operands);
+    if (n == 0 || command->words == NULL)
+        return 0;
+    struct option_value value;
+    struct option operand = {
+        .name = command->name, .kind = OPTION_CHOICE, .choices = command->words};
+    return option_read(&operand, arguments->operands[0], &value, error);
 }
 
 static void warn(const char *sentence)
@@ -135,61 +75,53 @@ static void start_log(const struct command *command, const struct config *config
     log_init(service ? config->log_level : (enum log_level)SILENT, config->log_format);
 }
 
-/* What is left of argv goes to a command that takes arguments, and is a mistake for others. */
-static int run(const struct command *command, struct cli *cli)
+static int load(const struct cli *cli, struct config *config, const char *path,
+                char error[CONFIG_ERROR_MAX])
 {
-    char hint[ARGUMENT_HINT_MAX], argument[200];
-    if (command->arguments[0] != '\0' || cli->argc == 0)
-        return command->run(cli);
-    snprintf(argument, sizeof argument, "'%.80s'%s", cli->argv[0],
-             argument_hint(command->name, cli->argv[0], hint));
-    return usage("unknown argument %s", argument);
-}
-
-static int load(struct config *config, const char *path, int *argc, char **argv,
-                enum cli_needs needs, char error[CONFIG_ERROR_MAX])
-{
-    int err = config_load(config, path, argc, argv, warn, error);
-    if (err == 0 && needs >= NEEDS_BROKERS)
+    int flags_n = cli->flags_n; /* config_load takes pointers out of the array that it is given */
+    char **flags = calloc((size_t)flags_n + 1, sizeof *flags);
+    if (flags == NULL) {
+        snprintf(error, CONFIG_ERROR_MAX, "out of memory");
+        return ERR_NO_MEMORY;
+    }
+    memcpy(flags, cli->flags, (size_t)flags_n * sizeof *flags);
+    int err = config_load(config, path, &flags_n, flags, warn, error);
+    free(flags);
+    assert(err != 0 || flags_n == 0); /* arguments_parse knows the same flags */
+    if (err != 0)
+        return err;
+    if (cli->needs >= NEEDS_BROKERS)
         err = config_require_brokers(config, error);
-    if (err == 0 && needs >= NEEDS_TARGETS)
+    if (err == 0 && cli->needs >= NEEDS_TARGETS)
         err = config_require_targets(config, error);
     if (err != 0)
         config_deinit(config);
     return err;
 }
 
-/* config_load takes pointers out of what it is given. */
-static char **copy_argv(int argc, char **argv)
+static void free_flags(struct cli *cli)
 {
-    char **copy = calloc((size_t)argc + 1, sizeof *copy);
-    if (copy != NULL && argc > 0)
-        memcpy(copy, argv, (size_t)argc * sizeof *copy);
-    return copy;
+    for (int i = 0; cli->flags != NULL && i < cli->flags_n; i++)
+        free(cli->flags[i]);
+    free(cli->flags);
 }
 
-static void forget_flags(struct cli *cli)
+/* For reading them again: hide_secrets overwrites argv. */
+static int copy_flags(struct cli *cli, const struct arguments *arguments)
 {
-    for (int i = 0; cli->flags_argv != NULL && i < cli->flags_argc; i++)
-        free(cli->flags_argv[i]);
-    free(cli->flags_argv);
-}
-
-/* For reading them again: hide_secrets takes secrets out of the program's own. */
-static int keep_flags(struct cli *cli)
-{
-    cli->flags_argc = cli->argc;
-    cli->flags_argv = copy_argv(cli->argc, cli->argv);
-    bool kept = cli->flags_argv != NULL;
-    for (int i = 0; cli->flags_argv != NULL && i < cli->argc; i++) {
-        cli->flags_argv[i] = strdup(cli->argv[i]);
-        kept &= cli->flags_argv[i] != NULL;
+    cli->flags_n = arguments->flags_n;
+    cli->flags = calloc((size_t)cli->flags_n + 1, sizeof *cli->flags);
+    if (cli->flags == NULL)
+        return ERR_NO_MEMORY;
+    for (int i = 0; i < cli->flags_n; i++) {
+        cli->flags[i] = strdup(arguments->flags[i]);
+        if (cli->flags[i] == NULL)
+            return ERR_NO_MEMORY;
     }
-    return kept ? 0 : ERR_NO_MEMORY;
+    return 0;
 }
 
-/* What everybody sees of a process (/proc/PID/cmdline) holds no password for longer than it takes
-   to read it. */
+/* /proc/PID/cmdline is readable for all users: overwrite the passwords there. */
 static void hide_secrets(int argc, char **argv)
 {
     for (int i = 0; i < argc; i++) {
@@ -205,73 +137,83 @@ static void hide_secrets(int argc, char **argv)
 
 int cli_reload(const struct cli *cli, struct config *fresh, char error[CONFIG_ERROR_MAX])
 {
-    int argc = cli->flags_argc;
-    char **argv = copy_argv(argc, cli->flags_argv);
-    if (argv == NULL) {
-        snprintf(error, CONFIG_ERROR_MAX, "out of memory");
-        return ERR_CONFIG;
-    }
     const char *path = cli->config_path != NULL ? cli->config_path : cli->config->path;
-    int err = load(fresh, path, &argc, argv, NEEDS_TARGETS, error);
-    free(argv);
-    return err;
+    return load(cli, fresh, path, error) == 0 ? 0 : ERR_CONFIG;
 }
 
-/* cli->config is filled, and cli->argv is without what belongs there. */
-static int configure(const struct command *command, struct cli *cli, struct config *config)
+static int refuse(int err, const char *sentence)
 {
+    fprintf(stderr, "delaybridge: %s\n", sentence);
+    return err == ERR_NO_MEMORY ? EXIT_INTERNAL : EXIT_CONFIG;
+}
+
+static int run_configured(const struct command *command, struct cli *cli)
+{
+    static struct config config; /* large */
     char error[CONFIG_ERROR_MAX] = "out of memory";
-    int given_argc = cli->argc;
-    char **given = copy_argv(cli->argc, cli->argv);
-    int err = given == NULL ? ERR_NO_MEMORY : keep_flags(cli);
+    int err = copy_flags(cli, cli->arguments);
     if (err == 0)
-        err = load(config, cli->config_path, &cli->argc, cli->argv, command->needs, error);
-    if (err == 0 && command->run == cmd_run)
-        hide_secrets(given_argc, given);
-    free(given);
-    cli->config = config;
-    if (err != 0)
-        fprintf(stderr, "delaybridge: %s\n", error);
-    return err == ERR_NO_MEMORY ? EXIT_INTERNAL : err != 0 ? EXIT_CONFIG : EXIT_DONE;
-}
-
-static int run_configured(const struct command *command, const struct common *common,
-                          struct cli *cli)
-{
-    static struct config config;
-    cli->config_path = common->config_path;
-    int code = configure(command, cli, &config);
-    if (code == EXIT_DONE) {
+        err = load(cli, &config, cli->config_path, error);
+    int code = err == 0 ? EXIT_DONE : refuse(err, error);
+    if (err == 0) {
+        cli->config = &config;
+        if (command->run == cmd_run)
+            hide_secrets(cli->argc, cli->argv);
         start_log(command, &config);
-        code = run(command, cli);
+        code = command->run(cli);
         config_deinit(&config);
     }
-    forget_flags(cli);
+    free_flags(cli);
+    return code;
+}
+
+/* Takes argv apart and checks it against the tables. 0, ERR_NO_MEMORY, or ERR_DATA with a sentence.
+ */
+static int read_arguments(const struct command *command, struct arguments *arguments, int argc,
+                          char **argv, struct error *error)
+{
+    int err = arguments_parse(arguments, command->needs != NEEDS_NOTHING, argc, argv, error);
+    if (err != 0 || arguments_have(arguments, "--help"))
+        return err;
+    err = check_operands(command, arguments, error);
+    return err != 0 ? err : arguments_check_required(arguments, error);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct error error;
+    struct arguments arguments = {.own = command->options};
+    int err = read_arguments(command, &arguments, argc, argv, &error);
+    int code = err == ERR_NO_MEMORY ? EXIT_INTERNAL : EXIT_USAGE;
+    if (err != 0) {
+        usage(error.text, command->name);
+    } else if (arguments_have(&arguments, "--help")) {
+        help_print_command(stdout, command);
+        code = EXIT_DONE;
+    } else {
+        struct cli cli = {.argc = argc,
+                          .argv = argv,
+                          .needs = command->needs,
+                          .arguments = &arguments,
+                          .config_path = arguments_text(&arguments, "-c"),
+                          .json = strcmp(arguments_text(&arguments, "-o"), "json") == 0,
+                          .timeout_ms = (int)arguments_number(&arguments, "--timeout")};
+        code = command->needs == NEEDS_NOTHING ? command->run(&cli) : run_configured(command, &cli);
+    }
+    cli->arguments = NULL;
+    arguments_deinit(&arguments);
     return code;
 }
 
 int cli_main(int argc, char **argv)
 {
     if (argc < 2)
-        return usage("no command%s", "");
-    if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0)
-        argv[1] = (char *)"help";
-    if (strcmp(argv[1], "--version") == 0)
-        argv[1] = (char *)"version";
-    const struct command *command = command_find(argv[1]);
-    if (command == NULL)
-        return cli_unknown_command(argv[1]);
-    struct common common = {.timeout_ms = TIMEOUT_MS};
-    struct cli cli = {.argc = argc - 2, .argv = argv + 2};
-    int code = take_common(&common, &cli.argc, cli.argv);
-    if (code != 0)
-        return code;
-    if (common.help) {
-        cli_print_usage(stdout, command);
-        return EXIT_DONE;
-    }
-    cli.json = common.json;
-    cli.timeout_ms = common.timeout_ms;
-    return command->needs == NEEDS_NOTHING ? run(command, &cli)
-                                           : run_configured(command, &common, &cli);
+        return usage("a command is missing", NULL);
+    const char *name = argv[1];
+    if (strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0)
+        name = "help";
+    if (strcmp(name, "--version") == 0)
+        name = "version";
+    const struct command *command = command_find(name);
+    return command == NULL ? cli_unknown_command(name) : run(command, argc - 2, argv + 2);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command: the table of commands, what each is given, and what it exits with. */
+/* command: the table of commands, the input of a command, and the exit codes. */
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_COMMAND_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_COMMAND_H
 
+#include "bridge/commands/arguments.h"
 #include "bridge/config/config.h"
 #include "levels/err.h"
 
@@ -15,18 +16,6 @@ enum exit_code {
     EXIT_CONFIG = 78 /* also findings of check and topics plan, and a refused login */
 };
 
-/* What a command is given: argv holds its own arguments, the common options are taken out. */
-struct cli {
-    const struct config *config; /* NULL: the command needs none */
-    const char *config_path;     /* as config_load takes it */
-    int flags_argc;              /* argv as config_load was given it */
-    char **flags_argv;
-    int argc;
-    char **argv;
-    bool json;
-    int timeout_ms;
-};
-
 enum cli_needs {
     NEEDS_NOTHING,
     NEEDS_CONFIG,  /* whatever is there: file, environment, flags, defaults */
@@ -34,11 +23,28 @@ enum cli_needs {
     NEEDS_TARGETS  /* and targets, too */
 };
 
+/* The input of a command. */
+struct cli {
+    const struct config *config; /* NULL: the command needs none */
+    const char *config_path;     /* as config_load takes it */
+    enum cli_needs needs;
+    int argc; /* what follows the name of the command */
+    char **argv;
+    char **flags; /* copies of the configuration's flags, for a reload */
+    int flags_n;
+    const struct arguments *arguments; /* options, already read, and operands */
+    bool json;
+    int timeout_ms;
+};
+
 struct command {
     const char *name;
-    const char *arguments; /* as in the usage line */
-    const char *summary;   /* one line */
-    const char *help;      /* lines of options and examples, or "" */
+    const char *operands; /* as in the usage line: "LEVEL [LANE]", or "" */
+    int operands_least, operands_most;
+    const char *words; /* accepted as first operand, "plan|apply"; NULL: the command decides */
+    const struct option *options;
+    const char *summary; /* one line */
+    const char *help;    /* lines below the options, or "" */
     enum cli_needs needs;
     int (*run)(struct cli *cli); /* returns an exit code */
 };

@@ -3,7 +3,6 @@
    in, waiting and going out before the user's eyes. A demonstration: nothing is kept. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
-#include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/demo_view.h"
 #include "bridge/service/service.h"
@@ -21,9 +20,6 @@
 
 enum {
     LANES = 2,
-    SECONDS = 30,
-    SECONDS_MIN = 5, /* what is sent in two and a half seconds */
-    SECONDS_MAX = 3600,
     REST_MS = 2500, /* at the end nothing new is due, so that all has arrived */
     JOIN_MS = 10000,
     JOIN_STEP_MS = 20,
@@ -249,38 +245,12 @@ static int summary(struct demo *d)
     return p->sent == p->delivered && !early ? EXIT_DONE : EXIT_INTERNAL;
 }
 
-static int read_seconds(const char *text, int64_t *run_ms)
-{
-    int64_t seconds = SECONDS;
-    int code =
-        argument_number((struct argument){"--seconds", SECONDS_MIN, SECONDS_MAX}, text, &seconds);
-    *run_ms = seconds * 1000;
-    return code;
-}
-
-static int read_arguments(struct demo *d, const struct cli *cli)
-{
-    char hint[ARGUMENT_HINT_MAX];
-    int code = EXIT_DONE;
-    for (int i = 0; code == EXIT_DONE && i < cli->argc; i++) {
-        if (strcmp(cli->argv[i], "--no-tty") == 0)
-            d->tty = false;
-        else if (strcmp(cli->argv[i], "--seconds") == 0)
-            code = read_seconds(++i < cli->argc ? cli->argv[i] : NULL, &d->run_ms);
-        else
-            code = complain(EXIT_USAGE, "demo takes no '%s'%s", cli->argv[i],
-                            argument_hint("demo", cli->argv[i], hint));
-    }
-    return code;
-}
-
 int cmd_demo(struct cli *cli)
 {
-    struct demo d = {.tty = isatty(STDOUT_FILENO), .run_ms = SECONDS * 1000};
+    const struct arguments *arguments = cli->arguments;
+    struct demo d = {.tty = isatty(STDOUT_FILENO) && !arguments_have(arguments, "--no-tty"),
+                     .run_ms = arguments_number(arguments, "--seconds") * 1000};
     pthread_mutex_init(&d.lock, NULL);
-    int code = read_arguments(&d, cli);
-    if (code != EXIT_DONE)
-        return code;
     log_init(LOG_ERROR, LOG_AUTO);
     char error[SERVICE_ERROR_MAX] = "the mock cluster refused";
     if (start(&d, error) != 0) {
@@ -293,7 +263,7 @@ int cmd_demo(struct cli *cli)
         show(&d);
     }
     wait_until(d.start_ms + d.run_ms);
-    code = summary(&d);
+    int code = summary(&d);
     stop(&d);
     return code;
 }

@@ -47,12 +47,11 @@ static void print_chain(const struct ladder *ladder, const struct chain *chain)
 int cmd_explain(struct cli *cli)
 {
     int64_t delay_ms;
-    if (cli->argc != 1)
-        return complain(EXIT_USAGE, "explain takes one delay, such as 37m");
-    if (duration_parse(bytes_text(cli->argv[0]), &delay_ms) != 0)
-        return complain(EXIT_USAGE, "'%s' is not a duration such as 37m or 1h30m", cli->argv[0]);
+    const char *text = cli->arguments->operands[0];
+    if (duration_parse(bytes_text(text), &delay_ms) != 0)
+        return complain(EXIT_USAGE, "'%s' is not a duration such as 37m or 1h30m", text);
     if (delay_ms > cli->config->max_delay_ms)
-        return complain(EXIT_USAGE, "'%s' is more than max_delay", cli->argv[0]);
+        return complain(EXIT_USAGE, "'%s' is more than max_delay", text);
     static struct chain chain; /* large */
     chain_walk(&chain, &cli->config->ladder, delay_ms);
     if (cli->json)

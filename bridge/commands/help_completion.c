@@ -1,22 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Completion for shells: words from the tables, files where a value is a path. */
-#include "bridge/commands/command.h"
 #include "bridge/commands/help_print.h"
 #include "bridge/config/loader.h"
 
-#include <ctype.h>
 #include <string.h>
 
-/* The long options that a command's own help names: "--delay", "--limit". */
-static void print_own_options(FILE *out, const char *text)
+static void print_names(FILE *out, const struct option *table)
 {
-    for (const char *at = strstr(text, "--"); at != NULL; at = strstr(at, "--")) {
-        size_t n = 2;
-        while (isalpha((unsigned char)at[n]) || (n > 2 && at[n] == '-'))
-            n++;
-        if (n > 2)
-            fprintf(out, " %.*s", (int)n, at);
-        at += n;
+    for (const struct option *o = table; o->name != NULL; o++)
+        fprintf(out, " %s", o->name);
+}
+
+/* The words between the bars, with spaces. */
+static void print_words(FILE *out, const char *words)
+{
+    for (const char *c = words; *c != '\0'; c++)
+        fputc(*c == '|' ? ' ' : *c, out);
+}
+
+/* How a shell offers the values of one option. */
+struct shell {
+    const char *files, *words, *words_end, *nothing;
+};
+
+/* Cases of "COMMAND,OPTION", the word before the one to complete. */
+static void print_value_cases(FILE *out, const struct shell *shell, const char *command,
+                              const struct option *table)
+{
+    for (const struct option *o = table; o->name != NULL; o++) {
+        if (o->kind == OPTION_SWITCH)
+            continue;
+        fprintf(out, "    %s,%s) ", command, o->name);
+        if (o->kind == OPTION_CHOICE) {
+            fputs(shell->words, out);
+            print_words(out, o->choices);
+            fputs(shell->words_end, out);
+        } else {
+            fputs(o->kind == OPTION_FILE ? shell->files : shell->nothing, out);
+        }
+        fputs("return ;;\n", out);
+    }
+}
+
+static void print_all_value_cases(FILE *out, const struct shell *shell)
+{
+    for (const struct command *c = COMMANDS; c->name != NULL; c++)
+        print_value_cases(out, shell, c->name, c->options);
+    print_value_cases(out, shell, "*", COMMON_OPTIONS);
+}
+
+static void print_commands(FILE *out)
+{
+    for (const struct command *c = COMMANDS; c->name != NULL; c++)
+        fprintf(out, " %s", c->name);
+}
+
+/* For each command the words of its operand and its options, after prefix and before end. */
+static void print_command_cases(FILE *out, const char *prefix, const char *end)
+{
+    for (const struct command *c = COMMANDS; c->name != NULL; c++) {
+        if (c->words == NULL && c->options[0].name == NULL)
+            continue;
+        fprintf(out, "    %s) %s", c->name, prefix);
+        if (c->run == cmd_help)
+            print_commands(out);
+        if (c->words != NULL) {
+            fputc(' ', out);
+            print_words(out, c->words);
+        }
+        print_names(out, c->options);
+        fputs(end, out);
     }
 }
 
@@ -32,30 +85,26 @@ static void print_keys(FILE *out)
 
 static void print_bash(FILE *out)
 {
+    static const struct shell BASH = {"COMPREPLY=($(compgen -f -- \"$word\")); ",
+                                      "COMPREPLY=($(compgen -W '", "' -- \"$word\")); ",
+                                      "COMPREPLY=(); "};
     fputs("# bash completion for delaybridge. Printed by: delaybridge help --completion bash\n"
           "_delaybridge() {\n"
           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words\n"
-          "    case $before in\n"
-          "    -c) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
-          "    -o) COMPREPLY=($(compgen -W 'text json' -- \"$word\")); return ;;\n"
-          "    esac\n"
-          "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-          "        words='",
+          "    case ${COMP_WORDS[1]},$before in\n",
           out);
-    for (const struct command *c = COMMANDS; c->name != NULL; c++)
-        fprintf(out, "%s%s", c == COMMANDS ? "" : " ", c->name);
-    fputs("'\n    else\n        words='-c -o -X --timeout", out);
+    print_all_value_cases(out, &BASH);
+    fputs("    esac\n"
+          "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+          "        COMPREPLY=($(compgen -W '",
+          out);
+    print_commands(out);
+    fputs("' -- \"$word\"))\n        return\n    fi\n    words='-X", out);
+    print_names(out, COMMON_OPTIONS);
     print_keys(out);
-    fputs("'\n        case ${COMP_WORDS[1]} in\n        topics) words+=' plan apply' ;;\n", out);
-    for (const struct command *c = COMMANDS; c->name != NULL; c++) {
-        if (strstr(c->arguments, "--") == NULL && strstr(c->help, "--") == NULL)
-            continue;
-        fprintf(out, "        %s) words+='", c->name);
-        print_own_options(out, c->arguments);
-        print_own_options(out, c->help);
-        fputs("' ;;\n", out);
-    }
-    fputs("        esac\n    fi\n"
+    fputs("'\n    case ${COMP_WORDS[1]} in\n", out);
+    print_command_cases(out, "words+='", "' ;;\n");
+    fputs("    esac\n"
           "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
           "}\n"
           "complete -F _delaybridge delaybridge\n",
@@ -76,6 +125,7 @@ static void print_zsh_word(FILE *out, const char *word, const char *help)
 
 static void print_zsh(FILE *out)
 {
+    static const struct shell ZSH = {"_files; ", "compadd -- ", "; ", ""};
     fputs("#compdef delaybridge\n"
           "# zsh completion for delaybridge. Printed by: delaybridge help --completion zsh\n"
           "_delaybridge() {\n"
@@ -84,28 +134,19 @@ static void print_zsh(FILE *out)
           out);
     for (const struct command *c = COMMANDS; c->name != NULL; c++)
         print_zsh_word(out, c->name, c->summary);
-    fputs("    )\n    options=(-c -o -X --timeout", out);
+    fputs("    )\n    options=(-X", out);
+    print_names(out, COMMON_OPTIONS);
     print_keys(out);
     fputs(")\n"
           "    if (( CURRENT == 2 )); then\n"
           "        _describe command commands\n"
           "        return\n"
           "    fi\n"
-          "    case $words[CURRENT-1] in\n"
-          "    -c) _files; return ;;\n"
-          "    -o) compadd text json; return ;;\n"
-          "    esac\n"
-          "    case $words[2] in\n"
-          "    topics) compadd plan apply ;;\n",
+          "    case $words[2],$words[CURRENT-1] in\n",
           out);
-    for (const struct command *c = COMMANDS; c->name != NULL; c++) {
-        if (strstr(c->arguments, "--") == NULL && strstr(c->help, "--") == NULL)
-            continue;
-        fprintf(out, "    %s) compadd --", c->name);
-        print_own_options(out, c->arguments);
-        print_own_options(out, c->help);
-        fputs(" ;;\n", out);
-    }
+    print_all_value_cases(out, &ZSH);
+    fputs("    esac\n    case $words[2] in\n", out);
+    print_command_cases(out, "compadd --", " ;;\n");
     fputs("    esac\n    compadd -- $options\n}\n_delaybridge \"$@\"\n", out);
 }
 

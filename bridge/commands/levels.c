@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge levels: how much waits in each level, and whether what is first there is overdue. */
 #include "bridge/base/clock.h"
-#include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "consumer/admin/heads.h"
 #include "consumer/admin/open_records.h"
@@ -308,17 +307,8 @@ static int look(struct view *view, rd_kafka_t *rk)
 int cmd_levels(struct cli *cli)
 {
     struct view view = {.cli = cli};
-    char hint[ARGUMENT_HINT_MAX];
-    bool watch = false;
-    for (int i = 0; i < cli->argc; i++) {
-        if (strcmp(cli->argv[i], "--lanes") == 0)
-            view.lanes = true;
-        else if (strcmp(cli->argv[i], "--watch") == 0)
-            watch = true;
-        else
-            return complain(EXIT_USAGE, "levels takes --lanes and --watch, not '%s'%s",
-                            cli->argv[i], argument_hint("levels", cli->argv[i], hint));
-    }
+    bool watch = arguments_have(cli->arguments, "--watch");
+    view.lanes = arguments_have(cli->arguments, "--lanes");
     rd_kafka_t *rk;
     int code = connect_to_look(cli, &rk);
     if (code != EXIT_DONE)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge peek: what waits in a level, opened. */
 #include "bridge/base/clock.h"
-#include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/waiting.h"
 #include "consumer/admin/browse.h"
@@ -12,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { LIMIT = 20 };
 
 struct peek {
     const struct cli *cli;
@@ -76,21 +73,15 @@ static int look(struct peek *peek, rd_kafka_t *rk, char *error)
     return err;
 }
 
-/* Zero records would be said to be all that waits. */
-static int read_limit(struct peek *peek, const char *text)
-{
-    int64_t limit = peek->limit;
-    int code = argument_number((struct argument){"--limit", 1, INT_MAX}, text, &limit);
-    peek->limit = (int)limit;
-    return code;
-}
-
 static int read_lane(struct peek *peek, const char *text)
 {
-    int64_t lane = peek->lane;
-    int code = argument_number((struct argument){"LANE", 0, INT_MAX}, text, &lane);
-    peek->lane = (int)lane;
-    return code;
+    static const struct option LANE = {.name = "LANE", .kind = OPTION_NUMBER, .most = INT_MAX};
+    struct option_value value;
+    struct error error;
+    if (option_read(&LANE, text, &value, &error) != 0)
+        return complain(EXIT_USAGE, "%s", error.text);
+    peek->lane = (int)value.number;
+    return EXIT_DONE;
 }
 
 static bool read_level(struct peek *peek, const char *text)
@@ -105,29 +96,13 @@ static bool read_level(struct peek *peek, const char *text)
     return peek->slot > 0;
 }
 
-static int read_arguments(struct peek *peek)
+static int read_operands(struct peek *peek)
 {
-    const struct cli *cli = peek->cli;
-    char hint[ARGUMENT_HINT_MAX];
-    int named = 0, code = EXIT_DONE;
-    for (int i = 0; code == EXIT_DONE && i < cli->argc; i++) {
-        const char *text = cli->argv[i];
-        if (strcmp(text, "--limit") == 0)
-            code = read_limit(peek, ++i < cli->argc ? cli->argv[i] : NULL);
-        else if (text[0] == '-' && text[1] == '-')
-            code = complain(EXIT_USAGE, "peek has no option '%s'%s", text,
-                            argument_hint("peek", text, hint));
-        else if (named == 2)
-            code =
-                complain(EXIT_USAGE, "'%s' is one too many: peek LEVEL [LANE] [--limit N]", text);
-        else if (named++ == 1)
-            code = read_lane(peek, text);
-        else if (!read_level(peek, text))
-            code = complain(EXIT_USAGE, "'%s' is neither in levels nor in retired_levels", text);
-    }
-    if (code == EXIT_DONE && named == 0)
-        return complain(EXIT_USAGE, "peek LEVEL [LANE] [--limit N]");
-    return code;
+    const struct arguments *arguments = peek->cli->arguments;
+    const char *level = arguments->operands[0];
+    if (!read_level(peek, level))
+        return complain(EXIT_USAGE, "'%s' is neither in levels nor in retired_levels", level);
+    return arguments->operands_n > 1 ? read_lane(peek, arguments->operands[1]) : EXIT_DONE;
 }
 
 static int exit_code(int err)
@@ -141,10 +116,13 @@ static int exit_code(int err)
 int cmd_peek(struct cli *cli)
 {
     char error[OFFSETS_ERROR_MAX];
-    struct peek peek = {.cli = cli, .lane = -1, .limit = LIMIT, .now_ms = clock_wall_ms()};
+    struct peek peek = {.cli = cli,
+                        .lane = -1,
+                        .limit = (int)arguments_number(cli->arguments, "--limit"),
+                        .now_ms = clock_wall_ms()};
     peek.offsets.config = cli->config;
     rd_kafka_t *rk;
-    int code = read_arguments(&peek);
+    int code = read_operands(&peek);
     if (code == EXIT_DONE)
         code = connect_to_look(cli, &rk);
     if (code != EXIT_DONE)

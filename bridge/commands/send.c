@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge send: one request from flags, or many from JSON lines on stdin. */
 #include "bridge/base/clock.h"
-#include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/draft.h"
 #include "consumer/client/client.h"
@@ -188,51 +187,37 @@ static int set_value(struct draft *draft, const char *text)
     return err;
 }
 
-static int header_read(struct draft *draft, const char *text)
+static int add_header(struct draft *draft, const char *text)
 {
     const char *equals = strchr(text, '=');
     if (equals == NULL || equals == text)
-        return complain(EXIT_USAGE, "--header '%s' is not NAME=VALUE", text);
+        return complain(EXIT_USAGE, "--header: '%s' is not NAME=VALUE", text);
     int err = draft_header(draft, bytes_of(text, (size_t)(equals - text)), bytes_text(equals + 1));
     if (err == ERR_FULL)
-        return complain(EXIT_USAGE, "--header '%s' is one too many: %d are possible", text,
+        return complain(EXIT_USAGE, "--header: '%s' is one too many, the most is %d", text,
                         DRAFT_HEADERS_MAX);
     return err == 0 ? EXIT_DONE : complain(EXIT_INTERNAL, "--header: %s", err_text(err));
 }
 
-static int read_flag(struct draft *draft, const char *flag, const char *text)
+static int add_option(struct draft *draft, const char *name, const char *text)
 {
-    char hint[ARGUMENT_HINT_MAX];
-    if (strncmp(flag, "--", 2) != 0)
-        return complain(EXIT_USAGE, "send takes flags, not '%s'", flag);
-    if (text == NULL)
-        return complain(EXIT_USAGE, "%s takes a value", flag);
-    if (strcmp(flag, "--header") == 0)
-        return header_read(draft, text);
-    int err = strcmp(flag, "--value") == 0 ? set_value(draft, text)
-                                           : draft_set(draft, flag + 2, bytes_text(text));
-    if (err == ERR_RANGE)
-        return complain(EXIT_USAGE, "send has no flag %s%s", flag,
-                        argument_hint("send", flag, hint));
+    if (strcmp(name, "--header") == 0)
+        return add_header(draft, text);
+    int err = strcmp(name, "--value") == 0 ? set_value(draft, text)
+                                           : draft_set(draft, name + 2, bytes_text(text));
     if (err == ERR_DATA)
-        return complain(EXIT_DATA, "%s %s: %s", flag, text, strerror(errno));
-    return err == 0 ? EXIT_DONE : complain(EXIT_INTERNAL, "%s: %s", flag, err_text(err));
+        return complain(EXIT_DATA, "%s %s: %s", name, text, strerror(errno));
+    return err == 0 ? EXIT_DONE : complain(EXIT_INTERNAL, "%s: %s", name, err_text(err));
 }
 
-/* --flag VALUE and --flag=VALUE. */
-static int read_flags(struct draft *draft, const struct cli *cli)
+/* The own options of send are the fields of a draft. */
+static int read_options(struct draft *draft, const struct arguments *arguments)
 {
     int code = EXIT_DONE;
-    for (int i = 0; i < cli->argc && code == EXIT_DONE; i++) {
-        char *equals = strchr(cli->argv[i], '=');
-        if (equals == NULL) {
-            code = read_flag(draft, cli->argv[i], i + 1 < cli->argc ? cli->argv[i + 1] : NULL);
-            i++;
-            continue;
-        }
-        char *flag = strndup(cli->argv[i], (size_t)(equals - cli->argv[i]));
-        code = flag == NULL ? EXIT_INTERNAL : read_flag(draft, flag, equals + 1);
-        free(flag);
+    for (int i = 0; i < arguments->values_n && code == EXIT_DONE; i++) {
+        const struct option_value *value = &arguments->values[i];
+        if (arguments_is_own(arguments, value))
+            code = add_option(draft, value->option->name, value->text);
     }
     return code;
 }
@@ -296,8 +281,9 @@ static int send_all(struct sending *send, const struct draft *draft)
 {
     char why[DRAFT_WHY_MAX];
     send->topic = rd_kafka_topic_new(send->rk, send->cli->config->schedule, NULL);
-    int code = send->cli->argc == 0 ? send_lines(send) : send_draft(send, draft, 0, why);
-    if (send->cli->argc > 0 && code != EXIT_DONE)
+    bool single = arguments_have_own(send->cli->arguments);
+    int code = single ? send_draft(send, draft, 0, why) : send_lines(send);
+    if (single && code != EXIT_DONE)
         complain(code, "%s", why);
     code = finish(send, code);
     rd_kafka_topic_destroy(send->topic);
@@ -313,7 +299,7 @@ int cmd_send(struct cli *cli)
                                      .default_target = config->default_target,
                                      .max_delay_ms = config->max_delay_ms}};
     struct draft draft = {.valued = true}; /* no --value: a tombstone, as the help says */
-    int code = read_flags(&draft, cli);
+    int code = read_options(&draft, cli->arguments);
     if (code == EXIT_DONE)
         code = connect_to_send(&send);
     if (code == EXIT_DONE)

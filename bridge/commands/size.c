@@ -2,7 +2,6 @@
 /* delaybridge size: what a load asks of brokers and bridges. Bytes and hops are counted as the code
    counts them; CPU comes from measured figures (tests/bench/RESULTS.md), so it is a first estimate.
  */
-#include "bridge/commands/arguments.h"
 #include "bridge/commands/chain.h"
 #include "bridge/commands/connect.h"
 #include "levels/counted.h"
@@ -18,7 +17,6 @@
 
 /* Kafka's own bytes for a record in a batch of some size. */
 enum { RECORD_OVERHEAD = 16, TARGET_LEN = 24 };
-enum { RATE_MAX = 1000000000, BYTES_MAX = 64 << 20 };
 enum { TRIM_S = 60, SEGMENT = 128 << 20 /* as topics apply sets it */ };
 
 /* CPU of the bridge, microseconds a record, at full load: more than whole runs print for one broker
@@ -140,66 +138,18 @@ static void print_as_json(const struct sizing *s)
                          s->workers, "memory_mib", s->memory_mib));
 }
 
-/* 20k, 1.5M or 300: k and M are thousands, as people say rates; KiB and MiB are not asked for.
-   strtod also reads signs, spaces, 0x10, 1e3, inf and nan, which are refused. */
-static bool read_amount(const char *text, double *amount)
-{
-    char *end;
-    size_t digits = strspn(text, "0123456789.");
-    double n = strtod(text, &end);
-    double unit = *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : 1;
-    *amount = n * unit;
-    return digits > 0 && end == text + digits && end[unit > 1] == '\0';
-}
-
-static int take_rate(struct load *load, const char *value)
-{
-    double rate;
-    if (!read_amount(value, &rate) || rate <= 0 || rate > RATE_MAX)
-        return complain(EXIT_USAGE, "--rate: '%s' is not a number such as 20k or 300, above 0",
-                        value);
-    load->rate = rate;
-    return EXIT_DONE;
-}
-
-static int take_bytes(int64_t *bytes, const char *name, const char *value)
-{
-    double amount;
-    if (!read_amount(value, &amount) || amount > BYTES_MAX || amount != floor(amount))
-        return complain(EXIT_USAGE, "%s: '%s' is not a whole number such as 1k, up to %d", name,
-                        value, BYTES_MAX);
-    *bytes = (int64_t)amount;
-    return EXIT_DONE;
-}
-
-static int take(const struct config *config, struct load *load, const char *name, const char *value)
-{
-    char hint[ARGUMENT_HINT_MAX];
-    if (strcmp(name, "--delay") == 0)
-        return argument_span((struct argument){"--delay", 0, config->max_delay_ms}, value,
-                             &load->delay_ms);
-    if (strcmp(name, "--rate") == 0)
-        return take_rate(load, value);
-    if (strcmp(name, "--payload") == 0)
-        return take_bytes(&load->payload, name, value);
-    if (strcmp(name, "--headers") == 0)
-        return take_bytes(&load->headers, name, value);
-    return complain(EXIT_USAGE, "size has no option '%s'%s", name,
-                    argument_hint("size", name, hint));
-}
-
 int cmd_size(struct cli *cli)
 {
-    struct load load = {.delay_ms = -1, .payload = 1000, .headers = 100};
-    for (int i = 0; i < cli->argc; i += 2) {
-        if (i + 1 == cli->argc)
-            return complain(EXIT_USAGE, "'%s' needs a value", cli->argv[i]);
-        int code = take(cli->config, &load, cli->argv[i], cli->argv[i + 1]);
-        if (code != EXIT_DONE)
-            return code;
-    }
-    if (load.rate <= 0 || load.delay_ms < 0)
-        return complain(EXIT_USAGE, "size needs --rate and --delay: --rate 20k --delay 15m");
+    const struct arguments *arguments = cli->arguments;
+    char text[DURATION_TEXT_MAX];
+    struct load load = {.rate = arguments_rate(arguments, "--rate"),
+                        .delay_ms = arguments_number(arguments, "--delay"),
+                        .payload = arguments_number(arguments, "--payload"),
+                        .headers = arguments_number(arguments, "--headers")};
+    if (load.delay_ms > cli->config->max_delay_ms)
+        return complain(EXIT_USAGE, "--delay: '%s' is more than max_delay, %s",
+                        arguments_text(arguments, "--delay"),
+                        duration_format(cli->config->max_delay_ms, text));
     struct sizing sizing = size_of(cli->config, &load);
     if (cli->json)
         print_as_json(&sizing);

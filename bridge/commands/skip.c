@@ -104,8 +104,10 @@ int cmd_skip(struct cli *cli)
 {
     char topic[TOPIC_TEXT_MAX];
     struct range range;
-    if (cli->argc != 1 || !read_range(cli->argv[0], topic, &range))
-        return complain(EXIT_USAGE, "skip takes TOPIC/PARTITION/BASE-NEXT, as the log names it");
+    const char *text = cli->arguments->operands[0];
+    if (!read_range(text, topic, &range))
+        return complain(EXIT_USAGE, "'%s' is not TOPIC/PARTITION/BASE-NEXT, as the log names it",
+                        text);
     if (!is_read_by_us(cli->config, topic))
         return complain(EXIT_USAGE, "'%s' is neither the schedule topic nor a level", topic);
     int code = check_range(cli, &range);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge top: running services at a glance, from their metrics. */
 #include "bridge/base/clock.h"
-#include "bridge/commands/arguments.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/scrape.h"
 #include "levels/duration.h"
@@ -13,9 +12,6 @@
 #include <unistd.h>
 
 enum {
-    EVERY_MS = 1000,
-    EVERY_MS_MAX = 3600 * 1000,
-    ADDRESSES_MAX = 64,
     NAME_MAX = 200,
     CELL_MAX = 32,
     PAIR_MAX = 2 * CELL_MAX + 2 /* two cells and what stands between them */
@@ -23,7 +19,7 @@ enum {
 
 struct top {
     const struct cli *cli;
-    const char *addresses[ADDRESSES_MAX];
+    char *const *addresses; /* borrowed */
     int addresses_n;
     bool once;
     int64_t every_ms;
@@ -285,36 +281,27 @@ static void print_as_json(const struct top *t)
         scrape_value(&t->now, "delaybridge_held_records"), "levels", levels));
 }
 
-static int take_arguments(struct top *t)
+/* The addresses of the command line, else that of the configuration. */
+static int choose_addresses(struct top *t)
 {
-    char hint[ARGUMENT_HINT_MAX];
-    for (int i = 0; i < t->cli->argc; i++) {
-        const char *argument = t->cli->argv[i];
-        if (strcmp(argument, "--once") == 0) {
-            t->once = true;
-        } else if (strcmp(argument, "--every") == 0) {
-            const char *value = ++i < t->cli->argc ? t->cli->argv[i] : NULL;
-            if (argument_span((struct argument){"--every", 1, EVERY_MS_MAX}, value, &t->every_ms) !=
-                EXIT_DONE)
-                return EXIT_USAGE;
-        } else if (argument[0] == '-' || t->addresses_n == ADDRESSES_MAX) {
-            return complain(EXIT_USAGE, "top takes HOST:PORT…, --once and --every D, not '%s'%s",
-                            argument, argument_hint("top", argument, hint));
-        } else {
-            t->addresses[t->addresses_n++] = argument;
-        }
-    }
-    if (t->addresses_n == 0 && t->cli->config->listen == NULL)
-        return complain(EXIT_USAGE, "listen is empty, so nothing can be asked: name a HOST:PORT");
-    if (t->addresses_n == 0)
-        t->addresses[t->addresses_n++] = t->cli->config->listen;
+    const struct arguments *arguments = t->cli->arguments;
+    t->addresses = arguments->operands;
+    t->addresses_n = arguments->operands_n;
+    if (t->addresses_n > 0)
+        return EXIT_DONE;
+    if (t->cli->config->listen == NULL)
+        return complain(EXIT_USAGE, "'listen' is empty, so no instance is known: name a HOST:PORT");
+    t->addresses = (char *const *)&t->cli->config->listen;
+    t->addresses_n = 1;
     return EXIT_DONE;
 }
 
 int cmd_top(struct cli *cli)
 {
-    struct top t = {.cli = cli, .every_ms = EVERY_MS};
-    int code = take_arguments(&t);
+    struct top t = {.cli = cli,
+                    .once = arguments_have(cli->arguments, "--once"),
+                    .every_ms = arguments_number(cli->arguments, "--every")};
+    int code = choose_addresses(&t);
     for (int looks = 0; code == EXIT_DONE && !(t.once && looks == 2); looks++) {
         if (look(&t) != 0)
             code = complain(EXIT_UNREACHABLE, "%s", t.why);

@@ -139,13 +139,10 @@ static int apply(const struct cli *cli, rd_kafka_t *rk, bool fewer_replicas)
 
 int cmd_topics(struct cli *cli)
 {
-    bool applies = cli->argc > 0 && strcmp(cli->argv[0], "apply") == 0;
-    bool fewer = applies && cli->argc == 2 && strcmp(cli->argv[1], "--fewer-replicas") == 0;
-    if (cli->argc == 0)
-        return complain(EXIT_USAGE, "topics takes 'plan' or 'apply'");
-    if (cli->argc > 1 + fewer || (!applies && strcmp(cli->argv[0], "plan") != 0))
-        return complain(EXIT_USAGE, "topics takes 'plan' or 'apply', not '%s'",
-                        cli->argv[cli->argc - 1]);
+    bool applies = strcmp(cli->arguments->operands[0], "apply") == 0;
+    bool fewer = arguments_have(cli->arguments, "--fewer-replicas");
+    if (fewer && !applies)
+        return complain(EXIT_USAGE, "--fewer-replicas is an option of 'topics apply'");
     rd_kafka_t *rk;
     int code = connect_kafka(cli, RD_KAFKA_PRODUCER, NULL, &rk);
     if (code != EXIT_DONE)

@@ -6,8 +6,6 @@
 
 int cmd_version(struct cli *cli)
 {
-    if (cli->argc != 0)
-        return complain(EXIT_USAGE, "version takes no '%s'", cli->argv[0]);
     if (cli->json)
         print_json(json_pack("{s:s, s:s, s:s}", "version", version_number, "commit", version_commit,
                              "librdkafka", rd_kafka_version_str()));

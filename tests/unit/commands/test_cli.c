@@ -59,7 +59,7 @@ static void ends(const char *line, int code, const char *words)
 
 Test(cli, mistakes_in_the_command_line_exit_64)
 {
-    ends("delaybridge", EXIT_USAGE, "no command");
+    ends("delaybridge", EXIT_USAGE, "a command is missing");
     ends("delaybridge nope", EXIT_USAGE, "'nope'");
     ends("delaybridge help nope", EXIT_USAGE, "'nope'");
     ends("delaybridge version more", EXIT_USAGE, "'more'");
@@ -122,12 +122,40 @@ Test(cli, a_numeric_option_takes_plain_numbers_in_its_bounds)
         }
 }
 
+Test(cli, every_command_takes_values_after_an_equals_sign)
+{
+    ends("delaybridge size -c=/dev/null --rate=20k --delay=15m --payload=1k", EXIT_DONE, "hops");
+    ends("delaybridge top -c /dev/null 127.0.0.1:1 --once --every=1s", EXIT_UNREACHABLE, ":1");
+    ends("delaybridge peek -c /dev/null -Xbootstrap.servers=a:1 1s --limit=0", EXIT_USAGE, "'0'");
+    ends("delaybridge demo --seconds=4", EXIT_USAGE, "'4' is not a number from 5 to 3600");
+    ends("delaybridge help --completion=zsh", EXIT_DONE, "#compdef");
+}
+
+Test(cli, operands_are_counted)
+{
+    ends("delaybridge peek -c /dev/null -Xbootstrap.servers=a:1", EXIT_USAGE,
+         "peek needs an operand: delaybridge peek LEVEL [LANE]");
+    ends("delaybridge peek -c /dev/null -Xbootstrap.servers=a:1 1s 2 3", EXIT_USAGE,
+         "'3' is one too many: delaybridge peek LEVEL [LANE]");
+    ends("delaybridge topics -c /dev/null show", EXIT_USAGE, "'show' is not one of plan|apply");
+    ends("delaybridge topics -c /dev/null -Xbootstrap.servers=a:1 plan --fewer-replicas",
+         EXIT_USAGE, "--fewer-replicas is an option of 'topics apply'");
+    ends("delaybridge check more", EXIT_USAGE, "check takes no 'more'");
+}
+
+/* The value of an option is never read as an option: this one is the file. */
+Test(cli, a_value_that_looks_like_an_option_stays_a_value)
+{
+    ends("delaybridge explain 37m -c -o", EXIT_CONFIG, "-o");
+    ends("delaybridge size -c /dev/null --rate 1 --delay --help", EXIT_USAGE, "'--help'");
+}
+
 Test(cli, zero_and_bounds_of_numeric_options_are_said)
 {
     ends("delaybridge peek -c /dev/null -Xbootstrap.servers=a:1 1s --limit 0", EXIT_USAGE,
          "--limit: '0' is not a number from 1 to 2147483647");
     ends("delaybridge peek -c /dev/null -Xbootstrap.servers=a:1 1s --limit", EXIT_USAGE,
-         "--limit: '' is not a number");
+         "--limit needs a value: --limit N");
     ends("delaybridge demo --seconds 4", EXIT_USAGE, "'4' is not a number from 5 to 3600");
     ends("delaybridge size -c /dev/null --delay 1m --rate 0", EXIT_USAGE, "above 0");
     ends("delaybridge size -c /dev/null --delay 1m --rate 1 --payload 0.5", EXIT_USAGE, "whole");
@@ -262,8 +290,9 @@ Test(cli, size_counts_hops_disk_lanes_and_memory)
     json_decref(size);
     ends("delaybridge size -c /dev/null --rate 20k", EXIT_USAGE, "--delay");
     ends("delaybridge size -c /dev/null --rate many --delay 1m", EXIT_USAGE, "'many'");
-    ends("delaybridge size -c /dev/null --rate 1 --delay 41d", EXIT_USAGE, "between 0s and 40d");
-    ends("delaybridge size -c /dev/null --rate 1 --delay", EXIT_USAGE, "'--delay'");
+    ends("delaybridge size -c /dev/null --rate 1 --delay 41d", EXIT_USAGE,
+         "more than max_delay, 40d");
+    ends("delaybridge size -c /dev/null --rate 1 --delay", EXIT_USAGE, "--delay needs a value");
     ends("delaybridge size -c /dev/null --nope 1", EXIT_USAGE, "'--nope'");
 }
 
