@@ -2,6 +2,7 @@
 /* delaybridge check: would run start, and would requests be delivered? The configuration was read
    before this; here are the topics. */
 #include "bridge/commands/connect.h"
+#include "bridge/commands/result.h"
 #include "consumer/admin/blocked.h"
 #include "consumer/admin/commit_limits.h"
 #include "consumer/admin/open_records.h"
@@ -65,7 +66,7 @@ static void warn_of_commits(struct cli *cli, rd_kafka_t *rk)
     struct admin admin = {.rk = rk, .timeout_ms = cli->timeout_ms};
     commit_limits_ask(&admin, &limits);
     if (!limits.retention_known)
-        complain(EXIT_DONE,
+        complain(cli, EXIT_DONE,
                  "warning: offsets.retention.minutes of the brokers is not known (%s): set it to "
                  "180 or more, or allow DescribeConfigs on the cluster",
                  limits.why);
@@ -82,7 +83,7 @@ static void look_for_open_transactions(struct cli *cli, rd_kafka_t *rk, struct f
         open_records_deinit(&open);
     }
     if (err != 0)
-        complain(EXIT_DONE, "warning: open transactions on %s are not known: %s",
+        complain(cli, EXIT_DONE, "warning: open transactions on %s are not known: %s",
                  cli->config->schedule, error);
 }
 
@@ -91,16 +92,17 @@ static void look_for_blocked(struct cli *cli, struct findings *findings)
 {
     char error[OFFSETS_ERROR_MAX];
     if (blocked_judge(cli->config, cli->timeout_ms, findings, error) != 0)
-        complain(EXIT_DONE, "warning: blocked partitions are not known: %s", error);
+        complain(cli, EXIT_DONE, "warning: blocked partitions are not known: %s", error);
 }
 
 int cmd_check(struct cli *cli)
 {
     char error[CLIENT_ERROR_MAX];
     if (client_try(cli->config, error) != 0)
-        return complain(EXIT_CONFIG, "kafka: %s", error);
+        return complain(cli, EXIT_CONFIG, "kafka: %s", error);
     if (client_scram_is_old(cli->config))
-        complain(EXIT_DONE, "warning: " CLIENT_OLD_SCRAM "; this is %s", rd_kafka_version_str());
+        complain(cli, EXIT_DONE, "warning: " CLIENT_OLD_SCRAM "; this is %s",
+                 rd_kafka_version_str());
     rd_kafka_t *rk;
     int code = connect_kafka(cli, RD_KAFKA_PRODUCER, NULL, &rk);
     if (code != EXIT_DONE)
@@ -115,7 +117,7 @@ int cmd_check(struct cli *cli)
     }
     rd_kafka_destroy(rk);
     if (err != 0)
-        return complain(EXIT_UNREACHABLE, "%s", error);
+        return complain(cli, EXIT_UNREACHABLE, "%s", error);
     if (cli->json)
         print_findings_json(&findings);
     else

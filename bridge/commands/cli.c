@@ -4,6 +4,7 @@
 
 #include "bridge/base/log.h"
 #include "bridge/commands/help_print.h"
+#include "bridge/commands/result.h"
 #include "levels/nearest.h"
 
 #include <assert.h>
@@ -12,17 +13,18 @@
 
 enum { SILENT = LOG_ERROR + 1 };
 
-static int usage(const char *sentence, const char *command)
+/* command: NULL if none is known. */
+static int usage(const struct cli *cli, const char *command, const char *sentence)
 {
-    fprintf(stderr, "delaybridge: %s\n", sentence);
-    if (command == NULL)
+    complain(cli, EXIT_USAGE, "%s", sentence);
+    if (!cli->json && command == NULL)
         fputs("Run 'delaybridge help' for a list of commands.\n", stderr);
-    else
+    else if (!cli->json)
         fprintf(stderr, "Run 'delaybridge help %s' for its options.\n", command);
     return EXIT_USAGE;
 }
 
-int cli_unknown_command(const char *name)
+int cli_unknown_command(const struct cli *cli, const char *name)
 {
     struct error error;
     struct nearest nearest;
@@ -33,7 +35,7 @@ int cli_unknown_command(const char *name)
     (void)error_set(&error, ERR_DATA, "unknown command '%.80s'%s%s%s", name,
                     near == NULL ? "" : ": did you mean ", near == NULL ? "" : near,
                     near == NULL ? "" : "?");
-    return usage(error.text, NULL);
+    return usage(cli, NULL, error.text);
 }
 
 static int too_many(const struct command *command, const char *operand, struct error *error)
@@ -141,12 +143,6 @@ int cli_reload(const struct cli *cli, struct config *fresh, char error[CONFIG_ER
     return load(cli, fresh, path, error) == 0 ? 0 : ERR_CONFIG;
 }
 
-static int refuse(int err, const char *sentence)
-{
-    fprintf(stderr, "delaybridge: %s\n", sentence);
-    return err == ERR_NO_MEMORY ? EXIT_INTERNAL : EXIT_CONFIG;
-}
-
 static int run_configured(const struct command *command, struct cli *cli)
 {
     static struct config config; /* large */
@@ -154,8 +150,10 @@ static int run_configured(const struct command *command, struct cli *cli)
     int err = copy_flags(cli, cli->arguments);
     if (err == 0)
         err = load(cli, &config, cli->config_path, error);
-    int code = err == 0 ? EXIT_DONE : refuse(err, error);
-    if (err == 0) {
+    int code = EXIT_DONE;
+    if (err != 0) {
+        code = complain(cli, err == ERR_NO_MEMORY ? EXIT_INTERNAL : EXIT_CONFIG, "%s", error);
+    } else {
         cli->config = &config;
         if (command->run == cmd_run)
             hide_secrets(cli->argc, cli->argv);
@@ -179,41 +177,51 @@ static int read_arguments(const struct command *command, struct arguments *argum
     return err != 0 ? err : arguments_check_required(arguments, error);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run(const struct command *command, struct cli *cli)
 {
     struct error error;
     struct arguments arguments = {.own = command->options};
-    int err = read_arguments(command, &arguments, argc, argv, &error);
-    int code = err == ERR_NO_MEMORY ? EXIT_INTERNAL : EXIT_USAGE;
-    if (err != 0) {
-        usage(error.text, command->name);
+    int err = read_arguments(command, &arguments, cli->argc, cli->argv, &error);
+    int code = EXIT_DONE;
+    if (err == ERR_NO_MEMORY) {
+        code = complain(cli, EXIT_INTERNAL, "%s", error.text);
+    } else if (err != 0) {
+        code = usage(cli, command->name, error.text);
     } else if (arguments_have(&arguments, "--help")) {
         help_print_command(stdout, command);
-        code = EXIT_DONE;
     } else {
-        struct cli cli = {.argc = argc,
-                          .argv = argv,
-                          .needs = command->needs,
-                          .arguments = &arguments,
-                          .config_path = arguments_text(&arguments, "-c"),
-                          .json = strcmp(arguments_text(&arguments, "-o"), "json") == 0,
-                          .timeout_ms = (int)arguments_number(&arguments, "--timeout")};
-        code = command->needs == NEEDS_NOTHING ? command->run(&cli) : run_configured(command, &cli);
+        cli->needs = command->needs;
+        cli->arguments = &arguments;
+        cli->config_path = arguments_text(&arguments, "-c");
+        cli->json = strcmp(arguments_text(&arguments, "-o"), "json") == 0;
+        cli->timeout_ms = (int)arguments_number(&arguments, "--timeout");
+        code = command->needs == NEEDS_NOTHING ? command->run(cli) : run_configured(command, cli);
     }
     cli->arguments = NULL;
     arguments_deinit(&arguments);
     return code;
 }
 
+/* The format of errors about the command line itself, which may stand before -o in it. */
+static bool wants_json(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "-o=json") == 0 ||
+            (strcmp(argv[i], "-o") == 0 && i + 1 < argc && strcmp(argv[i + 1], "json") == 0))
+            return true;
+    return false;
+}
+
 int cli_main(int argc, char **argv)
 {
+    struct cli cli = {.argc = argc - 2, .argv = argv + 2, .json = wants_json(argc, argv)};
     if (argc < 2)
-        return usage("a command is missing", NULL);
+        return usage(&cli, NULL, "a command is missing");
     const char *name = argv[1];
     if (strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0)
         name = "help";
     if (strcmp(name, "--version") == 0)
         name = "version";
     const struct command *command = command_find(name);
-    return command == NULL ? cli_unknown_command(name) : run(command, argc - 2, argv + 2);
+    return command == NULL ? cli_unknown_command(&cli, name) : run(command, &cli);
 }

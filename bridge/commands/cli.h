@@ -12,7 +12,7 @@ int cli_reload(const struct cli *cli, struct config *fresh,
 
 /* Print that there is no command of this name, and the name that is spelled like it. Returns
    EXIT_USAGE. */
-int cli_unknown_command(const char *name);
+int cli_unknown_command(const struct cli *cli, const char *name);
 
 /* The whole program: argv of main. Returns the exit code. */
 int cli_main(int argc, char **argv);

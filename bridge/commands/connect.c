@@ -1,32 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connecting to Kafka for a command, and its two ways of talking. */
 #include "bridge/commands/connect.h"
 
+#include "bridge/commands/result.h"
 #include "consumer/admin/offsets.h"
 #include "consumer/client/client.h"
-
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-int complain(int code, const char *sentence, ...)
-{
-    va_list arguments;
-    va_start(arguments, sentence);
-    fflush(stdout);
-    fputs("delaybridge: ", stderr);
-    vfprintf(stderr, sentence, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return code;
-}
-
-void print_json(json_t *value)
-{
-    json_dumpf(value, stdout, JSON_COMPACT);
-    putchar('\n');
-    json_decref(value);
-}
 
 int connect_kafka(const struct cli *cli, rd_kafka_type_t type, rd_kafka_conf_t *conf,
                   rd_kafka_t **rk)
@@ -36,13 +13,13 @@ int connect_kafka(const struct cli *cli, rd_kafka_type_t type, rd_kafka_conf_t *
         conf = client_conf(cli->config, CLIENT_ALL, error);
     *rk = conf == NULL ? NULL : client_new(type, conf, error);
     if (*rk == NULL)
-        return complain(EXIT_CONFIG, "%s", error);
+        return complain(cli, EXIT_CONFIG, "%s", error);
     int err = client_reach(*rk, cli->timeout_ms, error);
     if (err == 0)
         return EXIT_DONE;
     rd_kafka_destroy(*rk);
     *rk = NULL;
-    return complain(err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error);
+    return complain(cli, err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error);
 }
 
 int connect_to_look(const struct cli *cli, rd_kafka_t **rk)
@@ -50,7 +27,7 @@ int connect_to_look(const struct cli *cli, rd_kafka_t **rk)
     char error[CLIENT_ERROR_MAX];
     rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_ALL, error);
     if (conf == NULL)
-        return complain(EXIT_CONFIG, "%s", error);
+        return complain(cli, EXIT_CONFIG, "%s", error);
     offsets_conf(cli->config, conf);
     return connect_kafka(cli, RD_KAFKA_CONSUMER, conf, rk);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connect: what the commands that talk to Kafka share: a handle that has answered, and how they say
-   that something is wrong. */
+/* connect: a Kafka handle on which a broker has answered. */
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_CONNECT_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_CONNECT_H
 
 #include "bridge/commands/command.h"
 #include "levels/err.h"
 
-#include <jansson.h>
 #include <librdkafka/rdkafka.h>
 
 /* A handle after some broker has answered on it; the caller destroys it. conf: NULL, or one made by
@@ -18,11 +16,5 @@ int connect_kafka(const struct cli *cli, rd_kafka_type_t type, rd_kafka_conf_t *
 
 /* The same with a consumer for looking (offsets_conf). */
 int connect_to_look(const struct cli *cli, rd_kafka_t **rk) must_check;
-
-/* "delaybridge: SENTENCE" to stderr; returns code. */
-__attribute__((format(printf, 2, 3))) int complain(int code, const char *sentence, ...);
-
-/* One line of JSON to stdout; takes the reference. */
-void print_json(json_t *value);
 
 #endif

@@ -5,6 +5,7 @@
 #include "bridge/base/log.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/demo_view.h"
+#include "bridge/commands/result.h"
 #include "bridge/service/service.h"
 #include "consumer/admin/heads.h"
 #include "consumer/client/client.h"
@@ -35,6 +36,7 @@ struct demo {
     struct demo_feed *feed;
     rd_kafka_t *look; /* for what waits, as the command levels does */
     bool tty;
+    bool json; /* only a summary is printed */
     int64_t start_ms, run_ms;
     pthread_mutex_t lock; /* of what the feed's threads write: */
     struct demo_picture picture;
@@ -70,7 +72,7 @@ static void on_event(void *ctx, const struct demo_event *event)
         p->last_n += p->last_n < DEMO_DELIVERIES;
     }
     pthread_mutex_unlock(&d->lock);
-    if (!d->tty)
+    if (!d->tty && !d->json)
         demo_view_line(event);
 }
 
@@ -118,6 +120,8 @@ static rd_kafka_t *connect_look(const struct demo *d, char *error)
 
 static void introduce(const struct demo *d)
 {
+    if (d->json)
+        return;
     if (d->tty)
         printf("\x1b[2J\x1b[H");
     printf("A mock broker runs in this process at %s; the service joins its group (3 s).\n"
@@ -217,7 +221,7 @@ static void show(struct demo *d)
     picture.held = (long)counter_read(&stats.held);
     if (d->tty)
         demo_view_draw(&picture);
-    else
+    else if (!d->json)
         demo_view_levels_line(&picture);
 }
 
@@ -234,7 +238,14 @@ static int summary(struct demo *d)
     int64_t p50 = d->late_n > 0 ? d->late_ms[d->late_n / 2] : 0;
     int64_t max = d->late_n > 0 ? d->late_ms[d->late_n - 1] : 0;
     bool early = d->late_n > 0 && d->late_ms[0] < 0;
+    int code = p->sent == p->delivered && !early ? EXIT_DONE : EXIT_INTERNAL;
     char requests[COUNTED_MAX];
+    if (d->json) {
+        print_json(json_pack("{s:I, s:I, s:b, s:I, s:I}", "sent", (json_int_t)p->sent, "delivered",
+                             (json_int_t)p->delivered, "early", early, "late_p50_ms",
+                             (json_int_t)p50, "late_max_ms", (json_int_t)max));
+        return code;
+    }
     printf("\n%s, %ld delivered, %s early; late at the receiver: half within %lld ms, all within "
            "%lld ms.\n",
            counted(p->sent, "request", requests), p->delivered, early ? "SOME" : "none",
@@ -242,20 +253,22 @@ static int summary(struct demo *d)
     puts("This was a mock broker in memory. To use your own Kafka:\n"
          "  delaybridge help --yaml > delaybridge.yaml      # set bootstrap.servers and targets\n"
          "  delaybridge topics apply && delaybridge run");
-    return p->sent == p->delivered && !early ? EXIT_DONE : EXIT_INTERNAL;
+    return code;
 }
 
 int cmd_demo(struct cli *cli)
 {
     const struct arguments *arguments = cli->arguments;
-    struct demo d = {.tty = isatty(STDOUT_FILENO) && !arguments_have(arguments, "--no-tty"),
+    struct demo d = {.tty = isatty(STDOUT_FILENO) && !arguments_have(arguments, "--no-tty") &&
+                            !cli->json,
+                     .json = cli->json,
                      .run_ms = arguments_number(arguments, "--seconds") * 1000};
     pthread_mutex_init(&d.lock, NULL);
     log_init(LOG_ERROR, LOG_AUTO);
     char error[SERVICE_ERROR_MAX] = "the mock cluster refused";
     if (start(&d, error) != 0) {
         stop(&d);
-        return complain(EXIT_INTERNAL, "%s", error);
+        return complain(cli, EXIT_INTERNAL, "%s", error);
     }
     int64_t step_ms = d.tty ? DRAW_MS : LINES_MS;
     for (int64_t at_ms = d.start_ms; at_ms < d.start_ms + d.run_ms; at_ms += step_ms) {

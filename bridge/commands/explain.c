@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge explain: the chain of levels that a delay takes, and what it costs. */
 #include "bridge/commands/chain.h"
-#include "bridge/commands/connect.h"
+#include "bridge/commands/result.h"
 #include "levels/counted.h"
 #include "levels/duration.h"
 
@@ -49,9 +49,9 @@ int cmd_explain(struct cli *cli)
     int64_t delay_ms;
     const char *text = cli->arguments->operands[0];
     if (duration_parse(bytes_text(text), &delay_ms) != 0)
-        return complain(EXIT_USAGE, "'%s' is not a duration such as 37m or 1h30m", text);
+        return complain(cli, EXIT_USAGE, "'%s' is not a duration such as 37m or 1h30m", text);
     if (delay_ms > cli->config->max_delay_ms)
-        return complain(EXIT_USAGE, "'%s' is more than max_delay", text);
+        return complain(cli, EXIT_USAGE, "'%s' is more than max_delay", text);
     static struct chain chain; /* large */
     chain_walk(&chain, &cli->config->ladder, delay_ms);
     if (cli->json)

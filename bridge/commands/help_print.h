@@ -21,6 +21,9 @@ void help_print_synopsis(FILE *out, const struct command *command);
 enum { HELP_TERM_MAX = 64 };
 const char *help_term(const struct option *option, char out[HELP_TERM_MAX]);
 
+/* One command, or all if only is NULL, and the common options, as one line of JSON on stdout. */
+void help_print_json(const struct command *only);
+
 /* delaybridge.1, in man(7) macros. */
 void help_print_man(FILE *out);
 

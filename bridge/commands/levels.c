@@ -2,6 +2,7 @@
 /* delaybridge levels: how much waits in each level, and whether what is first there is overdue. */
 #include "bridge/base/clock.h"
 #include "bridge/commands/connect.h"
+#include "bridge/commands/result.h"
 #include "consumer/admin/heads.h"
 #include "consumer/admin/open_records.h"
 #include "levels/counted.h"
@@ -126,37 +127,38 @@ static void print_row(const struct view *view, struct row row)
     putchar('\n');
 }
 
+static json_t *integer_or_null(bool is, int64_t value)
+{
+    return is ? json_integer(value) : json_null();
+}
+
+static json_t *head_json(const struct view *view, const struct head *head)
+{
+    if (head == NULL)
+        return json_null();
+    bool opened = head->kind == HEAD_OPENED;
+    return json_pack("{s:i, s:I, s:b, s:b, s:b, s:o, s:o, s:o}", "lane", head->lane, "offset",
+                     (json_int_t)head->offset, "foreign", head->kind == HEAD_FOREIGN, "unreadable",
+                     head->kind == HEAD_UNREADABLE, "newer", head->kind == HEAD_NEWER, "release",
+                     opened ? instant_json(head->release_ms) : json_null(), "due",
+                     opened ? instant_json(head->due_ms) : json_null(), "overdue_ms",
+                     integer_or_null(opened, overdue_ms(view, head)));
+}
+
 static json_t *row_json(const struct view *view, struct row row)
 {
-    char level[DURATION_TEXT_MAX], release[INSTANT_TEXT_MAX], due[INSTANT_TEXT_MAX];
-    json_t *line = json_pack("{s:s, s:I}", "level", name_of(view, row.slot, level), "waiting",
-                             (json_int_t)row.waiting);
-    if (row.lane >= 0)
-        json_object_set_new(line, "lane", json_integer(row.lane));
-    if (row.cell != NULL && row.cell->committed)
-        json_object_set_new(line, "committed", json_integer(row.cell->window->base));
-    if (row.stuck != NULL)
-        json_object_set_new(line, "held_lane", json_integer(row.stuck_lane));
-    json_object_set_new(line, "retrying", json_integer(row.retrying.n));
-    json_object_set_new(line, "retrying_at_least", json_boolean(row.retrying.is_cut));
-    if (row.retrying.n > 0)
-        json_object_set_new(line, "retrying_overdue_ms",
-                            json_integer(view->now_ms - row.retrying.due_ms));
-    if (row.head == NULL)
-        return line;
-    json_t *head =
-        json_pack("{s:i, s:I, s:b}", "lane", row.head->lane, "offset", (json_int_t)row.head->offset,
-                  "foreign", row.head->kind == HEAD_FOREIGN);
-    if (row.head->kind == HEAD_UNREADABLE)
-        json_object_set_new(head, "unreadable", json_true());
-    if (row.head->kind == HEAD_NEWER)
-        json_object_set_new(head, "newer", json_true());
-    if (row.head->kind == HEAD_OPENED)
-        json_object_update_new(head, json_pack("{s:s, s:s, s:I}", "release",
-                                               instant_format(row.head->release_ms, release), "due",
-                                               instant_format(row.head->due_ms, due), "overdue_ms",
-                                               (json_int_t)overdue_ms(view, row.head)));
-    json_object_set_new(line, "head", head);
+    char level[DURATION_TEXT_MAX];
+    bool committed = row.cell != NULL && row.cell->committed;
+    json_t *line =
+        json_pack("{s:s, s:o, s:I, s:o, s:o}", "level", name_of(view, row.slot, level), "lane",
+                  integer_or_null(row.lane >= 0, row.lane), "waiting", (json_int_t)row.waiting,
+                  "committed", integer_or_null(committed, committed ? row.cell->window->base : 0),
+                  "blocked_lane", integer_or_null(row.stuck != NULL, row.stuck_lane));
+    json_object_update_new(
+        line, json_pack("{s:I, s:b, s:o, s:o}", "retrying", (json_int_t)row.retrying.n,
+                        "retrying_at_least", row.retrying.is_cut, "retrying_overdue_ms",
+                        integer_or_null(row.retrying.n > 0, view->now_ms - row.retrying.due_ms),
+                        "head", head_json(view, row.head)));
     return line;
 }
 
@@ -301,7 +303,7 @@ static int look(struct view *view, rd_kafka_t *rk)
     offsets_deinit(&view->offsets);
     if (err == 0)
         return EXIT_DONE;
-    return complain(err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error);
+    return complain(view->cli, err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error);
 }
 
 int cmd_levels(struct cli *cli)
@@ -316,7 +318,7 @@ int cmd_levels(struct cli *cli)
     char error[CLIENT_ERROR_MAX];
     if (open_records_init(&view.asker, cli->config, rk, error) != 0) {
         rd_kafka_destroy(rk);
-        return complain(EXIT_CONFIG, "%s", error);
+        return complain(cli, EXIT_CONFIG, "%s", error);
     }
     while ((code = look(&view, rk)) == EXIT_DONE && watch) {
         fflush(stdout);

@@ -2,6 +2,7 @@
 /* delaybridge peek: what waits in a level, opened. */
 #include "bridge/base/clock.h"
 #include "bridge/commands/connect.h"
+#include "bridge/commands/result.h"
 #include "bridge/commands/waiting.h"
 #include "consumer/admin/browse.h"
 #include "consumer/admin/offsets.h"
@@ -79,7 +80,7 @@ static int read_lane(struct peek *peek, const char *text)
     struct option_value value;
     struct error error;
     if (option_read(&LANE, text, &value, &error) != 0)
-        return complain(EXIT_USAGE, "%s", error.text);
+        return complain(peek->cli, EXIT_USAGE, "%s", error.text);
     peek->lane = (int)value.number;
     return EXIT_DONE;
 }
@@ -101,7 +102,8 @@ static int read_operands(struct peek *peek)
     const struct arguments *arguments = peek->cli->arguments;
     const char *level = arguments->operands[0];
     if (!read_level(peek, level))
-        return complain(EXIT_USAGE, "'%s' is neither in levels nor in retired_levels", level);
+        return complain(peek->cli, EXIT_USAGE, "'%s' is neither in levels nor in retired_levels",
+                        level);
     return arguments->operands_n > 1 ? read_lane(peek, arguments->operands[1]) : EXIT_DONE;
 }
 
@@ -132,5 +134,5 @@ int cmd_peek(struct cli *cli)
         puts("nothing waits there");
     offsets_deinit(&peek.offsets);
     rd_kafka_destroy(rk);
-    return err == 0 ? EXIT_DONE : complain(exit_code(err), "%s", error);
+    return err == 0 ? EXIT_DONE : complain(cli, exit_code(err), "%s", error);
 }

@@ -3,6 +3,7 @@
 #include "bridge/base/clock.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/draft.h"
+#include "bridge/commands/result.h"
 #include "consumer/client/client.h"
 #include "levels/counted.h"
 
@@ -57,7 +58,7 @@ static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ct
         send->why_failed = exit_of(rk, message->err, why);
         if (line > 0)
             snprintf(at, sizeof at, "line %ld: ", line);
-        complain(0, "%snot stored: %s", at, why);
+        complain(send->cli, 0, "%snot stored: %s", at, why);
         return;
     }
     send->stored++;
@@ -65,11 +66,9 @@ static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ct
         printf("%s/%" PRId32 "/%" PRId64 "\n", topic, message->partition, message->offset);
         return;
     }
-    json_t *json = json_pack("{s:s, s:i, s:I}", "topic", topic, "partition",
-                             (int)message->partition, "offset", (json_int_t)message->offset);
-    if (line > 0)
-        json_object_set_new(json, "line", json_integer(line));
-    print_json(json);
+    print_json(json_pack("{s:s, s:i, s:I, s:o}", "topic", topic, "partition",
+                         (int)message->partition, "offset", (json_int_t)message->offset, "line",
+                         line > 0 ? json_integer(line) : json_null()));
 }
 
 static rd_kafka_headers_t *headers_of(const struct draft *draft)
@@ -124,15 +123,16 @@ static int send_line(struct sending *send, struct bytes text, long line)
     int code =
         draft_of_json(&draft, text, why) == 0 ? send_draft(send, &draft, line, why) : EXIT_DATA;
     draft_deinit(&draft);
-    return code == EXIT_DONE ? code : complain(code, "line %ld: %s", line, why);
+    return code == EXIT_DONE ? code : complain(send->cli, code, "line %ld: %s", line, why);
 }
 
 /* Up to the first line that is wrong; what stands before it is sent. */
 static int send_lines(struct sending *send)
 {
     if (isatty(STDIN_FILENO))
-        complain(0, "reading requests from the terminal, one JSON object a line such as "
-                    "{\"delay\": \"15m\", \"value\": \"hello\"}; Ctrl-D ends");
+        complain(send->cli, 0,
+                 "reading requests from the terminal, one JSON object a line such as "
+                 "{\"delay\": \"15m\", \"value\": \"hello\"}; Ctrl-D ends");
     char *text = NULL;
     size_t size = 0;
     int code = EXIT_DONE;
@@ -142,7 +142,7 @@ static int send_lines(struct sending *send)
             code = send_line(send, bytes_of(text, (size_t)len), line);
     free(text);
     if (code == EXIT_DONE && ferror(stdin))
-        code = complain(EXIT_DATA, "reading stdin: %s", strerror(errno));
+        code = complain(send->cli, EXIT_DATA, "reading stdin: %s", strerror(errno));
     return code;
 }
 
@@ -187,37 +187,39 @@ static int set_value(struct draft *draft, const char *text)
     return err;
 }
 
-static int add_header(struct draft *draft, const char *text)
+static int add_header(struct draft *draft, const struct cli *cli, const char *text)
 {
     const char *equals = strchr(text, '=');
     if (equals == NULL || equals == text)
-        return complain(EXIT_USAGE, "--header: '%s' is not NAME=VALUE", text);
+        return complain(cli, EXIT_USAGE, "--header: '%s' is not NAME=VALUE", text);
     int err = draft_header(draft, bytes_of(text, (size_t)(equals - text)), bytes_text(equals + 1));
     if (err == ERR_FULL)
-        return complain(EXIT_USAGE, "--header: '%s' is one too many, the most is %d", text,
+        return complain(cli, EXIT_USAGE, "--header: '%s' is one too many, the most is %d", text,
                         DRAFT_HEADERS_MAX);
-    return err == 0 ? EXIT_DONE : complain(EXIT_INTERNAL, "--header: %s", err_text(err));
+    return err == 0 ? EXIT_DONE : complain(cli, EXIT_INTERNAL, "--header: %s", err_text(err));
 }
 
-static int add_option(struct draft *draft, const char *name, const char *text)
+static int add_option(struct draft *draft, const struct cli *cli, const char *name,
+                      const char *text)
 {
     if (strcmp(name, "--header") == 0)
-        return add_header(draft, text);
+        return add_header(draft, cli, text);
     int err = strcmp(name, "--value") == 0 ? set_value(draft, text)
                                            : draft_set(draft, name + 2, bytes_text(text));
     if (err == ERR_DATA)
-        return complain(EXIT_DATA, "%s %s: %s", name, text, strerror(errno));
-    return err == 0 ? EXIT_DONE : complain(EXIT_INTERNAL, "%s: %s", name, err_text(err));
+        return complain(cli, EXIT_DATA, "%s %s: %s", name, text, strerror(errno));
+    return err == 0 ? EXIT_DONE : complain(cli, EXIT_INTERNAL, "%s: %s", name, err_text(err));
 }
 
 /* The own options of send are the fields of a draft. */
-static int read_options(struct draft *draft, const struct arguments *arguments)
+static int read_options(struct draft *draft, const struct cli *cli)
 {
+    const struct arguments *arguments = cli->arguments;
     int code = EXIT_DONE;
     for (int i = 0; i < arguments->values_n && code == EXIT_DONE; i++) {
         const struct option_value *value = &arguments->values[i];
         if (arguments_is_own(arguments, value))
-            code = add_option(draft, value->option->name, value->text);
+            code = add_option(draft, cli, value->option->name, value->text);
     }
     return code;
 }
@@ -230,14 +232,14 @@ static int find_schedule(const struct sending *send)
     rd_kafka_resp_err_t code =
         rd_kafka_metadata(send->rk, 1, NULL, &metadata, send->cli->timeout_ms);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-        return complain(EXIT_UNREACHABLE, "%s", rd_kafka_err2str(code));
+        return complain(send->cli, EXIT_UNREACHABLE, "%s", rd_kafka_err2str(code));
     bool found = false;
     for (int i = 0; i < metadata->topic_cnt; i++)
         found = found || strcmp(metadata->topics[i].topic, schedule) == 0;
     rd_kafka_metadata_destroy(metadata);
     return found ? EXIT_DONE
-                 : complain(EXIT_CONFIG, "topic %s does not exist: run 'delaybridge topics apply'",
-                            schedule);
+                 : complain(send->cli, EXIT_CONFIG,
+                            "topic %s does not exist: run 'delaybridge topics apply'", schedule);
 }
 
 /* What makes a key meet its lane, and an acknowledgement mean something. */
@@ -252,11 +254,11 @@ static int connect_to_send(struct sending *send)
                                        {"message.timeout.ms", timeout}};
     rd_kafka_conf_t *conf = client_conf(send->cli->config, CLIENT_ALL, error);
     if (conf == NULL)
-        return complain(EXIT_CONFIG, "%s", error);
+        return complain(send->cli, EXIT_CONFIG, "%s", error);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         if (rd_kafka_conf_set(conf, settings[i][0], settings[i][1], error, sizeof error) != 0) {
             rd_kafka_conf_destroy(conf);
-            return complain(EXIT_CONFIG, "%s", error);
+            return complain(send->cli, EXIT_CONFIG, "%s", error);
         }
     rd_kafka_conf_set_dr_msg_cb(conf, reported);
     rd_kafka_conf_set_opaque(conf, send);
@@ -270,10 +272,11 @@ static int finish(struct sending *send, int code)
     while (send->stored + send->failed < send->sent)
         rd_kafka_flush(send->rk, send->cli->timeout_ms); /* message.timeout.ms ends it */
     if (send->failed > 0)
-        return complain(send->why_failed, "not stored: %" PRIu64 " of %s", send->failed,
+        return complain(send->cli, send->why_failed, "not stored: %" PRIu64 " of %s", send->failed,
                         counted((int64_t)send->sent, "request", requests));
     if (code != EXIT_DONE && send->sent > 0)
-        complain(0, "sent before it: %s", counted((int64_t)send->sent, "request", requests));
+        complain(send->cli, 0, "sent before it: %s",
+                 counted((int64_t)send->sent, "request", requests));
     return code;
 }
 
@@ -284,7 +287,7 @@ static int send_all(struct sending *send, const struct draft *draft)
     bool single = arguments_have_own(send->cli->arguments);
     int code = single ? send_draft(send, draft, 0, why) : send_lines(send);
     if (single && code != EXIT_DONE)
-        complain(code, "%s", why);
+        complain(send->cli, code, "%s", why);
     code = finish(send, code);
     rd_kafka_topic_destroy(send->topic);
     return code;
@@ -299,7 +302,7 @@ int cmd_send(struct cli *cli)
                                      .default_target = config->default_target,
                                      .max_delay_ms = config->max_delay_ms}};
     struct draft draft = {.valued = true}; /* no --value: a tombstone, as the help says */
-    int code = read_options(&draft, cli->arguments);
+    int code = read_options(&draft, cli);
     if (code == EXIT_DONE)
         code = connect_to_send(&send);
     if (code == EXIT_DONE)

@@ -3,7 +3,7 @@
    counts them; CPU comes from measured figures (tests/bench/RESULTS.md), so it is a first estimate.
  */
 #include "bridge/commands/chain.h"
-#include "bridge/commands/connect.h"
+#include "bridge/commands/result.h"
 #include "levels/counted.h"
 #include "levels/duration.h"
 #include "levels/envelope.h"
@@ -131,11 +131,12 @@ static void print_text(const struct config *c, const struct load *load, const st
 
 static void print_as_json(const struct sizing *s)
 {
-    print_json(json_pack("{s:I, s:i, s:f, s:f, s:f, s:f, s:f, s:i, s:i, s:f}", "hops",
-                         (json_int_t)s->hops, "levels", s->levels, "waiting", s->waiting,
-                         "record_bytes", s->record, "disk_bytes", s->disk, "written_bytes_per_s",
-                         s->written_s, "read_bytes_per_s", s->read_s, "lanes", s->lanes, "workers",
-                         s->workers, "memory_mib", s->memory_mib));
+    print_json(json_pack(
+        "{s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:I}", "hops", (json_int_t)s->hops, "levels",
+        s->levels, "waiting", (json_int_t)s->waiting, "record_bytes", (json_int_t)s->record,
+        "disk_bytes", (json_int_t)s->disk, "written_bytes_per_s", (json_int_t)s->written_s,
+        "read_bytes_per_s", (json_int_t)s->read_s, "lanes", s->lanes, "workers", s->workers,
+        "memory_bytes", (json_int_t)(s->memory_mib * (1 << 20))));
 }
 
 int cmd_size(struct cli *cli)
@@ -147,7 +148,7 @@ int cmd_size(struct cli *cli)
                         .payload = arguments_number(arguments, "--payload"),
                         .headers = arguments_number(arguments, "--headers")};
     if (load.delay_ms > cli->config->max_delay_ms)
-        return complain(EXIT_USAGE, "--delay: '%s' is more than max_delay, %s",
+        return complain(cli, EXIT_USAGE, "--delay: '%s' is more than max_delay, %s",
                         arguments_text(arguments, "--delay"),
                         duration_format(cli->config->max_delay_ms, text));
     struct sizing sizing = size_of(cli->config, &load);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge skip: gives up a batch that cannot be read, by a dead letter that names its range. */
 #include "bridge/commands/connect.h"
+#include "bridge/commands/result.h"
 #include "consumer/admin/offsets.h"
 #include "consumer/client/client.h"
 #include "consumer/unreadable.h"
@@ -58,7 +59,7 @@ static int check_range(const struct cli *cli, const struct range *range)
     rd_kafka_t *rk;
     rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_LEVELS, error);
     if (conf == NULL)
-        return complain(EXIT_CONFIG, "%s", error);
+        return complain(cli, EXIT_CONFIG, "%s", error);
     unreadable_conf(conf);
     int code = connect_kafka(cli, RD_KAFKA_CONSUMER, conf, &rk);
     if (code != EXIT_DONE)
@@ -67,12 +68,14 @@ static int check_range(const struct cli *cli, const struct range *range)
     int err = unreadable_find(rk, &found);
     rd_kafka_destroy(rk);
     if (err != 0)
-        return complain(EXIT_UNREACHABLE, "%s/%d cannot be asked", range->topic, range->partition);
+        return complain(cli, EXIT_UNREACHABLE, "%s/%d cannot be asked", range->topic,
+                        range->partition);
     if (found.end == found.from)
-        return complain(EXIT_DATA, "offset %" PRId64 " of %s/%d can be read: nothing is skipped",
-                        range->from, range->topic, range->partition);
+        return complain(cli, EXIT_DATA,
+                        "offset %" PRId64 " of %s/%d can be read: nothing is skipped", range->from,
+                        range->topic, range->partition);
     if (found.from != range->from || found.end != range->end)
-        return complain(EXIT_DATA,
+        return complain(cli, EXIT_DATA,
                         "what cannot be read is another range: run delaybridge skip %s/%d/%" PRId64
                         "-%" PRId64,
                         range->topic, range->partition, found.from, found.end);
@@ -85,7 +88,7 @@ static int write_letter(const struct cli *cli, const struct range *range)
     rd_kafka_t *rk;
     rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_ALL, error);
     if (conf == NULL)
-        return complain(EXIT_CONFIG, "%s", error);
+        return complain(cli, EXIT_CONFIG, "%s", error);
     unreadable_writer_conf(conf);
     int code = connect_kafka(cli, RD_KAFKA_PRODUCER, conf, &rk);
     if (code != EXIT_DONE)
@@ -96,7 +99,7 @@ static int write_letter(const struct cli *cli, const struct range *range)
     if (err == 0)
         return EXIT_DONE;
     bool denied = err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
-    return complain(denied ? EXIT_CONFIG : EXIT_UNREACHABLE, "cannot write to %s: %s%s",
+    return complain(cli, denied ? EXIT_CONFIG : EXIT_UNREACHABLE, "cannot write to %s: %s%s",
                     dead_letter, rd_kafka_err2str(err), denied ? ": allow Write on it" : "");
 }
 
@@ -106,10 +109,10 @@ int cmd_skip(struct cli *cli)
     struct range range;
     const char *text = cli->arguments->operands[0];
     if (!read_range(text, topic, &range))
-        return complain(EXIT_USAGE, "'%s' is not TOPIC/PARTITION/BASE-NEXT, as the log names it",
-                        text);
+        return complain(cli, EXIT_USAGE,
+                        "'%s' is not TOPIC/PARTITION/BASE-NEXT, as the log names it", text);
     if (!is_read_by_us(cli->config, topic))
-        return complain(EXIT_USAGE, "'%s' is neither the schedule topic nor a level", topic);
+        return complain(cli, EXIT_USAGE, "'%s' is neither the schedule topic nor a level", topic);
     int code = check_range(cli, &range);
     if (code == EXIT_DONE)
         code = write_letter(cli, &range);
@@ -117,7 +120,8 @@ int cmd_skip(struct cli *cli)
         return code;
     if (cli->json)
         print_json(json_pack("{s:s, s:i, s:I, s:I}", "topic", topic, "partition", range.partition,
-                             "base", (json_int_t)range.from, "next", (json_int_t)range.end));
+                             "base_offset", (json_int_t)range.from, "next_offset",
+                             (json_int_t)range.end));
     else
         printf("%s/%d/%" PRId64 "-%" PRId64
                " is given up: a running bridge passes it within seconds\n",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge top: running services at a glance, from their metrics. */
 #include "bridge/base/clock.h"
-#include "bridge/commands/connect.h"
+#include "bridge/commands/result.h"
 #include "bridge/commands/scrape.h"
 #include "levels/duration.h"
 
@@ -69,14 +69,20 @@ static double late_within(const struct top *t, const char *level, const char *bo
     return scrape_value(&t->now, name) - scrape_value(&t->before, name);
 }
 
-/* The smallest bound that holds q of the deliveries since the last look: "<= 5ms"; "-" for none. */
-static void quantile(const struct top *t, const char *level, double q, char out[CELL_MAX])
+/* Where a quantile of the deliveries since the last look lies. */
+enum lateness_kind { LATENESS_NONE, LATENESS_WITHIN, LATENESS_ABOVE };
+struct lateness {
+    enum lateness_kind kind; /* no delivery; at most at_most_ms; above the largest bound */
+    double at_most_ms;
+};
+
+/* The smallest bound that holds q of the deliveries since the last look. */
+static struct lateness quantile(const struct top *t, const char *level, double q)
 {
     char prefix[NAME_MAX], bound[CELL_MAX];
     int n = snprintf(prefix, sizeof prefix,
                      "delaybridge_lateness_seconds_bucket{level=\"%s\",le=\"", level);
     double all = late_within(t, level, "+Inf");
-    snprintf(out, CELL_MAX, "-");
     for (size_t i = 0; all > 0 && i < t->now.n; i++) {
         const char *name = t->now.samples[i].name;
         if (strncmp(name, prefix, (size_t)n) != 0)
@@ -85,13 +91,27 @@ static void quantile(const struct top *t, const char *level, double q, char out[
         if (late_within(t, level, bound) < q * all)
             continue;
         double seconds = strtod(bound, NULL);
-        if (isinf(seconds))
-            snprintf(out, CELL_MAX, "> 5m");
-        else
-            snprintf(out, CELL_MAX, seconds < 1 ? "%gms" : "%gs",
-                     seconds < 1 ? seconds * 1000 : seconds);
-        return;
+        return isinf(seconds) ? (struct lateness){LATENESS_ABOVE, 0}
+                              : (struct lateness){LATENESS_WITHIN, seconds * 1000};
     }
+    return (struct lateness){LATENESS_NONE, 0};
+}
+
+/* "5ms", "2s"; "-" for none. */
+static const char *lateness_text(struct lateness lateness, char out[CELL_MAX])
+{
+    switch (lateness.kind) {
+    case LATENESS_NONE:
+        return "-";
+    case LATENESS_ABOVE:
+        return "> 5m";
+    case LATENESS_WITHIN:
+        break;
+    }
+    bool below_1s = lateness.at_most_ms < 1000;
+    snprintf(out, CELL_MAX, below_1s ? "%gms" : "%gs",
+             below_1s ? lateness.at_most_ms : lateness.at_most_ms / 1000);
+    return out;
 }
 
 /* A count that people can read: 1234567 is 1,234,567. */
@@ -161,7 +181,8 @@ struct row {
     const struct scrape_sample *head;
     double retrying;
     const struct scrape_sample *oldest; /* when it was due; NULL: none is seen */
-    char p50[CELL_MAX], p99[CELL_MAX];
+    struct lateness p50, p99;
+    double counted; /* deliveries that they are about */
 };
 
 static bool row_at(const struct top *t, int n, struct row *row)
@@ -185,8 +206,9 @@ static bool row_at(const struct top *t, int n, struct row *row)
         rate(t, "delaybridge_forwarded_records_total{level=\"%s\",kind=\"hop\"}", row->level);
     row->deliveries =
         rate(t, "delaybridge_forwarded_records_total{level=\"%s\",kind=\"delivery\"}", row->level);
-    quantile(t, row->level, 0.5, row->p50);
-    quantile(t, row->level, 0.99, row->p99);
+    row->p50 = quantile(t, row->level, 0.5);
+    row->p99 = quantile(t, row->level, 0.99);
+    row->counted = late_within(t, row->level, "+Inf");
     return true;
 }
 
@@ -234,13 +256,14 @@ static const char *retrying_text(const struct row *row, char out[PAIR_MAX])
 
 static void print_row(const struct row *row)
 {
-    char waiting[CELL_MAX], head[CELL_MAX] = "", retrying[PAIR_MAX];
+    char waiting[CELL_MAX], head[CELL_MAX] = "", retrying[PAIR_MAX], p50[CELL_MAX], p99[CELL_MAX];
     if (row->head != NULL)
         countdown(row->head->value, head);
     else if (row->waiting > 0)
         snprintf(head, sizeof head, "now"); /* read, and in memory */
     printf("%-10s %14s  %14s %10.1f %10.1f %8s %8s  %s", row->level, grouped(row->waiting, waiting),
-           head, row->hops, row->deliveries, row->p50, row->p99, retrying_text(row, retrying));
+           head, row->hops, row->deliveries, lateness_text(row->p50, p50),
+           lateness_text(row->p99, p99), retrying_text(row, retrying));
     if (row->held > 0)
         printf("  %.0f HELD: see the log", row->held);
     putchar('\n');
@@ -258,27 +281,50 @@ static void print_text(const struct top *t)
         print_row(&row);
 }
 
+static json_t *count_json(double value)
+{
+    return json_integer((json_int_t)value);
+}
+
+/* A metric in seconds since the epoch. */
+static json_t *sample_instant_json(const struct scrape_sample *sample)
+{
+    return sample == NULL ? json_null() : instant_json((int64_t)(sample->value * 1000));
+}
+
+/* A bound of less than a millisecond becomes the next whole one. */
+static json_t *lateness_json(struct lateness lateness)
+{
+    return lateness.kind == LATENESS_WITHIN ? json_integer((json_int_t)ceil(lateness.at_most_ms))
+                                            : json_null();
+}
+
+static json_t *row_json(const struct row *row)
+{
+    json_t *level =
+        json_pack("{s:s, s:o, s:f, s:f}", "level", row->level, "waiting", count_json(row->waiting),
+                  "hops_per_s", row->hops, "deliveries_per_s", row->deliveries);
+    json_object_update_new(
+        level,
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "deliveries", count_json(row->counted),
+                  "late_p50_at_most_ms", lateness_json(row->p50), "late_p99_at_most_ms",
+                  lateness_json(row->p99), "blocked_partitions", count_json(row->held), "retrying",
+                  count_json(row->retrying), "retrying_oldest_due",
+                  sample_instant_json(row->oldest), "head_leaves", sample_instant_json(row->head)));
+    return level;
+}
+
 static void print_as_json(const struct top *t)
 {
-    char at[INSTANT_TEXT_MAX];
     struct row row;
     json_t *levels = json_array();
-    for (int i = 0; row_at(t, i, &row); i++) {
-        json_t *level = json_pack(
-            "{s:s, s:f, s:f, s:f, s:s, s:s, s:f, s:f}", "level", row.level, "waiting", row.waiting,
-            "hops_per_s", row.hops, "deliveries_per_s", row.deliveries, "late_p50_at_most", row.p50,
-            "late_p99_at_most", row.p99, "held_partitions", row.held, "retrying", row.retrying);
-        if (row.oldest != NULL)
-            json_object_set_new(level, "retrying_oldest_due", json_real(row.oldest->value));
-        if (row.head != NULL)
-            json_object_set_new(level, "head_leaves", json_real(row.head->value));
-        json_array_append_new(levels, level);
-    }
+    for (int i = 0; row_at(t, i, &row); i++)
+        json_array_append_new(levels, row_json(&row));
     print_json(json_pack(
-        "{s:s, s:i, s:f, s:f, s:f, s:o}", "at", instant_format(clock_wall_ms(), at), "answered",
-        t->addresses_n - t->silent, "ready", scrape_value(&t->now, "delaybridge_ready"), "lanes",
-        scrape_value(&t->now, "delaybridge_lanes"), "held",
-        scrape_value(&t->now, "delaybridge_held_records"), "levels", levels));
+        "{s:o, s:i, s:o, s:o, s:o, s:o}", "at", instant_json(clock_wall_ms()), "answered",
+        t->addresses_n - t->silent, "ready", count_json(scrape_value(&t->now, "delaybridge_ready")),
+        "lanes", count_json(scrape_value(&t->now, "delaybridge_lanes")), "buffered_records",
+        count_json(scrape_value(&t->now, "delaybridge_held_records")), "levels", levels));
 }
 
 /* The addresses of the command line, else that of the configuration. */
@@ -290,7 +336,8 @@ static int choose_addresses(struct top *t)
     if (t->addresses_n > 0)
         return EXIT_DONE;
     if (t->cli->config->listen == NULL)
-        return complain(EXIT_USAGE, "'listen' is empty, so no instance is known: name a HOST:PORT");
+        return complain(t->cli, EXIT_USAGE,
+                        "'listen' is empty, so no instance is known: name a HOST:PORT");
     t->addresses = (char *const *)&t->cli->config->listen;
     t->addresses_n = 1;
     return EXIT_DONE;
@@ -304,7 +351,7 @@ int cmd_top(struct cli *cli)
     int code = choose_addresses(&t);
     for (int looks = 0; code == EXIT_DONE && !(t.once && looks == 2); looks++) {
         if (look(&t) != 0)
-            code = complain(EXIT_UNREACHABLE, "%s", t.why);
+            code = complain(cli, EXIT_UNREACHABLE, "%s", t.why);
         else if (looks > 0) /* rates need two */
             cli->json ? print_as_json(&t) : print_text(&t);
         fflush(stdout);

@@ -2,6 +2,7 @@
 /* delaybridge topics: plan shows what apply would do, as a table; apply does it. */
 #include "consumer/admin/topics.h"
 #include "bridge/commands/connect.h"
+#include "bridge/commands/result.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,50 +49,71 @@ static void print_table(const struct plan *plan)
         printf("note: %s\n", plan->notes[i]);
 }
 
-static void print_row_json(const struct plan_row *row)
+static json_t *row_json(const struct plan_row *row)
 {
     json_t *settings = json_object();
-    for (size_t i = 0; i < row->settings_n; i++)
-        json_object_set_new(settings, row->settings[i].name, json_string(row->settings[i].value));
-    print_json(json_pack("{s:s, s:s, s:i, s:o, s:i, s:o}", "topic", row->topic, "do",
-                         row->is_new ? "create" : "change", "partitions", row->partitions,
-                         "partitions_now",
-                         row->is_new ? json_null() : json_integer(row->partitions_now), "replicas",
-                         row->replicas, "settings", settings));
-}
-
-static void print_plan(const struct cli *cli, const struct plan *plan)
-{
-    if (!cli->json) {
-        print_table(plan);
-        return;
+    for (size_t i = 0; i < row->settings_n; i++) {
+        const struct plan_setting *s = &row->settings[i];
+        json_object_set_new(settings, s->name,
+                            json_pack("{s:s, s:s?}", "value", s->value, "was", s->was));
     }
-    for (size_t i = 0; i < plan->n; i++)
-        print_row_json(&plan->rows[i]);
-    for (size_t i = 0; i < plan->notes_n; i++)
-        print_json(json_pack("{s:s}", "note", plan->notes[i]));
+    return json_pack("{s:s, s:s, s:i, s:o, s:i, s:o}", "topic", row->topic, "do",
+                     row->is_new ? "create" : "change", "partitions", row->partitions,
+                     "partitions_now",
+                     row->is_new ? json_null() : json_integer(row->partitions_now), "replicas",
+                     row->replicas, "settings", settings);
 }
 
-/* What refuses a start and apply cannot change; returns how many. */
-static int print_by_hand(const struct cli *cli, const struct findings *findings)
+/* A start would be refused, and apply cannot change it. */
+static bool is_by_hand(const struct finding *finding)
+{
+    return finding->fix == NULL && finding->kind == FINDING_REFUSE;
+}
+
+static int count_by_hand(const struct findings *findings)
 {
     int n = 0;
-    for (size_t i = 0; i < findings->n; i++) {
-        const struct finding *finding = &findings->items[i];
-        if (finding->kind == FINDING_SKIPPED)
-            complain(0, "not checked: %s", finding->sentence);
-        if (finding->chosen)
-            complain(0, "warning: %s", finding->sentence);
-        if (finding->fix != NULL || finding->kind != FINDING_REFUSE)
-            continue;
-        if (cli->json)
-            print_json(
-                json_pack("{s:s, s:s}", "topic", finding->topic, "by_hand", finding->sentence));
-        else
-            printf("by hand: %s\n", finding->sentence);
-        n++;
-    }
+    for (size_t i = 0; i < findings->n; i++)
+        n += is_by_hand(&findings->items[i]);
     return n;
+}
+
+static void print_warnings(const struct cli *cli, const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++) {
+        if (findings->items[i].kind == FINDING_SKIPPED)
+            complain(cli, EXIT_DONE, "not checked: %s", findings->items[i].sentence);
+        if (findings->items[i].chosen)
+            complain(cli, EXIT_DONE, "warning: %s", findings->items[i].sentence);
+    }
+}
+
+static void print_by_hand(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (is_by_hand(&findings->items[i]))
+            printf("by hand: %s\n", findings->items[i].sentence);
+}
+
+static json_t *by_hand_json(const struct findings *findings)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < findings->n; i++)
+        if (is_by_hand(&findings->items[i]))
+            json_array_append_new(list, json_pack("{s:s, s:s}", "topic", findings->items[i].topic,
+                                                  "sentence", findings->items[i].sentence));
+    return list;
+}
+
+static void print_plan_json(const struct plan *plan, const struct findings *findings)
+{
+    json_t *changes = json_array(), *notes = json_array();
+    for (size_t i = 0; i < plan->n; i++)
+        json_array_append_new(changes, row_json(&plan->rows[i]));
+    for (size_t i = 0; i < plan->notes_n; i++)
+        json_array_append_new(notes, json_string(plan->notes[i]));
+    print_json(json_pack("{s:o, s:o, s:o}", "changes", changes, "notes", notes, "by_hand",
+                         by_hand_json(findings)));
 }
 
 static int plan(const struct cli *cli, rd_kafka_t *rk)
@@ -100,11 +122,16 @@ static int plan(const struct cli *cli, rd_kafka_t *rk)
     struct findings findings;
     struct plan plan;
     if (topics_plan(rk, cli->config, cli->timeout_ms, &plan, &findings, error, sizeof error) != 0)
-        return complain(EXIT_UNREACHABLE, "%s", error);
-    print_plan(cli, &plan);
-    bool idle = print_by_hand(cli, &findings) == 0 && plan.n == 0;
-    if (idle && !cli->json)
-        puts("nothing to do");
+        return complain(cli, EXIT_UNREACHABLE, "%s", error);
+    print_warnings(cli, &findings);
+    bool idle = count_by_hand(&findings) == 0 && plan.n == 0;
+    if (cli->json) {
+        print_plan_json(&plan, &findings);
+    } else {
+        print_table(&plan);
+        print_by_hand(&findings);
+        fputs(idle ? "nothing to do\n" : "", stdout);
+    }
     plan_deinit(&plan);
     findings_deinit(&findings);
     return idle ? EXIT_DONE : EXIT_CONFIG;
@@ -129,10 +156,17 @@ static int apply(const struct cli *cli, rd_kafka_t *rk, bool fewer_replicas)
                              .say = cli->json ? say_json : say_text};
     int err = topics_apply(rk, cli->config, &job, &left, error, sizeof error);
     if (err != 0)
-        return complain(err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error);
-    bool idle = print_by_hand(cli, &left) == 0;
-    if (idle && !cli->json && job.created + job.grown + job.changed == 0)
-        puts("nothing to do");
+        return complain(cli, err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error);
+    print_warnings(cli, &left);
+    bool idle = count_by_hand(&left) == 0;
+    if (cli->json) {
+        print_json(json_pack("{s:i, s:i, s:i, s:o}", "created", job.created, "grown", job.grown,
+                             "changed", job.changed, "by_hand", by_hand_json(&left)));
+    } else {
+        print_by_hand(&left);
+        if (idle && job.created + job.grown + job.changed == 0)
+            puts("nothing to do");
+    }
     findings_deinit(&left);
     return idle ? EXIT_DONE : EXIT_CONFIG;
 }
@@ -142,7 +176,7 @@ int cmd_topics(struct cli *cli)
     bool applies = strcmp(cli->arguments->operands[0], "apply") == 0;
     bool fewer = arguments_have(cli->arguments, "--fewer-replicas");
     if (fewer && !applies)
-        return complain(EXIT_USAGE, "--fewer-replicas is an option of 'topics apply'");
+        return complain(cli, EXIT_USAGE, "--fewer-replicas is an option of 'topics apply'");
     rd_kafka_t *rk;
     int code = connect_kafka(cli, RD_KAFKA_PRODUCER, NULL, &rk);
     if (code != EXIT_DONE)

@@ -2,7 +2,9 @@
 /* delaybridge version. */
 #include "bridge/base/version.h"
 
-#include "bridge/commands/connect.h"
+#include "bridge/commands/result.h"
+
+#include <librdkafka/rdkafka.h>
 
 int cmd_version(struct cli *cli)
 {

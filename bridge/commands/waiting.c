@@ -2,27 +2,13 @@
 /* What is in an envelope, for people and for programs. */
 #include "bridge/commands/waiting.h"
 
-#include "levels/base64.h"
+#include "bridge/commands/result.h"
 #include "levels/duration.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { SHOWN_MAX = 400, HOPS_SHOWN = 8, NUMBER_MAX = 12 };
-
-json_t *bytes_json(struct bytes bytes)
-{
-    if (bytes_is_null(bytes))
-        return json_null();
-    json_t *text = json_stringn(bytes.data, bytes.len);
-    if (text != NULL)
-        return text;
-    char *encoded = base64_encode(bytes);
-    json_t *wrapped = json_pack("{s:s}", "base64", encoded);
-    free(encoded);
-    return wrapped;
-}
 
 static bool is_text(struct bytes bytes)
 {
@@ -166,12 +152,6 @@ void waiting_print(const struct waiting *w, int64_t now_ms)
     print_field("value", w->env.value);
 }
 
-static json_t *instant_json(int64_t ms)
-{
-    char text[INSTANT_TEXT_MAX];
-    return json_string(instant_format(ms, text));
-}
-
 /* null: there is none. */
 static json_t *error_json(const struct extras *extras)
 {
@@ -213,13 +193,25 @@ static json_t *hops_json(const struct waiting *w)
     return json_pack("{s:i, s:o}", "n", hops, "levels", list);
 }
 
+/* Only its place is known: all other keys are null. */
+static json_t *fault_json(const struct waiting *w, json_t *line)
+{
+    static const char *const KEYS[] = {"due",       "remaining_ms", "leaves",     "hops",
+                                       "timestamp", "attempt",      "last_error", "deferred",
+                                       "next_try",  "expires_at",   "origin",     "target",
+                                       "id",        "key",          "headers",    "value"};
+    json_object_set_new(line, "fault", json_string(err_text(w->opened)));
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++)
+        json_object_set_new(line, KEYS[i], json_null());
+    return line;
+}
+
 json_t *waiting_json(const struct waiting *w, int64_t now_ms)
 {
-    json_t *line = json_pack("{s:i, s:I}", "lane", w->lane, "offset", (json_int_t)w->offset);
-    if (w->opened != 0) {
-        json_object_set_new(line, "error", json_string(err_text(w->opened)));
-        return line;
-    }
+    json_t *line =
+        json_pack("{s:i, s:I, s:n}", "lane", w->lane, "offset", (json_int_t)w->offset, "fault");
+    if (w->opened != 0)
+        return fault_json(w, line);
     const struct stamp *stamp = &w->env.stamp;
     json_object_update_new(
         line, json_pack("{s:o, s:I, s:o, s:o, s:o, s:i}", "due", instant_json(stamp->due_ms),
@@ -228,10 +220,11 @@ json_t *waiting_json(const struct waiting *w, int64_t now_ms)
                         instant_json(stamp->timestamp_ms), "attempt", (int)stamp->attempt));
     json_object_set_new(line, "last_error", error_json(&stamp->extras));
     json_object_set_new(line, "deferred", deferral_json(&stamp->extras));
-    if (stamp->next_try_ms != 0)
-        json_object_set_new(line, "next_try", instant_json(stamp->next_try_ms));
-    if (stamp->expires_ms != STAMP_NEVER)
-        json_object_set_new(line, "expires_at", instant_json(stamp->expires_ms));
+    json_object_set_new(line, "next_try",
+                        stamp->next_try_ms == 0 ? json_null() : instant_json(stamp->next_try_ms));
+    json_object_set_new(line, "expires_at",
+                        stamp->expires_ms == STAMP_NEVER ? json_null()
+                                                         : instant_json(stamp->expires_ms));
     json_object_update_new(
         line, json_pack("{s:{s:s, s:I, s:I}, s:o, s:o, s:o, s:o, s:o}", "origin", "topic",
                         w->config->schedule, "partition", (json_int_t)stamp->origin_lane, "offset",

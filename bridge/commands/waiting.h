@@ -21,10 +21,7 @@ struct waiting {
 /* Several lines, indented but for the first. */
 void waiting_print(const struct waiting *waiting, int64_t now_ms);
 
-/* Bytes that are not UTF-8 become {"base64": "..."}. */
+/* The record as the JSON contract says (docs/schemas/peek.json). */
 json_t *waiting_json(const struct waiting *waiting, int64_t now_ms);
-
-/* A string, {"base64": ...} or null. */
-json_t *bytes_json(struct bytes bytes);
 
 #endif

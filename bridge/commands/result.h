@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* result: how commands print results and errors, as text or by the JSON contract (docs/json.md). */
+#ifndef DELAYBRIDGE_BRIDGE_COMMANDS_RESULT_H
+#define DELAYBRIDGE_BRIDGE_COMMANDS_RESULT_H
+
+#include "bridge/commands/command.h"
+#include "levels/bytes.h"
+
+#include <jansson.h>
+
+/* Print a sentence to stderr: "delaybridge: SENTENCE", or an error object with -o json. With
+   EXIT_DONE it is a warning. Returns code. */
+__attribute__((format(printf, 3, 4))) int complain(const struct cli *cli, int code,
+                                                   const char *format, ...);
+
+/* Print one line of JSON to stdout; takes the reference. */
+void print_json(json_t *value);
+
+/* An instant in RFC 3339, UTC, with milliseconds. */
+json_t *instant_json(int64_t wall_ms);
+
+/* A string, {"base64": ...} if the bytes are not UTF-8, or null. */
+json_t *bytes_json(struct bytes bytes);
+
+#endif

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON of the commands that need no broker, and the errors of all, are as docs/schemas/ says. Commands that meet a
+broker are validated in the end-to-end scenario *promises*.
+
+  json_output.py DELAYBRIDGE"""
+from __future__ import annotations
+
+import http.server
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT / "e2e"))
+from schemas import FOLDER, faults, faults_of_lines, load  # noqa: E402  pylint: disable=wrong-import-position
+
+KAFKA = "-Xbootstrap.servers=127.0.0.1:1"
+# command line, exit code, schema of stdout (None: empty), lines.
+RESULTS = (
+    ("version", 0, "version", 1),
+    ("help", 0, "help", 1),
+    ("help peek", 0, "help", 1),
+    ("explain 37m -c /dev/null", 0, "explain", 1),
+    ("explain 0s -c /dev/null", 0, "explain", 1),
+    ("size -c /dev/null --rate 20k --delay 15m", 0, "size", 1),
+    ("size -c /dev/null --rate 0.3 --delay 0s", 0, "size", 1),
+    ("demo --seconds 5", 0, "demo", 1),
+)
+# command line, exit code, code of the error.
+ERRORS = (
+    ("", 64, "usage"),
+    ("nope", 64, "usage"),
+    ("help nope", 64, "usage"),
+    ("help --yaml", 64, "usage"),
+    ("version more", 64, "usage"),
+    ("explain 37m --hodl 1s", 64, "usage"),
+    ("explain 41d -c /dev/null", 64, "usage"),
+    ("size -c /dev/null --rate many --delay 1s", 64, "usage"),
+    ("demo --seconds 4", 64, "usage"),
+    ("explain 1m -c /nonexistent.yaml", 78, "config"),
+    ("explain 1m -c /dev/null --hold 1x", 78, "config"),
+    ("run -c /dev/null", 78, "config"),
+    (f"send -c /dev/null {KAFKA} --targets a --value @/nonexistent --delay 1s", 65, "data"),
+    ("top -c /dev/null 127.0.0.1:1 --once", 69, "unreachable"),
+) + tuple((f"{command} -c /dev/null {KAFKA} --targets a --timeout 300ms", 69, "unreachable") for command in
+          ("check", "topics plan", "topics apply", "levels", "peek 1s", "skip schedule/0/1-2", "send --delay 1s --value v"))
+# What a running instance shows; the second reading has one delivery more.
+METRICS = """delaybridge_build_info{{version="0"}} 1
+delaybridge_ready 1
+delaybridge_lanes 4
+delaybridge_held_records 7
+delaybridge_level_pending_records{{level="schedule"}} 0
+delaybridge_level_pending_records{{level="10s"}} 3
+delaybridge_level_head_deadline_timestamp_seconds{{level="10s"}} 1893456000.25
+delaybridge_retrying_records{{level="10s"}} 2
+delaybridge_retrying_oldest_due_timestamp_seconds{{level="10s"}} 1893456000.5
+delaybridge_lateness_seconds_bucket{{level="10s",le="0.005"}} {n}
+delaybridge_lateness_seconds_bucket{{level="10s",le="+Inf"}} {n}
+"""
+
+
+class Instance(http.server.BaseHTTPRequestHandler):
+    readings = 0
+
+    def do_GET(self) -> None:  # pylint: disable=invalid-name
+        Instance.readings += 1
+        body = METRICS.format(n=Instance.readings).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_) -> None:  # pylint: disable=arguments-differ
+        pass
+
+
+def run(binary: str, line: str) -> subprocess.CompletedProcess:
+    return subprocess.run([binary, *line.split(), "-o", "json"], capture_output=True, text=True, timeout=120, check=False,
+                          stdin=subprocess.DEVNULL, env={})
+
+
+def faults_of_result(done: subprocess.CompletedProcess, code: int, schema: str, lines: int) -> list[str]:
+    found = faults_of_lines(done.stdout, schema) + faults_of_lines(done.stderr, "error")
+    if done.returncode != code:
+        found.append(f"exit code {done.returncode}: {done.stderr}")
+    if len(done.stdout.splitlines()) != lines:
+        found.append(f"{len(done.stdout.splitlines())} lines on stdout")
+    return found
+
+
+def faults_of_error(done: subprocess.CompletedProcess, code: int, name: str) -> list[str]:
+    found = faults_of_result(done, code, "error", 0)
+    last = (done.stderr.splitlines() or ["{}"])[-1]
+    if not found and json.loads(last).get("error", {}).get("code") != name:
+        found.append(f"the last line is no error '{name}': {last}")
+    return found
+
+
+def faults_of_top(binary: str) -> list[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Instance) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        done = run(binary, f"top -c /dev/null 127.0.0.1:{server.server_address[1]} --once --every 50ms")
+        server.shutdown()
+    found = faults_of_result(done, 0, "top", 1)
+    row = {} if found else json.loads(done.stdout)["levels"][1]
+    want = {"level": "10s", "waiting": 3, "deliveries": 1, "late_p99_at_most_ms": 5, "retrying": 2,
+            "head_leaves": "2030-01-01T00:00:00.250Z", "retrying_oldest_due": "2030-01-01T00:00:00.500Z"}
+    return found or [f"{key} is {row[key]!r}" for key, value in want.items() if row[key] != value]
+
+
+def faults_of_validator() -> list[str]:
+    """Each planted fault is found."""
+    right = {"topic": "t", "partition": 0, "offset": 5, "line": None}
+    at = {"format": "date-time", "type": "string"}
+    planted = (
+        (right | {"offset": 5.0}, load("send")), (right | {"offset": "-"}, load("send")), (right | {"offset": -1}, load("send")),
+        (right | {"offset": True}, load("send")), (right | {"more": 1}, load("send")), ({"topic": "t"}, load("send")),
+        ("2026-11-21T08:00:00Z", at), (1893456000.25, at),
+        ({"error": {"code": "other", "message": ""}}, load("error")), ({"base64": 1}, load("peek")["$defs"]["bytes"]))
+    found = [f"the validator accepts {value}" for value, schema in planted if not faults(value, schema)]
+    return found + faults(right, load("send"))
+
+
+def main() -> int:
+    binary, found = sys.argv[1], faults_of_validator()
+    for line, code, schema, lines in RESULTS:
+        found += [f"{line}: {fault}" for fault in faults_of_result(run(binary, line), code, schema, lines)]
+    for line, code, name in ERRORS:
+        found += [f"{line}: {fault}" for fault in faults_of_error(run(binary, line), code, name)]
+    found += [f"top: {fault}" for fault in faults_of_top(binary)]
+    print("\n".join(found) or f"json: {len(RESULTS) + 1} results, {len(ERRORS)} errors, "
+                              f"{len(list(FOLDER.glob('*.json')))} schemas")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
