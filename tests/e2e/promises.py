@@ -18,6 +18,7 @@ from client import now_ms
 from contract import Request, partition_of
 from operating import Watch, logged
 from processes import Bridge, free_port
+from schemas import faults_of_command
 from stage import LANES, Stage, judge, require, will_say
 
 HEADERS_BYTES, LETTER_BYTES = 60_000, 20_000
@@ -57,12 +58,14 @@ def configuration_is_found(stage: Stage, path: Path) -> None:
 
 
 def send_lines(stage: Stage, path: Path, lines: str, *args: str) -> subprocess.CompletedProcess:
-    return subprocess.run([str(stage.binary), "send", "-c", str(path), *args], input=lines, text=True,
+    done = subprocess.run([str(stage.binary), "send", "-c", str(path), *args], input=lines, text=True,
                           capture_output=True, check=False)
+    require(not (found := faults_of_command(("send", *args), done.stdout, done.stderr)), f"not by the schema: {found}")
+    return done
 
 
 def commands_write_and_show(stage: Stage, path: Path) -> None:
-    """send takes the partition that producers take; peek opens what waits."""
+    """send takes the partition that producers take; peek decodes what waits; JSON is as docs/schemas/ says."""
     keys = [f"order-{n}" for n in range(12)]
     lines = "".join(json.dumps({"delay": "20s", "key": key, "id": f"id-{key}", "value": "v", "target": "e2e.b"}) + "\n"
                     for key in keys[1:])
@@ -70,12 +73,17 @@ def commands_write_and_show(stage: Stage, path: Path) -> None:
                       "--target", "e2e.b", "--header", "a=b"),
             send_lines(stage, path, lines, "-o", "json")]
     answers = [json.loads(line) for done in sent for line in done.stdout.splitlines()]
-    where = {keys[answer.get("line", 0)]: answer["partition"] for answer in answers}
+    where = {keys[answer["line"] or 0]: answer["partition"] for answer in answers}
     require(where == {key: partition_of(key.encode(), LANES) for key in keys}, f"not the partitions of their keys: {where}")
     time.sleep(3)
     shown = stage.run("peek", "10s", "-c", str(path), "--limit", "50").stdout
     require(sorted(re.findall(r'^  key +"(.*)"$', shown, re.M)) == sorted(keys) and '"a"="b"' in shown,
             f"peek does not show all that waits:\n{shown}")
+    for args, lines_n in ((("peek", "10s", "0"), None), (("levels",), 1), (("levels", "--lanes"), 1), (("check",), 1),
+                          (("topics", "plan"), 1), (("topics", "apply"), 1)):
+        done = stage.run(*args, "-c", str(path), "-o", "json")  # validates
+        require(done.returncode == 0 and lines_n in (None, len(done.stdout.splitlines())),
+                f"{args} ended with {done.returncode}: {done.stdout}{done.stderr}")
 
 
 def run_meets_apply(stage: Stage) -> None:

@@ -158,7 +158,7 @@ def unreadable(stage: Stage) -> str:
                         (f"{topic}/{lane}/{end}-{base}", 64), (f"e2e.a/{lane}/{base}-{end}", 64)):
         done = stage.run("skip", wrong, "-c", str(path))
         require(done.returncode == code, f"skip {wrong} ended with {done.returncode}: {done.stderr}")
-    done = stage.run("skip", place, "-c", str(path))
+    done = stage.run("skip", place, "-c", str(path), "-o", "json")
     require(done.returncode == 0, f"skip ended with {done.returncode}: {done.stderr}")
     until("what lies behind the batch does not come", bridge,
           lambda: not stage.collector.missing(behind, stage.schedule))

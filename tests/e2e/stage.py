@@ -18,6 +18,7 @@ from doubles import Doubles, judge_doubles
 from generator import Generator
 from processes import Bridge, Kafka
 from proxy import Proxy
+from schemas import faults_of_command
 from verifier import Doubts, Report, verify
 
 TARGETS = {"e2e.a": 6, "e2e.b": 3, "e2e.c": 1}
@@ -111,6 +112,7 @@ class Stage:
                               stdin=subprocess.DEVNULL, check=False, **more)
         with open(self.folder / "commands.log", "a", encoding="utf-8") as log:
             log.write(done.stdout + done.stderr)
+        require(not (found := faults_of_command(args, done.stdout, done.stderr)), f"not by the schema: {found}")
         return done
 
     def apply(self, config: Path) -> None:
