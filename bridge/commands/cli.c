@@ -77,15 +77,12 @@ static void start_log(const struct command *command, const struct config *config
     log_init(service ? config->log_level : (enum log_level)SILENT, config->log_format);
 }
 
-static int load(const struct cli *cli, struct config *config, const char *path,
-                char error[CONFIG_ERROR_MAX])
+static int load(const struct cli *cli, struct config *config, const char *path, struct error *error)
 {
     int flags_n = cli->flags_n; /* config_load takes pointers out of the array that it is given */
     char **flags = calloc((size_t)flags_n + 1, sizeof *flags);
-    if (flags == NULL) {
-        snprintf(error, CONFIG_ERROR_MAX, "out of memory");
-        return ERR_NO_MEMORY;
-    }
+    if (flags == NULL)
+        return error_set(error, ERR_NO_MEMORY, "out of memory");
     memcpy(flags, cli->flags, (size_t)flags_n * sizeof *flags);
     int err = config_load(config, path, &flags_n, flags, warn, error);
     free(flags);
@@ -137,7 +134,7 @@ static void hide_secrets(int argc, char **argv)
     }
 }
 
-int cli_reload(const struct cli *cli, struct config *fresh, char error[CONFIG_ERROR_MAX])
+int cli_reload(const struct cli *cli, struct config *fresh, struct error *error)
 {
     const char *path = cli->config_path != NULL ? cli->config_path : cli->config->path;
     return load(cli, fresh, path, error) == 0 ? 0 : ERR_CONFIG;
@@ -146,13 +143,13 @@ int cli_reload(const struct cli *cli, struct config *fresh, char error[CONFIG_ER
 static int run_configured(const struct command *command, struct cli *cli)
 {
     static struct config config; /* large */
-    char error[CONFIG_ERROR_MAX] = "out of memory";
+    struct error error = {"out of memory"};
     int err = copy_flags(cli, cli->arguments);
     if (err == 0)
-        err = load(cli, &config, cli->config_path, error);
+        err = load(cli, &config, cli->config_path, &error);
     int code = EXIT_DONE;
     if (err != 0) {
-        code = complain(cli, err == ERR_NO_MEMORY ? EXIT_INTERNAL : EXIT_CONFIG, "%s", error);
+        code = complain(cli, err == ERR_NO_MEMORY ? EXIT_INTERNAL : EXIT_CONFIG, "%s", error.text);
     } else {
         cli->config = &config;
         if (command->run == cmd_run)

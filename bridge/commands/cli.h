@@ -7,8 +7,7 @@
 
 /* Read the configuration again, from the same file and flags. 0 or ERR_CONFIG with a sentence in
    error. */
-int cli_reload(const struct cli *cli, struct config *fresh,
-               char error[CONFIG_ERROR_MAX]) must_check;
+int cli_reload(const struct cli *cli, struct config *fresh, struct error *error) must_check;
 
 /* Print that there is no command of this name, and the name that is spelled like it. Returns
    EXIT_USAGE. */

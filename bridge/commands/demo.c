@@ -88,7 +88,11 @@ static int configure(struct demo *d, char *error)
                     (char *)"--partitions=2",
                     (char *)"--replication=1"};
     int argc = sizeof argv / sizeof *argv;
-    return config_load(&d->config, "/dev/null", &argc, argv, NULL, error);
+    struct error why;
+    int err = config_load(&d->config, "/dev/null", &argc, argv, NULL, &why);
+    if (err != 0)
+        snprintf(error, SERVICE_ERROR_MAX, "%.500s", why.text);
+    return err;
 }
 
 static int make_topics(struct demo *d)

@@ -168,12 +168,13 @@ static void say_restart(void *ctx, const char *key, bool live)
 static void reload(struct life *life)
 {
     static struct config taken; /* the last time: shallow, for comparing only */
-    char error[CONFIG_ERROR_MAX] = "", quoted[CONFIG_ERROR_MAX];
+    struct error error = {""};
+    char quoted[ERROR_MAX];
     struct config *fresh = calloc(1, sizeof *fresh);
     notify("RELOADING=1");
-    if (fresh == NULL || cli_reload(life->cli, fresh, error) != 0) {
+    if (fresh == NULL || cli_reload(life->cli, fresh, &error) != 0) {
         log_error("configuration: refused, nothing is changed", "error=%s",
-                  log_quote(error, quoted, sizeof quoted));
+                  log_quote(error.text, quoted, sizeof quoted));
         free(fresh);
     } else {
         const struct config *started = life->cli->config;

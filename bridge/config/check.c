@@ -147,21 +147,20 @@ static const char *file_of(const struct config *config)
     return config->path != NULL ? config->path : "no configuration file";
 }
 
-int config_require_brokers(const struct config *config, char error[CONFIG_ERROR_MAX])
+int config_require_brokers(const struct config *config, struct error *error)
 {
     if (has_property(config, "bootstrap.servers") || has_property(config, "metadata.broker.list"))
         return 0;
-    snprintf(error, CONFIG_ERROR_MAX,
-             "%s: kafka: bootstrap.servers is not set: name the brokers, HOST:PORT,…",
-             file_of(config));
-    return ERR_CONFIG;
+    return error_set(error, ERR_CONFIG,
+                     "%s: kafka: bootstrap.servers is not set: name the brokers, HOST:PORT,…",
+                     file_of(config));
 }
 
-int config_require_targets(const struct config *config, char error[CONFIG_ERROR_MAX])
+int config_require_targets(const struct config *config, struct error *error)
 {
     if (config->targets_n > 0)
         return 0;
-    snprintf(error, CONFIG_ERROR_MAX,
-             "%s: targets is not set: name the topics that requests may go to", file_of(config));
-    return ERR_CONFIG;
+    return error_set(error, ERR_CONFIG,
+                     "%s: targets is not set: name the topics that requests may go to",
+                     file_of(config));
 }

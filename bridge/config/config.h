@@ -5,6 +5,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_CONFIG_CONFIG_H
 #define DELAYBRIDGE_BRIDGE_CONFIG_CONFIG_H
 
+#include "bridge/base/error.h"
 #include "bridge/base/log.h"
 #include "levels/plan.h"
 #include "levels/targets.h"
@@ -60,21 +61,19 @@ struct config {
     int64_t canary_ms; /* between two requests of the bridge's own; 0: none */
 };
 
-/* What went wrong, for people: file, line, key and value are in it. */
-enum { CONFIG_ERROR_MAX = 512 };
-
 /* Read defaults, the file (path; NULL: ./delaybridge.yaml, then /etc/delaybridge/delaybridge.yaml,
    then none), the environment and the flags in argv[0..argc-1]. Flags that are the table's or -X
    are taken out of argv; the rest stays in order and *argc says how many. Unknown DELAYBRIDGE_*
-   variables are noted through warn. Returns 0 or ERR_CONFIG with a sentence in error. */
+   variables are noted through warn. Returns 0 or ERR_CONFIG with a sentence in error: file, line,
+   key and value are in it. */
 int config_load(struct config *config, const char *path, int *argc, char **argv,
-                void (*warn)(const char *sentence), char error[CONFIG_ERROR_MAX]) must_check;
+                void (*warn)(const char *sentence), struct error *error) must_check;
 void config_deinit(struct config *config);
 
 /* Check a key that has no default: the brokers, or the targets. 0, or ERR_CONFIG with a sentence.
  */
-int config_require_brokers(const struct config *config, char error[CONFIG_ERROR_MAX]) must_check;
-int config_require_targets(const struct config *config, char error[CONFIG_ERROR_MAX]) must_check;
+int config_require_brokers(const struct config *config, struct error *error) must_check;
+int config_require_targets(const struct config *config, struct error *error) must_check;
 
 /* Say each key that is not the same in both: live ones can be changed while the service runs.
    Values are not said: some are secret. Returns how many. */

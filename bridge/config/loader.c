@@ -165,10 +165,8 @@ static int load_flag(struct loader *loader, int argc, char **argv)
         return 0;
     const char *value = argv[0][name_n] == '\0' ? NULL : argv[0] + name_n + !property;
     int taken = value == NULL ? 2 : 1;
-    if (taken > argc) {
-        snprintf(loader->error, CONFIG_ERROR_MAX, "flag %s: needs a value", name);
-        return ERR_CONFIG;
-    }
+    if (taken > argc)
+        return error_set(loader->error, ERR_CONFIG, "flag %s: needs a value", name);
     int err = load_value_flag(loader, key, name, value == NULL ? argv[1] : value);
     return err != 0 ? err : taken;
 }
@@ -200,20 +198,12 @@ static void default_group(struct config *c)
     c->group = config_keep(group);
 }
 
-/* Names and values in a sentence are as they came: a terminal gets no orders from them. */
-static void keep_to_one_line(char *sentence)
-{
-    for (char *c = sentence; *c != '\0'; c++)
-        if (iscntrl((unsigned char)*c))
-            *c = ' ';
-}
-
 int config_load(struct config *config, const char *path, int *argc, char **argv,
-                void (*warn)(const char *sentence), char error[CONFIG_ERROR_MAX])
+                void (*warn)(const char *sentence), struct error *error)
 {
     struct loader loader = {.config = config, .error = error};
     memset(config, 0, sizeof *config);
-    error[0] = '\0';
+    error->text[0] = '\0';
     int err = load_defaults(&loader);
     if (err == 0)
         err = load_file(&loader, path);
@@ -227,7 +217,6 @@ int config_load(struct config *config, const char *path, int *argc, char **argv,
         default_group(config);
         return 0;
     }
-    keep_to_one_line(error);
     config_deinit(config);
     return err;
 }

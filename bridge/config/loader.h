@@ -59,7 +59,7 @@ static inline bool config_key_is_list(const struct config_key *key)
 enum { WHERE_MAX = 200, CONFIG_KEYS_MAX = 32 };
 struct loader {
     struct config *config;
-    char *error;                            /* CONFIG_ERROR_MAX */
+    struct error *error;
     char where[CONFIG_KEYS_MAX][WHERE_MAX]; /* by key; empty: the default */
 };
 

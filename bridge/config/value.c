@@ -27,9 +27,8 @@ int config_refuse(struct loader *loader, const struct setting *setting, const ch
     va_end(args);
     if (value != NULL && !setting->secret)
         log_quote(value, quoted, sizeof quoted);
-    snprintf(loader->error, CONFIG_ERROR_MAX, "%s: %s%s%s: %s", setting->where, setting->key,
-             quoted[0] == '\0' ? "" : ": ", quoted, why);
-    return ERR_CONFIG;
+    return error_set(loader->error, ERR_CONFIG, "%s: %s%s%s: %s", setting->where, setting->key,
+                     quoted[0] == '\0' ? "" : ": ", quoted, why);
 }
 
 /* The types. Each takes one text and says what is wrong with it, or NULL. */

@@ -31,13 +31,12 @@ static int line_of(const yaml_mark_t *mark)
 __attribute__((format(printf, 3, 4))) static int refuse(struct reader *r, int line,
                                                         const char *format, ...)
 {
+    char why[ERROR_MAX];
     va_list args;
     va_start(args, format);
-    int n = snprintf(r->loader->error, CONFIG_ERROR_MAX, "%s:%d: ", r->path, line);
-    if (n < CONFIG_ERROR_MAX)
-        vsnprintf(r->loader->error + n, (size_t)(CONFIG_ERROR_MAX - n), format, args);
+    vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    return ERR_CONFIG;
+    return error_set(r->loader->error, ERR_CONFIG, "%s:%d: %s", r->path, line, why);
 }
 
 /* YAML reads a * in front of a value as the mark of an alias. */
@@ -328,10 +327,8 @@ static int document_read(struct reader *r)
 int config_read_yaml(struct loader *loader, const char *path)
 {
     FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        snprintf(loader->error, CONFIG_ERROR_MAX, "%s: %s", path, strerror(errno));
-        return ERR_CONFIG;
-    }
+    if (file == NULL)
+        return error_set(loader->error, ERR_CONFIG, "%s: %s", path, strerror(errno));
     struct reader r = {.loader = loader, .path = path};
     if (!yaml_parser_initialize(&r.parser)) {
         fclose(file);

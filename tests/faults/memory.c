@@ -54,7 +54,8 @@ enum ending part_config(uint64_t n)
                                "retired_levels: [30s]\n"
                                "targets: [orders.timeout, \"payments.*\"]\n"
                                "log: {level: warn}\n";
-    char path[64], error[CONFIG_ERROR_MAX];
+    char path[64];
+    struct error error;
     char *argv[] = {(char *)"--targets=orders.timeout,a,b", (char *)"--default-target",
                     (char *)"orders.timeout", (char *)"-Xclient.id=x", (char *)"rest"};
     int argc = sizeof argv / sizeof *argv, fd = memfd_create("config", MFD_CLOEXEC);
@@ -65,14 +66,14 @@ enum ending part_config(uint64_t n)
     setenv("DELAYBRIDGE_UNHEARD_OF", "1", 1);
     struct config config;
     alloc_fail(n, 1);
-    bool done = config_load(&config, path, &argc, argv, NULL, error) == 0;
+    bool done = config_load(&config, path, &argc, argv, NULL, &error) == 0;
     bool whole = !done || is_as_written(&config);
     if (done)
         config_deinit(&config);
     close(fd);
     if (!whole)
         fprintf(stderr, "a key has got lost\n");
-    return whole ? ending(done, error) : BROKEN;
+    return whole ? ending(done, error.text) : BROKEN;
 }
 
 enum ending part_bridge(uint64_t n)
@@ -212,7 +213,8 @@ enum ending part_listen(uint64_t n)
     char error[SERVICE_ERROR_MAX] = "", *argv[] = {(char *)"--listen=127.0.0.1:0"};
     int argc = 1;
     struct config config;
-    if (config_load(&config, "/dev/null", &argc, argv, NULL, error) != 0)
+    struct error refused;
+    if (config_load(&config, "/dev/null", &argc, argv, NULL, &refused) != 0)
         return BROKEN;
     alloc_fail(n, 1);
     bool answered = true;

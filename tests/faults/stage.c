@@ -64,7 +64,8 @@ static void make_topics(const struct stage *s, int brokers)
 static void configure(const struct stage *s, struct config *config, bool other)
 {
     const unsigned flags = s->flags;
-    char servers[256], error[CONFIG_ERROR_MAX];
+    char servers[256];
+    struct error error;
     snprintf(servers, sizeof servers, "bootstrap.servers=%s",
              rd_kafka_mock_cluster_bootstraps(s->mock));
     char *argv[] = {(char *)"-X",
@@ -84,8 +85,8 @@ static void configure(const struct stage *s, struct config *config, bool other)
                     (char *)"--default-target=payments.due", /* the last two: of the other one */
                     (char *)"--max-attempts=3"};
     int argc = sizeof argv / sizeof *argv - (other ? 0 : 2);
-    if (config_load(config, "/dev/null", &argc, argv, NULL, error) != 0)
-        give_up(error);
+    if (config_load(config, "/dev/null", &argc, argv, NULL, &error) != 0)
+        give_up(error.text);
 }
 
 struct config *stage_config(const struct stage *s, int n)

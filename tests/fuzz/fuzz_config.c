@@ -34,15 +34,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     assert(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-    char path[64], error[CONFIG_ERROR_MAX];
+    char path[64];
+    struct error error;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     struct config config;
     int argc = 0;
-    int err = config_load(&config, path, &argc, NULL, NULL, error);
+    int err = config_load(&config, path, &argc, NULL, NULL, &error);
     if (err == 0)
         check_taken(&config);
     else
-        assert(error[0] != '\0' && strchr(error, '\n') == NULL);
+        assert(error.text[0] != '\0' && strchr(error.text, '\n') == NULL);
     if (err == 0)
         config_deinit(&config);
     close(fd);

@@ -9,7 +9,8 @@
 extern char **environ;
 
 static struct config config;
-static char error[CONFIG_ERROR_MAX], warned[1000];
+static struct error error;
+static char warned[1000];
 
 static void warn(const char *sentence)
 {
@@ -41,26 +42,26 @@ static int load(const char *text, const char *flag)
     char *argv[] = {(char *)flag};
     int argc = flag == NULL ? 0 : 1;
     const char *path = file_of(text);
-    int err = config_load(&config, path, &argc, argv, warn, error);
+    int err = config_load(&config, path, &argc, argv, warn, &error);
     unlink(path);
     return err;
 }
 
 static void takes(const char *text)
 {
-    cr_assert_eq(load(text, NULL), 0, "%s: %s", text, error);
+    cr_assert_eq(load(text, NULL), 0, "%s: %s", text, error.text);
 }
 
 static void refuses(const char *text, const char *words)
 {
     cr_expect_eq(load(text, NULL), ERR_CONFIG, "taken: %s", text);
-    cr_expect(strstr(error, words) != NULL, "%s: says: %s", text, error);
+    cr_expect(strstr(error.text, words) != NULL, "%s: says: %s", text, error.text);
 }
 
 static void refuses_flag(const char *flag, const char *words)
 {
     cr_expect_eq(load("", flag), ERR_CONFIG, "taken: %s", flag);
-    cr_expect(strstr(error, words) != NULL, "%s: says: %s", flag, error);
+    cr_expect(strstr(error.text, words) != NULL, "%s: says: %s", flag, error.text);
 }
 
 Test(config, an_empty_file_is_all_defaults)
@@ -95,7 +96,7 @@ Test(config, a_flag_beats_the_environment_beats_the_file_beats_the_default)
     takes("hold: 2s\n");
     cr_expect_eq(config.ladder.hold_ms, 3000);
     config_deinit(&config);
-    cr_assert_eq(load("hold: 2s\n", "--hold=4s"), 0, "%s", error);
+    cr_assert_eq(load("hold: 2s\n", "--hold=4s"), 0, "%s", error.text);
     cr_expect_eq(config.ladder.hold_ms, 4000);
     config_deinit(&config);
 }
@@ -106,7 +107,7 @@ Test(config, flags_are_taken_out_and_the_rest_stays_in_order)
                     "-Xlinger.ms=7", "--other",     "-X", "hops.linger.ms=9",
                     "--log-level",   "warn",        "--", "--hold"};
     int argc = sizeof argv / sizeof *argv;
-    cr_assert_eq(config_load(&config, "/dev/null", &argc, argv, warn, error), 0, "%s", error);
+    cr_assert_eq(config_load(&config, "/dev/null", &argc, argv, warn, &error), 0, "%s", error.text);
     cr_assert_eq(argc, 4);
     cr_expect_str_eq(argv[0], "plan");
     cr_expect_str_eq(argv[1], "--other");
@@ -123,7 +124,7 @@ Test(config, flags_are_taken_out_and_the_rest_stays_in_order)
 Test(config, lists_are_comma_separated_in_flags_and_environment)
 {
     setenv("DELAYBRIDGE_TARGETS", "a, b.*", 1);
-    cr_assert_eq(load("", "--levels=1s,1m"), 0, "%s", error);
+    cr_assert_eq(load("", "--levels=1s,1m"), 0, "%s", error.text);
     cr_assert_eq(config.targets_n, 2);
     cr_expect_str_eq(config.targets[1], "b.*");
     cr_assert_eq(config.ladder.n, 2);
@@ -177,7 +178,7 @@ Test(config, a_secret_in_a_file_is_read_and_never_printed)
     config_deinit(&config);
     snprintf(text, sizeof text, "kafka:\n  linger.ms: {file: %s}\n", path);
     refuses(text, "linger.ms");
-    cr_expect(strstr(error, "hunter2") == NULL, "%s", error);
+    cr_expect(strstr(error.text, "hunter2") == NULL, "%s", error.text);
     unlink(path);
     refuses(text, "No such file");
 }
@@ -195,9 +196,9 @@ Test(config, errors_name_file_line_key_and_value)
 Test(config, a_refusal_is_one_line_without_control_characters)
 {
     refuses("levels: a\n\n  b\n", "not a list");
-    cr_expect(strchr(error, '\n') == NULL, "%s", error);
+    cr_expect(strchr(error.text, '\n') == NULL, "%s", error.text);
     refuses("\"a\\e[2Jb\": 1\n", "unknown key");
-    cr_expect(strchr(error, '\033') == NULL, "%s", error);
+    cr_expect(strchr(error.text, '\033') == NULL, "%s", error.text);
 }
 
 Test(config, what_is_not_a_key_is_refused)
@@ -240,16 +241,16 @@ Test(config, a_variable_with_a_property_of_the_java_client_is_refused)
     static char *set[] = {(char *)"DELAYBRIDGE_KAFKA_SASL_JAAS_CONFIG=hidden", NULL};
     environ = set;
     refuses("", "librdkafka's is sasl.username");
-    cr_expect(strstr(error, "hidden") == NULL, "%s", error);
+    cr_expect(strstr(error.text, "hidden") == NULL, "%s", error.text);
 }
 
 Test(config, a_property_of_the_java_client_is_refused_with_librdkafkas_name)
 {
     refuses("kafka: {ssl.truststore.location: /ca.jks}", "librdkafka's is ssl.ca.location");
     refuses("kafka: {sasl.jaas.config: hidden}", "librdkafka's is sasl.username");
-    cr_expect(strstr(error, "hidden") == NULL, "%s", error);
+    cr_expect(strstr(error.text, "hidden") == NULL, "%s", error.text);
     refuses("kafka: {ssl.truststore.password: hidden}", "leave it out");
-    cr_expect(strstr(error, "hidden") == NULL, "%s", error);
+    cr_expect(strstr(error.text, "hidden") == NULL, "%s", error.text);
     refuses("kafka: {key.serializer: a.b.C}", "records are bytes: leave it out");
     refuses("kafka: {max.request.size: 1}", "delaybridge sets the limit");
     refuses("kafka: {buffer.memory: 1}", "the key memory");
@@ -261,7 +262,7 @@ Test(config, a_misspelled_property_is_refused_with_the_nearest_one)
     refuses("kafka: {bootstrap.server: a:1}", "no such property: did you mean bootstrap.servers?");
     refuses("kafka: {sasl.mechansim: PLAIN}", "did you mean sasl.mechanism");
     refuses("kafka: {qwertz.uiop: 1}", "librdkafka has no such property");
-    cr_expect(strstr(error, "did you mean") == NULL, "%s", error);
+    cr_expect(strstr(error.text, "did you mean") == NULL, "%s", error.text);
 }
 
 Test(config, a_key_that_is_there_twice_is_refused)
@@ -438,7 +439,7 @@ Test(config, topic_settings_of_flag_variable_and_file_replace_each_other_by_name
     setenv("DELAYBRIDGE_TOPIC_SETTINGS", "b=variable, c=variable", 1);
     cr_assert_eq(load("topic_settings: {a: file, b: file, c: file, d: file}\n",
                       "--topic-settings=c=flag,d=default"),
-                 0, "%s", error);
+                 0, "%s", error.text);
     cr_expect_str_eq(override("a"), "file");
     cr_expect_str_eq(override("b"), "variable");
     cr_expect_str_eq(override("c"), "flag");
@@ -556,25 +557,25 @@ Test(config, properties_that_the_guarantees_rest_on_are_refused)
 Test(config, meeting_kafka_needs_brokers_and_targets)
 {
     takes("targets: [a]\n");
-    cr_expect_eq(config_require_brokers(&config, error), ERR_CONFIG);
-    cr_expect(strstr(error, "bootstrap.servers") != NULL, "%s", error);
+    cr_expect_eq(config_require_brokers(&config, &error), ERR_CONFIG);
+    cr_expect(strstr(error.text, "bootstrap.servers") != NULL, "%s", error.text);
     config_deinit(&config);
     takes("kafka: {bootstrap.servers: 'a:1'}\n");
-    cr_expect_eq(config_require_brokers(&config, error), 0, "%s", error);
-    cr_expect_eq(config_require_targets(&config, error), ERR_CONFIG);
-    cr_expect(strstr(error, "targets") != NULL, "%s", error);
+    cr_expect_eq(config_require_brokers(&config, &error), 0, "%s", error.text);
+    cr_expect_eq(config_require_targets(&config, &error), ERR_CONFIG);
+    cr_expect(strstr(error.text, "targets") != NULL, "%s", error.text);
     config_deinit(&config);
     takes("kafka: {metadata.broker.list: 'a:1'}\ntargets: [a]\n");
-    cr_expect_eq(config_require_targets(&config, error), 0, "%s", error);
+    cr_expect_eq(config_require_targets(&config, &error), 0, "%s", error.text);
     config_deinit(&config);
 }
 
 Test(config, a_named_file_must_be_there)
 {
     int argc = 0;
-    cr_expect_eq(config_load(&config, "/nonexistent.yaml", &argc, NULL, warn, error), ERR_CONFIG);
-    cr_expect_str_eq(error, "/nonexistent.yaml: No such file or directory");
-    cr_expect_eq(config_load(&config, "/tmp", &argc, NULL, warn, error), ERR_CONFIG);
+    cr_expect_eq(config_load(&config, "/nonexistent.yaml", &argc, NULL, warn, &error), ERR_CONFIG);
+    cr_expect_str_eq(error.text, "/nonexistent.yaml: No such file or directory");
+    cr_expect_eq(config_load(&config, "/tmp", &argc, NULL, warn, &error), ERR_CONFIG);
 }
 
 Test(config, the_shipped_file_is_the_printed_one)
@@ -599,13 +600,14 @@ Test(config, the_shipped_files_are_taken_and_the_full_one_changes_nothing)
                                         "configs/long-delays.yaml"};
     for (int i = 0; i < 3; i++) {
         int argc = 0;
-        cr_assert_eq(config_load(&config, FILES[i], &argc, NULL, warn, error), 0, "%s", error);
+        cr_assert_eq(config_load(&config, FILES[i], &argc, NULL, warn, &error), 0, "%s",
+                     error.text);
         config_deinit(&config);
     }
     struct config defaults;
     int argc = 0;
-    cr_assert_eq(config_load(&defaults, "/dev/null", &argc, NULL, warn, error), 0);
-    cr_assert_eq(config_load(&config, FILES[0], &argc, NULL, warn, error), 0);
+    cr_assert_eq(config_load(&defaults, "/dev/null", &argc, NULL, warn, &error), 0);
+    cr_assert_eq(config_load(&config, FILES[0], &argc, NULL, warn, &error), 0);
     cr_expect_arr_eq(config.ladder.level_ms, defaults.ladder.level_ms,
                      sizeof defaults.ladder.level_ms);
     cr_expect_eq(config.ladder.n, defaults.ladder.n);
