@@ -143,7 +143,7 @@ static void wait_until(int64_t at_ms)
         nanosleep(&left, NULL);
 }
 
-/* Before that nobody serves the requests, and the first ones would be late. */
+/* Without an assigned lane the first requests would be late. */
 static void await_lanes(const struct demo *d)
 {
     static struct stats stats; /* large */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delaybridge levels: how much waits in each level, and whether what is first there is overdue. */
+/* delaybridge levels: shows how many records wait in each level, and whether the first is overdue.
+ */
 #include "bridge/base/clock.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/result.h"
@@ -108,7 +109,7 @@ static void print_row(const struct view *view, struct row row)
     else if (row.cell != NULL)
         printf(" %12s", "-");
     if (row.stuck != NULL)
-        printf("  HELD: lane %d is committed at %lld, beyond its log's end %lld", row.stuck_lane,
+        printf("  BLOCKED: lane %d is committed at %lld, beyond its log's end %lld", row.stuck_lane,
                (long long)row.stuck->window->base, (long long)row.stuck->end);
     else if (row.head != NULL && row.head->kind == HEAD_OPENED)
         printf("  %-24s  %-24s  %-12s  %s", instant_format(row.head->release_ms, release),
@@ -116,10 +117,10 @@ static void print_row(const struct view *view, struct row row)
                duration_format(overdue_ms(view, row.head), late),
                retrying_text(view, row.retrying, retrying));
     else if (row.head != NULL && row.head->kind == HEAD_UNREADABLE)
-        printf("  HELD: a batch at offset %lld of lane %d cannot be read",
+        printf("  BLOCKED: a batch at offset %lld of lane %d cannot be read",
                (long long)row.head->offset, row.head->lane);
     else if (row.head != NULL && row.head->kind == HEAD_NEWER)
-        printf("  HELD: a newer delaybridge wrote offset %lld of lane %d",
+        printf("  BLOCKED: a newer delaybridge wrote offset %lld of lane %d",
                (long long)row.head->offset, row.head->lane);
     else if (row.head != NULL)
         printf("  offset %lld of lane %d is no envelope", (long long)row.head->offset,
@@ -185,7 +186,7 @@ static void as_json(const struct view *view, struct row row, json_t *list)
     json_array_append_new(list, row_json(view, row));
 }
 
-/* The lanes of the schedule topic that are held at a batch. */
+/* The lanes of the schedule topic that are blocked by a batch. */
 static void each_held(const struct view *view, void (*as)(const struct head *, json_t *),
                       json_t *list)
 {
@@ -199,9 +200,10 @@ static void each_held(const struct view *view, void (*as)(const struct head *, j
 static void held_as_text(const struct head *head, json_t *list)
 {
     (void)list;
-    printf("HELD: a batch of requests at offset %lld of lane %d cannot be read: the log of its "
-           "bridge names the range\n",
-           (long long)head->offset, head->lane);
+    printf(
+        "BLOCKED: a batch of requests at offset %lld of lane %d cannot be read, run 'delaybridge "
+        "check'\n",
+        (long long)head->offset, head->lane);
 }
 
 static void held_as_json(const struct head *head, json_t *list)

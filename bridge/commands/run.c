@@ -50,9 +50,9 @@ struct watch {
     int code; /* to leave with, if it comes to that */
 };
 
-/* The main thread drains; a second signal ends the process from this one, and so does a client that
-   does not end (librdkafka waits for ever for a topic that was deleted under it): by then the lanes
-   are given back and all that is done is committed. */
+/* The main thread drains. A second signal ends the process from this thread. So does a client that
+   does not end: librdkafka waits indefinitely for a deleted topic. By then the lanes are revoked,
+   and progress is committed. */
 static void *watch_stop(void *arg)
 {
     const struct watch *watch = arg;
@@ -164,7 +164,7 @@ static void say_restart(void *ctx, const char *key, bool live)
         log_warn("configuration: needs a restart, so it stays as it was", "key=%s", key);
 }
 
-/* What is wrong changes nothing; what cannot change now is told. */
+/* An invalid configuration changes nothing. Keys that need a restart are logged. */
 static void reload(struct life *life)
 {
     static struct config taken; /* the last time: shallow, for comparing only */
@@ -246,7 +246,7 @@ int cmd_run(struct cli *cli)
         err = start(&life);
     }
     int code = err == 0            ? serve(&life)
-               : err == ERR_KAFKA  ? EXIT_DONE /* told to stop while it waited */
+               : err == ERR_KAFKA  ? EXIT_DONE /* a signal came while it waited */
                : err == ERR_CONFIG ? EXIT_CONFIG
                                    : EXIT_INTERNAL;
     stop_monitor(&life);

@@ -172,7 +172,7 @@ int scrape_read(struct scrape *s, const char *address, int timeout_ms, char erro
     free(answer);
     if (err == 0)
         return 0;
-    snprintf(error, SCRAPE_ERROR_MAX, "%s: what answers there is not a delaybridge", address);
+    snprintf(error, SCRAPE_ERROR_MAX, "%s answers without the metrics of a delaybridge", address);
     return ERR_DATA;
 }
 

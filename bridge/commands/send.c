@@ -102,7 +102,7 @@ static rd_kafka_resp_err_t produce(struct sending *send, const struct draft *dra
     return code;
 }
 
-/* Judge, then send. why says what is wrong. */
+/* Checks a request as the bridge would, then sends it. why: the reason of a refusal. */
 static int send_draft(struct sending *send, const struct draft *draft, long line, char *why)
 {
     if (draft_judge(draft, &send->rules, clock_wall_ms(), why) != 0)
@@ -275,7 +275,7 @@ static int finish(struct sending *send, int code)
         return complain(send->cli, send->why_failed, "not stored: %" PRIu64 " of %s", send->failed,
                         counted((int64_t)send->sent, "request", requests));
     if (code != EXIT_DONE && send->sent > 0)
-        complain(send->cli, 0, "sent before it: %s",
+        complain(send->cli, 0, "sent before the error: %s",
                  counted((int64_t)send->sent, "request", requests));
     return code;
 }

@@ -112,7 +112,7 @@ static void print_text(const struct config *c, const struct load *load, const st
            s->levels == 1 ? "" : "s");
     printf("%-24s %.0f (%s each on a level)\n", "waiting records", s->waiting,
            bytes_text_of(s->record, a));
-    printf("%-24s %s (of it %s of segments that hold what is done)\n", "disk of all brokers",
+    printf("%-24s %s (of it %s of segments with records that are done)\n", "disk of all brokers",
            bytes_text_of(s->disk, a),
            bytes_text_of((double)c->replication * s->levels * s->lanes * SEGMENT, b));
     printf("%-24s %s/s written, %s/s read\n", "traffic of all brokers",

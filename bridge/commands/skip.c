@@ -68,7 +68,7 @@ static int check_range(const struct cli *cli, const struct range *range)
     int err = unreadable_find(rk, &found);
     rd_kafka_destroy(rk);
     if (err != 0)
-        return complain(cli, EXIT_UNREACHABLE, "%s/%d cannot be asked", range->topic,
+        return complain(cli, EXIT_UNREACHABLE, "the brokers do not answer for %s/%d", range->topic,
                         range->partition);
     if (found.end == found.from)
         return complain(cli, EXIT_DATA,
@@ -76,7 +76,7 @@ static int check_range(const struct cli *cli, const struct range *range)
                         range->topic, range->partition);
     if (found.from != range->from || found.end != range->end)
         return complain(cli, EXIT_DATA,
-                        "what cannot be read is another range: run delaybridge skip %s/%d/%" PRId64
+                        "another range cannot be read: run delaybridge skip %s/%d/%" PRId64
                         "-%" PRId64,
                         range->topic, range->partition, found.from, found.end);
     return EXIT_DONE;

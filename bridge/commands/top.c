@@ -41,7 +41,7 @@ __attribute__((format(printf, 2, 3))) static double rate(const struct top *t, co
     va_end(args);
     double passed_s = (double)(t->now_ms - t->before_ms) / 1000;
     double more = scrape_value(&t->now, name) - scrape_value(&t->before, name);
-    return passed_s <= 0 || more < 0 ? 0 : more / passed_s; /* less: somebody started anew */
+    return passed_s <= 0 || more < 0 ? 0 : more / passed_s; /* less: an instance was restarted */
 }
 
 static double total(const struct scrape *s, const char *prefix)
@@ -265,7 +265,7 @@ static void print_row(const struct row *row)
            head, row->hops, row->deliveries, lateness_text(row->p50, p50),
            lateness_text(row->p99, p99), retrying_text(row, retrying));
     if (row->held > 0)
-        printf("  %.0f HELD: see the log", row->held);
+        printf("  %.0f BLOCKED: run 'delaybridge check'", row->held);
     putchar('\n');
 }
 

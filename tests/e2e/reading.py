@@ -125,7 +125,7 @@ def require_blocked(stage: Stage, path: Path, place: str, level: str) -> None:
     """The batch at this place shows in the metrics, in levels and in check, which names the command."""
     stage.admin.wait("the blocked partition in /metrics", lambda: held(stage, level) == 1)
     shown = stage.run("levels", "-c", str(path)).stdout
-    require("cannot be read" in shown and "HELD" in shown, f"levels does not show it:\n{shown}")
+    require("cannot be read" in shown and "BLOCKED" in shown, f"levels does not show it:\n{shown}")
     done = stage.run("check", "-c", str(path))
     require(done.returncode == 78 and f"run 'delaybridge skip {place}'" in done.stdout,
             f"check ends with {done.returncode}, and does not name {place}:\n{done.stdout}{done.stderr}")
