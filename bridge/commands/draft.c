@@ -97,10 +97,9 @@ static int bytes_of_json(const json_t *json, struct bytes *out)
     return base64_decode(bytes_of(json_string_value(encoded), json_string_length(encoded)), out);
 }
 
-static int fault(char why[DRAFT_WHY_MAX], const char *field, const char *what)
+static int fault(struct error *error, const char *field, const char *what)
 {
-    snprintf(why, DRAFT_WHY_MAX, "'%.60s' %s", field, what);
-    return ERR_DATA;
+    return error_set(error, ERR_DATA, "'%.60s' %s", field, what);
 }
 
 static const char *value_fault(int err)
@@ -109,21 +108,21 @@ static const char *value_fault(int err)
 }
 
 static int add_header(struct draft *draft, const json_t *name, const json_t *value,
-                      char why[DRAFT_WHY_MAX])
+                      struct error *error)
 {
     const char *text = json_string_value(name);
     if (text == NULL || *text == '\0' || strlen(text) != json_string_length(name))
-        return fault(why, "headers", "has a name that is no text");
+        return fault(error, "headers", "has a name that is no text");
     struct bytes bytes;
     int err = bytes_of_json(value, &bytes);
     if (err != 0)
-        return fault(why, text, value_fault(err));
+        return fault(error, text, value_fault(err));
     err = draft_header(draft, bytes_text(text), bytes);
     drop(&bytes);
-    return err == 0 ? 0 : fault(why, "headers", err == ERR_FULL ? "are too many" : err_text(err));
+    return err == 0 ? 0 : fault(error, "headers", err == ERR_FULL ? "are too many" : err_text(err));
 }
 
-static int add_headers(struct draft *draft, json_t *headers, char why[DRAFT_WHY_MAX])
+static int add_headers(struct draft *draft, json_t *headers, struct error *error)
 {
     int err = 0;
     const char *name;
@@ -133,18 +132,18 @@ static int add_headers(struct draft *draft, json_t *headers, char why[DRAFT_WHY_
         json_object_foreach(headers, name, value)
         {
             json_t *text = json_string(name);
-            err = err == 0 ? add_header(draft, text, value, why) : err;
+            err = err == 0 ? add_header(draft, text, value, error) : err;
             json_decref(text);
         }
         return err;
     }
     if (!json_is_array(headers))
-        return fault(why, "headers", "is neither an object nor a list of [name, value]");
+        return fault(error, "headers", "is neither an object nor a list of [name, value]");
     json_array_foreach(headers, i, value)
     {
         if (json_array_size(value) != 2)
-            return fault(why, "headers", "has an entry that is not [name, value]");
-        err = add_header(draft, json_array_get(value, 0), json_array_get(value, 1), why);
+            return fault(error, "headers", "has an entry that is not [name, value]");
+        err = add_header(draft, json_array_get(value, 0), json_array_get(value, 1), error);
         if (err != 0)
             return err;
     }
@@ -152,7 +151,7 @@ static int add_headers(struct draft *draft, json_t *headers, char why[DRAFT_WHY_
 }
 
 static int add_field(struct draft *draft, const char *field, const json_t *json,
-                     char why[DRAFT_WHY_MAX])
+                     struct error *error)
 {
     char number[32];
     struct bytes bytes;
@@ -163,25 +162,24 @@ static int add_field(struct draft *draft, const char *field, const json_t *json,
     }
     err = bytes_of_json(json, &bytes);
     if (err != 0)
-        return fault(why, field, value_fault(err));
+        return fault(error, field, value_fault(err));
     err = draft_set(draft, field, bytes);
     drop(&bytes);
     if (err == ERR_RANGE)
-        return fault(why, field,
+        return fault(error, field,
                      "is not a field: delay, at, target, key, id, expires-at, headers, value");
-    return err == 0 ? 0 : fault(why, field, err_text(err));
+    return err == 0 ? 0 : fault(error, field, err_text(err));
 }
 
-int draft_of_json(struct draft *draft, struct bytes line, char why[DRAFT_WHY_MAX])
+int draft_of_json(struct draft *draft, struct bytes line, struct error *error)
 {
-    json_error_t error;
+    json_error_t problem;
     json_t *object =
-        json_loadb(line.data, line.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+        json_loadb(line.data, line.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
     if (!json_is_object(object)) {
-        snprintf(why, DRAFT_WHY_MAX, "not a JSON object%s%s", object == NULL ? ": " : "",
-                 object == NULL ? error.text : "");
         json_decref(object);
-        return ERR_DATA;
+        return error_set(error, ERR_DATA, "not a JSON object%s%s", object == NULL ? ": " : "",
+                         object == NULL ? problem.text : "");
     }
     int err = 0;
     const char *field;
@@ -189,16 +187,16 @@ int draft_of_json(struct draft *draft, struct bytes line, char why[DRAFT_WHY_MAX
     json_object_foreach(object, field, value)
     {
         if (err == 0 && strcmp(field, "headers") == 0)
-            err = add_headers(draft, value, why);
+            err = add_headers(draft, value, error);
         else if (err == 0)
-            err = add_field(draft, field, value, why);
+            err = add_field(draft, field, value, error);
     }
     json_decref(object);
     return err == 0 ? 0 : ERR_DATA;
 }
 
 int draft_judge(const struct draft *draft, const struct request_rules *rules, int64_t now_ms,
-                char why[DRAFT_WHY_MAX])
+                struct error *error)
 {
     struct stamp stamp;
     struct refusal refusal;
@@ -207,13 +205,10 @@ int draft_judge(const struct draft *draft, const struct request_rules *rules, in
                             .value = draft->value,
                             .headers = draft->headers,
                             .headers_n = draft->headers_n};
-    if (!draft->valued) {
-        snprintf(why, DRAFT_WHY_MAX, "no value: give one (in JSON null makes a tombstone)");
-        return ERR_DATA;
-    }
+    if (!draft->valued)
+        return error_set(error, ERR_DATA, "no value: set one (in JSON null makes a tombstone)");
     enum code code = request_parse(rules, 0, &record, now_ms, &stamp, &refusal);
     if (code == CODE_OK)
         return 0;
-    snprintf(why, DRAFT_WHY_MAX, "%s: %s", code_name(code), refusal.reason);
-    return ERR_DATA;
+    return error_set(error, ERR_DATA, "%s: %s", code_name(code), refusal.reason);
 }

@@ -3,10 +3,11 @@
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_DRAFT_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_DRAFT_H
 
+#include "bridge/base/error.h"
 #include "levels/record.h"
 #include "levels/request.h"
 
-enum { DRAFT_HEADERS_MAX = 128, DRAFT_WHY_MAX = 320 };
+enum { DRAFT_HEADERS_MAX = 128 };
 
 /* Owns every byte. Starts zeroed. */
 struct draft {
@@ -27,11 +28,11 @@ int draft_header(struct draft *draft, struct bytes name, struct bytes value) mus
 
 /* Read {"delay": "5m", "key": "k", "headers": {"a": "b"} or [["a", "b"]], "value": ...}: the same
    fields; a string, null or {"base64": "..."} each, at also as a number. ERR_DATA with a sentence
-   in why. */
-int draft_of_json(struct draft *draft, struct bytes line, char why[DRAFT_WHY_MAX]) must_check;
+   in error. */
+int draft_of_json(struct draft *draft, struct bytes line, struct error *error) must_check;
 
-/* What the bridge would say of it, now. 0, or ERR_DATA with a sentence in why. */
+/* What the bridge would say of it, now. 0, or ERR_DATA with a sentence in error. */
 int draft_judge(const struct draft *draft, const struct request_rules *rules, int64_t now_ms,
-                char why[DRAFT_WHY_MAX]) must_check;
+                struct error *error) must_check;
 
 #endif

@@ -33,7 +33,7 @@ static int connect_to(const struct addrinfo *at, int timeout_ms)
     return -1;
 }
 
-static int dial(const char *address, int timeout_ms, char error[SCRAPE_ERROR_MAX])
+static int dial(const char *address, int timeout_ms, struct error *error)
 {
     char host[HOST_MAX];
     const char *port = address_cut(address, host), *why = "not HOST:PORT";
@@ -49,7 +49,7 @@ static int dial(const char *address, int timeout_ms, char error[SCRAPE_ERROR_MAX
     if (found != NULL)
         freeaddrinfo(found);
     if (fd < 0)
-        snprintf(error, SCRAPE_ERROR_MAX, "%s: %s", address, why);
+        return error_set(error, -1, "%s: %s", address, why);
     return fd;
 }
 
@@ -161,7 +161,7 @@ int scrape_take(struct scrape *s, const char *answer)
     return 0;
 }
 
-int scrape_read(struct scrape *s, const char *address, int timeout_ms, char error[SCRAPE_ERROR_MAX])
+int scrape_read(struct scrape *s, const char *address, int timeout_ms, struct error *error)
 {
     int fd = dial(address, timeout_ms, error);
     if (fd < 0)
@@ -172,8 +172,7 @@ int scrape_read(struct scrape *s, const char *address, int timeout_ms, char erro
     free(answer);
     if (err == 0)
         return 0;
-    snprintf(error, SCRAPE_ERROR_MAX, "%s answers without the metrics of a delaybridge", address);
-    return ERR_DATA;
+    return error_set(error, err, "%s answers without the metrics of a delaybridge", address);
 }
 
 void scrape_deinit(struct scrape *s)

@@ -3,7 +3,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_SCRAPE_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_SCRAPE_H
 
-#include "levels/err.h"
+#include "bridge/base/error.h"
 
 #include <stddef.h>
 
@@ -18,13 +18,11 @@ struct scrape {
     size_t n;
 };
 
-enum { SCRAPE_ERROR_MAX = 256 };
-
 /* Read http://ADDRESS/metrics (HOST:PORT) into scrape, which starts zeroed. A sample that is there
    already is added to; of *_timestamp_seconds the earlier stays, of *_configured the larger.
    Returns 0, or with a sentence in error ERR_KAFKA (no answer) or ERR_DATA (another service). */
 int scrape_read(struct scrape *scrape, const char *address, int timeout_ms,
-                char error[SCRAPE_ERROR_MAX]) must_check;
+                struct error *error) must_check;
 /* The same from the text of an answer, with its head. 0, or ERR_DATA with scrape unchanged. */
 int scrape_take(struct scrape *scrape, const char *answer) must_check;
 void scrape_deinit(struct scrape *scrape);

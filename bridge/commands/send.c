@@ -25,12 +25,12 @@ struct sending {
     int why_failed; /* exit code of the last that failed */
 };
 
-/* Behind a fatal error of the client is the broker's; text says it. */
-static int exit_of(rd_kafka_t *rk, rd_kafka_resp_err_t code, char text[DRAFT_WHY_MAX])
+/* Returns the exit code. A fatal error of the client hides the one of the broker. */
+static int exit_of(rd_kafka_t *rk, rd_kafka_resp_err_t code, struct error *error)
 {
-    snprintf(text, DRAFT_WHY_MAX, "%s", rd_kafka_err2str(code));
+    (void)error_set(error, 0, "%s", rd_kafka_err2str(code));
     if (code == RD_KAFKA_RESP_ERR__FATAL)
-        code = rd_kafka_fatal_error(rk, text, DRAFT_WHY_MAX);
+        code = rd_kafka_fatal_error(rk, error->text, sizeof error->text);
     switch ((int)code) {
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
@@ -49,16 +49,17 @@ static int exit_of(rd_kafka_t *rk, rd_kafka_resp_err_t code, char text[DRAFT_WHY
 static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx)
 {
     struct sending *send = ctx;
-    char why[DRAFT_WHY_MAX], at[32] = "";
+    struct error error;
+    char at[32] = "";
     long line = message->_private == NULL ? 0 : *(long *)message->_private;
     free(message->_private);
     const char *topic = rd_kafka_topic_name(message->rkt);
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
         send->failed++;
-        send->why_failed = exit_of(rk, message->err, why);
+        send->why_failed = exit_of(rk, message->err, &error);
         if (line > 0)
             snprintf(at, sizeof at, "line %ld: ", line);
-        complain(send->cli, 0, "%snot stored: %s", at, why);
+        complain(send->cli, 0, "%snot stored: %s", at, error.text);
         return;
     }
     send->stored++;
@@ -102,10 +103,11 @@ static rd_kafka_resp_err_t produce(struct sending *send, const struct draft *dra
     return code;
 }
 
-/* Checks a request as the bridge would, then sends it. why: the reason of a refusal. */
-static int send_draft(struct sending *send, const struct draft *draft, long line, char *why)
+/* Checks a request as the bridge would, then sends it. error: the reason of a refusal. */
+static int send_draft(struct sending *send, const struct draft *draft, long line,
+                      struct error *error)
 {
-    if (draft_judge(draft, &send->rules, clock_wall_ms(), why) != 0)
+    if (draft_judge(draft, &send->rules, clock_wall_ms(), error) != 0)
         return EXIT_DATA;
     rd_kafka_resp_err_t code = produce(send, draft, line);
     rd_kafka_poll(send->rk, 0);
@@ -113,17 +115,17 @@ static int send_draft(struct sending *send, const struct draft *draft, long line
         send->sent++;
         return EXIT_DONE;
     }
-    return exit_of(send->rk, code, why);
+    return exit_of(send->rk, code, error);
 }
 
 static int send_line(struct sending *send, struct bytes text, long line)
 {
-    char why[DRAFT_WHY_MAX];
+    struct error error;
     struct draft draft = {0};
-    int code =
-        draft_of_json(&draft, text, why) == 0 ? send_draft(send, &draft, line, why) : EXIT_DATA;
+    int code = draft_of_json(&draft, text, &error) == 0 ? send_draft(send, &draft, line, &error)
+                                                        : EXIT_DATA;
     draft_deinit(&draft);
-    return code == EXIT_DONE ? code : complain(send->cli, code, "line %ld: %s", line, why);
+    return code == EXIT_DONE ? code : complain(send->cli, code, "line %ld: %s", line, error.text);
 }
 
 /* Up to the first line that is wrong; what stands before it is sent. */
@@ -282,12 +284,12 @@ static int finish(struct sending *send, int code)
 
 static int send_all(struct sending *send, const struct draft *draft)
 {
-    char why[DRAFT_WHY_MAX];
+    struct error error;
     send->topic = rd_kafka_topic_new(send->rk, send->cli->config->schedule, NULL);
     bool single = arguments_have_own(send->cli->arguments);
-    int code = single ? send_draft(send, draft, 0, why) : send_lines(send);
+    int code = single ? send_draft(send, draft, 0, &error) : send_lines(send);
     if (single && code != EXIT_DONE)
-        complain(send->cli, code, "%s", why);
+        complain(send->cli, code, "%s", error.text);
     code = finish(send, code);
     rd_kafka_topic_destroy(send->topic);
     return code;

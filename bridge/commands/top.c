@@ -26,7 +26,7 @@ struct top {
     struct scrape now, before;
     int64_t now_ms, before_ms; /* monotonic */
     int silent;                /* addresses that did not answer the last time */
-    char why[SCRAPE_ERROR_MAX];
+    struct error why;          /* of one of them */
 };
 
 /* Figures. */
@@ -147,7 +147,7 @@ static int look(struct top *t)
     struct scrape fresh = {0};
     t->silent = 0;
     for (int i = 0; i < t->addresses_n; i++)
-        t->silent += scrape_read(&fresh, t->addresses[i], t->cli->timeout_ms, t->why) != 0;
+        t->silent += scrape_read(&fresh, t->addresses[i], t->cli->timeout_ms, &t->why) != 0;
     if (t->silent == t->addresses_n) {
         scrape_deinit(&fresh);
         return ERR_KAFKA;
@@ -225,7 +225,7 @@ static void print_head(const struct top *t)
         printf(" and %d more", t->addresses_n - 1);
     printf("  ready %.0f of %d", ready, t->addresses_n);
     if (answered < t->addresses_n)
-        printf("  (%s)", t->why);
+        printf("  (%s)", t->why.text);
     printf("\nlanes %.0f of %.0f  held %s (%.0f of %.0f MiB)  refusing topic settings %.0f\n",
            scrape_value(&t->now, "delaybridge_lanes"),
            scrape_value(&t->now, "delaybridge_lanes_configured"),
@@ -351,7 +351,7 @@ int cmd_top(struct cli *cli)
     int code = choose_addresses(&t);
     for (int looks = 0; code == EXIT_DONE && !(t.once && looks == 2); looks++) {
         if (look(&t) != 0)
-            code = complain(cli, EXIT_UNREACHABLE, "%s", t.why);
+            code = complain(cli, EXIT_UNREACHABLE, "%s", t.why.text);
         else if (looks > 0) /* rates need two */
             cli->json ? print_as_json(&t) : print_text(&t);
         fflush(stdout);

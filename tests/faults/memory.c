@@ -97,17 +97,17 @@ enum ending part_draft(uint64_t n)
                                "\"headers\":{\"a\":\"b\",\"c\":null,\"d\":{\"base64\":\"AAAA\"}},"
                                "\"value\":{\"base64\":\"AAECAw==\"}}";
     struct draft draft = {0};
-    char why[DRAFT_WHY_MAX] = "";
+    struct error why = {""};
     alloc_fail(n, 1);
-    bool done = draft_of_json(&draft, bytes_text(line), why) == 0;
+    bool done = draft_of_json(&draft, bytes_text(line), &why) == 0;
     bool whole = !done || (draft.headers_n == 6 && draft.value.len == 4 && draft.key.len == 1);
     char *again = done ? base64_encode(draft.value) : NULL;
     if (done && again == NULL)
-        snprintf(why, sizeof why, "no memory for base64");
+        (void)error_set(&why, 0, "no memory for base64");
     done = again != NULL;
     free(again);
     draft_deinit(&draft);
-    return whole ? ending(done, why) : BROKEN;
+    return whole ? ending(done, why.text) : BROKEN;
 }
 
 static void quiet(const char *line)

@@ -40,13 +40,13 @@ static void read_line(struct bytes line)
     static const struct request_rules rules = {
         .targets = {patterns, 1, "S"}, .default_target = "t", .max_delay_ms = 3600000};
     struct draft draft = {0};
-    char why[DRAFT_WHY_MAX] = "";
-    int err = draft_of_json(&draft, line, why);
-    assert((err == 0) == (why[0] == '\0'));
+    struct error why = {""};
+    int err = draft_of_json(&draft, line, &why);
+    assert((err == 0) == (why.text[0] == '\0'));
     for (size_t i = 0; i < draft.headers_n; i++)
         assert(draft.headers[i].name[0] != '\0');
     if (err == 0)
-        assert(draft_judge(&draft, &rules, NOW_MS, why) == 0 || why[0] != '\0');
+        assert(draft_judge(&draft, &rules, NOW_MS, &why) == 0 || why.text[0] != '\0');
     draft_deinit(&draft);
 }
 

@@ -12,13 +12,13 @@ static const struct request_rules RULES = {
     .targets = {PATTERNS, 1, "S"}, .default_target = "orders", .max_delay_ms = 3600000};
 enum { NOW_MS = 1000000 };
 
-static char why[DRAFT_WHY_MAX];
+static struct error why;
 
 static int read_line(struct draft *draft, const char *line)
 {
     *draft = (struct draft){0};
-    strcpy(why, "");
-    return draft_of_json(draft, bytes_text(line), why);
+    why = (struct error){""};
+    return draft_of_json(draft, bytes_text(line), &why);
 }
 
 static void refuses(const char *line, const char *words)
@@ -26,9 +26,9 @@ static void refuses(const char *line, const char *words)
     struct draft draft;
     int err = read_line(&draft, line);
     if (err == 0)
-        err = draft_judge(&draft, &RULES, NOW_MS, why);
+        err = draft_judge(&draft, &RULES, NOW_MS, &why);
     cr_expect_eq(err, ERR_DATA, "%s", line);
-    cr_expect(strstr(why, words) != NULL, "%s: %s", line, why);
+    cr_expect(strstr(why.text, words) != NULL, "%s: %s", line, why.text);
     draft_deinit(&draft);
 }
 
@@ -51,7 +51,7 @@ Test(draft, fields_become_the_headers_of_the_contract)
     cr_expect_str_eq(draft.headers[2].name, "dlb-id");
     cr_expect_str_eq(draft.headers[3].name, "dlb-expires-at");
     cr_expect(is(draft.key, "k") && is(draft.value, "v"));
-    cr_expect_eq(draft_judge(&draft, &RULES, NOW_MS, why), 0, "%s", why);
+    cr_expect_eq(draft_judge(&draft, &RULES, NOW_MS, &why), 0, "%s", why.text);
     draft_deinit(&draft);
 }
 

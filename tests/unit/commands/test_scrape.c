@@ -6,7 +6,8 @@
 #include <criterion/criterion.h>
 
 static const char *body = "delaybridge_build_info{version=\"1\"} 1\n";
-static char address[64], error[SCRAPE_ERROR_MAX];
+static char address[64];
+static struct error error;
 static struct http *http;
 
 static int answer_body(void *ctx, FILE *out)
@@ -20,8 +21,8 @@ static const struct http_route routes[] = {{"/metrics", "text/plain", answer_bod
 
 static void start(void)
 {
-    http = http_start("127.0.0.1:0", routes, &body, error, sizeof error);
-    cr_assert_not_null(http, "%s", error);
+    http = http_start("127.0.0.1:0", routes, &body, error.text, sizeof error.text);
+    cr_assert_not_null(http, "%s", error.text);
     snprintf(address, sizeof address, "127.0.0.1:%d", http_port(http));
 }
 
@@ -33,12 +34,12 @@ TestSuite(scrape, .init = start, .fini = stop, .timeout = 20);
 
 Test(scrape, brackets_hold_an_address_of_ipv6)
 {
-    struct http *six = http_start("[::1]:0", routes, &body, error, sizeof error);
+    struct http *six = http_start("[::1]:0", routes, &body, error.text, sizeof error.text);
     if (six == NULL)
         cr_skip("no IPv6 here");
     snprintf(address, sizeof address, "[::1]:%d", http_port(six));
     struct scrape scrape = {0};
-    cr_expect_eq(scrape_read(&scrape, address, 1000, error), 0, "%s", error);
+    cr_expect_eq(scrape_read(&scrape, address, 1000, &error), 0, "%s", error.text);
     scrape_deinit(&scrape);
     http_stop(six);
 }
@@ -48,10 +49,10 @@ Test(scrape, several_services_add_up)
     struct scrape scrape = {0};
     body = "# HELP a_total it\na_total 2\nb{x=\"1\",y=\"z\"} 1.5\nhead_timestamp_seconds 100\n"
            "lanes_configured 8\ndelaybridge_build_info{version=\"1\"} 1\n";
-    cr_assert_eq(scrape_read(&scrape, address, 1000, error), 0, "%s", error);
+    cr_assert_eq(scrape_read(&scrape, address, 1000, &error), 0, "%s", error.text);
     body = "a_total 3\nb{x=\"1\",y=\"z\"} 2\nnew 1\nhead_timestamp_seconds 90\nlanes_configured 8\n"
            "delaybridge_build_info{version=\"1\"} 1\n";
-    cr_assert_eq(scrape_read(&scrape, address, 1000, error), 0, "%s", error);
+    cr_assert_eq(scrape_read(&scrape, address, 1000, &error), 0, "%s", error.text);
     cr_expect_eq(scrape_value(&scrape, "a_total"), 5);
     cr_expect_eq(scrape_value(&scrape, "b{x=\"1\",y=\"z\"}"), 3.5);
     cr_expect_eq(scrape_value(&scrape, "new"), 1);
@@ -65,11 +66,11 @@ Test(scrape, what_does_not_answer_is_told_from_what_is_no_service)
 {
     struct scrape scrape = {0};
     body = "other_build_info 1\n";
-    cr_expect_eq(scrape_read(&scrape, address, 1000, error), ERR_DATA);
-    cr_expect(strstr(error, address) != NULL, "%s", error);
-    cr_expect_eq(scrape_read(&scrape, "127.0.0.1:1", 1000, error), ERR_KAFKA);
-    cr_expect(strstr(error, "127.0.0.1:1: ") != NULL, "%s", error);
-    cr_expect_eq(scrape_read(&scrape, "nonsense", 1000, error), ERR_KAFKA);
-    cr_expect(strstr(error, "nonsense: not HOST:PORT") != NULL, "%s", error);
+    cr_expect_eq(scrape_read(&scrape, address, 1000, &error), ERR_DATA);
+    cr_expect(strstr(error.text, address) != NULL, "%s", error.text);
+    cr_expect_eq(scrape_read(&scrape, "127.0.0.1:1", 1000, &error), ERR_KAFKA);
+    cr_expect(strstr(error.text, "127.0.0.1:1: ") != NULL, "%s", error.text);
+    cr_expect_eq(scrape_read(&scrape, "nonsense", 1000, &error), ERR_KAFKA);
+    cr_expect(strstr(error.text, "nonsense: not HOST:PORT") != NULL, "%s", error.text);
     scrape_deinit(&scrape);
 }
