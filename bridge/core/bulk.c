@@ -4,7 +4,16 @@
    topic, a large record that gets no room. Each lane may have one. So one of them is read at a
    time, for a turn of BULK_TURN_MS while others are in line, and the others are paused, which gives
    up what they keep. All other queues are read as always. */
+#include "bridge/core/bulk.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/queue.h"
 #include "bridge/core/state.h"
+
+bool bulk_has_large_head(const struct bridge *b, const struct queue *q)
+{
+    int64_t large = b->config.large_bytes;
+    return large != 0 && record_memory(q->head, q->head_headers_n) > large;
+}
 
 static bool is_bulky(const struct bridge *b, const struct queue *q, int64_t limit)
 {
@@ -77,7 +86,7 @@ static bool bulky_is_over(struct bridge *b)
         return true;
     bool brought = has_brought(b);
     bool turn_over = b->now.mono_ms - b->bulky_ms >= BULK_TURN_MS;
-    bool waits = q->head != NULL && q->blocked && queue_has_large_head(b, q);
+    bool waits = q->head != NULL && q->blocked && bulk_has_large_head(b, q);
     if (!waits && !is_bulky(b, q, b->config.bulk_bytes / 2))
         return brought || turn_over;
     if (turn_over && b->in_line > 0) {
@@ -103,6 +112,6 @@ void bulk_serve(struct bridge *b)
 
 void bulk_refused(struct bridge *b, struct queue *q)
 {
-    if (b->config.bulk_bytes != 0 && queue_has_large_head(b, q))
+    if (b->config.bulk_bytes != 0 && bulk_has_large_head(b, q))
         take_turns(b, q);
 }

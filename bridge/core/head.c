@@ -1,35 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heads: the next record of a queue is found, screened and looked at; gaps are doubted. */
+/* Heads: the next record of a queue is found and screened, and gaps before it are read again. */
+#include "bridge/core/head.h"
+#include "bridge/core/queue.h"
 #include "bridge/core/state.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-uint64_t record_checksum(const struct record *record)
-{
-    XXH64_hash_t key = XXH3_64bits(record->key.data, record->key.len);
-    return XXH3_64bits_withSeed(record->value.data, record->value.len, key);
-}
-
-static struct mark mark_of(const struct record *record)
-{
-    return (struct mark){
-        .offset = record->offset,
-        .from_offset = record->offset,
-        .timestamp_ms = record->timestamp_ms,
-        .checksum = record_checksum(record),
-    };
-}
-
-void head_drop(struct bridge *b, struct queue *q)
-{
-    if (q->head != NULL && q->head->offset >= q->window.next)
-        q->mark = mark_of(q->head);
-    if (q->head != NULL)
-        b->port.release(b->port.ctx, q->head);
-    q->head = NULL;
-    q->blocked = false;
-}
+#include "bridge/core/transaction.h"
 
 enum { GAP_READINGS = 3 }; /* two can both be wrong where a real gap lies beside a lost record */
 
@@ -40,7 +14,7 @@ enum { GAP_READINGS = 3 }; /* two can both be wrong where a real gap lies beside
 static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct record *record)
 {
     int64_t next = q->window.next;
-    bool usual = !q->sought && (queue_is_schedule(q) || b->config.exactly_once);
+    bool usual = !q->sought && (queue_is_schedule(q) || txn_leaves_gaps(b));
     if (q->gap_at == next && q->gap_to == record->offset)
         q->gap_readings++;
     else
@@ -75,7 +49,7 @@ static const char *contradiction(const struct queue *q, const struct record *rec
         return "a record is where none was";
     if (record->offset > q->mark.offset)
         return "a record that was there is missing";
-    struct mark again = mark_of(record);
+    struct mark again = queue_mark_of(record);
     bool same = again.timestamp_ms == q->mark.timestamp_ms && again.checksum == q->mark.checksum;
     return same ? NULL : "another record is at the offset of one that was read";
 }
@@ -137,7 +111,7 @@ bool head_find(struct bridge *b, struct queue *q)
         }
         if (record->offset > w->next && window_fits(w, record->offset)) {
             counter_add(&b->stats->gaps, (uint64_t)(record->offset - w->next));
-            if (!queue_is_schedule(q) && !b->config.exactly_once)
+            if (!queue_is_schedule(q) && !txn_leaves_gaps(b))
                 bridge_tell(b, (struct event){.kind = EVENT_GAP,
                                               .queue = q->id,
                                               .count = record->offset - w->next});
@@ -158,7 +132,7 @@ bool head_find(struct bridge *b, struct queue *q)
 /* A request has become an envelope, a waiting record may have been written again for another try,
    and a refused record may have been kept without its value: its checksum remains. The offset alone
    proves nothing: the topic may be another one of the same name. */
-bool head_is_of(const struct queue *q, const struct parcel *p)
+static bool head_is_of(const struct queue *q, const struct parcel *p)
 {
     const struct record *head = q->head, *sent = p->record;
     struct envelope of_head, of_sent;
@@ -177,4 +151,24 @@ bool head_is_of(const struct queue *q, const struct parcel *p)
            of_head.stamp.origin_offset == stamp->origin_offset &&
            of_head.stamp.timestamp_ms == stamp->timestamp_ms &&
            bytes_equal(of_head.value, of_sent.value);
+}
+
+/* The record is already in flight, sent in an earlier life of this lane: its report decides. */
+bool head_adopt_orphan(struct bridge *b, struct queue *q, int64_t offset)
+{
+    if (txn_voids_lost_work(b) || !queue_fits(b, q, offset))
+        return false;
+    for (struct link *l = list_first(&q->orphans); l != NULL; l = list_after(&q->orphans, l)) {
+        struct parcel *p = list_item(l, struct parcel, link);
+        bool same = q->head != NULL ? head_is_of(q, p) : p->orphan != STRANGER;
+        if (p->offset != offset || !same)
+            continue;
+        list_remove(l);
+        p->orphan = OWN;
+        b->orphans--;
+        q->parcels++;
+        window_admit(&q->window, p->offset);
+        return true;
+    }
+    return false;
 }

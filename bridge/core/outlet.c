@@ -8,7 +8,11 @@
 
    At least once, its records fly until it is back, and hold memory that other lanes need. So the
    intake of a lane stops when such records cost more than the lane's share of a quarter of it. */
+#include "bridge/core/outlet.h"
+#include "bridge/core/cluster.h"
+#include "bridge/core/parcel.h"
 #include "bridge/core/state.h"
+#include "bridge/core/transaction.h"
 
 enum { OUTLET_WATCH_MS = 1000 };
 
@@ -53,7 +57,7 @@ static void look_up(struct bridge *b, struct outlet *o)
         return;
     set_shut(b, o, false, NULL);
     int64_t whole_ms = found == LOOKUP_FOUND ? 0 : b->now.mono_ms;
-    o->doubted = b->stall_ms != 0 && !leaders_are_known(b, whole_ms, after_ms);
+    o->doubted = b->stall_ms != 0 && !cluster_leaders_are_known(b, whole_ms, after_ms);
     o->stalled &= o->doubted;
 }
 
@@ -72,7 +76,7 @@ bool outlet_takes(struct bridge *b, const struct parcel *p, enum forward_kind ki
 
 void outlets_doubt(struct bridge *b)
 {
-    for (int i = 0; b->config.exactly_once && i < b->config.lanes * b->queues_per_lane; i++) {
+    for (int i = 0; txn_binds_topics(b) && i < b->config.lanes * b->queues_per_lane; i++) {
         b->outlets[i].doubted = true;
         b->outlets[i].recheck_ms = 0;
     }
@@ -108,13 +112,13 @@ void outlet_reported(struct bridge *b, const struct parcel *p, enum report repor
     o->flying--;
     o->flying_bytes -= cost_of(p);
     o->answered_ms = b->now.mono_ms;
-    if (report == REPORT_OK && !b->config.exactly_once)
+    if (report == REPORT_OK && !txn_binds_topics(b))
         set_shut(b, o, false, NULL);
 }
 
 bool outlets_stop_intake(const struct bridge *b, int lane)
 {
-    if (b->lanes[lane].outlets_shut == 0 || b->config.exactly_once)
+    if (b->lanes[lane].outlets_shut == 0 || txn_binds_topics(b))
         return b->lanes[lane].outlets_shut > 0;
     int64_t bytes = 0;
     for (int slot = 0; slot < b->queues_per_lane; slot++) {
@@ -145,7 +149,7 @@ static void watch_silence(struct bridge *b)
 /* One that is shut stops its lane's intake: it is looked up also when no record waits for it. */
 void outlets_serve(struct bridge *b)
 {
-    if (!b->config.exactly_once) {
+    if (!txn_binds_topics(b)) {
         watch_silence(b);
         return;
     }
@@ -155,4 +159,23 @@ void outlets_serve(struct bridge *b)
         if (b->outlets[i].shut && may_ask(b, &b->outlets[i]))
             look_up(b, &b->outlets[i]);
     }
+}
+
+/* Exactly once: one that may break its transaction has one of its own. */
+bool outlet_is_suspect(const struct bridge *b, const struct parcel *p, enum forward_kind kind)
+{
+    return b->large_bytes[kind] > 0 && p->record->cost_bytes >= b->large_bytes[kind];
+}
+
+/* One that fits after all says that the topics were mended. */
+void outlet_learn_size(struct bridge *b, const struct parcel *p, enum report report)
+{
+    if (p->letter != LETTER_WHOLE)
+        return;
+    size_t *large_bytes = &b->large_bytes[p->kind];
+    bool larger = outlet_is_suspect(b, p, (enum forward_kind)p->kind);
+    if (report == REPORT_TOO_LARGE && !larger)
+        *large_bytes = p->record->cost_bytes;
+    else if (report == REPORT_OK && larger)
+        *large_bytes = 0;
 }

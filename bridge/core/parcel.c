@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parcels: records in work, from a fixed pool, and the byte budget that they count against. */
+#include "bridge/core/parcel.h"
+#include "bridge/core/queue.h"
 #include "bridge/core/state.h"
-
-#include "levels/wire_size.h"
 
 bool parcel_available(const struct bridge *b)
 {
@@ -24,7 +24,7 @@ int64_t record_memory(const struct record *record, uint32_t headers_n)
     return (int64_t)record->cost_bytes + PARCEL_OVERHEAD + (int64_t)headers_n * HEADER_OVERHEAD;
 }
 
-static int64_t cost_of(const struct parcel *p)
+int64_t parcel_memory(const struct parcel *p)
 {
     return record_memory(p->record, p->headers_n);
 }
@@ -36,9 +36,8 @@ struct parcel *parcel_new(struct bridge *b, struct queue *q, struct record *reco
     *p = (struct parcel){
         .queue = q, .record = record, .offset = record->offset, .headers_n = q->head_headers_n};
     q->parcels++;
-    b->held_bytes += cost_of(p);
+    b->held_bytes += parcel_memory(p);
     counter_add(&b->stats->held, 1);
-    txn_recall(b, p);
     return p;
 }
 
@@ -64,20 +63,20 @@ void parcel_detach(struct bridge *b, struct parcel *p)
 
 void parcel_replace(struct bridge *b, struct parcel *p, struct record *record)
 {
-    b->held_bytes -= cost_of(p);
+    b->held_bytes -= parcel_memory(p);
     b->port.release(b->port.ctx, p->record);
     p->record = record;
-    b->held_bytes += cost_of(p);
+    b->held_bytes += parcel_memory(p);
 }
 
 static void parcel_free(struct bridge *b, struct parcel *p)
 {
-    b->held_bytes -= cost_of(p);
+    b->held_bytes -= parcel_memory(p);
     counter_set(&b->stats->held, counter_read(&b->stats->held) - 1);
     if (p->verdict != NULL) {
         list_append(&b->verdicts_free, &p->verdict->link);
         b->lanes[p->queue->id.lane].verdicts--;
-        b->lanes[p->queue->id.lane].verdict_bytes -= cost_of(p);
+        b->lanes[p->queue->id.lane].verdict_bytes -= parcel_memory(p);
     }
     b->port.release(b->port.ctx, p->record);
     p->record = NULL;
@@ -105,7 +104,7 @@ static void mark_done(struct parcel *p)
 {
     window_done(&p->queue->window, p->offset);
     if (p->end > 0)
-        unreadable_pass(p->queue, p->end);
+        queue_pass_range(p->queue, p->end);
 }
 
 /* What is done is done, even if the lane went and came back in between; of a lost lane too: it may
@@ -149,7 +148,7 @@ void parcel_ready(struct bridge *b, struct parcel *p)
         list_append(&b->ready[hop ? READY_HOPS : READY_DELIVERIES], &p->link);
 }
 
-static size_t lanes_owned(const struct bridge *b)
+size_t lanes_owned(const struct bridge *b)
 {
     size_t owned = counter_read(&b->stats->lanes);
     return owned > 0 ? owned : 1;
@@ -158,28 +157,6 @@ static size_t lanes_owned(const struct bridge *b)
 int64_t lane_share_bytes(const struct bridge *b)
 {
     return b->config.memory_bytes / 4 / (int64_t)lanes_owned(b);
-}
-
-/* Each lane has its share, of the verdicts and of a quarter of the budget, so that one whose
-   dead-letter partition is away stops no other. One is always allowed. */
-bool verdict_available(const struct bridge *b, const struct queue *q)
-{
-    const struct lane *lane = &b->lanes[q->id.lane];
-    if (list_is_empty(&b->verdicts_free))
-        return false;
-    return lane->verdicts == 0 || (lane->verdicts < VERDICTS_MAX / lanes_owned(b) &&
-                                   lane->verdict_bytes < lane_share_bytes(b));
-}
-
-bool parcel_keep(struct bridge *b, struct parcel *p)
-{
-    int64_t cost = cost_of(p);
-    struct record *kept = b->port.keep(b->port.ctx, p->record);
-    if (kept == NULL)
-        return false;
-    p->record = kept;
-    b->held_bytes += cost_of(p) - cost;
-    return true;
 }
 
 struct event parcel_event(const struct bridge *b, const struct parcel *p, enum event_kind kind)
@@ -200,29 +177,4 @@ struct event parcel_event(const struct bridge *b, const struct parcel *p, enum e
 bool parcel_fits(const struct bridge *b, size_t wire_size, size_t added)
 {
     return b->config.record_max_bytes == 0 || wire_size + added <= b->config.record_max_bytes;
-}
-
-enum letter parcel_letter(const struct bridge *b, const struct record *record)
-{
-    if (parcel_fits(b, wire_size(record), WIRE_ADDED_LATER))
-        return LETTER_WHOLE;
-    bool fits = parcel_fits(b, wire_size_without_value(record), WIRE_ADDED_LATER);
-    return fits ? LETTER_WITHOUT_VALUE : LETTER_BARE;
-}
-
-void parcel_condemn(struct bridge *b, struct parcel *p, const struct refusal *why)
-{
-    assert(!list_is_empty(&b->verdicts_free));
-    struct link *link = list_first(&b->verdicts_free);
-    list_remove(link);
-    b->lanes[p->queue->id.lane].verdicts++;
-    b->lanes[p->queue->id.lane].verdict_bytes += cost_of(p);
-    p->verdict = list_item(link, struct verdict, link);
-    p->letter = (uint8_t)parcel_letter(b, p->record);
-    p->verdict->refusal = *why;
-    struct event event = parcel_event(b, p, EVENT_DEAD_LETTERED);
-    event.code = why->code;
-    p->verdict->label = target_label(b, event.target);
-    event.reason = why->reason;
-    bridge_tell(b, event);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Progress: what is committed and when, and what may be deleted after that. */
+/* Progress: what each queue has to commit, what of it was committed, and what may be deleted after
+ * that. */
+#include "bridge/core/progress.h"
 #include "bridge/core/bridge.h"
+#include "bridge/core/queue.h"
 #include "bridge/core/state.h"
 
 /* One queue's progress is to be committed again, though nothing changed. */
@@ -16,7 +19,7 @@ void progress_touch(struct bridge *b, bool all)
     }
 }
 
-static size_t collect_progress(struct bridge *b)
+size_t progress_collect(struct bridge *b)
 {
     size_t n = 0;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
@@ -33,69 +36,8 @@ static size_t collect_progress(struct bridge *b)
     return n;
 }
 
-bool progress_announce(struct bridge *b)
+void progress_kept(struct bridge *b)
 {
-    size_t n = collect_progress(b);
-    if (n == 0 && b->txn.n == 0)
-        return false;
-    b->txn.announced = true;
-    b->port.announce(b->port.ctx, b->progress, n);
-    return true;
-}
-
-static void ask(struct bridge *b)
-{
-    b->commit_out = true;
-    b->asked_ms = b->now.mono_ms;
-    b->commit_seq++;
-}
-
-static bool commit_transaction(struct bridge *b)
-{
-    if (!b->txn.announced && !progress_announce(b))
-        return false;
-    ask(b);
-    b->port.finish(b->port.ctx, b->commit_seq);
-    return true;
-}
-
-bool progress_commit(struct bridge *b)
-{
-    b->commit_ms = b->now.mono_ms;
-    if (b->config.exactly_once)
-        return commit_transaction(b);
-    size_t n = collect_progress(b);
-    if (n == 0)
-        return false;
-    ask(b);
-    b->port.commit(b->port.ctx, b->commit_seq, b->progress, n);
-    return true;
-}
-
-void bridge_commit(struct bridge *b, struct now now)
-{
-    b->now = now;
-    if (b->config.exactly_once)
-        txn_serve(b, true);
-    else
-        (void)progress_commit(b);
-}
-
-void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
-{
-    if (seq < b->commit_seq && !b->config.exactly_once)
-        progress_touch(b, true); /* it may have come to lie above what was committed since */
-    if (seq != b->commit_seq || !b->commit_out)
-        return;
-    b->commit_out = false;
-    counter_add(ok ? &b->stats->commits : &b->stats->commits_failed, 1);
-    if (!ok)
-        return;
-    kafka_answered(b);
-    b->answered_ms = b->asked_ms;
-    if (b->config.exactly_once)
-        txn_committed(b);
-    b->proving &= seq < b->proof_seq;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
         if (!queue_has_progress(q) || q->changes_sent == q->changes_kept)
@@ -105,24 +47,13 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
     }
 }
 
-void progress_keep(struct bridge *b)
+bool progress_is_any(const struct bridge *b)
 {
-    int64_t since_ms = b->now.mono_ms - b->commit_ms;
-    bool due = since_ms >= COMMIT_EVERY_MS;
-    if (b->config.exactly_once)
-        txn_serve(b, due);
-    if (!due || (b->commit_out && (since_ms < COMMIT_LOST_MS || b->config.exactly_once)))
-        return;
-    if (b->now.mono_ms - b->recommit_ms >= b->config.commit_again_ms) {
-        b->recommit_ms = b->now.mono_ms;
-        progress_touch(b, true); /* or the broker would expire the offsets of idle queues */
+    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
+        if (queue_has_progress(&b->queues[i]))
+            return true;
     }
-    if (b->flying > 0 && b->now.mono_ms - b->acked_ms >= PROBE_EVERY_MS &&
-        b->now.mono_ms - b->probe_ms >= PROBE_EVERY_MS) {
-        b->probe_ms = b->now.mono_ms;
-        progress_touch(b, false);
-    }
-    bridge_commit(b, b->now);
+    return false;
 }
 
 void progress_trim(struct bridge *b)

@@ -2,111 +2,17 @@
 /* Targets: which of them take records now. One that fails holds nobody else: what flies to it is
    capped, what waits behind it is let go after a second, and while it is known bad it is not tried.
  */
+#include "bridge/core/target.h"
+#include "bridge/core/cluster.h"
+#include "bridge/core/parcel.h"
 #include "bridge/core/state.h"
+#include "bridge/core/target_limits.h"
+#include "bridge/core/target_table.h"
+#include "bridge/core/transaction.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-enum { BUCKETS = 1024, FLYING_MAX = 100000, DOUBT_MS = 3000 };
-
-int targets_init(struct bridge *b)
-{
-    b->targets = calloc(TARGETS_MAX, sizeof *b->targets);
-    b->buckets = calloc(BUCKETS, sizeof *b->buckets);
-    if (b->targets == NULL || b->buckets == NULL)
-        return ERR_NO_MEMORY;
-    for (int i = 0; i < BUCKETS; i++)
-        list_init(&b->buckets[i]);
-    for (int i = 0; i < TARGETS_MAX; i++)
-        list_init(&b->targets[i].parked);
-    return 0;
-}
-
-void targets_deinit(struct bridge *b)
-{
-    for (int i = 0; b->targets != NULL && i < TARGETS_MAX; i++) {
-        if (b->targets[i].used)
-            b->port.forget(b->port.ctx, &b->targets[i].id);
-    }
-    free(b->targets);
-    free(b->buckets);
-}
-
-static struct list *bucket_of(struct bridge *b, struct bytes name)
-{
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < name.len; i++)
-        hash = (hash ^ ((const uint8_t *)name.data)[i]) * 16777619u;
-    return &b->buckets[hash % BUCKETS];
-}
-
-/* Names without a topic may be many: first they go, or they would drive out the good targets. */
-static struct target *claim_slot(struct bridge *b)
-{
-    for (int tries = 0; tries < 2 * TARGETS_MAX; tries++) {
-        struct target *t = &b->targets[b->targets_hand];
-        b->targets_hand = (b->targets_hand + 1) % TARGETS_MAX;
-        if (!t->used)
-            return t;
-        if (t->flying > 0 || !list_is_empty(&t->parked) || t == b->asking ||
-            (t->took_ms > 0 && tries < TARGETS_MAX))
-            continue;
-        b->port.forget(b->port.ctx, &t->id);
-        list_remove(&t->link);
-        return t;
-    }
-    return NULL;
-}
-
-static struct target *find(const struct list *bucket, struct bytes name)
-{
-    for (struct link *l = list_first(bucket); l != NULL; l = list_after(bucket, l)) {
-        struct target *t = list_item(l, struct target, link);
-        if (bytes_equal(bytes_text(t->id.name), name))
-            return t;
-    }
-    return NULL;
-}
-
-struct target_stats *target_stats(const struct bridge *b, uint8_t label)
-{
-    return &b->stats->targets[label];
-}
-
-uint8_t target_label(const struct bridge *b, struct bytes name)
-{
-    int entry = targets_entry(&b->config.rules.targets, name);
-    if (entry < 0)
-        return LABEL_NONE;
-    return entry < TARGET_LABELS ? b->config.target_labels[entry] : LABEL_OTHER;
-}
-
-void targets_relabel(struct bridge *b)
-{
-    for (int i = 0; i < TARGETS_MAX; i++) {
-        struct target *t = &b->targets[i];
-        if (t->used)
-            t->label = target_label(b, bytes_text(t->id.name));
-    }
-}
-
-struct target *target_get(struct bridge *b, struct bytes name)
-{
-    assert(name.len <= TOPIC_NAME_MAX);
-    struct list *bucket = bucket_of(b, name);
-    struct target *t = find(bucket, name);
-    if (t != NULL)
-        return t;
-    t = claim_slot(b);
-    if (t == NULL)
-        return NULL;
-    *t = (struct target){.used = true};
-    list_init(&t->parked);
-    memcpy(t->id.name, name.data, name.len);
-    t->label = target_label(b, name);
-    list_append(bucket, &t->link);
-    return t;
-}
+enum { FLYING_MAX = 100000, DOUBT_MS = 3000 };
 
 static void fail(struct target *t, enum delivery_error error, const char *why)
 {
@@ -132,7 +38,7 @@ static void shut(struct bridge *b, struct target *t, bool counts, int64_t for_ms
 static void found_there(struct bridge *b, struct target *t, enum lookup found)
 {
     t->whole_ms = found == LOOKUP_WHOLE ? b->now.mono_ms : 0;
-    t->doubted |= b->config.exactly_once && found != LOOKUP_WHOLE;
+    t->doubted |= txn_binds_topics(b) && found != LOOKUP_WHOLE;
     t->state = t->failed || t->doubted ? TARGET_PROBING : TARGET_OPEN;
 }
 
@@ -148,7 +54,7 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
         return;
     switch (found) {
     case LOOKUP_UNWRITABLE:
-        if (b->config.exactly_once) {
+        if (txn_binds_topics(b)) {
             fail(t, DELIVERY_TIMED_OUT,
                  "a partition of the topic has no leader, or too few replicas in sync");
             shut(b, t, false, SHUT_MS);
@@ -188,7 +94,7 @@ void target_expect(struct bridge *b, struct bytes name)
 {
     if (b->asking != NULL || b->asking_outlet != NULL)
         return;
-    struct target *t = find(bucket_of(b, name), name);
+    struct target *t = target_find(b, name);
     bool is_free = !b->targets[b->targets_hand].used;
     if (t == NULL && is_free && targets_allow(&b->config.rules.targets, name))
         t = target_get(b, name);
@@ -215,14 +121,7 @@ static bool must_wait(const struct bridge *b, const struct target *t)
    another target held is not back, and if it is this one, it would hold the last one as well. */
 static bool may_hold_the_last(const struct bridge *b, const struct target *t)
 {
-    return (t->stalls > 0 || t->doubted) && !leaders_are_known(b, t->whole_ms, LEADERS_MS);
-}
-
-/* Or it does not matter, since another transaction could begin without the producer that it holds.
- */
-bool leaders_are_known(const struct bridge *b, int64_t whole_ms, int64_t after_ms)
-{
-    return whole_ms - b->stall_ms >= after_ms || b->port.spare(b->port.ctx);
+    return (t->stalls > 0 || t->doubted) && !cluster_leaders_are_known(b, t->whole_ms, LEADERS_MS);
 }
 
 static enum gate probe(struct bridge *b, struct target *t)
@@ -267,79 +166,10 @@ void target_sent(struct bridge *b, struct target *t, struct parcel *p)
     if (t->flying == 0)
         t->answered_ms = b->now.mono_ms;
     t->flying++;
-    t->in_transaction = b->targets_in_transaction = b->config.exactly_once;
-    t->keyless_in_transaction |= b->config.exactly_once && p->keyless;
+    t->in_transaction = b->targets_in_transaction = txn_binds_topics(b);
+    t->keyless_in_transaction |= t->in_transaction && p->keyless;
     t->flying_bytes += p->record->cost_bytes + PARCEL_OVERHEAD;
     p->target = t;
-}
-
-/* Exactly once: one that may break its transaction has one of its own. */
-bool target_is_suspect(const struct target *t, const struct parcel *p)
-{
-    return t->state == TARGET_PROBING ||
-           (t->large_bytes > 0 && p->record->cost_bytes >= t->large_bytes);
-}
-
-/* Exactly once: known from one of no more bytes, a moment ago, and without breaking another
-   transaction to be told so again. */
-bool target_is_too_small(const struct bridge *b, const struct target *t, const struct parcel *p)
-{
-    return b->config.exactly_once && t->proven_ms > 0 &&
-           b->now.mono_ms - t->proven_ms < PROVEN_MS && p->record->cost_bytes >= t->proven_bytes;
-}
-
-static bool is_recent(const struct bridge *b, int64_t ms)
-{
-    return ms > 0 && b->now.mono_ms - ms < PROVEN_MS;
-}
-
-bool target_may_be_unfit(const struct bridge *b, const struct target *t, const struct parcel *p,
-                         int attempts)
-{
-    return (p->keyless && t->keyless_suspect) || (attempts > 0 && is_recent(b, t->unfit_ms));
-}
-
-bool target_refuses_keyless(const struct bridge *b, const struct target *t)
-{
-    return is_recent(b, t->keyless_ms);
-}
-
-/* A compacted topic takes no record without a key. In company any record may have been refused, so
-   those without a key are suspected first. */
-static void note_unfit(struct bridge *b, struct target *t, const struct parcel *p)
-{
-    bool alone = b->config.exactly_once ? b->txn.solo == p : p->alone;
-    t->keyless_suspect |= t->keyless_in_transaction || p->keyless;
-    if (alone && p->keyless)
-        t->keyless_ms = b->now.mono_ms;
-    else if (alone)
-        t->unfit_ms = b->now.mono_ms;
-}
-
-/* In company any other may have been it; alone it is proven, for a minute and for all that are no
-   smaller. */
-static void note_too_large(const struct bridge *b, struct target *t, const struct parcel *p)
-{
-    size_t cost_bytes = p->record->cost_bytes;
-    if (t->large_bytes == 0 || cost_bytes < t->large_bytes)
-        t->large_bytes = cost_bytes;
-    if (b->txn.solo != p)
-        return;
-    bool old = t->proven_ms == 0 || b->now.mono_ms - t->proven_ms >= PROVEN_MS;
-    if (old || cost_bytes < t->proven_bytes)
-        t->proven_bytes = cost_bytes;
-    t->proven_ms = b->now.mono_ms;
-}
-
-/* It was suspect for another's sake, of whose batch it was; or the target's limit was raised. A
-   little less than what is proven stays suspect: sizes of a kind differ by a key's length. */
-static void note_fits(struct target *t, const struct parcel *p)
-{
-    if (p->record->cost_bytes >= t->proven_bytes)
-        t->proven_ms = 0;
-    t->large_bytes = t->proven_ms == 0 ? 0 : t->proven_bytes - t->proven_bytes / 8;
-    if (t->large_bytes <= p->record->cost_bytes && t->proven_ms != 0)
-        t->large_bytes = p->record->cost_bytes + 1;
 }
 
 void target_refuses(struct bridge *b, struct target *t, const char *why)
@@ -412,14 +242,14 @@ static void let_go(struct bridge *b, struct target *t, size_t n)
         parcel_ready(b, list_item(l, struct parcel, link));
 }
 
-void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum report report,
-                     const char *why)
+void target_reported(struct bridge *b, struct target *t, struct parcel *p,
+                     const struct answer *answer)
 {
     p->target = NULL;
     t->flying--;
     t->flying_bytes -= p->record->cost_bytes + PARCEL_OVERHEAD;
     t->answered_ms = b->now.mono_ms;
-    switch (report) {
+    switch (answer->report) {
     case REPORT_OK:
         t->took_ms = b->now.mono_ms;
         if (t->failed)
@@ -430,25 +260,27 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p, enum 
         if (b->now.mono_ms - t->recheck_ms >= STALLS_FORGOTTEN_MS)
             t->stalls = 0;
         if (p->record->cost_bytes >= t->large_bytes)
-            note_fits(t, p);
+            target_note_fits(t, p);
         if (p->keyless)
             t->keyless_suspect = false;
         break;
     case REPORT_REFUSED:
-        target_refuses(b, t, why);
+        target_refuses(b, t, answer->why);
         break;
     case REPORT_TOO_LARGE:
-        note_too_large(b, t, p);
+        target_note_too_large(b, t, p, answer->alone);
         break;
     case REPORT_UNFIT:
-        note_unfit(b, t, p);
+        target_note_unfit(b, t, p, answer->alone);
         break;
     case REPORT_TIMED_OUT: /* one stuck partition is no verdict on the others */
-        if (b->config.exactly_once)
-            stalled(b, t, why);
-        if (b->config.exactly_once || t->took_ms >= p->since_ms)
+        if (txn_binds_topics(b)) {
+            stalled(b, t, answer->why);
             break;
-        fail(t, DELIVERY_TIMED_OUT, why);
+        }
+        if (t->took_ms >= p->since_ms)
+            break;
+        fail(t, DELIVERY_TIMED_OUT, answer->why);
         shut(b, t, false, SHUT_MS);
         break;
     case REPORT_NOT_SENT:
@@ -477,7 +309,6 @@ static bool is_silent(const struct bridge *b, const struct target *t)
 
 void targets_serve(struct bridge *b)
 {
-    outlets_serve(b);
     if (b->asking != NULL)
         look_up(b, b->asking, b->asked_for);
     if (b->parked == 0)

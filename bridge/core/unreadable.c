@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches that the client cannot read: their queue is held, and passes them when they are given up.
- */
+/* Ranges of offsets that the client cannot read: their queue is held, and passes them when they are
+   given up. */
+#include "bridge/core/unreadable.h"
 #include "bridge/core/bridge.h"
+#include "bridge/core/dead_letter.h"
+#include "bridge/core/head.h"
+#include "bridge/core/notes.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/queue.h"
 #include "bridge/core/state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-enum { BAD_READINGS = 3 };
-
-static bool is_held_at_one(const struct queue *q)
-{
-    return q->state == QUEUE_HELD && q->bad_readings >= BAD_READINGS;
-}
 
 static void tell(struct bridge *b, const struct queue *q, enum event_kind kind)
 {
@@ -55,40 +54,22 @@ bool bridge_held_range(const struct bridge *b, struct queue_id id, int64_t *from
     const struct queue *q = bridge_queue(b, id.lane, id.slot);
     *from = q->bad_from;
     *end = q->bad_end;
-    return is_held_at_one(q);
+    return queue_is_held_at_range(q);
 }
 
 void bridge_give_up(struct bridge *b, struct queue_id id, int64_t from, int64_t end)
 {
     struct queue *q = bridge_queue(b, id.lane, id.slot);
-    if (is_held_at_one(q) && q->bad_from == from && q->bad_end == end)
+    if (queue_is_held_at_range(q) && q->bad_from == from && q->bad_end == end)
         q->gives_up = q->letter_written = true;
-}
-
-/* What stood before the range is forgotten with all else, so it must come again first. */
-bool unreadable_forget(struct queue *q)
-{
-    if (!is_held_at_one(q))
-        return false;
-    q->bad_end = q->bad_readings = 0;
-    q->gives_up = q->letter_written = false;
-    return true;
-}
-
-/* A late report of an earlier life may find other records in work: then it is read again. */
-void unreadable_pass(struct queue *q, int64_t end)
-{
-    const struct window *w = &q->window;
-    if (w->base != WINDOW_UNSET && (w->next >= end || window_fits(w, end - 1)))
-        queue_start_at(q, end);
 }
 
 /* False: no memory now, or too much of the lane is on its way to the dead-letter topic. */
 static bool write_letter(struct bridge *b, struct queue *q)
 {
-    if (queue_adopt_orphan(b, q, q->bad_from))
+    if (head_adopt_orphan(b, q, q->bad_from))
         return true;
-    if (!parcel_available(b) || !verdict_available(b, q))
+    if (!parcel_available(b) || !dead_letter_available(b, q))
         return false;
     struct record *record = b->port.make(b->port.ctx, bytes_null(), 0);
     if (record == NULL)
@@ -98,6 +79,7 @@ static bool write_letter(struct bridge *b, struct queue *q)
     q->head_headers_n = 0;
     window_admit(&q->window, q->bad_from);
     struct parcel *p = parcel_new(b, q, record);
+    notes_recall(b, p);
     p->raw = true;
     p->end = q->bad_end;
     p->letter = LETTER_BARE;
@@ -106,7 +88,7 @@ static bool write_letter(struct bridge *b, struct queue *q)
              "the batch of offsets %" PRId64 " to %" PRId64
              " cannot be read: it is damaged, or its records are too large when they are unpacked",
              q->bad_from, q->bad_end - 1);
-    parcel_condemn(b, p, &why);
+    dead_letter_mark(b, p, &why);
     parcel_ready(b, p);
     return true;
 }
@@ -115,7 +97,7 @@ static bool write_letter(struct bridge *b, struct queue *q)
    range is. */
 void unreadable_serve(struct bridge *b, struct queue *q)
 {
-    if (!is_held_at_one(q) || !q->gives_up || q->parcels > 0)
+    if (!queue_is_held_at_range(q) || !q->gives_up || q->parcels > 0)
         return;
     if (q->letter_written && q->window.next < q->bad_end) {
         queue_start_at(q, q->bad_end);

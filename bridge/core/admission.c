@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Admission: records of a queue are taken, screened, and admitted when their time is near. */
+#include "bridge/core/admission.h"
+#include "bridge/core/bridge.h"
+#include "bridge/core/bulk.h"
+#include "bridge/core/dead_letter.h"
+#include "bridge/core/head.h"
+#include "bridge/core/notes.h"
+#include "bridge/core/outlet.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/queue.h"
+#include "bridge/core/state.h"
+#include "bridge/core/target.h"
+#include "bridge/core/unreadable.h"
+#include "levels/wire_size.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* One record for each queue is always allowed, so that each always gets on; of large ones, one of
+   all queues. Requests leave a quarter of the budget to what already waits. */
+static bool has_budget(const struct bridge *b, const struct queue *q)
+{
+    int64_t limit = b->config.memory_bytes;
+    if (q->parcels == 0)
+        return !bulk_has_large_head(b, q) || b->held_bytes <= limit;
+    if (queue_is_schedule(q))
+        limit -= limit / 4;
+    return b->held_bytes + record_memory(q->head, q->head_headers_n) <= limit;
+}
+
+static bool has_room(struct bridge *b, struct queue *q)
+{
+    bool room = queue_fits(b, q, q->head->offset) && parcel_available(b) && has_budget(b, q);
+    if (!room && !q->blocked)
+        counter_add(&b->stats->window_full, 1);
+    q->blocked = !room;
+    return room;
+}
+
+static struct record *take_head(struct queue *q)
+{
+    struct record *record = q->head;
+    q->head = NULL;
+    window_admit(&q->window, record->offset);
+    return record;
+}
+
+/* False: too many of the lane are on their way to the dead-letter topic, or no memory now; the head
+   stays. */
+static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
+{
+    if (!dead_letter_available(b, q)) {
+        q->blocked = true;
+        return false;
+    }
+    struct bytes value = q->head->value;
+    uint64_t checksum = record_checksum(q->head);
+    enum letter letter = dead_letter_content(b, q->head);
+    if (letter != LETTER_WHOLE)
+        q->head->value = bytes_null(); /* a copy of 100 MB would make all lanes late */
+    struct record *kept = b->port.keep(b->port.ctx, q->head);
+    if (kept == NULL) {
+        q->head->value = value;
+        return false;
+    }
+    q->head = kept;
+    q->head_headers_n = (uint32_t)kept->headers_n;
+    struct parcel *p = parcel_new(b, q, take_head(q));
+    notes_recall(b, p);
+    p->raw = true;
+    p->checksum = checksum;
+    dead_letter_mark(b, p, why);
+    p->letter = (uint8_t)letter;
+    parcel_ready(b, p);
+    return true;
+}
+
+/* As request_parse says, and what time and size say. */
+static enum code judge_request(const struct bridge *b, const struct queue *q, struct stamp *stamp,
+                               struct refusal *why)
+{
+    const struct record *request = q->head;
+    enum code code =
+        request_parse(&b->config.rules, (uint32_t)q->id.lane, request, b->now.wall_ms, stamp, why);
+    if (code != CODE_OK)
+        return code;
+    if (b->now.wall_ms > stamp->expires_ms) {
+        snprintf(why->reason, sizeof why->reason,
+                 "dlb-expires-at (%" PRId64 " ms) had passed when the request was read (%" PRId64
+                 " ms)",
+                 stamp->expires_ms, b->now.wall_ms);
+        return why->code = CODE_EXPIRED;
+    }
+    size_t size = wire_size(request);
+    if (parcel_fits(b, size, WIRE_ADDED_IN_ITS_LIFE))
+        return CODE_OK;
+    snprintf(why->reason, sizeof why->reason, PARCEL_TOO_LARGE, size, b->config.record_max_bytes);
+    return why->code = CODE_TOO_LARGE;
+}
+
+/* False: no memory now; the head stays. */
+static bool admit_request(struct bridge *b, struct queue *q)
+{
+    struct stamp stamp;
+    struct refusal why;
+    enum code code = judge_request(b, q, &stamp, &why);
+    if (code != CODE_OK) {
+        bool refused = refuse(b, q, &why);
+        counter_add(&b->stats->requests, refused);
+        counter_add(&b->stats->refused, refused);
+        return refused;
+    }
+    struct record *record =
+        b->port.make(b->port.ctx, q->head->key, envelope_enclosed_size(&stamp, q->head));
+    if (record == NULL)
+        return false;
+    envelope_enclose(&stamp, q->head, (void *)record->value.data);
+    record->offset = q->head->offset;
+    if (stamp.due_ms - b->now.wall_ms <= b->config.ladder.hold_ms)
+        target_expect(b, stamp.target);
+    struct record *request = take_head(q);
+    struct parcel *p = parcel_new(b, q, record);
+    notes_recall(b, p);
+    b->port.release(b->port.ctx, request);
+    p->until_ms = stamp.due_ms;
+    counter_add(&b->stats->requests, 1);
+    parcel_ready(b, p);
+    return true;
+}
+
+static void watch_order(struct bridge *b, struct queue *q)
+{
+    const struct ladder *ladder = &b->config.ladder;
+    if (q->release_max_ms != INT64_MIN &&
+        q->head_release_ms < q->release_max_ms - ladder->slack_ms - ladder->hold_ms)
+        counter_add(&b->stats->breaches, 1);
+    if (q->head_release_ms > q->release_max_ms)
+        q->release_max_ms = q->head_release_ms;
+}
+
+static bool admit_waiting(struct bridge *b, struct queue *q)
+{
+    if (q->head_fault == ERR_NEWER) {
+        queue_hold_for(b, q, EVENT_NEWER_ENVELOPE, q->head->offset);
+        return false;
+    }
+    if (q->head_fault != 0) {
+        struct refusal why = {.code = CODE_NOT_OURS};
+        strcpy(why.reason, q->head_fault == ERR_DAMAGED
+                               ? "an envelope on a level topic that is damaged"
+                               : "a record on a level topic that the bridge did not write");
+        return refuse(b, q, &why);
+    }
+    watch_order(b, q);
+    int64_t until_ms = q->head_until_ms, release_ms = q->head_release_ms;
+    int64_t overdue_ms = q->head_overdue_ms;
+    bool last_stop =
+        release_ms == until_ms || until_ms - b->now.wall_ms <= b->config.ladder.hold_ms;
+    if (last_stop)
+        target_expect(b, q->head_target);
+    struct parcel *p = parcel_new(b, q, take_head(q));
+    notes_recall(b, p);
+    p->until_ms = until_ms;
+    p->overdue_ms = overdue_ms;
+    q->retrying -= overdue_ms != 0 && q->retrying > 0;
+    parcel_wait(b, p, release_ms);
+    return true;
+}
+
+static bool admit(struct bridge *b, struct queue *q)
+{
+    if (head_adopt_orphan(b, q, q->head->offset)) {
+        queue_drop_head(b, q);
+        return true;
+    }
+    if (!has_room(b, q)) {
+        bulk_refused(b, q);
+        return false;
+    }
+    return queue_is_schedule(q) ? admit_request(b, q) : admit_waiting(b, q);
+}
+
+/* The head's time is not near: a far one is read again when it is, and costs nothing until then. */
+static void rest(struct bridge *b, struct queue *q)
+{
+    if (q->admit_at_ms - b->now.wall_ms <= PAUSE_FAR_MS)
+        return;
+    queue_pause(b, q);
+}
+
+static void wake_when_near(struct bridge *b, struct queue *q)
+{
+    if (b->now.wall_ms < q->admit_at_ms - RESUME_AHEAD_MS)
+        return;
+    queue_read_on(b, q);
+    q->silences = 0;
+    if (q->window.next == q->paused_at) /* else the head turned out to be done: nothing need come */
+        q->silent_since_ms = b->now.mono_ms;
+}
+
+static void watch_silence(struct bridge *b, struct queue *q)
+{
+    int64_t silent_ms = b->now.mono_ms - q->silent_since_ms;
+    if (q->silent_since_ms == 0 || silent_ms < SILENCE_MS)
+        return;
+    if (++q->silences >= SILENCES && head_is_missing(b, q)) {
+        queue_replaced(b, q, q->mark.offset, "the log ends before a record that was there");
+        return;
+    }
+    counter_add(&b->stats->watchdog, 1);
+    bridge_tell(b, (struct event){.kind = EVENT_WATCHDOG, .queue = q->id, .span_ms = silent_ms});
+    queue_read_on(b, q);
+    q->silent_since_ms = b->now.mono_ms;
+}
+
+void admission_serve(struct bridge *b, struct queue *q)
+{
+    if (q->state == QUEUE_PAUSED && !q->in_line)
+        wake_when_near(b, q);
+    if (q->state == QUEUE_HELD)
+        unreadable_serve(b, q);
+    if (q->state != QUEUE_OPEN)
+        return;
+    if (queue_is_schedule(q) && outlets_stop_intake(b, q->id.lane))
+        return; /* what it has would gather in memory, at the cost of other lanes */
+    watch_silence(b, q);
+    if (q->state != QUEUE_OPEN)
+        return;
+    for (int quota = QUEUE_QUOTA; quota > 0; quota--) {
+        if (q->head == NULL && !head_find(b, q))
+            return;
+        if (queue_head_is_done(q)) {
+            queue_read_on(b, q);
+            return;
+        }
+        if (b->now.wall_ms < q->admit_at_ms) {
+            rest(b, q);
+            return;
+        }
+        if (!admit(b, q))
+            return;
+    }
+    b->more = true;
+}
+
+int64_t admission_wait_ms(const struct bridge *b, const struct queue *q)
+{
+    if (q->state == QUEUE_PAUSED && !q->in_line)
+        return q->admit_at_ms - RESUME_AHEAD_MS - b->now.wall_ms;
+    if (q->state != QUEUE_OPEN || q->head == NULL || q->blocked || queue_is_schedule(q))
+        return BRIDGE_WAIT_MAX_MS;
+    return q->admit_at_ms <= b->now.wall_ms ? 0 : q->admit_at_ms - b->now.wall_ms;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commits: when progress is committed, in both delivery modes. */
+#include "bridge/core/commit.h"
+#include "bridge/core/bridge.h"
+#include "bridge/core/cluster.h"
+#include "bridge/core/notes.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/progress.h"
+#include "bridge/core/state.h"
+#include "bridge/core/target.h"
+#include "bridge/core/transaction.h"
+
+void commit_invalidate(struct bridge *b)
+{
+    b->commit_seq++;
+    b->commit_out = false;
+}
+
+/* Returns the number of a commit that waits for its answer from here on. */
+static uint64_t next_commit(struct bridge *b)
+{
+    b->commit_out = true;
+    b->asked_ms = b->now.mono_ms;
+    return ++b->commit_seq;
+}
+
+/* Exactly once: sends the progress that is to be committed with the transaction. False: neither has
+   anything. */
+static bool announce(struct bridge *b)
+{
+    size_t n = progress_collect(b);
+    if (n == 0 && b->txn.n == 0)
+        return false;
+    b->txn.announced = true;
+    b->port.announce(b->port.ctx, b->progress, n);
+    return true;
+}
+
+static void commit_transaction(struct bridge *b)
+{
+    b->commit_ms = b->now.mono_ms;
+    if (!b->txn.announced && !announce(b)) {
+        b->txn.state = TXN_OPEN; /* nothing in it, and no progress either */
+        return;
+    }
+    b->txn.state = TXN_COMMITTING;
+    b->port.finish(b->port.ctx, next_commit(b));
+}
+
+/* Announces progress as if all records in flight were acknowledged. If one is not, nothing of the
+   transaction holds, and all is read again. Not for a single record, which may fail without that.
+ */
+static void announce_early(struct bridge *b)
+{
+    for (size_t i = 0; i < b->txn.n; i++) {
+        struct parcel *p = &b->parcels[b->taken[i]];
+        if (p->state == PARCEL_FLYING && !p->orphan)
+            parcel_foresee(p);
+    }
+    (void)announce(b);
+}
+
+static void end_transaction(struct bridge *b)
+{
+    struct txn *t = &b->txn;
+    if (t->state == TXN_OPEN && t->n > 0) {
+        t->state = TXN_ENDING;
+        t->ending_ms = b->now.mono_ms;
+        if (t->solo == NULL && !t->torn && b->flying > b->orphans)
+            announce_early(b);
+    }
+    if (t->state == TXN_ENDING && !t->torn && b->flying == b->orphans)
+        commit_transaction(b);
+}
+
+static void serve_transaction(struct bridge *b, bool progress_is_due)
+{
+    const struct txn *t = &b->txn;
+    if (t->state == TXN_ENDING || (t->state == TXN_OPEN && t->n > 0 && txn_is_over(b)))
+        end_transaction(b);
+    else if (t->state == TXN_OPEN && t->n == 0 && progress_is_due)
+        commit_transaction(b);
+}
+
+void commit_now(struct bridge *b)
+{
+    if (b->config.exactly_once) {
+        serve_transaction(b, true);
+        return;
+    }
+    b->commit_ms = b->now.mono_ms;
+    size_t n = progress_collect(b);
+    if (n > 0)
+        b->port.commit(b->port.ctx, next_commit(b), b->progress, n);
+}
+
+static void transaction_committed(struct bridge *b)
+{
+    notes_forget(b);
+    txn_begin(b);
+    targets_forget_transaction(b);
+    b->solo_failed = false;
+}
+
+void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
+{
+    if (seq < b->commit_seq && !b->config.exactly_once)
+        progress_touch(b, true); /* it may have come to lie above what was committed since */
+    if (seq != b->commit_seq || !b->commit_out)
+        return;
+    b->commit_out = false;
+    counter_add(ok ? &b->stats->commits : &b->stats->commits_failed, 1);
+    if (!ok)
+        return;
+    cluster_answered(b);
+    b->answered_ms = b->asked_ms;
+    if (b->config.exactly_once)
+        transaction_committed(b);
+    b->proving &= seq < b->proof_seq;
+    progress_kept(b);
+}
+
+void commit_serve(struct bridge *b)
+{
+    int64_t since_ms = b->now.mono_ms - b->commit_ms;
+    bool due = since_ms >= COMMIT_EVERY_MS;
+    if (b->config.exactly_once)
+        serve_transaction(b, due);
+    if (!due || (b->commit_out && (since_ms < COMMIT_LOST_MS || b->config.exactly_once)))
+        return;
+    if (b->now.mono_ms - b->recommit_ms >= b->config.commit_again_ms) {
+        b->recommit_ms = b->now.mono_ms;
+        progress_touch(b, true); /* or the broker would expire the offsets of idle queues */
+    }
+    if (b->flying > 0 && b->now.mono_ms - b->acked_ms >= PROBE_EVERY_MS &&
+        b->now.mono_ms - b->probe_ms >= PROBE_EVERY_MS) {
+        b->probe_ms = b->now.mono_ms;
+        progress_touch(b, false);
+    }
+    commit_now(b);
+}
+
+bool commit_settle(struct bridge *b)
+{
+    if (b->config.exactly_once)
+        end_transaction(b);
+    else
+        commit_serve(b);
+    return txn_is_out(b);
+}
+
+/* We may have been fenced while we stood still, and not know yet. What was asked before says
+ * nothing. */
+void commit_doubt_ownership(struct bridge *b, int64_t stalled_ms)
+{
+    bridge_tell(b, (struct event){.kind = EVENT_STALLED_TURN, .span_ms = stalled_ms});
+    b->proving = true;
+    b->proof_seq = b->commit_seq + 1;
+    if (b->txn.announced && !b->commit_out) /* its offsets went before we stood still */
+        b->proof_seq++;
+    if (!b->config.exactly_once)
+        commit_invalidate(b);
+}
+
+/* Only a commit that succeeds says that the lanes are still ours. */
+void commit_prove_ownership(struct bridge *b)
+{
+    if (!progress_is_any(b))
+        b->proving = false;
+    else if (!b->commit_out)
+        progress_touch(b, false);
+    commit_serve(b);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dead letters: the pool of their reasons, each lane's share of it, and how much of a record goes.
+ */
+#include "bridge/core/dead_letter.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/state.h"
+#include "bridge/core/target_table.h"
+#include "levels/wire_size.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Each lane has its share, of the verdicts and of a quarter of the budget, so that one whose
+   dead-letter partition is away stops no other. One is always allowed. */
+bool dead_letter_available(const struct bridge *b, const struct queue *q)
+{
+    const struct lane *lane = &b->lanes[q->id.lane];
+    if (list_is_empty(&b->verdicts_free))
+        return false;
+    return lane->verdicts == 0 || (lane->verdicts < VERDICTS_MAX / lanes_owned(b) &&
+                                   lane->verdict_bytes < lane_share_bytes(b));
+}
+
+bool dead_letter_keep(struct bridge *b, struct parcel *p)
+{
+    int64_t cost = parcel_memory(p);
+    struct record *kept = b->port.keep(b->port.ctx, p->record);
+    if (kept == NULL)
+        return false;
+    p->record = kept;
+    b->held_bytes += parcel_memory(p) - cost;
+    return true;
+}
+
+enum letter dead_letter_content(const struct bridge *b, const struct record *record)
+{
+    if (parcel_fits(b, wire_size(record), WIRE_ADDED_LATER))
+        return LETTER_WHOLE;
+    bool fits = parcel_fits(b, wire_size_without_value(record), WIRE_ADDED_LATER);
+    return fits ? LETTER_WITHOUT_VALUE : LETTER_BARE;
+}
+
+void dead_letter_mark(struct bridge *b, struct parcel *p, const struct refusal *why)
+{
+    assert(!list_is_empty(&b->verdicts_free));
+    struct link *link = list_first(&b->verdicts_free);
+    list_remove(link);
+    b->lanes[p->queue->id.lane].verdicts++;
+    b->lanes[p->queue->id.lane].verdict_bytes += parcel_memory(p);
+    p->verdict = list_item(link, struct verdict, link);
+    p->letter = (uint8_t)dead_letter_content(b, p->record);
+    p->verdict->refusal = *why;
+    struct event event = parcel_event(b, p, EVENT_DEAD_LETTERED);
+    event.code = why->code;
+    p->verdict->label = target_label(b, event.target);
+    event.reason = why->reason;
+    bridge_tell(b, event);
+}
+
+void dead_letter_record(struct bridge *b, struct parcel *p, enum code code, const char *format, ...)
+{
+    struct refusal why = {.code = code};
+    va_list arguments; /* some point into the record, which dead_letter_keep replaces */
+    va_start(arguments, format);
+    vsnprintf(why.reason, sizeof why.reason, format, arguments);
+    va_end(arguments);
+    if (!dead_letter_available(b, p->queue) || !dead_letter_keep(b, p)) {
+        parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
+        return;
+    }
+    dead_letter_mark(b, p, &why);
+    parcel_ready(b, p);
+}
+
+void dead_letter_too_large(struct bridge *b, struct parcel *p)
+{
+    struct envelope env;
+    int err = envelope_open(p->record->value, &env);
+    assert(err == 0);
+    dead_letter_record(
+        b, p, CODE_TOO_LARGE,
+        "its %zu bytes of key, value and headers do not fit the max.message.bytes of %.*s",
+        p->record->cost_bytes, SHOWN(env.stamp.target));
+}
+
+/* Only check knows whether the topic lags behind what apply sets, or the record is beyond it. */
+void dead_letter_too_large_for_level(struct bridge *b, struct parcel *p)
+{
+    dead_letter_record(
+        b, p, CODE_TOO_LARGE,
+        "its %zu bytes, envelope included, do not fit the max.message.bytes of its level "
+        "topic: 'delaybridge check' says whether 'topics apply' can raise it",
+        p->record->key.len + p->record->value.len);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sending: a record that is ready goes to a level, to its target, or to the dead-letter topic. */
+#include "bridge/core/forward.h"
+#include "bridge/core/bridge.h"
+#include "bridge/core/dead_letter.h"
+#include "bridge/core/outlet.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/queue.h"
+#include "bridge/core/redelivery.h"
+#include "bridge/core/state.h"
+#include "bridge/core/target.h"
+#include "bridge/core/target_limits.h"
+#include "bridge/core/target_table.h"
+#include "bridge/core/transaction.h"
+#include "levels/wire_size.h"
+
+#include <inttypes.h>
+
+/* Returns the time of a delivery or a dead letter. A request that was written during this turn is
+   younger than the turn's clock. The clock may have stepped back since the turn began. */
+static int64_t moment_ms(const struct bridge *b)
+{
+    int64_t wall_ms = b->port.wall_ms(b->port.ctx);
+    return wall_ms > b->now.wall_ms ? wall_ms : b->now.wall_ms;
+}
+
+static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alone)
+{
+    if (!txn_takes(b, alone))
+        return ERR_FULL;
+    f->parcel = p;
+    f->from = p->queue->id;
+    f->offset = p->offset;
+    f->record = p->record;
+    int err = b->port.forward(b->port.ctx, f);
+    if (err != 0)
+        return err;
+    parcel_detach(b, p);
+    p->state = PARCEL_FLYING;
+    p->kind = (uint8_t)f->kind;
+    p->to_slot = (uint8_t)f->slot;
+    p->since_ms = b->now.mono_ms;
+    if (b->flying++ == 0)
+        b->acked_ms = b->now.mono_ms;
+    if (f->kind != FORWARD_TARGET)
+        outlet_sent(b, p);
+    txn_took(b, p, alone);
+    return 0;
+}
+
+/* Its lane waits, and no other. */
+static bool outlet_is_shut(struct bridge *b, struct parcel *p, enum forward_kind kind, int slot)
+{
+    if (outlet_takes(b, p, kind, slot))
+        return false;
+    bool soon = b->asking_outlet != NULL;
+    parcel_wait(b, p, b->now.wall_ms + (soon ? OUTLET_WAIT_MS : RESEND_MS));
+    return true;
+}
+
+static int send_dead(struct bridge *b, struct parcel *p)
+{
+    if (outlet_is_shut(b, p, FORWARD_DEAD, 0))
+        return 0;
+    struct envelope env;
+    bool opened = !p->raw && envelope_open(p->record->value, &env) == 0;
+    assert(opened || p->raw);
+    bool alone = p->alone || (p->letter == LETTER_WHOLE && outlet_is_suspect(b, p, FORWARD_DEAD));
+    struct forward f = {.kind = FORWARD_DEAD,
+                        .timestamp_ms = moment_ms(b),
+                        .env = opened ? &env : NULL,
+                        .refusal = &p->verdict->refusal,
+                        .letter = (enum letter)p->letter,
+                        .alone = alone};
+    return send(b, p, &f, alone);
+}
+
+static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
+{
+    if (p->without_level) {
+        dead_letter_too_large_for_level(b, p);
+        return 0;
+    }
+    int level = plan_level(&b->config.ladder, remaining_ms);
+    assert(level != PLAN_HOLD);
+    const struct queue *to = bridge_queue(b, p->queue->id.lane, 1 + level);
+    if (to->missing) {
+        parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
+        return 0;
+    }
+    if (outlet_is_shut(b, p, FORWARD_LEVEL, 1 + level))
+        return 0;
+    p->floor_offset = queue_floor(to);
+    struct forward f = {.kind = FORWARD_LEVEL, .timestamp_ms = b->now.wall_ms, .slot = 1 + level};
+    return send(b, p, &f, outlet_is_suspect(b, p, FORWARD_LEVEL));
+}
+
+/* The target answers for the time until the next try, and the bridge for the time since then. */
+static void count_lateness(struct bridge *b, struct parcel *p, const struct forward *f)
+{
+    const struct stamp *stamp = &f->env->stamp;
+    int64_t from_ms = stamp->due_ms > stamp->timestamp_ms ? stamp->due_ms : stamp->timestamp_ms;
+    p->delayed_ms = stamp->next_try_ms > from_ms ? stamp->next_try_ms - from_ms : 0;
+    stats_lateness(b->stats, p->queue->id.slot, f->timestamp_ms - from_ms - p->delayed_ms);
+}
+
+static int send_target(struct bridge *b, struct parcel *p, struct target *t, struct forward *f)
+{
+    const struct stamp *stamp = &f->env->stamp;
+    assert(b->now.wall_ms >= stamp->due_ms); /* late is allowed, early never */
+    bool may_break = target_is_suspect(t, p) || target_may_be_unfit(b, t, p, stamp->attempt);
+    f->target = &t->id;
+    f->alone = p->alone || (txn_binds_topics(b) && may_break);
+    int err = send(b, p, f, f->alone);
+    if (err != 0)
+        return err;
+    target_sent(b, t, p);
+    count_lateness(b, p, f);
+    return 0;
+}
+
+static int deliver(struct bridge *b, struct parcel *p)
+{
+    struct envelope env;
+    int err = envelope_open(p->record->value, &env);
+    assert(err == 0);
+    struct forward f = {.kind = FORWARD_TARGET, .timestamp_ms = moment_ms(b), .env = &env};
+    if (f.timestamp_ms > env.stamp.expires_ms) {
+        dead_letter_record(b, p, CODE_EXPIRED,
+                           "dlb-expires-at (%" PRId64
+                           " ms) had passed when it could be delivered to %.*s (%" PRId64 " ms)",
+                           env.stamp.expires_ms, SHOWN(env.stamp.target), f.timestamp_ms);
+        return 0;
+    }
+    if (!targets_allow(&b->config.rules.targets, env.stamp.target)) {
+        dead_letter_record(b, p, CODE_TARGET_DENIED,
+                           "target %.*s is not allowed by targets any more",
+                           SHOWN(env.stamp.target));
+        return 0;
+    }
+    if (p->too_large) {
+        dead_letter_too_large(b, p);
+        return 0;
+    }
+    struct target *t = target_get(b, env.stamp.target);
+    if (t != NULL && target_is_too_small(b, t, p)) {
+        dead_letter_too_large(b, p);
+        return 0;
+    }
+    p->keyless = bytes_is_null(env.stamp.key_overridden ? env.stamp.key : p->record->key);
+    if (t != NULL && p->keyless && target_refuses_keyless(b, t)) {
+        redelivery_attempt_failed(
+            b, p, (struct failure){DELIVERY_UNFIT, "the topic refuses records without a key"});
+        return 0;
+    }
+    switch (t == NULL ? GATE_WAIT : target_gate(b, t)) {
+    case GATE_OPEN:
+        return send_target(b, p, t, &f);
+    case GATE_PARK:
+        target_park(b, t, p);
+        return 0;
+    case GATE_DEFER:
+        redelivery_defer(b, p, t);
+        return 0;
+    case GATE_FAIL:
+        redelivery_attempt_failed(b, p, (struct failure){t->error, t->why});
+        return 0;
+    case GATE_WAIT:
+        parcel_wait(b, p, b->now.wall_ms + BRIDGE_WAIT_MAX_MS);
+        return 0;
+    }
+    return 0;
+}
+
+/* Time may have made another kind of it while it waited: then it has its turn among those. */
+static int forward(struct bridge *b, struct parcel *p, enum ready kind)
+{
+    if (p->verdict != NULL)
+        return send_dead(b, p);
+    if (!parcel_fits(b, wire_size(p->record), WIRE_ADDED_LATER)) { /* it waited since it fitted */
+        dead_letter_record(b, p, CODE_TOO_LARGE, PARCEL_TOO_LARGE, wire_size(p->record),
+                           b->config.record_max_bytes);
+        return 0;
+    }
+    int64_t remaining_ms = p->until_ms - b->now.wall_ms;
+    bool hop = remaining_ms > b->config.ladder.hold_ms;
+    if (hop != (kind == READY_HOPS) || (!hop && remaining_ms > 0)) {
+        parcel_ready(b, p);
+        b->more = true;
+        return 0;
+    }
+    return hop ? send_level(b, p, remaining_ms) : deliver(b, p);
+}
+
+static void send_ready(struct bridge *b, enum ready kind)
+{
+    for (struct link *l; (l = list_first(&b->ready[kind])) != NULL && txn_is_for(b, kind);) {
+        if (forward(b, list_item(l, struct parcel, link), kind) != 0)
+            break;
+    }
+}
+
+/* Deliveries before hops. But what became of the last one that failed alone is committed before the
+   next one may fail: or the end of many would be learned, and lost again, for ever. */
+void forward_serve(struct bridge *b)
+{
+    if (b->txn.failed != NULL) /* it is among them, and not judged yet */
+        return;
+    send_ready(b, b->solo_failed ? READY_HOPS : READY_DELIVERIES);
+    send_ready(b, b->solo_failed ? READY_DELIVERIES : READY_HOPS);
+}

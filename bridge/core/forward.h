@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* forward: sends all records that are ready, as far as the port and the transaction take them. */
+#ifndef DELAYBRIDGE_BRIDGE_CORE_FORWARD_H
+#define DELAYBRIDGE_BRIDGE_CORE_FORWARD_H
+
+#include "bridge/core/state.h"
+void forward_serve(struct bridge *b);
+
+#endif

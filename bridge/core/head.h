@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* head: the next record of a queue, taken from the port and not admitted yet. */
+#ifndef DELAYBRIDGE_BRIDGE_CORE_HEAD_H
+#define DELAYBRIDGE_BRIDGE_CORE_HEAD_H
+
+#include "bridge/core/state.h"
+/* Takes records until one is to be admitted now or later; false: none is at hand. */
+bool head_find(struct bridge *b, struct queue *q);
+/* Whether the log ends at or before the record of the mark, which is not done. */
+bool head_is_missing(const struct bridge *b, const struct queue *q);
+/* Admits the record at offset if it is in flight since an earlier life of the lane: its report
+   decides. False: no such record is in flight. */
+bool head_adopt_orphan(struct bridge *b, struct queue *q, int64_t offset);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lanes: how they come and go. */
+#include "bridge/core/lanes.h"
+#include "bridge/core/bridge.h"
+#include "bridge/core/commit.h"
+#include "bridge/core/outcome.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/queue.h"
+#include "bridge/core/state.h"
+#include "bridge/core/transaction.h"
+
+static void count_lanes(struct bridge *b, int64_t change)
+{
+    counter_set(&b->stats->lanes, (uint64_t)((int64_t)counter_read(&b->stats->lanes) + change));
+}
+
+/* A committed place never goes back in one log. Where it did, or is missing, the topic may be
+   another one of the same name. */
+static bool is_same_log(const struct queue *q, const struct start *start)
+{
+    return !start->fresh && start->offset >= q->base_kept;
+}
+
+int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, struct now now)
+{
+    assert(!b->lanes[lane].owned);
+    b->now = now;
+    b->lanes[lane].owned = true;
+    commit_invalidate(b); /* an older commit says nothing about these windows */
+    count_lanes(b, 1);
+    int unusable = 0;
+    for (int slot = 0; slot < b->queues_per_lane; slot++) {
+        struct queue *q = bridge_queue(b, lane, slot);
+        const struct window before =
+            q->window; /* what an earlier life knew, and perhaps not committed */
+        bool same = is_same_log(q, &starts[slot]), was_missing = q->missing;
+        q->missing = starts[slot].missing;
+        if (was_missing != q->missing) /* a topic that is back may be the same one */
+            q->gone = q->missing;
+        if (starts[slot].offset == WINDOW_UNSET)
+            window_init(&q->window, WINDOW_UNSET);
+        else if (window_decode(&q->window, starts[slot].offset, starts[slot].text) != 0)
+            unusable++;
+        if (!same)
+            queue_forget_log(q);
+        queue_open(b, q);
+        if (q->missing && !was_missing)
+            queue_tell_missing(b, q, &before);
+        if (q->gone)
+            queue_estrange(q);
+        else if (same && !txn_voids_lost_work(b) && window_learn(&q->window, &before))
+            queue_changed(q);
+    }
+    return unusable;
+}
+
+/* What flies outlives its lane: its report may still say that it is done. */
+static void make_orphan(struct bridge *b, struct parcel *p)
+{
+    p->orphan = ORPHAN;
+    p->queue->parcels--;
+    list_append(&p->queue->orphans, &p->link);
+    b->orphans++;
+}
+
+static void forget_parcels(struct bridge *b, int lane)
+{
+    for (size_t i = 0; i < b->parcels_high; i++) {
+        struct parcel *p = &b->parcels[i];
+        if (p->state == PARCEL_FREE || p->orphan || p->queue->id.lane != lane)
+            continue;
+        if (p->state == PARCEL_FLYING)
+            make_orphan(b, p);
+        else
+            parcel_forget(b, p);
+    }
+}
+
+void bridge_lane_lost(struct bridge *b, int lane)
+{
+    if (!b->lanes[lane].owned)
+        return;
+    outcome_lane_lost(b);
+    b->lanes[lane].owned = false;
+    count_lanes(b, -1);
+    forget_parcels(b, lane);
+    for (int slot = 0; slot < b->queues_per_lane; slot++)
+        queue_close(b, bridge_queue(b, lane, slot));
+}
+
+void bridge_lanes_settled(struct bridge *b)
+{
+    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
+        struct queue *q = &b->queues[i];
+        if (b->lanes[q->id.lane].owned)
+            continue;
+        window_init(&q->window, WINDOW_UNSET);
+        q->missing = false;
+        queue_forget_log(q);
+    }
+}
+
+/* Late is allowed, early never: after a large step back what is held would wait for the clock to
+   come round, so it is forgotten and read again, into the levels that now fit. */
+void lanes_clock_went_back(struct bridge *b, int64_t by_ms)
+{
+    bridge_tell(b, (struct event){.kind = EVENT_CLOCK_BACK, .span_ms = by_ms});
+    if (outcome_break(b, "the clock went back")) /* what flies would be sent twice */
+        return;
+    for (int lane = 0; lane < b->config.lanes; lane++) {
+        if (!b->lanes[lane].owned)
+            continue;
+        forget_parcels(b, lane);
+        for (int slot = 0; slot < b->queues_per_lane; slot++)
+            queue_reread(b, bridge_queue(b, lane, slot));
+    }
+}

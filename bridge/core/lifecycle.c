@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a step machine: made, reconfigured, checked and freed. */
+#include "bridge/core/bridge.h"
+#include "bridge/core/lanes.h"
+#include "bridge/core/outlet.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/queue.h"
+#include "bridge/core/state.h"
+#include "bridge/core/target_table.h"
+#include "bridge/core/transaction.h"
+
+#include <stdlib.h>
+
+enum { PARCEL_BYTES_MIN = 640, PARCELS_MIN = 4096 };
+
+static int pools_init(struct bridge *b)
+{
+    b->parcels_n = (size_t)(b->config.memory_bytes / PARCEL_BYTES_MIN);
+    size_t queues_n = (size_t)b->config.lanes * (size_t)b->queues_per_lane;
+    if (b->parcels_n < PARCELS_MIN + queues_n)
+        b->parcels_n = PARCELS_MIN + queues_n;
+    b->parcels = calloc(b->parcels_n, sizeof *b->parcels); /* touched only as far as needed */
+    b->verdicts = calloc(VERDICTS_MAX, sizeof *b->verdicts);
+    b->lanes = calloc((size_t)b->config.lanes, sizeof *b->lanes);
+    b->queues = calloc(queues_n, sizeof *b->queues);
+    b->progress = malloc(queues_n * sizeof *b->progress);
+    b->outlets = calloc(queues_n, sizeof *b->outlets);
+    if (!b->parcels || !b->verdicts || !b->lanes || !b->queues || !b->progress || !b->outlets ||
+        txn_init(b) != 0)
+        return ERR_NO_MEMORY;
+    list_init(&b->parcels_free);
+    list_init(&b->verdicts_free);
+    for (int i = 0; i < VERDICTS_MAX; i++)
+        list_append(&b->verdicts_free, &b->verdicts[i].link);
+    for (int i = 0; i < READY_N; i++)
+        list_init(&b->ready[i]);
+    outlets_doubt(b);
+    return targets_init(b);
+}
+
+static int64_t level_of_slot(const struct bridge *b, int slot)
+{
+    if (slot == SLOT_SCHEDULE)
+        return 0;
+    int level = slot - 1;
+    const struct ladder *ladder = &b->config.ladder;
+    return level < ladder->n ? ladder->level_ms[level] : b->config.retired_ms[level - ladder->n];
+}
+
+static void queues_init(struct bridge *b)
+{
+    for (int lane = 0; lane < b->config.lanes; lane++) {
+        for (int slot = 0; slot < b->queues_per_lane; slot++) {
+            struct queue *q = bridge_queue(b, lane, slot);
+            q->id = (struct queue_id){lane * b->queues_per_lane + slot, lane, slot};
+            q->level_ms = level_of_slot(b, slot);
+            q->mark.offset = -1;
+            list_init(&q->orphans);
+            window_init(&q->window, WINDOW_UNSET);
+        }
+    }
+}
+
+struct bridge *bridge_new(const struct bridge_config *config, const struct port *port,
+                          struct stats *stats, struct now now)
+{
+    struct bridge *b = calloc(1, sizeof *b);
+    if (b == NULL)
+        return NULL;
+    b->config = *config;
+    if (b->config.commit_text_max == 0)
+        b->config.commit_text_max = WINDOW_TEXT_MAX;
+    if (b->config.commit_again_ms == 0)
+        b->config.commit_again_ms = RECOMMIT_EVERY_MS;
+    b->span = window_span_of(b->config.commit_text_max);
+    b->port = *port;
+    b->stats = stats;
+    b->now = b->turn = now;
+    b->acked_ms = b->back_ms = b->commit_ms = b->recommit_ms = b->probe_ms = b->trim_ms =
+        b->poll_ms = now.mono_ms;
+    b->queues_per_lane = 1 + config->ladder.n + config->retired_n;
+    size_t span_ms = (size_t)(plan_lookahead_ms(&config->ladder) + config->ladder.hold_ms + 1000);
+    if (pools_init(b) != 0 || wheel_init(&b->wheel, span_ms, now.wall_ms) != 0) {
+        bridge_free(b);
+        return NULL;
+    }
+    queues_init(b);
+    return b;
+}
+
+void bridge_free(struct bridge *b)
+{
+    for (int lane = 0; b->lanes != NULL && lane < b->config.lanes; lane++) {
+        if (b->lanes[lane].owned)
+            bridge_lane_lost(b, lane);
+    }
+    for (size_t i = 0; i < b->parcels_high; i++) {
+        if (b->parcels[i].state != PARCEL_FREE)
+            b->port.release(b->port.ctx, b->parcels[i].record);
+    }
+    targets_deinit(b);
+    wheel_deinit(&b->wheel);
+    free(b->outlets);
+    txn_deinit(b);
+    free(b->progress);
+    free(b->queues);
+    free(b->lanes);
+    free(b->verdicts);
+    free(b->parcels);
+    free(b);
+}
+
+void bridge_reconfigure(struct bridge *b, const struct bridge_live *live)
+{
+    b->config.rules = live->rules;
+    b->config.max_attempts = live->max_attempts;
+    memcpy(b->config.target_labels, live->target_labels, sizeof live->target_labels);
+    targets_relabel(b);
+    b->config.record_max_bytes = live->record_max_bytes;
+}
+
+int bridge_queues_per_lane(const struct bridge *b)
+{
+    return b->queues_per_lane;
+}
+
+static void check_parcels(const struct bridge *b)
+{
+    size_t flying = 0, orphans = 0, parked = 0, waiting = 0;
+    int64_t bytes = 0;
+    for (size_t i = 0; i < b->parcels_high; i++) {
+        const struct parcel *p = &b->parcels[i];
+        if (p->state == PARCEL_FREE)
+            continue;
+        flying += p->state == PARCEL_FLYING;
+        waiting += p->state == PARCEL_WAITING;
+        parked += p->state == PARCEL_PARKED;
+        orphans += p->orphan != OWN;
+        bytes += record_memory(p->record, p->headers_n);
+        assert(!p->orphan || p->state == PARCEL_FLYING);
+        assert(p->orphan || b->lanes[p->queue->id.lane].owned);
+        bool foreseen = b->txn.announced || b->txn.state == TXN_BROKEN;
+        assert(p->orphan || p->offset < p->queue->window.base || /* the log's start passed it */
+               (foreseen && p->state == PARCEL_FLYING) ||
+               !window_is_done(&p->queue->window, p->offset));
+    }
+    assert(flying == b->flying && orphans == b->orphans && parked == b->parked);
+    assert(waiting == b->wheel.count && bytes == b->held_bytes);
+}
+
+void bridge_check(const struct bridge *b)
+{
+    wheel_check(&b->wheel);
+    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++)
+        queue_check(b, &b->queues[i]);
+    check_parcels(b);
+}

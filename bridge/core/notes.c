@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Notes: what a transaction that a record broke has shown of that record, for its next reading. */
+#include "bridge/core/notes.h"
+#include "bridge/core/state.h"
+
+void notes_add(struct bridge *b, const struct parcel *p, enum note_flag flag)
+{
+    struct note *found = NULL;
+    for (int i = 0; i < NOTES_MAX && found == NULL; i++) {
+        if (b->notes[i].queue == p->queue && b->notes[i].offset == p->offset)
+            found = &b->notes[i];
+    }
+    if (found == NULL) {
+        found = &b->notes[b->notes_hand];
+        b->notes_hand = (b->notes_hand + 1) % NOTES_MAX;
+        b->notes_n += found->queue == NULL;
+        *found = (struct note){.queue = p->queue, .offset = p->offset};
+    }
+    found->flags |= (unsigned)flag;
+}
+
+void notes_recall(struct bridge *b, struct parcel *p)
+{
+    for (int i = 0; b->notes_n > 0 && i < NOTES_MAX; i++) {
+        struct note *note = &b->notes[i];
+        if (note->queue != p->queue || note->offset != p->offset)
+            continue;
+        p->alone = (note->flags & NOTE_ALONE) != 0;
+        p->without_level = (note->flags & NOTE_WITHOUT_LEVEL) != 0;
+        p->too_large = (note->flags & NOTE_TOO_LARGE) != 0;
+        return;
+    }
+}
+
+/* What is done now is not read again, and what is not ours any more is somebody else's to learn. */
+void notes_forget(struct bridge *b)
+{
+    for (int i = 0; b->notes_n > 0 && i < NOTES_MAX; i++) {
+        const struct queue *q = b->notes[i].queue;
+        if (q == NULL || (q->state != QUEUE_OFF && !window_is_done(&q->window, b->notes[i].offset)))
+            continue;
+        b->notes[i] = (struct note){0};
+        b->notes_n--;
+    }
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Outcomes: what becomes of a record when it was reported, and of a transaction when it breaks. */
+#include "bridge/core/outcome.h"
+#include "bridge/core/bridge.h"
+#include "bridge/core/cluster.h"
+#include "bridge/core/commit.h"
+#include "bridge/core/dead_letter.h"
+#include "bridge/core/notes.h"
+#include "bridge/core/outlet.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/redelivery.h"
+#include "bridge/core/state.h"
+#include "bridge/core/target.h"
+#include "bridge/core/target_table.h"
+#include "bridge/core/transaction.h"
+
+/* Nobody was answered for a part of its flight, up to now or until Kafka came back: whichever
+   answer came first then, the target is not to blame. */
+static bool kafka_was_away(const struct bridge *b, const struct parcel *p)
+{
+    if (b->config.exactly_once) /* its last ones are awaited, and nobody else is asked meanwhile */
+        return !b->txn.answered;
+    return b->now.mono_ms - b->acked_ms > AWAY_MS || p->since_ms < b->back_ms;
+}
+
+/* target: that it was delivered to, or NULL */
+static void succeeded(struct bridge *b, struct parcel *p, const struct target *target)
+{
+    struct slot_stats *slot = &b->stats->slots[p->queue->id.slot];
+    cluster_answered(b);
+    b->txn.answered = true;
+    switch ((enum forward_kind)p->kind) {
+    case FORWARD_LEVEL:
+        counter_add(&b->stats->hops, 1);
+        counter_add(&slot->hops, 1);
+        bridge_queue(b, p->queue->id.lane, p->to_slot)->retrying += p->overdue_ms != 0;
+        break;
+    case FORWARD_TARGET:
+        counter_add(&b->stats->deliveries, 1);
+        counter_add(&slot->deliveries, 1);
+        assert(target != NULL);
+        if (p->delayed_ms > 0)
+            spans_add(&b->stats->target_delay, p->delayed_ms);
+        counter_add(&target_stats(b, target->label)->deliveries, 1);
+        break;
+    case FORWARD_DEAD:
+        counter_add(&b->stats->dead[p->verdict->refusal.code], 1);
+        counter_add(&target_stats(b, p->verdict->label)->dead[p->verdict->refusal.code], 1);
+        counter_add(&slot->dead, 1);
+        break;
+    }
+    parcel_done(b, p);
+}
+
+static void tell_own_topic_failed(struct bridge *b, const struct parcel *p, const char *why)
+{
+    bridge_tell(b, (struct event){.kind = EVENT_FORWARD_FAILED,
+                                  .queue = p->queue->id,
+                                  .offset = p->offset,
+                                  .to_slot = p->to_slot,
+                                  .reason = why});
+}
+
+/* Hops and dead letters are tried for ever; only their size can never mend itself. */
+static void own_topic_failed(struct bridge *b, struct parcel *p, enum report report,
+                             const char *why)
+{
+    if (report == REPORT_TOO_LARGE && p->kind == FORWARD_LEVEL) {
+        dead_letter_too_large_for_level(b, p);
+        return;
+    }
+    if (report == REPORT_TOO_LARGE && p->letter != LETTER_BARE) {
+        if (p->alone)
+            p->letter++;
+        p->alone = true; /* a broker judges batches, not records */
+        parcel_ready(b, p);
+        return;
+    }
+    tell_own_topic_failed(b, p, why);
+    redelivery_resend(b, p);
+}
+
+static enum delivery_error delivery_error_of(enum report report)
+{
+    switch (report) {
+    case REPORT_TIMED_OUT:
+        return DELIVERY_TIMED_OUT;
+    case REPORT_UNFIT:
+        return DELIVERY_UNFIT;
+    case REPORT_REFUSED:
+    case REPORT_OK: /* the others are no failure of the target */
+    case REPORT_TOO_LARGE:
+    case REPORT_NOT_SENT:
+        break;
+    }
+    return DELIVERY_REFUSED;
+}
+
+static void target_failed(struct bridge *b, struct parcel *p, enum report report, const char *why)
+{
+    if ((report == REPORT_TOO_LARGE || report == REPORT_UNFIT) && !p->alone) {
+        p->alone = true; /* a broker judges batches, not records */
+        parcel_ready(b, p);
+        return;
+    }
+    if (report == REPORT_TOO_LARGE) {
+        if (b->config.exactly_once)
+            notes_add(b, p, NOTE_TOO_LARGE); /* until its dead letter is committed */
+        dead_letter_too_large(b, p);
+    } else if (report == REPORT_NOT_SENT) {
+        redelivery_resend(b, p);
+    } else {
+        redelivery_attempt_failed(b, p, (struct failure){delivery_error_of(report), why});
+    }
+}
+
+/* What failed is no longer in flight: what becomes of it. */
+void record_failed(struct bridge *b, struct parcel *p, enum report report, const char *why)
+{
+    if (p->kind == FORWARD_TARGET)
+        target_failed(b, p, report, why);
+    else
+        own_topic_failed(b, p, report, why);
+}
+
+/* It breaks its transaction; what is learned of it holds for its next reading. */
+static void note_failure(struct bridge *b, const struct parcel *p, enum report report,
+                         const char *why)
+{
+    bool too_large = report == REPORT_TOO_LARGE;
+    if (p->kind == FORWARD_LEVEL && too_large)
+        notes_add(b, p, NOTE_WITHOUT_LEVEL);
+    else if (too_large)
+        notes_add(b, p, NOTE_ALONE);
+    else if (p->kind != FORWARD_TARGET && report != REPORT_NOT_SENT)
+        tell_own_topic_failed(b, p, why);
+}
+
+static void fail_transaction(struct bridge *b, struct parcel *p, struct target *target,
+                             enum report report, const char *why)
+{
+    note_failure(b, p, report, why);
+    /* With records without a key in it, these are tried alone first. */
+    if (target != NULL && report == REPORT_UNFIT && !target->keyless_in_transaction)
+        notes_add(b, p, NOTE_ALONE);
+    txn_failed(b, p, target, report);
+    if (b->txn.solo != p) {
+        parcel_forget(b, p);
+        return;
+    }
+    p->alone = true; /* it waits, and is not sent, until the port says that the transaction broke */
+    parcel_ready(b, p);
+}
+
+/* Exactly once: what was not acknowledged in time, and what its transaction took along, may be held
+   by a partition without a leader. The brokers are asked before the last producer meets it. */
+static void doubt_unanswered(struct bridge *b, const struct parcel *p, enum report report)
+{
+    b->txn.timed_out |= report == REPORT_TIMED_OUT && !p->orphan;
+    bool taken_along = report == REPORT_NOT_SENT && b->txn.timed_out && !p->orphan;
+    if (!b->config.exactly_once || (report != REPORT_TIMED_OUT && !taken_along))
+        return;
+    if (p->kind == FORWARD_TARGET)
+        target_doubt(b, p->target);
+    else
+        outlet_doubt(b, p);
+}
+
+void bridge_reported(struct bridge *b, struct parcel *p, enum report report, const char *why)
+{
+    assert(p->state == PARCEL_FLYING);
+    b->flying--;
+    bool away = report == REPORT_TIMED_OUT && kafka_was_away(b, p);
+    doubt_unanswered(b, p, report);
+    if (away && b->txn.solo != p) /* a suspect is left alone again, whoever is to blame */
+        report = REPORT_NOT_SENT;
+    struct target *target = p->target;
+    if (p->kind != FORWARD_TARGET)
+        outlet_reported(b, p, report);
+    bool alone = b->config.exactly_once ? b->txn.solo == p : p->alone;
+    if (target != NULL)
+        target_reported(b, target, p, &(struct answer){report, alone, why});
+    else
+        outlet_learn_size(b, p, report);
+    if (away)
+        report = REPORT_NOT_SENT;
+    bool void_anyhow = /* its transaction was given up, or its log is gone */
+        (p->orphan && b->config.exactly_once) || p->orphan == STRANGER;
+    if (report == REPORT_OK && !void_anyhow) {
+        succeeded(b, p, target);
+        return;
+    }
+    if (p->orphan) { /* it will be read again */
+        parcel_forget(b, p);
+        return;
+    }
+    p->state = PARCEL_FREE; /* in no list */
+    if (b->config.exactly_once)
+        fail_transaction(b, p, target, report, why);
+    else
+        record_failed(b, p, report, why);
+}
+
+static void begin_transaction(struct bridge *b)
+{
+    txn_begin(b);
+    targets_forget_transaction(b);
+}
+
+static void give_up(struct bridge *b, bool reread)
+{
+    begin_transaction(b);
+    b->txn.state = TXN_BROKEN;
+    commit_invalidate(b);
+    counter_add(&b->stats->aborts, 1);
+    b->port.abort(b->port.ctx, reread);
+}
+
+void outcome_lane_lost(struct bridge *b)
+{
+    if (b->config.exactly_once && (b->txn.n > 0 || txn_is_out(b)) && b->txn.state != TXN_BROKEN)
+        give_up(b, false);
+}
+
+static void blame_solo(struct bridge *b, enum blame blame, const char *why)
+{
+    struct txn *t = &b->txn;
+    if (t->failed_report == REPORT_NOT_SENT && blame == BLAME_RECORDS) {
+        if (t->failed_target != NULL)
+            target_refuses(b, t->failed_target, why);
+        t->failed_report = REPORT_REFUSED;
+    }
+    record_failed(b, t->failed, t->failed_report, why);
+}
+
+void bridge_aborted(struct bridge *b, enum blame blame, const char *why)
+{
+    struct txn *t = &b->txn;
+    if (t->state == TXN_BROKEN)
+        return;
+    bridge_tell(b, (struct event){.kind = EVENT_ABORTED, .count = (int64_t)t->n, .reason = why});
+    bool alone = t->failed != NULL;
+    b->solo_failed |= alone;
+    if (alone)
+        blame_solo(b, blame, why);
+    else if (blame == BLAME_RECORDS && !t->told && t->takes == READY_HOPS && t->n > 0)
+        bridge_tell(b, (struct event){.kind = EVENT_FORWARD_FAILED,
+                                      .queue = t->unsent,
+                                      .offset = t->unsent_offset,
+                                      .to_slot = t->unsent_to,
+                                      .reason = why});
+    else if (blame == BLAME_RECORDS && !t->told)
+        targets_suspect(b, why);
+    give_up(b, !alone);
+}
+
+void bridge_restarted(struct bridge *b)
+{
+    begin_transaction(b);
+}
+
+bool outcome_break(struct bridge *b, const char *why)
+{
+    if (!b->config.exactly_once || (b->flying == b->orphans && b->txn.failed == NULL))
+        return false;
+    b->txn.failed = NULL; /* it is forgotten with all others */
+    bridge_aborted(b, BLAME_NOBODY, why);
+    return true;
+}
+
+/* Others in it were answered, or it is one record to a suspect, and now nobody is: then those
+   targets that are awaited hold everybody, and not the brokers, which may be slow. */
+void outcome_watch_silence(struct bridge *b)
+{
+    static const char why[] = "a target acknowledged nothing for three seconds";
+    struct txn *t = &b->txn;
+    int64_t since_ms = b->acked_ms > t->ending_ms ? b->acked_ms : t->ending_ms;
+    if (t->state != TXN_ENDING || t->torn || b->now.mono_ms - since_ms < TXN_SILENT_MS)
+        return;
+    bool probe =
+        t->solo != NULL && t->solo->target != NULL && t->solo->target->state == TARGET_PROBING;
+    if ((probe || t->answered) && targets_hold(b, why))
+        bridge_aborted(b, BLAME_NOBODY, why);
+}

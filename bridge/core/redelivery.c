@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Redelivery: a record that was not delivered waits for its next try, in a level or here. */
+#include "bridge/core/redelivery.h"
+#include "bridge/core/dead_letter.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/state.h"
+#include "bridge/core/target_table.h"
+#include "levels/counted.h"
+
+static const int64_t retry_after_ms[] = {5000,   10000,  30000,  60000,
+                                         120000, 300000, 600000, 1800000};
+enum { RETRIES = sizeof retry_after_ms / sizeof retry_after_ms[0] };
+
+/* Writes the envelope again with its next try and the reason for it, for people: it waits in a
+   level. */
+static void put_back(struct bridge *b, struct parcel *p, struct envelope *env,
+                     struct failure failure)
+{
+    struct stamp *stamp = &env->stamp;
+    stamp->extras.error_code = (uint16_t)failure.error;
+    stamp->extras.error = bytes_text(failure.why);
+    struct record *record = b->port.make(b->port.ctx, p->record->key, envelope_size(env));
+    if (record == NULL) {
+        parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
+        return;
+    }
+    envelope_encode(env, (void *)record->value.data);
+    p->until_ms = stamp->due_ms > stamp->next_try_ms ? stamp->due_ms : stamp->next_try_ms;
+    p->overdue_ms = stamp_overdue_ms(stamp);
+    parcel_replace(b, p, record);
+    parcel_ready(b, p);
+}
+
+static void tell_failed(struct bridge *b, const struct parcel *p, const struct failure *failure,
+                        const struct stamp *stamp)
+{
+    struct event event = parcel_event(b, p, EVENT_DELIVERY_FAILED);
+    event.error = failure->error;
+    event.reason = failure->why;
+    event.attempt = stamp->attempt;
+    event.next_try_ms = stamp->next_try_ms;
+    bridge_tell(b, event);
+}
+
+void redelivery_attempt_failed(struct bridge *b, struct parcel *p, struct failure failure)
+{
+    struct envelope env;
+    int err = envelope_open(p->record->value, &env);
+    assert(err == 0);
+    int attempts = ++env.stamp.attempt;
+    env.stamp.extras.deferral = DEFERRAL_NONE;
+    struct target_stats *stats = target_stats(b, target_label(b, env.stamp.target));
+    counter_add(&stats->failures[failure.error], 1);
+    if (attempts < b->config.max_attempts) {
+        counter_add(&b->stats->retries, 1);
+        env.stamp.next_try_ms =
+            b->now.wall_ms + retry_after_ms[attempts <= RETRIES ? attempts - 1 : RETRIES - 1];
+        tell_failed(b, p, &failure, &env.stamp);
+        put_back(b, p, &env, failure);
+        return;
+    }
+    char tries[COUNTED_MAX];
+    dead_letter_record(b, p, CODE_TARGET_FAILED, "%.*s took nothing in %s: %.85s",
+                       SHOWN(env.stamp.target), counted(attempts, "attempt", tries), failure.why);
+}
+
+void redelivery_defer(struct bridge *b, struct parcel *p, const struct target *t)
+{
+    struct envelope env;
+    int err = envelope_open(p->record->value, &env);
+    assert(err == 0);
+    counter_add(&b->stats->deferrals, 1);
+    counter_add(&target_stats(b, t->label)->deferrals, 1);
+    env.stamp.next_try_ms = b->now.wall_ms + SHUT_MS;
+    env.stamp.extras.deferral = DEFERRAL_FAILED;
+    put_back(b, p, &env, (struct failure){t->error, t->why});
+}
+
+void redelivery_resend(struct bridge *b, struct parcel *p)
+{
+    counter_add(&b->stats->resends, 1);
+    parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
+}

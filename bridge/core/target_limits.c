@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a target was shown not to take: records that are too large, or of a kind that it refuses. */
+#include "bridge/core/target_limits.h"
+#include "bridge/core/state.h"
+#include "bridge/core/transaction.h"
+
+/* Exactly once: one that may break its transaction has one of its own. */
+bool target_is_suspect(const struct target *t, const struct parcel *p)
+{
+    return t->state == TARGET_PROBING ||
+           (t->large_bytes > 0 && p->record->cost_bytes >= t->large_bytes);
+}
+
+/* Exactly once: known from one of no more bytes, a moment ago, and without breaking another
+   transaction to be told so again. */
+bool target_is_too_small(const struct bridge *b, const struct target *t, const struct parcel *p)
+{
+    return txn_binds_topics(b) && t->proven_ms > 0 && b->now.mono_ms - t->proven_ms < PROVEN_MS &&
+           p->record->cost_bytes >= t->proven_bytes;
+}
+
+static bool is_recent(const struct bridge *b, int64_t ms)
+{
+    return ms > 0 && b->now.mono_ms - ms < PROVEN_MS;
+}
+
+bool target_may_be_unfit(const struct bridge *b, const struct target *t, const struct parcel *p,
+                         int attempts)
+{
+    return (p->keyless && t->keyless_suspect) || (attempts > 0 && is_recent(b, t->unfit_ms));
+}
+
+bool target_refuses_keyless(const struct bridge *b, const struct target *t)
+{
+    return is_recent(b, t->keyless_ms);
+}
+
+/* A compacted topic takes no record without a key. In company any record may have been refused, so
+   those without a key are suspected first. */
+void target_note_unfit(const struct bridge *b, struct target *t, const struct parcel *p, bool alone)
+{
+    t->keyless_suspect |= t->keyless_in_transaction || p->keyless;
+    if (alone && p->keyless)
+        t->keyless_ms = b->now.mono_ms;
+    else if (alone)
+        t->unfit_ms = b->now.mono_ms;
+}
+
+/* In company any other may have been it; alone it is proven, for a minute and for all that are no
+   smaller. */
+void target_note_too_large(const struct bridge *b, struct target *t, const struct parcel *p,
+                           bool alone)
+{
+    size_t cost_bytes = p->record->cost_bytes;
+    if (t->large_bytes == 0 || cost_bytes < t->large_bytes)
+        t->large_bytes = cost_bytes;
+    if (!alone)
+        return;
+    bool old = t->proven_ms == 0 || b->now.mono_ms - t->proven_ms >= PROVEN_MS;
+    if (old || cost_bytes < t->proven_bytes)
+        t->proven_bytes = cost_bytes;
+    t->proven_ms = b->now.mono_ms;
+}
+
+/* It was suspect for another's sake, of whose batch it was; or the target's limit was raised. A
+   little less than what is proven stays suspect: sizes of a kind differ by a key's length. */
+void target_note_fits(struct target *t, const struct parcel *p)
+{
+    if (p->record->cost_bytes >= t->proven_bytes)
+        t->proven_ms = 0;
+    t->large_bytes = t->proven_ms == 0 ? 0 : t->proven_bytes - t->proven_bytes / 8;
+    if (t->large_bytes <= p->record->cost_bytes && t->proven_ms != 0)
+        t->large_bytes = p->record->cost_bytes + 1;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of targets: found by name, and replaced when it is full. */
+#include "bridge/core/target_table.h"
+#include "bridge/core/state.h"
+
+#include <stdlib.h>
+
+enum { BUCKETS = 1024 };
+
+int targets_init(struct bridge *b)
+{
+    b->targets = calloc(TARGETS_MAX, sizeof *b->targets);
+    b->buckets = calloc(BUCKETS, sizeof *b->buckets);
+    if (b->targets == NULL || b->buckets == NULL)
+        return ERR_NO_MEMORY;
+    for (int i = 0; i < BUCKETS; i++)
+        list_init(&b->buckets[i]);
+    for (int i = 0; i < TARGETS_MAX; i++)
+        list_init(&b->targets[i].parked);
+    return 0;
+}
+
+void targets_deinit(struct bridge *b)
+{
+    for (int i = 0; b->targets != NULL && i < TARGETS_MAX; i++) {
+        if (b->targets[i].used)
+            b->port.forget(b->port.ctx, &b->targets[i].id);
+    }
+    free(b->targets);
+    free(b->buckets);
+}
+
+static struct list *bucket_of(struct bridge *b, struct bytes name)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < name.len; i++)
+        hash = (hash ^ ((const uint8_t *)name.data)[i]) * 16777619u;
+    return &b->buckets[hash % BUCKETS];
+}
+
+/* Names without a topic may be many: first they go, or they would drive out the good targets. */
+static struct target *claim_slot(struct bridge *b)
+{
+    for (int tries = 0; tries < 2 * TARGETS_MAX; tries++) {
+        struct target *t = &b->targets[b->targets_hand];
+        b->targets_hand = (b->targets_hand + 1) % TARGETS_MAX;
+        if (!t->used)
+            return t;
+        if (t->flying > 0 || !list_is_empty(&t->parked) || t == b->asking ||
+            (t->took_ms > 0 && tries < TARGETS_MAX))
+            continue;
+        b->port.forget(b->port.ctx, &t->id);
+        list_remove(&t->link);
+        return t;
+    }
+    return NULL;
+}
+
+struct target *target_find(struct bridge *b, struct bytes name)
+{
+    const struct list *bucket = bucket_of(b, name);
+    for (struct link *l = list_first(bucket); l != NULL; l = list_after(bucket, l)) {
+        struct target *t = list_item(l, struct target, link);
+        if (bytes_equal(bytes_text(t->id.name), name))
+            return t;
+    }
+    return NULL;
+}
+
+struct target_stats *target_stats(const struct bridge *b, uint8_t label)
+{
+    return &b->stats->targets[label];
+}
+
+uint8_t target_label(const struct bridge *b, struct bytes name)
+{
+    int entry = targets_entry(&b->config.rules.targets, name);
+    if (entry < 0)
+        return LABEL_NONE;
+    return entry < TARGET_LABELS ? b->config.target_labels[entry] : LABEL_OTHER;
+}
+
+void targets_relabel(struct bridge *b)
+{
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        struct target *t = &b->targets[i];
+        if (t->used)
+            t->label = target_label(b, bytes_text(t->id.name));
+    }
+}
+
+struct target *target_get(struct bridge *b, struct bytes name)
+{
+    assert(name.len <= TOPIC_NAME_MAX);
+    struct target *t = target_find(b, name);
+    if (t != NULL)
+        return t;
+    t = claim_slot(b);
+    if (t == NULL)
+        return NULL;
+    *t = (struct target){.used = true};
+    list_init(&t->parked);
+    memcpy(t->id.name, name.data, name.len);
+    t->label = target_label(b, name);
+    list_append(bucket_of(b, name), &t->link);
+    return t;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One turn: the clock, what is due, the reports, the queues, and progress, in this order. */
+#include "bridge/core/admission.h"
+#include "bridge/core/bridge.h"
+#include "bridge/core/bulk.h"
+#include "bridge/core/commit.h"
+#include "bridge/core/forward.h"
+#include "bridge/core/lanes.h"
+#include "bridge/core/outcome.h"
+#include "bridge/core/outlet.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/progress.h"
+#include "bridge/core/state.h"
+#include "bridge/core/target.h"
+#include "bridge/core/transaction.h"
+
+static void tell_time(struct bridge *b, struct now now)
+{
+    int64_t passed_ms = now.mono_ms - b->turn.mono_ms;
+    int64_t back_ms = b->turn.wall_ms + passed_ms - now.wall_ms;
+    b->now = b->turn = now;
+    if (b->answered_ms != 0)
+        spans_add(&b->stats->commit, now.mono_ms - b->answered_ms);
+    b->answered_ms = 0;
+    if (passed_ms > b->config.session_ms / 2 && progress_is_any(b))
+        commit_doubt_ownership(b, passed_ms);
+    if (back_ms > CLOCK_BACK_MS)
+        lanes_clock_went_back(b, back_ms);
+    wheel_advance(&b->wheel, now.wall_ms);
+}
+
+static void deliver_due(struct bridge *b)
+{
+    struct wheel_node *node;
+    while ((node = wheel_pop(&b->wheel)) != NULL) {
+        struct parcel *p = list_item(node, struct parcel, node);
+        p->state = PARCEL_FREE; /* in no list */
+        parcel_ready(b, p);
+    }
+    forward_serve(b);
+}
+
+/* Levels first, all lanes, then requests: intake never makes deliveries late. */
+static void serve_queues(struct bridge *b)
+{
+    bool poll = b->now.mono_ms - b->poll_ms >= POLL_EVERY_MS;
+    if (poll)
+        b->poll_ms = b->now.mono_ms;
+    bulk_serve(b);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < b->config.lanes; i++) {
+            int lane = (b->serve_first + i) % b->config.lanes;
+            if (!b->lanes[lane].owned)
+                continue;
+            int from = pass == 0 ? 1 : SLOT_SCHEDULE, to = pass == 0 ? b->queues_per_lane : 1;
+            for (int slot = from; slot < to; slot++) {
+                struct queue *q = bridge_queue(b, lane, slot);
+                q->active |= poll && q->state == QUEUE_OPEN;
+                admission_serve(b, q);
+            }
+        }
+    }
+    b->serve_first = (b->serve_first + 1) % b->config.lanes; /* what is scarce is for each */
+}
+
+static int64_t wait_ms(const struct bridge *b)
+{
+    if (b->more)
+        return 0;
+    int64_t wait = BRIDGE_WAIT_MAX_MS;
+    int64_t wheel_ms = wheel_next_ms(&b->wheel);
+    if (wheel_ms != INT64_MAX && wheel_ms - b->now.wall_ms < wait)
+        wait = wheel_ms - b->now.wall_ms;
+    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
+        int64_t queue_ms = admission_wait_ms(b, &b->queues[i]);
+        if (queue_ms < wait)
+            wait = queue_ms;
+    }
+    int64_t txn_ms = txn_wait_ms(b);
+    if (txn_ms < wait)
+        wait = txn_ms;
+    return wait < 0 ? 0 : wait;
+}
+
+int64_t bridge_turn(struct bridge *b, struct now now)
+{
+    tell_time(b, now);
+    b->more = false;
+    if (b->proving) {
+        b->port.reports(b->port.ctx);
+        commit_prove_ownership(b);
+        outcome_watch_silence(b);
+        return BRIDGE_WAIT_MAX_MS;
+    }
+    deliver_due(b);
+    b->port.reports(b->port.ctx);
+    outlets_serve(b);
+    targets_serve(b);
+    serve_queues(b);
+    wheel_advance(&b->wheel, now.wall_ms);
+    deliver_due(b);
+    commit_serve(b);
+    outcome_watch_silence(b);
+    progress_trim(b);
+    counter_set(&b->stats->held_bytes, (uint64_t)b->held_bytes);
+    return wait_ms(b);
+}
+
+void bridge_commit(struct bridge *b, struct now now)
+{
+    b->now = now;
+    commit_now(b);
+    outcome_watch_silence(b);
+}
+
+size_t bridge_settle(struct bridge *b, struct now now)
+{
+    b->now = now;
+    b->port.reports(b->port.ctx);
+    bool is_out = commit_settle(b);
+    return b->flying - b->orphans + is_out;
+}
+
+void bridge_wake(struct bridge *b, struct queue_id id)
+{
+    struct queue *q = bridge_queue(b, id.lane, id.slot);
+    if (q->state == QUEUE_OPEN)
+        q->active = true;
+}
+
+size_t bridge_flying(const struct bridge *b)
+{
+    return b->flying;
+}
