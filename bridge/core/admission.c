@@ -23,10 +23,10 @@ static bool has_budget(const struct bridge *b, const struct queue *q)
 {
     int64_t limit = b->config.memory_bytes;
     if (q->parcels == 0)
-        return !bulk_has_large_head(b, q) || b->held_bytes <= limit;
+        return !bulk_has_large_head(b, q) || b->pools.held_bytes <= limit;
     if (queue_is_schedule(q))
         limit -= limit / 4;
-    return b->held_bytes + record_memory(q->head, q->head_headers_n) <= limit;
+    return b->pools.held_bytes + record_memory(q->head, q->head_headers_n) <= limit;
 }
 
 static bool has_room(struct bridge *b, struct queue *q)
@@ -241,7 +241,7 @@ void admission_serve(struct bridge *b, struct queue *q)
         if (!admit(b, q))
             return;
     }
-    b->more = true;
+    b->clock.more = true;
 }
 
 int64_t admission_wait_ms(const struct bridge *b, const struct queue *q)

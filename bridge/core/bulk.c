@@ -27,8 +27,8 @@ static bool is_bulky(const struct bridge *b, const struct queue *q, int64_t limi
 static struct queue *next_in_line(const struct bridge *b)
 {
     int n = b->config.lanes * b->queues_per_lane;
-    for (int i = 1; b->in_line > 0 && i <= n; i++) {
-        struct queue *q = &b->queues[(b->bulky_index + i) % n];
+    for (int i = 1; b->bulk.in_line > 0 && i <= n; i++) {
+        struct queue *q = &b->queues[(b->bulk.index + i) % n];
         if (q->in_line)
             return q;
     }
@@ -38,30 +38,30 @@ static struct queue *next_in_line(const struct bridge *b)
 /* read: some of it is known to be there. */
 static void begin(struct bridge *b, struct queue *q, bool read)
 {
-    b->bulky = q;
-    b->bulky_index = q->id.index;
-    b->bulky_read = read;
-    b->bulky_offset = q->window.next;
-    b->bulky_ms = b->now.mono_ms;
+    b->bulk.queue = q;
+    b->bulk.index = q->id.index;
+    b->bulk.read = read;
+    b->bulk.begin_offset = q->window.next;
+    b->bulk.since_ms = b->now.mono_ms;
 }
 
 /* Returns whether the queue whose turn it is has brought anything. A fetch may take longer than a
    turn: the queue whose fetch comes first is read, or each would give up what it has waited for. */
 static bool has_brought(struct bridge *b)
 {
-    struct queue *q = b->bulky;
-    b->bulky_read |= q->window.next != b->bulky_offset;
-    if (b->bulky_read || !is_bulky(b, q, b->config.bulk_bytes / 2))
-        return b->bulky_read;
+    struct queue *q = b->bulk.queue;
+    b->bulk.read |= q->window.next != b->bulk.begin_offset;
+    if (b->bulk.read || !is_bulky(b, q, b->config.bulk_bytes / 2))
+        return b->bulk.read;
     begin(b, q, true);
     return true;
 }
 
 static void take_turns(struct bridge *b, struct queue *q)
 {
-    if (b->bulky == q)
+    if (b->bulk.queue == q)
         return;
-    if (b->bulky == NULL || !has_brought(b))
+    if (b->bulk.queue == NULL || !has_brought(b))
         begin(b, q, true);
     else
         queue_stand_in_line(b, q);
@@ -81,15 +81,15 @@ static void find_bulky(struct bridge *b)
    a queue that gets no room must not hold the others. */
 static bool bulky_is_over(struct bridge *b)
 {
-    struct queue *q = b->bulky;
+    struct queue *q = b->bulk.queue;
     if (q->state != QUEUE_OPEN)
         return true;
     bool brought = has_brought(b);
-    bool turn_over = b->now.mono_ms - b->bulky_ms >= BULK_TURN_MS;
+    bool turn_over = b->now.mono_ms - b->bulk.since_ms >= BULK_TURN_MS;
     bool waits = q->head != NULL && q->blocked && bulk_has_large_head(b, q);
     if (!waits && !is_bulky(b, q, b->config.bulk_bytes / 2))
         return brought || turn_over;
-    if (turn_over && b->in_line > 0) {
+    if (turn_over && b->bulk.in_line > 0) {
         queue_stand_in_line(b, q);
         return true;
     }
@@ -100,9 +100,9 @@ void bulk_serve(struct bridge *b)
 {
     if (b->config.bulk_bytes == 0)
         return;
-    if (b->bulky != NULL && bulky_is_over(b))
-        b->bulky = NULL;
-    struct queue *next = b->bulky == NULL ? next_in_line(b) : NULL;
+    if (b->bulk.queue != NULL && bulky_is_over(b))
+        b->bulk.queue = NULL;
+    struct queue *next = b->bulk.queue == NULL ? next_in_line(b) : NULL;
     if (next != NULL) {
         queue_read_on(b, next);
         begin(b, next, false);

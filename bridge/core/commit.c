@@ -12,16 +12,16 @@
 
 void commit_invalidate(struct bridge *b)
 {
-    b->commit_seq++;
-    b->commit_out = false;
+    b->commit.seq++;
+    b->commit.is_out = false;
 }
 
 /* Returns the number of a commit that waits for its answer from here on. */
 static uint64_t next_commit(struct bridge *b)
 {
-    b->commit_out = true;
-    b->asked_ms = b->now.mono_ms;
-    return ++b->commit_seq;
+    b->commit.is_out = true;
+    b->commit.asked_ms = b->now.mono_ms;
+    return ++b->commit.seq;
 }
 
 /* Exactly once: sends the progress that is to be committed with the transaction. False: neither has
@@ -32,13 +32,13 @@ static bool announce(struct bridge *b)
     if (n == 0 && b->txn.n == 0)
         return false;
     b->txn.announced = true;
-    b->port.announce(b->port.ctx, b->progress, n);
+    b->port.announce(b->port.ctx, b->commit.progress, n);
     return true;
 }
 
 static void commit_transaction(struct bridge *b)
 {
-    b->commit_ms = b->now.mono_ms;
+    b->commit.last_ms = b->now.mono_ms;
     if (!b->txn.announced && !announce(b)) {
         b->txn.state = TXN_OPEN; /* nothing in it, and no progress either */
         return;
@@ -53,7 +53,7 @@ static void commit_transaction(struct bridge *b)
 static void announce_early(struct bridge *b)
 {
     for (size_t i = 0; i < b->txn.n; i++) {
-        struct parcel *p = &b->parcels[b->taken[i]];
+        struct parcel *p = &b->pools.parcels[b->txn.taken[i]];
         if (p->state == PARCEL_FLYING && !p->orphan)
             parcel_foresee(p);
     }
@@ -88,10 +88,10 @@ void commit_now(struct bridge *b)
         serve_transaction(b, true);
         return;
     }
-    b->commit_ms = b->now.mono_ms;
+    b->commit.last_ms = b->now.mono_ms;
     size_t n = progress_collect(b);
     if (n > 0)
-        b->port.commit(b->port.ctx, next_commit(b), b->progress, n);
+        b->port.commit(b->port.ctx, next_commit(b), b->commit.progress, n);
 }
 
 static void transaction_committed(struct bridge *b)
@@ -99,42 +99,42 @@ static void transaction_committed(struct bridge *b)
     notes_forget(b);
     txn_begin(b);
     targets_forget_transaction(b);
-    b->solo_failed = false;
+    b->txn.solo_failed = false;
 }
 
 void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
 {
-    if (seq < b->commit_seq && !b->config.exactly_once)
+    if (seq < b->commit.seq && !b->config.exactly_once)
         progress_touch(b, true); /* it may have come to lie above what was committed since */
-    if (seq != b->commit_seq || !b->commit_out)
+    if (seq != b->commit.seq || !b->commit.is_out)
         return;
-    b->commit_out = false;
+    b->commit.is_out = false;
     counter_add(ok ? &b->stats->commits : &b->stats->commits_failed, 1);
     if (!ok)
         return;
     cluster_answered(b);
-    b->answered_ms = b->asked_ms;
+    b->commit.answered_ms = b->commit.asked_ms;
     if (b->config.exactly_once)
         transaction_committed(b);
-    b->proving &= seq < b->proof_seq;
+    b->commit.proving &= seq < b->commit.proof_seq;
     progress_kept(b);
 }
 
 void commit_serve(struct bridge *b)
 {
-    int64_t since_ms = b->now.mono_ms - b->commit_ms;
+    int64_t since_ms = b->now.mono_ms - b->commit.last_ms;
     bool due = since_ms >= COMMIT_EVERY_MS;
     if (b->config.exactly_once)
         serve_transaction(b, due);
-    if (!due || (b->commit_out && (since_ms < COMMIT_LOST_MS || b->config.exactly_once)))
+    if (!due || (b->commit.is_out && (since_ms < COMMIT_LOST_MS || b->config.exactly_once)))
         return;
-    if (b->now.mono_ms - b->recommit_ms >= b->config.commit_again_ms) {
-        b->recommit_ms = b->now.mono_ms;
+    if (b->now.mono_ms - b->commit.recommit_ms >= b->config.commit_again_ms) {
+        b->commit.recommit_ms = b->now.mono_ms;
         progress_touch(b, true); /* or the broker would expire the offsets of idle queues */
     }
-    if (b->flying > 0 && b->now.mono_ms - b->acked_ms >= PROBE_EVERY_MS &&
-        b->now.mono_ms - b->probe_ms >= PROBE_EVERY_MS) {
-        b->probe_ms = b->now.mono_ms;
+    if (b->flying > 0 && b->now.mono_ms - b->cluster.acked_ms >= PROBE_EVERY_MS &&
+        b->now.mono_ms - b->commit.probe_ms >= PROBE_EVERY_MS) {
+        b->commit.probe_ms = b->now.mono_ms;
         progress_touch(b, false);
     }
     commit_now(b);
@@ -154,10 +154,10 @@ bool commit_settle(struct bridge *b)
 void commit_doubt_ownership(struct bridge *b, int64_t stalled_ms)
 {
     bridge_tell(b, (struct event){.kind = EVENT_STALLED_TURN, .span_ms = stalled_ms});
-    b->proving = true;
-    b->proof_seq = b->commit_seq + 1;
-    if (b->txn.announced && !b->commit_out) /* its offsets went before we stood still */
-        b->proof_seq++;
+    b->commit.proving = true;
+    b->commit.proof_seq = b->commit.seq + 1;
+    if (b->txn.announced && !b->commit.is_out) /* its offsets went before we stood still */
+        b->commit.proof_seq++;
     if (!b->config.exactly_once)
         commit_invalidate(b);
 }
@@ -166,8 +166,8 @@ void commit_doubt_ownership(struct bridge *b, int64_t stalled_ms)
 void commit_prove_ownership(struct bridge *b)
 {
     if (!progress_is_any(b))
-        b->proving = false;
-    else if (!b->commit_out)
+        b->commit.proving = false;
+    else if (!b->commit.is_out)
         progress_touch(b, false);
     commit_serve(b);
 }

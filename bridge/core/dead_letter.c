@@ -15,7 +15,7 @@
 bool dead_letter_available(const struct bridge *b, const struct queue *q)
 {
     const struct lane *lane = &b->lanes[q->id.lane];
-    if (list_is_empty(&b->verdicts_free))
+    if (list_is_empty(&b->pools.verdicts_free))
         return false;
     return lane->verdicts == 0 || (lane->verdicts < VERDICTS_MAX / lanes_owned(b) &&
                                    lane->verdict_bytes < lane_share_bytes(b));
@@ -28,7 +28,7 @@ bool dead_letter_keep(struct bridge *b, struct parcel *p)
     if (kept == NULL)
         return false;
     p->record = kept;
-    b->held_bytes += parcel_memory(p) - cost;
+    b->pools.held_bytes += parcel_memory(p) - cost;
     return true;
 }
 
@@ -42,8 +42,8 @@ enum letter dead_letter_content(const struct bridge *b, const struct record *rec
 
 void dead_letter_mark(struct bridge *b, struct parcel *p, const struct refusal *why)
 {
-    assert(!list_is_empty(&b->verdicts_free));
-    struct link *link = list_first(&b->verdicts_free);
+    assert(!list_is_empty(&b->pools.verdicts_free));
+    struct link *link = list_first(&b->pools.verdicts_free);
     list_remove(link);
     b->lanes[p->queue->id.lane].verdicts++;
     b->lanes[p->queue->id.lane].verdict_bytes += parcel_memory(p);

@@ -41,7 +41,7 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alon
     p->to_slot = (uint8_t)f->slot;
     p->since_ms = b->now.mono_ms;
     if (b->flying++ == 0)
-        b->acked_ms = b->now.mono_ms;
+        b->cluster.acked_ms = b->now.mono_ms;
     if (f->kind != FORWARD_TARGET)
         outlet_sent(b, p);
     txn_took(b, p, alone);
@@ -53,7 +53,7 @@ static bool outlet_is_shut(struct bridge *b, struct parcel *p, enum forward_kind
 {
     if (outlet_takes(b, p, kind, slot))
         return false;
-    bool soon = b->asking_outlet != NULL;
+    bool soon = b->outlets.asking != NULL;
     parcel_wait(b, p, b->now.wall_ms + (soon ? OUTLET_WAIT_MS : RESEND_MS));
     return true;
 }
@@ -186,7 +186,7 @@ static int forward(struct bridge *b, struct parcel *p, enum ready kind)
     bool hop = remaining_ms > b->config.ladder.hold_ms;
     if (hop != (kind == READY_HOPS) || (!hop && remaining_ms > 0)) {
         parcel_ready(b, p);
-        b->more = true;
+        b->clock.more = true;
         return 0;
     }
     return hop ? send_level(b, p, remaining_ms) : deliver(b, p);
@@ -206,6 +206,6 @@ void forward_serve(struct bridge *b)
 {
     if (b->txn.failed != NULL) /* it is among them, and not judged yet */
         return;
-    send_ready(b, b->solo_failed ? READY_HOPS : READY_DELIVERIES);
-    send_ready(b, b->solo_failed ? READY_DELIVERIES : READY_HOPS);
+    send_ready(b, b->txn.solo_failed ? READY_HOPS : READY_DELIVERIES);
+    send_ready(b, b->txn.solo_failed ? READY_DELIVERIES : READY_HOPS);
 }

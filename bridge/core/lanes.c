@@ -65,8 +65,8 @@ static void make_orphan(struct bridge *b, struct parcel *p)
 
 static void forget_parcels(struct bridge *b, int lane)
 {
-    for (size_t i = 0; i < b->parcels_high; i++) {
-        struct parcel *p = &b->parcels[i];
+    for (size_t i = 0; i < b->pools.parcels_high; i++) {
+        struct parcel *p = &b->pools.parcels[i];
         if (p->state == PARCEL_FREE || p->orphan || p->queue->id.lane != lane)
             continue;
         if (p->state == PARCEL_FLYING)

@@ -15,23 +15,24 @@ enum { PARCEL_BYTES_MIN = 640, PARCELS_MIN = 4096 };
 
 static int pools_init(struct bridge *b)
 {
-    b->parcels_n = (size_t)(b->config.memory_bytes / PARCEL_BYTES_MIN);
+    b->pools.parcels_n = (size_t)(b->config.memory_bytes / PARCEL_BYTES_MIN);
     size_t queues_n = (size_t)b->config.lanes * (size_t)b->queues_per_lane;
-    if (b->parcels_n < PARCELS_MIN + queues_n)
-        b->parcels_n = PARCELS_MIN + queues_n;
-    b->parcels = calloc(b->parcels_n, sizeof *b->parcels); /* touched only as far as needed */
-    b->verdicts = calloc(VERDICTS_MAX, sizeof *b->verdicts);
+    if (b->pools.parcels_n < PARCELS_MIN + queues_n)
+        b->pools.parcels_n = PARCELS_MIN + queues_n;
+    b->pools.parcels =
+        calloc(b->pools.parcels_n, sizeof *b->pools.parcels); /* touched only as far as needed */
+    b->pools.verdicts = calloc(VERDICTS_MAX, sizeof *b->pools.verdicts);
     b->lanes = calloc((size_t)b->config.lanes, sizeof *b->lanes);
     b->queues = calloc(queues_n, sizeof *b->queues);
-    b->progress = malloc(queues_n * sizeof *b->progress);
-    b->outlets = calloc(queues_n, sizeof *b->outlets);
-    if (!b->parcels || !b->verdicts || !b->lanes || !b->queues || !b->progress || !b->outlets ||
-        txn_init(b) != 0)
+    b->commit.progress = malloc(queues_n * sizeof *b->commit.progress);
+    b->outlets.all = calloc(queues_n, sizeof *b->outlets.all);
+    if (!b->pools.parcels || !b->pools.verdicts || !b->lanes || !b->queues || !b->commit.progress ||
+        !b->outlets.all || txn_init(b) != 0)
         return ERR_NO_MEMORY;
-    list_init(&b->parcels_free);
-    list_init(&b->verdicts_free);
+    list_init(&b->pools.parcels_free);
+    list_init(&b->pools.verdicts_free);
     for (int i = 0; i < VERDICTS_MAX; i++)
-        list_append(&b->verdicts_free, &b->verdicts[i].link);
+        list_append(&b->pools.verdicts_free, &b->pools.verdicts[i].link);
     for (int i = 0; i < READY_N; i++)
         list_init(&b->ready[i]);
     outlets_doubt(b);
@@ -75,9 +76,9 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
     b->span = window_span_of(b->config.commit_text_max);
     b->port = *port;
     b->stats = stats;
-    b->now = b->turn = now;
-    b->acked_ms = b->back_ms = b->commit_ms = b->recommit_ms = b->probe_ms = b->trim_ms =
-        b->poll_ms = now.mono_ms;
+    b->now = b->clock.turn = now;
+    b->cluster.acked_ms = b->cluster.back_ms = b->commit.last_ms = b->commit.recommit_ms =
+        b->commit.probe_ms = b->commit.trim_ms = b->clock.poll_ms = now.mono_ms;
     b->queues_per_lane = 1 + config->ladder.n + config->retired_n;
     size_t span_ms = (size_t)(plan_lookahead_ms(&config->ladder) + config->ladder.hold_ms + 1000);
     if (pools_init(b) != 0 || wheel_init(&b->wheel, span_ms, now.wall_ms) != 0) {
@@ -94,19 +95,19 @@ void bridge_free(struct bridge *b)
         if (b->lanes[lane].owned)
             bridge_lane_lost(b, lane);
     }
-    for (size_t i = 0; i < b->parcels_high; i++) {
-        if (b->parcels[i].state != PARCEL_FREE)
-            b->port.release(b->port.ctx, b->parcels[i].record);
+    for (size_t i = 0; i < b->pools.parcels_high; i++) {
+        if (b->pools.parcels[i].state != PARCEL_FREE)
+            b->port.release(b->port.ctx, b->pools.parcels[i].record);
     }
     targets_deinit(b);
     wheel_deinit(&b->wheel);
-    free(b->outlets);
+    free(b->outlets.all);
     txn_deinit(b);
-    free(b->progress);
+    free(b->commit.progress);
     free(b->queues);
     free(b->lanes);
-    free(b->verdicts);
-    free(b->parcels);
+    free(b->pools.verdicts);
+    free(b->pools.parcels);
     free(b);
 }
 
@@ -128,8 +129,8 @@ static void check_parcels(const struct bridge *b)
 {
     size_t flying = 0, orphans = 0, parked = 0, waiting = 0;
     int64_t bytes = 0;
-    for (size_t i = 0; i < b->parcels_high; i++) {
-        const struct parcel *p = &b->parcels[i];
+    for (size_t i = 0; i < b->pools.parcels_high; i++) {
+        const struct parcel *p = &b->pools.parcels[i];
         if (p->state == PARCEL_FREE)
             continue;
         flying += p->state == PARCEL_FLYING;
@@ -144,8 +145,8 @@ static void check_parcels(const struct bridge *b)
                (foreseen && p->state == PARCEL_FLYING) ||
                !window_is_done(&p->queue->window, p->offset));
     }
-    assert(flying == b->flying && orphans == b->orphans && parked == b->parked);
-    assert(waiting == b->wheel.count && bytes == b->held_bytes);
+    assert(flying == b->flying && orphans == b->orphans && parked == b->targets.parked);
+    assert(waiting == b->wheel.count && bytes == b->pools.held_bytes);
 }
 
 void bridge_check(const struct bridge *b)

@@ -7,13 +7,13 @@ void notes_add(struct bridge *b, const struct parcel *p, enum note_flag flag)
 {
     struct note *found = NULL;
     for (int i = 0; i < NOTES_MAX && found == NULL; i++) {
-        if (b->notes[i].queue == p->queue && b->notes[i].offset == p->offset)
-            found = &b->notes[i];
+        if (b->notes.all[i].queue == p->queue && b->notes.all[i].offset == p->offset)
+            found = &b->notes.all[i];
     }
     if (found == NULL) {
-        found = &b->notes[b->notes_hand];
-        b->notes_hand = (b->notes_hand + 1) % NOTES_MAX;
-        b->notes_n += found->queue == NULL;
+        found = &b->notes.all[b->notes.hand];
+        b->notes.hand = (b->notes.hand + 1) % NOTES_MAX;
+        b->notes.n += found->queue == NULL;
         *found = (struct note){.queue = p->queue, .offset = p->offset};
     }
     found->flags |= (unsigned)flag;
@@ -21,8 +21,8 @@ void notes_add(struct bridge *b, const struct parcel *p, enum note_flag flag)
 
 void notes_recall(struct bridge *b, struct parcel *p)
 {
-    for (int i = 0; b->notes_n > 0 && i < NOTES_MAX; i++) {
-        struct note *note = &b->notes[i];
+    for (int i = 0; b->notes.n > 0 && i < NOTES_MAX; i++) {
+        struct note *note = &b->notes.all[i];
         if (note->queue != p->queue || note->offset != p->offset)
             continue;
         p->alone = (note->flags & NOTE_ALONE) != 0;
@@ -35,11 +35,12 @@ void notes_recall(struct bridge *b, struct parcel *p)
 /* What is done now is not read again, and what is not ours any more is somebody else's to learn. */
 void notes_forget(struct bridge *b)
 {
-    for (int i = 0; b->notes_n > 0 && i < NOTES_MAX; i++) {
-        const struct queue *q = b->notes[i].queue;
-        if (q == NULL || (q->state != QUEUE_OFF && !window_is_done(&q->window, b->notes[i].offset)))
+    for (int i = 0; b->notes.n > 0 && i < NOTES_MAX; i++) {
+        const struct queue *q = b->notes.all[i].queue;
+        if (q == NULL ||
+            (q->state != QUEUE_OFF && !window_is_done(&q->window, b->notes.all[i].offset)))
             continue;
-        b->notes[i] = (struct note){0};
-        b->notes_n--;
+        b->notes.all[i] = (struct note){0};
+        b->notes.n--;
     }
 }

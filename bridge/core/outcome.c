@@ -20,7 +20,7 @@ static bool kafka_was_away(const struct bridge *b, const struct parcel *p)
 {
     if (b->config.exactly_once) /* its last ones are awaited, and nobody else is asked meanwhile */
         return !b->txn.answered;
-    return b->now.mono_ms - b->acked_ms > AWAY_MS || p->since_ms < b->back_ms;
+    return b->now.mono_ms - b->cluster.acked_ms > AWAY_MS || p->since_ms < b->cluster.back_ms;
 }
 
 /* target: that it was delivered to, or NULL */
@@ -240,7 +240,7 @@ void bridge_aborted(struct bridge *b, enum blame blame, const char *why)
         return;
     bridge_tell(b, (struct event){.kind = EVENT_ABORTED, .count = (int64_t)t->n, .reason = why});
     bool alone = t->failed != NULL;
-    b->solo_failed |= alone;
+    b->txn.solo_failed |= alone;
     if (alone)
         blame_solo(b, blame, why);
     else if (blame == BLAME_RECORDS && !t->told && t->takes == READY_HOPS && t->n > 0)
@@ -274,7 +274,7 @@ void outcome_watch_silence(struct bridge *b)
 {
     static const char why[] = "a target acknowledged nothing for three seconds";
     struct txn *t = &b->txn;
-    int64_t since_ms = b->acked_ms > t->ending_ms ? b->acked_ms : t->ending_ms;
+    int64_t since_ms = b->cluster.acked_ms > t->ending_ms ? b->cluster.acked_ms : t->ending_ms;
     if (t->state != TXN_ENDING || t->torn || b->now.mono_ms - since_ms < TXN_SILENT_MS)
         return;
     bool probe =

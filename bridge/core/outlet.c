@@ -19,12 +19,12 @@ enum { OUTLET_WATCH_MS = 1000 };
 static struct outlet *outlet_of(const struct bridge *b, int lane, enum forward_kind kind, int slot)
 {
     int index = kind == FORWARD_DEAD ? SLOT_SCHEDULE : slot;
-    return &b->outlets[lane * b->queues_per_lane + index];
+    return &b->outlets.all[lane * b->queues_per_lane + index];
 }
 
 static struct queue_id id_of(const struct bridge *b, const struct outlet *o)
 {
-    int index = (int)(o - b->outlets);
+    int index = (int)(o - b->outlets.all);
     return (struct queue_id){index, index / b->queues_per_lane, index % b->queues_per_lane};
 }
 
@@ -36,7 +36,7 @@ static void set_shut(struct bridge *b, struct outlet *o, bool shut, const char *
     struct queue_id id = id_of(b, o);
     o->shut = shut;
     b->lanes[id.lane].outlets_shut += shut ? 1 : -1;
-    b->outlets_shut += shut ? 1 : -1;
+    b->outlets.shut += shut ? 1 : -1;
     bridge_tell(b, (struct event){.kind = shut ? EVENT_OUTLET_SHUT : EVENT_OUTLET_OPEN,
                                   .queue = id,
                                   .to_slot = id.slot,
@@ -46,7 +46,7 @@ static void set_shut(struct bridge *b, struct outlet *o, bool shut, const char *
 static void look_up(struct bridge *b, struct outlet *o)
 {
     enum lookup found = b->port.lookup_outlet(b->port.ctx, id_of(b, o));
-    b->asking_outlet = found == LOOKUP_PENDING ? o : NULL;
+    b->outlets.asking = found == LOOKUP_PENDING ? o : NULL;
     if (found == LOOKUP_PENDING)
         return;
     int64_t after_ms = o->stalled ? LEADERS_MS : OUTLET_LEADERS_MS;
@@ -57,13 +57,14 @@ static void look_up(struct bridge *b, struct outlet *o)
         return;
     set_shut(b, o, false, NULL);
     int64_t whole_ms = found == LOOKUP_FOUND ? 0 : b->now.mono_ms;
-    o->doubted = b->stall_ms != 0 && !cluster_leaders_are_known(b, whole_ms, after_ms);
+    o->doubted = b->cluster.stall_ms != 0 && !cluster_leaders_are_known(b, whole_ms, after_ms);
     o->stalled &= o->doubted;
 }
 
 static bool may_ask(const struct bridge *b, const struct outlet *o)
 {
-    return b->asking == NULL && b->asking_outlet == NULL && b->now.mono_ms >= o->recheck_ms;
+    return b->targets.asking == NULL && b->outlets.asking == NULL &&
+           b->now.mono_ms >= o->recheck_ms;
 }
 
 bool outlet_takes(struct bridge *b, const struct parcel *p, enum forward_kind kind, int slot)
@@ -77,8 +78,8 @@ bool outlet_takes(struct bridge *b, const struct parcel *p, enum forward_kind ki
 void outlets_doubt(struct bridge *b)
 {
     for (int i = 0; txn_binds_topics(b) && i < b->config.lanes * b->queues_per_lane; i++) {
-        b->outlets[i].doubted = true;
-        b->outlets[i].recheck_ms = 0;
+        b->outlets.all[i].doubted = true;
+        b->outlets.all[i].recheck_ms = 0;
     }
 }
 
@@ -89,7 +90,7 @@ void outlet_doubt(struct bridge *b, const struct parcel *p)
     if (!o->stalled)
         outlets_doubt(b);
     o->stalled = true;
-    b->stall_ms = b->now.mono_ms;
+    b->cluster.stall_ms = b->now.mono_ms;
 }
 
 static int64_t cost_of(const struct parcel *p)
@@ -122,7 +123,7 @@ bool outlets_stop_intake(const struct bridge *b, int lane)
         return b->lanes[lane].outlets_shut > 0;
     int64_t bytes = 0;
     for (int slot = 0; slot < b->queues_per_lane; slot++) {
-        const struct outlet *o = &b->outlets[lane * b->queues_per_lane + slot];
+        const struct outlet *o = &b->outlets.all[lane * b->queues_per_lane + slot];
         bytes += o->shut ? o->flying_bytes : 0;
     }
     return bytes >= lane_share_bytes(b);
@@ -131,18 +132,18 @@ bool outlets_stop_intake(const struct bridge *b, int lane)
 /* While others are answered; when nobody is, Kafka is away. */
 static bool is_silent(const struct bridge *b, const struct outlet *o)
 {
-    int64_t since_ms = o->answered_ms > b->back_ms ? o->answered_ms : b->back_ms;
-    return o->flying > 0 && b->acked_ms - since_ms > OUTLET_SILENT_MS;
+    int64_t since_ms = o->answered_ms > b->cluster.back_ms ? o->answered_ms : b->cluster.back_ms;
+    return o->flying > 0 && b->cluster.acked_ms - since_ms > OUTLET_SILENT_MS;
 }
 
 static void watch_silence(struct bridge *b)
 {
-    if (b->now.mono_ms - b->outlets_watch_ms < OUTLET_WATCH_MS)
+    if (b->now.mono_ms - b->outlets.watch_ms < OUTLET_WATCH_MS)
         return;
-    b->outlets_watch_ms = b->now.mono_ms;
+    b->outlets.watch_ms = b->now.mono_ms;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
-        if (is_silent(b, &b->outlets[i]))
-            set_shut(b, &b->outlets[i], true, "nothing was acknowledged for three seconds");
+        if (is_silent(b, &b->outlets.all[i]))
+            set_shut(b, &b->outlets.all[i], true, "nothing was acknowledged for three seconds");
     }
 }
 
@@ -153,18 +154,19 @@ void outlets_serve(struct bridge *b)
         watch_silence(b);
         return;
     }
-    if (b->asking_outlet != NULL)
-        look_up(b, b->asking_outlet);
-    for (int i = 0; b->outlets_shut > 0 && i < b->config.lanes * b->queues_per_lane; i++) {
-        if (b->outlets[i].shut && may_ask(b, &b->outlets[i]))
-            look_up(b, &b->outlets[i]);
+    if (b->outlets.asking != NULL)
+        look_up(b, b->outlets.asking);
+    for (int i = 0; b->outlets.shut > 0 && i < b->config.lanes * b->queues_per_lane; i++) {
+        if (b->outlets.all[i].shut && may_ask(b, &b->outlets.all[i]))
+            look_up(b, &b->outlets.all[i]);
     }
 }
 
 /* Exactly once: one that may break its transaction has one of its own. */
 bool outlet_is_suspect(const struct bridge *b, const struct parcel *p, enum forward_kind kind)
 {
-    return b->large_bytes[kind] > 0 && p->record->cost_bytes >= b->large_bytes[kind];
+    return b->outlets.large_bytes[kind] > 0 &&
+           p->record->cost_bytes >= b->outlets.large_bytes[kind];
 }
 
 /* One that fits after all says that the topics were mended. */
@@ -172,7 +174,7 @@ void outlet_learn_size(struct bridge *b, const struct parcel *p, enum report rep
 {
     if (p->letter != LETTER_WHOLE)
         return;
-    size_t *large_bytes = &b->large_bytes[p->kind];
+    size_t *large_bytes = &b->outlets.large_bytes[p->kind];
     bool larger = outlet_is_suspect(b, p, (enum forward_kind)p->kind);
     if (report == REPORT_TOO_LARGE && !larger)
         *large_bytes = p->record->cost_bytes;

@@ -6,15 +6,15 @@
 
 bool parcel_available(const struct bridge *b)
 {
-    return !list_is_empty(&b->parcels_free) || b->parcels_high < b->parcels_n;
+    return !list_is_empty(&b->pools.parcels_free) || b->pools.parcels_high < b->pools.parcels_n;
 }
 
 /* Recently freed ones first: the high mark, which lane loss walks, stays near what is in use. */
 static struct parcel *pool_take(struct bridge *b)
 {
-    struct link *link = list_first(&b->parcels_free);
+    struct link *link = list_first(&b->pools.parcels_free);
     if (link == NULL)
-        return &b->parcels[b->parcels_high++];
+        return &b->pools.parcels[b->pools.parcels_high++];
     list_remove(link);
     return list_item(link, struct parcel, link);
 }
@@ -36,7 +36,7 @@ struct parcel *parcel_new(struct bridge *b, struct queue *q, struct record *reco
     *p = (struct parcel){
         .queue = q, .record = record, .offset = record->offset, .headers_n = q->head_headers_n};
     q->parcels++;
-    b->held_bytes += parcel_memory(p);
+    b->pools.held_bytes += parcel_memory(p);
     counter_add(&b->stats->held, 1);
     return p;
 }
@@ -48,7 +48,7 @@ void parcel_detach(struct bridge *b, struct parcel *p)
         wheel_remove(&b->wheel, &p->node);
         break;
     case PARCEL_PARKED:
-        b->parked--;
+        b->targets.parked--;
         p->target = NULL;
         list_remove(&p->link);
         break;
@@ -63,18 +63,18 @@ void parcel_detach(struct bridge *b, struct parcel *p)
 
 void parcel_replace(struct bridge *b, struct parcel *p, struct record *record)
 {
-    b->held_bytes -= parcel_memory(p);
+    b->pools.held_bytes -= parcel_memory(p);
     b->port.release(b->port.ctx, p->record);
     p->record = record;
-    b->held_bytes += parcel_memory(p);
+    b->pools.held_bytes += parcel_memory(p);
 }
 
 static void parcel_free(struct bridge *b, struct parcel *p)
 {
-    b->held_bytes -= parcel_memory(p);
+    b->pools.held_bytes -= parcel_memory(p);
     counter_set(&b->stats->held, counter_read(&b->stats->held) - 1);
     if (p->verdict != NULL) {
-        list_append(&b->verdicts_free, &p->verdict->link);
+        list_append(&b->pools.verdicts_free, &p->verdict->link);
         b->lanes[p->queue->id.lane].verdicts--;
         b->lanes[p->queue->id.lane].verdict_bytes -= parcel_memory(p);
     }
@@ -88,10 +88,10 @@ static void parcel_free(struct bridge *b, struct parcel *p)
         p->queue->parcels--;
     }
     p->state = PARCEL_FREE;
-    p->link.prev = &b->parcels_free.head; /* last in, first out */
-    p->link.next = b->parcels_free.head.next;
+    p->link.prev = &b->pools.parcels_free.head; /* last in, first out */
+    p->link.next = b->pools.parcels_free.head.next;
     p->link.next->prev = &p->link;
-    b->parcels_free.head.next = &p->link;
+    b->pools.parcels_free.head.next = &p->link;
 }
 
 void parcel_forget(struct bridge *b, struct parcel *p)

@@ -26,7 +26,7 @@ size_t progress_collect(struct bridge *b)
         struct queue *q = &b->queues[i];
         if (!queue_has_progress(q) || q->changes == q->changes_kept)
             continue;
-        struct progress *p = &b->progress[n++];
+        struct progress *p = &b->commit.progress[n++];
         p->queue = q->id;
         p->base = q->window.base;
         p->text_len = window_encode_within(&q->window, b->config.commit_text_max, p->text);
@@ -58,9 +58,9 @@ bool progress_is_any(const struct bridge *b)
 
 void progress_trim(struct bridge *b)
 {
-    if (b->now.mono_ms - b->trim_ms < TRIM_EVERY_MS)
+    if (b->now.mono_ms - b->commit.trim_ms < TRIM_EVERY_MS)
         return;
-    b->trim_ms = b->now.mono_ms;
+    b->commit.trim_ms = b->now.mono_ms;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
         bool suspect = q->silences > 0; /* records of another log would be deleted */

@@ -5,7 +5,7 @@
 
 #include "bridge/core/state.h"
 void progress_touch(struct bridge *b, bool all); /* all queues, or one, though nothing changed */
-size_t progress_collect(struct bridge *b);       /* what changed, into b->progress */
+size_t progress_collect(struct bridge *b);       /* what changed, into b->commit.progress */
 void progress_kept(struct bridge *b);            /* what was collected is committed */
 void progress_trim(struct bridge *b);            /* asks to delete what was committed */
 bool progress_is_any(const struct bridge *b);

@@ -25,7 +25,7 @@ static void set_state(struct bridge *b, struct queue *q, enum queue_state state)
     paused += state == QUEUE_PAUSED;
     counter_set(&b->stats->paused, paused);
     q->state = state;
-    b->in_line -= q->in_line;
+    b->bulk.in_line -= q->in_line;
     q->in_line = false;
 }
 
@@ -109,7 +109,7 @@ void queue_stand_in_line(struct bridge *b, struct queue *q)
     queue_drop_head(b, q);
     set_state(b, q, QUEUE_PAUSED);
     q->in_line = true;
-    b->in_line++;
+    b->bulk.in_line++;
     b->port.pause(b->port.ctx, q->id);
 }
 

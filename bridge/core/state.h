@@ -239,6 +239,12 @@ struct txn {
     int unsent_to; /* and which slot's topic it was for, as in an event */
     struct target *failed_target;
     enum report failed_report;
+
+    /* Kept from one to the next: */
+    enum ready took;  /* what the last one took */
+    bool solo_failed; /* since the last commit */
+    uint32_t *taken;  /* exactly once: the parcels that it took, by index; some of them were
+                         reported, and have carried others since */
 };
 
 enum note_flag { NOTE_ALONE = 1, NOTE_WITHOUT_LEVEL = 2, NOTE_TOO_LARGE = 4 };
@@ -249,70 +255,103 @@ struct note {
     unsigned flags;
 };
 
-struct bridge {
-    struct bridge_config config;
-    struct port port;
-    struct stats *stats;
-    struct now now;
-    int64_t span;    /* offsets of a queue in work: their done bits fit a commit's text */
-    struct now turn; /* the last turn's: what happened since is judged by the next */
-    int queues_per_lane;
-    enum ready txn_took; /* the last transaction */
-    struct lane *lanes;
-    struct queue *queues;
-    struct wheel wheel;
-    struct list ready[READY_N];
-    int64_t hops_since_ms; /* monotonic: since when hops are ready */
+struct notes {
+    struct note all[NOTES_MAX];
+    int n, hand;
+};
 
+/* What happened since the last turn is judged by the next one. */
+struct clock {
+    struct now turn; /* the last turn's */
+    int64_t poll_ms; /* monotonic: open queues were last taken for active without a signal */
+    bool more;       /* this turn left work that needs no waiting */
+};
+
+/* Allocated once. */
+struct pools {
     struct parcel *parcels;
     size_t parcels_n, parcels_high; /* high: those above were never used */
     struct list parcels_free;
     struct verdict *verdicts;
     struct list verdicts_free;
-    struct target *targets;
+    int64_t held_bytes; /* that all parcels count */
+};
+
+struct target_table {
+    struct target *all; /* TARGETS_MAX */
     struct list *buckets;
-    size_t targets_hand, parked;
-    bool bulky_read;              /* some of the bulky queue was admitted, or seen to be there */
-    bool targets_in_transaction;  /* some are */
-    bool asked_for;               /* a record waited for the answer when asking was asked */
-    struct target *asking;        /* whose look-up is not answered yet; NULL: nobody's */
-    struct outlet *outlets;       /* by lane and slot; slot 0: the lane's dead-letter partition */
-    struct outlet *asking_outlet; /* whose look-up is not answered yet; NULL: none */
-    int outlets_shut;
-    int bulky_index;          /* of the bulky queue, or of the last one */
-    int64_t outlets_watch_ms; /* monotonic: last time */
-    size_t asked_last;        /* the target whose look-up was the last one */
+    size_t hand, parked;
+    size_t asked_last;     /* whose look-up was the last one */
+    struct target *asking; /* whose look-up is not answered yet; NULL: none */
+    bool asked_for;        /* a record waited for the answer when asking was asked */
+    bool in_transaction;   /* some are */
+};
 
-    size_t flying, orphans;
-    int64_t held_bytes;
-
-    int in_line;          /* queues */
-    int serve_first;      /* the lane that the next turn begins with */
-    struct queue *bulky;  /* the one that is read; NULL: none is */
-    int64_t bulky_offset; /* its window's next when its turn began */
-    int64_t bulky_ms;     /* monotonic: since then */
-
-    struct progress *progress;
-    uint64_t commit_seq;
-    uint64_t proof_seq;  /* exactly once: the first commit that proves anything */
-    bool commit_out;     /* a commit waits for its answer */
-    bool proving;        /* nothing is forwarded until a commit has succeeded */
-    int64_t asked_ms;    /* monotonic: the commit that is out, or the last one */
-    int64_t answered_ms; /* the same of one answered since the last turn, which knew an older time;
-                            0: none was */
-    int64_t stall_ms;    /* monotonic: when a target last held everybody */
-    int64_t commit_ms, recommit_ms, probe_ms, trim_ms, poll_ms; /* monotonic: last time */
-    int64_t acked_ms; /* monotonic: last acknowledgement of anything */
-    int64_t back_ms;  /* monotonic: Kafka had answered nothing for long, and did again */
-    struct txn txn;
-    uint32_t *taken;  /* exactly once: the parcels that the transaction took, by index; some of them
-                         were reported, and have carried others since */
-    bool solo_failed; /* since the last commit */
+struct outlets {
+    struct outlet *all;    /* by lane and slot; slot 0: the lane's dead-letter partition */
+    struct outlet *asking; /* whose look-up is not answered yet; NULL: none */
+    int shut;
+    int64_t watch_ms;                     /* monotonic: silence was last watched for */
     size_t large_bytes[FORWARD_DEAD + 1]; /* a record of this cost was too large for one of our own
                                              topics of this kind; 0: none was */
-    struct note notes[NOTES_MAX];
-    int notes_n, notes_hand;
-    bool more; /* this turn left work that needs no waiting */
+};
+
+/* Instants of the monotonic clock. */
+struct cluster {
+    int64_t acked_ms; /* last acknowledgement of anything */
+    int64_t back_ms;  /* Kafka had answered nothing for long, and did again */
+    int64_t stall_ms; /* a target last held all others */
+};
+
+/* Instants of the monotonic clock. */
+struct commit {
+    struct progress *progress;
+    uint64_t seq;
+    uint64_t proof_seq;  /* exactly once: the first commit that proves anything */
+    bool is_out;         /* a commit waits for its answer */
+    bool proving;        /* nothing is forwarded until a commit has succeeded */
+    int64_t asked_ms;    /* the commit that is out, or the last one */
+    int64_t answered_ms; /* the same of one answered since the last turn, which knew an older time;
+                            0: none was */
+    int64_t last_ms, recommit_ms, probe_ms, trim_ms; /* last time */
+};
+
+/* Of the queues that keep much in memory that is not admitted, one is read at a time. */
+struct bulk {
+    struct queue *queue;  /* the one that is read; NULL: none is */
+    int index;            /* of it, or of the last one */
+    int in_line;          /* queues */
+    int serve_first;      /* the lane that the next turn begins with */
+    bool read;            /* some of the queue was admitted, or seen to be there */
+    int64_t begin_offset; /* its window's next when its turn began */
+    int64_t since_ms;     /* monotonic: since then */
+};
+
+/* now is set by bridge_turn, bridge_settle, bridge_commit, bridge_survey and bridge_lane_gained.
+   All other calls of the worker happen at the time of the last of these. */
+struct bridge {
+    struct bridge_config config;
+    struct port port;
+    struct stats *stats;
+    struct now now;
+    int64_t span; /* offsets of a queue in work: their done bits fit a commit's text */
+    int queues_per_lane;
+    struct lane *lanes;
+    struct queue *queues;
+    struct wheel wheel;
+    struct list ready[READY_N];
+    int64_t hops_since_ms; /* monotonic: since when hops are ready */
+    size_t flying, orphans;
+
+    struct clock clock;
+    struct pools pools;
+    struct target_table targets;
+    struct outlets outlets;
+    struct cluster cluster;
+    struct commit commit;
+    struct txn txn;
+    struct notes notes;
+    struct bulk bulk;
 };
 
 static inline bool queue_is_schedule(const struct queue *q)

@@ -84,8 +84,8 @@ void bridge_survey(struct bridge *b, struct now now)
     b->now = now;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++)
         survey_queue(b, &b->queues[i], &slots[b->queues[i].id.slot]);
-    for (size_t i = 0; counter_read(&b->stats->held) > 0 && i < b->parcels_high; i++)
-        survey_parcel(b, &b->parcels[i], slots);
+    for (size_t i = 0; counter_read(&b->stats->held) > 0 && i < b->pools.parcels_high; i++)
+        survey_parcel(b, &b->pools.parcels[i], slots);
     for (int slot = 0; slot < b->queues_per_lane; slot++)
         publish(&slots[slot], &b->stats->slots[slot]);
 }

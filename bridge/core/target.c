@@ -45,9 +45,9 @@ static void found_there(struct bridge *b, struct target *t, enum lookup found)
 static void look_up(struct bridge *b, struct target *t, bool waited_for)
 {
     enum lookup found = b->port.lookup(b->port.ctx, &t->id);
-    b->asking = found == LOOKUP_PENDING ? t : NULL;
-    b->asked_for = waited_for;
-    b->asked_last = (size_t)(t - b->targets);
+    b->targets.asking = found == LOOKUP_PENDING ? t : NULL;
+    b->targets.asked_for = waited_for;
+    b->targets.asked_last = (size_t)(t - b->targets.all);
     if (t->state != TARGET_UNKNOWN) /* a report has said more meanwhile */
         return;
     if (!waited_for && found != LOOKUP_FOUND && found != LOOKUP_WHOLE) /* it may still be made */
@@ -83,7 +83,7 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
 /* One at a time; an unknown one waits until it has been. */
 static bool is_unknown(struct bridge *b, struct target *t)
 {
-    bool is_free = b->asking == NULL && b->asking_outlet == NULL;
+    bool is_free = b->targets.asking == NULL && b->outlets.asking == NULL;
     if (t->state == TARGET_UNKNOWN && is_free && b->now.mono_ms >= t->recheck_ms)
         look_up(b, t, true);
     return t->state == TARGET_UNKNOWN;
@@ -92,10 +92,10 @@ static bool is_unknown(struct bridge *b, struct target *t)
 /* Asked once, and never at the cost of a target that is known. */
 void target_expect(struct bridge *b, struct bytes name)
 {
-    if (b->asking != NULL || b->asking_outlet != NULL)
+    if (b->targets.asking != NULL || b->outlets.asking != NULL)
         return;
     struct target *t = target_find(b, name);
-    bool is_free = !b->targets[b->targets_hand].used;
+    bool is_free = !b->targets.all[b->targets.hand].used;
     if (t == NULL && is_free && targets_allow(&b->config.rules.targets, name))
         t = target_get(b, name);
     if (t == NULL || t->state != TARGET_UNKNOWN || t->expected)
@@ -114,7 +114,7 @@ static bool has_room(const struct bridge *b, const struct target *t)
 static bool must_wait(const struct bridge *b, const struct target *t)
 {
     return t->stalls > 0 && t->state != TARGET_OPEN &&
-           b->now.mono_ms - b->stall_ms < STALL_APART_MS;
+           b->now.mono_ms - b->cluster.stall_ms < STALL_APART_MS;
 }
 
 /* The brokers end no transaction in which a partition has no leader: the producer that this or
@@ -130,7 +130,7 @@ static enum gate probe(struct bridge *b, struct target *t)
         return GATE_PARK;
     if (!may_hold_the_last(b, t))
         return GATE_OPEN;
-    if (t->stalls == 0 && b->now.mono_ms - b->stall_ms < DOUBT_MS)
+    if (t->stalls == 0 && b->now.mono_ms - b->cluster.stall_ms < DOUBT_MS)
         return GATE_WAIT; /* Kafka was away perhaps, and the other producer is back in a moment */
     if (!t->failed)
         fail(t, DELIVERY_TIMED_OUT, "a partition of the topic lacks a leader, or replicas in sync");
@@ -166,7 +166,7 @@ void target_sent(struct bridge *b, struct target *t, struct parcel *p)
     if (t->flying == 0)
         t->answered_ms = b->now.mono_ms;
     t->flying++;
-    t->in_transaction = b->targets_in_transaction = txn_binds_topics(b);
+    t->in_transaction = b->targets.in_transaction = txn_binds_topics(b);
     t->keyless_in_transaction |= t->in_transaction && p->keyless;
     t->flying_bytes += p->record->cost_bytes + PARCEL_OVERHEAD;
     p->target = t;
@@ -186,14 +186,14 @@ static void stalled(struct bridge *b, struct target *t, const char *why)
         return;
     bool again = t->stalls > 0 && b->now.mono_ms - t->recheck_ms < STALLS_FORGOTTEN_MS;
     t->stalls = !again ? 1 : t->stalls < STALLS_MAX ? t->stalls + 1 : STALLS_MAX;
-    b->stall_ms = b->now.mono_ms;
+    b->cluster.stall_ms = b->now.mono_ms;
     fail(t, DELIVERY_TIMED_OUT, why);
     shut(b, t, false, SHUT_MS << (t->stalls - 1));
 }
 
 void target_doubt(struct bridge *b, struct target *t)
 {
-    b->stall_ms = b->now.mono_ms;
+    b->cluster.stall_ms = b->now.mono_ms;
     t->doubted = true;
     t->whole_ms = 0;
     if (t->state == TARGET_OPEN || t->state == TARGET_PROBING)
@@ -204,11 +204,11 @@ bool targets_hold(struct bridge *b, const char *why)
 {
     size_t flying = 0;
     for (int i = 0; i < TARGETS_MAX; i++)
-        flying += b->targets[i].used ? b->targets[i].flying : 0;
+        flying += b->targets.all[i].used ? b->targets.all[i].flying : 0;
     if (flying < b->flying)
         return false; /* so does a topic of our own */
     for (int i = 0; i < TARGETS_MAX; i++) {
-        struct target *t = &b->targets[i];
+        struct target *t = &b->targets.all[i];
         if (t->used && t->in_transaction && t->flying > 0)
             stalled(b, t, why);
     }
@@ -219,7 +219,7 @@ bool targets_hold(struct bridge *b, const char *why)
 void targets_suspect(struct bridge *b, const char *why)
 {
     for (int i = 0; i < TARGETS_MAX; i++) {
-        struct target *t = &b->targets[i];
+        struct target *t = &b->targets.all[i];
         if (!t->used || !t->in_transaction || t->state == TARGET_SHUT)
             continue;
         fail(t, DELIVERY_REFUSED, why);
@@ -230,9 +230,9 @@ void targets_suspect(struct bridge *b, const char *why)
 
 void targets_forget_transaction(struct bridge *b)
 {
-    for (int i = 0; b->targets_in_transaction && i < TARGETS_MAX; i++)
-        b->targets[i].in_transaction = b->targets[i].keyless_in_transaction = false;
-    b->targets_in_transaction = false;
+    for (int i = 0; b->targets.in_transaction && i < TARGETS_MAX; i++)
+        b->targets.all[i].in_transaction = b->targets.all[i].keyless_in_transaction = false;
+    b->targets.in_transaction = false;
 }
 
 /* Parked ones go back to be judged anew by the gate. */
@@ -297,25 +297,26 @@ void target_park(struct bridge *b, struct target *t, struct parcel *p)
     p->target = t;
     p->since_ms = b->now.mono_ms;
     list_append(&t->parked, &p->link);
-    b->parked++;
+    b->targets.parked++;
 }
 
 /* While others are answered; when nobody is, Kafka is away. */
 static bool is_silent(const struct bridge *b, const struct target *t)
 {
-    int64_t since_ms = t->answered_ms > b->back_ms ? t->answered_ms : b->back_ms;
-    return b->acked_ms - since_ms > PARK_MS;
+    int64_t since_ms = t->answered_ms > b->cluster.back_ms ? t->answered_ms : b->cluster.back_ms;
+    return b->cluster.acked_ms - since_ms > PARK_MS;
 }
 
 void targets_serve(struct bridge *b)
 {
-    if (b->asking != NULL)
-        look_up(b, b->asking, b->asked_for);
-    if (b->parked == 0)
+    if (b->targets.asking != NULL)
+        look_up(b, b->targets.asking, b->targets.asked_for);
+    if (b->targets.parked == 0)
         return;
-    size_t first = b->asked_last + 1; /* or a few that nobody answers for would be asked for ever */
+    size_t first =
+        b->targets.asked_last + 1; /* or a few that nobody answers for would be asked for ever */
     for (size_t i = 0; i < TARGETS_MAX; i++) {
-        struct target *t = &b->targets[(first + i) % TARGETS_MAX];
+        struct target *t = &b->targets.all[(first + i) % TARGETS_MAX];
         if (!t->used || list_is_empty(&t->parked) || is_unknown(b, t))
             continue;
         if (t->flying == 0) {

@@ -9,25 +9,25 @@ enum { BUCKETS = 1024 };
 
 int targets_init(struct bridge *b)
 {
-    b->targets = calloc(TARGETS_MAX, sizeof *b->targets);
-    b->buckets = calloc(BUCKETS, sizeof *b->buckets);
-    if (b->targets == NULL || b->buckets == NULL)
+    b->targets.all = calloc(TARGETS_MAX, sizeof *b->targets.all);
+    b->targets.buckets = calloc(BUCKETS, sizeof *b->targets.buckets);
+    if (b->targets.all == NULL || b->targets.buckets == NULL)
         return ERR_NO_MEMORY;
     for (int i = 0; i < BUCKETS; i++)
-        list_init(&b->buckets[i]);
+        list_init(&b->targets.buckets[i]);
     for (int i = 0; i < TARGETS_MAX; i++)
-        list_init(&b->targets[i].parked);
+        list_init(&b->targets.all[i].parked);
     return 0;
 }
 
 void targets_deinit(struct bridge *b)
 {
-    for (int i = 0; b->targets != NULL && i < TARGETS_MAX; i++) {
-        if (b->targets[i].used)
-            b->port.forget(b->port.ctx, &b->targets[i].id);
+    for (int i = 0; b->targets.all != NULL && i < TARGETS_MAX; i++) {
+        if (b->targets.all[i].used)
+            b->port.forget(b->port.ctx, &b->targets.all[i].id);
     }
-    free(b->targets);
-    free(b->buckets);
+    free(b->targets.all);
+    free(b->targets.buckets);
 }
 
 static struct list *bucket_of(struct bridge *b, struct bytes name)
@@ -35,18 +35,18 @@ static struct list *bucket_of(struct bridge *b, struct bytes name)
     uint32_t hash = 2166136261u; /* FNV-1a */
     for (size_t i = 0; i < name.len; i++)
         hash = (hash ^ ((const uint8_t *)name.data)[i]) * 16777619u;
-    return &b->buckets[hash % BUCKETS];
+    return &b->targets.buckets[hash % BUCKETS];
 }
 
 /* Names without a topic may be many: first they go, or they would drive out the good targets. */
 static struct target *claim_slot(struct bridge *b)
 {
     for (int tries = 0; tries < 2 * TARGETS_MAX; tries++) {
-        struct target *t = &b->targets[b->targets_hand];
-        b->targets_hand = (b->targets_hand + 1) % TARGETS_MAX;
+        struct target *t = &b->targets.all[b->targets.hand];
+        b->targets.hand = (b->targets.hand + 1) % TARGETS_MAX;
         if (!t->used)
             return t;
-        if (t->flying > 0 || !list_is_empty(&t->parked) || t == b->asking ||
+        if (t->flying > 0 || !list_is_empty(&t->parked) || t == b->targets.asking ||
             (t->took_ms > 0 && tries < TARGETS_MAX))
             continue;
         b->port.forget(b->port.ctx, &t->id);
@@ -83,7 +83,7 @@ uint8_t target_label(const struct bridge *b, struct bytes name)
 void targets_relabel(struct bridge *b)
 {
     for (int i = 0; i < TARGETS_MAX; i++) {
-        struct target *t = &b->targets[i];
+        struct target *t = &b->targets.all[i];
         if (t->used)
             t->label = target_label(b, bytes_text(t->id.name));
     }

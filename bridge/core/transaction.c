@@ -8,18 +8,19 @@
 
 int txn_init(struct bridge *b)
 {
-    b->taken = calloc(b->config.exactly_once ? TXN_RECORDS_MAX : 1, sizeof *b->taken);
-    return b->taken == NULL ? ERR_NO_MEMORY : 0;
+    b->txn.taken = calloc(b->config.exactly_once ? TXN_RECORDS_MAX : 1, sizeof *b->txn.taken);
+    return b->txn.taken == NULL ? ERR_NO_MEMORY : 0;
 }
 
 void txn_deinit(struct bridge *b)
 {
-    free(b->taken);
+    free(b->txn.taken);
 }
 
 void txn_begin(struct bridge *b)
 {
-    b->txn = (struct txn){0};
+    const struct txn last = b->txn;
+    b->txn = (struct txn){.took = last.took, .solo_failed = last.solo_failed, .taken = last.taken};
 }
 
 bool txn_binds_topics(const struct bridge *b)
@@ -47,7 +48,7 @@ static bool hops_have_time(const struct bridge *b)
 {
     const struct link *first = list_first(&b->ready[READY_HOPS]);
     return b->now.mono_ms - b->hops_since_ms < TXN_HOPS_MS &&
-           b->held_bytes < b->config.memory_bytes / 8 &&
+           b->pools.held_bytes < b->config.memory_bytes / 8 &&
            list_item(first, const struct parcel, link)->verdict == NULL;
 }
 
@@ -57,9 +58,9 @@ static enum ready next_takes(const struct bridge *b)
 {
     if (list_is_empty(&b->ready[READY_HOPS]))
         return READY_DELIVERIES;
-    if (b->solo_failed)
+    if (b->txn.solo_failed)
         return READY_HOPS;
-    bool other = b->txn_took == READY_HOPS && !list_is_empty(&b->ready[READY_DELIVERIES]);
+    bool other = b->txn.took == READY_HOPS && !list_is_empty(&b->ready[READY_DELIVERIES]);
     return other || hops_have_time(b) ? READY_DELIVERIES : READY_HOPS;
 }
 
@@ -88,10 +89,10 @@ void txn_took(struct bridge *b, struct parcel *p, bool alone)
     struct txn *t = &b->txn;
     if (!b->config.exactly_once)
         return;
-    b->taken[t->n] = (uint32_t)(p - b->parcels);
+    b->txn.taken[t->n] = (uint32_t)(p - b->pools.parcels);
     if (t->n++ == 0) {
         t->since_ms = b->now.mono_ms;
-        t->takes = b->txn_took = p->kind == FORWARD_TARGET ? READY_DELIVERIES : READY_HOPS;
+        t->takes = b->txn.took = p->kind == FORWARD_TARGET ? READY_DELIVERIES : READY_HOPS;
     }
     t->bytes += p->record->cost_bytes;
     if (alone)
@@ -125,7 +126,7 @@ static int64_t over_at_ms(const struct bridge *b)
 bool txn_is_over(const struct bridge *b)
 {
     const struct txn *t = &b->txn;
-    return t->solo != NULL || t->wants_end || t->torn || is_full(t) || b->proving ||
+    return t->solo != NULL || t->wants_end || t->torn || is_full(t) || b->commit.proving ||
            b->now.mono_ms >= over_at_ms(b);
 }
 

@@ -16,12 +16,12 @@
 
 static void tell_time(struct bridge *b, struct now now)
 {
-    int64_t passed_ms = now.mono_ms - b->turn.mono_ms;
-    int64_t back_ms = b->turn.wall_ms + passed_ms - now.wall_ms;
-    b->now = b->turn = now;
-    if (b->answered_ms != 0)
-        spans_add(&b->stats->commit, now.mono_ms - b->answered_ms);
-    b->answered_ms = 0;
+    int64_t passed_ms = now.mono_ms - b->clock.turn.mono_ms;
+    int64_t back_ms = b->clock.turn.wall_ms + passed_ms - now.wall_ms;
+    b->now = b->clock.turn = now;
+    if (b->commit.answered_ms != 0)
+        spans_add(&b->stats->commit, now.mono_ms - b->commit.answered_ms);
+    b->commit.answered_ms = 0;
     if (passed_ms > b->config.session_ms / 2 && progress_is_any(b))
         commit_doubt_ownership(b, passed_ms);
     if (back_ms > CLOCK_BACK_MS)
@@ -43,13 +43,13 @@ static void deliver_due(struct bridge *b)
 /* Levels first, all lanes, then requests: intake never makes deliveries late. */
 static void serve_queues(struct bridge *b)
 {
-    bool poll = b->now.mono_ms - b->poll_ms >= POLL_EVERY_MS;
+    bool poll = b->now.mono_ms - b->clock.poll_ms >= POLL_EVERY_MS;
     if (poll)
-        b->poll_ms = b->now.mono_ms;
+        b->clock.poll_ms = b->now.mono_ms;
     bulk_serve(b);
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < b->config.lanes; i++) {
-            int lane = (b->serve_first + i) % b->config.lanes;
+            int lane = (b->bulk.serve_first + i) % b->config.lanes;
             if (!b->lanes[lane].owned)
                 continue;
             int from = pass == 0 ? 1 : SLOT_SCHEDULE, to = pass == 0 ? b->queues_per_lane : 1;
@@ -60,12 +60,13 @@ static void serve_queues(struct bridge *b)
             }
         }
     }
-    b->serve_first = (b->serve_first + 1) % b->config.lanes; /* what is scarce is for each */
+    b->bulk.serve_first =
+        (b->bulk.serve_first + 1) % b->config.lanes; /* what is scarce is for each */
 }
 
 static int64_t wait_ms(const struct bridge *b)
 {
-    if (b->more)
+    if (b->clock.more)
         return 0;
     int64_t wait = BRIDGE_WAIT_MAX_MS;
     int64_t wheel_ms = wheel_next_ms(&b->wheel);
@@ -85,8 +86,8 @@ static int64_t wait_ms(const struct bridge *b)
 int64_t bridge_turn(struct bridge *b, struct now now)
 {
     tell_time(b, now);
-    b->more = false;
-    if (b->proving) {
+    b->clock.more = false;
+    if (b->commit.proving) {
         b->port.reports(b->port.ctx);
         commit_prove_ownership(b);
         outcome_watch_silence(b);
@@ -102,7 +103,7 @@ int64_t bridge_turn(struct bridge *b, struct now now)
     commit_serve(b);
     outcome_watch_silence(b);
     progress_trim(b);
-    counter_set(&b->stats->held_bytes, (uint64_t)b->held_bytes);
+    counter_set(&b->stats->held_bytes, (uint64_t)b->pools.held_bytes);
     return wait_ms(b);
 }
 
