@@ -32,9 +32,9 @@ static bool has_budget(const struct bridge *b, const struct queue *q)
 static bool has_room(struct bridge *b, struct queue *q)
 {
     bool room = queue_fits(b, q, q->head->offset) && parcel_available(b) && has_budget(b, q);
-    if (!room && !q->blocked)
+    if (!room && !q->waits_for_room)
         counter_add(&b->stats->window_full, 1);
-    q->blocked = !room;
+    q->waits_for_room = !room;
     return room;
 }
 
@@ -51,7 +51,7 @@ static struct record *take_head(struct queue *q)
 static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
 {
     if (!dead_letter_available(b, q)) {
-        q->blocked = true;
+        q->waits_for_room = true;
         return false;
     }
     struct bytes value = q->head->value;
@@ -123,7 +123,7 @@ static bool admit_request(struct bridge *b, struct queue *q)
     struct parcel *p = parcel_new(b, q, record);
     notes_recall(b, p);
     b->port.release(b->port.ctx, request);
-    p->until_ms = stamp.due_ms;
+    p->until_wall_ms = stamp.due_ms;
     counter_add(&b->stats->requests, 1);
     parcel_ready(b, p);
     return true;
@@ -132,17 +132,17 @@ static bool admit_request(struct bridge *b, struct queue *q)
 static void watch_order(struct bridge *b, struct queue *q)
 {
     const struct ladder *ladder = &b->config.ladder;
-    if (q->release_max_ms != INT64_MIN &&
-        q->head_release_ms < q->release_max_ms - ladder->slack_ms - ladder->hold_ms)
+    if (q->release_max_wall_ms != INT64_MIN &&
+        q->head_release_wall_ms < q->release_max_wall_ms - ladder->slack_ms - ladder->hold_ms)
         counter_add(&b->stats->breaches, 1);
-    if (q->head_release_ms > q->release_max_ms)
-        q->release_max_ms = q->head_release_ms;
+    if (q->head_release_wall_ms > q->release_max_wall_ms)
+        q->release_max_wall_ms = q->head_release_wall_ms;
 }
 
 static bool admit_waiting(struct bridge *b, struct queue *q)
 {
     if (q->head_fault == ERR_NEWER) {
-        queue_hold_for(b, q, EVENT_NEWER_ENVELOPE, q->head->offset);
+        queue_block_for(b, q, EVENT_NEWER_ENVELOPE, q->head->offset);
         return false;
     }
     if (q->head_fault != 0) {
@@ -153,16 +153,16 @@ static bool admit_waiting(struct bridge *b, struct queue *q)
         return refuse(b, q, &why);
     }
     watch_order(b, q);
-    int64_t until_ms = q->head_until_ms, release_ms = q->head_release_ms;
-    int64_t overdue_ms = q->head_overdue_ms;
+    int64_t until_ms = q->head_until_wall_ms, release_ms = q->head_release_wall_ms;
+    int64_t overdue_ms = q->head_overdue_wall_ms;
     bool last_stop =
         release_ms == until_ms || until_ms - b->now.wall_ms <= b->config.ladder.hold_ms;
     if (last_stop)
         target_expect(b, q->head_target);
     struct parcel *p = parcel_new(b, q, take_head(q));
     notes_recall(b, p);
-    p->until_ms = until_ms;
-    p->overdue_ms = overdue_ms;
+    p->until_wall_ms = until_ms;
+    p->overdue_wall_ms = overdue_ms;
     q->retrying -= overdue_ms != 0 && q->retrying > 0;
     parcel_wait(b, p, release_ms);
     return true;
@@ -170,7 +170,7 @@ static bool admit_waiting(struct bridge *b, struct queue *q)
 
 static bool admit(struct bridge *b, struct queue *q)
 {
-    if (head_adopt_orphan(b, q, q->head->offset)) {
+    if (head_adopt_in_flight(b, q, q->head->offset)) {
         queue_drop_head(b, q);
         return true;
     }
@@ -184,25 +184,26 @@ static bool admit(struct bridge *b, struct queue *q)
 /* The head's time is not near: a far one is read again when it is, and costs nothing until then. */
 static void rest(struct bridge *b, struct queue *q)
 {
-    if (q->admit_at_ms - b->now.wall_ms <= PAUSE_FAR_MS)
+    if (q->admit_wall_ms - b->now.wall_ms <= PAUSE_FAR_MS)
         return;
     queue_pause(b, q);
 }
 
 static void wake_when_near(struct bridge *b, struct queue *q)
 {
-    if (b->now.wall_ms < q->admit_at_ms - RESUME_AHEAD_MS)
+    if (b->now.wall_ms < q->admit_wall_ms - RESUME_AHEAD_MS)
         return;
     queue_read_on(b, q);
     q->silences = 0;
-    if (q->window.next == q->paused_at) /* else the head turned out to be done: nothing need come */
-        q->silent_since_ms = b->now.mono_ms;
+    if (q->window.next ==
+        q->paused_offset) /* else the head turned out to be done: nothing need come */
+        q->silent_since_mono_ms = b->now.mono_ms;
 }
 
 static void watch_silence(struct bridge *b, struct queue *q)
 {
-    int64_t silent_ms = b->now.mono_ms - q->silent_since_ms;
-    if (q->silent_since_ms == 0 || silent_ms < SILENCE_MS)
+    int64_t silent_ms = b->now.mono_ms - q->silent_since_mono_ms;
+    if (q->silent_since_mono_ms == 0 || silent_ms < SILENCE_MS)
         return;
     if (++q->silences >= SILENCES && head_is_missing(b, q)) {
         queue_replaced(b, q, q->mark.offset, "the log ends before a record that was there");
@@ -211,14 +212,14 @@ static void watch_silence(struct bridge *b, struct queue *q)
     counter_add(&b->stats->watchdog, 1);
     bridge_tell(b, (struct event){.kind = EVENT_WATCHDOG, .queue = q->id, .span_ms = silent_ms});
     queue_read_on(b, q);
-    q->silent_since_ms = b->now.mono_ms;
+    q->silent_since_mono_ms = b->now.mono_ms;
 }
 
 void admission_serve(struct bridge *b, struct queue *q)
 {
     if (q->state == QUEUE_PAUSED && !q->in_line)
         wake_when_near(b, q);
-    if (q->state == QUEUE_HELD)
+    if (q->state == QUEUE_BLOCKED)
         unreadable_serve(b, q);
     if (q->state != QUEUE_OPEN)
         return;
@@ -234,7 +235,7 @@ void admission_serve(struct bridge *b, struct queue *q)
             queue_read_on(b, q);
             return;
         }
-        if (b->now.wall_ms < q->admit_at_ms) {
+        if (b->now.wall_ms < q->admit_wall_ms) {
             rest(b, q);
             return;
         }
@@ -247,8 +248,8 @@ void admission_serve(struct bridge *b, struct queue *q)
 int64_t admission_wait_ms(const struct bridge *b, const struct queue *q)
 {
     if (q->state == QUEUE_PAUSED && !q->in_line)
-        return q->admit_at_ms - RESUME_AHEAD_MS - b->now.wall_ms;
-    if (q->state != QUEUE_OPEN || q->head == NULL || q->blocked || queue_is_schedule(q))
+        return q->admit_wall_ms - RESUME_AHEAD_MS - b->now.wall_ms;
+    if (q->state != QUEUE_OPEN || q->head == NULL || q->waits_for_room || queue_is_schedule(q))
         return BRIDGE_WAIT_MAX_MS;
-    return q->admit_at_ms <= b->now.wall_ms ? 0 : q->admit_at_ms - b->now.wall_ms;
+    return q->admit_wall_ms <= b->now.wall_ms ? 0 : q->admit_wall_ms - b->now.wall_ms;
 }

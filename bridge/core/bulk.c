@@ -42,7 +42,7 @@ static void begin(struct bridge *b, struct queue *q, bool read)
     b->bulk.index = q->id.index;
     b->bulk.read = read;
     b->bulk.begin_offset = q->window.next;
-    b->bulk.since_ms = b->now.mono_ms;
+    b->bulk.since_mono_ms = b->now.mono_ms;
 }
 
 /* Returns whether the queue whose turn it is has brought anything. A fetch may take longer than a
@@ -85,8 +85,8 @@ static bool bulky_is_over(struct bridge *b)
     if (q->state != QUEUE_OPEN)
         return true;
     bool brought = has_brought(b);
-    bool turn_over = b->now.mono_ms - b->bulk.since_ms >= BULK_TURN_MS;
-    bool waits = q->head != NULL && q->blocked && bulk_has_large_head(b, q);
+    bool turn_over = b->now.mono_ms - b->bulk.since_mono_ms >= BULK_TURN_MS;
+    bool waits = q->head != NULL && q->waits_for_room && bulk_has_large_head(b, q);
     if (!waits && !is_bulky(b, q, b->config.bulk_bytes / 2))
         return brought || turn_over;
     if (turn_over && b->bulk.in_line > 0) {

@@ -20,7 +20,7 @@ void commit_invalidate(struct bridge *b)
 static uint64_t next_commit(struct bridge *b)
 {
     b->commit.is_out = true;
-    b->commit.asked_ms = b->now.mono_ms;
+    b->commit.asked_mono_ms = b->now.mono_ms;
     return ++b->commit.seq;
 }
 
@@ -38,7 +38,7 @@ static bool announce(struct bridge *b)
 
 static void commit_transaction(struct bridge *b)
 {
-    b->commit.last_ms = b->now.mono_ms;
+    b->commit.last_mono_ms = b->now.mono_ms;
     if (!b->txn.announced && !announce(b)) {
         b->txn.state = TXN_OPEN; /* nothing in it, and no progress either */
         return;
@@ -54,7 +54,7 @@ static void announce_early(struct bridge *b)
 {
     for (size_t i = 0; i < b->txn.n; i++) {
         struct parcel *p = &b->pools.parcels[b->txn.taken[i]];
-        if (p->state == PARCEL_FLYING && !p->orphan)
+        if (p->state == PARCEL_IN_FLIGHT && p->ownership == OWNED)
             parcel_foresee(p);
     }
     (void)announce(b);
@@ -65,11 +65,11 @@ static void end_transaction(struct bridge *b)
     struct txn *t = &b->txn;
     if (t->state == TXN_OPEN && t->n > 0) {
         t->state = TXN_ENDING;
-        t->ending_ms = b->now.mono_ms;
-        if (t->solo == NULL && !t->torn && b->flying > b->orphans)
+        t->ending_mono_ms = b->now.mono_ms;
+        if (t->single == NULL && !t->failed && b->in_flight > b->revoked)
             announce_early(b);
     }
-    if (t->state == TXN_ENDING && !t->torn && b->flying == b->orphans)
+    if (t->state == TXN_ENDING && !t->failed && b->in_flight == b->revoked)
         commit_transaction(b);
 }
 
@@ -88,7 +88,7 @@ void commit_now(struct bridge *b)
         serve_transaction(b, true);
         return;
     }
-    b->commit.last_ms = b->now.mono_ms;
+    b->commit.last_mono_ms = b->now.mono_ms;
     size_t n = progress_collect(b);
     if (n > 0)
         b->port.commit(b->port.ctx, next_commit(b), b->commit.progress, n);
@@ -99,7 +99,7 @@ static void transaction_committed(struct bridge *b)
     notes_forget(b);
     txn_begin(b);
     targets_forget_transaction(b);
-    b->txn.solo_failed = false;
+    b->txn.single_failed = false;
 }
 
 void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
@@ -113,7 +113,7 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
     if (!ok)
         return;
     cluster_answered(b);
-    b->commit.answered_ms = b->commit.asked_ms;
+    b->commit.answered_mono_ms = b->commit.asked_mono_ms;
     if (b->config.exactly_once)
         transaction_committed(b);
     b->commit.proving &= seq < b->commit.proof_seq;
@@ -122,19 +122,19 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
 
 void commit_serve(struct bridge *b)
 {
-    int64_t since_ms = b->now.mono_ms - b->commit.last_ms;
+    int64_t since_ms = b->now.mono_ms - b->commit.last_mono_ms;
     bool due = since_ms >= COMMIT_EVERY_MS;
     if (b->config.exactly_once)
         serve_transaction(b, due);
     if (!due || (b->commit.is_out && (since_ms < COMMIT_LOST_MS || b->config.exactly_once)))
         return;
-    if (b->now.mono_ms - b->commit.recommit_ms >= b->config.commit_again_ms) {
-        b->commit.recommit_ms = b->now.mono_ms;
+    if (b->now.mono_ms - b->commit.recommit_mono_ms >= b->config.commit_again_ms) {
+        b->commit.recommit_mono_ms = b->now.mono_ms;
         progress_touch(b, true); /* or the broker would expire the offsets of idle queues */
     }
-    if (b->flying > 0 && b->now.mono_ms - b->cluster.acked_ms >= PROBE_EVERY_MS &&
-        b->now.mono_ms - b->commit.probe_ms >= PROBE_EVERY_MS) {
-        b->commit.probe_ms = b->now.mono_ms;
+    if (b->in_flight > 0 && b->now.mono_ms - b->cluster.acked_mono_ms >= PROBE_EVERY_MS &&
+        b->now.mono_ms - b->commit.probe_mono_ms >= PROBE_EVERY_MS) {
+        b->commit.probe_mono_ms = b->now.mono_ms;
         progress_touch(b, false);
     }
     commit_now(b);

@@ -15,10 +15,10 @@
 bool dead_letter_available(const struct bridge *b, const struct queue *q)
 {
     const struct lane *lane = &b->lanes[q->id.lane];
-    if (list_is_empty(&b->pools.verdicts_free))
+    if (list_is_empty(&b->pools.dead_letters_free))
         return false;
-    return lane->verdicts == 0 || (lane->verdicts < VERDICTS_MAX / lanes_owned(b) &&
-                                   lane->verdict_bytes < lane_share_bytes(b));
+    return lane->dead_letters == 0 || (lane->dead_letters < DEAD_LETTERS_MAX / lanes_owned(b) &&
+                                       lane->dead_letter_bytes < lane_share_bytes(b));
 }
 
 bool dead_letter_keep(struct bridge *b, struct parcel *p)
@@ -42,17 +42,17 @@ enum letter dead_letter_content(const struct bridge *b, const struct record *rec
 
 void dead_letter_mark(struct bridge *b, struct parcel *p, const struct refusal *why)
 {
-    assert(!list_is_empty(&b->pools.verdicts_free));
-    struct link *link = list_first(&b->pools.verdicts_free);
+    assert(!list_is_empty(&b->pools.dead_letters_free));
+    struct link *link = list_first(&b->pools.dead_letters_free);
     list_remove(link);
-    b->lanes[p->queue->id.lane].verdicts++;
-    b->lanes[p->queue->id.lane].verdict_bytes += parcel_memory(p);
-    p->verdict = list_item(link, struct verdict, link);
+    b->lanes[p->queue->id.lane].dead_letters++;
+    b->lanes[p->queue->id.lane].dead_letter_bytes += parcel_memory(p);
+    p->dead_letter = list_item(link, struct dead_letter, link);
     p->letter = (uint8_t)dead_letter_content(b, p->record);
-    p->verdict->refusal = *why;
+    p->dead_letter->refusal = *why;
     struct event event = parcel_event(b, p, EVENT_DEAD_LETTERED);
     event.code = why->code;
-    p->verdict->label = target_label(b, event.target);
+    p->dead_letter->label = target_label(b, event.target);
     event.reason = why->reason;
     bridge_tell(b, event);
 }

@@ -36,12 +36,12 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alon
     if (err != 0)
         return err;
     parcel_detach(b, p);
-    p->state = PARCEL_FLYING;
+    p->state = PARCEL_IN_FLIGHT;
     p->kind = (uint8_t)f->kind;
     p->to_slot = (uint8_t)f->slot;
-    p->since_ms = b->now.mono_ms;
-    if (b->flying++ == 0)
-        b->cluster.acked_ms = b->now.mono_ms;
+    p->since_mono_ms = b->now.mono_ms;
+    if (b->in_flight++ == 0)
+        b->cluster.acked_mono_ms = b->now.mono_ms;
     if (f->kind != FORWARD_TARGET)
         outlet_sent(b, p);
     txn_took(b, p, alone);
@@ -69,7 +69,7 @@ static int send_dead(struct bridge *b, struct parcel *p)
     struct forward f = {.kind = FORWARD_DEAD,
                         .timestamp_ms = moment_ms(b),
                         .env = opened ? &env : NULL,
-                        .refusal = &p->verdict->refusal,
+                        .refusal = &p->dead_letter->refusal,
                         .letter = (enum letter)p->letter,
                         .alone = alone};
     return send(b, p, &f, alone);
@@ -175,14 +175,14 @@ static int deliver(struct bridge *b, struct parcel *p)
 /* Time may have made another kind of it while it waited: then it has its turn among those. */
 static int forward(struct bridge *b, struct parcel *p, enum ready kind)
 {
-    if (p->verdict != NULL)
+    if (p->dead_letter != NULL)
         return send_dead(b, p);
     if (!parcel_fits(b, wire_size(p->record), WIRE_ADDED_LATER)) { /* it waited since it fitted */
         dead_letter_record(b, p, CODE_TOO_LARGE, PARCEL_TOO_LARGE, wire_size(p->record),
                            b->config.record_max_bytes);
         return 0;
     }
-    int64_t remaining_ms = p->until_ms - b->now.wall_ms;
+    int64_t remaining_ms = p->until_wall_ms - b->now.wall_ms;
     bool hop = remaining_ms > b->config.ladder.hold_ms;
     if (hop != (kind == READY_HOPS) || (!hop && remaining_ms > 0)) {
         parcel_ready(b, p);
@@ -204,8 +204,8 @@ static void send_ready(struct bridge *b, enum ready kind)
    next one may fail: or the end of many would be learned, and lost again, for ever. */
 void forward_serve(struct bridge *b)
 {
-    if (b->txn.failed != NULL) /* it is among them, and not judged yet */
+    if (b->txn.failed_parcel != NULL) /* it is among them, and not judged yet */
         return;
-    send_ready(b, b->txn.solo_failed ? READY_HOPS : READY_DELIVERIES);
-    send_ready(b, b->txn.solo_failed ? READY_DELIVERIES : READY_HOPS);
+    send_ready(b, b->txn.single_failed ? READY_HOPS : READY_DELIVERIES);
+    send_ready(b, b->txn.single_failed ? READY_DELIVERIES : READY_HOPS);
 }

@@ -15,17 +15,17 @@ static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct reco
 {
     int64_t next = q->window.next;
     bool usual = !q->sought && (queue_is_schedule(q) || txn_leaves_gaps(b));
-    if (q->gap_at == next && q->gap_to == record->offset)
+    if (q->gap_offset == next && q->gap_end_offset == record->offset)
         q->gap_readings++;
     else
         q->gap_readings = q->sought ? 0 : 1;
     if (record->offset == next || usual || q->gap_readings == GAP_READINGS) {
-        q->gap_at = -1;
+        q->gap_offset = -1;
         q->sought = false;
         return false;
     }
-    q->gap_at = next;
-    q->gap_to = record->offset;
+    q->gap_offset = next;
+    q->gap_end_offset = record->offset;
     q->sought = true;
     b->port.seek(b->port.ctx, q->id, next);
     return true;
@@ -65,7 +65,7 @@ static void look_at(struct bridge *b, struct queue *q, struct record *record)
     q->head = record;
     q->head_fault = 0;
     q->head_headers_n = (uint32_t)record->headers_n;
-    q->admit_at_ms = INT64_MIN;
+    q->admit_wall_ms = INT64_MIN;
     if (queue_is_schedule(q))
         return;
     struct envelope env;
@@ -74,13 +74,13 @@ static void look_at(struct bridge *b, struct queue *q, struct record *record)
         return;
     int64_t until_ms =
         env.stamp.next_try_ms > env.stamp.due_ms ? env.stamp.next_try_ms : env.stamp.due_ms;
-    q->head_until_ms = until_ms;
+    q->head_until_wall_ms = until_ms;
     q->head_headers_n = env.headers_n;
-    q->head_overdue_ms = stamp_overdue_ms(&env.stamp);
+    q->head_overdue_wall_ms = stamp_overdue_ms(&env.stamp);
     q->head_target = env.stamp.target;
-    q->head_release_ms =
+    q->head_release_wall_ms =
         plan_release_ms(&b->config.ladder, q->level_ms, record->timestamp_ms, until_ms);
-    q->admit_at_ms = q->head_release_ms - plan_lookahead_ms(&b->config.ladder);
+    q->admit_wall_ms = q->head_release_wall_ms - plan_lookahead_ms(&b->config.ladder);
 }
 
 /* Take records until one is worth looking at. */
@@ -92,7 +92,7 @@ bool head_find(struct bridge *b, struct queue *q)
             q->active = false;
             return false;
         }
-        q->silent_since_ms = 0;
+        q->silent_since_mono_ms = 0;
         q->silences = 0;
         struct window *w = &q->window;
         if (w->base == WINDOW_UNSET) {
@@ -154,18 +154,18 @@ static bool head_is_of(const struct queue *q, const struct parcel *p)
 }
 
 /* The record is already in flight, sent in an earlier life of this lane: its report decides. */
-bool head_adopt_orphan(struct bridge *b, struct queue *q, int64_t offset)
+bool head_adopt_in_flight(struct bridge *b, struct queue *q, int64_t offset)
 {
     if (txn_voids_lost_work(b) || !queue_fits(b, q, offset))
         return false;
-    for (struct link *l = list_first(&q->orphans); l != NULL; l = list_after(&q->orphans, l)) {
+    for (struct link *l = list_first(&q->revoked); l != NULL; l = list_after(&q->revoked, l)) {
         struct parcel *p = list_item(l, struct parcel, link);
-        bool same = q->head != NULL ? head_is_of(q, p) : p->orphan != STRANGER;
+        bool same = q->head != NULL ? head_is_of(q, p) : p->ownership != FOREIGN;
         if (p->offset != offset || !same)
             continue;
         list_remove(l);
-        p->orphan = OWN;
-        b->orphans--;
+        p->ownership = OWNED;
+        b->revoked--;
         q->parcels++;
         window_admit(&q->window, p->offset);
         return true;

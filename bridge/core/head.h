@@ -10,6 +10,6 @@ bool head_find(struct bridge *b, struct queue *q);
 bool head_is_missing(const struct bridge *b, const struct queue *q);
 /* Admits the record at offset if it is in flight since an earlier life of the lane: its report
    decides. False: no such record is in flight. */
-bool head_adopt_orphan(struct bridge *b, struct queue *q, int64_t offset);
+bool head_adopt_in_flight(struct bridge *b, struct queue *q, int64_t offset);
 
 #endif

@@ -47,7 +47,7 @@ int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, s
         if (q->missing && !was_missing)
             queue_tell_missing(b, q, &before);
         if (q->gone)
-            queue_estrange(q);
+            queue_disown_in_flight(q);
         else if (same && !txn_voids_lost_work(b) && window_learn(&q->window, &before))
             queue_changed(q);
     }
@@ -55,22 +55,22 @@ int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, s
 }
 
 /* What flies outlives its lane: its report may still say that it is done. */
-static void make_orphan(struct bridge *b, struct parcel *p)
+static void revoke(struct bridge *b, struct parcel *p)
 {
-    p->orphan = ORPHAN;
+    p->ownership = REVOKED;
     p->queue->parcels--;
-    list_append(&p->queue->orphans, &p->link);
-    b->orphans++;
+    list_append(&p->queue->revoked, &p->link);
+    b->revoked++;
 }
 
 static void forget_parcels(struct bridge *b, int lane)
 {
     for (size_t i = 0; i < b->pools.parcels_high; i++) {
         struct parcel *p = &b->pools.parcels[i];
-        if (p->state == PARCEL_FREE || p->orphan || p->queue->id.lane != lane)
+        if (p->state == PARCEL_FREE || p->ownership != OWNED || p->queue->id.lane != lane)
             continue;
-        if (p->state == PARCEL_FLYING)
-            make_orphan(b, p);
+        if (p->state == PARCEL_IN_FLIGHT)
+            revoke(b, p);
         else
             parcel_forget(b, p);
     }

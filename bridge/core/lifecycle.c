@@ -21,18 +21,18 @@ static int pools_init(struct bridge *b)
         b->pools.parcels_n = PARCELS_MIN + queues_n;
     b->pools.parcels =
         calloc(b->pools.parcels_n, sizeof *b->pools.parcels); /* touched only as far as needed */
-    b->pools.verdicts = calloc(VERDICTS_MAX, sizeof *b->pools.verdicts);
+    b->pools.dead_letters = calloc(DEAD_LETTERS_MAX, sizeof *b->pools.dead_letters);
     b->lanes = calloc((size_t)b->config.lanes, sizeof *b->lanes);
     b->queues = calloc(queues_n, sizeof *b->queues);
     b->commit.progress = malloc(queues_n * sizeof *b->commit.progress);
     b->outlets.all = calloc(queues_n, sizeof *b->outlets.all);
-    if (!b->pools.parcels || !b->pools.verdicts || !b->lanes || !b->queues || !b->commit.progress ||
-        !b->outlets.all || txn_init(b) != 0)
+    if (!b->pools.parcels || !b->pools.dead_letters || !b->lanes || !b->queues ||
+        !b->commit.progress || !b->outlets.all || txn_init(b) != 0)
         return ERR_NO_MEMORY;
     list_init(&b->pools.parcels_free);
-    list_init(&b->pools.verdicts_free);
-    for (int i = 0; i < VERDICTS_MAX; i++)
-        list_append(&b->pools.verdicts_free, &b->pools.verdicts[i].link);
+    list_init(&b->pools.dead_letters_free);
+    for (int i = 0; i < DEAD_LETTERS_MAX; i++)
+        list_append(&b->pools.dead_letters_free, &b->pools.dead_letters[i].link);
     for (int i = 0; i < READY_N; i++)
         list_init(&b->ready[i]);
     outlets_doubt(b);
@@ -56,7 +56,7 @@ static void queues_init(struct bridge *b)
             q->id = (struct queue_id){lane * b->queues_per_lane + slot, lane, slot};
             q->level_ms = level_of_slot(b, slot);
             q->mark.offset = -1;
-            list_init(&q->orphans);
+            list_init(&q->revoked);
             window_init(&q->window, WINDOW_UNSET);
         }
     }
@@ -77,8 +77,9 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
     b->port = *port;
     b->stats = stats;
     b->now = b->clock.turn = now;
-    b->cluster.acked_ms = b->cluster.back_ms = b->commit.last_ms = b->commit.recommit_ms =
-        b->commit.probe_ms = b->commit.trim_ms = b->clock.poll_ms = now.mono_ms;
+    b->cluster.acked_mono_ms = b->cluster.back_mono_ms = b->commit.last_mono_ms =
+        b->commit.recommit_mono_ms = b->commit.probe_mono_ms = b->commit.trim_mono_ms =
+            b->clock.poll_mono_ms = now.mono_ms;
     b->queues_per_lane = 1 + config->ladder.n + config->retired_n;
     size_t span_ms = (size_t)(plan_lookahead_ms(&config->ladder) + config->ladder.hold_ms + 1000);
     if (pools_init(b) != 0 || wheel_init(&b->wheel, span_ms, now.wall_ms) != 0) {
@@ -106,7 +107,7 @@ void bridge_free(struct bridge *b)
     free(b->commit.progress);
     free(b->queues);
     free(b->lanes);
-    free(b->pools.verdicts);
+    free(b->pools.dead_letters);
     free(b->pools.parcels);
     free(b);
 }
@@ -133,19 +134,20 @@ static void check_parcels(const struct bridge *b)
         const struct parcel *p = &b->pools.parcels[i];
         if (p->state == PARCEL_FREE)
             continue;
-        flying += p->state == PARCEL_FLYING;
+        flying += p->state == PARCEL_IN_FLIGHT;
         waiting += p->state == PARCEL_WAITING;
         parked += p->state == PARCEL_PARKED;
-        orphans += p->orphan != OWN;
+        orphans += p->ownership != OWNED;
         bytes += record_memory(p->record, p->headers_n);
-        assert(!p->orphan || p->state == PARCEL_FLYING);
-        assert(p->orphan || b->lanes[p->queue->id.lane].owned);
+        assert(p->ownership == OWNED || p->state == PARCEL_IN_FLIGHT);
+        assert(p->ownership != OWNED || b->lanes[p->queue->id.lane].owned);
         bool foreseen = b->txn.announced || b->txn.state == TXN_BROKEN;
-        assert(p->orphan || p->offset < p->queue->window.base || /* the log's start passed it */
-               (foreseen && p->state == PARCEL_FLYING) ||
+        assert(p->ownership != OWNED ||
+               p->offset < p->queue->window.base || /* the log's start passed it */
+               (foreseen && p->state == PARCEL_IN_FLIGHT) ||
                !window_is_done(&p->queue->window, p->offset));
     }
-    assert(flying == b->flying && orphans == b->orphans && parked == b->targets.parked);
+    assert(flying == b->in_flight && orphans == b->revoked && parked == b->targets.parked);
     assert(waiting == b->wheel.count && bytes == b->pools.held_bytes);
 }
 

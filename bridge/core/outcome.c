@@ -20,7 +20,8 @@ static bool kafka_was_away(const struct bridge *b, const struct parcel *p)
 {
     if (b->config.exactly_once) /* its last ones are awaited, and nobody else is asked meanwhile */
         return !b->txn.answered;
-    return b->now.mono_ms - b->cluster.acked_ms > AWAY_MS || p->since_ms < b->cluster.back_ms;
+    return b->now.mono_ms - b->cluster.acked_mono_ms > AWAY_MS ||
+           p->since_mono_ms < b->cluster.back_mono_ms;
 }
 
 /* target: that it was delivered to, or NULL */
@@ -33,7 +34,7 @@ static void succeeded(struct bridge *b, struct parcel *p, const struct target *t
     case FORWARD_LEVEL:
         counter_add(&b->stats->hops, 1);
         counter_add(&slot->hops, 1);
-        bridge_queue(b, p->queue->id.lane, p->to_slot)->retrying += p->overdue_ms != 0;
+        bridge_queue(b, p->queue->id.lane, p->to_slot)->retrying += p->overdue_wall_ms != 0;
         break;
     case FORWARD_TARGET:
         counter_add(&b->stats->deliveries, 1);
@@ -44,8 +45,8 @@ static void succeeded(struct bridge *b, struct parcel *p, const struct target *t
         counter_add(&target_stats(b, target->label)->deliveries, 1);
         break;
     case FORWARD_DEAD:
-        counter_add(&b->stats->dead[p->verdict->refusal.code], 1);
-        counter_add(&target_stats(b, p->verdict->label)->dead[p->verdict->refusal.code], 1);
+        counter_add(&b->stats->dead[p->dead_letter->refusal.code], 1);
+        counter_add(&target_stats(b, p->dead_letter->label)->dead[p->dead_letter->refusal.code], 1);
         counter_add(&slot->dead, 1);
         break;
     }
@@ -144,7 +145,7 @@ static void fail_transaction(struct bridge *b, struct parcel *p, struct target *
     if (target != NULL && report == REPORT_UNFIT && !target->keyless_in_transaction)
         notes_add(b, p, NOTE_ALONE);
     txn_failed(b, p, target, report);
-    if (b->txn.solo != p) {
+    if (b->txn.single != p) {
         parcel_forget(b, p);
         return;
     }
@@ -156,8 +157,8 @@ static void fail_transaction(struct bridge *b, struct parcel *p, struct target *
    by a partition without a leader. The brokers are asked before the last producer meets it. */
 static void doubt_unanswered(struct bridge *b, const struct parcel *p, enum report report)
 {
-    b->txn.timed_out |= report == REPORT_TIMED_OUT && !p->orphan;
-    bool taken_along = report == REPORT_NOT_SENT && b->txn.timed_out && !p->orphan;
+    b->txn.timed_out |= report == REPORT_TIMED_OUT && p->ownership == OWNED;
+    bool taken_along = report == REPORT_NOT_SENT && b->txn.timed_out && p->ownership == OWNED;
     if (!b->config.exactly_once || (report != REPORT_TIMED_OUT && !taken_along))
         return;
     if (p->kind == FORWARD_TARGET)
@@ -168,16 +169,16 @@ static void doubt_unanswered(struct bridge *b, const struct parcel *p, enum repo
 
 void bridge_reported(struct bridge *b, struct parcel *p, enum report report, const char *why)
 {
-    assert(p->state == PARCEL_FLYING);
-    b->flying--;
+    assert(p->state == PARCEL_IN_FLIGHT);
+    b->in_flight--;
     bool away = report == REPORT_TIMED_OUT && kafka_was_away(b, p);
     doubt_unanswered(b, p, report);
-    if (away && b->txn.solo != p) /* a suspect is left alone again, whoever is to blame */
+    if (away && b->txn.single != p) /* a suspect is left alone again, whoever is to blame */
         report = REPORT_NOT_SENT;
     struct target *target = p->target;
     if (p->kind != FORWARD_TARGET)
         outlet_reported(b, p, report);
-    bool alone = b->config.exactly_once ? b->txn.solo == p : p->alone;
+    bool alone = b->config.exactly_once ? b->txn.single == p : p->alone;
     if (target != NULL)
         target_reported(b, target, p, &(struct answer){report, alone, why});
     else
@@ -185,12 +186,12 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
     if (away)
         report = REPORT_NOT_SENT;
     bool void_anyhow = /* its transaction was given up, or its log is gone */
-        (p->orphan && b->config.exactly_once) || p->orphan == STRANGER;
+        (p->ownership != OWNED && b->config.exactly_once) || p->ownership == FOREIGN;
     if (report == REPORT_OK && !void_anyhow) {
         succeeded(b, p, target);
         return;
     }
-    if (p->orphan) { /* it will be read again */
+    if (p->ownership != OWNED) { /* it will be read again */
         parcel_forget(b, p);
         return;
     }
@@ -222,7 +223,7 @@ void outcome_lane_lost(struct bridge *b)
         give_up(b, false);
 }
 
-static void blame_solo(struct bridge *b, enum blame blame, const char *why)
+static void blame_single(struct bridge *b, enum blame blame, const char *why)
 {
     struct txn *t = &b->txn;
     if (t->failed_report == REPORT_NOT_SENT && blame == BLAME_RECORDS) {
@@ -230,7 +231,7 @@ static void blame_solo(struct bridge *b, enum blame blame, const char *why)
             target_refuses(b, t->failed_target, why);
         t->failed_report = REPORT_REFUSED;
     }
-    record_failed(b, t->failed, t->failed_report, why);
+    record_failed(b, t->failed_parcel, t->failed_report, why);
 }
 
 void bridge_aborted(struct bridge *b, enum blame blame, const char *why)
@@ -239,17 +240,17 @@ void bridge_aborted(struct bridge *b, enum blame blame, const char *why)
     if (t->state == TXN_BROKEN)
         return;
     bridge_tell(b, (struct event){.kind = EVENT_ABORTED, .count = (int64_t)t->n, .reason = why});
-    bool alone = t->failed != NULL;
-    b->txn.solo_failed |= alone;
+    bool alone = t->failed_parcel != NULL;
+    b->txn.single_failed |= alone;
     if (alone)
-        blame_solo(b, blame, why);
-    else if (blame == BLAME_RECORDS && !t->told && t->takes == READY_HOPS && t->n > 0)
+        blame_single(b, blame, why);
+    else if (blame == BLAME_RECORDS && !t->reason_known && t->takes == READY_HOPS && t->n > 0)
         bridge_tell(b, (struct event){.kind = EVENT_FORWARD_FAILED,
                                       .queue = t->unsent,
                                       .offset = t->unsent_offset,
                                       .to_slot = t->unsent_to,
                                       .reason = why});
-    else if (blame == BLAME_RECORDS && !t->told)
+    else if (blame == BLAME_RECORDS && !t->reason_known)
         targets_suspect(b, why);
     give_up(b, !alone);
 }
@@ -261,9 +262,9 @@ void bridge_restarted(struct bridge *b)
 
 bool outcome_break(struct bridge *b, const char *why)
 {
-    if (!b->config.exactly_once || (b->flying == b->orphans && b->txn.failed == NULL))
+    if (!b->config.exactly_once || (b->in_flight == b->revoked && b->txn.failed_parcel == NULL))
         return false;
-    b->txn.failed = NULL; /* it is forgotten with all others */
+    b->txn.failed_parcel = NULL; /* it is forgotten with all others */
     bridge_aborted(b, BLAME_NOBODY, why);
     return true;
 }
@@ -274,11 +275,12 @@ void outcome_watch_silence(struct bridge *b)
 {
     static const char why[] = "a target acknowledged nothing for three seconds";
     struct txn *t = &b->txn;
-    int64_t since_ms = b->cluster.acked_ms > t->ending_ms ? b->cluster.acked_ms : t->ending_ms;
-    if (t->state != TXN_ENDING || t->torn || b->now.mono_ms - since_ms < TXN_SILENT_MS)
+    int64_t since_ms =
+        b->cluster.acked_mono_ms > t->ending_mono_ms ? b->cluster.acked_mono_ms : t->ending_mono_ms;
+    if (t->state != TXN_ENDING || t->failed || b->now.mono_ms - since_ms < TXN_SILENT_MS)
         return;
-    bool probe =
-        t->solo != NULL && t->solo->target != NULL && t->solo->target->state == TARGET_PROBING;
+    bool probe = t->single != NULL && t->single->target != NULL &&
+                 t->single->target->state == TARGET_PROBING;
     if ((probe || t->answered) && targets_hold(b, why))
         bridge_aborted(b, BLAME_NOBODY, why);
 }

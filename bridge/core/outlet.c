@@ -50,21 +50,21 @@ static void look_up(struct bridge *b, struct outlet *o)
     if (found == LOOKUP_PENDING)
         return;
     int64_t after_ms = o->stalled ? LEADERS_MS : OUTLET_LEADERS_MS;
-    o->recheck_ms = b->now.mono_ms + (found == LOOKUP_UNKNOWN ? RESEND_MS : LOOK_UP_AGAIN_MS);
+    o->recheck_mono_ms = b->now.mono_ms + (found == LOOKUP_UNKNOWN ? RESEND_MS : LOOK_UP_AGAIN_MS);
     if (found == LOOKUP_UNWRITABLE)
         set_shut(b, o, true, "it has no leader, or too few replicas in sync");
     if (found == LOOKUP_UNWRITABLE || found == LOOKUP_UNKNOWN)
         return;
     set_shut(b, o, false, NULL);
     int64_t whole_ms = found == LOOKUP_FOUND ? 0 : b->now.mono_ms;
-    o->doubted = b->cluster.stall_ms != 0 && !cluster_leaders_are_known(b, whole_ms, after_ms);
+    o->doubted = b->cluster.stall_mono_ms != 0 && !cluster_leaders_are_known(b, whole_ms, after_ms);
     o->stalled &= o->doubted;
 }
 
 static bool may_ask(const struct bridge *b, const struct outlet *o)
 {
     return b->targets.asking == NULL && b->outlets.asking == NULL &&
-           b->now.mono_ms >= o->recheck_ms;
+           b->now.mono_ms >= o->recheck_mono_ms;
 }
 
 bool outlet_takes(struct bridge *b, const struct parcel *p, enum forward_kind kind, int slot)
@@ -79,7 +79,7 @@ void outlets_doubt(struct bridge *b)
 {
     for (int i = 0; txn_binds_topics(b) && i < b->config.lanes * b->queues_per_lane; i++) {
         b->outlets.all[i].doubted = true;
-        b->outlets.all[i].recheck_ms = 0;
+        b->outlets.all[i].recheck_mono_ms = 0;
     }
 }
 
@@ -90,7 +90,7 @@ void outlet_doubt(struct bridge *b, const struct parcel *p)
     if (!o->stalled)
         outlets_doubt(b);
     o->stalled = true;
-    b->cluster.stall_ms = b->now.mono_ms;
+    b->cluster.stall_mono_ms = b->now.mono_ms;
 }
 
 static int64_t cost_of(const struct parcel *p)
@@ -101,18 +101,18 @@ static int64_t cost_of(const struct parcel *p)
 void outlet_sent(struct bridge *b, const struct parcel *p)
 {
     struct outlet *o = outlet_of(b, p->queue->id.lane, (enum forward_kind)p->kind, p->to_slot);
-    if (o->flying++ == 0)
-        o->answered_ms = b->now.mono_ms;
-    o->flying_bytes += cost_of(p);
+    if (o->in_flight++ == 0)
+        o->answered_mono_ms = b->now.mono_ms;
+    o->in_flight_bytes += cost_of(p);
 }
 
 void outlet_reported(struct bridge *b, const struct parcel *p, enum report report)
 {
     struct outlet *o = outlet_of(b, p->queue->id.lane, (enum forward_kind)p->kind, p->to_slot);
-    assert(o->flying > 0 && o->flying_bytes >= cost_of(p));
-    o->flying--;
-    o->flying_bytes -= cost_of(p);
-    o->answered_ms = b->now.mono_ms;
+    assert(o->in_flight > 0 && o->in_flight_bytes >= cost_of(p));
+    o->in_flight--;
+    o->in_flight_bytes -= cost_of(p);
+    o->answered_mono_ms = b->now.mono_ms;
     if (report == REPORT_OK && !txn_binds_topics(b))
         set_shut(b, o, false, NULL);
 }
@@ -124,7 +124,7 @@ bool outlets_stop_intake(const struct bridge *b, int lane)
     int64_t bytes = 0;
     for (int slot = 0; slot < b->queues_per_lane; slot++) {
         const struct outlet *o = &b->outlets.all[lane * b->queues_per_lane + slot];
-        bytes += o->shut ? o->flying_bytes : 0;
+        bytes += o->shut ? o->in_flight_bytes : 0;
     }
     return bytes >= lane_share_bytes(b);
 }
@@ -132,15 +132,16 @@ bool outlets_stop_intake(const struct bridge *b, int lane)
 /* While others are answered; when nobody is, Kafka is away. */
 static bool is_silent(const struct bridge *b, const struct outlet *o)
 {
-    int64_t since_ms = o->answered_ms > b->cluster.back_ms ? o->answered_ms : b->cluster.back_ms;
-    return o->flying > 0 && b->cluster.acked_ms - since_ms > OUTLET_SILENT_MS;
+    int64_t since_ms = o->answered_mono_ms > b->cluster.back_mono_ms ? o->answered_mono_ms
+                                                                     : b->cluster.back_mono_ms;
+    return o->in_flight > 0 && b->cluster.acked_mono_ms - since_ms > OUTLET_SILENT_MS;
 }
 
 static void watch_silence(struct bridge *b)
 {
-    if (b->now.mono_ms - b->outlets.watch_ms < OUTLET_WATCH_MS)
+    if (b->now.mono_ms - b->outlets.watch_mono_ms < OUTLET_WATCH_MS)
         return;
-    b->outlets.watch_ms = b->now.mono_ms;
+    b->outlets.watch_mono_ms = b->now.mono_ms;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         if (is_silent(b, &b->outlets.all[i]))
             set_shut(b, &b->outlets.all[i], true, "nothing was acknowledged for three seconds");

@@ -56,7 +56,7 @@ void parcel_detach(struct bridge *b, struct parcel *p)
         list_remove(&p->link);
         break;
     case PARCEL_FREE: /* in no list: just made, or reported */
-    case PARCEL_FLYING:
+    case PARCEL_IN_FLIGHT:
         break;
     }
 }
@@ -73,17 +73,17 @@ static void parcel_free(struct bridge *b, struct parcel *p)
 {
     b->pools.held_bytes -= parcel_memory(p);
     counter_set(&b->stats->held, counter_read(&b->stats->held) - 1);
-    if (p->verdict != NULL) {
-        list_append(&b->pools.verdicts_free, &p->verdict->link);
-        b->lanes[p->queue->id.lane].verdicts--;
-        b->lanes[p->queue->id.lane].verdict_bytes -= parcel_memory(p);
+    if (p->dead_letter != NULL) {
+        list_append(&b->pools.dead_letters_free, &p->dead_letter->link);
+        b->lanes[p->queue->id.lane].dead_letters--;
+        b->lanes[p->queue->id.lane].dead_letter_bytes -= parcel_memory(p);
     }
     b->port.release(b->port.ctx, p->record);
     p->record = NULL;
-    p->verdict = NULL;
-    if (p->orphan) {
+    p->dead_letter = NULL;
+    if (p->ownership != OWNED) {
         list_remove(&p->link);
-        b->orphans--;
+        b->revoked--;
     } else {
         p->queue->parcels--;
     }
@@ -132,17 +132,17 @@ void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_ms)
 
 void parcel_ready(struct bridge *b, struct parcel *p)
 {
-    int64_t remaining_ms = p->until_ms - b->now.wall_ms;
-    bool hop = p->verdict != NULL || remaining_ms > b->config.ladder.hold_ms;
+    int64_t remaining_ms = p->until_wall_ms - b->now.wall_ms;
+    bool hop = p->dead_letter != NULL || remaining_ms > b->config.ladder.hold_ms;
     if (!hop && remaining_ms > 0) {
-        parcel_wait(b, p, p->until_ms);
+        parcel_wait(b, p, p->until_wall_ms);
         return;
     }
     parcel_detach(b, p);
     p->state = PARCEL_READY;
     if (hop && list_is_empty(&b->ready[READY_HOPS]))
-        b->hops_since_ms = b->now.mono_ms;
-    if (p->verdict != NULL) /* before another one may break its transaction */
+        b->hops_since_mono_ms = b->now.mono_ms;
+    if (p->dead_letter != NULL) /* before another one may break its transaction */
         list_prepend(&b->ready[READY_HOPS], &p->link);
     else
         list_append(&b->ready[hop ? READY_HOPS : READY_DELIVERIES], &p->link);

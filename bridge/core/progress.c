@@ -58,9 +58,9 @@ bool progress_is_any(const struct bridge *b)
 
 void progress_trim(struct bridge *b)
 {
-    if (b->now.mono_ms - b->commit.trim_ms < TRIM_EVERY_MS)
+    if (b->now.mono_ms - b->commit.trim_mono_ms < TRIM_EVERY_MS)
         return;
-    b->commit.trim_ms = b->now.mono_ms;
+    b->commit.trim_mono_ms = b->now.mono_ms;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
         bool suspect = q->silences > 0; /* records of another log would be deleted */

@@ -52,7 +52,7 @@ void queue_drop_head(struct bridge *b, struct queue *q)
     if (q->head != NULL)
         b->port.release(b->port.ctx, q->head);
     q->head = NULL;
-    q->blocked = false;
+    q->waits_for_room = false;
 }
 
 /* A log that is known to be another one stays held: what is committed is a place in the old one. */
@@ -61,16 +61,16 @@ void queue_open(struct bridge *b, struct queue *q)
     set_state(b, q, QUEUE_OPEN);
     q->active = true;
     q->sought = false;
-    q->gap_at = -1;
-    q->silent_since_ms = 0;
-    q->release_max_ms = INT64_MIN;
+    q->gap_offset = -1;
+    q->silent_since_mono_ms = 0;
+    q->release_max_wall_ms = INT64_MIN;
     q->retrying = 0;
     q->bad_end = q->bad_readings = 0;
     q->gives_up = q->letter_written = false;
     q->base_kept = q->base_trimmed = q->window.base;
     q->changes = q->changes_sent = q->changes_kept = 0;
     if (q->gone)
-        queue_hold(b, q);
+        queue_block(b, q);
 }
 
 void queue_close(struct bridge *b, struct queue *q)
@@ -80,17 +80,17 @@ void queue_close(struct bridge *b, struct queue *q)
     q->active = false;
 }
 
-void queue_estrange(struct queue *q)
+void queue_disown_in_flight(struct queue *q)
 {
-    for (struct link *l = list_first(&q->orphans); l != NULL; l = list_after(&q->orphans, l))
-        list_item(l, struct parcel, link)->orphan = STRANGER;
+    for (struct link *l = list_first(&q->revoked); l != NULL; l = list_after(&q->revoked, l))
+        list_item(l, struct parcel, link)->ownership = FOREIGN;
 }
 
 void queue_forget_log(struct queue *q)
 {
     q->gone = q->missing;
     q->mark.offset = -1;
-    queue_estrange(q);
+    queue_disown_in_flight(q);
 }
 
 /* Start reading again at the first offset that was not admitted. */
@@ -100,7 +100,7 @@ void queue_read_on(struct bridge *b, struct queue *q)
     set_state(b, q, QUEUE_OPEN);
     q->active = true;
     q->sought = true;
-    q->gap_at = -1;
+    q->gap_offset = -1;
     b->port.seek(b->port.ctx, q->id, q->window.next);
 }
 
@@ -118,19 +118,19 @@ void queue_pause(struct bridge *b, struct queue *q)
     queue_drop_head(b, q);
     q->mark.from_offset = q->window.next;
     set_state(b, q, QUEUE_PAUSED);
-    q->paused_at = q->window.next;
+    q->paused_offset = q->window.next;
     b->port.pause(b->port.ctx, q->id);
 }
 
-bool queue_is_held_at_range(const struct queue *q)
+bool queue_is_blocked_at_range(const struct queue *q)
 {
-    return q->state == QUEUE_HELD && q->bad_readings >= BAD_READINGS;
+    return q->state == QUEUE_BLOCKED && q->bad_readings >= BAD_READINGS;
 }
 
 /* What stood before the range is forgotten with all else, so it must come again first. */
 bool queue_forget_range(struct queue *q)
 {
-    if (!queue_is_held_at_range(q))
+    if (!queue_is_blocked_at_range(q))
         return false;
     q->bad_end = q->bad_readings = 0;
     q->gives_up = q->letter_written = false;
@@ -139,30 +139,30 @@ bool queue_forget_range(struct queue *q)
 
 void queue_reread(struct bridge *b, struct queue *q)
 {
-    bool held = q->state == QUEUE_HELD && !queue_forget_range(q);
+    bool held = q->state == QUEUE_BLOCKED && !queue_forget_range(q);
     if (q->state == QUEUE_OFF || held || q->window.base == WINDOW_UNSET)
         return;
     window_rewind(&q->window);
-    q->release_max_ms = INT64_MIN;
+    q->release_max_wall_ms = INT64_MIN;
     queue_read_on(b, q);
 }
 
-void queue_hold(struct bridge *b, struct queue *q)
+void queue_block(struct bridge *b, struct queue *q)
 {
     queue_drop_head(b, q);
-    set_state(b, q, QUEUE_HELD);
-    q->head_release_ms = b->now.wall_ms; /* since then nothing leaves it */
+    set_state(b, q, QUEUE_BLOCKED);
+    q->head_release_wall_ms = b->now.wall_ms; /* since then nothing leaves it */
 }
 
-void queue_hold_for(struct bridge *b, struct queue *q, enum event_kind why, int64_t offset)
+void queue_block_for(struct bridge *b, struct queue *q, enum event_kind why, int64_t offset)
 {
-    queue_hold(b, q);
+    queue_block(b, q);
     bridge_tell(b, (struct event){.kind = why, .queue = q->id, .offset = offset});
 }
 
 void queue_replaced(struct bridge *b, struct queue *q, int64_t offset, const char *how)
 {
-    queue_hold(b, q);
+    queue_block(b, q);
     q->gone = true;
     bridge_tell(
         b, (struct event){.kind = EVENT_REPLACED, .queue = q->id, .offset = offset, .reason = how});
@@ -181,7 +181,7 @@ void bridge_topic_missing(struct bridge *b, struct queue_id id)
     struct queue *q = bridge_queue(b, id.lane, id.slot);
     if (q->state == QUEUE_OFF || q->missing)
         return;
-    queue_hold(b, q);
+    queue_block(b, q);
     q->gone = q->missing = true;
     queue_tell_missing(b, q, &q->window);
 }
@@ -219,11 +219,11 @@ void queue_pass_range(struct queue *q, int64_t end)
 void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, int64_t end)
 {
     struct queue *q = bridge_queue(b, id.lane, id.slot);
-    if (q->state == QUEUE_OFF || q->state == QUEUE_HELD)
+    if (q->state == QUEUE_OFF || q->state == QUEUE_BLOCKED)
         return;
     int64_t next = q->window.next;
     if (q->window.base != WINDOW_UNSET && next > end) {
-        queue_hold_for(b, q, EVENT_BEYOND_END, next);
+        queue_block_for(b, q, EVENT_BEYOND_END, next);
         q->gone = true;
         return;
     }
@@ -237,7 +237,7 @@ void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, in
         queue_changed(q);
     }
     queue_read_on(b, q);
-    q->silent_since_ms = q->window.next < end ? b->now.mono_ms : 0;
+    q->silent_since_mono_ms = q->window.next < end ? b->now.mono_ms : 0;
 }
 
 /* Where the level's log ends at least, for a hop that starts now. */
@@ -249,7 +249,7 @@ int64_t queue_floor(const struct queue *q)
 void bridge_landed(struct bridge *b, const struct parcel *p, struct queue_id level, int64_t offset)
 {
     struct queue *q = bridge_queue(b, level.lane, level.slot);
-    if (offset < 0 || offset >= p->floor_offset || p->orphan || !queue_has_progress(q))
+    if (offset < 0 || offset >= p->floor_offset || p->ownership != OWNED || !queue_has_progress(q))
         return;
     queue_replaced(b, q, offset, "a new record was stored before the read position");
 }

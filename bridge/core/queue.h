@@ -15,14 +15,14 @@ void queue_stand_in_line(struct bridge *b, struct queue *q); /* paused until it 
 void queue_read_on(struct bridge *b, struct queue *q);
 /* Seeks to the first offset that is not done. */
 void queue_reread(struct bridge *b, struct queue *q);
-void queue_hold(struct bridge *b, struct queue *q); /* until an operator acts */
-void queue_hold_for(struct bridge *b, struct queue *q, enum event_kind why, int64_t offset);
+void queue_block(struct bridge *b, struct queue *q); /* until an operator acts */
+void queue_block_for(struct bridge *b, struct queue *q, enum event_kind why, int64_t offset);
 /* The topic was deleted and created again: the queue is blocked, and how names the sign of it. */
 void queue_replaced(struct bridge *b, struct queue *q, int64_t offset, const char *how);
 void queue_tell_missing(struct bridge *b, const struct queue *q, const struct window *lost);
 void queue_forget_log(struct queue *q); /* the topic may be another one from here on */
 /* Records in flight from the queue may belong to another log: their success marks nothing. */
-void queue_estrange(struct queue *q);
+void queue_disown_in_flight(struct queue *q);
 void queue_start_at(struct queue *q, int64_t start_offset); /* all offsets below are done */
 
 void queue_changed(struct queue *q); /* its window: there is progress to commit */
@@ -37,7 +37,7 @@ uint64_t record_checksum(const struct record *record); /* of key and value */
 
 enum { BAD_READINGS = 3 }; /* equal ones, after which a range is known to be unreadable */
 /* Blocked at a range of offsets that the client cannot read (unreadable.h). */
-bool queue_is_held_at_range(const struct queue *q);
+bool queue_is_blocked_at_range(const struct queue *q);
 bool queue_forget_range(struct queue *q);                   /* false: it is not blocked at one */
 void queue_pass_range(struct queue *q, int64_t end_offset); /* all offsets below are done */
 

@@ -25,8 +25,8 @@ static void put_back(struct bridge *b, struct parcel *p, struct envelope *env,
         return;
     }
     envelope_encode(env, (void *)record->value.data);
-    p->until_ms = stamp->due_ms > stamp->next_try_ms ? stamp->due_ms : stamp->next_try_ms;
-    p->overdue_ms = stamp_overdue_ms(stamp);
+    p->until_wall_ms = stamp->due_ms > stamp->next_try_ms ? stamp->due_ms : stamp->next_try_ms;
+    p->overdue_wall_ms = stamp_overdue_ms(stamp);
     parcel_replace(b, p, record);
     parcel_ready(b, p);
 }
@@ -71,7 +71,7 @@ void redelivery_defer(struct bridge *b, struct parcel *p, const struct target *t
     assert(err == 0);
     counter_add(&b->stats->deferrals, 1);
     counter_add(&target_stats(b, t->label)->deferrals, 1);
-    env.stamp.next_try_ms = b->now.wall_ms + SHUT_MS;
+    env.stamp.next_try_ms = b->now.wall_ms + DOWN_MS;
     env.stamp.extras.deferral = DEFERRAL_FAILED;
     put_back(b, p, &env, (struct failure){t->error, t->why});
 }

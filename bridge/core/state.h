@@ -8,8 +8,8 @@
      target   a topic that is delivered to: how many fly there, and whether it takes them
      outlet   a partition of our own topics that a lane's hops or dead letters go to
 
-   A parcel's life: admitted from its queue -> WAITING until its release -> READY -> FLYING -> done.
-   Whatever fails puts it back to WAITING or READY; only an acknowledgement ends it. */
+   A parcel's life: admitted from its queue -> WAITING until its release -> READY -> IN_FLIGHT ->
+   done. Whatever fails puts it back to WAITING or READY; only an acknowledgement ends it. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_STATE_H
 #define DELAYBRIDGE_BRIDGE_CORE_STATE_H
 
@@ -33,9 +33,9 @@ enum {
     AWAY_MS = 3000,         /* no acknowledgement at all for so long: Kafka is away, not a target */
     PROBE_EVERY_MS = 1000,  /* then a commit asks it */
     RESEND_MS = 500,
-    SHUT_MS = 5000, /* a target that failed is tried again after this */
+    DOWN_MS = 5000, /* a target that failed is tried again after this */
     STALLS_MAX = 4, /* each time it is left alone for twice as long */
-    STALLS_FORGOTTEN_MS = SHUT_MS << STALLS_MAX,
+    STALLS_FORGOTTEN_MS = DOWN_MS << STALLS_MAX,
     MISSING_MS = 2000,        /* the same for one that is not there */
     LOOK_UP_AGAIN_MS = 2000,  /* after a question that nobody answered */
     OUTLET_WAIT_MS = 20,      /* a record waits so long for the look-up of its own topic */
@@ -45,7 +45,7 @@ enum {
     QUEUE_QUOTA = 128,        /* records of one queue in a turn */
     BULK_TURN_MS = 1000,      /* of a bulky queue, while others are in line */
     TARGETS_MAX = 1024,
-    VERDICTS_MAX = 1024,
+    DEAD_LETTERS_MAX = 1024,
     TXN_AGE_MS = 5,       /* a transaction is open for so long, for company */
     TXN_AGE_MAX_MS = 100, /* and no longer than this, however much is due */
     TXN_SILENT_MS = 3000, /* so long, after others were answered, targets may hold it */
@@ -63,45 +63,45 @@ enum {
     HEADER_OVERHEAD = 96
 };
 
-enum parcel_state { PARCEL_FREE, PARCEL_WAITING, PARCEL_READY, PARCEL_PARKED, PARCEL_FLYING };
+enum parcel_state { PARCEL_FREE, PARCEL_WAITING, PARCEL_READY, PARCEL_PARKED, PARCEL_IN_FLIGHT };
 
-struct verdict {
+struct dead_letter {
     struct link link; /* in the free list */
     struct refusal refusal;
     uint8_t label; /* of its target */
 };
 
-enum orphan {
-    OWN,     /* none */
-    ORPHAN,  /* its lane was lost, or is read again: success marks its offset done */
-    STRANGER /* the lane's topics may be others by now: success marks nothing, unless the same
-                record is read there and adopts it */
+enum ownership {
+    OWNED,   /* none */
+    REVOKED, /* its lane was lost, or is read again: success marks its offset done */
+    FOREIGN  /* the lane's topics may be others by now: success marks nothing, unless the same
+                 record is read there and adopts it */
 };
 
 struct parcel {
-    struct parcel_note note; /* FLYING: the port's; first, see bridge.h */
+    struct parcel_note note; /* IN_FLIGHT: the port's; first, see bridge.h */
     struct wheel_node node;  /* WAITING */
-    struct link link;        /* FREE, READY, PARKED, or FLYING as an orphan */
+    struct link link;        /* FREE, READY, PARKED, or IN_FLIGHT as an orphan */
     struct queue *queue;
     struct record *record;
-    struct verdict *verdict; /* condemned: to the dead-letter topic, nowhere else */
-    struct target *target;   /* PARKED, or FLYING to it */
-    int64_t offset;          /* in queue */
-    uint32_t headers_n;      /* of the message that it becomes */
-    int64_t end;             /* 0, or it stands for all offsets below this */
-    int64_t until_ms;        /* the later of due and next try */
-    int64_t overdue_ms;      /* wall: due since, and waits because of its target; 0: does not */
-    int64_t delayed_ms;      /* FLYING to its target: how long that target has delayed it */
-    int64_t since_ms;        /* monotonic: PARKED or FLYING since */
-    int64_t floor_offset;    /* FLYING to a level: that log's end was here or later at the start */
-    uint64_t checksum;       /* raw: record_checksum before the value was dropped */
+    struct dead_letter *dead_letter; /* condemned: to the dead-letter topic, nowhere else */
+    struct target *target;           /* PARKED, or IN_FLIGHT to it */
+    int64_t offset;                  /* in queue */
+    uint32_t headers_n;              /* of the message that it becomes */
+    int64_t end;                     /* 0, or it stands for all offsets below this */
+    int64_t until_wall_ms;           /* the later of due and next try */
+    int64_t overdue_wall_ms; /* wall: due since, and waits because of its target; 0: does not */
+    int64_t delayed_ms;      /* IN_FLIGHT to its target: how long that target has delayed it */
+    int64_t since_mono_ms;   /* monotonic: PARKED or IN_FLIGHT since */
+    int64_t floor_offset; /* IN_FLIGHT to a level: that log's end was here or later at the start */
+    uint64_t checksum;    /* raw: record_checksum before the value was dropped */
     uint8_t state;
-    uint8_t kind;       /* FLYING: enum forward_kind */
+    uint8_t kind;       /* IN_FLIGHT: enum forward_kind */
     uint8_t letter;     /* condemned: enum letter */
-    uint8_t to_slot;    /* FLYING to a level: its slot */
-    bool keyless;       /* FLYING to a target: delivered without a key */
+    uint8_t to_slot;    /* IN_FLIGHT to a level: its slot */
+    bool keyless;       /* IN_FLIGHT to a target: delivered without a key */
     bool raw;           /* record came from outside and is no envelope */
-    uint8_t orphan;     /* FLYING, but its queue has forgotten it: enum orphan */
+    uint8_t ownership;  /* IN_FLIGHT, but its queue has forgotten it: enum ownership */
     bool without_level; /* too large for its level */
     bool alone;         /* too large once, perhaps for its batch */
     bool too_large;     /* for its target, and was alone */
@@ -111,7 +111,7 @@ enum queue_state {
     QUEUE_OFF,    /* not our lane */
     QUEUE_OPEN,   /* being read */
     QUEUE_PAUSED, /* its head is far */
-    QUEUE_HELD    /* stopped until an operator acts */
+    QUEUE_BLOCKED /* stopped until an operator acts */
 };
 
 /* A record that was read and dropped: when it is read again, it must be the same. */
@@ -129,27 +129,27 @@ struct queue {
     bool sought;         /* what comes next may still be of before the seek */
     bool gone;           /* held: its log ends before the committed place, or is another one */
     bool missing;        /* and gone: there is no such topic; hops to it wait */
-    bool blocked;        /* the head waits for room, not for time (counted once) */
+    bool waits_for_room; /* the head waits for room, not for time (counted once) */
     bool in_line;        /* PAUSED: until the bulky queue before it is read */
     int64_t level_ms;    /* 0: the schedule queue */
     struct record *head; /* taken, not admitted */
     int head_fault;      /* 0 or why the head is no envelope */
     uint32_t head_headers_n;
-    int64_t head_until_ms;
-    int64_t head_overdue_ms;  /* as of a parcel */
-    struct bytes head_target; /* in the head itself */
-    int64_t head_release_ms;
-    int64_t admit_at_ms;       /* wall: head is admitted, or a paused head will be */
-    int64_t release_max_ms;    /* latest release seen, for the disorder bound */
-    int64_t paused_at;         /* window.next then: the offset of the head that it waits for */
-    int64_t gap_at, gap_to;    /* a gap that was seen; -1: none */
-    int gap_readings;          /* that ended at gap_to, in a row */
-    int64_t bad_from, bad_end; /* a range that cannot be read; bad_end 0: none */
-    int bad_readings;          /* that were equal, in a row */
-    bool gives_up;             /* held at it: it is to be passed */
-    bool letter_written;       /* a dead letter names it */
-    int64_t silent_since_ms;   /* monotonic: woken, and nothing came yet; 0: not waiting */
-    int silences;              /* in a row, since it was woken */
+    int64_t head_until_wall_ms;
+    int64_t head_overdue_wall_ms; /* as of a parcel */
+    struct bytes head_target;     /* in the head itself */
+    int64_t head_release_wall_ms;
+    int64_t admit_wall_ms;       /* wall: head is admitted, or a paused head will be */
+    int64_t release_max_wall_ms; /* latest release seen, for the disorder bound */
+    int64_t paused_offset;       /* window.next then: the offset of the head that it waits for */
+    int64_t gap_offset, gap_end_offset; /* a gap that was seen; -1: none */
+    int gap_readings;                   /* that ended at gap_to, in a row */
+    int64_t bad_from, bad_end;          /* a range that cannot be read; bad_end 0: none */
+    int bad_readings;                   /* that were equal, in a row */
+    bool gives_up;                      /* held at it: it is to be passed */
+    bool letter_written;                /* a dead letter names it */
+    int64_t silent_since_mono_ms;       /* monotonic: woken, and nothing came yet; 0: not waiting */
+    int silences;                       /* in a row, since it was woken */
     struct mark mark;
     uint64_t changes;      /* of the window */
     uint64_t changes_sent; /* of these, in the last commit sent */
@@ -157,32 +157,32 @@ struct queue {
     int64_t base_sent, base_kept, base_trimmed;
     size_t parcels;  /* not orphaned */
     size_t retrying; /* records that wait here because of their target, as far as we wrote them */
-    struct list orphans;
+    struct list revoked;
     struct window window;
 };
 
 struct lane {
     bool owned;
-    size_t verdicts;       /* of its parcels */
-    int64_t verdict_bytes; /* what these parcels cost */
+    size_t dead_letters;       /* of its parcels */
+    int64_t dead_letter_bytes; /* what these parcels cost */
     int outlets_shut;
 };
 
 struct outlet {
-    bool doubted;         /* exactly once: looked up before a record goes to it */
-    bool stalled;         /* exactly once: a record to it was not acknowledged in time */
-    bool shut;            /* it took no record at the last look-up, or for OUTLET_SILENT_MS */
-    int64_t recheck_ms;   /* monotonic: not looked up before */
-    int64_t answered_ms;  /* monotonic: last report, or when flying left zero */
-    size_t flying;        /* records to it */
-    int64_t flying_bytes; /* their cost */
+    bool doubted;             /* exactly once: looked up before a record goes to it */
+    bool stalled;             /* exactly once: a record to it was not acknowledged in time */
+    bool shut;                /* it took no record at the last look-up, or for OUTLET_SILENT_MS */
+    int64_t recheck_mono_ms;  /* monotonic: not looked up before */
+    int64_t answered_mono_ms; /* monotonic: last report, or when flying left zero */
+    size_t in_flight;         /* records to it */
+    int64_t in_flight_bytes;  /* their cost */
 };
 
 enum target_state {
     TARGET_UNKNOWN, /* not looked up, or to be looked up again */
-    TARGET_OPEN,
+    TARGET_UP,
     TARGET_PROBING, /* after a failure: one record at a time */
-    TARGET_SHUT     /* known bad until recheck */
+    TARGET_DOWN     /* known bad until recheck */
 };
 
 struct target {
@@ -190,25 +190,26 @@ struct target {
     struct link link; /* in its bucket */
     enum target_state state;
     bool used;
-    bool expected;       /* asked about before the first record was due */
-    bool doubted;        /* exactly once: looked up and tried alone before others share its
-                            transaction */
-    bool failed;         /* since the last success */
-    bool in_transaction; /* the open one has records to it */
-    bool counts;         /* SHUT: a record that is not even tried has used up an attempt */
-    int64_t recheck_ms;  /* monotonic */
-    int64_t whole_ms; /* monotonic: when brokers last said that all of it has leaders; 0: never */
-    int stalls;       /* exactly once: how often it held everybody, not long ago */
-    int64_t took_ms;  /* monotonic: last success */
-    int64_t answered_ms; /* monotonic: last report, or when flying left zero */
-    size_t flying, flying_bytes;
+    bool expected;           /* asked about before the first record was due */
+    bool doubted;            /* exactly once: looked up and tried alone before others share its
+                                transaction */
+    bool failed;             /* since the last success */
+    bool in_transaction;     /* the open one has records to it */
+    bool counts;             /* SHUT: a record that is not even tried has used up an attempt */
+    int64_t recheck_mono_ms; /* monotonic */
+    int64_t
+        whole_mono_ms; /* monotonic: when brokers last said that all of it has leaders; 0: never */
+    int stalls;        /* exactly once: how often it held everybody, not long ago */
+    int64_t took_mono_ms;     /* monotonic: last success */
+    int64_t answered_mono_ms; /* monotonic: last report, or when flying left zero */
+    size_t in_flight, in_flight_bytes;
     size_t large_bytes;          /* a record of this cost was too large; 0: none was */
     size_t proven_bytes;         /* the same of one that was alone in its transaction */
-    int64_t proven_ms;           /* monotonic: when that was last shown; 0: never */
+    int64_t proven_mono_ms;      /* monotonic: when that was last shown; 0: never */
     bool keyless_in_transaction; /* the open one has a record without a key to it */
     bool keyless_suspect;        /* exactly once: a record without a key is tried alone */
-    int64_t keyless_ms;          /* monotonic: when it last refused one that was alone; 0: never */
-    int64_t unfit_ms;            /* the same of a record with a key */
+    int64_t keyless_mono_ms;     /* monotonic: when it last refused one that was alone; 0: never */
+    int64_t unfit_mono_ms;       /* the same of a record with a key */
     struct list parked;
     enum delivery_error error; /* of the last failure */
     uint8_t label;             /* its entry's, in stats.targets */
@@ -222,29 +223,29 @@ enum ready { READY_HOPS, READY_DELIVERIES, READY_N };
 
 struct txn {
     enum txn_state state;
-    bool wants_end;         /* a record waits for one of its own */
-    bool torn;              /* a report said no */
-    bool told;              /* and which record, or target, is to blame */
-    bool answered;          /* a report of it said yes */
-    bool timed_out;         /* a report of it said that no answer came in time */
-    bool announced;         /* its progress was, as if all reports had said yes */
-    enum ready takes;       /* decided with its first record */
-    size_t n, bytes;        /* in it */
-    int64_t since_ms;       /* monotonic: the first one */
-    int64_t ending_ms;      /* monotonic: takes no more since */
-    struct parcel *solo;    /* alone in it */
-    struct parcel *failed;  /* the same, if its report said no */
-    struct queue_id unsent; /* where one is from that never left */
+    bool close_requested;         /* a record waits for one of its own */
+    bool failed;                  /* a report said no */
+    bool reason_known;            /* and which record, or target, is to blame */
+    bool answered;                /* a report of it said yes */
+    bool timed_out;               /* a report of it said that no answer came in time */
+    bool announced;               /* its progress was, as if all reports had said yes */
+    enum ready takes;             /* decided with its first record */
+    size_t n, bytes;              /* in it */
+    int64_t since_mono_ms;        /* monotonic: the first one */
+    int64_t ending_mono_ms;       /* monotonic: takes no more since */
+    struct parcel *single;        /* alone in it */
+    struct parcel *failed_parcel; /* the same, if its report said no */
+    struct queue_id unsent;       /* where one is from that never left */
     int64_t unsent_offset;
     int unsent_to; /* and which slot's topic it was for, as in an event */
     struct target *failed_target;
     enum report failed_report;
 
     /* Kept from one to the next: */
-    enum ready took;  /* what the last one took */
-    bool solo_failed; /* since the last commit */
-    uint32_t *taken;  /* exactly once: the parcels that it took, by index; some of them were
-                         reported, and have carried others since */
+    enum ready took;    /* what the last one took */
+    bool single_failed; /* since the last commit */
+    uint32_t *taken;    /* exactly once: the parcels that it took, by index; some of them were
+                           reported, and have carried others since */
 };
 
 enum note_flag { NOTE_ALONE = 1, NOTE_WITHOUT_LEVEL = 2, NOTE_TOO_LARGE = 4 };
@@ -262,9 +263,9 @@ struct notes {
 
 /* What happened since the last turn is judged by the next one. */
 struct clock {
-    struct now turn; /* the last turn's */
-    int64_t poll_ms; /* monotonic: open queues were last taken for active without a signal */
-    bool more;       /* this turn left work that needs no waiting */
+    struct now turn;      /* the last turn's */
+    int64_t poll_mono_ms; /* monotonic: open queues were last taken for active without a signal */
+    bool more;            /* this turn left work that needs no waiting */
 };
 
 /* Allocated once. */
@@ -272,8 +273,8 @@ struct pools {
     struct parcel *parcels;
     size_t parcels_n, parcels_high; /* high: those above were never used */
     struct list parcels_free;
-    struct verdict *verdicts;
-    struct list verdicts_free;
+    struct dead_letter *dead_letters;
+    struct list dead_letters_free;
     int64_t held_bytes; /* that all parcels count */
 };
 
@@ -291,40 +292,40 @@ struct outlets {
     struct outlet *all;    /* by lane and slot; slot 0: the lane's dead-letter partition */
     struct outlet *asking; /* whose look-up is not answered yet; NULL: none */
     int shut;
-    int64_t watch_ms;                     /* monotonic: silence was last watched for */
+    int64_t watch_mono_ms;                /* monotonic: silence was last watched for */
     size_t large_bytes[FORWARD_DEAD + 1]; /* a record of this cost was too large for one of our own
                                              topics of this kind; 0: none was */
 };
 
 /* Instants of the monotonic clock. */
 struct cluster {
-    int64_t acked_ms; /* last acknowledgement of anything */
-    int64_t back_ms;  /* Kafka had answered nothing for long, and did again */
-    int64_t stall_ms; /* a target last held all others */
+    int64_t acked_mono_ms; /* last acknowledgement of anything */
+    int64_t back_mono_ms;  /* Kafka had answered nothing for long, and did again */
+    int64_t stall_mono_ms; /* a target last held all others */
 };
 
 /* Instants of the monotonic clock. */
 struct commit {
     struct progress *progress;
     uint64_t seq;
-    uint64_t proof_seq;  /* exactly once: the first commit that proves anything */
-    bool is_out;         /* a commit waits for its answer */
-    bool proving;        /* nothing is forwarded until a commit has succeeded */
-    int64_t asked_ms;    /* the commit that is out, or the last one */
-    int64_t answered_ms; /* the same of one answered since the last turn, which knew an older time;
-                            0: none was */
-    int64_t last_ms, recommit_ms, probe_ms, trim_ms; /* last time */
+    uint64_t proof_seq;       /* exactly once: the first commit that proves anything */
+    bool is_out;              /* a commit waits for its answer */
+    bool proving;             /* nothing is forwarded until a commit has succeeded */
+    int64_t asked_mono_ms;    /* the commit that is out, or the last one */
+    int64_t answered_mono_ms; /* the same of one answered since the last turn, which knew an older
+                            time; 0: none was */
+    int64_t last_mono_ms, recommit_mono_ms, probe_mono_ms, trim_mono_ms; /* last time */
 };
 
 /* Of the queues that keep much in memory that is not admitted, one is read at a time. */
 struct bulk {
-    struct queue *queue;  /* the one that is read; NULL: none is */
-    int index;            /* of it, or of the last one */
-    int in_line;          /* queues */
-    int serve_first;      /* the lane that the next turn begins with */
-    bool read;            /* some of the queue was admitted, or seen to be there */
-    int64_t begin_offset; /* its window's next when its turn began */
-    int64_t since_ms;     /* monotonic: since then */
+    struct queue *queue;   /* the one that is read; NULL: none is */
+    int index;             /* of it, or of the last one */
+    int in_line;           /* queues */
+    int serve_first;       /* the lane that the next turn begins with */
+    bool read;             /* some of the queue was admitted, or seen to be there */
+    int64_t begin_offset;  /* its window's next when its turn began */
+    int64_t since_mono_ms; /* monotonic: since then */
 };
 
 /* now is set by bridge_turn, bridge_settle, bridge_commit, bridge_survey and bridge_lane_gained.
@@ -340,8 +341,8 @@ struct bridge {
     struct queue *queues;
     struct wheel wheel;
     struct list ready[READY_N];
-    int64_t hops_since_ms; /* monotonic: since when hops are ready */
-    size_t flying, orphans;
+    int64_t hops_since_mono_ms; /* monotonic: since when hops are ready */
+    size_t in_flight, revoked;
 
     struct clock clock;
     struct pools pools;

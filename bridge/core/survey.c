@@ -25,9 +25,9 @@ static void note_head(struct standing *s, int64_t at_ms)
 /* Looked at, or known from before a pause and not come again yet, or held by us since. */
 static bool has_head(const struct queue *q)
 {
-    bool silent = q->silent_since_ms != 0 && q->window.next == q->paused_at;
+    bool silent = q->silent_since_mono_ms != 0 && q->window.next == q->paused_offset;
     bool waits = q->state == QUEUE_PAUSED || silent || (q->head != NULL && q->head_fault == 0);
-    return q->state == QUEUE_HELD || (waits && q->id.slot != SLOT_SCHEDULE);
+    return q->state == QUEUE_BLOCKED || (waits && q->id.slot != SLOT_SCHEDULE);
 }
 
 static void survey_queue(const struct bridge *b, const struct queue *q, struct standing *s)
@@ -36,33 +36,35 @@ static void survey_queue(const struct bridge *b, const struct queue *q, struct s
         return;
     s->reading += q->state == QUEUE_OPEN;
     s->paused += q->state == QUEUE_PAUSED;
-    s->held += q->state == QUEUE_HELD;
+    s->held += q->state == QUEUE_BLOCKED;
     s->pending += (uint64_t)window_pending(&q->window, b->port.end(b->port.ctx, q->id));
     s->retrying += q->retrying;
     if (!has_head(q))
         return;
-    note_head(s, q->head_release_ms);
-    if (q->state != QUEUE_HELD && q->head_overdue_ms != 0)
-        note_earlier(&s->retrying_due_ms, q->head_overdue_ms);
+    note_head(s, q->head_release_wall_ms);
+    if (q->state != QUEUE_BLOCKED && q->head_overdue_wall_ms != 0)
+        note_earlier(&s->retrying_due_ms, q->head_overdue_wall_ms);
 }
 
 /* Behind its time, so its target or its topic does not take it. A request that was overdue when it
    came is so from then on. */
 static void survey_parcel(const struct bridge *b, const struct parcel *p, struct standing *slots)
 {
-    if (p->state == PARCEL_FREE || p->orphan || p->raw)
+    if (p->state == PARCEL_FREE || p->ownership != OWNED || p->raw)
         return;
     struct standing *s = &slots[p->queue->id.slot];
-    bool retrying = p->overdue_ms != 0 && p->verdict == NULL;
+    bool retrying = p->overdue_wall_ms != 0 && p->dead_letter == NULL;
     s->retrying += retrying;
     if (retrying)
-        note_earlier(&s->retrying_due_ms, p->overdue_ms);
-    if (s->head_ms != 0 && p->until_ms >= s->head_ms)
+        note_earlier(&s->retrying_due_ms, p->overdue_wall_ms);
+    if (s->head_ms != 0 && p->until_wall_ms >= s->head_ms)
         return; /* not the first, whatever it holds */
     struct envelope env;
-    if (p->until_ms > b->now.wall_ms - OVERDUE_MS || envelope_open(p->record->value, &env) != 0)
+    if (p->until_wall_ms > b->now.wall_ms - OVERDUE_MS ||
+        envelope_open(p->record->value, &env) != 0)
         return;
-    int64_t since_ms = env.stamp.timestamp_ms > p->until_ms ? env.stamp.timestamp_ms : p->until_ms;
+    int64_t since_ms =
+        env.stamp.timestamp_ms > p->until_wall_ms ? env.stamp.timestamp_ms : p->until_wall_ms;
     if (since_ms <= b->now.wall_ms - OVERDUE_MS)
         note_head(s, since_ms);
 }

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-enum { FLYING_MAX = 100000, DOUBT_MS = 3000 };
+enum { IN_FLIGHT_MAX = 100000, DOUBT_MS = 3000 };
 
 static void fail(struct target *t, enum delivery_error error, const char *why)
 {
@@ -22,11 +22,11 @@ static void fail(struct target *t, enum delivery_error error, const char *why)
 
 static void shut(struct bridge *b, struct target *t, bool counts, int64_t for_ms)
 {
-    bool news = t->state != TARGET_SHUT; /* what was under way fails one by one */
-    t->state = TARGET_SHUT;
+    bool news = t->state != TARGET_DOWN; /* what was under way fails one by one */
+    t->state = TARGET_DOWN;
     t->counts = counts;
     t->failed = true;
-    t->recheck_ms = b->now.mono_ms + for_ms;
+    t->recheck_mono_ms = b->now.mono_ms + for_ms;
     if (news)
         bridge_tell(b, (struct event){.kind = EVENT_TARGET_SHUT,
                                       .target = bytes_text(t->id.name),
@@ -37,9 +37,9 @@ static void shut(struct bridge *b, struct target *t, bool counts, int64_t for_ms
 
 static void found_there(struct bridge *b, struct target *t, enum lookup found)
 {
-    t->whole_ms = found == LOOKUP_WHOLE ? b->now.mono_ms : 0;
+    t->whole_mono_ms = found == LOOKUP_WHOLE ? b->now.mono_ms : 0;
     t->doubted |= txn_binds_topics(b) && found != LOOKUP_WHOLE;
-    t->state = t->failed || t->doubted ? TARGET_PROBING : TARGET_OPEN;
+    t->state = t->failed || t->doubted ? TARGET_PROBING : TARGET_UP;
 }
 
 static void look_up(struct bridge *b, struct target *t, bool waited_for)
@@ -57,7 +57,7 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
         if (txn_binds_topics(b)) {
             fail(t, DELIVERY_TIMED_OUT,
                  "a partition of the topic has no leader, or too few replicas in sync");
-            shut(b, t, false, SHUT_MS);
+            shut(b, t, false, DOWN_MS);
             break;
         }
         found_there(b, t, found);
@@ -73,7 +73,7 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
         shut(b, t, true, MISSING_MS);
         break;
     case LOOKUP_UNKNOWN:
-        t->recheck_ms = b->now.mono_ms + LOOK_UP_AGAIN_MS;
+        t->recheck_mono_ms = b->now.mono_ms + LOOK_UP_AGAIN_MS;
         break;
     case LOOKUP_PENDING:
         break;
@@ -84,7 +84,7 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
 static bool is_unknown(struct bridge *b, struct target *t)
 {
     bool is_free = b->targets.asking == NULL && b->outlets.asking == NULL;
-    if (t->state == TARGET_UNKNOWN && is_free && b->now.mono_ms >= t->recheck_ms)
+    if (t->state == TARGET_UNKNOWN && is_free && b->now.mono_ms >= t->recheck_mono_ms)
         look_up(b, t, true);
     return t->state == TARGET_UNKNOWN;
 }
@@ -106,37 +106,38 @@ void target_expect(struct bridge *b, struct bytes name)
 
 static bool has_room(const struct bridge *b, const struct target *t)
 {
-    return t->flying < FLYING_MAX &&
-           (int64_t)t->flying_bytes < b->config.memory_bytes / 4 + (int64_t)PARCEL_OVERHEAD;
+    return t->in_flight < IN_FLIGHT_MAX &&
+           (int64_t)t->in_flight_bytes < b->config.memory_bytes / 4 + (int64_t)PARCEL_OVERHEAD;
 }
 
 /* Exactly once: it held everybody, and so did one, it or another, a moment ago. */
 static bool must_wait(const struct bridge *b, const struct target *t)
 {
-    return t->stalls > 0 && t->state != TARGET_OPEN &&
-           b->now.mono_ms - b->cluster.stall_ms < STALL_APART_MS;
+    return t->stalls > 0 && t->state != TARGET_UP &&
+           b->now.mono_ms - b->cluster.stall_mono_ms < STALL_APART_MS;
 }
 
 /* The brokers end no transaction in which a partition has no leader: the producer that this or
    another target held is not back, and if it is this one, it would hold the last one as well. */
 static bool may_hold_the_last(const struct bridge *b, const struct target *t)
 {
-    return (t->stalls > 0 || t->doubted) && !cluster_leaders_are_known(b, t->whole_ms, LEADERS_MS);
+    return (t->stalls > 0 || t->doubted) &&
+           !cluster_leaders_are_known(b, t->whole_mono_ms, LEADERS_MS);
 }
 
 static enum gate probe(struct bridge *b, struct target *t)
 {
-    if (t->flying > 0)
+    if (t->in_flight > 0)
         return GATE_PARK;
     if (!may_hold_the_last(b, t))
         return GATE_OPEN;
-    if (t->stalls == 0 && b->now.mono_ms - b->cluster.stall_ms < DOUBT_MS)
+    if (t->stalls == 0 && b->now.mono_ms - b->cluster.stall_mono_ms < DOUBT_MS)
         return GATE_WAIT; /* Kafka was away perhaps, and the other producer is back in a moment */
     if (!t->failed)
         fail(t, DELIVERY_TIMED_OUT, "a partition of the topic lacks a leader, or replicas in sync");
-    t->state = TARGET_SHUT; /* nothing new is known of it */
+    t->state = TARGET_DOWN; /* nothing new is known of it */
     t->counts = false;
-    t->recheck_ms = b->now.mono_ms + SHUT_MS;
+    t->recheck_mono_ms = b->now.mono_ms + DOWN_MS;
     return GATE_DEFER;
 }
 
@@ -144,18 +145,18 @@ enum gate target_gate(struct bridge *b, struct target *t)
 {
     if (must_wait(b, t))
         return GATE_DEFER;
-    bool waited = b->now.mono_ms >= t->recheck_ms;
-    if (t->state == TARGET_SHUT && waited)
+    bool waited = b->now.mono_ms >= t->recheck_mono_ms;
+    if (t->state == TARGET_DOWN && waited)
         t->state = TARGET_UNKNOWN;
     if (is_unknown(b, t))
         return GATE_PARK;
     switch (t->state) {
-    case TARGET_SHUT:
+    case TARGET_DOWN:
         return t->counts ? GATE_FAIL : GATE_DEFER;
     case TARGET_PROBING:
         return probe(b, t);
     case TARGET_UNKNOWN: /* not any more */
-    case TARGET_OPEN:
+    case TARGET_UP:
         break;
     }
     return has_room(b, t) ? GATE_OPEN : GATE_PARK;
@@ -163,40 +164,40 @@ enum gate target_gate(struct bridge *b, struct target *t)
 
 void target_sent(struct bridge *b, struct target *t, struct parcel *p)
 {
-    if (t->flying == 0)
-        t->answered_ms = b->now.mono_ms;
-    t->flying++;
+    if (t->in_flight == 0)
+        t->answered_mono_ms = b->now.mono_ms;
+    t->in_flight++;
     t->in_transaction = b->targets.in_transaction = txn_binds_topics(b);
     t->keyless_in_transaction |= t->in_transaction && p->keyless;
-    t->flying_bytes += p->record->cost_bytes + PARCEL_OVERHEAD;
+    t->in_flight_bytes += p->record->cost_bytes + PARCEL_OVERHEAD;
     p->target = t;
 }
 
 void target_refuses(struct bridge *b, struct target *t, const char *why)
 {
     fail(t, DELIVERY_REFUSED, why);
-    shut(b, t, true, SHUT_MS);
+    shut(b, t, true, DOWN_MS);
 }
 
 /* Exactly once everybody waits for the slowest, so one that holds a transaction is tried again more
    and more rarely. */
 static void stalled(struct bridge *b, struct target *t, const char *why)
 {
-    if (t->state == TARGET_SHUT)
+    if (t->state == TARGET_DOWN)
         return;
-    bool again = t->stalls > 0 && b->now.mono_ms - t->recheck_ms < STALLS_FORGOTTEN_MS;
+    bool again = t->stalls > 0 && b->now.mono_ms - t->recheck_mono_ms < STALLS_FORGOTTEN_MS;
     t->stalls = !again ? 1 : t->stalls < STALLS_MAX ? t->stalls + 1 : STALLS_MAX;
-    b->cluster.stall_ms = b->now.mono_ms;
+    b->cluster.stall_mono_ms = b->now.mono_ms;
     fail(t, DELIVERY_TIMED_OUT, why);
-    shut(b, t, false, SHUT_MS << (t->stalls - 1));
+    shut(b, t, false, DOWN_MS << (t->stalls - 1));
 }
 
 void target_doubt(struct bridge *b, struct target *t)
 {
-    b->cluster.stall_ms = b->now.mono_ms;
+    b->cluster.stall_mono_ms = b->now.mono_ms;
     t->doubted = true;
-    t->whole_ms = 0;
-    if (t->state == TARGET_OPEN || t->state == TARGET_PROBING)
+    t->whole_mono_ms = 0;
+    if (t->state == TARGET_UP || t->state == TARGET_PROBING)
         t->state = TARGET_UNKNOWN;
 }
 
@@ -204,12 +205,12 @@ bool targets_hold(struct bridge *b, const char *why)
 {
     size_t flying = 0;
     for (int i = 0; i < TARGETS_MAX; i++)
-        flying += b->targets.all[i].used ? b->targets.all[i].flying : 0;
-    if (flying < b->flying)
+        flying += b->targets.all[i].used ? b->targets.all[i].in_flight : 0;
+    if (flying < b->in_flight)
         return false; /* so does a topic of our own */
     for (int i = 0; i < TARGETS_MAX; i++) {
         struct target *t = &b->targets.all[i];
-        if (t->used && t->in_transaction && t->flying > 0)
+        if (t->used && t->in_transaction && t->in_flight > 0)
             stalled(b, t, why);
     }
     return true;
@@ -220,7 +221,7 @@ void targets_suspect(struct bridge *b, const char *why)
 {
     for (int i = 0; i < TARGETS_MAX; i++) {
         struct target *t = &b->targets.all[i];
-        if (!t->used || !t->in_transaction || t->state == TARGET_SHUT)
+        if (!t->used || !t->in_transaction || t->state == TARGET_DOWN)
             continue;
         fail(t, DELIVERY_REFUSED, why);
         t->failed = true;
@@ -246,18 +247,18 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
                      const struct answer *answer)
 {
     p->target = NULL;
-    t->flying--;
-    t->flying_bytes -= p->record->cost_bytes + PARCEL_OVERHEAD;
-    t->answered_ms = b->now.mono_ms;
+    t->in_flight--;
+    t->in_flight_bytes -= p->record->cost_bytes + PARCEL_OVERHEAD;
+    t->answered_mono_ms = b->now.mono_ms;
     switch (answer->report) {
     case REPORT_OK:
-        t->took_ms = b->now.mono_ms;
+        t->took_mono_ms = b->now.mono_ms;
         if (t->failed)
             bridge_tell(
                 b, (struct event){.kind = EVENT_TARGET_OPEN, .target = bytes_text(t->id.name)});
         t->failed = t->doubted = false;
-        t->state = TARGET_OPEN;
-        if (b->now.mono_ms - t->recheck_ms >= STALLS_FORGOTTEN_MS)
+        t->state = TARGET_UP;
+        if (b->now.mono_ms - t->recheck_mono_ms >= STALLS_FORGOTTEN_MS)
             t->stalls = 0;
         if (p->record->cost_bytes >= t->large_bytes)
             target_note_fits(t, p);
@@ -278,16 +279,16 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
             stalled(b, t, answer->why);
             break;
         }
-        if (t->took_ms >= p->since_ms)
+        if (t->took_mono_ms >= p->since_mono_ms)
             break;
         fail(t, DELIVERY_TIMED_OUT, answer->why);
-        shut(b, t, false, SHUT_MS);
+        shut(b, t, false, DOWN_MS);
         break;
     case REPORT_NOT_SENT:
         break;
     }
-    if (!list_is_empty(&t->parked) && (t->state != TARGET_OPEN || has_room(b, t)))
-        let_go(b, t, t->state == TARGET_SHUT ? SIZE_MAX : 64);
+    if (!list_is_empty(&t->parked) && (t->state != TARGET_UP || has_room(b, t)))
+        let_go(b, t, t->state == TARGET_DOWN ? SIZE_MAX : 64);
 }
 
 void target_park(struct bridge *b, struct target *t, struct parcel *p)
@@ -295,7 +296,7 @@ void target_park(struct bridge *b, struct target *t, struct parcel *p)
     parcel_detach(b, p);
     p->state = PARCEL_PARKED;
     p->target = t;
-    p->since_ms = b->now.mono_ms;
+    p->since_mono_ms = b->now.mono_ms;
     list_append(&t->parked, &p->link);
     b->targets.parked++;
 }
@@ -303,8 +304,9 @@ void target_park(struct bridge *b, struct target *t, struct parcel *p)
 /* While others are answered; when nobody is, Kafka is away. */
 static bool is_silent(const struct bridge *b, const struct target *t)
 {
-    int64_t since_ms = t->answered_ms > b->cluster.back_ms ? t->answered_ms : b->cluster.back_ms;
-    return b->cluster.acked_ms - since_ms > PARK_MS;
+    int64_t since_ms = t->answered_mono_ms > b->cluster.back_mono_ms ? t->answered_mono_ms
+                                                                     : b->cluster.back_mono_ms;
+    return b->cluster.acked_mono_ms - since_ms > PARK_MS;
 }
 
 void targets_serve(struct bridge *b)
@@ -319,11 +321,11 @@ void targets_serve(struct bridge *b)
         struct target *t = &b->targets.all[(first + i) % TARGETS_MAX];
         if (!t->used || list_is_empty(&t->parked) || is_unknown(b, t))
             continue;
-        if (t->flying == 0) {
+        if (t->in_flight == 0) {
             let_go(b, t, SIZE_MAX);
         } else if (is_silent(b, t)) {
             fail(t, DELIVERY_TIMED_OUT, "nothing was acknowledged for a second");
-            shut(b, t, false, SHUT_MS);
+            shut(b, t, false, DOWN_MS);
             let_go(b, t, SIZE_MAX);
         }
     }

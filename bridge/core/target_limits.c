@@ -15,7 +15,8 @@ bool target_is_suspect(const struct target *t, const struct parcel *p)
    transaction to be told so again. */
 bool target_is_too_small(const struct bridge *b, const struct target *t, const struct parcel *p)
 {
-    return txn_binds_topics(b) && t->proven_ms > 0 && b->now.mono_ms - t->proven_ms < PROVEN_MS &&
+    return txn_binds_topics(b) && t->proven_mono_ms > 0 &&
+           b->now.mono_ms - t->proven_mono_ms < PROVEN_MS &&
            p->record->cost_bytes >= t->proven_bytes;
 }
 
@@ -27,12 +28,12 @@ static bool is_recent(const struct bridge *b, int64_t ms)
 bool target_may_be_unfit(const struct bridge *b, const struct target *t, const struct parcel *p,
                          int attempts)
 {
-    return (p->keyless && t->keyless_suspect) || (attempts > 0 && is_recent(b, t->unfit_ms));
+    return (p->keyless && t->keyless_suspect) || (attempts > 0 && is_recent(b, t->unfit_mono_ms));
 }
 
 bool target_refuses_keyless(const struct bridge *b, const struct target *t)
 {
-    return is_recent(b, t->keyless_ms);
+    return is_recent(b, t->keyless_mono_ms);
 }
 
 /* A compacted topic takes no record without a key. In company any record may have been refused, so
@@ -41,9 +42,9 @@ void target_note_unfit(const struct bridge *b, struct target *t, const struct pa
 {
     t->keyless_suspect |= t->keyless_in_transaction || p->keyless;
     if (alone && p->keyless)
-        t->keyless_ms = b->now.mono_ms;
+        t->keyless_mono_ms = b->now.mono_ms;
     else if (alone)
-        t->unfit_ms = b->now.mono_ms;
+        t->unfit_mono_ms = b->now.mono_ms;
 }
 
 /* In company any other may have been it; alone it is proven, for a minute and for all that are no
@@ -56,10 +57,10 @@ void target_note_too_large(const struct bridge *b, struct target *t, const struc
         t->large_bytes = cost_bytes;
     if (!alone)
         return;
-    bool old = t->proven_ms == 0 || b->now.mono_ms - t->proven_ms >= PROVEN_MS;
+    bool old = t->proven_mono_ms == 0 || b->now.mono_ms - t->proven_mono_ms >= PROVEN_MS;
     if (old || cost_bytes < t->proven_bytes)
         t->proven_bytes = cost_bytes;
-    t->proven_ms = b->now.mono_ms;
+    t->proven_mono_ms = b->now.mono_ms;
 }
 
 /* It was suspect for another's sake, of whose batch it was; or the target's limit was raised. A
@@ -67,8 +68,8 @@ void target_note_too_large(const struct bridge *b, struct target *t, const struc
 void target_note_fits(struct target *t, const struct parcel *p)
 {
     if (p->record->cost_bytes >= t->proven_bytes)
-        t->proven_ms = 0;
-    t->large_bytes = t->proven_ms == 0 ? 0 : t->proven_bytes - t->proven_bytes / 8;
-    if (t->large_bytes <= p->record->cost_bytes && t->proven_ms != 0)
+        t->proven_mono_ms = 0;
+    t->large_bytes = t->proven_mono_ms == 0 ? 0 : t->proven_bytes - t->proven_bytes / 8;
+    if (t->large_bytes <= p->record->cost_bytes && t->proven_mono_ms != 0)
         t->large_bytes = p->record->cost_bytes + 1;
 }

@@ -20,7 +20,8 @@ void txn_deinit(struct bridge *b)
 void txn_begin(struct bridge *b)
 {
     const struct txn last = b->txn;
-    b->txn = (struct txn){.took = last.took, .solo_failed = last.solo_failed, .taken = last.taken};
+    b->txn =
+        (struct txn){.took = last.took, .single_failed = last.single_failed, .taken = last.taken};
 }
 
 bool txn_binds_topics(const struct bridge *b)
@@ -47,9 +48,9 @@ static bool is_full(const struct txn *t)
 static bool hops_have_time(const struct bridge *b)
 {
     const struct link *first = list_first(&b->ready[READY_HOPS]);
-    return b->now.mono_ms - b->hops_since_ms < TXN_HOPS_MS &&
+    return b->now.mono_ms - b->hops_since_mono_ms < TXN_HOPS_MS &&
            b->pools.held_bytes < b->config.memory_bytes / 8 &&
-           list_item(first, const struct parcel, link)->verdict == NULL;
+           list_item(first, const struct parcel, link)->dead_letter == NULL;
 }
 
 /* Hops or deliveries, in turns if there are always both. What became of one that failed alone is a
@@ -58,7 +59,7 @@ static enum ready next_takes(const struct bridge *b)
 {
     if (list_is_empty(&b->ready[READY_HOPS]))
         return READY_DELIVERIES;
-    if (b->txn.solo_failed)
+    if (b->txn.single_failed)
         return READY_HOPS;
     bool other = b->txn.took == READY_HOPS && !list_is_empty(&b->ready[READY_DELIVERIES]);
     return other || hops_have_time(b) ? READY_DELIVERIES : READY_HOPS;
@@ -78,10 +79,10 @@ bool txn_takes(struct bridge *b, bool alone)
     struct txn *t = &b->txn;
     if (!b->config.exactly_once)
         return true;
-    if (t->state != TXN_OPEN || t->torn || t->solo != NULL || is_full(t))
+    if (t->state != TXN_OPEN || t->failed || t->single != NULL || is_full(t))
         return false;
-    t->wants_end |= alone && t->n > 0;
-    return !t->wants_end;
+    t->close_requested |= alone && t->n > 0;
+    return !t->close_requested;
 }
 
 void txn_took(struct bridge *b, struct parcel *p, bool alone)
@@ -91,21 +92,21 @@ void txn_took(struct bridge *b, struct parcel *p, bool alone)
         return;
     b->txn.taken[t->n] = (uint32_t)(p - b->pools.parcels);
     if (t->n++ == 0) {
-        t->since_ms = b->now.mono_ms;
+        t->since_mono_ms = b->now.mono_ms;
         t->takes = b->txn.took = p->kind == FORWARD_TARGET ? READY_DELIVERIES : READY_HOPS;
     }
     t->bytes += p->record->cost_bytes;
     if (alone)
-        t->solo = p;
+        t->single = p;
 }
 
 void txn_failed(struct bridge *b, struct parcel *p, struct target *target, enum report report)
 {
     struct txn *t = &b->txn;
-    t->torn = true;
-    t->told |= report != REPORT_NOT_SENT;
-    if (t->solo == p) {
-        t->failed = p;
+    t->failed = true;
+    t->reason_known |= report != REPORT_NOT_SENT;
+    if (t->single == p) {
+        t->failed_parcel = p;
         t->failed_target = target;
         t->failed_report = report;
         return;
@@ -119,15 +120,16 @@ static int64_t over_at_ms(const struct bridge *b)
 {
     const struct txn *t = &b->txn;
     if (!list_is_empty(&b->ready[t->takes]))
-        return t->since_ms + TXN_AGE_MAX_MS;
-    return t->since_ms + (t->takes == READY_HOPS ? 0 : TXN_AGE_MS); /* hops had company already */
+        return t->since_mono_ms + TXN_AGE_MAX_MS;
+    return t->since_mono_ms +
+           (t->takes == READY_HOPS ? 0 : TXN_AGE_MS); /* hops had company already */
 }
 
 bool txn_is_over(const struct bridge *b)
 {
     const struct txn *t = &b->txn;
-    return t->solo != NULL || t->wants_end || t->torn || is_full(t) || b->commit.proving ||
-           b->now.mono_ms >= over_at_ms(b);
+    return t->single != NULL || t->close_requested || t->failed || is_full(t) ||
+           b->commit.proving || b->now.mono_ms >= over_at_ms(b);
 }
 
 bool txn_is_out(const struct bridge *b)
@@ -144,6 +146,6 @@ int64_t txn_wait_ms(const struct bridge *b)
         return over_at_ms(b) - b->now.mono_ms;
     if (list_is_empty(&b->ready[READY_HOPS]))
         return BRIDGE_WAIT_MAX_MS;
-    int64_t left_ms = b->hops_since_ms + TXN_HOPS_MS - b->now.mono_ms;
+    int64_t left_ms = b->hops_since_mono_ms + TXN_HOPS_MS - b->now.mono_ms;
     return left_ms > 0 ? left_ms : BRIDGE_WAIT_MAX_MS; /* else the port has just taken none */
 }

@@ -19,9 +19,9 @@ static void tell_time(struct bridge *b, struct now now)
     int64_t passed_ms = now.mono_ms - b->clock.turn.mono_ms;
     int64_t back_ms = b->clock.turn.wall_ms + passed_ms - now.wall_ms;
     b->now = b->clock.turn = now;
-    if (b->commit.answered_ms != 0)
-        spans_add(&b->stats->commit, now.mono_ms - b->commit.answered_ms);
-    b->commit.answered_ms = 0;
+    if (b->commit.answered_mono_ms != 0)
+        spans_add(&b->stats->commit, now.mono_ms - b->commit.answered_mono_ms);
+    b->commit.answered_mono_ms = 0;
     if (passed_ms > b->config.session_ms / 2 && progress_is_any(b))
         commit_doubt_ownership(b, passed_ms);
     if (back_ms > CLOCK_BACK_MS)
@@ -43,9 +43,9 @@ static void deliver_due(struct bridge *b)
 /* Levels first, all lanes, then requests: intake never makes deliveries late. */
 static void serve_queues(struct bridge *b)
 {
-    bool poll = b->now.mono_ms - b->clock.poll_ms >= POLL_EVERY_MS;
+    bool poll = b->now.mono_ms - b->clock.poll_mono_ms >= POLL_EVERY_MS;
     if (poll)
-        b->clock.poll_ms = b->now.mono_ms;
+        b->clock.poll_mono_ms = b->now.mono_ms;
     bulk_serve(b);
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < b->config.lanes; i++) {
@@ -119,7 +119,7 @@ size_t bridge_settle(struct bridge *b, struct now now)
     b->now = now;
     b->port.reports(b->port.ctx);
     bool is_out = commit_settle(b);
-    return b->flying - b->orphans + is_out;
+    return b->in_flight - b->revoked + is_out;
 }
 
 void bridge_wake(struct bridge *b, struct queue_id id)
@@ -131,5 +131,5 @@ void bridge_wake(struct bridge *b, struct queue_id id)
 
 size_t bridge_flying(const struct bridge *b)
 {
-    return b->flying;
+    return b->in_flight;
 }

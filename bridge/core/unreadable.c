@@ -32,7 +32,7 @@ static bool is_certain(struct queue *q, int64_t from, int64_t end)
 void bridge_unreadable(struct bridge *b, struct queue_id id, int64_t from, int64_t end)
 {
     struct queue *q = bridge_queue(b, id.lane, id.slot);
-    if (q->state == QUEUE_OFF || q->state == QUEUE_HELD)
+    if (q->state == QUEUE_OFF || q->state == QUEUE_BLOCKED)
         return;
     if (q->window.base == WINDOW_UNSET) {
         window_init(&q->window, from);
@@ -44,7 +44,7 @@ void bridge_unreadable(struct bridge *b, struct queue_id id, int64_t from, int64
         queue_read_on(b, q);
         return;
     }
-    queue_hold(b, q);
+    queue_block(b, q);
     q->gives_up = b->config.skip_unreadable;
     tell(b, q, EVENT_UNREADABLE);
 }
@@ -54,20 +54,20 @@ bool bridge_held_range(const struct bridge *b, struct queue_id id, int64_t *from
     const struct queue *q = bridge_queue(b, id.lane, id.slot);
     *from = q->bad_from;
     *end = q->bad_end;
-    return queue_is_held_at_range(q);
+    return queue_is_blocked_at_range(q);
 }
 
 void bridge_give_up(struct bridge *b, struct queue_id id, int64_t from, int64_t end)
 {
     struct queue *q = bridge_queue(b, id.lane, id.slot);
-    if (queue_is_held_at_range(q) && q->bad_from == from && q->bad_end == end)
+    if (queue_is_blocked_at_range(q) && q->bad_from == from && q->bad_end == end)
         q->gives_up = q->letter_written = true;
 }
 
 /* False: no memory now, or too much of the lane is on its way to the dead-letter topic. */
 static bool write_letter(struct bridge *b, struct queue *q)
 {
-    if (head_adopt_orphan(b, q, q->bad_from))
+    if (head_adopt_in_flight(b, q, q->bad_from))
         return true;
     if (!parcel_available(b) || !dead_letter_available(b, q))
         return false;
@@ -97,7 +97,7 @@ static bool write_letter(struct bridge *b, struct queue *q)
    range is. */
 void unreadable_serve(struct bridge *b, struct queue *q)
 {
-    if (!queue_is_held_at_range(q) || !q->gives_up || q->parcels > 0)
+    if (!queue_is_blocked_at_range(q) || !q->gives_up || q->parcels > 0)
         return;
     if (q->letter_written && q->window.next < q->bad_end) {
         queue_start_at(q, q->bad_end);
