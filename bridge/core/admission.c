@@ -17,8 +17,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* One record for each queue is always allowed, so that each always gets on; of large ones, one of
-   all queues. Requests leave a quarter of the budget to what already waits. */
+/* One record for each queue is always allowed, so that each progresses; of large ones, one of all
+   queues. Requests leave a quarter of the budget to records that already wait. */
 static bool has_budget(const struct bridge *b, const struct queue *q)
 {
     int64_t limit = b->config.memory_bytes;
@@ -46,8 +46,8 @@ static struct record *take_head(struct queue *q)
     return record;
 }
 
-/* False: too many of the lane are on their way to the dead-letter topic, or no memory now; the head
-   stays. */
+/* False: the head stays, because there is no memory now, or too many records of the lane are dead
+   letters. */
 static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
 {
     if (!dead_letter_available(b, q)) {
@@ -224,7 +224,7 @@ void admission_serve(struct bridge *b, struct queue *q)
     if (q->state != QUEUE_OPEN)
         return;
     if (queue_is_schedule(q) && outlets_stop_intake(b, q->id.lane))
-        return; /* what it has would gather in memory, at the cost of other lanes */
+        return; /* its records would gather in memory, at the cost of other lanes */
     watch_silence(b, q);
     if (q->state != QUEUE_OPEN)
         return;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bridge: the step machine that decides everything and touches nothing. No Kafka client, no clock,
-   no threads, no allocation after bridge_new: it is told what happened, with the time, and acts
+   no threads, no allocation after bridge_new. Its calls bring the time and the events, and it acts
    through a port. The real port is librdkafka (bridge/service/worker.c over consumer/); the other
    is the simulator (tests/sim). The same bytes of code run in both.
 
    One bridge serves the lanes of one worker. A lane is partition p of the schedule topic (queue 0)
-   and of every level topic (queues 1 ..). What it promises, whatever the port does:
+   and of every level topic (queues 1 ..). Its promises, whatever the port does:
      - a record is marked done only when its successor was acknowledged;
-     - what is committed is never beyond what is done (window.h);
+     - a committed offset is never beyond a record that is not done (window.h);
      - nothing is handed to port.forward for a target before its due time by the wall clock given;
      - nothing is handed to port.forward that is larger than record_max_bytes, if its size is known;
      - held and flying bytes, headers as the client lists them included, stay within the budget plus
@@ -15,8 +15,8 @@
      - records on their way to the dead-letter topic take a quarter of the budget at most, plus one
        record a lane.
 
-   One turn: what is due, then delivery reports, then level records whose time is near, then new
-   requests within a quota; so intake can never make deliveries late. */
+   One turn serves due records, then delivery reports, then level records whose time is near, then
+   new requests within a quota. So intake can never make deliveries late. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_BRIDGE_H
 #define DELAYBRIDGE_BRIDGE_CORE_BRIDGE_H
 
@@ -34,31 +34,31 @@ void bridge_reconfigure(struct bridge *bridge, const struct bridge_live *live);
 
 int bridge_queues_per_lane(const struct bridge *bridge);
 
-/* Do everything that is to be done now. Returns in how many ms to call again at the latest (0: at
-   once, at most BRIDGE_WAIT_MAX_MS); sooner if a queue woke or a report came. */
+/* Do all work that is due. Returns the ms until the next call at the latest, at most
+   BRIDGE_WAIT_MAX_MS. 0: call at once. The call comes sooner if a queue woke or a report came. */
 enum { BRIDGE_WAIT_MAX_MS = 100 };
 int64_t bridge_turn(struct bridge *bridge, struct now now);
 
 /* Something can be taken from this queue. */
 void bridge_wake(struct bridge *bridge, struct queue_id id);
 
-/* The lane is ours from these offsets on: one for each slot; WINDOW_UNSET: nothing was ever
-   committed, read from the beginning. text is the commit metadata (empty if none). The port has the
-   queues assigned there, unpaused. Returns how many texts were not usable (they are ignored, which
-   is safe). */
+/* The lane is ours, and starts at these offsets, one for each slot. WINDOW_UNSET: none was ever
+   committed, and reading starts at the beginning. text is the commit metadata (empty if none). The
+   port has the queues assigned there, unpaused. Returns how many texts were not usable (they are
+   ignored, which is safe). */
 int bridge_lane_gained(struct bridge *bridge, int lane, const struct start *starts, struct now now);
 
-/* The lane is not ours any more: what is held is forgotten, what flies is remembered. Exactly once:
-   an open transaction is given up, so all lanes are lost in one go, and gained in one go, with no
-   turn in between. */
+/* The lane is not ours any more. Records in memory are forgotten, those in flight are remembered.
+   Exactly once, an open transaction is aborted. So all lanes are lost with no turn in between, and
+   later assigned again with no turn in between. */
 void bridge_lane_lost(struct bridge *bridge, int lane);
 
-/* All lanes that are ours were gained. What was known of the others is forgotten: they may have an
+/* All lanes that are ours were assigned. The windows of all others are forgotten: they may have an
    owner meanwhile, and come back with other topics under the same names. */
 void bridge_lanes_settled(struct bridge *bridge);
 
-/* Towards a lost lane or the end: serve reports, take and forward nothing, and go on committing
-   (exactly once: end the transaction). Returns how many parcels are still in flight. */
+/* Before a lane is lost, or at the end: serve reports, take and forward no record, and keep
+   committing (exactly once: end the transaction). Returns how many parcels are still in flight. */
 size_t bridge_settle(struct bridge *bridge, struct now now);
 
 /* How many parcels are in flight, those of lost lanes with them. */
@@ -69,17 +69,17 @@ void bridge_commit(struct bridge *bridge, struct now now);
 
 void bridge_committed(struct bridge *bridge, uint64_t seq, bool ok);
 
-/* Exactly once: the transaction cannot be committed, and all that was forwarded in it was reported.
-   Its records may be to blame (a target that refuses to be written, a record that no partition
-   takes), or nobody (the cluster was away, the lanes are somebody else's, nobody knows whether it
-   is committed, a record timed out). At most once for each producer, at any time outside of the
-   port's calls; not after port.abort has given that producer up. */
+/* Exactly once: the transaction cannot be committed, and all of its records were reported.
+   BLAME_RECORDS: a target that refuses writes, or a record that no partition takes, may be the
+   cause. BLAME_NOBODY: the cluster was away, the lanes have another owner, the outcome of the
+   commit is unknown, or a record timed out. At most once for each producer, at any time outside of
+   the port's calls. Not after port.abort has aborted that producer. */
 void bridge_aborted(struct bridge *bridge, enum blame blame, const char *why);
 
 /* After port.abort: there is a producer again. */
 void bridge_restarted(struct bridge *bridge);
 
-/* why: a phrase for people, for what is not REPORT_OK. Only from inside port.reports. */
+/* why: a phrase for people, unused for REPORT_OK. Only from inside port.reports. */
 void bridge_reported(struct bridge *bridge, struct parcel *parcel, enum report report,
                      const char *why);
 
@@ -87,8 +87,8 @@ void bridge_reported(struct bridge *bridge, struct parcel *parcel, enum report r
    port.reports. */
 void bridge_trimmed(struct bridge *bridge, struct queue_id id, int64_t base);
 
-/* Kafka has no such level topic any more: the queue is blocked, and hops to it wait, until the lane
-   is gained with a start that is not missing. Between turns. */
+/* Kafka has no such level topic any more. The queue is blocked, and hops to it wait, until the lane
+   is assigned with a start that is not missing. Between turns. */
 void bridge_topic_missing(struct bridge *bridge, struct queue_id id);
 
 /* A hop of this parcel was stored in this level at offset (-1: unknown). Before its report, and
@@ -100,9 +100,10 @@ void bridge_landed(struct bridge *bridge, const struct parcel *parcel, struct qu
 /* The position of a queue does not exist: the log now starts at start and ends at end. */
 void bridge_out_of_range(struct bridge *bridge, struct queue_id id, int64_t start, int64_t end);
 
-/* The client cannot read [from, end), in which the position of a queue lies: one batch, damaged, or
-   packed in a way that it cannot unpack. After three equal readings the queue is held there. With
-   skip_unreadable a dead letter names the range, and is acknowledged; then the range is done. */
+/* The client cannot read [from, end), in which the position of a queue lies. It is one batch,
+   damaged, or packed in a way that it cannot unpack. After three equal readings the queue is
+   blocked there. With skip_unreadable a dead letter names the range, and is acknowledged; then the
+   range is done. */
 void bridge_unreadable(struct bridge *bridge, struct queue_id id, int64_t from, int64_t end);
 
 /* The range at which this queue is held. False: none is. */

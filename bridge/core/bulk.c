@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bulky queues: those that keep much in memory that is not admitted. Of the schedule topic it is
-   what the client has unpacked, for a small batch may unpack to a thousand times its size; of any
-   topic, a large record that gets no room. Each lane may have one. So one of them is read at a
-   time, for a turn of BULK_TURN_MS while others are in line, and the others are paused, which gives
-   up what they keep. All other queues are read as always. */
+/* Bulky queues: those that keep much in memory that is not admitted. For the schedule topic these
+   are unpacked batches of the client, since a small batch may unpack to a thousand times its size.
+   For any topic it is a large record that gets no room. Each lane may have one bulky queue, so one
+   of all is read at a time. While others are in line, its turn lasts BULK_TURN_MS. The others are
+   paused, which frees their memory. All other queues are read as always. */
 #include "bridge/core/bulk.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
@@ -23,7 +23,7 @@ static bool is_bulky(const struct bridge *b, const struct queue *q, int64_t limi
     return bytes > limit;
 }
 
-/* The first queue in line behind the last one that was read; NULL: none waits. */
+/* Returns the first queue in line behind the last one that was read. NULL: none waits. */
 static struct queue *next_in_line(const struct bridge *b)
 {
     int n = b->config.lanes * b->queues_per_lane;
@@ -46,7 +46,8 @@ static void begin(struct bridge *b, struct queue *q, bool read)
 }
 
 /* Returns whether the queue whose turn it is has brought anything. A fetch may take longer than a
-   turn: the queue whose fetch comes first is read, or each would give up what it has waited for. */
+   turn. So the queue whose fetch comes first is read, or each would give up a fetch that it has
+   waited for. */
 static bool has_brought(struct bridge *b)
 {
     struct queue *q = b->bulk.queue;
@@ -77,8 +78,8 @@ static void find_bulky(struct bridge *b)
     }
 }
 
-/* A turn ends while others are in line, however much the queue has left: a backlog has no end, and
-   a queue that gets no room must not hold the others. */
+/* A turn ends while others are in line, however much the queue has left. A backlog may have no end,
+   and a queue without room must not stop the others. */
 static bool bulky_is_over(struct bridge *b)
 {
     struct queue *q = b->bulk.queue;

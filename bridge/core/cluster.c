@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of the cluster: when it last answered, and whether a target's leaders are known. */
+/* The cluster: when it last answered, and whether the leaders of partitions are known. */
 #include "bridge/core/cluster.h"
 #include "bridge/core/state.h"
 

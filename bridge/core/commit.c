@@ -105,7 +105,7 @@ static void transaction_committed(struct bridge *b)
 void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
 {
     if (seq < b->commit.seq && !b->config.exactly_once)
-        progress_touch(b, true); /* it may have come to lie above what was committed since */
+        progress_touch(b, true); /* the broker may hold an older commit than the last one now */
     if (seq != b->commit.seq || !b->commit.is_out)
         return;
     b->commit.is_out = false;
@@ -149,14 +149,14 @@ bool commit_settle(struct bridge *b)
     return txn_is_out(b);
 }
 
-/* We may have been fenced while we stood still, and not know yet. What was asked before says
- * nothing. */
+/* The process may have been fenced while it stalled. A commit from before the stall proves nothing.
+ */
 void commit_doubt_ownership(struct bridge *b, int64_t stalled_ms)
 {
     bridge_tell(b, (struct event){.kind = EVENT_STALLED_TURN, .span_ms = stalled_ms});
     b->commit.proving = true;
     b->commit.proof_seq = b->commit.seq + 1;
-    if (b->txn.announced && !b->commit.is_out) /* its offsets went before we stood still */
+    if (b->txn.announced && !b->commit.is_out) /* its offsets were sent before the stall */
         b->commit.proof_seq++;
     if (!b->config.exactly_once)
         commit_invalidate(b);

@@ -5,15 +5,15 @@
 #define DELAYBRIDGE_BRIDGE_CORE_COMMIT_H
 
 #include "bridge/core/state.h"
-void commit_serve(struct bridge *b); /* commits what is due */
+void commit_serve(struct bridge *b); /* commits progress when it is time */
 void commit_now(struct bridge *b);   /* commits all progress */
-/* Ends the transaction, or commits what is due. Returns whether a transaction still is on its way.
- */
+/* Ends the transaction, or commits progress when it is time. Returns whether a transaction still
+   waits for its answer. */
 bool commit_settle(struct bridge *b);
-/* An answer to a commit that was asked before says nothing any more. */
+/* The answer to the last commit will be ignored. */
 void commit_invalidate(struct bridge *b);
 /* The process stalled, and its lanes may have another owner: nothing is forwarded until a commit
-   that is asked from here on has succeeded. */
+   that begins now or later has succeeded. */
 void commit_doubt_ownership(struct bridge *b, int64_t stalled_ms);
 void commit_prove_ownership(struct bridge *b);
 

@@ -10,8 +10,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Each lane has its share, of the verdicts and of a quarter of the budget, so that one whose
-   dead-letter partition is away stops no other. One is always allowed. */
+/* Each lane has its share of the dead letters and of a quarter of the budget. So a lane whose
+   dead-letter partition is unavailable stops no other. One is always allowed. */
 bool dead_letter_available(const struct bridge *b, const struct queue *q)
 {
     const struct lane *lane = &b->lanes[q->id.lane];

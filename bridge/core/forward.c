@@ -200,8 +200,9 @@ static void send_ready(struct bridge *b, enum ready kind)
     }
 }
 
-/* Deliveries before hops. But what became of the last one that failed alone is committed before the
-   next one may fail: or the end of many would be learned, and lost again, for ever. */
+/* Deliveries come before hops. After a record has failed alone, hops come first, so that its
+   outcome is committed. If another record failed before that, both outcomes would be lost, and
+   learned again indefinitely. */
 void forward_serve(struct bridge *b)
 {
     if (b->txn.failed_parcel != NULL) /* it is among them, and not judged yet */

@@ -5,12 +5,12 @@
 #include "bridge/core/state.h"
 #include "bridge/core/transaction.h"
 
-enum { GAP_READINGS = 3 }; /* two can both be wrong where a real gap lies beside a lost record */
+enum { GAP_READINGS = 3 }; /* two can both be wrong where a real gap lies next to a lost record */
 
-/* A gap is believed when so many readings in a row end at the same record: the client has lost
-   records that were there (a pause that crossed a fetch). What comes right after a seek may still
-   be of before it, so a gap that shows there first has not been read at all. Transactions leave
-   gaps where they end: those of producers on the schedule topic, and our own on levels. */
+/* A gap is believed when GAP_READINGS readings in a row end at the same record. Else the client may
+   have lost records that were there (a pause that crossed a fetch). The first record after a seek
+   may still be from before it, so a gap that it shows does not count as a reading. Transactions
+   leave gaps where they end: those of producers on the schedule topic, and ours on levels. */
 static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct record *record)
 {
     int64_t next = q->window.next;
@@ -129,8 +129,8 @@ bool head_find(struct bridge *b, struct queue *q)
     return false;
 }
 
-/* A request has become an envelope, a waiting record may have been written again for another try,
-   and a refused record may have been kept without its value: its checksum remains. The offset alone
+/* A request has become an envelope. A waiting record may have been written again for another try. A
+   refused record may have been kept without its value, but its checksum remains. The offset alone
    proves nothing: the topic may be another one of the same name. */
 static bool head_is_of(const struct queue *q, const struct parcel *p)
 {

@@ -4,7 +4,7 @@
 #define DELAYBRIDGE_BRIDGE_CORE_HEAD_H
 
 #include "bridge/core/state.h"
-/* Takes records until one is to be admitted now or later; false: none is at hand. */
+/* Takes records until one has to be admitted, now or later. False: none is at hand. */
 bool head_find(struct bridge *b, struct queue *q);
 /* Whether the log ends at or before the record of the mark, which is not done. */
 bool head_is_missing(const struct bridge *b, const struct queue *q);

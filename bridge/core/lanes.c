@@ -54,7 +54,7 @@ int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, s
     return unusable;
 }
 
-/* What flies outlives its lane: its report may still say that it is done. */
+/* A record in flight outlives its lane: its report may still mark it done. */
 static void revoke(struct bridge *b, struct parcel *p)
 {
     p->ownership = REVOKED;
@@ -100,12 +100,12 @@ void bridge_lanes_settled(struct bridge *b)
     }
 }
 
-/* Late is allowed, early never: after a large step back what is held would wait for the clock to
-   come round, so it is forgotten and read again, into the levels that now fit. */
+/* Late is allowed, early never. After a large step back, records in memory would wait for the clock
+   to catch up. So they are forgotten and read again, into the levels that now fit. */
 void lanes_clock_went_back(struct bridge *b, int64_t by_ms)
 {
     bridge_tell(b, (struct event){.kind = EVENT_CLOCK_BACK, .span_ms = by_ms});
-    if (outcome_break(b, "the clock went back")) /* what flies would be sent twice */
+    if (outcome_break(b, "the clock went back")) /* records in flight would be sent twice */
         return;
     for (int lane = 0; lane < b->config.lanes; lane++) {
         if (!b->lanes[lane].owned)

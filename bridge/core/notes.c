@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes: what a transaction that a record broke has shown of that record, for its next reading. */
+/* Notes: the lesson of a transaction that a record broke, for the next reading of that record. */
 #include "bridge/core/notes.h"
 #include "bridge/core/state.h"
 
@@ -32,7 +32,7 @@ void notes_recall(struct bridge *b, struct parcel *p)
     }
 }
 
-/* What is done now is not read again, and what is not ours any more is somebody else's to learn. */
+/* Records that are done are not read again. Lanes of other owners teach us nothing. */
 void notes_forget(struct bridge *b)
 {
     for (int i = 0; b->notes.n > 0 && i < NOTES_MAX; i++) {

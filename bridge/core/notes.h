@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* notes: what a broken transaction has shown of a record. The record is read again, and its note
-   keeps it from breaking another transaction. The oldest of NOTES_MAX notes is overwritten. */
+/* notes: facts about a record that a broken transaction has shown. The record is read again, and
+   its note keeps it from breaking another transaction. The oldest of NOTES_MAX notes is
+   overwritten. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_NOTES_H
 #define DELAYBRIDGE_BRIDGE_CORE_NOTES_H
 

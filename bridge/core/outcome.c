@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outcomes: what becomes of a record when it was reported, and of a transaction when it breaks. */
+/* Outcomes: decides the fate of a record that was reported, and of the lanes when a transaction
+   breaks. */
 #include "bridge/core/outcome.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/cluster.h"
@@ -14,11 +15,11 @@
 #include "bridge/core/target_table.h"
 #include "bridge/core/transaction.h"
 
-/* Nobody was answered for a part of its flight, up to now or until Kafka came back: whichever
-   answer came first then, the target is not to blame. */
+/* Whether Kafka acknowledged nothing for a part of the record's flight, up to now or until it came
+   back. Then the target is not the cause, whichever answer came first. */
 static bool kafka_was_away(const struct bridge *b, const struct parcel *p)
 {
-    if (b->config.exactly_once) /* its last ones are awaited, and nobody else is asked meanwhile */
+    if (b->config.exactly_once) /* only its last records are awaited, and no others are in flight */
         return !b->txn.answered;
     return b->now.mono_ms - b->cluster.acked_mono_ms > AWAY_MS ||
            p->since_mono_ms < b->cluster.back_mono_ms;
@@ -62,7 +63,7 @@ static void tell_own_topic_failed(struct bridge *b, const struct parcel *p, cons
                                   .reason = why});
 }
 
-/* Hops and dead letters are tried for ever; only their size can never mend itself. */
+/* Hops and dead letters are tried indefinitely. Only a record that is too large never fits. */
 static void own_topic_failed(struct bridge *b, struct parcel *p, enum report report,
                              const char *why)
 {
@@ -115,7 +116,7 @@ static void target_failed(struct bridge *b, struct parcel *p, enum report report
     }
 }
 
-/* What failed is no longer in flight: what becomes of it. */
+/* Decides the fate of a record that failed and is no longer in flight. */
 void record_failed(struct bridge *b, struct parcel *p, enum report report, const char *why)
 {
     if (p->kind == FORWARD_TARGET)
@@ -124,7 +125,7 @@ void record_failed(struct bridge *b, struct parcel *p, enum report report, const
         own_topic_failed(b, p, report, why);
 }
 
-/* It breaks its transaction; what is learned of it holds for its next reading. */
+/* The record breaks its transaction. Its note holds for its next reading. */
 static void note_failure(struct bridge *b, const struct parcel *p, enum report report,
                          const char *why)
 {
@@ -141,7 +142,7 @@ static void fail_transaction(struct bridge *b, struct parcel *p, struct target *
                              enum report report, const char *why)
 {
     note_failure(b, p, report, why);
-    /* With records without a key in it, these are tried alone first. */
+    /* Records without a key, if there are any, are tried alone first. */
     if (target != NULL && report == REPORT_UNFIT && !target->keyless_in_transaction)
         notes_add(b, p, NOTE_ALONE);
     txn_failed(b, p, target, report);
@@ -149,12 +150,13 @@ static void fail_transaction(struct bridge *b, struct parcel *p, struct target *
         parcel_forget(b, p);
         return;
     }
-    p->alone = true; /* it waits, and is not sent, until the port says that the transaction broke */
+    p->alone = true; /* it waits until the port reports that the transaction broke */
     parcel_ready(b, p);
 }
 
-/* Exactly once: what was not acknowledged in time, and what its transaction took along, may be held
-   by a partition without a leader. The brokers are asked before the last producer meets it. */
+/* Exactly once: a record that timed out, or that its transaction took along, may be held by a
+   partition without a leader. The brokers are queried before the last producer meets that
+   partition. */
 static void doubt_unanswered(struct bridge *b, const struct parcel *p, enum report report)
 {
     b->txn.timed_out |= report == REPORT_TIMED_OUT && p->ownership == OWNED;
@@ -173,7 +175,7 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
     b->in_flight--;
     bool away = report == REPORT_TIMED_OUT && kafka_was_away(b, p);
     doubt_unanswered(b, p, report);
-    if (away && b->txn.single != p) /* a suspect is left alone again, whoever is to blame */
+    if (away && b->txn.single != p) /* a suspect is not tried for a while, even if Kafka was away */
         report = REPORT_NOT_SENT;
     struct target *target = p->target;
     if (p->kind != FORWARD_TARGET)
@@ -185,7 +187,7 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
         outlet_learn_size(b, p, report);
     if (away)
         report = REPORT_NOT_SENT;
-    bool void_anyhow = /* its transaction was given up, or its log is gone */
+    bool void_anyhow = /* its transaction was aborted, or its log is gone */
         (p->ownership != OWNED && b->config.exactly_once) || p->ownership == FOREIGN;
     if (report == REPORT_OK && !void_anyhow) {
         succeeded(b, p, target);
@@ -269,8 +271,8 @@ bool outcome_break(struct bridge *b, const char *why)
     return true;
 }
 
-/* Others in it were answered, or it is one record to a suspect, and now nobody is: then those
-   targets that are awaited hold everybody, and not the brokers, which may be slow. */
+/* Other records of the transaction were acknowledged, or it holds one record to a suspect, and then
+   nothing was. So the targets in flight hold it, and not the brokers, which may be slow. */
 void outcome_watch_silence(struct bridge *b)
 {
     static const char why[] = "a target acknowledged nothing for three seconds";

@@ -129,7 +129,7 @@ bool outlets_stop_intake(const struct bridge *b, int lane)
     return bytes >= lane_share_bytes(b);
 }
 
-/* While others are answered; when nobody is, Kafka is away. */
+/* While other records are acknowledged. If none is, Kafka is away. */
 static bool is_silent(const struct bridge *b, const struct outlet *o)
 {
     int64_t since_ms = o->answered_mono_ms > b->cluster.back_mono_ms ? o->answered_mono_ms
@@ -148,7 +148,8 @@ static void watch_silence(struct bridge *b)
     }
 }
 
-/* One that is shut stops its lane's intake: it is looked up also when no record waits for it. */
+/* A partition that is shut stops its lane's intake, so it is looked up even if no record waits for
+   it. */
 void outlets_serve(struct bridge *b)
 {
     if (!txn_binds_topics(b)) {
@@ -163,14 +164,14 @@ void outlets_serve(struct bridge *b)
     }
 }
 
-/* Exactly once: one that may break its transaction has one of its own. */
+/* Exactly once: a record that may break its transaction has its own one. */
 bool outlet_is_suspect(const struct bridge *b, const struct parcel *p, enum forward_kind kind)
 {
     return b->outlets.large_bytes[kind] > 0 &&
            p->record->cost_bytes >= b->outlets.large_bytes[kind];
 }
 
-/* One that fits after all says that the topics were mended. */
+/* A record that fits after all shows that the limit of the topics was raised. */
 void outlet_learn_size(struct bridge *b, const struct parcel *p, enum report report)
 {
     if (p->letter != LETTER_WHOLE)

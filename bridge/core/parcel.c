@@ -9,7 +9,8 @@ bool parcel_available(const struct bridge *b)
     return !list_is_empty(&b->pools.parcels_free) || b->pools.parcels_high < b->pools.parcels_n;
 }
 
-/* Recently freed ones first: the high mark, which lane loss walks, stays near what is in use. */
+/* Recently freed ones first: the high mark, which a lost lane walks, stays near the number in use.
+ */
 static struct parcel *pool_take(struct bridge *b)
 {
     struct link *link = list_first(&b->pools.parcels_free);
@@ -107,8 +108,8 @@ static void mark_done(struct parcel *p)
         queue_pass_range(p->queue, p->end);
 }
 
-/* What is done is done, even if the lane went and came back in between; of a lost lane too: it may
-   come back, and learns from this. */
+/* A done record stays done, even if its lane was lost and came back in between. A lane that is lost
+   learns from this if it comes back. */
 void parcel_done(struct bridge *b, struct parcel *p)
 {
     mark_done(p);

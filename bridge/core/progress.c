@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Progress: what each queue has to commit, what of it was committed, and what may be deleted after
- * that. */
+/* Progress: the part of each queue's window that is to be committed, or was, or may be deleted. */
 #include "bridge/core/progress.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/queue.h"

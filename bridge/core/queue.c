@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues: the state of one input partition. It is opened, read on, held and closed. */
+/* Queues: the state of one input partition. It is opened, read, paused, blocked and closed. */
 #include "bridge/core/queue.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
@@ -12,7 +12,7 @@ void queue_changed(struct queue *q)
     q->changes++;
 }
 
-/* A place in a topic that is gone would be one in the new topic of its name. */
+/* An offset in a topic that is gone would be one in the new topic of its name. */
 bool queue_has_progress(const struct queue *q)
 {
     return q->state != QUEUE_OFF && !q->gone && q->window.base != WINDOW_UNSET;
@@ -55,7 +55,8 @@ void queue_drop_head(struct bridge *b, struct queue *q)
     q->waits_for_room = false;
 }
 
-/* A log that is known to be another one stays held: what is committed is a place in the old one. */
+/* A log that is known to be another one stays blocked: the committed offset is one of the old log.
+ */
 void queue_open(struct bridge *b, struct queue *q)
 {
     set_state(b, q, QUEUE_OPEN);
@@ -127,7 +128,7 @@ bool queue_is_blocked_at_range(const struct queue *q)
     return q->state == QUEUE_BLOCKED && q->bad_readings >= BAD_READINGS;
 }
 
-/* What stood before the range is forgotten with all else, so it must come again first. */
+/* Records before the range are forgotten with all others, so they must come again first. */
 bool queue_forget_range(struct queue *q)
 {
     if (!queue_is_blocked_at_range(q))
@@ -168,7 +169,7 @@ void queue_replaced(struct bridge *b, struct queue *q, int64_t offset, const cha
         b, (struct event){.kind = EVENT_REPLACED, .queue = q->id, .offset = offset, .reason = how});
 }
 
-/* What was lost is known as far as the log's end was. */
+/* The loss is known as far as the end of the log was. */
 void queue_tell_missing(struct bridge *b, const struct queue *q, const struct window *lost)
 {
     int64_t end = b->port.end(b->port.ctx, q->id);
@@ -228,7 +229,7 @@ void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, in
         return;
     }
     if (q->window.base == WINDOW_UNSET || next < start) {
-        if (q->window.base != WINDOW_UNSET) { /* else nobody knows of any that was there */
+        if (q->window.base != WINDOW_UNSET) { /* else no record is known that was there */
             counter_add(&b->stats->out_of_range, 1);
             bridge_tell(
                 b, (struct event){.kind = EVENT_OUT_OF_RANGE, .queue = id, .count = start - next});

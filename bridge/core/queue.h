@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queue: the state of one input partition, and the window of its offsets. Functions here change
-   what is read; they take no record (head.h, admission.h). */
+/* queue: the state of one input partition, and the window of its offsets. Functions here change the
+   reading position. They take no record (head.h, admission.h). */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_QUEUE_H
 #define DELAYBRIDGE_BRIDGE_CORE_QUEUE_H
 

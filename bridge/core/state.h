@@ -24,24 +24,24 @@ enum {
     COMMIT_LOST_MS = 5000, /* a commit without an answer for so long has none */
     RECOMMIT_EVERY_MS = 3600 * 1000,
     TRIM_EVERY_MS = 60 * 1000,
-    POLL_EVERY_MS = 1000,   /* open queues are looked at without a signal */
+    POLL_EVERY_MS = 1000,   /* open queues are polled without a signal */
     PAUSE_FAR_MS = 3000,    /* a head further away than this pauses its queue */
     RESUME_AHEAD_MS = 1000, /* a resumed partition waits for the fetch that is under way */
     SILENCE_MS = 5000,      /* a woken queue that gives nothing for so long is woken again */
     SILENCES = 3,           /* at the log's end, after which a record that was there is missing */
     CLOCK_BACK_MS = 1000,   /* a step back by more than this: held records are read again */
     AWAY_MS = 3000,         /* no acknowledgement at all for so long: Kafka is away, not a target */
-    PROBE_EVERY_MS = 1000,  /* then a commit asks it */
+    PROBE_EVERY_MS = 1000,  /* then a commit probes it */
     RESEND_MS = 500,
     DOWN_MS = 5000, /* a target that failed is tried again after this */
     STALLS_MAX = 4, /* each time it is left alone for twice as long */
     STALLS_FORGOTTEN_MS = DOWN_MS << STALLS_MAX,
     MISSING_MS = 2000,        /* the same for one that is not there */
-    LOOK_UP_AGAIN_MS = 2000,  /* after a question that nobody answered */
+    LOOK_UP_AGAIN_MS = 2000,  /* after a look-up without an answer */
     OUTLET_WAIT_MS = 20,      /* a record waits so long for the look-up of its own topic */
     OUTLET_SILENT_MS = 3000,  /* at least once: it acknowledged nothing, and others did */
     OUTLET_LEADERS_MS = 3000, /* after a stall brokers may still name a dead leader */
-    PARK_MS = 1000,           /* behind a target that takes nothing, no longer than this */
+    PARK_MS = 1000,           /* behind an unavailable target, no longer than this */
     QUEUE_QUOTA = 128,        /* records of one queue in a turn */
     BULK_TURN_MS = 1000,      /* of a bulky queue, while others are in line */
     TARGETS_MAX = 1024,
@@ -52,7 +52,7 @@ enum {
     TXN_HOPS_MS = 100,    /* hops wait for so long, so that few transactions are theirs */
     TXN_RECORDS_MAX = 60000,
     TXN_BYTES_MAX = 32 << 20,
-    STALL_APART_MS = 10 * 1000, /* exactly once: between two that hold everybody */
+    STALL_APART_MS = 10 * 1000, /* exactly once: between two stalls that stop all targets */
     LEADERS_MS = 20 * 1000,     /* after this brokers know which partitions a dead one has left */
     PROVEN_MS = 60 * 1000,      /* what a target found too large is not tried again before */
     NOTES_MAX = 256,
@@ -72,7 +72,7 @@ struct dead_letter {
 };
 
 enum ownership {
-    OWNED,   /* none */
+    OWNED,   /* its lane is ours */
     REVOKED, /* its lane was lost, or is read again: success marks its offset done */
     FOREIGN  /* the lane's topics may be others by now: success marks nothing, unless the same
                  record is read there and adopts it */
@@ -81,27 +81,27 @@ enum ownership {
 struct parcel {
     struct parcel_note note; /* IN_FLIGHT: the port's; first, see bridge.h */
     struct wheel_node node;  /* WAITING */
-    struct link link;        /* FREE, READY, PARKED, or IN_FLIGHT as an orphan */
+    struct link link;        /* FREE, READY, PARKED, or IN_FLIGHT and not OWNED */
     struct queue *queue;
     struct record *record;
-    struct dead_letter *dead_letter; /* condemned: to the dead-letter topic, nowhere else */
+    struct dead_letter *dead_letter; /* for the dead-letter topic; NULL: not */
     struct target *target;           /* PARKED, or IN_FLIGHT to it */
     int64_t offset;                  /* in queue */
     uint32_t headers_n;              /* of the message that it becomes */
     int64_t end;                     /* 0, or it stands for all offsets below this */
     int64_t until_wall_ms;           /* the later of due and next try */
-    int64_t overdue_wall_ms; /* wall: due since, and waits because of its target; 0: does not */
-    int64_t delayed_ms;      /* IN_FLIGHT to its target: how long that target has delayed it */
-    int64_t since_mono_ms;   /* monotonic: PARKED or IN_FLIGHT since */
-    int64_t floor_offset; /* IN_FLIGHT to a level: that log's end was here or later at the start */
-    uint64_t checksum;    /* raw: record_checksum before the value was dropped */
+    int64_t overdue_wall_ms;         /* due since, and waits because of its target; 0: does not */
+    int64_t delayed_ms;    /* IN_FLIGHT to its target: how long that target has delayed it */
+    int64_t since_mono_ms; /* PARKED or IN_FLIGHT since */
+    int64_t floor_offset;  /* IN_FLIGHT to a level: that log's end was here or later at the start */
+    uint64_t checksum;     /* raw: record_checksum before the value was dropped */
     uint8_t state;
     uint8_t kind;       /* IN_FLIGHT: enum forward_kind */
-    uint8_t letter;     /* condemned: enum letter */
+    uint8_t letter;     /* dead_letter: enum letter */
     uint8_t to_slot;    /* IN_FLIGHT to a level: its slot */
     bool keyless;       /* IN_FLIGHT to a target: delivered without a key */
     bool raw;           /* record came from outside and is no envelope */
-    uint8_t ownership;  /* IN_FLIGHT, but its queue has forgotten it: enum ownership */
+    uint8_t ownership;  /* enum ownership; only IN_FLIGHT may be other than OWNED */
     bool without_level; /* too large for its level */
     bool alone;         /* too large once, perhaps for its batch */
     bool too_large;     /* for its target, and was alone */
@@ -126,8 +126,8 @@ struct queue {
     struct queue_id id;
     enum queue_state state;
     bool active;         /* the port may have a record at hand */
-    bool sought;         /* what comes next may still be of before the seek */
-    bool gone;           /* held: its log ends before the committed place, or is another one */
+    bool sought;         /* the next record may still be from before the seek */
+    bool gone;           /* blocked: its log ends before the committed offset, or is another one */
     bool missing;        /* and gone: there is no such topic; hops to it wait */
     bool waits_for_room; /* the head waits for room, not for time (counted once) */
     bool in_line;        /* PAUSED: until the bulky queue before it is read */
@@ -139,23 +139,23 @@ struct queue {
     int64_t head_overdue_wall_ms; /* as of a parcel */
     struct bytes head_target;     /* in the head itself */
     int64_t head_release_wall_ms;
-    int64_t admit_wall_ms;       /* wall: head is admitted, or a paused head will be */
+    int64_t admit_wall_ms;       /* head is admitted, or a paused head will be */
     int64_t release_max_wall_ms; /* latest release seen, for the disorder bound */
     int64_t paused_offset;       /* window.next then: the offset of the head that it waits for */
     int64_t gap_offset, gap_end_offset; /* a gap that was seen; -1: none */
-    int gap_readings;                   /* that ended at gap_to, in a row */
+    int gap_readings;                   /* that ended at gap_end_offset, in a row */
     int64_t bad_from, bad_end;          /* a range that cannot be read; bad_end 0: none */
     int bad_readings;                   /* that were equal, in a row */
-    bool gives_up;                      /* held at it: it is to be passed */
+    bool gives_up;                      /* blocked at it: it is to be passed */
     bool letter_written;                /* a dead letter names it */
-    int64_t silent_since_mono_ms;       /* monotonic: woken, and nothing came yet; 0: not waiting */
+    int64_t silent_since_mono_ms;       /* woken, and nothing came yet; 0: not waiting */
     int silences;                       /* in a row, since it was woken */
     struct mark mark;
     uint64_t changes;      /* of the window */
     uint64_t changes_sent; /* of these, in the last commit sent */
     uint64_t changes_kept; /* of these, in the last commit that succeeded */
     int64_t base_sent, base_kept, base_trimmed;
-    size_t parcels;  /* not orphaned */
+    size_t parcels;  /* in work for this lane */
     size_t retrying; /* records that wait here because of their target, as far as we wrote them */
     struct list revoked;
     struct window window;
@@ -172,8 +172,8 @@ struct outlet {
     bool doubted;             /* exactly once: looked up before a record goes to it */
     bool stalled;             /* exactly once: a record to it was not acknowledged in time */
     bool shut;                /* it took no record at the last look-up, or for OUTLET_SILENT_MS */
-    int64_t recheck_mono_ms;  /* monotonic: not looked up before */
-    int64_t answered_mono_ms; /* monotonic: last report, or when flying left zero */
+    int64_t recheck_mono_ms;  /* not looked up before */
+    int64_t answered_mono_ms; /* last report, or when in_flight left zero */
     size_t in_flight;         /* records to it */
     int64_t in_flight_bytes;  /* their cost */
 };
@@ -190,25 +190,24 @@ struct target {
     struct link link; /* in its bucket */
     enum target_state state;
     bool used;
-    bool expected;           /* asked about before the first record was due */
-    bool doubted;            /* exactly once: looked up and tried alone before others share its
-                                transaction */
-    bool failed;             /* since the last success */
-    bool in_transaction;     /* the open one has records to it */
-    bool counts;             /* SHUT: a record that is not even tried has used up an attempt */
-    int64_t recheck_mono_ms; /* monotonic */
-    int64_t
-        whole_mono_ms; /* monotonic: when brokers last said that all of it has leaders; 0: never */
-    int stalls;        /* exactly once: how often it held everybody, not long ago */
-    int64_t took_mono_ms;     /* monotonic: last success */
-    int64_t answered_mono_ms; /* monotonic: last report, or when flying left zero */
+    bool expected;       /* looked up before the first record was due */
+    bool doubted;        /* exactly once: looked up and tried alone before others share its
+                            transaction */
+    bool failed;         /* since the last success */
+    bool in_transaction; /* the open one has records to it */
+    bool counts;         /* DOWN: a record that is not tried uses up an attempt */
+    int64_t recheck_mono_ms;
+    int64_t whole_mono_ms;    /* brokers last reported leaders of all partitions; 0: never */
+    int stalls;               /* exactly once: how often it stopped all others lately */
+    int64_t took_mono_ms;     /* last success */
+    int64_t answered_mono_ms; /* last report, or when in_flight left zero */
     size_t in_flight, in_flight_bytes;
     size_t large_bytes;          /* a record of this cost was too large; 0: none was */
     size_t proven_bytes;         /* the same of one that was alone in its transaction */
-    int64_t proven_mono_ms;      /* monotonic: when that was last shown; 0: never */
+    int64_t proven_mono_ms;      /* last shown; 0: never */
     bool keyless_in_transaction; /* the open one has a record without a key to it */
     bool keyless_suspect;        /* exactly once: a record without a key is tried alone */
-    int64_t keyless_mono_ms;     /* monotonic: when it last refused one that was alone; 0: never */
+    int64_t keyless_mono_ms;     /* it last refused a lone record without a key (0: never) */
     int64_t unfit_mono_ms;       /* the same of a record with a key */
     struct list parked;
     enum delivery_error error; /* of the last failure */
@@ -223,16 +222,16 @@ enum ready { READY_HOPS, READY_DELIVERIES, READY_N };
 
 struct txn {
     enum txn_state state;
-    bool close_requested;         /* a record waits for one of its own */
-    bool failed;                  /* a report said no */
-    bool reason_known;            /* and which record, or target, is to blame */
+    bool close_requested;         /* a record waits for the next one, to be alone in it */
+    bool failed;                  /* a report of it said no */
+    bool reason_known;            /* the failing record or target is known */
     bool answered;                /* a report of it said yes */
     bool timed_out;               /* a report of it said that no answer came in time */
     bool announced;               /* its progress was, as if all reports had said yes */
     enum ready takes;             /* decided with its first record */
     size_t n, bytes;              /* in it */
-    int64_t since_mono_ms;        /* monotonic: the first one */
-    int64_t ending_mono_ms;       /* monotonic: takes no more since */
+    int64_t since_mono_ms;        /* the first one */
+    int64_t ending_mono_ms;       /* takes no more since */
     struct parcel *single;        /* alone in it */
     struct parcel *failed_parcel; /* the same, if its report said no */
     struct queue_id unsent;       /* where one is from that never left */
@@ -244,8 +243,8 @@ struct txn {
     /* Kept from one to the next: */
     enum ready took;    /* what the last one took */
     bool single_failed; /* since the last commit */
-    uint32_t *taken;    /* exactly once: the parcels that it took, by index; some of them were
-                           reported, and have carried others since */
+    uint32_t *taken;    /* exactly once: the parcels that it took, by index. Some were reported, and
+                           have carried others since. */
 };
 
 enum note_flag { NOTE_ALONE = 1, NOTE_WITHOUT_LEVEL = 2, NOTE_TOO_LARGE = 4 };
@@ -261,10 +260,10 @@ struct notes {
     int n, hand;
 };
 
-/* What happened since the last turn is judged by the next one. */
+/* Events since the last turn are judged by the next one. */
 struct clock {
     struct now turn;      /* the last turn's */
-    int64_t poll_mono_ms; /* monotonic: open queues were last taken for active without a signal */
+    int64_t poll_mono_ms; /* open queues were last polled */
     bool more;            /* this turn left work that needs no waiting */
 };
 
@@ -284,7 +283,7 @@ struct target_table {
     size_t hand, parked;
     size_t asked_last;     /* whose look-up was the last one */
     struct target *asking; /* whose look-up is not answered yet; NULL: none */
-    bool asked_for;        /* a record waited for the answer when asking was asked */
+    bool asked_for;        /* a record waits for the answer */
     bool in_transaction;   /* some are */
 };
 
@@ -292,9 +291,9 @@ struct outlets {
     struct outlet *all;    /* by lane and slot; slot 0: the lane's dead-letter partition */
     struct outlet *asking; /* whose look-up is not answered yet; NULL: none */
     int shut;
-    int64_t watch_mono_ms;                /* monotonic: silence was last watched for */
-    size_t large_bytes[FORWARD_DEAD + 1]; /* a record of this cost was too large for one of our own
-                                             topics of this kind; 0: none was */
+    int64_t watch_mono_ms;                /* silence was last looked for */
+    size_t large_bytes[FORWARD_DEAD + 1]; /* a record of this cost was too large for our topics of
+                                             this kind (0: none) */
 };
 
 /* Instants of the monotonic clock. */
@@ -312,8 +311,7 @@ struct commit {
     bool is_out;              /* a commit waits for its answer */
     bool proving;             /* nothing is forwarded until a commit has succeeded */
     int64_t asked_mono_ms;    /* the commit that is out, or the last one */
-    int64_t answered_mono_ms; /* the same of one answered since the last turn, which knew an older
-                            time; 0: none was */
+    int64_t answered_mono_ms; /* of a commit answered since the last turn; 0: none */
     int64_t last_mono_ms, recommit_mono_ms, probe_mono_ms, trim_mono_ms; /* last time */
 };
 
@@ -325,7 +323,7 @@ struct bulk {
     int serve_first;       /* the lane that the next turn begins with */
     bool read;             /* some of the queue was admitted, or seen to be there */
     int64_t begin_offset;  /* its window's next when its turn began */
-    int64_t since_mono_ms; /* monotonic: since then */
+    int64_t since_mono_ms; /* since then */
 };
 
 /* now is set by bridge_turn, bridge_settle, bridge_commit, bridge_survey and bridge_lane_gained.
@@ -341,7 +339,7 @@ struct bridge {
     struct queue *queues;
     struct wheel wheel;
     struct list ready[READY_N];
-    int64_t hops_since_mono_ms; /* monotonic: since when hops are ready */
+    int64_t hops_since_mono_ms; /* since when hops are ready */
     size_t in_flight, revoked;
 
     struct clock clock;

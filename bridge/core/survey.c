@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The survey: what waits where, for people. Looks at everything, changes nothing. */
+/* The survey: how many records wait where, for people. Reads all structures, changes none. */
 #include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
 
@@ -22,7 +22,8 @@ static void note_head(struct standing *s, int64_t at_ms)
     note_earlier(&s->head_ms, at_ms);
 }
 
-/* Looked at, or known from before a pause and not come again yet, or held by us since. */
+/* The head is known, or was before a pause and did not come again yet, or the queue is blocked
+   since. */
 static bool has_head(const struct queue *q)
 {
     bool silent = q->silent_since_mono_ms != 0 && q->window.next == q->paused_offset;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Targets: which of them take records now. One that fails holds nobody else: what flies to it is
-   capped, what waits behind it is let go after a second, and while it is known bad it is not tried.
- */
+/* Targets: which of them take records now. A target that fails holds no other. Records in flight to
+   it are capped. Records that wait behind it are released after a second. While it is down it is
+   not tried. */
 #include "bridge/core/target.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/parcel.h"
@@ -22,7 +22,7 @@ static void fail(struct target *t, enum delivery_error error, const char *why)
 
 static void shut(struct bridge *b, struct target *t, bool counts, int64_t for_ms)
 {
-    bool news = t->state != TARGET_DOWN; /* what was under way fails one by one */
+    bool news = t->state != TARGET_DOWN; /* records under way fail one by one */
     t->state = TARGET_DOWN;
     t->counts = counts;
     t->failed = true;
@@ -89,7 +89,7 @@ static bool is_unknown(struct bridge *b, struct target *t)
     return t->state == TARGET_UNKNOWN;
 }
 
-/* Asked once, and never at the cost of a target that is known. */
+/* Looked up once, and never at the cost of a target that is known. */
 void target_expect(struct bridge *b, struct bytes name)
 {
     if (b->targets.asking != NULL || b->outlets.asking != NULL)
@@ -110,15 +110,16 @@ static bool has_room(const struct bridge *b, const struct target *t)
            (int64_t)t->in_flight_bytes < b->config.memory_bytes / 4 + (int64_t)PARCEL_OVERHEAD;
 }
 
-/* Exactly once: it held everybody, and so did one, it or another, a moment ago. */
+/* Exactly once: it stopped all targets, and so did this or another one a moment ago. */
 static bool must_wait(const struct bridge *b, const struct target *t)
 {
     return t->stalls > 0 && t->state != TARGET_UP &&
            b->now.mono_ms - b->cluster.stall_mono_ms < STALL_APART_MS;
 }
 
-/* The brokers end no transaction in which a partition has no leader: the producer that this or
-   another target held is not back, and if it is this one, it would hold the last one as well. */
+/* The brokers end no transaction in which a partition has no leader. The producer that this or
+   another target held is not back. If this target is the cause, it would hold the last producer
+   too. */
 static bool may_hold_the_last(const struct bridge *b, const struct target *t)
 {
     return (t->stalls > 0 || t->doubted) &&
@@ -179,8 +180,8 @@ void target_refuses(struct bridge *b, struct target *t, const char *why)
     shut(b, t, true, DOWN_MS);
 }
 
-/* Exactly once everybody waits for the slowest, so one that holds a transaction is tried again more
-   and more rarely. */
+/* Exactly once all targets wait for the slowest, so one that holds a transaction is tried more and
+   more rarely. */
 static void stalled(struct bridge *b, struct target *t, const char *why)
 {
     if (t->state == TARGET_DOWN)
@@ -236,7 +237,7 @@ void targets_forget_transaction(struct bridge *b)
     b->targets.in_transaction = false;
 }
 
-/* Parked ones go back to be judged anew by the gate. */
+/* Parked records go back to the gate, which judges them again. */
 static void let_go(struct bridge *b, struct target *t, size_t n)
 {
     for (struct link *l; n > 0 && (l = list_first(&t->parked)) != NULL; n--)
@@ -301,7 +302,7 @@ void target_park(struct bridge *b, struct target *t, struct parcel *p)
     b->targets.parked++;
 }
 
-/* While others are answered; when nobody is, Kafka is away. */
+/* While other records are acknowledged. If none is, Kafka is away. */
 static bool is_silent(const struct bridge *b, const struct target *t)
 {
     int64_t since_ms = t->answered_mono_ms > b->cluster.back_mono_ms ? t->answered_mono_ms
@@ -316,7 +317,7 @@ void targets_serve(struct bridge *b)
     if (b->targets.parked == 0)
         return;
     size_t first =
-        b->targets.asked_last + 1; /* or a few that nobody answers for would be asked for ever */
+        b->targets.asked_last + 1; /* or a few without answers would be looked up indefinitely */
     for (size_t i = 0; i < TARGETS_MAX; i++) {
         struct target *t = &b->targets.all[(first + i) % TARGETS_MAX];
         if (!t->used || list_is_empty(&t->parked) || is_unknown(b, t))

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a target was shown not to take: records that are too large, or of a kind that it refuses. */
+/* Limits of a target: records that were too large for it, or of a kind that it refuses. */
 #include "bridge/core/target_limits.h"
 #include "bridge/core/state.h"
 #include "bridge/core/transaction.h"
 
-/* Exactly once: one that may break its transaction has one of its own. */
+/* Exactly once: a record that may break its transaction has its own one. */
 bool target_is_suspect(const struct target *t, const struct parcel *p)
 {
     return t->state == TARGET_PROBING ||
            (t->large_bytes > 0 && p->record->cost_bytes >= t->large_bytes);
 }
 
-/* Exactly once: known from one of no more bytes, a moment ago, and without breaking another
-   transaction to be told so again. */
+/* Exactly once: known from a record of no more bytes, a moment ago. Another try would break another
+   transaction. */
 bool target_is_too_small(const struct bridge *b, const struct target *t, const struct parcel *p)
 {
     return txn_binds_topics(b) && t->proven_mono_ms > 0 &&
@@ -36,7 +36,7 @@ bool target_refuses_keyless(const struct bridge *b, const struct target *t)
     return is_recent(b, t->keyless_mono_ms);
 }
 
-/* A compacted topic takes no record without a key. In company any record may have been refused, so
+/* A compacted topic takes no record without a key. In a batch any record may have been refused, so
    those without a key are suspected first. */
 void target_note_unfit(const struct bridge *b, struct target *t, const struct parcel *p, bool alone)
 {
@@ -47,8 +47,8 @@ void target_note_unfit(const struct bridge *b, struct target *t, const struct pa
         t->unfit_mono_ms = b->now.mono_ms;
 }
 
-/* In company any other may have been it; alone it is proven, for a minute and for all that are no
-   smaller. */
+/* In a batch, any record may be the one that was too large. A record that failed alone proves the
+   limit, for a minute and for all that are no smaller. */
 void target_note_too_large(const struct bridge *b, struct target *t, const struct parcel *p,
                            bool alone)
 {
@@ -63,8 +63,8 @@ void target_note_too_large(const struct bridge *b, struct target *t, const struc
     t->proven_mono_ms = b->now.mono_ms;
 }
 
-/* It was suspect for another's sake, of whose batch it was; or the target's limit was raised. A
-   little less than what is proven stays suspect: sizes of a kind differ by a key's length. */
+/* The record was suspect because of another one of its batch, or the target's limit was raised. A
+   little less than the proven size stays suspect: sizes of a kind differ by a key's length. */
 void target_note_fits(struct target *t, const struct parcel *p)
 {
     if (p->record->cost_bytes >= t->proven_bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target_limits: records that a target was shown not to take. A limit that was proven by a record
-   alone holds for PROVEN_MS; a limit that any record of a batch or transaction may have met only
-   makes records suspect. */
+/* target_limits: records that a target was shown not to take. A limit that a record alone has
+   proven holds for PROVEN_MS. A limit that any record of a batch may have met only makes records
+   suspect. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_TARGET_LIMITS_H
 #define DELAYBRIDGE_BRIDGE_CORE_TARGET_LIMITS_H
 

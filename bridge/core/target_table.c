@@ -38,7 +38,8 @@ static struct list *bucket_of(struct bridge *b, struct bytes name)
     return &b->targets.buckets[hash % BUCKETS];
 }
 
-/* Names without a topic may be many: first they go, or they would drive out the good targets. */
+/* Names without a topic may be many. They are replaced first, or they would drive out the good
+   targets. */
 static struct target *claim_slot(struct bridge *b)
 {
     for (int tries = 0; tries < 2 * TARGETS_MAX; tries++) {

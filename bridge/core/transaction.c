@@ -44,7 +44,7 @@ static bool is_full(const struct txn *t)
     return t->n >= TXN_RECORDS_MAX || t->bytes >= TXN_BYTES_MAX;
 }
 
-/* A verdict comes first in the list. */
+/* A dead letter comes first in the list. */
 static bool hops_have_time(const struct bridge *b)
 {
     const struct link *first = list_first(&b->ready[READY_HOPS]);
@@ -53,8 +53,8 @@ static bool hops_have_time(const struct bridge *b)
            list_item(first, const struct parcel, link)->dead_letter == NULL;
 }
 
-/* Hops or deliveries, in turns if there are always both. What became of one that failed alone is a
-   hop, and comes before what may fail next. */
+/* Hops or deliveries, in turns if there are always both. The outcome of a record that failed alone
+   is a hop, and comes before the next record that may fail. */
 static enum ready next_takes(const struct bridge *b)
 {
     if (list_is_empty(&b->ready[READY_HOPS]))
@@ -65,8 +65,8 @@ static enum ready next_takes(const struct bridge *b)
     return other || hops_have_time(b) ? READY_DELIVERIES : READY_HOPS;
 }
 
-/* Each partition of a transaction costs the broker milliseconds, one after another, and what is due
-   would wait for those of hops, which have time: so they have transactions of their own. */
+/* Each partition of a transaction costs the broker milliseconds, one after another. Due records
+   would wait for hops, which have time. So hops have separate transactions. */
 bool txn_is_for(const struct bridge *b, enum ready kind)
 {
     if (!b->config.exactly_once)
@@ -147,5 +147,5 @@ int64_t txn_wait_ms(const struct bridge *b)
     if (list_is_empty(&b->ready[READY_HOPS]))
         return BRIDGE_WAIT_MAX_MS;
     int64_t left_ms = b->hops_since_mono_ms + TXN_HOPS_MS - b->now.mono_ms;
-    return left_ms > 0 ? left_ms : BRIDGE_WAIT_MAX_MS; /* else the port has just taken none */
+    return left_ms > 0 ? left_ms : BRIDGE_WAIT_MAX_MS; /* else the port has just refused a record */
 }

@@ -4,12 +4,12 @@
 
      OPEN        takes records; ends when nothing more is due, or when it is old or full
      ENDING      takes none; its last reports are awaited, and its progress is sent meanwhile
-     COMMITTING  the port was asked to commit; then OPEN again
+     COMMITTING  the port commits; then OPEN again
      BROKEN      nothing of it holds: the port gives up its producer, and makes another
 
    Reports mark windows at once, as in the other mode. The marks are true when the transaction is
-   committed. If it breaks, all lanes are lost and read again from the committed offsets, with what
-   was learned of single records (notes.h). Only a record that is alone in its transaction can fail
+   committed. If it breaks, all lanes are lost and read again from the committed offsets, with the
+   notes of single records (notes.h). Only a record that is alone in its transaction can fail
    without that.
 
    At least once there is no transaction: it takes every record, and is never over. */
@@ -28,7 +28,7 @@ bool txn_leaves_gaps(const struct bridge *b);  /* ends of transactions take offs
 bool txn_voids_lost_work(const struct bridge *b);
 
 bool txn_is_for(const struct bridge *b, enum ready kind);
-/* Whether it takes one more record. alone: the record needs a transaction of its own. */
+/* Whether it takes one more record. alone: the record must be the only one of its transaction. */
 bool txn_takes(struct bridge *b, bool alone);
 void txn_took(struct bridge *b, struct parcel *p, bool alone);
 /* A record's report says no: the transaction cannot be committed. */

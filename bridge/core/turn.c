@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One turn: the clock, what is due, the reports, the queues, and progress, in this order. */
+/* One turn: the clock, due records, reports, queues, progress, in this order. */
 #include "bridge/core/admission.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/bulk.h"
@@ -60,8 +60,8 @@ static void serve_queues(struct bridge *b)
             }
         }
     }
-    b->bulk.serve_first =
-        (b->bulk.serve_first + 1) % b->config.lanes; /* what is scarce is for each */
+    b->bulk.serve_first = (b->bulk.serve_first + 1) %
+                          b->config.lanes; /* each lane gets scarce room first in its turn */
 }
 
 static int64_t wait_ms(const struct bridge *b)

@@ -93,8 +93,8 @@ static bool write_letter(struct bridge *b, struct queue *q)
     return true;
 }
 
-/* What stands before the range is done first: so the window holds nothing else, however long the
-   range is. */
+/* Records before the range are done first. So the window holds nothing else, however long the range
+   is. */
 void unreadable_serve(struct bridge *b, struct queue *q)
 {
     if (!queue_is_blocked_at_range(q) || !q->gives_up || q->parcels > 0)
