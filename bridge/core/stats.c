@@ -39,38 +39,63 @@ void stats_lateness(struct stats *stats, int slot, int64_t late_ms)
         counter_set(&stats->lateness_ms_max, (uint64_t)late_ms);
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static void merge_ADD(struct counter *sum, const struct counter *from)
 {
-    return a > b ? a : b;
+    counter_add(sum, counter_read(from));
 }
 
-/* The one that is not 0. */
-static uint64_t earlier(uint64_t a, uint64_t b)
+static void merge_MAX(struct counter *sum, const struct counter *from)
 {
-    return a == 0 || (b != 0 && b < a) ? b : a;
+    if (counter_read(from) > counter_read(sum))
+        counter_set(sum, counter_read(from));
+}
+
+static void merge_EARLIEST(struct counter *sum, const struct counter *from)
+{
+    uint64_t a = counter_read(sum), b = counter_read(from);
+    if (a == 0 || (b != 0 && b < a))
+        counter_set(sum, b);
+}
+
+static void add_all(struct counter *sum, const struct counter *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        merge_ADD(&sum[i], &from[i]);
+}
+
+static void add_spans(struct spans *sum, const struct spans *from)
+{
+    add_all(sum->n, from->n, SPAN_BUCKETS);
+    merge_ADD(&sum->sum_ms, &from->sum_ms);
+}
+
+#define MERGE(name, merge) merge_##merge(&sum->name, &from->name);
+
+static void sum_slot(struct slot_stats *sum, const struct slot_stats *from)
+{
+    STATS_SLOT(MERGE)
+    add_spans(&sum->lateness, &from->lateness);
+}
+
+static void sum_target(struct target_stats *sum, const struct target_stats *from)
+{
+    merge_ADD(&sum->deliveries, &from->deliveries);
+    merge_ADD(&sum->deferrals, &from->deferrals);
+    add_all(sum->failures, from->failures, DELIVERY_ERRORS + 1);
+    add_all(sum->dead, from->dead, CODE_N);
 }
 
 void stats_sum(struct stats *sum, const struct stats *from)
 {
-    static const size_t counters = sizeof *sum / sizeof(struct counter);
-    uint64_t max_ms =
-        larger(counter_read(&sum->lateness_ms_max), counter_read(&from->lateness_ms_max));
-    uint64_t head_ms[SLOTS_MAX], retrying_due_ms[SLOTS_MAX];
-    for (int i = 0; i < SLOTS_MAX; i++) {
-        const struct slot_stats *a = &sum->slots[i], *b = &from->slots[i];
-        head_ms[i] = earlier(counter_read(&a->head_ms), counter_read(&b->head_ms));
-        retrying_due_ms[i] =
-            earlier(counter_read(&a->retrying_due_ms), counter_read(&b->retrying_due_ms));
-    }
-    struct counter *to = (struct counter *)sum;
-    const struct counter *add = (const struct counter *)from;
-    for (size_t i = 0; i < counters; i++)
-        counter_add(&to[i], counter_read(&add[i]));
-    counter_set(&sum->lateness_ms_max, max_ms);
-    for (int i = 0; i < SLOTS_MAX; i++) {
-        counter_set(&sum->slots[i].head_ms, head_ms[i]);
-        counter_set(&sum->slots[i].retrying_due_ms, retrying_due_ms[i]);
-    }
+    STATS_COUNTERS(MERGE)
+    add_all(sum->dead, from->dead, CODE_N);
+    add_all(sum->lateness, from->lateness, LATENESS_BUCKETS);
+    add_spans(&sum->commit, &from->commit);
+    add_spans(&sum->target_delay, &from->target_delay);
+    for (int i = 0; i < SLOTS_MAX; i++)
+        sum_slot(&sum->slots[i], &from->slots[i]);
+    for (int i = 0; i < TARGET_LABELS; i++)
+        sum_target(&sum->targets[i], &from->targets[i]);
 }
 
 int64_t stats_quantile_ms(const struct stats *now, const struct stats *before, double q)

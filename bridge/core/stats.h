@@ -47,20 +47,34 @@ struct spans {
 
 void spans_add(struct spans *spans, int64_t ms);
 
-/* Of one input topic, over the lanes that are owned. From reading on it is how it stands, written
-   by bridge_survey; the others count. */
+/* How the counters of several workers merge: ADD them up, take the MAX, or the EARLIEST instant, of
+   which 0 is none. Each table below declares its counters and says so for each. */
+#define STATS_DECLARE(name, merge) struct counter name;
+
+/* Of one input topic, over the lanes that are owned. The first three count. The others are how it
+   stands, written by bridge_survey:
+
+     reading, paused, held  partitions
+     pending                records not done yet, as far as the log's end is known; exactly once the
+                            ends of transactions among them count
+     head_ms                wall: release of the first of them; 0: none waits
+     retrying               records that wait because of their target
+     retrying_due_ms        wall: due time of the first of those that are in memory; 0: none */
+#define STATS_SLOT(X)                                      \
+    X(hops, ADD)       /* acknowledged by a level topic */ \
+    X(deliveries, ADD) /* by a target */                   \
+    X(dead, ADD)       /* by the dead-letter topic */      \
+    X(reading, ADD)                                        \
+    X(paused, ADD)                                         \
+    X(held, ADD)                                           \
+    X(pending, ADD)                                        \
+    X(head_ms, EARLIEST)                                   \
+    X(retrying, ADD)                                       \
+    X(retrying_due_ms, EARLIEST)
+
 struct slot_stats {
-    struct counter hops;                  /* acknowledged by a level topic */
-    struct counter deliveries;            /* by a target */
-    struct counter dead;                  /* by the dead-letter topic */
-    struct spans lateness;                /* of what was sent to targets: the bridge's own part */
-    struct counter reading, paused, held; /* partitions */
-    struct counter pending;  /* records not done yet, as far as the log's end is known; exactly once
-                                the ends of transactions among them count */
-    struct counter head_ms;  /* wall: when the first of them was or is to go on; 0: none waits */
-    struct counter retrying; /* records that wait because of their target */
-    struct counter retrying_due_ms; /* wall: when the first of those that are seen was due; 0: none
-                                       is seen */
+    STATS_SLOT(STATS_DECLARE)
+    struct spans lateness; /* of what was sent to targets: the bridge's own part */
 };
 
 /* Entries of `targets` that are counted apart (labels.h). NONE: no entry matches, or the canary;
@@ -78,31 +92,34 @@ struct target_stats {
 
 enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retired levels */
 
+/* Of one worker. Sums are read in this order, so that refused is never more than requests. */
+#define STATS_COUNTERS(X)                                                                      \
+    X(refused, ADD)        /* of the requests, sent to the dead-letter topic */                \
+    X(requests, ADD)       /* taken from the schedule topic */                                 \
+    X(hops, ADD)           /* acknowledged by a level topic */                                 \
+    X(deliveries, ADD)     /* acknowledged by a target */                                      \
+    X(retries, ADD)        /* deliveries that failed and went back to a level */               \
+    X(deferrals, ADD)      /* went back to a level untried: the target was known to be away */ \
+    X(resends, ADD)        /* failed for reasons of the client or the cluster, sent again */   \
+    X(skipped, ADD)        /* read again though done: the bitmap said so */                    \
+    X(breaches, ADD)       /* level records further out of order than slack + hold */          \
+    X(window_full, ADD)    /* admissions that waited for acknowledgements */                   \
+    X(gaps, ADD)           /* offsets that did not exist any more, counted as done */          \
+    X(out_of_range, ADD)   /* positions that did not exist any more */                         \
+    X(watchdog, ADD)       /* queues that had to be woken again */                             \
+    X(commits, ADD)        /* that succeeded */                                                \
+    X(commits_failed, ADD) /* that did not */                                                  \
+    X(aborts, ADD)         /* exactly once: transactions given up */                           \
+    X(rebalances, ADD)     /* lanes gained or lost, counted once a change */                   \
+    X(lanes, ADD)          /* owned now */                                                     \
+    X(paused, ADD)         /* queues paused now */                                             \
+    X(held, ADD)           /* parcels in work now */                                           \
+    X(held_bytes, ADD)     /* what they pin */                                                 \
+    X(lateness_ms_max, MAX)
+
 struct stats {
-    struct counter refused;    /* of the requests, sent to the dead-letter topic; read first, it is
-                                  never more than the requests */
-    struct counter requests;   /* taken from the schedule topic */
-    struct counter hops;       /* acknowledged by a level topic */
-    struct counter deliveries; /* acknowledged by a target */
+    STATS_COUNTERS(STATS_DECLARE)
     struct counter dead[CODE_N]; /* acknowledged by the dead-letter topic, by code */
-    struct counter retries;      /* deliveries that failed and went back to a level */
-    struct counter deferrals;    /* went back to a level untried: the target was known to be away */
-    struct counter resends;      /* failed for reasons of the client or the cluster, sent again */
-    struct counter skipped;      /* read again though done: the bitmap said so */
-    struct counter breaches;     /* level records further out of order than slack + hold */
-    struct counter window_full;  /* admissions that waited for acknowledgements */
-    struct counter gaps;         /* offsets that did not exist any more, counted as done */
-    struct counter out_of_range; /* positions that did not exist any more */
-    struct counter watchdog;     /* queues that had to be woken again */
-    struct counter commits;      /* that succeeded */
-    struct counter commits_failed; /* that did not */
-    struct counter aborts;         /* exactly once: transactions given up */
-    struct counter rebalances;     /* lanes gained or lost, counted once a change */
-    struct counter lanes;          /* owned now */
-    struct counter paused;         /* queues paused now */
-    struct counter held;           /* parcels in work now */
-    struct counter held_bytes;     /* what they pin */
-    struct counter lateness_ms_max;
     struct counter lateness[LATENESS_BUCKETS];
     struct spans commit;       /* from the request to its answer */
     struct spans target_delay; /* of deliveries that were tried before, or deferred: from due to
@@ -121,7 +138,7 @@ struct canary_stats {
 
 void stats_lateness(struct stats *stats, int slot, int64_t late_ms);
 
-/* Add up from into sum: counters add, the maximum is the larger, instants the earlier. */
+/* Merges from into sum, each counter as its table says. */
 void stats_sum(struct stats *sum, const struct stats *from);
 
 /* Lateness in ms below which q (0..1) of the deliveries between two snapshots stayed; 0 if there
