@@ -7,6 +7,15 @@
 
 #include <stdlib.h>
 
+/* A request waits for those before it on its connection, and each of these exceeds the quota by
+   more. So with one for each of eight partitions few should be on their way. A hop does not time
+   out, and lingers. */
+static const struct pace_share pace_share[PACE_CLIENTS] = {[HOPS] = {2, 64 << 10},
+                                                           [DELIVERIES] = {8, 32 << 10},
+                                                           [ALONE] = {8, 32 << 10},
+                                                           [FIRST] = {8, 32 << 10},
+                                                           [SECOND] = {8, 32 << 10}};
+
 static enum report report_of(rd_kafka_resp_err_t err)
 {
     switch ((int)err) {
@@ -48,7 +57,7 @@ const char *producer_why(rd_kafka_resp_err_t err)
 static void report(struct producer *p, struct answer answer)
 {
     const char *why = answer.err == 0 ? "" : producer_why(answer.err);
-    producer_answered(p, answer.parcel);
+    producer_answered(p, answer);
     if (answer.err != 0 && producer_is_transactional(p))
         producer_txn_fail(p, answer.err, why);
     p->config.reported(p->config.ctx, answer.parcel, report_of(answer.err), why);
@@ -138,6 +147,7 @@ int producer_new(const struct producer_config *config, struct producer **produce
     }
     p->config = *config;
     list_init(&p->pending);
+    pace_init(&p->pace, pace_share);
     int err = start(p, error, error_size);
     if (err != 0) {
         (void)!producer_free(p);
@@ -199,12 +209,25 @@ static bool start_alone(struct producer *p)
 int producer_forward(struct producer *p, const struct forward *f)
 {
     enum role role = role_of(p, f);
+    size_t bytes = f->record->key.len + f->record->value.len;
+    if (!pace_takes(&p->pace, (int)role, bytes, p->turn_mono_ms))
+        return ERR_FULL;
     if (producer_is_transactional(p) && producer_txn_enter(p) != 0)
         return ERR_FULL;
     if (role != ALONE || start_alone(p))
         return producer_send(p, f, role);
     /* One that cannot be sent now must not stop those behind it. */
     return producer_remember_failed(p, f->parcel, RD_KAFKA_RESP_ERR__DESTROY) ? 0 : ERR_FULL;
+}
+
+/* What brokers asked for since the last call. */
+static void serve_throttling(struct producer *p)
+{
+    int ms = atomic_exchange_explicit(&p->throttled_ms, 0, memory_order_relaxed);
+    if (ms == 0)
+        return;
+    pace_throttled(&p->pace, ms, p->turn_mono_ms);
+    p->config.throttled(p->config.ctx, ms);
 }
 
 static void report_failed(struct producer *p)
@@ -232,6 +255,7 @@ void producer_reports(struct producer *p)
             producer_client_rebuild(p, (enum role)role);
     }
     report_heard(p);
+    serve_throttling(p);
     if (p->failed_n > 0)
         report_failed(p);
     if (producer_is_transactional(p))

@@ -3,6 +3,8 @@
    hop has time), deliveries through another that does not. Payloads are not copied: a record stays
    the caller's and must live until its report.
 
+   A client sends no more than brokers let through (pace.h): producer_forward takes nothing then.
+
    A producer that the client declares fatally broken is replaced in place; what was in it is
    reported REPORT_NOT_SENT. No producer ever creates a topic.
 
@@ -35,6 +37,8 @@ struct producer_config {
     void (*reported)(void *ctx, struct parcel *parcel, enum report report, const char *why);
     /* Before that: a record stands on a level now. */
     void (*landed)(void *ctx, const struct parcel *parcel, struct queue_id level, int64_t offset);
+    /* A broker reads nothing of one of the clients for so long: a quota was exceeded. */
+    void (*throttled)(void *ctx, int64_t for_ms);
     /* A level partition was trimmed and now begins at low. */
     void (*trimmed)(void *ctx, const char *topic, int partition, int64_t low);
     /* NULL: at least once. Else of PRODUCER_ID_MAX - 3 bytes at most; the second client's ends with

@@ -58,6 +58,15 @@ static void set_record_max(const struct producer *p, rd_kafka_conf_t *conf)
         rd_kafka_conf_set(conf, "message.max.bytes", text, NULL, 0);
 }
 
+/* From rd_kafka_poll, or in a committer's thread from one of its calls. */
+static void on_throttle(rd_kafka_t *rk, const char *broker, int32_t id, int ms, void *opaque)
+{
+    (void)rk, (void)broker, (void)id;
+    struct producer *p = opaque;
+    if (ms > atomic_load_explicit(&p->throttled_ms, memory_order_relaxed))
+        atomic_store_explicit(&p->throttled_ms, ms, memory_order_relaxed);
+}
+
 static rd_kafka_conf_t *conf_of(struct producer *p, enum role role, char error[CLIENT_ERROR_MAX])
 {
     rd_kafka_conf_t *conf =
@@ -75,6 +84,7 @@ static rd_kafka_conf_t *conf_of(struct producer *p, enum role role, char error[C
                                            producer_partition);
     rd_kafka_conf_set_opaque(conf, p);
     rd_kafka_conf_set_dr_msg_cb(conf, producer_on_report);
+    rd_kafka_conf_set_throttle_cb(conf, on_throttle);
     return conf;
 }
 

@@ -8,6 +8,7 @@
 #include "consumer/committer.h"
 #include "consumer/message.h"
 #include "consumer/outbox.h"
+#include "consumer/pace.h"
 #include "consumer/producer.h"
 #include "consumer/trim.h"
 
@@ -49,9 +50,11 @@ struct dispatch {
 struct outgoing {
     struct route *route; /* with a client: where to; NULL: held, or given back */
     struct outbox_item item;
+    struct pace_item paced;
     enum role role;
     struct dispatch held; /* while it is held */
 };
+_Static_assert((int)ROLES <= (int)PACE_CLIENTS, "each client has a pace");
 _Static_assert(sizeof(struct outgoing) <= sizeof(struct parcel_note), "it fits the note");
 
 struct client {
@@ -118,6 +121,8 @@ struct producer_txn {
 struct producer {
     struct producer_config config;
     struct client clients[ROLES];
+    struct pace pace;
+    atomic_int throttled_ms;       /* for which a broker is to read nothing, as last heard */
     struct target_topics *targets; /* all that hang somewhere */
     struct route *own;             /* of our own topics: lane * (slots + 1) + slot */
     struct list pending;           /* routes that hold records */
@@ -143,11 +148,11 @@ const char *producer_why(rd_kafka_resp_err_t err); /* for people */
 
 /* producer_send.c: records into the clients, through an outbox for each partition. */
 int producer_send(struct producer *p, const struct forward *f, enum role role) must_check;
-void producer_send_next(struct producer *p);                       /* batches whose turn has come */
-void producer_send_all(struct producer *p);                        /* whatever is in flight */
-void producer_answered(struct producer *p, struct parcel *parcel); /* before it is reported */
-void producer_drop_held(struct producer *p);                       /* reported as purged */
-void producer_free_held(struct producer *p);                       /* never reported */
+void producer_send_next(struct producer *p);                      /* batches whose turn has come */
+void producer_send_all(struct producer *p);                       /* whatever is in flight */
+void producer_answered(struct producer *p, struct answer answer); /* before it is reported */
+void producer_drop_held(struct producer *p);                      /* reported as purged */
+void producer_free_held(struct producer *p);                      /* never reported */
 bool producer_holds(const struct producer *p);
 bool producer_remember_failed(struct producer *p, struct parcel *parcel, rd_kafka_resp_err_t err);
 int32_t producer_partition(const rd_kafka_topic_t *topic, const void *key, size_t key_len,

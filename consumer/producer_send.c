@@ -158,14 +158,17 @@ int producer_send(struct producer *p, const struct forward *f, enum role role)
     o->role = role;
     o->item.bytes = written_bytes(f, &d.message);
     struct route *route = route_of(p, f, d.message.key);
-    if (!outbox_is_open(&route->outbox, &p->clients[role].limits, p->turn_mono_ms)) {
+    bool open = outbox_is_open(&route->outbox, &p->clients[role].limits, p->turn_mono_ms);
+    rd_kafka_resp_err_t err = open ? produce(p, route, o, &d) : 0;
+    if (!open) {
         o->held = d;
         hold(p, route, o);
+    }
+    if (err == 0) {
+        o->paced = (struct pace_item){.bytes = o->item.bytes, .client = (int)role};
+        pace_sent(&p->pace, &o->paced, p->turn_mono_ms);
         return 0;
     }
-    rd_kafka_resp_err_t err = produce(p, route, o, &d);
-    if (err == 0)
-        return 0;
     drop_headers(&d.message);
     fail_transaction(p, err);
     if (is_of_client(err))
@@ -223,9 +226,10 @@ void producer_send_all(struct producer *p)
     each_pending(p, send_held);
 }
 
-void producer_answered(struct producer *p, struct parcel *parcel)
+void producer_answered(struct producer *p, struct answer answer)
 {
-    struct outgoing *o = note_of(parcel);
+    struct outgoing *o = note_of(answer.parcel);
+    pace_answered(&p->pace, &o->paced, answer.err == 0, p->turn_mono_ms);
     if (o->route != NULL)
         outbox_reported(&o->route->outbox, &p->clients[o->role].limits, &o->item, p->turn_mono_ms);
     o->route = NULL;

@@ -83,6 +83,11 @@ void bridge_restarted(struct bridge *bridge);
 void bridge_reported(struct bridge *bridge, struct parcel *parcel, enum report report,
                      const char *why);
 
+/* A broker reads nothing that is sent to it for for_ms, because a quota was exceeded: until then,
+   no target and no topic of ours is to blame for silence. Between turns, or from inside
+   port.reports. */
+void bridge_throttled(struct bridge *bridge, int64_t for_ms);
+
 /* The log of this queue was deleted below base. At any time outside of the port's calls, or inside
    port.reports. */
 void bridge_trimmed(struct bridge *bridge, struct queue_id id, int64_t base);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cluster: when it last answered, and whether the leaders of partitions are known. */
+/* The cluster: when it last answered, how long it throttles, whether leaders are known. */
 #include "bridge/core/cluster.h"
+#include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
 
 void cluster_answered(struct bridge *b)
@@ -8,6 +9,21 @@ void cluster_answered(struct bridge *b)
     if (b->now.mono_ms - b->cluster.acked_mono_ms > AWAY_MS)
         b->cluster.back_mono_ms = b->now.mono_ms;
     b->cluster.acked_mono_ms = b->now.mono_ms;
+}
+
+/* Time for which two brokers throttle counts once. */
+void bridge_throttled(struct bridge *b, int64_t for_ms)
+{
+    struct cluster *c = &b->cluster;
+    int64_t until_ms = b->now.mono_ms + for_ms;
+    int64_t from_ms = c->muted_mono_ms > b->now.mono_ms ? c->muted_mono_ms : b->now.mono_ms;
+    if (until_ms > from_ms) {
+        counter_add(&b->stats->throttled_ms, (uint64_t)(until_ms - from_ms));
+        c->muted_mono_ms = until_ms;
+    }
+    if (for_ms >= AWAY_MS) /* no different from a broker that was away */
+        c->back_mono_ms = until_ms;
+    bridge_tell(b, (struct event){.kind = EVENT_THROTTLED, .span_ms = for_ms});
 }
 
 /* Or it does not matter, since another transaction could begin without the producer that it holds.

@@ -279,6 +279,8 @@ void outcome_watch_silence(struct bridge *b)
     struct txn *t = &b->txn;
     int64_t since_ms =
         b->cluster.acked_mono_ms > t->ending_mono_ms ? b->cluster.acked_mono_ms : t->ending_mono_ms;
+    if (b->cluster.muted_mono_ms > since_ms)
+        since_ms = b->cluster.muted_mono_ms;
     if (t->state != TXN_ENDING || t->failed || b->now.mono_ms - since_ms < TXN_SILENT_MS)
         return;
     bool probe = t->single != NULL && t->single->target != NULL &&

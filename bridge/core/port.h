@@ -125,9 +125,10 @@ enum event_kind {
     EVENT_GIVEN_UP,        /* queue, offset, end: such a range was passed */
     EVENT_OUTLET_SHUT, /* queue, to_slot, reason: the partition that this lane's hops (or, 0, dead
                           letters) go to takes no records; what is for it waits */
-    EVENT_OUTLET_OPEN  /* queue, to_slot: the same takes records again */
+    EVENT_OUTLET_OPEN, /* queue, to_slot: the same takes records again */
+    EVENT_THROTTLED    /* span_ms: so long a broker reads nothing of what is sent */
 };
-enum { EVENT_KINDS = EVENT_OUTLET_OPEN + 1 };
+enum { EVENT_KINDS = EVENT_THROTTLED + 1 };
 
 /* All pointers are valid during the call only. Bytes and reason may hold anything that a producer
    or a broker wrote. */

@@ -300,6 +300,7 @@ struct outlets {
 struct cluster {
     int64_t acked_mono_ms; /* last acknowledgement of anything */
     int64_t back_mono_ms;  /* Kafka had answered nothing for long, and did again */
+    int64_t muted_mono_ms; /* a broker that throttles reads nothing until then */
     int64_t stall_mono_ms; /* a target last held all others */
 };
 

@@ -110,6 +110,7 @@ enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retir
     X(commits, ADD)        /* that succeeded */                                                \
     X(commits_failed, ADD) /* that did not */                                                  \
     X(aborts, ADD)         /* exactly once: transactions given up */                           \
+    X(throttled_ms, ADD)   /* for which a broker read nothing, because of a quota */           \
     X(rebalances, ADD)     /* lanes gained or lost, counted once a change */                   \
     X(lanes, ADD)          /* owned now */                                                     \
     X(paused, ADD)         /* queues paused now */                                             \

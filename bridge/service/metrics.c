@@ -90,6 +90,12 @@ static void write_counter(FILE *out, const struct metric *metric, const struct m
     sample(out, metric, counter_read((const struct counter *)(const void *)at));
 }
 
+static void write_counter_ms(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    const char *at = (const char *)m->stats + metric->offset;
+    sample_ms(out, metric->name, counter_read((const struct counter *)(const void *)at));
+}
+
 static void write_requests(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     uint64_t refused = counter_read(&m->stats->refused);
@@ -317,6 +323,10 @@ static const struct metric METRICS[] = {
     {"delaybridge_resends_total", "counter", "",
      "Records sent again for reasons of the client or the cluster, not of their target.",
      STATS(resends)},
+    {"delaybridge_throttle_seconds_total", "counter", "",
+     "Time for which brokers read nothing from the bridge's producers, because a quota was "
+     "exceeded; for each worker.",
+     write_counter_ms, offsetof(struct stats, throttled_ms)},
     {"delaybridge_lateness_seconds", "histogram", "level",
      "From the latest of due, the request's timestamp and the next try to forwarding, by the last "
      "level: the bridge's own part.",

@@ -111,6 +111,10 @@ static struct sentence sentence_of(enum event_kind kind)
     case EVENT_OUTLET_OPEN:
         return (struct sentence){LOG_INFO, FIELD_TO | FIELD_TO_LANE,
                                  "own partition available again, its lane continues"};
+    case EVENT_THROTTLED:
+        return (struct sentence){LOG_WARN, FIELD_SPAN,
+                                 "a broker quota was exceeded, forwarding waits: raise "
+                                 "producer_byte_rate of the bridge's user or client id"};
     }
     return (struct sentence){LOG_ERROR, 0, ""};
 }

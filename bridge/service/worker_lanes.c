@@ -47,6 +47,11 @@ static void on_landed(void *ctx, const struct parcel *parcel, struct queue_id le
     bridge_landed(w->bridge, parcel, level, offset);
 }
 
+static void on_throttled(void *ctx, int64_t for_ms)
+{
+    bridge_throttled(((struct worker *)ctx)->bridge, for_ms);
+}
+
 static void on_trimmed(void *ctx, const char *topic, int lane, int64_t low)
 {
     struct worker *w = ctx;
@@ -286,6 +291,7 @@ struct producer_config worker_producer_config(struct worker *w)
                                     .bell = &w->bell,
                                     .reported = on_reported,
                                     .landed = on_landed,
+                                    .throttled = on_throttled,
                                     .trimmed = on_trimmed,
                                     .transactional_id =
                                         w->config.config->exactly_once ? w->transactional_id : NULL,

@@ -56,7 +56,9 @@ static const struct setting for_hops[] = {
 
 static const struct setting for_deliveries[] = {
     {"linger.ms", "0"},
-    {"message.timeout.ms", "8000"}, /* then the record goes back to a level */
+    /* Then the record goes back to a level. A broker that throttles may read it eleven seconds
+       later, and it would come twice (pace.h). */
+    {"message.timeout.ms", "15000"},
     {"retry.backoff.ms", "50"},
 };
 

@@ -91,6 +91,8 @@ const char *names_event(enum event_kind kind)
         return "outlet_shut";
     case EVENT_OUTLET_OPEN:
         return "outlet_open";
+    case EVENT_THROTTLED:
+        return "throttled";
     }
     return OTHER;
 }

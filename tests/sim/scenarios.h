@@ -119,6 +119,8 @@
     /* stories_blame.c: exactly once, and what is to blame */                  \
     X(too_large_breaks_one_transaction_and_is_tried_alone)                     \
     X(a_target_that_holds_a_transaction_is_left_alone_in_seconds)              \
+    X(throttling_is_no_silence_of_a_target)                                    \
+    X(throttling_for_seconds_uses_up_no_attempt)                               \
     X(what_was_learned_of_many_survives_the_next_abort)                        \
     X(more_that_fit_no_level_than_can_be_noted)                                \
     X(a_suspect_that_is_too_large_for_its_batch_is_not_condemned)              \

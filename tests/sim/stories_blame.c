@@ -54,6 +54,31 @@ void a_target_that_holds_a_transaction_is_left_alone_in_seconds(struct world *w)
     expect_ends(w, bad, MANY, 1, 0);
 }
 
+/* One target answers, then the broker reads nothing for four seconds. */
+void throttling_is_no_silence_of_a_target(struct world *w)
+{
+    story_begin_exactly_once(w);
+    story_open(w);
+    struct request *first[] = {story_ask(w, TARGET_A, 0), story_ask(w, TARGET_B, 0)};
+    story_until(w, first[0]->delivered == 1 && first[1]->delivered == 1);
+    size_t forwards = w->forwards;
+    story_hold_landings(w);
+    struct request *r[] = {story_ask(w, TARGET_A, 0), story_ask(w, TARGET_B, 0)};
+    story_until(w, w->forwards == forwards + 2);
+    struct process *p = story_owner(w, 0);
+    story_pass(w, 1);
+    w->knobs.hold_landings = false; /* to the other one nothing is armed */
+    for (int i = 0; i < TARGET_PARTITIONS; i++)
+        producer_arm(p->producer, CHAINS_TARGETS + TARGET_B * TARGET_PARTITIONS + i);
+    bridge_throttled(p->bridge, 4000);
+    story_pass(w, 4000);
+    expect(w, w->told[EVENT_THROTTLED] == 1 && COUNT(w, throttled_ms) == 4000);
+    story_let_land(w);
+    story_finish(w);
+    expect(w, COUNT(w, aborts) == 0 && w->told[EVENT_TARGET_SHUT] == 0);
+    expect_ends(w, r, 2, 1, 0);
+}
+
 void what_was_learned_of_many_survives_the_next_abort(struct world *w)
 {
     struct request *large[MANY], *larger[MANY];

@@ -246,6 +246,26 @@ void silent_target_does_not_hold_the_lane(struct world *w)
     story_finish(w);
 }
 
+/* Others are answered meanwhile, through another broker. */
+void throttling_for_seconds_uses_up_no_attempt(struct world *w)
+{
+    story_begin(w);
+    w->setup.max_attempts = 1;
+    story_open(w);
+    w->knobs.timed_out = 10000;
+    struct request *r = story_ask(w, TARGET_A, 0);
+    story_until(w, w->forwards == 1);
+    w->knobs.timed_out = 0;
+    bridge_throttled(w->processes[0].bridge, 4000);
+    for (int i = 0; i < 7; i++) {
+        story_ask(w, TARGET_B, 0);
+        story_pass(w, 1000);
+    }
+    expect(w, COUNT(w, resends) == 1 && COUNT(w, retries) == 0 && r->dead == 0);
+    story_finish(w);
+    expect(w, r->delivered > 0);
+}
+
 void kafka_away_uses_up_no_attempts(struct world *w)
 {
     story_begin(w);

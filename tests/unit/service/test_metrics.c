@@ -215,6 +215,7 @@ Test(metrics, plain_counters_are_those_of_their_names)
     counter_set(&stats.rebalances, 26);
     counter_set(&stats.resends, 27);
     counter_set(&stats.breaches, 28);
+    counter_set(&stats.throttled_ms, 2900);
     cr_expect(says("delaybridge_window_full_total 21"));
     cr_expect(says("delaybridge_skipped_records_total 22"));
     cr_expect(says("delaybridge_missing_offsets_total 23"));
@@ -223,6 +224,7 @@ Test(metrics, plain_counters_are_those_of_their_names)
     cr_expect(says("delaybridge_rebalances_total 26"));
     cr_expect(says("delaybridge_resends_total 27"));
     cr_expect(says("delaybridge_level_disorder_breaches_total 28"));
+    cr_expect(says("delaybridge_throttle_seconds_total 2.900"));
 }
 
 Test(metrics, gauges_of_lanes_and_records_are_those_of_their_names)

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pace, against a broker that counts as Kafka does: the bytes of the last eleven seconds, and for
+   how long it reads nothing after that. */
+#include "consumer/pace.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum {
+    HOPS,
+    DELIVERIES,
+    PARTITIONS = 8,
+    BYTES = 1000,
+    ITEMS = 4096,
+    WINDOW_S = 10,
+    START_MS = 1000000
+};
+
+enum { LEAST = 32000, TIMEOUT_MS = 12000 };
+static const struct pace_share shares[PACE_CLIENTS] = {
+    {2, 2 * LEAST}, {8, LEAST}, {8, LEAST}, {8, LEAST}, {8, LEAST}};
+static struct pace pace;
+static struct pace_item items[ITEMS];
+static int64_t now_ms;
+
+static void begin(void)
+{
+    pace_init(&pace, shares);
+    now_ms = START_MS;
+}
+TestSuite(pace, .init = begin);
+
+static bool send(int client, int n)
+{
+    if (!pace_takes(&pace, client, BYTES, now_ms))
+        return false;
+    items[n] = (struct pace_item){.bytes = BYTES, .client = client};
+    pace_sent(&pace, &items[n], now_ms);
+    pace_check(&pace);
+    return true;
+}
+
+/* As many as it takes, from item number from on. */
+static int send_all(int client, int from)
+{
+    int n = from;
+    while (n < ITEMS && send(client, n))
+        n++;
+    return n - from;
+}
+
+static void answer(int from, int n)
+{
+    for (int i = from; i < from + n; i++)
+        pace_answered(&pace, &items[i], true, now_ms);
+    pace_check(&pace);
+}
+
+Test(pace, a_new_client_begins_with_little)
+{
+    cr_assert_eq(send_all(DELIVERIES, 0), LEAST / BYTES);
+}
+
+Test(pace, what_brokers_took_lately_allows_more)
+{
+    int sent = 0, all = 0;
+    for (int round = 0; round < 12; round++, now_ms += 5) {
+        sent = send_all(DELIVERIES, all);
+        answer(all, sent);
+        all += sent;
+    }
+    cr_assert_gt(sent, LEAST / BYTES);
+}
+
+Test(pace, records_that_wait_for_a_leader_hold_no_others)
+{
+    int stuck = send_all(DELIVERIES, 0);
+    cr_assert_not(send(DELIVERIES, stuck));
+    now_ms += 500;
+    cr_assert(send(DELIVERIES, stuck));
+}
+
+Test(pace, one_client_holds_no_other)
+{
+    int sent = send_all(HOPS, 0);
+    cr_assert(send(DELIVERIES, sent));
+}
+
+Test(pace, a_record_of_any_size_is_sent_alone)
+{
+    cr_assert(pace_takes(&pace, DELIVERIES, 64 << 20, now_ms));
+    send(DELIVERIES, 0);
+    cr_assert_not(pace_takes(&pace, DELIVERIES, 64 << 20, now_ms));
+}
+
+Test(pace, nothing_is_sent_while_a_broker_reads_nothing)
+{
+    int sent = send_all(DELIVERIES, 0);
+    answer(0, sent);
+    pace_throttled(&pace, 3000, now_ms);
+    now_ms += 2999;
+    cr_assert_not(send(DELIVERIES, sent));
+    cr_assert_not(send(HOPS, sent), "a quota of the user is of all clients");
+    now_ms += 1;
+    cr_assert(send(DELIVERIES, sent));
+}
+
+/* Of a broker. */
+struct quota {
+    int64_t bytes_per_s;
+    int64_t took[WINDOW_S + 1]; /* by the second; Kafka's window has eleven samples */
+    int64_t second;
+};
+
+static int64_t quota_take(struct quota *q, int64_t bytes)
+{
+    for (int64_t second = now_ms / 1000; q->second < second;
+         q->took[q->second % (WINDOW_S + 1)] = 0)
+        q->second++;
+    q->took[q->second % (WINDOW_S + 1)] += bytes;
+    int64_t sum = 0;
+    for (int i = 0; i <= WINDOW_S; i++)
+        sum += q->took[i];
+    int64_t span_ms = WINDOW_S * 1000 + now_ms % 1000;
+    int64_t over_ms = sum * 1000 / q->bytes_per_s - span_ms;
+    return over_ms > 0 ? over_ms : 0;
+}
+
+/* Partitions have one batch each on its way. What comes meanwhile is the next batch. */
+struct partition {
+    int held, batch;           /* records */
+    int64_t held_ms, batch_ms; /* when the first of them was sent */
+};
+
+struct run {
+    int64_t answered;
+    int64_t longest_ms; /* from sending to the answer */
+};
+
+static struct partition partitions[PARTITIONS];
+
+/* There is always a record to send, to each partition in turn. */
+static void fill(int *sent)
+{
+    while (pace_takes(&pace, DELIVERIES, BYTES, now_ms)) {
+        struct partition *p = &partitions[(*sent)++ % PARTITIONS];
+        if (p->held++ == 0)
+            p->held_ms = now_ms;
+        struct pace_item item = {.bytes = BYTES, .client = DELIVERIES};
+        pace_sent(&pace, &item, now_ms);
+    }
+    for (int i = 0; i < PARTITIONS; i++) {
+        struct partition *p = &partitions[i];
+        if (p->batch > 0 || p->held == 0)
+            continue;
+        p->batch = p->held;
+        p->batch_ms = p->held_ms;
+        p->held = 0;
+    }
+}
+
+/* The broker takes a batch each millisecond, in order, and none while it throttles. */
+static struct run run(struct quota *q, int64_t for_ms)
+{
+    struct run r = {0};
+    int sent = 0, next = 0;
+    int64_t muted_until_ms = 0;
+    memset(partitions, 0, sizeof partitions);
+    for (int64_t end_ms = now_ms + for_ms; now_ms < end_ms; now_ms++) {
+        fill(&sent);
+        struct partition *p = &partitions[next % PARTITIONS];
+        if (now_ms < muted_until_ms)
+            continue;
+        next++;
+        if (p->batch == 0)
+            continue;
+        int64_t over_ms = quota_take(q, (int64_t)p->batch * BYTES),
+                waited_ms = now_ms - p->batch_ms;
+        r.longest_ms = waited_ms > r.longest_ms ? waited_ms : r.longest_ms;
+        r.answered += p->batch;
+        for (; p->batch > 0; p->batch--) {
+            struct pace_item item = {BYTES, p->batch_ms / 250, DELIVERIES};
+            pace_answered(&pace, &item, true, now_ms);
+        }
+        if (over_ms > 0)
+            pace_throttled(&pace, over_ms, now_ms);
+        muted_until_ms = now_ms + over_ms;
+    }
+    return r;
+}
+
+Test(pace, a_quota_makes_records_late_and_lets_none_time_out)
+{
+    for (int64_t rate = 25000; rate <= 3200000; rate *= 2) {
+        begin();
+        struct quota q = {.bytes_per_s = rate, .second = now_ms / 1000};
+        struct run r = run(&q, 120 * 1000);
+        int64_t share = r.answered * BYTES * 100 / (rate * 120);
+        cr_expect_lt(r.longest_ms, TIMEOUT_MS, "%d ms at %d bytes a second", (int)r.longest_ms,
+                     (int)rate);
+        cr_expect_gt(share, 80, "%d %% of %d bytes a second", (int)share, (int)rate);
+    }
+}
+
+Test(pace, a_quota_that_is_gone_is_forgotten)
+{
+    struct quota q = {.bytes_per_s = 30000, .second = now_ms / 1000};
+    run(&q, 30 * 1000);
+    q.bytes_per_s = 1 << 30;
+    struct run r = run(&q, 100 * 1000);
+    cr_expect_gt(r.answered * BYTES, 20 * 1000 * 1000);
+}
