@@ -9,11 +9,9 @@ import struct
 from protocol import Bytes
 
 
-def call(broker: str, group: str, timeout: float) -> bytes:
-    def string(text: str) -> bytes:
-        return struct.pack(">h", len(text)) + text.encode()
-
-    request = struct.pack(">hhi", 15, 0, 1) + string("e2e") + struct.pack(">i", 1) + string(group)
+def ask(broker: str, kind: int, version: int, body: bytes, timeout: float) -> bytes:
+    """The answer to one request, behind its head."""
+    request = struct.pack(">hhih", kind, version, 1, 3) + b"e2e" + body
     host, port = broker.rsplit(":", 1)
     with socket.create_connection((host, int(port)), timeout) as connection:
         connection.sendall(struct.pack(">i", len(request)) + request)
@@ -24,6 +22,10 @@ def call(broker: str, group: str, timeout: float) -> bytes:
                 raise OSError("the broker hung up")
             answer += part
     return answer[8:]
+
+
+def call(broker: str, group: str, timeout: float) -> bytes:
+    return ask(broker, 15, 0, struct.pack(">ih", 1, len(group)) + group.encode(), timeout)
 
 
 def members(bootstrap: str, group: str, timeout: float = 5) -> dict[str, list[int]]:

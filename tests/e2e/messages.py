@@ -12,6 +12,7 @@ SAID = {
     "a Kafka client does not end": "level_deleted_exactly",
     "a batch cannot be read": "unreadable",
     "a batch cannot be read, its partition is held until the range is skipped": "unreadable",
+    "a broker quota was exceeded, forwarding waits": "throttled",
     "a lane without level partitions is not served": "histories",
     "a level topic does not exist any more": "level_deleted_exactly",
     "a newer delaybridge wrote this record": "histories",

@@ -37,6 +37,7 @@ import secured
 import stalled
 import static
 import targets
+import throttled
 import transacted
 import unpacked
 import versions
@@ -45,7 +46,7 @@ from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage, Unsure
 
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
-         waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, everyday)
+         waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, everyday, throttled)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A broker quota that lets the bridge write far less than is due at once. The broker answers the write that exceeds it, then
+reads nothing from that connection for as long as the quota asks: what the client has sent meanwhile must not time out."""
+from __future__ import annotations
+
+import random
+
+from client import now_ms
+from contract import Request
+from quotas import set_quota
+from stage import Stage, both_modes, judge, require, require_prompt
+
+RATE = 30_000           # bytes a second, of all clients of the bridge together
+SIZE = 1000
+BRIEF = 350, 6_000      # how many are due at once, and after what time: hops and deliveries meet the quota together
+APART = 600, 30_000     # the deliveries find it unused
+MOST = 1.3              # of the time that the writes take at this rate
+
+
+def sent_at_once(stage: Stage, count: int, due: int) -> None:
+    generator, dice = stage.generator(1000), random.Random(stage.seed)
+    for n in range(count):
+        request = generator.request(now_ms(), wait_ms=0, key=b"k%d" % n, target=("e2e.a", "e2e.b")[n % 2], headers=[],
+                                    value=dice.randbytes(SIZE))
+        request.due_ms, request.delay_ms, request.timestamp_ms = due, None, None
+        request.headers = [h for h in request.headers if h[0] not in ("dlb-delay", "dlb-deliver-at")]
+        request.headers.append(("dlb-deliver-at", str(due).encode()))
+        stage.sender.send(request)
+    stage.sender.flush()
+
+
+def throttled(stage: Stage) -> str:
+    """Due at once is twenty times as much as the brokers let through in a second: it comes late, and once."""
+    count, wait_ms = APART if stage.full else BRIEF
+    config = stage.ready()
+    bridge = stage.bridge(config, named=True)
+    set_quota(stage.kafka.bootstrap, "bridge.1", producer_byte_rate=RATE)
+    start, write_s = now_ms(), count * SIZE / RATE
+    sent_at_once(stage, count, start + wait_ms)
+    report = stage.verify(timeout=wait_ms / 1000 + 10 * write_s)
+    took = (max(s.received_ms for s in stage.collector.seen) - start) / 1000
+    line = f"{judge(report)} took={took:.1f}s two_writes={2 * write_s:.0f}s rate={RATE}/s"
+    require(bridge.running(), "the bridge ended:\n" + bridge.tail())
+    log = bridge.tail(10_000)
+    require("a broker quota was exceeded" in log, "nothing was throttled:\n" + bridge.tail())
+    for words in ("delivery failed", "a target takes nothing", "a transaction was aborted"):
+        require(words not in log, f"throttling is taken for a failure ({words}):\n{bridge.tail(30)}")
+    require_prompt(took <= (wait_ms / 1000 + MOST * write_s if stage.full else MOST * 2 * write_s), line)
+    return line
+
+
+SCENARIOS = both_modes(throttled)
