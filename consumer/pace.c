@@ -9,8 +9,8 @@ enum {
     EPOCH_MS = 250,
     THROTTLED_MS = 60 * 1000, /* clients that were throttled are taken to be so for this long */
     WINDOW_S = 11,            /* of a broker; we remember a little more */
-    LEAST_RATE = 1024,
-    MORE_PART = 16,  /* of the rate is added in a second without throttling */
+    LEAST_RATE = 16 * 1024,   /* others may have used up the quota, so what we sent says nothing */
+    MORE_PART = 16,           /* of the rate is added in a second without throttling */
     SPARE_PART = 32, /* of the rate is left to what is not counted here, such as heads of batches */
     EPOCHS = 1000 / EPOCH_MS
 };
@@ -36,31 +36,70 @@ static void next_second(struct pace *p, int64_t now_mono_ms)
     p->second_bytes = 0;
 }
 
+static void next_epoch(struct pace *p)
+{
+    size_t at = (size_t)(++p->epoch % PACE_EPOCHS);
+    p->live_n -= p->live_by_epoch[at];
+    p->live_by_epoch[at] = 0;
+    for (int i = 0; i < PACE_CLIENTS; i++) {
+        p->live_bytes -= p->flying_bytes[i][at];
+        p->flying_bytes[i][at] = 0;
+    }
+}
+
+/* Records do not age while a broker reads nothing: they lie unread. */
+static void advance_epochs(struct pace *p, int64_t now_mono_ms)
+{
+    int64_t quarter = now_mono_ms / EPOCH_MS, from = p->muted_until_mono_ms / EPOCH_MS;
+    if (quarter <= p->quarter)
+        return;
+    int64_t steps = quarter - (from > p->quarter ? from : p->quarter);
+    p->quarter = quarter;
+    p->epoch_bytes = 0;
+    for (int64_t i = 0; i < steps && i < PACE_EPOCHS; i++)
+        next_epoch(p);
+}
+
+/* Called for each record, and nearly always within the same millisecond. */
 static void advance(struct pace *p, int64_t now_mono_ms)
 {
-    int64_t second = now_mono_ms / 1000, epoch = now_mono_ms / EPOCH_MS;
+    if (now_mono_ms == p->now_mono_ms)
+        return;
+    p->now_mono_ms = now_mono_ms;
+    int64_t second = now_mono_ms / 1000;
     if (second - p->second > PACE_SECONDS)
         p->second = second - PACE_SECONDS; /* all of them are forgotten */
     while (p->second < second)
         next_second(p, now_mono_ms);
-    if (epoch == p->epoch)
-        return;
-    for (int i = 0; i < PACE_CLIENTS; i++) {
-        p->young_bytes[i][1] = epoch == p->epoch + 1 ? p->young_bytes[i][0] : 0;
-        p->young_bytes[i][0] = 0;
-    }
-    p->epoch = epoch;
-    p->epoch_bytes = 0;
+    advance_epochs(p, now_mono_ms);
 }
 
 /* The window comes first: what was taken at once, before the first throttling, must leave it. */
 static bool quota_takes(const struct pace *p, size_t bytes)
 {
-    if (p->sent_n == 0 && (p->probing || p->epoch_bytes == 0))
+    if (p->live_n == 0 && (p->probing || p->epoch_bytes == 0))
         return true;
-    return !p->probing && p->took_sum + p->sent_bytes + bytes <= p->rate_bytes * WINDOW_S &&
-           p->sent_bytes + bytes <= p->rate_bytes &&
+    return !p->probing && p->took_sum + p->live_bytes + bytes <= p->rate_bytes * WINDOW_S &&
+           p->live_bytes + bytes <= p->rate_bytes &&
            p->epoch_bytes + bytes <= p->rate_bytes / EPOCHS;
+}
+
+/* Bytes of the last two epochs without an answer. */
+static size_t young_bytes(const struct pace *p, int client)
+{
+    const size_t *flying = p->flying_bytes[client];
+    return flying[p->epoch % PACE_EPOCHS] + flying[(p->epoch + PACE_EPOCHS - 1) % PACE_EPOCHS];
+}
+
+/* Twice as many as have grown old may follow them: many records to a target without a leader hold
+   the others for a second or two, however little brokers took before. */
+static bool share_takes(const struct pace *p, int client, size_t bytes)
+{
+    const struct pace_share *share = &p->share[client];
+    size_t young = young_bytes(p, client), old = 2 * (p->sent_bytes[client] - young);
+    size_t most = p->took_most / (size_t)share->part;
+    most = most > share->least_bytes ? most : share->least_bytes;
+    return young == 0 || young + bytes <= (most > old ? most : old);
 }
 
 bool pace_takes(struct pace *p, int client, size_t bytes, int64_t now_mono_ms)
@@ -70,12 +109,7 @@ bool pace_takes(struct pace *p, int client, size_t bytes, int64_t now_mono_ms)
         return false;
     p->probing &= !p->probed; /* and nothing throttled with that answer */
     p->probed = false;
-    if (is_throttled(p, now_mono_ms))
-        return quota_takes(p, bytes);
-    const struct pace_share *share = &p->share[client];
-    size_t most = p->took_most / (size_t)share->part;
-    size_t young = p->young_bytes[client][0] + p->young_bytes[client][1];
-    return young == 0 || young + bytes <= (most > share->least_bytes ? most : share->least_bytes);
+    return is_throttled(p, now_mono_ms) ? quota_takes(p, bytes) : share_takes(p, client, bytes);
 }
 
 void pace_sent(struct pace *p, struct pace_item *item, int64_t now_mono_ms)
@@ -83,11 +117,22 @@ void pace_sent(struct pace *p, struct pace_item *item, int64_t now_mono_ms)
     assert(item->bytes > 0);
     advance(p, now_mono_ms);
     item->epoch = p->epoch;
-    p->sent_n++;
-    p->sent_bytes += item->bytes;
+    p->live_n++;
+    p->live_by_epoch[p->epoch % PACE_EPOCHS]++;
+    p->live_bytes += item->bytes;
+    p->flying_bytes[item->client][p->epoch % PACE_EPOCHS] += item->bytes;
+    p->sent_bytes[item->client] += item->bytes;
     p->second_bytes += item->bytes;
     p->epoch_bytes += item->bytes;
-    p->young_bytes[item->client][0] += item->bytes;
+}
+
+static void count_taken(struct pace *p, size_t bytes)
+{
+    p->probed = p->probing;
+    p->took_bytes[p->second % PACE_SECONDS] += bytes;
+    p->took_sum += bytes;
+    if (p->took_sum > p->took_most)
+        p->took_most = p->took_sum;
 }
 
 void pace_answered(struct pace *p, struct pace_item *item, bool acknowledged, int64_t now_mono_ms)
@@ -95,33 +140,34 @@ void pace_answered(struct pace *p, struct pace_item *item, bool acknowledged, in
     if (item->bytes == 0)
         return;
     advance(p, now_mono_ms);
-    int64_t age = p->epoch - item->epoch;
-    if (age < 2)
-        p->young_bytes[item->client][age] -= item->bytes;
-    p->sent_n--;
-    p->sent_bytes -= item->bytes;
-    if (acknowledged) {
-        p->probed = p->probing;
-        p->took_bytes[p->second % PACE_SECONDS] += item->bytes;
-        p->took_sum += item->bytes;
-        if (p->took_sum > p->took_most)
-            p->took_most = p->took_sum;
+    if (p->epoch - item->epoch < PACE_EPOCHS) {
+        p->live_n--;
+        p->live_by_epoch[item->epoch % PACE_EPOCHS]--;
+        p->live_bytes -= item->bytes;
+        p->flying_bytes[item->client][item->epoch % PACE_EPOCHS] -= item->bytes;
     }
+    p->sent_bytes[item->client] -= item->bytes;
+    if (acknowledged)
+        count_taken(p, item->bytes);
     item->bytes = 0;
 }
 
-/* A broker asks for the time after which the bytes of its window are what the quota allows. */
-static size_t rate_that_throttles(const struct pace *p, int64_t for_ms)
+/* A broker asks for the time after which the bytes of its window are what the quota allows. If it
+   counts what others wrote too, our part of the window says little: so half of the rate stays. */
+static size_t rate_that_throttles(const struct pace *p, int64_t for_ms, int64_t now_mono_ms)
 {
     size_t rate_bytes = p->took_sum * 1000 / (size_t)(WINDOW_S * 1000 + for_ms);
-    return rate_bytes > LEAST_RATE ? rate_bytes - rate_bytes / SPARE_PART : LEAST_RATE;
+    size_t least_bytes = is_throttled(p, now_mono_ms) ? p->rate_bytes / 2 : 0;
+    rate_bytes -= rate_bytes / SPARE_PART;
+    least_bytes = least_bytes > LEAST_RATE ? least_bytes : LEAST_RATE;
+    return rate_bytes > least_bytes ? rate_bytes : least_bytes;
 }
 
 void pace_throttled(struct pace *p, int64_t for_ms, int64_t now_mono_ms)
 {
     advance(p, now_mono_ms);
     if (!p->probing) /* else the broker still counts the burst that we have forgotten by now */
-        p->rate_bytes = rate_that_throttles(p, for_ms);
+        p->rate_bytes = rate_that_throttles(p, for_ms, now_mono_ms);
     p->took_most = 0;
     p->probing = true;
     p->probed = false;
@@ -134,11 +180,18 @@ void pace_throttled(struct pace *p, int64_t for_ms, int64_t now_mono_ms)
 
 void pace_check(const struct pace *p)
 {
-    size_t took = 0, young = 0;
+    size_t took = 0, live_n = 0, live_bytes = 0;
     for (int i = 0; i < PACE_SECONDS; i++)
         took += p->took_bytes[i];
-    for (int i = 0; i < PACE_CLIENTS; i++)
-        young += p->young_bytes[i][0] + p->young_bytes[i][1];
-    assert(took == p->took_sum && young <= p->sent_bytes);
-    assert(p->sent_n > 0 || p->sent_bytes == 0);
+    for (int i = 0; i < PACE_EPOCHS; i++)
+        live_n += p->live_by_epoch[i];
+    for (int client = 0; client < PACE_CLIENTS; client++) {
+        size_t flying = 0;
+        for (int i = 0; i < PACE_EPOCHS; i++)
+            flying += p->flying_bytes[client][i];
+        assert(flying <= p->sent_bytes[client]);
+        live_bytes += flying;
+    }
+    assert(took == p->took_sum && live_n == p->live_n && live_bytes == p->live_bytes);
+    assert(live_n > 0 || live_bytes == 0);
 }

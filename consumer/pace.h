@@ -16,7 +16,8 @@
      - Throttled in the last minute: nothing while a broker reads nothing, then a single record. If
        that does not exceed the quota either, as many bytes a second as it allows, evenly. This
        follows from what brokers took and for how long they throttle; a second without throttling
-       adds a little.
+       adds a little. Records without an answer count for two seconds in which brokers read: else
+       one that waits for a leader, a hop for instance, would stop all others.
    All clients of the producer share the second rule: a quota of the user counts them together.
 
    Pure: no client, no clock, no allocation. Times are monotonic milliseconds. */
@@ -27,7 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PACE_SECONDS = 12, PACE_CLIENTS = 5 };
+/* EPOCHS: quarters of a second in which brokers read. */
+enum { PACE_SECONDS = 12, PACE_CLIENTS = 5, PACE_EPOCHS = 8 };
 
 /* Of a client, while brokers do not throttle: may be young. */
 struct pace_share {
@@ -43,17 +45,19 @@ struct pace_item {
 };
 
 struct pace {
-    /* Sent by each client in this epoch, a quarter of a second, and in the one before; no answer
-       yet. */
-    size_t young_bytes[PACE_CLIENTS][2];
+    /* Without an answer, by the epoch in which they were sent. */
+    size_t flying_bytes[PACE_CLIENTS][PACE_EPOCHS];
+    size_t live_by_epoch[PACE_EPOCHS]; /* records of all clients */
+    size_t live_n, live_bytes;         /* the sums of these; older ones wait for something else */
+    size_t sent_bytes[PACE_CLIENTS];   /* without an answer, whenever they were sent */
     struct pace_share share[PACE_CLIENTS];
-    size_t sent_n, sent_bytes;        /* not answered */
-    int64_t epoch, second;            /* now */
+    int64_t now_mono_ms;
+    int64_t epoch, quarter, second;   /* now; quarter: of a second, whether brokers read or not */
     size_t took_bytes[PACE_SECONDS];  /* acknowledged, by the second */
     size_t took_sum, took_most;       /* most: of these sums, since brokers last throttled */
     bool probing;                     /* nothing was acknowledged since brokers throttled */
     bool probed;                      /* something was */
-    size_t epoch_bytes, second_bytes; /* sent in this epoch, in this second */
+    size_t epoch_bytes, second_bytes; /* sent in this quarter, in this second */
     size_t rate_bytes;                /* throttled: to be sent in a second */
     int64_t muted_until_mono_ms;      /* a broker reads nothing until then */
     int64_t throttled_mono_ms;        /* the last time that this was so; 0: never */

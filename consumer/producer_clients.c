@@ -63,8 +63,11 @@ static void on_throttle(rd_kafka_t *rk, const char *broker, int32_t id, int ms, 
 {
     (void)rk, (void)broker, (void)id;
     struct producer *p = opaque;
-    if (ms > atomic_load_explicit(&p->throttled_ms, memory_order_relaxed))
-        atomic_store_explicit(&p->throttled_ms, ms, memory_order_relaxed);
+    int most_ms = atomic_load_explicit(&p->throttled_ms, memory_order_relaxed);
+    while (ms > most_ms &&
+           !atomic_compare_exchange_weak_explicit(&p->throttled_ms, &most_ms, ms,
+                                                  memory_order_relaxed, memory_order_relaxed))
+        ;
 }
 
 static rd_kafka_conf_t *conf_of(struct producer *p, enum role role, char error[CLIENT_ERROR_MAX])

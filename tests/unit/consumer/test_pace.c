@@ -12,6 +12,7 @@ enum {
     PARTITIONS = 8,
     BYTES = 1000,
     ITEMS = 4096,
+    RECORDS = 32768,
     WINDOW_S = 10,
     START_MS = 1000000
 };
@@ -19,6 +20,18 @@ enum {
 enum { LEAST = 32000, TIMEOUT_MS = 12000 };
 static const struct pace_share shares[PACE_CLIENTS] = {
     {2, 2 * LEAST}, {8, LEAST}, {8, LEAST}, {8, LEAST}, {8, LEAST}};
+/* Partitions have one batch each on its way. What comes meanwhile is the next batch. */
+struct records {
+    struct pace_item items[RECORDS];
+    int n;
+    int64_t first_ms; /* when the first of them was sent */
+};
+
+struct partition {
+    struct records held, batch;
+};
+
+static struct partition partitions[PARTITIONS];
 static struct pace pace;
 static struct pace_item items[ITEMS];
 static int64_t now_ms;
@@ -27,6 +40,7 @@ static void begin(void)
 {
     pace_init(&pace, shares);
     now_ms = START_MS;
+    memset(partitions, 0, sizeof partitions);
 }
 TestSuite(pace, .init = begin);
 
@@ -110,6 +124,7 @@ struct quota {
     int64_t bytes_per_s;
     int64_t took[WINDOW_S + 1]; /* by the second; Kafka's window has eleven samples */
     int64_t second;
+    int64_t muted_until_ms;
 };
 
 static int64_t quota_take(struct quota *q, int64_t bytes)
@@ -126,37 +141,48 @@ static int64_t quota_take(struct quota *q, int64_t bytes)
     return over_ms > 0 ? over_ms : 0;
 }
 
-/* Partitions have one batch each on its way. What comes meanwhile is the next batch. */
-struct partition {
-    int held, batch;           /* records */
-    int64_t held_ms, batch_ms; /* when the first of them was sent */
-};
-
 struct run {
     int64_t answered;
     int64_t longest_ms; /* from sending to the answer */
 };
 
-static struct partition partitions[PARTITIONS];
-
 /* There is always a record to send, to each partition in turn. */
 static void fill(int *sent)
 {
     while (pace_takes(&pace, DELIVERIES, BYTES, now_ms)) {
-        struct partition *p = &partitions[(*sent)++ % PARTITIONS];
-        if (p->held++ == 0)
-            p->held_ms = now_ms;
-        struct pace_item item = {.bytes = BYTES, .client = DELIVERIES};
-        pace_sent(&pace, &item, now_ms);
+        struct records *held = &partitions[(*sent)++ % PARTITIONS].held;
+        cr_assert_lt(held->n, RECORDS);
+        if (held->n == 0)
+            held->first_ms = now_ms;
+        struct pace_item *item = &held->items[held->n++];
+        *item = (struct pace_item){.bytes = BYTES, .client = DELIVERIES};
+        pace_sent(&pace, item, now_ms);
     }
     for (int i = 0; i < PARTITIONS; i++) {
         struct partition *p = &partitions[i];
-        if (p->batch > 0 || p->held == 0)
+        if (p->batch.n > 0 || p->held.n == 0)
             continue;
-        p->batch = p->held;
-        p->batch_ms = p->held_ms;
-        p->held = 0;
+        memcpy(p->batch.items, p->held.items, (size_t)p->held.n * sizeof *p->held.items);
+        p->batch.n = p->held.n;
+        p->batch.first_ms = p->held.first_ms;
+        p->held.n = 0;
     }
+}
+
+/* Returns for how long the broker throttles. */
+static int64_t take_batch(struct quota *q, struct records *batch, struct run *r)
+{
+    int64_t over_ms = quota_take(q, (int64_t)batch->n * BYTES);
+    int64_t waited_ms = now_ms - batch->first_ms;
+    r->longest_ms = waited_ms > r->longest_ms ? waited_ms : r->longest_ms;
+    r->answered += batch->n;
+    for (int i = 0; i < batch->n; i++)
+        pace_answered(&pace, &batch->items[i], true, now_ms);
+    batch->n = 0;
+    if (over_ms > 0)
+        pace_throttled(&pace, over_ms, now_ms);
+    pace_check(&pace);
+    return over_ms;
 }
 
 /* The broker takes a batch each millisecond, in order, and none while it throttles. */
@@ -164,27 +190,13 @@ static struct run run(struct quota *q, int64_t for_ms)
 {
     struct run r = {0};
     int sent = 0, next = 0;
-    int64_t muted_until_ms = 0;
-    memset(partitions, 0, sizeof partitions);
     for (int64_t end_ms = now_ms + for_ms; now_ms < end_ms; now_ms++) {
         fill(&sent);
-        struct partition *p = &partitions[next % PARTITIONS];
-        if (now_ms < muted_until_ms)
+        if (now_ms < q->muted_until_ms)
             continue;
-        next++;
-        if (p->batch == 0)
-            continue;
-        int64_t over_ms = quota_take(q, (int64_t)p->batch * BYTES),
-                waited_ms = now_ms - p->batch_ms;
-        r.longest_ms = waited_ms > r.longest_ms ? waited_ms : r.longest_ms;
-        r.answered += p->batch;
-        for (; p->batch > 0; p->batch--) {
-            struct pace_item item = {BYTES, p->batch_ms / 250, DELIVERIES};
-            pace_answered(&pace, &item, true, now_ms);
-        }
-        if (over_ms > 0)
-            pace_throttled(&pace, over_ms, now_ms);
-        muted_until_ms = now_ms + over_ms;
+        struct records *batch = &partitions[next++ % PARTITIONS].batch;
+        if (batch->n > 0)
+            q->muted_until_ms = now_ms + take_batch(q, batch, &r);
     }
     return r;
 }
@@ -206,7 +218,89 @@ Test(pace, a_quota_that_is_gone_is_forgotten)
 {
     struct quota q = {.bytes_per_s = 30000, .second = now_ms / 1000};
     run(&q, 30 * 1000);
-    q.bytes_per_s = 1 << 30;
+    q.bytes_per_s = 1 << 24;
     struct run r = run(&q, 100 * 1000);
     cr_expect_gt(r.answered * BYTES, 20 * 1000 * 1000);
+}
+
+/* A hop waits for a leader without end, and so may deliveries for many seconds. */
+Test(pace, record_without_a_leader_does_not_stop_a_throttled_client)
+{
+    int stuck = send_all(HOPS, 0), good = send_all(DELIVERIES, stuck);
+    answer(stuck, good);
+    pace_throttled(&pace, 5000, now_ms);
+    now_ms += 5000 + 2500;
+    cr_assert(send(DELIVERIES, stuck), "a probe");
+    answer(stuck, 1);
+    struct quota q = {.bytes_per_s = 1 << 24, .second = now_ms / 1000};
+    cr_expect_gt(run(&q, 10 * 1000).answered * BYTES, 100 * 1000);
+    answer(0, stuck);
+}
+
+Test(pace, unread_records_count_after_throttling_of_any_length)
+{
+    int sent = send_all(DELIVERIES, 0);
+    answer(0, 1);
+    pace_throttled(&pace, 9000, now_ms);
+    now_ms += 9000 + 500;
+    cr_expect_not(send(DELIVERIES, sent));
+}
+
+Test(pace, many_records_without_a_leader_hold_others_for_seconds_only)
+{
+    int stuck = 0;
+    for (int i = 0; i < 30; i++, now_ms += 100) {
+        while (stuck < ITEMS - 1 && send(DELIVERIES, stuck))
+            stuck++;
+    }
+    cr_expect_eq(stuck, ITEMS - 1);
+}
+
+/* Other clients of its user write, and this one nearly nothing. */
+Test(pace, quota_that_others_use_up_leaves_a_rate)
+{
+    send(DELIVERIES, 0);
+    answer(0, 1);
+    pace_throttled(&pace, 5000, now_ms);
+    now_ms += 5000;
+    struct quota q = {.bytes_per_s = 1 << 24, .second = now_ms / 1000};
+    cr_expect_gt(run(&q, 10 * 1000).answered * BYTES, 150 * 1000);
+}
+
+/* Sends evenly, after a burst that the broker throttled. */
+static void throttle_after(int records, int64_t for_ms)
+{
+    for (int sent = 0; sent < records; now_ms++) {
+        int n = send_all(DELIVERIES, 0);
+        answer(0, n);
+        sent += n;
+    }
+    pace_throttled(&pace, for_ms, now_ms);
+}
+
+Test(pace, throttled_probe_leaves_the_rate)
+{
+    throttle_after(2000, 13000); /* of 1,000 bytes: at 81 kB/s */
+    now_ms += 13000;
+    cr_assert(send(DELIVERIES, 0));
+    answer(0, 1);
+    pace_throttled(&pace, 1000, now_ms);
+    now_ms += 1000;
+    struct quota q = {.bytes_per_s = 1 << 24, .second = now_ms / 1000};
+    cr_expect_gt(run(&q, 10 * 1000).answered * BYTES, 700 * 1000);
+}
+
+/* Its broker reads nothing for long, and others answer meanwhile. */
+Test(pace, second_throttling_leaves_half_of_the_rate)
+{
+    throttle_after(2000, 13000);
+    now_ms += 13000;
+    cr_assert(send(DELIVERIES, 0));
+    answer(0, 1);
+    cr_assert(send(DELIVERIES, 0), "it sends evenly");
+    answer(0, 1);
+    pace_throttled(&pace, 1000, now_ms);
+    now_ms += 1000;
+    struct quota q = {.bytes_per_s = 1 << 24, .second = now_ms / 1000};
+    cr_expect_gt(run(&q, 10 * 1000).answered * BYTES, 350 * 1000);
 }
