@@ -129,12 +129,16 @@ bool outlets_stop_intake(const struct bridge *b, int lane)
     return bytes >= lane_share_bytes(b);
 }
 
-/* While other records are acknowledged. If none is, Kafka is away. */
+/* While other records are acknowledged. If none is, Kafka is away. A broker that throttles reads
+   nothing: without that time a series of throttles would shut a partition that has a leader. */
 static bool is_silent(const struct bridge *b, const struct outlet *o)
 {
-    int64_t since_ms = o->answered_mono_ms > b->cluster.back_mono_ms ? o->answered_mono_ms
-                                                                     : b->cluster.back_mono_ms;
-    return o->in_flight > 0 && b->cluster.acked_mono_ms - since_ms > OUTLET_SILENT_MS;
+    const struct cluster *c = &b->cluster;
+    int64_t since_ms =
+        o->answered_mono_ms > c->back_mono_ms ? o->answered_mono_ms : c->back_mono_ms;
+    if (c->muted_mono_ms > since_ms)
+        since_ms = c->muted_mono_ms;
+    return o->in_flight > 0 && c->acked_mono_ms - since_ms > OUTLET_SILENT_MS;
 }
 
 static void watch_silence(struct bridge *b)

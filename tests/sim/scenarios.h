@@ -133,6 +133,7 @@
     X(a_level_without_a_leader_holds_its_lane_alone)                           \
     X(a_level_that_acknowledges_nothing_is_told_and_holds_its_lane_alone)      \
     X(a_level_that_acknowledges_nothing_takes_a_share_of_the_budget)           \
+    X(a_level_behind_a_series_of_throttles_is_not_shut)                        \
     X(a_level_that_loses_its_leader_breaks_one_transaction)                    \
     X(a_lone_record_to_a_target_without_a_leader_holds_one_producer)           \
     X(target_that_is_whole_again_is_tried_on_the_last_producer)                \

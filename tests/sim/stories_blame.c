@@ -386,6 +386,26 @@ void a_level_that_acknowledges_nothing_takes_a_share_of_the_budget(struct world 
     story_finish(w);
 }
 
+/* The broker of that level reads nothing for seven seconds, and each throttle is a short one. */
+void a_level_behind_a_series_of_throttles_is_not_shut(struct world *w)
+{
+    enum { SECONDS = 7, THROTTLE_MS = 1500 };
+    struct request *held[SECONDS];
+    story_begin(w);
+    w->setup.lanes = 2;
+    story_open(w);
+    take_leader_of_level(w, 0, SECONDS * 1000);
+    for (int i = 0; i < SECONDS; i++) {
+        held[i] = story_ask_lane(w, 0, TARGET_A, 3000);
+        story_ask_lane(w, 1, TARGET_A, 3000);
+        bridge_throttled(w->processes[0].bridge, THROTTLE_MS);
+        story_pass(w, 1000);
+    }
+    expect(w, w->told[EVENT_OUTLET_SHUT] == 0);
+    story_finish(w);
+    expect_ends(w, held, SECONDS, 1, 0);
+}
+
 /* Nothing else is in its transaction: nobody is answered, as if Kafka were away. */
 void a_lone_record_to_a_target_without_a_leader_holds_one_producer(struct world *w)
 {
