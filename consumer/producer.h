@@ -45,7 +45,8 @@ struct producer_config {
        ":2". With one, these are called, from producer_reports: */
     const char *transactional_id;
     void (*committed)(void *ctx, uint64_t seq);
-    void (*aborted)(void *ctx, enum blame blame, const char *why); /* answer: producer_abort */
+    /* Answered with producer_abort. */
+    void (*aborted)(void *ctx, enum abort_cause cause, const char *why);
     void (*restarted)(void *ctx); /* after producer_abort: another can be begun */
     void *ctx;
 };

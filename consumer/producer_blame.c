@@ -37,11 +37,11 @@ void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *
     bool first = !t->failing;
     if (first) {
         t->failing = true;
-        t->blame = BLAME_NOBODY;
+        t->cause = ABORT_CAUSE_CLUSTER;
         t->why[0] = '\0';
     }
     if (is_of_records(err))
-        t->blame = BLAME_RECORDS;
+        t->cause = ABORT_CAUSE_RECORDS;
     if (t->why[0] == '\0' && !is_purged(err))
         snprintf(t->why, sizeof t->why, "%s%s", why,
                  err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ? ": allow Write on the topic"

@@ -112,7 +112,7 @@ struct producer_txn {
     bool sending;   /* the committer has offsets of the open transaction */
     bool finishing; /* when it has sent them, it is to commit */
     bool refused;   /* a commit was asked for that has no member */
-    enum blame blame;
+    enum abort_cause cause;
     char why[CLIENT_ERROR_MAX];
     rd_kafka_topic_partition_list_t *offsets; /* to be committed once it is READY; NULL: none */
     rd_kafka_consumer_group_metadata_t *member;

@@ -160,7 +160,7 @@ static void serve_purged(struct producer *p)
     producer_txn_ask_why(p);
     current(p)->phase = PHASE_TORN;
     if (!t->giving_up)
-        p->config.aborted(p->config.ctx, t->blame, t->why[0] == '\0' ? "purged" : t->why);
+        p->config.aborted(p->config.ctx, t->cause, t->why[0] == '\0' ? "purged" : t->why);
 }
 
 static void serve_started(struct producer *p, enum role role, const struct outcome *outcome)

@@ -70,11 +70,11 @@ void bridge_commit(struct bridge *bridge, struct now now);
 void bridge_committed(struct bridge *bridge, uint64_t seq, bool ok);
 
 /* Exactly once: the transaction cannot be committed, and all of its records were reported.
-   BLAME_RECORDS: a target that refuses writes, or a record that no partition takes, may be the
-   cause. BLAME_NOBODY: the cluster was away, the lanes have another owner, the outcome of the
-   commit is unknown, or a record timed out. At most once for each producer, at any time outside of
-   the port's calls. Not after port.abort has aborted that producer. */
-void bridge_aborted(struct bridge *bridge, enum blame blame, const char *why);
+   ABORT_CAUSE_RECORDS: a target that refuses writes, or a record that no partition takes, may be
+   the cause. ABORT_CAUSE_CLUSTER: the cluster was away, the lanes have another owner, the outcome
+   of the commit is unknown, or a record timed out. At most once for each producer, at any time
+   outside of the port's calls. Not after port.abort has aborted that producer. */
+void bridge_aborted(struct bridge *bridge, enum abort_cause cause, const char *why);
 
 /* After port.abort: there is a producer again. */
 void bridge_restarted(struct bridge *bridge);

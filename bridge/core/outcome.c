@@ -117,7 +117,7 @@ static void target_failed(struct bridge *b, struct parcel *p, enum report report
 }
 
 /* Decides the fate of a record that failed and is no longer in flight. */
-void record_failed(struct bridge *b, struct parcel *p, enum report report, const char *why)
+static void record_failed(struct bridge *b, struct parcel *p, enum report report, const char *why)
 {
     if (p->kind == FORWARD_TARGET)
         target_failed(b, p, report, why);
@@ -225,10 +225,10 @@ void outcome_lane_lost(struct bridge *b)
         give_up(b, false);
 }
 
-static void blame_single(struct bridge *b, enum blame blame, const char *why)
+static void fail_single(struct bridge *b, enum abort_cause cause, const char *why)
 {
     struct txn *t = &b->txn;
-    if (t->failed_report == REPORT_NOT_SENT && blame == BLAME_RECORDS) {
+    if (t->failed_report == REPORT_NOT_SENT && cause == ABORT_CAUSE_RECORDS) {
         if (t->failed_target != NULL)
             target_refuses(b, t->failed_target, why);
         t->failed_report = REPORT_REFUSED;
@@ -236,7 +236,7 @@ static void blame_single(struct bridge *b, enum blame blame, const char *why)
     record_failed(b, t->failed_parcel, t->failed_report, why);
 }
 
-void bridge_aborted(struct bridge *b, enum blame blame, const char *why)
+void bridge_aborted(struct bridge *b, enum abort_cause cause, const char *why)
 {
     struct txn *t = &b->txn;
     if (t->state == TXN_BROKEN)
@@ -245,14 +245,14 @@ void bridge_aborted(struct bridge *b, enum blame blame, const char *why)
     bool alone = t->failed_parcel != NULL;
     b->txn.single_failed |= alone;
     if (alone)
-        blame_single(b, blame, why);
-    else if (blame == BLAME_RECORDS && !t->reason_known && t->takes == READY_HOPS && t->n > 0)
+        fail_single(b, cause, why);
+    else if (cause == ABORT_CAUSE_RECORDS && !t->reason_known && t->takes == READY_HOPS && t->n > 0)
         bridge_tell(b, (struct event){.kind = EVENT_FORWARD_FAILED,
                                       .queue = t->unsent,
                                       .offset = t->unsent_offset,
                                       .to_slot = t->unsent_to,
                                       .reason = why});
-    else if (blame == BLAME_RECORDS && !t->reason_known)
+    else if (cause == ABORT_CAUSE_RECORDS && !t->reason_known)
         targets_suspect(b, why);
     give_up(b, !alone);
 }
@@ -267,7 +267,7 @@ bool outcome_break(struct bridge *b, const char *why)
     if (!b->config.exactly_once || (b->in_flight == b->revoked && b->txn.failed_parcel == NULL))
         return false;
     b->txn.failed_parcel = NULL; /* it is forgotten with all others */
-    bridge_aborted(b, BLAME_NOBODY, why);
+    bridge_aborted(b, ABORT_CAUSE_CLUSTER, why);
     return true;
 }
 
@@ -286,5 +286,5 @@ void outcome_watch_silence(struct bridge *b)
     bool probe = t->single != NULL && t->single->target != NULL &&
                  t->single->target->state == TARGET_PROBING;
     if ((probe || t->answered) && targets_hold(b, why))
-        bridge_aborted(b, BLAME_NOBODY, why);
+        bridge_aborted(b, ABORT_CAUSE_CLUSTER, why);
 }

@@ -156,9 +156,9 @@ struct start {
     bool missing; /* Kafka has no such topic: as after bridge_topic_missing */
 };
 
-/* Why a transaction cannot be committed. RECORDS: one of its records may be the cause. NOBODY: the
-   cluster or the group is. */
-enum blame { BLAME_NOBODY, BLAME_RECORDS };
+/* Why a transaction cannot be committed. RECORDS: one of its records may be the cause. CLUSTER: the
+   cluster or the group is, or a record timed out. */
+enum abort_cause { ABORT_CAUSE_CLUSTER, ABORT_CAUSE_RECORDS };
 
 struct port {
     void *ctx;

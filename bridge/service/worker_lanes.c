@@ -29,9 +29,9 @@ static void on_transaction_committed(void *ctx, uint64_t seq)
     bridge_committed(((struct worker *)ctx)->bridge, seq, true);
 }
 
-static void on_transaction_aborted(void *ctx, enum blame blame, const char *why)
+static void on_transaction_aborted(void *ctx, enum abort_cause cause, const char *why)
 {
-    bridge_aborted(((struct worker *)ctx)->bridge, blame, why);
+    bridge_aborted(((struct worker *)ctx)->bridge, cause, why);
 }
 
 static void on_restarted(void *ctx)

@@ -51,9 +51,9 @@ static void on_committed(void *ctx, uint64_t seq)
     ((struct heard *)ctx)->committed = seq;
 }
 
-static void on_aborted(void *ctx, enum blame blame, const char *why)
+static void on_aborted(void *ctx, enum abort_cause cause, const char *why)
 {
-    (void)blame, (void)why;
+    (void)cause, (void)why;
     ((struct heard *)ctx)->aborted = true;
 }
 

@@ -285,9 +285,9 @@ bool bug_commit_ok(const struct process *p, bool ok, bool unknown)
            (bug_of(p) == BUG_UNKNOWN_IS_SUCCESS && unknown);
 }
 
-void bug_aborted(struct process *p, enum blame blame, const char *why)
+void bug_aborted(struct process *p, enum abort_cause cause, const char *why)
 {
-    bridge_aborted(p->bridge, blame, why);
+    bridge_aborted(p->bridge, cause, why);
 }
 
 bool bug_reads_unstable(const struct process *p)

@@ -69,7 +69,7 @@ void bug_reported(struct process *process, struct parcel *parcel, enum report re
 int64_t bug_landed(const struct process *process, int64_t offset);
 bool bug_report_lost(struct process *process);
 bool bug_commit_ok(const struct process *process, bool ok, bool unknown);
-void bug_aborted(struct process *process, enum blame blame, const char *why);
+void bug_aborted(struct process *process, enum abort_cause cause, const char *why);
 bool bug_reads_unstable(const struct process *process);
 void bug_lane_lost(struct process *process, int lane);
 void bug_forget(struct process *process, int lane); /* what the layer itself keeps of it */

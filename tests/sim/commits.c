@@ -37,7 +37,7 @@ static void transaction_failed(struct process *p, struct commit *c)
     if (c->producer->given_up)
         return;
     c->producer->torn = c->producer->told_torn = true;
-    process_aborted(p, BLAME_NOBODY,
+    process_aborted(p, ABORT_CAUSE_CLUSTER,
                     c->outcome == COMMIT_REFUSED ? "it was refused" : "nobody knows");
 }
 

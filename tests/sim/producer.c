@@ -43,7 +43,7 @@ void producer_tear(struct flight *cause)
         return;
     trace(w, cause->process, "cannot commit its transaction any more");
     producer->torn = producer->failed = true;
-    producer->blame = nobodys && !cause->unnamed ? BLAME_NOBODY : BLAME_RECORDS;
+    producer->cause = nobodys && !cause->unnamed ? ABORT_CAUSE_CLUSTER : ABORT_CAUSE_RECORDS;
     if (cause->unnamed)
         oracle_target_failed(w, cause->request->target);
     for (int i = 0; i < CHAINS_N; i++) {
@@ -77,7 +77,7 @@ void producer_break(struct producer *producer)
     if (producer->torn || producer->given_up)
         return;
     producer->torn = true;
-    producer->blame = BLAME_NOBODY;
+    producer->cause = ABORT_CAUSE_CLUSTER;
     drop_all(producer);
     if (producer->unreported == 0)
         process_torn(producer->process);

@@ -53,7 +53,7 @@ struct producer {
     bool asked;                      /* to commit, and not known to have done so */
     bool torn;                       /* its client knows that the transaction cannot be committed */
     bool told_torn;                  /* and the bridge was told, or soon will be */
-    enum blame blame;                /* of what tore it */
+    enum abort_cause cause;          /* of what tore it */
     size_t unreported;               /* forwards that the bridge was not told of */
     struct transaction *transaction; /* the last one; NULL: none yet */
     struct attempt *attempts;        /* forwards since the last commit that succeeded */

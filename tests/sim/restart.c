@@ -146,11 +146,11 @@ void process_join(struct process *p)
     world_at(w, w->now_ms + world_delay(w, w->knobs.restart_ms), p, first, old, 0);
 }
 
-void process_aborted(struct process *p, enum blame blame, const char *why)
+void process_aborted(struct process *p, enum abort_cause cause, const char *why)
 {
     trace(p->world, p, "is told that its transaction is aborted: %s", why);
     process_before(p);
-    bug_aborted(p, blame, why);
+    bug_aborted(p, cause, why);
     if (process_after(p))
         process_turn_by(p, p->world->now_ms);
 }
@@ -161,7 +161,7 @@ static void torn(struct world *w, struct process *p, void *arg, int64_t n)
     if (p->stalled)
         world_at(w, p->stalled_until, p, torn, arg, n);
     else if (!producer->given_up)
-        process_aborted(p, producer->blame, "the transaction cannot be committed");
+        process_aborted(p, producer->cause, "the transaction cannot be committed");
 }
 
 void process_torn(struct process *p)

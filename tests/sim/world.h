@@ -326,7 +326,7 @@ void port_finish(void *ctx, uint64_t seq);
 void port_abort(void *ctx, bool reread);
 bool port_spare(void *ctx);
 void process_join(struct process *process); /* as soon as it has a producer */
-void process_aborted(struct process *process, enum blame blame, const char *why);
+void process_aborted(struct process *process, enum abort_cause cause, const char *why);
 void process_torn(struct process *process); /* its transaction is; all was reported */
 
 #endif
