@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Three bytes, four letters. */
+/* base64: groups of three bytes as four characters. */
 #include "levels/base64.h"
 
 #include <stdint.h>
@@ -35,7 +35,8 @@ static int letter_value(char letter)
     return at == NULL ? -1 : (int)(at - LETTERS);
 }
 
-/* Four letters, n of which are not padding. -1: not base64, or bits that no byte has. */
+/* Returns the 24 bits of four characters, of which n are not padding. Returns -1 for a character
+   that is not base64, and for unused bits that are set. */
 static int64_t group_value(const char *at, size_t n)
 {
     int64_t group = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bytes: a run of bytes that somebody else owns. */
+/* bytes: a borrowed run of bytes. */
 #ifndef DELAYBRIDGE_LEVELS_BYTES_H
 #define DELAYBRIDGE_LEVELS_BYTES_H
 
@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Kafka tells null from empty, and so does this: data == NULL is null (len is then 0), an empty run
-   has a non-NULL data and len 0. Never owned, never terminated. */
+/* Null and empty differ, as they do in Kafka. A null run has data == NULL and len == 0. An empty
+   run has len == 0 and a data that is not NULL. The bytes are never owned and never terminated. */
 struct bytes {
     const void *data;
     size_t len;
@@ -24,7 +24,7 @@ static inline struct bytes bytes_of(const void *data, size_t len)
     return (struct bytes){data, len};
 }
 
-/* The bytes of a C string, its terminator left out. */
+/* Returns the bytes of a C string, without the terminator. */
 static inline struct bytes bytes_text(const char *text)
 {
     return (struct bytes){text, strlen(text)};

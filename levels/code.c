@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code: the names of the codes. */
+/* code: the table of names. */
 #include "levels/code.h"
 
 #include <assert.h>

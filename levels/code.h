@@ -3,8 +3,8 @@
 #ifndef DELAYBRIDGE_LEVELS_CODE_H
 #define DELAYBRIDGE_LEVELS_CODE_H
 
-/* The order of the first eleven is the order in which a request with several faults is judged. The
-   names are told to users: they only grow. */
+/* A request with several faults gets the first code of this table that applies. Users see the
+   names: add names at the end, never rename or remove one. */
 #define CODE_TABLE(X)                        \
     X(CODE_UNKNOWN_HEADER, "unknown_header") \
     X(CODE_BAD_HEADER, "bad_header")         \
@@ -26,14 +26,14 @@
 enum code { CODE_OK = 0, CODE_TABLE(CODE_ENUM) CODE_N };
 #undef CODE_ENUM
 
-/* The name as it stands in dlb-error; "ok" for CODE_OK. */
+/* Returns the value of the header dlb-error; "ok" for CODE_OK. */
 const char *code_name(enum code code);
 
-/* A refusal: the code and one sentence that says what is wrong with which value. */
+/* A refusal: the code, and one sentence that names the value and its fault. */
 enum { REASON_MAX = 240 };
 struct refusal {
     enum code code;
-    char reason[REASON_MAX]; /* NUL-terminated UTF-8; foreign bytes in it are escaped */
+    char reason[REASON_MAX]; /* NUL-terminated UTF-8; bytes of the request are escaped */
 };
 
 #endif

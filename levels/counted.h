@@ -7,8 +7,8 @@
 
 enum { COUNTED_MAX = 64 };
 
-/* Writes "1 request", "2 requests", "0 deliveries". noun is the singular of a regular English noun;
-   what does not fit out is cut off. Returns out. */
+/* Writes "1 request", "2 requests", "0 deliveries". noun is the singular of a regular English noun.
+   Text that exceeds out is cut off. Returns out. */
 const char *counted(int64_t n, const char *noun, char out[COUNTED_MAX]);
 
 #endif

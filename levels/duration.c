@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* duration: parsing and writing spans and instants. */
+/* duration: parsing and formatting of durations and instants. */
 #include "levels/duration.h"
 
 #include "levels/decimal.h"
@@ -26,7 +26,7 @@ static const struct {
     [UNIT_S] = {"s", SECOND_MS}, [UNIT_MS] = {"ms", 1},
 };
 
-/* What is left to read. */
+/* The text that is still to be read. */
 struct cursor {
     const char *at, *end;
 };
@@ -55,7 +55,7 @@ static bool take(struct cursor *c, char what)
     return true;
 }
 
-/* One digit or more. */
+/* Reads one digit or more. */
 static bool take_number(struct cursor *c, int64_t *number)
 {
     if (!at_digit(c))
@@ -68,7 +68,7 @@ static bool take_number(struct cursor *c, int64_t *number)
     return true;
 }
 
-/* Exactly that many digits, for a number from least to most. */
+/* Reads exactly `digits` digits that form a number from least to most. */
 static bool take_field(struct cursor *c, int digits, int least, int most, int *number)
 {
     int n = 0;
@@ -81,7 +81,7 @@ static bool take_field(struct cursor *c, int digits, int least, int most, int *n
     return n >= least && n <= most;
 }
 
-/* What follows the point of a second, in milliseconds, rounded up: 0 to 1000. */
+/* Reads the digits of a fraction of a second as milliseconds, rounded up: 0 to 1000. */
 static bool take_fraction(struct cursor *c, int64_t *ms)
 {
     if (!at_digit(c))
@@ -104,7 +104,7 @@ static bool add_units(int64_t *sum, int64_t number, int unit)
            !__builtin_add_overflow(*sum, ms, sum);
 }
 
-/* UNIT_N: none */
+/* Returns the unit, or UNIT_N for none. */
 static int take_unit(struct cursor *c)
 {
     if (take(c, 'm'))
@@ -112,7 +112,7 @@ static int take_unit(struct cursor *c)
     return take(c, 'd') ? UNIT_D : take(c, 'h') ? UNIT_H : take(c, 's') ? UNIT_S : UNIT_N;
 }
 
-/* 1d2h3m4s5ms */
+/* Reads 1d2h3m4s5ms. */
 static bool take_plain(struct cursor *c, int64_t *ms)
 {
     int next = UNIT_D;
@@ -128,7 +128,7 @@ static bool take_plain(struct cursor *c, int64_t *ms)
     return true;
 }
 
-/* 2H3M4.5S, behind the T */
+/* Reads the part of an ISO duration after the T: 2H3M4.5S. */
 static bool take_iso_time(struct cursor *c, int64_t *ms)
 {
     int next = UNIT_H;
@@ -149,7 +149,7 @@ static bool take_iso_time(struct cursor *c, int64_t *ms)
     return true;
 }
 
-/* 1DT2H3M4.5S, behind the P */
+/* Reads the part of an ISO duration after the P: 1DT2H3M4.5S. */
 static bool take_iso(struct cursor *c, int64_t *ms)
 {
     if (!take(c, 'T')) {
@@ -185,11 +185,11 @@ static int month_days(int year, int month)
     return month == 2 && is_leap(year) ? 29 : DAYS[month - 1];
 }
 
-/* Days from 1970-01-01. Years here begin in March, so a leap day is the last of its year; an era is
-   400 of them, 146,097 days. */
+/* Returns the days from 1970-01-01. A year begins in March here, so a leap day is its last day. An
+   era is 400 years: 146,097 days. */
 static int64_t days_of_date(int year, int month, int day)
 {
-    int y = year + 400 - (month <= 2); /* from the year -400 on: never negative */
+    int y = year + 400 - (month <= 2); /* counted from the year -400, never negative */
     int year_of_era = y % 400;
     int day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     int day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
@@ -200,7 +200,7 @@ struct date {
     int year, month, day;
 };
 
-/* The inverse, for days of the years 0000 to 9999. */
+/* The inverse of days_of_date, for the years 0000 to 9999. */
 static struct date date_of_days(int64_t days)
 {
     int shifted = (int)(days + 719468 + 146097);
@@ -216,7 +216,7 @@ static struct date date_of_days(int64_t days)
     return date;
 }
 
-/* Z or +hh:mm, as milliseconds ahead of UTC */
+/* Reads Z or +hh:mm as milliseconds ahead of UTC. */
 static bool take_zone(struct cursor *c, int64_t *ahead_ms)
 {
     *ahead_ms = 0;
@@ -291,7 +291,7 @@ static bool take_two_digits(struct cursor *c)
     return take_field(c, 2, 0, 99, &any);
 }
 
-/* dddd-dd-dd, in the calendar or not */
+/* Reads dddd-dd-dd, also for a day that no calendar has. */
 static bool take_date_shape(struct cursor *c)
 {
     int any;
@@ -309,7 +309,7 @@ static const char *epoch_fault(struct cursor c)
                                  : " is more than 64 bits hold";
 }
 
-/* Behind the seconds. */
+/* Describes the fault of the text after the seconds. */
 static const char *zone_fault(struct cursor c)
 {
     if (at_end(&c))
@@ -322,7 +322,7 @@ static const char *zone_fault(struct cursor c)
     return NO_INSTANT;
 }
 
-/* Behind the T. */
+/* Describes the fault of the text after the T. */
 static const char *time_fault(struct cursor c)
 {
     struct cursor time = c, clock = c;

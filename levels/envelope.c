@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* envelope: encoding and opening of what waits in a level topic. */
+/* envelope: encoding and decoding. */
 #include "levels/envelope.h"
 
 #include "levels/little.h"
@@ -24,7 +24,7 @@ static struct bytes stamp_key(const struct stamp *stamp)
     return stamp->key_overridden ? stamp->key : bytes_null();
 }
 
-/* The extras and their length, which precedes what the stamp points at. */
+/* Returns the size of the extras with their length field; 0 without extras. */
 static size_t extras_room(const struct stamp *stamp)
 {
     return extras_are_none(&stamp->extras) ? 0 : EXTRAS_LENGTH + extras_size(&stamp->extras);
@@ -36,7 +36,7 @@ static size_t size_of(const struct stamp *stamp, size_t headers_len, struct byte
            stamp->id.len + headers_len + value.len;
 }
 
-/* Everything before the headers but the checksum. Returns where the headers go. */
+/* Writes all before the headers except the checksum. Returns the address of the headers. */
 static uint8_t *stamp_encode(const struct stamp *stamp, uint8_t *out)
 {
     struct bytes key = stamp_key(stamp);
@@ -64,7 +64,7 @@ static uint8_t *stamp_encode(const struct stamp *stamp, uint8_t *out)
     return put_bytes(put_bytes(put_bytes(at, stamp->target), key), stamp->id);
 }
 
-/* The rest: the headers stand from `headers` to `end` and are headers_n. */
+/* Writes counts, value and checksum after the headers, which extend from `headers` to `end`. */
 static void seal(uint8_t *out, const uint8_t *headers, uint8_t *end, size_t headers_n,
                  struct bytes value)
 {
@@ -124,8 +124,8 @@ void envelope_encode(const struct envelope *env, void *out)
     seal(out, headers, end, env->headers_n, env->value);
 }
 
-/* Read the header at `at`; `end` bounds a walk over bytes that nobody has checked.
-   Returns what follows it, or NULL if it is not whole and well formed. */
+/* Reads the header at `at` from unchecked bytes that end at `end`. Returns the address after it, or
+   NULL if the header is not complete and well formed. */
 static const uint8_t *header_read(const uint8_t *at, const uint8_t *end, struct header *header)
 {
     if (end - at < 4 + 1 + 4)
@@ -161,8 +161,8 @@ static bool headers_are_sound(struct bytes headers, uint32_t headers_n)
     return at == end;
 }
 
-/* What is absent has no bytes: each envelope has one encoding. extras_n: what stands between the
-   stamp and the target. */
+/* Checks the flags and lengths. An absent field has length 0, so each envelope has one encoding.
+   extras_n is the number of bytes between the stamp and the target. */
 static bool lengths_are_sound(const uint8_t *in, size_t len, size_t extras_n)
 {
     uint8_t flags = in[5];
@@ -179,11 +179,11 @@ static bool lengths_are_sound(const uint8_t *in, size_t len, size_t extras_n)
     return STAMP_SIZE + extras_n + target_n + key_n + id_n + headers_len + value_n == len;
 }
 
-/* Version 2: find and read the extras. *extras_n is what they take with their length. */
+/* Reads the extras of version 2. *extras_n is their size with the length field. */
 static int open_extras(struct bytes bytes, struct extras *extras, size_t *extras_n)
 {
     const uint8_t *in = bytes.data;
-    if (in[5] & ~FLAGS_KNOWN) /* a newer program's: version 2 knows none but these */
+    if (in[5] & ~FLAGS_KNOWN) /* written by a newer program */
         return ERR_NEWER;
     if (bytes.len < STAMP_SIZE + EXTRAS_LENGTH)
         return ERR_DAMAGED;
@@ -194,7 +194,7 @@ static int open_extras(struct bytes bytes, struct extras *extras, size_t *extras
     return extras_open(bytes_of(in + STAMP_SIZE + EXTRAS_LENGTH, len), extras);
 }
 
-/* Cut the next n bytes off; null where the flags say that there are none. */
+/* Takes the next n bytes; null if the field is absent. */
 static struct bytes take(const uint8_t **at, size_t n, bool present)
 {
     struct bytes taken = present ? bytes_of(*at, n) : bytes_null();
@@ -202,7 +202,7 @@ static struct bytes take(const uint8_t **at, size_t n, bool present)
     return taken;
 }
 
-/* Fill what the stamp itself says; it points nowhere yet. */
+/* Reads the numbers of the stamp, not its pointers. */
 static void read_stamp(const uint8_t *in, struct stamp *stamp)
 {
     stamp->due_ms = get_i64(in + 16);
@@ -255,7 +255,7 @@ bool envelope_header_next(const struct envelope *env, size_t *at, struct header 
     if (*at >= env->headers.len)
         return false;
     const uint8_t *after = header_read(start + *at, start + env->headers.len, header);
-    assert(after); /* envelope_open has walked them all */
+    assert(after); /* envelope_open has checked them all */
     *at = (size_t)(after - start);
     return true;
 }

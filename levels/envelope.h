@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* envelope: what waits in a level topic. The record's key is the business's key; its value is an
-   envelope: a stamp (all that the bridge keeps of a request), then the business headers, then the
-   business value. It is made once, at intake; hops forward it byte for byte; delivery opens it.
+/* envelope: the value of a record in a level topic. It holds a stamp (the bridge's data about a
+   request), then the user's headers and value. The key of the record is the user's key. Intake
+   writes the envelope once, hops forward it unchanged, and delivery decodes it.
 
    Format; integers little endian, no padding:
      0  magic "DLBE"
@@ -18,11 +18,12 @@
    A header is: u32 name length, name, NUL, i32 value length (-1: null), value.
 
    Versions. Every program reads versions 1 and 2. It writes version 2 for a stamp with extras and
-   version 1 for every other, so the programs of a mixed group exchange version 1 in normal running.
-   The first sixteen bytes keep their meaning in every version. So a program tells a damaged record,
-   which is dead-lettered, from the record of a newer program, which blocks its partition until a
-   program that knows it runs. The second kind is: a version above 2, and in version 2 a flag or a
-   field that this program does not know. Version 1 is closed: an unknown flag there is damage. */
+   version 1 for all others. So programs of different versions exchange version 1 in normal
+   operation. The first sixteen bytes keep their meaning in every version. So a program can
+   distinguish a damaged record from the record of a newer program. A damaged record is
+   dead-lettered. A newer one blocks its partition until a program that knows it runs. A record is
+   newer if its version is above 2, or if version 2 has an unknown flag or field. In version 1 an
+   unknown flag is damage. */
 #ifndef DELAYBRIDGE_LEVELS_ENVELOPE_H
 #define DELAYBRIDGE_LEVELS_ENVELOPE_H
 
@@ -34,23 +35,23 @@
 
 #define STAMP_NEVER INT64_MAX
 
-/* What the bridge keeps of a request. All times are epoch ms; all bytes are borrowed. */
+/* The bridge's data about a request. All times are epoch ms. All bytes are borrowed. */
 struct stamp {
     int64_t due_ms;
-    int64_t timestamp_ms;  /* the request's own: lateness counts from the later of it and due */
+    int64_t timestamp_ms;  /* of the request; lateness counts from the later of it and due_ms */
     int64_t expires_ms;    /* STAMP_NEVER: never */
-    int64_t next_try_ms;   /* 0, or not to be tried before */
-    int64_t origin_offset; /* where on S the request stands */
+    int64_t next_try_ms;   /* earliest time of the next attempt; 0: none is set */
+    int64_t origin_offset; /* of the request in the schedule topic */
     uint32_t origin_lane;
-    uint16_t attempt;    /* deliveries that failed so far */
-    bool key_overridden; /* the delivered key is key (which may be null), not the record's */
+    uint16_t attempt;    /* failed deliveries so far */
+    bool key_overridden; /* the delivery gets `key`, which may be null, not the record's key */
     struct bytes key;
-    struct bytes id;     /* null: the request named no dlb-id */
+    struct bytes id;     /* null: the request has no dlb-id */
     struct bytes target; /* never null, 1-249 bytes */
     struct extras extras;
 };
 
-/* An opened envelope: every pointer is into the bytes that were opened. */
+/* A decoded envelope. Every pointer is into the encoded bytes. */
 struct envelope {
     struct stamp stamp;
     uint32_t headers_n;
@@ -58,26 +59,27 @@ struct envelope {
     struct bytes value;   /* null: a tombstone */
 };
 
-/* True for every header name that begins with dlb- in any case: those are the bridge's. */
+/* Returns true for names that begin with dlb- in any case. They are reserved for the bridge. */
 bool header_is_ours(const char *name);
 
-/* Make an envelope of a request: the stamp, the record's headers less those that are ours, its
-   value. envelope_enclose writes exactly envelope_enclosed_size bytes to out. */
+/* Encodes a request as an envelope: the stamp, the record's headers without the dlb- headers, and
+   its value. envelope_enclose writes exactly envelope_enclosed_size bytes to out. */
 size_t envelope_enclosed_size(const struct stamp *stamp, const struct record *record);
 void envelope_enclose(const struct stamp *stamp, const struct record *record, void *out);
 
-/* The same headers and value again under env->stamp, which may have been changed since it was
-   opened (a retry). out must not overlap what env points into. */
+/* Encodes headers and value again with env->stamp, which the caller may have changed for a
+   redelivery. envelope_encode writes exactly envelope_size bytes to out, which must not overlap the
+   bytes that env points to. */
 size_t envelope_size(const struct envelope *env);
 void envelope_encode(const struct envelope *env, void *out);
 
-/* Check and open without allocation or copying. Any bytes are safe to open.
-   Returns 0; ERR_FOREIGN: too short or not our magic (or null); ERR_DAMAGED: magic, but the
-   checksum or a length is wrong; ERR_NEWER: whole and undamaged, written by a newer program (see
-   Versions). */
+/* Checks and decodes without allocating or copying. Any bytes are safe to decode. Returns 0 or:
+     ERR_FOREIGN    null, too short, or without our magic
+     ERR_DAMAGED    our magic, but a wrong checksum or length
+     ERR_NEWER      intact, but written by a newer program (see Versions) */
 int envelope_open(struct bytes bytes, struct envelope *env) must_check;
 
-/* Walk the headers of an opened envelope: start with at = 0; false at the end. */
+/* Reads the next header of a decoded envelope. Start with *at = 0. Returns false at the end. */
 bool envelope_header_next(const struct envelope *env, size_t *at, struct header *header);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* err: the phrases. */
+/* err: the table of phrases. */
 #include "levels/err.h"
 
 #include <stddef.h>

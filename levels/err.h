@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* err: what can go wrong in the world. Functions return 0 or a negative one of these. */
+/* err: errors caused by the environment, not by our own mistakes. A function returns 0 or one of
+   these values, which are negative. */
 #ifndef DELAYBRIDGE_LEVELS_ERR_H
 #define DELAYBRIDGE_LEVELS_ERR_H
 
@@ -22,7 +23,7 @@ enum err_index { ERR_NONE_INDEX, ERR_TABLE(ERR_ENUM) };
 enum err { ERR_OK = 0, ERR_TABLE(ERR_ENUM) };
 #undef ERR_ENUM
 
-/* One phrase without a full stop; "no error" for 0. */
+/* Returns one phrase without a full stop; "no error" for 0. */
 const char *err_text(int err);
 
 #define must_check __attribute__((warn_unused_result))

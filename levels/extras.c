@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* extras: the optional fields of a stamp, encoded and read. */
+/* extras: encoding and decoding of the optional fields of a stamp. */
 #include "levels/extras.h"
 
 #include "levels/little.h"
@@ -7,7 +7,7 @@
 enum { TAG_ERROR = 1, TAG_DEFERRAL = 2, TAG_RETRY = 3, TAG_SPREAD = 4 };
 enum { FIELD_HEAD = 1 + 2, ERROR_FIXED = 2, RETRY_FIXED = 2 + 8 + 4 + 8, TOPIC_MAX = 249 };
 
-/* A character that begins before the limit and ends behind it is left out as a whole. */
+/* Cuts a phrase to ERROR_TEXT_MAX bytes, before the character that crosses the limit. */
 static struct bytes cut_phrase(struct bytes phrase)
 {
     const uint8_t *text = phrase.data;

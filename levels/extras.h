@@ -12,9 +12,9 @@
 
    The format of a field never changes; an addition is a new tag. A tag that this program does not
    know comes from a newer program, and may decide when or where the record is delivered. A program
-   that dropped or ignored the field could deliver too early or to the wrong topic, so such a record
+   that dropped or ignored the field could deliver too early or to the wrong topic. So such a record
    blocks its partition like a newer version of the envelope (ERR_NEWER). An unknown error code or
-   deferral reason decides nothing: it is kept, and written again as it was read. */
+   deferral reason does not affect delivery: it is kept and written unchanged. */
 #ifndef DELAYBRIDGE_LEVELS_EXTRAS_H
 #define DELAYBRIDGE_LEVELS_EXTRAS_H
 
@@ -25,15 +25,15 @@
 
 enum { ERROR_TEXT_MAX = 120 };
 
-/* The kinds of a failed delivery. Their numbers are in records and their names are shown to users:
-   both only grow. */
+/* The kinds of a failed delivery. Records hold the numbers and users see the names: add rows at the
+   end, never change one. */
 #define DELIVERY_ERROR_TABLE(X)           \
     X(DELIVERY_MISSING, "missing", 1)     \
     X(DELIVERY_REFUSED, "refused", 2)     \
     X(DELIVERY_TIMED_OUT, "timed_out", 3) \
     X(DELIVERY_UNFIT, "unfit", 4)
 
-/* Why a due record waits untried. The same holds for these. */
+/* Reasons for which a due record waits without an attempt. Add rows at the end, as above. */
 #define DEFERRAL_TABLE(X)           \
     X(DEFERRAL_FAILED, "failed", 1) \
     X(DEFERRAL_PAUSED, "paused", 2) \
@@ -44,16 +44,16 @@ enum delivery_error { DELIVERY_NONE = 0, DELIVERY_ERROR_TABLE(EXTRAS_ENUM) };
 enum deferral { DEFERRAL_NONE = 0, DEFERRAL_TABLE(EXTRAS_ENUM) };
 #undef EXTRAS_ENUM
 
-/* What a retry keeps through all its attempts. */
+/* Facts about a retry that stay the same through all its attempts, except `attempt`. */
 struct retry {
     int64_t first_ms;          /* epoch: the timestamp of the first retry request */
-    int64_t origin_offset;     /* where that request stands */
+    int64_t origin_offset;     /* of that request in its topic */
     struct bytes origin_topic; /* null: the bridge's own schedule topic; at most 249 bytes */
     uint32_t origin_lane;
     uint16_t attempt; /* the consumer's retries so far */
 };
 
-/* All zero: none of them. Bytes are borrowed. */
+/* All zero: the stamp has no optional field. Bytes are borrowed. */
 struct extras {
     struct bytes error;  /* phrase of the last error; null: none */
     int64_t spread_ms;   /* 0: none */
@@ -69,18 +69,19 @@ static inline bool extras_are_none(const struct extras *extras)
            extras->spread_ms == 0;
 }
 
-/* The size of the encoded fields: at most 65,535, and 0 if there are none. */
+/* Returns the size of the encoded fields, at most 65,535. It is 0 if there are none. */
 size_t extras_size(const struct extras *extras);
 
-/* Write exactly extras_size bytes and return the address after them. A phrase beyond
+/* Writes exactly extras_size bytes and returns the address after them. A phrase above
    ERROR_TEXT_MAX bytes is cut between two UTF-8 characters. */
 uint8_t *extras_encode(const struct extras *extras, uint8_t *out);
 
-/* Read what extras_encode wrote. Any bytes are safe to read. Returns 0; ERR_DAMAGED: a length, an
-   order or a value is wrong; ERR_NEWER: well formed up to a tag that this program does not know. */
+/* Reads the output of extras_encode. Any bytes are safe to read. Returns 0, or ERR_DAMAGED for a
+   wrong length, order or value. Returns ERR_NEWER if the fields are sound up to a tag that this
+   program does not know. */
 int extras_open(struct bytes bytes, struct extras *extras) must_check;
 
-/* The name, or NULL for a number that this program does not know. */
+/* Return the name, or NULL for a number that this program does not know. */
 const char *delivery_error_name(unsigned error);
 const char *deferral_name(unsigned deferral);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list: a doubly linked list through a link inside its items; the list owns nothing. An item is in
-   one list at most; a link that is in none has next == NULL. */
+/* list: a doubly linked list of links that are embedded in the items. The list owns no item. A link
+   is in at most one list. A link in no list has next == NULL. */
 #ifndef DELAYBRIDGE_LEVELS_LIST_H
 #define DELAYBRIDGE_LEVELS_LIST_H
 
@@ -52,13 +52,13 @@ static inline void list_remove(struct link *link)
     link->next = link->prev = NULL;
 }
 
-/* The first link, left in place; NULL if there is none. */
+/* Returns the first link without removing it; NULL if the list is empty. */
 static inline struct link *list_first(const struct list *list)
 {
     return list_is_empty(list) ? NULL : list->head.next;
 }
 
-/* The one behind link; NULL at the end. */
+/* Returns the link that follows; NULL at the end of the list. */
 static inline struct link *list_after(const struct list *list, const struct link *link)
 {
     return link->next == &list->head ? NULL : link->next;

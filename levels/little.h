@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* little: numbers as little-endian bytes, at any address. */
+/* little: integers as little-endian bytes, at any alignment. */
 #ifndef DELAYBRIDGE_LEVELS_LITTLE_H
 #define DELAYBRIDGE_LEVELS_LITTLE_H
 
@@ -45,7 +45,7 @@ static inline int64_t get_i64(const uint8_t *at)
     return (int64_t)get_u64(at);
 }
 
-/* Each put returns the address after what it wrote. */
+/* Each put_ function returns the address after the bytes that it wrote. */
 
 static inline uint8_t *put_u16(uint8_t *at, size_t v)
 {

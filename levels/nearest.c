@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The optimal string alignment distance, three rows at a time. */
+/* nearest: the optimal string alignment distance, with three rows in memory. */
 #include "levels/nearest.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@ static char folded(char c)
     return c == '_' || c == '.' ? '-' : (char)tolower((unsigned char)c);
 }
 
-/* Fold text into out. Returns its length, or 0 if it does not fit. */
+/* Folds text into out. Returns its length, or 0 if it does not fit. */
 static size_t fold(const char *text, char out[NEAREST_NAME_MAX])
 {
     size_t n = strlen(text);
@@ -31,7 +31,7 @@ static size_t fold(const char *text, char out[NEAREST_NAME_MAX])
     return n;
 }
 
-/* Slips between a and b; more than SLIPS_MAX if one of them is empty or too long. */
+/* Returns the slips between two names, or more than SLIPS_MAX if one is empty or too long. */
 static int distance(const char *from, const char *to)
 {
     char a[NEAREST_NAME_MAX], b[NEAREST_NAME_MAX];

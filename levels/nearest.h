@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nearest: which of the known names a misspelled one was probably meant to be. */
+/* nearest: the known name that is most similar to a misspelled one. */
 #ifndef DELAYBRIDGE_LEVELS_NEAREST_H
 #define DELAYBRIDGE_LEVELS_NEAREST_H
 
@@ -9,19 +9,19 @@ enum { NEAREST_NAME_MAX = 64 };
 struct nearest {
     const char *word;            /* borrowed: the misspelled name */
     char best[NEAREST_NAME_MAX]; /* the name found so far */
-    int distance;                /* of best; above what is near enough: none was found */
+    int distance; /* slips between word and best; the limit plus 1 while best is empty */
 };
 
-/* Begin a search for word. */
+/* Begins a search for word. */
 void nearest_start(struct nearest *nearest, const char *word);
 
-/* Offer a name. Of several equally near names the first one counts. '_', '.' and '-' are equal, and
+/* Offers a name. Of several equally near names the first one wins. '_', '.' and '-' are equal, and
    so are upper and lower case. */
 void nearest_try(struct nearest *nearest, const char *name);
 
-/* Returns the name found, or NULL. A name is near if it takes at most one slip for each three
-   bytes of the word, and at most three: a byte added, missing or wrong, or two neighbors swapped.
- */
+/* Returns the name found, or NULL. A slip is a byte added, missing or wrong, or two neighbors
+   swapped. A name is near if it differs by at most one slip for each three bytes of the word, and
+   by at most three slips. */
 const char *nearest_name(const struct nearest *nearest);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan: the arithmetic of levels: which one is next, when a stop ends, whether a ladder is sound.
- */
+/* plan: the arithmetic of levels: the next level, the end of a stop, the check of a ladder. */
 #include "levels/plan.h"
 
 #include "levels/duration.h"
@@ -79,7 +78,7 @@ int ladder_check(const struct ladder *ladder, char *why, size_t why_size)
     duration_format(ladder->hold_ms, hold);
     duration_format(ladder->slack_ms, slack);
     duration_format(most_ms, most);
-    if (ladder->hold_ms == 0) /* a level must be longer than slack: there is none to add */
+    if (ladder->hold_ms == 0) /* No level can be added: it would have to be longer than slack. */
         return refuse(why, why_size,
                       "the smallest level %s is more than hold %s + slack %s: raise hold", level,
                       hold, slack);
@@ -104,8 +103,8 @@ int plan_level(const struct ladder *ladder, int64_t remaining_ms)
     return 0;
 }
 
-/* How often plan_level answers i in a row, when nothing above i fits rest_ms. A stop is made from
-   `least` on, so this is a division where a loop would take thousands of steps. */
+/* Returns how often in a row plan_level returns i, when no level above i fits rest_ms. A stop needs
+   least_ms, so this is a division where a loop would take thousands of steps. */
 static int64_t stops_at(const struct ladder *ladder, int i, int64_t rest_ms)
 {
     int64_t level_ms = ladder->level_ms[i];
@@ -115,7 +114,7 @@ static int64_t stops_at(const struct ladder *ladder, int i, int64_t rest_ms)
     return rest_ms < least_ms ? 0 : (rest_ms - least_ms) / level_ms + 1;
 }
 
-/* Foreign times may be anything: the ends of the range stand for all that is beyond them. */
+/* Subtracts with saturation, because times of foreign records may have any value. */
 static int64_t subtract(int64_t a, int64_t b)
 {
     int64_t difference;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan: which level a record waits in next, and when that stop ends. Pure arithmetic; planner and
-   reader come to the same answer because both see the same timestamp, due time and ladder. */
+/* plan: which level a record waits in next, and when that stop ends. The functions are pure
+   arithmetic. The writer and the reader of a record compute the same plan, because both see the
+   same timestamp, due time and ladder. */
 #ifndef DELAYBRIDGE_LEVELS_PLAN_H
 #define DELAYBRIDGE_LEVELS_PLAN_H
 
@@ -10,45 +11,49 @@
 #include <stdint.h>
 
 enum { LADDER_MAX = 64 };
-/* A thousand years: sums cannot overflow. */
+/* A thousand years, so that sums cannot overflow. */
 #define LADDER_MS_MAX ((int64_t)365000 * 24 * 3600 * 1000)
 
-/* The levels that are written, ascending, and the two allowances.
-   Invariants (ladder_check): 1 <= n <= LADDER_MAX; hold_ms and slack_ms are not negative; each
-   level > slack_ms and longer than the one before; level_ms[0] - slack_ms <= hold_ms, so that every
-   remainder either fits a level or is held; nothing is more than LADDER_MS_MAX.
-   Every other function here takes a ladder that ladder_check has passed. */
+/* The levels that are written, in ascending order, and the two allowances.
+   Invariants (ladder_check):
+   - 1 <= n <= LADDER_MAX, and no value is above LADDER_MS_MAX
+   - hold_ms and slack_ms are not negative
+   - each level is longer than slack_ms and longer than the level before it
+   - level_ms[0] - slack_ms <= hold_ms, so every remainder either fits a level or fits the hold
+   Every other function here requires a ladder that ladder_check accepts. */
 struct ladder {
     int64_t level_ms[LADDER_MAX];
     int n;
-    int64_t hold_ms;  /* a remainder up to this is held in the wheel, in no level */
-    int64_t slack_ms; /* what a record may have lost on its way and still fit its level */
+    int64_t hold_ms;  /* the longest remainder that waits in memory, not in a level */
+    int64_t slack_ms; /* tolerated transit time: how much shorter than its level a delay may be */
 };
 
-/* Proves the invariants. Returns 0, or ERR_CONFIG with a sentence in why (which level to add, or
-   which value to change). */
+/* Checks the invariants. Returns 0. Else returns ERR_CONFIG and writes a sentence to why that names
+   the level to add or the value to change. */
 int ladder_check(const struct ladder *ladder, char *why, size_t why_size) must_check;
 
-/* How far ahead of its release a level record is read: slack + hold + a margin of PLAN_MARGIN_MS.
-   Inside one level log, releases are out of order by at most slack + hold. */
+/* Returns how long before its release a level record is read: slack + hold + PLAN_MARGIN_MS. Inside
+   one level partition, releases are out of order by at most slack + hold. */
 enum { PLAN_MARGIN_MS = 250 };
 int64_t plan_lookahead_ms(const struct ladder *ladder);
 
-/* Index of the longest level L with remaining >= L - slack, or PLAN_HOLD if remaining <= hold (late
-   records and those already due included). */
+/* Returns the index of the longest level L with remaining >= L - slack. Returns PLAN_HOLD if
+   remaining <= hold, which includes due and late records. */
 enum { PLAN_HOLD = -1 };
 int plan_level(const struct ladder *ladder, int64_t remaining_ms);
 
-/* When the stop of a record ends that was stamped at stamped_ms (its timestamp on the level topic)
-   on a level of length level_ms (written or retired) and must be forwarded at until_ms: with rest =
-   until - stamped - level, until less the sum of all levels planned for rest. Never later than
-   until_ms. Any times are safe, foreign ones too. Costs O(n), however far away. */
+/* Returns when the stop of a record in a level ends, never later than until_ms.
+     level_ms      the length of the level, which may be a retired one
+     stamped_ms    the record's timestamp on the level topic
+     until_ms      when the record must be forwarded to its target
+   With rest = until - stamped - level, the result is until minus the levels planned for rest. Any
+   times are safe, also those of foreign records. Takes O(n) for any distance in time. */
 int64_t plan_release_ms(const struct ladder *ladder, int64_t level_ms, int64_t stamped_ms,
                         int64_t until_ms);
 
-/* The chain that a delay takes, for people: writes up to out_n level indices in order, returns how
-   many hops there are in all (which may be more than out_n; INT_MAX at most). The rest after the
-   last is held. */
+/* Computes the chain of levels for a delay, for display. Writes up to out_n level indices in order.
+   Returns the number of all hops, which may exceed out_n (INT_MAX at most). The remainder after the
+   last hop waits in memory. */
 int plan_chain(const struct ladder *ladder, int64_t delay_ms, int *out, int out_n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record: a Kafka record as it was read, seen without any Kafka client. */
+/* record: a Kafka record as it was read, independent of the Kafka client. */
 #ifndef DELAYBRIDGE_LEVELS_RECORD_H
 #define DELAYBRIDGE_LEVELS_RECORD_H
 
@@ -8,24 +8,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One header. The name is a C string: names end at their first NUL, as Kafka's C client sees them.
-   The value may be null. */
+/* One header. The name is a C string that ends at its first NUL, as in Kafka's C client. The value
+   may be null. */
 struct header {
     const char *name;
     struct bytes value;
 };
 
-/* Owned by whoever read it (the port), which embeds this struct in its own; all pointers stay valid
-   until the record is given back with port.release. */
+/* The port owns a record and embeds this struct in its own. All pointers stay valid until the core
+   calls port.release. */
 struct record {
     int64_t offset;
     int64_t timestamp_ms; /* epoch ms; -1: the record has none */
-    struct bytes key;     /* null and empty are told apart */
+    struct bytes key;     /* null and empty differ */
     struct bytes value;   /* null is a tombstone */
     const struct header *headers;
     size_t headers_n;
-    bool headers_unreadable; /* it has headers that cannot be parsed; none is listed */
-    size_t cost_bytes;       /* of its key, value and headers */
+    bool headers_unreadable; /* its headers cannot be parsed; headers_n is 0 */
+    size_t cost_bytes;       /* memory of its key, value and headers */
 };
 
 #endif

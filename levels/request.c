@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request: reading the dlb- headers, and the sentences of refusals. */
+/* request: parsing of the dlb- headers, and the sentences of refusals. */
 #include "levels/request.h"
 #include "levels/duration.h"
 
 #include <assert.h>
 
-/* The first FIELD_N are a producer's, the others the bridge's own. */
+/* The first FIELD_N headers belong to producers, the others to the bridge. */
 enum field {
     FIELD_DELIVER_AT,
     FIELD_DELAY,
@@ -39,7 +39,7 @@ static const char *const NAMES[NAMES_N] = {
     [WRITTEN_TRUNCATED] = HEADER_TRUNCATED,
 };
 
-/* Behind dlb-, where the names begin to differ. */
+/* The index after dlb-, where the names begin to differ. */
 enum { TAIL = 4 };
 
 /* A record while it is being read. */
@@ -47,13 +47,13 @@ struct reading {
     const struct request_rules *rules;
     const struct header *given[FIELD_N]; /* NULL: not given */
     const struct header *bad;            /* the first bad header ... */
-    const char *bad_why;                 /* ... and what is wrong with it */
+    const char *bad_why;                 /* ... and its fault */
     struct stamp stamp;
     struct refusal *refusal;
 };
 
-/* What a quoted value takes of a sentence at most, its quotes and the dots left out. Two quoted
-   values and two instants fit a reason beside our own words. */
+/* The most bytes of a quoted value in a sentence, without quotes and dots. REASON_MAX has room for
+   our own words, two quoted values and two instants. */
 enum { QUOTED_MAX = 60 };
 
 static void say(struct refusal *refusal, const char *text)
@@ -93,7 +93,8 @@ static bool utf8_is_valid(struct bytes text)
     return true;
 }
 
-/* Not controls, nor what breaks or turns a line; nor what would make the quoting ambiguous. */
+/* Returns false for control characters, characters that break or reverse a line, and those that
+   would make the quoting ambiguous. */
 static bool is_plain(uint32_t point)
 {
     if (point < 0xa0)
@@ -103,7 +104,8 @@ static bool is_plain(uint32_t point)
     return !turns;
 }
 
-/* 'value', with \xNN for each byte that is not plain text, and dots for the rest of a long one. */
+/* Appends 'value', with \xNN for each byte that is not plain text, and dots for the rest of a long
+   value. */
 static void quote(struct refusal *refusal, struct bytes value)
 {
     static const char HEX[] = "0123456789abcdef";
@@ -136,7 +138,7 @@ static enum code refuse(struct reading *r, enum code code)
     return code;
 }
 
-/* "dlb-delay '15' why" */
+/* Writes a reason of the form: dlb-delay '15' why. */
 static enum code refuse_value(struct reading *r, enum code code, enum field field, const char *why)
 {
     refuse(r, code);
@@ -189,7 +191,7 @@ bool header_is_verdict(const char *name)
     return false;
 }
 
-/* What is wrong with a header of the producer's, or NULL. */
+/* Returns the fault of a producer's header, or NULL. */
 static const char *fault_of(enum field field, struct bytes value, bool again)
 {
     if (again)
@@ -232,7 +234,7 @@ static enum code refuse_unreadable(struct reading *r)
     return CODE_BAD_HEADER;
 }
 
-/* An unknown header goes before all other faults, so only it ends the pass. */
+/* An unknown header has precedence over all other faults, so only it ends the loop. */
 static enum code read_headers(struct reading *r, const struct record *record)
 {
     if (record->headers_unreadable)

@@ -44,8 +44,8 @@ bool topic_is_internal(const char *schedule, struct bytes name)
     return text[n] == '.' && is_companion(bytes_of(text + n + 1, name.len - n - 1));
 }
 
-/* A star first takes nothing, then one more at each mismatch. Only the last star seen ever has to
-   take more, so this needs no recursion and at most name * pattern steps. */
+/* A star first matches the empty text, and one more character after each mismatch. Only the last
+   star seen has to grow, so this needs no recursion and at most name * pattern steps. */
 static bool pattern_matches(const char *pattern, struct bytes name)
 {
     const char *at = name.data, *end = at + name.len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the topics around a schedule topic. */
+/* topic_name: the schedule topic, a dot and a suffix. */
 #include "levels/topic_name.h"
 
 #include "levels/duration.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wheel: one-millisecond slots as rings of nodes, a bitmap of the slots in use, and what is due. */
+/* wheel: one-millisecond slots as rings of nodes, a bitmap of the slots in use, and the due nodes.
+ */
 #include "levels/wheel.h"
 
 #include <assert.h>
@@ -32,8 +33,7 @@ static void list_unlink(struct wheel_node *node)
     node->next = node->prev = NULL;
 }
 
-/* A slot belongs to a time, whatever the clock says, so a clock that steps never misplaces a node.
- */
+/* The slot depends on at_ms alone, so a step of the clock never misplaces a node. */
 static size_t slot_of(const struct wheel *wheel, int64_t at_ms)
 {
     return (size_t)((uint64_t)at_ms & (wheel->slots_n - 1));
@@ -48,7 +48,7 @@ static void slot_mark(struct wheel *wheel, size_t slot)
         wheel->occupied[slot / WORD_BITS] |= bit;
 }
 
-/* How far after `from` the first slot in use is; `within` if none of the first `within` is. */
+/* Returns the distance from slot `from` to the first slot in use, `within` at most. */
 static size_t slot_distance(const struct wheel *wheel, size_t from, size_t within)
 {
     size_t distance = 0;
@@ -96,8 +96,8 @@ bool wheel_holds(const struct wheel_node *node)
     return node->next != NULL;
 }
 
-/* What comes in order goes to the end of ready; the rest is sorted in when it is asked for, all of
-   it at once, so that a backlog of late records costs n log n and not n squared. */
+/* Appends a node in order to ready, and any other to late. wheel_pop sorts all of late at once, so
+   a backlog of n late records costs n log n, not n squared. */
 static void due_add(struct wheel *wheel, struct wheel_node *node)
 {
     bool in_order = list_is_empty(&wheel->late) &&
@@ -124,10 +124,10 @@ void wheel_remove(struct wheel *wheel, struct wheel_node *node)
     assert(wheel_holds(node) && wheel->count > 0);
     list_unlink(node);
     wheel->count--;
-    slot_mark(wheel, slot_of(wheel, node->at_ms)); /* right for a node that was ready, too */
+    slot_mark(wheel, slot_of(wheel, node->at_ms)); /* also correct for a node that was ready */
 }
 
-/* Two chains, sorted and ended by NULL, into one; of equals, a's come first. */
+/* Merges two sorted chains that end with NULL. Of equal nodes, those of a come first. */
 static struct wheel_node *chain_merge(struct wheel_node *a, struct wheel_node *b)
 {
     struct wheel_node *first = NULL, **end = &first;
@@ -141,7 +141,7 @@ static struct wheel_node *chain_merge(struct wheel_node *a, struct wheel_node *b
     return first;
 }
 
-/* Stable merge sort: sorted[i] is a chain of 2^i nodes that came before those in sorted[i - 1]. */
+/* A stable merge sort. sorted[i] is a chain of 2^i nodes that precede those of sorted[i - 1]. */
 static struct wheel_node *chain_sort(struct wheel_node *chain)
 {
     struct wheel_node *sorted[WORD_BITS] = {NULL};
@@ -162,7 +162,7 @@ static struct wheel_node *chain_sort(struct wheel_node *chain)
     return chain;
 }
 
-/* Sort late into ready. Of equals, those that were ready before were also added before. */
+/* Sorts late into ready. Of equal nodes, those already in ready were added earlier. */
 static void late_settle(struct wheel *wheel)
 {
     if (list_is_empty(&wheel->late))
@@ -184,7 +184,7 @@ static void late_settle(struct wheel *wheel)
     }
 }
 
-/* Nodes of a later round stay. */
+/* Moves the due nodes of a slot to ready or late. Nodes of a later round stay. */
 static void slot_collect(struct wheel *wheel, size_t slot)
 {
     struct wheel_node *head = &wheel->slots[slot], *node, *next;
@@ -201,7 +201,7 @@ static void slot_collect(struct wheel *wheel, size_t slot)
 void wheel_advance(struct wheel *wheel, int64_t now_ms)
 {
     if (now_ms <= wheel->now_ms) {
-        late_settle(wheel); /* late holds only what is due, and may not be any more */
+        late_settle(wheel); /* nodes of late may not be due at the new time */
         wheel->now_ms = now_ms;
         return;
     }
@@ -285,8 +285,8 @@ static size_t slot_check(const struct wheel *wheel, size_t slot)
     return list_check(head);
 }
 
-/* A slot that is not empty and not marked shows in the count: this is asked after every step of a
-   simulated run, and empty slots are nearly all there is. */
+/* Visits only the slots marked in the bitmap, because it runs after every simulated step and nearly
+   all slots are empty. A node in an unmarked slot makes the count differ. */
 void wheel_check(const struct wheel *wheel)
 {
     size_t count = list_check(&wheel->ready) + list_check(&wheel->late);

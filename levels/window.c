@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* window: the ring of done bits, and its text form for commit metadata. */
+/* window: a ring of done bits, and its text form for commit metadata. */
 #include "levels/window.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@ enum {
     PREFIX_MAX = 32
 };
 
-/* So that sums with the span never overflow; Kafka will not come here in a million years. */
+/* The largest offset, so that sums with the span never overflow. */
 static const int64_t OFFSET_MAX = INT64_MAX - 2 * (int64_t)WINDOW_SPAN;
 
 _Static_assert(WINDOW_SPAN % WORD_BITS == 0, "the ring is whole words");
@@ -40,7 +40,8 @@ static void bit_set(struct window *window, int64_t offset)
     window->bits[place / WORD_BITS] |= (uint64_t)1 << place % WORD_BITS;
 }
 
-/* The bits of [at, end) that share at's word, as a mask; *n is how many offsets those are. */
+/* Returns the mask of the bits of [at, end) that lie in the word of `at`, and their number in *n.
+ */
 static uint64_t word_mask(int64_t at, int64_t end, int64_t *n)
 {
     int64_t shift = (int64_t)(place_of(at) % WORD_BITS);
@@ -51,7 +52,7 @@ static uint64_t word_mask(int64_t at, int64_t end, int64_t *n)
     return ones << shift;
 }
 
-/* Set or clear [from, to), at most the whole ring. */
+/* Sets or clears the bits of [from, to), at most the whole ring. */
 static void range_fill(struct window *window, int64_t from, int64_t to, bool done)
 {
     int64_t n;
@@ -72,7 +73,7 @@ static int64_t range_count(const struct window *window, int64_t from, int64_t to
     return count;
 }
 
-/* Move base over what is done, a word at a time, and leave the ring clear behind it. */
+/* Moves base over done offsets, a word at a time, and clears their bits. */
 static void base_advance(struct window *window)
 {
     while (bit_get(window, window->base)) {
@@ -105,7 +106,7 @@ void window_admit(struct window *window, int64_t offset)
         window->base = window->next = offset;
     assert(offset >= window->next && window_fits(window, offset));
 
-    if (window->base == window->next) { /* nothing in work: base need not wait for the gap */
+    if (window->base == window->next) { /* no record is in progress, so base can pass the gap */
         int64_t end = offset - window->base < WINDOW_SPAN ? offset : window->base + WINDOW_SPAN;
         range_fill(window, window->base, end, false);
         window->base = offset;
@@ -144,7 +145,7 @@ bool window_learn(struct window *window, const struct window *from)
     if (window->base == WINDOW_UNSET || from->base == WINDOW_UNSET)
         return false;
     bool learned = from->base - window->base >= WINDOW_SPAN;
-    if (learned) /* and this window knows nothing of what is there */
+    if (learned) /* no bit of this window belongs there */
         window_init(window, from->base);
     for (int64_t offset = window->base; offset < from->next && offset - window->base < WINDOW_SPAN;
          offset++) {
@@ -168,7 +169,7 @@ int64_t window_pending(const struct window *window, int64_t end)
 
 static const char BASE64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* The 64 offsets from base + 64 n on, the first one in the lowest bit. */
+/* Returns the bits of the 64 offsets from base + 64 n, the first one in the lowest bit. */
 static uint64_t chunk_of(const struct window *window, size_t n)
 {
     size_t place = place_of(window->base + (int64_t)(n * WORD_BITS));
@@ -179,8 +180,8 @@ static uint64_t chunk_of(const struct window *window, size_t n)
     return bits;
 }
 
-/* The bitmap from base on: bit b of byte i is offset base + 8i + b. Returns its length up to the
-   last byte that is not zero. */
+/* Writes the bitmap from base: bit b of byte i is offset base + 8i + b. Returns its length up to
+   the last byte that is not zero. */
 static size_t bitmap_collect(const struct window *window, uint8_t bitmap[BITMAP_BYTES])
 {
     size_t chunks = WORDS;
@@ -213,7 +214,7 @@ static size_t base64_encode(const uint8_t *bytes, size_t len, char *out)
     return n;
 }
 
-/* Returns how many bytes, or -1 if text is not base64 or too long. */
+/* Returns the number of bytes, or -1 if text is not base64 or too long. */
 static int base64_decode(const char *text, size_t len, uint8_t bytes[BITMAP_BYTES])
 {
     int n = 0, bits_n = 0;
@@ -234,7 +235,7 @@ static int base64_decode(const char *text, size_t len, uint8_t bytes[BITMAP_BYTE
     return n;
 }
 
-/* How many bytes of bitmap fit. */
+/* Returns how many bytes of the bitmap fit text_max characters. */
 static size_t bitmap_room(size_t text_max)
 {
     size_t room = text_max < PREFIX_MAX ? 0 : (text_max - PREFIX_MAX) / 4 * 3;
@@ -275,8 +276,8 @@ size_t window_encode_within(const struct window *window, size_t text_max, char *
     return (size_t)base_n + (size_t)n;
 }
 
-/* Where the bitmap begins: after the third space; at the end if there are only two. NULL: not ours.
- */
+/* Returns the start of the bitmap: after the third space, or the end of a text with two spaces.
+   Returns NULL for a foreign text. */
 static const char *bitmap_find(const char *text, const char *end)
 {
     for (int spaces = 0; spaces < 3; spaces++) {
@@ -288,8 +289,8 @@ static const char *bitmap_find(const char *text, const char *end)
     return text;
 }
 
-/* Whatever is read must be written back the same: that checks the version, the base, the checksum
-   and every oddity that base64 allows, with one comparison. */
+/* The text is valid if encoding the result gives the same text. This one comparison checks version,
+   base, checksum and the spare bits of base64. */
 int window_decode(struct window *window, int64_t offset, struct bytes text)
 {
     window_init(window, offset);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes of records on the wire. */
+/* wire_size: sums of lengths. */
 #include "levels/wire_size.h"
 
 #include <string.h>

@@ -295,7 +295,9 @@ def faults_of(name: str) -> list[Fault]:
 
 
 def faults_of_text(name: str, text: str) -> list[Fault]:
-    found = [fault for block in reader_of(name)(name, text) if block.lines for fault in faults_of_block(block)]
+    reader = reader_of(name)
+    blocks = reader(name, text) if reader else iter(())
+    found = [fault for block in blocks if block.lines for fault in faults_of_block(block)]
     return sorted(found + list(faults_of_names(name, text)))
 
 
