@@ -9,65 +9,68 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-__attribute__((format(printf, 3, 4))) static int refuse(char *why, size_t why_size,
-                                                        const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int
+refuse(struct ladder_fault *fault, enum ladder_field field, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(why, why_size, format, args);
+    fault->field = field;
+    vsnprintf(fault->why, sizeof fault->why, format, args);
     va_end(args);
     return ERR_CONFIG;
 }
 
-static int allowance_check(const char *name, int64_t ms, char *why, size_t why_size)
+static int allowance_check(enum ladder_field field, int64_t ms, struct ladder_fault *fault)
 {
+    const char *name = field == LADDER_HOLD ? "hold" : "slack";
     char limit[DURATION_TEXT_MAX];
     if (ms < 0)
-        return refuse(why, why_size, "%s must not be negative", name);
+        return refuse(fault, field, "%s must not be negative", name);
     if (ms > LADDER_MS_MAX)
-        return refuse(why, why_size, "%s must be at most %s", name,
+        return refuse(fault, field, "%s must be at most %s", name,
                       duration_format(LADDER_MS_MAX, limit));
     return 0;
 }
 
-static int level_check(const struct ladder *ladder, int i, char *why, size_t why_size)
+static int level_check(const struct ladder *ladder, int i, struct ladder_fault *fault)
 {
     char level[DURATION_TEXT_MAX], other[DURATION_TEXT_MAX];
     int64_t level_ms = ladder->level_ms[i];
 
     if (level_ms <= 0)
-        return refuse(why, why_size, "level %d of %d must be longer than 0s", i + 1, ladder->n);
+        return refuse(fault, LADDER_LEVELS, "level %d of %d must be longer than 0s", i + 1,
+                      ladder->n);
     duration_format(level_ms, level);
     if (level_ms > LADDER_MS_MAX)
-        return refuse(why, why_size, "level %s must be at most %s", level,
+        return refuse(fault, LADDER_LEVELS, "level %s must be at most %s", level,
                       duration_format(LADDER_MS_MAX, other));
     if (level_ms <= ladder->slack_ms)
-        return refuse(why, why_size,
+        return refuse(fault, LADDER_LEVELS,
                       "level %s is not longer than slack %s: remove the level, or lower slack",
                       level, duration_format(ladder->slack_ms, other));
     if (i == 0 || level_ms > ladder->level_ms[i - 1])
         return 0;
     if (level_ms == ladder->level_ms[i - 1])
-        return refuse(why, why_size, "level %s is there twice: remove one", level);
-    return refuse(why, why_size, "level %s comes after level %s: put the shorter one first", level,
-                  duration_format(ladder->level_ms[i - 1], other));
+        return refuse(fault, LADDER_LEVELS, "level %s is listed twice: remove one", level);
+    return refuse(fault, LADDER_LEVELS, "level %s comes after level %s: put the shorter one first",
+                  level, duration_format(ladder->level_ms[i - 1], other));
 }
 
-int ladder_check(const struct ladder *ladder, char *why, size_t why_size)
+int ladder_check(const struct ladder *ladder, struct ladder_fault *fault)
 {
     char level[DURATION_TEXT_MAX], hold[DURATION_TEXT_MAX];
     char slack[DURATION_TEXT_MAX], most[DURATION_TEXT_MAX];
 
     if (ladder->n < 1)
-        return refuse(why, why_size, "there is no level: add at least one");
+        return refuse(fault, LADDER_LEVELS, "the list is empty: add at least one level");
     if (ladder->n > LADDER_MAX)
-        return refuse(why, why_size, "%d levels are too many: at most %d are allowed", ladder->n,
-                      LADDER_MAX);
-    int err = allowance_check("hold", ladder->hold_ms, why, why_size);
+        return refuse(fault, LADDER_LEVELS, "%d levels are too many: at most %d are allowed",
+                      ladder->n, LADDER_MAX);
+    int err = allowance_check(LADDER_HOLD, ladder->hold_ms, fault);
     if (!err)
-        err = allowance_check("slack", ladder->slack_ms, why, why_size);
+        err = allowance_check(LADDER_SLACK, ladder->slack_ms, fault);
     for (int i = 0; !err && i < ladder->n; i++)
-        err = level_check(ladder, i, why, why_size);
+        err = level_check(ladder, i, fault);
     if (err)
         return err;
 
@@ -79,10 +82,10 @@ int ladder_check(const struct ladder *ladder, char *why, size_t why_size)
     duration_format(ladder->slack_ms, slack);
     duration_format(most_ms, most);
     if (ladder->hold_ms == 0) /* No level can be added: it would have to be longer than slack. */
-        return refuse(why, why_size,
+        return refuse(fault, LADDER_LEVELS,
                       "the smallest level %s is more than hold %s + slack %s: raise hold", level,
                       hold, slack);
-    return refuse(why, why_size,
+    return refuse(fault, LADDER_LEVELS,
                   "the smallest level %s is more than hold %s + slack %s: "
                   "add a level of at most %s, or raise hold",
                   level, hold, slack, most);

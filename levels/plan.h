@@ -7,7 +7,6 @@
 
 #include "levels/err.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 enum { LADDER_MAX = 64 };
@@ -28,9 +27,18 @@ struct ladder {
     int64_t slack_ms; /* tolerated transit time: how much shorter than its level a delay may be */
 };
 
-/* Checks the invariants. Returns 0. Else returns ERR_CONFIG and writes a sentence to why that names
-   the level to add or the value to change. */
-int ladder_check(const struct ladder *ladder, char *why, size_t why_size) must_check;
+enum ladder_field { LADDER_LEVELS, LADDER_HOLD, LADDER_SLACK };
+
+/* A broken invariant: the field at fault, and a sentence that names the level to add or the value
+   to change. */
+enum { LADDER_WHY_MAX = 200 };
+struct ladder_fault {
+    enum ladder_field field;
+    char why[LADDER_WHY_MAX]; /* NUL-terminated */
+};
+
+/* Checks the invariants. Returns 0, or ERR_CONFIG and fills *fault. */
+int ladder_check(const struct ladder *ladder, struct ladder_fault *fault) must_check;
 
 /* Returns how long before its release a level record is read: slack + hold + PLAN_MARGIN_MS. Inside
    one level partition, releases are out of order by at most slack + hold. */

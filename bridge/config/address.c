@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cutting at the last colon; one inside an address of IPv6 needs brackets around it. */
+/* address: cuts at the last colon. An IPv6 address contains colons and needs brackets. */
 #include "bridge/config/address.h"
 
 #include <stdbool.h>

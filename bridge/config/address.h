@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* address: HOST:PORT, as people write it. */
+/* address: parsing of HOST:PORT. */
 #ifndef DELAYBRIDGE_BRIDGE_CONFIG_ADDRESS_H
 #define DELAYBRIDGE_BRIDGE_CONFIG_ADDRESS_H
 
 enum { HOST_MAX = 256 };
 
-/* HOST:PORT or [ADDRESS]:PORT cut in two: the host, without brackets, to host, and the port's text
-   is returned, of text. NULL: it is neither. Nothing is looked up. */
+/* Cuts HOST:PORT or [ADDRESS]:PORT in two. Writes the host without brackets to host, and returns
+   the text of the port inside text. Returns NULL for any other text. Does not resolve the host. */
 const char *address_cut(const char *text, char host[HOST_MAX]);
 
 #endif

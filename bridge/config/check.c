@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one key alone cannot show: keys against each other, and what is missing. */
+/* check: combinations of keys, and required keys. */
 #include "bridge/config/loader.h"
 #include "levels/duration.h"
 
 #include <ctype.h>
 
-/* S.<duration> must be a legal topic name too. */
+/* The names of level topics, S.DURATION, must be legal too. */
 enum { SCHEDULE_MAX = TOPIC_NAME_MAX - DURATION_TEXT_MAX };
 
 static struct setting setting_of(const struct loader *loader, const char *name)
@@ -22,37 +22,42 @@ static int check_schedule(struct loader *loader)
         return config_refuse(loader, &setting, "", "must not be empty");
     if (!topic_name_is_legal(bytes_text(schedule)))
         return config_refuse(loader, &setting, schedule,
-                             "not a topic name: letters, digits, '.', '_' and '-' are");
+                             "not a topic name: use letters, digits, '.', '_' and '-'");
     if (strncmp(schedule, "__", 2) == 0)
         return config_refuse(loader, &setting, schedule,
-                             "topics that begin with __ belong to Kafka itself");
+                             "topics that begin with __ belong to Kafka: choose another name");
     if (strlen(schedule) > SCHEDULE_MAX)
-        return config_refuse(loader, &setting, schedule,
-                             "too long: the names of level topics need room, %d at most",
-                             SCHEDULE_MAX);
+        return config_refuse(
+            loader, &setting, schedule,
+            "too long: at most %d characters, because names of level topics are longer",
+            SCHEDULE_MAX);
     return 0;
 }
 
-/* The key that ladder_check complains of: the first that its sentence is about. */
-static const char *ladder_culprit(const struct loader *loader, const char *why)
+/* Returns the key at fault. A fault of the default levels comes from the hold or slack that the
+   operator set. */
+static const char *ladder_key(const struct loader *loader, enum ladder_field field)
 {
-    const char *const KEYS[] = {"hold", "slack"};
-    for (size_t i = 0; i < 2; i++)
-        if (strncmp(why, KEYS[i], strlen(KEYS[i])) == 0)
-            return KEYS[i];
-    struct setting levels = setting_of(loader, "levels");
-    if (strcmp(levels.where, "default") != 0)
+    switch (field) {
+    case LADDER_HOLD:
+        return "hold";
+    case LADDER_SLACK:
+        return "slack";
+    case LADDER_LEVELS:
+        break;
+    }
+    if (strcmp(setting_of(loader, "levels").where, "default") != 0)
         return "levels";
     return strcmp(setting_of(loader, "hold").where, "default") != 0 ? "hold" : "slack";
 }
 
 static int check_ladder(struct loader *loader)
 {
-    char why[300];
-    if (ladder_check(&loader->config->ladder, why, sizeof why) == 0)
+    struct ladder_fault fault;
+    if (ladder_check(&loader->config->ladder, &fault) == 0)
         return 0;
-    struct setting setting = setting_of(loader, ladder_culprit(loader, why));
-    return config_refuse(loader, &setting, NULL, "%s", why);
+    struct setting setting = setting_of(loader, ladder_key(loader, fault.field));
+    return config_refuse(loader, &setting, NULL, "%s", fault.why);
 }
 
 static int check_retired(struct loader *loader)
@@ -60,17 +65,19 @@ static int check_retired(struct loader *loader)
     const struct config *c = loader->config;
     struct setting setting = setting_of(loader, "retired_levels");
     for (int i = 0; i < c->retired_n; i++) {
-        char text[DURATION_TEXT_MAX];
+        char text[DURATION_TEXT_MAX], most[DURATION_TEXT_MAX];
         duration_format(c->retired_ms[i], text);
         if (c->retired_ms[i] < 1 || c->retired_ms[i] > LADDER_MS_MAX)
-            return config_refuse(loader, &setting, text, "not a level");
+            return config_refuse(loader, &setting, text,
+                                 "not a level: must be longer than 0s and at most %s",
+                                 duration_format(LADDER_MS_MAX, most));
         for (int j = 0; j < c->ladder.n; j++)
             if (c->ladder.level_ms[j] == c->retired_ms[i])
                 return config_refuse(loader, &setting, text,
                                      "is in levels as well: remove it from one of the two");
         for (int j = 0; j < i; j++)
             if (c->retired_ms[j] == c->retired_ms[i])
-                return config_refuse(loader, &setting, text, "is there twice: remove one");
+                return config_refuse(loader, &setting, text, "is listed twice: remove one");
     }
     return 0;
 }
@@ -83,7 +90,7 @@ static bool pattern_is_legal(const char *pattern)
     return pattern[0] != '\0' && strlen(pattern) <= TOPIC_NAME_MAX;
 }
 
-static const char NEVER_A_TARGET[] = "one of the bridge's or Kafka's own topics: never a target";
+static const char NEVER_A_TARGET[] = "an internal topic of the bridge or of Kafka: never a target";
 
 static int check_targets(struct loader *loader)
 {
@@ -94,7 +101,7 @@ static int check_targets(struct loader *loader)
         if (!pattern_is_legal(pattern))
             return config_refuse(
                 loader, &setting, pattern,
-                "no topic has such a name: letters, digits, '.', '_', '-', and * for any");
+                "not a topic name: use letters, digits, '.', '_', '-', and * for any text");
         if (strchr(pattern, '*') == NULL && topic_is_internal(c->schedule, bytes_text(pattern)))
             return config_refuse(loader, &setting, pattern, NEVER_A_TARGET);
     }
@@ -106,11 +113,11 @@ static int check_targets(struct loader *loader)
         return config_refuse(loader, &setting, c->default_target, NEVER_A_TARGET);
     if (!targets_allow(&allowed, bytes_text(c->default_target)))
         return config_refuse(loader, &setting, c->default_target,
-                             "targets does not allow it: add it there");
+                             "not allowed by targets: add it there");
     return 0;
 }
 
-/* librdkafka does not take another one to the broker in a transaction. */
+/* In a transaction librdkafka sends only a group name of printable ASCII to the broker. */
 static int check_group(struct loader *loader)
 {
     const char *group = loader->config->group;
@@ -118,7 +125,7 @@ static int check_group(struct loader *loader)
     for (const char *c = group; loader->config->exactly_once && c != NULL && *c != '\0'; c++)
         if (*c < ' ' || *c > '~')
             return config_refuse(loader, &setting, group,
-                                 "with delivery: exactly-once it must be of printable ASCII");
+                                 "must be printable ASCII with delivery: exactly-once");
     return 0;
 }
 
@@ -152,7 +159,7 @@ int config_require_brokers(const struct config *config, struct error *error)
     if (has_property(config, "bootstrap.servers") || has_property(config, "metadata.broker.list"))
         return 0;
     return error_set(error, ERR_CONFIG,
-                     "%s: kafka: bootstrap.servers is not set: name the brokers, HOST:PORT,…",
+                     "%s: kafka: bootstrap.servers is not set: list the brokers as HOST:PORT,…",
                      file_of(config));
 }
 
@@ -161,6 +168,6 @@ int config_require_targets(const struct config *config, struct error *error)
     if (config->targets_n > 0)
         return 0;
     return error_set(error, ERR_CONFIG,
-                     "%s: targets is not set: name the topics that requests may go to",
+                     "%s: targets is not set: list the topics that requests may name",
                      file_of(config));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config: what the operator set. One table (config_table.c) is the source of the YAML keys, the
-   flags, the environment variables, help --yaml and configs/delaybridge.yaml; flag > environment >
-   file > default. */
+/* config: the configuration of the service. One table (table.c) is the source of the YAML keys,
+   flags, environment variables, `help --yaml` and configs/delaybridge.yaml. Precedence: flag,
+   environment, file, default. */
 #ifndef DELAYBRIDGE_BRIDGE_CONFIG_CONFIG_H
 #define DELAYBRIDGE_BRIDGE_CONFIG_CONFIG_H
 
@@ -14,25 +14,25 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A librdkafka property, for every handle or for one of them. */
+/* A librdkafka property, for all clients or for those of one role. */
 enum client_role { CLIENT_ALL, CLIENT_INTAKE, CLIENT_LEVELS, CLIENT_HOPS, CLIENT_DELIVERIES };
 struct property {
     enum client_role role;
     char *name;
-    char *value; /* already read, if it was given as {file: ...} */
-    bool secret; /* never printed: a password, or read from a file */
+    char *value; /* the content of the file for {file: PATH} */
+    bool secret; /* never printed: a password, or the content of a file */
 };
 
-/* A setting that replaces the bridge's own in the topics that it makes. */
+/* A topic property that replaces the bridge's own choice in the topics that it creates. */
 struct topic_override {
     char *name;
-    char *value; /* NULL: the bridge sets none, so the brokers' default counts */
+    char *value; /* NULL: the bridge sets no value, so the brokers' default applies */
 };
 enum { TOPIC_OVERRIDES_MAX = 24 };
 
-/* Owned by the struct; freed by config_deinit. All times in ms, all sizes in bytes. */
+/* The struct owns its pointers; config_deinit frees them. Times are in ms, sizes in bytes. */
 struct config {
-    char *path; /* the file that was read, NULL if none */
+    char *path; /* the file that was read; NULL: none */
     struct property *kafka;
     size_t kafka_n;
     char *group;
@@ -46,8 +46,8 @@ struct config {
     int64_t max_delay_ms;
     int max_attempts;
     bool exactly_once;
-    bool redeliver_lost;  /* exactly once: start though the group has lost its offsets */
-    bool skip_unreadable; /* an unreadable batch blocks no partition */
+    bool redeliver_lost;  /* with exactly_once: start although the group has lost its offsets */
+    bool skip_unreadable; /* skip an unreadable batch; else it blocks its partition */
     int64_t memory_bytes;
     int64_t drain_ms;
     int partitions;                         /* topics apply only */
@@ -58,42 +58,43 @@ struct config {
     enum log_format log_format;
     int workers;
     char *listen;      /* HOST:PORT of metrics and health; NULL: none */
-    int64_t canary_ms; /* between two requests of the bridge's own; 0: none */
+    int64_t canary_ms; /* interval of canary requests; 0: none */
 };
 
-/* Read defaults, the file (path; NULL: ./delaybridge.yaml, then /etc/delaybridge/delaybridge.yaml,
-   then none), the environment and the flags in argv[0..argc-1]. Flags that are the table's or -X
-   are taken out of argv; the rest stays in order and *argc says how many. Unknown DELAYBRIDGE_*
-   variables are noted through warn. Returns 0 or ERR_CONFIG with a sentence in error: file, line,
-   key and value are in it. */
+/* Reads defaults, the file, the environment and the flags in argv[0..argc-1]. If path is NULL, the
+   file is ./delaybridge.yaml or /etc/delaybridge/delaybridge.yaml, if one exists. Flags of the
+   table and -X are removed from argv; *argc is the number of the rest, which stay in order. warn
+   gets a sentence for each unknown DELAYBRIDGE_* variable. Returns 0, or ERR_CONFIG with a sentence
+   in error that names file, line, key and value. */
 int config_load(struct config *config, const char *path, int *argc, char **argv,
                 void (*warn)(const char *sentence), struct error *error) must_check;
 void config_deinit(struct config *config);
 
-/* Check a key that has no default: the brokers, or the targets. 0, or ERR_CONFIG with a sentence.
- */
+/* Check a required key: the brokers, or the targets. Return 0, or ERR_CONFIG with a sentence in
+   error. */
 int config_require_brokers(const struct config *config, struct error *error) must_check;
 int config_require_targets(const struct config *config, struct error *error) must_check;
 
-/* Say each key that is not the same in both: live ones can be changed while the service runs.
-   Values are not said: some are secret. Returns how many. */
+/* Calls say for each key that differs, and returns their number. `live` is true for a key that can
+   change while the service runs. Values are not passed, because some are secret. */
 int config_differences(const struct config *config, const struct config *other,
                        void (*say)(void *ctx, const char *key, bool live), void *ctx);
 
-/* A number that differs, but for one in four billion, where targets (in any order), default_target,
-   levels or delivery differ: all members of a group must have the same. Never 0. */
+/* Returns a hash, never 0, of the keys that must be equal in all members of a group. These are
+   targets in any order, default_target, levels and delivery. */
 uint32_t config_hash(const struct config *config);
 
-/* The value of a Kafka property for a role (its own before the one for all), or NULL. */
+/* Returns the value of a Kafka property for a role, or NULL. A value of the role precedes the one
+   for all clients. */
 const char *config_property(const struct config *config, enum client_role role, const char *name);
 
-/* The entry of topic_settings for a property of topics, or NULL. */
+/* Returns the entry of topic_settings for a topic property, or NULL. */
 const struct topic_override *config_topic_override(const struct config *config, const char *name);
 
-/* Whether a property, by its name, lets somebody in: such a value is never printed. */
+/* Returns whether the property is a credential, judged by its name. Its value is never printed. */
 bool config_is_secret(const char *name);
 
-/* The table as text: the options part of --help, and configs/delaybridge.yaml with every key
+/* Print the table as the options part of --help, and as configs/delaybridge.yaml with each key
    explained and at its default. */
 void config_print_help(FILE *out);
 void config_print_yaml(FILE *out);

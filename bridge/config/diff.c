@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is different between two configurations. */
+/* diff: the keys that differ between two configurations. */
 #include "bridge/config/loader.h"
 
 static bool same_text(const char *a, const char *b)
@@ -20,7 +20,8 @@ static bool same_targets(const struct config *a, const struct config *b)
     return same;
 }
 
-/* In the order in which they were written: another order may mean the same, and is told. */
+/* Compares in the order of writing. Another order counts as a difference, even if it has the same
+   effect. */
 static bool same_properties(const struct config *a, const struct config *b, enum client_role role)
 {
     size_t i = 0, j = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A number for what all members of a group must agree about. */
+/* hash: of the keys that must be equal in all members of a group. */
 #include "bridge/config/config.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static uint64_t of_text(const char *text)
 
 uint32_t config_hash(const struct config *c)
 {
-    uint64_t targets = 0; /* a sum: their order means nothing */
+    uint64_t targets = 0; /* a sum, so that their order does not matter */
     for (size_t i = 0; i < c->targets_n; i++)
         targets += of_text(c->targets[i]);
     uint64_t hash = of_text(c->default_target);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* librdkafka properties in the configuration. */
+/* kafka: librdkafka properties in the configuration. */
 #include "bridge/base/memory.h"
 #include "bridge/config/loader.h"
 #include "bridge/config/property.h"
@@ -63,7 +63,7 @@ static void remove_old(struct config *c, enum client_role role, const char *name
     c->kafka_n = kept;
 }
 
-/* The last one counts, also among librdkafka's aliases: it goes to the end. */
+/* Appends the property, because of several aliases of one property librdkafka uses the last one. */
 static void put(struct config *c, struct property property)
 {
     remove_old(c, property.role, property.name);
@@ -74,27 +74,28 @@ static void put(struct config *c, struct property property)
 int config_set_property(struct loader *loader, enum client_role role, const struct setting *setting)
 {
     const char *name = setting->key, *value = setting->values[0], *ours;
-    struct setting told = *setting;
-    told.secret |= config_is_secret(name);
+    struct setting masked = *setting;
+    masked.secret |= config_is_secret(name);
     if (property_is_ours(name, &ours)) {
         if (ours != NULL)
-            return config_refuse(loader, &told, value,
+            return config_refuse(loader, &masked, value,
                                  "is set by delaybridge: set the key %s instead", ours);
-        return config_refuse(loader, &told, value,
-                             "is set by delaybridge: the guarantees rest on it");
+        return config_refuse(loader, &masked, value,
+                             "is set by delaybridge: the delivery guarantees require it");
     }
     char why[PROPERTY_ERROR_MAX];
     int err = property_check(name, value, why);
-    if (err == ERR_CONFIG && told.secret)
-        return config_refuse(loader, &told, NULL, "librdkafka does not take this value");
+    if (err == ERR_CONFIG && masked.secret)
+        return config_refuse(loader, &masked, NULL, "librdkafka refuses this value");
     if (err != 0)
-        return config_refuse(loader, &told, value, "%s", why);
+        return config_refuse(loader, &masked, value, "%s", why);
     put(loader->config,
-        (struct property){role, config_keep(name), config_keep(value), told.secret});
+        (struct property){role, config_keep(name), config_keep(value), masked.secret});
     return 0;
 }
 
-/* The content less the newlines at its end; NULL: why is a phrase. */
+/* Returns the content of a file without the newlines at its end. Returns NULL and sets *why to a
+   phrase on error. */
 static char *read_whole(const char *path, const char **why)
 {
     char *text = NULL;
@@ -110,7 +111,7 @@ static char *read_whole(const char *path, const char **why)
     else if (n > PROPERTY_FILE_MAX)
         *why = "more than 1 MiB";
     else if (memchr(text, '\0', n) != NULL)
-        *why = "not a text: it has a zero byte";
+        *why = "not a text file: it contains a zero byte";
     fclose(file);
     if (*why != NULL) {
         free(text);

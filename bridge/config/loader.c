@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Defaults, then the file, then the environment, then the flags. */
+/* loader: reads defaults, then the file, then the environment, then the flags. */
 #include "bridge/config/config.h"
 
 #include "bridge/config/loader.h"
@@ -21,7 +21,7 @@ static int load_defaults(struct loader *loader)
     return 0;
 }
 
-/* The file that is there when none is named. NULL: none. */
+/* Returns the file to read if no path is given, or NULL. */
 static const char *file_of_habit(void)
 {
     static const char *const PATHS[] = {"./delaybridge.yaml", "/etc/delaybridge/delaybridge.yaml"};
@@ -50,7 +50,7 @@ static void warn_unknown(void (*warn)(const char *sentence), const char *where, 
         warn(sentence);
 }
 
-/* Writes "did you mean DELAYBRIDGE_LOG_LEVEL?" if some key is near the variable, else "". */
+/* Writes "did you mean DELAYBRIDGE_LOG_LEVEL?" if a key is near the variable, else "". */
 static void guess_variable(const char *name, char why[PROPERTY_ERROR_MAX])
 {
     const char *near = config_key_nearest(name);
@@ -62,8 +62,9 @@ static void guess_variable(const char *name, char why[PROPERTY_ERROR_MAX])
         *c = *c == '.' ? '_' : (char)toupper((unsigned char)*c);
 }
 
-/* KAFKA_GROUP_INSTANCE_ID is group.instance.id. ERR_RANGE: there is no such property, which is no
-   mistake: beside a service delaybridge-kafka, Kubernetes sets DELAYBRIDGE_KAFKA_PORT. */
+/* Sets group.instance.id for KAFKA_GROUP_INSTANCE_ID. Returns ERR_RANGE for an unknown property.
+   Such a variable is no error: for a service delaybridge-kafka, Kubernetes sets
+   DELAYBRIDGE_KAFKA_PORT. */
 static int load_property_variable(struct loader *loader, const struct setting *given, char *name,
                                   char why[PROPERTY_ERROR_MAX])
 {
@@ -79,7 +80,7 @@ static int load_property_variable(struct loader *loader, const struct setting *g
     return config_set_property(loader, role, &setting);
 }
 
-/* name: less its DELAYBRIDGE_. */
+/* name is the variable without DELAYBRIDGE_. */
 static int load_variable(struct loader *loader, char *name, char *value,
                          void (*warn)(const char *sentence))
 {
@@ -115,7 +116,7 @@ static int load_environment(struct loader *loader, void (*warn)(const char *sent
     return err;
 }
 
-/* text: NAME=VALUE, behind -X, --kafka or --kafka-hops. */
+/* text is the NAME=VALUE after -X, --kafka or --kafka-hops. */
 static int load_property_flag(struct loader *loader, enum client_role role, const char *flag,
                               const char *text)
 {
@@ -124,7 +125,7 @@ static int load_property_flag(struct loader *loader, enum client_role role, cons
     struct setting setting = {where, "property", NULL, 0, false};
     int err;
     if (value == NULL || value == copy) {
-        err = config_refuse(loader, &setting, text, "not NAME=VALUE");
+        err = config_refuse(loader, &setting, text, "not NAME=VALUE, such as linger.ms=5");
     } else {
         *value++ = '\0';
         const char *name = copy;
@@ -151,7 +152,8 @@ static int load_value_flag(struct loader *loader, const struct config_key *key, 
     return config_set_text(loader, key, where, value);
 }
 
-/* The flag at argv[0]: how many arguments it takes up, 0 if it is not ours, or an error. */
+/* Reads the flag at argv[0]. Returns how many arguments it takes, 0 if it is not in the table, or
+   an error. */
 static int load_flag(struct loader *loader, int argc, char **argv)
 {
     bool property = strncmp(argv[0], "-X", 2) == 0;
@@ -171,7 +173,7 @@ static int load_flag(struct loader *loader, int argc, char **argv)
     return err != 0 ? err : taken;
 }
 
-/* Behind "--" nothing is a flag. */
+/* Arguments after "--" are not flags. */
 static int load_flags(struct loader *loader, int *argc, char **argv)
 {
     int kept = 0, i = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config_load: what the files of config share: the table, and one setting on its way into it. */
+/* loader: the private header of config: the table of keys, and the functions that set one key. */
 #ifndef DELAYBRIDGE_BRIDGE_CONFIG_LOADER_H
 #define DELAYBRIDGE_BRIDGE_CONFIG_LOADER_H
 
@@ -23,30 +23,31 @@ enum config_type {
     TYPE_LISTEN
 };
 
-/* One key. Names are as in the file; "log.level" is level in the map log. */
+/* One key. The name is that of the file: "log.level" is level in the map log. */
 struct config_key {
     const char *name;
     enum config_type type;
     bool live;           /* SIGHUP changes it in the running service */
-    size_t offset;       /* in struct config, if the type needs one */
+    size_t offset;       /* in struct config, if the type has one */
     int64_t least, most; /* of numbers, spans and sizes */
-    const char *initial; /* as in a flag; NULL: none */
-    const char *shown;   /* in the example: the value that is commented out, or NULL for initial */
+    const char *initial; /* the default as text of a flag; NULL: none */
+    const char *shown;   /* the example in a comment of the file; NULL: initial is shown */
     const char *help;    /* sentences */
 };
 
 extern const struct config_key CONFIG_KEYS[];
 extern const size_t CONFIG_KEYS_N;
 
-/* The key of this name in the file. NULL: unknown. */
+/* Returns the key of this name in the file, or NULL. */
 const struct config_key *config_key_find(const char *name);
-/* Of a flag or variable: '_', '-' and '.' are the same, and so are upper and lower case. */
+/* Returns the key of a flag or variable, or NULL. '_', '-' and '.' are equal, and so are upper and
+   lower case. */
 const struct config_key *config_key_guess(const char *name);
 
-/* The known key that is spelled most like name, as a file writes it. NULL: none is near. */
+/* Returns the key that is most similar to name, as in the file, or NULL if none is near. */
 const char *config_key_nearest(const char *name);
 enum { CONFIG_FLAG_MAX = 64 };
-/* Writes the key as flags write it, without their dashes: "log-level". Returns out. */
+/* Writes the name of the flag without its dashes: "log-level". Returns out. */
 const char *config_key_flag(const struct config_key *key, char out[CONFIG_FLAG_MAX]);
 
 static inline bool config_key_is_list(const struct config_key *key)
@@ -55,7 +56,7 @@ static inline bool config_key_is_list(const struct config_key *key)
            key->type == TYPE_TOPIC_SETTINGS;
 }
 
-/* Where the values come from: "delaybridge.yaml:12", "flag --hold", "variable DELAYBRIDGE_HOLD". */
+/* Sources of values: "delaybridge.yaml:12", "flag --hold", "variable DELAYBRIDGE_HOLD". */
 enum { WHERE_MAX = 200, CONFIG_KEYS_MAX = 32 };
 struct loader {
     struct config *config;
@@ -63,52 +64,53 @@ struct loader {
     char where[CONFIG_KEYS_MAX][WHERE_MAX]; /* by key; empty: the default */
 };
 
-/* A key with its values: more than one only for lists. All borrowed. */
+/* A key with its values. Only lists have more than one. All pointers are borrowed. */
 struct setting {
     const char *where;
     const char *key;
     char *const *values;
     size_t n;
-    bool secret; /* the value is in no sentence */
+    bool secret; /* never print the value */
 };
 
-/* WHERE: KEY: "VALUE": the sentence. value may be NULL. Returns ERR_CONFIG. */
+/* Writes the error WHERE: KEY: "VALUE": SENTENCE. value may be NULL. Returns ERR_CONFIG. */
 __attribute__((format(printf, 4, 5))) int config_refuse(struct loader *loader,
                                                         const struct setting *setting,
                                                         const char *value, const char *format, ...);
 
-/* Sets a key of the table; a value that was there is replaced. */
+/* Sets a key of the table and replaces an earlier value. */
 int config_set(struct loader *loader, const struct config_key *key,
                const struct setting *setting) must_check;
-/* The same with one text, cut at commas if the key is a list. */
+/* Sets a key from one text, which is cut at commas if the key is a list. */
 int config_set_text(struct loader *loader, const struct config_key *key, const char *where,
                     const char *text) must_check;
 
-/* Sets a property: the key of the setting is its name. */
+/* Sets a property. The key of the setting is its name. */
 int config_set_property(struct loader *loader, enum client_role role,
                         const struct setting *setting) must_check;
-/* The same, with the value in a file. */
+/* Sets a property to the content of the file that the setting names. */
 int config_set_property_file(struct loader *loader, enum client_role role,
                              const struct setting *setting) must_check;
-/* "intake.fetch.min.bytes": the role, and *name is moved behind it. */
+/* Returns the role in "intake.fetch.min.bytes" and moves *name after it. Returns CLIENT_ALL for a
+   name without a role. */
 enum client_role config_role_cut(const char **name);
-/* "intake" and so on; CLIENT_ALL: none of them. */
+/* Returns the role named "intake", "levels", "hops" or "deliveries", else CLIENT_ALL. */
 enum client_role config_role(const char *name);
 
-/* Sets one entry of topic_settings: the key of the setting is the property's name. A value of NULL
+/* Sets one entry of topic_settings. The key of the setting is the property's name. A value of NULL
    or "default" leaves the property to the brokers. */
 int config_set_topic(struct loader *loader, const struct setting *setting) must_check;
-/* The same with each value as NAME=VALUE. Entries of other names stay. */
+/* Sets entries from values of the form NAME=VALUE. Entries of other names stay. */
 int config_set_topics(struct loader *loader, const struct setting *setting) must_check;
 void config_free_topics(struct config *config);
 
-/* The file into the table. */
+/* Reads the file. */
 int config_read_yaml(struct loader *loader, const char *path) must_check;
 
-/* What one key alone cannot show. */
+/* Checks the combination of keys. */
 int config_check(struct loader *loader) must_check;
 
-/* A copy. Start-up does not go on without memory. */
+/* Returns a copy. Ends the process if there is no memory. */
 char *config_keep(const char *text);
 
 #endif

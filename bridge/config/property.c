@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Properties of librdkafka: those that the operator may not set, and whether the library takes the
-   others. */
+/* property: the properties that the operator may not set, and the check of all others by
+   librdkafka. */
 #include "bridge/config/property.h"
 
 #include "levels/err.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* What the guarantees rest on. ours: the key to use instead. */
+/* Properties required for the delivery guarantees. ours: the key to set instead. */
 static const struct {
     const char *name, *ours;
 } refused[] = {
@@ -25,7 +25,7 @@ static const struct {
     {"partitioner", NULL},
     {"transactional.id", "delivery"},
     {"group.id", "group"},
-    {"group.protocol", NULL}, /* of newer librdkafka: the other one knows no eager assignment */
+    {"group.protocol", NULL}, /* newer librdkafka; its other protocol has no eager assignment */
     {"allow.auto.create.topics", NULL},
     {"enable.gapless.guarantee", NULL},
     {"message.max.bytes", NULL},

@@ -10,20 +10,19 @@
 
 enum { PROPERTY_ERROR_MAX = 512 };
 
-/* Returns whether the guarantees rest on the property, so that the operator may not set it. Sets
- *ours to the key of ours to set instead, or to NULL. */
+/* Returns whether the delivery guarantees require our value, so that the operator may not set the
+   property. Sets *ours to the key to set instead, or to NULL. */
 bool property_is_ours(const char *name, const char **ours);
 
-/* Returns 0 if librdkafka knows the property and takes the value, ERR_RANGE if it does not know the
-   property, ERR_CONFIG if it does not take the value. error is a sentence that names what to set
-   instead, if that is known. */
+/* Returns 0 if librdkafka accepts the value, ERR_CONFIG if it refuses the value, and ERR_RANGE if
+   it does not know the property. error then names the property to set instead, if one is known. */
 int property_check(const char *name, const char *value, char error[PROPERTY_ERROR_MAX]) must_check;
 
-/* Returns whether name is a property of the Java client that librdkafka does not take. why then
-   names the property to set instead, and never holds the value. */
+/* Returns whether name is a property of the Java client that librdkafka does not have. why then
+   names the property to set instead, and never contains the value. */
 bool property_is_java(const char *name, char why[PROPERTY_ERROR_MAX]);
 
-/* Writes that librdkafka has no such property, and the property that is spelled most like it. */
+/* Writes that librdkafka has no such property, and the name that is most similar to it. */
 void property_describe_unknown(const char *name, char why[PROPERTY_ERROR_MAX]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Property names that librdkafka does not know: those of the Java client, and slips. */
+/* property_names: names that librdkafka does not know: of the Java client, and misspelled ones. */
 #include "bridge/config/property.h"
 
 #include "levels/nearest.h"
@@ -12,11 +12,11 @@
 
 #define LEAVE_OUT(why) NULL, why ": leave it out"
 
-/* Of Java's properties those that librdkafka does not take under the same name. */
+/* Properties of the Java client that librdkafka does not have under the same name. */
 static const struct {
     const char *java;
     const char *ours;   /* librdkafka's name; NULL: there is none */
-    const char *advice; /* what else to know, or NULL */
+    const char *advice; /* a further hint, or NULL */
 } NAMES[] = {
     {"ssl.truststore.location", "ssl.ca.location", "it takes a PEM file"},
     {"ssl.truststore.certificates", "ssl.ca.pem", NULL},
@@ -39,12 +39,12 @@ static const struct {
     {"value.deserializer", LEAVE_OUT("records are bytes")},
     {"partitioner.class", LEAVE_OUT("delaybridge partitions as the Java client does")},
     {"interceptor.classes", LEAVE_OUT("librdkafka has no Java classes")},
-    {"metric.reporters", LEAVE_OUT("metrics are answered at the address of the key listen")},
+    {"metric.reporters", LEAVE_OUT("the key listen sets the address of the metrics")},
     {"schema.registry.url", LEAVE_OUT("records are bytes")},
-    {"max.request.size", LEAVE_OUT("delaybridge sets the limit, and the broker's counts")},
-    {"buffer.memory", LEAVE_OUT("the key memory bounds what is in memory")},
+    {"max.request.size", LEAVE_OUT("delaybridge sets it, and the limit of the broker applies")},
+    {"buffer.memory", LEAVE_OUT("the key memory limits the records in memory")},
     {"max.block.ms", LEAVE_OUT("delaybridge does not block on a full buffer")},
-    {"max.poll.records", LEAVE_OUT("the key memory bounds what is in memory")},
+    {"max.poll.records", LEAVE_OUT("the key memory limits the records in memory")},
     {"fetch.max.wait.ms", "fetch.wait.max.ms", NULL},
     {"send.buffer.bytes", "socket.send.buffer.bytes", NULL},
     {"receive.buffer.bytes", "socket.receive.buffer.bytes", NULL},
@@ -52,7 +52,7 @@ static const struct {
     {"socket.connection.setup.timeout.max.ms", "socket.connection.setup.timeout.ms", NULL},
 };
 
-/* Offer the names that librdkafka lists: one at the start of each line of its table. */
+/* Offers the names of librdkafka's table, which has one at the start of each line. */
 static void try_all(struct nearest *nearest)
 {
     char *table = NULL, name[NEAREST_NAME_MAX];
@@ -79,7 +79,7 @@ bool property_is_java(const char *name, char why[PROPERTY_ERROR_MAX])
             continue;
         const char *ours = NAMES[i].ours, *advice = NAMES[i].advice;
         if (ours == NULL)
-            snprintf(why, PROPERTY_ERROR_MAX, "a property of the Java client alone; %s", advice);
+            snprintf(why, PROPERTY_ERROR_MAX, "only the Java client has this property: %s", advice);
         else
             snprintf(why, PROPERTY_ERROR_MAX, "a name of the Java client: librdkafka's is %s%s%s",
                      ours, advice == NULL ? "" : ", ", advice == NULL ? "" : advice);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of keys, and what is printed from it. */
+/* table: the keys, and the texts that are printed from them. */
 #include "bridge/config/loader.h"
 #include "levels/nearest.h"
 
@@ -15,59 +15,59 @@ const struct config_key CONFIG_KEYS[] = {
      .type = TYPE_PROPERTIES,
      .shown = "bootstrap.servers: localhost:9092",
      .help =
-         "Properties of librdkafka, for every connection. A value may be {file: PATH}: the file's "
-         "content, which is then never printed. As flags: -X NAME=VALUE, -X hops.NAME=VALUE; as "
-         "variables: DELAYBRIDGE_KAFKA_BOOTSTRAP_SERVERS. What the guarantees rest on is refused. "
-         "With group.instance.id each worker's id "
-         "is that one with -0, -1, ... behind it."},
+         "Properties of librdkafka for all connections. A value may be {file: PATH}: the content "
+         "of "
+         "the file, which is never printed. Flags: -X NAME=VALUE, -X hops.NAME=VALUE. Variables: "
+         "DELAYBRIDGE_KAFKA_BOOTSTRAP_SERVERS. Properties required for the delivery guarantees "
+         "cannot be set. Each worker appends -0, -1, ... to a group.instance.id."},
     {.name = "kafka.intake",
      .type = TYPE_PROPERTIES,
      .shown = "{fetch.wait.max.ms: 100}",
-     .help = "Properties for the consumers of the schedule topic alone."},
+     .help = "Properties for consumers of the schedule topic."},
     {.name = "kafka.levels",
      .type = TYPE_PROPERTIES,
      .shown = "{fetch.wait.max.ms: 100}",
-     .help = "Properties for the consumers of the level topics alone."},
+     .help = "Properties for consumers of level topics."},
     {.name = "kafka.hops",
      .type = TYPE_PROPERTIES,
      .shown = "{compression.type: lz4}",
-     .help = "Properties for the producers to level topics and dead-letter topic alone."},
+     .help = "Properties for producers to level topics and the dead-letter topic."},
     {.name = "kafka.deliveries",
      .type = TYPE_PROPERTIES,
      .shown = "{linger.ms: 1}",
-     .help = "Properties for the producers to the targets alone."},
+     .help = "Properties for producers to targets."},
     {.name = "group",
      .type = TYPE_TEXT,
      AT(group),
      .shown = "delaybridge.schedule",
-     .help = "The consumer group that shares out the lanes and holds all progress. Its default is "
-             "delaybridge. and the schedule topic's name."},
+     .help = "The consumer group that assigns lanes and stores progress. The default is "
+             "'delaybridge.' followed by the name of the schedule topic."},
     {.name = "schedule",
      .type = TYPE_TEXT,
      AT(schedule),
      .initial = "schedule",
      .help =
-         "The topic that requests are written to. The bridge's own topics begin with its name and "
-         "a dot."},
+         "The topic for requests. The names of the bridge's own topics begin with its name and a "
+         "dot."},
     {.name = "levels",
      .type = TYPE_LEVELS,
      AT(ladder.level_ms),
      .initial = "1s, 5s, 10s, 30s, 1m, 2m, 3m, 4m, 5m, 6m, 7m, 8m, 9m, 10m, 20m, 30m, 1h, 2h",
-     .help = "How long records wait in one topic, ascending. Any delay is a chain of these; see "
-             "'delaybridge explain'. Longer levels save hops of long delays."},
+     .help = "The waiting times of the level topics, ascending. A delay becomes a chain of levels "
+             "(see 'delaybridge explain'). Longer levels mean fewer hops for long delays."},
     {.name = "targets",
      .type = TYPE_TARGETS,
      AT(targets),
      .shown = "[orders.timeout, \"payments.*\"]",
-     .help = "The topics that may be delivered to; a * stands for any run of characters. Must be "
-             "set. The bridge's own topics and those that begin with __ are always denied, but for "
-             "schedule.canary.",
+     .help = "Topics that requests may name as target. A * matches any run of characters. "
+             "Required. The bridge's own topics and topics that begin with __ are always refused, "
+             "except schedule.canary.",
      .live = true},
     {.name = "default_target",
      .type = TYPE_TEXT,
      AT(default_target),
      .shown = "orders.timeout",
-     .help = "Where requests go that name no target. Without it they are refused.",
+     .help = "The target of requests that name none. Without it they are refused.",
      .live = true},
     {.name = "max_delay",
      .type = TYPE_SPAN,
@@ -75,53 +75,52 @@ const struct config_key CONFIG_KEYS[] = {
      .least = 1,
      .most = LADDER_MS_MAX,
      .initial = "40d",
-     .help = "The longest delay that is accepted, from the request's timestamp.",
+     .help = "The longest accepted delay, counted from the timestamp of the request.",
      .live = true},
     {.name = "delivery",
      .type = TYPE_DELIVERY,
      .initial = "at-least-once",
      .help =
-         "What a crash may do: at-least-once repeats deliveries that were in flight, and never "
-         "loses one; exactly-once repeats none for consumers with isolation.level=read_committed, "
-         "at the price of some tens of milliseconds."},
+         "Delivery guarantee. at-least-once: a crash can duplicate deliveries in flight, but never "
+         "loses one. exactly-once: no duplicates for consumers with "
+         "isolation.level=read_committed. It adds some tens of milliseconds of latency."},
     {.name = "lost_offsets",
      .type = TYPE_LOST_OFFSETS,
      .initial = "refuse",
      .help =
-         "What exactly-once does when records wait in the levels, or did, and the group has no "
-         "offsets (they expire when no process runs for offsets.retention.minutes, 7 days; or "
-         "group was changed), or commit metadata that it cannot read: refuse to start, or "
-         "redeliver all that the level topics and schedule still hold. at-least-once redelivers, "
-         "and says so."},
+         "The reaction of exactly-once to lost offsets: refuse to start, or redeliver all records "
+         "in the level topics and schedule. Offsets expire if no process runs for "
+         "offsets.retention.minutes (7 days). A new group has none, and damaged commit metadata "
+         "counts as lost. Level topics that were never written need no offsets. at-least-once "
+         "always redelivers, and logs a warning."},
     {.name = "unreadable",
      .type = TYPE_UNREADABLE,
      .initial = "block",
-     .help = "What happens at a batch that cannot be read, because it is damaged or too large as "
-             "unpacked. With block its partition waits until you run 'delaybridge skip'. With skip "
-             "a dead letter names the range of offsets, and reading continues behind it."},
+     .help = "The reaction to a batch that is damaged or too large when decompressed. block: its "
+             "partition waits until you run 'delaybridge skip'. skip: a record in the dead-letter "
+             "topic names the range of offsets, and the partition continues after it."},
     {.name = "max_attempts",
      .type = TYPE_COUNT,
      AT(max_attempts),
      .least = 1,
      .most = 1000,
      .initial = "8",
-     .help =
-         "How often a delivery is tried, with growing pauses, before it goes to the dead-letter "
-         "topic.",
+     .help = "Attempts to deliver a record, with growing pauses, before it goes to the dead-letter "
+             "topic.",
      .live = true},
     {.name = "hold",
      .type = TYPE_SPAN,
      AT(ladder.hold_ms),
      .most = DAY_MS,
      .initial = "1s",
-     .help = "The remainder of a delay that is held in memory, in no level. At least the smallest "
-             "level less slack."},
+     .help = "The longest remaining delay that waits in memory instead of a level. At least the "
+             "smallest level minus slack."},
     {.name = "slack",
      .type = TYPE_SPAN,
      AT(ladder.slack_ms),
      .most = DAY_MS,
      .initial = "500ms",
-     .help = "What a record may have lost on its way to a level and still fit it."},
+     .help = "Tolerance for transit time: a level accepts delays that are shorter by this much."},
     {.name = "memory",
      .type = TYPE_SIZE,
      AT(memory_bytes),
@@ -129,77 +128,79 @@ const struct config_key CONFIG_KEYS[] = {
      .most = (int64_t)1 << 46,
      .initial = "256MiB",
      .help =
-         "Records held and in flight with their headers, for the whole process. Beyond it reading "
-         "waits; each partition may still hold one record of 1/256 of it, and each worker one "
-         "larger record. What a fetch unpacks comes on top, about three fetches for each worker: "
-         "one batch of the schedule topic, or 256 KiB of compressed ones."},
+         "Limit for records in memory with their headers, for the whole process. Fetching pauses "
+         "when it is reached. Each partition may still hold one record of 1/256 of it, and each "
+         "worker one larger record. Fetched batches are extra, about three for each worker: one "
+         "decompressed batch of the schedule topic, or 256 KiB of compressed ones."},
     {.name = "drain",
      .type = TYPE_SPAN,
      AT(drain_ms),
      .most = DAY_MS,
      .initial = "10s",
-     .help = "How long a stop may wait for what is in flight."},
+     .help = "How long a shutdown waits for records in flight."},
     {.name = "retired_levels",
      .type = TYPE_RETIRED,
      AT(retired_ms),
      .initial = "",
-     .help = "Levels that are read until they are empty and no longer written: list here what was "
-             "removed from levels."},
+     .help = "Levels that are still read but no longer written. List here each level that you "
+             "remove from levels, until its topic is empty."},
     {.name = "partitions",
      .type = TYPE_COUNT,
      AT(partitions),
      .least = 1,
      .most = 10000,
      .initial = "8",
-     .help = "Lanes: the partitions of the topics that 'topics apply' makes. If the schedule topic "
-             "exists, its number counts."},
+     .help = "The number of lanes: the partitions of the topics that 'topics apply' creates. If "
+             "the schedule topic exists, its number of partitions is used."},
     {.name = "replication",
      .type = TYPE_COUNT,
      AT(replication),
      .least = 1,
      .most = 100,
      .initial = "3",
-     .help = "The replication factor of the topics that 'topics apply' makes."},
+     .help = "The replication factor of the topics that 'topics apply' creates."},
     {.name = "topic_settings",
      .type = TYPE_TOPIC_SETTINGS,
      .shown = "{max.message.bytes: 8388608, segment.bytes: default}",
-     .help = "Kafka's topic properties that replace what 'topics apply' sets on the bridge's "
-             "topics (on the schedule topic only when it makes it). default: set none, the "
-             "brokers' default counts. For services with limits of their own. As a flag and "
-             "variable: NAME=VALUE, with commas. cleanup.policy, retention.ms, retention.bytes "
-             "and message.timestamp.type are refused: the guarantees rest on them."},
+     .help = "Topic properties that replace those that 'topics apply' sets on the bridge's topics. "
+             "Use it for Kafka services with other limits. On the schedule topic they are set only "
+             "when it is created. default: set no value, so that the brokers' default applies. "
+             "Flag and variable: NAME=VALUE, separated by commas. cleanup.policy, retention.ms, "
+             "retention.bytes and message.timestamp.type cannot be set: the delivery guarantees "
+             "require them."},
     {.name = "log.level",
      .type = TYPE_LOG_LEVEL,
      AT(log_level),
      .initial = "info",
-     .help = "The least important lines that are logged: debug, info, warn or error.",
+     .help = "The lowest severity that is logged: debug, info, warn or error.",
      .live = true},
     {.name = "log.format",
      .type = TYPE_LOG_FORMAT,
      AT(log_format),
      .initial = "auto",
-     .help = "auto, logfmt or json; auto is logfmt on a terminal, else json. Logs go to stderr."},
+     .help = "auto, logfmt or json. auto is logfmt on a terminal, else json. Logs go to stderr."},
     {.name = "workers",
      .type = TYPE_COUNT,
      AT(workers),
      .least = 1,
      .most = 256,
      .initial = "1",
-     .help = "Threads that share this process's lanes; each takes up to one core."},
+     .help = "Threads that share the lanes of this process. Each uses up to one core."},
     {.name = "listen",
      .type = TYPE_LISTEN,
      AT(listen),
      .initial = "127.0.0.1:9404",
-     .help = "HOST:PORT where /metrics, /livez and /readyz are answered, without a login; empty: "
-             "nowhere. [::]:9404 or 0.0.0.0:9404 is every address."},
+     .help = "HOST:PORT of the HTTP server for /metrics, /livez and /readyz, which has no "
+             "authentication. [::]:9404 or 0.0.0.0:9404 listens on all addresses. Empty: no "
+             "server."},
     {.name = "canary",
      .type = TYPE_SPAN,
      AT(canary_ms),
      .most = DAY_MS,
      .initial = "0s",
-     .help = "How often a request of the bridge's own goes through the smallest level to the topic "
-             "S.canary, and its round trip into the metrics; 10s is usual, 0s is never. Run "
-             "'topics apply' after setting it."},
+     .help = "The interval of canary requests, usually 10s. 0s: none. A canary goes through the "
+             "smallest level to the topic S.canary, and metrics report its round trip. Run 'topics "
+             "apply' after you set it."},
 };
 const size_t CONFIG_KEYS_N = sizeof CONFIG_KEYS / sizeof CONFIG_KEYS[0];
 _Static_assert(sizeof CONFIG_KEYS / sizeof CONFIG_KEYS[0] <= CONFIG_KEYS_MAX,
@@ -252,7 +253,7 @@ const char *config_key_flag(const struct config_key *key, char out[CONFIG_FLAG_M
     return out;
 }
 
-/* Print text in lines of at most width columns, each after the first behind indent. */
+/* Prints text in lines of at most width columns. Each line but the first begins with indent. */
 static void print_wrapped(FILE *out, const char *text, int width, const char *indent)
 {
     int column = 0;
@@ -298,7 +299,7 @@ static void print_comment(FILE *out, const char *indent, const char *text, const
     print_wrapped(out, all, 96, prefix);
 }
 
-/* "log.level" stands in the map log, which its first key opens; kafka opens itself. */
+/* "log.level" is in the map log, which its first key opens. The key kafka opens its own map. */
 static void print_key(FILE *out, const struct config_key *key, bool opens)
 {
     const char *dot = strchr(key->name, '.'), *indent = dot == NULL ? "" : "  ";
@@ -322,9 +323,9 @@ void config_print_yaml(FILE *out)
 {
     fputs("# SPDX-License-Identifier: Apache-2.0\n", out);
     print_comment(out, "",
-                  "Every key at its default; what is commented out has none. Each is a flag as "
-                  "well (max_delay: --max-delay) and a variable (DELAYBRIDGE_MAX_DELAY): flag > "
-                  "variable > this file > default. Printed by: delaybridge help --yaml",
+                  "Every key at its default. A key in a comment has no default. Each key is also a "
+                  "flag (--max-delay) and a variable (DELAYBRIDGE_MAX_DELAY). Precedence: flag, "
+                  "variable, this file, default. Printed by: delaybridge help --yaml",
                   "");
     for (size_t i = 0; i < CONFIG_KEYS_N; i++) {
         if (CONFIG_KEYS[i].help != NULL)

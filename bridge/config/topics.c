@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topic_settings: what the operator sets on the bridge's topics in place of its own choice. */
+/* topic_settings: topic properties that replace the choice of the bridge. */
 #include "bridge/base/memory.h"
 #include "bridge/config/loader.h"
 #include "bridge/config/topic_settings.h"
@@ -33,7 +33,7 @@ static bool is_property_name(const char *name)
     return name[0] != '\0';
 }
 
-/* The entry of this name, added at the end if there is none. */
+/* Returns the entry of this name, after adding it if there is none. */
 static struct topic_override *entry_of(struct config *c, const char *name)
 {
     for (size_t i = 0; i < c->topic_overrides_n; i++)
@@ -57,7 +57,7 @@ int config_set_topic(struct loader *loader, const struct setting *setting)
         return config_refuse(loader, setting, value,
                              "not a topic property of Kafka, such as max.message.bytes");
     if (c->topic_overrides_n == TOPIC_OVERRIDES_MAX && config_topic_override(c, name) == NULL)
-        return config_refuse(loader, setting, value, "topic_settings takes %d at most",
+        return config_refuse(loader, setting, value, "topic_settings has room for %d properties",
                              TOPIC_OVERRIDES_MAX);
     struct topic_override *entry = entry_of(c, name);
     free(entry->value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as people write them, into struct config. */
+/* value: parses the text of one value into struct config. */
 #include "bridge/base/log.h"
 #include "bridge/base/memory.h"
 #include "bridge/config/address.h"
@@ -31,7 +31,8 @@ int config_refuse(struct loader *loader, const struct setting *setting, const ch
                      quoted[0] == '\0' ? "" : ": ", quoted, why);
 }
 
-/* The types. Each takes one text and says what is wrong with it, or NULL. */
+/* The types. Each function parses one text and returns NULL, or a phrase that describes its fault.
+ */
 
 static const char *read_span(const char *text, int64_t *ms)
 {
@@ -161,7 +162,7 @@ static int set_targets(struct loader *loader, const struct setting *setting)
     targets_free(c);
     if (setting->n == 0)
         return config_refuse(loader, setting, NULL,
-                             "the list is empty: name the topics that requests may go to");
+                             "the list is empty: list the topics that requests may name");
     c->targets = memory_or_end(calloc(setting->n, sizeof(char *)));
     for (; c->targets_n < setting->n; c->targets_n++)
         c->targets[c->targets_n] = config_keep(setting->values[c->targets_n]);
@@ -212,7 +213,8 @@ static int set_unreadable(struct loader *loader, const struct setting *setting)
     return config_refuse(loader, setting, text, "not one of block, skip");
 }
 
-/* HOST:PORT, [ADDRESS]:PORT or nothing. Names are looked up when the service starts. */
+/* Sets HOST:PORT, [ADDRESS]:PORT or an empty text. Host names are resolved when the service starts.
+ */
 static int set_listen(struct loader *loader, const struct config_key *key,
                       const struct setting *setting)
 {
@@ -224,7 +226,7 @@ static int set_listen(struct loader *loader, const struct config_key *key,
         (digits == NULL || read_digits(digits, &port, &end) != NULL || *end != '\0'))
         return config_refuse(loader, setting, text, "not HOST:PORT, such as 127.0.0.1:9404");
     if (port > 65535)
-        return config_refuse(loader, setting, text, "there is no port above 65535");
+        return config_refuse(loader, setting, text, "a port is at most 65535");
     set_text(loader, key, text);
     return 0;
 }
@@ -262,7 +264,7 @@ static int set_value(struct loader *loader, const struct config_key *key,
         break;
     }
     return config_refuse(loader, setting, setting->values[0],
-                         "Kafka properties are set one by one: -X NAME=VALUE");
+                         "set Kafka properties one by one: -X NAME=VALUE");
 }
 
 int config_set(struct loader *loader, const struct config_key *key, const struct setting *setting)
@@ -275,7 +277,7 @@ int config_set(struct loader *loader, const struct config_key *key, const struct
     return set_value(loader, key, setting);
 }
 
-/* Cuts text at its commas, in place; spaces around an item are not of it. */
+/* Cuts text at its commas, in place, and removes the spaces around each item. */
 static size_t cut_list(char *text, char **items, size_t items_n)
 {
     size_t n = 0;

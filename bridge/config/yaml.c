@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The YAML file, event by event, so that each sentence can name its line. */
+/* yaml: reads the file event by event, so that each error can name its line. */
 #include "bridge/base/memory.h"
 #include "bridge/config/loader.h"
 #include "bridge/config/property.h"
@@ -13,10 +13,10 @@ struct reader {
     struct loader *loader;
     const char *path;
     yaml_parser_t parser;
-    yaml_event_t event; /* the current one; its texts live until the next */
+    yaml_event_t event; /* the current event; its texts are valid until the next one */
 };
 
-/* The keys of one map. */
+/* The keys read so far of one map. */
 struct seen {
     char **names;
     int *lines;
@@ -39,13 +39,13 @@ __attribute__((format(printf, 3, 4))) static int refuse(struct reader *r, int li
     return error_set(r->loader->error, ERR_CONFIG, "%s:%d: %s", r->path, line, why);
 }
 
-/* YAML reads a * in front of a value as the mark of an alias. */
+/* YAML takes a value that begins with * as an alias. */
 static int refuse_syntax(struct reader *r)
 {
     const char *problem = r->parser.problem, *context = r->parser.context;
     int line = line_of(&r->parser.problem_mark);
     if (context != NULL && strstr(context, "alias") != NULL)
-        return refuse(r, line, "a * in front needs quotes: write \"*\"");
+        return refuse(r, line, "a value that begins with * needs quotes: write \"*\"");
     return refuse(r, line, "not YAML: %s", problem != NULL ? problem : "unreadable");
 }
 
@@ -56,7 +56,7 @@ static int next(struct reader *r)
         return refuse_syntax(r);
     if (r->event.type == YAML_ALIAS_EVENT)
         return refuse(r, line_of(&r->event.start_mark),
-                      "a * in front needs quotes: write \"*%s\" (aliases are not supported)",
+                      "a value that begins with * needs quotes: write \"*%s\"",
                       (const char *)r->event.data.alias.anchor);
     return 0;
 }
@@ -66,7 +66,8 @@ static int line_here(const struct reader *r)
     return line_of(&r->event.start_mark);
 }
 
-/* The text of the scalar that is the current event; nothing at all counts as NULL. Owned. */
+/* Returns a copy of the scalar in the current event, or NULL for an empty one. The caller frees it.
+ */
 static char *scalar(const struct reader *r)
 {
     const char *text = (const char *)r->event.data.scalar.value;
@@ -84,19 +85,19 @@ static void seen_deinit(struct seen *seen)
     free(seen->lines);
 }
 
-/* The key that is the current event: its name, borrowed from seen; NULL: refused. */
+/* Reads the key in the current event. Returns its name, which seen owns, or NULL on error. */
 static const char *key_read(struct reader *r, struct seen *seen)
 {
     int line = line_here(r);
     if (r->event.type != YAML_SCALAR_EVENT || r->event.data.scalar.length == 0 ||
         strlen((const char *)r->event.data.scalar.value) != r->event.data.scalar.length) {
-        refuse(r, line, "not a key");
+        refuse(r, line, "not a key: keys are plain text");
         return NULL;
     }
     const char *name = (const char *)r->event.data.scalar.value;
     for (size_t i = 0; i < seen->n; i++)
         if (strcmp(seen->names[i], name) == 0) {
-            refuse(r, line, "%s: is there twice: first in line %d", name, seen->lines[i]);
+            refuse(r, line, "%s: is set twice: first in line %d", name, seen->lines[i]);
             return NULL;
         }
     seen->names = memory_or_end(realloc(seen->names, (seen->n + 1) * sizeof *seen->names));
@@ -106,7 +107,7 @@ static const char *key_read(struct reader *r, struct seen *seen)
     return seen->names[seen->n++];
 }
 
-/* The current event is the start of a sequence: its scalars. */
+/* Reads the scalars of a sequence. The current event is its start. */
 static int list_read(struct reader *r, const char *name, char ***items, size_t *n)
 {
     int err;
@@ -120,7 +121,7 @@ static int list_read(struct reader *r, const char *name, char ***items, size_t *
     return err;
 }
 
-/* The current event is the value of key. */
+/* Reads the value of a key, which is the current event. */
 static int value_read(struct reader *r, const struct config_key *key)
 {
     bool list = r->event.type == YAML_SEQUENCE_START_EVENT;
@@ -152,7 +153,7 @@ static int value_read(struct reader *r, const struct config_key *key)
     return err;
 }
 
-/* The current event is the start of the map {file: PATH}. */
+/* Reads the map {file: PATH}. The current event is its start. */
 static int file_read(struct reader *r, const char *name, char **path)
 {
     int err = next(r);
@@ -170,7 +171,7 @@ static int file_read(struct reader *r, const char *name, char **path)
     return 0;
 }
 
-/* The current event is the value of a property. */
+/* Reads the value of a property, which is the current event. */
 static int property_read(struct reader *r, enum client_role role, const char *name)
 {
     bool in_file = r->event.type == YAML_MAPPING_START_EVENT;
@@ -193,7 +194,7 @@ static int property_read(struct reader *r, enum client_role role, const char *na
     return err;
 }
 
-/* The current event is the start of the map kafka, or of one for a role inside it. */
+/* Reads the map kafka, or the map of a role inside it. The current event is its start. */
 static int properties_read(struct reader *r, enum client_role role)
 {
     struct seen seen = {0};
@@ -217,7 +218,7 @@ static int properties_read(struct reader *r, enum client_role role)
     return err;
 }
 
-/* The current event is the start of the map topic_settings. */
+/* Reads the map topic_settings. The current event is its start. */
 static int topics_read(struct reader *r)
 {
     struct seen seen = {0};
@@ -242,7 +243,7 @@ static int topics_read(struct reader *r)
 
 static int map_read(struct reader *r, const char *prefix);
 
-/* Flags have dots where the file has maps. */
+/* Describes an unknown key. A flag has a dot where the file has a map. */
 static int refuse_name(struct reader *r, const char *prefix, const char *name, int line)
 {
     const char *dot = strchr(name, '.');
@@ -256,11 +257,11 @@ static int refuse_name(struct reader *r, const char *prefix, const char *name, i
     if (near != NULL)
         return refuse(r, line, "%s: unknown key: did you mean %s?", full, near);
     if (*prefix == '\0' && property_check(name, "", why) != ERR_RANGE)
-        return refuse(r, line, "%s: unknown key: properties of Kafka stand within 'kafka:'", name);
+        return refuse(r, line, "%s: unknown key: write Kafka properties within 'kafka:'", name);
     return refuse(r, line, "%s: unknown key ('delaybridge help --yaml' shows all)", full);
 }
 
-/* The current event is the value of name, which stands in the map that prefix is the name of. */
+/* Reads the value of name in the map prefix. The current event is the value. */
 static int entry_read(struct reader *r, const char *prefix, const char *name, int line)
 {
     char full[128];
@@ -283,7 +284,7 @@ static int entry_read(struct reader *r, const char *prefix, const char *name, in
     return properties_read(r, CLIENT_ALL);
 }
 
-/* The current event is the start of a map. */
+/* Reads a map. The current event is its start. */
 static int map_read(struct reader *r, const char *prefix)
 {
     struct seen seen = {0};
@@ -301,7 +302,7 @@ static int map_read(struct reader *r, const char *prefix)
     return err;
 }
 
-/* An empty file is one without keys. */
+/* An empty file has no keys. */
 static int document_read(struct reader *r)
 {
     int err = next(r); /* the stream starts */
@@ -313,14 +314,14 @@ static int document_read(struct reader *r)
         return err;
     bool empty = r->event.type == YAML_SCALAR_EVENT && r->event.data.scalar.length == 0;
     if (!empty && r->event.type != YAML_MAPPING_START_EVENT)
-        return refuse(r, line_here(r), "not a map of keys");
+        return refuse(r, line_here(r), "not a map of keys: write KEY: VALUE");
     if (!empty && (err = map_read(r, "")) != 0)
         return err;
     err = next(r); /* the document ends */
     if (err == 0)
         err = next(r);
     if (err == 0 && r->event.type != YAML_STREAM_END_EVENT)
-        return refuse(r, line_here(r), "a second document: one is read");
+        return refuse(r, line_here(r), "a second document: write one document a file");
     return err;
 }
 

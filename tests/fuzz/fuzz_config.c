@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a configuration file: taken or refused with a sentence, never a crash, never a leak,
-   and what is taken keeps the promises of config.h. */
+/* fuzz_config: any bytes as a configuration file. It is accepted or refused with a sentence, never
+   a crash and never a leak. An accepted configuration fulfills config.h. */
 #include "bridge/config/config.h"
 
 #include <assert.h>
@@ -14,10 +14,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_taken(const struct config *config)
 {
-    char why[200];
+    struct ladder_fault fault;
     assert(config->schedule != NULL && config->group != NULL);
     assert(topic_name_is_legal(bytes_text(config->schedule)));
-    assert(ladder_check(&config->ladder, why, sizeof why) == 0);
+    assert(ladder_check(&config->ladder, &fault) == 0);
     assert(config->retired_n >= 0 && config->retired_n <= LADDER_MAX);
     assert(config->workers >= 1 && config->partitions >= 1 && config->replication >= 1);
     assert(config->max_attempts >= 1 && config->memory_bytes > 0);

@@ -267,7 +267,7 @@ Test(config, a_misspelled_property_is_refused_with_the_nearest_one)
 
 Test(config, a_key_that_is_there_twice_is_refused)
 {
-    refuses("hold: 1s\nslack: 0s\nhold: 2s\n", ".yaml:3: hold: is there twice: first in line 1");
+    refuses("hold: 1s\nslack: 0s\nhold: 2s\n", ".yaml:3: hold: is set twice: first in line 1");
     refuses("kafka: {linger.ms: 1, linger.ms: 2}\n", "twice");
     refuses("log: {level: info, level: warn}\n", "twice");
 }
@@ -293,9 +293,9 @@ Test(config, yaml_that_is_no_plain_configuration_is_refused)
 
 Test(config, a_star_in_front_needs_quotes)
 {
-    refuses("targets: [*]", ":1: a * in front needs quotes: write \"*\"");
-    refuses("targets:\n  - *\n", ":2: a * in front needs quotes");
-    refuses("targets: [a, *.b]", "a * in front needs quotes");
+    refuses("targets: [*]", ":1: a value that begins with * needs quotes: write \"*\"");
+    refuses("targets:\n  - *\n", ":2: a value that begins with * needs quotes");
+    refuses("targets: [a, *.b]", "a value that begins with * needs quotes");
     refuses("targets: [*orders]", "write \"*orders\"");
     takes("targets: ['*', \"*orders\", payments.*]");
     config_deinit(&config);
@@ -590,7 +590,7 @@ Test(config, the_shipped_file_is_the_printed_one)
     shipped[fread(shipped, 1, sizeof shipped - 1, file)] = '\0';
     fclose(file);
     cr_expect_str_eq(shipped, printed,
-                     "mended by: delaybridge help --yaml > configs/delaybridge.yaml");
+                     "fixed by: delaybridge help --yaml > configs/delaybridge.yaml");
     free(printed);
 }
 
