@@ -27,10 +27,9 @@ static int check_schedule(struct loader *loader)
         return config_refuse(loader, &setting, schedule,
                              "topics that begin with __ belong to Kafka: choose another name");
     if (strlen(schedule) > SCHEDULE_MAX)
-        return config_refuse(
-            loader, &setting, schedule,
-            "too long: at most %d characters, because names of level topics are longer",
-            SCHEDULE_MAX);
+        return config_refuse(loader, &setting, schedule,
+                             "too long: at most %d bytes, because names of level topics are longer",
+                             SCHEDULE_MAX);
     return 0;
 }
 

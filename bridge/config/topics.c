@@ -57,7 +57,7 @@ int config_set_topic(struct loader *loader, const struct setting *setting)
         return config_refuse(loader, setting, value,
                              "not a topic property of Kafka, such as max.message.bytes");
     if (c->topic_overrides_n == TOPIC_OVERRIDES_MAX && config_topic_override(c, name) == NULL)
-        return config_refuse(loader, setting, value, "topic_settings has room for %d properties",
+        return config_refuse(loader, setting, value, "topic_settings takes %d at most",
                              TOPIC_OVERRIDES_MAX);
     struct topic_override *entry = entry_of(c, name);
     free(entry->value);

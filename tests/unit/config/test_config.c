@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config: what wins, what is refused, and that the printed file is the shipped one. */
+/* config: precedence, refusals, and that the printed file equals the shipped one. */
 #include "bridge/config/config.h"
 
 #include <criterion/criterion.h>
@@ -24,7 +24,7 @@ static void clean(void)
 }
 TestSuite(config, .init = clean);
 
-/* A file of its own for each process. */
+/* Each process has its own file. */
 static const char *file_of(const char *text)
 {
     static char path[64];
@@ -101,7 +101,7 @@ Test(config, a_flag_beats_the_environment_beats_the_file_beats_the_default)
     config_deinit(&config);
 }
 
-Test(config, flags_are_taken_out_and_the_rest_stays_in_order)
+Test(config, flags_are_removed_and_the_rest_stays_in_order)
 {
     char *argv[] = {"plan",          "--max-delay", "7d", "--max_attempts=3",
                     "-Xlinger.ms=7", "--other",     "-X", "hops.linger.ms=9",
@@ -143,7 +143,7 @@ Test(config, variables_set_kafka_properties)
     config_deinit(&config);
 }
 
-Test(config, unknown_variables_are_noted_and_do_no_harm)
+Test(config, unknown_variables_are_reported_and_ignored)
 {
     setenv("DELAYBRIDGE_SERVICE_HOST", "10.0.0.1", 1);
     setenv("DELAYBRIDGE_PORT_9404_TCP", "tcp://10.0.0.1:9404", 1);
@@ -201,7 +201,7 @@ Test(config, a_refusal_is_one_line_without_control_characters)
     cr_expect(strchr(error.text, '\033') == NULL, "%s", error.text);
 }
 
-Test(config, what_is_not_a_key_is_refused)
+Test(config, text_that_is_no_key_is_refused)
 {
     refuses("hodl: 1s\n", ".yaml:1: hodl: unknown key");
     refuses("max-delay: 1s\n", "unknown key");
@@ -219,11 +219,11 @@ Test(config, a_misspelled_key_is_refused_with_the_nearest_one)
     refuses("target: [a]", ":1: target: unknown key: did you mean targets?");
     refuses("hodl: 1s", "did you mean hold?");
     refuses("log: {levle: info}", "log.levle: unknown key: did you mean log.level?");
-    refuses("bootstrap.servers: a:1", "properties of Kafka stand within 'kafka:'");
+    refuses("bootstrap.servers: a:1", "write Kafka properties within 'kafka:'");
     refuses("colour: red", "'delaybridge help --yaml' shows all");
 }
 
-Test(config, a_misspelled_variable_is_noted_with_the_nearest_one)
+Test(config, a_misspelled_variable_is_reported_with_the_nearest_one)
 {
     static char *set[] = {(char *)"DELAYBRIDGE_TARGET=a", (char *)"DELAYBRIDGE_LOG_LEVLE=warn",
                           (char *)"DELAYBRIDGE_KAFKA_LINGER_M=5", NULL};
@@ -265,14 +265,14 @@ Test(config, a_misspelled_property_is_refused_with_the_nearest_one)
     cr_expect(strstr(error.text, "did you mean") == NULL, "%s", error.text);
 }
 
-Test(config, a_key_that_is_there_twice_is_refused)
+Test(config, a_key_that_is_set_twice_is_refused)
 {
     refuses("hold: 1s\nslack: 0s\nhold: 2s\n", ".yaml:3: hold: is set twice: first in line 1");
     refuses("kafka: {linger.ms: 1, linger.ms: 2}\n", "twice");
     refuses("log: {level: info, level: warn}\n", "twice");
 }
 
-Test(config, yaml_that_is_no_plain_configuration_is_refused)
+Test(config, other_yaml_than_a_plain_map_is_refused)
 {
     refuses("levels: [1s\n", "not YAML");
     refuses("hold: &a 1s\nslack: *a\n", "aliases");
@@ -291,7 +291,7 @@ Test(config, yaml_that_is_no_plain_configuration_is_refused)
     refuses("log: info\n", "takes a map");
 }
 
-Test(config, a_star_in_front_needs_quotes)
+Test(config, a_value_that_begins_with_a_star_needs_quotes)
 {
     refuses("targets: [*]", ":1: a value that begins with * needs quotes: write \"*\"");
     refuses("targets:\n  - *\n", ":2: a value that begins with * needs quotes");
@@ -325,7 +325,7 @@ Test(config, numbers_have_bounds)
     refuses("partitions: ' 8'\n", "not a number");
 }
 
-Test(config, what_this_version_lacks_says_so)
+Test(config, values_of_other_versions_are_refused)
 {
     refuses("delivery: at-most-once\n", "not one of at-least-once, exactly-once");
     refuses("delivery: maybe\n", "not one of");
@@ -348,7 +348,7 @@ Test(config, listen_is_a_host_and_a_port_or_nothing)
     refuses("listen: 'localhost:65536'\n", "no port above 65535");
 }
 
-Test(config, exactly_once_needs_a_group_that_can_be_named_in_a_transaction)
+Test(config, exactly_once_needs_a_group_of_printable_ascii)
 {
     takes("group: caf\u00e9\n");
     config_deinit(&config);
@@ -364,7 +364,7 @@ static void note_difference(void *ctx, const char *key, bool live)
     snprintf(differences + n, sizeof differences - n, "%s%s ", live ? "+" : "-", key);
 }
 
-/* What is different between the two files: + for what a running service takes over. */
+/* The keys that differ between two files. A + marks those that a running service takes over. */
 static const char *difference(const char *before, const char *after)
 {
     struct config first;
@@ -378,7 +378,7 @@ static const char *difference(const char *before, const char *after)
     return differences;
 }
 
-Test(config, each_key_that_differs_is_told_and_whether_it_is_live)
+Test(config, each_key_that_differs_is_reported_with_its_liveness)
 {
     static const char *const CASES[][2] = {
         {"kafka: {linger.ms: 7}", "-kafka "},
@@ -447,7 +447,7 @@ Test(config, topic_settings_of_flag_variable_and_file_replace_each_other_by_name
     config_deinit(&config);
 }
 
-Test(config, topic_settings_cannot_replace_what_the_guarantees_rest_on)
+Test(config, topic_settings_cannot_replace_required_properties)
 {
     static const char *const FIXED[] = {"cleanup.policy", "retention.ms", "retention.bytes",
                                         "message.timestamp.type"};
@@ -464,7 +464,7 @@ Test(config, topic_settings_cannot_replace_what_the_guarantees_rest_on)
     refuses("topic_settings: {retention.ms: 1}\n", "records that still wait would be deleted");
 }
 
-Test(config, topic_settings_refuses_what_is_no_property_with_a_value)
+Test(config, topic_settings_refuses_other_text_than_properties)
 {
     refuses("topic_settings: 8388608\n", "takes a map: {segment.bytes: default}");
     refuses("topic_settings: [a=b]\n", "takes a map");
@@ -501,7 +501,7 @@ Test(config, a_retired_level_is_not_written_too)
     refuses("retired_levels: [0s]\n", "not a level");
 }
 
-Test(config, targets_allow_topics_of_others_only)
+Test(config, internal_topics_are_refused_as_targets)
 {
     refuses("targets: []\n", "empty");
     refuses("targets: [a b]\n", "\"a b\"");
@@ -515,7 +515,7 @@ Test(config, targets_allow_topics_of_others_only)
     config_deinit(&config);
 }
 
-Test(config, the_schedule_is_a_topic_that_has_room_for_its_levels)
+Test(config, schedule_is_a_topic_name_with_room_for_its_levels)
 {
     char text[300] = "schedule: ";
     refuses("schedule: a/b\n", "not a topic name");
@@ -528,7 +528,7 @@ Test(config, the_schedule_is_a_topic_that_has_room_for_its_levels)
     config_deinit(&config);
 }
 
-Test(config, properties_that_the_guarantees_rest_on_are_refused)
+Test(config, properties_required_for_the_guarantees_are_refused)
 {
     static const char *const NAMES[] = {
         "acks",
@@ -554,7 +554,7 @@ Test(config, properties_that_the_guarantees_rest_on_are_refused)
     refuses_flag("-Xacks=1", "flag -X: acks: \"1\"");
 }
 
-Test(config, meeting_kafka_needs_brokers_and_targets)
+Test(config, brokers_and_targets_are_required)
 {
     takes("targets: [a]\n");
     cr_expect_eq(config_require_brokers(&config, &error), ERR_CONFIG);
@@ -594,7 +594,7 @@ Test(config, the_shipped_file_is_the_printed_one)
     free(printed);
 }
 
-Test(config, the_shipped_files_are_taken_and_the_full_one_changes_nothing)
+Test(config, the_shipped_files_are_accepted_and_the_full_one_has_the_defaults)
 {
     static const char *const FILES[] = {"configs/delaybridge.yaml", "configs/minimal.yaml",
                                         "configs/long-delays.yaml"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counted: one is one, and all other numbers are many. */
+/* counted: singular for one, plural for all other numbers. */
 #include "levels/counted.h"
 
 #include <criterion/criterion.h>

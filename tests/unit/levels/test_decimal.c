@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decimal: as printf writes it, at each number of digits and at both ends. */
+/* decimal: the same text as printf, for each number of digits and for both limits of the type. */
 #include "levels/decimal.h"
 
 #include <criterion/criterion.h>
@@ -36,7 +36,7 @@ Test(decimal, is_written_as_printf_writes_it)
     expect_as_printf(INT64_MAX, 1);
 }
 
-Test(decimal, has_at_least_so_many_digits)
+Test(decimal, has_the_requested_number_of_digits)
 {
     for (int digits = 0; digits <= 20; digits++) {
         expect_as_printf(0, digits);

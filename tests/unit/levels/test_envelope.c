@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* envelope: what goes in comes out to the byte, and nothing that was tampered with is opened. */
+/* envelope: decoding gives the encoded fields, and changed bytes are refused. */
 #include "levels/envelope.h"
 
 #include <criterion/criterion.h>
@@ -12,7 +12,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* On the heap and of exact size, so that reading past the end is seen. */
+/* On the heap and of exact size, so that a sanitizer finds reads past the end. */
 static struct bytes exact(const void *data, size_t len)
 {
     void *copy = malloc(len ? len : 1);
@@ -45,7 +45,7 @@ static void release(struct bytes bytes)
     free((void *)(uintptr_t)bytes.data);
 }
 
-/* Put the checksum right, as a writer of these bytes would. */
+/* Writes the correct checksum. */
 static void seal(uint8_t *data, size_t len)
 {
     uint64_t seed = 0, sum;
@@ -138,7 +138,7 @@ static void expect_stamp(const struct stamp *got, const struct stamp *want)
     cr_assert(bytes_equal(got->target, want->target));
 }
 
-Test(envelope, opens_to_what_was_enclosed)
+Test(envelope, opens_to_the_enclosed_fields)
 {
     struct stamp stamp = some_stamp();
     struct record record = some_record();
@@ -150,7 +150,7 @@ Test(envelope, opens_to_what_was_enclosed)
     release(bytes);
 }
 
-Test(envelope, extreme_numbers_come_back)
+Test(envelope, extreme_numbers_are_preserved)
 {
     struct stamp stamp = {.due_ms = INT64_MIN,
                           .timestamp_ms = INT64_MAX,
@@ -189,7 +189,7 @@ Test(envelope, business_headers_keep_order_and_bytes)
     release(bytes);
 }
 
-Test(envelope, headers_of_ours_stay_behind_in_any_case)
+Test(envelope, dlb_headers_are_left_out_in_any_case)
 {
     cr_assert(header_is_ours("dlb-due") && header_is_ours("DLB-Due") && header_is_ours("dLb-"));
     cr_assert_not(header_is_ours("") || header_is_ours("d") || header_is_ours("dlb") ||
@@ -229,7 +229,7 @@ Test(envelope, key_counts_only_when_it_overrides)
     release(bytes);
 }
 
-/* A pin: what waits was written by an older program. */
+/* Pins the format: waiting records may come from an older program. */
 Test(envelope, version_1_stays_readable)
 {
     static const uint8_t pinned[] =
@@ -270,7 +270,7 @@ Test(envelope, version_1_stays_readable)
     cr_assert_arr_eq(again, pinned, sizeof again);
 }
 
-/* A pin of every field. */
+/* Pins the format of each field. */
 Test(envelope, version_2_stays_readable)
 {
     static const uint8_t pinned[] =
@@ -316,7 +316,7 @@ Test(envelope, version_2_stays_readable)
     release(bytes);
 }
 
-/* Each set of fields, so that a field needs no other one. */
+/* Tries each set of fields, because a field must not need another one. */
 Test(envelope, version_2_is_written_only_for_extras)
 {
     for (int set = 0; set < 16; set++) {
@@ -369,7 +369,7 @@ Test(envelope, retry_changes_the_stamp_alone)
     release(second);
 }
 
-Test(envelope, foreign_bytes_are_told_apart)
+Test(envelope, foreign_bytes_differ_from_damage)
 {
     struct envelope env;
     cr_assert_eq(envelope_open(bytes_null(), &env), ERR_FOREIGN);
@@ -378,7 +378,7 @@ Test(envelope, foreign_bytes_are_told_apart)
     cr_assert_eq(open_exact("{\"order\": 4711, \"amount\": 20}", 29, &env), ERR_FOREIGN);
 }
 
-Test(envelope, cut_envelope_is_not_opened)
+Test(envelope, truncated_envelope_is_refused)
 {
     struct stamp stamp = some_stamp();
     struct record record = some_record();
@@ -389,7 +389,7 @@ Test(envelope, cut_envelope_is_not_opened)
     release(bytes);
 }
 
-Test(envelope, any_flipped_bit_is_seen)
+Test(envelope, any_flipped_bit_is_damage)
 {
     struct stamp stamp = some_stamp();
     struct record record = some_record();
@@ -405,9 +405,9 @@ Test(envelope, any_flipped_bit_is_seen)
     release(bytes);
 }
 
-/* Bytes that are sealed stand or fall by their lengths, flags and fields alone. */
+/* With a correct checksum only lengths, flags and fields decide. */
 
-/* Overwrite, seal, open. */
+/* Overwrites bytes, corrects the checksum and opens. */
 static int open_patched(struct bytes bytes, size_t at, const void *patch, size_t n)
 {
     struct bytes copy = exact(bytes.data, bytes.len);
@@ -420,7 +420,7 @@ static int open_patched(struct bytes bytes, size_t at, const void *patch, size_t
     return err;
 }
 
-Test(envelope, newer_version_is_not_called_damaged)
+Test(envelope, newer_version_is_newer_not_damaged)
 {
     struct stamp stamp = some_stamp();
     struct record record = some_record();
@@ -442,10 +442,10 @@ Test(envelope, newer_version_is_not_called_damaged)
     }
 }
 
-/* Where the extras of enclose(some_stamp() with some_extras()) stand. */
+/* The offset of the extras in enclose(some_stamp() with some_extras()). */
 enum { EXTRAS_LENGTH_AT = 80, EXTRAS_AT = 82 };
 
-Test(envelope, what_a_newer_program_adds_to_version_2_is_not_called_damaged)
+Test(envelope, addition_to_version_2_is_newer_not_damaged)
 {
     struct stamp stamp = some_stamp();
     struct record record = some_record();
@@ -458,7 +458,7 @@ Test(envelope, what_a_newer_program_adds_to_version_2_is_not_called_damaged)
     release(bytes);
 }
 
-Test(envelope, sealed_nonsense_in_version_2_is_damaged)
+Test(envelope, invalid_version_2_with_a_checksum_is_damaged)
 {
     struct stamp stamp = some_stamp();
     struct record record = some_record();
@@ -485,7 +485,7 @@ Test(envelope, sealed_nonsense_in_version_2_is_damaged)
     release(bytes);
 }
 
-Test(envelope, sealed_nonsense_is_damaged)
+Test(envelope, invalid_fields_with_a_checksum_are_damaged)
 {
     struct stamp stamp = some_stamp();
     struct record record = {.value = bytes_text("payload"),
@@ -534,8 +534,8 @@ Test(envelope, sealed_nonsense_is_damaged)
     release(bytes);
 }
 
-/* The headers come last here: with a sanitizer this also proves that none reads past the end. */
-Test(envelope, cut_headers_are_damaged)
+/* The headers are last here, so a sanitizer also finds reads past the end. */
+Test(envelope, truncated_headers_are_damaged)
 {
     struct stamp stamp = some_stamp();
     struct record record = {.headers = (struct header[]){{"ab", bytes_text("cd")}}, .headers_n = 1};
@@ -571,8 +571,8 @@ static size_t random_below(size_t n)
     return (z ^ z >> 31) % n;
 }
 
-/* What opens is canonical: it is written back the same, whoever wrote it. */
-Test(envelope, sealed_at_random_opens_to_the_same_or_not_at_all)
+/* An envelope that opens is canonical: encoding it again gives the same bytes. */
+Test(envelope, random_bytes_with_a_checksum_open_to_the_same_or_fail)
 {
     const char *seed = getenv("SEED");
     random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);

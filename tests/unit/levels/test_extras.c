@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* extras: what goes in comes out, once each and in order, and no phrase is cut within a character.
- */
+/* extras: decoding gives the encoded fields, each once and in order. A phrase is cut between
+   characters. */
 #include "levels/extras.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-/* On the heap and of exact size, so that reading past the end is seen. */
+/* On the heap and of exact size, so that a sanitizer finds reads past the end. */
 static int open_exact(const void *data, size_t len, struct extras *extras)
 {
     uint8_t *copy = malloc(len ? len : 1);
@@ -19,7 +19,7 @@ static int open_exact(const void *data, size_t len, struct extras *extras)
 
 #define OPEN(text) open_exact(text, sizeof(text) - 1, &(struct extras){0})
 
-Test(extras, none_take_no_bytes)
+Test(extras, absent_extras_have_no_bytes)
 {
     uint8_t out[1];
     const struct extras none = {0};
@@ -31,7 +31,7 @@ Test(extras, none_take_no_bytes)
     cr_assert(extras_are_none(&read));
 }
 
-Test(extras, largest_fields_come_back)
+Test(extras, largest_fields_are_preserved)
 {
     char topic[249], phrase[ERROR_TEXT_MAX];
     uint8_t out[512];
@@ -75,7 +75,7 @@ Test(extras, long_phrase_is_cut_between_characters)
     cr_assert_eq(read.error.len, ERROR_TEXT_MAX - 2);
 }
 
-Test(extras, fields_that_are_not_as_written_are_damaged)
+Test(extras, invalid_fields_are_damaged)
 {
     cr_assert_eq(OPEN("\x02\x01\0\x01"), 0);
     cr_assert_eq(OPEN("\x02\x01\0\x01\x02\x01\0\x01"), ERR_DAMAGED);   /* twice */
@@ -93,7 +93,7 @@ Test(extras, fields_that_are_not_as_written_are_damaged)
     cr_assert_eq(open_exact(topic, sizeof topic, &(struct extras){0}), ERR_DAMAGED);
 }
 
-Test(extras, unknown_field_is_of_a_newer_program)
+Test(extras, unknown_field_is_newer)
 {
     cr_assert_eq(OPEN("\x02\x01\0\x01\x05\0\0"), ERR_NEWER);
     cr_assert_eq(OPEN("\x05\x01\0"), ERR_DAMAGED); /* one that is cut */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nearest: slips of the finger are found, other words are not. */
+/* nearest: misspelled names are found, other words are not. */
 #include "levels/nearest.h"
 
 #include <criterion/criterion.h>
@@ -57,7 +57,7 @@ Test(nearest, other_words_are_not_found)
     }
 }
 
-Test(nearest, closest_name_counts_and_of_equals_the_first)
+Test(nearest, closest_name_wins_and_of_equals_the_first)
 {
     struct nearest nearest;
     nearest_start(&nearest, "target");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan: levels chosen, ends of stops, and ladders refused, against the definition as a plain loop.
- */
+/* plan: next levels, ends of stops and refused ladders, compared with the definition as a loop. */
 #include "levels/plan.h"
 
 #include <criterion/criterion.h>
@@ -32,7 +31,7 @@ static void random_start(void)
     fprintf(stderr, "plan: SEED=%" PRIu64 "\n", random_state);
 }
 
-/* splitmix64, into least .. most */
+/* Returns a splitmix64 number from least to most. */
 static int64_t random_between(int64_t least, int64_t most)
 {
     uint64_t z = random_state += 0x9e3779b97f4a7c15;
@@ -74,29 +73,29 @@ Test(plan, longest_level_that_fits_is_next)
     cr_assert_eq(plan_level(&LADDER, 400 * DAY), 17);
 }
 
-Test(plan, slack_makes_up_for_what_was_lost_on_the_way)
+Test(plan, slack_covers_the_transit_time)
 {
     cr_assert_eq(plan_level(&LADDER, 29997), 3);
     cr_assert_eq(plan_level(&LADDER, 29500), 3);
     cr_assert_eq(plan_level(&LADDER, 29499), 2);
 }
 
-Test(plan, remainder_up_to_hold_is_held)
+Test(plan, remainder_up_to_hold_waits_in_memory)
 {
     cr_assert_eq(plan_level(&LADDER, 1500), PLAN_HOLD);
     cr_assert_eq(plan_level(&LADDER, 1501), 0);
 }
 
-Test(plan, late_records_are_held)
+Test(plan, late_records_wait_in_memory)
 {
     cr_assert_eq(plan_level(&LADDER, 0), PLAN_HOLD);
     cr_assert_eq(plan_level(&LADDER, -DAY), PLAN_HOLD);
     cr_assert_eq(plan_level(&LADDER, INT64_MIN), PLAN_HOLD);
 }
 
-Test(plan, odd_remainder_is_waited_off_at_the_first_stop)
+Test(plan, odd_remainder_waits_at_the_first_stop)
 {
-    /* 45.7 s: 30, 10, 5 and 0.7, and the 0.7 belong to the stop of 30 */
+    /* 45.7 s are 30, 10, 5 and 0.7 s, and the first stop, of 30 s, includes the 0.7 s. */
     cr_assert_eq(plan_release_ms(&LADDER, 30 * SECOND, 0, 45700), 30700);
     cr_assert_eq(plan_release_ms(&LADDER, 10 * SECOND, 30700, 45700), 40700);
     cr_assert_eq(plan_release_ms(&LADDER, 5 * SECOND, 40700, 45700), 45700);
@@ -149,7 +148,7 @@ Test(plan, foreign_times_are_safe)
                           times[until]);
 }
 
-Test(plan, stop_lasts_from_level_less_slack_to_level_plus_hold)
+Test(plan, stop_lasts_from_level_minus_slack_to_level_plus_hold)
 {
     random_start();
     for (int round = 0; round < 50000; round++) {
@@ -172,7 +171,7 @@ Test(plan, lookahead_covers_the_disorder_of_a_level)
     cr_assert_eq(plan_lookahead_ms(&LADDER), 2000 + PLAN_MARGIN_MS);
 }
 
-/* Travel to due from 0, late by up to half of slack at each hop. Returns how many hops it took. */
+/* Simulates the way from 0 to due, late by up to half of slack at each hop. Returns the hops. */
 static int travel(const struct ladder *ladder, int64_t due_ms)
 {
     int hops = 0;
@@ -208,7 +207,7 @@ Test(plan, delays_on_the_way_add_no_hops_on_odd_ladders)
     }
 }
 
-Test(plan, chain_is_what_a_delay_takes)
+Test(plan, chain_lists_the_levels_of_a_delay)
 {
     int chain[8];
     cr_assert_eq(plan_chain(&LADDER, 45700, chain, 8), 3);
@@ -290,7 +289,7 @@ Test(plan, ladder_has_a_level_and_not_too_many)
     refused(ladder, "65 levels are too many: at most 64 are allowed");
 }
 
-Test(plan, allowances_are_not_negative_nor_endless)
+Test(plan, allowances_have_bounds)
 {
     refused_for((struct ladder){{1000}, 1, -1, 500}, LADDER_HOLD, "hold must not be negative");
     refused_for((struct ladder){{1000}, 1, 1000, -1}, LADDER_SLACK, "slack must not be negative");

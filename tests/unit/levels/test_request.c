@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request: what a record asks for, each reason to refuse it, and which of several reasons is told.
- */
+/* request: the fields of a request, each reason to refuse it, and the order of these reasons. */
 #include "levels/request.h"
 
 #include <criterion/criterion.h>
@@ -28,7 +27,7 @@ struct outcome {
     struct refusal refusal;
 };
 
-/* name, and the bytes of a literal */
+/* A header of a name and the bytes of a literal. */
 #define H(name, literal) ((struct header){name, {literal, sizeof literal - 1}})
 #define H_NULL(name)     ((struct header){name, {NULL, 0}})
 #define DELAY            H("dlb-delay", "1m")
@@ -120,7 +119,7 @@ Test(request, delay_counts_from_now_if_the_record_has_no_timestamp)
     cr_expect_eq(parse_under(&RULES, &record).stamp.due_ms, 60000, "1970 is a timestamp");
 }
 
-Test(request, all_that_is_asked_for_is_kept)
+Test(request, stamp_has_all_fields_of_the_request)
 {
     struct outcome o =
         PARSE(H("dlb-expires-at", "2026-11-21T10:00:00+01:00"), H("x", "1"), H("dlb-id", "o-1"),
@@ -142,7 +141,7 @@ Test(request, instant_may_be_an_epoch)
     cr_expect_eq(o.stamp.due_ms, STAMPED + 250);
 }
 
-Test(request, past_due_stays_what_was_asked)
+Test(request, due_in_the_past_is_kept)
 {
     struct outcome o = PARSE(H("dlb-deliver-at", "2001-01-01T00:00:00Z"));
     cr_assert_eq(o.code, CODE_OK);
@@ -163,13 +162,13 @@ Test(request, key_may_be_null_empty_or_any_bytes)
     cr_expect(bytes_equal(o.stamp.key, bytes_of("\xff\x00\xfe", 3)));
 }
 
-Test(request, business_headers_are_not_looked_at)
+Test(request, user_headers_are_ignored)
 {
     EXPECT_CODE(CODE_OK, H_NULL("x"), H("", "y"), H("x", "\xff"), DELAY, H("d", ""), H("dl", ""),
                 H("dlb", "x"), H("dlb_delay", "x"), H("DLB", ""), H("xdlb-delay", ""));
 }
 
-Test(request, what_the_bridge_wrote_is_ignored_however_often)
+Test(request, headers_of_the_bridge_are_ignored_in_any_number)
 {
     EXPECT_CODE(CODE_OK, H("dlb-due", "5"), H_NULL("dlb-source"), H("dlb-error", ""), DELAY,
                 H("dlb-reason", "\xff"), H("dlb-failed-at", "x"), H("dlb-due", "6"),
@@ -229,7 +228,7 @@ Test(request, case_variant_of_a_known_header_is_refused)
         EXPECT_CODE(CODE_BAD_HEADER, DELAY, (struct header){NAMES[i], {"x", 1}});
 }
 
-Test(request, known_header_is_neither_null_nor_empty_nor_other_than_utf8)
+Test(request, null_empty_and_non_utf8_headers_are_refused)
 {
     static const char *const NAMES[] = {"dlb-deliver-at", "dlb-delay", "dlb-target",
                                         "dlb-id",         "dlb-op",    "dlb-expires-at"};
@@ -324,7 +323,7 @@ Test(request, sums_beyond_64_bits_are_too_far)
     cr_expect_eq(parse_under(&rules, &record).code, CODE_OK);
 }
 
-Test(request, expiry_is_not_before_due)
+Test(request, expiry_before_due_is_refused)
 {
     EXPECT_CODE(CODE_OK, H("dlb-delay", "1h"), H("dlb-expires-at", "2026-11-21T01:00:00Z"));
     EXPECT_CODE(CODE_EXPIRED, H("dlb-delay", "1h"),
@@ -420,7 +419,7 @@ Test(request, reason_is_a_sentence_about_the_value)
                   H("dlb-target", "b"));
 }
 
-Test(request, reason_escapes_what_is_not_plain_text)
+Test(request, reason_escapes_bytes_that_are_not_plain_text)
 {
     EXPECT_REASON("dlb-target '\\x00\\x0a\\x1b\\x7f\\x27\\x5c\"é\xe9\x94\xae😀' is not a legal "
                   "topic name",
@@ -431,8 +430,8 @@ Test(request, reason_escapes_what_is_not_plain_text)
                   H_NULL("dlb-\xff\x80"));
 }
 
-/* The longest sentences that can be, with values of each kind and length. */
-Test(request, reason_fits_whatever_the_value)
+/* The longest possible sentences, with values of each kind and length. */
+Test(request, reason_fits_for_any_value)
 {
     static const char *const UNITS[] = {"a", "\n", "é", "\xe9\x94\xae", "😀", "\xff", "\xf0\x9f"};
     for (size_t u = 0; u < sizeof UNITS / sizeof UNITS[0]; u++)
@@ -477,7 +476,7 @@ Test(request, long_value_ends_in_dots_between_characters)
                      "longer than 128 bytes");
 }
 
-/* A pool of headers, each with the fault that it brings of itself. */
+/* A pool of headers, each with the fault that it causes alone. */
 enum kind { OF_TIME, OF_DELAY, OF_EXPIRY, OF_OP, OF_ID, OF_TARGET, OF_NOBODY, KINDS };
 static const struct {
     struct header header;
@@ -516,7 +515,7 @@ static void worsen(enum code *first, enum code fault)
         *first = fault;
 }
 
-/* The codes stand in the order in which they are told, so the least of all faults is the one. */
+/* Codes are in the order of precedence, so the smallest code of all faults is expected. */
 static enum code first_fault(const size_t *picked, size_t n, bool has_default)
 {
     enum code first = CODE_OK;
@@ -536,7 +535,7 @@ static enum code first_fault(const size_t *picked, size_t n, bool has_default)
     return first;
 }
 
-Test(request, first_fault_of_the_order_is_told)
+Test(request, first_fault_of_the_order_is_reported)
 {
     const char *given = getenv("SEED");
     uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
@@ -572,7 +571,7 @@ Test(request, bad_id_stands_between_operation_and_time)
     EXPECT_CODE(CODE_BAD_ID, long_id, DELAY, H("dlb-deliver-at", "x"));
 }
 
-Test(request, code_has_the_contracts_name)
+Test(request, codes_have_their_documented_names)
 {
     cr_expect_str_eq(code_name(CODE_OK), "ok");
     cr_expect_str_eq(code_name(CODE_UNKNOWN_HEADER), "unknown_header");

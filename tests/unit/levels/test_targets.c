@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* targets: which names are legal, whose they are, and what a pattern lets through. */
+/* targets: legal names, internal names, and the names that patterns allow. */
 #include "levels/targets.h"
 
 #include <criterion/criterion.h>
@@ -43,7 +43,7 @@ static bool allows(const char *pattern, const char *name)
     return targets_allow(&targets, bytes_text(name));
 }
 
-Test(targets, legal_names_are_what_kafka_takes)
+Test(targets, legal_names_are_those_of_kafka)
 {
     EACH(expect_legal, "a", "orders.timeout", "A-Z_0.9", "...", ".a", "a.", "-", "_", "..a");
     EACH(expect_illegal, "", ".", "..", "a b", "a/b", "a\n", "\xe9\x94\xae", "a*", "a:b", "a,b",
@@ -52,7 +52,7 @@ Test(targets, legal_names_are_what_kafka_takes)
     cr_expect_not(topic_name_is_legal(bytes_of("a\0b", 3)));
 }
 
-Test(targets, every_byte_is_judged)
+Test(targets, every_byte_of_a_name_is_checked)
 {
     static const char LEGAL[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     for (int c = 0; c < 256; c++) {
@@ -100,7 +100,7 @@ Test(targets, literal_pattern_is_the_name_itself)
     cr_expect_not(allows("", "a"));
 }
 
-Test(targets, star_stands_for_any_run)
+Test(targets, star_matches_any_run)
 {
     cr_expect(allows("*", "a"));
     cr_expect(allows("payments.*", "payments.eu"));
@@ -121,7 +121,7 @@ Test(targets, star_stands_for_any_run)
     cr_expect_not(allows("a*a", "a"));
 }
 
-Test(targets, any_of_the_patterns_will_do)
+Test(targets, one_matching_pattern_is_enough)
 {
     static const char *const PATTERNS[] = {"orders.timeout", "payments.*"};
     struct targets targets = {PATTERNS, 2, "schedule"};
@@ -132,7 +132,7 @@ Test(targets, any_of_the_patterns_will_do)
     cr_expect_not(targets_allow(&targets, bytes_text("orders.timeout")), "none allows nothing");
 }
 
-Test(targets, no_pattern_lets_internal_or_illegal_names_through)
+Test(targets, no_pattern_allows_internal_or_illegal_names)
 {
     static const char *const NAMES[] = {"schedule", "schedule.1m", "schedule.dead-letter", "__x",
                                         "schedule.cancelled"};
@@ -146,7 +146,7 @@ Test(targets, no_pattern_lets_internal_or_illegal_names_through)
     cr_expect(allows("*", "schedule.orders"));
 }
 
-Test(targets, the_canary_is_a_target_whatever_the_patterns)
+Test(targets, canary_is_a_target_with_any_patterns)
 {
     cr_expect(allows("orders", "schedule.canary"));
     cr_expect_not(allows("schedule.*", "schedule.pulse"));
@@ -154,7 +154,7 @@ Test(targets, the_canary_is_a_target_whatever_the_patterns)
     cr_expect_not(allows("*", "__consum.canary")); /* as long as the schedule topic's name */
 }
 
-Test(targets, many_stars_end_soon, .timeout = 5)
+Test(targets, many_stars_match_in_bounded_time, .timeout = 5)
 {
     char pattern[2 * 100 + 2], name[TOPIC_NAME_MAX + 1] = {0};
     for (int i = 0; i < 100; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wheel: what is due, when, and in which order, against a plain list that is searched. */
+/* wheel: due times and their order, compared with a list that is searched. */
 #include "levels/wheel.h"
 
 #include <criterion/criterion.h>
@@ -31,7 +31,7 @@ static void expect_pop(const struct wheel_node *node)
     wheel_check(&wheel);
 }
 
-Test(wheel, nothing_is_handed_out_early)
+Test(wheel, no_node_is_returned_early)
 {
     struct wheel_node node = {0};
     wheel_add(&wheel, &node, 1100);
@@ -78,7 +78,7 @@ Test(wheel, past_node_is_due_at_once_and_in_order)
     expect_pop(&a);
 }
 
-Test(wheel, far_node_is_passed_over_until_its_round)
+Test(wheel, far_node_is_skipped_until_its_round)
 {
     struct wheel_node near = {0}, far = {0};
     wheel_add(&wheel, &far, 1100 + 3 * 2048);
@@ -117,7 +117,7 @@ Test(wheel, step_back_makes_nodes_wait)
     expect_pop(&node);
 }
 
-Test(wheel, step_back_takes_back_what_was_ready)
+Test(wheel, ready_nodes_wait_after_a_step_back)
 {
     struct wheel_node late = {0}, ready = {0};
     wheel_advance(&wheel, 1200);
@@ -145,7 +145,7 @@ Test(wheel, nodes_added_after_a_step_back_count_from_it)
     expect_pop(&before);
 }
 
-Test(wheel, removed_node_is_not_handed_out)
+Test(wheel, removed_node_is_not_returned)
 {
     struct wheel_node waiting = {0}, ready = {0}, late = {0};
     wheel_add(&wheel, &waiting, 1100);
@@ -223,7 +223,7 @@ static void visit_and_remove(struct wheel_node *node, void *visited)
     ++*(int *)visited;
 }
 
-Test(wheel, visitor_may_remove_what_it_visits)
+Test(wheel, visitor_may_remove_its_node)
 {
     struct wheel_node nodes[6] = {{0}};
     int visited = 0;
@@ -235,19 +235,19 @@ Test(wheel, visitor_may_remove_what_it_visits)
     cr_assert_eq(wheel_next_ms(&wheel), INT64_MAX);
 }
 
-Test(wheel, adding_a_held_node_is_our_mistake, .signal = SIGABRT)
+Test(wheel, adding_a_linked_node_asserts, .signal = SIGABRT)
 {
     struct wheel_node node = {0};
     wheel_add(&wheel, &node, 1100);
     wheel_add(&wheel, &node, 1200);
 }
 
-Test(wheel, removing_a_free_node_is_our_mistake, .signal = SIGABRT)
+Test(wheel, removing_an_unlinked_node_asserts, .signal = SIGABRT)
 {
     wheel_remove(&wheel, &(struct wheel_node){0});
 }
 
-/* A quadratic way would take minutes. */
+/* A quadratic algorithm would take minutes. */
 Test(wheel, backlog_in_any_order_is_sorted, .timeout = 60)
 {
     enum { N = 200000 };
@@ -264,7 +264,7 @@ Test(wheel, backlog_in_any_order_is_sorted, .timeout = 60)
     free(nodes);
 }
 
-/* The same as a list that is searched from end to end. */
+/* The model: a list that is searched from end to end. */
 
 enum { NODES = 200 };
 static struct {
@@ -364,7 +364,7 @@ static void one_step(void)
     wheel_advance(&wheel, now);
 }
 
-Test(wheel, any_history_is_like_a_searched_list)
+Test(wheel, random_history_equals_a_searched_list)
 {
     const char *seed = getenv("SEED");
     random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* window: what may be committed, and what comes back from the metadata, against a plain array. */
+/* window: committed offsets and their metadata, compared with an array of flags. */
 #include "levels/window.h"
 
 #include <criterion/criterion.h>
@@ -46,7 +46,7 @@ Test(window, offset_gap_counts_as_done)
     expect(105, 106);
 }
 
-Test(window, gap_in_front_of_an_idle_window_moves_base)
+Test(window, gap_before_an_idle_window_moves_base)
 {
     window_init(&window, 100);
     cr_assert(window_fits(&window, 10000000));
@@ -69,7 +69,7 @@ Test(window, unset_window_starts_at_its_first_record)
     expect(40, 41);
 }
 
-Test(window, full_window_takes_nothing_more)
+Test(window, full_window_admits_no_record)
 {
     window_init(&window, 7);
     admit_all(7, 7 + WINDOW_SPAN);
@@ -83,14 +83,14 @@ Test(window, full_window_takes_nothing_more)
     cr_assert(window_fits(&window, 7 + WINDOW_SPAN));
 }
 
-Test(window, admitting_what_does_not_fit_is_our_mistake, .signal = SIGABRT)
+Test(window, admitting_beyond_the_span_asserts, .signal = SIGABRT)
 {
     window_init(&window, 0);
     window_admit(&window, 0);
     window_admit(&window, WINDOW_SPAN);
 }
 
-Test(window, admitting_twice_is_our_mistake, .signal = SIGABRT)
+Test(window, admitting_twice_asserts, .signal = SIGABRT)
 {
     window_init(&window, 0);
     window_admit(&window, 0);
@@ -128,7 +128,7 @@ Test(window, report_beyond_the_span_is_ignored)
     expect(100, 100);
 }
 
-Test(window, report_of_what_is_read_next_moves_both)
+Test(window, report_of_the_next_offset_moves_base_and_next)
 {
     window_init(&window, 100);
     window_done(&window, 100);
@@ -147,7 +147,7 @@ Test(window, done_record_may_be_read_again)
     expect(102, 102);
 }
 
-Test(window, rewind_forgets_what_is_not_done)
+Test(window, rewind_forgets_offsets_that_are_not_done)
 {
     window_init(&window, 100);
     admit_all(100, 110);
@@ -174,7 +174,7 @@ Test(window, gap_after_a_rewind_drops_the_bits_below_it)
     cr_assert_eq(window_pending(&window, 200 + WINDOW_SPAN), WINDOW_SPAN - 1);
 }
 
-Test(window, pending_counts_what_is_not_done)
+Test(window, pending_counts_offsets_that_are_not_done)
 {
     window_init(&window, 100);
     admit_all(100, 200);
@@ -204,7 +204,7 @@ static size_t there_and_back(void)
     return len;
 }
 
-Test(window, text_brings_back_what_is_done)
+Test(window, text_preserves_done_offsets)
 {
     window_init(&window, 1000);
     admit_all(1000, 1100);
@@ -215,7 +215,7 @@ Test(window, text_brings_back_what_is_done)
     cr_assert_not(window_is_done(&other, 1002));
 }
 
-/* A pin: what an older program has written must be read for ever. */
+/* Pins the format: metadata of older programs must stay readable. */
 Test(window, text_of_version_1_stays_readable)
 {
     const char *pinned = "1 100 da663120 AAAAAAAABAAAAAAACA";
@@ -335,7 +335,7 @@ Test(window, damaged_text_is_refused)
     }
 }
 
-/* The same as an array of flags that is walked. */
+/* The model: an array of flags. */
 
 enum { OFFSETS = 400000 };
 static bool *done;
@@ -427,7 +427,7 @@ static void one_step(int64_t haste)
     }
 }
 
-Test(window, any_history_is_like_an_array_of_flags)
+Test(window, random_history_equals_an_array_of_flags)
 {
     const char *seed = getenv("SEED");
     random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
@@ -448,7 +448,7 @@ Test(window, any_history_is_like_an_array_of_flags)
     free(done);
 }
 
-Test(window, an_earlier_life_teaches_what_is_done)
+Test(window, learns_done_offsets_of_an_earlier_assignment)
 {
     struct window before, after;
     window_init(&before, 100);
@@ -466,7 +466,7 @@ Test(window, an_earlier_life_teaches_what_is_done)
     window_check(&after);
 }
 
-/* Where a batch of that many offsets was passed, or where no commit was stored for long. */
+/* As after a skipped batch of that many offsets, or after a long time without a commit. */
 Test(window, base_that_is_more_than_a_span_ahead_is_learned)
 {
     struct window before, after;
@@ -488,7 +488,7 @@ Test(window, base_that_is_more_than_a_span_ahead_is_learned)
     }
 }
 
-Test(window, nothing_is_learned_from_or_by_an_unset_one)
+Test(window, unset_window_neither_learns_nor_teaches)
 {
     struct window set, unset;
     window_init(&set, 7);
@@ -498,8 +498,8 @@ Test(window, nothing_is_learned_from_or_by_an_unset_one)
     cr_assert_eq(unset.base, WINDOW_UNSET);
 }
 
-/* Every offset in the span of a short text is done but the base: the text holds them all. */
-Test(window, a_short_text_holds_its_span)
+/* All offsets in the span of a short text are done, except the base. The text holds them all. */
+Test(window, short_text_holds_its_span)
 {
     static struct window full, again;
     for (size_t text_max = 1; text_max < 200; text_max++) {
@@ -515,7 +515,7 @@ Test(window, a_short_text_holds_its_span)
     cr_assert_eq(window_span_of(WINDOW_TEXT_MAX), WINDOW_SPAN);
 }
 
-Test(window, what_a_short_text_cannot_hold_is_left_out)
+Test(window, bits_beyond_a_short_text_are_left_out)
 {
     static struct window full, again;
     window_init(&full, 7);

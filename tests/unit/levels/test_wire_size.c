@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire_size: a bound on the records that are made of one record. */
+/* wire_size: the bound on the records that the bridge makes of one record. */
 #include "levels/request.h"
 #include "levels/wire_size.h"
 
@@ -16,7 +16,7 @@ Test(wire_size, counts_key_value_and_headers_with_their_lengths)
     cr_expect_eq(wire_size(&(struct record){0}), 0);
 }
 
-Test(wire_size, envelope_is_within_what_is_added_in_its_life)
+Test(wire_size, envelope_is_within_the_bound_of_added_bytes)
 {
     char id[REQUEST_ID_MAX], target[249]; /* the longest of both */
     memset(id, 'i', sizeof id);
