@@ -2,17 +2,14 @@
 /* base64: groups of three bytes as four characters. */
 #include "levels/base64.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 
-static const char LETTERS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char CHARACTERS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-char *base64_encode(struct bytes bytes)
+size_t base64_put(char *out, struct bytes bytes)
 {
     const uint8_t *at = bytes.data;
-    char *text = malloc((bytes.len + 2) / 3 * 4 + 1), *out = text;
-    if (text == NULL)
-        return NULL;
+    size_t written = 0;
     for (size_t i = 0; i < bytes.len; i += 3) {
         size_t n = bytes.len - i < 3 ? bytes.len - i : 3;
         uint32_t group = (uint32_t)at[i] << 16;
@@ -20,57 +17,62 @@ char *base64_encode(struct bytes bytes)
             group |= (uint32_t)at[i + 1] << 8;
         if (n > 2)
             group |= at[i + 2];
-        *out++ = LETTERS[group >> 18];
-        *out++ = LETTERS[group >> 12 & 63];
-        *out++ = n > 1 ? LETTERS[group >> 6 & 63] : '=';
-        *out++ = n > 2 ? LETTERS[group & 63] : '=';
+        for (size_t k = 0; k <= n; k++)
+            out[written++] = CHARACTERS[group >> (18 - 6 * k) & 63];
     }
-    *out = '\0';
+    return written;
+}
+
+ptrdiff_t base64_take(struct bytes text, uint8_t *out, size_t room)
+{
+    const char *at = text.data;
+    size_t n = 0;
+    uint32_t bits = 0, bits_n = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        const char *character = memchr(CHARACTERS, at[i], sizeof CHARACTERS - 1);
+        if (character == NULL)
+            return ERR_DATA;
+        bits = bits << 6 | (uint32_t)(character - CHARACTERS);
+        bits_n += 6;
+        if (bits_n < 8)
+            continue;
+        if (n == room)
+            return ERR_DATA;
+        bits_n -= 8;
+        out[n++] = (uint8_t)(bits >> bits_n);
+        bits &= (1U << bits_n) - 1;
+    }
+    return bits_n == 6 || bits != 0 ? ERR_DATA : (ptrdiff_t)n;
+}
+
+char *base64_encode(struct bytes bytes)
+{
+    char *text = malloc((bytes.len + 2) / 3 * 4 + 1);
+    if (text == NULL)
+        return NULL;
+    size_t n = base64_put(text, bytes);
+    while (n % 4 != 0)
+        text[n++] = '=';
+    text[n] = '\0';
     return text;
-}
-
-static int letter_value(char letter)
-{
-    const char *at = letter == '\0' ? NULL : strchr(LETTERS, letter);
-    return at == NULL ? -1 : (int)(at - LETTERS);
-}
-
-/* Returns the 24 bits of four characters, of which n are not padding. Returns -1 for a character
-   that is not base64, and for unused bits that are set. */
-static int64_t group_value(const char *at, size_t n)
-{
-    int64_t group = 0;
-    for (size_t i = 0; i < 4; i++) {
-        int value = i < n ? letter_value(at[i]) : 0;
-        if (value < 0)
-            return -1;
-        group = group << 6 | value;
-    }
-    bool spare = (n == 2 && (group & 0xffff) != 0) || (n == 3 && (group & 0xff) != 0);
-    return n < 2 || spare ? -1 : group;
 }
 
 int base64_decode(struct bytes text, struct bytes *out)
 {
     const char *at = text.data;
-    if (text.len % 4 != 0)
+    size_t n = text.len, room = text.len / 4 * 3;
+    if (n % 4 != 0)
         return ERR_DATA;
-    uint8_t *bytes = malloc(text.len / 4 * 3 + 1);
+    for (int padding = 0; padding < 2 && n > 0 && at[n - 1] == '='; padding++)
+        n--;
+    uint8_t *bytes = malloc(room + 1);
     if (bytes == NULL)
         return ERR_NO_MEMORY;
-    size_t len = 0;
-    for (size_t i = 0; i < text.len; i += 4) {
-        size_t n = 4;
-        while (i + 4 == text.len && n > 0 && at[i + n - 1] == '=')
-            n--;
-        int64_t group = group_value(at + i, n);
-        if (group < 0) {
-            free(bytes);
-            return ERR_DATA;
-        }
-        for (size_t k = 0; k + 1 < n; k++)
-            bytes[len++] = (uint8_t)(group >> (16 - 8 * k));
+    ptrdiff_t len = base64_take(bytes_of(at, n), bytes, room);
+    if (len < 0) {
+        free(bytes);
+        return ERR_DATA;
     }
-    *out = bytes_of(bytes, len);
+    *out = bytes_of(bytes, (size_t)len);
     return 0;
 }

@@ -51,6 +51,13 @@ struct stamp {
     struct extras extras;
 };
 
+/* Returns when the record must be forwarded to its target: at its due time, or later after a failed
+   attempt. */
+static inline int64_t stamp_until_ms(const struct stamp *stamp)
+{
+    return stamp->next_try_ms > stamp->due_ms ? stamp->next_try_ms : stamp->due_ms;
+}
+
 /* A decoded envelope. Every pointer is into the encoded bytes. */
 struct envelope {
     struct stamp stamp;

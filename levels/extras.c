@@ -3,20 +3,14 @@
 #include "levels/extras.h"
 
 #include "levels/little.h"
+#include "levels/utf8.h"
 
 enum { TAG_ERROR = 1, TAG_DEFERRAL = 2, TAG_RETRY = 3, TAG_SPREAD = 4 };
 enum { FIELD_HEAD = 1 + 2, ERROR_FIXED = 2, RETRY_FIXED = 2 + 8 + 4 + 8, TOPIC_MAX = 249 };
 
-/* Cuts a phrase to ERROR_TEXT_MAX bytes, before the character that crosses the limit. */
 static struct bytes cut_phrase(struct bytes phrase)
 {
-    const uint8_t *text = phrase.data;
-    if (phrase.len <= ERROR_TEXT_MAX)
-        return phrase;
-    size_t n = ERROR_TEXT_MAX;
-    while (n > 0 && (text[n] & 0xc0) == 0x80)
-        n--;
-    return bytes_of(text, n);
+    return bytes_of(phrase.data, utf8_cut(phrase, ERROR_TEXT_MAX));
 }
 
 size_t extras_size(const struct extras *extras)

@@ -26,22 +26,24 @@ static inline bool list_is_empty(const struct list *list)
     return list->head.next == &list->head;
 }
 
-static inline void list_append(struct list *list, struct link *link)
+/* Inserts link before place, which is in a list or is its head. */
+static inline void list_insert_before(struct link *place, struct link *link)
 {
     assert(link->next == NULL);
-    link->prev = list->head.prev;
-    link->next = &list->head;
+    link->prev = place->prev;
+    link->next = place;
     link->prev->next = link;
-    list->head.prev = link;
+    place->prev = link;
+}
+
+static inline void list_append(struct list *list, struct link *link)
+{
+    list_insert_before(&list->head, link);
 }
 
 static inline void list_prepend(struct list *list, struct link *link)
 {
-    assert(link->next == NULL);
-    link->next = list->head.next;
-    link->prev = &list->head;
-    link->next->prev = link;
-    list->head.next = link;
+    list_insert_before(list->head.next, link);
 }
 
 static inline void list_remove(struct link *link)

@@ -27,6 +27,14 @@ struct ladder {
     int64_t slack_ms; /* tolerated transit time: how much shorter than its level a delay may be */
 };
 
+/* Returns the length of the level at a slot. Slots 1 to n are the ladder's levels, and the retired
+   levels follow. slot >= 1. */
+static inline int64_t ladder_slot_ms(const struct ladder *ladder, const int64_t *retired_ms,
+                                     int slot)
+{
+    return slot <= ladder->n ? ladder->level_ms[slot - 1] : retired_ms[slot - 1 - ladder->n];
+}
+
 enum ladder_field { LADDER_LEVELS, LADDER_HOLD, LADDER_SLACK };
 
 /* A broken invariant: the field at fault, and a sentence that names the level to add or the value

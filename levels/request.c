@@ -2,6 +2,7 @@
 /* request: parsing of the dlb- headers, and the sentences of refusals. */
 #include "levels/request.h"
 #include "levels/duration.h"
+#include "levels/utf8.h"
 
 #include <assert.h>
 
@@ -63,36 +64,6 @@ static void say(struct refusal *refusal, const char *text)
     memcpy(refusal->reason + n, text, text_n + 1);
 }
 
-/* Length of the UTF-8 sequence at the start of n > 0 bytes, and its code point; 0 if it is none. */
-static size_t utf8_take(const uint8_t *at, size_t n, uint32_t *point)
-{
-    static const uint32_t LEAST[] = {0, 0, 0x80, 0x800, 0x10000};
-    uint8_t lead = at[0];
-    size_t len = lead < 0x80 ? 1 : lead < 0xc0 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (len == 0 || len > n || lead > 0xf4)
-        return 0;
-    *point = len == 1 ? lead : lead & (0x7fU >> len);
-    for (size_t i = 1; i < len; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-        *point = *point << 6 | (at[i] & 0x3f);
-    }
-    bool surrogate = *point >= 0xd800 && *point <= 0xdfff;
-    return *point < LEAST[len] || *point > 0x10ffff || surrogate ? 0 : len;
-}
-
-static bool utf8_is_valid(struct bytes text)
-{
-    const uint8_t *at = text.data;
-    uint32_t point;
-    for (size_t i = 0, len; i < text.len; i += len)
-        if (at[i] < 0x80)
-            len = 1;
-        else if ((len = utf8_take(at + i, text.len - i, &point)) == 0)
-            return false;
-    return true;
-}
-
 /* Returns false for control characters, characters that break or reverse a line, and those that
    would make the quoting ambiguous. */
 static bool is_plain(uint32_t point)
@@ -114,7 +85,7 @@ static void quote(struct refusal *refusal, struct bytes value)
     size_t n = 0, i = 0;
     for (size_t len; i < value.len; i += len) {
         uint32_t point = 0;
-        len = utf8_take(at + i, value.len - i, &point);
+        len = utf8_take(bytes_of(at + i, value.len - i), &point);
         bool plain = len > 0 && is_plain(point);
         if (!plain)
             len = 1;

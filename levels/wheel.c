@@ -8,29 +8,9 @@
 
 enum { WORD_BITS = 64 };
 
-static void list_init(struct wheel_node *head)
+static struct wheel_node *node_of(const struct link *link)
 {
-    head->next = head->prev = head;
-}
-
-static bool list_is_empty(const struct wheel_node *head)
-{
-    return head->next == head;
-}
-
-static void list_insert_before(struct wheel_node *place, struct wheel_node *node)
-{
-    node->prev = place->prev;
-    node->next = place;
-    place->prev->next = node;
-    place->prev = node;
-}
-
-static void list_unlink(struct wheel_node *node)
-{
-    node->prev->next = node->next;
-    node->next->prev = node->prev;
-    node->next = node->prev = NULL;
+    return list_item(link, struct wheel_node, link);
 }
 
 /* The slot depends on at_ms alone, so a step of the clock never misplaces a node. */
@@ -93,16 +73,17 @@ void wheel_deinit(struct wheel *wheel)
 
 bool wheel_holds(const struct wheel_node *node)
 {
-    return node->next != NULL;
+    return node->link.next != NULL;
 }
 
 /* Appends a node in order to ready, and any other to late. wheel_pop sorts all of late at once, so
    a backlog of n late records costs n log n, not n squared. */
 static void due_add(struct wheel *wheel, struct wheel_node *node)
 {
-    bool in_order = list_is_empty(&wheel->late) &&
-                    (list_is_empty(&wheel->ready) || wheel->ready.prev->at_ms <= node->at_ms);
-    list_insert_before(in_order ? &wheel->ready : &wheel->late, node);
+    bool in_order =
+        list_is_empty(&wheel->late) &&
+        (list_is_empty(&wheel->ready) || node_of(wheel->ready.head.prev)->at_ms <= node->at_ms);
+    list_append(in_order ? &wheel->ready : &wheel->late, &node->link);
 }
 
 void wheel_add(struct wheel *wheel, struct wheel_node *node, int64_t at_ms)
@@ -115,24 +96,24 @@ void wheel_add(struct wheel *wheel, struct wheel_node *node, int64_t at_ms)
         return;
     }
     size_t slot = slot_of(wheel, at_ms);
-    list_insert_before(&wheel->slots[slot], node);
+    list_append(&wheel->slots[slot], &node->link);
     slot_mark(wheel, slot);
 }
 
 void wheel_remove(struct wheel *wheel, struct wheel_node *node)
 {
     assert(wheel_holds(node) && wheel->count > 0);
-    list_unlink(node);
+    list_remove(&node->link);
     wheel->count--;
     slot_mark(wheel, slot_of(wheel, node->at_ms)); /* also correct for a node that was ready */
 }
 
 /* Merges two sorted chains that end with NULL. Of equal nodes, those of a come first. */
-static struct wheel_node *chain_merge(struct wheel_node *a, struct wheel_node *b)
+static struct link *chain_merge(struct link *a, struct link *b)
 {
-    struct wheel_node *first = NULL, **end = &first;
+    struct link *first = NULL, **end = &first;
     while (a && b) {
-        struct wheel_node **from = b->at_ms < a->at_ms ? &b : &a;
+        struct link **from = node_of(b)->at_ms < node_of(a)->at_ms ? &b : &a;
         *end = *from;
         *from = (*from)->next;
         end = &(*end)->next;
@@ -142,11 +123,11 @@ static struct wheel_node *chain_merge(struct wheel_node *a, struct wheel_node *b
 }
 
 /* A stable merge sort. sorted[i] is a chain of 2^i nodes that precede those of sorted[i - 1]. */
-static struct wheel_node *chain_sort(struct wheel_node *chain)
+static struct link *chain_sort(struct link *chain)
 {
-    struct wheel_node *sorted[WORD_BITS] = {NULL};
+    struct link *sorted[WORD_BITS] = {NULL};
     while (chain) {
-        struct wheel_node *run = chain;
+        struct link *run = chain;
         chain = chain->next;
         run->next = NULL;
         int i = 0;
@@ -167,32 +148,35 @@ static void late_settle(struct wheel *wheel)
 {
     if (list_is_empty(&wheel->late))
         return;
-    wheel->late.prev->next = NULL;
-    struct wheel_node *chain = chain_sort(wheel->late.next);
+    wheel->late.head.prev->next = NULL;
+    struct link *chain = chain_sort(wheel->late.head.next);
     list_init(&wheel->late);
 
-    struct wheel_node *place = wheel->ready.prev;
-    while (place != &wheel->ready && place->at_ms > chain->at_ms)
+    struct link *const end = &wheel->ready.head, *place = end->prev;
+    while (place != end && node_of(place)->at_ms > node_of(chain)->at_ms)
         place = place->prev;
     place = place->next;
     while (chain) {
-        struct wheel_node *node = chain;
+        struct link *link = chain;
         chain = chain->next;
-        while (place != &wheel->ready && place->at_ms <= node->at_ms)
+        link->next = NULL;
+        while (place != end && node_of(place)->at_ms <= node_of(link)->at_ms)
             place = place->next;
-        list_insert_before(place, node);
+        list_insert_before(place, link);
     }
 }
 
 /* Moves the due nodes of a slot to ready or late. Nodes of a later round stay. */
 static void slot_collect(struct wheel *wheel, size_t slot)
 {
-    struct wheel_node *head = &wheel->slots[slot], *node, *next;
-    for (node = head->next; node != head; node = next) {
-        next = node->next;
+    struct list *list = &wheel->slots[slot];
+    struct link *next;
+    for (struct link *link = list_first(list); link != NULL; link = next) {
+        struct wheel_node *node = node_of(link);
+        next = list_after(list, link);
         if (node->at_ms > wheel->now_ms)
             continue;
-        list_unlink(node);
+        list_remove(link);
         due_add(wheel, node);
     }
     slot_mark(wheel, slot);
@@ -220,10 +204,11 @@ void wheel_advance(struct wheel *wheel, int64_t now_ms)
 struct wheel_node *wheel_pop(struct wheel *wheel)
 {
     late_settle(wheel);
-    struct wheel_node *node = wheel->ready.next;
-    if (node == &wheel->ready || node->at_ms > wheel->now_ms)
+    struct link *first = list_first(&wheel->ready);
+    if (first == NULL || node_of(first)->at_ms > wheel->now_ms)
         return NULL;
-    list_unlink(node);
+    struct wheel_node *node = node_of(first);
+    list_remove(&node->link);
     wheel->count--;
     return node;
 }
@@ -234,7 +219,7 @@ int64_t wheel_next_ms(const struct wheel *wheel)
     if (!list_is_empty(&wheel->late))
         return wheel->now_ms;
     if (!list_is_empty(&wheel->ready))
-        next_ms = wheel->ready.next->at_ms;
+        next_ms = node_of(wheel->ready.head.next)->at_ms;
     if (next_ms <= wheel->now_ms)
         return wheel->now_ms;
 
@@ -246,43 +231,44 @@ int64_t wheel_next_ms(const struct wheel *wheel)
     return slot_ms < next_ms ? slot_ms : next_ms;
 }
 
-static void list_each(struct wheel_node *head, void (*visit)(struct wheel_node *node, void *ctx),
-                      void *ctx)
+static void list_visit(struct list *list, void (*visit)(struct wheel_node *node, void *ctx),
+                       void *ctx)
 {
-    struct wheel_node *next;
-    for (struct wheel_node *node = head->next; node != head; node = next) {
-        next = node->next;
-        visit(node, ctx);
+    struct link *next;
+    for (struct link *link = list_first(list); link != NULL; link = next) {
+        next = list_after(list, link);
+        visit(node_of(link), ctx);
     }
 }
 
 void wheel_each(struct wheel *wheel, void (*visit)(struct wheel_node *node, void *ctx), void *ctx)
 {
-    list_each(&wheel->ready, visit, ctx);
-    list_each(&wheel->late, visit, ctx);
+    list_visit(&wheel->ready, visit, ctx);
+    list_visit(&wheel->late, visit, ctx);
     for (size_t slot = 0; slot < wheel->slots_n; slot++)
-        list_each(&wheel->slots[slot], visit, ctx);
+        list_visit(&wheel->slots[slot], visit, ctx);
 }
 
-static size_t list_check(const struct wheel_node *head)
+static size_t list_check(const struct list *list)
 {
     size_t n = 0;
-    const struct wheel_node *node = head;
+    const struct link *link = &list->head;
     do {
-        assert(node->next->prev == node && node->prev->next == node);
-        node = node->next;
+        assert(link->next->prev == link && link->prev->next == link);
+        link = link->next;
         n++;
-    } while (node != head);
+    } while (link != &list->head);
     return n - 1;
 }
 
 static size_t slot_check(const struct wheel *wheel, size_t slot)
 {
-    const struct wheel_node *head = &wheel->slots[slot];
-    assert(!list_is_empty(head));
-    for (const struct wheel_node *node = head->next; node != head; node = node->next)
-        assert(node->at_ms > wheel->now_ms && slot_of(wheel, node->at_ms) == slot);
-    return list_check(head);
+    const struct list *list = &wheel->slots[slot];
+    assert(!list_is_empty(list));
+    for (const struct link *link = list_first(list); link; link = list_after(list, link))
+        assert(node_of(link)->at_ms > wheel->now_ms &&
+               slot_of(wheel, node_of(link)->at_ms) == slot);
+    return list_check(list);
 }
 
 /* Visits only the slots marked in the bitmap, because it runs after every simulated step and nearly
@@ -290,12 +276,16 @@ static size_t slot_check(const struct wheel *wheel, size_t slot)
 void wheel_check(const struct wheel *wheel)
 {
     size_t count = list_check(&wheel->ready) + list_check(&wheel->late);
-    const struct wheel_node *node;
+    int64_t last_ms = INT64_MIN;
 
-    for (node = wheel->ready.next; node != &wheel->ready; node = node->next)
-        assert(node->prev == &wheel->ready || node->prev->at_ms <= node->at_ms);
-    for (node = wheel->late.next; node != &wheel->late; node = node->next)
-        assert(node->at_ms <= wheel->now_ms);
+    for (const struct link *link = list_first(&wheel->ready); link;
+         link = list_after(&wheel->ready, link)) {
+        assert(last_ms <= node_of(link)->at_ms);
+        last_ms = node_of(link)->at_ms;
+    }
+    for (const struct link *link = list_first(&wheel->late); link;
+         link = list_after(&wheel->late, link))
+        assert(node_of(link)->at_ms <= wheel->now_ms);
     for (size_t word = 0; word < wheel->slots_n / WORD_BITS; word++)
         for (uint64_t bits = wheel->occupied[word]; bits != 0; bits &= bits - 1)
             count += slot_check(wheel, word * WORD_BITS + (size_t)__builtin_ctzll(bits));

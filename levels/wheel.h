@@ -21,27 +21,28 @@
 #define DELAYBRIDGE_LEVELS_WHEEL_H
 
 #include "levels/err.h"
+#include "levels/list.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct wheel_node {
-    struct wheel_node *next, *prev; /* both NULL: in no wheel */
+    struct link link; /* in no list: in no wheel */
     int64_t at_ms;
 };
 
 struct wheel {
-    struct wheel_node *slots; /* list heads, slots_n of them */
+    struct list *slots; /* slots_n of them */
     uint64_t *occupied;
-    size_t slots_n;          /* a power of two */
-    struct wheel_node ready; /* due nodes, sorted by at_ms */
-    struct wheel_node late;  /* due nodes that are not yet sorted into ready */
+    size_t slots_n;    /* a power of two */
+    struct list ready; /* due nodes, sorted by at_ms */
+    struct list late;  /* due nodes that are not yet sorted into ready */
     int64_t now_ms;
     size_t count;
 };
 
-/* Slots have 24 bytes: 24 MiB at most, for 17 minutes. */
+/* Slots have 16 bytes: 16 MiB at most, for 17 minutes. */
 enum { WHEEL_SLOTS_MAX = 1 << 20 };
 
 /* Allocates slots for nodes up to span_ms ahead: a power of two, WHEEL_SLOTS_MAX at most. A node

@@ -2,6 +2,8 @@
 /* window: a ring of done bits, and its text form for commit metadata. */
 #include "levels/window.h"
 
+#include "levels/base64.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -167,8 +169,6 @@ int64_t window_pending(const struct window *window, int64_t end)
     return end - window->base - range_count(window, window->base, window->base + known);
 }
 
-static const char BASE64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 /* Returns the bits of the 64 offsets from base + 64 n, the first one in the lowest bit. */
 static uint64_t chunk_of(const struct window *window, size_t n)
 {
@@ -196,43 +196,6 @@ static size_t bitmap_collect(const struct window *window, uint8_t bitmap[BITMAP_
     while (len > 0 && bitmap[len - 1] == 0)
         len--;
     return len;
-}
-
-static size_t base64_encode(const uint8_t *bytes, size_t len, char *out)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < len; i += 3) {
-        uint32_t left = (uint32_t)(len - i < 3 ? len - i : 3);
-        uint32_t bits = (uint32_t)bytes[i] << 16;
-        if (left > 1)
-            bits |= (uint32_t)bytes[i + 1] << 8;
-        if (left > 2)
-            bits |= bytes[i + 2];
-        for (uint32_t digit = 0; digit <= left; digit++)
-            out[n++] = BASE64[bits >> (18 - 6 * digit) & 63];
-    }
-    return n;
-}
-
-/* Returns the number of bytes, or -1 if text is not base64 or too long. */
-static int base64_decode(const char *text, size_t len, uint8_t bytes[BITMAP_BYTES])
-{
-    int n = 0, bits_n = 0;
-    uint32_t bits = 0;
-    for (size_t i = 0; i < len; i++) {
-        const char *digit = memchr(BASE64, text[i], sizeof BASE64 - 1);
-        if (!digit)
-            return -1;
-        bits = bits << 6 | (uint32_t)(digit - BASE64);
-        bits_n += 6;
-        if (bits_n < 8)
-            continue;
-        if (n == BITMAP_BYTES)
-            return -1;
-        bits_n -= 8;
-        bytes[n++] = (uint8_t)(bits >> bits_n);
-    }
-    return n;
 }
 
 /* Returns how many bytes of the bitmap fit text_max characters. */
@@ -265,7 +228,7 @@ size_t window_encode_within(const struct window *window, size_t text_max, char *
     len = len < room ? len : room;
     while (len > 0 && bitmap[len - 1] == 0)
         len--;
-    size_t text_n = base64_encode(bitmap, len, text);
+    size_t text_n = base64_put(text, bytes_of(bitmap, len));
     text[text_n] = '\0';
 
     int base_n = snprintf(out, PREFIX_MAX, "1 %" PRId64 " ", window->base);
@@ -302,10 +265,12 @@ int window_decode(struct window *window, int64_t offset, struct bytes text)
     const char *end = (const char *)text.data + text.len;
     const char *start = bitmap_find(text.data, end);
     uint8_t bitmap[BITMAP_BYTES];
-    int len = start ? base64_decode(start, (size_t)(end - start), bitmap) : -1;
+    if (start == NULL)
+        return ERR_DATA;
+    int64_t len = base64_take(bytes_of(start, (size_t)(end - start)), bitmap, sizeof bitmap);
     if (len < 0 || (len > 0 && bitmap[0] & 1)) /* base itself cannot be done */
         return ERR_DATA;
-    for (int64_t i = 0; i < (int64_t)len * 8; i++)
+    for (int64_t i = 0; i < len * 8; i++)
         if (bitmap[i / 8] >> i % 8 & 1)
             bit_set(window, offset + i);
 

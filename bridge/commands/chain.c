@@ -2,6 +2,8 @@
 /* Walking a chain stop by stop. */
 #include "bridge/commands/chain.h"
 
+#include <stddef.h>
+
 void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_ms)
 {
     int64_t at_ms = 0, waited_ms = 0;

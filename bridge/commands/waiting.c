@@ -41,21 +41,17 @@ static void print_bytes(struct bytes bytes)
         printf(" (%zu bytes)", bytes.len);
 }
 
-static int64_t until_ms(const struct waiting *w)
-{
-    const struct stamp *stamp = &w->env.stamp;
-    return stamp->next_try_ms > stamp->due_ms ? stamp->next_try_ms : stamp->due_ms;
-}
-
 static int64_t release_ms(const struct waiting *w)
 {
-    return plan_release_ms(&w->config->ladder, w->level_ms, w->stamped_ms, until_ms(w));
+    return plan_release_ms(&w->config->ladder, w->level_ms, w->stamped_ms,
+                           stamp_until_ms(&w->env.stamp));
 }
 
 /* The levels that it will still wait in after this one. */
 static int hops_left(const struct waiting *w, int *levels)
 {
-    return plan_chain(&w->config->ladder, until_ms(w) - release_ms(w), levels, HOPS_SHOWN);
+    return plan_chain(&w->config->ladder, stamp_until_ms(&w->env.stamp) - release_ms(w), levels,
+                      HOPS_SHOWN);
 }
 
 static struct bytes delivered_key(const struct waiting *w)

@@ -46,13 +46,9 @@ static int slots(const struct metrics *m)
 /* The label of a level; the schedule topic's is its role. */
 static const char *level_name(const struct metrics *m, int slot, char text[DURATION_TEXT_MAX])
 {
-    const struct ladder *ladder = &m->config->ladder;
-    int level = slot - 1;
     if (slot == 0)
         return "schedule";
-    return duration_format(level < ladder->n ? ladder->level_ms[level]
-                                             : m->config->retired_ms[level - ladder->n],
-                           text);
+    return duration_format(ladder_slot_ms(&m->config->ladder, m->config->retired_ms, slot), text);
 }
 
 static uint64_t slot_value(const struct metrics *m, int slot, size_t offset)

@@ -45,9 +45,7 @@ static int name_topics(struct worker *w)
         w->letters_at[i] = -1;
     w->topics[SLOT_SCHEDULE] = c->schedule;
     for (int i = 1; i < w->slots; i++) {
-        int level = i - 1;
-        int64_t ms =
-            level < c->ladder.n ? c->ladder.level_ms[level] : c->retired_ms[level - c->ladder.n];
+        int64_t ms = ladder_slot_ms(&c->ladder, c->retired_ms, i);
         w->topics[i] = topic_of_level(c->schedule, ms, w->names[i]);
     }
     topic_of_pulse(c->schedule, w->pulse);

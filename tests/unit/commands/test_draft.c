@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* draft: what send understands in a line of JSON, and what it refuses before it is sent. */
 #include "bridge/commands/draft.h"
-#include "levels/base64.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -107,28 +106,4 @@ Test(draft, more_headers_than_it_holds_are_refused)
         cr_assert_eq(draft_header(&draft, bytes_text("a"), bytes_null()), 0);
     cr_expect_eq(draft_header(&draft, bytes_text("a"), bytes_null()), ERR_FULL);
     draft_deinit(&draft);
-}
-
-Test(draft, base64_returns_every_length_of_every_byte)
-{
-    unsigned char data[258];
-    for (size_t i = 0; i < sizeof data; i++)
-        data[i] = (unsigned char)(i * 151);
-    for (size_t len = 0; len <= sizeof data; len++) {
-        struct bytes decoded;
-        char *text = base64_encode(bytes_of(data, len));
-        cr_assert_eq(base64_decode(bytes_text(text), &decoded), 0);
-        cr_expect(bytes_equal(decoded, bytes_of(data, len)), "%zu", len);
-        free(text);
-        free((void *)decoded.data);
-    }
-}
-
-Test(draft, base64_is_read_to_the_letter)
-{
-    static const char *const BAD[] = {"A",    "AA",   "AAA",      "A===", "====", "AA=A",
-                                      "AB==", "AAB=", "AA==AA==", "A-AA", " AAA"};
-    struct bytes decoded;
-    for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++)
-        cr_expect_eq(base64_decode(bytes_text(BAD[i]), &decoded), ERR_DATA, "%s", BAD[i]);
 }

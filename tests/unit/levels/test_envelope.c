@@ -606,3 +606,10 @@ Test(envelope, random_bytes_with_a_checksum_open_to_the_same_or_fail)
     release(made[0]);
     release(made[1]);
 }
+
+Test(envelope, record_is_forwarded_when_due_or_at_its_next_try)
+{
+    cr_expect_eq(stamp_until_ms(&(struct stamp){.due_ms = 50}), 50);
+    cr_expect_eq(stamp_until_ms(&(struct stamp){.due_ms = 50, .next_try_ms = 49}), 50);
+    cr_expect_eq(stamp_until_ms(&(struct stamp){.due_ms = 50, .next_try_ms = 51}), 51);
+}

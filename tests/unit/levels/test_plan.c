@@ -249,6 +249,16 @@ static void refused(struct ladder ladder, const char *sentence)
     refused_for(ladder, LADDER_LEVELS, sentence);
 }
 
+Test(plan, retired_levels_follow_the_ladder)
+{
+    static const int64_t RETIRED_MS[] = {7000, 8000};
+    struct ladder ladder = {{1000, 2000}, 2, 1000, 500};
+    cr_expect_eq(ladder_slot_ms(&ladder, RETIRED_MS, 1), 1000);
+    cr_expect_eq(ladder_slot_ms(&ladder, RETIRED_MS, 2), 2000);
+    cr_expect_eq(ladder_slot_ms(&ladder, RETIRED_MS, 3), 7000);
+    cr_expect_eq(ladder_slot_ms(&ladder, RETIRED_MS, 4), 8000);
+}
+
 Test(plan, sound_ladder_is_accepted)
 {
     struct ladder_fault fault;

@@ -283,7 +283,7 @@ static int64_t random_between(int64_t least, int64_t most)
     return least + (int64_t)((z ^ z >> 31) % (uint64_t)(most - least + 1));
 }
 
-static int list_first(void)
+static int model_first(void)
 {
     int first = -1;
     for (int i = 0; i < NODES; i++) {
@@ -313,7 +313,7 @@ static void add_or_remove(void)
 
 static void pop_and_compare(void)
 {
-    int first = list_first();
+    int first = model_first();
     bool due = first >= 0 && held[first].node.at_ms <= now;
     cr_assert_eq(wheel_pop(&wheel), due ? &held[first].node : NULL);
     if (due)
@@ -322,7 +322,7 @@ static void pop_and_compare(void)
 
 static void next_compare(void)
 {
-    int first = list_first();
+    int first = model_first();
     int64_t next_ms = wheel_next_ms(&wheel);
     if (first < 0)
         cr_assert_eq(next_ms, INT64_MAX);
@@ -383,7 +383,7 @@ Test(wheel, random_history_equals_a_searched_list)
             next_compare();
         }
         wheel_advance(&wheel, now += 10000000);
-        while (list_first() >= 0)
+        while (model_first() >= 0)
             pop_and_compare();
         cr_assert_eq(wheel.count, 0);
     }
