@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# The Debian package, and what is in it beside the binary:
+# The Debian package and the files in it:
 #   cmake --preset release && cmake --build --preset release && (cd build/release && cpack)
-# `cmake --install` installs the binary alone: what follows is for the package, EXCLUDE_FROM_ALL.
+# `cmake --install` installs only the binary. The files below are EXCLUDE_FROM_ALL, for the package.
 set(DEPLOY ${CMAKE_CURRENT_LIST_DIR})
 set(PAGES ${PROJECT_BINARY_DIR}/pages)
 
-# page(NAME COMMAND [DEPENDS...]): a file that a shell command writes; $1 is the binary.
+# page(NAME COMMAND [DEPENDS...]): adds a file that a shell command writes. $1 is the binary.
 set(PAGE_FILES "")
 function(page name command)
     add_custom_command(OUTPUT ${PAGES}/${name}
@@ -52,7 +52,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_NAME delaybridge)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# What is read in headers says 0.8.1; what is tested is this.
+# The headers would require 0.8.1. Our tests run with this version.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "librdkafka1 (>= 2.0.2)")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS ca-certificates)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

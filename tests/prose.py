@@ -25,6 +25,8 @@ FRAGMENT_MAX = 12
 
 VERBS = (r"(?:is|are|was|were|has|have|had|does|did|do|can|cannot|could|may|must|will|would|waits?|waited|comes?|came|"
          r"goes|went|stands?|lies|lay|remains?|there|it|they|its|follows?|begins?|ends|fits?|makes?|keeps?|belongs?)")
+# A noun follows in "of its own folder", and none in "a folder of its own".
+SMALL = r"(?:and|as|at|by|for|from|if|in|is|on|or|so|that|to|when|which|with)"
 # The turn of phrase, and a better word for it.
 TURNS = (
     (r"anew", "again"),
@@ -47,7 +49,7 @@ TURNS = (
     (r"takes? nothing", "is unavailable"),
     (r"(?:go|goes|went|going) on", "continues"),
     (r"(?:get|gets|got|getting) on", "progresses"),
-    (r"of (?:its|their) own", "its own, separate"),
+    (rf"of (?:its|their) own(?! (?!{SMALL}\b)[a-z])", "its own, separate"),
     (r"(?<!dead )(?<!dead-)a letter", "a dead-lettered record"),
     (r"(?:gives?|gave|given) back", "revoked, returned"),
     (r"(?:takes?|took|taken) in", "ingested"),
@@ -94,7 +96,11 @@ def files() -> list[str]:
                             capture_output=True, text=True, check=False)
     names = listed.stdout.split("\n") if listed.returncode == 0 else \
         [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if not path.relative_to(ROOT).parts[0] == "build"]
-    return sorted(name for name in set(names) if name and reader_of(name) and (ROOT / name).is_file())
+    return sorted(name for name in set(names) if name and reader_of(name) and is_plain(ROOT / name))
+
+
+def is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def reader_of(name: str) -> Callable[[str, str], Iterator[Block]] | None:
@@ -255,7 +261,7 @@ def faults_of_sentence(sentence: str) -> Iterator[str]:
 
 
 def hint(turn: str) -> str:
-    return next(better for pattern, better in TURNS if re.fullmatch(pattern, turn.split("dead")[-1].strip(), re.I))
+    return next(better for pattern, better in TURNS if re.fullmatch(pattern, turn, re.I))
 
 
 def faults_of_block(block: Block) -> Iterator[Fault]:

@@ -225,7 +225,7 @@ static void visit_and_remove(struct wheel_node *node, void *visited)
 
 Test(wheel, visitor_may_remove_its_node)
 {
-    struct wheel_node nodes[6] = {{0}};
+    struct wheel_node nodes[6] = {{{0}, 0}};
     int visited = 0;
     for (int i = 0; i < 6; i++)
         wheel_add(&wheel, &nodes[i], (int64_t[]){1000, 999, 998, 1100, 1100, 90000}[i]);
