@@ -117,7 +117,7 @@ def reader_of(name: str) -> Callable[[str, str], Iterator[Block]] | None:
     if path.name == "NOTES.txt":
         return markdown_blocks
     if path.suffix in (".sh", ".yaml", ".yml", ".tpl", ".cmake", ".service") or \
-            path.name in ("CMakeLists.txt", "Dockerfile", "dev", "run", "kafka"):
+            path.name in ("CMakeLists.txt", "Dockerfile", "dev", "run", "kafka", "postinst", "prerm", "postrm"):
         return hash_blocks
     return None
 
