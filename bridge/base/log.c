@@ -5,6 +5,7 @@
 #include "bridge/base/clock.h"
 #include "bridge/base/limit.h"
 #include "levels/duration.h"
+#include "levels/utf8.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -46,26 +47,13 @@ void log_init(enum log_level level, enum log_format format)
     atomic_store(&log_shape, format);
 }
 
-/* Bytes of the UTF-8 character at s; 0 if there is none. s is terminated. */
-static size_t utf8_length(const unsigned char *s)
-{
-    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-    if (s[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
-    bool beyond = (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f);
-    return overlong || beyond ? 0 : n;
-}
-
 /* One character of s as it stands in a JSON string: its length goes to *used. */
 static void escape(const unsigned char *s, char out[8], size_t *used)
 {
     static const char from[] = "\"\\\n\r\t", to[] = "\"\\nrt";
     const char *simple = strchr(from, s[0]);
-    size_t n = utf8_length(s);
+    uint32_t point;
+    size_t n = utf8_take(bytes_of(s, strnlen((const char *)s, 4)), &point);
     *used = n > 0 ? n : 1;
     if (simple != NULL)
         snprintf(out, 8, "\\%c", to[simple - from]);
@@ -103,8 +91,9 @@ const char *log_quote(const char *text, char *out, size_t size)
 
 static bool is_plain_text(const unsigned char *s, size_t n)
 {
+    uint32_t point;
     for (size_t i = 0; i < n;) {
-        size_t used = utf8_length(s + i);
+        size_t used = utf8_take(bytes_of(s + i, n - i), &point);
         if (used == 0 || s[i] < 0x20 || s[i] == 0x7f)
             return false;
         i += used;
@@ -116,9 +105,10 @@ static bool is_plain_text(const unsigned char *s, size_t n)
 static size_t whole_characters(const unsigned char *s, size_t n)
 {
     size_t back = 1;
+    uint32_t point;
     while (back < 4 && back < n && (s[n - back] & 0xc0) == 0x80)
         back++;
-    return utf8_length(s + n - back) == back ? n : n - back;
+    return utf8_take(bytes_of(s + n - back, back), &point) == back ? n : n - back;
 }
 
 const char *log_quote_bytes(struct bytes bytes, char out[LOG_BYTES_TEXT_MAX])
