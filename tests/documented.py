@@ -39,7 +39,7 @@ def quoted(document: str) -> list[str]:
 
 
 def has_test(phrase: str) -> bool:
-    """run.py looks into the logs of scenarios; another test has the words."""
+    """run.py searches the logs of scenarios. Any other test contains the words."""
     test = SAID[phrase]
     if "/" in test:
         file = ROOT / test

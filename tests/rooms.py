@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The folder is the rule: what a file may include follows from where it lies. One table says what each room may
-include; the test also fails on a circle of modules or of rooms, and on a room without a README.
+"""The folder is the rule: it determines the files that a file may include. One table has the includes of each room. The
+test also fails on a circle of modules or rooms, and on a room without a README.
 
   rooms.py [--graph]    --graph prints the arrows between the rooms"""
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 KAFKA = ("librdkafka/",)
 SYSTEM = ("pthread.h", "sys/", "unistd.h", "fcntl.h", "poll.h", "netdb.h", "arpa/", "netinet/", "signal.h", "time.h")
-# room: the rooms and headers that it may include, itself always; the system headers that it may not.
+# room: the rooms and headers that it may include besides its own, and the system headers that it may not.
 ROOMS = {
     "levels": ((), KAFKA + SYSTEM + ("yaml.h", "jansson.h", "microhttpd.h")),
     "bridge/core": (("levels",), KAFKA + SYSTEM + ("yaml.h", "jansson.h", "microhttpd.h")),

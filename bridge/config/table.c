@@ -164,8 +164,8 @@ const struct config_key CONFIG_KEYS[] = {
      .shown = "{max.message.bytes: 8388608, segment.bytes: default}",
      .help = "Topic properties that replace those that 'topics apply' sets on the bridge's topics. "
              "Use it for Kafka services with other limits. On the schedule topic they are set only "
-             "when it is created. default: set no value, so that the brokers' default applies. "
-             "Flag and variable: NAME=VALUE, separated by commas. cleanup.policy, retention.ms, "
+             "when it is created. The value default leaves a property to the brokers. Flag and "
+             "variable: NAME=VALUE, separated by commas. cleanup.policy, retention.ms, "
              "retention.bytes and message.timestamp.type cannot be set: the delivery guarantees "
              "require them."},
     {.name = "log.level",

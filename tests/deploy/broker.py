@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real broker on the host's loopback for one part, and kcat to look at it from outside."""
+"""A real broker on the host's loopback for one part, and kcat as an independent client."""
 from __future__ import annotations
 
 import contextlib

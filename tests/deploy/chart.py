@@ -51,7 +51,7 @@ def unit(world: World) -> str:
 
 @part("chart.schemas", quick=True)
 def schemas(world: World) -> str:
-    """What is rendered is valid in the oldest Kubernetes that the chart allows, in one between and in the newest."""
+    """Rendered objects are valid in the oldest Kubernetes that the chart allows, in one between and in the newest."""
     del world
     import kubernetes_validate  # pylint: disable=import-outside-toplevel
     oldest = load((CHART / "Chart.yaml").read_text())[0]["kubeVersion"]
@@ -100,9 +100,9 @@ def same_alerts(world: World) -> str:
 
 @part("chart.keys", quick=True)
 def keys(world: World) -> str:
-    """values.schema.json knows the keys of `delaybridge help --yaml`, all of them and no other."""
+    """values.schema.json has exactly the keys of `delaybridge help --yaml`."""
     table = run(world.binary, "help", "--yaml").stdout
-    # What is commented out has no default, and is a key all the same.
+    # A key in a comment has no default, but is a key too.
     known = set(re.findall(r"^(?:# )?([a-z_]+):(?: |$)", table, re.M)) - {"listen"}  # the chart's port
     schema = set(json.loads((CHART / "values.schema.json").read_text())["properties"]["config"]["properties"])
     require(schema == known, f"only in the schema: {sorted(schema - known)}; only in the table: {sorted(known - schema)}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what is in deploy/, part by part: passed, FAILED, or skipped and why.
+"""Checks the files of deploy/, part by part. Each part passes, fails, or is skipped with a reason.
 
   check.py [--quick] [--binary PATH] [PART...]   (a part, or the first word of several: chart)
 """

@@ -21,8 +21,8 @@ BASE = "docker.io/library/debian:trixie-slim"
 # What Debian's slim images leave out.
 SLIM = ("./var/cache/apt/archives/*.deb", "./var/cache/apt/*.bin", "./var/lib/apt/lists/*", "./usr/share/doc/*",
         "./usr/share/man/*", "./usr/share/info/*", "./usr/share/locale/*", "./var/log/*")
-# podman without systemd and without the right to raise limits. A cgroup2 beside cgroup1 confuses crun: it is hidden
-# from podman alone, in a mount namespace of its own.
+# podman without systemd and without the right to raise limits. crun does not support a cgroup2 next to
+# cgroup1, so podman runs in a mount namespace that hides the former.
 PODMAN = ["unshare", "-m", "bash", "-c", 'umount /sys/fs/cgroup/unified 2>/dev/null; exec podman "$@"', "podman"]
 RUN = ["run", "--rm", "--pull", "never", "--network", "host", "--cgroups=disabled", "--ulimit", "nofile=1024:1024",
        "--ulimit", "nproc=1024:1024", "--read-only", "--read-only-tmpfs=false", "--cap-drop", "ALL",
@@ -48,7 +48,7 @@ def base_tar(suite: str) -> Path:
 
 
 class Store:
-    """Images and containers of this run, in a folder of its own: podman wants its path to be short."""
+    """Images and containers of this run, in a separate folder, because podman needs a short path."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="dlb.")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an upgrade, a scale-down, a crash and a lost node cost, as a Deployment and as a StatefulSet runs the bridge:
-processes on a real broker, each with the variables that the chart gives its pods. The figures of the chart's guide."""
+"""The delays after an upgrade, a scale-down, a crash and a lost node, for a Deployment and a StatefulSet. Processes on a
+real broker stand for pods, with the variables that the chart sets. The chart's guide has the figures."""
 from __future__ import annotations
 
 import sys
@@ -9,9 +9,9 @@ import time
 from parts import ROOT, World, part, require
 
 SESSION_S = 30  # the chart's statefulSet.sessionTimeout
-AWAY_S = 2  # how long a pod that is replaced is not there; what an image's pull takes comes on top
+AWAY_S = 2  # how long a replaced pod is absent, without pulling an image
 ROWS = ("nothing", "upgrade", "scale-down", "crash", "node loss")
-LIMIT_MS = 3000  # at most, on top of WAITS and of three times what is seen with nothing going on (a busy machine)
+LIMIT_MS = 3000  # at most, on top of WAITS and three times the delay without an event (a busy machine)
 WAITS = {("Deployment", "crash"): 6, ("Deployment", "node loss"): 6, ("StatefulSet", "upgrade"): AWAY_S,
          ("StatefulSet", "crash"): AWAY_S, ("StatefulSet", "scale-down"): SESSION_S,
          ("StatefulSet", "node loss"): SESSION_S}

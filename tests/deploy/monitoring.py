@@ -18,7 +18,7 @@ WANTED = {"HeadOverdue", "LatenessHigh", "CanaryMissing", "TopicSettingsUnsafe",
           "RebalanceStorm", "Down", "RecordsLost", "TopicFaults", "ConfigsDiffer", "OpenTransaction",
           "PartitionBlocked"}
 OURS = re.compile(r"\b(?:delaybridge|process)_[a-z0-9_]+")
-SCRAPED = {"namespace", "job", "instance"}  # who was asked: Prometheus' labels
+SCRAPED = {"namespace", "job", "instance"}  # added by Prometheus: the target of the scrape
 
 
 def metrics(world: World) -> dict[str, set[str]]:

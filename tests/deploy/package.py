@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Debian package: built, judged by lintian, installed into a Debian of its own, run and removed."""
+"""The Debian package: built, checked by lintian, installed into a separate Debian, run and removed."""
 from __future__ import annotations
 
 import contextlib
@@ -51,7 +51,7 @@ def lintian(world: World) -> str:
 
 @part("package.install")
 def install(world: World) -> str:
-    """Installed it starts nothing; edited it delivers; removed it leaves the configuration, purged nothing."""
+    """Installing starts no service. The edited configuration delivers. Removing keeps the configuration, purging deletes it."""
     need_root("chroot")
     package = built(world)
     suite = re.search(r"VERSION_CODENAME=(\S+)", Path("/etc/os-release").read_text())[1]

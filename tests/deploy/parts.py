@@ -21,7 +21,7 @@ class Failed(Exception):
 
 
 class Skip(Exception):
-    """It cannot be looked at here, and why."""
+    """The part cannot run here, with the reason."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ PARTS: dict[str, Part] = {}
 
 
 def part(name: str, quick: bool = False):
-    """Declares one. Its function returns the line of what was seen; its docstring is the rule it holds."""
+    """Declares a part. Its function returns one line with the result, and its docstring is the tested rule."""
     def declare(function):
         PARTS[name] = Part(name, quick, function)
         return function

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that the checks need and Debian 12 has not, or has only with a service that would start: each is
-made once, in the cache."""
+"""Programs for the checks that Debian 12 lacks, or packages with a service that would start. Each is built
+once, in the cache."""
 from __future__ import annotations
 
 import os

@@ -8,7 +8,7 @@ import shutil
 from parts import DEPLOY, Skip, World, part, require, run
 
 UNIT = DEPLOY / "systemd" / "delaybridge.service"
-EXPOSURE = 1.5  # at most; what is measured is said
+EXPOSURE = 1.5  # at most; the result line has the measured value
 
 
 @part("systemd", quick=True)

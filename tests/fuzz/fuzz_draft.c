@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a line of 'send', and as base64: taken or refused with a sentence. What is taken has
-   legal names and can be judged; base64 that is taken is written back letter by letter. */
+/* fuzz_draft: any bytes as a line of 'send', and as base64. They are accepted or refused with a
+   sentence. An accepted line has legal names. Accepted base64 is encoded to the same text. */
 #include "bridge/commands/draft.h"
 #include "levels/base64.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_duration: any bytes are safe as a span, an instant, a topic name or a pattern, and what is
-   read is written and read back the same. */
+/* fuzz_duration: any bytes are safe as a duration, an instant, a topic name or a pattern. An
+   accepted text is the same after formatting and parsing again. */
 #include "levels/duration.h"
 #include "levels/targets.h"
 
@@ -41,7 +41,7 @@ static void read_instant(struct bytes text)
     assert(instant_parse(bytes_text(out), &back) == 0 && back == ms);
 }
 
-/* Every length that can be written is written as it can be read. */
+/* Each duration is parsed back to the same value after formatting. */
 static void write_number(struct bytes bytes)
 {
     int64_t ms, back;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_envelope: any bytes are safe to open, and what opens is written back the same. */
+/* fuzz_envelope: any bytes are safe to open, and encoding an opened envelope gives the same bytes.
+ */
 #include "levels/envelope.h"
 
 #include <assert.h>
@@ -49,7 +50,7 @@ static void seal(uint8_t *bytes, size_t size)
     put_little(bytes + 8, 8, XXH3_64bits_withSeed(bytes + 16, size - 16, little(bytes, 8)));
 }
 
-/* The value takes what the other lengths leave. */
+/* The value gets the rest of the bytes. */
 static void fit_value(uint8_t *bytes, size_t size, uint8_t version)
 {
     uint64_t others = 80 + little(bytes + 64, 2) + little(bytes + 66, 2) + little(bytes + 68, 4) +
@@ -63,8 +64,8 @@ static void fit_value(uint8_t *bytes, size_t size, uint8_t version)
     }
 }
 
-/* No fuzzer guesses a checksum: try the bytes as they are, then sealed, then with the lengths put
-   right as well. */
+/* A fuzzer cannot guess a checksum. Try the bytes unchanged, then with a correct checksum, then
+   with correct lengths too. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_http: whatever a client sends to the listener, it gets an answer of HTTP or none, within a
-   moment, and whoever comes next is answered as ever. The real listener and its real routes, with
-   no service behind them. */
+/* fuzz_http: any bytes from a client get an HTTP response or none within TIMEOUT_S, and the next
+   client gets a correct response. The listener and its routes are real, but there is no service. */
 #include "bridge/service/monitor.h"
 
 #include <arpa/inet.h>
@@ -22,7 +21,7 @@ enum { TIMEOUT_S = 4 /* below IDLE_S of the listener */, PAUSES_MAX = TIMEOUT_S 
 
 static struct sockaddr_in address;
 
-/* The only socket of this process that listens. */
+/* The only listening socket of this process. */
 static bool find_listener(void)
 {
     for (int fd = 0; fd < FD_MAX; fd++) {
@@ -45,7 +44,7 @@ static int dial(struct sockaddr_in *own)
     return fd;
 }
 
-/* Whether the other end, which is in this process too, has read what was sent to it. */
+/* Returns whether the other end, which is in this process too, has read all bytes. */
 static bool is_read(const struct sockaddr_in *own)
 {
     for (int fd = 0; fd < FD_MAX; fd++) {
@@ -59,8 +58,8 @@ static bool is_read(const struct sockaddr_in *own)
     return false;
 }
 
-/* libmicrohttpd does not look for an end that comes with the bytes before it: what is cut in the
-   middle would be held for IDLE_S. So the end comes when these are read, or answered. */
+/* libmicrohttpd misses an end of the stream that arrives with the bytes before it, and would keep
+   an incomplete request for IDLE_S. So the end follows when the bytes are read or answered. */
 static void send_end(int fd, const struct sockaddr_in *own)
 {
     static const struct timespec pause = {.tv_nsec = 50 * 1000};
@@ -70,7 +69,7 @@ static void send_end(int fd, const struct sockaddr_in *own)
     (void)shutdown(fd, SHUT_WR);
 }
 
-/* The beginning of what comes, up to the end or the reset that the other side makes. */
+/* Reads the beginning of the response, up to the end or reset of the stream. */
 static const char *ask(const void *request, size_t size)
 {
     static char answer[KEPT + CHUNK + 1];
@@ -89,7 +88,8 @@ static const char *ask(const void *request, size_t size)
     return answer;
 }
 
-/* The clock of libFuzzer, which would break off what waits; there is a limit here. */
+/* Stops the timer of libFuzzer, which would interrupt a waiting call. TIMEOUT_S is the limit here.
+ */
 static void block_alarm(void)
 {
     sigset_t set;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_request: whatever headers a record carries, it becomes a stamp within its bounds or a
-   refusal with a whole sentence. */
+/* fuzz_request: a record with any headers becomes a stamp within its bounds, or a refusal with a
+   complete sentence. */
 #include "levels/duration.h"
 #include "levels/request.h"
 
@@ -19,7 +19,7 @@ static const char *const NAMES[] = {
 
 enum { NAMES_N = sizeof NAMES / sizeof NAMES[0] };
 
-/* The input, eaten from the front. */
+/* The input, consumed from the front. */
 struct input {
     const uint8_t *at;
     size_t left;
@@ -53,7 +53,7 @@ static int64_t eat_time(struct input *in)
     return ms;
 }
 
-/* A copy of its own, so that a sanitizer watches its ends. */
+/* A separate copy, so that a sanitizer checks its bounds. */
 static void *own(struct bytes bytes)
 {
     char *copy = malloc(bytes.len + 1);

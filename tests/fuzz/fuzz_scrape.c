@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_scrape: whatever answers `top` is safe, and the same answer again brings no other samples.
- */
+/* fuzz_scrape: `top` can read any response, and the same response gives the same samples. */
 #include "bridge/commands/scrape.h"
 
 #include <assert.h>

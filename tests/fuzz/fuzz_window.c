@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_window: any metadata is safe to read, any history is kept, and only our own text counts. */
+/* fuzz_window: any metadata is safe to read, the window is correct after any history, and only our
+   own text is accepted. */
 #include "levels/window.h"
 
 #include <assert.h>
@@ -9,7 +10,7 @@
 static struct window window, other;
 static char text[WINDOW_TEXT_MAX + 1], again[WINDOW_TEXT_MAX + 1];
 
-/* What is accepted is written back the same; what is refused leaves nothing done. */
+/* Encoding accepted text gives the same text. After refused text no offset is done. */
 static void read_text(int64_t offset, struct bytes metadata)
 {
     int err = window_decode(&other, offset, metadata);
@@ -22,7 +23,7 @@ static void read_text(int64_t offset, struct bytes metadata)
         assert(window_pending(&other, offset + WINDOW_SPAN) == WINDOW_SPAN);
 }
 
-/* Two bytes a step: what, and how far. */
+/* Each step uses two bytes: the operation, and the distance. */
 static void step(uint8_t what, uint8_t far)
 {
     int64_t distance = what & 8 ? far * 97 : far;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* criterion: the part of Criterion's header that the tests use, for ThreadSanitizer. Criterion maps
-   its arena where ThreadSanitizer keeps its shadow and crashes at random; here tests register
+   its arena where ThreadSanitizer keeps its shadow and crashes at random. Here tests register
    themselves and run one after the other in one process (runner.c). */
 #ifndef DELAYBRIDGE_TESTS_TSAN_CRITERION_H
 #define DELAYBRIDGE_TESTS_TSAN_CRITERION_H
@@ -39,7 +39,7 @@ struct test_suite {
 
 void test_register(struct test *test);
 void test_suite_register(struct test_suite *suite);
-/* Ends the running test if fatal; the location and what was expected are printed. */
+/* Prints the location and the expectation. Ends the running test if fatal. */
 void test_fail(bool fatal, const char *file, int line, const char *what, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 void test_skip(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
