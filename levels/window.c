@@ -253,7 +253,7 @@ static const char *bitmap_find(const char *text, const char *end)
 }
 
 /* The text is valid if encoding the result gives the same text. This one comparison checks version,
-   base, checksum and the spare bits of base64. */
+   base and checksum. */
 int window_decode(struct window *window, int64_t offset, struct bytes text)
 {
     window_init(window, offset);
