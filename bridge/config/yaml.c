@@ -55,9 +55,10 @@ static int next(struct reader *r)
     if (!yaml_parser_parse(&r->parser, &r->event))
         return refuse_syntax(r);
     if (r->event.type == YAML_ALIAS_EVENT)
-        return refuse(r, line_of(&r->event.start_mark),
-                      "a value that begins with * needs quotes: write \"*%s\"",
-                      (const char *)r->event.data.alias.anchor);
+        return refuse(
+            r, line_of(&r->event.start_mark),
+            "a value that begins with * needs quotes: write \"*%s\" (aliases are not supported)",
+            (const char *)r->event.data.alias.anchor);
     return 0;
 }
 

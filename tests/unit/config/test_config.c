@@ -252,7 +252,7 @@ Test(config, a_property_of_the_java_client_is_refused_with_librdkafkas_name)
     refuses("kafka: {ssl.truststore.password: hidden}", "leave it out");
     cr_expect(strstr(error.text, "hidden") == NULL, "%s", error.text);
     refuses("kafka: {key.serializer: a.b.C}", "records are bytes: leave it out");
-    refuses("kafka: {max.request.size: 1}", "delaybridge sets the limit");
+    refuses("kafka: {max.request.size: 1}", "delaybridge sets it");
     refuses("kafka: {buffer.memory: 1}", "the key memory");
     refuses_flag("-Xdeliveries.partitioner.class=a.b.C", "leave it out");
 }
@@ -345,7 +345,7 @@ Test(config, listen_is_a_host_and_a_port_or_nothing)
     refuses("listen: ':9404'\n", "not HOST:PORT");
     refuses("listen: '::1:9404'\n", "not HOST:PORT");
     refuses("listen: 'localhost:http'\n", "not HOST:PORT");
-    refuses("listen: 'localhost:65536'\n", "no port above 65535");
+    refuses("listen: 'localhost:65536'\n", "a port is at most 65535");
 }
 
 Test(config, exactly_once_needs_a_group_of_printable_ascii)
@@ -505,10 +505,11 @@ Test(config, internal_topics_are_refused_as_targets)
 {
     refuses("targets: []\n", "empty");
     refuses("targets: [a b]\n", "\"a b\"");
-    refuses("targets: [schedule]\n", "own topics");
-    refuses("targets: [schedule.1m]\n", "own topics");
-    refuses("targets: [__consumer_offsets]\n", "own topics");
-    refuses("targets: [a]\ndefault_target: b\n", ".yaml:2: default_target: \"b\": targets");
+    refuses("targets: [schedule]\n", "an internal topic");
+    refuses("targets: [schedule.1m]\n", "an internal topic");
+    refuses("targets: [__consumer_offsets]\n", "an internal topic");
+    refuses("targets: [a]\ndefault_target: b\n",
+            ".yaml:2: default_target: \"b\": not allowed by targets");
     refuses("default_target: b\n", "targets");
     refuses("targets: ['*']\ndefault_target: schedule.canary\n", "never a target");
     takes("targets: ['b*']\ndefault_target: bc\n");
