@@ -178,12 +178,12 @@ static void ask(void *arg)
     a->answered_ms = clock_mono_ms();
 }
 
-struct asker *asker_new(struct bell *bell)
+struct asker *asker_new(struct wakeup *wakeup)
 {
     struct asker *a = calloc(1, sizeof *a);
     if (a == NULL)
         return NULL;
-    a->errand = errand_new(bell);
+    a->errand = errand_new(wakeup);
     if (a->errand != NULL)
         return a;
     free(a);

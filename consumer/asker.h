@@ -10,18 +10,18 @@
 #define DELAYBRIDGE_CONSUMER_ASKER_H
 
 #include "bridge/core/port.h"
-#include "consumer/bell.h"
+#include "consumer/wakeup.h"
 
 #include <librdkafka/rdkafka.h>
 
 struct asker;
 
 /* NULL: no memory or no thread. */
-struct asker *asker_new(struct bell *bell);
+struct asker *asker_new(struct wakeup *wakeup);
 bool asker_free(struct asker *asker); /* as asker_settle; false: nothing was freed */
 
-/* Pending until the bell has rung, or while another topic is asked about. An answer that nobody
-   fetched within a second is forgotten. Never creates the topic. */
+/* Pending until the wakeup pipe is signaled, or while another topic is asked about. An answer that
+   nobody fetched within a second is forgotten. Never creates the topic. */
 enum lookup asker_ask(struct asker *asker, rd_kafka_t *rk, const char *topic);
 
 /* The same of one partition. One answer serves all partitions of the topic for a second. */

@@ -115,12 +115,12 @@ static void work(void *arg)
     }
 }
 
-struct committer *committer_new(struct bell *bell)
+struct committer *committer_new(struct wakeup *wakeup)
 {
     struct committer *c = calloc(1, sizeof *c);
     if (c == NULL)
         return NULL;
-    c->errand = errand_new(bell);
+    c->errand = errand_new(wakeup);
     if (c->errand != NULL)
         return c;
     free(c);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* committer: runs the errands of a transactional producer, the calls that wait for brokers:
    init_transactions, send_offsets and commit, abort and destroy. One job at a time; its outcome
-   rings the bell. No job serves delivery reports: before each but committer_send all records of the
-   transaction must have been reported. */
+   rings the wakeup. No job serves delivery reports: before each but committer_send all records of
+   the transaction must have been reported. */
 #ifndef DELAYBRIDGE_CONSUMER_COMMITTER_H
 #define DELAYBRIDGE_CONSUMER_COMMITTER_H
 
-#include "consumer/bell.h"
+#include "consumer/wakeup.h"
 
 #include <librdkafka/rdkafka.h>
 #include <stdbool.h>
@@ -22,7 +22,7 @@ struct outcome {
 };
 
 /* NULL: no memory or no thread. */
-struct committer *committer_new(struct bell *bell);
+struct committer *committer_new(struct wakeup *wakeup);
 
 /* Before its producer is destroyed, at the end of the process. False: a job still waits for
    brokers, for a second by now; it keeps its producer and the committer, for which nothing is to be

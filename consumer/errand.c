@@ -9,7 +9,7 @@ struct errand {
     pthread_t thread;
     pthread_mutex_t turn;
     pthread_cond_t news;
-    struct bell *bell;
+    struct wakeup *wakeup;
     void (*call)(void *arg); /* under turn; NULL: none is under way */
     void *arg;
     bool stop; /* under turn */
@@ -29,7 +29,7 @@ static void *run(void *arg)
         pthread_mutex_lock(&e->turn);
         e->call = NULL;
         pthread_cond_broadcast(&e->news);
-        bell_ring(e->bell, BELL_REPORTS);
+        wakeup_signal(e->wakeup, WAKEUP_REPORTS);
     }
     pthread_mutex_unlock(&e->turn);
     return NULL;
@@ -42,12 +42,12 @@ static void deinit(struct errand *e)
     free(e);
 }
 
-struct errand *errand_new(struct bell *bell)
+struct errand *errand_new(struct wakeup *wakeup)
 {
     struct errand *e = calloc(1, sizeof *e);
     if (e == NULL)
         return NULL;
-    e->bell = bell;
+    e->wakeup = wakeup;
     pthread_mutex_init(&e->turn, NULL);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* errand: a thread for calls of the client that wait for brokers, so that the loop never does. One
-   call at a time; its end rings the bell. All functions are the loop's. */
+   call at a time; its end rings the wakeup. All functions are the loop's. */
 #ifndef DELAYBRIDGE_CONSUMER_ERRAND_H
 #define DELAYBRIDGE_CONSUMER_ERRAND_H
 
-#include "consumer/bell.h"
+#include "consumer/wakeup.h"
 
 #include <stdbool.h>
 
 struct errand;
 
 /* NULL: no memory or no thread. */
-struct errand *errand_new(struct bell *bell);
+struct errand *errand_new(struct wakeup *wakeup);
 
 /* What was begun is waited for, for timeout_ms at most. False: it still is under way; it keeps what
    it works with and the errand, for which nothing is to be freed. */

@@ -156,8 +156,8 @@ static int start(struct group *g, rd_kafka_conf_t *conf, char error[CLIENT_ERROR
     rd_kafka_poll_set_consumer(g->rk);
     g->events = rd_kafka_queue_get_consumer(g->rk);
     g->commits = rd_kafka_queue_new(g->rk);
-    bell_attach(g->config.bell, g->events, BELL_GROUP);
-    bell_attach(g->config.bell, g->commits, BELL_COMMITS);
+    wakeup_attach(g->config.wakeup, g->events, WAKEUP_GROUP);
+    wakeup_attach(g->config.wakeup, g->commits, WAKEUP_COMMITS);
     if (client_prime(g->rk, g->config.topics, g->config.slots, error) != 0 ||
         subscribe(g, error, CLIENT_ERROR_MAX) != 0)
         return ERR_KAFKA;

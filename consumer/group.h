@@ -15,8 +15,8 @@
 #define DELAYBRIDGE_CONSUMER_GROUP_H
 
 #include "bridge/core/port.h"
-#include "consumer/bell.h"
 #include "consumer/client/client.h"
+#include "consumer/wakeup.h"
 
 struct group;
 
@@ -24,7 +24,7 @@ struct group_config {
     const char *const *topics; /* by slot; [0] is subscribed to; borrowed for ever */
     int slots, lanes;
     bool transient; /* conf has a group.instance.id that no other process will ever have */
-    struct bell *bell;
+    struct wakeup *wakeup;
     /* All from inside group_poll or group_close. lost: settle, commit with group_commit and
        group_await, forget; ownership is already gone if fenced. gained: starts has slots entries
        for each lane, valid during the call. may_gain: no: what is assigned is gained by

@@ -18,14 +18,14 @@ struct probe {
     bool asked; /* and the answer was not taken */
 };
 
-struct probe *probe_new(const struct config *config, const char *dead_letter, struct bell *bell)
+struct probe *probe_new(const struct config *config, const char *dead_letter, struct wakeup *wakeup)
 {
     struct probe *p = calloc(1, sizeof *p);
     if (p == NULL)
         return NULL;
     p->config = config;
     p->dead_letter = dead_letter;
-    p->errand = errand_new(bell);
+    p->errand = errand_new(wakeup);
     if (p->errand != NULL)
         return p;
     free(p);

@@ -5,8 +5,8 @@
 #define DELAYBRIDGE_CONSUMER_PROBE_H
 
 #include "bridge/core/port.h"
-#include "consumer/bell.h"
 #include "consumer/unreadable.h"
+#include "consumer/wakeup.h"
 
 struct probe;
 
@@ -20,7 +20,8 @@ struct probe_question {
 };
 
 /* dead_letter is borrowed for ever. NULL: no memory or no thread. */
-struct probe *probe_new(const struct config *config, const char *dead_letter, struct bell *bell);
+struct probe *probe_new(const struct config *config, const char *dead_letter,
+                        struct wakeup *wakeup);
 
 /* False: a question is under way; it keeps what it works with, and nothing was freed. */
 bool probe_free(struct probe *probe);

@@ -130,7 +130,7 @@ static int start(struct producer *p, char *error, size_t error_size)
             return err;
         }
     }
-    p->asker = asker_new(p->config.bell);
+    p->asker = asker_new(p->config.wakeup);
     if (p->asker != NULL && (!transactional || producer_txn_start(p) == 0))
         return 0;
     snprintf(error, error_size, "out of memory or threads");
@@ -155,7 +155,7 @@ int producer_new(const struct producer_config *config, struct producer **produce
     }
     p->trim.trimmed = config->trimmed;
     p->trim.ctx = config->ctx;
-    trim_open(&p->trim, p->clients[HOPS].rk, config->bell);
+    trim_open(&p->trim, p->clients[HOPS].rk, config->wakeup);
     *producer = p;
     return 0;
 }

@@ -20,7 +20,7 @@
 
 #include "bridge/config/config.h"
 #include "bridge/core/port.h"
-#include "consumer/bell.h"
+#include "consumer/wakeup.h"
 
 struct producer;
 
@@ -33,7 +33,7 @@ struct producer_config {
     int lanes; /* partitions of each */
     const char *dead_letter;
     size_t record_max_bytes; /* a larger one is refused as too large by the client; 0: 100 MB */
-    struct bell *bell;
+    struct wakeup *wakeup;
     void (*reported)(void *ctx, struct parcel *parcel, enum report report, const char *why);
     /* Before that: a record stands on a level now. */
     void (*landed)(void *ctx, const struct parcel *parcel, struct queue_id level, int64_t offset);

@@ -126,7 +126,7 @@ int producer_client_make(struct producer *p, enum role role, struct client *c,
         return ERR_NO_MEMORY;
     }
     c->reports = rd_kafka_queue_get_main(c->rk);
-    bell_attach(p->config.bell, c->reports, BELL_REPORTS);
+    wakeup_attach(p->config.wakeup, c->reports, WAKEUP_REPORTS);
     return 0;
 }
 
@@ -187,5 +187,5 @@ void producer_client_rebuild(struct producer *p, enum role role)
     producer_client_stop(p, role);
     *c = fresh;
     if (role == HOPS)
-        trim_open(&p->trim, c->rk, p->config.bell);
+        trim_open(&p->trim, c->rk, p->config.wakeup);
 }

@@ -125,7 +125,7 @@ bool producer_remember_failed(struct producer *p, struct parcel *parcel, rd_kafk
         p->failed_size = size;
     }
     p->failed[p->failed_n++] = (struct answer){parcel, err};
-    bell_ring(p->config.bell, BELL_REPORTS);
+    wakeup_signal(p->config.wakeup, WAKEUP_REPORTS);
     return true;
 }
 

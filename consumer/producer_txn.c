@@ -97,7 +97,7 @@ int producer_txn_start(struct producer *p)
 {
     p->txn.turn = FIRST;
     for (enum role role = FIRST; role <= SECOND; role++) {
-        turn_of(p, role)->committer = committer_new(p->config.bell);
+        turn_of(p, role)->committer = committer_new(p->config.wakeup);
         if (turn_of(p, role)->committer == NULL)
             return ERR_NO_MEMORY;
     }
@@ -348,7 +348,7 @@ void producer_announce(struct producer *p, rd_kafka_topic_partition_list_t *offs
     t->refused = offsets == NULL;
     if (!is_in(p, PHASE_STARTING) && !is_in(p, PHASE_CLOSING) && !t->refused)
         send_offsets(p);
-    bell_ring(p->config.bell, BELL_REPORTS);
+    wakeup_signal(p->config.wakeup, WAKEUP_REPORTS);
 }
 
 void producer_finish(struct producer *p, uint64_t seq)
@@ -368,5 +368,5 @@ bool producer_has_spare(struct producer *p)
 void producer_abort(struct producer *p)
 {
     p->txn.giving_up = true;
-    bell_ring(p->config.bell, BELL_REPORTS);
+    wakeup_signal(p->config.wakeup, WAKEUP_REPORTS);
 }

@@ -76,7 +76,7 @@ static void open_queue(struct source *s, int lane, int slot)
         rd_kafka_queue_destroy(p->queue);
     p->queue = rd_kafka_queue_get_partition(source_handle(s, slot), s->config.topics[slot], lane);
     rd_kafka_queue_forward(p->queue, NULL);
-    bell_attach(s->config.bell, p->queue, lane * s->config.slots + slot);
+    wakeup_attach(s->config.wakeup, p->queue, lane * s->config.slots + slot);
 }
 
 static int log_failed(const char *what, const char *error)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source: the partitions that a worker reads, each through a queue of its own that rings the bell.
+/* source: the partitions that a worker reads, each through a queue of its own that signals
+   the wakeup pipe.
 
    Facts of the client that shape it (librdkafka 2.0):
      - A broker thread with no fetch in flight sleeps for up to a second, and neither resume nor a
@@ -19,7 +20,7 @@
 #define DELAYBRIDGE_CONSUMER_SOURCE_H
 
 #include "bridge/core/port.h"
-#include "consumer/bell.h"
+#include "consumer/wakeup.h"
 
 struct source;
 
@@ -29,7 +30,7 @@ struct source_config {
     const char *const *topics; /* by slot; borrowed for ever */
     int slots, lanes;
     const char *pulse_topic;
-    struct bell *bell;
+    struct wakeup *wakeup;
 };
 
 struct source *source_new(const struct source_config *config);

@@ -6,14 +6,14 @@
 
 enum { TRIM_MS = 10000 };
 
-void trim_open(struct trim *t, rd_kafka_t *rk, struct bell *bell)
+void trim_open(struct trim *t, rd_kafka_t *rk, struct wakeup *wakeup)
 {
     *t = (struct trim){.rk = rk,
                        .answers = rd_kafka_queue_new(rk),
                        .list = rd_kafka_topic_partition_list_new(1),
                        .trimmed = t->trimmed,
                        .ctx = t->ctx};
-    bell_attach(bell, t->answers, BELL_ADMIN);
+    wakeup_attach(wakeup, t->answers, WAKEUP_ADMIN);
 }
 
 void trim_close(struct trim *t)

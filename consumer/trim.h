@@ -4,7 +4,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_TRIM_H
 #define DELAYBRIDGE_CONSUMER_TRIM_H
 
-#include "consumer/bell.h"
+#include "consumer/wakeup.h"
 
 #include <stdbool.h>
 
@@ -20,7 +20,7 @@ struct trim {
 };
 
 /* trimmed and ctx are set by the caller before, and kept. */
-void trim_open(struct trim *trim, rd_kafka_t *rk, struct bell *bell);
+void trim_open(struct trim *trim, rd_kafka_t *rk, struct wakeup *wakeup);
 void trim_close(struct trim *trim); /* before the handle is destroyed; no harm if not open */
 
 /* Delete the partition's records below offset, with the next trim_serve. */

@@ -15,7 +15,7 @@
 enum {
     SESSION_MS = 6000,  /* unless the operator sets session.timeout.ms */
     REVOKE_MS = 2000,   /* a rebalance waits for the slowest member */
-    GROUP_POLL_MS = 50, /* without a bell; far below max.poll.interval.ms */
+    GROUP_POLL_MS = 50, /* without a wakeup; far below max.poll.interval.ms */
     SURVEY_MS = 1000,
     LOST_MS = 500, /* so long a turn may ask for the ends of logs */
     PULSE_CHECK_MS = 60 * 1000,
@@ -127,7 +127,7 @@ static int connect_member(struct worker *w, char error[CLIENT_ERROR_MAX])
                                    .slots = w->slots,
                                    .lanes = w->config.lanes,
                                    .pulse_topic = w->pulse,
-                                   .bell = &w->bell};
+                                   .wakeup = &w->wakeup};
     w->source = source_new(&source);
     if (w->source == NULL) {
         snprintf(error, CLIENT_ERROR_MAX, "out of memory");
@@ -190,7 +190,7 @@ static void worker_free(struct worker *w)
        was deleted meanwhile. */
     if (w->levels != NULL)
         rd_kafka_destroy_flags(w->levels, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
-    bell_deinit(&w->bell);
+    wakeup_deinit(&w->wakeup);
     free(w->names);
     free(w->topics);
     free(w->lanes);
@@ -266,7 +266,8 @@ static void survey(struct worker *w, struct now now)
 static void rest(struct worker *w, struct now now, int64_t wait_ms)
 {
     int64_t wait_us = clock_until_us(now.wall_ms + wait_ms);
-    bell_wait(&w->bell, wait_us < wait_ms * 1000 ? wait_us : wait_ms * 1000, worker_on_bell, w);
+    wakeup_wait(&w->wakeup, wait_us < wait_ms * 1000 ? wait_us : wait_ms * 1000, worker_on_wakeup,
+                w);
 }
 
 /* The group first: after a long stop it may say that the lanes are gone. */
@@ -369,7 +370,7 @@ int worker_start(const struct worker_config *config, struct worker **worker, cha
                  size_t error_size)
 {
     struct worker *w = calloc(1, sizeof *w);
-    if (w == NULL || bell_init(&w->bell) != 0) {
+    if (w == NULL || wakeup_init(&w->wakeup) != 0) {
         snprintf(error, error_size, "out of memory or file descriptors");
         free(w);
         return ERR_NO_MEMORY;
@@ -413,7 +414,7 @@ int64_t worker_turned_ms(const struct worker *w)
 void worker_reload(struct worker *w, const struct config *live)
 {
     atomic_store(&w->next, live);
-    bell_ring(&w->bell, BELL_WAKE);
+    wakeup_signal(&w->wakeup, WAKEUP_LOOP);
 }
 
 void worker_limit(struct worker *w, size_t record_max_bytes)
@@ -429,7 +430,7 @@ const struct config *worker_live(const struct worker *w)
 void worker_stop(struct worker *w)
 {
     atomic_store(&w->stop, true);
-    bell_ring(&w->bell, BELL_WAKE);
+    wakeup_signal(&w->wakeup, WAKEUP_LOOP);
 }
 
 size_t worker_join(struct worker *w)

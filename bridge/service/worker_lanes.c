@@ -206,20 +206,20 @@ static void on_gained(void *ctx, const int *lanes, int n, struct start *starts)
     log_info("lanes gained", "worker=%d lanes=%d", w->config.number, n);
 }
 
-void worker_on_bell(void *ctx, int32_t number)
+void worker_on_wakeup(void *ctx, int32_t number)
 {
     struct worker *w = ctx;
     if (number >= 0)
         bridge_wake(w->bridge, (struct queue_id){number, number / w->slots, number % w->slots});
     else
-        w->group_rang |= number != BELL_REPORTS;
+        w->group_rang |= number != WAKEUP_REPORTS;
 }
 
 /* A flush sends what lingers; one without anything to send would only keep the client awake. */
 static void settle_step(struct worker *w)
 {
     if (w->config.config->exactly_once) {
-        bell_wait(&w->bell, SETTLE_STEP_MS * 1000, worker_on_bell, w);
+        wakeup_wait(&w->wakeup, SETTLE_STEP_MS * 1000, worker_on_wakeup, w);
         return;
     }
     producer_flush(w->producer, SETTLE_STEP_MS);
@@ -288,7 +288,7 @@ struct producer_config worker_producer_config(struct worker *w)
                                     .lanes = w->config.lanes,
                                     .dead_letter = w->dead_letter,
                                     .record_max_bytes = atomic_load(&w->record_max_bytes),
-                                    .bell = &w->bell,
+                                    .wakeup = &w->wakeup,
                                     .reported = on_reported,
                                     .landed = on_landed,
                                     .throttled = on_throttled,
@@ -314,7 +314,7 @@ struct group_config worker_group_config(struct worker *w)
                                  .slots = w->slots,
                                  .lanes = w->config.lanes,
                                  .transient = w->transient,
-                                 .bell = &w->bell,
+                                 .wakeup = &w->wakeup,
                                  .may_gain = may_gain,
                                  .gained = on_gained,
                                  .lost = on_lost,

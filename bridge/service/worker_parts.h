@@ -7,11 +7,11 @@
 #include "bridge/service/notices.h"
 #include "bridge/service/worker.h"
 #include "consumer/admin/topics.h"
-#include "consumer/bell.h"
 #include "consumer/group.h"
 #include "consumer/probe.h"
 #include "consumer/producer.h"
 #include "consumer/source.h"
+#include "consumer/wakeup.h"
 
 #include <pthread.h>
 
@@ -19,7 +19,7 @@ struct worker {
     struct worker_config config;
     struct stats stats;
     struct bridge *bridge;
-    struct bell bell;
+    struct wakeup wakeup;
     struct group *group;
     rd_kafka_t *levels; /* the level handle: assigned by hand */
     struct source *source;
@@ -61,7 +61,7 @@ struct worker {
 /* worker_lanes.c: what the clients tell the worker. */
 struct producer_config worker_producer_config(struct worker *worker);
 struct group_config worker_group_config(struct worker *worker);
-void worker_on_bell(void *ctx, int32_t number);
+void worker_on_wakeup(void *ctx, int32_t number);
 void worker_find_missing(struct worker *worker, struct now now); /* for each turn */
 void worker_fail(struct worker *worker); /* it ends, and the process with it */
 struct now worker_now(void);

@@ -9,7 +9,7 @@ enum { LOOK_MS = 3000, MEASURE_AGAIN_MS = 1000 };
 static bool ask(struct worker *w, const struct probe_question *question)
 {
     if (w->probe == NULL)
-        w->probe = probe_new(w->config.config, w->dead_letter, &w->bell);
+        w->probe = probe_new(w->config.config, w->dead_letter, &w->wakeup);
     return w->probe != NULL && probe_ask(w->probe, question);
 }
 

@@ -15,7 +15,7 @@ static void ignore(void *ctx, int32_t number)
 
 static rd_kafka_t *rk;
 static rd_kafka_mock_cluster_t *cluster;
-static struct bell bell;
+static struct wakeup wakeup;
 static struct asker *asker;
 
 static void setup(void)
@@ -26,8 +26,8 @@ static void setup(void)
     rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof error);
     cr_assert_not_null(rk, "%s", error);
     cluster = rd_kafka_handle_mock_cluster(rk);
-    cr_assert_eq(bell_init(&bell), 0);
-    asker = asker_new(&bell);
+    cr_assert_eq(wakeup_init(&wakeup), 0);
+    asker = asker_new(&wakeup);
     cr_assert_not_null(asker);
 }
 
@@ -35,7 +35,7 @@ static void teardown(void)
 {
     asker_free(asker);
     rd_kafka_destroy(rk);
-    bell_deinit(&bell);
+    wakeup_deinit(&wakeup);
 }
 
 /* partition: -1 asks for the topic. */
@@ -46,7 +46,7 @@ static enum lookup answer_of(const char *topic, int partition)
         found = partition < 0 ? asker_ask(asker, rk, topic)
                               : asker_ask_partition(asker, rk, topic, partition);
         if (found == LOOKUP_PENDING)
-            bell_wait(&bell, ASK_AGAIN_US, ignore, NULL);
+            wakeup_wait(&wakeup, ASK_AGAIN_US, ignore, NULL);
     }
     return found;
 }
@@ -99,6 +99,6 @@ Test(asker, topic_that_is_made_later_is_found_within_seconds)
     rd_kafka_mock_topic_create(cluster, "later", 2, 1);
     int64_t begun_ms = clock_mono_ms();
     while (answer("later") == LOOKUP_MISSING && clock_mono_ms() - begun_ms < LATER_MS)
-        bell_wait(&bell, ASK_AGAIN_US, ignore, NULL);
+        wakeup_wait(&wakeup, ASK_AGAIN_US, ignore, NULL);
     cr_expect_eq(answer("later"), LOOKUP_WHOLE);
 }

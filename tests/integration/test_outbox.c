@@ -31,7 +31,7 @@ struct sent {
 
 struct stage {
     struct mock *mock;
-    struct bell bell;
+    struct wakeup wakeup;
     struct property bootstrap;
     struct config config;
     struct producer *producer;
@@ -63,7 +63,7 @@ static struct stage *open_stage(void)
     for (int slot = 0; slot < SLOTS; slot++)
         cr_assert_eq(mock_topic(stage.mock, topics[slot], LANES), 0);
     cr_assert_eq(mock_topic(stage.mock, "target", 1), 0);
-    cr_assert_eq(bell_init(&stage.bell), 0);
+    cr_assert_eq(wakeup_init(&stage.wakeup), 0);
     stage.bootstrap =
         (struct property){CLIENT_ALL, name, (char *)mock_bootstrap(stage.mock), false};
     stage.config = (struct config){.group = group, .kafka = &stage.bootstrap, .kafka_n = 1};
@@ -72,7 +72,7 @@ static struct stage *open_stage(void)
                                      .slots = SLOTS,
                                      .lanes = LANES,
                                      .dead_letter = "schedule.dead",
-                                     .bell = &stage.bell,
+                                     .wakeup = &stage.wakeup,
                                      .reported = on_reported,
                                      .landed = on_landed,
                                      .ctx = &stage};
@@ -83,7 +83,7 @@ static struct stage *open_stage(void)
 static void close_stage(struct stage *stage)
 {
     cr_expect(producer_free(stage->producer));
-    bell_deinit(&stage->bell);
+    wakeup_deinit(&stage->wakeup);
     mock_stop(stage->mock);
 }
 
@@ -94,7 +94,7 @@ static void nothing(void *ctx, int32_t number)
 
 static void serve(struct stage *stage, int64_t wait_us)
 {
-    bell_wait(&stage->bell, wait_us, nothing, NULL);
+    wakeup_wait(&stage->wakeup, wait_us, nothing, NULL);
     producer_reports(stage->producer);
 }
 

@@ -21,7 +21,7 @@ struct heard {
 
 struct stage {
     struct mock *mock;
-    struct bell bell;
+    struct wakeup wakeup;
     struct property bootstrap;
     struct config config;
     struct producer *producer;
@@ -70,7 +70,7 @@ static void open_stage(struct stage *stage)
     cr_assert_not_null(stage->mock, "%s", error);
     for (int slot = 0; slot < SLOTS; slot++)
         cr_assert_eq(mock_topic(stage->mock, topics[slot], LANES), 0);
-    cr_assert_eq(bell_init(&stage->bell), 0);
+    cr_assert_eq(wakeup_init(&stage->wakeup), 0);
     stage->bootstrap =
         (struct property){CLIENT_ALL, name, (char *)mock_bootstrap(stage->mock), false};
     stage->config = (struct config){.group = group, .kafka = &stage->bootstrap, .kafka_n = 1};
@@ -79,7 +79,7 @@ static void open_stage(struct stage *stage)
                                      .slots = SLOTS,
                                      .lanes = LANES,
                                      .dead_letter = "schedule.dead",
-                                     .bell = &stage->bell,
+                                     .wakeup = &stage->wakeup,
                                      .reported = on_reported,
                                      .landed = on_landed,
                                      .trimmed = on_trimmed,
@@ -94,7 +94,7 @@ static void open_stage(struct stage *stage)
 static void close_stage(struct stage *stage)
 {
     cr_expect(producer_free(stage->producer));
-    bell_deinit(&stage->bell);
+    wakeup_deinit(&stage->wakeup);
     mock_stop(stage->mock);
 }
 
@@ -105,7 +105,7 @@ static void nothing(void *ctx, int32_t number)
 
 static void serve(struct stage *stage)
 {
-    bell_wait(&stage->bell, 10000, nothing, NULL);
+    wakeup_wait(&stage->wakeup, 10000, nothing, NULL);
     producer_reports(stage->producer);
 }
 

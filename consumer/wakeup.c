@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pipe, its two ends non-blocking. */
+#include "consumer/wakeup.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+enum { PIPE_BYTES = 1 << 20, NUMBERS_MAX = 4096 };
+
+int wakeup_init(struct wakeup *wakeup)
+{
+    int fds[2];
+    if (pipe2(fds, O_NONBLOCK | O_CLOEXEC) != 0)
+        return ERR_NO_MEMORY;
+    fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES); /* the default serves 16,384 queues; more if allowed */
+    *wakeup = (struct wakeup){fds[0], fds[1]};
+    return 0;
+}
+
+void wakeup_deinit(struct wakeup *wakeup)
+{
+    close(wakeup->read_fd);
+    close(wakeup->write_fd);
+}
+
+void wakeup_attach(struct wakeup *wakeup, rd_kafka_queue_t *queue, int32_t number)
+{
+    rd_kafka_queue_io_event_enable(queue, wakeup->write_fd, &number, sizeof number);
+}
+
+void wakeup_signal(struct wakeup *wakeup, int32_t number)
+{
+    /* A full pipe wakes the reader as well. */
+    ssize_t ignored = write(wakeup->write_fd, &number, sizeof number);
+    (void)ignored;
+}
+
+void wakeup_wait(struct wakeup *wakeup, int64_t wait_us, void (*each)(void *ctx, int32_t number),
+                 void *ctx)
+{
+    struct pollfd fd = {.fd = wakeup->read_fd, .events = POLLIN};
+    const struct timespec limit = {wait_us / 1000000, wait_us % 1000000 * 1000};
+    if (ppoll(&fd, 1, &limit, NULL) <= 0)
+        return;
+    int32_t numbers[NUMBERS_MAX];
+    ssize_t got = read(wakeup->read_fd, numbers, sizeof numbers);
+    for (ssize_t i = 0; i < got / (ssize_t)sizeof *numbers; i++)
+        each(ctx, numbers[i]);
+}
