@@ -2,7 +2,7 @@
 #include "consumer/asker.h"
 
 #include "bridge/base/clock.h"
-#include "consumer/errand.h"
+#include "consumer/blocking_call.h"
 #include "consumer/insync.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ enum {
 };
 
 struct asker {
-    struct errand *errand;
+    struct blocking_call *blocking_call;
     bool asked;
     rd_kafka_t *rk;
     char topic[TOPIC_NAME_MAX + 1];
@@ -183,8 +183,8 @@ struct asker *asker_new(struct wakeup *wakeup)
     struct asker *a = calloc(1, sizeof *a);
     if (a == NULL)
         return NULL;
-    a->errand = errand_new(wakeup);
-    if (a->errand != NULL)
+    a->blocking_call = blocking_call_new(wakeup);
+    if (a->blocking_call != NULL)
         return a;
     free(a);
     return NULL;
@@ -192,7 +192,7 @@ struct asker *asker_new(struct wakeup *wakeup)
 
 bool asker_free(struct asker *a)
 {
-    if (!errand_free(a->errand, SETTLE_MS))
+    if (!blocking_call_free(a->blocking_call, SETTLE_MS))
         return false;
     free_names(a);
     free(a->partitions);
@@ -210,12 +210,12 @@ static void begin(struct asker *a, rd_kafka_t *rk, const char *topic)
     snprintf(a->topic, sizeof a->topic, "%s", topic);
     a->rk = rk;
     a->asked = true;
-    errand_begin(a->errand, ask, a);
+    blocking_call_begin(a->blocking_call, ask, a);
 }
 
 enum lookup asker_ask(struct asker *a, rd_kafka_t *rk, const char *topic)
 {
-    if (!errand_is_over(a->errand))
+    if (!blocking_call_is_over(a->blocking_call))
         return LOOKUP_PENDING;
     if (a->asked && is_answered(a, topic)) {
         a->asked = false;
@@ -229,7 +229,7 @@ enum lookup asker_ask(struct asker *a, rd_kafka_t *rk, const char *topic)
 
 enum lookup asker_ask_partition(struct asker *a, rd_kafka_t *rk, const char *topic, int partition)
 {
-    if (!errand_is_over(a->errand))
+    if (!blocking_call_is_over(a->blocking_call))
         return LOOKUP_PENDING;
     if (!is_answered(a, topic)) {
         begin(a, rk, topic);
@@ -240,5 +240,5 @@ enum lookup asker_ask_partition(struct asker *a, rd_kafka_t *rk, const char *top
 
 bool asker_settle(struct asker *a)
 {
-    return errand_wait(a->errand, SETTLE_MS);
+    return blocking_call_wait(a->blocking_call, SETTLE_MS);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* asker: asks brokers whether a topic exists, and has leaders. The client's call waits for the
-   answer, and the broker that it picks may be the one that gives none; so an errand does, one
+   answer, and the broker that it picks may be the one that gives none; so a blocking_call does, one
    question at a time.
 
    A topic that no list of all topics has is missing; the client is never given its name, since it

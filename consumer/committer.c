@@ -3,8 +3,8 @@
 #include "consumer/committer.h"
 
 #include "bridge/base/clock.h"
+#include "consumer/blocking_call.h"
 #include "consumer/client/client.h"
-#include "consumer/errand.h"
 
 #include <poll.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ enum {
 enum job { JOB_NONE, JOB_INIT, JOB_SEND, JOB_COMMIT, JOB_DESTROY };
 
 struct committer {
-    struct errand *errand;
+    struct blocking_call *blocking_call;
     enum job job;
     int64_t begun_ms; /* monotonic */
     atomic_bool stop;
@@ -120,8 +120,8 @@ struct committer *committer_new(struct wakeup *wakeup)
     struct committer *c = calloc(1, sizeof *c);
     if (c == NULL)
         return NULL;
-    c->errand = errand_new(wakeup);
-    if (c->errand != NULL)
+    c->blocking_call = blocking_call_new(wakeup);
+    if (c->blocking_call != NULL)
         return c;
     free(c);
     return NULL;
@@ -130,7 +130,7 @@ struct committer *committer_new(struct wakeup *wakeup)
 bool committer_free(struct committer *c)
 {
     atomic_store(&c->stop, true);
-    if (!errand_free(c->errand, FREE_MS))
+    if (!blocking_call_free(c->blocking_call, FREE_MS))
         return false;
     free(c);
     return true;
@@ -141,7 +141,7 @@ static void start(struct committer *c, enum job job, rd_kafka_t *rk)
     c->rk = rk;
     c->job = job;
     c->begun_ms = clock_mono_ms();
-    errand_begin(c->errand, work, c);
+    blocking_call_begin(c->blocking_call, work, c);
 }
 
 void committer_init(struct committer *c, rd_kafka_t *rk)
@@ -170,7 +170,7 @@ void committer_send(struct committer *c, rd_kafka_t *rk, rd_kafka_topic_partitio
 
 int64_t committer_lasts_ms(struct committer *c)
 {
-    return errand_is_over(c->errand) ? 0 : clock_mono_ms() - c->begun_ms;
+    return blocking_call_is_over(c->blocking_call) ? 0 : clock_mono_ms() - c->begun_ms;
 }
 
 const char *committer_doing(const struct committer *c)
@@ -185,7 +185,7 @@ const char *committer_doing(const struct committer *c)
 
 bool committer_ended(struct committer *c, struct outcome *outcome)
 {
-    if (c->job == JOB_NONE || !errand_is_over(c->errand))
+    if (c->job == JOB_NONE || !blocking_call_is_over(c->blocking_call))
         return false;
     *outcome = c->outcome;
     c->job = JOB_NONE;

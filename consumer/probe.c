@@ -2,8 +2,8 @@
 #include "consumer/probe.h"
 
 #include "bridge/base/log.h"
+#include "consumer/blocking_call.h"
 #include "consumer/client/client.h"
-#include "consumer/errand.h"
 
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ enum { STOP_MS = 1000 };
 struct probe {
     const struct config *config;
     const char *dead_letter;
-    struct errand *errand;
+    struct blocking_call *blocking_call;
     rd_kafka_t *rk; /* NULL: no question was asked yet */
     struct probe_answer answer;
     bool asked; /* and the answer was not taken */
@@ -25,8 +25,8 @@ struct probe *probe_new(const struct config *config, const char *dead_letter, st
         return NULL;
     p->config = config;
     p->dead_letter = dead_letter;
-    p->errand = errand_new(wakeup);
-    if (p->errand != NULL)
+    p->blocking_call = blocking_call_new(wakeup);
+    if (p->blocking_call != NULL)
         return p;
     free(p);
     return NULL;
@@ -34,7 +34,7 @@ struct probe *probe_new(const struct config *config, const char *dead_letter, st
 
 bool probe_free(struct probe *p)
 {
-    if (!errand_free(p->errand, STOP_MS))
+    if (!blocking_call_free(p->blocking_call, STOP_MS))
         return false;
     if (p->rk != NULL)
         rd_kafka_destroy_flags(p->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
@@ -77,13 +77,13 @@ bool probe_ask(struct probe *p, const struct probe_question *question)
         return false;
     p->asked = true;
     p->answer.question = *question;
-    errand_begin(p->errand, answer, p);
+    blocking_call_begin(p->blocking_call, answer, p);
     return true;
 }
 
 bool probe_take(struct probe *p, struct probe_answer *a)
 {
-    if (!p->asked || !errand_is_over(p->errand))
+    if (!p->asked || !blocking_call_is_over(p->blocking_call))
         return false;
     *a = p->answer;
     p->asked = false;
