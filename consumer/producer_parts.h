@@ -5,12 +5,12 @@
 
 #include "consumer/asker.h"
 #include "consumer/client/client.h"
-#include "consumer/committer.h"
 #include "consumer/message.h"
 #include "consumer/outbox.h"
 #include "consumer/pace.h"
 #include "consumer/producer.h"
 #include "consumer/trim.h"
+#include "consumer/txn_calls.h"
 
 #include <stdatomic.h>
 
@@ -75,11 +75,11 @@ struct answer {
    READY      nothing is in a transaction
    Only of the one whose turn it is:
    OPEN       begun
-   COMMITTING the committer has it
+   COMMITTING txn_calls has it
    PURGING    broken: what was handed over is reported
    TORN       all of that is reported; producer_abort is to come
    And then, while the other may be at work:
-   CLOSING    the committer destroys the client; then it is made anew */
+   CLOSING    txn_calls destroys the client; then it is made anew */
 enum txn_phase {
     PHASE_STARTING,
     PHASE_READY,
@@ -93,7 +93,7 @@ enum txn_phase {
 /* What a transactional client has of its own. */
 struct producer_turn {
     char id[PRODUCER_ID_MAX]; /* transactional */
-    struct committer *committer;
+    struct txn_calls *calls;
     enum txn_phase phase;
     int64_t again_ms;    /* STARTING: tried again then; 0: under way */
     int64_t told_ms;     /* of the call under way: that it had lasted so long */
@@ -109,7 +109,7 @@ struct producer_txn {
     bool stays;     /* offsets that were sent, or the commit itself, may still arrive: the turn does
                        not pass before this client has committed newer ones */
     bool progress;  /* the commit under way has offsets */
-    bool sending;   /* the committer has offsets of the open transaction */
+    bool sending;   /* txn_calls has offsets of the open transaction */
     bool finishing; /* when it has sent them, it is to commit */
     bool refused;   /* a commit was asked for that has no member */
     enum abort_cause cause;

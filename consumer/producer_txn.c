@@ -82,7 +82,7 @@ static void start(struct producer *p, enum role role)
         return;
     }
     turn->again_ms = 0;
-    committer_init(turn->committer, p->clients[role].rk);
+    txn_calls_init(turn->calls, p->clients[role].rk);
 }
 
 /* The client goes, with all that hangs on it; its successor ends what it left open. */
@@ -90,15 +90,15 @@ static void renew(struct producer *p, enum role role)
 {
     struct producer_turn *turn = turn_of(p, role);
     turn->phase = PHASE_CLOSING;
-    committer_destroy(turn->committer, producer_client_leave(p, role), atomic_load(&turn->tainted));
+    txn_calls_destroy(turn->calls, producer_client_leave(p, role), atomic_load(&turn->tainted));
 }
 
 int producer_txn_start(struct producer *p)
 {
     p->txn.turn = FIRST;
     for (enum role role = FIRST; role <= SECOND; role++) {
-        turn_of(p, role)->committer = committer_new(p->config.wakeup);
-        if (turn_of(p, role)->committer == NULL)
+        turn_of(p, role)->calls = txn_calls_new(p->config.wakeup);
+        if (turn_of(p, role)->calls == NULL)
             return ERR_NO_MEMORY;
     }
     start(p, FIRST);
@@ -120,8 +120,8 @@ bool producer_txn_stop(struct producer *p)
     bool freed = true;
     for (enum role role = FIRST; role <= SECOND; role++) {
         struct producer_turn *turn = turn_of(p, role);
-        freed &= turn->committer == NULL || committer_free(turn->committer);
-        turn->committer = NULL;
+        freed &= turn->calls == NULL || txn_calls_free(turn->calls);
+        turn->calls = NULL;
     }
     drop_offsets(&p->txn);
     return freed;
@@ -206,7 +206,7 @@ static void finish(struct producer *p)
     if (current(p)->phase != PHASE_OPEN || t->failing || t->giving_up || t->refused)
         return;
     current(p)->phase = PHASE_COMMITTING;
-    committer_commit(current(p)->committer, handle(p));
+    txn_calls_commit(current(p)->calls, handle(p));
 }
 
 static void serve_sent(struct producer *p, const struct outcome *outcome)
@@ -246,21 +246,21 @@ static void serve_outcome(struct producer *p, enum role role, const struct outco
 /* A call may wait for brokers for ever, and what it holds up is the transactions. */
 static void tell_slow(struct producer_turn *turn)
 {
-    int64_t lasts_ms = committer_lasts_ms(turn->committer);
+    int64_t lasts_ms = txn_calls_running_ms(turn->calls);
     if (lasts_ms < turn->told_ms)
         turn->told_ms = 0;
     if (lasts_ms - turn->told_ms < SLOW_MS)
         return;
     turn->told_ms = lasts_ms;
     log_warn("a transactional producer waits for the brokers", "id=%s call=%s ms=%" PRId64,
-             turn->id, committer_doing(turn->committer), lasts_ms);
+             turn->id, txn_calls_name(turn->calls), lasts_ms);
 }
 
 static void serve_turn(struct producer *p, enum role role)
 {
     struct producer_turn *turn = turn_of(p, role);
     struct outcome outcome;
-    if (committer_ended(turn->committer, &outcome))
+    if (txn_calls_ended(turn->calls, &outcome))
         serve_outcome(p, role, &outcome);
     tell_slow(turn);
     if (turn->phase == PHASE_STARTING && turn->again_ms != 0 && clock_mono_ms() >= turn->again_ms) {
@@ -290,7 +290,7 @@ static void send_offsets(struct producer *p)
     }
     t->progress = t->offsets->cnt > 0;
     t->sending = true;
-    committer_send(current(p)->committer, handle(p), t->offsets, t->member);
+    txn_calls_send(current(p)->calls, handle(p), t->offsets, t->member);
     t->offsets = NULL;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs in threads: workers, the committer's, the clients' callbacks, the canary's, the
+/* What runs in threads: workers, blocking calls, the clients' callbacks, the canary's, the
    listener's, the log, figures that one thread writes and another reads, a configuration that is
    swapped, starts and stops. Worth its time under ThreadSanitizer. */
 #include "bridge/base/clock.h"
@@ -104,7 +104,7 @@ static enum ending stops_exactly_once(void)
     return stop_and_go(STAGE_EXACTLY_ONCE);
 }
 
-/* The worker's transactional producer is replaced while the committer's thread has it. */
+/* The worker's transactional producer is replaced while a blocking call uses it. */
 static enum ending broken_transactions(void)
 {
     static struct stage stage;

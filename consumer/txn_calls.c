@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job, and what the client's errors mean for it. */
-#include "consumer/committer.h"
+#include "consumer/txn_calls.h"
 
 #include "bridge/base/clock.h"
 #include "consumer/blocking_call.h"
@@ -21,7 +21,7 @@ enum {
 
 enum job { JOB_NONE, JOB_INIT, JOB_SEND, JOB_COMMIT, JOB_DESTROY };
 
-struct committer {
+struct txn_calls {
     struct blocking_call *blocking_call;
     enum job job;
     int64_t begun_ms; /* monotonic */
@@ -33,7 +33,7 @@ struct committer {
     struct outcome outcome;
 };
 
-static void set_outcome(struct committer *c, rd_kafka_error_t *error)
+static void set_outcome(struct txn_calls *c, rd_kafka_error_t *error)
 {
     c->outcome.err = rd_kafka_error_code(error);
     snprintf(c->outcome.why, sizeof c->outcome.why, "%s",
@@ -44,7 +44,7 @@ static void set_outcome(struct committer *c, rd_kafka_error_t *error)
 
 /* Without a time limit of ours: a commit that timed out and is taken up again may meet its own
    answer on the way, and librdkafka 2.0.2 then ends the process by an assertion. */
-static rd_kafka_error_t *call_on(struct committer *c,
+static rd_kafka_error_t *call_on(struct txn_calls *c,
                                  rd_kafka_error_t *(*call)(rd_kafka_t *rk, int timeout_ms))
 {
     rd_kafka_error_t *error;
@@ -69,7 +69,7 @@ static void list_add(rd_kafka_topic_partition_list_t *to, rd_kafka_topic_partiti
 }
 
 /* In parts, of the same transaction. */
-static rd_kafka_error_t *send_all_offsets(struct committer *c)
+static rd_kafka_error_t *send_all_offsets(struct txn_calls *c)
 {
     rd_kafka_error_t *error = NULL;
     for (int i = 0; error == NULL && i < c->offsets->cnt;) {
@@ -85,7 +85,7 @@ static rd_kafka_error_t *send_all_offsets(struct committer *c)
     return error;
 }
 
-static rd_kafka_error_t *send_offsets(struct committer *c)
+static rd_kafka_error_t *send_offsets(struct txn_calls *c)
 {
     rd_kafka_error_t *error = send_all_offsets(c);
     rd_kafka_topic_partition_list_destroy(c->offsets);
@@ -95,7 +95,7 @@ static rd_kafka_error_t *send_offsets(struct committer *c)
 
 static void work(void *arg)
 {
-    struct committer *c = arg;
+    struct txn_calls *c = arg;
     switch (c->job) {
     case JOB_INIT:
         set_outcome(c, call_on(c, rd_kafka_init_transactions));
@@ -115,9 +115,9 @@ static void work(void *arg)
     }
 }
 
-struct committer *committer_new(struct wakeup *wakeup)
+struct txn_calls *txn_calls_new(struct wakeup *wakeup)
 {
-    struct committer *c = calloc(1, sizeof *c);
+    struct txn_calls *c = calloc(1, sizeof *c);
     if (c == NULL)
         return NULL;
     c->blocking_call = blocking_call_new(wakeup);
@@ -127,7 +127,7 @@ struct committer *committer_new(struct wakeup *wakeup)
     return NULL;
 }
 
-bool committer_free(struct committer *c)
+bool txn_calls_free(struct txn_calls *c)
 {
     atomic_store(&c->stop, true);
     if (!blocking_call_free(c->blocking_call, FREE_MS))
@@ -136,7 +136,7 @@ bool committer_free(struct committer *c)
     return true;
 }
 
-static void start(struct committer *c, enum job job, rd_kafka_t *rk)
+static void start(struct txn_calls *c, enum job job, rd_kafka_t *rk)
 {
     c->rk = rk;
     c->job = job;
@@ -144,23 +144,23 @@ static void start(struct committer *c, enum job job, rd_kafka_t *rk)
     blocking_call_begin(c->blocking_call, work, c);
 }
 
-void committer_init(struct committer *c, rd_kafka_t *rk)
+void txn_calls_init(struct txn_calls *c, rd_kafka_t *rk)
 {
     start(c, JOB_INIT, rk);
 }
 
-void committer_destroy(struct committer *c, rd_kafka_t *rk, bool tainted)
+void txn_calls_destroy(struct txn_calls *c, rd_kafka_t *rk, bool tainted)
 {
     c->tainted = tainted;
     start(c, JOB_DESTROY, rk);
 }
 
-void committer_commit(struct committer *c, rd_kafka_t *rk)
+void txn_calls_commit(struct txn_calls *c, rd_kafka_t *rk)
 {
     start(c, JOB_COMMIT, rk);
 }
 
-void committer_send(struct committer *c, rd_kafka_t *rk, rd_kafka_topic_partition_list_t *offsets,
+void txn_calls_send(struct txn_calls *c, rd_kafka_t *rk, rd_kafka_topic_partition_list_t *offsets,
                     rd_kafka_consumer_group_metadata_t *member)
 {
     c->offsets = offsets;
@@ -168,12 +168,12 @@ void committer_send(struct committer *c, rd_kafka_t *rk, rd_kafka_topic_partitio
     start(c, JOB_SEND, rk);
 }
 
-int64_t committer_lasts_ms(struct committer *c)
+int64_t txn_calls_running_ms(struct txn_calls *c)
 {
     return blocking_call_is_over(c->blocking_call) ? 0 : clock_mono_ms() - c->begun_ms;
 }
 
-const char *committer_doing(const struct committer *c)
+const char *txn_calls_name(const struct txn_calls *c)
 {
     static const char *const calls[] = {[JOB_NONE] = "none",
                                         [JOB_INIT] = "init_transactions",
@@ -183,7 +183,7 @@ const char *committer_doing(const struct committer *c)
     return calls[c->job];
 }
 
-bool committer_ended(struct committer *c, struct outcome *outcome)
+bool txn_calls_ended(struct txn_calls *c, struct outcome *outcome)
 {
     if (c->job == JOB_NONE || !blocking_call_is_over(c->blocking_call))
         return false;
