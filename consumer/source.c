@@ -36,8 +36,8 @@ struct source *source_new(const struct source_config *config)
     s->config = *config;
     s->partitions = calloc((size_t)config->lanes * (size_t)config->slots, sizeof *s->partitions);
     s->owned = calloc((size_t)config->lanes, sizeof *s->owned);
-    s->pulse = pulse_new(config->pulse_topic);
-    if (s->partitions == NULL || s->owned == NULL || s->pulse == NULL) {
+    s->keepalive = keepalive_new(config->pulse_topic);
+    if (s->partitions == NULL || s->owned == NULL || s->keepalive == NULL) {
         source_free(s);
         return NULL;
     }
@@ -51,9 +51,9 @@ void source_free(struct source *s)
         if (s->partitions[i].queue != NULL)
             rd_kafka_queue_destroy(s->partitions[i].queue);
     }
-    if (s->pulse != NULL) {
-        pulse_beat(s->pulse, s->config.levels); /* its pause would outlive it */
-        pulse_free(s->pulse);
+    if (s->keepalive != NULL) {
+        keepalive_resume(s->keepalive, s->config.levels); /* its pause would outlive it */
+        keepalive_free(s->keepalive);
     }
     free(s->partitions);
     free(s->owned);
@@ -122,15 +122,15 @@ int source_assign(struct source *s, const int *lanes, int n, const struct start 
         s->owned[i] = lanes[i];
     }
     s->owned_n = n;
-    pulse_kick(s->pulse, s->config.intake);
-    pulse_add(s->pulse, intake);
-    pulse_beat(s->pulse, s->config.levels);
+    keepalive_wake(s->keepalive, s->config.intake);
+    keepalive_add(s->keepalive, intake);
+    keepalive_resume(s->keepalive, s->config.levels);
     int err = change_levels(s, true, levels);
     if (err == 0)
         err = assign_intake(s, intake);
     rd_kafka_topic_partition_list_destroy(intake);
     rd_kafka_topic_partition_list_destroy(levels);
-    pulse_kick(s->pulse, s->config.intake);
+    keepalive_wake(s->keepalive, s->config.intake);
     return err;
 }
 
@@ -183,17 +183,17 @@ void source_unassign(struct source *s)
     (void)!assign_intake(s, NULL);
 }
 
-bool source_check_pulses(struct source *s, rd_kafka_t *ask)
+bool source_check_keepalives(struct source *s, rd_kafka_t *ask)
 {
     /* The group member's assignment cannot be changed between rebalances (eager protocol); it gets
        the new pulses with its next one, and until then only a drained backlog can stall, for a
        second. */
-    pulse_beat(s->pulse, s->config.levels); /* those of the old choice */
-    if (pulse_choose(s->pulse, ask, ASK_MS)) {
-        pulse_kick(s->pulse, s->config.levels);
-        pulse_move(s->pulse, s->config.levels);
+    keepalive_resume(s->keepalive, s->config.levels); /* those of the old choice */
+    if (keepalive_choose(s->keepalive, ask, ASK_MS)) {
+        keepalive_wake(s->keepalive, s->config.levels);
+        keepalive_move(s->keepalive, s->config.levels);
     }
-    return pulse_is_chosen(s->pulse);
+    return keepalive_is_chosen(s->keepalive);
 }
 
 static bool is_missing(rd_kafka_resp_err_t err)
@@ -349,7 +349,7 @@ void source_seek(struct source *s, struct queue_id queue, int64_t offset)
     rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
     set_paused(s, queue.lane, queue.slot, false);
     if (queue.slot != SLOT_SCHEDULE)
-        pulse_beat(s->pulse, s->config.levels);
+        keepalive_resume(s->keepalive, s->config.levels);
     drop_kept(p);
     p->stuck = p->measured = false;
     p->next = offset;

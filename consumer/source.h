@@ -54,7 +54,7 @@ void source_unassign(struct source *source);
 /* Choose pulses, anew if leaders have moved; ask is a handle whose requests do not wait behind a
    fetch. May block for half a second. Call it at the start, and now and then; false: none is known
    yet, call it again soon. */
-bool source_check_pulses(struct source *source, rd_kafka_t *ask);
+bool source_check_keepalives(struct source *source, rd_kafka_t *ask);
 
 /* The calls of the bridge's port. */
 struct record *source_take(struct source *source, struct queue_id queue);

@@ -3,7 +3,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_SOURCE_PARTS_H
 #define DELAYBRIDGE_CONSUMER_SOURCE_PARTS_H
 
-#include "consumer/pulse.h"
+#include "consumer/keepalive.h"
 #include "consumer/source.h"
 
 struct partition {
@@ -25,7 +25,7 @@ struct partition {
 struct source {
     struct source_config config;
     struct partition *partitions; /* by queue index */
-    struct pulse *pulse;
+    struct keepalive *keepalive;
     int *owned;
     int owned_n;
     bool any_lost, any_missing;

@@ -58,7 +58,7 @@ static void stir(struct source *s, const rd_kafka_topic_partition_list_t *list)
 {
     if (list->cnt == 0)
         return;
-    pulse_beat(s->pulse, s->config.levels);
+    keepalive_resume(s->keepalive, s->config.levels);
     rd_kafka_resume_partitions(s->config.levels, (rd_kafka_topic_partition_list_t *)list);
     rd_kafka_error_t *error =
         rd_kafka_seek_partitions(s->config.levels, (rd_kafka_topic_partition_list_t *)list, 0);
@@ -109,6 +109,6 @@ void source_sweep(struct source *s, int64_t now_ms)
     rd_kafka_topic_partition_list_destroy(list);
     rd_kafka_topic_partition_list_t *read = choose_levels(s, is_read);
     if (read->cnt == 0)
-        pulse_rest(s->pulse, s->config.levels);
+        keepalive_pause(s->keepalive, s->config.levels);
     rd_kafka_topic_partition_list_destroy(read);
 }

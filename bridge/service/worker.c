@@ -18,8 +18,8 @@ enum {
     GROUP_POLL_MS = 50, /* without a wakeup; far below max.poll.interval.ms */
     SURVEY_MS = 1000,
     LOST_MS = 500, /* so long a turn may ask for the ends of logs */
-    PULSE_CHECK_MS = 60 * 1000,
-    PULSE_AGAIN_MS = 1000, /* while none is known */
+    KEEPALIVE_CHECK_MS = 60 * 1000,
+    KEEPALIVE_AGAIN_MS = 1000, /* while none is known */
     REJOIN_MS = 1000,
     BULK_SHARE = 16, /* of memory */
     BULK_LEAST = 8 << 20,
@@ -143,8 +143,8 @@ static int connect_member(struct worker *w, char error[CLIENT_ERROR_MAX])
     if (err != 0)
         return err;
     source_join(w->source, group_handle(w->group));
-    if (source_check_pulses(w->source, producer_handle(w->producer)))
-        w->pulse_checked_ms = worker_now().mono_ms;
+    if (source_check_keepalives(w->source, producer_handle(w->producer)))
+        w->keepalive_checked_ms = worker_now().mono_ms;
     return 0;
 }
 
@@ -290,10 +290,11 @@ static void turn(struct worker *w)
     worker_find_missing(w, now);
     source_sweep(w->source, now.mono_ms);
     rest(w, now, wait_ms);
-    if (now.mono_ms - w->pulse_checked_ms < PULSE_CHECK_MS)
+    if (now.mono_ms - w->keepalive_checked_ms < KEEPALIVE_CHECK_MS)
         return;
-    bool chosen = source_check_pulses(w->source, producer_handle(w->producer));
-    w->pulse_checked_ms = chosen ? now.mono_ms : now.mono_ms - PULSE_CHECK_MS + PULSE_AGAIN_MS;
+    bool chosen = source_check_keepalives(w->source, producer_handle(w->producer));
+    w->keepalive_checked_ms =
+        chosen ? now.mono_ms : now.mono_ms - KEEPALIVE_CHECK_MS + KEEPALIVE_AGAIN_MS;
 }
 
 static bool is_stopping(const struct worker *w)

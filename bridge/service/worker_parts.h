@@ -36,7 +36,7 @@ struct worker {
     int *lanes; /* owned */
     int lanes_n;
     int64_t settle_ms; /* how long a revocation waits for what flies */
-    int64_t pulse_checked_ms, group_polled_ms, surveyed_ms;
+    int64_t keepalive_checked_ms, group_polled_ms, surveyed_ms;
     bool *missing;   /* by slot: the topic does not exist */
     int *partitions; /* by slot, of the last look at the topics */
     bool any_missing, find_missing;

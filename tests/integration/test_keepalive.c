@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pulse: on the mock, whose brokers may be as slow to answer as one that is gone. */
+/* keepalive: on the mock, whose brokers may be as slow to answer as one that is gone. */
 #include "bridge/base/clock.h"
-#include "consumer/pulse.h"
+#include "consumer/keepalive.h"
 
 #include <criterion/criterion.h>
 #include <librdkafka/rdkafka_mock.h>
@@ -10,9 +10,9 @@ enum { BROKERS = 2, SILENT_MS = 4000, SOON_MS = 1000 };
 
 static rd_kafka_t *rk;
 static rd_kafka_mock_cluster_t *cluster;
-static struct pulse *pulse;
+static struct keepalive *keepalive;
 
-static void make_chosen_pulses(void)
+static void make_chosen_keepalives(void)
 {
     char error[512];
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
@@ -24,21 +24,21 @@ static void make_chosen_pulses(void)
     rd_kafka_mock_topic_create(cluster, "s.pulse", BROKERS, 1);
     for (int i = 0; i < BROKERS; i++)
         rd_kafka_mock_partition_set_leader(cluster, "s.pulse", i, i + 1); /* it draws lots */
-    pulse = pulse_new("s.pulse");
-    cr_assert_not_null(pulse);
-    cr_assert(pulse_choose(pulse, rk, SILENT_MS));
+    keepalive = keepalive_new("s.pulse");
+    cr_assert_not_null(keepalive);
+    cr_assert(keepalive_choose(keepalive, rk, SILENT_MS));
 }
 
-static void free_pulses(void)
+static void free_keepalives(void)
 {
-    pulse_free(pulse);
+    keepalive_free(keepalive);
     rd_kafka_destroy(rk);
 }
 
 static void expect_starts(int64_t offset)
 {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(BROKERS);
-    pulse_add(pulse, list);
+    keepalive_add(keepalive, list);
     cr_assert_eq(list->cnt, BROKERS);
     for (int i = 0; i < list->cnt; i++)
         cr_expect_eq(list->elems[i].offset, offset, "%lld", (long long)list->elems[i].offset);
@@ -51,24 +51,24 @@ static void silence_brokers(void)
         rd_kafka_mock_broker_set_rtt(cluster, broker, SILENT_MS);
 }
 
-TestSuite(pulse, .init = make_chosen_pulses, .fini = free_pulses);
+TestSuite(keepalive, .init = make_chosen_keepalives, .fini = free_keepalives);
 
-Test(pulse, brokers_that_say_nothing_are_not_waited_for)
+Test(keepalive, brokers_that_say_nothing_are_not_waited_for)
 {
-    pulse_kick(pulse, rk); /* who leads is known now */
+    keepalive_wake(keepalive, rk); /* who leads is known now */
     silence_brokers();
     int64_t start_ms = clock_mono_ms();
-    pulse_kick(pulse, rk);
+    keepalive_wake(keepalive, rk);
     int64_t took_ms = clock_mono_ms() - start_ms;
     cr_expect_lt(took_ms, SOON_MS, "it took %lld ms", (long long)took_ms);
 }
 
-Test(pulse, it_starts_where_it_ends_as_far_as_that_is_known)
+Test(keepalive, it_starts_where_it_ends_as_far_as_that_is_known)
 {
     expect_starts(RD_KAFKA_OFFSET_BEGINNING);
-    pulse_kick(pulse, rk);
+    keepalive_wake(keepalive, rk);
     expect_starts(0);
     silence_brokers();
-    pulse_kick(pulse, rk);
+    keepalive_wake(keepalive, rk);
     expect_starts(RD_KAFKA_OFFSET_BEGINNING);
 }
