@@ -65,8 +65,8 @@ static bool gain(struct group *g, const int *lanes, int n, int tries_max)
     if (starts != NULL) {
         g->owning = true;
         g->config.gained(g->config.ctx, lanes, n, starts);
-    } else if (clock_mono_ms() - g->told_ms >= TELL_MS) {
-        g->told_ms = clock_mono_ms();
+    } else if (clock_mono_ms() - g->logged_mono_ms >= TELL_MS) {
+        g->logged_mono_ms = clock_mono_ms();
         log_error("cannot read the lanes' offsets: trying on", "error=%s",
                   err == 0 ? "NO_MEMORY" : rd_kafka_err2name(err));
     }
@@ -195,7 +195,7 @@ static void join_again(struct group *g)
 {
     char error[256], quoted[512];
     g->rejoin = false;
-    g->joined_ms = clock_mono_ms();
+    g->joined_mono_ms = clock_mono_ms();
     rd_kafka_unsubscribe(g->rk);
     if (subscribe(g, error, sizeof error) != 0)
         log_error("cannot join again", "error=%s", log_quote(error, quoted, sizeof quoted));
@@ -234,7 +234,7 @@ void group_poll(struct group *g)
         rd_kafka_message_destroy(message);
     }
     rd_kafka_queue_poll_callback(g->commits, 0);
-    if (g->rejoin && clock_mono_ms() - g->joined_ms >= REJOIN_MS)
+    if (g->rejoin && clock_mono_ms() - g->joined_mono_ms >= REJOIN_MS)
         join_again(g);
     if (!g->fenced && rd_kafka_fatal_error(g->rk, NULL, 0) != 0)
         on_fatal(g);
@@ -286,8 +286,8 @@ static bool is_outside(const struct group *g)
 
 static void poll_while(struct group *g, bool (*condition)(const struct group *), int timeout_ms)
 {
-    int64_t until = clock_mono_ms() + timeout_ms;
-    while (condition(g) && clock_mono_ms() < until) {
+    int64_t until_mono_ms = clock_mono_ms() + timeout_ms;
+    while (condition(g) && clock_mono_ms() < until_mono_ms) {
         rd_kafka_message_t *message = rd_kafka_consumer_poll(g->rk, LEAVE_STEP_MS);
         if (message != NULL)
             rd_kafka_message_destroy(message);

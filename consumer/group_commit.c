@@ -134,8 +134,8 @@ static rd_kafka_resp_err_t commit_and_wait(struct group *g,
     rd_kafka_resp_err_t answer = RD_KAFKA_RESP_ERR__IN_PROGRESS;
     rd_kafka_queue_t *queue = rd_kafka_queue_new(g->rk);
     rd_kafka_resp_err_t err = rd_kafka_commit_queue(g->rk, list, queue, on_place, &answer);
-    int64_t until_ms = clock_mono_ms() + PLACE_MS;
-    while (err == 0 && answer == RD_KAFKA_RESP_ERR__IN_PROGRESS && clock_mono_ms() < until_ms)
+    int64_t until_mono_ms = clock_mono_ms() + PLACE_MS;
+    while (err == 0 && answer == RD_KAFKA_RESP_ERR__IN_PROGRESS && clock_mono_ms() < until_mono_ms)
         rd_kafka_queue_poll_callback(queue, PLACE_MS / 10);
     rd_kafka_queue_destroy(queue);
     return err != 0 ? err : answer;
@@ -202,8 +202,8 @@ void group_commit(struct group *g, uint64_t seq, const struct progress *progress
 
 bool group_await(struct group *g, int timeout_ms)
 {
-    int64_t until = clock_mono_ms() + timeout_ms;
-    while (g->commits_out > 0 && clock_mono_ms() < until)
+    int64_t until_mono_ms = clock_mono_ms() + timeout_ms;
+    while (g->commits_out > 0 && clock_mono_ms() < until_mono_ms)
         rd_kafka_queue_poll_callback(g->commits, 10);
     return g->commits_out == 0;
 }

@@ -18,7 +18,8 @@ struct group {
     uint64_t seq;  /* of the latest commit, which may be several requests: */
     int parts_out; /* not answered */
     bool parts_ok;
-    int64_t joined_ms, told_ms; /* monotonic: joined again, said that offsets are not known */
+    int64_t joined_mono_ms; /* when it joined again */
+    int64_t logged_mono_ms; /* when it logged that offsets are not known */
     bool rejoin; /* leave and join again: with other offsets, or because some could not be read */
     bool fenced; /* the client is fatal: nothing comes any more */
     bool closed;

@@ -251,7 +251,7 @@ void producer_reports(struct producer *p)
         if (role == FIRST || role == SECOND)
             continue; /* it is made anew after each fault */
         if (rd_kafka_fatal_error(p->clients[role].rk, NULL, 0) != 0 &&
-            p->turn_mono_ms >= p->rebuild_ms)
+            p->turn_mono_ms >= p->rebuild_mono_ms)
             producer_client_rebuild(p, (enum role)role);
     }
     report_heard(p);

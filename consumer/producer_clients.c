@@ -170,7 +170,7 @@ void producer_client_rebuild(struct producer *p, enum role role)
 {
     struct client *c = &p->clients[role];
     char error[CLIENT_ERROR_MAX];
-    p->rebuild_ms = clock_mono_ms() + REBUILD_AGAIN_MS;
+    p->rebuild_mono_ms = clock_mono_ms() + REBUILD_AGAIN_MS;
     rd_kafka_fatal_error(c->rk, error, sizeof error);
     producer_log_failure("producer is broken: it is replaced", error);
     rd_kafka_purge(c->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);

@@ -95,9 +95,9 @@ struct producer_turn {
     char id[PRODUCER_ID_MAX]; /* transactional */
     struct txn_calls *calls;
     enum txn_phase phase;
-    int64_t again_ms;    /* STARTING: tried again then; 0: under way */
-    int64_t told_ms;     /* of the call under way: that it had lasted so long */
-    atomic_bool tainted; /* a request failed on the wire, and may still arrive */
+    int64_t retry_mono_ms; /* STARTING: tried again then; 0: under way */
+    int64_t logged_ms;     /* of the call under way: that it had lasted so long */
+    atomic_bool tainted;   /* a request failed on the wire, and may still arrive */
 };
 
 struct producer_txn {
@@ -133,7 +133,7 @@ struct producer {
     size_t failed_n, failed_size;
     struct answer heard[HEARD_MAX]; /* reported by a client, and not passed on yet */
     size_t heard_n;
-    int64_t rebuild_ms; /* monotonic: a broken client is not replaced before this */
+    int64_t rebuild_mono_ms; /* monotonic: a broken client is not replaced before this */
     struct producer_txn txn;
 };
 

@@ -78,10 +78,10 @@ static void start(struct producer *p, enum role role)
     turn->phase = PHASE_STARTING;
     if (p->clients[role].rk == NULL && producer_client_start(p, role, error) != 0) {
         producer_log_failure("cannot make a producer: trying on", error);
-        turn->again_ms = clock_mono_ms() + START_AGAIN_MS;
+        turn->retry_mono_ms = clock_mono_ms() + START_AGAIN_MS;
         return;
     }
-    turn->again_ms = 0;
+    turn->retry_mono_ms = 0;
     txn_calls_init(turn->calls, p->clients[role].rk);
 }
 
@@ -176,7 +176,7 @@ static void serve_started(struct producer *p, enum role role, const struct outco
                   : "a transactional producer cannot start: trying on",
               "id=%s error=%s text=%s", turn->id, rd_kafka_err2name(outcome->err),
               log_quote(outcome->why, quoted, sizeof quoted));
-    turn->again_ms = clock_mono_ms() + START_AGAIN_MS;
+    turn->retry_mono_ms = clock_mono_ms() + START_AGAIN_MS;
 }
 
 static void serve_committed(struct producer *p, const struct outcome *outcome)
@@ -247,11 +247,11 @@ static void serve_outcome(struct producer *p, enum role role, const struct outco
 static void tell_slow(struct producer_turn *turn)
 {
     int64_t lasts_ms = txn_calls_running_ms(turn->calls);
-    if (lasts_ms < turn->told_ms)
-        turn->told_ms = 0;
-    if (lasts_ms - turn->told_ms < SLOW_MS)
+    if (lasts_ms < turn->logged_ms)
+        turn->logged_ms = 0;
+    if (lasts_ms - turn->logged_ms < SLOW_MS)
         return;
-    turn->told_ms = lasts_ms;
+    turn->logged_ms = lasts_ms;
     log_warn("a transactional producer waits for the brokers", "id=%s call=%s ms=%" PRId64,
              turn->id, txn_calls_name(turn->calls), lasts_ms);
 }
@@ -263,7 +263,8 @@ static void serve_turn(struct producer *p, enum role role)
     if (txn_calls_ended(turn->calls, &outcome))
         serve_outcome(p, role, &outcome);
     tell_slow(turn);
-    if (turn->phase == PHASE_STARTING && turn->again_ms != 0 && clock_mono_ms() >= turn->again_ms) {
+    if (turn->phase == PHASE_STARTING && turn->retry_mono_ms != 0 &&
+        clock_mono_ms() >= turn->retry_mono_ms) {
         if (p->clients[role].rk != NULL)
             renew(p, role);
         else

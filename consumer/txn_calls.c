@@ -24,7 +24,7 @@ enum job { JOB_NONE, JOB_INIT, JOB_SEND, JOB_COMMIT, JOB_DESTROY };
 struct txn_calls {
     struct blocking_call *blocking_call;
     enum job job;
-    int64_t begun_ms; /* monotonic */
+    int64_t begun_mono_ms; /* monotonic */
     atomic_bool stop;
     bool tainted;
     rd_kafka_t *rk;
@@ -140,7 +140,7 @@ static void start(struct txn_calls *c, enum job job, rd_kafka_t *rk)
 {
     c->rk = rk;
     c->job = job;
-    c->begun_ms = clock_mono_ms();
+    c->begun_mono_ms = clock_mono_ms();
     blocking_call_begin(c->blocking_call, work, c);
 }
 
@@ -170,7 +170,7 @@ void txn_calls_send(struct txn_calls *c, rd_kafka_t *rk, rd_kafka_topic_partitio
 
 int64_t txn_calls_running_ms(struct txn_calls *c)
 {
-    return blocking_call_is_over(c->blocking_call) ? 0 : clock_mono_ms() - c->begun_ms;
+    return blocking_call_is_over(c->blocking_call) ? 0 : clock_mono_ms() - c->begun_mono_ms;
 }
 
 const char *txn_calls_name(const struct txn_calls *c)

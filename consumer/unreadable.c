@@ -61,10 +61,10 @@ static int assign_at(rd_kafka_t *rk, const struct range *range, int64_t offset)
 static int read_at(rd_kafka_t *rk, const struct range *range, int64_t offset,
                    struct reading *reading)
 {
-    int64_t until_ms = clock_mono_ms() + READ_MS;
+    int64_t until_mono_ms = clock_mono_ms() + READ_MS;
     int err = assign_at(rk, range, offset);
     bool answered = false;
-    while (err == 0 && !answered && clock_mono_ms() < until_ms) {
+    while (err == 0 && !answered && clock_mono_ms() < until_mono_ms) {
         rd_kafka_message_t *message = rd_kafka_consumer_poll(rk, POLL_MS);
         if (message == NULL)
             continue;
@@ -195,9 +195,9 @@ int unreadable_look(rd_kafka_t *rk, const char *dead_letter, const struct range 
         from = first_of_the_day(rk, dead_letter, range->partition);
     if (from < 0 || from > high) /* none is so young */
         from = high;
-    int64_t until_ms = clock_mono_ms() + READ_MS;
+    int64_t until_mono_ms = clock_mono_ms() + READ_MS;
     bool ended = from >= high || assign_at(rk, &letters, from) != 0;
-    while (!ended && !*found && clock_mono_ms() < until_ms) {
+    while (!ended && !*found && clock_mono_ms() < until_mono_ms) {
         rd_kafka_message_t *message = rd_kafka_consumer_poll(rk, POLL_MS);
         if (message == NULL)
             continue;

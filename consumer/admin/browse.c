@@ -49,9 +49,9 @@ static void take(struct reading *reading, const rd_kafka_message_t *message)
 
 static int read_all(struct reading *reading, char *error, size_t error_size)
 {
-    int64_t until_ms = clock_mono_ms() + reading->browse->timeout_ms;
+    int64_t until_mono_ms = clock_mono_ms() + reading->browse->timeout_ms;
     int err = 0;
-    while (err == 0 && reading->open->cnt > 0 && clock_mono_ms() < until_ms) {
+    while (err == 0 && reading->open->cnt > 0 && clock_mono_ms() < until_mono_ms) {
         rd_kafka_message_t *message = rd_kafka_consumer_poll(reading->browse->rk, POLL_MS);
         if (message == NULL)
             continue;

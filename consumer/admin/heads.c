@@ -20,7 +20,7 @@ static void open_head(const struct offsets *offsets, struct head *head,
                       const rd_kafka_message_t *message, int slot)
 {
     struct envelope env;
-    int64_t stamped_ms = rd_kafka_message_timestamp(message, NULL);
+    int64_t stamped_wall_ms = rd_kafka_message_timestamp(message, NULL);
     head->lane = message->partition;
     head->offset = message->offset;
     head->kind = HEAD_FOREIGN;
@@ -32,11 +32,12 @@ static void open_head(const struct offsets *offsets, struct head *head,
     if (err != 0)
         return;
     const struct stamp *stamp = &env.stamp;
-    int64_t until_ms = stamp->next_try_ms > stamp->due_ms ? stamp->next_try_ms : stamp->due_ms;
+    int64_t until_wall_ms = stamp->next_try_ms > stamp->due_ms ? stamp->next_try_ms : stamp->due_ms;
     head->kind = HEAD_OPENED;
     head->due_ms = stamp->due_ms;
-    head->release_ms = plan_release_ms(
-        &offsets->config->ladder, offsets_level_ms(offsets->config, slot), stamped_ms, until_ms);
+    head->release_ms =
+        plan_release_ms(&offsets->config->ladder, offsets_level_ms(offsets->config, slot),
+                        stamped_wall_ms, until_wall_ms);
 }
 
 static int64_t later_of(int64_t a, int64_t b)

@@ -161,9 +161,9 @@ static void judge_producer(const struct config *config, int timeout_ms, struct f
                     error);
         return;
     }
-    int64_t until_ms = clock_mono_ms() + timeout_ms;
+    int64_t until_mono_ms = clock_mono_ms() + timeout_ms;
     rd_kafka_resp_err_t code = 0;
-    while (code == 0 && !atomic_load(&has_id) && clock_mono_ms() < until_ms) {
+    while (code == 0 && !atomic_load(&has_id) && clock_mono_ms() < until_mono_ms) {
         rd_kafka_poll(rk, POLL_MS);
         code = rd_kafka_fatal_error(rk, error, sizeof error);
     }

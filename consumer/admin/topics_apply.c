@@ -348,8 +348,8 @@ static int ask_every_broker(struct apply *a, is_done_fn *is_done, bool *shown)
 static int settle(struct apply *a, is_done_fn *is_done)
 {
     bool asked = a->survey.unasked[0] == '\0', shown = false;
-    int64_t until_ms = clock_mono_ms() + SETTLE_MS;
-    while (clock_mono_ms() < until_ms) {
+    int64_t until_mono_ms = clock_mono_ms() + SETTLE_MS;
+    while (clock_mono_ms() < until_mono_ms) {
         survey_deinit(&a->survey);
         int err = survey_take(&a->admin, a->config, &a->survey);
         shown = err == 0 && is_done(&a->survey, a->config);

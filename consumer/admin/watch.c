@@ -42,11 +42,11 @@ static void look(struct watch *w)
 static void ask_if_back(const struct watch *w)
 {
     const rd_kafka_metadata_t *metadata;
-    int64_t since_ms = client_log_away_since_ms();
-    if (since_ms == 0 || rd_kafka_metadata(w->committed, 0, NULL, &metadata, ASK_MS) != 0)
+    int64_t since_mono_ms = client_log_away_since_mono_ms();
+    if (since_mono_ms == 0 || rd_kafka_metadata(w->committed, 0, NULL, &metadata, ASK_MS) != 0)
         return;
     rd_kafka_metadata_destroy(metadata);
-    client_log_back(since_ms);
+    client_log_back(since_mono_ms);
 }
 
 /* Returns true after TICK_MS, false as soon as the watch is to stop. */

@@ -19,7 +19,7 @@ static struct {
 
 static struct {
     pthread_mutex_t turn;
-    int64_t since_ms; /* monotonic; 0: a broker answers */
+    int64_t since_mono_ms; /* monotonic; 0: a broker answers */
     int lanes;
 } away = {.turn = PTHREAD_MUTEX_INITIALIZER};
 
@@ -75,12 +75,12 @@ static bool is_idle_disconnect(rd_kafka_resp_err_t err, const char *reason)
            strstr(closed, "ms in state UP") != NULL;
 }
 
-int64_t client_log_away_since_ms(void)
+int64_t client_log_away_since_mono_ms(void)
 {
     pthread_mutex_lock(&away.turn);
-    int64_t since_ms = away.since_ms;
+    int64_t since_mono_ms = away.since_mono_ms;
     pthread_mutex_unlock(&away.turn);
-    return since_ms;
+    return since_mono_ms;
 }
 
 void client_log_lanes(int lanes)
@@ -90,25 +90,25 @@ void client_log_lanes(int lanes)
     pthread_mutex_unlock(&away.turn);
 }
 
-void client_log_back(int64_t since_ms)
+void client_log_back(int64_t since_mono_ms)
 {
     pthread_mutex_lock(&away.turn);
-    bool ends = since_ms != 0 && away.since_ms == since_ms;
+    bool ends = since_mono_ms != 0 && away.since_mono_ms == since_mono_ms;
     if (ends)
-        away.since_ms = 0;
+        away.since_mono_ms = 0;
     pthread_mutex_unlock(&away.turn);
     if (ends)
         log_info("Kafka answers again, forwarding continues", "away_ms=%" PRId64,
-                 clock_mono_ms() - since_ms);
+                 clock_mono_ms() - since_mono_ms);
 }
 
 /* Returns whether an outage begins. */
 static bool note_away(int *lanes)
 {
     pthread_mutex_lock(&away.turn);
-    bool begins = away.since_ms == 0;
+    bool begins = away.since_mono_ms == 0;
     if (begins)
-        away.since_ms = clock_mono_ms();
+        away.since_mono_ms = clock_mono_ms();
     *lanes = away.lanes;
     pthread_mutex_unlock(&away.turn);
     return begins;

@@ -19,10 +19,10 @@ void client_log_error(rd_kafka_t *rk, int err, const char *reason, void *opaque)
    functions are for any thread. */
 
 /* The monotonic time of its begin; 0: there is none. */
-int64_t client_log_away_since_ms(void);
+int64_t client_log_away_since_mono_ms(void);
 /* A broker answered a request that was sent during the outage of that begin: ends it, and logs how
    long it lasted. Does nothing if that outage is over. */
-void client_log_back(int64_t since_ms);
+void client_log_back(int64_t since_mono_ms);
 /* How many lanes this process owns: a field of the message that an outage begins. */
 void client_log_lanes(int lanes);
 

@@ -99,7 +99,7 @@ enum { FIRST_WAIT_MS = 250 };
 static int await_answer(rd_kafka_t *rk, rd_kafka_queue_t *events, int timeout_ms, char *error)
 {
     char last[CLIENT_ERROR_MAX / 2] = "no connection", servers[160];
-    int64_t until_ms = clock_mono_ms() + timeout_ms, left_ms = timeout_ms;
+    int64_t until_mono_ms = clock_mono_ms() + timeout_ms, left_ms = timeout_ms;
     for (int64_t wait_ms = FIRST_WAIT_MS; left_ms > 0; wait_ms *= 2) {
         const struct rd_kafka_metadata *metadata;
         int ask_ms = (int)(wait_ms < left_ms ? wait_ms : left_ms);
@@ -109,7 +109,7 @@ static int await_answer(rd_kafka_t *rk, rd_kafka_queue_t *events, int timeout_ms
         }
         if (is_refused(rk, events, error, last))
             return ERR_CONFIG;
-        left_ms = until_ms - clock_mono_ms();
+        left_ms = until_mono_ms - clock_mono_ms();
     }
     setting_of(rk, "bootstrap.servers", servers, sizeof servers);
     snprintf(error, CLIENT_ERROR_MAX, "Kafka does not answer at bootstrap.servers=%s: %s", servers,

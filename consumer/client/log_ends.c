@@ -45,13 +45,13 @@ static bool is_electing(rd_kafka_resp_err_t err)
 rd_kafka_resp_err_t log_ends_await(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
                                    int64_t which, int timeout_ms)
 {
-    int64_t until_ms = clock_mono_ms() + timeout_ms;
+    int64_t until_mono_ms = clock_mono_ms() + timeout_ms;
     for (;;) {
-        int64_t left_ms = until_ms - clock_mono_ms();
+        int64_t left_ms = until_mono_ms - clock_mono_ms();
         rd_kafka_resp_err_t err = log_ends_ask(rk, list, which, left_ms > 0 ? (int)left_ms : 0);
         for (int i = 0; err == 0 && i < list->cnt; i++)
             err = list->elems[i].err;
-        if (!is_electing(err) || clock_mono_ms() + ELECT_MS >= until_ms)
+        if (!is_electing(err) || clock_mono_ms() + ELECT_MS >= until_mono_ms)
             return err;
         poll(NULL, 0, ELECT_MS);
     }

@@ -96,7 +96,7 @@ Test(client_log, outage_names_the_lanes_and_its_end_how_long_it_was)
     client_log_lanes(8);
     all_down();
     cr_expect_not_null(strstr(written(), "lanes=8 "), "%s", text);
-    int64_t since_ms = client_log_away_since_ms();
+    int64_t since_ms = client_log_away_since_mono_ms();
     cr_assert_gt(since_ms, 0);
     usleep(30000);
     client_log_back(since_ms);
@@ -104,7 +104,7 @@ Test(client_log, outage_names_the_lanes_and_its_end_how_long_it_was)
     cr_assert_not_null(span, "%s", text);
     cr_expect_not_null(strstr(text, "Kafka answers again, forwarding continues"));
     cr_expect_geq(strtol(span + strlen("away_ms="), NULL, 10), 30);
-    cr_expect_eq(client_log_away_since_ms(), 0);
+    cr_expect_eq(client_log_away_since_mono_ms(), 0);
     client_log_back(since_ms);
     cr_expect_eq(written()[0], '\0', "an outage ends once: %s", text);
 }
@@ -112,7 +112,7 @@ Test(client_log, outage_names_the_lanes_and_its_end_how_long_it_was)
 Test(client_log, next_outage_has_its_own_lines)
 {
     all_down();
-    int64_t since_ms = client_log_away_since_ms();
+    int64_t since_ms = client_log_away_since_mono_ms();
     client_log_back(since_ms);
     usleep(2000);
     (void)written();
@@ -120,11 +120,11 @@ Test(client_log, next_outage_has_its_own_lines)
     cr_expect_not_null(strstr(written(), "Kafka unreachable"), "the rate limit hides no outage");
     client_log_back(since_ms);
     cr_expect_eq(written()[0], '\0', "an answer to an earlier outage ends nothing: %s", text);
-    cr_expect_gt(client_log_away_since_ms(), 0);
+    cr_expect_gt(client_log_away_since_mono_ms(), 0);
 }
 
 Test(client_log, without_an_outage_nothing_is_back)
 {
-    client_log_back(client_log_away_since_ms());
+    client_log_back(client_log_away_since_mono_ms());
     cr_expect_eq(written()[0], '\0', "%s", text);
 }
