@@ -70,8 +70,8 @@ bool group_await(struct group *group, int timeout_ms);
 /* Inside gained: partitions that have no offset, and are not missing, start where their logs do
    (asked with ask), and that is committed. 0 or ERR_KAFKA: it is not, or not of all. May block for
    some seconds. */
-int group_place(struct group *group, rd_kafka_t *ask, const int *lanes, int n,
-                struct start *starts) must_check;
+int group_commit_initial(struct group *group, rd_kafka_t *ask, const int *lanes, int n,
+                         struct start *starts) must_check;
 
 /* Leave and join again at the next poll: lost, then gained with what is committed by then. */
 void group_rejoin(struct group *group);

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 /* The broker writes a request as one batch of at most 1 MB; an offset has a text, and names. */
-enum { COMMIT_BYTES_MAX = 512 * 1024, OFFSET_BYTES = 192, PLACES_MAX = 2048 };
+enum { COMMIT_BYTES_MAX = 512 * 1024, OFFSET_BYTES = 192, INITIAL_OFFSETS_MAX = 2048 };
 
-enum { PLACE_MS = 2000 };
+enum { INITIAL_MS = 2000 };
 
 static rd_kafka_resp_err_t first_error(rd_kafka_resp_err_t err,
                                        const rd_kafka_topic_partition_list_t *list)
@@ -106,8 +106,8 @@ rd_kafka_consumer_group_metadata_t *group_identity(const struct group *g)
 }
 
 /* Each knows its start. */
-static rd_kafka_topic_partition_list_t *list_placeless(const struct group *g, const int *lanes,
-                                                       int n, struct start *starts)
+static rd_kafka_topic_partition_list_t *list_without_offset(const struct group *g, const int *lanes,
+                                                            int n, struct start *starts)
 {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(n * g->config.slots);
     for (int i = 0; i < n * g->config.slots; i++) {
@@ -119,8 +119,8 @@ static rd_kafka_topic_partition_list_t *list_placeless(const struct group *g, co
     return list;
 }
 
-static void on_place(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic_partition_list_t *list,
-                     void *opaque)
+static void on_initial_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
+                              rd_kafka_topic_partition_list_t *list, void *opaque)
 {
     (void)rk;
     *(rd_kafka_resp_err_t *)opaque = first_error(err, list);
@@ -133,25 +133,27 @@ static rd_kafka_resp_err_t commit_and_wait(struct group *g,
 {
     rd_kafka_resp_err_t answer = RD_KAFKA_RESP_ERR__IN_PROGRESS;
     rd_kafka_queue_t *queue = rd_kafka_queue_new(g->rk);
-    rd_kafka_resp_err_t err = rd_kafka_commit_queue(g->rk, list, queue, on_place, &answer);
-    int64_t until_mono_ms = clock_mono_ms() + PLACE_MS;
+    rd_kafka_resp_err_t err = rd_kafka_commit_queue(g->rk, list, queue, on_initial_commit, &answer);
+    int64_t until_mono_ms = clock_mono_ms() + INITIAL_MS;
     while (err == 0 && answer == RD_KAFKA_RESP_ERR__IN_PROGRESS && clock_mono_ms() < until_mono_ms)
-        rd_kafka_queue_poll_callback(queue, PLACE_MS / 10);
+        rd_kafka_queue_poll_callback(queue, INITIAL_MS / 10);
     rd_kafka_queue_destroy(queue);
     return err != 0 ? err : answer;
 }
 
-static rd_kafka_resp_err_t commit_places(struct group *g,
-                                         const rd_kafka_topic_partition_list_t *list)
+static rd_kafka_resp_err_t commit_initial_offsets(struct group *g,
+                                                  const rd_kafka_topic_partition_list_t *list)
 {
     rd_kafka_resp_err_t err = 0;
     for (int i = 0; err == 0 && i < list->cnt;) {
-        rd_kafka_topic_partition_list_t *part = rd_kafka_topic_partition_list_new(PLACES_MAX);
-        for (; i < list->cnt && part->cnt < PLACES_MAX; i++) {
-            const rd_kafka_topic_partition_t *place = &list->elems[i];
-            rd_kafka_topic_partition_list_add(part, place->topic, place->partition)->offset =
-                place->offset;
-            *(struct start *)place->opaque = (struct start){.offset = place->offset, .fresh = true};
+        rd_kafka_topic_partition_list_t *part =
+            rd_kafka_topic_partition_list_new(INITIAL_OFFSETS_MAX);
+        for (; i < list->cnt && part->cnt < INITIAL_OFFSETS_MAX; i++) {
+            const rd_kafka_topic_partition_t *initial = &list->elems[i];
+            rd_kafka_topic_partition_list_add(part, initial->topic, initial->partition)->offset =
+                initial->offset;
+            *(struct start *)initial->opaque =
+                (struct start){.offset = initial->offset, .fresh = true};
         }
         err = commit_and_wait(g, part);
         rd_kafka_topic_partition_list_destroy(part);
@@ -159,12 +161,13 @@ static rd_kafka_resp_err_t commit_places(struct group *g,
     return err;
 }
 
-int group_place(struct group *g, rd_kafka_t *ask, const int *lanes, int n, struct start *starts)
+int group_commit_initial(struct group *g, rd_kafka_t *ask, const int *lanes, int n,
+                         struct start *starts)
 {
-    rd_kafka_topic_partition_list_t *list = list_placeless(g, lanes, n, starts);
-    rd_kafka_resp_err_t err = log_ends_await(ask, list, LOG_BEGINNING, PLACE_MS);
+    rd_kafka_topic_partition_list_t *list = list_without_offset(g, lanes, n, starts);
+    rd_kafka_resp_err_t err = log_ends_await(ask, list, LOG_BEGINNING, INITIAL_MS);
     if (err == 0)
-        err = commit_places(g, list);
+        err = commit_initial_offsets(g, list);
     rd_kafka_topic_partition_list_destroy(list);
     return err == 0 ? 0 : ERR_KAFKA;
 }

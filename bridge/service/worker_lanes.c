@@ -78,7 +78,7 @@ enum begin { BEGIN, BEGIN_LATER, BEGIN_NEVER };
    what an aborted transaction leaves in a level is not taken for records without offsets. */
 static enum begin take_place(struct worker *w, const int *lanes, int n, struct start *starts)
 {
-    if (group_place(w->group, w->levels, lanes, n, starts) == 0)
+    if (group_commit_initial(w->group, w->levels, lanes, n, starts) == 0)
         return BEGIN;
     bool later = w->config.config->exactly_once;
     log_warn(later ? "cannot commit the first offsets of lanes: joining again"
