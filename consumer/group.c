@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
-enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200, TELL_MS = 1000 };
+enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200, LOG_AGAIN_MS = 1000 };
 enum { JOIN_MS = 1000, REJOIN_MS = 1000, LEAVE_MS = 2000, LEAVE_STEP_MS = 5 };
 
 static rd_kafka_topic_partition_list_t *all_slots(const struct group *g, const int *lanes, int n)
@@ -65,7 +65,7 @@ static bool gain(struct group *g, const int *lanes, int n, int tries_max)
     if (starts != NULL) {
         g->owning = true;
         g->config.gained(g->config.ctx, lanes, n, starts);
-    } else if (clock_mono_ms() - g->logged_mono_ms >= TELL_MS) {
+    } else if (clock_mono_ms() - g->logged_mono_ms >= LOG_AGAIN_MS) {
         g->logged_mono_ms = clock_mono_ms();
         log_error("cannot read the lanes' offsets: trying on", "error=%s",
                   err == 0 ? "NO_MEMORY" : rd_kafka_err2name(err));

@@ -22,7 +22,7 @@ static void add_number(rd_kafka_headers_t *to, const char *name, int64_t number)
     add(to, name, bytes_of(text, (size_t)(decimal_put(text, number, 1) - text)));
 }
 
-static void add_place(rd_kafka_headers_t *to, const char *topic, int64_t lane, int64_t offset)
+static void add_position(rd_kafka_headers_t *to, const char *topic, int64_t lane, int64_t offset)
 {
     char text[SOURCE_MAX];
     size_t len = strlen(topic);
@@ -41,12 +41,12 @@ static void add_source(rd_kafka_headers_t *to, const struct forward *f, const ch
 {
     const struct envelope *env = f->env;
     if (env != NULL)
-        add_place(to, topics[SLOT_SCHEDULE], env->stamp.origin_lane, env->stamp.origin_offset);
+        add_position(to, topics[SLOT_SCHEDULE], env->stamp.origin_lane, env->stamp.origin_offset);
     else
-        add_place(to, topics[f->from.slot], f->from.lane, f->offset);
+        add_position(to, topics[f->from.slot], f->from.lane, f->offset);
 }
 
-static void add_business(rd_kafka_headers_t *to, const struct envelope *env)
+static void add_user_headers(rd_kafka_headers_t *to, const struct envelope *env)
 {
     struct header header;
     for (size_t at = 0; envelope_header_next(env, &at, &header);)
@@ -57,7 +57,7 @@ static rd_kafka_headers_t *delivery_headers(const struct forward *f, const char 
 {
     const struct envelope *env = f->env;
     rd_kafka_headers_t *to = rd_kafka_headers_new(env->headers_n + ADDED_MAX);
-    add_business(to, env);
+    add_user_headers(to, env);
     if (!bytes_is_null(env->stamp.id))
         add(to, "dlb-id", env->stamp.id);
     add_number(to, "dlb-due", env->stamp.due_ms);
@@ -72,7 +72,7 @@ static void add_instant(rd_kafka_headers_t *to, const char *name, int64_t ms)
 }
 
 /* What the bridge kept of the request, as a request would say it. */
-static void add_request(rd_kafka_headers_t *to, const struct stamp *stamp)
+static void add_request_headers(rd_kafka_headers_t *to, const struct stamp *stamp)
 {
     add_instant(to, "dlb-deliver-at", stamp->due_ms);
     add(to, "dlb-target", stamp->target);
@@ -86,7 +86,7 @@ static void add_request(rd_kafka_headers_t *to, const struct stamp *stamp)
 
 /* A whole dead letter keeps the mark of the letter that it was sent from: a copy without the mark
    would pass as a tombstone. */
-static void add_as_they_came(rd_kafka_headers_t *to, const struct forward *f)
+static void add_record_headers(rd_kafka_headers_t *to, const struct forward *f)
 {
     for (size_t i = 0; i < f->record->headers_n; i++) {
         const struct header *header = &f->record->headers[i];
@@ -96,14 +96,14 @@ static void add_as_they_came(rd_kafka_headers_t *to, const struct forward *f)
     }
 }
 
-static void add_what_was_asked(rd_kafka_headers_t *to, const struct forward *f)
+static void add_original_headers(rd_kafka_headers_t *to, const struct forward *f)
 {
     if (f->env == NULL) {
-        add_as_they_came(to, f);
+        add_record_headers(to, f);
         return;
     }
-    add_business(to, f->env);
-    add_request(to, &f->env->stamp);
+    add_user_headers(to, f->env);
+    add_request_headers(to, &f->env->stamp);
 }
 
 /* Of a record that was no request: when it was written. The bridge's clock, if it has no timestamp,
@@ -119,7 +119,7 @@ static rd_kafka_headers_t *dead_headers(const struct forward *f, const char *con
     size_t n = f->env != NULL ? f->env->headers_n : f->record->headers_n;
     rd_kafka_headers_t *to = rd_kafka_headers_new(n + ADDED_MAX);
     if (f->letter != LETTER_BARE)
-        add_what_was_asked(to, f);
+        add_original_headers(to, f);
     add(to, "dlb-error", bytes_text(code_name(f->refusal->code)));
     add(to, "dlb-reason", bytes_text(f->refusal->reason));
     add_source(to, f, topics);

@@ -244,16 +244,16 @@ static void serve_outcome(struct producer *p, enum role role, const struct outco
 }
 
 /* A call may wait for brokers for ever, and what it holds up is the transactions. */
-static void tell_slow(struct producer_turn *turn)
+static void log_slow(struct producer_turn *turn)
 {
-    int64_t lasts_ms = txn_calls_running_ms(turn->calls);
-    if (lasts_ms < turn->logged_ms)
+    int64_t running_ms = txn_calls_running_ms(turn->calls);
+    if (running_ms < turn->logged_ms)
         turn->logged_ms = 0;
-    if (lasts_ms - turn->logged_ms < SLOW_MS)
+    if (running_ms - turn->logged_ms < SLOW_MS)
         return;
-    turn->logged_ms = lasts_ms;
+    turn->logged_ms = running_ms;
     log_warn("a transactional producer waits for the brokers", "id=%s call=%s ms=%" PRId64,
-             turn->id, txn_calls_name(turn->calls), lasts_ms);
+             turn->id, txn_calls_name(turn->calls), running_ms);
 }
 
 static void serve_turn(struct producer *p, enum role role)
@@ -262,7 +262,7 @@ static void serve_turn(struct producer *p, enum role role)
     struct outcome outcome;
     if (txn_calls_ended(turn->calls, &outcome))
         serve_outcome(p, role, &outcome);
-    tell_slow(turn);
+    log_slow(turn);
     if (turn->phase == PHASE_STARTING && turn->retry_mono_ms != 0 &&
         clock_mono_ms() >= turn->retry_mono_ms) {
         if (p->clients[role].rk != NULL)

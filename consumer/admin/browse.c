@@ -33,17 +33,17 @@ static void take(struct reading *reading, const rd_kafka_message_t *message)
     if (at == NULL)
         return; /* was enough: not paused, since a pause outlives the assignment */
     const struct browse *browse = reading->browse;
-    bool goes_on = message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF;
-    if (!goes_on && browse->ended != NULL)
+    bool continues = message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF;
+    if (!continues && browse->ended != NULL)
         browse->ended(browse->ctx, (intptr_t)at->opaque, message->offset);
     if (unreadable_is(message->err)) {
-        goes_on = false;
+        continues = false;
         if (browse->unreadable != NULL)
             browse->unreadable(browse->ctx, (intptr_t)at->opaque, message->offset);
     }
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR)
-        goes_on = browse->each(browse->ctx, (intptr_t)at->opaque, message);
-    if (!goes_on)
+        continues = browse->each(browse->ctx, (intptr_t)at->opaque, message);
+    if (!continues)
         rd_kafka_topic_partition_list_del(reading->open, topic, message->partition);
 }
 

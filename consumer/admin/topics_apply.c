@@ -237,7 +237,7 @@ static bool is_wrong(const struct apply *a, const struct topic_seen *topic, cons
 /* The topic with all that is set on it today and what must be different, or NULL if nothing must.
    All, because AlterConfigs puts back to default what it is not told; none twice, which it refuses.
  */
-static rd_kafka_ConfigResource_t *mended(struct apply *a, const struct topic_seen *topic)
+static rd_kafka_ConfigResource_t *corrected(struct apply *a, const struct topic_seen *topic)
 {
     rd_kafka_ConfigResource_t *resource = NULL;
     struct topic_rule rules[TOPIC_RULES_MAX];
@@ -278,7 +278,7 @@ static int judge_altered(struct apply *a, rd_kafka_event_t *event)
     return err;
 }
 
-static int mend_settings(struct apply *a)
+static int correct_settings(struct apply *a)
 {
     rd_kafka_ConfigResource_t **topics =
         calloc(a->survey.topics_n, sizeof(rd_kafka_ConfigResource_t *));
@@ -286,7 +286,7 @@ static int mend_settings(struct apply *a)
         return ERR_NO_MEMORY;
     size_t n = 0;
     for (size_t i = 0; i < a->survey.topics_n; i++) {
-        topics[n] = mended(a, &a->survey.topics[i]);
+        topics[n] = corrected(a, &a->survey.topics[i]);
         n += topics[n] != NULL;
     }
     int err = 0;
@@ -384,7 +384,7 @@ static int apply_all(struct apply *a)
     if (err == 0)
         err = grow_short(a);
     if (err == 0)
-        err = mend_settings(a);
+        err = correct_settings(a);
     if (err == 0)
         err = settle(a, is_settled);
     if (err == 0)
