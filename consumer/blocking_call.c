@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The thread and the one call that it runs. */
 #include "consumer/blocking_call.h"
 
 #include <pthread.h>
@@ -10,9 +11,9 @@ struct blocking_call {
     pthread_mutex_t turn;
     pthread_cond_t news;
     struct wakeup *wakeup;
-    void (*call)(void *arg); /* under turn; NULL: none is under way */
+    void (*call)(void *arg); /* guarded by turn; NULL: no call is running */
     void *arg;
-    bool stop; /* under turn */
+    bool stop; /* guarded by turn */
 };
 
 static void *run(void *arg)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocking_call: a thread for calls of the client that wait for brokers, so that the loop never
-   does. One call at a time; its end rings the wakeup. All functions are the loop's. */
+/* blocking_call: a thread that runs client calls which wait for brokers, so that the worker's loop
+   never waits. One call runs at a time; its end signals WAKEUP_REPORTS. Only the loop's thread may
+   call these functions. */
 #ifndef DELAYBRIDGE_CONSUMER_BLOCKING_CALL_H
 #define DELAYBRIDGE_CONSUMER_BLOCKING_CALL_H
 
@@ -10,20 +11,21 @@
 
 struct blocking_call;
 
-/* NULL: no memory or no thread. */
+/* Returns NULL if memory or a thread is lacking. */
 struct blocking_call *blocking_call_new(struct wakeup *wakeup);
 
-/* What was begun is waited for, for timeout_ms at most. False: it still is under way; it keeps what
-   it works with and the blocking call, for which nothing is to be freed. */
+/* Waits for the running call, for timeout_ms at most, and ends the thread. Returns false if the
+   call still runs. It then keeps its argument and the blocking_call in use: free neither. */
 bool blocking_call_free(struct blocking_call *blocking_call, int timeout_ms);
 
-/* call(arg) in the thread. None may be under way; arg is call's until it is over. */
+/* Runs call(arg) in the thread. No other call may be running; arg belongs to the call until it has
+   ended. */
 void blocking_call_begin(struct blocking_call *blocking_call, void (*call)(void *arg), void *arg);
 
-/* Whether no call is under way: what the last one wrote can be read. */
+/* Returns whether no call is running. Results of the last call may be read then. */
 bool blocking_call_is_over(struct blocking_call *blocking_call);
 
-/* The same, waited for. */
+/* Waits for the running call, for timeout_ms at most. Returns whether no call is running. */
 bool blocking_call_wait(struct blocking_call *blocking_call, int timeout_ms);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The member: it joins, rebalances, reads what is committed, and leaves. */
+/* The member: joining, rebalances, committed offsets, leaving. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "consumer/group_parts.h"
@@ -21,7 +21,8 @@ static rd_kafka_topic_partition_list_t *all_slots(const struct group *g, const i
     return list;
 }
 
-/* A partition whose own error hides its offset must not be taken for one without a commit. */
+/* Reads committed offsets. The error of one partition fails the whole list: otherwise that
+   partition would look like one without a commit. */
 static rd_kafka_resp_err_t ask_committed(const struct group *g,
                                          rd_kafka_topic_partition_list_t *list)
 {
@@ -42,7 +43,8 @@ static struct start *starts_of(const rd_kafka_topic_partition_list_t *list)
     return starts;
 }
 
-/* Of this generation: a transaction that was begun in it must not be blessed by the next one. */
+/* Keeps the identity of this generation. Under a later identity, the coordinator would accept the
+   offsets of a transaction that began in this one. */
 static void keep_member(struct group *g)
 {
     if (g->member != NULL)
@@ -56,9 +58,9 @@ static bool gain(struct group *g, const int *lanes, int n, int tries_max)
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__TIMED_OUT;
     struct start *starts = NULL;
     for (int tries = 0; starts == NULL && tries < tries_max; tries++) {
+        /* Sleeping delays no record: no lane is owned between lost and gained. */
         if (tries > 0)
-            poll(NULL, 0,
-                 ASK_PAUSE_MS); /* nobody else waits: between lost and gained no lane is ours */
+            poll(NULL, 0, ASK_PAUSE_MS);
         err = n == 0 ? 0 : ask_committed(g, list);
         starts = err == 0 ? starts_of(list) : NULL;
     }
@@ -76,7 +78,8 @@ static bool gain(struct group *g, const int *lanes, int n, int tries_max)
     return ok;
 }
 
-/* Lanes beyond those that the level topics have: S has grown since the start. */
+/* Lists the assigned lanes that have level partitions. The others exist only because the schedule
+   topic has grown since the start. */
 static int known_lanes(const struct group *g, const rd_kafka_topic_partition_list_t *given,
                        int *lanes)
 {
@@ -93,7 +96,7 @@ static int known_lanes(const struct group *g, const rd_kafka_topic_partition_lis
     return n;
 }
 
-/* An empty list, not NULL: that would leave the member waiting for an assignment for ever. */
+/* Assigns an empty list. With NULL, the member would wait for an assignment indefinitely. */
 static void read_none(struct group *g)
 {
     rd_kafka_topic_partition_list_t *none = rd_kafka_topic_partition_list_new(1);
@@ -201,7 +204,8 @@ static void join_again(struct group *g)
         log_error("cannot join again", "error=%s", log_quote(error, quoted, sizeof quoted));
 }
 
-/* The client then takes the partitions away without a rebalance callback. */
+/* Handles a fatal error. The client revokes the partitions without a rebalance callback, so this
+   function calls lost. */
 static void on_fatal(struct group *g)
 {
     char text[256] = "", quoted[512];
@@ -294,8 +298,8 @@ static void poll_while(struct group *g, bool (*condition)(const struct group *),
     }
 }
 
-/* The client's close does not leave the group for a static member; an unsubscription does, if the
-   client knows already as whom. It gives up the member id when it has sent the leave. */
+/* Leaves the group. rd_kafka_consumer_close does not leave for a static member. An unsubscription
+   does, once the client knows its member id; the client drops the id when the request is sent. */
 static void leave(struct group *g)
 {
     poll_while(g, is_outside, JOIN_MS);

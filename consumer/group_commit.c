@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Progress on its way to the coordinator: through the member, or for a transaction of a producer.
- */
+/* Commits of progress, by the member or in a producer's transaction, and initial offsets. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "consumer/client/log_ends.h"
@@ -8,7 +7,8 @@
 
 #include <stdlib.h>
 
-/* The broker writes a request as one batch of at most 1 MB; an offset has a text, and names. */
+/* The broker writes a request as one batch of at most 1 MB. OFFSET_BYTES: topic name and numbers of
+   one offset. */
 enum { COMMIT_BYTES_MAX = 512 * 1024, OFFSET_BYTES = 192, INITIAL_OFFSETS_MAX = 2048 };
 
 enum { INITIAL_MS = 2000 };
@@ -21,8 +21,9 @@ static rd_kafka_resp_err_t first_error(rd_kafka_resp_err_t err,
     return err;
 }
 
-/* A commit has succeeded when all its requests have. One that is answered after a later one was
-   sent may be the last that the broker saw: it did not keep what the later one said. */
+/* Counts one answered request; a commit succeeds when all its requests have succeeded. An answer
+   that arrives after a later commit was sent counts as a failure. The broker may have handled this
+   request last, and it lacks the later offsets. */
 static void part_answered(struct group *g, uint64_t seq, bool ok)
 {
     if (seq != g->seq) {
@@ -49,7 +50,8 @@ static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
     part_answered(g, (uint64_t)(uintptr_t)opaque, err == 0);
 }
 
-/* False: without its text, for want of memory. The base alone is true, but says less. */
+/* Adds an offset with its metadata. Returns false if memory for the metadata is lacking. The bare
+   offset is still correct, but does not name the records that are done above it. */
 static bool add_offset(const struct group *g, rd_kafka_topic_partition_list_t *list,
                        const struct progress *progress)
 {
@@ -63,7 +65,7 @@ static bool add_offset(const struct group *g, rd_kafka_topic_partition_list_t *l
     return p->metadata != NULL;
 }
 
-/* Adds as many as one request may hold; returns how many. */
+/* Adds as many offsets as one request may hold. Returns how many. */
 static size_t fill_request(const struct group *g, rd_kafka_topic_partition_list_t *list,
                            const struct progress *progress, size_t n)
 {
@@ -105,7 +107,7 @@ rd_kafka_consumer_group_metadata_t *group_identity(const struct group *g)
     return copy;
 }
 
-/* Each knows its start. */
+/* Lists the partitions without a committed offset. The opaque of each points to its start. */
 static rd_kafka_topic_partition_list_t *list_without_offset(const struct group *g, const int *lanes,
                                                             int n, struct start *starts)
 {
@@ -126,8 +128,8 @@ static void on_initial_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
     *(rd_kafka_resp_err_t *)opaque = first_error(err, list);
 }
 
-/* The client's own call that waits has no limit of time. An answer that comes later finds no queue.
- */
+/* Commits, and waits for INITIAL_MS at most; rd_kafka_commit has no timeout. A later answer finds
+   its queue destroyed, so it cannot write to answer. */
 static rd_kafka_resp_err_t commit_and_wait(struct group *g,
                                            const rd_kafka_topic_partition_list_t *list)
 {
@@ -192,7 +194,7 @@ void group_commit(struct group *g, uint64_t seq, const struct progress *progress
     }
     g->seq = seq;
     g->parts_ok = true;
-    g->parts_out = 1; /* held back until all are sent */
+    g->parts_out = 1; /* one extra: the commit cannot end before all requests are sent */
     for (size_t sent = 0; sent < n;) {
         rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)(n - sent));
         sent += fill_request(g, list, progress + sent, n - sent);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* group_parts: what a group is made of, for group.c and group_commit.c alone. */
+/* group_parts: the members of struct group, for group.c and group_commit.c alone. */
 #ifndef DELAYBRIDGE_CONSUMER_GROUP_PARTS_H
 #define DELAYBRIDGE_CONSUMER_GROUP_PARTS_H
 
@@ -10,18 +10,18 @@ struct group {
     rd_kafka_t *rk;
     rd_kafka_queue_t *events, *commits;
     bool owning; /* between gained and lost */
-    int *lanes;  /* assigned: owned, or to be gained again */
+    int *lanes;  /* assigned: owned, or waiting for group_regain */
     int lanes_n;
-    bool rereading;                             /* not owning: group_regain gains them */
-    rd_kafka_consumer_group_metadata_t *member; /* as it was when the lanes were assigned */
-    int commits_out;
-    uint64_t seq;  /* of the latest commit, which may be several requests: */
-    int parts_out; /* not answered */
-    bool parts_ok;
-    int64_t joined_mono_ms; /* when it joined again */
-    int64_t logged_mono_ms; /* when it logged that offsets are not known */
-    bool rejoin; /* leave and join again: with other offsets, or because some could not be read */
-    bool fenced; /* the client is fatal: nothing comes any more */
+    bool rereading;                             /* not owning; group_regain takes the lanes */
+    rd_kafka_consumer_group_metadata_t *member; /* identity when the lanes were assigned */
+    int commits_out;                            /* commit requests in flight */
+    uint64_t seq;                               /* latest commit; it may be several requests */
+    int parts_out;                              /* its requests in flight */
+    bool parts_ok;                              /* no request of it has failed */
+    int64_t joined_mono_ms;                     /* last subscription by group_rejoin */
+    int64_t logged_mono_ms;                     /* last log line about unknown offsets */
+    bool rejoin;                                /* leave and join at the next poll */
+    bool fenced; /* the client has a fatal error and delivers nothing */
     bool closed;
 };
 

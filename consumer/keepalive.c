@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pulses by broker. */
+/* The choice of partitions, by leader, and their start offsets. */
 #include "consumer/keepalive.h"
 
 #include "bridge/base/log.h"
@@ -13,7 +13,7 @@ enum { PARTITIONS_MAX = 64, WAKE_MS = 100 };
 struct keepalive {
     const char *topic;
     int partitions[PARTITIONS_MAX];
-    int64_t starts[PARTITIONS_MAX];
+    int64_t starts[PARTITIONS_MAX]; /* log ends as last answered, else BEGINNING */
     int n;
     bool paused;
 };
@@ -32,7 +32,7 @@ void keepalive_free(struct keepalive *keepalive)
     free(keepalive);
 }
 
-/* The lowest partition of each leader. */
+/* Chooses the lowest partition of each leader. Returns how many. */
 static int choose(const rd_kafka_metadata_topic_t *topic, int chosen[PARTITIONS_MAX])
 {
     int32_t leaders[PARTITIONS_MAX];
@@ -136,7 +136,8 @@ void keepalive_resume(struct keepalive *k, rd_kafka_t *rk)
     k->paused = false;
 }
 
-/* The client's own call for one partition waits as long as a silent broker is given, and thrice. */
+/* Asks for all partitions in one call. rd_kafka_query_watermark_offsets exceeds its timeout while a
+   broker is silent. */
 void keepalive_wake(struct keepalive *k, rd_kafka_t *rk)
 {
     rd_kafka_topic_partition_list_t *list = chosen_list(k);

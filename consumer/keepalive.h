@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keepalive: the always empty partitions that keep a fetch in flight on every broker (see
-   source.h): one partition of S.pulse led by each broker that leads any, chosen anew when leaders
-   move. */
+/* keepalive: partitions that keep a fetch in flight on every broker (source.h has the reason). They
+   belong to the topic S.pulse and are always empty. One partition is chosen for each broker that
+   leads any; the choice is repeated when leaders move. */
 #ifndef DELAYBRIDGE_CONSUMER_KEEPALIVE_H
 #define DELAYBRIDGE_CONSUMER_KEEPALIVE_H
 
@@ -10,30 +10,30 @@
 
 struct keepalive;
 
-struct keepalive *keepalive_new(const char *topic); /* borrowed for ever */
+struct keepalive *keepalive_new(const char *topic); /* topic: borrowed */
 void keepalive_free(struct keepalive *keepalive);
 
-/* Ask who leads what, for timeout_ms at most. True if the choice is another than before; with no
-   answer the old one stays. */
+/* Asks for the leaders on the handle ask, for timeout_ms at most. Returns true if the choice has
+   changed. Without an answer the old choice stays. */
 bool keepalive_choose(struct keepalive *keepalive, rd_kafka_t *ask, int timeout_ms);
 
+/* Returns whether any partition is chosen. */
 bool keepalive_is_chosen(const struct keepalive *keepalive);
 
-/* Add the chosen partitions to an assignment that is about to be made. */
+/* Adds the chosen partitions to list, which becomes an assignment. */
 void keepalive_add(const struct keepalive *keepalive, rd_kafka_topic_partition_list_t *list);
 
-/* Exchange the pulses in the handle's present assignment for the chosen ones. */
+/* Replaces the keep-alive partitions in the assignment of rk by the chosen ones. */
 void keepalive_move(const struct keepalive *keepalive, rd_kafka_t *rk);
 
-/* One handle's pulses may rest: nothing is fetched for them until they beat again. A new choice
-   must not be moved into a handle whose pulses rest. */
+/* Pause and resume the fetching of the keep-alive partitions of one handle. Resume before
+   keepalive_move: a new choice must not replace paused partitions. */
 void keepalive_pause(struct keepalive *keepalive, rd_kafka_t *rk);
 void keepalive_resume(struct keepalive *keepalive, rd_kafka_t *rk);
 
-/* Wake the handle's broker threads with one small request each, answered or not: within 0.1 s. It
-   asks where the pulses end, and what is answered is where they start in the next assignment: a
-   partition that is to be read from a place by name, as from its beginning, is read half a second
-   later if the client did not know its leader when it was assigned. */
+/* Wakes the broker threads of rk with one small request each, and waits 0.1 s at most for the
+   answers. Each answer is a log end, and becomes the partition's start in the next assignment. The
+   logical start BEGINNING would cost half a second if the client does not know the leader yet. */
 void keepalive_wake(struct keepalive *keepalive, rd_kafka_t *rk);
 
 #endif

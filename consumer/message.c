@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers added to deliveries and dead letters. */
+/* The headers of deliveries and dead-letter records. */
 #include "consumer/message.h"
 
 #include "levels/decimal.h"
@@ -36,7 +36,8 @@ static void add_position(rd_kafka_headers_t *to, const char *topic, int64_t lane
     add(to, "dlb-source", bytes_of(text, (size_t)(at - text)));
 }
 
-/* Where the request stands on S; for a record that was never a request, where it was found. */
+/* Adds the position of the request on the schedule topic. For a record that was never a request,
+   adds the position where it was read. */
 static void add_source(rd_kafka_headers_t *to, const struct forward *f, const char *const *topics)
 {
     const struct envelope *env = f->env;
@@ -65,13 +66,14 @@ static rd_kafka_headers_t *delivery_headers(const struct forward *f, const char 
     return to;
 }
 
-/* As a request may say it: what lies before is past all the same. */
+/* Adds an instant. Clamps it to INSTANT_MS_MIN, the earliest that a request may carry; it is in the
+   past either way. */
 static void add_instant(rd_kafka_headers_t *to, const char *name, int64_t ms)
 {
     add_number(to, name, ms < INSTANT_MS_MIN ? INSTANT_MS_MIN : ms);
 }
 
-/* What the bridge kept of the request, as a request would say it. */
+/* Adds the stored properties of the request as the headers of a request. */
 static void add_request_headers(rd_kafka_headers_t *to, const struct stamp *stamp)
 {
     add_instant(to, "dlb-deliver-at", stamp->due_ms);
@@ -84,7 +86,8 @@ static void add_request_headers(rd_kafka_headers_t *to, const struct stamp *stam
         add_instant(to, "dlb-expires-at", stamp->expires_ms);
 }
 
-/* A whole dead letter keeps the mark of the letter that it was sent from: a copy without the mark
+/* Adds the headers of the record as it was read. A record that is written whole keeps
+   HEADER_TRUNCATED from an earlier round. Without this header, a record that has lost its value
    would pass as a tombstone. */
 static void add_record_headers(rd_kafka_headers_t *to, const struct forward *f)
 {
@@ -106,8 +109,8 @@ static void add_original_headers(rd_kafka_headers_t *to, const struct forward *f
     add_request_headers(to, &f->env->stamp);
 }
 
-/* Of a record that was no request: when it was written. The bridge's clock, if it has no timestamp,
-   as for a delay. */
+/* Returns when the request, or the record that is no request, was written (wall clock). Without a
+   timestamp, returns the bridge's clock, from which a delay counts as well. */
 static int64_t sent_at_ms(const struct forward *f)
 {
     int64_t ms = f->env != NULL ? f->env->stamp.timestamp_ms : f->record->timestamp_ms;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* message: the Kafka message that a forward becomes: its key, value and headers, as README
-   says for a hop, a delivery and a dead letter. */
+/* message: the Kafka message of a forward: its key, value and headers, as README describes them for
+   hops, deliveries and dead-letter records. */
 #ifndef DELAYBRIDGE_CONSUMER_MESSAGE_H
 #define DELAYBRIDGE_CONSUMER_MESSAGE_H
 
@@ -8,13 +8,14 @@
 
 #include <librdkafka/rdkafka.h>
 
-/* headers are owned by the struct until librdkafka takes them over; NULL: none. */
+/* key and value point into the forward. headers: owned by the struct until librdkafka takes them
+   over; NULL: none. */
 struct message {
     struct bytes key, value;
     rd_kafka_headers_t *headers;
 };
 
-/* topics: names by slot, for dlb-source. */
+/* Returns the message of a forward. topics: names by slot, for the header dlb-source. */
 struct message message_of(const struct forward *forward, const char *const *topics);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The questions, asked in a blocking_call. */
 #include "consumer/probe.h"
 
 #include "bridge/base/log.h"
@@ -13,9 +14,9 @@ struct probe {
     const struct config *config;
     const char *dead_letter;
     struct blocking_call *blocking_call;
-    rd_kafka_t *rk; /* NULL: no question was asked yet */
+    rd_kafka_t *rk; /* NULL before the first question */
     struct probe_answer answer;
-    bool asked; /* and the answer was not taken */
+    bool asked; /* a question was started and its answer not taken */
 };
 
 struct probe *probe_new(const struct config *config, const char *dead_letter, struct wakeup *wakeup)

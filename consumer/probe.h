@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe: asks what of a partition cannot be read, and whether an operator gave it up, in a thread
-   and on a handle of its own: each question takes seconds. One question at a time. */
+/* probe: finds the end of an unreadable batch, or the dead-letter record by which an operator gave
+   it up. Each question takes seconds, so a thread with its own handle asks the brokers. One
+   question at a time. */
 #ifndef DELAYBRIDGE_CONSUMER_PROBE_H
 #define DELAYBRIDGE_CONSUMER_PROBE_H
 
@@ -10,27 +11,28 @@
 
 struct probe;
 
-/* end: find the end of the range from at on. Else look for its letter, which stands at at or later.
- */
+/* end true: where does the range end? end false: is there a dead-letter record for the range, at
+   the offset at of its partition or later? */
 struct probe_question {
     bool end;
     struct queue_id queue;
-    struct range range; /* topic is borrowed until the answer was taken */
+    struct range range; /* topic: borrowed until the answer is taken */
     int64_t at;
 };
 
-/* dead_letter is borrowed for ever. NULL: no memory or no thread. */
+/* Returns NULL if memory or a thread is lacking. config and dead_letter are borrowed. */
 struct probe *probe_new(const struct config *config, const char *dead_letter,
                         struct wakeup *wakeup);
 
-/* False: a question is under way; it keeps what it works with, and nothing was freed. */
+/* Frees the probe; waits for the running question, for one second at most. Returns false if the
+   question still runs. It then keeps the probe and its arguments in use, and nothing is freed. */
 bool probe_free(struct probe *probe);
 
-/* False: the last one is not answered, or its answer was not taken. */
+/* Starts a question. Returns false if the answer to the last one was not taken yet. */
 bool probe_ask(struct probe *probe, const struct probe_question *question);
 
-/* True once for each question, when it is over: with the range or at filled in. known: brokers
-   answered. found: there is a letter. */
+/* Returns true once for each question, when it is answered: range or at in the question is updated.
+   known: the brokers have answered. found: the dead-letter record exists. */
 struct probe_answer {
     struct probe_question question;
     bool known, found;

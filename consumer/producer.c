@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records into the clients (producer_clients.c), and their reports out of them. */
+/* Gives records to the clients (producer_clients.c) and passes on their reports. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "consumer/message.h"
@@ -53,7 +53,7 @@ const char *producer_why(rd_kafka_resp_err_t err)
                : rd_kafka_err2str(err);
 }
 
-/* What the client has handed back: acknowledged, or not. */
+/* Passes on the client's report on one record. */
 static void report(struct producer *p, struct answer answer)
 {
     const char *why = answer.err == 0 ? "" : producer_why(answer.err);
@@ -63,8 +63,8 @@ static void report(struct producer *p, struct answer answer)
     p->config.reported(p->config.ctx, answer.parcel, report_of(answer.err), why);
 }
 
-/* What is known of a record that was sent long ago is in no cache any more: while its parcel comes
-   from memory, those before it are reported. */
+/* Queues a report, and passes on the oldest of HEARD_MAX. A parcel has left the CPU cache by the
+   time of its report; the prefetch loads it meanwhile. */
 static void hear(struct producer *p, struct answer answer)
 {
     struct answer *place = &p->heard[p->heard_n % HEARD_MAX];
@@ -216,7 +216,7 @@ int producer_forward(struct producer *p, const struct forward *f)
         return ERR_FULL;
     if (role != ALONE || start_alone(p))
         return producer_send(p, f, role);
-    /* One that cannot be sent now must not stop those behind it. */
+    /* Report the failure later: a refusal would stop the records behind this one. */
     return producer_remember_failed(p, f->parcel, RD_KAFKA_RESP_ERR__DESTROY) ? 0 : ERR_FULL;
 }
 
@@ -234,7 +234,7 @@ static void report_failed(struct producer *p)
 {
     size_t n = p->failed_n;
     for (size_t i = 0; i < n; i++) {
-        struct answer answer = p->failed[i]; /* what it brings about may fail and move them */
+        struct answer answer = p->failed[i]; /* a report may add failures and move the array */
         report(p, answer);
     }
     p->failed_n -= n;
@@ -249,7 +249,7 @@ void producer_reports(struct producer *p)
             continue;
         rd_kafka_poll(p->clients[role].rk, 0);
         if (role == FIRST || role == SECOND)
-            continue; /* it is made anew after each fault */
+            continue; /* producer_txn.c recreates it after each failure */
         if (rd_kafka_fatal_error(p->clients[role].rk, NULL, 0) != 0 &&
             p->turn_mono_ms >= p->rebuild_mono_ms)
             producer_client_rebuild(p, (enum role)role);

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* producer: forwards records: hops and dead letters through one idempotent producer that lingers (a
-   hop has time), deliveries through another that does not. Payloads are not copied: a record stays
-   the caller's and must live until its report.
+/* producer: forwards records. At least once, one idempotent client sends hops and dead-letter
+   records and lingers, since a hop has time. Another client sends deliveries and does not linger.
+   Payloads are not copied: the caller keeps each record alive until its report.
 
-   A client sends no more than brokers let through (pace.h): producer_forward takes nothing then.
+   A client sends no more than brokers let through (pace.h); producer_forward then returns ERR_FULL.
 
-   A producer that the client declares fatally broken is replaced in place; what was in it is
-   reported REPORT_NOT_SENT. No producer ever creates a topic.
+   A client with a fatal error is replaced in place; its records are reported REPORT_NOT_SENT. No
+   client ever creates a topic.
 
-   With a transactional id everything goes through two producers that take turns, a transaction
-   each: the broker writes the markers that end one while the other begins the next. What was
-   forwarded since the last producer_finish holds only with the next one, and no transaction begins
-   before the one before it is decided. After whatever went wrong a producer is made anew under the
-   same id, which fences what is left of the old one; so it is after a request that failed on the
-   wire and was sent again, since the first one may still arrive and would end a later transaction.
-   Meanwhile the other one goes on, unless offsets may still arrive that are older than its own. */
+   With a transactional id, two transactional clients take turns, one transaction each. While
+   brokers write the markers that end one transaction, the other client begins the next one. Records
+   forwarded since the last producer_finish are committed by the next one. No transaction begins
+   before the previous one is decided.
+
+   After a failure, the client is recreated under the same id, which fences the requests of the old
+   one. The same happens after a request failed on the wire and was sent again. Its first copy may
+   arrive late and end a later transaction. Meanwhile the other client continues, unless offsets
+   older than its own may still arrive. */
 #ifndef DELAYBRIDGE_CONSUMER_PRODUCER_H
 #define DELAYBRIDGE_CONSUMER_PRODUCER_H
 
@@ -28,26 +30,29 @@ enum { PRODUCER_ID_MAX = 512 };
 
 struct producer_config {
     const struct config *config;
-    const char *const *topics; /* by slot; borrowed for ever */
+    const char *const *topics; /* by slot; borrowed */
     int slots;
-    int lanes; /* partitions of each */
+    int lanes; /* partitions of each topic */
     const char *dead_letter;
-    size_t record_max_bytes; /* a larger one is refused as too large by the client; 0: 100 MB */
+    /* Bytes. The client refuses a larger record as too large. 0: 100 MB. */
+    size_t record_max_bytes;
     struct wakeup *wakeup;
+    /* The last call for a parcel, with the client's report. why: a phrase for people. */
     void (*reported)(void *ctx, struct parcel *parcel, enum report report, const char *why);
-    /* Before that: a record stands on a level now. */
+    /* Called before reported: the record is stored on this level at offset. */
     void (*landed)(void *ctx, const struct parcel *parcel, struct queue_id level, int64_t offset);
-    /* A broker reads nothing of one of the clients for so long: a quota was exceeded. */
+    /* A broker reads nothing from one of the clients for so long: a quota was exceeded. */
     void (*throttled)(void *ctx, int64_t for_ms);
-    /* A level partition was trimmed and now begins at low. */
+    /* The log of a level partition now begins at low. */
     void (*trimmed)(void *ctx, const char *topic, int partition, int64_t low);
-    /* NULL: at least once. Else of PRODUCER_ID_MAX - 3 bytes at most; the second client's ends with
-       ":2". With one, these are called, from producer_reports: */
+    /* NULL: at least once. At most PRODUCER_ID_MAX - 3 bytes: the id of the second client ends in
+       ":2". With an id, producer_reports also calls the three functions below. */
     const char *transactional_id;
     void (*committed)(void *ctx, uint64_t seq);
-    /* Answered with producer_abort. */
+    /* The transaction failed; answer with producer_abort. */
     void (*aborted)(void *ctx, enum abort_cause cause, const char *why);
-    void (*restarted)(void *ctx); /* after producer_abort: another can be begun */
+    /* Ends producer_abort: the next transaction can begin. */
+    void (*restarted)(void *ctx);
     void *ctx;
 };
 
@@ -55,45 +60,50 @@ struct producer_config {
 int producer_new(const struct producer_config *config, struct producer **producer, char *error,
                  size_t error_size) must_check;
 
-/* After it, no report comes any more: what is unsent is dropped. False: a call still waits for
-   brokers in a thread of its own; nothing was freed, nor may what the producer was given be. */
+/* Frees the producer and drops unsent records; no report follows. Returns false if a call still
+   waits for brokers in its thread. Then nothing is freed, and everything that the producer was
+   given must stay alive. */
 bool producer_free(struct producer *producer);
 
-/* The calls of the bridge's port. */
+/* Implement calls of the port (port.h). */
 int producer_forward(struct producer *producer, const struct forward *forward) must_check;
 void producer_reports(struct producer *producer);
 enum lookup producer_lookup(struct producer *producer, struct target_id *target);
 enum lookup producer_lookup_outlet(struct producer *producer, struct queue_id outlet);
 void producer_forget(struct producer *producer, struct target_id *target);
 
-/* These offsets of this member (both consumed; NULL: the lanes are nobody's, so it must fail) are
-   committed with what was forwarded: sent at once, while records may still be on their way. */
+/* Commits the offsets in the name of member together with the forwarded records. Sends the offsets
+   at once, while records may be in flight. Consumes both. NULL: no lane is owned, so the
+   transaction must fail. */
 void producer_announce(struct producer *producer, rd_kafka_topic_partition_list_t *offsets,
                        rd_kafka_consumer_group_metadata_t *member);
 
-/* After that, when all were reported: commit. Ends with committed or aborted, not in the call. */
+/* Commits the transaction; call it after producer_announce, when all its records are reported. Ends
+   with committed or aborted, never inside the call. */
 void producer_finish(struct producer *producer, uint64_t seq);
 
-/* Give up what was forwarded and not committed. Ends with restarted, not in the call. */
+/* Aborts the records that are forwarded and not committed. Ends with restarted, never inside the
+   call. */
 void producer_abort(struct producer *producer);
 
-/* Whether the next transaction could begin at once if this one were given up. */
+/* Returns whether the next transaction could begin at once if this one were aborted. */
 bool producer_has_spare(struct producer *producer);
 
-/* A handle to ask brokers with: unlike a consumer's, its requests never wait behind a long fetch.
-   It may be replaced by another in producer_reports. */
+/* Returns a handle for lookups. Its requests never wait behind a long fetch, as those of a consumer
+   do. producer_reports may replace it. */
 rd_kafka_t *producer_handle(const struct producer *producer);
 
-/* Give back what no client has yet: it is reported REPORT_NOT_SENT. */
+/* Takes back the records that no client has yet, and reports them REPORT_NOT_SENT. */
 void producer_recall(struct producer *producer);
 
-/* Give up what is not acknowledged: it is reported REPORT_NOT_SENT, though it may be stored. */
+/* Gives up the records without an acknowledgement, and reports them REPORT_NOT_SENT. Brokers may
+   have stored them. */
 void producer_purge(struct producer *producer);
 
-/* Send what lingers now, and serve reports for timeout_ms at most. */
+/* Sends lingering records now, and serves reports for timeout_ms at most. */
 void producer_flush(struct producer *producer, int timeout_ms);
 
-/* Delete a level partition's records below offset; only a failure is told, in the log. */
+/* Deletes a level partition's records below offset. A failure is only logged. */
 void producer_trim(struct producer *producer, const char *topic, int lane, int64_t offset);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What broke a transaction, as far as the client says: a record, its topic, or nobody. */
+/* The cause of a failed transaction, as far as the client names it: a record, a topic, or neither.
+ */
 #include "consumer/producer_parts.h"
 
 #include <stdio.h>
 
-/* A record, or the topic that it is for: another try would end the same way. */
+/* Returns whether a record or its topic is the cause. Another try would then fail in the same way.
+ */
 static bool is_of_records(rd_kafka_resp_err_t err)
 {
     switch ((int)err) {
@@ -48,7 +50,8 @@ void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *
                                                                      : "");
 }
 
-/* What was purged says no more than that; the client still knows why. */
+/* Asks the client for the cause, with a call that can only fail. The error of a purged record does
+   not name it. */
 void producer_txn_ask_why(struct producer *p)
 {
     rd_kafka_error_t *error = rd_kafka_begin_transaction(p->clients[p->txn.turn].rk);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clients of a producer: three idempotent ones, for hops, deliveries, and what must be alone in
-   its batch; or two that are transactional (producer_txn.c). Made, replaced, stopped.
- */
+/* Creates, replaces and stops the clients of a producer. At least once there are three idempotent
+   ones: for hops, for deliveries, and for records that must be alone in their batch. Exactly once
+   there are two transactional ones (producer_txn.c), and the one for hops. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "consumer/producer_parts.h"
@@ -23,7 +23,8 @@ static bool owns_topics(const struct producer *p, enum role role)
                                         : role == HOPS || role == ALONE;
 }
 
-/* The opaque of a level's topic is its slot; any other topic has none. */
+/* Opens the topics of the bridge. The opaque of a topic is its slot; only a level has one above 0.
+ */
 static int open_own_topics(struct producer *p, struct client *c)
 {
     int slots = p->config.slots;
@@ -49,7 +50,8 @@ static void close_own_topics(const struct producer *p, struct client *c)
     c->own = NULL;
 }
 
-/* The client refuses a record that brokers would only answer by closing the connection. */
+/* Makes the client refuse a record that is too large for a request. A broker would only close the
+   connection. */
 static void set_record_max(const struct producer *p, rd_kafka_conf_t *conf)
 {
     char text[24];
@@ -98,7 +100,8 @@ static double number_of(const rd_kafka_conf_t *conf, const char *name)
     return rd_kafka_conf_get(conf, name, text, &size) == RD_KAFKA_CONF_OK ? strtod(text, NULL) : 0;
 }
 
-/* Held records are few enough that they are still in the processor's caches when they go. */
+/* Returns when an outbox sends a batch. BATCH_BYTES bounds held records, so that they are still in
+   the CPU cache when they are sent. */
 static struct outbox_limits limits_of(const rd_kafka_conf_t *conf)
 {
     enum { BATCH_BYTES = 128 << 10 };
@@ -165,7 +168,8 @@ void producer_client_stop(struct producer *p, enum role role)
         rd_kafka_destroy(rk);
 }
 
-/* What is in it is reported as purged. Its successor has a producer id of its own. */
+/* Replaces a broken client. Its records are reported as purged; its successor has a new producer
+   id. */
 void producer_client_rebuild(struct producer *p, enum role role)
 {
     struct client *c = &p->clients[role];
@@ -176,10 +180,11 @@ void producer_client_rebuild(struct producer *p, enum role role)
     rd_kafka_purge(c->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     rd_kafka_flush(c->rk, REBUILD_MS);
     if (rd_kafka_outq_len(c->rk) > 0 || !asker_settle(p->asker))
-        return; /* later: not all were reported yet, or it is being asked */
+        return; /* try later: reports are missing, or a lookup uses the handle */
     struct client fresh;
     if (producer_client_make(p, role, &fresh, error) != 0) {
-        producer_log_failure("cannot make a producer: trying on", error); /* a file that is away */
+        producer_log_failure("cannot make a producer: trying on",
+                             error); /* for example, a certificate file was removed */
         return;
     }
     if (role == HOPS)

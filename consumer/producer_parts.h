@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* producer_parts: what a producer is made of, for producer.c and producer_*.c alone. */
+/* producer_parts: the parts of struct producer, for producer.c and producer_*.c alone. */
 #ifndef DELAYBRIDGE_CONSUMER_PRODUCER_PARTS_H
 #define DELAYBRIDGE_CONSUMER_PRODUCER_PARTS_H
 
@@ -14,45 +14,45 @@
 
 #include <stdatomic.h>
 
-/* HOPS: also for questions and trims, and for nothing else with exactly once, when FIRST and SECOND
-   are transactional and take everything in turns. */
+/* The clients. HOPS also serves lookups and trims; exactly once it does nothing else, since the
+   transactional FIRST and SECOND send all records in turns. ALONE sends one record in a batch. */
 enum role { HOPS, DELIVERIES, ALONE, FIRST, SECOND, ROLES };
 
-/* The records of one partition, or of several that share it, on their way to a client. */
+/* The records on their way to a client for one partition, or for several that share the route. */
 struct route {
     struct outbox outbox;
-    struct link link;             /* in pending, while records are held */
-    struct target_topics *target; /* NULL: one of our own topics */
-    int slot;                     /* of our own; the dead-letter topic comes after the levels */
+    struct link link;             /* in producer.pending while records are held */
+    struct target_topics *target; /* NULL: a topic of the bridge */
+    int slot; /* of a topic of the bridge; the dead-letter topic follows the levels */
     int lane;
 };
 
-/* Partitions of a target that share a route: they differ by a multiple of ROUTES_KEYED. Records
-   without a key have a route of their own, since the client chooses their partition. */
+/* Partitions of a target share a route if they differ by a multiple of ROUTES_KEYED. Records
+   without a key have their own route, since the client chooses their partition. */
 enum { ROUTES_KEYED = 32, ROUTES = ROUTES_KEYED + 1 };
 
-/* What hangs on a target: its topic on each delivering client. */
+/* The handle of a target_id: the topic on each delivering client, and its routes. */
 struct target_topics {
     struct target_topics *next;
-    const char *name; /* of the target_id that it hangs on */
+    const char *name; /* borrowed from the target_id */
     rd_kafka_topic_t *topic[ROLES];
-    atomic_int partitions_n; /* as the client last knew; 0: not yet */
+    atomic_int partitions_n; /* as the client last knew; 0: not known */
     struct route routes[ROUTES];
 };
 
-/* What a client is given. */
+/* A message for a client. */
 struct dispatch {
     struct message message;
-    int64_t timestamp_ms;
+    int64_t timestamp_ms; /* of the new record; wall clock */
 };
 
-/* A record on its way, in its parcel's note. */
+/* A forwarded record, kept in its parcel's note until the report. */
 struct outgoing {
-    struct route *route; /* with a client: where to; NULL: held, or given back */
+    struct route *route; /* set while a client has the record; NULL: held, or taken back */
     struct outbox_item item;
     struct pace_item paced;
     enum role role;
-    struct dispatch held; /* while it is held */
+    struct dispatch held; /* valid while the record is held */
 };
 _Static_assert((int)ROLES <= (int)PACE_CLIENTS, "each client has a pace");
 _Static_assert(sizeof(struct outgoing) <= sizeof(struct parcel_note), "it fits the note");
@@ -61,25 +61,29 @@ struct client {
     rd_kafka_t *rk;
     struct outbox_limits limits;
     rd_kafka_queue_t *reports;
-    rd_kafka_topic_t **own; /* by slot, then the dead-letter topic; NULL: they are another's */
+    /* The bridge's topics by slot, then the dead-letter topic. NULL: this client does not send to
+       them. */
+    rd_kafka_topic_t **own;
 };
 
 enum { HEARD_MAX = 8, CACHE_LINE = 64, PARCEL_LINES = 4 };
 
+/* A client's report on one record. */
 struct answer {
     struct parcel *parcel;
     rd_kafka_resp_err_t err;
 };
 
-/* STARTING   the client is new: init_transactions, or a pause before that is tried again
-   READY      nothing is in a transaction
-   Only of the one whose turn it is:
-   OPEN       begun
-   COMMITTING txn_calls has it
-   PURGING    broken: what was handed over is reported
-   TORN       all of that is reported; producer_abort is to come
-   And then, while the other may be at work:
-   CLOSING    txn_calls destroys the client; then it is made anew */
+/* States of one transactional client.
+   STARTING   the client is new, and init_transactions runs or waits for a retry
+   READY      no transaction is open
+   Only the client whose turn it is:
+   OPEN       a transaction has begun
+   COMMITTING txn_calls commits it
+   PURGING    it failed, and its records are being reported
+   TORN       all its records are reported, and producer_abort is still to come
+   Possible while the other client works:
+   CLOSING    txn_calls destroys the client, then it is recreated */
 enum txn_phase {
     PHASE_STARTING,
     PHASE_READY,
@@ -90,50 +94,49 @@ enum txn_phase {
     PHASE_CLOSING
 };
 
-/* What a transactional client has of its own. */
+/* One transactional client. */
 struct producer_turn {
-    char id[PRODUCER_ID_MAX]; /* transactional */
+    char id[PRODUCER_ID_MAX]; /* the transactional id */
     struct txn_calls *calls;
     enum txn_phase phase;
-    int64_t retry_mono_ms; /* STARTING: tried again then; 0: under way */
-    int64_t logged_ms;     /* of the call under way: that it had lasted so long */
-    atomic_bool tainted;   /* a request failed on the wire, and may still arrive */
+    int64_t retry_mono_ms; /* STARTING: time of the next try; 0: a try is running */
+    int64_t logged_ms;     /* duration of the running call when it was last logged */
+    atomic_bool tainted;   /* a request failed on the wire and may still arrive */
 };
 
 struct producer_txn {
     struct producer_turn turns[2]; /* of FIRST and SECOND */
-    enum role turn;                /* whose transaction it is, or the next one */
+    enum role turn;                /* client of the current transaction, or else of the next */
     uint64_t seq;
-    bool failing;   /* a report, or the client itself, said no */
+    bool failing;   /* a record or the client has failed */
     bool giving_up; /* producer_abort was called */
-    bool stays;     /* offsets that were sent, or the commit itself, may still arrive: the turn does
-                       not pass before this client has committed newer ones */
-    bool progress;  /* the commit under way has offsets */
-    bool sending;   /* txn_calls has offsets of the open transaction */
-    bool finishing; /* when it has sent them, it is to commit */
-    bool refused;   /* a commit was asked for that has no member */
+    /* Offsets or a commit that were sent may still arrive. The turn stays with this client until it
+       has committed newer offsets. */
+    bool stays;
+    bool progress;  /* the running commit has offsets */
+    bool sending;   /* txn_calls sends the offsets of the open transaction */
+    bool finishing; /* commit when the offsets are sent */
+    bool refused;   /* a commit without a member was requested */
     enum abort_cause cause;
     char why[CLIENT_ERROR_MAX];
-    rd_kafka_topic_partition_list_t *offsets; /* to be committed once it is READY; NULL: none */
+    rd_kafka_topic_partition_list_t *offsets; /* to be sent once the client is READY; NULL: none */
     rd_kafka_consumer_group_metadata_t *member;
 };
 
 struct producer {
     struct producer_config config;
     struct client clients[ROLES];
-    struct pace pace;
-    atomic_int throttled_ms;       /* for which a broker is to read nothing, as last heard */
-    struct target_topics *targets; /* all that hang somewhere */
-    struct route *own;             /* of our own topics: lane * (slots + 1) + slot */
+    struct target_topics *targets; /* of all targets that have a handle */
+    struct route *own;             /* of the bridge's topics: lane * (slots + 1) + slot */
     struct list pending;           /* routes that hold records */
     struct trim trim;
     struct asker *asker;
-    int64_t turn_mono_ms;  /* when reports were last asked for */
+    int64_t turn_mono_ms;  /* last call of producer_reports */
     struct answer *failed; /* refused by the client at once, reported later */
     size_t failed_n, failed_size;
-    struct answer heard[HEARD_MAX]; /* reported by a client, and not passed on yet */
+    struct answer heard[HEARD_MAX]; /* reported by a client, not passed on yet */
     size_t heard_n;
-    int64_t rebuild_mono_ms; /* monotonic: a broken client is not replaced before this */
+    int64_t rebuild_mono_ms; /* earliest time to replace a broken client */
     struct producer_txn txn;
 };
 
@@ -144,15 +147,16 @@ static inline bool producer_is_transactional(const struct producer *p)
 
 /* producer.c */
 void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque);
-const char *producer_why(rd_kafka_resp_err_t err); /* for people */
+const char *producer_why(rd_kafka_resp_err_t err); /* a phrase for logs */
 
-/* producer_send.c: records into the clients, through an outbox for each partition. */
+/* producer_send.c: gives records to the clients, through one outbox for each partition. */
 int producer_send(struct producer *p, const struct forward *f, enum role role) must_check;
-void producer_send_next(struct producer *p);                      /* batches whose turn has come */
-void producer_send_all(struct producer *p);                       /* whatever is in flight */
-void producer_answered(struct producer *p, struct answer answer); /* before it is reported */
-void producer_drop_held(struct producer *p);                      /* reported as purged */
-void producer_free_held(struct producer *p);                      /* never reported */
+void producer_send_next(struct producer *p); /* batches whose time has come */
+void producer_send_all(struct producer *p);  /* all held records, whatever is in flight */
+/* Call it before the report is passed on. */
+void producer_answered(struct producer *p, struct parcel *parcel);
+void producer_drop_held(struct producer *p); /* reports held records as purged */
+void producer_free_held(struct producer *p); /* frees held records without a report */
 bool producer_holds(const struct producer *p);
 bool producer_remember_failed(struct producer *p, struct parcel *parcel, rd_kafka_resp_err_t err);
 int32_t producer_partition(const rd_kafka_topic_t *topic, const void *key, size_t key_len,
@@ -160,27 +164,29 @@ int32_t producer_partition(const rd_kafka_topic_t *topic, const void *key, size_
 
 /* producer_clients.c */
 void producer_log_failure(const char *what, const char *error);
-/* Into c, whatever stands there. 0 or ERR_CONFIG with a sentence. */
+/* Creates a client in *c, whatever *c holds. Returns 0, or ERR_CONFIG or ERR_NO_MEMORY with a
+   sentence. */
 int producer_client_make(struct producer *p, enum role role, struct client *c,
                          char error[CLIENT_ERROR_MAX]) must_check;
 int producer_client_start(struct producer *p, enum role role,
                           char error[CLIENT_ERROR_MAX]) must_check;
 void producer_client_stop(struct producer *p, enum role role);
-rd_kafka_t *producer_client_leave(struct producer *p, enum role role); /* to be destroyed */
-void producer_client_rebuild(struct producer *p, enum role role);      /* it is fatally broken */
+/* Takes the handle out of the client; the caller destroys it. */
+rd_kafka_t *producer_client_leave(struct producer *p, enum role role);
+void producer_client_rebuild(struct producer *p, enum role role); /* after a fatal error */
 void producer_topic_close(struct target_topics *topics, enum role role);
 
 /* producer_txn.c */
 int producer_txn_start(struct producer *p);
-bool producer_txn_stop(struct producer *p); /* false: a client is still in use */
+bool producer_txn_stop(struct producer *p); /* false: a call still uses a client */
 int producer_txn_configure(struct producer *p, enum role role, rd_kafka_conf_t *conf,
                            char error[CLIENT_ERROR_MAX]) must_check;
-int producer_txn_enter(struct producer *p); /* 0, or ERR_FULL: nothing can be taken now */
+int producer_txn_enter(struct producer *p); /* 0, or ERR_FULL: no record can be sent now */
 void producer_txn_serve(struct producer *p);
 
 /* producer_blame.c */
 void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *why);
-void producer_txn_ask_why(
-    struct producer *p); /* the client, which may know more than reports said */
+/* Asks the client why the transaction failed; the reports may not say. */
+void producer_txn_ask_why(struct producer *p);
 
 #endif

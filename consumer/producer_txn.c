@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The transactional producers: their phases, how each ends, and whose turn it is. */
+/* The two transactional clients: their phases, the end of each phase, and the turns. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "consumer/producer_parts.h"
@@ -30,8 +30,8 @@ static rd_kafka_t *handle(const struct producer *p)
     return p->clients[p->txn.turn].rk;
 }
 
-/* The transaction's requests; one that failed here may have been received all the same, or will be.
- */
+/* Marks the client as tainted when a request of its transaction fails. The broker may have received
+   that request, or may receive it later. */
 static rd_kafka_resp_err_t on_response(rd_kafka_t *rk, int fd, const char *broker, int32_t id,
                                        int16_t api, int16_t version, int32_t correlation,
                                        size_t size, int64_t rtt, rd_kafka_resp_err_t err,
@@ -70,7 +70,8 @@ static void pass_turn(struct producer *p)
         p->txn.turn = other_than(p->txn.turn);
 }
 
-/* What it could be made of at the start may be missing now: memory, a file with a certificate. */
+/* Starts a client. Its creation can fail even though start-up succeeded: out of memory, certificate
+   file removed. */
 static void start(struct producer *p, enum role role)
 {
     char error[CLIENT_ERROR_MAX];
@@ -85,7 +86,7 @@ static void start(struct producer *p, enum role role)
     txn_calls_init(turn->calls, p->clients[role].rk);
 }
 
-/* The client goes, with all that hangs on it; its successor ends what it left open. */
+/* Destroys a client and its topics. Its successor ends the transaction that it left open. */
 static void renew(struct producer *p, enum role role)
 {
     struct producer_turn *turn = turn_of(p, role);
@@ -154,7 +155,7 @@ static void purge(struct producer *p)
 static void serve_purged(struct producer *p)
 {
     struct producer_txn *t = &p->txn;
-    producer_drop_held(p); /* again, if there was no memory */
+    producer_drop_held(p); /* repeated: the first call may have lacked memory */
     if (rd_kafka_outq_len(handle(p)) > 0 || p->failed_n > 0 || producer_holds(p))
         return;
     producer_txn_ask_why(p);
@@ -192,13 +193,14 @@ static void serve_committed(struct producer *p, const struct outcome *outcome)
     t->failing = false;
     current(p)->phase = PHASE_READY;
     if (tainted)
-        renew(p, t->turn); /* what may arrive yet would be of its next transaction */
+        renew(p, t->turn); /* a late request would become part of its next transaction */
     pass_turn(p);
     if (!t->giving_up)
         p->config.committed(p->config.ctx, t->seq);
 }
 
-/* All was reported, and the offsets are sent. If anything failed, it is aborted instead. */
+/* Commits; all records are reported and the offsets sent. After a failure it does nothing, and the
+   transaction is aborted. */
 static void finish(struct producer *p)
 {
     struct producer_txn *t = &p->txn;
@@ -243,7 +245,8 @@ static void serve_outcome(struct producer *p, enum role role, const struct outco
     }
 }
 
-/* A call may wait for brokers for ever, and what it holds up is the transactions. */
+/* Logs a call that lasts long. It may wait for brokers indefinitely, and it blocks all
+   transactions. */
 static void log_slow(struct producer_turn *turn)
 {
     int64_t running_ms = txn_calls_running_ms(turn->calls);
@@ -272,7 +275,8 @@ static void serve_turn(struct producer *p, enum role role)
     }
 }
 
-/* Whoever can have the next transaction has it, while the other is made anew. */
+/* Gives the next transaction to the other client if that is ready and this one is being recreated.
+ */
 static void choose_turn(struct producer *p)
 {
     enum txn_phase phase = current(p)->phase;
@@ -281,7 +285,8 @@ static void choose_turn(struct producer *p)
         pass_turn(p);
 }
 
-/* If nothing can be begun, or has failed, what is to come is aborted. */
+/* Sends the announced offsets in the transaction. Drops them if the transaction cannot begin or has
+   failed; it is aborted then. */
 static void send_offsets(struct producer *p)
 {
     struct producer_txn *t = &p->txn;
@@ -308,8 +313,9 @@ static bool is_in(struct producer *p, enum txn_phase phase)
     return current(p)->phase == phase;
 }
 
-/* Not while the one that broke is still being destroyed: the offsets that it has sent are read as
-   unstable until its successor, which needs this loop to be made, has asked for its id. */
+/* Returns whether the next transaction may begin. The failed client must be destroyed first. Its
+   offsets stay unstable until its successor has initialized the id, and only this loop can start
+   the successor. */
 static bool may_restart(struct producer *p)
 {
     return is_in(p, PHASE_READY) && turn_of(p, other_than(p->txn.turn))->phase != PHASE_CLOSING;

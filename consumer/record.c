@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records over librdkafka messages: no bytes are copied. */
+/* Records over librdkafka messages, without copies of their bytes. */
 #include "consumer/record.h"
 
 #include <stdlib.h>
 
 struct kafka_record {
     struct record record;
-    rd_kafka_message_t *message; /* NULL: our own bytes, behind the struct */
+    rd_kafka_message_t *message; /* NULL: bytes of our own follow the struct */
     struct header headers[];
 };
 
@@ -23,8 +23,8 @@ static size_t list_headers(rd_kafka_headers_t *from, struct header *to, size_t n
     return bytes;
 }
 
-/* Sets *headers, which stay the message's; NULL: it has none. False: the client cannot parse them.
-   It lists 100,000 at most. */
+/* Sets *headers, owned by the message; NULL: it has none. Returns false if the client cannot parse
+   them. It lists at most 100,000 headers. */
 static bool parse_headers(const rd_kafka_message_t *message, rd_kafka_headers_t **headers)
 {
     *headers = NULL;
@@ -65,7 +65,7 @@ static size_t headers_size(const struct record *record)
     return bytes;
 }
 
-/* Appends bytes at *to and moves it on. */
+/* Copies bytes to *to and advances *to behind them. */
 static struct bytes copy(char **to, struct bytes bytes)
 {
     if (bytes_is_null(bytes))
@@ -113,7 +113,7 @@ struct record *record_keep(struct record *record)
     struct record *all = listed ? record : record_of_message(message, true);
     struct record *kept = all == NULL ? NULL : copy_of(all);
     if (all != NULL && all != record)
-        free(all); /* the message is still record's */
+        free(all); /* record still owns the message */
     if (kept != NULL)
         record_release(record);
     return kept;

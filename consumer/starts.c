@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes that start without an offset, or without a topic. */
+/* Lanes that start without an offset or without a topic. */
 #include "consumer/starts.h"
 
 #include "consumer/client/log_ends.h"
@@ -10,9 +10,9 @@
 
 enum { LOST_ASK_MS = 2000 };
 
-/* A level without a place is read from where its log begins. A lane without one is read from where
-   the schedule topic begins, and does again what has left a level long ago. The partitions of a
-   lane stand together. */
+/* Counts lanes that lost offsets; the lists have all partitions of a lane in a row. A level without
+   an offset is read from the beginning of its log. A lane without one repeats requests from the
+   beginning of the schedule topic, though they left the levels long ago. */
 static int count_lost(const rd_kafka_topic_partition_list_t *lows,
                       const rd_kafka_topic_partition_list_t *ends)
 {
@@ -28,7 +28,7 @@ static int count_lost(const rd_kafka_topic_partition_list_t *lows,
     return n;
 }
 
-/* Of all topics, for by name the client might create them. */
+/* Lists all topics: a request by name could create the topic. */
 int starts_topics_exist(rd_kafka_t *rk, const char *const *topics, int n, int timeout_ms,
                         int *partitions)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DeleteRecords. */
+/* The admin request DeleteRecords. */
 #include "consumer/trim.h"
 
 #include "bridge/base/log.h"
@@ -44,7 +44,8 @@ static void send_request(struct trim *t)
     t->asked++;
 }
 
-/* Tells what was trimmed. Returns the error of the request, or of one of its partitions. */
+/* Calls trimmed for each trimmed partition. Returns the error of the request or of one of its
+   partitions. */
 static rd_kafka_resp_err_t take_answer(const struct trim *t, rd_kafka_event_t *event)
 {
     rd_kafka_resp_err_t err = rd_kafka_event_error(event);

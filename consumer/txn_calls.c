@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job, and what the client's errors mean for it. */
+/* The jobs, and the retries of calls whose errors are retriable. */
 #include "consumer/txn_calls.h"
 
 #include "bridge/base/clock.h"
@@ -13,10 +13,11 @@
 #include <string.h>
 
 enum {
-    PAUSE_MS = 100,
-    FREE_MS = 1000,     /* how long a job under way is waited for at the end */
-    OFFSETS_MAX = 1000, /* of one request: the broker writes it as one batch of at most 1 MB */
-    TEXT_BYTES_MAX = 512 * 1024
+    PAUSE_MS = 100, /* between two tries of a call */
+    FREE_MS = 1000, /* how long txn_calls_free waits for the running job */
+    /* Offsets in one request; the broker writes a request as one batch of at most 1 MB. */
+    OFFSETS_MAX = 1000,
+    TEXT_BYTES_MAX = 512 * 1024 /* metadata in one request */
 };
 
 enum job { JOB_NONE, JOB_INIT, JOB_SEND, JOB_COMMIT, JOB_DESTROY };
@@ -24,7 +25,7 @@ enum job { JOB_NONE, JOB_INIT, JOB_SEND, JOB_COMMIT, JOB_DESTROY };
 struct txn_calls {
     struct blocking_call *blocking_call;
     enum job job;
-    int64_t begun_mono_ms; /* monotonic */
+    int64_t begun_mono_ms; /* start of the running job */
     atomic_bool stop;
     bool tainted;
     rd_kafka_t *rk;
@@ -42,8 +43,9 @@ static void set_outcome(struct txn_calls *c, rd_kafka_error_t *error)
         rd_kafka_error_destroy(error);
 }
 
-/* Without a time limit of ours: a commit that timed out and is taken up again may meet its own
-   answer on the way, and librdkafka 2.0.2 then ends the process by an assertion. */
+/* Repeats a call without a timeout while its error is retriable. A commit that timed out and is
+   repeated may receive the answer to its first try. librdkafka 2.0.2 then fails an assertion and
+   ends the process. */
 static rd_kafka_error_t *call_on(struct txn_calls *c,
                                  rd_kafka_error_t *(*call)(rd_kafka_t *rk, int timeout_ms))
 {
@@ -56,7 +58,7 @@ static rd_kafka_error_t *call_on(struct txn_calls *c,
     return error;
 }
 
-/* The text moves; there need be no memory for a copy. */
+/* Moves the metadata instead of copying it, so that a lack of memory cannot drop it. */
 static void list_add(rd_kafka_topic_partition_list_t *to, rd_kafka_topic_partition_t *from)
 {
     rd_kafka_topic_partition_t *p =
@@ -68,7 +70,7 @@ static void list_add(rd_kafka_topic_partition_list_t *to, rd_kafka_topic_partiti
     from->metadata_size = 0;
 }
 
-/* In parts, of the same transaction. */
+/* Sends the offsets in as many requests as their size demands. */
 static rd_kafka_error_t *send_all_offsets(struct txn_calls *c)
 {
     rd_kafka_error_t *error = NULL;

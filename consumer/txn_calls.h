@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* txn_calls: runs the blocking calls of a transactional producer, the calls that wait for brokers:
-   init_transactions, send_offsets and commit, abort and destroy. One job at a time; its outcome
-   rings the wakeup. No job serves delivery reports: before each but txn_calls_send all records of
-   the transaction must have been reported. */
+/* txn_calls: runs the calls of one transactional producer that wait for brokers. They are
+   init_transactions, send_offsets_to_transaction, commit_transaction, and the abort with which a
+   handle is destroyed.
+
+   One job runs at a time, in a blocking_call; its end signals WAKEUP_REPORTS. No job serves
+   delivery reports. All records of the transaction must be reported before any job but
+   txn_calls_send starts. */
 #ifndef DELAYBRIDGE_CONSUMER_TXN_CALLS_H
 #define DELAYBRIDGE_CONSUMER_TXN_CALLS_H
 
@@ -17,34 +20,36 @@ struct txn_calls;
 enum { TXN_CALLS_WHY_MAX = 256 };
 
 struct outcome {
-    rd_kafka_resp_err_t err; /* 0: it is done */
-    char why[TXN_CALLS_WHY_MAX];
+    rd_kafka_resp_err_t err;     /* 0: success */
+    char why[TXN_CALLS_WHY_MAX]; /* the client's sentence; empty on success */
 };
 
-/* NULL: no memory or no thread. */
+/* Returns NULL if memory or a thread is lacking. */
 struct txn_calls *txn_calls_new(struct wakeup *wakeup);
 
-/* Before its producer is destroyed, at the end of the process. False: a job still waits for
-   brokers, for a second by now; it keeps its producer and txn_calls, for which nothing is to be
-   freed. */
+/* Waits for the running job, for one second at most, and ends the thread. Call it at the end of the
+   process, before the producer's handle is destroyed. Returns false if the job still runs. The job
+   then keeps the handle and txn_calls in use: free neither. */
 bool txn_calls_free(struct txn_calls *calls);
 
-/* The jobs. None may be under way; rk must live until the outcome. */
+/* The jobs. No other job may be running, and rk must live until txn_calls_ended returns true.
+   tainted: a request may still arrive at a broker (see client_transactional_destroy). */
 void txn_calls_init(struct txn_calls *calls, rd_kafka_t *rk);
 void txn_calls_destroy(struct txn_calls *calls, rd_kafka_t *rk, bool tainted);
 
 void txn_calls_commit(struct txn_calls *calls, rd_kafka_t *rk);
 
-/* Sends offsets (consumed; may be empty) for the member (consumed). */
+/* Adds offsets to the transaction in the name of member. Consumes both; offsets may be empty. */
 void txn_calls_send(struct txn_calls *calls, rd_kafka_t *rk,
                     rd_kafka_topic_partition_list_t *offsets,
                     rd_kafka_consumer_group_metadata_t *member);
 
-/* How long the job under way has lasted, and which call it is. 0: none is. */
+/* Return the duration of the running job (0: no job is running), and the client call of the latest
+   job for the log. */
 int64_t txn_calls_running_ms(struct txn_calls *calls);
 const char *txn_calls_name(const struct txn_calls *calls);
 
-/* True once for each job, when it has ended. */
+/* Returns true once for each job, after its end, and fills outcome. */
 bool txn_calls_ended(struct txn_calls *calls, struct outcome *outcome);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readings at chosen offsets, and letters. */
+/* Reads at chosen offsets, and the dead-letter records that give up a range. */
 #include "consumer/unreadable.h"
 
 #include "bridge/base/clock.h"
@@ -11,7 +11,7 @@
 
 enum {
     POLL_MS = 100,
-    READ_MS = 20 * 1000, /* unpacking 200 MB takes a second */
+    READ_MS = 20 * 1000, /* decompressing 200 MB takes a second */
     ASK_MS = 5000,
     LOOK_BACK_MS = 24 * 3600 * 1000,
     SOURCE_MAX = 320
@@ -34,10 +34,10 @@ void unreadable_conf(rd_kafka_conf_t *conf)
         rd_kafka_conf_set(conf, settings[i][0], settings[i][1], NULL, 0);
 }
 
-/* What reading at an offset comes to. */
+/* The result of a read at one offset. */
 struct reading {
     bool readable;
-    int64_t offset; /* of the record that came, or of the batch that cannot be read */
+    int64_t offset; /* of the record that was read, or of the unreadable batch */
 };
 
 static bool is_answer(const rd_kafka_message_t *message, const struct range *range, int64_t offset)
@@ -76,16 +76,16 @@ static int read_at(rd_kafka_t *rk, const struct range *range, int64_t offset,
     return answered ? 0 : ERR_KAFKA;
 }
 
-/* Between an offset of the batch and one that is none of it. */
+/* A binary search for the end of a batch. */
 struct search {
     rd_kafka_t *rk;
     const struct range *range;
-    int64_t base;       /* of the batch */
-    int64_t in, beyond; /* known */
-    int64_t next;       /* the first offset that can be read from beyond on */
+    int64_t base;       /* first offset of the batch, as the error named it */
+    int64_t in, beyond; /* known offsets inside the batch and beyond it */
+    int64_t next;       /* first readable offset at beyond or later */
 };
 
-/* Sets one bound to offset. */
+/* Reads at offset, and moves one bound there. */
 static int narrow(struct search *s, int64_t offset)
 {
     struct reading reading;
@@ -170,7 +170,8 @@ static bool is_letter(const rd_kafka_message_t *message, const struct range *ran
            has_header(headers, "dlb-source", source) && has_header(headers, UNREADABLE_RANGE, text);
 }
 
-/* Where the letters of the last day begin. */
+/* Returns the first offset of the last day, or a negative number if there is none or brokers do not
+   answer. */
 static int64_t first_of_the_day(rd_kafka_t *rk, const char *topic, int partition)
 {
     rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
@@ -193,7 +194,7 @@ int unreadable_look(rd_kafka_t *rk, const char *dead_letter, const struct range 
         return ERR_KAFKA;
     if (from < 0)
         from = first_of_the_day(rk, dead_letter, range->partition);
-    if (from < 0 || from > high) /* none is so young */
+    if (from < 0 || from > high) /* no record is that young */
         from = high;
     int64_t until_mono_ms = clock_mono_ms() + READ_MS;
     bool ended = from >= high || assign_at(rk, &letters, from) != 0;
@@ -248,7 +249,8 @@ rd_kafka_resp_err_t unreadable_write(rd_kafka_t *producer, const char *dead_lett
     rd_kafka_flush(producer, timeout_ms);
     if (written == RD_KAFKA_RESP_ERR__TIMED_OUT) {
         rd_kafka_purge(producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-        rd_kafka_flush(producer, timeout_ms); /* written is this function's own */
+        /* The callback writes to a local variable, so it must run before this function returns. */
+        rd_kafka_flush(producer, timeout_ms);
     }
     return written;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unreadable: batches that the client cannot unpack or understand. Its error names the first offset
-   of the batch alone. A broker sends batches whole, so every offset inside gives the same error:
-   the end is found by reading on from there.
+/* unreadable: batches that the client cannot decompress or parse. Its error names only the first
+   offset of the batch. A broker sends batches whole, so every offset inside gives the same error.
+   Reads at later offsets find the end.
 
-   An operator gives a batch up with a dead letter that names its range in the header dlb-range. A
-   bridge that is held at this range looks for the letter. Everybody with Write on the dead-letter
-   topic may write one; a producer of requests cannot, since dlb-error is always the bridge's own.
- */
+   An operator gives up a batch with a record on the dead-letter topic that names the range in its
+   header dlb-range. A bridge whose partition is blocked by this range searches for that record. Any
+   principal with Write on the dead-letter topic can write one. A producer of requests cannot, since
+   dlb-error is always set by the bridge. */
 #ifndef DELAYBRIDGE_CONSUMER_UNREADABLE_H
 #define DELAYBRIDGE_CONSUMER_UNREADABLE_H
 
@@ -22,30 +22,34 @@
 struct range {
     const char *topic;
     int partition;
-    int64_t from, end; /* end is the first offset behind it */
+    int64_t from, end; /* end: the first offset after the range */
 };
 
-/* Whether this error means that no later try of this client reads the batch. A lack of memory is
-   not such an error. */
+/* Returns whether no retry of this client can read the batch. A lack of memory is not such an
+   error. */
 bool unreadable_is(rd_kafka_resp_err_t err);
 
-/* Properties of a consumer for the calls below: one batch at a time, in nobody's group. */
+/* Sets the properties of a consumer for the calls below: it fetches one batch at a time and joins
+   no group. */
 void unreadable_conf(rd_kafka_conf_t *conf);
 
-/* Sets range->end for range->from: equal to from if a record can be read there. 0; or ERR_KAFKA:
-   brokers did not answer. Takes as many fetches as the range has binary digits, twice. */
+/* Finds the end of the unreadable batch at range->from. Raises range->from to the batch's first
+   offset, and sets range->end; end equals from if a record can be read there. Returns 0, or
+   ERR_KAFKA if brokers do not answer. Needs two reads for each binary digit of the range's length.
+ */
 int unreadable_find(rd_kafka_t *rk, struct range *range) must_check;
 
-/* Whether the partition of the dead-letter topic holds a letter for this range, at or after *at;
-   *at < 0: of the last day. Moves *at to where the next look starts. Returns 0 with *found, or
-   ERR_KAFKA. */
+/* Searches the partition's dead-letter records for the one that gives up this range. Starts at
+   offset *at, or a day back if *at < 0, and moves *at to where the next search starts. Returns 0
+   with *found, or ERR_KAFKA. */
 int unreadable_look(rd_kafka_t *rk, const char *dead_letter, const struct range *range, int64_t *at,
                     bool *found) must_check;
 
-/* For a producer that unreadable_write is given. */
+/* Sets the callback of a producer for unreadable_write. */
 void unreadable_writer_conf(rd_kafka_conf_t *conf);
 
-/* Writes the letter and waits until it is acknowledged. The error is the broker's. */
+/* Writes the dead-letter record that gives up range, and waits for its acknowledgement, for twice
+   timeout_ms at most. Returns the broker's error. */
 rd_kafka_resp_err_t unreadable_write(rd_kafka_t *producer, const char *dead_letter,
                                      const struct range *range, int timeout_ms);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pipe, its two ends non-blocking. */
+/* The pipe; reads and writes of it never block. */
 #include "consumer/wakeup.h"
 
 #include <fcntl.h>
@@ -13,7 +13,8 @@ int wakeup_init(struct wakeup *wakeup)
     int fds[2];
     if (pipe2(fds, O_NONBLOCK | O_CLOEXEC) != 0)
         return ERR_NO_MEMORY;
-    fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES); /* the default serves 16,384 queues; more if allowed */
+    /* The default size holds 16,384 numbers, so a refusal rarely matters. */
+    fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES);
     *wakeup = (struct wakeup){fds[0], fds[1]};
     return 0;
 }
@@ -31,7 +32,7 @@ void wakeup_attach(struct wakeup *wakeup, rd_kafka_queue_t *queue, int32_t numbe
 
 void wakeup_signal(struct wakeup *wakeup, int32_t number)
 {
-    /* A full pipe wakes the reader as well. */
+    /* A full pipe has woken the reader already, so the loss of this number is harmless. */
     ssize_t ignored = write(wakeup->write_fd, &number, sizeof number);
     (void)ignored;
 }

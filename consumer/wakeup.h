@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wakeup: one pipe that every queue of a worker rings with its number when it stops being empty, so
-   that one thread waits for all of them and for the clock at once. A queue rings once and then not
-   again until it was read empty: the pipe cannot fill. */
+/* wakeup: one pipe on which one thread waits for all queues of a worker and for the clock. A queue
+   writes its number into the pipe when it stops being empty. It writes again only after it was read
+   until empty, so the pipe cannot fill. */
 #ifndef DELAYBRIDGE_CONSUMER_WAKEUP_H
 #define DELAYBRIDGE_CONSUMER_WAKEUP_H
 
@@ -10,7 +10,8 @@
 #include <librdkafka/rdkafka.h>
 #include <stdint.h>
 
-/* Numbers from 0 are the bridge's queue indices; these are not partitions. */
+/* Numbers of queues that belong to no partition, and of other events. Numbers from 0 are the
+   bridge's queue indices (struct queue_id). */
 enum {
     WAKEUP_LOOP = -1,
     WAKEUP_GROUP = -2,
@@ -23,16 +24,19 @@ struct wakeup {
     int read_fd, write_fd;
 };
 
+/* Returns 0, or ERR_NO_MEMORY if the pipe cannot be created. */
 int wakeup_init(struct wakeup *wakeup) must_check;
 void wakeup_deinit(struct wakeup *wakeup);
 
-/* Let queue ring with number from now on. The queue must be read where it is, not forwarded. */
+/* Makes queue write number into the pipe from now on. The queue must be read itself: a queue that
+   is forwarded to another one never writes. */
 void wakeup_attach(struct wakeup *wakeup, rd_kafka_queue_t *queue, int32_t number);
 
-/* Ring it by hand, from any thread. */
+/* Writes number into the pipe, from any thread. */
 void wakeup_signal(struct wakeup *wakeup, int32_t number);
 
-/* Wait at most wait_us (0: only look), then hand every number that rang to each. */
+/* Waits until a number arrives, for wait_us (microseconds) at most; 0 does not wait. Then calls
+   each for every number in the pipe. */
 void wakeup_wait(struct wakeup *wakeup, int64_t wait_us, void (*each)(void *ctx, int32_t number),
                  void *ctx);
 
