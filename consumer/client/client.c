@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Properties of each handle. */
+/* The properties of each handle, and their reasons. */
 #include "consumer/client/client.h"
 
 #include "consumer/client/client_log.h"
@@ -11,25 +11,29 @@ struct setting {
     const char *name, *value;
 };
 
-/* What an operator may change. */
+/* Defaults that an operator may override. */
 static const struct setting for_all[] = {
     {"socket.nagle.disable", "true"},
-    {"reconnect.backoff.ms", "50"}, /* a broker that is back is noticed within a second */
+    /* A broker that returns is noticed within a second. */
+    {"reconnect.backoff.ms", "50"},
     {"reconnect.backoff.max.ms", "1000"},
-    {"socket.timeout.ms", "10000"}, /* its other questions wait behind one to a host that is gone */
+    /* Other requests to a broker wait behind one that it never answers. */
+    {"socket.timeout.ms", "10000"},
 };
 
-/* A fetch brings so many bytes of all partitions that a broker leads, or one batch. Compressed ones
-   may unpack to a thousand times as much, all of it at once and before the bridge sees a record.
-   The client wants message.max.bytes, which only producers use, to be no more. */
+/* Limit of a fetch: bytes of all partitions that a broker leads, or one batch. Compressed batches
+   may decompress to a thousand times as much, all at once, before the bridge sees a record. The
+   client demands that message.max.bytes, which only producers use, is no larger. */
 #define INTAKE_FETCH_MAX "262144"
 
 static const struct setting for_intake[] = {
-    {"heartbeat.interval.ms", "100"}, /* all members must notice a rebalance before it ends */
+    /* All members must notice a rebalance before it ends. */
+    {"heartbeat.interval.ms", "100"},
     {"session.timeout.ms", "6000"},
     {"max.poll.interval.ms", "15000"},
     {"fetch.wait.max.ms", "100"},
-    {"queued.min.messages", "8000"}, /* for a fetch of emptied partitions may last that long */
+    /* Enough for the time of one fetch, which may contain emptied partitions alone. */
+    {"queued.min.messages", "8000"},
     {"queued.max.messages.kbytes", "1024"},
     {"message.max.bytes", INTAKE_FETCH_MAX},
     {"fetch.max.bytes", INTAKE_FETCH_MAX},
@@ -37,9 +41,9 @@ static const struct setting for_intake[] = {
     {"receive.message.max.bytes", CLIENT_RECEIVE_MAX},
 };
 
-/* Memory is what unread partitions cost: little of each is fetched ahead. A partition that was
-   emptied waits for the fetch in flight, which must therefore be short; partitions with nothing in
-   them are not in it (source.h). */
+/* Unread partitions cost memory, so little of each is fetched ahead. An emptied partition waits for
+   the fetch in flight, which must therefore be short. Drained partitions are paused and not in it
+   (source.h). */
 static const struct setting for_levels[] = {
     {"fetch.wait.max.ms", "20"},
     {"queued.min.messages", "2000"},
@@ -49,24 +53,25 @@ static const struct setting for_levels[] = {
 };
 
 static const struct setting for_hops[] = {
-    {"linger.ms", "25"},      /* a hop has time */
-    {"batch.size", "262144"}, /* the least that reading a level partition costs in memory */
+    {"linger.ms", "25"}, /* a hop has time */
+    /* A whole batch is the least that reading a level partition costs in memory. */
+    {"batch.size", "262144"},
     {"retry.backoff.ms", "50"},
 };
 
 static const struct setting for_deliveries[] = {
     {"linger.ms", "0"},
-    /* Then the record goes back to a level. A broker that throttles may read it eleven seconds
-       later, and it would come twice (pace.h). */
+    /* After it, the record returns to a level. A broker that throttles may read the request eleven
+       seconds later: with a shorter timeout the record would be delivered twice (pace.h). */
     {"message.timeout.ms", "15000"},
     {"retry.backoff.ms", "50"},
 };
 
 static const struct setting fixed_for_all[] = {
-    {"allow.auto.create.topics", "false"}, /* producers too: a target is never created */
+    {"allow.auto.create.topics", "false"}, /* for producers too: they must not create a target */
 };
 
-/* A consumer that only looks; a producer passes these over. */
+/* For consumers that read without a group membership. Producers ignore these. */
 static const struct setting fixed_for_looking[] = {
     {"enable.auto.commit", "false"},
     {"enable.auto.offset.store", "false"},
@@ -75,27 +80,30 @@ static const struct setting fixed_for_looking[] = {
 static const struct setting fixed_for_consumers[] = {
     {"enable.auto.commit", "false"},
     {"enable.auto.offset.store", "false"},
-    {"auto.offset.reset", "error"}, /* a position is never made up */
+    {"auto.offset.reset", "error"}, /* a position is never guessed */
     {"isolation.level", "read_committed"},
     {"partition.assignment.strategy", "range"},
-    {"check.crcs", "true"}, /* a damaged batch is unreadable (unreadable.h), and not delivered */
+    /* A damaged batch becomes unreadable (unreadable.h), and is not delivered. */
+    {"check.crcs", "true"},
 };
 
 static const struct setting fixed_for_levels[] = {
-    {"enable.partition.eof", "true"}, /* tells that a partition is drained */
+    {"enable.partition.eof", "true"}, /* shows that a partition is drained */
 };
 
 static const struct setting fixed_for_producers[] = {
     {"enable.idempotence", "true"},
     {"acks", "all"},
-    {"partitioner", "murmur2_random"},  /* Java's; of every topic handle, whoever makes it first */
-    {"message.max.bytes", "100000000"}, /* below the brokers' limit, which the producers are told */
-    {"queue.buffering.max.messages", "10000000"}, /* the bridge bounds what flies */
+    /* Java's. It holds for every topic handle, whichever code creates the handle first. */
+    {"partitioner", "murmur2_random"},
+    /* The producer lowers it to the limit of the brokers (request_limit.h). */
+    {"message.max.bytes", "100000000"},
+    {"queue.buffering.max.messages", "10000000"}, /* the bridge bounds the records in flight */
     {"queue.buffering.max.kbytes", "2097151"},
 };
 
 static const struct setting fixed_for_hops[] = {
-    {"message.timeout.ms", "0"}, /* a hop is tried for ever */
+    {"message.timeout.ms", "0"}, /* a hop is retried without a limit */
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -116,8 +124,9 @@ static int set_all(rd_kafka_conf_t *conf, const struct setting *settings, size_t
     return 0;
 }
 
-/* From librdkafka 2.2 on a partition that has enough at hand is not looked at for a second, and a
-   busy one runs dry in milliseconds; clients before that do not know the property, nor need it. */
+/* Shortens a pause of librdkafka 2.2 and newer. It does not fetch a partition for a second once
+   enough records are queued, and a busy partition runs dry in milliseconds. Older versions do not
+   know the property, and do not need it. */
 static int shorten_backoff(rd_kafka_conf_t *conf, char *error)
 {
     return rd_kafka_conf_set(conf, "fetch.queue.backoff.ms", "5", error, CLIENT_ERROR_MAX) ==
@@ -191,7 +200,7 @@ rd_kafka_conf_t *client_conf(const struct config *config, enum client_role role,
     }
     rd_kafka_conf_set_log_cb(conf, role == CLIENT_ALL ? client_log : client_log_rest);
     if (role == CLIENT_ALL)
-        rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_ERROR); /* read by client_reach */
+        rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_ERROR); /* client_reach reads them */
     else
         rd_kafka_conf_set_error_cb(conf, client_log_error);
     return conf;
@@ -212,8 +221,9 @@ int client_failure(void)
 }
 
 static const struct setting for_transactions[] = {
-    {"transaction.timeout.ms", "10000"}, /* so long brokers keep the transaction of one that died */
-    {"message.timeout.ms", "8000"},      /* all wait for the slowest */
+    /* Brokers keep the transaction of a dead process open that long. */
+    {"transaction.timeout.ms", "10000"},
+    {"message.timeout.ms", "8000"}, /* a transaction waits for its slowest record */
     {"linger.ms", "1"},
     {"retry.backoff.ms", "1"},
 };
@@ -232,9 +242,10 @@ static void ignore(rd_kafka_error_t *error)
         rd_kafka_error_destroy(error);
 }
 
-/* An abort that is not waited for has begun, and ends the registering, when the next call, which
-   can only fail, is answered. Rarely the client is quicker than the call's look at it, and the end
-   is sent after all: brokers that verify partitions (3.6) refuse what comes behind it. */
+/* Aborts the transaction and destroys the handle. With timeout 0 the abort only begins. The next
+   call, which can only fail, is answered after the abort has stopped the registration of
+   partitions. In rare cases the client is faster than its check of the timeout, and sends the end
+   of the transaction. Brokers that verify partitions (3.6 and newer) then refuse late requests. */
 void client_transactional_destroy(rd_kafka_t *rk, bool tainted)
 {
     ignore(rd_kafka_abort_transaction(rk, tainted ? 0 : ABORT_MS));
@@ -268,7 +279,7 @@ int client_try(const struct config *config, char error[CLIENT_ERROR_MAX])
 
 enum { PRIME_MS = 5000 };
 
-/* Only "all topics" will do: asking for the ones known locally allows the broker to create them. */
+/* Requests all topics: a request for the locally known ones allows the broker to create them. */
 int client_prime(rd_kafka_t *rk, const char *const *topics, int n, char error[CLIENT_ERROR_MAX])
 {
     for (int i = 0; i < n; i++)

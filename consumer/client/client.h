@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client: librdkafka handles made from the configuration: the operator's properties, then the ones
-   that the guarantees rest on. */
+/* client: librdkafka handles, created from the configuration. The operator's properties apply
+   first, then those that the delivery guarantees require. */
 #ifndef DELAYBRIDGE_CONSUMER_CLIENT_CLIENT_H
 #define DELAYBRIDGE_CONSUMER_CLIENT_CLIENT_H
 
@@ -10,62 +10,66 @@
 
 enum { CLIENT_ERROR_MAX = 512 };
 
-/* Bytes of an answer: a level's 64 MiB record and a whole fetch. The client unpacks no larger batch
-   of zstd either, so whoever judges what can be read has the same bound. */
+/* Bytes of a response: a 64 MiB record of a level and a whole fetch. The client decompresses no
+   larger zstd batch either. Code that judges whether a batch can be read uses the same bound. */
 #define CLIENT_RECEIVE_MAX "209715200"
 
-/* Properties for one handle: ours for the role, then the operator's for all roles, then the
-   operator's for this role, then those that may not be changed (see client.c for each and why).
-   client_id: "delaybridge-<role>". The caller owns the conf and may set callbacks and more.
-   Returns NULL with a sentence in error. */
+/* Returns the properties of one handle, or NULL with a sentence in error. Later ones win: the
+   bridge's for the role, the operator's for all roles, the operator's for the role, and the fixed
+   ones. client.c has the reasons. CLIENT_ALL is the role of commands, without a group membership.
+   client_id is "delaybridge-<role>". The caller owns the conf, and may add callbacks and
+   properties. */
 rd_kafka_conf_t *client_conf(const struct config *config, enum client_role role,
                              char error[CLIENT_ERROR_MAX]);
 
-/* A handle for commands (admin calls, watermarks, committed offsets, produce): CLIENT_ALL with the
-   operator's properties, no group membership. Consumes conf. NULL with a sentence in error. */
+/* Creates a handle from conf, which is consumed in every case. Returns NULL with a sentence in
+   error. */
 rd_kafka_t *client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX]);
 
-/* Why a handle just could not be made by this thread: ERR_NO_MEMORY (threads, too) or ERR_CONFIG.
- */
+/* Returns why the last client_new of this thread failed: ERR_NO_MEMORY (which includes threads) or
+   ERR_CONFIG. */
 int client_failure(void);
 
-/* Make it a transactional producer's. 0 or ERR_CONFIG with a sentence. */
+/* Makes conf that of a transactional producer with this id. Returns 0, or ERR_CONFIG with a
+   sentence. */
 int client_transactional(rd_kafka_conf_t *conf, const char *id,
                          char error[CLIENT_ERROR_MAX]) must_check;
 
-/* Destroy it, after what is open was aborted, which is waited for half a second at most; what was
-   not reported is, during the call. Without that a client that is about to register a partition
-   with its transaction may end the process by an assertion (2.0.2), and brokers hold what is open
-   until its time is over. tainted: a request may arrive yet; then the brokers are told nothing, for
-   they would take it after the end of the transaction as well, where its epoch is not over. */
+/* Aborts the open transaction, waits half a second at most for it, and destroys the handle. Records
+   that are still in flight are reported during the call. The abort prevents two failures. A client
+   that is about to register a partition with its transaction may fail an assertion and end the
+   process (2.0.2). And brokers would keep the transaction open until its timeout.
+
+   tainted: a request may still arrive at a broker, so the abort is not sent. The epoch stays valid
+   after an abort, and the broker would accept that request behind the end of the transaction. */
 void client_transactional_destroy(rd_kafka_t *rk, bool tainted);
 
-/* Whether librdkafka takes the properties of every role together: makes each handle and destroys
-   it. 0 or ERR_CONFIG with its sentence. */
+/* Creates and destroys a handle of each role, to learn whether librdkafka accepts the properties
+   together. Returns 0, or ERR_CONFIG with librdkafka's sentence. */
 int client_try(const struct config *config, char error[CLIENT_ERROR_MAX]) must_check;
 
-/* Whether a login by OAUTHBEARER, if conf asks for one, has a source of tokens that this librdkafka
-   can use. 0 or ERR_CONFIG with a sentence. client_conf calls it. */
+/* Checks that a login by OAUTHBEARER, if conf demands it, has a source of tokens that this
+   librdkafka supports. Returns 0, or ERR_CONFIG with a sentence. client_conf calls it. */
 int client_oauth_check(const rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX]) must_check;
 
-/* Whether the login or the TLS handshake is refused, so that trying again does not help. text: of
-   the client's error. */
+/* Returns whether an error means that the login or the TLS handshake is refused, so that a retry
+   does not help. text: of the client's error. */
 bool client_refusal_is_final(rd_kafka_resp_err_t err, const char *text);
 
-/* 0 once some broker answers a metadata request within timeout_ms; ERR_KAFKA: none did, and
-   the sentence names bootstrap.servers; ERR_CONFIG: the login or the TLS handshake was refused for
-   good, with the sentence (which names the librdkafka version needed for SCRAM on Kafka 4 when that
-   may be the cause). */
+/* Waits until a broker answers a metadata request. Returns 0, or ERR_KAFKA after timeout_ms with a
+   sentence that names bootstrap.servers. Returns ERR_CONFIG with a sentence if the login or the TLS
+   handshake is refused. That sentence names the librdkafka version needed for SCRAM on Kafka 4, if
+   it may be the cause. */
 int client_reach(rd_kafka_t *rk, int timeout_ms, char error[CLIENT_ERROR_MAX]) must_check;
 
-/* Whether the login is by SCRAM and this librdkafka cannot do that on Kafka 4 (it repeats the
-   client's nonce, which Kafka checks since then). */
+/* Returns whether the login is by SCRAM and this librdkafka cannot log in to Kafka 4. It repeats
+   the client's nonce, which Kafka checks since version 4. */
 #define CLIENT_OLD_SCRAM "logging in to Kafka 4 by SCRAM needs librdkafka 2.6.1 or newer"
 bool client_scram_is_old(const struct config *config);
 
-/* Make the topics known to the handle, with their leaders, before they are read: the first
-   assignment of a topic without them waits for a second, and one that is taken back before they
-   came is forgotten. 0, or ERR_KAFKA with a sentence. */
+/* Makes the topics and their leaders known to the handle, before they are assigned. The first
+   assignment of an unknown topic waits for a second. The client forgets an assignment that is
+   revoked before the leaders are known. Returns 0, or ERR_KAFKA with a sentence. */
 int client_prime(rd_kafka_t *rk, const char *const *topics, int n,
                  char error[CLIENT_ERROR_MAX]) must_check;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What clients say, and how often it is said. */
+/* The messages of clients, and their rate limit. */
 #include "consumer/client/client_log.h"
 
 #include "bridge/base/clock.h"
@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* A broker that is away is one line, not one for each connection attempt. */
+/* An unreachable broker is logged once, not for each connection attempt. */
 enum { REPEAT_MS = 10000 };
 static struct {
     pthread_mutex_t turn;
@@ -19,7 +19,7 @@ static struct {
 
 static struct {
     pthread_mutex_t turn;
-    int64_t since_mono_ms; /* monotonic; 0: a broker answers */
+    int64_t since_mono_ms; /* begin of the outage; 0: a broker answers */
     int lanes;
 } away = {.turn = PTHREAD_MUTEX_INITIALIZER};
 
@@ -45,7 +45,7 @@ static void log_text(const rd_kafka_t *rk, enum log_level level, const char *fac
 
 static bool is_noise(const char *facility)
 {
-    /* An operator's property goes to all handles: each takes what is its own. */
+    /* All handles get the operator's properties, and warn of those for the other kind of client. */
     return strcmp(facility, "CONFWARN") == 0;
 }
 
@@ -67,7 +67,8 @@ void client_log_rest(const rd_kafka_t *rk, int level, const char *facility, cons
         log_text(rk, is_reported ? LOG_DEBUG : level_of(level), facility, text);
 }
 
-/* A broker closes idle connections, and one that stops is told by the next attempt to connect. */
+/* Returns whether a broker closed an idle connection. A stopped broker shows at the next connection
+   attempt. */
 static bool is_idle_disconnect(rd_kafka_resp_err_t err, const char *reason)
 {
     const char *closed = strstr(reason, ": Disconnected (after ");
@@ -102,7 +103,7 @@ void client_log_back(int64_t since_mono_ms)
                  clock_mono_ms() - since_mono_ms);
 }
 
-/* Returns whether an outage begins. */
+/* Notes the begin of an outage. Returns whether it begins now. */
 static bool note_away(int *lanes)
 {
     pthread_mutex_lock(&away.turn);
@@ -114,7 +115,7 @@ static bool note_away(int *lanes)
     return begins;
 }
 
-/* All clients share one line: each outage has one, and a long one has more. */
+/* Logs an outage. All clients share one line, which is repeated in a long outage. */
 static void log_unreachable(const rd_kafka_t *rk, const char *reason)
 {
     char quoted[1024];

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logins by OAUTHBEARER: whether the client can get tokens. Without a source of tokens it waits
-   forever, and says nothing that names the cause. */
+/* Logins by OAUTHBEARER: whether the client can get tokens. Without a source of tokens, the client
+   waits indefinitely and logs nothing that names the cause. */
 #include "bridge/config/property.h"
 #include "consumer/client/client.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { RENEWS_UNSECURED = 0x020200ff }; /* older ones end the process at 80 % of a token's life */
+enum {
+    RENEWS_UNSECURED = 0x020200ff
+}; /* older versions end the process at 80 % of a token's life */
 
 static bool is_set(const rd_kafka_conf_t *conf, const char *name, const char *value)
 {

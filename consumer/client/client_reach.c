@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reaching Kafka for the first time: a broker answers, none does, or one refuses. */
+/* The first contact with Kafka: a broker answers, none answers, or one refuses the login. */
 #include "bridge/base/clock.h"
 #include "consumer/client/client.h"
 
@@ -32,8 +32,9 @@ bool client_scram_is_old(const struct config *config)
     return old;
 }
 
-/* A handshake that was merely cut off may be a broker that starts or stops. With TLS 1.3 a broker
-   refuses our certificate when the client thinks the handshake over: then it is a failed read. */
+/* Returns whether the TLS handshake is refused. A handshake that was cut off does not count: the
+   broker may be starting or stopping. With TLS 1.3, a broker refuses the client's certificate after
+   the client has finished the handshake. That refusal appears as a failed read. */
 static bool is_refused_tls(rd_kafka_resp_err_t err, const char *text)
 {
     bool of_certificate = strstr(text, "certificate") != NULL || strstr(text, "unknown ca") != NULL;
@@ -42,8 +43,8 @@ static bool is_refused_tls(rd_kafka_resp_err_t err, const char *text)
     return err == RD_KAFKA_RESP_ERR__SSL && (of_certificate || strstr(text, "alert") != NULL);
 }
 
-/* A server that gives tokens answers a refusal with "error" (RFC 6749). Anything else is a server
-   that is away, as a broker may be. */
+/* Returns whether the token server is unavailable, as a broker may be. A token server answers a
+   refusal with "error" (RFC 6749). */
 static bool is_token_late(const char *text)
 {
     return strstr(text, "Failed to acquire SASL OAUTHBEARER token") != NULL &&
@@ -73,8 +74,8 @@ static void say_refused(rd_kafka_t *rk, rd_kafka_resp_err_t err, const char *tex
                  mechanism, text);
 }
 
-/* Whether the login is refused, not only slow: then with a sentence in error. last: what else the
-   client complained of. */
+/* Returns whether the login is refused, with a sentence in error. last: the latest other complaint
+   of the client. */
 static bool is_refused(rd_kafka_t *rk, rd_kafka_queue_t *events, char *error, char *last)
 {
     bool refused_login = false;
@@ -95,7 +96,8 @@ static bool is_refused(rd_kafka_t *rk, rd_kafka_queue_t *events, char *error, ch
 
 enum { FIRST_WAIT_MS = 250 };
 
-/* A refusal is heard between two waits. They double, since a large cluster may take its time. */
+/* Checks for a refusal between two waits. The waits double, since a large cluster may answer
+   slowly. */
 static int await_answer(rd_kafka_t *rk, rd_kafka_queue_t *events, int timeout_ms, char *error)
 {
     char last[CLIENT_ERROR_MAX / 2] = "no connection", servers[160];

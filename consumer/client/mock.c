@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mock cluster, hosted by a client handle of its own. */
+/* The mock cluster, hosted by its own client handle. */
 #include "consumer/client/mock.h"
 
 #include <librdkafka/rdkafka.h>
@@ -21,7 +21,8 @@ struct mock *mock_start(char *error, size_t error_size)
     }
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_set(conf, "log_level", "3", NULL,
-                      0); /* it has no brokers of its own, and says so */
+                      /* The host has no brokers, and would warn of that. */
+                      0);
     m->host = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, error_size);
     if (m->host == NULL) {
         rd_kafka_conf_destroy(conf);

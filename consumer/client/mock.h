@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mock: librdkafka's mock cluster in this process: real TCP on loopback, one broker, memory only.
-   For the demonstration and for tests; kcat works against it too. It has no configs, ACLs or admin
-   calls, and its first group join takes three seconds. */
+/* mock: librdkafka's mock cluster in this process: one broker, TCP on loopback, data in memory. The
+   demonstration and tests use it; kcat can connect to it. It has no configs, ACLs or admin
+   requests, and its first group join takes three seconds. */
 #ifndef DELAYBRIDGE_CONSUMER_CLIENT_MOCK_H
 #define DELAYBRIDGE_CONSUMER_CLIENT_MOCK_H
 
@@ -11,17 +11,17 @@
 
 struct mock;
 
-/* NULL with a sentence in error. */
+/* Starts the cluster. Returns NULL with a sentence in error. */
 struct mock *mock_start(char *error, size_t error_size);
 void mock_stop(struct mock *mock);
 
-/* host:port, valid until mock_stop. */
+/* Returns host:port, valid until mock_stop. */
 const char *mock_bootstrap(const struct mock *mock);
 
-/* 0 or ERR_KAFKA. */
+/* Creates a topic. Returns 0 or ERR_KAFKA. */
 int mock_topic(struct mock *mock, const char *topic, int partitions) must_check;
 
-/* Every answer comes so much later from now on. */
+/* Delays every response by round_trip_ms from now on. */
 void mock_delay(struct mock *mock, int round_trip_ms);
 
 #endif
