@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heads and offsets that stop a bridge. */
+/* The heads and offsets that block a partition. */
 #include "consumer/admin/blocked.h"
 
 #include "consumer/admin/heads.h"
@@ -14,12 +14,12 @@
 
 struct looking {
     struct offsets offsets;
-    struct head *heads;   /* like offsets.cells */
-    rd_kafka_t *measurer; /* NULL: no batch was measured yet */
+    struct head *heads;   /* indexed like offsets.cells */
+    rd_kafka_t *measurer; /* NULL until a batch is measured */
     struct findings *findings;
 };
 
-/* The handle of the check itself reports outages. */
+/* Creates a consumer that logs nothing: the check's own handle reports outages. */
 static rd_kafka_t *quiet_consumer(rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX])
 {
     rd_kafka_conf_set_error_cb(conf, NULL);
@@ -27,7 +27,7 @@ static rd_kafka_t *quiet_consumer(rd_kafka_conf_t *conf, char error[CLIENT_ERROR
     return client_new(RD_KAFKA_CONSUMER, conf, error);
 }
 
-/* False: brokers did not answer, or there is no client. */
+/* Finds the end of an unreadable batch. Returns false without a client or an answer. */
 static bool measure(struct looking *looking, struct range *range)
 {
     char error[CLIENT_ERROR_MAX];
@@ -48,7 +48,7 @@ static void judge_unreadable(struct looking *looking, const char *topic, const s
         .topic = topic, .partition = head->lane, .from = head->offset > base ? head->offset : base};
     bool measured = measure(looking, &range);
     if (measured && range.end == range.from)
-        return; /* by now it can be read */
+        return; /* the batch can be read now */
     if (measured)
         finding_add(looking->findings, FINDING_FAULT, topic, NULL,
                     "%s/%d is blocked: a batch cannot be read, and the records behind it wait. "
@@ -69,7 +69,7 @@ static void judge_head(struct looking *looking, const char *topic, const struct 
     switch (head->kind) {
     case HEAD_NONE:
     case HEAD_OPENED:
-    case HEAD_FOREIGN: /* goes to the dead-letter topic */
+    case HEAD_FOREIGN: /* the bridge writes it to the dead-letter topic */
         break;
     case HEAD_NEWER:
         finding_add(looking->findings, FINDING_FAULT, topic, NULL,
@@ -83,7 +83,7 @@ static void judge_head(struct looking *looking, const char *topic, const struct 
     }
 }
 
-/* A topic that is missing has a finding of its own. */
+/* Returns whether the topic is refused already: a missing topic has its own finding. */
 static bool is_refused(const struct findings *findings, const char *topic)
 {
     for (size_t i = 0; i < findings->n; i++)
@@ -129,7 +129,8 @@ static int look(struct looking *looking, rd_kafka_t *rk, int timeout_ms,
     return 0;
 }
 
-/* It has no group to leave, and a close may wait for a deleted topic. */
+/* Destroys a handle without closing it. It has no group to leave, and closing may wait for a
+   deleted topic. */
 static void drop(rd_kafka_t *rk)
 {
     if (rk != NULL)
@@ -142,7 +143,7 @@ int blocked_judge(const struct config *config, int timeout_ms, struct findings *
     struct looking looking = {.offsets = {.config = config}, .findings = findings};
     char why[CLIENT_ERROR_MAX];
     if (findings->partitions == 0)
-        return 0; /* there is no schedule topic */
+        return 0; /* the schedule topic does not exist */
     rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, why);
     if (conf != NULL)
         offsets_conf(config, conf);

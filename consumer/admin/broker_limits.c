@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Brokers' settings, asked from each broker. */
+/* The requests to each broker. */
 #include "consumer/admin/broker_limits.h"
 
 #include <errno.h>
@@ -46,7 +46,8 @@ static void note_answer(const rd_kafka_ConfigResource_t *told, struct broker_lim
     }
 }
 
-/* Only the broker itself knows its settings, and a request asks about one broker. */
+/* Asks one broker for its own settings. No other broker knows them, and one request names one
+   broker. */
 static void ask_broker(struct admin *admin, int32_t id, struct broker_limit *limits, size_t n,
                        char why[ADMIN_ERROR_MAX])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Assign, read until every partition is through, unassign. */
+/* Assigns, reads every partition, unassigns. */
 #include "consumer/admin/browse.h"
 #include "bridge/base/clock.h"
 #include "consumer/unreadable.h"
@@ -10,7 +10,7 @@
 
 enum { POLL_MS = 100 };
 
-/* The partitions that are not through yet. */
+/* The partitions that are not finished. */
 struct reading {
     struct browse *browse;
     rd_kafka_topic_partition_list_t *open;
@@ -26,12 +26,12 @@ static int refuse(struct reading *reading, const char *topic, char *error, size_
 static void take(struct reading *reading, const rd_kafka_message_t *message)
 {
     if (message->rkt == NULL)
-        return; /* an error of the client's; it tries on */
+        return; /* an error of the client, which retries */
     const char *topic = rd_kafka_topic_name(message->rkt);
     const rd_kafka_topic_partition_t *at =
         rd_kafka_topic_partition_list_find(reading->open, topic, message->partition);
     if (at == NULL)
-        return; /* was enough: not paused, since a pause outlives the assignment */
+        return; /* finished; not paused, since a pause outlives the assignment */
     const struct browse *browse = reading->browse;
     bool continues = message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF;
     if (!continues && browse->ended != NULL)
@@ -81,7 +81,7 @@ int browse_read(struct browse *browse, const rd_kafka_topic_partition_list_t *fr
         return ERR_KAFKA;
     }
     struct reading reading = {browse, rd_kafka_topic_partition_list_copy(from)};
-    for (int i = 0; i < from->cnt; i++) /* a copy leaves them out */
+    for (int i = 0; i < from->cnt; i++) /* a copy of a list omits opaques */
         reading.open->elems[i].opaque = from->elems[i].opaque;
     int err = read_all(&reading, error, error_size);
     rd_kafka_topic_partition_list_destroy(reading.open);

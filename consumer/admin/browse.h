@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* browse: reading records to look at them, without a group and without leaving a trace. */
+/* browse: reads records for display, without a group and without committing offsets. */
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_BROWSE_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_BROWSE_H
 
@@ -10,24 +10,25 @@
 #include <stdint.h>
 
 struct browse {
-    rd_kafka_t *rk; /* a consumer made with offsets_conf */
-    int timeout_ms; /* for all of it */
-    /* Each record, in order within its partition; tag is the opaque of its entry in the list.
-       false: enough of this partition. The message is valid during the call. */
+    rd_kafka_t *rk; /* a consumer with offsets_conf */
+    int timeout_ms; /* for the whole read */
+    /* Called for each record, in the order of its partition. tag: the opaque of the partition in
+       the list. Returns false if no more records of this partition are needed. message is valid
+       during the call. */
     bool (*each)(void *ctx, intptr_t tag, const rd_kafka_message_t *message);
-    /* Its end, where that came first: nothing that can be read is from the last record to offset.
-       May be NULL. */
+    /* Called when a partition ends first: no readable record lies between the last record and
+       offset. May be NULL. */
     void (*ended)(void *ctx, intptr_t tag, int64_t offset);
-    /* A batch that cannot be read (unreadable.h) stands at offset: enough of this partition. May be
-       NULL. */
+    /* Called when an unreadable batch (unreadable.h) stands at offset; the partition is read no
+       further. May be NULL. */
     void (*unreadable)(void *ctx, intptr_t tag, int64_t offset);
     void *ctx;
-    rd_kafka_resp_err_t code; /* out: why it failed */
+    rd_kafka_resp_err_t code; /* out: the reason of a failure */
 };
 
-/* Read every partition of the list from its offset on, until each was enough or is at its end.
-   Returns 0; ERR_KAFKA with a sentence in error: that took longer than the timeout, Read is not
-   allowed on one, or they cannot be assigned. */
+/* Reads every partition of the list from its offset to its end, or until each returns false.
+   Returns 0, or ERR_KAFKA with a sentence in error. The reading may exceed the timeout, Read may be
+   denied, or the assignment may fail. */
 int browse_read(struct browse *browse, const rd_kafka_topic_partition_list_t *from, char *error,
                 size_t error_size) must_check;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The brokers' settings for commits, and what follows from them. */
+/* The limits, computed from the brokers' settings. */
 #include "consumer/admin/commit_limits.h"
 
 #include "levels/window.h"

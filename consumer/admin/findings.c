@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of what a check found. */
+/* The list of findings of a check. */
 #include "consumer/admin/topics.h"
 
 #include <stdlib.h>

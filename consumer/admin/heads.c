@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heads: browsed from each committed base on, past what is done above it. */
+/* Heads: read from each committed base, without the records that are done above it. */
 #include "consumer/admin/heads.h"
 
 #include "consumer/admin/browse.h"
@@ -13,7 +13,7 @@ enum { REQUESTS_MS = 2000, LOOK_BYTES = 16 << 20, RECORD_BYTES = 100 };
 struct looking {
     struct offsets *offsets;
     struct head *heads;
-    size_t share_bytes; /* what may be looked at of each partition behind its head */
+    size_t share_bytes; /* limit for the records read behind the head of one partition */
 };
 
 static void open_head(const struct offsets *offsets, struct head *head,
@@ -93,7 +93,8 @@ static rd_kafka_topic_partition_list_t *where_something_waits(const struct offse
     return list;
 }
 
-/* No record is left there, but ends of transactions, and what was given up in them. */
+/* Handles the end of a partition. A partition without a head holds only ends of transactions and
+   aborted records, so no record waits. */
 static void end(void *ctx, intptr_t tag, int64_t offset)
 {
     const struct looking *looking = ctx;
@@ -133,7 +134,8 @@ struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
     struct looking looking = {
         .offsets = offsets,
         .heads = calloc((size_t)offsets->lanes * (size_t)offsets->slots, sizeof *looking.heads)};
-    char unread[OFFSETS_ERROR_MAX]; /* a login need not read the schedule topic to see levels */
+    /* Unused: a login without Read on the schedule topic still sees the levels. */
+    char unread[OFFSETS_ERROR_MAX];
     if (looking.heads == NULL) {
         snprintf(error, OFFSETS_ERROR_MAX, "out of memory");
         return NULL;

@@ -1,43 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heads: the first record that is not done of every partition where something waits, and opened if
-   it is one of a level: seen from outside, for commands. */
+/* heads: for commands, the head of each partition in which records wait. A head is the first record
+   that is not done; the head of a level is decoded. */
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_HEADS_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_HEADS_H
 
 #include "consumer/admin/offsets.h"
 
 struct head {
-    /* FOREIGN: a request too. NEWER: only a newer program can open it. UNREADABLE: a batch that
-       cannot be read begins at offset. */
+    /* OPENED: decoded. FOREIGN: no envelope; also each request. NEWER: only a newer program can
+       decode it. UNREADABLE: an unreadable batch begins at offset. */
     enum { HEAD_NONE, HEAD_OPENED, HEAD_FOREIGN, HEAD_NEWER, HEAD_UNREADABLE } kind;
     int lane;
     int64_t offset, due_ms;
-    int64_t release_ms; /* when its stop in this level ends */
-    /* Of the records that were looked at, the head among them: those that wait because of their
-       target. */
-    int64_t retrying, retrying_due_ms; /* how many, and when the oldest of them was due */
-    bool retrying_is_cut;              /* more records wait than were looked at */
-    size_t looked_bytes;
+    int64_t release_ms; /* when it leaves this level; wall clock */
+    /* Records that wait because of their target, among the head and the records read behind it.
+       Their number, and the due time of the oldest (wall clock). */
+    int64_t retrying, retrying_due_ms;
+    bool retrying_is_cut; /* more records wait than were read */
+    size_t looked_bytes;  /* size of the records read */
 };
 
-/* As many as offsets->cells, and in their order; the caller frees them. A cell that has none up to
-   its end waits for nothing: beyond its mark are the ends of transactions alone, and its waiting
-   becomes 0. Behind a head more records are looked at, up to some megabytes for all partitions
-   together, to find those that wait because of their target. NULL with a sentence in error
-   (OFFSETS_ERROR_MAX): Kafka did not answer within timeout_ms, or Read is not allowed; what the
-   schedule topic holds is left as it was counted then. rk: made with offsets_conf. */
+/* Returns one head for each of offsets->cells, in their order; the caller frees the array. Sets
+   waiting of a cell to 0 if only the ends of transactions are left in it. Also reads some records
+   behind each head, in all some megabytes, to count those that wait because of their target.
+
+   Returns NULL with a sentence in error (OFFSETS_ERROR_MAX) if Kafka does not answer within
+   timeout_ms, or if Read on a level is denied. If the schedule topic cannot be read, its cells keep
+   the numbers of offsets_read. rk: a consumer with offsets_conf. */
 struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
                         char error[OFFSETS_ERROR_MAX]);
 
-/* The retrying ones of a slot's lanes together. */
+/* The retrying records of all lanes of one slot. */
 struct retrying {
-    int64_t n, due_ms; /* due_ms: of the oldest; 0: there is none */
+    int64_t n, due_ms; /* due_ms: of the oldest, wall clock; 0: none */
     bool is_cut;       /* there may be more */
 };
 struct retrying heads_retrying(const struct offsets *offsets, const struct head *heads, int slot);
 
-/* The one that leaves first among a slot's lanes (what is no envelope before all); NULL: nothing
- * waits. */
+/* Returns the head that leaves first among the lanes of a slot, or NULL if no record waits. A
+   record without an envelope comes before all others. */
 const struct head *heads_first(const struct offsets *offsets, const struct head *heads, int slot);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Committed offsets with their windows, beside the logs' two ends. */
+/* Committed offsets with their windows, and both ends of the logs. */
 #include "consumer/admin/offsets.h"
 #include "consumer/client/log_ends.h"
 
@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One look: what is asked and where it goes. */
+/* One read: its arguments and results. */
 struct look {
     struct offsets *offsets;
     rd_kafka_t *rk;
     int timeout_ms;
     char *error;
-    int *partitions;                       /* by slot; slots: the dead-letter topic */
-    rd_kafka_topic_partition_list_t *list; /* opaque: the cell; NULL: dead letters */
+    int *partitions;                       /* by slot; at index slots: the dead-letter topic */
+    rd_kafka_topic_partition_list_t *list; /* opaque: the cell, or NULL for the dead-letter topic */
 };
 
 void offsets_conf(const struct config *config, rd_kafka_conf_t *conf)
@@ -28,11 +28,11 @@ void offsets_conf(const struct config *config, rd_kafka_conf_t *conf)
         {"enable.auto.commit", "false"},
         {"enable.auto.offset.store", "false"},
         {"enable.partition.eof", "true"},
-        {"check.crcs", "true"},            /* as the bridge reads */
-        {"auto.offset.reset", "earliest"}, /* the log may be trimmed between two looks */
+        {"check.crcs", "true"},            /* the bridge reads in the same way */
+        {"auto.offset.reset", "earliest"}, /* the log may be trimmed meanwhile */
         {"receive.message.max.bytes", CLIENT_RECEIVE_MAX},
-        {"fetch.message.max.bytes", "65536"}, /* one record of each of many partitions */
-        {"fetch.wait.max.ms", "10"}           /* where nothing is, that is told at once */
+        {"fetch.message.max.bytes", "65536"}, /* commands read few records of many partitions */
+        {"fetch.wait.max.ms", "10"}           /* empty partitions report their end at once */
     };
     char error[OFFSETS_ERROR_MAX];
     rd_kafka_conf_set(conf, "group.id", config->group, error, sizeof error);
@@ -76,7 +76,7 @@ static const char *topic_of(const struct look *look, int slot, char out[TOPIC_TE
     return offsets_topic(config, slot, out);
 }
 
-/* Of all topics, for by name the client might create them. */
+/* Lists all topics: a request by name could create the topic. */
 static int ask_partitions(struct look *look)
 {
     char name[TOPIC_TEXT_MAX];
@@ -110,7 +110,7 @@ static void list_partitions(struct look *look)
                 slot < look->offsets->slots ? offsets_cell(look->offsets, lane, slot) : NULL;
 }
 
-/* Everything is asked with one list; what a partition could not tell stops the whole look. */
+/* Checks the answers to one list. The error of any partition ends the whole read. */
 static int check_list(const struct look *look, const char *doing, rd_kafka_resp_err_t code)
 {
     for (int i = 0; code == RD_KAFKA_RESP_ERR_NO_ERROR && i < look->list->cnt; i++)
@@ -148,7 +148,8 @@ static int open_window(struct offsets_cell *cell, const rd_kafka_topic_partition
     if (!cell->committed || at->offset < cell->low)
         window_init(cell->window, cell->low);
     else if (window_decode(cell->window, at->offset, text) != 0)
-        window_init(cell->window, at->offset); /* not ours: nothing above the base is done */
+        /* The metadata is not the bridge's, so no record above the base is done. */
+        window_init(cell->window, at->offset);
     if (cell->end > cell->window->base)
         cell->waiting = window_pending(cell->window, cell->end);
     return 0;

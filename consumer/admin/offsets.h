@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* offsets: how far the group has come in every lane and slot, seen from outside: for commands. */
+/* offsets: for commands, the progress of the group in every lane and slot, as Kafka shows it. */
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_OFFSETS_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_OFFSETS_H
 
@@ -11,16 +11,19 @@
 
 enum { OFFSETS_ERROR_MAX = 256 };
 
-/* One partition as a queue of the group. */
+/* One partition, as a queue of the group. */
 struct offsets_cell {
-    int64_t low, end;      /* of the log, end: of what is decided; both 0: no such partition */
-    int64_t waiting;       /* from the committed base (or low) to end, less what is done above it;
-                              offsets, so ends of transactions too, until heads_read has looked */
-    struct window *window; /* owned; what is committed, starting at low where nothing is */
+    /* The log's first offset, and the end of its decided records. Both are 0 if the partition does
+       not exist. */
+    int64_t low, end;
+    /* Offsets from the committed base (or low) to end, without those done above the base. They
+       include the ends of transactions until heads_read corrects the number. */
+    int64_t waiting;
+    struct window *window; /* owned; the committed progress, or one that starts at low */
     bool committed;
 };
 
-/* Slot 0 is S, then the levels, then the retired ones, as everywhere. */
+/* Slots are numbered as everywhere: the schedule topic, the levels, the retired levels. */
 struct offsets {
     const struct config *config; /* borrowed */
     int lanes, slots;
@@ -28,12 +31,12 @@ struct offsets {
     int64_t dead_letters;       /* records in the dead-letter topic */
 };
 
-/* A consumer for looking: in the name of the group but never a member of it, commits nothing, tells
-   the end of partitions. conf: of client_conf. */
+/* Sets the properties of a consumer for commands. It reads the group's offsets but never joins the
+   group, commits nothing, and reports the end of partitions. conf: from client_conf. */
 void offsets_conf(const struct config *config, rd_kafka_conf_t *conf);
 
-/* rk: made with offsets_conf. Returns 0, or ERR_KAFKA, or ERR_CONFIG (no schedule topic) with a
-   sentence. Deinit in any case. */
+/* Reads the offsets. Returns 0, ERR_KAFKA, or ERR_CONFIG (no schedule topic) with a sentence. Call
+   offsets_deinit in any case. rk: a consumer with offsets_conf. */
 int offsets_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
                  char error[OFFSETS_ERROR_MAX]) must_check;
 void offsets_deinit(struct offsets *offsets);

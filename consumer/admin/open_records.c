@@ -34,7 +34,8 @@ void open_records_deinit(struct open_records *open)
     open->uncommitted = NULL;
 }
 
-/* High watermarks come first: a record that is written between the two requests does not count. */
+/* Asks for the high watermarks first, so that a record written between the two requests does not
+   count. */
 int open_records_ask(const struct open_records *open, struct open_lane *lanes, int n,
                      int timeout_ms)
 {
@@ -68,7 +69,7 @@ int64_t open_records_lasting(const struct open_lane *before, const struct open_l
     return lasts ? open_records_of(now) : 0;
 }
 
-/* Adds "3, " and so on, as long as there is room. */
+/* Appends a lane to a list such as "1, 2, 3", or "..." once if there is no room. */
 static void list_lane(char list[LIST_MAX], int lane)
 {
     size_t n = strlen(list);
@@ -106,7 +107,7 @@ int open_records_judge(const struct open_records *open, int timeout_ms, struct f
 {
     int lanes = findings->partitions;
     if (lanes == 0)
-        return 0; /* there is no schedule topic */
+        return 0; /* the schedule topic does not exist */
     struct open_lane *seen = calloc(2 * (size_t)lanes, sizeof *seen);
     if (seen == NULL)
         return ERR_NO_MEMORY;
@@ -115,7 +116,7 @@ int open_records_judge(const struct open_records *open, int timeout_ms, struct f
     int err = open_records_ask(open, seen, lanes, timeout_ms);
     for (int i = 0; err == 0 && i < lanes; i++)
         records += open_records_of(&seen[i]);
-    if (err == 0 && records > 0) { /* most transactions are short */
+    if (err == 0 && records > 0) { /* ask again: most transactions end soon */
         poll(NULL, 0, LASTING_MS);
         err = open_records_ask(open, now, lanes, timeout_ms);
         if (err == 0)

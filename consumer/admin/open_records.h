@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* open_records: offsets of the schedule topic that wait behind an open transaction of a producer.
-   Readers of committed records stop at a partition's last stable offset, which is that of the
-   oldest open transaction; the high watermark shows how much is written behind it. */
+   Consumers of committed records stop at the partition's last stable offset, the first offset of
+   its oldest open transaction. The high watermark shows the records behind it. */
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_OPEN_RECORDS_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_OPEN_RECORDS_H
 
@@ -16,10 +16,10 @@ struct open_lane {
     int64_t stable_offset, end_offset; /* end_offset: the high watermark */
 };
 
-/* ListOffsets answers by the isolation level of the handle, so two handles ask. */
+/* ListOffsets depends on the isolation level of the handle, so two handles ask. */
 struct open_records {
     const struct config *config; /* borrowed */
-    rd_kafka_t *committed;       /* borrowed; reads committed records, which is the default */
+    rd_kafka_t *committed;       /* borrowed; its isolation level is read_committed, the default */
     rd_kafka_t *uncommitted;     /* owned */
 };
 
@@ -28,19 +28,20 @@ int open_records_init(struct open_records *open, const struct config *config, rd
                       char error[CLIENT_ERROR_MAX]) must_check;
 void open_records_deinit(struct open_records *open);
 
-/* Fills the first n partitions of the schedule topic. Each of two requests waits for timeout_ms at
-   most. Returns 0 or ERR_KAFKA. */
+/* Fills lanes for the first n partitions of the schedule topic. Each of two requests waits for
+   timeout_ms at most. Returns 0 or ERR_KAFKA. */
 int open_records_ask(const struct open_records *open, struct open_lane *lanes, int n,
                      int timeout_ms) must_check;
 
-/* How many offsets wait in this partition now. */
+/* Returns how many offsets wait in this partition. */
 int64_t open_records_of(const struct open_lane *lane);
 
-/* The same, if the partition's oldest transaction was open at an earlier look already; else 0. */
+/* Returns the same number if the partition's oldest transaction was already open in before, else 0.
+ */
 int64_t open_records_lasting(const struct open_lane *before, const struct open_lane *now);
 
-/* Adds a warning if a transaction of findings->partitions stays open for a second. Returns 0, or
-   ERR_KAFKA or ERR_NO_MEMORY without a finding. */
+/* Adds a warning if a transaction on one of findings->partitions stays open for a second. Returns
+   0, or ERR_KAFKA or ERR_NO_MEMORY without a finding. */
 int open_records_judge(const struct open_records *open, int timeout_ms,
                        struct findings *findings) must_check;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the brokers serve the producers of a worker to this login. Only a producer that starts as
-   a worker's does shows it: brokers that list the requests may still refuse them. */
+/* Checks that the brokers serve a worker's producers under this login. Only a producer that starts
+   like a worker's shows it: brokers may list a request and still refuse it. */
 #include "bridge/base/clock.h"
 #include "consumer/admin/topics.h"
 #include "consumer/admin/topics_survey.h"
@@ -12,7 +12,7 @@
 
 enum { POLL_MS = 20 };
 
-/* The coordinator's topic: what findings are about. */
+/* The coordinator's topic; the findings name it. */
 #define STATE_TOPIC "__transaction_state"
 
 static rd_kafka_t *make_transactional(const struct config *config, char error[CLIENT_ERROR_MAX])
@@ -21,7 +21,7 @@ static rd_kafka_t *make_transactional(const struct config *config, char error[CL
     rd_kafka_conf_t *conf = client_conf(config, CLIENT_DELIVERIES, error);
     if (conf == NULL)
         return NULL;
-    snprintf(id, sizeof id, "%s:check", config->group); /* no worker's id has this form */
+    snprintf(id, sizeof id, "%s:check", config->group); /* no worker has such an id */
     if (client_transactional(conf, id, error) == 0)
         return client_new(RD_KAFKA_PRODUCER, conf, error);
     rd_kafka_conf_destroy(conf);
@@ -57,7 +57,7 @@ static void judge(const struct config *config, const rd_kafka_error_t *failure,
     case RD_KAFKA_RESP_ERR__FENCED:
     case RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
     case RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS:
-        break; /* another check at the same time: the brokers do serve them */
+        break; /* another check runs, so the brokers do serve transactions */
     default:
         finding_add(findings, FINDING_FAULT, STATE_TOPIC, NULL,
                     "no transactional producer can start now (%s): are as many brokers alive as "
@@ -66,8 +66,9 @@ static void judge(const struct config *config, const rd_kafka_error_t *failure,
     }
 }
 
-/* Asks for all that a worker asks a coordinator for, in a transaction that is aborted. No member
-   commits offsets of the topic, so an open transaction keeps no member from reading its own. */
+/* Sends all kinds of requests that a worker sends to a coordinator, in a transaction that is
+   aborted. The transaction commits an offset of S.pulse, which no member commits, so it delays no
+   member that reads its offsets. */
 static rd_kafka_error_t *try_transaction(rd_kafka_t *rk, const struct config *config,
                                          int timeout_ms)
 {
@@ -105,7 +106,7 @@ static void judge_transactions(const struct config *config, int timeout_ms,
     bool started = failure == NULL;
     if (started)
         failure = try_transaction(rk, config, timeout_ms);
-    /* What else fails in it is a topic's or the group's, and other findings name these. */
+    /* Other failures concern a topic or the group; other checks report them. */
     if (failure != NULL && (!started || is_unsupported(failure)))
         judge(config, failure, findings);
     if (failure != NULL)
@@ -113,7 +114,7 @@ static void judge_transactions(const struct config *config, int timeout_ms,
     client_transactional_destroy(rk, false);
 }
 
-/* The client's own figures are the only place where it says that it has got its producer id. */
+/* Notes that the client has a producer id. Only its statistics show this. */
 static int note_id(rd_kafka_t *rk, char *json, size_t len, void *opaque)
 {
     (void)rk, (void)len;

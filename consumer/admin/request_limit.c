@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The largest record, by what brokers say of requests. */
+/* The largest record, from the brokers' limit of a request. */
 #include "consumer/admin/request_limit.h"
 
 #include "consumer/admin/broker_limits.h"
@@ -7,9 +7,10 @@
 #include <stdio.h>
 
 enum {
-    FRAME_BYTES = 4096,  /* more than a request holds besides the record: names of topic, client and
-                            transaction, and the head of the batch */
-    RECORD_LEAST = 1000, /* the range of message.max.bytes */
+    /* Upper bound for the rest of a request: names of topic, client and transaction, and the header
+       of the batch. */
+    FRAME_BYTES = 4096,
+    RECORD_LEAST = 1000, /* range of message.max.bytes */
     RECORD_MOST = 1000000000
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making the bridge's topics what the rules say: create, grow, mend, then wait until it is seen. */
+/* Makes the bridge's topics follow the rules: create, grow, correct, then wait until every broker
+   shows the changes. */
 #include "bridge/base/clock.h"
 #include "consumer/admin/topics_survey.h"
 #include "levels/counted.h"
@@ -30,24 +31,27 @@ __attribute__((format(printf, 2, 3))) static void say(struct apply *a, const cha
     a->job->say(line);
 }
 
+/* One kind of change. */
 struct step {
-    const char *doing; /* as in sentences */
-    const char *right; /* that the login needs for it */
+    const char *doing; /* its word in sentences */
+    const char *right; /* the right on topics that the login needs */
 };
 static const struct step CREATING = {"creating", "Create"}, GROWING = {"growing", "Alter"},
                          ALTERING = {"altering", "AlterConfigs"};
 
+/* Sets admin.error and returns ERR_KAFKA. */
 static int fail(struct apply *a, const struct step *step, const char *topic, const char *why)
 {
     char reason[ADMIN_ERROR_MAX / 2];
-    snprintf(reason, sizeof reason, "%.*s", (int)sizeof reason - 1, why); /* may be admin.error */
+    /* A copy, since why may point to admin.error. */
+    snprintf(reason, sizeof reason, "%.*s", (int)sizeof reason - 1, why);
     snprintf(a->admin.error, sizeof a->admin.error, "%s %s: %s", step->doing, topic, reason);
     return ERR_KAFKA;
 }
 
 struct verdict {
     rd_kafka_resp_err_t code;
-    const char *why; /* NULL: only the code is known */
+    const char *why; /* NULL: the broker returned only the code */
 };
 
 static const struct topic_seen *seen_topic(const struct survey *survey, const char *name)
@@ -58,8 +62,8 @@ static const struct topic_seen *seen_topic(const struct survey *survey, const ch
     return NULL;
 }
 
-/* Settings may be limited by the service that runs the brokers, and logins in their rights. Returns
-   out. */
+/* Returns out, with advice if the broker refused a setting (managed services do) or the login lacks
+   a right, else "". */
 static const char *advice(const struct apply *a, const char *topic, struct verdict verdict,
                           const struct step *step, char out[OVERRIDE_ADVICE_MAX])
 {
@@ -77,7 +81,8 @@ static const char *advice(const struct apply *a, const char *topic, struct verdi
     return override_advice(asked, n, verdict.why != NULL ? verdict.why : "", out);
 }
 
-/* What the broker said no to stays so until somebody changes something. */
+/* Sets the error of a refused change. Returns ERR_KAFKA if a repetition may succeed; ERR_CONFIG if
+   an operator must act. */
 static int refuse(struct apply *a, const struct step *step, const char *topic,
                   struct verdict verdict)
 {
@@ -98,7 +103,7 @@ static rd_kafka_NewTopic_t *new_topic(const struct apply *a, const struct topic_
     int replicas = survey_replicas(&a->survey, a->config);
     rd_kafka_NewTopic_t *made = rd_kafka_NewTopic_new(
         topic->name, topic_partitions_wanted(&a->survey, topic), replicas, why, sizeof why);
-    assert(made != NULL); /* name and numbers were checked with the configuration */
+    assert(made != NULL); /* the configuration has checked name and numbers */
     struct topic_pair pairs[TOPIC_RULES_MAX];
     size_t n = topic_initial(topic, a->config, replicas, pairs);
     for (size_t i = 0; i < n; i++)
@@ -106,8 +111,8 @@ static rd_kafka_NewTopic_t *new_topic(const struct apply *a, const struct topic_
     return made;
 }
 
-/* Topics with fewer replicas than are configured would stay so: a broker's death could lose them.
- */
+/* Refuses to create topics with fewer replicas than configured. They would keep that number, and
+   the loss of a broker could lose their records. */
 static int refuse_fewer(struct apply *a)
 {
     int wanted = a->config->replication, alive = a->survey.brokers;
@@ -127,7 +132,8 @@ static int refuse_fewer(struct apply *a)
     return ERR_CONFIG;
 }
 
-/* Each topic's own verdict. Somebody else having made it meanwhile is as good. */
+/* Checks the result of each topic. A topic that another process has created meanwhile counts as
+   done. */
 static int judge(struct apply *a, const struct step *step, const rd_kafka_topic_result_t **results,
                  size_t n)
 {
@@ -234,9 +240,9 @@ static bool is_wrong(const struct apply *a, const struct topic_seen *topic, cons
     return false;
 }
 
-/* The topic with all that is set on it today and what must be different, or NULL if nothing must.
-   All, because AlterConfigs puts back to default what it is not told; none twice, which it refuses.
- */
+/* Returns the topic with its present settings and the corrected ones, or NULL if no setting is
+   wrong. AlterConfigs resets settings that it does not receive, so all are sent. It refuses a
+   setting that it receives twice, so each is sent once. */
 static rd_kafka_ConfigResource_t *corrected(struct apply *a, const struct topic_seen *topic)
 {
     rd_kafka_ConfigResource_t *resource = NULL;
@@ -328,8 +334,8 @@ static bool is_made(const struct survey *survey, const struct config *config)
 
 typedef bool is_done_fn(const struct survey *survey, const struct config *config);
 
-/* Settings as each broker shows them: a broker that has not learned of a topic yet says that there
-   is none. Sets shown. */
+/* Sets shown to whether every broker shows the changes. A broker that has not learned of a topic
+   answers that the topic does not exist. */
 static int ask_every_broker(struct apply *a, is_done_fn *is_done, bool *shown)
 {
     int err = 0;
@@ -344,7 +350,8 @@ static int ask_every_broker(struct apply *a, is_done_fn *is_done, bool *shown)
     return err;
 }
 
-/* Brokers learn of a change one after the other; what runs next is to find it done. */
+/* Waits until every broker shows the changes, which they learn one after the other. The next
+   command may depend on them. */
 static int settle(struct apply *a, is_done_fn *is_done)
 {
     bool asked = a->survey.unasked[0] == '\0', shown = false;
@@ -380,7 +387,7 @@ static int apply_all(struct apply *a)
     if (err == 0)
         err = create_missing(a);
     if (err == 0 && !whole)
-        err = settle(a, is_made); /* the cluster's defaults are known then */
+        err = settle(a, is_made); /* new topics show the cluster's defaults */
     if (err == 0)
         err = grow_short(a);
     if (err == 0)

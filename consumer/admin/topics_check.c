@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guards of a start: each rule that does not hold becomes a finding with what to run. */
+/* The checks before a start. Each broken rule becomes a finding with the command to run. */
 #include "bridge/base/memory.h"
 #include "consumer/admin/topics_survey.h"
 #include "levels/counted.h"
@@ -80,8 +80,8 @@ static void check_settings(struct findings *findings, const struct config *confi
     }
 }
 
-/* How long a whole site may be away, by what operators plan for; below the rule's hour it is a
-   fault. The operator chooses: apply leaves it as it is. */
+/* Warns of a short retention: operators plan for a day without any bridge. Less than the hour of
+   the rule is a fault. apply does not change it; the operator chooses. */
 static void check_retention(struct findings *findings, const struct topic_seen *schedule)
 {
     enum { HOUR_MS = 3600 * 1000, DAY_MS = 24 * HOUR_MS };
@@ -102,7 +102,8 @@ static void check_retention(struct findings *findings, const struct topic_seen *
             schedule->name, size);
 }
 
-/* One line for all topics that one broker's death can take records from: they are usually all. */
+/* Adds one finding for all topics that can lose records with one broker; it usually concerns all
+   topics. */
 static void check_replicas(struct findings *findings, const struct survey *survey)
 {
     const struct topic_seen *alone = NULL, *acked_alone = NULL;
@@ -168,7 +169,8 @@ static void check_strays(struct findings *findings, const struct survey *survey,
         int64_t waiting = stray_waiting(admin, reader, stray);
         check_stray(findings, stray, waiting, admin->code);
     }
-    if (reader != NULL) /* it has no group to leave, and a close may wait for a deleted topic */
+    /* It has no group to leave, and closing may wait for a deleted topic. */
+    if (reader != NULL)
         rd_kafka_destroy_flags(reader, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The key topic_settings among the rules of topics: which rules it replaces, what follows from a
-   value, and the advice where a broker refuses one. */
+/* The key topic_settings: the rules that it replaces, the consequences of its values, and the
+   advice when a broker refuses one. */
 #include "bridge/config/topic_settings.h"
 #include "consumer/admin/topics_survey.h"
 #include "levels/counted.h"
@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The schedule topic belongs to its producers as soon as it exists. */
+/* Returns whether topic_settings applies to the topic. An existing schedule topic belongs to its
+   producers. */
 static bool takes_overrides(const struct topic_seen *topic)
 {
     return topic->kind != TOPIC_TARGET && !(topic->kind == TOPIC_SCHEDULE && topic->partitions > 0);
@@ -35,7 +36,8 @@ size_t topic_rules(const struct topic_seen *topic, const struct config *config,
     return n;
 }
 
-/* What follows from a value that the bridge would not choose; the rule's own reason for others. */
+/* Returns the consequence of a value that the bridge would not choose, or else the reason of the
+   rule. */
 static const char *consequence_of(const struct topic_rule *rule)
 {
     if (strcmp(rule->name, "max.message.bytes") == 0)
@@ -47,8 +49,8 @@ static const char *consequence_of(const struct topic_rule *rule)
     return rule->why;
 }
 
-/* The value that the topic has or will have; "" if the broker does not show it; NULL if it could
-   not be read. */
+/* Returns the value that the topic has or will have. Returns "" if the broker does not show it,
+   NULL if it could not be read. */
 static const char *value_of(const struct topic_seen *topic, const struct topic_override *override)
 {
     if (override->value != NULL)
@@ -59,7 +61,7 @@ static const char *value_of(const struct topic_seen *topic, const struct topic_o
     return value == NULL ? "" : value;
 }
 
-/* Whether the override breaks one of the topic's own rules; fills broken. */
+/* Returns whether the override breaks one of the topic's own rules, and fills broken. */
 static bool breaks(const struct topic_seen *topic, const struct topic_override *override,
                    struct topic_rule *broken)
 {
@@ -67,7 +69,8 @@ static bool breaks(const struct topic_seen *topic, const struct topic_override *
     const char *value = value_of(topic, override);
     size_t n = value == NULL || !takes_overrides(topic) ? 0 : topic_rules_own(topic, rules);
     for (size_t i = 0; i < n; i++) {
-        bool unknown = value[0] == '\0' && rules[i].late; /* Kafka's default holds */
+        /* Kafka's default applies, and it complies. */
+        bool unknown = value[0] == '\0' && rules[i].late;
         if (strcmp(rules[i].name, override->name) != 0 || unknown ||
             (value[0] != '\0' && topic_rule_holds(&rules[i], value)))
             continue;
@@ -110,8 +113,8 @@ void overrides_judge(const struct survey *survey, const struct config *config,
         judge_one(survey, &config->topic_overrides[i], findings);
 }
 
-/* The setting that the broker's sentence names: the longest, since retention.ms is a part of
-   delete.retention.ms. NULL: none. */
+/* Returns the setting that the broker's sentence names, or NULL. The longest name counts:
+   retention.ms is part of delete.retention.ms. */
 static const struct topic_pair *named_in(const struct topic_pair *asked, size_t n, const char *why)
 {
     const struct topic_pair *found = NULL;

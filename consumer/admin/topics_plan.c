@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What apply would do, topic by topic: made of the same survey and rules that apply follows. */
+/* The plan of topics_apply for each topic, made from the same survey and rules. */
 #include "bridge/base/memory.h"
 #include "consumer/admin/topics_survey.h"
 #include "levels/counted.h"
@@ -77,7 +77,7 @@ __attribute__((format(printf, 2, 3))) static void note(struct plan *plan, const 
     plan->notes_n++;
 }
 
-/* Keys that count only for topics that are made. */
+/* Adds notes on keys that apply only to new topics. */
 static void note_keys(struct plan *plan, const struct survey *survey, const struct config *config)
 {
     const struct topic_seen *schedule = &survey->topics[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the settings of the bridge's topics must be, and why. */
+/* The rules for settings of the bridge's topics, and their reasons. */
 #include "bridge/config/topic_settings.h"
 #include "consumer/admin/topics_survey.h"
 
@@ -8,19 +8,19 @@
 #include <string.h>
 #include <strings.h>
 
-#define SEGMENT "134217728" /* 128 MiB: what stays on disk of a level's partition at most */
-#define LARGEST "67108864"  /* 64 MiB: whatever fits S fits, with its envelope */
+#define SEGMENT "134217728" /* 128 MiB: the disk space that a level partition keeps at most */
+#define LARGEST "67108864"  /* 64 MiB: a record that fits S also fits with its envelope */
 
-/* 198 MiB: with a whole fetch and its frame less than CLIENT_RECEIVE_MAX. A larger answer ends the
-   connection, so reading stops for all partitions of its broker. */
+/* 198 MiB: with a whole fetch and its frame, less than CLIENT_RECEIVE_MAX. A larger response ends
+   the connection, and reading stops for all partitions of that broker. */
 #define READABLE "207618048"
 
 #define HOUR    "3600000"
 #define MINUTE  "60000"
 #define FOREVER "9223372036854775807"
 
-/* Brokers refuse a record whose timestamp is further from their clock than these allow. Each broker
-   knows some of the names: difference until 3.9, the others since 3.6. */
+/* Brokers refuse a record whose timestamp differs from their clock by more. Each broker knows some
+   of the names: difference until 3.9, the others since 3.6. */
 #define TIMESTAMP_RULES(least, why)                                                               \
     {"message.timestamp.before.max.ms", least, RULE_AT_LEAST, FINDING_FAULT, why, FOREVER, true}, \
         {"message.timestamp.after.max.ms", least, RULE_AT_LEAST, FINDING_FAULT, why, HOUR, true}, \
@@ -92,7 +92,8 @@ static const struct {
     [TOPIC_TARGET] = {target_rules, COUNT(target_rules)},
 };
 
-/* Of a topic that exists: otherwise its replicas are not known. */
+/* Returns the rule for min.insync.replicas of an existing topic; before, its replicas are unknown.
+ */
 static struct topic_rule insync_rule(const struct topic_seen *topic)
 {
     return (struct topic_rule){
@@ -112,7 +113,7 @@ size_t topic_rules_own(const struct topic_seen *topic, struct topic_rule rules[T
     assert(n + 1 + TOPIC_OVERRIDES_MAX < TOPIC_RULES_MAX);
     if (n > 0)
         memcpy(rules, by_kind[topic->kind].rules, n * sizeof *rules);
-    if (topic->partitions > 0 && topic->kind != TOPIC_PULSE) /* nothing is written to that */
+    if (topic->partitions > 0 && topic->kind != TOPIC_PULSE) /* S.pulse receives no writes */
         rules[n++] = insync_rule(topic);
     return n;
 }
@@ -163,7 +164,7 @@ bool topic_has_lanes(enum topic_kind kind)
 
 enum { WITHOUT_LIMIT = -1 }; /* of a retention */
 
-/* Brokers show "0.5" where the operator wrote "0.50", and "true" for "TRUE". */
+/* Returns whether two values are equal. Brokers show "0.5" for "0.50", and "true" for "TRUE". */
 static bool same_value(const char *a, const char *b)
 {
     char *end_a, *end_b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What still waits in a topic that is no level any more. */
+/* The records that wait in a level topic that is no longer configured. */
 #include "bridge/base/memory.h"
 #include "consumer/admin/browse.h"
 #include "consumer/admin/offsets.h"
@@ -9,16 +9,17 @@
 
 #include <stdlib.h>
 
-/* Ask for the first or the next offsets; false with the reason in admin. */
+/* Asks for the first or the next offsets. Returns false with the reason in admin. */
 static bool ask_offsets(struct admin *admin, rd_kafka_topic_partition_list_t *list, int64_t which)
 {
     admin->code = log_ends_await(admin->rk, list, which, admin->timeout_ms);
     return admin->code == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-/* Raise the offsets in from to what the group has committed: below it all is done. Not beyond the
-   end, for then the topic is another than it was. If it cannot be asked, all may still wait. Only a
-   consumer may ask: a coordinator that moves crashes any other client that asks for offsets. */
+/* Raises the offsets in from to the committed ones, below which all records are done. An offset
+   beyond the end is ignored: the topic was recreated. Without an answer, all records may wait. Only
+   a consumer may ask: when the coordinator moves, any other client that asks for offsets crashes.
+ */
 static void skip_committed(const struct admin *admin, rd_kafka_t *reader,
                            rd_kafka_topic_partition_list_t *from,
                            const rd_kafka_topic_partition_list_t *ends)
@@ -77,10 +78,11 @@ static void see_end(void *ctx, intptr_t i, int64_t offset)
         look->from->elems[i].offset = offset;
 }
 
-/* Ends of transactions take offsets, and what was given up in them: only a look tells them from
-   records, and raises from to where it found none. What an open transaction has written, and what
-   is behind it, cannot be read yet, but the brokers' own end tells of it. False with the reason in
-   admin: it is not known. */
+/* Reads a record of each partition. Ends of transactions and aborted records take offsets too, so
+   only a read shows records. Raises from to the end where it found none.
+
+   The records of an open transaction, and those behind it, cannot be read yet, but the high
+   watermark includes them. Returns false with the reason in admin if the result is unknown. */
 static bool look_beyond(struct admin *admin, rd_kafka_t *rk, struct look *look)
 {
     char error[OFFSETS_ERROR_MAX];
@@ -106,7 +108,8 @@ static bool look_beyond(struct admin *admin, rd_kafka_t *rk, struct look *look)
     return looked;
 }
 
-/* -1: it could not be asked, or nothing is counted and nobody could look. */
+/* Returns how many offsets wait. Returns -1 if brokers did not answer, or if the count is 0 and the
+   partitions could not be read. */
 static int64_t count_beyond(struct admin *admin, rd_kafka_t *reader, struct look *look)
 {
     if (!ask_offsets(admin, look->from, LOG_BEGINNING) || !ask_offsets(admin, look->ends, LOG_END))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking the cluster which of the bridge's topics there are and how they are set. */
+/* Asks the cluster for the bridge's topics and their settings. */
 #include "consumer/admin/topics_survey.h"
 
 #include "levels/duration.h"
@@ -67,7 +67,7 @@ static int list_targets(struct survey *survey, const struct config *config)
     return 0;
 }
 
-/* S.<canonical duration> */
+/* Returns whether name is S.<duration>, the duration in canonical form. */
 static bool is_level_like(const char *schedule, const char *name)
 {
     size_t prefix = strlen(schedule);
@@ -89,7 +89,7 @@ static void note(struct topic_seen *topic, const rd_kafka_metadata_topic_t *seen
     snprintf(topic->replicas_text, sizeof topic->replicas_text, "%d", topic->replicas);
 }
 
-/* NULL: there is none of this name. */
+/* Returns the topic of this name, or NULL. */
 static struct topic_seen *named(struct topic_seen *topics, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
@@ -98,7 +98,7 @@ static struct topic_seen *named(struct topic_seen *topics, size_t n, const char 
     return NULL;
 }
 
-/* One of the bridge's own topics or of the targets: never both. */
+/* Returns the topic of this name, of the bridge or a target; no topic is both. */
 static struct topic_seen *known(struct survey *survey, const char *name)
 {
     struct topic_seen *ours = named(survey->topics, survey->topics_n, name);
@@ -141,7 +141,7 @@ static int note_all(struct survey *survey, const struct config *config,
     return 0;
 }
 
-/* All topics: asking by name would create those that are missing where brokers do so. */
+/* Lists all topics: a request by name creates a missing topic where brokers allow it. */
 static int ask_metadata(struct admin *admin, const struct config *config, struct survey *survey)
 {
     const rd_kafka_metadata_t *metadata;
@@ -166,7 +166,7 @@ static int keep_settings(struct topic_seen *topic, const rd_kafka_ConfigResource
     for (size_t i = 0; i < n; i++) {
         const char *value = rd_kafka_ConfigEntry_value(entries[i]);
         if (value == NULL)
-            continue; /* sensitive, which no setting of a topic is */
+            continue; /* a sensitive setting has no value; topics have none */
         struct topic_setting *setting = &topic->settings[topic->settings_n++];
         setting->name = strdup(rd_kafka_ConfigEntry_name(entries[i]));
         setting->value = strdup(value);
@@ -198,7 +198,7 @@ static int keep_answer(struct survey *survey, rd_kafka_event_t *event)
     return 0;
 }
 
-/* Those that exist, behind the n that are there; returns how many there are then. */
+/* Appends the existing topics to the n resources in asked. Returns the new count. */
 static size_t add_resources(rd_kafka_ConfigResource_t **asked, size_t n,
                             const struct topic_seen *topics, size_t topics_n)
 {
@@ -246,7 +246,7 @@ int survey_take_from(struct admin *admin, const struct config *config, struct su
     if (err == 0)
         err = ask_metadata(admin, config, survey);
     if (err == 0 && admin->ask == 0 && survey->brokers > 0)
-        admin->ask = survey->broker_ids[0]; /* any will do; the controller may not be known */
+        admin->ask = survey->broker_ids[0]; /* any broker; the controller may not be known */
     if (err == 0)
         err = ask_settings(admin, survey);
     if (err == ERR_NO_MEMORY)

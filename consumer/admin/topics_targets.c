@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The targets that the configuration names in full: that they exist, and what their settings do to
-   deliveries. The operator of a target decides what to change: apply does not. */
+/* Checks the targets that the configuration names in full: whether they exist, and how their
+   settings affect deliveries. apply does not change them; their operator decides. */
 #include "consumer/admin/topics_survey.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread, two handles, and the looks that it compares. */
+/* One thread, two handles, and the answers that it compares. */
 #include "consumer/admin/watch.h"
 
 #include "bridge/base/clock.h"
@@ -19,7 +19,7 @@ struct watch {
     struct watch_config config;
     rd_kafka_t *committed;
     struct open_records open;
-    struct open_lane *before, *now; /* one allocation; lanes of each */
+    struct open_lane *before, *now; /* one allocation; lanes entries each */
     _Atomic int64_t records;        /* -1: not known yet */
     pthread_t thread;
     pthread_mutex_t turn; /* guards stop */
@@ -30,7 +30,7 @@ struct watch {
 static void look(struct watch *w)
 {
     if (open_records_ask(&w->open, w->now, w->config.lanes, ASK_MS) != 0)
-        return; /* the last figure stays until a broker answers */
+        return; /* the last number stays until a broker answers */
     int64_t records = 0;
     for (int i = 0; i < w->config.lanes; i++)
         records += open_records_lasting(&w->before[i], &w->now[i]);
@@ -38,7 +38,7 @@ static void look(struct watch *w)
     atomic_store(&w->records, records);
 }
 
-/* Any broker ends an outage: a missing leader has messages of its own. */
+/* Ends an outage when any broker answers. A missing leader is reported elsewhere. */
 static void ask_if_back(const struct watch *w)
 {
     const rd_kafka_metadata_t *metadata;
@@ -49,7 +49,7 @@ static void ask_if_back(const struct watch *w)
     client_log_back(since_mono_ms);
 }
 
-/* Returns true after TICK_MS, false as soon as the watch is to stop. */
+/* Waits. Returns true after TICK_MS, false as soon as the watch must stop. */
 static bool wait_tick(struct watch *w)
 {
     struct timespec until;
@@ -106,7 +106,7 @@ static void watch_free(struct watch *w)
     free(w);
 }
 
-/* A step of the wall clock must not stretch a tick. */
+/* Lets the condition use the monotonic clock: a step of the wall clock must not stretch a tick. */
 static void init_stopped(struct watch *w)
 {
     pthread_condattr_t monotonic;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch: a thread next to the workers that asks every ten seconds how much of the schedule topic
-   waits behind open transactions, and during an outage of Kafka (client_log.h) asks until a broker
-   answers. The service runs on if it cannot be started. */
+/* watch: a thread next to the workers. Every ten seconds it asks how many records of the schedule
+   topic wait behind open transactions. During an outage of Kafka (client_log.h) it asks until a
+   broker answers. The service also runs without it. */
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_WATCH_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_WATCH_H
 
@@ -14,18 +14,18 @@ struct watch;
 struct watch_config {
     const struct config *config; /* borrowed; outlives the watch */
     int lanes;                   /* partitions of the schedule topic */
-    int (*owned)(void *ctx);     /* how many of them this process owns; from the watch's thread */
+    int (*owned)(void *ctx);     /* lanes that this process owns; called from the watch's thread */
     void *ctx;
 };
 
-/* Returns NULL with a sentence in error. */
+/* Starts the thread. Returns NULL with a sentence in error. */
 struct watch *watch_start(const struct watch_config *config, char *error, size_t error_size);
 
-/* Offsets behind transactions that were open at two looks in turn; -1: not known yet. Any thread.
- */
+/* Returns the offsets behind transactions that were open in two successive requests, or -1 if that
+   is not known yet. Any thread may call it. */
 int64_t watch_open_records(const struct watch *watch);
 
-/* Waits for a request in flight, for two seconds at most. */
+/* Stops the thread. Waits for a request in flight, for two seconds at most. */
 void watch_stop(struct watch *watch);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Admin calls over librdkafka's event queue. */
+/* Admin requests over librdkafka's event queue. */
 #include "consumer/client/admin.h"
 
 #include <stdio.h>
 
-/* The broker is to answer a little before the client gives up, so that its reason is heard. */
+/* The broker must answer before the client gives up, so that its reason is received. */
 static rd_kafka_AdminOptions_t *options(struct admin *admin, rd_kafka_admin_op_t op)
 {
     char why[128];
@@ -18,7 +18,8 @@ static rd_kafka_AdminOptions_t *options(struct admin *admin, rd_kafka_admin_op_t
     return options;
 }
 
-/* The answer on queue, or NULL with what went wrong. Destroys the queue and the options. */
+/* Returns the answer on queue, or NULL with the error in admin. Destroys the queue and the options.
+ */
 static rd_kafka_event_t *await(struct admin *admin, rd_kafka_queue_t *queue,
                                rd_kafka_AdminOptions_t *sent)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admin: librdkafka's admin calls, made to look like functions: each sends, waits for the answer on
-   a queue of its own and gives back the event. */
+/* admin: librdkafka's admin requests as functions that wait. Each sends a request, waits for the
+   answer on its own queue, and returns the event. */
 #ifndef DELAYBRIDGE_CONSUMER_CLIENT_ADMIN_H
 #define DELAYBRIDGE_CONSUMER_CLIENT_ADMIN_H
 
@@ -11,27 +11,29 @@
 
 enum { ADMIN_ERROR_MAX = 1024 };
 
-/* error and code tell about the last call that gave NULL. */
+/* error and code describe the last call that returned NULL. */
 struct admin {
     rd_kafka_t *rk; /* borrowed */
     int timeout_ms;
-    int32_t ask; /* the broker that describes settings: any will do; 0 or less: the controller */
+    /* Any broker, to describe settings of topics. 0 or less: the controller. */
+    int32_t ask;
     rd_kafka_resp_err_t code;
     char error[ADMIN_ERROR_MAX];
 };
 
-/* Each returns the answer, with a result and perhaps an error for each topic in it (owned by the
-   caller: rd_kafka_event_destroy), or NULL if the call failed as a whole. What is passed in stays
-   the caller's. */
+/* Each returns the answer, with a result for each topic that may be an error. The caller owns it
+   (rd_kafka_event_destroy). Returns NULL if the whole request failed. The arguments stay the
+   caller's. */
 rd_kafka_event_t *admin_create(struct admin *admin, rd_kafka_NewTopic_t **topics, size_t n);
 rd_kafka_event_t *admin_grow(struct admin *admin, rd_kafka_NewPartitions_t **topics, size_t n);
 rd_kafka_event_t *admin_describe(struct admin *admin, rd_kafka_ConfigResource_t **topics, size_t n);
 
-/* Replaces all settings of each topic: those that are not in its resource go back to the default.
- */
+/* Replaces all settings of each topic: a setting that is not in its resource returns to the
+   default. */
 rd_kafka_event_t *admin_alter(struct admin *admin, rd_kafka_ConfigResource_t **topics, size_t n);
 
-/* True if code says that the broker cannot or may not answer: not a fault of the topics. */
+/* Returns true if code means that the broker cannot or may not answer, which is no fault of the
+   topics. */
 bool admin_is_denied(rd_kafka_resp_err_t code);
 
 #endif
