@@ -60,7 +60,7 @@ static void set_record_max(const struct producer *p, rd_kafka_conf_t *conf)
         rd_kafka_conf_set(conf, "message.max.bytes", text, NULL, 0);
 }
 
-/* From rd_kafka_poll, or in a committer's thread from one of its calls. */
+/* From rd_kafka_poll, or in the thread of a txn_calls call. */
 static void on_throttle(rd_kafka_t *rk, const char *broker, int32_t id, int ms, void *opaque)
 {
     (void)rk, (void)broker, (void)id;

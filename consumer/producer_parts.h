@@ -131,8 +131,10 @@ struct producer {
     struct list pending;           /* routes that hold records */
     struct trim trim;
     struct asker *asker;
-    int64_t turn_mono_ms;  /* last call of producer_reports */
-    struct answer *failed; /* refused by the client at once, reported later */
+    struct pace pace;
+    atomic_int throttled_ms; /* a broker reads nothing for so long, as last heard */
+    int64_t turn_mono_ms;    /* last call of producer_reports */
+    struct answer *failed;   /* refused by the client at once, reported later */
     size_t failed_n, failed_size;
     struct answer heard[HEARD_MAX]; /* reported by a client, not passed on yet */
     size_t heard_n;
@@ -154,7 +156,7 @@ int producer_send(struct producer *p, const struct forward *f, enum role role) m
 void producer_send_next(struct producer *p); /* batches whose time has come */
 void producer_send_all(struct producer *p);  /* all held records, whatever is in flight */
 /* Call it before the report is passed on. */
-void producer_answered(struct producer *p, struct parcel *parcel);
+void producer_answered(struct producer *p, struct answer answer);
 void producer_drop_held(struct producer *p); /* reports held records as purged */
 void producer_free_held(struct producer *p); /* frees held records without a report */
 bool producer_holds(const struct producer *p);

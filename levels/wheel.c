@@ -254,6 +254,7 @@ static size_t list_check(const struct list *list)
     size_t n = 0;
     const struct link *link = &list->head;
     do {
+        assert(link->next != NULL && link->prev != NULL);
         assert(link->next->prev == link && link->prev->next == link);
         link = link->next;
         n++;
