@@ -82,15 +82,11 @@ def beside_plain(place: Place, rate: int, delay: int, delay_max: int, lanes: int
                  **settings) -> tuple[dict, dict]:
     """At this rate through the bridge, and at the same time plain records, of another producer to
     another reader."""
-    return together(Bridged(place, rate, delay, delay_max, lanes=lanes, size=size, **settings),
-                    plain_stream(place, rate, lanes=lanes, size=size))
-
-
-def together(bridged: Bridged, plain: Stream) -> tuple[dict, dict]:
-    """The results of both, run at the same time."""
-    for stream in (bridged, plain):
-        stream.start()
-    return bridged.result(), plain.result()
+    both = [Bridged(place, rate, delay, delay_max, lanes=lanes, size=size, **settings),
+            plain_stream(place, rate, lanes=lanes, size=size)]
+    for one in both:
+        one.start()
+    return both[0].result(), both[1].result()
 
 
 def then_plain(place: Place, rate: int, delay: int, delay_max: int, seconds: int = SECONDS,
