@@ -7,6 +7,7 @@
    into a level, stamped at --stamp, with --id if there is one.
    Requests and envelopes are due at --due, or --delay to --delay-max ms from their writing, at
    random but the same in each run.
+   --orders 1: each value is JSON text of an order, unlike any other, in place of one byte repeated.
    --seconds: ends after so many, whatever is written by then. --linger: how many ms a batch waits:
    5, as clients have it; 0 for plain records at a rate, which are late from their writing on.
  */
@@ -31,6 +32,7 @@ struct load {
     int64_t count, rate, for_us, due_ms, delay_ms, delay_max_ms, stamp_ms;
     size_t size;
     int partitions, headers;
+    bool orders;
     char body[BODY_MAX], envelope[BODY_MAX];
 };
 
@@ -100,8 +102,28 @@ static size_t enclose(struct load *load, int64_t due_ms, int64_t n)
     return size;
 }
 
+/* Fills the body with text that compresses as business records do. */
+static void write_order(struct load *load, int64_t n)
+{
+    uint64_t random = mixed((uint64_t)n);
+    size_t len =
+        (size_t)snprintf(load->body, sizeof load->body,
+                         "{\"order\":\"%016" PRIx64 "\",\"customer\":%u,\"currency\":\"EUR\","
+                         "\"state\":\"UNPAID\",\"items\":[",
+                         random, (unsigned)(random >> 40));
+    while (len < load->size) {
+        random = mixed(random);
+        len += (size_t)snprintf(load->body + len, sizeof load->body - len,
+                                "{\"sku\":\"%08x\",\"quantity\":%u,\"price\":\"%u.%02u\"},",
+                                (unsigned)random, (unsigned)(random >> 60) + 1,
+                                (unsigned)(random >> 48) % 900, (unsigned)(random >> 32) % 100);
+    }
+}
+
 static void write_one(struct load *load, int64_t n)
 {
+    if (load->orders)
+        write_order(load, n);
     rd_kafka_headers_t *headers = NULL;
     void *value = load->body;
     size_t size = load->size;
@@ -186,7 +208,8 @@ int bench_load(void)
                          .delay_max_ms = option_int("delay-max", 0),
                          .stamp_ms = option_int("stamp", 0),
                          .size = (size_t)option_int("size", 100),
-                         .headers = (int)option_int("headers", 1)};
+                         .headers = (int)option_int("headers", 1),
+                         .orders = option_int("orders", 0) != 0};
     const char *const settings[] = {
         "enable.idempotence", /* with it the client's thread may spin (consumer/outbox.h) */
         "false",
@@ -201,6 +224,8 @@ int bench_load(void)
         NULL};
     load.rk = client(RD_KAFKA_PRODUCER, reported, settings);
     memset(load.body, 'x', sizeof load.body);
+    if (load.size + 256 > sizeof load.body)
+        abort();
     const char *name = option("topic", "schedule");
     rd_kafka_topic_partition_list_t *list = partitions_of(load.rk, name, 0);
     load.partitions = list->cnt;

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import allocator
 import cluster
+import compressed
 import core
 import exactly
 import forwarding
@@ -89,6 +90,7 @@ PARTS = {
     "three_most": Part(others.three_most, ROUNDS, {"rates": (15_000, 30_000), "seconds": 4}, 0, 3),
     "hold": Part(hold.hold, 1, {"seconds": (1, 5), "mix_s": 4}),
     "observed": Part(observed.observed), "allocator": Part(allocator.allocator),
+    "compressed": Part(compressed.compressed, brief={"count": 100_000}),
     **{f"growth_{what}": Part(growth.growth(what), brief={"ends": True, "watch_s": 3}) for what in growth.GROWTHS},
     "newer": Part(newer.newer, brief={"count": 100_000}), "newer_late": Part(newer.newer_late),
 }
