@@ -79,6 +79,22 @@ static int look_at_topics(const struct config *config, rd_kafka_t *admin, struct
     }
 }
 
+/* A broker may not know yet of a right that was just given. The check runs again after a refusal,
+   or one early answer would end the process. */
+static void look_at_producers(const struct config *config, struct findings *findings)
+{
+    size_t earlier_n = findings->n;
+    int refused = findings_count(findings, FINDING_REFUSE);
+    int64_t until_mono_ms = clock_mono_ms() + NEWS_MS;
+    for (;;) {
+        producers_check(config, ASK_MS, findings);
+        if (findings_count(findings, FINDING_REFUSE) == refused || clock_mono_ms() >= until_mono_ms)
+            return;
+        findings_cut(findings, earlier_n);
+        poll(NULL, 0, NEWS_STEP_MS);
+    }
+}
+
 static int check_topics(struct service *s, rd_kafka_t *admin, char *error)
 {
     struct findings findings;
@@ -87,7 +103,7 @@ static int check_topics(struct service *s, rd_kafka_t *admin, char *error)
         err = look_at_topics(s->config, admin, &findings, error);
     if (err != 0)
         return err;
-    producers_check(s->config, ASK_MS, &findings);
+    look_at_producers(s->config, &findings);
     char findings_text[COUNTED_MAX];
     take_findings(s, &findings);
     findings_deinit(&findings);

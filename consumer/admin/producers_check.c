@@ -43,7 +43,7 @@ static void judge(const struct config *config, const rd_kafka_error_t *failure,
         break;
     case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
-        finding_add(findings, FINDING_FAULT, STATE_TOPIC, NULL,
+        finding_add(findings, FINDING_REFUSE, STATE_TOPIC, NULL,
                     "a transactional producer cannot start (%s): allow Write on its transactional "
                     "id, on all that begin with %s",
                     why, config->group);
@@ -137,12 +137,11 @@ static rd_kafka_t *make_idempotent(const struct config *config, atomic_bool *has
     return NULL;
 }
 
-/* A refused right may have been given a moment ago, so it does not keep a process from starting. */
 static void judge_idempotent(const struct config *config, rd_kafka_resp_err_t code, const char *why,
                              struct findings *findings)
 {
     if (code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
-        finding_add(findings, FINDING_FAULT, config->schedule, NULL,
+        finding_add(findings, FINDING_REFUSE, config->schedule, NULL,
                     "no producer can start (%s): allow Write on the topics that begin with %s., or "
                     "IdempotentWrite on the cluster",
                     why, config->schedule);
@@ -152,6 +151,9 @@ static void judge_idempotent(const struct config *config, rd_kafka_resp_err_t co
                     "the brokers do not serve idempotent producers, which every delivery needs "
                     "(%s): use brokers that do",
                     why);
+    else
+        finding_add(findings, FINDING_FAULT, config->schedule, NULL,
+                    "no idempotent producer can start now (%s)", why);
 }
 
 static void judge_producer(const struct config *config, int timeout_ms, struct findings *findings)

@@ -29,6 +29,8 @@ struct findings {
     int partitions; /* lanes: partitions of the schedule topic; 0: it does not exist */
 };
 void findings_deinit(struct findings *findings);
+/* Removes all findings behind the first n. */
+void findings_cut(struct findings *findings, size_t n);
 int findings_count(const struct findings *findings, enum finding_kind kind);
 
 /* Checks all topics, the bridge's and the targets that the configuration names in full, by the
