@@ -55,4 +55,4 @@ def compressed(place: Place, count: int = 300_000) -> list[Row]:
                    f"{one.bridge_us:.1f} + {one.broker_us:.1f} µs ({cpu:.2f} ×), {one.level_bytes:.0f} B "
                    f"({one.level_bytes / base.level_bytes:.2f} ×)", "", True, cpu, one.whole)
 
-    return [row(codec, one) for codec, one in seen.items()]
+    return [row(codec, seen[codec]) for codec in CODECS]  # in this order in every round
