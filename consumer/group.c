@@ -69,8 +69,8 @@ static bool gain(struct group *g, const int *lanes, int n, int tries_max)
         g->config.gained(g->config.ctx, lanes, n, starts);
     } else if (clock_mono_ms() - g->logged_mono_ms >= LOG_AGAIN_MS) {
         g->logged_mono_ms = clock_mono_ms();
-        log_error("cannot read the lanes' offsets: trying on", "error=%s",
-                  err == 0 ? "NO_MEMORY" : rd_kafka_err2name(err));
+        log_error("cannot read the lanes' offsets: trying on",
+                  F_TEXT("error", err == 0 ? "NO_MEMORY" : rd_kafka_err2name(err)));
     }
     bool ok = starts != NULL;
     free(starts);
@@ -91,7 +91,7 @@ static int known_lanes(const struct group *g, const rd_kafka_topic_partition_lis
             log_error(
                 "a lane without level partitions is not served: run 'delaybridge topics apply' "
                 "and restart",
-                "topic=%s lane=%d", given->elems[i].topic, given->elems[i].partition);
+                F_TEXT("topic", given->elems[i].topic), F_INT("lane", given->elems[i].partition));
     }
     return n;
 }
@@ -196,28 +196,27 @@ rd_kafka_t *group_handle(const struct group *g)
 
 static void join_again(struct group *g)
 {
-    char error[256], quoted[512];
+    char error[256];
     g->rejoin = false;
     g->joined_mono_ms = clock_mono_ms();
     rd_kafka_unsubscribe(g->rk);
     if (subscribe(g, error, sizeof error) != 0)
-        log_error("cannot join again", "error=%s", log_quote(error, quoted, sizeof quoted));
+        log_error("cannot join again", F_TEXT("error", error));
 }
 
 /* Handles a fatal error. The client revokes the partitions without a rebalance callback, so this
    function calls lost. */
 static void on_fatal(struct group *g)
 {
-    char text[256] = "", quoted[512];
+    char text[256] = "";
     rd_kafka_resp_err_t err = rd_kafka_fatal_error(g->rk, text, sizeof text);
-    log_quote(text, quoted, sizeof quoted);
     if (g->config.transient)
-        log_warn("the group will not have this member any more: it joins anew", "error=%s text=%s",
-                 rd_kafka_err2name(err), quoted);
+        log_warn("the group will not have this member any more: it joins anew",
+                 F_TEXT("error", rd_kafka_err2name(err)), F_TEXT("text", text));
     else
         log_error(
             "the group will not have this member any more: is its group.instance.id used twice?",
-            "error=%s text=%s", rd_kafka_err2name(err), quoted);
+            F_TEXT("error", rd_kafka_err2name(err)), F_TEXT("text", text));
     g->fenced = true;
     if (g->owning)
         g->config.lost(g->config.ctx, true);
@@ -226,15 +225,14 @@ static void on_fatal(struct group *g)
 
 void group_poll(struct group *g)
 {
-    char quoted[512];
     rd_kafka_message_t *message;
     while ((message = rd_kafka_consumer_poll(g->rk, 0)) != NULL) {
         if (message->err != 0 && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
             log_warn(message->err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED
                          ? "group: allow Read on it"
                          : "group",
-                     "error=%s text=%s", rd_kafka_err2name(message->err),
-                     log_quote(rd_kafka_message_errstr(message), quoted, sizeof quoted));
+                     F_TEXT("error", rd_kafka_err2name(message->err)),
+                     F_TEXT("text", rd_kafka_message_errstr(message)));
         rd_kafka_message_destroy(message);
     }
     rd_kafka_queue_poll_callback(g->commits, 0);

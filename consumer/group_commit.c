@@ -46,7 +46,7 @@ static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
         log_warn(err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
                      ? "commit failed, tried again: allow Read on the schedule and level topics"
                      : "commit failed, tried again",
-                 "error=%s", rd_kafka_err2name(err));
+                 F_TEXT("error", rd_kafka_err2name(err)));
     part_answered(g, (uint64_t)(uintptr_t)opaque, err == 0);
 }
 
@@ -182,7 +182,7 @@ static void send_request(struct group *g, const rd_kafka_topic_partition_list_t 
     if (err == 0)
         return;
     g->commits_out--;
-    log_warn("commit refused", "error=%s", rd_kafka_err2name(err));
+    log_warn("commit refused", F_TEXT("error", rd_kafka_err2name(err)));
     part_answered(g, g->seq, false);
 }
 

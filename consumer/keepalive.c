@@ -85,7 +85,7 @@ static void log_failure(rd_kafka_error_t *error)
 {
     if (error == NULL)
         return;
-    log_warn("cannot move a pulse", "error=%s", rd_kafka_error_name(error));
+    log_warn("cannot move a pulse", F_TEXT("error", rd_kafka_error_name(error)));
     rd_kafka_error_destroy(error);
 }
 

@@ -45,7 +45,7 @@ bool probe_free(struct probe *p)
 
 static bool is_connected(struct probe *p)
 {
-    char error[CLIENT_ERROR_MAX], quoted[CLIENT_ERROR_MAX];
+    char error[CLIENT_ERROR_MAX];
     if (p->rk != NULL)
         return true;
     rd_kafka_conf_t *conf = client_conf(p->config, CLIENT_LEVELS, error);
@@ -54,8 +54,7 @@ static bool is_connected(struct probe *p)
         p->rk = client_new(RD_KAFKA_CONSUMER, conf, error);
     }
     if (p->rk == NULL)
-        log_warn("cannot start a consumer, tried again", "error=%s",
-                 log_quote(error, quoted, sizeof quoted));
+        log_warn("cannot start a consumer, tried again", F_TEXT("error", error));
     return p->rk != NULL;
 }
 

@@ -202,7 +202,7 @@ static bool start_alone(struct producer *p)
     char error[CLIENT_ERROR_MAX];
     if (p->clients[ALONE].rk != NULL || producer_client_start(p, ALONE, error) == 0)
         return true;
-    producer_log_failure("cannot start a producer", error);
+    log_error("cannot start a producer", F_TEXT("error", error));
     return false;
 }
 

@@ -11,12 +11,6 @@
 
 enum { REBUILD_MS = 500, REBUILD_AGAIN_MS = 1000 };
 
-void producer_log_failure(const char *what, const char *error)
-{
-    char quoted[CLIENT_ERROR_MAX];
-    log_error(what, "error=%s", log_quote(error, quoted, sizeof quoted));
-}
-
 static bool owns_topics(const struct producer *p, enum role role)
 {
     return producer_is_transactional(p) ? role == FIRST || role == SECOND
@@ -176,15 +170,15 @@ void producer_client_rebuild(struct producer *p, enum role role)
     char error[CLIENT_ERROR_MAX];
     p->rebuild_mono_ms = clock_mono_ms() + REBUILD_AGAIN_MS;
     rd_kafka_fatal_error(c->rk, error, sizeof error);
-    producer_log_failure("producer is broken: it is replaced", error);
+    log_error("producer is broken: it is replaced", F_TEXT("error", error));
     rd_kafka_purge(c->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     rd_kafka_flush(c->rk, REBUILD_MS);
     if (rd_kafka_outq_len(c->rk) > 0 || !asker_settle(p->asker))
         return; /* try later: reports are missing, or a lookup uses the handle */
     struct client fresh;
     if (producer_client_make(p, role, &fresh, error) != 0) {
-        producer_log_failure("cannot make a producer: trying on",
-                             error); /* for example, a certificate file was removed */
+        /* For example, a certificate file was removed. */
+        log_error("cannot make a producer: trying on", F_TEXT("error", error));
         return;
     }
     if (role == HOPS)

@@ -165,7 +165,6 @@ int32_t producer_partition(const rd_kafka_topic_t *topic, const void *key, size_
                            int32_t partitions_n, void *topic_opaque, void *parcel);
 
 /* producer_clients.c */
-void producer_log_failure(const char *what, const char *error);
 /* Creates a client in *c, whatever *c holds. Returns 0, or ERR_CONFIG or ERR_NO_MEMORY with a
    sentence. */
 int producer_client_make(struct producer *p, enum role role, struct client *c,

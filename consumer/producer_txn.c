@@ -4,7 +4,6 @@
 #include "bridge/base/log.h"
 #include "consumer/producer_parts.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -78,7 +77,7 @@ static void start(struct producer *p, enum role role)
     struct producer_turn *turn = turn_of(p, role);
     turn->phase = PHASE_STARTING;
     if (p->clients[role].rk == NULL && producer_client_start(p, role, error) != 0) {
-        producer_log_failure("cannot make a producer: trying on", error);
+        log_error("cannot make a producer: trying on", F_TEXT("error", error));
         turn->retry_mono_ms = clock_mono_ms() + START_AGAIN_MS;
         return;
     }
@@ -166,7 +165,6 @@ static void serve_purged(struct producer *p)
 
 static void serve_started(struct producer *p, enum role role, const struct outcome *outcome)
 {
-    char quoted[CLIENT_ERROR_MAX];
     struct producer_turn *turn = turn_of(p, role);
     if (outcome->err == 0) {
         turn->phase = PHASE_READY;
@@ -175,8 +173,8 @@ static void serve_started(struct producer *p, enum role role, const struct outco
     log_error(outcome->err == RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED
                   ? "a transactional producer cannot start: allow Write on its transactional id"
                   : "a transactional producer cannot start: trying on",
-              "id=%s error=%s text=%s", turn->id, rd_kafka_err2name(outcome->err),
-              log_quote(outcome->why, quoted, sizeof quoted));
+              F_TEXT("id", turn->id), F_TEXT("error", rd_kafka_err2name(outcome->err)),
+              F_TEXT("text", outcome->why));
     turn->retry_mono_ms = clock_mono_ms() + START_AGAIN_MS;
 }
 
@@ -255,8 +253,8 @@ static void log_slow(struct producer_turn *turn)
     if (running_ms - turn->logged_ms < SLOW_MS)
         return;
     turn->logged_ms = running_ms;
-    log_warn("a transactional producer waits for the brokers", "id=%s call=%s ms=%" PRId64,
-             turn->id, txn_calls_name(turn->calls), running_ms);
+    log_warn("a transactional producer waits for the brokers", F_TEXT("id", turn->id),
+             F_TEXT("call", txn_calls_name(turn->calls)), F_MS("ms", running_ms));
 }
 
 static void serve_turn(struct producer *p, enum role role)

@@ -79,9 +79,9 @@ static void open_queue(struct source *s, int lane, int slot)
     wakeup_attach(s->config.wakeup, p->queue, lane * s->config.slots + slot);
 }
 
-static int log_failed(const char *what, const char *error)
+static int log_failed(const char *error)
 {
-    log_error(what, "error=%s", error);
+    log_error("cannot change what is read", F_TEXT("error", error));
     return ERR_KAFKA;
 }
 
@@ -95,7 +95,7 @@ static int change_levels(struct source *s, bool add, const rd_kafka_topic_partit
                                   : rd_kafka_incremental_unassign(s->config.levels, list);
     if (error == NULL)
         return 0;
-    int err = log_failed("cannot change what is read", rd_kafka_error_name(error));
+    int err = log_failed(rd_kafka_error_name(error));
     rd_kafka_error_destroy(error);
     return err;
 }
@@ -103,7 +103,7 @@ static int change_levels(struct source *s, bool add, const rd_kafka_topic_partit
 static int assign_intake(struct source *s, const rd_kafka_topic_partition_list_t *list)
 {
     rd_kafka_resp_err_t err = rd_kafka_assign(s->config.intake, list);
-    return err == 0 ? 0 : log_failed("cannot change what is read", rd_kafka_err2name(err));
+    return err == 0 ? 0 : log_failed(rd_kafka_err2name(err));
 }
 
 int source_assign(struct source *s, const int *lanes, int n, const struct start *starts)
@@ -233,8 +233,8 @@ static void take_error(struct source *s, struct partition *p, struct queue_id qu
         log_warn(message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
                      ? "cannot read a partition: allow Read on its topic"
                      : "cannot read a partition",
-                 "topic=%s lane=%d error=%s", s->config.topics[queue.slot], queue.lane,
-                 rd_kafka_err2name(message->err));
+                 F_TEXT("topic", s->config.topics[queue.slot]), F_INT("lane", queue.lane),
+                 F_TEXT("error", rd_kafka_err2name(message->err)));
     }
 }
 
@@ -302,13 +302,15 @@ void source_pause(struct source *s, struct queue_id queue)
     set_paused(s, queue.lane, queue.slot, true);
 }
 
-static void log_refused(const struct source *s, const char *what, struct queue_id queue,
+static void log_refused(const struct source *s, const char *call, struct queue_id queue,
                         rd_kafka_error_t *error)
 {
     if (error == NULL)
         return;
-    log_debug(what, "topic=%s lane=%d error=%s", s->config.topics[queue.slot], queue.lane,
-              rd_kafka_error_name(error)); /* not assigned any more: the lane is about to go */
+    /* Not assigned any more: the lane is about to go. */
+    log_debug("a call for a partition was refused", F_TEXT("call", call),
+              F_TEXT("topic", s->config.topics[queue.slot]), F_INT("lane", queue.lane),
+              F_TEXT("error", rd_kafka_error_name(error)));
     rd_kafka_error_destroy(error);
 }
 
@@ -322,8 +324,8 @@ static void assign_anew(struct source *s, struct queue_id queue,
         return;
     }
     rd_kafka_t *rk = s->config.levels;
-    log_refused(s, "unassign refused", queue, rd_kafka_incremental_unassign(rk, one));
-    log_refused(s, "assign refused", queue, rd_kafka_incremental_assign(rk, one));
+    log_refused(s, "incremental_unassign", queue, rd_kafka_incremental_unassign(rk, one));
+    log_refused(s, "incremental_assign", queue, rd_kafka_incremental_assign(rk, one));
 }
 
 /* Whether the client has given up a partition at a batch that cannot be read. */
@@ -358,7 +360,7 @@ void source_seek(struct source *s, struct queue_id queue, int64_t offset)
     if (p->stopped)
         assign_anew(s, queue, one);
     else
-        log_refused(s, "seek refused", queue,
+        log_refused(s, "seek_partitions", queue,
                     rd_kafka_seek_partitions(source_handle(s, queue.slot), one, 0));
     rd_kafka_topic_partition_list_destroy(one);
 }

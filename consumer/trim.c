@@ -76,7 +76,7 @@ void trim_serve(struct trim *t)
                            "freed: allow Delete on them"
                          : "cannot delete what is done from the level topics, so their disk is not "
                            "freed",
-                     "error=%s", rd_kafka_err2name(err));
+                     F_TEXT("error", rd_kafka_err2name(err)));
         t->failed = err != 0;
         t->asked--;
         rd_kafka_event_destroy(event);

@@ -66,8 +66,7 @@ static int check_operands(const struct command *command, const struct arguments 
 
 static void warn(const char *sentence)
 {
-    char quoted[256];
-    log_warn("configuration", "note=%s", log_quote(sentence, quoted, sizeof quoted));
+    log_warn("configuration", F_TEXT("note", sentence));
 }
 
 /* The log of run is the service's; of other commands only their own sentences are for people. */

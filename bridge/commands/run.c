@@ -59,8 +59,7 @@ static void *watch_stop(void *arg)
     int got = wait_signal(&watch->set, watch->wait_ms);
     if (got != 0)
         _exit(128 + got);
-    log_warn("a Kafka client does not end: leaving without it", "waited_ms=%lld",
-             (long long)watch->wait_ms);
+    log_warn("a Kafka client does not end: leaving without it", F_MS("waited_ms", watch->wait_ms));
     _exit(watch->code);
 }
 
@@ -77,7 +76,7 @@ struct life {
 static void drain(struct life *life, int code)
 {
     static struct watch watch; /* outlives this call: the thread is never joined */
-    log_info("draining", "again=\"a second signal ends at once\"");
+    log_info("draining", F_TEXT("again", "a second signal ends at once"));
     notify("STOPPING=1\nSTATUS=draining");
     monitor_watch(life->monitor, NULL, "draining");
     watch = (struct watch){life->set, life->cli->config->drain_ms + STOP_MS, code};
@@ -87,12 +86,12 @@ static void drain(struct life *life, int code)
         pthread_detach(watcher);
     size_t flying = service_stop(life->service);
     if (flying == 0)
-        log_info("stopped", "drained=true");
+        log_info("stopped", F_BOOL("drained", true));
     else
         log_warn("stopped while records were in flight: they are forwarded again by who has their "
                  "lanes next",
-                 "drained=false in_flight=%zu drain_ms=%lld", flying,
-                 (long long)life->cli->config->drain_ms);
+                 F_BOOL("drained", false), F_COUNT("in_flight", flying),
+                 F_MS("drain_ms", life->cli->config->drain_ms));
 }
 
 /* Tells the manager in time, whatever the main thread waits for: only workers are judged. */
@@ -128,23 +127,22 @@ static void stop_monitor(struct life *life)
 static int start(struct life *life)
 {
     for (;;) {
-        char error[SERVICE_ERROR_MAX] = "", quoted[SERVICE_ERROR_MAX];
+        char error[SERVICE_ERROR_MAX] = "";
         int err = service_start(life->cli->config, &life->service, error);
         if (err == 0) {
             monitor_watch(life->monitor, life->service, "");
             return 0;
         }
-        log_quote(error, quoted, sizeof quoted);
         if (err != ERR_KAFKA) {
-            log_error("cannot start", "error=%s", quoted);
+            log_error("cannot start", F_TEXT("error", error));
             return err;
         }
-        log_warn("waiting for Kafka", "error=%s", quoted);
+        log_warn("waiting for Kafka", F_TEXT("error", error));
         notify("STATUS=waiting for Kafka");
         monitor_watch(life->monitor, NULL, error);
         int got = wait_signal(&life->set, AGAIN_MS);
         if (got == SIGHUP)
-            log_warn("SIGHUP is ignored", "until=\"Kafka has answered\"");
+            log_warn("SIGHUP is ignored", F_TEXT("until", "Kafka has answered"));
         else if (got != 0)
             return ERR_KAFKA;
     }
@@ -154,14 +152,14 @@ static void say_changed(void *ctx, const char *key, bool live)
 {
     (void)ctx;
     if (live)
-        log_info("configuration: changed", "key=%s", key);
+        log_info("configuration: changed", F_TEXT("key", key));
 }
 
 static void say_restart(void *ctx, const char *key, bool live)
 {
     (void)ctx;
     if (!live)
-        log_warn("configuration: needs a restart, so it stays as it was", "key=%s", key);
+        log_warn("configuration: needs a restart, so it stays as it was", F_TEXT("key", key));
 }
 
 /* An invalid configuration changes nothing. Keys that need a restart are logged. */
@@ -169,18 +167,16 @@ static void reload(struct life *life)
 {
     static struct config taken; /* the last time: shallow, for comparing only */
     struct error error = {""};
-    char quoted[ERROR_MAX];
     struct config *fresh = calloc(1, sizeof *fresh);
     notify("RELOADING=1");
     if (fresh == NULL || cli_reload(life->cli, fresh, &error) != 0) {
-        log_error("configuration: refused, nothing is changed", "error=%s",
-                  log_quote(error.text, quoted, sizeof quoted));
+        log_error("configuration: refused, nothing is changed", F_TEXT("error", error.text));
         free(fresh);
     } else {
         const struct config *started = life->cli->config;
         int n = config_differences(started, fresh, say_restart, NULL);
         config_differences(taken.schedule == NULL ? started : &taken, fresh, say_changed, NULL);
-        log_info("configuration: read again", "differences_from_start=%d", n);
+        log_info("configuration: read again", F_INT("differences_from_start", n));
         log_set_level(fresh->log_level);
         taken = *fresh;
         service_reload(life->service, fresh);
@@ -222,23 +218,22 @@ static int serve(struct life *life)
 /* What a client does not take it will not take later either. */
 static int refuse(const char *error)
 {
-    char quoted[SERVICE_ERROR_MAX];
-    log_error("cannot start", "error=%s", log_quote(error, quoted, sizeof quoted));
+    log_error("cannot start", F_TEXT("error", error));
     return ERR_CONFIG;
 }
 
 int cmd_run(struct cli *cli)
 {
-    char error[SERVICE_ERROR_MAX] = "", quoted[SERVICE_ERROR_MAX];
+    char error[SERVICE_ERROR_MAX] = "";
     struct life life = {.cli = cli};
     block_signals(&life.set);
     life.monitor = monitor_start(cli->config, error, sizeof error);
     if (life.monitor == NULL) {
-        log_error("cannot start", "error=%s", log_quote(error, quoted, sizeof quoted));
+        log_error("cannot start", F_TEXT("error", error));
         return EXIT_CONFIG;
     }
     if (client_scram_is_old(cli->config))
-        log_warn(CLIENT_OLD_SCRAM, "librdkafka=%s", rd_kafka_version_str());
+        log_warn(CLIENT_OLD_SCRAM, F_TEXT("librdkafka", rd_kafka_version_str()));
     int err = client_try(cli->config, error) == 0 ? 0 : refuse(error);
     if (err == 0) {
         notify("READY=1\nSTATUS=waiting for Kafka"); /* the rest may take as long as Kafka does */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* value: parses the text of one value into struct config. */
-#include "bridge/base/log.h"
 #include "bridge/base/memory.h"
+#include "bridge/base/quote.h"
 #include "bridge/config/address.h"
 #include "bridge/config/loader.h"
 #include "levels/duration.h"
@@ -26,7 +26,7 @@ int config_refuse(struct loader *loader, const struct setting *setting, const ch
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
     if (value != NULL && !setting->secret)
-        log_quote(value, quoted, sizeof quoted);
+        quote_text(value, quoted, sizeof quoted);
     return error_set(loader->error, ERR_CONFIG, "%s: %s%s%s: %s", setting->where, setting->key,
                      quoted[0] == '\0' ? "" : ": ", quoted, why);
 }

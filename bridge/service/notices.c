@@ -3,31 +3,36 @@
 #include "bridge/service/notices.h"
 
 #include "bridge/base/log.h"
-#include "levels/duration.h"
+#include "levels/topic_name.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-/* Which members of an event are fields of its line. */
-enum field {
-    FIELD_LANE = 1 << 0, /* topic and lane of the queue */
-    FIELD_OFFSET = 1 << 1,
-    FIELD_COUNT = 1 << 2,
-    FIELD_SPAN = 1 << 3,
-    FIELD_SOURCE = 1 << 4, /* topic/lane/offset, as in dlb-source */
-    FIELD_TO = 1 << 5,
-    FIELD_KEY = 1 << 6,
-    FIELD_TARGET = 1 << 7,
-    FIELD_CODE = 1 << 8,
-    FIELD_ERROR = 1 << 9,
-    FIELD_REASON = 1 << 10,
-    FIELD_ATTEMPT = 1 << 11,
-    FIELD_NEXT_TRY = 1 << 12,
-    FIELD_RANGE = 1 << 13,
-    FIELD_TO_LANE = 1 << 15,
-    FIELD_SKIP = 1 << 14 /* the command that gives the range up */
-};
+enum { COMMAND_MAX = TOPIC_TEXT_MAX + 64 };
+
+/* Each field of a line, with its value for the event e. A line has them in this order. */
+#define FIELDS(X)                                                                    \
+    X(TOPIC, F_TEXT("topic", t->topics[e->queue.slot]))                              \
+    X(TO, F_TEXT("topic", e->to_slot == 0 ? t->dead_letter : t->topics[e->to_slot])) \
+    X(LANE, F_INT("lane", e->queue.lane))                                            \
+    X(OFFSET, F_OFFSET("offset", e->offset))                                         \
+    X(RANGE, F_RANGE("range", e->offset, e->end))                                    \
+    X(SKIP, F_TEXT("command", skip_command(t, e, command)))                          \
+    X(SOURCE, F_PLACE("source", t->topics[e->queue.slot], e->queue.lane, e->offset)) \
+    X(KEY, F_BYTES("key", e->key))                                                   \
+    X(TARGET, name_field("target", e->target, target))                               \
+    X(CODE, F_TEXT("code", code_name(e->code)))                                      \
+    X(ERROR, F_TEXT("error", delivery_error_name(e->error)))                         \
+    X(REASON, F_TEXT("reason", e->reason == NULL ? "" : e->reason))                  \
+    X(ATTEMPT, F_INT("attempt", e->attempt))                                         \
+    X(NEXT_TRY, F_INSTANT("next_try", e->next_try_ms))                               \
+    X(COUNT, F_INT("n", e->count))                                                   \
+    X(SPAN, F_MS("ms", e->span_ms))
+
+#define FIELD_NUMBER(NAME, ...) FIELD_NUMBER_##NAME,
+enum { FIELDS(FIELD_NUMBER) FIELDS_N };
+#define FIELD_BIT(NAME, ...) NAME = 1 << FIELD_NUMBER_##NAME,
+enum { FIELDS(FIELD_BIT) };
 
 struct sentence {
     enum log_level level;
@@ -39,183 +44,115 @@ static struct sentence sentence_of(enum event_kind kind)
 {
     switch (kind) {
     case EVENT_GAP:
-        return (struct sentence){LOG_WARN, FIELD_LANE | FIELD_COUNT,
+        return (struct sentence){LOG_WARN, TOPIC | LANE | COUNT,
                                  "offsets are missing in a level topic, counted as done"};
     case EVENT_OUT_OF_RANGE:
         return (struct sentence){
-            LOG_ERROR, FIELD_LANE | FIELD_COUNT,
+            LOG_ERROR, TOPIC | LANE | COUNT,
             "records were deleted before they were read: going on at the log's start"};
     case EVENT_BEYOND_END:
         return (struct sentence){
-            LOG_ERROR, FIELD_LANE | FIELD_OFFSET,
+            LOG_ERROR, TOPIC | LANE | OFFSET,
             "the committed position is beyond the log's end: the topic was recreated or truncated; "
             "the partition is held until the group's offset is reset for it and the process "
             "restarted"};
     case EVENT_MISSING:
         return (struct sentence){
-            LOG_ERROR, FIELD_LANE | FIELD_COUNT,
+            LOG_ERROR, TOPIC | LANE | COUNT,
             "a level topic does not exist any more: what waited in it is lost, and requests for "
             "this level wait. Run 'delaybridge topics apply'"};
     case EVENT_REPLACED:
         return (struct sentence){
-            LOG_ERROR, FIELD_LANE | FIELD_OFFSET | FIELD_REASON,
+            LOG_ERROR, TOPIC | LANE | OFFSET | REASON,
             "a topic was deleted and created again under the running bridge, the partition is "
             "blocked: stop all processes, then reset the group's offset for it "
             "(kafka-consumer-groups.sh --reset-offsets --to-earliest)"};
     case EVENT_NEWER_ENVELOPE:
         return (struct sentence){
-            LOG_ERROR, FIELD_LANE | FIELD_OFFSET,
+            LOG_ERROR, TOPIC | LANE | OFFSET,
             "a newer delaybridge wrote this record: upgrade this process, the partition is blocked "
             "until then"};
     case EVENT_WATCHDOG:
-        return (struct sentence){LOG_WARN, FIELD_LANE | FIELD_SPAN,
+        return (struct sentence){LOG_WARN, TOPIC | LANE | SPAN,
                                  "a partition that should have woken did not: waking it again"};
     case EVENT_CLOCK_BACK:
-        return (struct sentence){LOG_WARN, FIELD_SPAN,
+        return (struct sentence){LOG_WARN, SPAN,
                                  "the clock went back: held records are read again"};
     case EVENT_STALLED_TURN:
-        return (struct sentence){LOG_WARN, FIELD_SPAN,
+        return (struct sentence){LOG_WARN, SPAN,
                                  "this process stood still: forwarding waits until it is known "
                                  "that the lanes are still ours"};
     case EVENT_TARGET_SHUT:
-        return (struct sentence){LOG_WARN, FIELD_TARGET | FIELD_ERROR | FIELD_REASON | FIELD_SPAN,
+        return (struct sentence){LOG_WARN, TARGET | ERROR | REASON | SPAN,
                                  "a target takes nothing"};
     case EVENT_TARGET_OPEN:
-        return (struct sentence){LOG_INFO, FIELD_TARGET, "a target takes records again"};
+        return (struct sentence){LOG_INFO, TARGET, "a target takes records again"};
     case EVENT_ABORTED:
-        return (struct sentence){LOG_WARN, FIELD_COUNT | FIELD_REASON,
+        return (struct sentence){LOG_WARN, COUNT | REASON,
                                  "a transaction was aborted: its records are read again"};
     case EVENT_FORWARD_FAILED:
-        return (struct sentence){LOG_ERROR, FIELD_TO | FIELD_REASON | FIELD_SOURCE,
+        return (struct sentence){LOG_ERROR, TO | REASON | SOURCE,
                                  "cannot write to our own topics, tried again"};
     case EVENT_DEAD_LETTERED:
-        return (struct sentence){
-            LOG_WARN, FIELD_CODE | FIELD_REASON | FIELD_KEY | FIELD_SOURCE | FIELD_TARGET,
-            "record refused, written to the dead-letter topic"};
+        return (struct sentence){LOG_WARN, CODE | REASON | KEY | SOURCE | TARGET,
+                                 "record refused, written to the dead-letter topic"};
     case EVENT_DELIVERY_FAILED:
         return (struct sentence){LOG_WARN,
-                                 FIELD_ERROR | FIELD_REASON | FIELD_KEY | FIELD_SOURCE |
-                                     FIELD_TARGET | FIELD_ATTEMPT | FIELD_NEXT_TRY,
+                                 ERROR | REASON | KEY | SOURCE | TARGET | ATTEMPT | NEXT_TRY,
                                  "delivery failed, tried again"};
     case EVENT_UNREADABLE:
         return (struct sentence){
-            LOG_ERROR, FIELD_LANE | FIELD_OFFSET | FIELD_RANGE | FIELD_SKIP,
+            LOG_ERROR, TOPIC | LANE | OFFSET | RANGE | SKIP,
             "a batch cannot be read, its partition is held until the range is skipped"};
     case EVENT_GIVEN_UP:
         return (struct sentence){
-            LOG_WARN, FIELD_LANE | FIELD_OFFSET | FIELD_RANGE,
+            LOG_WARN, TOPIC | LANE | OFFSET | RANGE,
             "a batch that cannot be read was skipped, a dead letter names the range"};
     case EVENT_OUTLET_SHUT:
-        return (struct sentence){LOG_ERROR, FIELD_TO | FIELD_TO_LANE | FIELD_REASON,
+        return (struct sentence){LOG_ERROR, TO | LANE | REASON,
                                  "own partition unavailable, its lane waits"};
     case EVENT_OUTLET_OPEN:
-        return (struct sentence){LOG_INFO, FIELD_TO | FIELD_TO_LANE,
+        return (struct sentence){LOG_INFO, TO | LANE,
                                  "own partition available again, its lane continues"};
     case EVENT_THROTTLED:
-        return (struct sentence){LOG_WARN, FIELD_SPAN,
+        return (struct sentence){LOG_WARN, SPAN,
                                  "a broker quota was exceeded, forwarding waits: raise "
                                  "producer_byte_rate of the bridge's user or client id"};
     }
     return (struct sentence){LOG_ERROR, 0, ""};
 }
 
-struct fields {
-    char text[2400];
-    size_t n;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct fields *fields, const char *format,
-                                                      ...)
+/* Writes the command that skips an unreadable range. Returns out. */
+static const char *skip_command(const struct teller *t, const struct event *e,
+                                char out[COMMAND_MAX])
 {
-    va_list arguments;
-    va_start(arguments, format);
-    size_t room = sizeof fields->text - fields->n;
-    int n = vsnprintf(fields->text + fields->n, room, format, arguments);
-    va_end(arguments);
-    if (n > 0 && (size_t)n < room)
-        fields->n += (size_t)n;
-    else
-        fields->text[fields->n] = '\0'; /* a field is whole, or not there */
+    snprintf(out, COMMAND_MAX, "delaybridge skip %s/%d/%" PRId64 "-%" PRId64,
+             t->topics[e->queue.slot], e->queue.lane, e->offset, e->end);
+    return out;
 }
 
-static void add_text(struct fields *fields, const char *name, const char *text)
+/* A legal name of a topic is longer than the part of other bytes that is shown. */
+static struct log_field name_field(const char *key, struct bytes name, char out[TOPIC_TEXT_MAX])
 {
-    char quoted[512];
-    add(fields, " %s=%s", name, log_quote(text == NULL ? "" : text, quoted, sizeof quoted));
-}
-
-static void add_bytes(struct fields *fields, const char *name, struct bytes bytes)
-{
-    char quoted[LOG_BYTES_TEXT_MAX];
-    add(fields, " %s=%s", name, log_quote_bytes(bytes, quoted));
-}
-
-/* A target's legal names are longer than what is shown of other bytes. */
-static void add_target(struct fields *fields, struct bytes target)
-{
-    if (topic_name_is_legal(target))
-        add(fields, " target=\"%.*s\"", (int)target.len, (const char *)target.data);
-    else
-        add_bytes(fields, "target", target);
-}
-
-static void add_place(const struct teller *t, struct fields *fields, const struct event *e,
-                      unsigned which)
-{
-    const char *topic = t->topics[e->queue.slot];
-    if (which & FIELD_LANE)
-        add(fields, " topic=%s lane=%d", topic, e->queue.lane);
-    if (which & FIELD_OFFSET)
-        add(fields, " offset=%" PRId64, e->offset);
-    if (which & FIELD_RANGE)
-        add(fields, " range=%" PRId64 "-%" PRId64, e->offset, e->end);
-    if (which & FIELD_SKIP)
-        add(fields, " command=\"delaybridge skip %s/%d/%" PRId64 "-%" PRId64 "\"", topic,
-            e->queue.lane, e->offset, e->end);
-    if (which & FIELD_SOURCE)
-        add(fields, " source=%s/%d/%" PRId64, topic, e->queue.lane, e->offset);
-    if (which & FIELD_TO)
-        add(fields, " topic=%s", e->to_slot == 0 ? t->dead_letter : t->topics[e->to_slot]);
-    if (which & FIELD_TO_LANE)
-        add(fields, " lane=%d", e->queue.lane);
-}
-
-static void add_record(struct fields *fields, const struct event *e, unsigned which)
-{
-    char at[INSTANT_TEXT_MAX];
-    if (which & FIELD_KEY)
-        add_bytes(fields, "key", e->key);
-    if (which & FIELD_TARGET)
-        add_target(fields, e->target);
-    if (which & FIELD_CODE)
-        add(fields, " code=%s", code_name(e->code));
-    if (which & FIELD_ERROR)
-        add_text(fields, "error", delivery_error_name(e->error));
-    if (which & FIELD_REASON)
-        add_text(fields, "reason", e->reason);
-    if (which & FIELD_ATTEMPT)
-        add(fields, " attempt=%d", e->attempt);
-    if (which & FIELD_NEXT_TRY)
-        add(fields, " next_try=%s", instant_format(e->next_try_ms, at));
-    if (which & FIELD_COUNT)
-        add(fields, " n=%" PRId64, e->count);
-    if (which & FIELD_SPAN)
-        add(fields, " ms=%" PRId64, e->span_ms);
+    if (!topic_name_is_legal(name))
+        return F_BYTES(key, name);
+    snprintf(out, TOPIC_TEXT_MAX, "%.*s", (int)name.len, (const char *)name.data);
+    return F_TEXT(key, out);
 }
 
 /* A record's own values are no part of it: they differ in each line. */
 static uint64_t key_of(const struct event *e, unsigned which)
 {
     uint64_t key = limit_key(LIMIT_KEY, bytes_of(&e->kind, sizeof e->kind));
-    if (which & FIELD_TARGET)
+    if (which & TARGET)
         key = limit_key(key, e->target);
-    if (which & FIELD_CODE)
+    if (which & CODE)
         key = limit_key(key, bytes_of(&e->code, sizeof e->code));
-    if (which & FIELD_ERROR)
+    if (which & ERROR)
         key = limit_key(key, bytes_of(&e->error, sizeof e->error));
-    if (which & FIELD_TO)
+    if (which & TO)
         key = limit_key(key, bytes_of(&e->to_slot, sizeof e->to_slot));
-    if (which & (FIELD_LANE | FIELD_TO_LANE))
+    if (which & (TOPIC | LANE))
         key = limit_key(key, bytes_of(&e->queue, sizeof e->queue));
     return key;
 }
@@ -227,10 +164,14 @@ void tell_event(struct teller *t, const struct event *e, int64_t mono_ms)
     uint64_t suppressed;
     if (!limit_pass(&t->limit, key_of(e, which), mono_ms, &suppressed))
         return;
-    struct fields fields = {.n = 0};
-    add_place(t, &fields, e, which);
-    add_record(&fields, e, which);
-    if (suppressed > 0)
-        add(&fields, " suppressed=%" PRIu64, suppressed);
-    log_line(sentence.level, sentence.message, "%s", fields.text);
+    char command[COMMAND_MAX], target[TOPIC_TEXT_MAX];
+    struct log_field fields[FIELDS_N + 2];
+    size_t fields_n = 0;
+#define FIELD_ADD(NAME, ...)   \
+    if ((which & (NAME)) != 0) \
+        fields[fields_n++] = __VA_ARGS__;
+    FIELDS(FIELD_ADD)
+    fields[fields_n++] = F_NONZERO("suppressed", suppressed);
+    fields[fields_n] = F_END;
+    log_line(sentence.level, sentence.message, fields);
 }

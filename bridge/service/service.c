@@ -12,7 +12,6 @@
 #include "consumer/client/client.h"
 #include "levels/counted.h"
 
-#include <inttypes.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -38,14 +37,12 @@ struct service {
 
 static void log_finding(const struct finding *f)
 {
-    char text[1024];
-    log_quote(f->sentence, text, sizeof text);
     if (f->kind == FINDING_REFUSE || f->kind == FINDING_FAULT)
-        log_error("topic", "topic=%s finding=%s", f->topic, text);
+        log_error("topic", F_TEXT("topic", f->topic), F_TEXT("finding", f->sentence));
     else if (f->kind == FINDING_WARN)
-        log_warn("topic", "topic=%s finding=%s", f->topic, text);
+        log_warn("topic", F_TEXT("topic", f->topic), F_TEXT("finding", f->sentence));
     else
-        log_info("topic not checked", "topic=%s why=%s", f->topic, text);
+        log_info("topic not checked", F_TEXT("topic", f->topic), F_TEXT("why", f->sentence));
 }
 
 static void take_findings(struct service *s, const struct findings *findings)
@@ -122,13 +119,12 @@ static int check_topics(struct service *s, rd_kafka_t *admin, char *error)
 static bool ask_request_limit(struct service *s, rd_kafka_t *admin)
 {
     bool known;
-    char why[REQUEST_LIMIT_WHY_MAX], quoted[REQUEST_LIMIT_WHY_MAX * 4];
+    char why[REQUEST_LIMIT_WHY_MAX];
     size_t record_max_bytes = request_limit_ask(admin, ASK_MS, &known, why);
     if (!known && s->record_max_bytes == 0)
         log_warn("brokers do not tell socket.request.max.bytes, Kafka's default is assumed: allow "
                  "DescribeConfigs on the cluster",
-                 "record_max_bytes=%zu error=%s", record_max_bytes,
-                 log_quote(why, quoted, sizeof quoted));
+                 F_COUNT("record_max_bytes", record_max_bytes), F_TEXT("error", why));
     if (known || s->record_max_bytes == 0)
         s->record_max_bytes = record_max_bytes;
     return known;
@@ -144,12 +140,11 @@ static struct commit_limits ask_commit_limits(rd_kafka_t *admin)
 {
     struct commit_limits limits;
     struct admin asked = {.rk = admin, .timeout_ms = ASK_MS};
-    char quoted[2 * ADMIN_ERROR_MAX];
     commit_limits_ask(&asked, &limits);
     if (limits.why[0] != '\0')
         log_info("settings of brokers could not be read, defaults assumed",
-                 "metadata_bytes=%zu commit_again_ms=%lld why=%s", limits.text_max,
-                 (long long)limits.again_ms, log_quote(limits.why, quoted, sizeof quoted));
+                 F_COUNT("metadata_bytes", limits.text_max),
+                 F_MS("commit_again_ms", limits.again_ms), F_TEXT("why", limits.why));
     return limits;
 }
 
@@ -171,12 +166,12 @@ static int start_workers(struct service *s, int lanes, struct commit_limits comm
 /* The service is not worth less without it. */
 static void start_canary(struct service *s)
 {
-    char error[SERVICE_ERROR_MAX] = "", quoted[SERVICE_ERROR_MAX];
+    char error[SERVICE_ERROR_MAX] = "";
     if (s->config->canary_ms == 0)
         return;
     s->canary = canary_start(s->config, error, sizeof error);
     if (s->canary == NULL)
-        log_error("no canary", "error=%s", log_quote(error, quoted, sizeof quoted));
+        log_error("no canary", F_TEXT("error", error));
 }
 
 static int owned_lanes(void *ctx)
@@ -191,12 +186,12 @@ static int owned_lanes(void *ctx)
 /* The workers run without it, too. */
 static void start_watch(struct service *s, int lanes)
 {
-    char error[SERVICE_ERROR_MAX] = "", quoted[SERVICE_ERROR_MAX];
+    char error[SERVICE_ERROR_MAX] = "";
     struct watch_config config = {s->config, lanes, owned_lanes, s};
     s->watch = watch_start(&config, error, sizeof error);
     if (s->watch == NULL)
-        log_error("open transactions on the schedule topic are not watched", "error=%s",
-                  log_quote(error, quoted, sizeof quoted));
+        log_error("open transactions on the schedule topic are not watched",
+                  F_TEXT("error", error));
 }
 
 int service_start(const struct config *config, struct service **service,
@@ -228,9 +223,10 @@ int service_start(const struct config *config, struct service **service,
         (void)service_stop(s);
         return err;
     }
-    log_info("started", "lanes=%d levels=%d workers=%d group=%s schedule=%s", lanes,
-             config->ladder.n + config->retired_n, config->workers, config->group,
-             config->schedule);
+    log_info("started", F_INT("lanes", lanes),
+             F_INT("levels", config->ladder.n + config->retired_n),
+             F_INT("workers", config->workers), F_TEXT("group", config->group),
+             F_TEXT("schedule", config->schedule));
     *service = s;
     return 0;
 }
@@ -261,17 +257,19 @@ void service_heartbeat(struct service *s)
     service_stats(s, &now);
     int64_t at_ms = clock_mono_ms(), ms = at_ms - s->last_ms;
     const struct stats *last = &s->last;
-    log_info("heartbeat",
-             "lanes=%" PRIu64 " requests_per_s=%.1f hops_per_s=%.1f deliveries_per_s=%.1f "
-             "late_p50_ms=%" PRId64 " late_p99_ms=%" PRId64 " late_max_ms=%" PRId64 " held=%" PRIu64
-             " held_bytes=%" PRIu64 " paused=%" PRIu64 " dead_letters=%" PRIu64 " retries=%" PRIu64
-             " breaches=%" PRIu64,
-             counter_read(&now.lanes), rate(&now.requests, &last->requests, ms),
-             rate(&now.hops, &last->hops, ms), rate(&now.deliveries, &last->deliveries, ms),
-             stats_quantile_ms(&now, last, 0.5), stats_quantile_ms(&now, last, 0.99),
-             stats_quantile_ms(&now, last, 1.0), counter_read(&now.held),
-             counter_read(&now.held_bytes), counter_read(&now.paused), dead_letters(&now),
-             counter_read(&now.retries), counter_read(&now.breaches));
+    log_info("heartbeat", F_COUNT("lanes", counter_read(&now.lanes)),
+             F_RATE("requests_per_s", rate(&now.requests, &last->requests, ms)),
+             F_RATE("hops_per_s", rate(&now.hops, &last->hops, ms)),
+             F_RATE("deliveries_per_s", rate(&now.deliveries, &last->deliveries, ms)),
+             F_MS("late_p50_ms", stats_quantile_ms(&now, last, 0.5)),
+             F_MS("late_p99_ms", stats_quantile_ms(&now, last, 0.99)),
+             F_MS("late_max_ms", stats_quantile_ms(&now, last, 1.0)),
+             F_COUNT("held", counter_read(&now.held)),
+             F_COUNT("held_bytes", counter_read(&now.held_bytes)),
+             F_COUNT("paused", counter_read(&now.paused)),
+             F_COUNT("dead_letters", dead_letters(&now)),
+             F_COUNT("retries", counter_read(&now.retries)),
+             F_COUNT("breaches", counter_read(&now.breaches)));
     memcpy(&s->last, &now, sizeof now);
     s->last_ms = at_ms;
 }
@@ -304,7 +302,7 @@ void service_reload(struct service *s, struct config *fresh)
             poll(NULL, 0, RELOAD_STEP_MS);
         if (worker_live(s->workers[i]) != fresh) {
             log_warn("a worker stands still: it takes the configuration when it goes on",
-                     "worker=%d", i);
+                     F_INT("worker", i));
             return; /* and may still read the old one, which is not freed */
         }
     }

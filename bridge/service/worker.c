@@ -305,12 +305,11 @@ static bool is_stopping(const struct worker *w)
 /* The member is fatal to its client, so it needs a new one; what is known of the lanes stays. */
 static void replace_member(struct worker *w)
 {
-    char error[CLIENT_ERROR_MAX], quoted[CLIENT_ERROR_MAX];
+    char error[CLIENT_ERROR_MAX];
     w->fenced_ms = 0;
     disconnect_member(w);
     while (!is_stopping(w) && connect_member(w, error) != 0) {
-        log_warn("cannot join the group again: trying on", "error=%s",
-                 log_quote(error, quoted, sizeof quoted));
+        log_warn("cannot join the group again: trying on", F_TEXT("error", error));
         disconnect_member(w);
         atomic_store(&w->turned_ms, worker_now().mono_ms); /* alive, though nothing turns */
         poll(NULL, 0, REJOIN_MS);

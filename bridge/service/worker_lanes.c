@@ -83,7 +83,7 @@ static enum begin take_place(struct worker *w, const int *lanes, int n, struct s
     bool later = w->config.config->exactly_once;
     log_warn(later ? "cannot commit the first offsets of lanes: joining again"
                    : "cannot commit the first offsets of lanes",
-             "lanes=%d", n);
+             F_INT("lanes", n));
     return later ? BEGIN_LATER : BEGIN;
 }
 
@@ -97,7 +97,7 @@ static enum begin without_offsets(struct worker *w, const int *lanes, int n, str
         lost = starts_lost(w->levels, w->topics, w->slots, lanes, n, starts);
     if (lost < 0) {
         log_warn("cannot ask what the levels hold, so nobody knows if offsets were lost",
-                 "lanes=%d", n);
+                 F_INT("lanes", n));
         return c->exactly_once ? BEGIN_LATER : BEGIN;
     }
     if (lost == 0)
@@ -105,11 +105,11 @@ static enum begin without_offsets(struct worker *w, const int *lanes, int n, str
     log_error("the group has no offsets though records wait in the levels, or did: they expired, "
               "group was changed, or schedule was made anew; what has no offset is read from its "
               "beginning and delivered, again if it was before",
-              "group=%s lanes=%d", c->group, lost);
+              F_TEXT("group", c->group), F_INT("lanes", lost));
     if (!c->exactly_once || c->redeliver_lost)
         return take_place(w, lanes, n, starts);
     log_error("exactly-once does not start so: set the group's offsets or lost_offsets: redeliver",
-              "group=%s", c->group);
+              F_TEXT("group", c->group));
     return BEGIN_NEVER;
 }
 
@@ -133,7 +133,7 @@ static enum begin may_begin(struct worker *w, const int *lanes, int n, struct st
         return without_offsets(w, lanes, n, starts);
     log_error("the group's commit metadata is damaged or of a newer delaybridge; exactly-once does "
               "not start so: run that version, or set lost_offsets: redeliver",
-              "group=%s partitions=%d", c->group, unreadable);
+              F_TEXT("group", c->group), F_INT("partitions", unreadable));
     return BEGIN_NEVER;
 }
 
@@ -197,13 +197,13 @@ static void on_gained(void *ctx, const int *lanes, int n, struct start *starts)
     counter_add(&w->stats.rebalances, 1);
     if (unusable > 0)
         log_warn("commit metadata that is not ours is ignored: records may be delivered again",
-                 "partitions=%d", unusable);
+                 F_INT("partitions", unusable));
     if (source_assign(w->source, lanes, n, starts) != 0) {
-        log_error("lanes cannot be read: joining again", "lanes=%d", n);
+        log_error("lanes cannot be read: joining again", F_INT("lanes", n));
         group_rejoin(w->group);
     }
     atomic_store(&w->joined, begin == BEGIN);
-    log_info("lanes gained", "worker=%d lanes=%d", w->config.number, n);
+    log_info("lanes gained", F_INT("worker", w->config.number), F_INT("lanes", n));
 }
 
 void worker_on_wakeup(void *ctx, int32_t number)
@@ -268,8 +268,8 @@ static void on_lost(void *ctx, bool fenced)
         bridge_lane_lost(w->bridge, w->lanes[i]);
     source_unassign(w->source);
     atomic_store(&w->joined, false);
-    log_info(fenced ? "lanes lost" : "lanes given back", "worker=%d lanes=%d in_flight=%zu",
-             w->config.number, w->lanes_n, flying);
+    log_info(fenced ? "lanes lost" : "lanes given back", F_INT("worker", w->config.number),
+             F_INT("lanes", w->lanes_n), F_COUNT("in_flight", flying));
     w->lanes_n = 0;
 }
 

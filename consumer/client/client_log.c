@@ -6,7 +6,6 @@
 #include "bridge/base/limit.h"
 #include "bridge/base/log.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -38,9 +37,8 @@ static void log_text(const rd_kafka_t *rk, enum log_level level, const char *fac
     uint64_t suppressed = 0;
     if (level != LOG_DEBUG && !may_pass(rd_kafka_name(rk), facility, &suppressed))
         return;
-    char quoted[1024];
-    log_line(level, "librdkafka", "client=%s facility=%s text=%s suppressed=%" PRIu64,
-             rd_kafka_name(rk), facility, log_quote(text, quoted, sizeof quoted), suppressed);
+    LOG_LINE(level, "librdkafka", F_TEXT("client", rd_kafka_name(rk)), F_TEXT("facility", facility),
+             F_TEXT("text", text), F_NONZERO("suppressed", suppressed), F_END);
 }
 
 static bool is_noise(const char *facility)
@@ -99,8 +97,8 @@ void client_log_back(int64_t since_mono_ms)
         away.since_mono_ms = 0;
     pthread_mutex_unlock(&away.turn);
     if (ends)
-        log_info("Kafka answers again, forwarding continues", "away_ms=%" PRId64,
-                 clock_mono_ms() - since_mono_ms);
+        log_info("Kafka answers again, forwarding continues",
+                 F_MS("away_ms", clock_mono_ms() - since_mono_ms));
 }
 
 /* Notes the begin of an outage. Returns whether it begins now. */
@@ -118,15 +116,14 @@ static bool note_away(int *lanes)
 /* Logs an outage. All clients share one line, which is repeated in a long outage. */
 static void log_unreachable(const rd_kafka_t *rk, const char *reason)
 {
-    char quoted[1024];
     uint64_t suppressed = 0;
     int lanes;
     bool begins = note_away(&lanes), passes = may_pass("", "unreachable", &suppressed);
     if (!begins && !passes)
         return;
-    log_error("Kafka unreachable, lanes wait until a broker answers",
-              "lanes=%d client=%s text=%s suppressed=%" PRIu64, lanes, rd_kafka_name(rk),
-              log_quote(reason, quoted, sizeof quoted), suppressed);
+    log_error("Kafka unreachable, lanes wait until a broker answers", F_INT("lanes", lanes),
+              F_TEXT("client", rd_kafka_name(rk)), F_TEXT("text", reason),
+              F_NONZERO("suppressed", suppressed));
 }
 
 void client_log_error(rd_kafka_t *rk, int err, const char *reason, void *opaque)
@@ -144,7 +141,6 @@ void client_log_error(rd_kafka_t *rk, int err, const char *reason, void *opaque)
     uint64_t suppressed;
     if (!may_pass(rd_kafka_name(rk), name, &suppressed))
         return;
-    char quoted[1024];
-    log_warn("kafka", "client=%s error=%s text=%s suppressed=%" PRIu64, rd_kafka_name(rk), name,
-             log_quote(reason, quoted, sizeof quoted), suppressed);
+    log_warn("kafka", F_TEXT("client", rd_kafka_name(rk)), F_TEXT("error", name),
+             F_TEXT("text", reason), F_NONZERO("suppressed", suppressed));
 }

@@ -160,7 +160,7 @@ def drain_gives_up(stage: Stage, **settings) -> None:
     code = bridge.stop()
     took = time.monotonic() - start
     require(code == 0 and 1.5 < took < 6, f"SIGTERM ended it with {code} after {took:.1f} s:\n{bridge.tail()}")
-    will_say(bridge, '"drained":"false"')
+    will_say(bridge, '"drained":false')
 
 
 def promises(stage: Stage) -> str:

@@ -5,12 +5,10 @@
 #include "bridge/base/log.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
-enum { VALUE_MAX = 256, FIELDS_MAX = 2800 };
+enum { VALUE_MAX = 256 };
 
 rd_kafka_t *__real_rd_kafka_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char *error,
                                 size_t error_size);
@@ -18,10 +16,8 @@ rd_kafka_t *__wrap_rd_kafka_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, cha
                                 size_t error_size);
 void __real_rd_kafka_destroy(rd_kafka_t *rk);
 void __wrap_rd_kafka_destroy(rd_kafka_t *rk);
-void __real_log_line(enum log_level level, const char *message, const char *fields, ...)
-    __attribute__((format(printf, 3, 4)));
-void __wrap_log_line(enum log_level level, const char *message, const char *fields, ...)
-    __attribute__((format(printf, 3, 4)));
+void __real_log_line(enum log_level level, const char *message, const struct log_field *fields);
+void __wrap_log_line(enum log_level level, const char *message, const struct log_field *fields);
 
 static const char reason[] = "broken for good";
 static const rd_kafka_resp_err_t broken_by = RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER;
@@ -77,18 +73,22 @@ void __wrap_rd_kafka_destroy(rd_kafka_t *rk)
     __real_rd_kafka_destroy(rk);
 }
 
-void __wrap_log_line(enum log_level level, const char *message, const char *fields, ...)
+/* Returns whether a text field contains the phrase. */
+static bool has_text(const struct log_field *fields, const char *phrase)
 {
-    char text[FIELDS_MAX];
-    va_list args;
-    va_start(args, fields);
-    vsnprintf(text, sizeof text, fields, args);
-    va_end(args);
+    for (; fields->type != LOG_FIELD_END; fields++)
+        if (fields->type == LOG_FIELD_TEXT && strstr(fields->value.text, phrase) != NULL)
+            return true;
+    return false;
+}
+
+void __wrap_log_line(enum log_level level, const char *message, const struct log_field *fields)
+{
     if (strstr(message, "producer is broken: it is replaced") != NULL)
-        told_replaced += strstr(text, reason) != NULL;
+        told_replaced += has_text(fields, reason);
     if (strstr(message, "a transaction was aborted") != NULL)
-        told_aborted += strstr(text, rd_kafka_err2str(broken_by)) != NULL;
-    __real_log_line(level, message, "%s", text);
+        told_aborted += has_text(fields, rd_kafka_err2str(broken_by));
+    __real_log_line(level, message, fields);
 }
 
 int clients_made(enum client_kind kind)

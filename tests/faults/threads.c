@@ -20,9 +20,8 @@ static atomic_bool enough;
 
 static void *chatter(void *arg)
 {
-    char quoted[64];
     while (!atomic_load(&enough)) {
-        log_warn("chatter", "from=%s", log_quote(arg, quoted, sizeof quoted));
+        log_warn("chatter", F_TEXT("from", arg));
         log_set_level(LOG_INFO);
         poll(NULL, 0, PAUSE_MS);
     }

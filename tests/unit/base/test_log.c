@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log: the two shapes of a line, what is escaped, and that nobody waits for a reader. */
+/* log: the two shapes of a line, its limits, and a reader that does not read. */
 #include "bridge/base/log.h"
 
 #include <criterion/criterion.h>
@@ -58,43 +58,56 @@ static const char *member(json_t *line, const char *key)
     return text == NULL ? "(no string)" : text;
 }
 
-Test(log, logfmt_keeps_fields_as_they_are_given)
+Test(log, logfmt_quotes_texts_that_are_no_words)
 {
     logged_begin(LOG_LOGFMT);
-    log_info("lane gained", "lane=%d topic=%s", 3, "schedule.1m");
+    log_info("lane assigned", F_INT("lane", 3), F_TEXT("topic", "schedule.1m"),
+             F_TEXT("error", "not \"now\""), F_TEXT("none", ""), F_TEXT("equals", "a=b"));
     const char *text = logged_end();
     cr_assert(strncmp(text, "ts=20", 5) == 0, "%s", text);
-    cr_assert(strstr(text, "Z level=info msg=\"lane gained\" lane=3 topic=schedule.1m\n") != NULL,
+    cr_assert(strstr(text, "Z level=info msg=\"lane assigned\" lane=3 topic=schedule.1m "
+                           "error=\"not \\\"now\\\"\" none=\"\" equals=\"a=b\"\n") != NULL,
               "%s", text);
 }
 
-Test(log, json_tells_numbers_from_texts)
+Test(log, each_type_has_its_form_in_json)
 {
-    char quoted[64];
     logged_begin(LOG_JSON);
-    log_warn("m", "n=%d x=%.1f topic=%s why=%s version=1.2.3 zeros=007 none=", -5, 2.5, "S.1m",
-             log_quote("a \"b\" c=d", quoted, sizeof quoted));
+    log_warn("m", F_INT("n", -5), F_COUNT("count", UINT64_MAX), F_RATE("rate", 2.25),
+             F_MS("span_ms", 1500), F_OFFSET("offset", INT64_MAX), F_BOOL("is", true),
+             F_BOOL("is_not", false), F_INSTANT("at", 1763712000250),
+             F_PLACE("source", "S.1m", 3, 17), F_RANGE("range", 17, 40),
+             F_BYTES("bytes", bytes_of("\0\1", 2)), F_BYTES("no_bytes", bytes_null()),
+             F_TEXT("no_text", NULL), F_NONZERO("some", 7), F_NONZERO("nothing", 0));
+    const char *text = logged_end();
+    cr_expect_not_null(
+        strstr(text, "Z\",\"level\":\"warn\",\"msg\":\"m\",\"n\":-5,\"count\":18446744073709551615,"
+                     "\"rate\":2.2,\"span_ms\":1500,\"offset\":9223372036854775807,\"is\":true,"
+                     "\"is_not\":false,\"at\":\"2025-11-21T08:00:00.250Z\","
+                     "\"source\":\"S.1m/3/17\",\"range\":\"17-40\",\"bytes\":\"0x0001\","
+                     "\"no_bytes\":null,\"no_text\":null,\"some\":7}\n"),
+        "%s", text);
+}
+
+Test(log, text_that_looks_like_a_number_stays_text)
+{
+    logged_begin(LOG_JSON);
+    log_warn("m", F_TEXT("why", "17"), F_TEXT("key", "a b=2"), F_TEXT("quoted", "\"x\""));
     json_t *line = logged_json();
-    cr_expect_eq(json_integer_value(json_object_get(line, "n")), -5);
-    cr_expect(json_is_real(json_object_get(line, "x")));
-    cr_expect_str_eq(member(line, "topic"), "S.1m");
-    cr_expect_str_eq(member(line, "why"), "a \"b\" c=d");
-    cr_expect_str_eq(member(line, "version"), "1.2.3");
-    cr_expect_str_eq(member(line, "zeros"), "007");
-    cr_expect_str_eq(member(line, "none"), "");
-    cr_expect_str_eq(member(line, "level"), "warn");
+    cr_expect_str_eq(member(line, "why"), "17");
+    cr_expect_str_eq(member(line, "key"), "a b=2");
+    cr_expect_str_eq(member(line, "quoted"), "\"x\"");
     json_decref(line);
 }
 
 Test(log, any_byte_is_legal_json_on_one_line)
 {
-    char all[256], quoted[2048];
+    char all[256];
     for (int i = 0; i < 255; i++)
         all[i] = (char)(i + 1);
     all[255] = '\0';
     logged_begin(LOG_JSON);
-    log_info(all, "raw=%s quoted=%s", "\xff\x01\x7f\xc3\xa9",
-             log_quote(all, quoted, sizeof quoted));
+    log_info(all, F_TEXT("text", all), F_BYTES("bytes", bytes_of(all, 64)));
     const char *text = logged_text();
     cr_expect_eq(strchr(text, '\n'), text + strlen(text) - 1);
     json_t *line = json_loads(text, 0, NULL);
@@ -103,35 +116,40 @@ Test(log, any_byte_is_legal_json_on_one_line)
     json_decref(line);
 }
 
-Test(log, a_quoted_text_is_cut_between_characters)
-{
-    char quoted[8];
-    cr_expect_str_eq(log_quote("abc\"def", quoted, 8), "\"abc\\\"\"");
-    cr_expect_str_eq(log_quote("abc\"def", quoted, 7), "\"abc\"");
-    cr_expect_str_eq(log_quote("é", quoted, 4), "\"\"");
-    cr_expect_str_eq(log_quote("é", quoted, 5), "\"é\"");
-    cr_expect_str_eq(log_quote("x", quoted, 1), "");
-}
-
-Test(log, too_much_text_is_cut_and_says_so)
+Test(log, long_text_is_cut)
 {
     static char much[10000];
     memset(much, 'x', sizeof much - 1);
     logged_begin(LOG_JSON);
-    log_info(much, "a=1 b=%s c=2", much);
+    log_info(much, F_INT("a", 1), F_TEXT("b", much), F_INT("c", 2));
     json_t *line = logged_json();
-    cr_expect(json_is_true(json_object_get(line, "cut")));
-    cr_expect_eq(json_integer_value(json_object_get(line, "a")), 1);
+    cr_expect_gt(strlen(member(line, "b")), 1000);
+    cr_expect_lt(strlen(member(line, "b")), 1024);
+    cr_expect_eq(json_integer_value(json_object_get(line, "c")), 2);
     json_decref(line);
 }
 
-Test(log, what_is_less_important_is_left_out)
+Test(log, field_without_room_is_left_out_and_the_line_reports_it)
+{
+    static char much[10000];
+    memset(much, 'x', sizeof much - 1);
+    logged_begin(LOG_JSON);
+    log_info("m", F_TEXT("a", much), F_TEXT("b", much), F_TEXT("c", much), F_TEXT("d", much),
+             F_INT("e", 2));
+    json_t *line = logged_json();
+    cr_expect(json_is_true(json_object_get(line, "cut")));
+    cr_expect_null(json_object_get(line, "d"));
+    cr_expect_eq(json_integer_value(json_object_get(line, "e")), 2);
+    json_decref(line);
+}
+
+Test(log, lines_below_the_level_are_left_out)
 {
     logged_begin(LOG_LOGFMT);
-    log_debug("no", "n=%d", 1);
+    log_debug("no", F_INT("n", 1));
     log_set_level(LOG_ERROR);
-    log_warn("no", "n=%d", 2);
-    log_error("yes", "n=%d", 3);
+    log_warn("no", F_INT("n", 2));
+    log_error("yes", F_INT("n", 3));
     const char *text = logged_end();
     cr_expect(strstr(text, "no") == NULL && strstr(text, "n=3") != NULL, "%s", text);
 }
@@ -142,12 +160,12 @@ Test(log, a_reader_that_sleeps_costs_lines_and_never_time, .timeout = 10)
     logged_begin(LOG_LOGFMT);
     log_set_level(LOG_DEBUG); /* of which none is withheld */
     for (int i = 0; i < LINES; i++)
-        log_debug("a line of some length, so that the pipe is full soon", "i=%d", i);
+        log_debug("a line of some length, so that the pipe is full soon", F_INT("i", i));
     int told = 0;
     for (const char *c = logged_text(); *c != '\0'; c++)
         told += *c == '\n';
-    log_info("after", "n=%d", 1);
-    log_info("later", "n=%d", 2);
+    log_info("after", F_INT("n", 1));
+    log_info("later", F_INT("n", 2));
     const char *text = logged_end(), *dropped = strstr(text, "dropped=");
     cr_assert_not_null(dropped, "%s", text);
     cr_expect(told > 0 && told < LINES);
@@ -167,28 +185,9 @@ Test(log, flood_of_one_message_is_withheld_and_others_are_not)
 {
     logged_begin(LOG_JSON);
     for (int i = 0; i < 40000; i++)
-        log_error("flood", "i=%d", i);
-    log_error("another message", "i=%d", 1);
+        log_error("flood", F_INT("i", i));
+    log_error("another message", F_INT("i", 1));
     const char *text = logged_end();
     cr_expect_eq(count_lines(text), 100 + 1, "%d lines", count_lines(text));
     cr_expect_not_null(strstr(text, "another message"));
-}
-
-Test(log, bytes_are_text_or_hexadecimal_and_bounded)
-{
-    char out[LOG_BYTES_TEXT_MAX], many[1000];
-    cr_expect_str_eq(log_quote_bytes(bytes_null(), out), "null");
-    cr_expect_str_eq(log_quote_bytes(bytes_text(""), out), "\"\"");
-    cr_expect_str_eq(log_quote_bytes(bytes_text("order \"17\" é"), out), "\"order \\\"17\\\" é\"");
-    cr_expect_str_eq(log_quote_bytes(bytes_of("\0\0\x04\xd2", 4), out), "0x000004d2");
-    cr_expect_str_eq(log_quote_bytes(bytes_text("a\nb"), out), "0x610a62");
-    memset(many, 'x', sizeof many);
-    log_quote_bytes(bytes_of(many, sizeof many), out);
-    cr_expect_eq(strlen(out), LOG_BYTES_MAX + strlen("\"...\""), "%s", out);
-    memcpy(many + LOG_BYTES_MAX - 1, "é", 2); /* cut within a character */
-    cr_expect_str_eq(log_quote_bytes(bytes_of(many, sizeof many), out) + LOG_BYTES_MAX, "...\"");
-    memset(many, '"', sizeof many); /* the longest form of each byte */
-    cr_expect_lt(strlen(log_quote_bytes(bytes_of(many, sizeof many), out)), LOG_BYTES_TEXT_MAX);
-    memset(many, 0x80, sizeof many);
-    cr_expect_lt(strlen(log_quote_bytes(bytes_of(many, sizeof many), out)), LOG_BYTES_TEXT_MAX);
 }
