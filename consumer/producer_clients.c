@@ -178,7 +178,7 @@ void producer_client_rebuild(struct producer *p, enum role role)
     struct client fresh;
     if (producer_client_make(p, role, &fresh, error) != 0) {
         /* For example, a certificate file was removed. */
-        log_error("cannot make a producer: trying on", F_TEXT("error", error));
+        log_error("cannot recreate a producer, trying again", F_TEXT("error", error));
         return;
     }
     if (role == HOPS)

@@ -77,7 +77,7 @@ static void start(struct producer *p, enum role role)
     struct producer_turn *turn = turn_of(p, role);
     turn->phase = PHASE_STARTING;
     if (p->clients[role].rk == NULL && producer_client_start(p, role, error) != 0) {
-        log_error("cannot make a producer: trying on", F_TEXT("error", error));
+        log_error("cannot recreate a transactional producer, trying again", F_TEXT("error", error));
         turn->retry_mono_ms = clock_mono_ms() + START_AGAIN_MS;
         return;
     }

@@ -123,6 +123,12 @@ static void stop_monitor(struct life *life)
     monitor_stop(life->monitor);
 }
 
+static int refuse(int err, const char *error)
+{
+    log_error("cannot start", F_TEXT("error", error));
+    return err;
+}
+
 /* An unreachable Kafka is waited for; a refused start is final. */
 static int start(struct life *life)
 {
@@ -133,10 +139,8 @@ static int start(struct life *life)
             monitor_watch(life->monitor, life->service, "");
             return 0;
         }
-        if (err != ERR_KAFKA) {
-            log_error("cannot start", F_TEXT("error", error));
-            return err;
-        }
+        if (err != ERR_KAFKA)
+            return refuse(err, error);
         log_warn("waiting for Kafka", F_TEXT("error", error));
         notify("STATUS=waiting for Kafka");
         monitor_watch(life->monitor, NULL, error);
@@ -215,13 +219,6 @@ static int serve(struct life *life)
     return code;
 }
 
-/* What a client does not take it will not take later either. */
-static int refuse(const char *error)
-{
-    log_error("cannot start", F_TEXT("error", error));
-    return ERR_CONFIG;
-}
-
 int cmd_run(struct cli *cli)
 {
     char error[SERVICE_ERROR_MAX] = "";
@@ -229,12 +226,12 @@ int cmd_run(struct cli *cli)
     block_signals(&life.set);
     life.monitor = monitor_start(cli->config, error, sizeof error);
     if (life.monitor == NULL) {
-        log_error("cannot start", F_TEXT("error", error));
+        (void)refuse(ERR_CONFIG, error);
         return EXIT_CONFIG;
     }
     if (client_scram_is_old(cli->config))
         log_warn(CLIENT_OLD_SCRAM, F_TEXT("librdkafka", rd_kafka_version_str()));
-    int err = client_try(cli->config, error) == 0 ? 0 : refuse(error);
+    int err = client_try(cli->config, error) == 0 ? 0 : refuse(ERR_CONFIG, error);
     if (err == 0) {
         notify("READY=1\nSTATUS=waiting for Kafka"); /* the rest may take as long as Kafka does */
         start_watchdog(&life);

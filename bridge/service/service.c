@@ -38,9 +38,10 @@ struct service {
 static void log_finding(const struct finding *f)
 {
     if (f->kind == FINDING_REFUSE || f->kind == FINDING_FAULT)
-        log_error("topic", F_TEXT("topic", f->topic), F_TEXT("finding", f->sentence));
+        log_error("unsafe topic", F_TEXT("topic", f->topic), F_TEXT("finding", f->sentence));
     else if (f->kind == FINDING_WARN)
-        log_warn("topic", F_TEXT("topic", f->topic), F_TEXT("finding", f->sentence));
+        log_warn("topic may cause problems", F_TEXT("topic", f->topic),
+                 F_TEXT("finding", f->sentence));
     else
         log_info("topic not checked", F_TEXT("topic", f->topic), F_TEXT("why", f->sentence));
 }
