@@ -69,7 +69,7 @@ static bool gain(struct group *g, const int *lanes, int n, int tries_max)
         g->config.gained(g->config.ctx, lanes, n, starts);
     } else if (clock_mono_ms() - g->logged_mono_ms >= LOG_AGAIN_MS) {
         g->logged_mono_ms = clock_mono_ms();
-        log_error("cannot read the lanes' offsets: trying on",
+        log_error("cannot read committed offsets, trying again",
                   F_TEXT("error", err == 0 ? "NO_MEMORY" : rd_kafka_err2name(err)));
     }
     bool ok = starts != NULL;
@@ -88,10 +88,10 @@ static int known_lanes(const struct group *g, const rd_kafka_topic_partition_lis
         if (given->elems[i].partition < g->config.lanes)
             lanes[n++] = given->elems[i].partition;
         else
-            log_error(
-                "a lane without level partitions is not served: run 'delaybridge topics apply' "
-                "and restart",
-                F_TEXT("topic", given->elems[i].topic), F_INT("lane", given->elems[i].partition));
+            log_error("lane without level partitions, not served: run 'delaybridge topics apply' "
+                      "and restart",
+                      F_TEXT("topic", given->elems[i].topic),
+                      F_INT("lane", given->elems[i].partition));
     }
     return n;
 }
@@ -201,7 +201,8 @@ static void join_again(struct group *g)
     g->joined_mono_ms = clock_mono_ms();
     rd_kafka_unsubscribe(g->rk);
     if (subscribe(g, error, sizeof error) != 0)
-        log_error("cannot join again", F_TEXT("error", error));
+        log_error("cannot subscribe to the schedule topic: restart this process",
+                  F_TEXT("reason", error));
 }
 
 /* Handles a fatal error. The client revokes the partitions without a rebalance callback, so this
@@ -211,12 +212,12 @@ static void on_fatal(struct group *g)
     char text[256] = "";
     rd_kafka_resp_err_t err = rd_kafka_fatal_error(g->rk, text, sizeof text);
     if (g->config.transient)
-        log_warn("the group will not have this member any more: it joins anew",
-                 F_TEXT("error", rd_kafka_err2name(err)), F_TEXT("text", text));
+        log_warn("fenced by the group coordinator, rejoining",
+                 F_TEXT("error", rd_kafka_err2name(err)), F_TEXT("reason", text));
     else
         log_error(
-            "the group will not have this member any more: is its group.instance.id used twice?",
-            F_TEXT("error", rd_kafka_err2name(err)), F_TEXT("text", text));
+            "fenced by the group coordinator, exiting: give each process its own group.instance.id",
+            F_TEXT("error", rd_kafka_err2name(err)), F_TEXT("reason", text));
     g->fenced = true;
     if (g->owning)
         g->config.lost(g->config.ctx, true);
@@ -228,11 +229,12 @@ void group_poll(struct group *g)
     rd_kafka_message_t *message;
     while ((message = rd_kafka_consumer_poll(g->rk, 0)) != NULL) {
         if (message->err != 0 && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
-            log_warn(message->err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED
-                         ? "group: allow Read on it"
-                         : "group",
+            log_warn("consumer group error, the client tries again",
                      F_TEXT("error", rd_kafka_err2name(message->err)),
-                     F_TEXT("text", rd_kafka_message_errstr(message)));
+                     F_TEXT("reason", rd_kafka_message_errstr(message)),
+                     F_HINT(message->err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED
+                                ? "allow Read on the group"
+                                : NULL));
         rd_kafka_message_destroy(message);
     }
     rd_kafka_queue_poll_callback(g->commits, 0);

@@ -54,7 +54,8 @@ static bool is_connected(struct probe *p)
         p->rk = client_new(RD_KAFKA_CONSUMER, conf, error);
     }
     if (p->rk == NULL)
-        log_warn("cannot start a consumer, tried again", F_TEXT("error", error));
+        log_warn("cannot start the consumer for unreadable batches, trying again",
+                 F_TEXT("reason", error));
     return p->rk != NULL;
 }
 

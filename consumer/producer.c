@@ -202,7 +202,8 @@ static bool start_alone(struct producer *p)
     char error[CLIENT_ERROR_MAX];
     if (p->clients[ALONE].rk != NULL || producer_client_start(p, ALONE, error) == 0)
         return true;
-    log_error("cannot start a producer", F_TEXT("error", error));
+    log_error("cannot start the producer for single records, trying again",
+              F_TEXT("reason", error));
     return false;
 }
 

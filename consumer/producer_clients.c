@@ -170,7 +170,7 @@ void producer_client_rebuild(struct producer *p, enum role role)
     char error[CLIENT_ERROR_MAX];
     p->rebuild_mono_ms = clock_mono_ms() + REBUILD_AGAIN_MS;
     rd_kafka_fatal_error(c->rk, error, sizeof error);
-    log_error("producer is broken: it is replaced", F_TEXT("error", error));
+    log_error("fatal error of a producer, replacing it", F_TEXT("reason", error));
     rd_kafka_purge(c->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     rd_kafka_flush(c->rk, REBUILD_MS);
     if (rd_kafka_outq_len(c->rk) > 0 || !asker_settle(p->asker))
@@ -178,7 +178,7 @@ void producer_client_rebuild(struct producer *p, enum role role)
     struct client fresh;
     if (producer_client_make(p, role, &fresh, error) != 0) {
         /* For example, a certificate file was removed. */
-        log_error("cannot recreate a producer, trying again", F_TEXT("error", error));
+        log_error("cannot recreate a producer, trying again", F_TEXT("reason", error));
         return;
     }
     if (role == HOPS)

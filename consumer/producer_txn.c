@@ -77,7 +77,8 @@ static void start(struct producer *p, enum role role)
     struct producer_turn *turn = turn_of(p, role);
     turn->phase = PHASE_STARTING;
     if (p->clients[role].rk == NULL && producer_client_start(p, role, error) != 0) {
-        log_error("cannot recreate a transactional producer, trying again", F_TEXT("error", error));
+        log_error("cannot recreate a transactional producer, trying again",
+                  F_TEXT("reason", error));
         turn->retry_mono_ms = clock_mono_ms() + START_AGAIN_MS;
         return;
     }
@@ -170,11 +171,11 @@ static void serve_started(struct producer *p, enum role role, const struct outco
         turn->phase = PHASE_READY;
         return;
     }
-    log_error(outcome->err == RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-                  ? "a transactional producer cannot start: allow Write on its transactional id"
-                  : "a transactional producer cannot start: trying on",
-              F_TEXT("id", turn->id), F_TEXT("error", rd_kafka_err2name(outcome->err)),
-              F_TEXT("text", outcome->why));
+    log_error("transactional producer cannot start, trying again", F_TEXT("id", turn->id),
+              F_TEXT("error", rd_kafka_err2name(outcome->err)), F_TEXT("reason", outcome->why),
+              F_HINT(outcome->err == RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+                         ? "allow Write on its transactional id"
+                         : NULL));
     turn->retry_mono_ms = clock_mono_ms() + START_AGAIN_MS;
 }
 
@@ -253,8 +254,9 @@ static void log_slow(struct producer_turn *turn)
     if (running_ms - turn->logged_ms < SLOW_MS)
         return;
     turn->logged_ms = running_ms;
-    log_warn("a transactional producer waits for the brokers", F_TEXT("id", turn->id),
-             F_TEXT("call", txn_calls_name(turn->calls)), F_MS("ms", running_ms));
+    log_warn("transactional producer waits for the brokers, transactions wait",
+             F_TEXT("id", turn->id), F_TEXT("call", txn_calls_name(turn->calls)),
+             F_MS("waited_ms", running_ms));
 }
 
 static void serve_turn(struct producer *p, enum role role)

@@ -81,7 +81,7 @@ static void open_queue(struct source *s, int lane, int slot)
 
 static int log_failed(const char *error)
 {
-    log_error("cannot change what is read", F_TEXT("error", error));
+    log_error("consumer refused a change of its assignment", F_TEXT("error", error));
     return ERR_KAFKA;
 }
 
@@ -230,11 +230,12 @@ static void take_error(struct source *s, struct partition *p, struct queue_id qu
     } else if (is_missing(message->err) && queue.slot != SLOT_SCHEDULE) {
         s->any_missing = true; /* the worker asks, and says so */
     } else if (message->err != RD_KAFKA_RESP_ERR__TIMED_OUT) {
-        log_warn(message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
-                     ? "cannot read a partition: allow Read on its topic"
-                     : "cannot read a partition",
+        log_warn("cannot read a partition, trying again",
                  F_TEXT("topic", s->config.topics[queue.slot]), F_INT("lane", queue.lane),
-                 F_TEXT("error", rd_kafka_err2name(message->err)));
+                 F_TEXT("error", rd_kafka_err2name(message->err)),
+                 F_HINT(message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
+                            ? "allow Read on the topic"
+                            : NULL));
     }
 }
 
@@ -308,7 +309,7 @@ static void log_refused(const struct source *s, const char *call, struct queue_i
     if (error == NULL)
         return;
     /* Not assigned any more: the lane is about to go. */
-    log_debug("a call for a partition was refused", F_TEXT("call", call),
+    log_debug("call for an unassigned partition refused, ignored", F_TEXT("call", call),
               F_TEXT("topic", s->config.topics[queue.slot]), F_INT("lane", queue.lane),
               F_TEXT("error", rd_kafka_error_name(error)));
     rd_kafka_error_destroy(error);

@@ -71,12 +71,11 @@ void trim_serve(struct trim *t)
     while (t->asked > 0 && (event = rd_kafka_queue_poll(t->answers, 0)) != NULL) {
         rd_kafka_resp_err_t err = take_answer(t, event);
         if (err != 0 && !t->failed)
-            log_warn(err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
-                         ? "cannot delete what is done from the level topics, so their disk is not "
-                           "freed: allow Delete on them"
-                         : "cannot delete what is done from the level topics, so their disk is not "
-                           "freed",
-                     F_TEXT("error", rd_kafka_err2name(err)));
+            log_warn("cannot delete processed records of level topics, disk space is not freed",
+                     F_TEXT("error", rd_kafka_err2name(err)),
+                     F_HINT(err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
+                                ? "allow Delete on the level topics"
+                                : NULL));
         t->failed = err != 0;
         t->asked--;
         rd_kafka_event_destroy(event);

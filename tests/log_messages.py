@@ -23,6 +23,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 CALL = re.compile(r"\b(?:log_(debug|info|warn|error)|(LOG_LINE))\(")
 FIELD = re.compile(r'\bF_([A-Z]+)\(\s*"(\w+)"')
+HINT = re.compile(r'\bF_HINT\([^"]*("(?:[^"\\]|\\.)*")')
 # notices.c has tables: the fields, and for each notice its level, fields and message.
 NOTICE_FIELD = re.compile(r'\bX\((\w+), (?:F_([A-Z]+)|\w+)\("(\w+)"')
 NOTICE = re.compile(r'\{\s*LOG_([A-Z]+),\s*([A-Z_ |\n]+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
@@ -79,7 +80,9 @@ def calls(file: Path, text: str, sources: dict[Path, str]) -> Iterator[Message]:
         said = arguments(text, call.end())
         level = call.group(1) or (said.pop(0).removeprefix("LOG_").lower() if said[0].startswith("LOG_") else
                                   said.pop(0) and "any")
-        fields = " ".join(f"{name}={type_of(kind)}" for kind, name in FIELD.findall(" ".join(said[1:])))
+        given = " ".join(said[1:])
+        fields = " ".join([f"{name}={type_of(kind)}" for kind, name in FIELD.findall(given)] +
+                          [f"hint={hint}" for hint in HINT.findall(joined(given))])
         found = texts(said[0], sources)
         for message in found or [f"no constant: {said[0]}"]:
             yield Message(level, message, fields, str(file.relative_to(ROOT)))

@@ -121,6 +121,10 @@ static void line_field(struct line *line, const struct log_field *field)
     case LOG_FIELD_TEXT:
         line_text(line, field->key, field->value.text);
         break;
+    case LOG_FIELD_HINT:
+        if (field->value.text != NULL)
+            line_text(line, field->key, field->value.text);
+        break;
     case LOG_FIELD_BYTES:
         line_value(line, field->key, quote_bytes(field->value.bytes, quoted));
         break;

@@ -23,6 +23,7 @@ enum log_format { LOG_AUTO, LOG_LOGFMT, LOG_JSON };
 enum log_type {
     LOG_FIELD_END,
     LOG_FIELD_TEXT,  /* cut at 1 KiB */
+    LOG_FIELD_HINT,  /* a text that is left out if it is NULL */
     LOG_FIELD_BYTES, /* written by clients: text or hexadecimal digits, see quote_bytes */
     LOG_FIELD_INT,   /* also spans and offsets */
     LOG_FIELD_COUNT,
@@ -66,6 +67,7 @@ struct log_field {
     ((struct log_field){.key = (name), .type = LOG_FIELD_##kind, .value.member = __VA_ARGS__})
 
 #define F_TEXT(name, text_)      LOG_FIELD(name, TEXT, text, (text_))
+#define F_HINT(text_)            LOG_FIELD("hint", HINT, text, (text_))
 #define F_BYTES(name, bytes_)    LOG_FIELD(name, BYTES, bytes, (bytes_))
 #define F_INT(name, n)           LOG_FIELD(name, INT, integer, (n))
 #define F_MS(name, span_ms)      LOG_FIELD(name, INT, integer, (span_ms))

@@ -66,7 +66,7 @@ static int check_operands(const struct command *command, const struct arguments 
 
 static void warn(const char *sentence)
 {
-    log_warn("configuration", F_TEXT("note", sentence));
+    log_warn("unknown setting ignored", F_TEXT("reason", sentence));
 }
 
 /* The log of run is the service's; of other commands only their own sentences are for people. */

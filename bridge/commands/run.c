@@ -59,7 +59,7 @@ static void *watch_stop(void *arg)
     int got = wait_signal(&watch->set, watch->wait_ms);
     if (got != 0)
         _exit(128 + got);
-    log_warn("a Kafka client does not end: leaving without it", F_MS("waited_ms", watch->wait_ms));
+    log_warn("Kafka client does not end, exiting without it", F_MS("waited_ms", watch->wait_ms));
     _exit(watch->code);
 }
 
@@ -76,7 +76,7 @@ struct life {
 static void drain(struct life *life, int code)
 {
     static struct watch watch; /* outlives this call: the thread is never joined */
-    log_info("draining", F_TEXT("again", "a second signal ends at once"));
+    log_info("draining records in flight, send the signal again to exit immediately");
     notify("STOPPING=1\nSTATUS=draining");
     monitor_watch(life->monitor, NULL, "draining");
     watch = (struct watch){life->set, life->cli->config->drain_ms + STOP_MS, code};
@@ -88,10 +88,10 @@ static void drain(struct life *life, int code)
     if (flying == 0)
         log_info("stopped", F_BOOL("drained", true));
     else
-        log_warn("stopped while records were in flight: they are forwarded again by who has their "
-                 "lanes next",
-                 F_BOOL("drained", false), F_COUNT("in_flight", flying),
-                 F_MS("drain_ms", life->cli->config->drain_ms));
+        log_warn(
+            "stopped with records in flight, the next owner of their lanes forwards them again",
+            F_BOOL("drained", false), F_COUNT("in_flight", flying),
+            F_MS("drain_ms", life->cli->config->drain_ms));
 }
 
 /* Tells the manager in time, whatever the main thread waits for: only workers are judged. */
@@ -125,7 +125,7 @@ static void stop_monitor(struct life *life)
 
 static int refuse(int err, const char *error)
 {
-    log_error("cannot start", F_TEXT("error", error));
+    log_error("cannot start, exiting: run 'delaybridge check'", F_TEXT("reason", error));
     return err;
 }
 
@@ -141,12 +141,12 @@ static int start(struct life *life)
         }
         if (err != ERR_KAFKA)
             return refuse(err, error);
-        log_warn("waiting for Kafka", F_TEXT("error", error));
+        log_warn("start failed, waiting for Kafka", F_TEXT("reason", error));
         notify("STATUS=waiting for Kafka");
         monitor_watch(life->monitor, NULL, error);
         int got = wait_signal(&life->set, AGAIN_MS);
         if (got == SIGHUP)
-            log_warn("SIGHUP is ignored", F_TEXT("until", "Kafka has answered"));
+            log_warn("SIGHUP ignored, waiting for Kafka");
         else if (got != 0)
             return ERR_KAFKA;
     }
@@ -156,14 +156,14 @@ static void say_changed(void *ctx, const char *key, bool live)
 {
     (void)ctx;
     if (live)
-        log_info("configuration: changed", F_TEXT("key", key));
+        log_info("configuration key applied", F_TEXT("key", key));
 }
 
 static void say_restart(void *ctx, const char *key, bool live)
 {
     (void)ctx;
     if (!live)
-        log_warn("configuration: needs a restart, so it stays as it was", F_TEXT("key", key));
+        log_warn("configuration key changed, restart to apply it", F_TEXT("key", key));
 }
 
 /* An invalid configuration changes nothing. Keys that need a restart are logged. */
@@ -174,13 +174,14 @@ static void reload(struct life *life)
     struct config *fresh = calloc(1, sizeof *fresh);
     notify("RELOADING=1");
     if (fresh == NULL || cli_reload(life->cli, fresh, &error) != 0) {
-        log_error("configuration: refused, nothing is changed", F_TEXT("error", error.text));
+        log_error("new configuration invalid, keeping the old one: run 'delaybridge check'",
+                  F_TEXT("reason", error.text));
         free(fresh);
     } else {
         const struct config *started = life->cli->config;
         int n = config_differences(started, fresh, say_restart, NULL);
         config_differences(taken.schedule == NULL ? started : &taken, fresh, say_changed, NULL);
-        log_info("configuration: read again", F_INT("differences_from_start", n));
+        log_info("configuration reloaded", F_INT("changed_keys", n));
         log_set_level(fresh->log_level);
         taken = *fresh;
         service_reload(life->service, fresh);

@@ -99,8 +99,8 @@ struct monitor *monitor_start(const struct config *config, char *error, size_t e
             monitor_stop(m);
             return NULL;
         }
-        log_info("listening", F_TEXT("address", config->listen), F_INT("port", http_port(m->http)),
-                 F_TEXT("paths", "/metrics,/livez,/readyz"));
+        log_info("listening for HTTP requests", F_TEXT("address", config->listen),
+                 F_INT("port", http_port(m->http)), F_TEXT("paths", "/metrics,/livez,/readyz"));
     }
     return m;
 }

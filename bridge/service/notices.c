@@ -26,8 +26,12 @@ enum { COMMAND_MAX = TOPIC_TEXT_MAX + 64 };
     X(REASON, F_TEXT("reason", e->reason == NULL ? "" : e->reason))                  \
     X(ATTEMPT, F_INT("attempt", e->attempt))                                         \
     X(NEXT_TRY, F_INSTANT("next_try", e->next_try_ms))                               \
-    X(COUNT, F_INT("n", e->count))                                                   \
-    X(SPAN, F_MS("ms", e->span_ms))
+    X(OFFSETS, F_INT("offsets", e->count))                                           \
+    X(RECORDS, F_INT("records", e->count))                                           \
+    X(STALLED, F_MS("stalled_ms", e->span_ms))                                       \
+    X(STEP, F_MS("step_ms", e->span_ms))                                             \
+    X(RETRY_IN, F_MS("retry_in_ms", e->span_ms))                                     \
+    X(THROTTLE, F_MS("throttle_ms", e->span_ms))
 
 #define FIELD_NUMBER(NAME, ...) FIELD_NUMBER_##NAME,
 enum { FIELDS(FIELD_NUMBER) FIELDS_N };
@@ -44,79 +48,76 @@ static struct sentence sentence_of(enum event_kind kind)
 {
     switch (kind) {
     case EVENT_GAP:
-        return (struct sentence){LOG_WARN, TOPIC | LANE | COUNT,
-                                 "offsets are missing in a level topic, counted as done"};
+        return (struct sentence){LOG_WARN, TOPIC | LANE | OFFSETS,
+                                 "offsets missing in a level topic, counted as processed"};
     case EVENT_OUT_OF_RANGE:
-        return (struct sentence){
-            LOG_ERROR, TOPIC | LANE | COUNT,
-            "records were deleted before they were read: going on at the log's start"};
+        return (struct sentence){LOG_ERROR, TOPIC | LANE | OFFSETS,
+                                 "records were deleted before they were read, continuing at the "
+                                 "start of the log: run 'delaybridge check'"};
     case EVENT_BEYOND_END:
         return (struct sentence){
             LOG_ERROR, TOPIC | LANE | OFFSET,
-            "the committed position is beyond the log's end: the topic was recreated or truncated; "
-            "the partition is held until the group's offset is reset for it and the process "
-            "restarted"};
+            "committed offset is beyond the end of the log, partition blocked: stop all processes, "
+            "then run kafka-consumer-groups.sh --reset-offsets --to-earliest"};
     case EVENT_MISSING:
-        return (struct sentence){
-            LOG_ERROR, TOPIC | LANE | COUNT,
-            "a level topic does not exist any more: what waited in it is lost, and requests for "
-            "this level wait. Run 'delaybridge topics apply'"};
+        return (struct sentence){LOG_ERROR, TOPIC | LANE | RECORDS,
+                                 "level topic does not exist, its records are lost and requests "
+                                 "for this level wait: run 'delaybridge topics apply'"};
     case EVENT_REPLACED:
         return (struct sentence){
             LOG_ERROR, TOPIC | LANE | OFFSET | REASON,
-            "a topic was deleted and created again under the running bridge, the partition is "
-            "blocked: stop all processes, then reset the group's offset for it "
-            "(kafka-consumer-groups.sh --reset-offsets --to-earliest)"};
+            "topic was recreated under the running bridge, partition blocked: stop all processes, "
+            "then run kafka-consumer-groups.sh --reset-offsets --to-earliest"};
     case EVENT_NEWER_ENVELOPE:
         return (struct sentence){
             LOG_ERROR, TOPIC | LANE | OFFSET,
-            "a newer delaybridge wrote this record: upgrade this process, the partition is blocked "
-            "until then"};
+            "record was written by a newer delaybridge, partition blocked: upgrade this process"};
     case EVENT_WATCHDOG:
-        return (struct sentence){LOG_WARN, TOPIC | LANE | SPAN,
-                                 "a partition that should have woken did not: waking it again"};
+        return (struct sentence){LOG_WARN, TOPIC | LANE | STALLED,
+                                 "partition stalled after resume, seeking again"};
     case EVENT_CLOCK_BACK:
-        return (struct sentence){LOG_WARN, SPAN,
-                                 "the clock went back: held records are read again"};
+        return (struct sentence){LOG_WARN, STEP,
+                                 "clock stepped back, reading buffered records again"};
     case EVENT_STALLED_TURN:
-        return (struct sentence){LOG_WARN, SPAN,
-                                 "this process stood still: forwarding waits until it is known "
-                                 "that the lanes are still ours"};
+        return (struct sentence){
+            LOG_WARN, STALLED,
+            "process stalled, forwarding suspended until a commit confirms lane ownership"};
     case EVENT_TARGET_SHUT:
-        return (struct sentence){LOG_WARN, TARGET | ERROR | REASON | SPAN,
-                                 "a target takes nothing"};
+        return (struct sentence){LOG_WARN, TARGET | ERROR | REASON | RETRY_IN,
+                                 "target unavailable, deliveries deferred"};
     case EVENT_TARGET_OPEN:
-        return (struct sentence){LOG_INFO, TARGET, "a target takes records again"};
+        return (struct sentence){LOG_INFO, TARGET, "target available again, deliveries continue"};
     case EVENT_ABORTED:
-        return (struct sentence){LOG_WARN, COUNT | REASON,
-                                 "a transaction was aborted: its records are read again"};
+        return (struct sentence){LOG_WARN, REASON | RECORDS,
+                                 "transaction aborted, reading its records again"};
     case EVENT_FORWARD_FAILED:
-        return (struct sentence){LOG_ERROR, TO | REASON | SOURCE,
-                                 "cannot write to our own topics, tried again"};
+        return (struct sentence){
+            LOG_ERROR, TO | SOURCE | REASON,
+            "cannot write to a topic of the bridge, trying again: run 'delaybridge check'"};
     case EVENT_DEAD_LETTERED:
-        return (struct sentence){LOG_WARN, CODE | REASON | KEY | SOURCE | TARGET,
+        return (struct sentence){LOG_WARN, SOURCE | KEY | TARGET | CODE | REASON,
                                  "record refused, written to the dead-letter topic"};
     case EVENT_DELIVERY_FAILED:
         return (struct sentence){LOG_WARN,
-                                 ERROR | REASON | KEY | SOURCE | TARGET | ATTEMPT | NEXT_TRY,
-                                 "delivery failed, tried again"};
+                                 SOURCE | KEY | TARGET | ERROR | REASON | ATTEMPT | NEXT_TRY,
+                                 "delivery failed, trying again"};
     case EVENT_UNREADABLE:
-        return (struct sentence){
-            LOG_ERROR, TOPIC | LANE | OFFSET | RANGE | SKIP,
-            "a batch cannot be read, its partition is held until the range is skipped"};
+        return (struct sentence){LOG_ERROR, TOPIC | LANE | OFFSET | RANGE | SKIP,
+                                 "batch is unreadable, partition blocked until the range is "
+                                 "skipped: run the command in this line"};
     case EVENT_GIVEN_UP:
-        return (struct sentence){
-            LOG_WARN, TOPIC | LANE | OFFSET | RANGE,
-            "a batch that cannot be read was skipped, a dead letter names the range"};
+        return (struct sentence){LOG_WARN, TOPIC | LANE | OFFSET | RANGE,
+                                 "unreadable batch skipped, its range is in the dead-letter topic"};
     case EVENT_OUTLET_SHUT:
         return (struct sentence){LOG_ERROR, TO | LANE | REASON,
-                                 "own partition unavailable, its lane waits"};
+                                 "partition of the bridge unavailable, its lane waits: run "
+                                 "kafka-topics.sh --describe --unavailable-partitions"};
     case EVENT_OUTLET_OPEN:
         return (struct sentence){LOG_INFO, TO | LANE,
-                                 "own partition available again, its lane continues"};
+                                 "partition of the bridge available again, its lane continues"};
     case EVENT_THROTTLED:
-        return (struct sentence){LOG_WARN, SPAN,
-                                 "a broker quota was exceeded, forwarding waits: raise "
+        return (struct sentence){LOG_WARN, THROTTLE,
+                                 "broker quota exceeded, forwarding waits: raise "
                                  "producer_byte_rate of the bridge's user or client id"};
     }
     return (struct sentence){LOG_ERROR, 0, ""};

@@ -38,12 +38,14 @@ struct service {
 static void log_finding(const struct finding *f)
 {
     if (f->kind == FINDING_REFUSE || f->kind == FINDING_FAULT)
-        log_error("unsafe topic", F_TEXT("topic", f->topic), F_TEXT("finding", f->sentence));
+        log_error("topic check found a fault: run 'delaybridge check'", F_TEXT("topic", f->topic),
+                  F_TEXT("reason", f->sentence));
     else if (f->kind == FINDING_WARN)
-        log_warn("topic may cause problems", F_TEXT("topic", f->topic),
-                 F_TEXT("finding", f->sentence));
+        log_warn("topic check found a risk, continuing", F_TEXT("topic", f->topic),
+                 F_TEXT("reason", f->sentence));
     else
-        log_info("topic not checked", F_TEXT("topic", f->topic), F_TEXT("why", f->sentence));
+        log_info("topic not checked, continuing", F_TEXT("topic", f->topic),
+                 F_TEXT("reason", f->sentence));
 }
 
 static void take_findings(struct service *s, const struct findings *findings)
@@ -123,9 +125,9 @@ static bool ask_request_limit(struct service *s, rd_kafka_t *admin)
     char why[REQUEST_LIMIT_WHY_MAX];
     size_t record_max_bytes = request_limit_ask(admin, ASK_MS, &known, why);
     if (!known && s->record_max_bytes == 0)
-        log_warn("brokers do not tell socket.request.max.bytes, Kafka's default is assumed: allow "
+        log_warn("cannot read socket.request.max.bytes, assuming Kafka's default: allow "
                  "DescribeConfigs on the cluster",
-                 F_COUNT("record_max_bytes", record_max_bytes), F_TEXT("error", why));
+                 F_COUNT("record_max_bytes", record_max_bytes), F_TEXT("reason", why));
     if (known || s->record_max_bytes == 0)
         s->record_max_bytes = record_max_bytes;
     return known;
@@ -143,9 +145,9 @@ static struct commit_limits ask_commit_limits(rd_kafka_t *admin)
     struct admin asked = {.rk = admin, .timeout_ms = ASK_MS};
     commit_limits_ask(&asked, &limits);
     if (limits.why[0] != '\0')
-        log_info("settings of brokers could not be read, defaults assumed",
+        log_info("cannot read the brokers' limits for commits, assuming Kafka's defaults",
                  F_COUNT("metadata_bytes", limits.text_max),
-                 F_MS("commit_again_ms", limits.again_ms), F_TEXT("why", limits.why));
+                 F_MS("commit_again_ms", limits.again_ms), F_TEXT("reason", limits.why));
     return limits;
 }
 
@@ -172,7 +174,8 @@ static void start_canary(struct service *s)
         return;
     s->canary = canary_start(s->config, error, sizeof error);
     if (s->canary == NULL)
-        log_error("no canary", F_TEXT("error", error));
+        log_error("cannot start the canary, continuing without it: run 'delaybridge check'",
+                  F_TEXT("reason", error));
 }
 
 static int owned_lanes(void *ctx)
@@ -191,8 +194,9 @@ static void start_watch(struct service *s, int lanes)
     struct watch_config config = {s->config, lanes, owned_lanes, s};
     s->watch = watch_start(&config, error, sizeof error);
     if (s->watch == NULL)
-        log_error("open transactions on the schedule topic are not watched",
-                  F_TEXT("error", error));
+        log_error("cannot watch for open transactions, continuing without the watch: run "
+                  "'delaybridge check'",
+                  F_TEXT("reason", error));
 }
 
 int service_start(const struct config *config, struct service **service,
@@ -302,7 +306,7 @@ void service_reload(struct service *s, struct config *fresh)
         while (worker_live(s->workers[i]) != fresh && clock_mono_ms() < until_ms)
             poll(NULL, 0, RELOAD_STEP_MS);
         if (worker_live(s->workers[i]) != fresh) {
-            log_warn("a worker stands still: it takes the configuration when it goes on",
+            log_warn("worker stalled, applying the new configuration when it resumes",
                      F_INT("worker", i));
             return; /* and may still read the old one, which is not freed */
         }

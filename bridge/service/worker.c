@@ -309,7 +309,7 @@ static void replace_member(struct worker *w)
     w->fenced_ms = 0;
     disconnect_member(w);
     while (!is_stopping(w) && connect_member(w, error) != 0) {
-        log_warn("cannot join the group again: trying on", F_TEXT("error", error));
+        log_warn("cannot rejoin the group, trying again", F_TEXT("reason", error));
         disconnect_member(w);
         atomic_store(&w->turned_ms, worker_now().mono_ms); /* alive, though nothing turns */
         poll(NULL, 0, REJOIN_MS);

@@ -81,8 +81,8 @@ static enum begin take_place(struct worker *w, const int *lanes, int n, struct s
     if (group_commit_initial(w->group, w->levels, lanes, n, starts) == 0)
         return BEGIN;
     bool later = w->config.config->exactly_once;
-    log_warn(later ? "cannot commit the first offsets of lanes: joining again"
-                   : "cannot commit the first offsets of lanes",
+    log_warn(later ? "cannot commit initial offsets, joining the group again"
+                   : "cannot commit initial offsets, continuing without them",
              F_INT("lanes", n));
     return later ? BEGIN_LATER : BEGIN;
 }
@@ -96,20 +96,21 @@ static enum begin without_offsets(struct worker *w, const int *lanes, int n, str
     if (starts_find_missing(w->levels, w->topics, w->slots, lanes, n, starts) == 0)
         lost = starts_lost(w->levels, w->topics, w->slots, lanes, n, starts);
     if (lost < 0) {
-        log_warn("cannot ask what the levels hold, so nobody knows if offsets were lost",
+        log_warn("cannot read the ends of level topics, lost offsets cannot be ruled out",
                  F_INT("lanes", n));
         return c->exactly_once ? BEGIN_LATER : BEGIN;
     }
     if (lost == 0)
         return take_place(w, lanes, n, starts);
-    log_error("the group has no offsets though records wait in the levels, or did: they expired, "
-              "group was changed, or schedule was made anew; what has no offset is read from its "
-              "beginning and delivered, again if it was before",
-              F_TEXT("group", c->group), F_INT("lanes", lost));
-    if (!c->exactly_once || c->redeliver_lost)
+    if (!c->exactly_once || c->redeliver_lost) {
+        log_error("committed offsets are lost, reading from the beginning: expect deliveries again",
+                  F_TEXT("group", c->group), F_INT("lanes", lost));
         return take_place(w, lanes, n, starts);
-    log_error("exactly-once does not start so: set the group's offsets or lost_offsets: redeliver",
-              F_TEXT("group", c->group));
+    }
+    log_error(
+        "committed offsets are lost, refusing exactly-once: restore the group's offsets or set "
+        "lost_offsets: redeliver",
+        F_TEXT("group", c->group), F_INT("lanes", lost));
     return BEGIN_NEVER;
 }
 
@@ -131,8 +132,8 @@ static enum begin may_begin(struct worker *w, const int *lanes, int n, struct st
     int unreadable = c->exactly_once && !c->redeliver_lost ? count_unreadable(w, n, starts) : 0;
     if (unreadable == 0)
         return without_offsets(w, lanes, n, starts);
-    log_error("the group's commit metadata is damaged or of a newer delaybridge; exactly-once does "
-              "not start so: run that version, or set lost_offsets: redeliver",
+    log_error("commit metadata is damaged or newer, refusing exactly-once: run the newer version "
+              "or set lost_offsets: redeliver",
               F_TEXT("group", c->group), F_INT("partitions", unreadable));
     return BEGIN_NEVER;
 }
@@ -196,14 +197,14 @@ static void on_gained(void *ctx, const int *lanes, int n, struct start *starts)
     bridge_lanes_settled(w->bridge);
     counter_add(&w->stats.rebalances, 1);
     if (unusable > 0)
-        log_warn("commit metadata that is not ours is ignored: records may be delivered again",
+        log_warn("commit metadata of another program ignored, records may be delivered again",
                  F_INT("partitions", unusable));
     if (source_assign(w->source, lanes, n, starts) != 0) {
-        log_error("lanes cannot be read: joining again", F_INT("lanes", n));
+        log_error("cannot read the assigned lanes, joining the group again", F_INT("lanes", n));
         group_rejoin(w->group);
     }
     atomic_store(&w->joined, begin == BEGIN);
-    log_info("lanes gained", F_INT("worker", w->config.number), F_INT("lanes", n));
+    log_info("lanes assigned", F_INT("worker", w->config.number), F_INT("lanes", n));
 }
 
 void worker_on_wakeup(void *ctx, int32_t number)
@@ -268,7 +269,7 @@ static void on_lost(void *ctx, bool fenced)
         bridge_lane_lost(w->bridge, w->lanes[i]);
     source_unassign(w->source);
     atomic_store(&w->joined, false);
-    log_info(fenced ? "lanes lost" : "lanes given back", F_INT("worker", w->config.number),
+    log_info(fenced ? "lanes lost" : "lanes revoked", F_INT("worker", w->config.number),
              F_INT("lanes", w->lanes_n), F_COUNT("in_flight", flying));
     w->lanes_n = 0;
 }

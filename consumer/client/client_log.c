@@ -37,8 +37,9 @@ static void log_text(const rd_kafka_t *rk, enum log_level level, const char *fac
     uint64_t suppressed = 0;
     if (level != LOG_DEBUG && !may_pass(rd_kafka_name(rk), facility, &suppressed))
         return;
-    LOG_LINE(level, "librdkafka", F_TEXT("client", rd_kafka_name(rk)), F_TEXT("facility", facility),
-             F_TEXT("text", text), F_NONZERO("suppressed", suppressed), F_END);
+    LOG_LINE(level, "message of librdkafka", F_TEXT("client", rd_kafka_name(rk)),
+             F_TEXT("facility", facility), F_TEXT("reason", text),
+             F_NONZERO("suppressed", suppressed), F_END);
 }
 
 static bool is_noise(const char *facility)
@@ -121,8 +122,8 @@ static void log_unreachable(const rd_kafka_t *rk, const char *reason)
     bool begins = note_away(&lanes), passes = may_pass("", "unreachable", &suppressed);
     if (!begins && !passes)
         return;
-    log_error("Kafka unreachable, lanes wait until a broker answers", F_INT("lanes", lanes),
-              F_TEXT("client", rd_kafka_name(rk)), F_TEXT("text", reason),
+    log_error("Kafka unreachable, lanes wait until a broker answers: run 'delaybridge check'",
+              F_INT("lanes", lanes), F_TEXT("client", rd_kafka_name(rk)), F_TEXT("reason", reason),
               F_NONZERO("suppressed", suppressed));
 }
 
@@ -141,6 +142,6 @@ void client_log_error(rd_kafka_t *rk, int err, const char *reason, void *opaque)
     uint64_t suppressed;
     if (!may_pass(rd_kafka_name(rk), name, &suppressed))
         return;
-    log_warn("kafka", F_TEXT("client", rd_kafka_name(rk)), F_TEXT("error", name),
-             F_TEXT("text", reason), F_NONZERO("suppressed", suppressed));
+    log_warn("client error, the client tries again", F_TEXT("client", rd_kafka_name(rk)),
+             F_TEXT("error", name), F_TEXT("reason", reason), F_NONZERO("suppressed", suppressed));
 }

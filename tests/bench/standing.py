@@ -42,9 +42,9 @@ def idle(place: Place, watch_s: int = WATCH_S) -> list[Row]:
             Row("idle: RSS", f"{rss:.0f} MiB", "≤ 64 MiB", rss <= 64)]
 
 
-def lanes_gained_ms(bridge: Bridge) -> int:
+def lanes_assigned_ms(bridge: Bridge) -> int:
     """By its own clock, which is the machine's."""
-    line = next(line for line in bridge.log.read_text().splitlines() if "lanes gained" in line)
+    line = next(line for line in bridge.log.read_text().splitlines() if "lanes assigned" in line)
     return round(datetime.fromisoformat(json.loads(line)["ts"].replace("Z", "+00:00")).timestamp() * 1000)
 
 
@@ -63,7 +63,7 @@ def start(place: Place, count: int = 1_000_000) -> list[Row]:
     began = now_ms()
     bridge = place.bridge(config)
     seen = due + read.result()["first"]
-    owned = lanes_gained_ms(bridge)
+    owned = lanes_assigned_ms(bridge)
     rss = bridge.rss_mib()
     bridge.stop()
     rows.append(Row(f"start with {count // 1000}k waiting: when a reader has the first due delivery",

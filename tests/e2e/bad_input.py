@@ -317,7 +317,7 @@ def lost_offsets(stage: Stage) -> str:
     stage.admin.forget_group(stage.group)
     will_refuse(stage, config, "refused")
     again = stage.bridge(stage.config("again.yaml", lost_offsets="redeliver"), "again")
-    will_say(again, "the group has no offsets though records wait")
+    will_say(again, "committed offsets are lost")
     report = stage.verify(timeout=60)
     require(report.faults["lost"] == 0 and report.faults["early"] == 0, report.line())
     require(again.stop() == 0, "SIGTERM did not end it cleanly:\n" + again.tail())
@@ -331,7 +331,7 @@ def lost_offsets(stage: Stage) -> str:
 def will_refuse(stage: Stage, config, name: str) -> None:
     refused = Bridge(stage.binary, config, name).start()
     code = refused.wait(20)
-    require(code == 70 and "exactly-once does not start so" in refused.tail(),
+    require(code == 70 and "refusing exactly-once" in refused.tail(),
             f"it ended with {code}:\n{refused.tail()}")
 
 

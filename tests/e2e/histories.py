@@ -96,11 +96,11 @@ def recreated(act: Act) -> str:
     config = act.path
     if act.exactly_once:
         refused = act.bridge(config, "refused", members=0)
-        require(refused.wait(20) == 70 and "exactly-once does not start so" in refused.tail(),
+        require(refused.wait(20) == 70 and "refusing exactly-once" in refused.tail(),
                 f"it does not refuse:\n{refused.tail()}")
         config = act.other("redeliver", lost_offsets="redeliver")
     bridge = act.bridge(config, "second")
-    will_say(bridge, "the group has no offsets though records wait")
+    will_say(bridge, "committed offsets are lost")
     judge(act.verify(before, timeout=40))  # once: the levels' offsets are still there
     act.collector.seen, act.collector.sources = [], set()  # the same dlb-source is given again
     act.sender.journal = []
@@ -117,7 +117,7 @@ def recreated_alive(act: Act) -> str:
     act.admin.create(act.schedule, LANES)
     act.collector.seen, act.collector.sources, act.sender.journal = [], set(), []
     act.send(60)
-    will_say(bridge, "beyond the log's end", 60)
+    will_say(bridge, "beyond the end of the log", 60)
     if act.exactly_once:
         act.end(bridge)
         return "held and said"  # from here on as in recreated
@@ -140,7 +140,7 @@ def truncated(act: Act) -> str:
     act.commit([TopicPartition(topic, lane, offset + 1000) for topic, lane, offset in right])
     waiting = act.send(10)
     bridge = act.bridge(act.path, "second")
-    will_say(bridge, "beyond the log's end")
+    will_say(bridge, "beyond the end of the log")
     act.end(bridge)
     require(not act.collector.sources & {f"{act.schedule}/{r.partition}/{r.offset}".encode() for r in waiting},
             "what is held was delivered")
@@ -167,7 +167,7 @@ def head_deleted(act: Act) -> str:
     after = act.send(20, **act.wait(11_000)) + act.send(20)
     judge(act.verify(after, timeout=40))
     for topic in read, unread:
-        will_say(bridge, f'records were deleted before they were read: going on at the log\'s start","topic":"{topic}"')
+        will_say(bridge, f'continuing at the start of the log: run \'delaybridge check\'","topic":"{topic}"')
     act.end(bridge)
     return f"{len(lost)} gone with it, which is said; what came after is delivered"
 
@@ -208,7 +208,7 @@ def retention_cut(act: Act) -> str:
 def said_gone(bridge, topic: str) -> int:
     """How many it says to be gone of a topic before it read them."""
     lines = [json.loads(line) for line in bridge.log.read_text().splitlines() if line.startswith("{")]
-    return sum(int(line["n"]) for line in lines if line.get("topic") == topic
+    return sum(int(line["offsets"]) for line in lines if line.get("topic") == topic
                and "records were deleted before they were read" in line["msg"])
 
 
@@ -227,11 +227,11 @@ def foreign_progress(act: Act) -> str:
     config = act.path
     if act.exactly_once:
         refused = act.bridge(act.path, "refused", members=0)
-        require(refused.wait(20) == 70 and "exactly-once does not start so" in refused.tail(),
+        require(refused.wait(20) == 70 and "refusing exactly-once" in refused.tail(),
                 f"it took {len(kept)} places it cannot read:\n{refused.tail()}")
         config = act.other("redeliver", lost_offsets="redeliver")
     bridge = act.bridge(config, "second")
-    will_say(bridge, "commit metadata that is not ours is ignored")
+    will_say(bridge, "commit metadata of another program ignored")
     act.exactly_once, exactly_once = False, act.exactly_once  # told to deliver again
     judge(act.verify(sent + act.send(20), timeout=40), len(sent))
     act.exactly_once = exactly_once
@@ -251,7 +251,7 @@ def newer_record(act: Act) -> str:
     producer.produce(f"{act.schedule}.7s", value=newer, partition=lane)
     require(producer.flush(20) == 0, "the newer record was not written")
     bridge = act.bridge(act.path, "second")
-    will_say(bridge, "a newer delaybridge wrote this record: upgrade this process")
+    will_say(bridge, "record was written by a newer delaybridge, partition blocked")
     judge(act.verify(waiting + act.send(20), timeout=40))
     behind = [r for r in act.send(20, **act.wait(8500)) if r.partition == lane]  # held behind it, for now
     act.taken()
@@ -309,7 +309,7 @@ def grown(act: Act) -> str:
     bridge = act.bridge(quick)
     act.send(10)
     act.admin.grow(act.schedule, LANES + 1)
-    will_say(bridge, "a lane without level partitions is not served")
+    will_say(bridge, "lane without level partitions, not served")
     act.sender.producer.list_topics(act.schedule, timeout=10)
     waiting = [r for r in act.send(60) if r.partition == LANES]
     require(waiting, "the producer wrote nothing to the new partition")

@@ -98,7 +98,7 @@ def trim_forbidden(stage: Stage) -> str:
     bridge = stage.bridge(stage.config(kafka=fortress.sasl()))
     stage.sender.send_paced(lambda n, now: stage.generator(1).request(now, wait_ms=1500, target="e2e.a"), 40, 200)
     line = judge(stage.verify())
-    will_say(bridge, "allow Delete on them", 90)
+    will_say(bridge, "allow Delete on the level topics", 90)
     places = [("schedule.1s", lane) for lane in range(8)]
     ends = stage.admin.offsets(places, OffsetSpec.latest())
     require(sum(ends.values()) > 0, "nothing was in the level")

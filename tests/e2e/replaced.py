@@ -10,8 +10,8 @@ from confluent_kafka.admin import OffsetSpec
 from histories import LANES, Act
 from stage import Stage, both_modes, judge, require, will_say
 
-GONE = "a level topic does not exist any more"
-HELD = "deleted and created again under the running bridge"
+GONE = "level topic does not exist"
+HELD = "topic was recreated under the running bridge"
 PAUSED_MS = 14_000  # the 10s level pauses its partition for such a wait
 
 
@@ -75,10 +75,10 @@ def deleted(act: Act) -> str:
     good += act.send(20)
     judge(act.verify(good + held, timeout=60))
     time.sleep(5)
-    gained = bridge.log.read_text().count('"lanes gained"')
-    require(gained <= 6, f"the lanes were gained {gained} times")
+    gained = bridge.log.read_text().count('"lanes assigned"')
+    require(gained <= 6, f"the lanes were assigned {gained} times")
     act.apply(act.path)
-    act.admin.wait("the lanes gained again", lambda: bridge.log.read_text().count('"lanes gained"') > gained)
+    act.admin.wait("the lanes assigned again", lambda: bridge.log.read_text().count('"lanes assigned"') > gained)
     back = act.send(10, **act.wait(11_000))
     judge(act.verify(good + held + back, timeout=60))
     require(sum(act.ends(level, OffsetSpec.latest()).values()) > 0, "the level is not used again")

@@ -50,17 +50,17 @@ class Right:
 RUN = [
     Right("topic", "schedule", "read", fatal=True, says="allow Describe on schedule"),
     Right("topic", "schedule", "describe_configs", says="allow DescribeConfigs"),
-    Right("topic", "schedule.", "read", True, says=r"allow Read on its topic.*schedule\."),
-    Right("topic", "schedule.", "write", True, says=r"cannot write to our own topics.*allow Write on the topic"),
+    Right("topic", "schedule.", "read", True, says=r"schedule\..*allow Read on the topic"),
+    Right("topic", "schedule.", "write", True, says=r"cannot write to a topic of the bridge.*allow Write on the topic"),
     Right("topic", "schedule.", "describe_configs", True, says="allow DescribeConfigs"),
-    Right("topic", "schedule.", "delete", True, says="allow Delete on them", slow=True),
-    Right("topic", "e2e.", "write", True, says=r"a target takes nothing.*e2e\.a.*may not see it"),
+    Right("topic", "schedule.", "delete", True, says="allow Delete on the level topics", slow=True),
+    Right("topic", "e2e.", "write", True, says=r"target unavailable.*e2e\.a.*may not see it"),
     Right("topic", "e2e.", "describe_configs", True, says="settings of targets could not be read"),
-    Right("group", "delaybridge.schedule", "read", says="group: allow Read on it"),
-    Right("broker", "kafka-cluster", "describe_configs", says="brokers do not tell socket.request.max.bytes"),
+    Right("group", "delaybridge.schedule", "read", says="allow Read on the group"),
+    Right("broker", "kafka-cluster", "describe_configs", says="cannot read socket.request.max.bytes"),
 ]
 EXACTLY = [Right("transactional_id", "delaybridge.schedule", "write", True, fatal=True,
-                 says="allow Write on its transactional id.*delaybridge.schedule")]
+                 says="delaybridge.schedule.*allow Write on its transactional id")]
 # Alter is for more partitions; AlterConfigs holds DescribeConfigs.
 APPLY = [Right("topic", name, operation, prefixed) for name, prefixed in (("schedule", False), ("schedule.", True))
          for operation in ("create", "alter", "alter_configs")]

@@ -22,7 +22,7 @@ def stalled(stage: Stage) -> str:
     os.kill(bridge.pid, signal.SIGSTOP)
     time.sleep(STILL_S)
     os.kill(bridge.pid, signal.SIGCONT)
-    will_say(bridge, "this process stood still")
+    will_say(bridge, "process stalled, forwarding suspended")
     report = stage.verify()
     require(not report.faults and report.duplicates <= 100, report.line())
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())

@@ -42,8 +42,9 @@ def throttled(stage: Stage) -> str:
     line = f"{judge(report)} took={took:.1f}s two_writes={2 * write_s:.0f}s rate={RATE}/s"
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
     log = bridge.tail(10_000)
-    require("a broker quota was exceeded" in log, "nothing was throttled:\n" + bridge.tail())
-    for words in ("delivery failed", "a target takes nothing", "a transaction was aborted", "own partition unavailable"):
+    require("broker quota exceeded" in log, "nothing was throttled:\n" + bridge.tail())
+    for words in ("delivery failed", "target unavailable", "transaction aborted",
+                  "partition of the bridge unavailable"):
         require(words not in log, f"throttling is taken for a failure ({words}):\n{bridge.tail(30)}")
     require_prompt(took <= (wait_ms / 1000 + MOST * write_s if stage.full else MOST * 2 * write_s), line)
     return line

@@ -84,9 +84,9 @@ static bool has_text(const struct log_field *fields, const char *phrase)
 
 void __wrap_log_line(enum log_level level, const char *message, const struct log_field *fields)
 {
-    if (strstr(message, "producer is broken: it is replaced") != NULL)
+    if (strstr(message, "fatal error of a producer, replacing it") != NULL)
         told_replaced += has_text(fields, reason);
-    if (strstr(message, "a transaction was aborted") != NULL)
+    if (strstr(message, "transaction aborted, reading its records again") != NULL)
         told_aborted += has_text(fields, rd_kafka_err2str(broken_by));
     __real_log_line(level, message, fields);
 }

@@ -10,13 +10,13 @@ static struct {
     const char *part, *message;
     bool said;
 } table[] = {
-    {"answers", "cannot read the lanes' offsets: trying on", false},
-    {"answers", "cannot commit the first offsets of lanes", false},
-    {"answers", "commit failed, tried again", false},
-    {"answers", "cannot write to our own topics, tried again", false},
-    {"answers-eo", "a transactional producer cannot start", false},
-    {"answers-eo", "a transaction was aborted", false},
-    {"brokers", "own partition unavailable, its lane waits", false},
+    {"answers", "cannot read committed offsets, trying again", false},
+    {"answers", "cannot commit initial offsets", false},
+    {"answers", "commit failed, trying again", false},
+    {"answers", "cannot write to a topic of the bridge, trying again", false},
+    {"answers-eo", "transactional producer cannot start", false},
+    {"answers-eo", "transaction aborted, reading its records again", false},
+    {"brokers", "partition of the bridge unavailable, its lane waits", false},
 };
 enum { TABLE_N = sizeof table / sizeof *table };
 

@@ -78,14 +78,15 @@ Test(log, each_type_has_its_form_in_json)
              F_BOOL("is_not", false), F_INSTANT("at", 1763712000250),
              F_PLACE("source", "S.1m", 3, 17), F_RANGE("range", 17, 40),
              F_BYTES("bytes", bytes_of("\0\1", 2)), F_BYTES("no_bytes", bytes_null()),
-             F_TEXT("no_text", NULL), F_NONZERO("some", 7), F_NONZERO("nothing", 0));
+             F_TEXT("no_text", NULL), F_NONZERO("some", 7), F_NONZERO("nothing", 0), F_HINT(NULL),
+             F_HINT("allow Read"));
     const char *text = logged_end();
     cr_expect_not_null(
         strstr(text, "Z\",\"level\":\"warn\",\"msg\":\"m\",\"n\":-5,\"count\":18446744073709551615,"
                      "\"rate\":2.2,\"span_ms\":1500,\"offset\":9223372036854775807,\"is\":true,"
                      "\"is_not\":false,\"at\":\"2025-11-21T08:00:00.250Z\","
                      "\"source\":\"S.1m/3/17\",\"range\":\"17-40\",\"bytes\":\"0x0001\","
-                     "\"no_bytes\":null,\"no_text\":null,\"some\":7}\n"),
+                     "\"no_bytes\":null,\"no_text\":null,\"some\":7,\"hint\":\"allow Read\"}\n"),
         "%s", text);
 }
 
