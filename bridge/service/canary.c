@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread that sends, and reads what comes back. */
+/* One thread that sends canaries and reads them. */
 #include "bridge/service/canary.h"
 
 #include "bridge/base/clock.h"
@@ -15,7 +15,7 @@
 #include <sys/random.h>
 
 enum { POLL_MS = 100, BEYOND_MS = 250, NAME_MAX = 32 };
-static const char NAME[] = "delaybridge-canary"; /* the header with the sender's own name */
+static const char NAME[] = "delaybridge-canary"; /* a header with the name of this process */
 
 struct canary {
     const struct config *config;
@@ -36,7 +36,8 @@ static void on_sent(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opa
         counter_add(&c->stats.sent, 1);
 }
 
-/* Without a key, so that every lane gets some. What cannot be sent now is not made up for. */
+/* Sends a request without a key, so that every lane gets some. Missed canaries are not sent later.
+ */
 static void send_one(struct canary *c)
 {
     char sent[24];
@@ -48,7 +49,7 @@ static void send_one(struct canary *c)
         RD_KAFKA_V_END);
 }
 
-/* The number in a header; -1: there is none. */
+/* Returns the number in a header; -1: no such header. */
 static int64_t number_in(const rd_kafka_headers_t *headers, const char *name)
 {
     const void *value;
@@ -103,7 +104,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* From the end on: what others sent before is not ours. */
+/* Reads from the end on: earlier records belong to other processes. */
 static int watch_topic(struct canary *c, char *error, size_t error_size)
 {
     rd_kafka_topic_partition_list_t *all = rd_kafka_topic_partition_list_new(1);
@@ -143,7 +144,7 @@ static int connect_both(struct canary *c, char error[CLIENT_ERROR_MAX])
     return 0;
 }
 
-/* Just too long for the wheel alone. */
+/* Chooses a delay that is just too long for the wheel alone. */
 static void choose_delay(struct canary *c)
 {
     const struct ladder *ladder = &c->config->ladder;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* canary: a request of the bridge's own, every now and then, through the smallest level to the
-   topic S.canary, and back: what a user would see, measured from outside of the workers. Clients
-   and a thread of its own; whatever happens to it, the service goes on. */
+/* canary: sends a request each canary_ms through the smallest level to the topic S.canary, and
+   reads it there. Its lateness is the one that a user sees, because it is measured outside the
+   workers. It has its own thread and clients, and its failures do not affect the service. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_CANARY_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_CANARY_H
 
@@ -10,12 +10,13 @@
 
 struct canary;
 
-/* config->canary_ms > 0; the config outlives it. NULL with a sentence in error. */
+/* Starts the thread. config->canary_ms > 0; the config outlives the canary. Returns NULL with a
+   sentence in error on failure. */
 struct canary *canary_start(const struct config *config, char *error, size_t error_size);
 
 const struct canary_stats *canary_stats(const struct canary *canary);
 
-/* Those that are on their way are not waited for. */
+/* Stops the thread and frees the canary. Does not wait for requests in flight. */
 void canary_stop(struct canary *canary);
 
 #endif

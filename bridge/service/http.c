@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One libmicrohttpd daemon over a socket of ours. */
+/* One libmicrohttpd daemon, and the socket on which it listens. */
 #include "bridge/service/http.h"
 
 #include "bridge/config/address.h"
@@ -34,7 +34,7 @@ static enum MHD_Result respond(struct MHD_Connection *connection, int status, co
     return result;
 }
 
-/* What there is, for who came to another path. */
+/* Writes the body of a 404: the known paths. */
 static int list_routes(const struct http *http, FILE *body)
 {
     for (const struct http_route *route = http->routes; route->path != NULL; route++)
@@ -66,7 +66,7 @@ static enum MHD_Result answer(struct MHD_Connection *connection, const struct ht
     struct MHD_Response *response =
         MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
     if (response == NULL)
-        free(text); /* it has not been taken */
+        free(text); /* the response would own it */
     return respond(connection, status, route != NULL ? route->type : "text/plain; charset=utf-8",
                    response);
 }
@@ -78,7 +78,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     (void)version, (void)upload, (void)seen;
     const struct http *http = cls;
     static char none[] = "only GET and HEAD are answered here\n";
-    if (*upload_size > 0) { /* a body that nobody asked for */
+    if (*upload_size > 0) { /* drop the body of the request */
         *upload_size = 0;
         return MHD_YES;
     }
@@ -88,7 +88,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
                    MHD_create_response_from_buffer(sizeof none - 1, none, MHD_RESPMEM_PERSISTENT));
 }
 
-/* A socket that listens at one of the addresses, or -1 with errno. */
+/* Returns a socket that listens at this address, or -1 with errno. */
 static int listen_at(const struct addrinfo *at)
 {
     int yes = 1;

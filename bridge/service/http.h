@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http: a listener that answers GET on a few paths, in a thread of its own (libmicrohttpd). There
-   may be several, each with its own routes: nothing here is shared between them. */
+/* http: a listener that answers GET requests for a few paths in a separate thread (libmicrohttpd).
+   Several listeners share nothing. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_HTTP_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_HTTP_H
 
@@ -11,22 +11,23 @@
 
 struct http;
 
-/* One path. answer writes the body and returns the status; it runs in the listener's thread. */
+/* One path. The thread of the listener calls answer, which writes the body and returns the status.
+ */
 struct http_route {
     const char *path; /* NULL: the end of the list */
     const char *type; /* of the body */
     int (*answer)(void *ctx, FILE *body);
 };
 
-/* listen: HOST:PORT or [ADDRESS]:PORT; port 0 takes a free one. routes and ctx outlive the
-   listener. NULL with a sentence in error. */
+/* Listens at HOST:PORT or [ADDRESS]:PORT; port 0 chooses a free one. routes and ctx outlive the
+   listener. Returns NULL with a sentence in error on failure. */
 struct http *http_start(const char *listen, const struct http_route *routes, void *ctx, char *error,
                         size_t error_size);
 
-/* The port that it listens on. */
+/* Returns the port of the listener. */
 int http_port(const struct http *http);
 
-/* No answer runs any more when it returns. */
+/* Stops the listener and frees it. Waits until no answer runs. */
 void http_stop(struct http *http);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sentences of events, their fields, and how often they are written. */
+/* The messages of events, their fields, and the rate of their lines. */
 #include "bridge/service/notices.h"
 
 #include "bridge/base/log.h"
@@ -141,7 +141,8 @@ static struct log_field name_field(const char *key, struct bytes name, char out[
     return F_TEXT(key, out);
 }
 
-/* A record's own values are no part of it: they differ in each line. */
+/* Returns the key of the rate limit. The values of a record are not part of it, because they differ
+   in each line. */
 static uint64_t key_of(const struct event *e, unsigned which)
 {
     uint64_t key = limit_key(LIMIT_KEY, bytes_of(&e->kind, sizeof e->kind));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tell: the events of the step machine as log lines for an operator. Of one kind of event with one
-   code or (target, error) a line is written at once, then one in ten seconds, with suppressed= for
-   how many were not (limit.h). Each value has a field of its own; what producers and brokers wrote
-   is quoted and bounded. */
+/* notices: writes the events of the step machine as log lines for an operator. The first event of a
+   kind, code, target and error is a line at once, and then one in ten seconds (limit.h). Its field
+   suppressed= is the number of events without a line. Each value has one field. Texts of producers
+   and brokers are quoted and bounded. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_NOTICES_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_NOTICES_H
 
@@ -11,7 +11,7 @@
 
 enum { TELL_EVERY_MS = 10000 };
 
-/* Of one worker. */
+/* One for each worker. */
 struct teller {
     const char *const *topics; /* names by slot; borrowed */
     const char *dead_letter;   /* borrowed */

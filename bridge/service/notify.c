@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One datagram to the manager's socket for each message. */
+/* Sends one datagram to the socket of the manager for each message. */
 #include "bridge/service/notify.h"
 
 #include <stdarg.h>
@@ -12,7 +12,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { MESSAGE_MAX = 512, SEND_S = 1 /* a manager that does not listen holds nobody */ };
+enum {
+    MESSAGE_MAX = 512,
+    SEND_S = 1 /* a manager that does not read delays the process no longer */
+};
 
 void notify(const char *format, ...)
 {

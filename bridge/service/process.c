@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Field number of /proc/self/stat, counted from 1 as proc(5) does; the second may hold spaces. */
+/* Reads a field of /proc/self/stat, counted from 1 as proc(5) does. The second may contain spaces.
+ */
 static bool stat_field(int number, double *value)
 {
     char line[1024];
@@ -39,8 +40,8 @@ static bool cpu_s(double *value)
     return true;
 }
 
-/* Field 22 is in clock ticks since boot. Asked once, or it would waver as two clocks do against
-   each other; two threads may ask at once, and find the same. */
+/* Field 22 is in clock ticks since boot. It is computed once, because the difference of the two
+   clocks varies. Two threads may compute it at the same time, with the same result. */
 static bool start_s(double *value)
 {
     static _Atomic double known;
@@ -63,7 +64,7 @@ static bool fds(double *value)
     DIR *dir = opendir("/proc/self/fd");
     if (dir == NULL)
         return false;
-    int n = -3; /* . and .. and the one that looks */
+    int n = -3; /* ., .. and the descriptor of dir */
     while (readdir(dir) != NULL)
         n++;
     closedir(dir);

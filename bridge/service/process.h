@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process: what the system says about this process. */
+/* process: figures of the system about this process. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_PROCESS_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_PROCESS_H
 
@@ -10,10 +10,10 @@ enum process_figure {
     PROCESS_RSS_BYTES, /* resident */
     PROCESS_START_S,   /* Unix time of its start */
     PROCESS_FDS,       /* open file descriptors */
-    PROCESS_FDS_MAX    /* and how many may be */
+    PROCESS_FDS_MAX    /* and their limit */
 };
 
-/* False: the system does not say (no /proc). */
+/* Sets *value. Returns false if the system does not have the figure (no /proc). */
 bool process_figure(enum process_figure figure, double *value);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting, watching and stopping the workers. */
+/* Starts, checks and stops the workers. */
 #include "bridge/service/service.h"
 
 #include "bridge/base/clock.h"
@@ -18,20 +18,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASK_MS = 5000, ALIVE_MS = 60 * 1000, RELOAD_MS = 10 * 1000, RELOAD_STEP_MS = 10 };
-enum { NEWS_MS = 3000, NEWS_STEP_MS = 250 };
+enum { QUERY_MS = 5000, ALIVE_MS = 60 * 1000, RELOAD_MS = 10 * 1000, RELOAD_STEP_MS = 10 };
+enum { SETTLE_MS = 3000, SETTLE_STEP_MS = 250 };
 
 struct service {
     const struct config *config;
-    struct config *live; /* what the workers took over last; NULL: still config */
+    struct config *live; /* the configuration that the workers have applied; NULL: config */
     struct worker **workers;
     int workers_n;
-    atomic_int lanes, refusals, faults; /* as they were last looked at */
-    atomic_uint hash;                   /* of what the workers run with */
-    size_t record_max_bytes;            /* the largest record that brokers take, as last asked */
-    struct canary *canary;              /* NULL: none */
-    struct watch *watch;                /* NULL: none */
-    struct stats last;                  /* at the last heartbeat */
+    atomic_int lanes, refusals, faults; /* of the last check */
+    atomic_uint hash;                   /* of the configuration of the workers */
+    size_t record_max_bytes; /* the largest record that brokers accept, of the last query */
+    struct canary *canary;   /* NULL: none */
+    struct watch *watch;     /* NULL: none */
+    struct stats last;       /* at the last heartbeat */
     int64_t last_ms;
 };
 
@@ -48,7 +48,7 @@ static void log_finding(const struct finding *f)
                  F_TEXT("reason", f->sentence));
 }
 
-static void take_findings(struct service *s, const struct findings *findings)
+static void record_findings(struct service *s, const struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++)
         log_finding(&findings->items[i]);
@@ -57,73 +57,74 @@ static void take_findings(struct service *s, const struct findings *findings)
     atomic_store(&s->lanes, findings->partitions);
 }
 
-/* Only for as long as it is needed: each handle costs a thousandth of a core, even when idle. */
+/* Keep the handle only as long as necessary: each one costs a thousandth of a core, even idle. */
 static rd_kafka_t *connect_admin(const struct config *config, char *error)
 {
     rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
     return conf == NULL ? NULL : client_new(RD_KAFKA_PRODUCER, conf, error);
 }
 
-/* A broker may learn of topics that were just made after the others: a no is asked again. */
-static int look_at_topics(const struct config *config, rd_kafka_t *admin, struct findings *findings,
-                          char *error)
+/* A broker may learn of new topics later than the others. Check again after a refusal, or one early
+   answer would end the process. */
+static int check_topics_settled(const struct config *config, rd_kafka_t *admin,
+                                struct findings *findings, char *error)
 {
-    int64_t until_ms = clock_mono_ms() + NEWS_MS;
+    int64_t until_ms = clock_mono_ms() + SETTLE_MS;
     for (;;) {
-        int err = topics_check(admin, config, ASK_MS, findings, error, SERVICE_ERROR_MAX);
+        int err = topics_check(admin, config, QUERY_MS, findings, error, SERVICE_ERROR_MAX);
         if (err != 0 || findings_count(findings, FINDING_REFUSE) == 0 ||
             clock_mono_ms() >= until_ms)
             return err;
         findings_deinit(findings);
-        poll(NULL, 0, NEWS_STEP_MS);
+        poll(NULL, 0, SETTLE_STEP_MS);
     }
 }
 
 /* A broker may not know yet of a right that was just given. The check runs again after a refusal,
    or one early answer would end the process. */
-static void look_at_producers(const struct config *config, struct findings *findings)
+static void check_producers_settled(const struct config *config, struct findings *findings)
 {
     size_t earlier_n = findings->n;
     int refused = findings_count(findings, FINDING_REFUSE);
-    int64_t until_mono_ms = clock_mono_ms() + NEWS_MS;
+    int64_t until_mono_ms = clock_mono_ms() + SETTLE_MS;
     for (;;) {
-        producers_check(config, ASK_MS, findings);
+        producers_check(config, QUERY_MS, findings);
         if (findings_count(findings, FINDING_REFUSE) == refused || clock_mono_ms() >= until_mono_ms)
             return;
         findings_cut(findings, earlier_n);
-        poll(NULL, 0, NEWS_STEP_MS);
+        poll(NULL, 0, SETTLE_STEP_MS);
     }
 }
 
 static int check_topics(struct service *s, rd_kafka_t *admin, char *error)
 {
     struct findings findings;
-    int err = client_reach(admin, ASK_MS, error);
+    int err = client_reach(admin, QUERY_MS, error);
     if (err == 0)
-        err = look_at_topics(s->config, admin, &findings, error);
+        err = check_topics_settled(s->config, admin, &findings, error);
     if (err != 0)
         return err;
-    look_at_producers(s->config, &findings);
+    check_producers_settled(s->config, &findings);
     char findings_text[COUNTED_MAX];
-    take_findings(s, &findings);
+    record_findings(s, &findings);
     findings_deinit(&findings);
     int refused = atomic_load(&s->refusals);
     if (refused == 0 && atomic_load(&s->lanes) > 0)
         return 0;
     snprintf(error, SERVICE_ERROR_MAX,
-             "%s about the topics: run 'delaybridge check' to see what is wrong and 'delaybridge "
-             "topics apply' to correct it",
+             "%s about the topics: run 'delaybridge check' for the details and 'delaybridge topics "
+             "apply' to correct them",
              counted(refused, "finding", findings_text));
     return ERR_CONFIG;
 }
 
-/* Returns whether brokers told it. Where they do not, they will not an hour later either: one
-   warning is enough. */
-static bool ask_request_limit(struct service *s, rd_kafka_t *admin)
+/* Returns whether brokers reported their limit. Logs a missing answer only once: without the right
+   it is missing at each check. */
+static bool query_request_limit(struct service *s, rd_kafka_t *admin)
 {
     bool known;
     char why[REQUEST_LIMIT_WHY_MAX];
-    size_t record_max_bytes = request_limit_ask(admin, ASK_MS, &known, why);
+    size_t record_max_bytes = request_limit_ask(admin, QUERY_MS, &known, why);
     if (!known && s->record_max_bytes == 0)
         log_warn("cannot read socket.request.max.bytes, assuming Kafka's default: allow "
                  "DescribeConfigs on the cluster",
@@ -139,10 +140,10 @@ static int out_of_memory(char *error)
     return ERR_NO_MEMORY;
 }
 
-static struct commit_limits ask_commit_limits(rd_kafka_t *admin)
+static struct commit_limits query_commit_limits(rd_kafka_t *admin)
 {
     struct commit_limits limits;
-    struct admin asked = {.rk = admin, .timeout_ms = ASK_MS};
+    struct admin asked = {.rk = admin, .timeout_ms = QUERY_MS};
     commit_limits_ask(&asked, &limits);
     if (limits.why[0] != '\0')
         log_info("cannot read the brokers' limits for commits, assuming Kafka's defaults",
@@ -166,7 +167,7 @@ static int start_workers(struct service *s, int lanes, struct commit_limits comm
     return 0;
 }
 
-/* The service is not worth less without it. */
+/* The canary is optional: a failure to start it is logged and ignored. */
 static void start_canary(struct service *s)
 {
     char error[SERVICE_ERROR_MAX] = "";
@@ -187,7 +188,7 @@ static int owned_lanes(void *ctx)
     return (int)n;
 }
 
-/* The workers run without it, too. */
+/* The watch is optional: a failure to start it is logged and ignored. */
 static void start_watch(struct service *s, int lanes)
 {
     char error[SERVICE_ERROR_MAX] = "";
@@ -213,8 +214,8 @@ int service_start(const struct config *config, struct service **service,
     int lanes = atomic_load(&s->lanes);
     struct commit_limits commits = {0};
     if (err == 0) {
-        commits = ask_commit_limits(admin);
-        (void)ask_request_limit(s, admin);
+        commits = query_commit_limits(admin);
+        (void)query_request_limit(s, admin);
     }
     if (admin != NULL)
         rd_kafka_destroy(admin);
@@ -258,7 +259,7 @@ static uint64_t dead_letters(const struct stats *stats)
 
 void service_heartbeat(struct service *s)
 {
-    static struct stats now; /* large; only the main thread is here */
+    static struct stats now; /* large; only the main thread calls this */
     service_stats(s, &now);
     int64_t at_ms = clock_mono_ms(), ms = at_ms - s->last_ms;
     const struct stats *last = &s->last;
@@ -286,14 +287,14 @@ void service_recheck(struct service *s)
     rd_kafka_t *admin = connect_admin(s->config, error);
     if (admin == NULL)
         return;
-    if (topics_check(admin, s->config, ASK_MS, &findings, error, sizeof error) == 0) {
-        producers_check(s->config, ASK_MS, &findings);
-        take_findings(s, &findings);
+    if (topics_check(admin, s->config, QUERY_MS, &findings, error, sizeof error) == 0) {
+        producers_check(s->config, QUERY_MS, &findings);
+        record_findings(s, &findings);
         findings_deinit(&findings);
-        bool known = ask_request_limit(s, admin);
+        bool known = query_request_limit(s, admin);
         for (int i = 0; known && i < s->workers_n; i++)
             worker_limit(s->workers[i], s->record_max_bytes);
-    } /* else Kafka is away: its clients say so */
+    } /* else Kafka is unreachable, which the clients log */
     rd_kafka_destroy(admin);
 }
 
@@ -308,7 +309,7 @@ void service_reload(struct service *s, struct config *fresh)
         if (worker_live(s->workers[i]) != fresh) {
             log_warn("worker stalled, applying the new configuration when it resumes",
                      F_INT("worker", i));
-            return; /* and may still read the old one, which is not freed */
+            return; /* the worker may still read the old configuration: do not free it */
         }
     }
     if (s->live != NULL) {
@@ -379,7 +380,7 @@ bool service_failed(const struct service *s)
 
 size_t service_stop(struct service *s)
 {
-    size_t flying = 0;
+    size_t in_flight = 0;
     for (int i = 0; i < s->workers_n; i++)
         worker_stop(s->workers[i]);
     if (s->canary != NULL)
@@ -387,11 +388,11 @@ size_t service_stop(struct service *s)
     if (s->watch != NULL)
         watch_stop(s->watch);
     for (int i = 0; i < s->workers_n; i++)
-        flying += worker_join(s->workers[i]);
+        in_flight += worker_join(s->workers[i]);
     free(s->workers);
     if (s->live != NULL)
         config_deinit(s->live);
     free(s->live);
     free(s);
-    return flying;
+    return in_flight;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service: the workers together: topics checked, lanes shared out, figures added up. */
+/* service: the workers of this process. Checks the topics, starts and stops the workers, and adds
+   up their figures. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_SERVICE_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_SERVICE_H
 
@@ -11,47 +12,50 @@ struct service;
 
 enum { SERVICE_ERROR_MAX = 512 };
 
-/* Check the topics (findings are logged) and start config->workers workers. The config outlives the
-   service. Returns 0; ERR_KAFKA: not reachable now, try again; ERR_CONFIG: refused, with what to
-   run. */
+/* Checks the topics, logs the findings and starts config->workers workers. The config outlives the
+   service. Returns 0, or an error with a sentence:
+     ERR_KAFKA       Kafka is unreachable; try again
+     ERR_CONFIG      the topics or the configuration are unsafe; the sentence names the command
+     ERR_NO_MEMORY */
 int service_start(const struct config *config, struct service **service,
                   char error[SERVICE_ERROR_MAX]) must_check;
 
-/* Take what can change while running from fresh (targets, default target, max delay, attempts); the
-   workers do so between two turns. fresh is the service's from now on. */
+/* Applies the keys of fresh that can change in a running service: targets, default target, maximum
+   delay, attempts. The workers apply them between two turns. The service owns fresh afterwards. */
 void service_reload(struct service *service, struct config *fresh);
 
-/* Every worker's loop has come round within a minute. */
+/* Returns whether each worker has finished a turn within the last minute. */
 bool service_is_alive(const struct service *service);
-/* Every worker knows its lanes and its group takes its heartbeats; else why says what is missing.
- */
+/* Returns whether each worker is a member of the group and has its assignment. If not, why has the
+   reason. */
 bool service_is_ready(const struct service *service, char *why, size_t why_size);
 
 int service_lanes(const struct service *service); /* partitions of the schedule topic */
-/* Findings about topics when they were last looked at: those that would refuse a start, and those
-   that make requests fail. */
+/* The number of findings of the last check of topics: of those that would refuse a start, and of
+   those that make requests fail. */
 int service_refusals(const struct service *service);
 int service_faults(const struct service *service);
-/* config_hash of what the workers took over last. */
+/* Returns the config_hash of the configuration that the workers have applied. */
 uint32_t service_config_hash(const struct service *service);
-const struct canary_stats *service_canary(const struct service *service); /* NULL: there is none */
-/* Offsets of the schedule topic behind an open transaction of a producer; -1: not known. */
+const struct canary_stats *service_canary(const struct service *service); /* NULL: no canary */
+/* Returns the number of offsets behind open transactions of producers in the schedule topic, or -1
+   if it is unknown. */
 int64_t service_open_records(const struct service *service);
 
-/* The figures of all workers. */
+/* Adds up the figures of all workers. */
 void service_stats(const struct service *service, struct stats *sum);
 
-/* One line in the log: rates and lateness since the last one, what is held and owned. */
+/* Logs one line: rates and lateness since the last one, buffered records and owned lanes. */
 void service_heartbeat(struct service *service);
 
-/* Look at the topics again while running; findings are logged. */
+/* Checks the topics again and logs the findings. */
 void service_recheck(struct service *service);
 
-/* A worker ended by itself: the process must not go on without it. */
+/* Returns whether a worker has ended by itself. The process must exit then. */
 bool service_failed(const struct service *service);
 
-/* Drain, leave the group and free. Returns how many records were still in flight when config->drain
-   had passed. */
+/* Drains the workers, leaves the group and frees the service. Returns the number of records that
+   were in flight when config->drain_ms had passed. */
 size_t service_stop(struct service *service);
 
 #endif
