@@ -125,7 +125,32 @@ def faults_of(found: list[Message]) -> list[str]:
     return faults
 
 
+# A source, and the faults that must be found in it.
+PLANTED = (
+    ('log_info("started", F_INT("lanes", n)); log_warn(a ? "b, c" : "d", F_HINT(f(1, 2) ? "e" : NULL));', []),
+    ("log_info(text);", ["constant text"]),
+    ('log_info("Started");', ["lower case"]),
+    ('log_info("started.");', ["full stop"]),
+    ('log_info("%d started");', ["full stop"]),
+    ('log_info("started"); log_warn("started");', ["this message too"]),
+)
+
+
+def selftest() -> list[str]:
+    """The check finds planted faults, and nothing else."""
+    faults = []
+    for source, wanted in PLANTED:
+        found = faults_of(list(calls(ROOT / "planted.c", source, {})))
+        if len(found) != len(wanted) or not all(words in fault for words, fault in zip(wanted, found)):
+            faults.append(f"log_messages: planted {wanted}, found {found}: {source}")
+    return faults
+
+
 def main() -> int:
+    broken = selftest()
+    if broken:
+        print("\n".join(broken))
+        return 1
     found = messages()
     faults = faults_of(found)
     now, then = lines(found), LIST.read_text() if LIST.exists() else ""
