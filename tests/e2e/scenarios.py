@@ -250,8 +250,8 @@ def fenced(stage: Stage) -> str:
     report = stage.verify(timeout=60)
     line = judge(report, None)
     require(bridge.running() and bridge.pid == pid, "the bridge ended:\n" + bridge.tail())
-    joins = Path(stage.folder / "bridge.log").read_text().count("it joins anew")
-    require(joins == times, f"{times} times fenced, {joins} times joined anew")
+    joins = Path(stage.folder / "bridge.log").read_text().count("fenced by the group coordinator, rejoining")
+    require(joins == times, f"{times} times fenced, {joins} times rejoined")
     require(report.duplicates <= 60 * times, f"{report.duplicates} were delivered twice: {line}")
     require_prompt(report.late(1) < 3000, f"a record came {report.late(1)} ms late: {line}")
     return line
