@@ -6,6 +6,12 @@
    A message is constant text, so that an operator can search for it. The variables are fields, each
    with one value and its type. tests/log_messages.txt lists all messages and their fields.
 
+   These names mean the same in all messages:
+     error    the name of an error, for a query that groups by it
+     reason   a sentence about it, of a client, a broker or this program
+     hint     the right that the login lacks
+     X_ms     a span; an instant is written as RFC 3339
+
    Never blocks: a line that stderr does not accept at once is dropped, and the next line has the
    number of dropped ones (dropped=). Never floods: of one message 100 lines pass in ten seconds,
    and a later line has the number of others (withheld=). Lines of level debug are not limited. A
