@@ -288,7 +288,7 @@ static void turn(struct worker *w)
     find_lost_positions(w);
     worker_serve_unreadable(w, now);
     worker_find_missing(w, now);
-    source_sweep(w->source, now.mono_ms);
+    source_update_idle(w->source, now.mono_ms);
     rest(w, now, wait_ms);
     if (now.mono_ms - w->keepalive_checked_ms < KEEPALIVE_CHECK_MS)
         return;
