@@ -130,8 +130,8 @@ static int start(struct producer *p, char *error, size_t error_size)
             return err;
         }
     }
-    p->asker = asker_new(p->config.wakeup);
-    if (p->asker != NULL && (!transactional || producer_txn_start(p) == 0))
+    p->lookup = topic_lookup_new(p->config.wakeup);
+    if (p->lookup != NULL && (!transactional || producer_txn_start(p) == 0))
         return 0;
     snprintf(error, error_size, "out of memory or threads");
     return ERR_NO_MEMORY;
@@ -177,7 +177,7 @@ bool producer_free(struct producer *p)
     p->config.landed = ignore_landing;
     if (!producer_txn_stop(p))
         return false;
-    if (p->asker != NULL && !asker_free(p->asker))
+    if (p->lookup != NULL && !topic_lookup_free(p->lookup))
         return false;
     trim_close(&p->trim);
     producer_free_held(p);
@@ -221,7 +221,7 @@ int producer_forward(struct producer *p, const struct forward *f)
     return producer_remember_failed(p, f->parcel, RD_KAFKA_RESP_ERR__DESTROY) ? 0 : ERR_FULL;
 }
 
-/* What brokers asked for since the last call. */
+/* Passes on the throttle time that brokers have returned since the last call. */
 static void serve_throttling(struct producer *p)
 {
     int ms = atomic_exchange_explicit(&p->throttled_ms, 0, memory_order_relaxed);
@@ -316,14 +316,14 @@ enum lookup producer_lookup(struct producer *p, struct target_id *target)
         target->handle = new_target(p, target->name);
     if (target->handle == NULL)
         return LOOKUP_UNKNOWN;
-    return asker_ask(p->asker, producer_handle(p), target->name);
+    return topic_lookup_get(p->lookup, producer_handle(p), target->name);
 }
 
 enum lookup producer_lookup_outlet(struct producer *p, struct queue_id outlet)
 {
     const char *topic =
         outlet.slot == SLOT_SCHEDULE ? p->config.dead_letter : p->config.topics[outlet.slot];
-    return asker_ask_partition(p->asker, producer_handle(p), topic, outlet.lane);
+    return topic_lookup_get_partition(p->lookup, producer_handle(p), topic, outlet.lane);
 }
 
 void producer_forget(struct producer *p, struct target_id *target)

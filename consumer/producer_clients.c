@@ -173,7 +173,7 @@ void producer_client_rebuild(struct producer *p, enum role role)
     log_error("fatal error of a producer, replacing it", F_TEXT("reason", error));
     rd_kafka_purge(c->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     rd_kafka_flush(c->rk, REBUILD_MS);
-    if (rd_kafka_outq_len(c->rk) > 0 || !asker_settle(p->asker))
+    if (rd_kafka_outq_len(c->rk) > 0 || !topic_lookup_settle(p->lookup))
         return; /* try later: reports are missing, or a lookup uses the handle */
     struct client fresh;
     if (producer_client_make(p, role, &fresh, error) != 0) {

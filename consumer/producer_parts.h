@@ -3,12 +3,12 @@
 #ifndef DELAYBRIDGE_CONSUMER_PRODUCER_PARTS_H
 #define DELAYBRIDGE_CONSUMER_PRODUCER_PARTS_H
 
-#include "consumer/asker.h"
 #include "consumer/client/client.h"
 #include "consumer/message.h"
 #include "consumer/outbox.h"
 #include "consumer/pace.h"
 #include "consumer/producer.h"
+#include "consumer/topic_lookup.h"
 #include "consumer/trim.h"
 #include "consumer/txn_calls.h"
 
@@ -130,7 +130,7 @@ struct producer {
     struct route *own;             /* of the bridge's topics: lane * (slots + 1) + slot */
     struct list pending;           /* routes that hold records */
     struct trim trim;
-    struct asker *asker;
+    struct topic_lookup *lookup;
     struct pace pace;
     atomic_int throttled_ms; /* a broker reads nothing for so long, as last heard */
     int64_t turn_mono_ms;    /* last call of producer_reports */
@@ -187,7 +187,7 @@ void producer_txn_serve(struct producer *p);
 
 /* producer_blame.c */
 void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *why);
-/* Asks the client why the transaction failed; the reports may not say. */
+/* Gets from the client why the transaction failed; the reports may not say. */
 void producer_txn_ask_why(struct producer *p);
 
 #endif

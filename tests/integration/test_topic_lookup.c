@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asker: what brokers' answers say of a target. On the mock, which has leaders and replicas. */
+/* Answers of topic_lookup, on the mock cluster, which has leaders and replicas. */
 #include "bridge/base/clock.h"
-#include "consumer/asker.h"
+#include "consumer/topic_lookup.h"
 
 #include <criterion/criterion.h>
 #include <librdkafka/rdkafka_mock.h>
@@ -16,7 +16,7 @@ static void ignore(void *ctx, int32_t number)
 static rd_kafka_t *rk;
 static rd_kafka_mock_cluster_t *cluster;
 static struct wakeup wakeup;
-static struct asker *asker;
+static struct topic_lookup *lookup;
 
 static void setup(void)
 {
@@ -27,24 +27,24 @@ static void setup(void)
     cr_assert_not_null(rk, "%s", error);
     cluster = rd_kafka_handle_mock_cluster(rk);
     cr_assert_eq(wakeup_init(&wakeup), 0);
-    asker = asker_new(&wakeup);
-    cr_assert_not_null(asker);
+    lookup = topic_lookup_new(&wakeup);
+    cr_assert_not_null(lookup);
 }
 
 static void teardown(void)
 {
-    asker_free(asker);
+    topic_lookup_free(lookup);
     rd_kafka_destroy(rk);
     wakeup_deinit(&wakeup);
 }
 
-/* partition: -1 asks for the topic. */
+/* partition: -1 looks up the topic. */
 static enum lookup answer_of(const char *topic, int partition)
 {
     enum lookup found = LOOKUP_PENDING;
     for (int i = 0; i < ASKS_MAX && found == LOOKUP_PENDING; i++) {
-        found = partition < 0 ? asker_ask(asker, rk, topic)
-                              : asker_ask_partition(asker, rk, topic, partition);
+        found = partition < 0 ? topic_lookup_get(lookup, rk, topic)
+                              : topic_lookup_get_partition(lookup, rk, topic, partition);
         if (found == LOOKUP_PENDING)
             wakeup_wait(&wakeup, ASK_AGAIN_US, ignore, NULL);
     }
@@ -56,9 +56,9 @@ static enum lookup answer(const char *topic)
     return answer_of(topic, -1);
 }
 
-TestSuite(asker, .init = setup, .fini = teardown);
+TestSuite(topic_lookup, .init = setup, .fini = teardown);
 
-Test(asker, partition_without_a_leader_makes_its_topic_leaderless)
+Test(topic_lookup, partition_without_a_leader_makes_its_topic_leaderless)
 {
     rd_kafka_mock_topic_create(cluster, "three", 2, 3);
     rd_kafka_mock_topic_create(cluster, "one", 2, 1);
@@ -68,16 +68,16 @@ Test(asker, partition_without_a_leader_makes_its_topic_leaderless)
     cr_expect_eq(answer("one"), LOOKUP_UNWRITABLE);
 }
 
-Test(asker, one_answer_serves_all_partitions_of_a_topic)
+Test(topic_lookup, one_answer_serves_all_partitions_of_a_topic)
 {
     rd_kafka_mock_topic_create(cluster, "level", 2, 1);
     rd_kafka_mock_partition_set_leader(cluster, "level", 1, -1);
     cr_expect_eq(answer_of("level", 0), LOOKUP_WHOLE);
-    cr_expect_eq(asker_ask_partition(asker, rk, "level", 1), LOOKUP_UNWRITABLE);
+    cr_expect_eq(topic_lookup_get_partition(lookup, rk, "level", 1), LOOKUP_UNWRITABLE);
 }
 
-/* The client would keep each name, and ask the brokers for it each second. */
-Test(asker, missing_names_never_reach_the_client)
+/* The client would keep each name, and request its metadata each second. */
+Test(topic_lookup, missing_names_never_reach_the_client)
 {
     char name[32];
     cr_expect_eq(answer("missing"), LOOKUP_MISSING);
@@ -86,14 +86,14 @@ Test(asker, missing_names_never_reach_the_client)
         snprintf(name, sizeof name, "missing-%d", i);
         cr_expect_eq(answer(name), LOOKUP_MISSING);
     }
-    cr_expect_lt(clock_mono_ms() - begun_ms, NAMES, "each name costs a question");
+    cr_expect_lt(clock_mono_ms() - begun_ms, NAMES, "each name costs a request");
     const struct rd_kafka_metadata *known;
     cr_assert_eq(rd_kafka_metadata(rk, 0, NULL, &known, 5000), 0);
     cr_expect_eq(known->topic_cnt, 0, "the client knows %d names", known->topic_cnt);
     rd_kafka_metadata_destroy(known);
 }
 
-Test(asker, topic_that_is_made_later_is_found_within_seconds)
+Test(topic_lookup, topic_that_is_made_later_is_found_within_seconds)
 {
     cr_expect_eq(answer("later"), LOOKUP_MISSING);
     rd_kafka_mock_topic_create(cluster, "later", 2, 1);
