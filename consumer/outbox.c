@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a record goes to the client, and when it waits for an acknowledgement. */
+/* The decisions about records that arrive, records that are held, and batches. */
 #include "consumer/outbox.h"
 
 /* A client streams until less than this part of a batch is in flight. */
@@ -17,8 +17,9 @@ struct outbox_item *outbox_first(const struct outbox *o)
     return first == NULL ? NULL : list_item(first, struct outbox_item, link);
 }
 
-/* A record that comes to the client after it has sent the batch would wait there for the batch's
-   acknowledgement. So half of the linger is left for a thread that is kept from running. */
+/* Returns whether the client still gathers its batch. A record that arrives after the client has
+   sent the batch would wait there for the acknowledgement. So half of the linger is a reserve, in
+   case this thread is delayed. */
 static bool client_gathers(const struct outbox *o, const struct outbox_limits *limits,
                            int64_t now_mono_ms)
 {

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outbox: decides how much of one partition is with the client. One batch is in flight; what comes
-   meanwhile is held here and becomes the next batch.
+/* outbox: decides how many records of one partition the client has. One batch is in flight; records
+   that arrive meanwhile are held in the outbox and form the next batch.
 
-   Why: librdkafka allows an idempotent producer five records of a partition in flight (it counts
-   records where a broker counts requests). While a sixth waits past its linger, the broker's thread
-   polls with a timeout of zero until an acknowledgement comes: it burns a core, and on the brokers'
-   own machine it delays the acknowledgement that it waits for (rdkafka_broker.c,
-   rd_kafka_toppar_producer_serve: next_wakeup is set before the limit is checked; 2.0 to 2.12). So
-   the client gets no record that it could not send at once.
+   Why: librdkafka lets an idempotent producer have five records of a partition in flight, since it
+   counts records where a broker counts requests. If a sixth record waits longer than its linger,
+   the broker's thread polls with a timeout of zero until an acknowledgement arrives. It burns a
+   core, and on the brokers' own machine it delays that acknowledgement (librdkafka 2.0 to 2.12). In
+   rd_kafka_toppar_producer_serve, rdkafka_broker.c sets next_wakeup before it checks the limit. So
+   the client gets no record that it cannot send at once.
 
-   Acknowledgements are slow if the last one took OUTBOX_SLOW_MS longer than the linger, or if one
-   that is still out has. Then at most one request is with the client, however much is held: the
-   turn that hands the next one over is short next to the acknowledgement. If they are fast, a
-   client that streams polls for a moment only, and it saves that turn.
+   Acknowledgements are slow if the last measured one took OUTBOX_SLOW_MS longer than the linger.
+   They are also slow if the one that is being measured has already taken so long. Then the client
+   has one request at most, however many records are held. The turn of the worker that hands over
+   the next request is short compared to an acknowledgement. If acknowledgements are fast, a client
+   that streams polls only for a moment, and streaming saves that turn.
 
    A record goes to the client at once
-     - if nothing is in flight, or fewer than OUTBOX_SINGLES and the client does not linger;
+     - if no record is in flight, or fewer than OUTBOX_SINGLES and the client does not linger;
      - if the client still gathers the batch, by its linger;
-     - if the client streams: it had more than a batch to send, still has a good part of one, and
-       acknowledgements are fast.
-   Else it is held. Held records go when nothing is in flight any more, or when they are a batch of
-   their own and acknowledgements are fast: then the client streams, since holding would only cost.
+     - if the client streams and acknowledgements are fast. It streams after it had more than a
+       batch to send, while a good part of a batch is still in flight.
+   Other records are held. They go to the client when no record is in flight any more. If they form
+   a full batch and acknowledgements are fast, they go at once: holding would only cost time. The
+   client streams from then on.
 
-   Records reach the client in the order in which they came. Pure: no client, no clock, no
+   Records reach the client in the order in which they arrived. Pure: no client, no clock, no
    allocation. Times are monotonic milliseconds. */
 #ifndef DELAYBRIDGE_CONSUMER_OUTBOX_H
 #define DELAYBRIDGE_CONSUMER_OUTBOX_H
@@ -31,59 +33,61 @@
 
 #include <stdint.h>
 
-/* SINGLES: one less than the client's five. */
+/* SINGLES: one less than the five records that the client allows. */
 enum { OUTBOX_SINGLES = 4, OUTBOX_SLOW_MS = 50 };
 
 struct outbox_limits {
-    int linger_ms;        /* the client's */
-    size_t batch_bytes;   /* from so many on held records are a batch */
-    size_t request_bytes; /* the client sends so many in one request */
+    int linger_ms;        /* linger.ms of the client */
+    size_t batch_bytes;   /* held records of this size form a full batch */
+    size_t request_bytes; /* size of the largest request of the client */
 };
 
-/* A record that is held or in flight, at the front of what the caller keeps of it. */
+/* A record that is held or in flight. The caller embeds it and owns it. */
 struct outbox_item {
-    struct link link; /* held */
-    size_t bytes;     /* as written */
+    struct link link; /* in held */
+    size_t bytes;     /* size of the record as written */
 };
 
 struct outbox {
     struct list held; /* oldest first */
     size_t held_bytes;
-    size_t in_flight_n, in_flight_bytes; /* with the client, not reported */
-    int64_t batch_mono_ms; /* when the first record went after nothing was in flight */
+    size_t in_flight_n, in_flight_bytes; /* the client has them and has not reported them */
+    int64_t batch_mono_ms;               /* when a record was sent while no other was in flight */
     bool streaming;
-    size_t probe_n;        /* reports until the record that measures is acknowledged; 0: none is */
-    int64_t probe_mono_ms; /* when that record went */
-    bool acks_slow;        /* as last measured */
+    size_t probe_n; /* reports until the measured record is acknowledged; 0: none is measured */
+    int64_t probe_mono_ms; /* when the measured record was sent */
+    bool acks_slow;        /* the last measured acknowledgement was slow */
 };
 
 void outbox_init(struct outbox *outbox);
 
-/* Whether a record that comes now goes to the client. False: hold it. */
+/* Returns whether a record that arrives now goes to the client. False: hold it. */
 bool outbox_is_open(const struct outbox *outbox, const struct outbox_limits *limits,
                     int64_t now_mono_ms);
 
+/* Appends a record to the held ones. */
 void outbox_hold(struct outbox *outbox, struct outbox_item *item);
 
-/* Whether held records go now: outbox_first is the first of them. */
+/* Returns whether held records go to the client now, outbox_first before all others. */
 bool outbox_batch_is_due(const struct outbox *outbox, const struct outbox_limits *limits,
                          int64_t now_mono_ms);
 
-/* Whether the oldest held record goes with the batch that is being handed over. */
+/* Returns whether the oldest held record joins the batch that is being handed over. */
 bool outbox_batch_takes(const struct outbox *outbox, const struct outbox_limits *limits,
                         int64_t now_mono_ms);
 
-/* The oldest held record, left in place; NULL: none. */
+/* Returns the oldest held record and leaves it in place, or NULL. */
 struct outbox_item *outbox_first(const struct outbox *outbox);
 
-/* The record is held no longer. */
+/* Removes a record from the held ones. */
 void outbox_take(struct outbox *outbox, struct outbox_item *item);
 
-/* The client has the record. */
+/* The client now has the record. */
 void outbox_sent(struct outbox *outbox, const struct outbox_limits *limits,
                  const struct outbox_item *item, int64_t now_mono_ms);
 
-/* The client has reported it. Of one partition it reports records in the order of sending. */
+/* The client has reported the record. It reports the records of a partition in order of sending.
+ */
 void outbox_reported(struct outbox *outbox, const struct outbox_limits *limits,
                      const struct outbox_item *item, int64_t now_mono_ms);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of what clients send may be on its way, and in a second. */
+/* The limits on bytes in flight and on bytes a second. */
 #include "consumer/pace.h"
 
 #include <assert.h>
@@ -7,11 +7,11 @@
 
 enum {
     EPOCH_MS = 250,
-    THROTTLED_MS = 60 * 1000, /* clients that were throttled are taken to be so for this long */
-    WINDOW_S = 11,            /* of a broker; we remember a little more */
-    LEAST_RATE = 16 * 1024,   /* others may have used up the quota, so what we sent says nothing */
-    MORE_PART = 16,           /* of the rate is added in a second without throttling */
-    SPARE_PART = 32, /* of the rate is left to what is not counted here, such as heads of batches */
+    THROTTLED_MS = 60 * 1000, /* clients count as throttled for so long after the last time */
+    WINDOW_S = 11,            /* of a broker's quota; PACE_SECONDS is a little longer */
+    LEAST_RATE = 16 * 1024,   /* bytes a second; other programs may have used up the quota */
+    MORE_PART = 16,           /* this part of the rate is added after a second without throttling */
+    SPARE_PART = 32, /* this part of the rate is left for uncounted bytes, such as batch headers */
     EPOCHS = 1000 / EPOCH_MS
 };
 
@@ -42,12 +42,12 @@ static void next_epoch(struct pace *p)
     p->live_n -= p->live_by_epoch[at];
     p->live_by_epoch[at] = 0;
     for (int i = 0; i < PACE_CLIENTS; i++) {
-        p->live_bytes -= p->flying_bytes[i][at];
-        p->flying_bytes[i][at] = 0;
+        p->live_bytes -= p->live_bytes_by_epoch[i][at];
+        p->live_bytes_by_epoch[i][at] = 0;
     }
 }
 
-/* Records do not age while a broker reads nothing: they lie unread. */
+/* Records do not age while a broker leaves them unread. */
 static void advance_epochs(struct pace *p, int64_t now_mono_ms)
 {
     int64_t quarter = now_mono_ms / EPOCH_MS, from = p->muted_until_mono_ms / EPOCH_MS;
@@ -68,13 +68,14 @@ static void advance(struct pace *p, int64_t now_mono_ms)
     p->now_mono_ms = now_mono_ms;
     int64_t second = now_mono_ms / 1000;
     if (second - p->second > PACE_SECONDS)
-        p->second = second - PACE_SECONDS; /* all of them are forgotten */
+        p->second = second - PACE_SECONDS; /* all counted seconds have left the window */
     while (p->second < second)
         next_second(p, now_mono_ms);
     advance_epochs(p, now_mono_ms);
 }
 
-/* The window comes first: what was taken at once, before the first throttling, must leave it. */
+/* Returns whether the rate allows the bytes. The sum over the window counts first: the burst before
+   the first throttling must leave it. */
 static bool quota_takes(const struct pace *p, size_t bytes)
 {
     if (p->live_n == 0 && (p->probing || p->epoch_bytes == 0))
@@ -84,19 +85,20 @@ static bool quota_takes(const struct pace *p, size_t bytes)
            p->epoch_bytes + bytes <= p->rate_bytes / EPOCHS;
 }
 
-/* Bytes of the last two epochs without an answer. */
+/* Returns the bytes sent in the last two epochs without an answer. */
 static size_t young_bytes(const struct pace *p, int client)
 {
-    const size_t *flying = p->flying_bytes[client];
-    return flying[p->epoch % PACE_EPOCHS] + flying[(p->epoch + PACE_EPOCHS - 1) % PACE_EPOCHS];
+    const size_t *live = p->live_bytes_by_epoch[client];
+    return live[p->epoch % PACE_EPOCHS] + live[(p->epoch + PACE_EPOCHS - 1) % PACE_EPOCHS];
 }
 
-/* Twice as many as have grown old may follow them: many records to a target without a leader hold
-   the others for a second or two, however little brokers took before. */
+/* Returns whether the client's share allows the bytes. The share is at least twice the bytes that
+   are not young any more. So many records to a target without a leader delay others only for a
+   second or two, even if brokers took few bytes before. */
 static bool share_takes(const struct pace *p, int client, size_t bytes)
 {
     const struct pace_share *share = &p->share[client];
-    size_t young = young_bytes(p, client), old = 2 * (p->sent_bytes[client] - young);
+    size_t young = young_bytes(p, client), old = 2 * (p->in_flight_bytes[client] - young);
     size_t most = p->took_most / (size_t)share->part;
     most = most > share->least_bytes ? most : share->least_bytes;
     return young == 0 || young + bytes <= (most > old ? most : old);
@@ -107,7 +109,7 @@ bool pace_takes(struct pace *p, int client, size_t bytes, int64_t now_mono_ms)
     advance(p, now_mono_ms);
     if (now_mono_ms < p->muted_until_mono_ms)
         return false;
-    p->probing &= !p->probed; /* and nothing throttled with that answer */
+    p->probing &= !p->probed; /* brokers took the probe and did not throttle */
     p->probed = false;
     return is_throttled(p, now_mono_ms) ? quota_takes(p, bytes) : share_takes(p, client, bytes);
 }
@@ -120,8 +122,8 @@ void pace_sent(struct pace *p, struct pace_item *item, int64_t now_mono_ms)
     p->live_n++;
     p->live_by_epoch[p->epoch % PACE_EPOCHS]++;
     p->live_bytes += item->bytes;
-    p->flying_bytes[item->client][p->epoch % PACE_EPOCHS] += item->bytes;
-    p->sent_bytes[item->client] += item->bytes;
+    p->live_bytes_by_epoch[item->client][p->epoch % PACE_EPOCHS] += item->bytes;
+    p->in_flight_bytes[item->client] += item->bytes;
     p->second_bytes += item->bytes;
     p->epoch_bytes += item->bytes;
 }
@@ -144,16 +146,17 @@ void pace_answered(struct pace *p, struct pace_item *item, bool acknowledged, in
         p->live_n--;
         p->live_by_epoch[item->epoch % PACE_EPOCHS]--;
         p->live_bytes -= item->bytes;
-        p->flying_bytes[item->client][item->epoch % PACE_EPOCHS] -= item->bytes;
+        p->live_bytes_by_epoch[item->client][item->epoch % PACE_EPOCHS] -= item->bytes;
     }
-    p->sent_bytes[item->client] -= item->bytes;
+    p->in_flight_bytes[item->client] -= item->bytes;
     if (acknowledged)
         count_taken(p, item->bytes);
     item->bytes = 0;
 }
 
-/* A broker asks for the time after which the bytes of its window are what the quota allows. If it
-   counts what others wrote too, our part of the window says little: so half of the rate stays. */
+/* Returns the rate in bytes a second that follows from a throttle time. A broker throttles until
+   the mean over its window is what the quota allows. If it counts the bytes of other programs as
+   well, our bytes in the window say little. So at least half of the last rate stays. */
 static size_t rate_that_throttles(const struct pace *p, int64_t for_ms, int64_t now_mono_ms)
 {
     size_t rate_bytes = p->took_sum * 1000 / (size_t)(WINDOW_S * 1000 + for_ms);
@@ -166,7 +169,7 @@ static size_t rate_that_throttles(const struct pace *p, int64_t for_ms, int64_t 
 void pace_throttled(struct pace *p, int64_t for_ms, int64_t now_mono_ms)
 {
     advance(p, now_mono_ms);
-    if (!p->probing) /* else the broker still counts the burst that we have forgotten by now */
+    if (!p->probing) /* else the broker may count a burst that has left our window */
         p->rate_bytes = rate_that_throttles(p, for_ms, now_mono_ms);
     p->took_most = 0;
     p->probing = true;
@@ -186,11 +189,11 @@ void pace_check(const struct pace *p)
     for (int i = 0; i < PACE_EPOCHS; i++)
         live_n += p->live_by_epoch[i];
     for (int client = 0; client < PACE_CLIENTS; client++) {
-        size_t flying = 0;
+        size_t live = 0;
         for (int i = 0; i < PACE_EPOCHS; i++)
-            flying += p->flying_bytes[client][i];
-        assert(flying <= p->sent_bytes[client]);
-        live_bytes += flying;
+            live += p->live_bytes_by_epoch[client][i];
+        assert(live <= p->in_flight_bytes[client]);
+        live_bytes += live;
     }
     assert(took == p->took_sum && live_n == p->live_n && live_bytes == p->live_bytes);
     assert(live_n > 0 || live_bytes == 0);
