@@ -137,7 +137,7 @@ void keepalive_resume(struct keepalive *k, rd_kafka_t *rk)
     k->paused = false;
 }
 
-/* Asks for all partitions in one call. rd_kafka_query_watermark_offsets exceeds its timeout while a
+/* Requests all log ends in one call. rd_kafka_query_watermark_offsets exceeds its timeout while a
    broker is silent. */
 void keepalive_wake(struct keepalive *k, rd_kafka_t *rk)
 {

@@ -13,7 +13,7 @@ struct keepalive;
 struct keepalive *keepalive_new(const char *topic); /* topic: borrowed */
 void keepalive_free(struct keepalive *keepalive);
 
-/* Asks for the leaders on the handle ask, for timeout_ms at most. Returns true if the choice has
+/* Requests the leaders with the handle ask, for timeout_ms at most. Returns true if the choice has
    changed. Without an answer the old choice stays. */
 bool keepalive_choose(struct keepalive *keepalive, rd_kafka_t *ask, int timeout_ms);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The questions, asked in a blocking_call. */
+/* The requests, made in a blocking_call. */
 #include "consumer/probe.h"
 
 #include "bridge/base/log.h"
@@ -16,7 +16,7 @@ struct probe {
     struct blocking_call *blocking_call;
     rd_kafka_t *rk; /* NULL before the first question */
     struct probe_answer answer;
-    bool asked; /* a question was started and its answer not taken */
+    bool open; /* a question was started and its answer not taken */
 };
 
 struct probe *probe_new(const struct config *config, const char *dead_letter, struct wakeup *wakeup)
@@ -74,9 +74,9 @@ static void answer(void *arg)
 
 bool probe_ask(struct probe *p, const struct probe_question *question)
 {
-    if (p->asked)
+    if (p->open)
         return false;
-    p->asked = true;
+    p->open = true;
     p->answer.question = *question;
     blocking_call_begin(p->blocking_call, answer, p);
     return true;
@@ -84,9 +84,9 @@ bool probe_ask(struct probe *p, const struct probe_question *question)
 
 bool probe_take(struct probe *p, struct probe_answer *a)
 {
-    if (!p->asked || !blocking_call_is_over(p->blocking_call))
+    if (!p->open || !blocking_call_is_over(p->blocking_call))
         return false;
     *a = p->answer;
-    p->asked = false;
+    p->open = false;
     return true;
 }

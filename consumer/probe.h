@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* probe: finds the end of an unreadable batch, or the dead-letter record by which an operator gave
-   it up. Each question takes seconds, so a thread with its own handle asks the brokers. One
+   it up. Each question takes seconds, so a thread with its own handle answers it, one
    question at a time. */
 #ifndef DELAYBRIDGE_CONSUMER_PROBE_H
 #define DELAYBRIDGE_CONSUMER_PROBE_H

@@ -50,7 +50,7 @@ void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *
                                                                      : "");
 }
 
-/* Asks the client for the cause, with a call that can only fail. The error of a purged record does
+/* Gets the cause from the client, with a call that can only fail. The error of a purged record does
    not name it. */
 void producer_txn_ask_why(struct producer *p)
 {

@@ -15,7 +15,8 @@ static struct parcel *parcel_of(struct outgoing *o)
     return (struct parcel *)(void *)o;
 }
 
-/* The client asks for the partition of each record that has a key, and tells how many there are. */
+/* Chooses the partition of a record with a key. The client calls it, and passes the number of
+   partitions, which it keeps. */
 int32_t producer_partition(const rd_kafka_topic_t *topic, const void *key, size_t key_len,
                            int32_t partitions_n, void *topic_opaque, void *parcel)
 {
@@ -142,7 +143,8 @@ static void fail_transaction(struct producer *p, rd_kafka_resp_err_t err)
         producer_txn_fail(p, err, producer_why(err));
 }
 
-/* What the record takes in a request, about. An envelope holds the headers of a delivery. */
+/* Returns about how many bytes the record has in a request. An envelope holds the headers of a
+   delivery. */
 static size_t written_bytes(const struct forward *f, const struct message *m)
 {
     enum { OVERHEAD = 24, ADDED_HEADERS = 96 };

@@ -10,7 +10,8 @@
 #include <librdkafka/rdkafka.h>
 
 /* Sets missing for each level that has no offset and whose topic does not exist or lacks the
-   partition. Asks brokers only if some level has no offset. Returns 0, ERR_KAFKA or ERR_NO_MEMORY.
+   partition. Sends requests only if some level has no offset. Returns 0, ERR_KAFKA or
+   ERR_NO_MEMORY.
  */
 int starts_find_missing(rd_kafka_t *rk, const char *const *topics, int slots, const int *lanes,
                         int n, struct start *starts) must_check;
@@ -24,7 +25,7 @@ int starts_topics_exist(rd_kafka_t *rk, const char *const *topics, int n, int ti
    a level holds records but has no committed offset. It also counts if its partition of the
    schedule topic has no committed offset although some level has held records. Possible causes are
    expired offsets and a changed group in the configuration. starts: an entry for each slot of each
-   lane. A lane that never used a level is taken for a new one. Asks brokers only if an offset is
+   lane. A lane that never used a level is taken for a new one. Sends requests only if an offset is
    unset. */
 int starts_lost(rd_kafka_t *rk, const char *const *topics, int slots, const int *lanes, int n,
                 const struct start *starts);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trim: deletes records from the level topics that are done and whose offsets are committed.
-   Deletion may fail, and no record waits for it. Without a call of trimmed, the caller asks again
-   later. */
+   Deletion may fail, and no record waits for it. Without a call of trimmed, the caller adds the
+   deletion again later. */
 #ifndef DELAYBRIDGE_CONSUMER_TRIM_H
 #define DELAYBRIDGE_CONSUMER_TRIM_H
 

@@ -159,7 +159,7 @@ static bool has_header(rd_kafka_headers_t *headers, const char *name, const char
            len == strlen(text) && memcmp(value, text, len) == 0;
 }
 
-static bool is_letter(const rd_kafka_message_t *message, const struct range *range)
+static bool is_dead_letter(const rd_kafka_message_t *message, const struct range *range)
 {
     rd_kafka_headers_t *headers;
     char source[SOURCE_MAX], text[SOURCE_MAX];
@@ -204,7 +204,7 @@ int unreadable_look(rd_kafka_t *rk, const char *dead_letter, const struct range 
             continue;
         if (is_answer(message, &letters, from)) {
             ended = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
-            *found = message->err == 0 && is_letter(message, range);
+            *found = message->err == 0 && is_dead_letter(message, range);
             from = ended ? message->offset : message->offset + 1;
         }
         rd_kafka_message_destroy(message);

@@ -20,7 +20,7 @@ struct looking {
 };
 
 /* Creates a consumer that logs nothing: the check's own handle reports outages. */
-static rd_kafka_t *quiet_consumer(rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX])
+static rd_kafka_t *silent_consumer(rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX])
 {
     rd_kafka_conf_set_error_cb(conf, NULL);
     rd_kafka_conf_set_log_cb(conf, NULL);
@@ -36,7 +36,7 @@ static bool measure(struct looking *looking, struct range *range)
         if (conf == NULL)
             return false;
         unreadable_conf(conf);
-        looking->measurer = quiet_consumer(conf, error);
+        looking->measurer = silent_consumer(conf, error);
     }
     return looking->measurer != NULL && unreadable_find(looking->measurer, range) == 0;
 }
@@ -147,7 +147,7 @@ int blocked_judge(const struct config *config, int timeout_ms, struct findings *
     rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, why);
     if (conf != NULL)
         offsets_conf(config, conf);
-    rd_kafka_t *rk = conf == NULL ? NULL : quiet_consumer(conf, why);
+    rd_kafka_t *rk = conf == NULL ? NULL : silent_consumer(conf, why);
     if (rk == NULL) {
         snprintf(error, OFFSETS_ERROR_MAX, "%.*s", OFFSETS_ERROR_MAX - 1, why);
         return ERR_CONFIG;

@@ -46,17 +46,18 @@ static void note_answer(const rd_kafka_ConfigResource_t *told, struct broker_lim
     }
 }
 
-/* Asks one broker for its own settings. No other broker knows them, and one request names one
-   broker. */
+/* Requests the settings of one broker from that broker. No other broker knows them, and one request
+   names one broker. */
 static void ask_broker(struct admin *admin, int32_t id, struct broker_limit *limits, size_t n,
                        char why[ADMIN_ERROR_MAX])
 {
     char name[16];
     snprintf(name, sizeof name, "%d", (int)id);
-    rd_kafka_ConfigResource_t *asked = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_BROKER, name);
+    rd_kafka_ConfigResource_t *resource =
+        rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_BROKER, name);
     admin->ask = id;
-    rd_kafka_event_t *event = admin_describe(admin, &asked, 1);
-    rd_kafka_ConfigResource_destroy(asked);
+    rd_kafka_event_t *event = admin_describe(admin, &resource, 1);
+    rd_kafka_ConfigResource_destroy(resource);
     if (event == NULL) {
         memcpy(why, admin->error, ADMIN_ERROR_MAX);
         return;

@@ -18,9 +18,9 @@ struct broker_limit {
     bool known;    /* at least one broker returned it */
 };
 
-/* Asks every live broker in turn, each for admin->timeout_ms at most. Returns 0, with "" in
-   admin->error, or the reason of the last broker that did not return all settings. Returns
-   ERR_KAFKA with the reason in admin->error if the list of brokers cannot be read. */
+/* Requests the settings from every live broker in turn, each for admin->timeout_ms at most. Returns
+   0, with "" in admin->error, or the reason of the last broker that did not return all settings.
+   Returns ERR_KAFKA with the reason in admin->error if the list of brokers cannot be read. */
 int broker_limits_ask(struct admin *admin, struct broker_limit *limits, size_t n) must_check;
 
 /* Adds the value of one more broker. Returns false, and ignores it, if it is no decimal number. */

@@ -18,8 +18,8 @@ struct commit_limits {
 
 enum { COMMIT_AGAIN_MAX_MS = 3600 * 1000 };
 
-/* Asks all brokers, each for admin->timeout_ms at most. A limit that no broker returns has Kafka's
-   default. */
+/* Requests the limits from all brokers, each for admin->timeout_ms at most. A limit that no broker
+   returns has Kafka's default. */
 void commit_limits_ask(struct admin *admin, struct commit_limits *limits);
 
 /* Computes the limits from offset.metadata.max.bytes and offsets.retention.minutes. */

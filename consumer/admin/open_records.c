@@ -34,7 +34,7 @@ void open_records_deinit(struct open_records *open)
     open->uncommitted = NULL;
 }
 
-/* Asks for the high watermarks first, so that a record written between the two requests does not
+/* Requests the high watermarks first, so that a record written between the two requests does not
    count. */
 int open_records_ask(const struct open_records *open, struct open_lane *lanes, int n,
                      int timeout_ms)
@@ -43,9 +43,9 @@ int open_records_ask(const struct open_records *open, struct open_lane *lanes, i
     rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(n);
     rd_kafka_topic_partition_list_add_range(ends, schedule, 0, n - 1);
     rd_kafka_topic_partition_list_t *stables = rd_kafka_topic_partition_list_copy(ends);
-    bool asked = log_ends_ask(open->uncommitted, ends, LOG_END, timeout_ms) == 0 &&
-                 log_ends_ask(open->committed, stables, LOG_END, timeout_ms) == 0;
-    for (int i = 0; asked && i < n; i++) {
+    bool answered = log_ends_ask(open->uncommitted, ends, LOG_END, timeout_ms) == 0 &&
+                    log_ends_ask(open->committed, stables, LOG_END, timeout_ms) == 0;
+    for (int i = 0; answered && i < n; i++) {
         const rd_kafka_topic_partition_t *end =
             rd_kafka_topic_partition_list_find(ends, schedule, i);
         const rd_kafka_topic_partition_t *stable =
@@ -55,7 +55,7 @@ int open_records_ask(const struct open_records *open, struct open_lane *lanes, i
     }
     rd_kafka_topic_partition_list_destroy(ends);
     rd_kafka_topic_partition_list_destroy(stables);
-    return asked ? 0 : ERR_KAFKA;
+    return answered ? 0 : ERR_KAFKA;
 }
 
 int64_t open_records_of(const struct open_lane *lane)
@@ -96,10 +96,10 @@ static void add_finding(const struct open_records *open, const struct open_lane 
     char text[COUNTED_MAX];
     if (records > 0)
         finding_add(findings, FINDING_WARN, schedule, NULL,
-                    "a producer's open transaction holds back %s of %s, in partitions %s: find it "
-                    "with 'kafka-transactions.sh --bootstrap-server BROKER describe-producers "
-                    "--topic %s --partition %d', or with 'find-hanging --topic %s' if the producer "
-                    "is gone",
+                    "a producer's open transaction holds back %s of %s in partitions %s. Find the "
+                    "producer with 'kafka-transactions.sh --bootstrap-server BROKER "
+                    "describe-producers --topic %s --partition %d'. If it has ended, use "
+                    "'find-hanging --topic %s'",
                     counted(records, "record", text), schedule, list, schedule, first, schedule);
 }
 
@@ -116,7 +116,7 @@ int open_records_judge(const struct open_records *open, int timeout_ms, struct f
     int err = open_records_ask(open, seen, lanes, timeout_ms);
     for (int i = 0; err == 0 && i < lanes; i++)
         records += open_records_of(&seen[i]);
-    if (err == 0 && records > 0) { /* ask again: most transactions end soon */
+    if (err == 0 && records > 0) { /* repeat it: most transactions end soon */
         poll(NULL, 0, LASTING_MS);
         err = open_records_ask(open, now, lanes, timeout_ms);
         if (err == 0)

@@ -17,8 +17,8 @@
    message.max.bytes. */
 size_t record_max_of_request(int64_t request_max_bytes);
 
-/* Asks all live brokers and returns record_max_of_request of the smallest limit. Without an answer,
-   uses Kafka's default and sets *known to false; why has the reason. */
+/* Requests the limit of all live brokers. Returns record_max_of_request of the smallest one.
+   Without an answer, uses Kafka's default and sets *known to false; why has the reason. */
 enum { REQUEST_LIMIT_WHY_MAX = 256 };
 size_t request_limit_ask(rd_kafka_t *rk, int timeout_ms, bool *known,
                          char why[REQUEST_LIMIT_WHY_MAX]);

@@ -72,8 +72,8 @@ static const char *advice(const struct apply *a, const char *topic, struct verdi
     out[0] = '\0';
     if (verdict.code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
         verdict.code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
-        snprintf(out, OVERRIDE_ADVICE_MAX, "; allow %s on %s and what begins with %s.", step->right,
-                 a->config->schedule, a->config->schedule);
+        snprintf(out, OVERRIDE_ADVICE_MAX, "; allow %s on %s and on topics that begin with %s.",
+                 step->right, a->config->schedule, a->config->schedule);
     if (seen == NULL || (verdict.code != RD_KAFKA_RESP_ERR_INVALID_CONFIG &&
                          verdict.code != RD_KAFKA_RESP_ERR_POLICY_VIOLATION))
         return out;
@@ -344,7 +344,7 @@ static int ask_every_broker(struct apply *a, is_done_fn *is_done, bool *shown)
         struct survey seen;
         a->admin.ask = a->survey.broker_ids[i];
         err = survey_take_from(&a->admin, a->config, &seen);
-        *shown = err == 0 && is_done(&seen, a->config) && seen.unasked[0] == '\0';
+        *shown = err == 0 && is_done(&seen, a->config) && seen.unread[0] == '\0';
         survey_deinit(&seen);
     }
     return err;
@@ -354,13 +354,13 @@ static int ask_every_broker(struct apply *a, is_done_fn *is_done, bool *shown)
    command may depend on them. */
 static int settle(struct apply *a, is_done_fn *is_done)
 {
-    bool asked = a->survey.unasked[0] == '\0', shown = false;
+    bool known = a->survey.unread[0] == '\0', shown = false;
     int64_t until_mono_ms = clock_mono_ms() + SETTLE_MS;
     while (clock_mono_ms() < until_mono_ms) {
         survey_deinit(&a->survey);
         int err = survey_take(&a->admin, a->config, &a->survey);
         shown = err == 0 && is_done(&a->survey, a->config);
-        if (shown && asked)
+        if (shown && known)
             err = ask_every_broker(a, is_done, &shown);
         if (err != 0 || shown)
             return err;
@@ -378,11 +378,11 @@ static int apply_all(struct apply *a)
 {
     char topics[COUNTED_MAX];
     int err = survey_take(&a->admin, a->config, &a->survey);
-    if (err == 0 && is_settled(&a->survey, a->config) && a->survey.unasked[0] == '\0')
+    if (err == 0 && is_settled(&a->survey, a->config) && a->survey.unread[0] == '\0')
         return 0;
-    if (err == 0 && a->survey.unasked[0] != '\0')
-        say(a, "warning: settings of topics are not mended, since they could not be asked (%s)",
-            a->survey.unasked);
+    if (err == 0 && a->survey.unread[0] != '\0')
+        say(a, "warning: settings of topics are not changed, since they could not be read (%s)",
+            a->survey.unread);
     bool whole = err == 0 && is_made(&a->survey, a->config);
     if (err == 0)
         err = create_missing(a);

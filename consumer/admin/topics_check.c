@@ -55,9 +55,9 @@ static void check_partitions(struct findings *findings, const struct survey *sur
     else if (topic->partitions > lanes)
         finding_add(
             findings, FINDING_REFUSE, topic->name, NULL,
-            "topic %s has %s and %s has %d: partitions cannot be taken away, so give "
-            "%s %d as well ('kafka-topics.sh --alter --topic %s --partitions %d', or 'partitions: "
-            "%d' if it is not made yet), then " RUN_APPLY,
+            "topic %s has %s and %s has %d. Kafka cannot remove partitions, so give %s %d as well "
+            "('kafka-topics.sh --alter --topic %s --partitions %d'). If it does not exist yet, set "
+            "'partitions: %d'. Then " RUN_APPLY,
             topic->name, partitions, survey->topics[0].name, lanes, survey->topics[0].name,
             topic->partitions, survey->topics[0].name, topic->partitions, topic->partitions);
 }
@@ -92,13 +92,13 @@ static void check_retention(struct findings *findings, const struct topic_seen *
         finding_add(
             findings, FINDING_WARN, schedule->name, NULL,
             "topic %s has retention.ms=%lld: requests are deleted unread when no bridge runs for "
-            "that long; a day (86400000) or more is usual",
+            "that long. A day (86400000) or more is usual",
             schedule->name, ms);
     if (size != NULL && strtoll(size, NULL, 10) >= 0)
         finding_add(
             findings, FINDING_WARN, schedule->name, NULL,
             "topic %s has retention.bytes=%s: requests are deleted unread when a partition holds "
-            "more than that; retention.ms alone keeps them for a known time",
+            "more than that. retention.ms alone keeps them for a known time",
             schedule->name, size);
 }
 
@@ -123,41 +123,42 @@ static void check_replicas(struct findings *findings, const struct survey *surve
         }
     }
     if (alone != NULL)
-        finding_add(
-            findings, FINDING_WARN, alone->name, NULL,
-            "one replica holds partitions of %s (%s first): the death of one broker loses "
-            "what they hold; give them more with 'kafka-reassign-partitions.sh', three are usual",
-            counted(alone_n, "topic", topics), alone->name);
+        finding_add(findings, FINDING_WARN, alone->name, NULL,
+                    "%s (%s first) have partitions with a single replica: the loss of one broker "
+                    "loses their "
+                    "records. Add replicas with 'kafka-reassign-partitions.sh'; three are usual",
+                    counted(alone_n, "topic", topics), alone->name);
     if (acked_alone != NULL)
         finding_add(findings, FINDING_WARN, acked_alone->name, NULL,
-                    "min.insync.replicas=1 in %s (%s first): a write may be acknowledged by one "
-                    "broker alone and die with it; with three replicas set it to 2 with "
+                    "min.insync.replicas=1 in %s (%s first): one broker alone may acknowledge a "
+                    "write, which is lost with that broker. With three replicas, set it to 2 with "
                     "'kafka-configs.sh --alter --add-config min.insync.replicas=2'",
                     counted(acked_alone_n, "topic", topics), acked_alone->name);
 }
 
 static void check_stray(struct findings *findings, const struct topic_seen *stray, int64_t waiting,
-                        rd_kafka_resp_err_t unasked)
+                        rd_kafka_resp_err_t unread)
 {
     const char *level = strrchr(stray->name, '.') + 1;
     char records[COUNTED_MAX];
     if (waiting > 0)
-        finding_add(findings, FINDING_REFUSE, stray->name, NULL,
-                    "topic %s holds up to %s but %s is not a level, so they would wait for ever: "
-                    "add %s to retired_levels (they are drained) or to levels",
-                    stray->name, counted(waiting, "record", records), level, level);
+        finding_add(
+            findings, FINDING_REFUSE, stray->name, NULL,
+            "topic %s holds up to %s but %s is not a level, so no bridge would forward them. "
+            "Add %s to retired_levels, to drain the topic, or to levels",
+            stray->name, counted(waiting, "record", records), level, level);
     else if (waiting == 0)
         finding_add(
             findings, FINDING_WARN, stray->name, NULL,
-            "nothing waits in topic %s and %s is neither a level nor retired: delete it with "
-            "'kafka-topics.sh --delete --topic %s' if nobody else uses it",
+            "nothing waits in topic %s and %s is neither a level nor retired. If no other program "
+            "uses it, delete it with 'kafka-topics.sh --delete --topic %s'",
             stray->name, level, stray->name);
     else
         finding_add(
             findings, FINDING_SKIPPED, stray->name, NULL,
-            "topic %s is not a level, and whether it holds records could not be asked (%s): look "
-            "yourself, and add %s to retired_levels if it does",
-            stray->name, rd_kafka_err2str(unasked), level);
+            "topic %s is not a level, and its records could not be counted (%s): if it holds any, "
+            "add %s to retired_levels",
+            stray->name, rd_kafka_err2str(unread), level);
 }
 
 static void check_strays(struct findings *findings, const struct survey *survey,
@@ -197,19 +198,20 @@ void survey_judge(const struct survey *survey, struct admin *admin, const struct
     targets_judge(survey, config, findings);
     check_replicas(findings, survey);
     if (findings->partitions == 0 && has_login(admin->rk))
-        finding_add(
-            findings, FINDING_WARN, survey->topics[0].name, NULL,
-            "a topic that this login may not see looks as if it did not exist: if it does, allow "
-            "Describe on %s and what begins with %s.",
-            survey->topics[0].name, survey->topics[0].name);
-    if (survey->unasked[0] != '\0')
+        finding_add(findings, FINDING_WARN, survey->topics[0].name, NULL,
+                    "this login may lack the right to see the topic: if it exists, allow Describe "
+                    "on %s and "
+                    "on topics that begin with %s.",
+                    survey->topics[0].name, survey->topics[0].name);
+    if (survey->unread[0] != '\0')
         finding_add(
             findings, FINDING_SKIPPED, survey->topics[0].name, NULL,
-            "the settings of topics could not be asked (%s): see yourself that level topics have "
-            "retention.ms=-1, retention.bytes=-1 and message.timestamp.type=CreateTime, and that "
-            "they, the schedule topic and the dead-letter topic have cleanup.policy=delete; or "
-            "allow DescribeConfigs",
-            survey->unasked);
+            "the settings of topics could not be read (%s): allow DescribeConfigs. Or check "
+            "yourself that level topics have retention.ms=-1, retention.bytes=-1 and "
+            "message.timestamp.type=CreateTime. They, the schedule topic and the dead-letter topic "
+            "need "
+            "cleanup.policy=delete",
+            survey->unread);
 }
 
 int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,

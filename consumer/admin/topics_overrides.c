@@ -115,39 +115,40 @@ void overrides_judge(const struct survey *survey, const struct config *config,
 
 /* Returns the setting that the broker's sentence names, or NULL. The longest name counts:
    retention.ms is part of delete.retention.ms. */
-static const struct topic_pair *named_in(const struct topic_pair *asked, size_t n, const char *why)
+static const struct topic_pair *named_in(const struct topic_pair *requested, size_t n,
+                                         const char *why)
 {
     const struct topic_pair *found = NULL;
     for (size_t i = 0; i < n; i++)
-        if (strstr(why, asked[i].name) != NULL &&
-            (found == NULL || strlen(asked[i].name) > strlen(found->name)))
-            found = &asked[i];
+        if (strstr(why, requested[i].name) != NULL &&
+            (found == NULL || strlen(requested[i].name) > strlen(found->name)))
+            found = &requested[i];
     return found;
 }
 
-const char *override_advice(const struct topic_pair *asked, size_t n, const char *why,
+const char *override_advice(const struct topic_pair *requested, size_t n, const char *why,
                             char out[OVERRIDE_ADVICE_MAX])
 {
-    const struct topic_pair *named = named_in(asked, n, why);
+    const struct topic_pair *named = named_in(requested, n, why);
     out[0] = '\0';
     if (named != NULL && topic_setting_fixed(named->name) != NULL) {
         snprintf(out, OVERRIDE_ADVICE_MAX,
-                 "; asked for %s=%s, which topic_settings cannot replace: %s", named->name,
+                 "; requested %s=%s, which topic_settings cannot replace: %s", named->name,
                  named->value, topic_setting_fixed(named->name));
     } else if (named != NULL) {
         snprintf(out, OVERRIDE_ADVICE_MAX,
-                 "; asked for %s=%s: set %s in topic_settings to a value that the brokers accept, "
+                 "; requested %s=%s. Set %s in topic_settings to a value that the brokers accept, "
                  "or to default",
                  named->name, named->value, named->name);
     } else {
         size_t len = 0;
         for (size_t i = 0; i < n && len < OVERRIDE_ADVICE_MAX; i++)
-            if (topic_setting_fixed(asked[i].name) == NULL)
+            if (topic_setting_fixed(requested[i].name) == NULL)
                 len += (size_t)snprintf(out + len, OVERRIDE_ADVICE_MAX - len, "%s %s=%s",
-                                        len == 0 ? "; set what the brokers refuse to default in "
+                                        len == 0 ? "; set refused ones to default in "
                                                    "topic_settings:"
                                                  : ",",
-                                        asked[i].name, asked[i].value);
+                                        requested[i].name, requested[i].value);
     }
     return out;
 }

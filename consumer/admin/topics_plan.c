@@ -83,7 +83,7 @@ static void note_keys(struct plan *plan, const struct survey *survey, const stru
     const struct topic_seen *schedule = &survey->topics[0];
     if (schedule->partitions > 0 && schedule->partitions != config->partitions)
         note(plan,
-             "partitions: %d is not applied: topic %s exists and has %d; to add some: "
+             "partitions: %d is not applied, since topic %s exists and has %d. To add some, run "
              "'kafka-topics.sh --alter --topic %s --partitions N', then 'delaybridge topics apply'",
              config->partitions, schedule->name, schedule->partitions, schedule->name);
     int fewer = 0;
@@ -93,7 +93,7 @@ static void note_keys(struct plan *plan, const struct survey *survey, const stru
             survey->topics[i].partitions > 0 && survey->topics[i].replicas < config->replication;
     if (fewer > 0)
         note(plan,
-             "replication: %d is not applied to %s with fewer replicas; to add some: "
+             "replication: %d is not applied to %s with fewer replicas. To add some, run "
              "'kafka-reassign-partitions.sh'",
              config->replication, counted(fewer, "topic", topics));
 }

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Asks for the first or the next offsets. Returns false with the reason in admin. */
+/* Requests the first or the next offsets. Returns false with the reason in admin. */
 static bool ask_offsets(struct admin *admin, rd_kafka_topic_partition_list_t *list, int64_t which)
 {
     admin->code = log_ends_await(admin->rk, list, which, admin->timeout_ms);
@@ -18,21 +18,22 @@ static bool ask_offsets(struct admin *admin, rd_kafka_topic_partition_list_t *li
 
 /* Raises the offsets in from to the committed ones, below which all records are done. An offset
    beyond the end is ignored: the topic was recreated. Without an answer, all records may wait. Only
-   a consumer may ask: when the coordinator moves, any other client that asks for offsets crashes.
+   a consumer may do this: any other client that requests offsets crashes when the coordinator
+   moves.
  */
 static void skip_committed(const struct admin *admin, rd_kafka_t *reader,
                            rd_kafka_topic_partition_list_t *from,
                            const rd_kafka_topic_partition_list_t *ends)
 {
-    rd_kafka_topic_partition_list_t *told = rd_kafka_topic_partition_list_copy(from);
-    bool asked = reader != NULL && rd_kafka_committed(reader, told, admin->timeout_ms) == 0;
-    for (int i = 0; asked && i < told->cnt; i++) {
-        const rd_kafka_topic_partition_t *at = &told->elems[i];
+    rd_kafka_topic_partition_list_t *committed = rd_kafka_topic_partition_list_copy(from);
+    bool answered = reader != NULL && rd_kafka_committed(reader, committed, admin->timeout_ms) == 0;
+    for (int i = 0; answered && i < committed->cnt; i++) {
+        const rd_kafka_topic_partition_t *at = &committed->elems[i];
         rd_kafka_topic_partition_t *mark = &from->elems[i];
         if (at->err == 0 && at->offset > mark->offset && at->offset <= ends->elems[i].offset)
             mark->offset = at->offset;
     }
-    rd_kafka_topic_partition_list_destroy(told);
+    rd_kafka_topic_partition_list_destroy(committed);
 }
 
 static int64_t sum_between(const rd_kafka_topic_partition_list_t *from,

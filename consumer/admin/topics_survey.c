@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks the cluster for the bridge's topics and their settings. */
+/* Reads the bridge's topics and their settings from the cluster. */
 #include "consumer/admin/topics_survey.h"
 
 #include "levels/duration.h"
@@ -189,45 +189,45 @@ static int keep_answer(struct survey *survey, rd_kafka_event_t *event)
         struct topic_seen *topic = known(survey, name);
         if (topic == NULL)
             continue;
-        char *unasked = topic->kind == TOPIC_TARGET ? survey->targets_unasked : survey->unasked;
+        char *unread = topic->kind == TOPIC_TARGET ? survey->targets_unread : survey->unread;
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-            snprintf(unasked, ADMIN_ERROR_MAX, "%s: %s", name, rd_kafka_err2str(code));
+            snprintf(unread, ADMIN_ERROR_MAX, "%s: %s", name, rd_kafka_err2str(code));
         else if (keep_settings(topic, told[i]) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-/* Appends the existing topics to the n resources in asked. Returns the new count. */
-static size_t add_resources(rd_kafka_ConfigResource_t **asked, size_t n,
+/* Appends the existing topics to the n resources in requested. Returns the new count. */
+static size_t add_resources(rd_kafka_ConfigResource_t **requested, size_t n,
                             const struct topic_seen *topics, size_t topics_n)
 {
     for (size_t i = 0; i < topics_n; i++)
         if (topics[i].partitions > 0)
-            asked[n++] = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topics[i].name);
+            requested[n++] = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topics[i].name);
     return n;
 }
 
 static int ask_settings(struct admin *admin, struct survey *survey)
 {
-    rd_kafka_ConfigResource_t **asked =
+    rd_kafka_ConfigResource_t **requested =
         calloc(survey->topics_n + survey->targets_n, sizeof(rd_kafka_ConfigResource_t *));
-    if (asked == NULL)
+    if (requested == NULL)
         return ERR_NO_MEMORY;
-    size_t n = add_resources(asked, 0, survey->topics, survey->topics_n);
-    n = add_resources(asked, n, survey->targets, survey->targets_n);
-    rd_kafka_event_t *event = n == 0 ? NULL : admin_describe(admin, asked, n);
+    size_t n = add_resources(requested, 0, survey->topics, survey->topics_n);
+    n = add_resources(requested, n, survey->targets, survey->targets_n);
+    rd_kafka_event_t *event = n == 0 ? NULL : admin_describe(admin, requested, n);
     int err = 0;
     if (event != NULL) {
         err = keep_answer(survey, event);
         rd_kafka_event_destroy(event);
     } else if (n > 0 && admin_is_denied(admin->code)) {
-        snprintf(survey->unasked, sizeof survey->unasked, "%s", admin->error);
+        snprintf(survey->unread, sizeof survey->unread, "%s", admin->error);
     } else if (n > 0) {
         err = ERR_KAFKA;
     }
-    rd_kafka_ConfigResource_destroy_array(asked, n);
-    free(asked);
+    rd_kafka_ConfigResource_destroy_array(requested, n);
+    free(requested);
     return err;
 }
 

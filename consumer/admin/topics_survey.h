@@ -61,9 +61,9 @@ struct survey {
     size_t targets_n;
     int brokers;
     int32_t *broker_ids;
-    int lanes;                     /* partitions of S, or those that it will be created with */
-    char unasked[ADMIN_ERROR_MAX]; /* why settings are not known; "" if they are */
-    char targets_unasked[ADMIN_ERROR_MAX]; /* the same for targets */
+    int lanes;                    /* partitions of S, or those that it will be created with */
+    char unread[ADMIN_ERROR_MAX]; /* why settings are not known; "" if they are */
+    char targets_unread[ADMIN_ERROR_MAX]; /* the same for targets */
 };
 
 /* Takes a survey. Returns 0, or ERR_KAFKA with the reason in admin->error. Call survey_deinit in
@@ -80,7 +80,7 @@ __attribute__((format(printf, 5, 6))) void finding_add(struct findings *findings
                                                        enum finding_kind kind, const char *topic,
                                                        char *fix, const char *sentence, ...);
 
-/* Adds findings for broken rules, and asks how many records wait in stray topics. */
+/* Adds findings for broken rules, and requests how many records wait in stray topics. */
 void survey_judge(const struct survey *survey, struct admin *admin, const struct config *config,
                   struct findings *findings);
 
@@ -112,13 +112,14 @@ size_t topic_rules(const struct topic_seen *topic, const struct config *config,
    with the consequence. */
 void overrides_judge(const struct survey *survey, const struct config *config,
                      struct findings *findings);
-/* Writes advice on a setting that a broker refused to out, and returns out. asked: the settings of
-   the request. why: the broker's sentence. The advice names the property if the sentence does. */
+/* Writes advice on a setting that a broker refused to out, and returns out. requested: the
+   settings of the request. why: the broker's sentence. The advice names the property if the
+   sentence does. */
 enum { OVERRIDE_ADVICE_MAX = 256 };
 struct topic_pair {
     const char *name, *value;
 };
-const char *override_advice(const struct topic_pair *asked, size_t n, const char *why,
+const char *override_advice(const struct topic_pair *requested, size_t n, const char *why,
                             char out[OVERRIDE_ADVICE_MAX]);
 
 bool topic_rule_holds(const struct topic_rule *rule, const char *value);

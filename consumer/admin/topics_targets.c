@@ -15,7 +15,7 @@ static void judge_existence(const struct topic_seen *target, const struct config
 {
     finding_add(findings, FINDING_FAULT, target->name, NULL,
                 "%s %s does not exist, or this login may not see it: its requests become dead "
-                "letters after max_attempts; create it ('kafka-topics.sh --create --topic %s "
+                "letters after max_attempts. Create it ('kafka-topics.sh --create --topic %s "
                 "--partitions %d'), or allow Write on it",
                 is_default(config, target->name) ? "the default target" : "target", target->name,
                 target->name, config->partitions);
@@ -40,7 +40,7 @@ static void judge_settings(const struct topic_seen *target, struct findings *fin
     if (policy != NULL && strstr(policy, "compact") != NULL)
         finding_add(findings, FINDING_WARN, target->name, NULL,
                     "target %s has cleanup.policy=%s: brokers refuse deliveries without a key "
-                    "there, and they become dead letters; give such requests a key or dlb-key",
+                    "there, and they become dead letters. Give such requests a key or dlb-key",
                     target->name, policy);
 }
 
@@ -53,9 +53,9 @@ void targets_judge(const struct survey *survey, const struct config *config,
         else
             judge_settings(&survey->targets[i], findings);
     }
-    if (survey->targets_unasked[0] != '\0')
+    if (survey->targets_unread[0] != '\0')
         finding_add(findings, FINDING_SKIPPED, survey->targets[0].name, NULL,
                     "the settings of targets could not be read (%s): allow DescribeConfigs on "
                     "them to have compaction, replicas and bounds of timestamps checked",
-                    survey->targets_unasked);
+                    survey->targets_unread);
 }

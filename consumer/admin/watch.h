@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch: a thread next to the workers. Every ten seconds it asks how many records of the schedule
-   topic wait behind open transactions. During an outage of Kafka (client_log.h) it asks until a
-   broker answers. The service also runs without it. */
+/* watch: a thread next to the workers. Every ten seconds it requests how many records of the
+   schedule topic wait behind open transactions. During an outage of Kafka (client_log.h) it repeats
+   the request until a broker answers. The service also runs without it. */
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_WATCH_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_WATCH_H
 

@@ -35,16 +35,17 @@ int client_oauth_check(const rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX]
     if (unsecured && rd_kafka_version() >= RENEWS_UNSECURED)
         return 0;
     if (unsecured)
-        snprintf(error, CLIENT_ERROR_MAX,
-                 "enable.sasl.oauthbearer.unsecure.jwt needs librdkafka 2.2.0 or newer: older ones "
-                 "end the process when they renew a token; this is %s",
-                 rd_kafka_version_str());
-    else if (property_check("sasl.oauthbearer.method", "oidc", why) != 0)
         snprintf(
             error, CLIENT_ERROR_MAX,
-            "sasl.mechanisms is OAUTHBEARER, and this librdkafka (%s) is built without OIDC, "
-            "so no token can be fetched: use a librdkafka built with libcurl, or another login",
+            "enable.sasl.oauthbearer.unsecure.jwt needs librdkafka 2.2.0 or newer. This is %s, "
+            "which ends the process when it renews a token",
             rd_kafka_version_str());
+    else if (property_check("sasl.oauthbearer.method", "oidc", why) != 0)
+        snprintf(error, CLIENT_ERROR_MAX,
+                 "sasl.mechanisms is OAUTHBEARER, but this librdkafka (%s) is built without OIDC "
+                 "and cannot "
+                 "fetch tokens: use a librdkafka built with libcurl, or another login",
+                 rd_kafka_version_str());
     else
         snprintf(error, CLIENT_ERROR_MAX,
                  "sasl.mechanisms is OAUTHBEARER, but nothing says where tokens come from: set "

@@ -373,7 +373,7 @@ Test(topics, a_refused_setting_is_quoted_with_the_key_that_replaces_it)
         {"retention.ms", "-1"}, {"max.message.bytes", "67108864"}, {"segment.bytes", "134217728"}};
     char out[OVERRIDE_ADVICE_MAX];
     override_advice(asked, 3, "Config segment.bytes is not supported", out);
-    cr_expect(strstr(out, "asked for segment.bytes=134217728: set segment.bytes in topic_settings"),
+    cr_expect(strstr(out, "requested segment.bytes=134217728. Set segment.bytes in topic_settings"),
               "%s", out);
     cr_expect_null(strstr(out, "max.message.bytes"), "%s", out);
     override_advice(asked, 3, "Policy violation", out);
@@ -381,7 +381,7 @@ Test(topics, a_refused_setting_is_quoted_with_the_key_that_replaces_it)
               "%s", out);
     cr_expect_null(strstr(out, "retention.ms"), "%s", out);
     override_advice(asked, 3, "retention.ms must be a week at most", out);
-    cr_expect(strstr(out, "asked for retention.ms=-1, which topic_settings cannot replace"), "%s",
+    cr_expect(strstr(out, "requested retention.ms=-1, which topic_settings cannot replace"), "%s",
               out);
 }
 
