@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The formatting of an error sentence. */
 #include "bridge/base/error.h"
 
 #include <ctype.h>

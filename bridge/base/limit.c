@@ -2,7 +2,7 @@
 /* The slots of a limit: one for each key, and one that all others share. */
 #include "bridge/base/limit.h"
 
-enum { WAYS = 8 }; /* places where a key may be: few enough to look at all of them */
+enum { WAYS = 8 }; /* slots in which a key may be: few, so that all are checked */
 
 uint64_t limit_key(uint64_t key, struct bytes more)
 {
@@ -18,7 +18,7 @@ static bool is_over(const struct limit *limit, const struct limit_slot *slot, in
     return slot->key == 0 || mono_ms - slot->since_mono_ms >= limit->every_ms;
 }
 
-/* The key's slot, else a free one, else the shared one. */
+/* Returns the key's slot, or else a free one, or else the shared one. */
 static struct limit_slot *slot_of(struct limit *limit, uint64_t key, int64_t mono_ms)
 {
     struct limit_slot *free = NULL;

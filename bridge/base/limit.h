@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* limit: how often lines of one kind are written. A line's kind is a key: a message, or an event
-   with its target. Of one key the first `burst` lines of each period of every_ms pass; all others
-   are counted, and the next line that passes says how many.
+/* limit: limits how many lines of one kind are written. The kind of a line is a key: a message, or
+   an event with its target. In each period of every_ms, the first `burst` lines of a key pass. The
+   others are counted, and the next line that passes reports the count.
 
-   Bounded, whatever keys come: LIMIT_KEYS of them have a slot, and all that find none share one.
-   So at most (LIMIT_KEYS + 1) * burst lines pass within every_ms. A slot is free for another key
-   once its period is over; what it has counted then moves to the shared slot.
+   The number of keys may grow, but memory and lines are bounded. LIMIT_KEYS keys have a slot each,
+   and all others share one. So at most (LIMIT_KEYS + 1) * burst lines pass within every_ms. A slot
+   whose period is over is free for another key. Its count then moves to the shared slot.
 
-   Every line either passes, or is in exactly one count that a later line reports, or is still in
+   Every line either passes, or is part of exactly one reported count, or is still counted by
    limit_pending. Not safe for threads: the owner guards it. The caller passes the time. */
 #ifndef DELAYBRIDGE_BRIDGE_BASE_LIMIT_H
 #define DELAYBRIDGE_BRIDGE_BASE_LIMIT_H
@@ -21,8 +21,8 @@ enum { LIMIT_KEYS = 64 };
 struct limit_slot {
     uint64_t key; /* 0: free */
     int64_t since_mono_ms;
-    uint64_t suppressed; /* not reported yet */
-    int passed;          /* of this period */
+    uint64_t suppressed; /* lines that did not pass and are not reported yet */
+    int passed;          /* lines in this period */
 };
 
 struct limit {
@@ -32,7 +32,7 @@ struct limit {
     struct limit_slot shared;
 };
 
-/* For an object without a runtime start. */
+/* Initializes a static object. */
 #define LIMIT_INIT(ms, n)              \
     {                                  \
         .every_ms = (ms), .burst = (n) \
@@ -42,11 +42,11 @@ struct limit {
 #define LIMIT_KEY 0xcbf29ce484222325u
 uint64_t limit_key(uint64_t key, struct bytes more);
 
-/* True: write the line. *suppressed is then the number of lines of this key that did not pass since
-   the last one that did. */
+/* Returns whether to write the line. If so, sets *suppressed to the number of lines of this key
+   that did not pass since the last one that did. */
 bool limit_pass(struct limit *limit, uint64_t key, int64_t mono_ms, uint64_t *suppressed);
 
-/* Lines that did not pass and that no line has reported yet, of all keys. */
+/* Returns the number of lines of all keys that did not pass and that no line has reported yet. */
 uint64_t limit_pending(const struct limit *limit);
 
 #endif

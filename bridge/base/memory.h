@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory: for what a process cannot go on without, when it starts and when it checks topics:
-   without memory it says so and ends. What runs while records fly has no use for this: it gives an
-   error back, and goes on. */
+/* memory: ends the process if memory is lacking while it starts or checks topics. Code that runs
+   while records are in flight must not use this: it returns an error, and the lane continues. */
 #ifndef DELAYBRIDGE_BRIDGE_BASE_MEMORY_H
 #define DELAYBRIDGE_BRIDGE_BASE_MEMORY_H
 
 #include <stdio.h>
 #include <unistd.h>
 
-/* What malloc and its like returned, if it is there. */
+/* Returns memory, a result of malloc, realloc, strdup or similar. Ends the process if it is NULL.
+ */
 static inline void *memory_or_end(void *memory)
 {
     enum { EX_INTERNAL = 70 };
