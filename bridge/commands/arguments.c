@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One pass over argv, and the values that it found. */
 #include "bridge/commands/arguments.h"
 
 #include "bridge/config/loader.h"
@@ -43,7 +44,7 @@ static const struct option_value *value_of(const struct arguments *a, const stru
     return NULL;
 }
 
-/* The option at argv[0]. Returns how many arguments it takes up, or an error. */
+/* Reads the option at argv[0]. Returns the number of arguments that it uses, or an error. */
 static int take_option(struct arguments *a, const struct option *option, int argc, char **argv,
                        struct error *error)
 {
@@ -66,7 +67,7 @@ static int take_option(struct arguments *a, const struct option *option, int arg
     return err != 0 ? err : taken;
 }
 
-/* How many arguments the flag of the configuration at text takes up; 0: it is none. */
+/* Returns the number of arguments that the configuration flag at text uses, or 0 if it is none. */
 static int flag_width(const char *text)
 {
     char name[CONFIG_FLAG_MAX];
@@ -82,7 +83,7 @@ static int flag_width(const char *text)
     return text[n] == '=' ? 1 : 2;
 }
 
-/* Says that there is no such option, and which one is spelled much like it. */
+/* Sets an error that names the unknown option and the one with the most similar spelling. */
 static int refuse_unknown(const struct arguments *a, bool configured, const char *unknown,
                           struct error *error)
 {
@@ -115,7 +116,8 @@ static int take_flag(struct arguments *a, bool configured, int argc, char **argv
     return width;
 }
 
-/* What argv begins with. Returns how many arguments are taken, or an error. */
+/* Reads the option, flag or operand at argv[0]. Returns the number of arguments that it uses, or an
+   error. */
 static int take(struct arguments *a, bool configured, int argc, char **argv, struct error *error)
 {
     const char *text = strcmp(argv[0], "-h") == 0 ? "--help" : argv[0];
@@ -168,7 +170,7 @@ int arguments_check_required(const struct arguments *a, struct error *error)
     return 0;
 }
 
-/* The value of an option, or its initial one; false: neither. */
+/* Gets the value of an option, or its initial value. Returns false if it has neither. */
 static bool look_up(const struct arguments *a, const char *name, struct option_value *value)
 {
     struct error error;

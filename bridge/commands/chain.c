@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walking a chain stop by stop. */
+/* The walk from stop to stop. */
 #include "bridge/commands/chain.h"
 
 #include <stddef.h>
@@ -22,6 +22,6 @@ void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_
     chain->hops = chain->shown;
     if (level != PLAN_HOLD)
         chain->hops += plan_chain(ladder, delay_ms - at_ms, NULL, 0);
-    else if (delay_ms > waited_ms) /* slack lets a longer level in */
+    else if (delay_ms > waited_ms) /* otherwise slack allowed a longer level */
         chain->held_ms = delay_ms - waited_ms;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chain: the stops that a delay makes, for commands that tell of them. */
+/* chain: the stops of a delay in levels, for the commands explain and size. */
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_CHAIN_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_CHAIN_H
 
@@ -10,14 +10,14 @@ enum { CHAIN_MAX = 4096 };
 struct chain {
     int64_t delay_ms;
     int levels[CHAIN_MAX];
-    int64_t end_ms[CHAIN_MAX]; /* of each stop, since the request */
-    int64_t hops;              /* may be more than fit */
+    int64_t end_ms[CHAIN_MAX]; /* end of each stop, since the request */
+    int64_t hops;              /* all stops, also those that do not fit */
     int shown;
-    int64_t held_ms; /* in memory: what no level is for */
+    int64_t held_ms; /* the rest, shorter than any level, in memory */
 };
 
-/* As the bridge goes if no time is lost on the way: a stop takes up the odd rest, so that there can
-   be fewer than plan_chain sees at once. */
+/* Computes the stops of a record that loses no time on its way. A stop absorbs the rest
+   that suits no other level (plan_release_ms), so there may be fewer than plan_chain computes. */
 void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_ms);
 
 #endif

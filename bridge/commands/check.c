@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delaybridge check: would run start, and would requests be delivered? The configuration was read
-   before this; here are the topics. */
+/* delaybridge check: reports whether run would start and deliver requests. The configuration is
+   valid by now; this file checks the topics. */
 #include "bridge/commands/connect.h"
 #include "bridge/commands/result.h"
 #include "consumer/admin/blocked.h"
@@ -72,7 +72,7 @@ static void warn_of_commits(struct cli *cli, rd_kafka_t *rk)
                  limits.why);
 }
 
-/* Open transactions do not decide the result: without an answer, check says so and continues. */
+/* Open transactions do not change the exit code. Without an answer, check prints a warning. */
 static void look_for_open_transactions(struct cli *cli, rd_kafka_t *rk, struct findings *findings)
 {
     char error[CLIENT_ERROR_MAX] = "the brokers do not answer";
@@ -87,7 +87,8 @@ static void look_for_open_transactions(struct cli *cli, rd_kafka_t *rk, struct f
                  cli->config->schedule, error);
 }
 
-/* As far as it is known: without Read on the levels, say, check continues. */
+/* Adds findings for blocked partitions. Without an answer (Read on the levels may be missing),
+   check prints a warning and continues. */
 static void look_for_blocked(struct cli *cli, struct findings *findings)
 {
     char error[OFFSETS_ERROR_MAX];

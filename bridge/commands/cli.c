@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From argv to a command. */
+/* The way from argv to a command. */
 #include "bridge/commands/cli.h"
 
 #include "bridge/base/log.h"
@@ -13,7 +13,7 @@
 
 enum { SILENT = LOG_ERROR + 1 };
 
-/* command: NULL if none is known. */
+/* Prints a usage error. command: NULL if the name is missing or unknown. */
 static int usage(const struct cli *cli, const char *command, const char *sentence)
 {
     complain(cli, EXIT_USAGE, "%s", sentence);
@@ -46,7 +46,7 @@ static int too_many(const struct command *command, const char *operand, struct e
                      command->name, command->operands);
 }
 
-/* 0, or ERR_DATA with a sentence. */
+/* Returns 0, or ERR_DATA with a sentence. */
 static int check_operands(const struct command *command, const struct arguments *arguments,
                           struct error *error)
 {
@@ -69,7 +69,7 @@ static void warn(const char *sentence)
     log_warn("unknown setting ignored", F_TEXT("reason", sentence));
 }
 
-/* The log of run is the service's; of other commands only their own sentences are for people. */
+/* Only run writes a log. Other commands print their own sentences, which a log would repeat. */
 static void start_log(const struct command *command, const struct config *config)
 {
     bool service = command->run == cmd_run;
@@ -78,7 +78,7 @@ static void start_log(const struct command *command, const struct config *config
 
 static int load(const struct cli *cli, struct config *config, const char *path, struct error *error)
 {
-    int flags_n = cli->flags_n; /* config_load takes pointers out of the array that it is given */
+    int flags_n = cli->flags_n; /* config_load removes pointers from the array */
     char **flags = calloc((size_t)flags_n + 1, sizeof *flags);
     if (flags == NULL)
         return error_set(error, ERR_NO_MEMORY, "out of memory");
@@ -104,7 +104,7 @@ static void free_flags(struct cli *cli)
     free(cli->flags);
 }
 
-/* For reading them again: hide_secrets overwrites argv. */
+/* Copies the flags for a reload, since hide_secrets overwrites argv. */
 static int copy_flags(struct cli *cli, const struct arguments *arguments)
 {
     cli->flags_n = arguments->flags_n;
@@ -119,7 +119,7 @@ static int copy_flags(struct cli *cli, const struct arguments *arguments)
     return 0;
 }
 
-/* /proc/PID/cmdline is readable for all users: overwrite the passwords there. */
+/* Overwrites passwords in argv: every user can read them in /proc/PID/cmdline. */
 static void hide_secrets(int argc, char **argv)
 {
     for (int i = 0; i < argc; i++) {
@@ -161,8 +161,8 @@ static int run_configured(const struct command *command, struct cli *cli)
     return code;
 }
 
-/* Takes argv apart and checks it against the tables. 0, ERR_NO_MEMORY, or ERR_DATA with a sentence.
- */
+/* Reads argv and checks it against the tables. Returns 0, ERR_NO_MEMORY, or ERR_DATA with a
+   sentence. */
 static int read_arguments(const struct command *command, struct arguments *arguments, int argc,
                           char **argv, struct error *error)
 {
@@ -198,7 +198,8 @@ static int run(const struct command *command, struct cli *cli)
     return code;
 }
 
-/* The format of errors about the command line itself, which may stand before -o in it. */
+/* Returns whether errors about the command line are printed as JSON. Such an error may precede -o,
+   so this reads argv first. */
 static bool wants_json(int argc, char **argv)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)

@@ -133,9 +133,10 @@ const struct command COMMANDS[] = {
      "immediately.\n",
      NEEDS_TARGETS, cmd_run},
     {"check", "", 0, 0, NULL, NO_OPTIONS, "check the configuration and the topics",
-     "Every finding says what to do. Exits 78 if the bridge would refuse to start, or if requests "
-     "would\nfail or get lost: a target does not exist, or brokers would refuse or delete records "
-     "because of\na topic's settings.\n",
+     "Every finding says what to do. Exits 78 if the bridge would refuse to start. Exits 78 "
+     "also\nif requests would fail or get lost: a target does not exist, or topic settings make "
+     "brokers\n"
+     "refuse or delete records.\n",
      NEEDS_TARGETS, cmd_check},
     {"topics", "plan|apply", 1, 1, "plan|apply", TOPICS_OPTIONS,
      "compare (plan) or fix (apply) Delaybridge's own topics",
@@ -143,13 +144,14 @@ const struct command COMMANDS[] = {
      "with\npartitions, replicas and settings.\n",
      NEEDS_BROKERS, cmd_topics},
     {"send", "", 0, 0, NULL, SEND_OPTIONS, "send one request, or one for each line of JSON",
-     "Without any of these options it reads JSON lines from stdin: {\"delay\": \"15m\", "
-     "\"target\": …, \"key\": …,\n\"id\": …, \"expires-at\": …, \"headers\": {…} or [[name, "
-     "value], …], \"value\": …}; bytes as\n{\"base64\": …}, a tombstone as null. Prints topic, "
-     "partition and offset of each request.\n",
+     "Without any of these options it reads JSON lines from stdin:\n"
+     "  {\"delay\": \"15m\", \"target\": …, \"key\": …, \"id\": …, \"expires-at\": …,\n"
+     "   \"headers\": {…} or [[name, value], …], \"value\": …}\n"
+     "Write bytes as {\"base64\": …} and a tombstone as null. Prints topic, partition and "
+     "offset\nof each request.\n",
      NEEDS_TARGETS, cmd_send},
-    {"levels", "", 0, 0, NULL, LEVELS_OPTIONS, "show what waits in each level, and what is overdue",
-     "", NEEDS_BROKERS, cmd_levels},
+    {"levels", "", 0, 0, NULL, LEVELS_OPTIONS,
+     "show the records that wait in each level, and overdue ones", "", NEEDS_BROKERS, cmd_levels},
     {"peek", "LEVEL [LANE]", 1, 2, NULL, PEEK_OPTIONS, "show records that wait in a level, decoded",
      "Shows the first records that are not done: due, remaining, hops, id, target, headers, key, "
      "value.\n",
@@ -161,9 +163,9 @@ const struct command COMMANDS[] = {
      "NEXT.\n",
      NEEDS_BROKERS, cmd_skip},
     {"top", "[HOST:PORT...]", 0, ADDRESSES_MAX, NULL, TOP_OPTIONS, "show running instances, live",
-     "Reads /metrics of the addresses (of 'listen' if none is given) and adds them up: what waits "
-     "in\neach level, when its first record leaves, hops and deliveries a second, lateness since "
-     "the\nlast picture.\n",
+     "Reads /metrics of the addresses, or of 'listen' if none is given, and adds them up. Shows "
+     "for\neach level the waiting records, when the first one leaves, hops and deliveries a "
+     "second,\nand lateness since the last picture.\n",
      NEEDS_CONFIG, cmd_top},
     {"size", "", 0, 0, NULL, SIZE_OPTIONS, "estimate the resources that a load needs",
      "Prints disk and traffic of the brokers, lanes, workers and memory, for the configured "

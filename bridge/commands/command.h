@@ -18,9 +18,9 @@ enum exit_code {
 
 enum cli_needs {
     NEEDS_NOTHING,
-    NEEDS_CONFIG,  /* whatever is there: file, environment, flags, defaults */
-    NEEDS_BROKERS, /* and bootstrap.servers set in it */
-    NEEDS_TARGETS  /* and targets, too */
+    NEEDS_CONFIG,  /* any valid one, from file, environment, flags and defaults */
+    NEEDS_BROKERS, /* with bootstrap.servers */
+    NEEDS_TARGETS  /* with bootstrap.servers and targets */
 };
 
 /* The input of a command. */
@@ -28,7 +28,7 @@ struct cli {
     const struct config *config; /* NULL: the command needs none */
     const char *config_path;     /* as config_load takes it */
     enum cli_needs needs;
-    int argc; /* what follows the name of the command */
+    int argc; /* arguments after the name of the command */
     char **argv;
     char **flags; /* copies of the configuration's flags, for a reload */
     int flags_n;
@@ -54,7 +54,7 @@ extern const struct command COMMANDS[]; /* ends with a NULL name */
 /* Returns NULL if there is no command of this name. */
 const struct command *command_find(const char *name);
 
-/* The commands, each in a file of its own. */
+/* The commands, one a file. Each returns an exit code. */
 int cmd_run(struct cli *cli);
 int cmd_check(struct cli *cli);
 int cmd_topics(struct cli *cli);

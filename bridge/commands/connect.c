@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Handles for commands, with errors as exit codes. */
 #include "bridge/commands/connect.h"
 
 #include "bridge/commands/result.h"

@@ -8,13 +8,13 @@
 
 #include <librdkafka/rdkafka.h>
 
-/* A handle after some broker has answered on it; the caller destroys it. conf: NULL, or one made by
-   client_conf, which is consumed. Returns EXIT_DONE, or what to exit with after the reason was
-   printed. */
+/* Creates a handle and waits until a broker has answered; the caller destroys it. conf: NULL, or
+   one from client_conf, which is consumed. Returns EXIT_DONE, or an exit code after it has printed
+   the reason. */
 int connect_kafka(const struct cli *cli, rd_kafka_type_t type, rd_kafka_conf_t *conf,
                   rd_kafka_t **rk) must_check;
 
-/* The same with a consumer for looking (offsets_conf). */
+/* Does the same for a consumer that reads topics without changing the group (offsets_conf). */
 int connect_to_look(const struct cli *cli, rd_kafka_t **rk) must_check;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delaybridge demo: the whole service against a mock broker in this process, with requests coming
-   in, waiting and going out before the user's eyes. A demonstration: nothing is kept. */
+/* delaybridge demo: runs the whole service against a mock broker in this process, and shows
+   requests live while they arrive, wait and are delivered. The records end with the process. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "bridge/commands/connect.h"
@@ -21,7 +21,7 @@
 
 enum {
     LANES = 2,
-    REST_MS = 2500, /* at the end nothing new is due, so that all has arrived */
+    REST_MS = 2500, /* at the end no request is due, so that all deliveries have arrived */
     JOIN_MS = 10000,
     JOIN_STEP_MS = 20,
     DRAW_MS = 250,
@@ -34,11 +34,11 @@ struct demo {
     struct config config;
     struct service *service;
     struct demo_feed *feed;
-    rd_kafka_t *look; /* for what waits, as the command levels does */
+    rd_kafka_t *look; /* for waiting records, read as in the command levels */
     bool tty;
     bool json; /* only a summary is printed */
     int64_t start_ms, run_ms;
-    pthread_mutex_t lock; /* of what the feed's threads write: */
+    pthread_mutex_t lock; /* guards the members below, which the feed's threads write */
     struct demo_picture picture;
     int64_t *late_ms;
     size_t late_n, late_size;
@@ -76,7 +76,7 @@ static void on_event(void *ctx, const struct demo_event *event)
         demo_view_line(event);
 }
 
-/* Like a user: through flags. */
+/* Configures the service with flags, as a user would. */
 static int configure(struct demo *d, char *error)
 {
     char servers[128];
@@ -143,7 +143,7 @@ static void wait_until(int64_t at_ms)
         nanosleep(&left, NULL);
 }
 
-/* Without an assigned lane the first requests would be late. */
+/* Waits for the first assignment: requests sent before it would be late. */
 static void await_lanes(const struct demo *d)
 {
     static struct stats stats; /* large */
@@ -250,10 +250,11 @@ static int summary(struct demo *d)
                              (json_int_t)p50, "late_max_ms", (json_int_t)max));
         return code;
     }
-    printf("\n%s, %ld delivered, %s early; late at the receiver: half within %lld ms, all within "
-           "%lld ms.\n",
-           counted(p->sent, "request", requests), p->delivered, early ? "SOME" : "none",
-           (long long)p50, (long long)max);
+    printf(
+        "\n%s, %ld delivered, %s early. Lateness at the receiver: half within %lld ms, all within "
+        "%lld ms.\n",
+        counted(p->sent, "request", requests), p->delivered, early ? "SOME" : "none",
+        (long long)p50, (long long)max);
     puts("This was a mock broker in memory. To use your own Kafka:\n"
          "  delaybridge help --yaml > delaybridge.yaml      # set bootstrap.servers and targets\n"
          "  delaybridge topics apply && delaybridge run");

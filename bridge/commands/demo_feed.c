@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of a shop, and the services that get them back. */
+/* Requests of a small shop, and the consumer of their deliveries. */
 #include "bridge/commands/demo_feed.h"
 
 #include "bridge/base/clock.h"
@@ -15,16 +15,16 @@ enum target { ORDERS, WEBHOOKS, MAIL, CARTS, PAYMENTS, TARGETS };
 static const char *const targets[TARGETS] = {"demo.orders.close-unpaid", "demo.webhooks.retry",
                                              "demo.mail.remind", "demo.carts.release",
                                              "demo.payments.check"};
-static const struct errand {
+static const struct order {
     enum target target;
     const char *key;
     int64_t delay_ms;
-} errands[] = {
+} orders[] = {
     {ORDERS, "order", 15000}, {WEBHOOKS, "hook", 5000},   {MAIL, "user", 9500},
     {WEBHOOKS, "hook", 1000}, {CARTS, "cart", 3700},      {PAYMENTS, "payment", 250},
     {ORDERS, "order", 12345}, {PAYMENTS, "payment", 700},
 };
-enum { ERRANDS = sizeof errands / sizeof *errands, PAUSE_MS = 350, POLL_MS = 20 };
+enum { ORDERS_N = sizeof orders / sizeof *orders, PAUSE_MS = 350, POLL_MS = 20 };
 
 struct demo_feed {
     const struct config *config;
@@ -42,7 +42,7 @@ const char *demo_feed_target(int n)
     return n < TARGETS ? targets[n] : NULL;
 }
 
-static void tell(struct demo_feed *f, const struct demo_event *event)
+static void report(struct demo_feed *f, const struct demo_event *event)
 {
     pthread_mutex_lock(&f->one_at_a_time);
     f->on_event(f->ctx, event);
@@ -51,7 +51,7 @@ static void tell(struct demo_feed *f, const struct demo_event *event)
 
 static void send_one(struct demo_feed *f, unsigned n)
 {
-    const struct errand *e = &errands[n % ERRANDS];
+    const struct order *e = &orders[n % ORDERS_N];
     char delay[DURATION_TEXT_MAX], key[24], value[96];
     duration_format(e->delay_ms, delay);
     snprintf(key, sizeof key, "%s-%u", e->key, n);
@@ -67,19 +67,19 @@ static void send_one(struct demo_feed *f, unsigned n)
     event.due_ms = event.at_ms + e->delay_ms;
     snprintf(event.target, sizeof event.target, "%s", targets[e->target]);
     snprintf(event.key, sizeof event.key, "%s", key);
-    tell(f, &event);
+    report(f, &event);
 }
 
 static bool ends_in_time(const struct demo_feed *f, unsigned n)
 {
-    return clock_wall_ms() + errands[n % ERRANDS].delay_ms < f->end_ms;
+    return clock_wall_ms() + orders[n % ORDERS_N].delay_ms < f->end_ms;
 }
 
-/* How many errands from the n-th on would end too late. A short demonstration has few that fit. */
+/* Returns how many orders from the n-th on would end too late. Few fit a short demonstration. */
 static unsigned skip_long(const struct demo_feed *f, unsigned n)
 {
     unsigned skipped = 0;
-    while (skipped < ERRANDS && !ends_in_time(f, n + skipped))
+    while (skipped < ORDERS_N && !ends_in_time(f, n + skipped))
         skipped++;
     return skipped;
 }
@@ -127,7 +127,7 @@ static void *receive_deliveries(void *arg)
             snprintf(event.target, sizeof event.target, "%s", rd_kafka_topic_name(message->rkt));
             snprintf(event.key, sizeof event.key, "%.*s", (int)message->key_len,
                      (const char *)message->key);
-            tell(f, &event);
+            report(f, &event);
         }
         rd_kafka_message_destroy(message);
     }
@@ -136,7 +136,7 @@ static void *receive_deliveries(void *arg)
 
 static void assign_targets(rd_kafka_t *consumer)
 {
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(ERRANDS);
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(ORDERS_N);
     for (int i = 0; demo_feed_target(i) != NULL; i++)
         rd_kafka_topic_partition_list_add(list, demo_feed_target(i), 0)->offset = 0;
     rd_kafka_assign(consumer, list);

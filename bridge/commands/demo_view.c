@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drawing: ANSI sequences to stdout, nothing else. */
+/* Writes the picture with ANSI sequences to stdout. */
 #include "bridge/commands/demo_view.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #define DIM   "\x1b[2m"
 #define GREEN "\x1b[32m"
 #define PLAIN "\x1b[0m"
-#define LINE  "\x1b[K\n" /* clears what an earlier picture left behind */
+#define LINE  "\x1b[K\n" /* clears the rest of an earlier picture */
 
 enum { BAR_MAX = 24 };
 

@@ -8,7 +8,7 @@
 
 enum { DEMO_DELIVERIES = 10, DEMO_LEVELS_MAX = 8 };
 
-/* A level as it is now: next_ms is when its head moves on, 0 if it is empty. */
+/* A level now. next_ms: when its first record leaves; 0: it is empty. */
 struct demo_level {
     char name[DURATION_TEXT_MAX];
     int64_t waiting;
@@ -28,6 +28,6 @@ struct demo_picture {
 
 void demo_view_draw(const struct demo_picture *picture);        /* terminal */
 void demo_view_line(const struct demo_event *event);            /* a line for each event */
-void demo_view_levels_line(const struct demo_picture *picture); /* a line now and then */
+void demo_view_levels_line(const struct demo_picture *picture); /* one line of all levels */
 
 #endif

@@ -34,7 +34,7 @@ void draft_deinit(struct draft *draft)
     *draft = (struct draft){0};
 }
 
-/* Null stays null, and empty is not null. */
+/* Copies bytes. Null stays null, and empty bytes do not become null. */
 static int copy(struct bytes from, struct bytes *to)
 {
     *to = bytes_null();
@@ -83,7 +83,7 @@ int draft_set(struct draft *draft, const char *field, struct bytes value)
     return ERR_RANGE;
 }
 
-/* A string, null, or {"base64": "..."}; the caller drops out. */
+/* Reads a string, null or {"base64": "..."}. The caller frees out. */
 static int bytes_of_json(const json_t *json, struct bytes *out)
 {
     *out = bytes_null();

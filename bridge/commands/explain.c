@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delaybridge explain: the chain of levels that a delay takes, and what it costs. */
+/* delaybridge explain: shows the chain of levels that a delay takes, and its cost. */
 #include "bridge/commands/chain.h"
 #include "bridge/commands/result.h"
 #include "levels/counted.h"
@@ -51,7 +51,9 @@ int cmd_explain(struct cli *cli)
     if (duration_parse(bytes_text(text), &delay_ms) != 0)
         return complain(cli, EXIT_USAGE, "'%s' is not a duration such as 37m or 1h30m", text);
     if (delay_ms > cli->config->max_delay_ms)
-        return complain(cli, EXIT_USAGE, "'%s' is more than max_delay", text);
+        return complain(cli, EXIT_USAGE,
+                        "'%s' is more than max_delay: use a shorter delay or raise max_delay",
+                        text);
     static struct chain chain; /* large */
     chain_walk(&chain, &cli->config->ladder, delay_ms);
     if (cli->json)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delaybridge help: the commands, one command, or the tables in other forms. */
+/* delaybridge help: prints the commands, one command, or the tables in other forms. */
 #include "bridge/commands/cli.h"
 #include "bridge/commands/help_print.h"
 #include "bridge/commands/result.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Completion for shells: words from the tables, files where a value is a path. */
+/* Shell completion. It offers words from the tables, and files if the value is a path. */
 #include "bridge/commands/help_print.h"
 #include "bridge/config/loader.h"
 
@@ -11,7 +11,7 @@ static void print_names(FILE *out, const struct option *table)
         fprintf(out, " %s", o->name);
 }
 
-/* The words between the bars, with spaces. */
+/* Prints words such as "text|json" separated by spaces. */
 static void print_words(FILE *out, const char *words)
 {
     for (const char *c = words; *c != '\0'; c++)
@@ -23,7 +23,7 @@ struct shell {
     const char *files, *words, *words_end, *nothing;
 };
 
-/* Cases of "COMMAND,OPTION", the word before the one to complete. */
+/* Prints cases of "COMMAND,OPTION". OPTION is the word before the one to complete. */
 static void print_value_cases(FILE *out, const struct shell *shell, const char *command,
                               const struct option *table)
 {
@@ -55,7 +55,7 @@ static void print_commands(FILE *out)
         fprintf(out, " %s", c->name);
 }
 
-/* For each command the words of its operand and its options, after prefix and before end. */
+/* Prints for each command the words of its operand and its options, between prefix and end. */
 static void print_command_cases(FILE *out, const char *prefix, const char *end)
 {
     for (const struct command *c = COMMANDS; c->name != NULL; c++) {

@@ -78,13 +78,13 @@ static void print_key(FILE *out, const struct config_key *key)
 void help_print_man(FILE *out)
 {
     fprintf(out, ".TH DELAYBRIDGE 1 \"\" \"delaybridge %s\" \"User Commands\"\n", version_number);
+    fputs(".SH NAME\ndelaybridge \\- delayed delivery for Kafka records\n"
+          ".SH SYNOPSIS\n.B delaybridge\n.I COMMAND\n[\\-c FILE] [\\-o text|json] [OPTIONS]\n",
+          out);
     fputs(
-        ".SH NAME\ndelaybridge \\- delayed delivery for Kafka records\n"
-        ".SH SYNOPSIS\n.B delaybridge\n.I COMMAND\n[\\-c FILE] [\\-o text|json] [OPTIONS]\n"
         ".SH DESCRIPTION\nProducers write requests to a schedule topic, with headers that set the "
         "due time and the target topic.\nThe bridge keeps them in level topics and forwards each "
-        "to its "
-        "target when it is due.\n.SH COMMANDS\n",
+        "to its target when it is due.\n.SH COMMANDS\n",
         out);
     for (const struct command *c = COMMANDS; c->name != NULL; c++)
         print_command(out, c);

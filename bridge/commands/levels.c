@@ -26,14 +26,14 @@ struct view {
     bool lanes; /* a line for each */
 };
 
-/* A line: one level, or one lane of it. */
+/* One line of the table: a level, or one lane of it. */
 struct row {
     int slot;
     int lane; /* -1: all */
     int64_t waiting;
-    const struct head *head;          /* the one that is to leave first, or NULL */
+    const struct head *head;          /* the record that leaves first, or NULL */
     const struct offsets_cell *cell;  /* of one lane; NULL: all */
-    const struct offsets_cell *stuck; /* is committed beyond its log's end; NULL: none is */
+    const struct offsets_cell *stuck; /* a cell committed beyond the end of its log; NULL: none */
     int stuck_lane;
     struct retrying retrying;
 };
@@ -85,7 +85,8 @@ static int64_t overdue_ms(const struct view *view, const struct head *head)
     return head->release_ms < view->now_ms ? view->now_ms - head->release_ms : 0;
 }
 
-/* "12, 3m5s": how many wait because of their target, and how long ago the oldest was due. */
+/* Returns "12, 3m5s": the records that wait because of their target, and how long the oldest is
+   overdue. */
 static const char *retrying_text(const struct view *view, struct retrying retrying,
                                  char out[RETRYING_MAX])
 {
@@ -163,7 +164,7 @@ static json_t *row_json(const struct view *view, struct row row)
     return line;
 }
 
-/* Each line in turn, summed or by lane, to as. */
+/* Passes each line to as: by level, or by lane. */
 static void each_row(const struct view *view, void (*as)(const struct view *, struct row, json_t *),
                      json_t *list)
 {
@@ -186,7 +187,7 @@ static void as_json(const struct view *view, struct row row, json_t *list)
     json_array_append_new(list, row_json(view, row));
 }
 
-/* The lanes of the schedule topic that are blocked by a batch. */
+/* Passes each lane of the schedule topic that a batch blocks to as. */
 static void each_held(const struct view *view, void (*as)(const struct head *, json_t *),
                       json_t *list)
 {
@@ -212,7 +213,7 @@ static void held_as_json(const struct head *head, json_t *list)
         list, json_pack("{s:i, s:I}", "lane", head->lane, "offset", (json_int_t)head->offset));
 }
 
-/* The lanes of the schedule topic with records behind an open transaction. */
+/* Passes each lane of the schedule topic with records behind an open transaction to as. */
 static void each_open(const struct view *view,
                       void (*as)(int lane, const struct open_lane *, json_t *), json_t *list)
 {
@@ -270,7 +271,7 @@ static void print_view(const struct view *view)
     each_row(view, as_text, NULL);
 }
 
-/* 0, or an error with a sentence. */
+/* Returns 0, or an error with a sentence. */
 static int look_for_open(struct view *view, char error[OFFSETS_ERROR_MAX])
 {
     int lanes = view->offsets.lanes;

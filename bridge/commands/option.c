@@ -48,7 +48,8 @@ static int read_duration(const struct option *option, struct option_value *value
     return 0;
 }
 
-/* strtod also reads signs, spaces, 0x10, 1e3, inf and nan, which are refused. */
+/* Reads digits with an optional fraction and unit. Refuses signs, spaces, 0x10, 1e3, inf and nan,
+   which strtod accepts. */
 static bool scan_amount(struct option_value *value)
 {
     char *end;
@@ -81,7 +82,7 @@ static int read_rate(const struct option *option, struct option_value *value, st
                      option->name, value->text, option->most);
 }
 
-/* Whether word is one of the words between the bars. */
+/* Returns whether word is one of choices, which bars separate. */
 static bool is_choice(const char *choices, const char *word)
 {
     size_t n = strlen(word);

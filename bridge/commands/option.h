@@ -45,12 +45,12 @@ struct option_value {
 /* Returns the row with this name, or NULL. n is the length of name, which may continue with "=". */
 const struct option *option_find(const struct option *table, const char *name, size_t n);
 
-/* Read one value into *value. Returns 0, or ERR_DATA with a sentence that names the option, quotes
+/* Reads one value into *value. Returns 0, or ERR_DATA with a sentence that names the option, quotes
    the value and says what the option accepts. */
 int option_read(const struct option *option, const char *text, struct option_value *value,
                 struct error *error) must_check;
 
-/* The word that help shows for the value: "N", "text|json"; "" for a switch. */
+/* Returns the word that help shows for the value, such as "N" or "text|json"; "" for a switch. */
 const char *option_value_name(const struct option *option);
 
 /* Offers the long names of a table, without their dashes, to a search for the nearest one. */

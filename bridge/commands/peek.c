@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delaybridge peek: what waits in a level, opened. */
+/* delaybridge peek: shows the first records of a level, decoded. */
 #include "bridge/base/clock.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/result.h"

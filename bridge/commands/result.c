@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum { SENTENCE_MAX = 4096 };
-static const char WARNING[] = "warning: "; /* in text; an object has a key for it */
+static const char WARNING[] = "warning: "; /* begins the text of a warning; JSON has a key for it */
 
-/* Part of the contract: the code of an error object for each exit code. */
+/* Returns the code of an error object for an exit code. It is part of the JSON contract. */
 static const char *code_text(int code)
 {
     switch ((enum exit_code)code) {
@@ -31,7 +31,7 @@ static const char *code_text(int code)
     return "internal";
 }
 
-/* The sentence may quote bytes that are not UTF-8: '?' stands for them. */
+/* Returns the sentence as JSON. '?' replaces quoted bytes that are not UTF-8. */
 static json_t *sentence_json(char *sentence)
 {
     json_t *text = json_string(sentence);

@@ -8,18 +8,18 @@
 
 #include <jansson.h>
 
-/* Print a sentence to stderr: "delaybridge: SENTENCE", or an error object with -o json. With
+/* Prints a sentence to stderr: "delaybridge: SENTENCE", or an error object with -o json. With
    EXIT_DONE it is a warning. Returns code. */
 __attribute__((format(printf, 3, 4))) int complain(const struct cli *cli, int code,
                                                    const char *format, ...);
 
-/* Print one line of JSON to stdout; takes the reference. */
+/* Prints one line of JSON to stdout; takes the reference. */
 void print_json(json_t *value);
 
-/* An instant in RFC 3339, UTC, with milliseconds. */
+/* Returns an instant in RFC 3339, UTC, with milliseconds. */
 json_t *instant_json(int64_t wall_ms);
 
-/* A string, {"base64": ...} if the bytes are not UTF-8, or null. */
+/* Returns a string, {"base64": ...} if the bytes are not UTF-8, or null. */
 json_t *bytes_json(struct bytes bytes);
 
 #endif

@@ -18,7 +18,7 @@
 enum {
     HEARTBEAT_MS = 10 * 1000,
     RECHECK_MS = 3600 * 1000,
-    AGAIN_MS = 5000, /* after 5 s of asking */
+    AGAIN_MS = 5000, /* between two tries, each of up to 5 s */
     STOP_MS = 5000
 };
 
@@ -28,11 +28,11 @@ static void block_signals(sigset_t *set)
     sigaddset(set, SIGTERM);
     sigaddset(set, SIGINT);
     sigaddset(set, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, set, NULL); /* inherited by every thread made from here on */
+    pthread_sigmask(SIG_BLOCK, set, NULL); /* inherited by every later thread */
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* The signal, or 0 after wait_ms. */
+/* Returns the signal, or 0 after wait_ms. */
 static int wait_signal(const sigset_t *set, int64_t wait_ms)
 {
     struct timespec timeout = {.tv_sec = wait_ms / 1000, .tv_nsec = wait_ms % 1000 * 1000000};
@@ -43,16 +43,16 @@ static int wait_signal(const sigset_t *set, int64_t wait_ms)
     return got == -1 ? 0 : got;
 }
 
-/* What a stop is watched for. */
+/* The input of watch_stop. */
 struct watch {
     sigset_t set;
     int64_t wait_ms;
-    int code; /* to leave with, if it comes to that */
+    int code; /* exit code if a client does not end */
 };
 
-/* The main thread drains. A second signal ends the process from this thread. So does a client that
-   does not end: librdkafka waits indefinitely for a deleted topic. By then the lanes are revoked,
-   and progress is committed. */
+/* Ends the process while the main thread drains: at a second signal, or when a client does not end.
+   librdkafka waits indefinitely for a deleted topic. By then the lanes are revoked, and progress is
+   committed. */
 static void *watch_stop(void *arg)
 {
     const struct watch *watch = arg;
@@ -68,14 +68,14 @@ struct life {
     sigset_t set;
     struct monitor *monitor;
     struct service *service;
-    int64_t heartbeat_ms, recheck_ms; /* monotonic: the last ones */
+    int64_t heartbeat_ms, recheck_ms; /* the last ones; monotonic */
     pthread_t watchdog;
     bool watched;
 };
 
 static void drain(struct life *life, int code)
 {
-    static struct watch watch; /* outlives this call: the thread is never joined */
+    static struct watch watch; /* outlives this call, since the thread is never joined */
     log_info("draining records in flight, send the signal again to exit immediately");
     notify("STOPPING=1\nSTATUS=draining");
     monitor_watch(life->monitor, NULL, "draining");
@@ -94,8 +94,8 @@ static void drain(struct life *life, int code)
             F_MS("drain_ms", life->cli->config->drain_ms));
 }
 
-/* Tells the manager in time, whatever the main thread waits for: only workers are judged. */
-static void *tell_watchdog(void *arg)
+/* Notifies the service manager in time, also while the main thread waits. Only workers decide. */
+static void *notify_watchdog(void *arg)
 {
     struct monitor *monitor = arg;
     const int64_t every_ms = notify_watchdog_ms();
@@ -111,13 +111,14 @@ static void *tell_watchdog(void *arg)
 static void start_watchdog(struct life *life)
 {
     life->watched = notify_watchdog_ms() != INT64_MAX &&
-                    pthread_create(&life->watchdog, NULL, tell_watchdog, life->monitor) == 0;
+                    pthread_create(&life->watchdog, NULL, notify_watchdog, life->monitor) == 0;
 }
 
 static void stop_monitor(struct life *life)
 {
     if (life->watched) {
-        pthread_cancel(life->watchdog); /* where it sleeps or sends: it holds nothing there */
+        pthread_cancel(
+            life->watchdog); /* it is canceled in a sleep or a send, where it holds no lock */
         pthread_join(life->watchdog, NULL);
     }
     monitor_stop(life->monitor);
@@ -129,7 +130,7 @@ static int refuse(int err, const char *error)
     return err;
 }
 
-/* An unreachable Kafka is waited for; a refused start is final. */
+/* Starts the service. Waits while Kafka is unreachable; a refused start is final. */
 static int start(struct life *life)
 {
     for (;;) {
@@ -166,10 +167,11 @@ static void say_restart(void *ctx, const char *key, bool live)
         log_warn("configuration key changed, restart to apply it", F_TEXT("key", key));
 }
 
-/* An invalid configuration changes nothing. Keys that need a restart are logged. */
+/* Applies a valid configuration, and logs keys that need a restart. An invalid one changes nothing.
+ */
 static void reload(struct life *life)
 {
-    static struct config taken; /* the last time: shallow, for comparing only */
+    static struct config taken; /* of the last reload; a shallow copy, only for comparison */
     struct error error = {""};
     struct config *fresh = calloc(1, sizeof *fresh);
     notify("RELOADING=1");
@@ -189,7 +191,7 @@ static void reload(struct life *life)
     notify("READY=1");
 }
 
-static void look_round(struct life *life)
+static void do_periodic(struct life *life)
 {
     int64_t now_ms = clock_mono_ms();
     if (now_ms - life->heartbeat_ms >= HEARTBEAT_MS) {
@@ -213,7 +215,7 @@ static int serve(struct life *life)
             reload(life);
         else if (got != 0)
             break;
-        look_round(life);
+        do_periodic(life);
     }
     int code = service_failed(life->service) ? EXIT_INTERNAL : EXIT_DONE;
     drain(life, code);
@@ -239,7 +241,7 @@ int cmd_run(struct cli *cli)
         err = start(&life);
     }
     int code = err == 0            ? serve(&life)
-               : err == ERR_KAFKA  ? EXIT_DONE /* a signal came while it waited */
+               : err == ERR_KAFKA  ? EXIT_DONE /* a signal arrived while it waited */
                : err == ERR_CONFIG ? EXIT_CONFIG
                                    : EXIT_INTERNAL;
     stop_monitor(&life);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /metrics over a plain socket, and its lines. */
+/* GET /metrics over a plain socket, and the samples in its answer. */
 #include "bridge/commands/scrape.h"
 
 #include "bridge/config/address.h"
@@ -24,7 +24,7 @@ static int connect_to(const struct addrinfo *at, int timeout_ms)
     if (fd < 0)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); /* of connect as well */
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); /* also limits connect */
     if (connect(fd, at->ai_addr, at->ai_addrlen) == 0)
         return fd;
     int why = errno;
@@ -53,7 +53,7 @@ static int dial(const char *address, int timeout_ms, struct error *error)
     return fd;
 }
 
-/* All that comes until the other side closes; the caller frees it. NULL: it broke off. */
+/* Receives until the other side closes. The caller frees the text. Returns NULL on an error. */
 static char *receive_all(int fd)
 {
     size_t n = 0, size = 65536;
@@ -75,7 +75,7 @@ static char *receive_all(int fd)
     return NULL;
 }
 
-/* The caller frees it; NULL: there was none. */
+/* Returns the answer, which the caller frees, or NULL. */
 static char *get(int fd, const char *address)
 {
     char request[HOST_MAX + 128];
@@ -121,7 +121,7 @@ static void join(struct scrape_sample *sample, double value)
 
 static void keep(struct scrape *s, size_t at, const char *name, double value)
 {
-    /* Services of one kind write the same samples in the same order: most are where they were. */
+    /* All instances write the same samples in the same order, so check the same place first. */
     struct scrape_sample *sample = at < s->n && strcmp(s->samples[at].name, name) == 0
                                        ? &s->samples[at]
                                        : (struct scrape_sample *)(void *)scrape_find(s, name);
@@ -137,7 +137,7 @@ static void keep(struct scrape *s, size_t at, const char *name, double value)
     s->n++;
 }
 
-/* NAME VALUE, each in a line; no value of our labels holds a space. */
+/* Adds lines of the form NAME VALUE. No value of a label contains a space. */
 static void take_lines(struct scrape *s, const char *body)
 {
     size_t n = 0;

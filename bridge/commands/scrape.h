@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scrape: reading /metrics of running services, and adding up those of several. */
+/* scrape: reads /metrics of running services and adds up those of several. */
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_SCRAPE_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_SCRAPE_H
 
@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* A sample: NAME or NAME{LABEL="VALUE",…}, as it is written. Owned by the scrape. */
+/* A sample. Its name is NAME or NAME{LABEL="VALUE",…}, as received; owned by the scrape. */
 struct scrape_sample {
     char *name;
     double value;
@@ -18,18 +18,19 @@ struct scrape {
     size_t n;
 };
 
-/* Read http://ADDRESS/metrics (HOST:PORT) into scrape, which starts zeroed. A sample that is there
-   already is added to; of *_timestamp_seconds the earlier stays, of *_configured the larger.
+/* Reads http://ADDRESS/metrics (HOST:PORT) into scrape, which starts zeroed. Adds the value to a
+   sample of the same name. *_timestamp_seconds keeps the earlier value, *_configured the larger.
    Returns 0, or with a sentence in error ERR_KAFKA (no answer) or ERR_DATA (another service). */
 int scrape_read(struct scrape *scrape, const char *address, int timeout_ms,
                 struct error *error) must_check;
-/* The same from the text of an answer, with its head. 0, or ERR_DATA with scrape unchanged. */
+/* Does the same with the text of an answer, including its head. Returns 0, or ERR_DATA with scrape
+   unchanged. */
 int scrape_take(struct scrape *scrape, const char *answer) must_check;
 void scrape_deinit(struct scrape *scrape);
 
-/* 0 if there is none of this name. */
+/* Returns the value of a sample, or 0 if there is none of this name. */
 double scrape_value(const struct scrape *scrape, const char *name);
-/* NULL: none. */
+/* Returns the sample of this name, or NULL. */
 const struct scrape_sample *scrape_find(const struct scrape *scrape, const char *name);
 
 #endif

@@ -22,7 +22,7 @@ struct sending {
     rd_kafka_t *rk;
     rd_kafka_topic_t *topic;
     uint64_t sent, stored, failed;
-    int why_failed; /* exit code of the last that failed */
+    int failed_code; /* exit code of the last request that failed */
 };
 
 /* Returns the exit code. A fatal error of the client hides the one of the broker. */
@@ -45,7 +45,7 @@ static int exit_of(rd_kafka_t *rk, rd_kafka_resp_err_t code, struct error *error
     }
 }
 
-/* The opaque of a message is its line on the heap, NULL from flags. */
+/* The opaque of a message is its line number on the heap, or NULL for a request from flags. */
 static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx)
 {
     struct sending *send = ctx;
@@ -56,7 +56,7 @@ static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ct
     const char *topic = rd_kafka_topic_name(message->rkt);
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
         send->failed++;
-        send->why_failed = exit_of(rk, message->err, &error);
+        send->failed_code = exit_of(rk, message->err, &error);
         if (line > 0)
             snprintf(at, sizeof at, "line %ld: ", line);
         complain(send->cli, 0, "%snot stored: %s", at, error.text);
@@ -81,7 +81,7 @@ static rd_kafka_headers_t *headers_of(const struct draft *draft)
     return headers;
 }
 
-/* 0 once librdkafka has it, or what it says. */
+/* Returns 0 when librdkafka has the request, or its error. */
 static rd_kafka_resp_err_t produce(struct sending *send, const struct draft *draft, long line)
 {
     rd_kafka_headers_t *headers = headers_of(draft);
@@ -128,13 +128,14 @@ static int send_line(struct sending *send, struct bytes text, long line)
     return code == EXIT_DONE ? code : complain(send->cli, code, "line %ld: %s", line, error.text);
 }
 
-/* Up to the first line that is wrong; what stands before it is sent. */
+/* Sends lines until the first invalid one; the lines before it are sent. */
 static int send_lines(struct sending *send)
 {
     if (isatty(STDIN_FILENO))
-        complain(send->cli, 0,
-                 "reading requests from the terminal, one JSON object a line such as "
-                 "{\"delay\": \"15m\", \"value\": \"hello\"}; Ctrl-D ends");
+        complain(
+            send->cli, 0,
+            "reading requests from the terminal, one JSON object a line, until Ctrl-D. Example: "
+            "{\"delay\": \"15m\", \"value\": \"hello\"}");
     char *text = NULL;
     size_t size = 0;
     int code = EXIT_DONE;
@@ -148,7 +149,7 @@ static int send_lines(struct sending *send)
     return code;
 }
 
-/* All of it, on the heap; false with errno. */
+/* Reads the whole file to the heap. Returns false with errno. */
 static bool read_file(const char *path, struct bytes *out)
 {
     FILE *file = fopen(path, "rb");
@@ -196,7 +197,7 @@ static int add_header(struct draft *draft, const struct cli *cli, const char *te
         return complain(cli, EXIT_USAGE, "--header: '%s' is not NAME=VALUE", text);
     int err = draft_header(draft, bytes_of(text, (size_t)(equals - text)), bytes_text(equals + 1));
     if (err == ERR_FULL)
-        return complain(cli, EXIT_USAGE, "--header: '%s' is one too many, the most is %d", text,
+        return complain(cli, EXIT_USAGE, "--header: '%s' is one too many, %d at most", text,
                         DRAFT_HEADERS_MAX);
     return err == 0 ? EXIT_DONE : complain(cli, EXIT_INTERNAL, "--header: %s", err_text(err));
 }
@@ -213,7 +214,7 @@ static int add_option(struct draft *draft, const struct cli *cli, const char *na
     return err == 0 ? EXIT_DONE : complain(cli, EXIT_INTERNAL, "%s: %s", name, err_text(err));
 }
 
-/* The own options of send are the fields of a draft. */
+/* Sets the fields of the draft, which are the own options of send. */
 static int read_options(struct draft *draft, const struct cli *cli)
 {
     const struct arguments *arguments = cli->arguments;
@@ -226,7 +227,7 @@ static int read_options(struct draft *draft, const struct cli *cli)
     return code;
 }
 
-/* Of all topics: asked for by name it might be created. */
+/* Searches the list of all topics: a request by name could create the topic. */
 static int find_schedule(const struct sending *send)
 {
     const rd_kafka_metadata_t *metadata;
@@ -244,7 +245,7 @@ static int find_schedule(const struct sending *send)
                             "topic %s does not exist: run 'delaybridge topics apply'", schedule);
 }
 
-/* What makes a key meet its lane, and an acknowledgement mean something. */
+/* Sets the partitioner, so that a key keeps its lane, and acknowledgement by all replicas. */
 static int connect_to_send(struct sending *send)
 {
     char error[CLIENT_ERROR_MAX], timeout[16];
@@ -274,7 +275,7 @@ static int finish(struct sending *send, int code)
     while (send->stored + send->failed < send->sent)
         rd_kafka_flush(send->rk, send->cli->timeout_ms); /* message.timeout.ms ends it */
     if (send->failed > 0)
-        return complain(send->cli, send->why_failed, "not stored: %" PRIu64 " of %s", send->failed,
+        return complain(send->cli, send->failed_code, "not stored: %" PRIu64 " of %s", send->failed,
                         counted((int64_t)send->sent, "request", requests));
     if (code != EXIT_DONE && send->sent > 0)
         complain(send->cli, 0, "sent before the error: %s",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delaybridge size: what a load asks of brokers and bridges. Bytes and hops are counted as the code
-   counts them; CPU comes from measured figures (tests/bench/RESULTS.md), so it is a first estimate.
- */
+/* delaybridge size: estimates the resources that a load needs. Bytes and hops follow from the code.
+   CPU follows from measured figures (tests/bench/RESULTS.md), so it is a first estimate. */
 #include "bridge/commands/chain.h"
 #include "bridge/commands/result.h"
 #include "levels/counted.h"
@@ -15,16 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Kafka's own bytes for a record in a batch of some size. */
+/* RECORD_OVERHEAD: Kafka's bytes for a record in a batch of several. */
 enum { RECORD_OVERHEAD = 16, TARGET_LEN = 24 };
-enum { TRIM_S = 60, SEGMENT = 128 << 20 /* as topics apply sets it */ };
+enum { TRIM_S = 60, SEGMENT = 128 << 20 /* segment.bytes as topics apply sets it */ };
 
-/* CPU of the bridge, microseconds a record, at full load: more than whole runs print for one broker
-   (RESULTS.md), since machines differ; half of a core is planned. */
+/* CPU of the bridge at full load, microseconds a record. Machines differ, so the figures exceed
+   those of whole runs with one broker (RESULTS.md). The plan uses half of a core. */
 static const double intake_us = 1.9, hop_us = 1.6, delivery_us = 3.4, core_share = 0.5;
-/* What a window and an even spread leave: half of what one lane can take. */
+/* Plan half of the throughput that the window allows, since keys do not spread evenly. */
 static const double lane_share = 0.5;
-/* README, Limits. */
+/* Memory: README, Limits. */
 static const double base_mib = 16, lane_mib = 6, partition_mib = 0.6;
 
 struct load {
@@ -35,12 +34,12 @@ struct load {
 
 struct sizing {
     int64_t hops;
-    int levels; /* different ones on the way */
+    int levels; /* different levels in the chain */
     double record, waiting;
-    double written_s, read_s; /* bytes a second, of all replicas, and by consumers */
-    double disk;              /* bytes, of all replicas */
+    double written_s, read_s; /* bytes a second: written to all replicas, read by consumers */
+    double disk;              /* bytes of all replicas */
     int lanes, workers;
-    double memory_mib; /* a process that has all lanes */
+    double memory_mib; /* of a process with all lanes */
 };
 
 static double envelope_bytes(const struct load *load)
@@ -123,10 +122,9 @@ static void print_text(const struct config *c, const struct load *load, const st
     printf("%-24s %d (of a core each, at half load)\n", "workers", s->workers);
     printf("%-24s %.0f MiB (memory: %s)\n", "memory of a process", s->memory_mib,
            bytes_text_of((double)c->memory_bytes, a));
-    puts("\nRetention: the levels keep what waits for as long as it waits, whatever retention\n"
-         "other topics have. The schedule topic must keep requests for as long as the bridge\n"
-         "may be down. CPU is an estimate from figures measured with 100-byte values: measure "
-         "yours.");
+    puts("\nRetention: levels keep records as long as they wait, independent of the retention of\n"
+         "other topics. The schedule topic must keep requests as long as the bridge may be down.\n"
+         "CPU is an estimate from figures measured with 100-byte values: measure your load.");
 }
 
 static void print_as_json(const struct sizing *s)

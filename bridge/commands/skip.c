@@ -24,7 +24,7 @@ static const char *number(const char *text, char end, int64_t most, int64_t *val
     return after + 1;
 }
 
-/* TOPIC/P/BASE-NEXT; topic names hold no slash. */
+/* Reads TOPIC/P/BASE-NEXT. Names of topics contain no slash. */
 static bool read_range(const char *text, char topic[TOPIC_TEXT_MAX], struct range *range)
 {
     size_t n = strcspn(text, "/");
@@ -41,7 +41,7 @@ static bool read_range(const char *text, char topic[TOPIC_TEXT_MAX], struct rang
     return text != NULL && range->end > range->from;
 }
 
-/* The schedule topic or a level. */
+/* Returns whether the topic is the schedule topic or a level. */
 static bool is_read_by_us(const struct config *config, const char *topic)
 {
     char name[TOPIC_TEXT_MAX];
@@ -52,7 +52,7 @@ static bool is_read_by_us(const struct config *config, const char *topic)
     return false;
 }
 
-/* Nothing that can be read is given up. */
+/* Checks that exactly this range is unreadable. Readable records must not be given up. */
 static int check_range(const struct cli *cli, const struct range *range)
 {
     char error[CLIENT_ERROR_MAX];
@@ -68,7 +68,8 @@ static int check_range(const struct cli *cli, const struct range *range)
     int err = unreadable_find(rk, &found);
     rd_kafka_destroy(rk);
     if (err != 0)
-        return complain(cli, EXIT_UNREACHABLE, "the brokers do not answer for %s/%d", range->topic,
+        return complain(cli, EXIT_UNREACHABLE,
+                        "the brokers do not answer for %s/%d: try again when they do", range->topic,
                         range->partition);
     if (found.end == found.from)
         return complain(cli, EXIT_DATA,
@@ -82,7 +83,7 @@ static int check_range(const struct cli *cli, const struct range *range)
     return EXIT_DONE;
 }
 
-static int write_letter(const struct cli *cli, const struct range *range)
+static int write_dead_letter(const struct cli *cli, const struct range *range)
 {
     char error[CLIENT_ERROR_MAX], dead_letter[TOPIC_TEXT_MAX];
     rd_kafka_t *rk;
@@ -115,7 +116,7 @@ int cmd_skip(struct cli *cli)
         return complain(cli, EXIT_USAGE, "'%s' is neither the schedule topic nor a level", topic);
     int code = check_range(cli, &range);
     if (code == EXIT_DONE)
-        code = write_letter(cli, &range);
+        code = write_dead_letter(cli, &range);
     if (code != EXIT_DONE)
         return code;
     if (cli->json)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delaybridge top: running services at a glance, from their metrics. */
+/* delaybridge top: shows running instances live, from their metrics. */
 #include "bridge/base/clock.h"
 #include "bridge/commands/result.h"
 #include "bridge/commands/scrape.h"
@@ -14,7 +14,7 @@
 enum {
     NAME_MAX = 200,
     CELL_MAX = 32,
-    PAIR_MAX = 2 * CELL_MAX + 2 /* two cells and what stands between them */
+    PAIR_MAX = 2 * CELL_MAX + 2 /* two cells and a separator */
 };
 
 struct top {
@@ -25,11 +25,9 @@ struct top {
     int64_t every_ms;
     struct scrape now, before;
     int64_t now_ms, before_ms; /* monotonic */
-    int silent;                /* addresses that did not answer the last time */
-    struct error why;          /* of one of them */
+    int silent;                /* addresses that did not answer the last request */
+    struct error why;          /* the reason of one of them */
 };
-
-/* Figures. */
 
 __attribute__((format(printf, 2, 3))) static double rate(const struct top *t, const char *format,
                                                          ...)
@@ -60,7 +58,8 @@ static double total_rate(const struct top *t, const char *prefix)
     return passed_s <= 0 || more < 0 ? 0 : more / passed_s;
 }
 
-/* Deliveries since the last look that were late by at most the bound of the bucket. */
+/* Returns the deliveries since the last picture that were late by at most the bound of the bucket.
+ */
 static double late_within(const struct top *t, const char *level, const char *bound)
 {
     char name[NAME_MAX];
@@ -69,14 +68,14 @@ static double late_within(const struct top *t, const char *level, const char *bo
     return scrape_value(&t->now, name) - scrape_value(&t->before, name);
 }
 
-/* Where a quantile of the deliveries since the last look lies. */
+/* A quantile of the deliveries since the last picture. */
 enum lateness_kind { LATENESS_NONE, LATENESS_WITHIN, LATENESS_ABOVE };
 struct lateness {
-    enum lateness_kind kind; /* no delivery; at most at_most_ms; above the largest bound */
+    enum lateness_kind kind; /* no delivery; at most at_most_ms; above the largest bucket */
     double at_most_ms;
 };
 
-/* The smallest bound that holds q of the deliveries since the last look. */
+/* Returns the smallest bound that contains the part q of the deliveries since the last picture. */
 static struct lateness quantile(const struct top *t, const char *level, double q)
 {
     char prefix[NAME_MAX], bound[CELL_MAX];
@@ -97,7 +96,7 @@ static struct lateness quantile(const struct top *t, const char *level, double q
     return (struct lateness){LATENESS_NONE, 0};
 }
 
-/* "5ms", "2s"; "-" for none. */
+/* Returns "5ms", "2s" or "-". */
 static const char *lateness_text(struct lateness lateness, char out[CELL_MAX])
 {
     switch (lateness.kind) {
@@ -114,7 +113,7 @@ static const char *lateness_text(struct lateness lateness, char out[CELL_MAX])
     return out;
 }
 
-/* A count that people can read: 1234567 is 1,234,567. */
+/* Formats a count with separators: 1234567 is 1,234,567. */
 static const char *grouped(double value, char out[CELL_MAX])
 {
     char digits[CELL_MAX];
@@ -128,7 +127,7 @@ static const char *grouped(double value, char out[CELL_MAX])
     return out;
 }
 
-/* "1.2 s", "3h4m", "3.1 s ago". */
+/* Formats the time until at_s: "1.2 s", "3h4m", "3.1 s ago". */
 static void countdown(double at_s, char out[CELL_MAX])
 {
     char text[DURATION_TEXT_MAX];
@@ -140,8 +139,7 @@ static void countdown(double at_s, char out[CELL_MAX])
                  left_s < 0 ? " ago" : "");
 }
 
-/* Looking. */
-
+/* Reads all instances once. Returns ERR_KAFKA if none answers. */
 static int look(struct top *t)
 {
     struct scrape fresh = {0};
@@ -160,7 +158,7 @@ static int look(struct top *t)
     return 0;
 }
 
-/* The n-th level, in the order of the metrics; false: there are fewer. */
+/* Finds the n-th level in the order of the metrics. Returns false if there are fewer. */
 static bool level_at(const struct top *t, int n, char level[CELL_MAX])
 {
     static const char PREFIX[] = "delaybridge_level_pending_records{level=\"";
@@ -180,9 +178,9 @@ struct row {
     double waiting, hops, deliveries, held;
     const struct scrape_sample *head;
     double retrying;
-    const struct scrape_sample *oldest; /* when it was due; NULL: none is seen */
+    const struct scrape_sample *oldest; /* when it was due; NULL: none retries */
     struct lateness p50, p99;
-    double counted; /* deliveries that they are about */
+    double counted; /* deliveries that p50 and p99 describe */
 };
 
 static bool row_at(const struct top *t, int n, struct row *row)
@@ -212,8 +210,6 @@ static bool row_at(const struct top *t, int n, struct row *row)
     return true;
 }
 
-/* Showing. */
-
 static void print_head(const struct top *t)
 {
     char at[INSTANT_TEXT_MAX], held[CELL_MAX];
@@ -242,7 +238,8 @@ static void print_head(const struct top *t)
         scrape_value(&t->now, "delaybridge_rebalances_total"));
 }
 
-/* "12, 3.1 s ago": how many wait because of their target, and when the oldest was due. */
+/* Returns "12, 3.1 s ago": the records that wait because of their target, and when the oldest was
+   due. */
 static const char *retrying_text(const struct row *row, char out[PAIR_MAX])
 {
     char count[CELL_MAX], oldest[CELL_MAX];
@@ -260,7 +257,7 @@ static void print_row(const struct row *row)
     if (row->head != NULL)
         countdown(row->head->value, head);
     else if (row->waiting > 0)
-        snprintf(head, sizeof head, "now"); /* read, and in memory */
+        snprintf(head, sizeof head, "now"); /* the first record is in memory */
     printf("%-10s %14s  %14s %10.1f %10.1f %8s %8s  %s", row->level, grouped(row->waiting, waiting),
            head, row->hops, row->deliveries, lateness_text(row->p50, p50),
            lateness_text(row->p99, p99), retrying_text(row, retrying));
@@ -286,13 +283,13 @@ static json_t *count_json(double value)
     return json_integer((json_int_t)value);
 }
 
-/* A metric in seconds since the epoch. */
+/* Converts a metric in seconds since the epoch. */
 static json_t *sample_instant_json(const struct scrape_sample *sample)
 {
     return sample == NULL ? json_null() : instant_json((int64_t)(sample->value * 1000));
 }
 
-/* A bound of less than a millisecond becomes the next whole one. */
+/* Rounds a bound up to the next whole millisecond. */
 static json_t *lateness_json(struct lateness lateness)
 {
     return lateness.kind == LATENESS_WITHIN ? json_integer((json_int_t)ceil(lateness.at_most_ms))
@@ -327,7 +324,7 @@ static void print_as_json(const struct top *t)
         count_json(scrape_value(&t->now, "delaybridge_held_records")), "levels", levels));
 }
 
-/* The addresses of the command line, else that of the configuration. */
+/* Sets the addresses of the command line, or else the one of the configuration. */
 static int choose_addresses(struct top *t)
 {
     const struct arguments *arguments = t->cli->arguments;
@@ -352,7 +349,7 @@ int cmd_top(struct cli *cli)
     for (int looks = 0; code == EXIT_DONE && !(t.once && looks == 2); looks++) {
         if (look(&t) != 0)
             code = complain(cli, EXIT_UNREACHABLE, "%s", t.why.text);
-        else if (looks > 0) /* rates need two */
+        else if (looks > 0) /* rates need two samples */
             cli->json ? print_as_json(&t) : print_text(&t);
         fflush(stdout);
         if (code == EXIT_DONE && !(t.once && looks == 1))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delaybridge topics: plan shows what apply would do, as a table; apply does it. */
+/* delaybridge topics: plan prints the changes as a table, apply makes them. */
 #include "consumer/admin/topics.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/result.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "a=1, b=2", or "a: 1 -> 2" of one that changes. */
+/* Prints new settings as "a=1, b=2", and changed ones as "a: 1 -> 2". */
 static void print_settings(const struct plan_row *row)
 {
     for (size_t i = 0; i < row->settings_n; i++) {
@@ -64,7 +64,7 @@ static json_t *row_json(const struct plan_row *row)
                      row->replicas, "settings", settings);
 }
 
-/* A start would be refused, and apply cannot change it. */
+/* Returns whether the finding refuses a start and apply cannot fix it. */
 static bool is_by_hand(const struct finding *finding)
 {
     return finding->fix == NULL && finding->kind == FINDING_REFUSE;

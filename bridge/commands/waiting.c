@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is in an envelope, for people and for programs. */
+/* The parts of an envelope as text and as JSON. */
 #include "bridge/commands/waiting.h"
 
 #include "bridge/commands/result.h"
@@ -18,7 +18,8 @@ static bool is_text(struct bytes bytes)
     return is;
 }
 
-/* In quotes, escaped, cut: what a terminal may see. */
+/* Prints bytes in quotes, at most SHOWN_MAX of them. Escapes bytes that could control a terminal.
+ */
 static void print_bytes(struct bytes bytes)
 {
     const unsigned char *at = bytes.data;
@@ -47,7 +48,7 @@ static int64_t release_ms(const struct waiting *w)
                            stamp_until_ms(&w->env.stamp));
 }
 
-/* The levels that it will still wait in after this one. */
+/* Returns how many levels the record will pass after this one, and lists the first. */
 static int hops_left(const struct waiting *w, int *levels)
 {
     return plan_chain(&w->config->ladder, stamp_until_ms(&w->env.stamp) - release_ms(w), levels,
@@ -72,7 +73,7 @@ static void print_field(const char *name, struct bytes bytes)
     putchar('\n');
 }
 
-/* A number that this program does not know comes from a newer one. */
+/* Returns the name, or the number if there is no name: a newer version wrote it. */
 static const char *name_or_number(const char *name, unsigned number, char text[NUMBER_MAX])
 {
     if (name != NULL)
@@ -81,7 +82,7 @@ static const char *name_or_number(const char *name, unsigned number, char text[N
     return text;
 }
 
-/* What its target has done to it. */
+/* Prints failed attempts and deferrals of the delivery. */
 static void print_tries(const struct stamp *stamp)
 {
     char number[NUMBER_MAX];
@@ -148,7 +149,7 @@ void waiting_print(const struct waiting *w, int64_t now_ms)
     print_field("value", w->env.value);
 }
 
-/* null: there is none. */
+/* Returns the last error of the delivery, or null. */
 static json_t *error_json(const struct extras *extras)
 {
     char number[NUMBER_MAX];
@@ -189,7 +190,7 @@ static json_t *hops_json(const struct waiting *w)
     return json_pack("{s:i, s:o}", "n", hops, "levels", list);
 }
 
-/* Only its place is known: all other keys are null. */
+/* Adds the fault and null for all other keys. Only offset and lane of such a record are known. */
 static json_t *fault_json(const struct waiting *w, json_t *line)
 {
     static const char *const KEYS[] = {"due",       "remaining_ms", "leaves",     "hops",

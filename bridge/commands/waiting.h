@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* waiting: one record of a level topic, opened, as text and as JSON. */
+/* waiting: prints a decoded record of a level topic as text or JSON. */
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_WAITING_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_WAITING_H
 
@@ -13,15 +13,15 @@ struct waiting {
     int64_t level_ms;
     int lane;
     int64_t offset, stamped_ms; /* on the level topic */
-    struct bytes key;           /* the record's own */
-    int opened;                 /* 0, or why env is not filled: ERR_FOREIGN and so on */
+    struct bytes key;           /* of the record on the level topic */
+    int opened;                 /* 0: env is filled; or the error, such as ERR_FOREIGN */
     struct envelope env;
 };
 
-/* Several lines, indented but for the first. */
+/* Prints several lines; all but the first are indented. */
 void waiting_print(const struct waiting *waiting, int64_t now_ms);
 
-/* The record as the JSON contract says (docs/schemas/peek.json). */
+/* Returns the record by the JSON contract (docs/schemas/peek.json). */
 json_t *waiting_json(const struct waiting *waiting, int64_t now_ms);
 
 #endif
