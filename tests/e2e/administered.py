@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands that look after topics do on brokers that are many, slow to learn, or refuse."""
+"""The topic commands with several brokers, with brokers that learn slowly, and with brokers that refuse."""
 from __future__ import annotations
 
 import os
@@ -15,11 +15,11 @@ from stage import LANES, Skip, Stage, require
 
 INTEGRATION = ROOT / "build" / "dev" / "integration_tests"
 ROUNDS, OWN_TOPICS = 5, 22  # schedule, 18 levels, dead letters, cancels, pulse
-SUITES = ("topics", "offsets", "broker_limits")  # those with tests that need a broker
+SUITES = ("topics", "offsets", "broker_limits")  # suites whose tests need a broker
 
 
 def integration(stage: Stage) -> str:
-    """The integration tests that are skipped without a broker."""
+    """Runs the integration tests that are skipped without a broker."""
     if not INTEGRATION.exists():
         raise Skip(f"{INTEGRATION} is not there: cmake --preset dev && cmake --build --preset dev")
     broker = stage.broker().bootstrap
@@ -35,7 +35,7 @@ def integration(stage: Stage) -> str:
 
 
 def apply_three(stage: Stage) -> str:
-    """Three brokers: what 'topics apply' made is on each of them when it ends; with fewer alive it refuses."""
+    """Three brokers: each shows the new topics when 'topics apply' ends, and with fewer alive it refuses."""
     stage.broker(brokers=3)
     for n in range(ROUNDS):
         path = stage.config(schedule=f"s{n}", replication=3)
@@ -77,7 +77,7 @@ public class Limits implements CreateTopicPolicy {
 
 
 def policy(stage: Stage) -> str:
-    """Brokers whose policy refuses settings: 'topics apply' quotes it; with topic_settings it makes the topics."""
+    """Brokers whose policy refuses settings: 'topics apply' quotes it, and topic_settings replaces the settings."""
     if shutil.which("javac") is None:
         raise Skip("needs javac (openjdk-17-jdk-headless)")
     (stage.folder / "Limits.java").write_text(POLICY)
@@ -98,7 +98,7 @@ def policy(stage: Stage) -> str:
 
 
 def may_not_alter(stage: Stage) -> str:
-    """A login that may create and not alter: 'topics apply' names the topic and the missing right."""
+    """A login without Alter: 'topics apply' names the topic and the missing right."""
     fortress = Fortress(stage)
     allowed = [right for right in APPLY if right.operation == "create"]
     allowed += [Right("topic", right.name, operation, right.prefixed) for right in list(allowed)

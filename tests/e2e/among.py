@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One bad thing among good ones: a steady flow of good requests, a bad thing next to it, and the good ones' lateness
-with and without it in one run. A kind of bad thing is one entry of BAD_THINGS: `among` plays those that one cluster can
-have together, one after the other; `among_NAME` plays one alone."""
+"""One bad thing among good requests. A steady flow of good requests runs with and without a bad thing, and their
+lateness is compared within one run. Each bad thing is an entry of BAD_THINGS. `among` plays those that one cluster can
+have together, one after the other. `among_NAME` plays one alone."""
 from __future__ import annotations
 
 import os
@@ -17,35 +17,35 @@ from processes import Bridge
 from scenarios import AUTHORIZER, source
 from stage import Stage, both_modes, judge, require, require_prompt
 
-Maker = Callable[[int, int], Request]  # its number, the time -> a request that is part of the bad thing
+Maker = Callable[[int, int], Request]  # (number, time) -> a request that is part of the bad thing
 
-RATE, MAX_WAIT_MS = 100, 1500        # of the good ones
+RATE, MAX_WAIT_MS = 100, 1500        # of the good requests
 WARM_S, CALM_S, BAD_S = 5, 8, 8
-MOST, FLOOR_MS = 2.0, (60, 150)      # of the p99 without the bad thing; what a busy machine adds, at least and exactly once
+MOST, FLOOR_MS = 2.0, (60, 150)      # bounds of the p99: a multiple of the calm one, and a floor for each delivery mode
 ATTEMPTS = 3
-SECOND = 2                           # the broker that may go away: it is no controller
+SECOND = 2                           # the broker that may stop; it is no controller
 SMALL_BYTES, LARGE_BYTES = 2000, 4000
 
 
 @dataclass
 class Bad:
-    """A kind of bad thing. `prepare` runs before the bridge starts, `begin` when the bad time begins and `heal` when it is
-    over; after that every request must come out. `spares` tells which good requests share nothing with the bad thing: the
+    """A kind of bad thing. `prepare` runs before the bridge starts, `begin` at the start of the bad time and `heal` at its
+    end. After that every request must come out. `spares` selects the good requests that share nothing with the bad thing;
     others are not measured."""
     make: Callable[[Stage], Maker]
     rate: float = 20
     seconds: float = BAD_S
-    topics: list[str] = field(default_factory=list)  # that its requests reach, for the reader
+    topics: list[str] = field(default_factory=list)  # topics that its requests reach, for the reader
     prepare: Callable[[Stage], None] | None = None
     begin: Callable[[Stage], None] | None = None
     heal: Callable[[Stage], None] | None = None
     spares: Callable[[Request], bool] = lambda request: True
-    check: Callable[[Stage, Bridge], None] | None = None  # what else must hold when all has come out
-    apart: bool = False                                   # it needs a cluster of its own
+    check: Callable[[Stage, Bridge], None] | None = None  # another check after all records have come out
+    apart: bool = False                                   # it needs a separate cluster
 
 
 def to(target: str, stage: Stage, code: str | None = None, **fixed) -> Maker:
-    """Requests for one target. code: what they are dead-lettered with."""
+    """Makes requests for one target. code: of their dead letters; None: they are delivered."""
     generator = Generator(stage.seed + 1, [target], None, MAX_WAIT_MS, stage.schedule)
 
     def make(n: int, now: int) -> Request:
@@ -56,7 +56,7 @@ def to(target: str, stage: Stage, code: str | None = None, **fixed) -> Maker:
 
 
 def with_key(make: Maker, key_of: Callable[[int], bytes | None]) -> Maker:
-    """The same requests, each delivered with this key."""
+    """Makes the same requests, each delivered with this key."""
     def make_with_key(n: int, now: int) -> Request:
         request = make(n, now)
         request.key = request.out_key = key_of(n)
@@ -66,7 +66,7 @@ def with_key(make: Maker, key_of: Callable[[int], bytes | None]) -> Maker:
 
 
 def to_leaderless(stage: Stage) -> Maker:
-    """Whether the leader is back before the last attempt is a matter of time."""
+    """Makes requests that may end in two ways: the leader may return before the last attempt or after it."""
     make = to("e2e.stuck", stage)
 
     def make_either(n: int, now: int) -> Request:
@@ -77,7 +77,7 @@ def to_leaderless(stage: Stage) -> Maker:
 
 
 def keyless(stage: Stage) -> Maker:
-    """A compacted topic refuses each record without a key."""
+    """Makes requests without a key, which a compacted topic refuses."""
     return with_key(to("e2e.compacted", stage, "target_failed"), lambda n: None)
 
 
@@ -91,7 +91,7 @@ def poison(stage: Stage) -> Maker:
 
 
 def prepare_leaderless(stage: Stage) -> None:
-    """A topic on a broker that goes away then."""
+    """Creates a topic on a broker that stops later."""
     stage.admin.create("e2e.stuck", 3, on=[SECOND])
 
 
@@ -124,26 +124,26 @@ BAD_THINGS: dict[str, Bad] = {
 
 
 class Among:
-    """A run: the good requests flow from before the calm time until the last bad thing is over."""
+    """A run. The good requests flow from before the calm time to the end of the last bad thing."""
 
     def __init__(self, stage: Stage, names: list[str]):
         self.stage, self.things = stage, {name: BAD_THINGS[name] for name in names}
         self.windows: dict[str, tuple[int, int]] = {}
 
     def each(self, step: str) -> None:
-        """Each step once, also if several bad things have it in common."""
+        """Runs each distinct step once, although several bad things may share it."""
         for call in dict.fromkeys(getattr(bad, step) for bad in self.things.values()):
             if call:
                 call(self.stage)
 
     def prepare(self) -> Bridge:
-        """A cluster of two brokers, of which one goes away when it has the topics that are to have no leader."""
+        """Starts two brokers, and stops the one that has the topics that must lose their leader."""
         stage = self.stage
         stage.broker(brokers=2, controllers=1, props=AUTHORIZER)
         self.each("prepare")
         os.kill(stage.kafka.pid(SECOND), signal.SIGTERM)
         stage.admin.wait("the end of the second broker", lambda: not stage.kafka.running(SECOND))
-        stage.admin = Admin(stage.kafka.bootstrap.split(",")[0])  # the old one may wait for the other broker
+        stage.admin = Admin(stage.kafka.bootstrap.split(",")[0])  # the old client may wait for the other broker
         return stage.bridge(stage.ready(max_attempts=ATTEMPTS))
 
     def bad_time(self, name: str, bad: Bad) -> None:
@@ -156,7 +156,7 @@ class Among:
         self.stage.sender.join(sender)
 
     def settle(self) -> str:
-        """A request that may end in two ways is judged by the way it took."""
+        """Judges a request that may end in two ways by the one that happened."""
         stage = self.stage
         stage.collector.wait_for(list(stage.sender.journal), stage.schedule, 90)
         dead = {s.header("dlb-source") for s in stage.collector.of(f"{stage.schedule}.dead-letter")}
@@ -187,7 +187,7 @@ class Among:
         return f"{line} {self.judge_lateness(calm)}"
 
     def late_p99(self, window: tuple[int, int], spares: Callable[[Request], bool]) -> int:
-        """Of the good requests that were due in it, by the time at which a reader of what is committed had them."""
+        """Returns the p99 lateness of good requests due in the window, when a read_committed consumer received them."""
         here: dict[tuple[int, int], float] = {}
         for seen in self.stage.collector.seen:
             here.setdefault(source(seen), seen.received_ms)
@@ -216,10 +216,10 @@ def alone(name: str) -> Callable[[Stage], str]:
 
 
 def among(stage: Stage) -> str:
-    """Good requests next to each bad thing in turn: their p99 is held within twice what it is without."""
+    """Good requests next to each bad thing in turn: their p99 at most doubles."""
     return Among(stage, [name for name, bad in BAD_THINGS.items() if not bad.apart]).play()
 
 
 SCENARIOS = both_modes(among, *(alone(name) for name in BAD_THINGS))
-# Played together, they are not played alone but by name or with --full.
+# Those that are played together are played alone only by name or with --full.
 ON_DEMAND = {f"among_{name}{mode}" for name, bad in BAD_THINGS.items() if not bad.apart for mode in ("", "_exactly")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input of every sort: a clear message or a dead letter for each; never a crash, nothing lost."""
+"""Bad input of every sort. Each gets a clear message or a dead letter, without a crash or a loss."""
 from __future__ import annotations
 
 import json
@@ -79,7 +79,7 @@ def bad_config(stage: Stage) -> str:
 
 
 def unreachable(stage: Stage) -> str:
-    """No broker there, and one that does not know us."""
+    """No broker, and a broker that refuses the login."""
     path = stage.config()
     start = time.monotonic()
     says(stage, "check without a broker", stage.run("check", "-c", str(path)), (69,), "127.0.0.1:1")
@@ -119,7 +119,7 @@ def unreachable(stage: Stage) -> str:
 
 
 def bad_topics(stage: Stage) -> str:
-    """Topics that could lose what waits: it never starts on them, says what to run, and that mends it."""
+    """Topics that could lose waiting records: the bridge refuses to start, and the command that it names fixes them."""
     path = stage.ready()
     says(stage, "check on good topics", stage.run("check", "-c", str(path)), (0,))
     mended = (("a level with finite retention", "schedule.5s", {"retention_ms": "604800000"}, "retention"),
@@ -145,7 +145,7 @@ def bad_topics(stage: Stage) -> str:
         stage.admin.set(topic, **settings)
         says(stage, f"{what}: check", stage.run("check", "-c", str(path)), (78,), "fault: ", topic, word)
         starts_with(stage, path, word)
-        if topic == "e2e.a":  # no topic of the bridge: apply leaves it as it is
+        if topic == "e2e.a":  # not a topic of the bridge, so apply does not change it
             stage.admin.set(topic, message_timestamp_before_max_ms="9223372036854775807")
         stage.apply(path)
         says(stage, f"{what}: check once cured", stage.run("check", "-c", str(path)), (0,))
@@ -169,17 +169,17 @@ def bad_topics(stage: Stage) -> str:
 
 
 def starts_with(stage: Stage, path: Path, words: str) -> None:
-    """What check calls a fault does not keep run from starting, and is in its log."""
+    """Checks that a fault that check reports does not stop run from starting, and is in its log."""
     bridge = stage.bridge(path, "faulty")
     will_say(bridge, words)
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
 
 
-REMOVED = 200  # records that wait in a level that is taken out
+REMOVED = 200  # records that wait in the removed level
 
 
 def level_removed(stage: Stage, exactly_once: bool) -> None:
-    """A level is taken out while it holds records: refused; retired, they all come, and then it can go."""
+    """A level with records is removed: refused. As a retired level it delivers all, and can then be removed."""
     stage.exactly_once = exactly_once
     mode, others = "exactly" if exactly_once else "at-least", {"levels": ["1s", "5s", "30s", "1m"]}
     path = stage.config(f"{mode}.yaml")
@@ -188,7 +188,7 @@ def level_removed(stage: Stage, exactly_once: bool) -> None:
     def send(count: int, wait_ms: int) -> None:
         for _ in range(count):
             request = generator.request(now_ms(), wait_ms=wait_ms)
-            request.timestamp_ms = None  # an older one would be in another level
+            request.timestamp_ms = None  # an older timestamp would change the level
             stage.sender.send(request)
         stage.sender.flush()
 
@@ -213,7 +213,7 @@ def level_removed(stage: Stage, exactly_once: bool) -> None:
 
 
 def undecided_holds(stage: Stage, without: Path) -> None:
-    """A record of a transaction that is open yet may count: the level cannot go before that is known."""
+    """Checks that an open transaction in a level keeps it: its records may still be committed."""
     writer = Producer({"bootstrap.servers": stage.kafka.bootstrap, "transactional.id": "undecided", "log_level": 0})
     writer.init_transactions(30)
     writer.begin_transaction()
@@ -225,17 +225,17 @@ def undecided_holds(stage: Stage, without: Path) -> None:
 
 
 def taken(stage: Stage, path: Path) -> bool:
-    """All requests have left the schedule topic."""
+    """Returns whether all requests have left the schedule topic."""
     return json.loads(stage.run("levels", "-c", str(path), "-o", "json").stdout)["backlog"] == 0
 
 
 def end_of(stage: Stage, topic: str) -> int:
-    """How many offsets its lanes have given."""
+    """Returns the sum of the end offsets of all lanes."""
     return sum(stage.admin.offsets([(topic, lane) for lane in range(LANES)], OffsetSpec.latest()).values())
 
 
 def bad_records(stage: Stage) -> str:
-    """Foreign and damaged records on a level topic, and requests as large as the broker takes."""
+    """Foreign and damaged records on a level topic, and requests as large as the broker accepts."""
     path = stage.ready()
     bridge = stage.bridge(path)
     generator = stage.generator(5000)
@@ -266,7 +266,7 @@ def bad_records(stage: Stage) -> str:
         stage.sender.send(request)
         stage.sender.flush()
     stage.sender.send_paced(lambda n, now: generator.request(now), 400, 200)
-    # What S takes may be more than the target takes: then it is too_large, with all that it had.
+    # S may accept more than the target does: the request is then dead-lettered whole, as too_large.
     own = [r for r in stage.sender.journal if r not in unsure]
     stage.collector.wait_for(stage.sender.journal, stage.schedule, 90)
     dead = [s for s in stage.collector.of("schedule.dead-letter")]
@@ -290,12 +290,12 @@ def bad_records(stage: Stage) -> str:
 
 
 def flipped(data: bytes, at: int) -> bytes:
-    """The data with one bit of one byte turned."""
+    """Returns the data with one bit of one byte flipped."""
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
 
 
 def first_of(bootstrap: str, topic: str, partition: int) -> bytes:
-    """The value of the first record of a partition."""
+    """Returns the value of the first record of a partition."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "e2e-peek", "auto.offset.reset": "earliest"})
     consumer.assign([TopicPartition(topic, partition, 0)])
     message = consumer.poll(20)
@@ -305,7 +305,7 @@ def first_of(bootstrap: str, topic: str, partition: int) -> bytes:
 
 
 def lost_offsets(stage: Stage) -> str:
-    """The group has lost its offsets while records wait, or when the levels are empty again: exactly once refuses."""
+    """The group has lost its offsets, with waiting records and with empty levels: exactly once refuses to start."""
     stage.exactly_once = True
     config, generator = stage.ready(), stage.generator(1000)
     bridge = stage.bridge(config)
@@ -336,7 +336,7 @@ def will_refuse(stage: Stage, config, name: str) -> None:
 
 
 def full_disk(stage: Stage) -> str:
-    """The broker's disk runs full and it dies; room is made and it starts again: nothing lost."""
+    """The broker dies of a full disk, gets space and starts again: nothing is lost."""
     disk = stage.folder / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(disk)],
@@ -385,7 +385,7 @@ def on_full_disk(stage: Stage, disk: Path) -> str:
 
 
 def deleted_unread(stage: Stage) -> str:
-    """Records that were deleted before the bridge read them: said loudly, and everything after goes on."""
+    """Records that were deleted before the bridge read them: logged as an error, and all later ones come."""
     config = stage.ready()
     generator = stage.generator(1500)
 

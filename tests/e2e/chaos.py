@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything goes wrong at once, on three brokers with three copies of each record: one hand works on the bridges,
-another on the brokers. What was done is counted, for the table that run.py prints over all its scenarios."""
+"""All kinds of faults at once, on three brokers with three replicas of each record. One hand injects faults into the
+bridges, another into the brokers. Faults are counted for the table of run.py."""
 from __future__ import annotations
 
 import json
@@ -25,8 +25,8 @@ CLOCKS_MS = (-4000, -1000, 0, 1000, 5000)
 
 
 class Hand(threading.Thread):
-    """Does what its plan says, in an order from the seed, one thing after the other; each has ended when its call
-    returns."""
+    """Injects the faults of its plan one after the other, in an order from the seed. Each call returns when its fault has
+    ended."""
 
     def __init__(self, stage: Stage, seed: int, plan: dict[str, int], pause: tuple[float, float]):
         super().__init__(daemon=True)
@@ -52,7 +52,7 @@ class Hand(threading.Thread):
 
 
 class OnBrokers(Hand):
-    """One broker at a time, so that a majority of them is always there."""
+    """Faults of one broker at a time, so that a majority is always alive."""
 
     def broker(self) -> int:
         return self.dice.randint(1, BROKERS)
@@ -61,7 +61,7 @@ class OnBrokers(Hand):
         self.kill(self.broker(), lambda: time.sleep(self.dice.uniform(0, 4)))
 
     def kill_controller(self) -> None:
-        """The broker that leads the quorum; it is away until another one leads."""
+        """Kills the leader of the quorum, and starts it again when another broker leads."""
         number = self.controller(range(1, BROKERS + 1))
         self.kill(number, lambda: self.await_other(number))
 
@@ -79,7 +79,7 @@ class OnBrokers(Hand):
         self.count["controller failovers"] += 1
 
     def controller(self, brokers) -> int:
-        """Who leads the quorum, as the one of these has noted that has the latest news; -1: nobody."""
+        """Returns the leader of the quorum that the most recent of these brokers' notes names, or -1."""
         data = self.stage.kafka.folder / "data"
         states = [json.loads((data / f"broker-{n}" / "__cluster_metadata-0" / "quorum-state").read_text()) for n in brokers]
         return max(states, key=lambda state: state["leaderEpoch"])["leaderId"]
@@ -92,7 +92,7 @@ class OnBrokers(Hand):
         self.count["SIGSTOP of a broker"] += 1
 
     def cut_broker(self) -> None:
-        """The bridges cannot reach it, the others can; then what was sent arrives, or the connections are gone."""
+        """Cuts a broker off from the bridges only. Afterwards sent bytes arrive, or connections are closed."""
         number = self.broker()
         self.stage.proxy.cut(number)
         time.sleep(self.dice.choice((1, 4, SESSION_S + 4)))
@@ -107,8 +107,8 @@ class OnBridges(Hand):
         self.bridges, self.clock, self.thirds = bridges, clock, 0
 
     def bridge(self) -> Bridge:
-        """One of those that run. The one with an id of the operator's ends when the group fences it for an outage
-        of its own: its supervisor starts it again."""
+        """Returns one of the running bridges. The one with an operator's id ends when the group fences it after its own
+        outage. It is then started again, as a supervisor would."""
         for bridge in self.bridges:
             if not bridge.running():
                 require(self.is_fenced(bridge), "it ended by itself:\n" + bridge.tail())
@@ -129,7 +129,7 @@ class OnBridges(Hand):
 
     def restart_bridge(self) -> None:
         bridge = self.bridge()
-        young = bridge.age() < 10  # it may not have come to where it listens to signals
+        young = bridge.age() < 10  # it may not handle signals yet
         code = bridge.stop()
         require(code == 0 or (young and code == -signal.SIGTERM) or self.is_fenced(bridge),
                 f"SIGTERM ended it with {code}:\n{bridge.tail()}")
@@ -137,7 +137,7 @@ class OnBridges(Hand):
         self.count["restarts by SIGTERM"] += 1
 
     def stop_bridge(self) -> None:
-        """For shorter than its session, which costs it nothing; or for longer, and others have its lanes."""
+        """Stops a bridge for shorter than its session, or for longer, so that others get its lanes."""
         bridge, seconds = self.bridge(), self.dice.choice((1, 3, SESSION_S + 2))
         os.kill(bridge.pid, signal.SIGSTOP)
         time.sleep(seconds)
@@ -145,7 +145,7 @@ class OnBridges(Hand):
         self.count["SIGSTOP of a bridge"] += 1
 
     def third_bridge(self) -> None:
-        """It joins, and leaves or dies."""
+        """Adds a third bridge, which later leaves or dies."""
         self.thirds += 1
         third = Bridge(self.stage.binary, self.bridges[0].config, f"bridge-3.{self.thirds}", named=True).start()
         time.sleep(self.dice.uniform(2, 5))
@@ -168,8 +168,8 @@ FULL = ({"kill_bridge": 100, "restart_bridge": 10, "stop_bridge": 26, "third_bri
 
 
 def pauses(stage: Stage) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Between two faults of either hand. Where some may be delivered twice there is time without any fault of a broker,
-    or each would have its excuse."""
+    """Returns the pauses between two faults of each hand. At least once needs times without a broker fault: otherwise every
+    duplicate would have an excuse."""
     if stage.full:
         return ((.5, 2.5), (2, 5)) if stage.exactly_once else ((2, 5), (18, 28))
     return (1, 4), (2, 5) if stage.exactly_once else (7, 11)
@@ -183,10 +183,10 @@ def totals(report: Report, faults: Counter, rebalances: int) -> dict[str, int]:
 
 
 def chaos(stage: Stage) -> str:
-    """Kills and stops of bridges and brokers, cuts, clock steps, joins and leaves, poison, in the middle of load."""
+    """Load with kills and stops of bridges and brokers, cuts, clock steps, joins, leaves and poison."""
     stage.broker(brokers=BROKERS, proxied=True)
     config = stage.ready(replication=3)
-    hasty = Sender(stage.kafka.bootstrap, stage.schedule, patience_ms=1500)  # it gives up when a broker is away
+    hasty = Sender(stage.kafka.bootstrap, stage.schedule, patience_ms=1500)  # it gives up while a broker is away
     trace = stage.trace()
     clock = Clock(stage.folder)
     bridges = [stage.bridge(config, "bridge-1", members=1, env={**clock.env, **INSTANCE}, named=True),
@@ -201,12 +201,12 @@ def chaos(stage: Stage) -> str:
 
     sendings = [stage.background(make, 10_000_000, RATE),
                 stage.background(lambda n, now: calm.request(now), 10_000_000, 10, sender=hasty)]
-    time.sleep(10)  # a broker's first seconds are its compiler's
+    time.sleep(10)  # a broker compiles its code in its first seconds
     for hand in hands:
         hand.start()
     for hand in hands:
         hand.finish()
-    hands[0].bridge()  # started again, if it was fenced last
+    hands[0].bridge()  # starts it again if it was fenced
     time.sleep(3)
     for sending in sendings:
         sending.finish(stop=True)

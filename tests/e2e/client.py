@@ -20,8 +20,8 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-# After these the broker has not got the record; after any other error nobody knows. (A leader that steps down
-# while it waits for its followers says that it is none, and they may have the record.)
+# After these errors the broker has not stored the record. After any other error it may have stored it. For instance,
+# a leader that resigns while it waits for its followers answers that it is no leader, and they may have the record.
 CERTAIN = (KafkaError.NOT_ENOUGH_REPLICAS, KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD,
            KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.UNKNOWN_TOPIC_OR_PART)
 GIVEN_UP = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
@@ -30,7 +30,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 def record_at(bootstrap: str, topic: str, partition: int, offset: int):
-    """The record that stands there, or None."""
+    """Returns the record at this offset, or None."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "e2e-peek", "auto.offset.reset": "error",
                          "log_level": 0})
     consumer.assign([TopicPartition(topic, partition, offset)])
@@ -40,9 +40,9 @@ def record_at(bootstrap: str, topic: str, partition: int, offset: int):
 
 
 class Sender:
-    """Writes requests at a steady rate and keeps the journal: what the broker acknowledged, what it refused,
-    and what may or may not have been written. Only one with a patience of its own gives up some and goes on: it
-    sends each once, since a client that sends the others again may write those twice."""
+    """Writes requests at a steady rate and keeps the journal: acknowledged requests, refused ones, and unsure ones,
+    which may have been written. With patience_ms it gives up requests after that time and continues. It then sends
+    each request only once, since a client that repeats requests may write some twice."""
 
     def __init__(self, bootstrap: str, topic: str, patience_ms: int | None = None, codec: str = "none"):
         self.topic = topic
@@ -62,14 +62,14 @@ class Sender:
 
     def send(self, request: Request, topic: str | None = None) -> None:
         def acknowledged(error, message):
-            # A batch that a broker had already is acknowledged with a time of its own.
+            # A batch that a broker already had is acknowledged with another time.
             request.stamped_ms = stamp_ms
             if error is not None and self.patient and error.code() not in GIVEN_UP:
                 self.failed.append(f"{request.kind}: {error}")
             if error is not None:
                 (self.refused if error.code() in CERTAIN else self.unsure).append(request)
                 return
-            if message.offset() is None:  # stored by an earlier try, and the broker does not say where
+            if message.offset() is None:  # an earlier try stored it, and the broker does not name the offset
                 self.placeless.append(request)
                 return
             request.partition, request.offset = message.partition(), message.offset()
@@ -88,7 +88,7 @@ class Sender:
         self.producer.poll(0)
 
     def send_paced(self, make, count: int, rate: float, stop=lambda: False) -> None:
-        """make(n, now_ms) -> Request, count times, rate a second."""
+        """Sends count requests, rate a second. make(n, now_ms) returns each request."""
         start = time.monotonic()
         for n in range(count):
             if stop():
@@ -101,15 +101,15 @@ class Sender:
         self.flush()
 
     def join(self, other: "Sender") -> None:
-        """Judge what the other one sent too."""
+        """Adds the requests of another sender, so that they are judged together."""
         self.journal += other.journal
         self.unsure += other.unsure
         self.refused += other.refused
         self.placeless += other.placeless
 
     def flush(self) -> None:
-        """Until each has its end. A client that comes to none is given up: nobody knows then what became of what it
-        had. (Seen once: a broker had been away for 9 s, was back, and took nothing of this client for two minutes.)"""
+        """Waits until every request is acknowledged or failed. After FLUSH_S the client is given up, and its requests are
+        unsure. (Seen once: a broker was back after 9 s, and served no request of this client for two minutes.)"""
         left = self.producer.flush(FLUSH_S)
         if left:
             print(f"given up: a sender that had {left} requests unacknowledged for {FLUSH_S} s", file=sys.stderr)
@@ -120,10 +120,10 @@ class Sender:
 
 
 class Intruder:
-    """A consumer that joins the group under somebody else's group.instance.id."""
+    """A consumer that joins the group with the group.instance.id of a bridge."""
 
     def __init__(self, bootstrap: str, group: str, topic: str, instance: str):
-        silent = logging.getLogger("intruder")  # it is thrown out on purpose
+        silent = logging.getLogger("intruder")  # it is fenced on purpose
         silent.disabled = True
         self.consumer = Consumer({
             "bootstrap.servers": bootstrap, "group.id": group, "group.instance.id": instance, "log_level": 0,
@@ -132,7 +132,7 @@ class Intruder:
         self.consumer.subscribe([topic])
 
     def fenced(self, timeout: float) -> bool:
-        """Until the group has thrown it out again."""
+        """Waits until the group has fenced it. Returns whether it did."""
         deadline, out = time.monotonic() + timeout, False
         while not out and time.monotonic() < deadline:
             message = self.consumer.poll(0.1)
@@ -142,12 +142,12 @@ class Intruder:
         return out
 
 
-STUCK_S = 30  # without a record while some are due
-KNOWN_S = 20  # until every broker knows of a topic that was made
+STUCK_S = 30  # without a record while requests are due
+KNOWN_S = 20  # until every broker knows a new topic
 
 
 class Collector(threading.Thread):
-    """Reads whole topics from their beginning, live: what it has is here at the time it says."""
+    """Reads whole topics from their beginning, live. Each record has the time at which it was received."""
 
     def __init__(self, bootstrap: str, topics: list[str]):
         super().__init__(daemon=True)
@@ -156,7 +156,7 @@ class Collector(threading.Thread):
         self.seen: list[Seen] = []
         self.sources: set[bytes | None] = set()
         self.problems: list[str] = []
-        self.forgiven: set[str] = set()  # topics that may go away
+        self.forgiven: set[str] = set()  # topics that may be deleted
         self.wanted: list[str] = list(topics)
         self.ending, self.stuck = threading.Event(), threading.Event()
         self.partitions: dict[str, int] = {}
@@ -178,14 +178,14 @@ class Collector(threading.Thread):
         while self.wanted:
             topic = self.wanted.pop()
             found = self.described(topic)
-            if topic in self.partitions:  # made anew
+            if topic in self.partitions:  # recreated
                 self.consumer.incremental_unassign([TopicPartition(topic, p) for p in found.partitions])
                 self.next = {place: offset for place, offset in self.next.items() if place[0] != topic}
             self.partitions[topic] = len(found.partitions)
             self.consumer.incremental_assign([TopicPartition(topic, p, 0) for p in found.partitions])
 
     def described(self, topic: str):
-        """Not every broker knows at once of a topic that was just made."""
+        """Describes a topic. Waits, since not every broker knows a new topic at once."""
         deadline = time.monotonic() + KNOWN_S
         while True:
             found = self.consumer.list_topics(topic, timeout=10).topics[topic]
@@ -195,8 +195,8 @@ class Collector(threading.Thread):
                 raise KafkaException(found.error)
             time.sleep(0.2)
 
-    def open_anew(self) -> None:
-        """Its client may never fetch again after a broker was away; another one goes on where it stood."""
+    def reopen(self) -> None:
+        """Continues with a new client at the same offsets. After a broker outage the old client may never fetch again."""
         self.stuck.clear()
         print("e2e: the reader's client stood still: another one goes on", file=sys.stderr)
         self.consumer.close()
@@ -210,7 +210,7 @@ class Collector(threading.Thread):
             while not self.ending.is_set():
                 self.assign_new()
                 if self.stuck.is_set():
-                    self.open_anew()
+                    self.reopen()
                 for message in self.consumer.consume(500, timeout=0.05):
                     self.take(message)
         except Exception as problem:  # pylint: disable=broad-except
@@ -240,8 +240,8 @@ class Collector(threading.Thread):
                 if f"{schedule}/{r.partition}/{r.offset}".encode() not in self.sources]
 
     def wait_for(self, journal: list[Request], schedule: str, timeout: float, grace: float = 1.0) -> int:
-        """Until everything came out somewhere, and a little more for what should not come; returns how
-        many are missing."""
+        """Waits until every request has come out, and a little longer for records that should not come. Returns the
+        number of missing requests."""
         deadline = time.monotonic() + timeout
         moved, seen = time.monotonic(), 0
         while missing := self.missing(journal, schedule):
@@ -260,7 +260,7 @@ class Collector(threading.Thread):
         return len(missing)
 
     def catch_up(self, timeout: float) -> bool:
-        """Until it has read what is there now; of topics that nobody writes to in transactions."""
+        """Waits until it has read all present records of the topics. Works only without transactions on them."""
         admin = Admin(self.bootstrap)
         places = [(topic, p) for topic, count in self.partitions.items() for p in range(count)]
         starts, ends = admin.offsets(places, OffsetSpec.earliest()), admin.offsets(places, OffsetSpec.latest())
@@ -280,7 +280,7 @@ class Collector(threading.Thread):
 
 
 class Admin:
-    # Kept until the end: freeing an admin client whose broker is gone may wait for ever.
+    # Kept until the end: freeing an admin client whose broker is gone may wait indefinitely.
     kept: list["Admin"] = []
 
     def __init__(self, bootstrap: str, copies: int = 1):
@@ -290,7 +290,7 @@ class Admin:
         self.client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def create(self, topic: str, partitions: int, on: list[int] | None = None, **config: str) -> None:
-        """on: the brokers that have all of its partitions; else the controller chooses."""
+        """Creates a topic. on: the brokers that get all its partitions. None: the controller chooses."""
         config = {name.replace("_", "."): value for name, value in config.items()}
         places = {"replica_assignment": [on] * partitions} if on else {"replication_factor": self.copies}
         for future in self.client.create_topics(
@@ -300,7 +300,7 @@ class Admin:
 
     @staticmethod
     def wait(what: str, seen, timeout: float = 40) -> None:
-        """The controller's yes comes before the broker's knowing."""
+        """Waits until brokers know a change, which they do only after the controller has confirmed it."""
         deadline = time.monotonic() + timeout
         while not seen():
             if time.monotonic() > deadline:
@@ -308,7 +308,7 @@ class Admin:
             time.sleep(0.1)
 
     def forbid_writing(self, topic: str) -> None:
-        """Whoever has some rights on it has no others."""
+        """Allows all users to read and describe the topic. A broker then denies all other operations."""
         rights = [AclBinding(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:ANONYMOUS", "*",
                              operation, AclPermissionType.ALLOW)
                   for operation in (AclOperation.READ, AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS)]
@@ -340,7 +340,7 @@ class Admin:
         self.wait(f"{topic} with {config}", seen)
 
     def delete_up_to_end(self, topic: str) -> None:
-        """As retention would: the log starts where it ends."""
+        """Deletes all records, as retention would: the log then starts at its end."""
         ends = [TopicPartition(topic, n, -1) for n in range(self.topics()[topic])]
         for future in self.client.delete_records(ends).values():
             future.result(30)
@@ -350,33 +350,34 @@ class Admin:
         return {(place.topic, place.partition): future.result(30).offset for place, future in found.items()}
 
     def topics(self) -> dict[str, int]:
-        """Asks for all there are, which creates none."""
+        """Lists all topics. A request by name could create one."""
         found = self.client.list_topics(timeout=20).topics
         return {name: len(topic.partitions) for name, topic in found.items()}
 
     def described(self, schedule: str) -> dict[str, int]:
-        """The schedule topic and those named after it, as this broker shows them: replicas of each partition."""
+        """Returns the replicas of each partition of the schedule topic and the topics named after it, as this broker shows
+        them."""
         found = self.client.list_topics(timeout=20).topics
         return {name: min(len(p.replicas) for p in topic.partitions.values()) for name, topic in found.items()
                 if name == schedule or name.startswith(f"{schedule}.")}
 
     def forget_group(self, group: str) -> None:
-        """Nobody may be in it."""
+        """Deletes the group, which must have no member."""
         for future in self.client.delete_consumer_groups([group]).values():
             future.result(30)
 
     def instances(self, group: str) -> list[str]:
-        """The group.instance.id of each static member: its member id is that with a UUID behind it."""
+        """Returns the group.instance.id of each static member. Its member id is this id and a UUID."""
         return [member[:-len("-00000000-0000-0000-0000-000000000000")]
                 for member in groups.members(self.bootstrap, group)]
 
     def instance_ids(self, group: str) -> list[str]:
-        """What its static members are called."""
+        """Returns the group.instance.id of each static member."""
         described = self.client.describe_consumer_groups([group])[group].result(20)
         return [member.group_instance_id for member in described.members]
 
     def wait_members(self, group: str, count: int, timeout: float = 40) -> bool:
-        """Until so many members share the lanes, each with some."""
+        """Waits until so many members share the lanes and each has some."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             lanes = list(groups.members(self.bootstrap, group).values())

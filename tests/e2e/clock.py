@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wall clock that a scenario can step, for the bridges that are started with its environment."""
+"""A wall clock that a scenario can step, for bridges that are started with its environment."""
 from __future__ import annotations
 
 import shutil
@@ -30,7 +30,7 @@ class Clock(Steps):
         return len(self.history) - 1
 
     def step(self, ms: int) -> None:
-        """From now on it is that much ahead."""
+        """Sets the clock ahead by ms from now on."""
         self.add(time.time() * 1000, ms)
         with open(self.file, "r+b" if self.file.exists() else "wb") as file:
             file.write(struct.pack("<q", ms))

@@ -10,11 +10,11 @@ CODES = (
     "expired", "no_target", "target_denied", "too_large", "target_failed", "not_ours",
 )
 
-# What the bridge writes; ignored and dropped on a request if spelt exactly so.
+# Headers that the bridge writes. It drops them from a request if the spelling is exactly the same.
 WRITTEN_BY_BRIDGE = ("dlb-due", "dlb-source", "dlb-error", "dlb-reason", "dlb-sent-at", "dlb-failed-at")
-# The five that a dead letter ends with; older copies are dropped.
+# The last five headers of a dead letter. Older copies are dropped.
 VERDICT = ("dlb-error", "dlb-reason", "dlb-source", "dlb-sent-at", "dlb-failed-at")
-# Behind them on a dead letter without its value (or without key and headers too); a request with it is refused.
+# The last header of a dead letter without its value, or without key and headers too. A request with it is refused.
 TRUNCATED = "dlb-truncated"
 
 LEVELS = ("1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h").split()
@@ -31,7 +31,7 @@ def business(headers: list[Header]) -> list[Header]:
 
 
 def murmur2(data: bytes) -> int:
-    """The hash of Kafka's Java client."""
+    """Returns the hash that Kafka's Java client uses."""
     mask, m = 0xFFFFFFFF, 0x5BD1E995
     h = (0x9747B28C ^ len(data)) & mask
     whole = len(data) & ~3
@@ -51,7 +51,7 @@ def partition_of(key: bytes, partitions: int) -> int:
 
 
 def rfc3339(ms: int, offset_minutes: int = 0, lower: bool = False, micros: int = 0) -> str:
-    """An instant with a zone. micros: that much earlier than ms, which rounds up to ms again."""
+    """Formats an instant with a zone. Subtracts micros, so that the reader must round up to ms again."""
     zone = datetime.timezone(datetime.timedelta(minutes=offset_minutes))
     at = datetime.datetime.fromtimestamp(ms // 1000, zone)
     fraction = (ms % 1000) * 1000 - micros
@@ -67,7 +67,7 @@ def rfc3339(ms: int, offset_minutes: int = 0, lower: bool = False, micros: int =
 
 
 def duration(ms: int) -> str:
-    """The canonical form: 90000 -> 1m30s."""
+    """Formats a duration in canonical form: 90000 -> 1m30s."""
     text = ""
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)):
         if ms >= size:
@@ -77,7 +77,7 @@ def duration(ms: int) -> str:
 
 
 def iso_duration(ms: int, micros: int = 0) -> str:
-    """ISO 8601 with days at most; micros: that much less, which rounds up to ms again."""
+    """Formats a duration in ISO 8601 with days at most. Subtracts micros, so that the reader must round up to ms again."""
     total = ms * 1000 - micros
     days, rest = divmod(total, 86_400_000_000)
     hours, rest = divmod(rest, 3_600_000_000)
@@ -94,23 +94,23 @@ def iso_duration(ms: int, micros: int = 0) -> str:
 
 @dataclass
 class Request:
-    """What is written to the schedule topic, and what must become of it."""
+    """A record for the schedule topic, and the result that the contract demands."""
     key: bytes | None
     value: bytes | None
     headers: list[Header]
-    kind: str                    # what it is an example of, for people
-    code: str | None = None      # the dead letter's code; None: it must be delivered
+    kind: str                    # A name for people.
+    code: str | None = None      # Code of the dead letter; None: it must be delivered.
     target: str = ""
-    delay_ms: int | None = None  # due: the record's timestamp and this, or
-    due_ms: int | None = None    # this instant
+    delay_ms: int | None = None  # due at the record's timestamp plus this; or
+    due_ms: int | None = None    # due at this instant
     out_key: bytes | None = None
     id: bytes | None = None
-    waited: bool = False         # a dead letter of one that had waited: dlb- headers written anew
+    waited: bool = False         # a dead letter after a wait: its dlb- headers are new
     expires_ms: int | None = None
     expires_delay: int | None = None
     tag: str = ""
-    timestamp_ms: int | None = None  # to be written with it; None: the client's clock
-    # From the broker's acknowledgement:
+    timestamp_ms: int | None = None  # of the record; None: the client's clock
+    # Set from the broker's acknowledgement.
     partition: int = -1
     offset: int = -1
     stamped_ms: int = 0
@@ -124,13 +124,13 @@ class Request:
 
     @property
     def earliest(self) -> int:
-        """What lateness counts from: some bear an older timestamp than they were sent at."""
+        """Returns the start of the lateness. Some records have an older timestamp than their sending time."""
         return max(self.due, self.stamped_ms, self.sent_ms)
 
 
 @dataclass
 class Seen:
-    """A record as it came out."""
+    """A record that came out."""
     topic: str
     partition: int
     offset: int
@@ -138,10 +138,10 @@ class Seen:
     key: bytes | None
     value: bytes | None
     headers: list[Header]
-    received_ms: float  # this client's clock when it had the record
+    received_ms: float  # this client's clock at the receipt
 
     def header(self, name: str) -> bytes | None:
-        """The last one of this name."""
+        """Returns the value of the last header of this name, or None."""
         for have, value in reversed(self.headers):
             if have == name:
                 return value

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What at least once may deliver twice: a record whose first forward Kafka never acknowledged to the bridge; one that was
-acknowledged and not committed yet when somebody else got its lane; and one that was on its way when its lane was lost. Each
-that came twice is judged by itself, by what went between the bridges and Kafka (Evidence, as the proxy saw it); no fault
-that was done is an excuse. Pure, as the verifier is."""
+"""Judges duplicates. At least once allows a second delivery in three cases:
+
+- Kafka never acknowledged the first forward to the bridge.
+- The forward was acknowledged, but not yet committed when another process got the lane.
+- The forward was in flight when the process lost the lane.
+
+Each duplicate is judged alone, by the traffic between the bridges and Kafka that the proxy saw (Evidence). A fault that
+the test has injected is no excuse. Pure, like the verifier."""
 from __future__ import annotations
 
 import base64
@@ -15,13 +19,13 @@ from dataclasses import dataclass, field
 from contract import Seen
 from protocol import Place
 
-COMMITTED_MS = 100  # progress is committed as often
-COMMIT_MS = 700  # what was known so long before one was answered is in the next
-IDLE_MS = 1500   # and so long without one is too long, on a machine that everybody is on
-SIGN_MS = 200    # a member shows each 100 ms that it lives
-NEXT_MS = 200    # and commits as often: after one was answered, the next follows
-IN_FLIGHT = 5    # requests to a partition, of an idempotent producer
-Owner = tuple[str, int]  # a process, and how often it has asked to join the group
+COMMITTED_MS = 100  # Interval of commits.
+COMMIT_MS = 700  # A fact known so long before the answer to a commit is in the next commit.
+IDLE_MS = 1500   # Longest time without a commit, also on a busy machine.
+SIGN_MS = 200    # A member sends a heartbeat each 100 ms.
+NEXT_MS = 200    # A member sends its next commit so soon after the answer to the last one.
+IN_FLIGHT = 5    # Requests of an idempotent producer to one partition.
+Owner = tuple[str, int]  # A process, and its number of requests to join the group.
 Record = tuple[str, int, int]  # topic, partition, offset
 Progress = dict[Place, tuple[int, str]]
 
@@ -34,12 +38,12 @@ def knows(progress: Progress, record: Record) -> bool:
 
 @dataclass
 class Commit:
-    """Progress that a member asked to have kept."""
+    """A commit request of a member."""
     sent_ms: float
     progress: Progress = field(default_factory=dict)
-    first_ms: float = 0            # when it sent the same for the first time: a client tries again
-    kept_ms: float = math.inf      # when the broker has said yes to all of it
-    told_ms: float = math.inf      # when the member was told so, or that it is not
+    first_ms: float = 0            # first request with this progress; a client repeats requests
+    kept_ms: float = math.inf      # when the broker accepted all of it
+    told_ms: float = math.inf      # when the member got the answer, good or bad
 
     @property
     def kept(self) -> bool:
@@ -56,13 +60,13 @@ class Commit:
 class Line:
     """A connection of a bridge."""
     process: str = ""
-    alive_ms: float = 0           # its last request was not sent before
-    left_ms: float = math.inf     # when the bridge let it go, or died
+    alive_ms: float = 0           # its last request was sent at this time or later
+    left_ms: float = math.inf     # when the bridge closed it, or died
 
 
 @dataclass(frozen=True)
 class Write:
-    """Records that stand in a log: from when until when the bridge did not know it."""
+    """Records in a log. The bridge learned of them between asked_ms and told_ms."""
     asked_ms: float
     told_ms: float
     line: Line
@@ -70,7 +74,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Take:
-    """A process got lanes, and was told what is committed."""
+    """A process got lanes, and the committed offsets."""
     owner: Owner
     asked_ms: float
     told_ms: float
@@ -81,7 +85,8 @@ class Take:
 
 
 def done_above(text: str) -> frozenset[int]:
-    """Of progress as the bridge writes it ("1 BASE CHECKSUM BITMAP"): which offsets are done, from base on."""
+    """Returns the done offsets, relative to the base, of progress as the bridge writes it:
+    "1 BASE CHECKSUM BITMAP"."""
     words = text.split(" ")
     if len(words) < 4:
         return frozenset()
@@ -90,18 +95,18 @@ def done_above(text: str) -> frozenset[int]:
 
 
 class Evidence:
-    """What the bridges asked Kafka and were told. Times are one clock's, ms."""
+    """The requests of the bridges and the answers of Kafka. All times are milliseconds of one clock."""
 
     def __init__(self) -> None:
         self.commits: dict[Owner, list[Commit]] = defaultdict(list)
-        self.signs: dict[Owner, list[float]] = defaultdict(list)  # when it asked, and was told that it is a member
-        self.lives: dict[str, list[float]] = defaultdict(list)    # when a process showed that it lives
+        self.signs: dict[Owner, list[float]] = defaultdict(list)  # sending times of requests that confirmed a membership
+        self.lives: dict[str, list[float]] = defaultdict(list)    # signs of life of a process
         self.takes: dict[int, list[Take]] = defaultdict(list)     # by lane
         self.writes: dict[Place, list[tuple[int, int, Write]]] = defaultdict(list)  # first offset, count
 
     def commit(self, owner: Owner, at: float, progress: Progress) -> Commit:
         again = (c.first_ms for c in reversed(self.commits[owner])
-                 if c.progress == progress and not (c.kept and c.told_ms <= at))  # else the bridge itself sends it anew
+                 if c.progress == progress and not (c.kept and c.told_ms <= at))  # otherwise the bridge sent it again, not the client
         first = next(again, at)
         self.commits[owner].append(Commit(at, progress, first))
         return self.commits[owner][-1]
@@ -126,32 +131,32 @@ class Evidence:
             takes.sort(key=lambda t: t.told_ms)
 
     def write_of(self, record: Record) -> Write | None:
-        """None: nobody was told that it is in the log."""
+        """Returns the acknowledged write of a record, or None."""
         topic, partition, offset = record
         writes = self.writes[topic, partition]
         at = bisect.bisect_right(writes, offset, key=lambda w: w[0]) - 1
         return writes[at][2] if at >= 0 and offset < writes[at][0] + writes[at][1] else None
 
     def writer(self, seen: Seen) -> str | None:
-        """The process that it came from, whichever of its starts; None: none was told of it."""
+        """Returns the process that wrote the record, without the number of its start. None: the write was not acknowledged."""
         write = self.write_of((seen.topic, seen.partition, seen.offset))
         return write and write.line.process.rsplit(".", 1)[0]
 
-    def stood_still(self, process: str, since: float, until: float) -> bool:
-        """It gave no sign of life in that time."""
+    def was_stalled(self, process: str, since: float, until: float) -> bool:
+        """Returns whether the process gave no sign of life in that time."""
         lives = self.lives[process]
         after = bisect.bisect_left(lives, since)
         return after == len(lives) or lives[after] >= until
 
     def heard(self, write: Write) -> bool:
-        """Its answer was read. A process that stood still gives up first, when it goes on, and leaves it unread."""
+        """Returns whether the process read the answer. A stalled process gives up when it resumes, and does not read it."""
         line = write.line
         return (line.left_ms == math.inf or line.alive_ms > write.told_ms or
-                not self.stood_still(line.process, write.told_ms + SIGN_MS, line.left_ms))
+                not self.was_stalled(line.process, write.told_ms + SIGN_MS, line.left_ms))
 
     def waited(self, record: Record, write: Write, since: float) -> bool:
-        """Its process had it to send then: what was in flight to that partition is sent, again if need be, and what
-        waited behind it goes with the next request."""
+        """Returns whether the client had the record at that time. It still sends the requests in flight to the
+        partition, if necessary again, and the records that wait behind them in the next request."""
         topic, partition, _ = record
         answered = [w for _, _, w in self.writes[topic, partition]
                     if w.line.process == write.line.process and since < w.asked_ms and w.told_ms <= write.asked_ms]
@@ -166,7 +171,7 @@ class Evidence:
         return self.takes[lane][after] if after < len(self.takes[lane]) else None
 
     def chances(self, owner: Owner, record: Record, since: float, until: float, count: int = 4) -> str:
-        """What could_commit looks at, as far from since as it is."""
+        """Describes the input of could_commit, with times relative to since."""
         def told(c: Commit) -> str:
             again = f", first {c.first_ms - since:.0f}" if c.first_ms < c.sent_ms else ""
             what = "covers it" if c.covers(record) else "does not" if c.speaks_of(record) else "of others"
@@ -179,19 +184,23 @@ class Evidence:
         return f"{len(each)} commits ({'; '.join(shown)}) and {seen} in {until - since:.0f} ms"
 
     def could_commit(self, owner: Owner, record: Record, known: float, until: float) -> bool:
-        """Before until it committed this, or something else that it put together when it knew it; or, long after, it was a
-        member from one sign of life to the next with no commit under way, none just answered and none in between: one
-        that finds its coordinator again shows that it lives, and then commits. What it put together before it knew, and
-        its client sends then or again, is no chance; and where that came to lie above a later one, nobody knows of it."""
+        """Returns whether the owner had a chance to commit the record between known and until. It had one in these cases:
+
+        - It committed the record, or another commit that it composed after it knew of the record.
+        - Long after known, two signs of life followed each other without a commit in flight, just answered, or sent
+          between them. A member that finds its coordinator again first sends a heartbeat, then a commit.
+
+        A commit that was composed before the owner knew of the record is no chance, even if the client sends it later
+        or again. Such a commit may also replace a newer one, and the record is then not committed any more."""
         kept = [c for c in self.commits[owner] if c.kept and c.sent_ms < until]
-        since = self.put_together_after(owner, known)
+        since = self.composed_after(owner, known)
         if any(c.covers(record) for c in kept):
             last = max((c for c in kept if c.speaks_of(record)), key=lambda c: c.kept_ms)
             return last.covers(record) or since <= last.first_ms
         return any(since <= c.first_ms for c in kept) or self.was_idle(owner, known + IDLE_MS, until)
 
-    def put_together_after(self, owner: Owner, known: float) -> float:
-        """What is sent from then on says what was known: one commit follows the answer to the other."""
+    def composed_after(self, owner: Owner, known: float) -> float:
+        """Returns when commits begin to contain a known fact: each one follows the answer to the one before."""
         return min((c.told_ms for c in self.commits[owner] if known + COMMIT_MS <= c.told_ms), default=math.inf)
 
     def was_idle(self, owner: Owner, since: float, until: float) -> bool:
@@ -209,10 +218,10 @@ class Evidence:
 @dataclass
 class Doubles:
     excused: Counter[str] = field(default_factory=Counter)
-    unexplained: dict[bytes, list[str]] = field(default_factory=dict)  # what is known of each forward
-    known_ms: list[float] = field(default_factory=list)  # how long the bridge had known an excused one
+    unexplained: dict[bytes, list[str]] = field(default_factory=dict)  # a description of each forward
+    known_ms: list[float] = field(default_factory=list)  # for each excused forward: how long the bridge had known of it
     forwards: int = 0
-    about: int = 0  # forwards that could excuse
+    about: int = 0  # forwards that could excuse a duplicate
 
     def known_beyond(self, ms: float) -> int:
         return sum(known > ms for known in self.known_ms)
@@ -238,8 +247,8 @@ class Judge:
         evidence.sort()
 
     def excuse(self, forward: Record, copies: list[Record], source: Record) -> tuple[str, float] | None:
-        """Why there may be another one, and how long its process had known that it was forwarded. copies: the same
-        request's, on the levels."""
+        """Returns why the record may be forwarded again, and how long its process had known of the forward. None: no
+        reason. copies: records of the same request on the levels."""
         evidence, lane, write = self.evidence, source[1], self.evidence.write_of(forward)
         if write is None or not evidence.heard(write):
             return UNACKNOWLEDGED, 0
@@ -257,7 +266,7 @@ class Judge:
         return UNCOMMITTED, max(0.0, signs[alive - 1] - write.told_ms) if alive else 0.0
 
     def origins(self, forward: Record, copies: list[Record], write: Write) -> list[Record]:
-        """The records that it may have been a forward of."""
+        """Returns the records that the forward may have come from."""
         return [c for c in copies if c != forward and self.before(c, write)]
 
     def before(self, record: Record, write: Write) -> bool:
@@ -265,7 +274,7 @@ class Judge:
         return other is None or other.asked_ms < write.asked_ms
 
     def describe(self, forward: Record, copies: list[Record], lane: int) -> str:
-        """copies: the request's, on the schedule topic and the levels."""
+        """Describes a forward. copies: records of the request on the schedule topic and the levels."""
         write = self.evidence.write_of(forward)
         if write is None:
             return f"{forward}, never acknowledged"
@@ -285,8 +294,8 @@ class Judge:
 
 
 def judge_doubles(ends: list[Seen], hops: list[Seen], schedule: str, evidence: Evidence) -> Doubles:
-    """Each copy too many is a record that was forwarded again, so there was an earlier forward of it, to a level or to
-    the end, that has its excuse."""
+    """Judges all requests. Each duplicate is a record that was forwarded again. So an earlier forward of the request, to
+    a level or to its target, must have an excuse."""
     judge, result = Judge(evidence), Doubles()
     levels: dict[bytes, list[Record]] = defaultdict(list)
     forwards: dict[bytes, list[Record]] = defaultdict(list)
@@ -314,6 +323,6 @@ def judge_doubles(ends: list[Seen], hops: list[Seen], schedule: str, evidence: E
 
 
 def origin(hop: Seen, schedule: str) -> bytes:
-    """Of which request this waits: its envelope has the lane at 56, the offset at 48."""
+    """Returns the dlb-source of a record on a level. Its envelope has the offset at byte 48 and the lane at byte 56."""
     offset, lane = struct.unpack_from("<qI", hop.value, 48)
     return f"{schedule}/{lane}/{offset}".encode()

@@ -13,7 +13,7 @@ KEYS = (b"one lane", b"another")  # so that more than five records of a partitio
 
 
 def three_brokers(stage: Stage) -> str:
-    """A thread of the client that polls without a pause while brokers acknowledge takes a core."""
+    """Load on three brokers: no client thread may use a whole core while it waits for acknowledgements."""
     stage.broker(brokers=3, props=("offsets.topic.replication.factor=3", "transaction.state.log.replication.factor=3",
                                    "transaction.state.log.min.isr=2"))
     bridge = stage.bridge(stage.ready(replication=3))

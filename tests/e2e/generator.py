@@ -13,7 +13,7 @@ NAMES = ("trace-id", "content-type", "x", "k\u00e9y", "\u952e", "dlb", "dlb_dela
 
 
 class Generator:
-    """targets: topics that may be named; default: the one that is meant by none (or None)."""
+    """Makes requests. targets: topics to name. default: the target of a request that names none, or None."""
 
     def __init__(self, seed: int, targets: list[str], default: str | None, max_ms: int,
                  schedule: str = "schedule", big: int = 40_000):
@@ -22,7 +22,7 @@ class Generator:
         self.max_ms, self.big = max_ms, big
         self.count = 0
 
-    # What a business writes.
+    # User headers.
 
     def bytes(self, least: int, most: int) -> bytes:
         return self.random.randbytes(self.random.randint(least, most))
@@ -55,10 +55,10 @@ class Generator:
             headers.append(self.random.choice(headers))  # a duplicate
         return headers
 
-    # What the contract knows.
+    # Headers of the contract.
 
     def wait_ms(self) -> int:
-        """Past, at once, sub-second, off every level, at the edges of levels, anything."""
+        """Returns a delay: past, zero, below a second, between levels, at the edges of levels, or any."""
         roll, most = self.random.random(), self.max_ms
         if roll < 0.05:
             return -self.random.randint(1, 3_600_000)
@@ -102,7 +102,7 @@ class Generator:
         return ("dlb-deliver-at", text.encode())
 
     def request(self, now_ms: int, **fixed) -> Request:
-        """A good one. fixed: key, target, wait_ms, value or headers, in place of chance."""
+        """Makes a good request. fixed: key, target, wait_ms, value or headers that are not random."""
         roll = self.random.random
         self.count += 1
         request = Request(key=fixed["key"] if "key" in fixed else self.key(),
@@ -131,7 +131,7 @@ class Generator:
         if roll() < 0.05:
             request.expires_ms = now_ms + self.max_ms + 86_400_000 + self.random.randint(0, 999)
             ours.append(("dlb-expires-at", str(request.expires_ms).encode()))
-        if roll() < 0.06:  # a delivered record or a dead letter, sent again as it is
+        if roll() < 0.06:  # a delivered record or a dead letter, sent again unchanged
             again = [("dlb-due", b"1"), ("dlb-source", b"x/1/2"), ("dlb-error", b"no_time"),
                      ("dlb-reason", None), ("dlb-sent-at", b"3"), ("dlb-failed-at", b""), ("dlb-due", b"2")]
             ours.extend(again[:self.random.randint(1, len(again))])
@@ -140,7 +140,7 @@ class Generator:
         return request
 
     def poison(self, now_ms: int, number: int) -> Request:
-        """One that must be refused: number n is of kind n, modulo the kinds there are."""
+        """Makes a request that must be refused. Its kind is number modulo the number of kinds."""
         kinds = [kind for kind in poison.KINDS if kind.applies(self.default)]
         kind = kinds[number % len(kinds)]
         ours = kind.headers(poison.Context(now_ms, self.targets[0], self.default, self.schedule))
@@ -149,12 +149,12 @@ class Generator:
         if kind.key is not poison.ANY:
             request.key = kind.key
         request.due_ms = now_ms
-        # Ours keep their order; what the business wrote stands among them.
+        # The headers of the contract keep their order, with user headers between them.
         request.headers = self.interleave(self.business_headers(), ours)
         return request
 
     def interleave(self, one: list[Header], other: list[Header]) -> list[Header]:
-        """Both in their order, mixed: what is ours may stand anywhere."""
+        """Mixes two lists of headers at random. Each keeps its order."""
         one, other, mixed = list(one), list(other), []
         while one or other:
             mixed.append((one if self.random.random() * (len(one) + len(other)) < len(one) else other).pop(0))

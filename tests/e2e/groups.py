@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who has which lanes, by Kafka's protocol itself (DescribeGroups, version 0): the admin client's call
-for it may hang or abort when a broker goes away, and scenarios take brokers away."""
+"""Reads which member has which lanes, with DescribeGroups version 0 of Kafka's protocol. The admin client's call may
+hang or abort when a broker stops, and scenarios stop brokers."""
 from __future__ import annotations
 
 import socket
@@ -10,7 +10,7 @@ from protocol import Bytes
 
 
 def ask(broker: str, kind: int, version: int, body: bytes, timeout: float) -> bytes:
-    """The answer to one request, behind its head."""
+    """Sends one request. Returns the answer without its header."""
     request = struct.pack(">hhih", kind, version, 1, 3) + b"e2e" + body
     host, port = broker.rsplit(":", 1)
     with socket.create_connection((host, int(port)), timeout) as connection:
@@ -29,7 +29,7 @@ def call(broker: str, group: str, timeout: float) -> bytes:
 
 
 def members(bootstrap: str, group: str, timeout: float = 5) -> dict[str, list[int]]:
-    """The lanes of each member; empty while the group settles or nobody can say."""
+    """Returns the lanes of each member. Returns {} while the group settles or no broker answers."""
     for broker in bootstrap.split(","):
         try:
             answer = Bytes(call(broker, group, timeout))

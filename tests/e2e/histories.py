@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad histories: topics and progress that are not as the bridge left them, and bridges that differ. Each is
-survived, or refused with a sentence that says what to do; each has topics and a group of its own on one broker."""
+"""Bad histories: changed topics, changed progress, and bridges that differ. The bridge survives each, or refuses it with
+a sentence that says what to do. Each history has separate topics and a separate group on one broker."""
 from __future__ import annotations
 
 import ctypes
@@ -21,7 +21,7 @@ LANES = 2
 
 
 class Act(Stage):
-    """A history's own part of the stage."""
+    """The part of the stage that belongs to one history."""
 
     def __init__(self, stage: Stage, name: str):
         super().__init__(stage.folder / name, stage.binary, stage.full, stage.seed)
@@ -36,7 +36,7 @@ class Act(Stage):
                 **changes}
 
     def other(self, name: str, **changes):
-        """A configuration beside the first one."""
+        """Writes another configuration next to the first one."""
         return self.config(f"{name}.yaml", **self.settings(**changes))
 
     def send(self, count: int, **fixed) -> list:
@@ -44,7 +44,7 @@ class Act(Stage):
         for n in range(count):
             request = self.made.request(now_ms(), **{"key": b"k%d" % n, "target": self.target, **fixed})
             if "wait_ms" in fixed:
-                request.timestamp_ms = None  # an older one would be in another level
+                request.timestamp_ms = None  # an older timestamp would change the level
             self.sender.send(request)
         self.sender.flush()
         return self.sender.journal[first:]
@@ -53,11 +53,11 @@ class Act(Stage):
         return self.admin.offsets([(topic, lane) for lane in range(LANES)], which)
 
     def wait(self, ms: int) -> dict:
-        """For requests that wait so long in a level, all of them."""
+        """Returns arguments for requests that all wait so long in a level."""
         return {"wait_ms": ms}
 
     def taken(self) -> None:
-        """Until all that was sent has left the schedule topic, and what left it is committed."""
+        """Waits until all requests have left the schedule topic and this progress is committed."""
         def done() -> bool:
             ends = sum(p.offset for p in self.progress() if p.topic == self.schedule)
             return ends >= len(self.sender.journal)
@@ -67,13 +67,13 @@ class Act(Stage):
         require(bridge.stop() == 0, f"{self.schedule}: SIGTERM did not end it cleanly:\n{bridge.tail()}")
 
     def progress(self) -> list[TopicPartition]:
-        """What the group has committed on the schedule topic and its levels."""
+        """Returns the committed offsets of the schedule topic and its levels."""
         asked = [TopicPartition(topic, lane) for topic in (self.schedule, *(f"{self.schedule}.{x}" for x in LEVELS))
                  for lane in range(LANES)]
         return [p for p in self.member().committed(asked, timeout=20) if p.offset >= 0]
 
     def commit(self, offsets: list[TopicPartition]) -> None:
-        """Nobody may be in the group."""
+        """Commits offsets. The group must have no member."""
         for done in self.member().commit(offsets=offsets, asynchronous=False):
             require(done.error is None, f"{self.schedule}: cannot commit: {done.error}")
 
@@ -86,7 +86,7 @@ class Act(Stage):
 
 
 def recreated(act: Act) -> str:
-    """The schedule topic was deleted and made again: its offsets begin at 0, and Kafka has forgotten the group's."""
+    """The schedule topic was recreated: its offsets begin at 0, and Kafka has deleted the group's offsets."""
     bridge = act.bridge(act.path)
     before = act.send(40) + act.send(20, **act.wait(9000))
     act.taken()
@@ -101,8 +101,8 @@ def recreated(act: Act) -> str:
         config = act.other("redeliver", lost_offsets="redeliver")
     bridge = act.bridge(config, "second")
     will_say(bridge, "committed offsets are lost")
-    judge(act.verify(before, timeout=40))  # once: the levels' offsets are still there
-    act.collector.seen, act.collector.sources = [], set()  # the same dlb-source is given again
+    judge(act.verify(before, timeout=40))  # no duplicates: the offsets of the levels remain
+    act.collector.seen, act.collector.sources = [], set()  # the same dlb-source appears again
     act.sender.journal = []
     judge(act.verify(act.send(30), timeout=40))
     act.end(bridge)
@@ -110,7 +110,7 @@ def recreated(act: Act) -> str:
 
 
 def recreated_alive(act: Act) -> str:
-    """The same under a process that runs on: what it knew of the old topic says nothing of the new one."""
+    """The schedule topic is recreated under a running bridge, which must not apply old progress to the new topic."""
     bridge = act.bridge(act.path)
     judge(act.verify(act.send(400), timeout=40))
     act.admin.delete(act.schedule)
@@ -120,8 +120,8 @@ def recreated_alive(act: Act) -> str:
     will_say(bridge, "beyond the end of the log", 60)
     if act.exactly_once:
         act.end(bridge)
-        return "held and said"  # from here on as in recreated
-    second = act.bridge(act.path, "second", members=2)  # lanes are given out anew
+        return "held and said"  # the rest is the history recreated
+    second = act.bridge(act.path, "second", members=2)  # a rebalance
     judge(act.verify(timeout=60))
     act.end(second)
     act.send(20)
@@ -131,7 +131,7 @@ def recreated_alive(act: Act) -> str:
 
 
 def truncated(act: Act) -> str:
-    """The log ends before the group's offsets: it lost its end, or is a copy."""
+    """The log ends below the committed offsets: it lost its end, or is a copy."""
     bridge = act.bridge(act.path)
     act.send(40)
     judge(act.verify(timeout=40))
@@ -144,7 +144,7 @@ def truncated(act: Act) -> str:
     act.end(bridge)
     require(not act.collector.sources & {f"{act.schedule}/{r.partition}/{r.offset}".encode() for r in waiting},
             "what is held was delivered")
-    act.commit([TopicPartition(*place) for place in right])  # as Kafka's own tool does, without metadata
+    act.commit([TopicPartition(*place) for place in right])  # without metadata, as Kafka's tool does
     bridge = act.bridge(act.path, "third")
     judge(act.verify(timeout=40))
     act.end(bridge)
@@ -152,7 +152,7 @@ def truncated(act: Act) -> str:
 
 
 def head_deleted(act: Act) -> str:
-    """The heads of level topics were deleted while nobody read them, of one before anything of it was ever read."""
+    """The oldest records of level topics were deleted while no bridge ran, in one level before its first read."""
     bridge = act.bridge(act.path)
     lost = act.send(20, **act.wait(14_000))
     act.taken()
@@ -172,12 +172,12 @@ def head_deleted(act: Act) -> str:
     return f"{len(lost)} gone with it, which is said; what came after is delivered"
 
 
-CUT_GAP_S = 5  # between those that retention takes and those that it leaves
-READ_AFTER_MS = 17_000  # what waits 20 s in a level is read then or later
+CUT_GAP_S = 5  # Time between the records that retention deletes and those that it keeps.
+READ_AFTER_MS = 17_000  # A record that waits 20 s in a level is read then or later.
 
 
 def retention_cut(act: Act) -> str:
-    """A level is given finite retention under a running bridge, and Kafka deletes the older half of what waits."""
+    """A level gets finite retention under a running bridge, and Kafka deletes the older half of the waiting records."""
     path, topic = act.other("long", levels=[*LEVELS, "20s"]), f"{act.schedule}.20s"
     act.apply(path)
     act.admin.set(topic, segment_ms="1000")
@@ -193,7 +193,7 @@ def retention_cut(act: Act) -> str:
     act.admin.set(topic, retention_ms=str(cut_since - since))
     act.admin.wait(f"{topic} cut by retention", lambda: all(
         start >= ends[place] for place, start in act.ends(topic, OffsetSpec.earliest()).items()))
-    act.admin.set(topic, retention_ms="3600000")  # the others stay
+    act.admin.set(topic, retention_ms="3600000")  # keeps the others
     require_prompt(now_ms() - cut_since < CUT_GAP_S * 1000, "Kafka may have deleted the younger ones too")
     require_prompt(now_ms() - since < READ_AFTER_MS, "Kafka deletes nothing before it is read")
     cut = sum(act.ends(topic, OffsetSpec.earliest()).values())
@@ -206,18 +206,18 @@ def retention_cut(act: Act) -> str:
 
 
 def said_gone(bridge, topic: str) -> int:
-    """How many it says to be gone of a topic before it read them."""
+    """Returns how many records of a topic the log reports as deleted before they were read."""
     lines = [json.loads(line) for line in bridge.log.read_text().splitlines() if line.startswith("{")]
     return sum(int(line["offsets"]) for line in lines if line.get("topic") == topic
                and "records were deleted before they were read" in line["msg"])
 
 
 def foreign_progress(act: Act) -> str:
-    """Commit metadata that is garbage, or of a newer version."""
+    """Commit metadata that is invalid, or of a newer version."""
     bridge = act.bridge(act.path)
     sent = act.send(30, **act.wait(9000)) + act.send(30)
     act.taken()
-    time.sleep(2)  # and some of it done
+    time.sleep(2)  # some requests are done then
     act.end(bridge)
     texts = ("garbage", "2 %d 0badcafe AAAA", "\u952e", "1 %d", "")
     kept = act.progress()
@@ -232,7 +232,7 @@ def foreign_progress(act: Act) -> str:
         config = act.other("redeliver", lost_offsets="redeliver")
     bridge = act.bridge(config, "second")
     will_say(bridge, "commit metadata of another program ignored")
-    act.exactly_once, exactly_once = False, act.exactly_once  # told to deliver again
+    act.exactly_once, exactly_once = False, act.exactly_once  # configured to deliver again
     judge(act.verify(sent + act.send(20), timeout=40), len(sent))
     act.exactly_once = exactly_once
     act.end(bridge)
@@ -253,11 +253,11 @@ def newer_record(act: Act) -> str:
     bridge = act.bridge(act.path, "second")
     will_say(bridge, "record was written by a newer delaybridge, partition blocked")
     judge(act.verify(waiting + act.send(20), timeout=40))
-    behind = [r for r in act.send(20, **act.wait(8500)) if r.partition == lane]  # held behind it, for now
+    behind = [r for r in act.send(20, **act.wait(8500)) if r.partition == lane]  # blocked behind it for now
     act.taken()
     act.end(bridge)
     for future in act.admin.client.delete_records([TopicPartition(f"{act.schedule}.7s", lane, 1)]).values():
-        future.result(30)  # as if the newer version had done its work
+        future.result(30)  # as the newer version would do
     bridge = act.bridge(act.path, "third")
     judge(act.verify(timeout=60))
     act.end(bridge)
@@ -265,7 +265,7 @@ def newer_record(act: Act) -> str:
 
 
 def of_version(envelope: bytes, version: int) -> bytes:
-    """The same envelope, as sound, of another version."""
+    """Returns the same envelope with another version and a valid checksum."""
     try:
         hashing = ctypes.CDLL("libxxhash.so.0").XXH3_64bits_withSeed
     except OSError as problem:
@@ -280,7 +280,7 @@ def of_version(envelope: bytes, version: int) -> bytes:
 
 
 def differing_levels(act: Act) -> str:
-    """A new level is brought in one process after the other, and the first that writes it is killed."""
+    """A new level is added to one process after the other, and the first one that writes it is killed."""
     reads = act.other("reads", retired_levels=["20s"])
     writes = act.other("writes", levels=[*LEVELS, "20s"])
     one, two = act.bridge(act.path, "old-1", members=1), act.bridge(act.path, "old-2", members=2)
@@ -294,7 +294,7 @@ def differing_levels(act: Act) -> str:
     act.end(one)
     one = act.bridge(writes, "writes-1", members=2)
     time.sleep(5)
-    one.kill()  # what it wrote into the new level is the other's to read
+    one.kill()  # the other process must read its records in the new level
     sending.finish(stop=True)
     report = act.verify(timeout=70)
     judge(report, None)
@@ -303,7 +303,7 @@ def differing_levels(act: Act) -> str:
 
 
 def grown(act: Act) -> str:
-    """The schedule topic alone was given more partitions, and producers use the new one."""
+    """Only the schedule topic gets another partition, and producers use it."""
     quick = act.other("quick", kafka={"bootstrap.servers": act.kafka.bootstrap,
                                       "topic.metadata.refresh.interval.ms": 1000})
     bridge = act.bridge(quick)
@@ -325,7 +325,7 @@ def grown(act: Act) -> str:
 
 
 def mode_switch(act: Act) -> str:
-    """From one delivery mode to the other and back, one process after the other, under load: nobody notices."""
+    """Both processes change the delivery mode and change it back under load: nothing is lost or duplicated."""
     modes = {mode: act.other(mode, delivery=mode) for mode in ("at-least-once", "exactly-once")}
     bridges = [act.bridge(modes["at-least-once"], f"first-{n}", members=n) for n in (1, 2)]
     sending = act.background(lambda n, now: act.made.request(now), 100_000, 100)
@@ -344,12 +344,12 @@ def mode_switch(act: Act) -> str:
 
 HISTORIES = (recreated, recreated_alive, truncated, head_deleted, retention_cut, foreign_progress, newer_record,
              differing_levels, grown, mode_switch)
-# Those where the mode makes a difference; the others are in the full counts.
+# Histories in which the mode matters. The full counts have the others too.
 OF_THE_MODE = (recreated, foreign_progress, newer_record)
 
 
 def histories(stage: Stage) -> str:
-    """Topics recreated, cut or grown, foreign progress and records, levels and modes changed in turn: nothing lost unsaid."""
+    """Recreated, cut or grown topics, foreign progress and records, changed levels and modes: every loss is logged."""
     stage.broker(props=("log.initial.task.delay.ms=300", "log.retention.check.interval.ms=300"))
     told = []
     for history in HISTORIES:

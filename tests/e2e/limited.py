@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brokers that lack something, or keep less than others do."""
+"""Brokers that lack a feature, or keep less than others do."""
 from __future__ import annotations
 
 import time
@@ -14,11 +14,11 @@ from stage import Stage, both_modes, judge, require, will_say
 TRANSACTIONS = {"AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit"}
 IDEMPOTENCE = {"InitProducerId"}
 TEXT_BYTES = 1024
-IDLE_S = 150  # more than two spans of retention
+IDLE_S = 150  # more than twice the retention
 
 
 def ends_with(stage: Stage, config, hidden: set[str], words: str) -> None:
-    """check and run both end with 78 and say why."""
+    """Checks that check and run both end with 78 and name the reason."""
     stage.proxy.hidden = hidden
     what = f"without {', '.join(sorted(hidden))}"
     checked = stage.run("check", "-c", str(config))
@@ -30,7 +30,7 @@ def ends_with(stage: Stage, config, hidden: set[str], words: str) -> None:
 
 
 def no_transactions(stage: Stage) -> str:
-    """Brokers that serve no transactions, or no idempotent producers: check and run end with 78 and say so."""
+    """Brokers without transactions or idempotent producers: check and run end with 78 and name the reason."""
     stage.broker(proxied=True)
     transactional, plain = stage.ready(delivery="exactly-once"), stage.config("plain.yaml")
     for hidden in (TRANSACTIONS, IDEMPOTENCE, TRANSACTIONS | IDEMPOTENCE):
@@ -47,7 +47,7 @@ def no_transactions(stage: Stage) -> str:
 
 
 def offsets_expire(stage: Stage) -> str:
-    """The broker keeps offsets for a minute: those of idle levels stay while the bridge runs, and it starts again."""
+    """The broker keeps offsets for a minute: the bridge renews those of idle levels, and starts again later."""
     stage.broker(props=("offsets.retention.minutes=1", "offsets.retention.check.interval.ms=1000"))
     act = Act(stage, "offsets-expire")
     bridge = act.bridge(act.path)
@@ -70,7 +70,7 @@ def offsets_expire(stage: Stage) -> str:
 
 
 def short_commits(stage: Stage) -> str:
-    """The broker takes 1,024 bytes of text with an offset: no commit fails, and everything is delivered."""
+    """The broker accepts 1,024 bytes of commit metadata: no commit fails, and everything is delivered."""
     stage.broker(props=(f"offset.metadata.max.bytes={TEXT_BYTES}",))
     act = Act(stage, "short-commits")
     bridge, longest = act.bridge(act.path), 0
@@ -91,7 +91,7 @@ def short_commits(stage: Stage) -> str:
 
 
 def trim_forbidden(stage: Stage) -> str:
-    """Delete on the level topics is missing and then allowed: what could not be deleted is deleted a minute later."""
+    """Delete on the level topics is missing and then allowed: the old records are deleted a minute later."""
     fortress = setting(stage)
     deletes = [right for right in RUN if right.operation == "delete"]
     fortress.allow("bridge", [right for right in RUN if right not in deletes])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the process takes while what it reads unpacks to far more than it came as, with resident memory measured."""
+"""Resident memory of the bridge while it reads batches that are far larger when they are decompressed."""
 from __future__ import annotations
 
 import random
@@ -15,17 +15,18 @@ from stage import LANES, Stage, both_modes, require
 CODECS = ("gzip", "lz4", "zstd")
 MEMORY_MIB = 32
 UNPACKED_MIB, SMALL = 32, 16 << 10
-NOISE = 160 << 10  # of a batch: what no codec packs. With it a batch is larger than what else comes with it in a fetch
-# Of each lane, as README says: 6 MiB, for what its levels have at hand. Of all lanes: three batches, of which one is
-# read, one is being unpacked, and one was, when the bridge had not paused its partition yet. (lz4 unpacks into up to 1.75
-# times the room.) All that it reads at once is 256 MiB.
+NOISE = 160 << 10  # Bytes of a batch that no codec compresses. They make the batch larger than the rest of its fetch.
+
+# Memory of each lane: 6 MiB for the fetched records of its levels, as README says. Memory of all lanes: three batches.
+# One is read, one is being decompressed, and one was decompressed before the bridge paused its partition. lz4 needs up to
+# 1.75 times the size. All records read at once have 256 MiB.
 BOUND_MIB = MEMORY_MIB + LANES * 6 + 3 * UNPACKED_MIB
 TARGET = "e2e.a"
 HEADERS = {"good": [("dlb-delay", b"2s"), ("dlb-target", TARGET.encode())], "refused": []}
 
 
 def batch(shape: str, rand: random.Random) -> list[bytes]:
-    """The values of a batch that is 32 MiB when it is unpacked: one of them, or 2,048."""
+    """Returns the values of a batch of 32 MiB: one value, or 2,048."""
     if shape == "one":
         return [rand.randbytes(NOISE) + bytes(UNPACKED_MIB * MIB - NOISE)]
     count = UNPACKED_MIB * MIB // SMALL
@@ -33,7 +34,7 @@ def batch(shape: str, rand: random.Random) -> list[bytes]:
 
 
 def send_packed(stage: Stage, codec: str, shape: str, kind: str) -> int:
-    """One such batch to each lane; returns how many records."""
+    """Sends one such batch to each lane. Returns the number of records."""
     rand, count = random.Random(f"{stage.seed} {codec}"), 0
     for lane in range(LANES):
         sender = Producer({"bootstrap.servers": stage.kafka.bootstrap, "compression.type": codec, "linger.ms": 200_000,
@@ -63,7 +64,7 @@ def idle_mib(stage: Stage, path) -> float:
 
 def packed(stage: Stage, shape: str, kind: str = "good") -> str:
     path = stage.ready(memory=f"{MEMORY_MIB}MiB")
-    stage.collector.end()  # it would keep all of it
+    stage.collector.end()  # it would keep all records
     stage.collector = None
     idle, count, line = idle_mib(stage, path), 0, []
     dead = f"{stage.schedule}.dead-letter"
@@ -86,17 +87,17 @@ def packed(stage: Stage, shape: str, kind: str = "good") -> str:
 
 
 def packed_one(stage: Stage) -> str:
-    """A batch of one record that is 32 MiB unpacked in each lane, with memory: 32MiB: memory stays bounded."""
+    """A batch of one record of 32 MiB in each lane, with memory: 32MiB: memory stays bounded."""
     return packed(stage, "one")
 
 
 def packed_many(stage: Stage) -> str:
-    """The same with 2,048 small records in each batch."""
+    """A compressed batch of 2,048 records in each lane, 32 MiB in all: memory stays bounded."""
     return packed(stage, "many")
 
 
 def packed_refused(stage: Stage) -> str:
-    """The same, and all of them are refused while no dead letter can be written."""
+    """Such batches of refused requests while no dead letter can be written: memory stays bounded."""
     return packed(stage, "many", "refused")
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which test makes each log message happen that README.md or the runbook quotes. A scenario that passed without its
-messages in a log fails (run.py); documented.py checks that the table is whole, and that the other tests have theirs."""
+"""The test that produces each log message that README.md or the runbook quotes. A scenario fails if its messages are in no
+log (run.py). documented.py checks that the table is complete, and that other tests contain their messages."""
 from __future__ import annotations
 
 from pathlib import Path
 
-# A phrase as the documents quote it, and a scenario, or a file of another test.
+# A phrase of the documents, and its scenario, or the file of another test.
 SAID = {
     "Kafka answers again": "broker_restart_exactly",
     "Kafka client does not end": "level_deleted_exactly",
@@ -54,12 +54,12 @@ SAID = {
 
 
 def parts(phrase: str) -> list[str]:
-    """What stands around an ellipsis."""
+    """Returns the parts of a phrase around an ellipsis."""
     return [part.strip() for part in phrase.split("…")]
 
 
 def unsaid(scenario: str, logs: list[Path]) -> list[str]:
-    """The messages of this scenario that no line of these logs has."""
+    """Returns the messages of this scenario that are in no line of these logs."""
     lines = [line for log in logs for line in log.read_text(errors="replace").splitlines()]
     return [phrase for phrase, test in SAID.items()
             if test == scenario and not any(all(part in line for part in parts(phrase)) for line in lines)]

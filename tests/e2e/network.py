@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network between the bridge and its brokers: requests of each kind are held or lost, a broker is cut off."""
+"""The network between the bridge and its brokers: requests of each kind are delayed or lost, brokers are cut off."""
 from __future__ import annotations
 
 import random
@@ -12,17 +12,17 @@ from verifier import source_of
 
 RATE = 200
 WAYS = ("request_late", "answer_late", "request_lost", "answer_lost")
-# A client waits 10 s for an answer of a transaction, and a member's session is 6 s: beyond both, and below.
+# Delays below and above both limits: a member's session of 6 s, and the 10 s that a client waits in a transaction.
 LONG_S, SHORT_S = 12, 3
 EXACTLY = ("EndTxn", "TxnOffsetCommit", "AddPartitionsToTxn", "AddOffsetsToTxn", "Produce", "Heartbeat", "Fetch",
            "InitProducerId")
 AT_LEAST = ("OffsetCommit", "Produce", "Heartbeat", "Fetch")
 
-# By exactly once. A session, an election and a client's 10 s; then the other producer's transaction may meet the
-# broker too, and for up to half a minute Kafka answers that one is still being ended.
+# Recovery time by mode. First a session, an election and the 10 s of a client. In exactly once, the other producer's
+# transaction may then meet the same broker. Kafka answers for up to 30 s that a transaction is still being ended.
 HANGS_S, TAKEN_OVER_S = {False: 45, True: 80}, {False: 25, True: 60}
 
-# What the reduced counts take: an end of a transaction that arrives when the next one may be open, above all.
+# The cases of the reduced counts: above all a late end of a transaction, when the next one may be open.
 REDUCED = {
     True: [("EndTxn", "request_late", LONG_S), ("EndTxn", "answer_late", LONG_S), ("EndTxn", "request_lost", 0),
            ("EndTxn", "answer_lost", 0), ("AddPartitionsToTxn", "request_late", SHORT_S),
@@ -39,7 +39,7 @@ def rounds(full: bool, exactly_once: bool) -> list[tuple[str, str, float]]:
 
 
 def held_requests(stage: Stage) -> str:
-    """Chosen requests, or their answers, are held beyond every time-out or lost with their connection."""
+    """Chosen requests or answers are delayed beyond every timeout, or lost with their connection."""
     stage.broker(brokers=1, proxied=True)
     config, trace = stage.ready(), stage.trace()
     bridge = stage.bridge(config, env={"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": "held"}, named=True)
@@ -51,7 +51,7 @@ def held_requests(stage: Stage) -> str:
     require(sum(ends) * 2 >= len(ends), f"of {len(ends)} late ends only {sum(ends)} came into an open transaction")
     for api, way, seconds in plan:
         rule = stage.proxy.add(api, way, seconds)
-        if api == "InitProducerId":  # asked only by a new producer, and one is needed after this
+        if api == "InitProducerId":  # only a new producer sends it, and the next request needs one
             stage.proxy.add("EndTxn", "answer_lost")
         require(stage.proxy.wait(rule, 40), f"no {api} within 40 s, to be {way}:\n{bridge.tail()}")
         time.sleep(seconds + 2)
@@ -63,7 +63,7 @@ def held_requests(stage: Stage) -> str:
 
 
 def judge_network(stage: Stage, trace: Collector, timeout: float) -> str:
-    """What came twice, each by itself; trace: the reader of the levels."""
+    """Judges each duplicate alone. trace: the reader of the levels."""
     line = judge(stage.verify(timeout=timeout), None)
     if not stage.exactly_once:
         line += " | " + stage.doubles(trace).line()
@@ -72,9 +72,10 @@ def judge_network(stage: Stage, trace: Collector, timeout: float) -> str:
 
 
 def late_end(stage: Stage, bridge: Bridge) -> bool:
-    """The end of one transaction arrives when the client has long ended it anew, and the next one is open with its
-    records written and its offsets not; then the process dies. Were the late end taken for the next one's, these
-    records would be committed without their offsets, and delivered again. Returns whether the next one was so met."""
+    """Delays the end of a transaction. The client repeats it and opens the next transaction. The late end arrives when
+    the records of that one are written and its offsets are not. Then the process dies. If the broker applied the late
+    end to the open transaction, its records would be committed without their offsets, and delivered again. Returns
+    whether the late end arrived in this state."""
     end = stage.proxy.add("EndTxn", "request_late", LONG_S)
     require(stage.proxy.wait(end, 20), "no transaction ended within 20 s:\n" + bridge.tail())
     released = time.monotonic() + LONG_S
@@ -83,7 +84,7 @@ def late_end(stage: Stage, bridge: Bridge) -> bool:
     met = stage.proxy.wait(offsets, 1.5)
     time.sleep(max(0.0, released + 0.5 - time.monotonic()))
     bridge.kill()
-    offsets.times = 0  # if it has met none
+    offsets.times = 0  # it may have met none
     bridge.start()
     require(stage.admin.wait_members(stage.group, 1), "it does not get its lanes back:\n" + bridge.tail())
     time.sleep(3)
@@ -91,7 +92,7 @@ def late_end(stage: Stage, bridge: Bridge) -> bool:
 
 
 def partitioned(stage: Stage) -> str:
-    """The bridge is cut off from one broker of three, for shorter and for longer than its session."""
+    """The bridge is cut off from one broker of three, for less and for more than its session."""
     stage.broker(brokers=3, proxied=True)
     config, trace = stage.ready(replication=3), stage.trace()
     bridges = [stage.bridge(config, f"bridge-{n}", members=n, named=True) for n in (1, 2)]
@@ -117,8 +118,8 @@ def partitioned(stage: Stage) -> str:
 
 
 def broker_hangs(stage: Stage) -> str:
-    """One broker of three, the group's coordinator, says nothing more and closes nothing, as a host that is gone:
-    the others take over, and so must the bridge, long before a client's own minute is over."""
+    """The coordinator of three brokers stops answering and closes no connection, like a dead host.
+    The other brokers take over. The bridge must follow long before the client's timeout of a minute."""
     stage.broker(brokers=3, proxied=True)
     config, trace = stage.ready(replication=3), stage.trace()
     bridge = stage.bridge(config, named=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator sees and does: metrics beside what the verifier counted, health through an outage,
-the service manager's notifications, a configuration that changes in the running service, top, the canary."""
+"""The operator's view of a running bridge. It covers metrics, compared with the verifier's counts, and health during an
+outage. It also covers notifications of the service manager, reloads, the command top, and the canary."""
 from __future__ import annotations
 
 import json
@@ -25,7 +25,7 @@ SAMPLE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
 
 
 class Watch:
-    """The listener of one bridge, asked over HTTP."""
+    """Reads the HTTP listener of one bridge."""
 
     def __init__(self, port: int):
         self.address = f"127.0.0.1:{port}"
@@ -55,7 +55,7 @@ class Watch:
         return total(self.metrics(), name, label)
 
     def wait(self, path: str, status: int, seconds: float) -> float:
-        """Until path answers so; returns how long it took."""
+        """Waits until path answers with this status. Returns how long it took."""
         start = time.monotonic()
         while time.monotonic() - start < seconds:
             got = self.get(path)
@@ -67,7 +67,7 @@ class Watch:
 
 
 class Manager:
-    """What a service manager would hear."""
+    """Receives the notifications, as a service manager does."""
 
     def __init__(self, folder: Path):
         self.path = folder / "notify"
@@ -88,7 +88,7 @@ class Manager:
 
 
 def logged(bridge: Bridge, words: str, seconds: float = 5) -> str:
-    """The line of the log with these words, once it is there."""
+    """Waits for a log line with these words and returns it."""
     until = time.monotonic() + seconds
     while True:
         for line in bridge.log.read_text(errors="replace").splitlines():
@@ -103,7 +103,7 @@ def total(metrics: dict[tuple[str, str], float], name: str, label: str = "") -> 
 
 
 def figures_agree(stage: Stage, watch: Watch) -> None:
-    """What the bridge counted is what the verifier saw; of the canary's some may be on their way."""
+    """Checks that the metrics agree with the verifier's counts. Some canary requests may be in flight."""
     dead, metrics = f"{stage.schedule}.dead-letter", watch.metrics()
     journal, seen = stage.sender.journal, list(stage.collector.seen)
     deliveries = sum(s.topic != dead for s in seen)
@@ -127,8 +127,8 @@ def plain(stage: Stage, delay: str, delay_ms: int, target: str, code: str | None
                               out_key=key))
 
 
-def what_waits_is_shown(stage: Stage, watch: Watch) -> None:
-    """Some that wait for 20 s: pending, their head, and the picture of it."""
+def waiting_records_are_shown(stage: Stage, watch: Watch) -> None:
+    """Checks how records that wait for 20 s are shown: pending records, first due time, and top."""
     for n in range(16):
         plain(stage, "20s", 20_000, "e2e.a", key=b"k%d" % (n % 5))
     stage.sender.flush()
@@ -146,7 +146,7 @@ def what_waits_is_shown(stage: Stage, watch: Watch) -> None:
 
 
 def configuration_changes(stage: Stage, bridge: Bridge, config: Path, **settings) -> None:
-    """SIGHUP takes what can change, names what cannot, and refuses nonsense."""
+    """SIGHUP applies keys that can change, names the others, and refuses an invalid configuration."""
     text = config.read_text()
     stage.config(**settings, targets=["e2e.a", "e2e.c"], levels=["1s", "5s", "10s", "1m"], log={"level": "debug"})
     bridge.process.send_signal(signal.SIGHUP)
@@ -169,7 +169,7 @@ def configuration_changes(stage: Stage, bridge: Bridge, config: Path, **settings
 
 
 def find_promtool() -> str | None:
-    """The system's, or the one that the checks of deploy/ keep."""
+    """Returns the path of promtool: the system's, or the one that the checks of deploy/ keep."""
     kept = Path(os.environ.get("DEV_CACHE", ROOT / ".cache")) / "deploy-bin" / "promtool"
     return shutil.which("promtool") or (str(kept) if kept.exists() else None)
 
@@ -191,9 +191,9 @@ def operated(stage: Stage) -> str:
     stage.sender.send_paced(lambda n, now: generator.request(now) if n % 10 else generator.poison(now, n // 10),
                             3000 if stage.full else 600, 300)
     line = judge(stage.verify())
-    what_waits_is_shown(stage, watch)
+    waiting_records_are_shown(stage, watch)
     judge(stage.verify())
-    time.sleep(1.5)  # the survey comes once a second
+    time.sleep(1.5)  # the survey runs once a second
     figures_agree(stage, watch)
     require(watch.total("level_pending_records", 'level="10s"') == 0, "nothing waits any more")
     promtool = find_promtool()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that must be refused, each with the code that it must get. With several faults the first in
-the contract's order is told, and the kinds with two faults hold the order."""
+"""Requests that must be refused, each with its code. If a request has several faults, the first in the contract's order
+is reported. The kinds with two faults check this order."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Kind:
     name: str
     code: str
     make: Callable[[Context], list[Header]]
-    named: bool = True        # name a good target, where there is no default
+    named: bool = True        # name a good target if there is no default
     default: bool | None = None  # only with (True) or without (False) a default target
     key: object = ANY
 
@@ -42,7 +42,7 @@ KINDS: list[Kind] = []
 
 
 def kind(name: str, code: str, *headers, **more) -> None:
-    """A kind whose headers do not depend on the time; strings stand for their UTF-8."""
+    """Adds a kind whose headers do not depend on the time. Strings are encoded in UTF-8."""
     def make(_: Context) -> list[Header]:
         return [(n, v.encode() if isinstance(v, str) else v) for n, v in headers]
     KINDS.append(Kind(name, code, make, **more))

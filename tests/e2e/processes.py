@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processes of a scenario: brokers and bridges. Each ends by its own pid, whatever happens."""
+"""The processes of a scenario: brokers and bridges. Each is ended by its pid in any case."""
 from __future__ import annotations
 
 import os
@@ -22,8 +22,8 @@ PORT_TRIES = 3
 
 
 def free_port(count: int = 3) -> int:
-    """A port from which on count are free, and as many 50, 70 and 100 above (the proxy's two sides, and the
-    controllers'); below those that the system gives to connections, and elsewhere for each process."""
+    """Returns the first of count free ports. As many are free 50, 70 and 100 above, for the two sides of the proxy and for
+    the controllers. All are below the ports that the system gives to connections, and differ by process."""
     first = os.getpid() % 97
     for base in (12000 + (first + n) % 97 * 200 for n in range(97)):
         try:
@@ -38,8 +38,8 @@ def free_port(count: int = 3) -> int:
 
 
 def newer_client() -> str:
-    """The folder of a librdkafka that is newer than the system's: Debian 13's version, out of the Python client's
-    package, where it is one library that needs none but libc."""
+    """Returns the folder of a librdkafka that is newer than the system's: the version of Debian 13. The package of the
+    Python client contains it as one library that needs only libc."""
     folder = CACHE / f"librdkafka-{NEWER}"
     if not folder.exists():
         with tempfile.TemporaryDirectory() as work:
@@ -65,7 +65,7 @@ class Kafka:
 
     def choose_ports(self) -> None:
         self.port = free_port(max(self.brokers, 4))
-        self.front = self.port + 50 if self.proxied else None  # the proxy's own ports are 20 above
+        self.front = self.port + 50 if self.proxied else None  # the proxy's ports are 20 above
         self.bootstrap = ",".join(f"127.0.0.1:{self.port + i}" for i in range(self.brokers))
 
     def call(self, *args: str) -> str:
@@ -75,7 +75,7 @@ class Kafka:
         return done.stdout
 
     def start(self) -> "Kafka":
-        """Somebody may take a port between our look at it and the broker's."""
+        """Starts the broker. Tries again, since another process may take a port between our check and the broker's."""
         for _ in range(PORT_TRIES if self.data is None else 0):
             try:
                 return self.start_here()
@@ -113,12 +113,12 @@ class Kafka:
 
 
 class Bridge:
-    """A process of the bridge, and what it logged."""
+    """A process of the bridge, and its log."""
     all: list["Bridge"] = []
 
     def __init__(self, binary: Path, config: Path, name: str, env: dict[str, str] | None = None,
                  args: tuple[str, ...] = (), named: bool = False):
-        """named: its clients tell brokers which process of which start they are."""
+        """named: its client ids contain the process and the number of its start."""
         self.binary, self.config, self.name, self.args, self.named, self.starts = binary, config, name, args, named, 0
         self.env = {**os.environ, **(env or {})}
         self.log = config.parent / f"{name}.log"
@@ -126,7 +126,7 @@ class Bridge:
         self.since = 0.0
 
     def age(self) -> float:
-        """Seconds since its start."""
+        """Returns the seconds since its start."""
         return time.monotonic() - self.since
 
     def start(self) -> "Bridge":
@@ -148,21 +148,21 @@ class Bridge:
         return self.process is not None and self.process.poll() is None
 
     def wait(self, timeout: float) -> int | None:
-        """Until it ends by itself; returns the exit code."""
+        """Waits until it ends. Returns the exit code."""
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
             return None
 
     def kill(self) -> float:
-        """SIGKILL; returns when."""
+        """Sends SIGKILL. Returns the time."""
         at = time.time()
         self.process.kill()
         self.process.wait(10)
         return at
 
     def stop(self, timeout: float = 30) -> int:
-        """SIGTERM, as an operator does; returns the exit code."""
+        """Sends SIGTERM, as an operator does. Returns the exit code."""
         if self.running():
             self.process.send_signal(signal.SIGTERM)
         try:
@@ -193,12 +193,12 @@ class Bridge:
 
 
 def files_of_bridges(folder: Path, pattern: str) -> list[Path]:
-    """A scenario may give its parts folders of their own; the brokers' is another matter."""
+    """Lists the files of all bridges, also those of parts with a separate folder, but not those of brokers."""
     return [f for f in (*folder.glob(pattern), *folder.glob(f"*/{pattern}")) if f.parent.name != "kafka"]
 
 
 def end_leftovers(folder: Path) -> None:
-    """Ends what a scenario in this folder left behind, should it have died itself."""
+    """Ends the processes that a dead scenario left behind in this folder."""
     for file in files_of_bridges(folder, "*.pid"):
         pid = int(file.read_text())
         try:

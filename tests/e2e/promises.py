@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small promises of the contract, each kept before our eyes: where the configuration is found, what a log looks
-like, what commands write and show, ids of members, a target that is no longer allowed, a letter that hardly fits."""
+"""Small promises of the contract. They concern the places of the configuration, the log's format, and the output of
+commands. Others concern member ids, targets that are no longer allowed, and dead letters that hardly fit."""
 from __future__ import annotations
 
 import json
@@ -25,7 +25,7 @@ HEADERS_BYTES, LETTER_BYTES = 60_000, 20_000
 
 
 def waits_for_kafka(stage: Stage) -> None:
-    """Without a broker run waits, says so each 10 s and is not ready; commands give up after --timeout."""
+    """Without a broker, run waits, logs this each 10 s and is not ready. Commands give up after --timeout."""
     port = free_port(1)
     path = stage.config("nobody.yaml", listen=f"127.0.0.1:{port}")
     waiting = Bridge(stage.binary, path, "waiting").start()
@@ -40,7 +40,7 @@ def waits_for_kafka(stage: Stage) -> None:
 
 
 def configuration_is_found(stage: Stage, path: Path) -> None:
-    """./delaybridge.yaml without -c; a terminal is told in logfmt, everything else in JSON."""
+    """./delaybridge.yaml is read without -c. The log is logfmt on a terminal, and JSON elsewhere."""
     folder = stage.folder / "elsewhere"
     folder.mkdir()
     (folder / "delaybridge.yaml").write_text(path.read_text().replace('format: "json"', 'format: "auto"'))
@@ -65,7 +65,7 @@ def send_lines(stage: Stage, path: Path, lines: str, *args: str) -> subprocess.C
 
 
 def commands_write_and_show(stage: Stage, path: Path) -> None:
-    """send takes the partition that producers take; peek decodes what waits; JSON is as docs/schemas/ says."""
+    """send uses the partition that producers use. peek decodes waiting records. JSON follows docs/schemas/."""
     keys = [f"order-{n}" for n in range(12)]
     lines = "".join(json.dumps({"delay": "20s", "key": key, "id": f"id-{key}", "value": "v", "target": "e2e.b"}) + "\n"
                     for key in keys[1:])
@@ -87,7 +87,7 @@ def commands_write_and_show(stage: Stage, path: Path) -> None:
 
 
 def run_meets_apply(stage: Stage) -> None:
-    """A broker may learn of new topics a moment after run asks it: a no is asked again before it counts."""
+    """A broker may learn of new topics after the first request of run, so run repeats it before it refuses to start."""
     path = stage.config("met.yaml", schedule="met", group="met")
     stage.apply(path)
     stage.admin.delete("met.1s")
@@ -99,7 +99,7 @@ def run_meets_apply(stage: Stage) -> None:
 
 
 def target_leaves_the_list(stage: Stage, bridge: Bridge, **settings) -> None:
-    """What was allowed when it was asked for is judged again when it is due."""
+    """A target that was allowed at the request is checked again at the delivery."""
     stage.sender.send(Request(b"late", b"v", [("dlb-delay", b"6s"), ("dlb-target", b"e2e.c")], "not allowed any more",
                               "target_denied", "e2e.c", delay_ms=6000, out_key=b"late", waited=True))
     stage.sender.flush()
@@ -110,8 +110,8 @@ def target_leaves_the_list(stage: Stage, bridge: Bridge, **settings) -> None:
     judge(stage.verify(timeout=30))
 
 
-def letter_goes_bare(stage: Stage) -> None:
-    """Headers alone are more than the dead-letter topic takes: what the bridge says of it comes all the same."""
+def dead_letter_is_truncated(stage: Stage) -> None:
+    """The headers alone exceed the limit of the dead-letter topic: the headers of the bridge are written nevertheless."""
     dead = f"{stage.schedule}.dead-letter"
     stage.admin.set(dead, max_message_bytes=str(LETTER_BYTES))
     producer = stage.sender.producer
@@ -127,16 +127,16 @@ def letter_goes_bare(stage: Stage) -> None:
             f"not bare: key {letters[0].key!r}, headers {names}")
 
 
-def ask_for_a_while(stage: Stage, path: Path) -> None:
-    """From now on for 7 seconds one is due each 100 ms, and some already wait in memory."""
+def request_for_a_while(stage: Stage, path: Path) -> None:
+    """Sends requests so that one is due each 100 ms for 7 seconds, and some wait in memory."""
     lines = "".join(json.dumps({"delay": f"{n * 100}ms", "target": "e2e.a", "value": "v"}) + "\n" for n in range(10, 80))
     says(stage, "send", send_lines(stage, path, lines), (0,))
     time.sleep(3)
 
 
 def second_signal_ends_it(stage: Stage, bridge: Bridge, path: Path) -> None:
-    """SIGTERM waits for what is under way; another one does not."""
-    ask_for_a_while(stage, path)
+    """SIGTERM waits for records in flight; a second one does not."""
+    request_for_a_while(stage, path)
     broker = stage.kafka.pid()
     os.kill(broker, signal.SIGSTOP)
     try:
@@ -150,10 +150,10 @@ def second_signal_ends_it(stage: Stage, bridge: Bridge, path: Path) -> None:
 
 
 def drain_gives_up(stage: Stage, **settings) -> None:
-    """What is not acknowledged when drain is over is left to who comes next, and said."""
+    """Records without an acknowledgement at the end of drain are logged, and left to the next owner."""
     path = stage.config("hasty.yaml", **settings, drain="2s")
     bridge = stage.bridge(path, "hasty", members=2)
-    ask_for_a_while(stage, path)
+    request_for_a_while(stage, path)
     held = stage.proxy.add("Produce", "answer_late", 30, times=1000)
     require(stage.proxy.wait(held, 10, hits=1), "nothing is written")
     start = time.monotonic()
@@ -164,7 +164,7 @@ def drain_gives_up(stage: Stage, **settings) -> None:
 
 
 def promises(stage: Stage) -> str:
-    """Small promises of the contract: files, logs, commands, ids, targets, letters, signals."""
+    """Small promises of the contract: files, logs, commands, ids, targets, dead letters, signals."""
     waits_for_kafka(stage)
     settings = {"workers": 2, "kafka": {"group.instance.id": "shop"}}
     stage.broker(proxied=True)
@@ -177,7 +177,7 @@ def promises(stage: Stage) -> str:
     require(ids == ["shop-0", "shop-1"], f"the members' ids are {ids}")
     target_leaves_the_list(stage, bridge, **settings)
     commands_write_and_show(stage, path)
-    letter_goes_bare(stage)
+    dead_letter_is_truncated(stage)
     second_signal_ends_it(stage, bridge, path)
     drain_gives_up(stage, **settings)
     return "kept"

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As much of Kafka's protocol as tells what a client asked and was told, in the versions that librdkafka 2.0.2 speaks.
-A request is its size, kind, version, number and the client's name; an answer its size and that number."""
+"""The part of Kafka's protocol that the evidence needs, in the versions of librdkafka 2.0.2. A request begins with its
+size, kind, version, number and the client's name. An answer begins with its size and the number of the request."""
 from __future__ import annotations
 
 import struct
 
 NAMES = {0: "Produce", 1: "Fetch", 8: "OffsetCommit", 9: "OffsetFetch", 11: "JoinGroup", 12: "Heartbeat", 14: "SyncGroup",
          18: "ApiVersions", 22: "InitProducerId", 24: "AddPartitionsToTxn", 25: "AddOffsetsToTxn", 26: "EndTxn", 28: "TxnOffsetCommit"}
-# Versions that are looked into.
+# The versions that are decoded.
 PRODUCES, COMMITS, FETCHES, MEMBERS = range(3, 8), range(3, 8), range(6, 8), range(4)
-SERVED = 3  # of ApiVersions
+SERVED = 3  # version of ApiVersions
 REBALANCE_IN_PROGRESS = 27
-BATCH_COUNT = 57  # where a batch of records says how many it has
+BATCH_COUNT = 57  # offset of the number of records in a batch
 
 Place = tuple[str, int]  # topic, partition
 
 
 class Bytes:
-    """Reads Kafka's primitive types one after the other."""
+    """Reads a sequence of Kafka's primitive types."""
 
     def __init__(self, data: bytes):
         self.data, self.at = data, 0
@@ -40,7 +40,7 @@ class Bytes:
     def array(self, read) -> list:
         return [read() for _ in range(self.number("i"))]
 
-    # The compact forms, of flexible versions.
+    # Compact forms, for flexible versions.
 
     def varint(self) -> int:
         value = shift = 0
@@ -71,32 +71,32 @@ def client_of(frame: bytes) -> str:
 
 
 def request(frame: bytes) -> Bytes:
-    """What stands behind its head."""
+    """Returns a reader of a request, after its header."""
     reader = Bytes(frame[12:])
     reader.string()
     return reader
 
 
 def generation_of(frame: bytes) -> int:
-    """Of a Heartbeat, a SyncGroup or an OffsetCommit: the group's, as the member sees it."""
+    """Returns the group's generation in a Heartbeat, a SyncGroup or an OffsetCommit."""
     reader = request(frame)
     reader.string()  # group
     return reader.number("i")
 
 
 def progress_of(frame: bytes, version: int) -> dict[Place, tuple[int, str]]:
-    """Of an OffsetCommit: offset and text of each partition."""
+    """Returns offset and metadata of each partition in an OffsetCommit."""
     reader = request(frame)
     reader.string(), reader.number("i"), reader.string()  # group, generation, member
     if version >= 7:
-        reader.string()  # the member's own id
+        reader.string()  # group.instance.id
     if version <= 4:
-        reader.number("q")  # how long to keep it
+        reader.number("q")  # retention time
 
     def partition() -> tuple[int, tuple[int, str]]:
         number, offset = reader.number("i"), reader.number("q")
         if version >= 6:
-            reader.number("i")  # the leader's epoch
+            reader.number("i")  # leader epoch
         return number, (offset, reader.string())
 
     topics = reader.array(lambda: (reader.string(), reader.array(partition)))
@@ -104,26 +104,26 @@ def progress_of(frame: bytes, version: int) -> dict[Place, tuple[int, str]]:
 
 
 def transaction_of(frame: bytes) -> bytes:
-    """Of a request that begins with its transactional id: the id."""
+    """Returns the transactional id with which a request begins."""
     return request(frame).string().encode()
 
 
 def says_yes(frame: bytes) -> bool:
-    """The answer to an OffsetCommit bears no error."""
-    reader = Bytes(frame[12:])  # behind how long to hold back
+    """Returns whether the answer to an OffsetCommit has no error."""
+    reader = Bytes(frame[12:])  # after the throttle time
     topics = reader.array(lambda: (reader.string(), reader.array(lambda: (reader.number("i"), reader.number("h")))))
     return all(error == 0 for _, partitions in topics for _, error in partitions)
 
 
 def says_member(frame: bytes, version: int) -> bool:
-    """The answer to a Heartbeat or a SyncGroup: this coordinator knows the member, be it that it is to join anew."""
+    """Returns whether the answer to a Heartbeat or a SyncGroup confirms the member, even if it must join again."""
     return struct.unpack_from(">h", frame, 12 if version > 0 else 8)[0] in (0, REBALANCE_IN_PROGRESS)
 
 
 def written_of(frame: bytes) -> dict[Place, int]:
-    """Of a Produce: how many records for where."""
+    """Returns the number of records for each partition in a Produce."""
     reader = request(frame)
-    reader.string(), reader.number("h"), reader.number("i")  # transactional id, acks, time
+    reader.string(), reader.number("h"), reader.number("i")  # transactional id, acks, timeout
 
     def partition() -> tuple[int, int]:
         return reader.number("i"), struct.unpack_from(">i", reader.bytes(), BATCH_COUNT)[0]
@@ -133,7 +133,7 @@ def written_of(frame: bytes) -> dict[Place, int]:
 
 
 def stored_of(frame: bytes, version: int) -> dict[Place, int]:
-    """Of the answer to a Produce: from which offset on, where there was no error."""
+    """Returns the first offset of each partition without an error in the answer to a Produce."""
     reader = Bytes(frame[8:])
 
     def partition() -> tuple[int, int, int]:
@@ -148,7 +148,7 @@ def stored_of(frame: bytes, version: int) -> dict[Place, int]:
 
 
 def committed_of(frame: bytes) -> dict[Place, tuple[int, str]]:
-    """Of the answer to an OffsetFetch: offset and text, -1 where there is none; empty if it bears an error."""
+    """Returns offset (-1: none) and metadata of each partition in the answer to an OffsetFetch, or {} on an error."""
     reader = Bytes(frame[8:])
     reader.tags()
     reader.number("i")
@@ -172,13 +172,13 @@ def committed_of(frame: bytes) -> dict[Place, tuple[int, str]]:
 
 
 def serving_without(frame: bytes, hidden: set[str]) -> bytes:
-    """The answer to an ApiVersions, of version SERVED, without these kinds of request."""
+    """Returns the answer to an ApiVersions of version SERVED without the hidden kinds of request."""
     reader, kept = Bytes(frame[8:]), []
     error = reader.number("h")
     for _ in range(reader.varint() - 1):
         start = reader.at
         kind = reader.number("h")
-        reader.number("i"), reader.tags()  # from which version to which
+        reader.number("i"), reader.tags()  # lowest and highest version
         if NAMES.get(kind) not in hidden:
             kept.append(reader.data[start:reader.at])
     if len(kept) > 126:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proxy between the bridge and its brokers. It can hold a chosen request, let go the connection in place of it or of
-its answer, and cut a broker off; and it keeps what the bridges asked and were told, as evidence."""
+"""A proxy between the bridge and its brokers. It can delay a chosen request or its answer, close the connection instead,
+and cut a broker off. It keeps the requests and answers of the bridges as evidence."""
 from __future__ import annotations
 
 import asyncio
@@ -16,25 +16,25 @@ from doubles import Commit, Evidence, Line, Take, Write
 from protocol import NAMES, Place
 
 TRANSACTIONAL = ("AddOffsetsToTxn", "EndTxn")
-LAG_MS = 100  # what has come may be looked at so late
-DRAIN_S = 5  # a broker whose client has left is still given so long for what it was sent
+LAG_MS = 100  # Longest time between the arrival of a request and its reading.
+DRAIN_S = 5  # A broker gets so long to answer the requests of a client that has left.
 
 
 @dataclass
 class Rule:
-    """What happens to the next requests of a kind. Whatever stands behind a late one on its connection is as late,
-    and a late request goes on to the broker even if the client has given up and gone."""
+    """A fault for the next requests of a kind. Requests behind a late one on the same connection are late as well. The
+    broker gets a late request even if the client has closed the connection."""
     api: str
     way: str            # request_late, request_lost, answer_late, answer_lost
-    seconds: float = 0  # how late
+    seconds: float = 0  # the delay
     times: int = 1
-    whose: bytes | None = None  # of this transactional id only; afterwards, that of the last one met
+    whose: bytes | None = None  # only this transactional id; set to the one of the last request that was met
     hits: int = 0
 
 
 @dataclass
 class Pending:
-    """A request without an answer yet."""
+    """A request without an answer."""
     rule: Rule | None
     api: str
     version: int
@@ -45,11 +45,11 @@ class Pending:
 
 
 class Reader(asyncio.StreamReader):
-    """Knows when what is read had come: behind a request that is held it may have waited for long."""
+    """Records the arrival of bytes. A request may wait long behind a delayed one before it is read."""
 
     def __init__(self, **how):
         super().__init__(**how)
-        self.came: deque[tuple[int, float]] = deque()  # so many bytes in all, until then
+        self.came: deque[tuple[int, float]] = deque()  # total number of bytes, and when they had arrived
         self.fed = self.taken = 0
 
     def feed_data(self, data) -> None:
@@ -58,7 +58,7 @@ class Reader(asyncio.StreamReader):
         super().feed_data(data)
 
     def came_ms(self, size: int) -> float:
-        """Of the next bytes that were read, so many."""
+        """Returns when the next size bytes that were read had arrived."""
         self.taken += size
         while self.came[0][0] < self.taken:
             self.came.popleft()
@@ -66,17 +66,17 @@ class Reader(asyncio.StreamReader):
 
 
 class Proxy(threading.Thread):
-    """Listens on a port for each broker. Broker n (1, 2, ...) of brokers is that pair of ports."""
+    """Listens on one port for each broker. ports: for broker 1, 2, ... the own port and the broker's port."""
 
     def __init__(self, ports: list[tuple[int, int]]):
         super().__init__(daemon=True)
         self.ports = ports
         self.rules: list[Rule] = []
-        self.hidden: set[str] = set()  # kinds of request that the brokers do not list: as if they had none
+        self.hidden: set[str] = set()  # kinds of request that the brokers seem not to support
         self.passed: Counter[tuple[str, int]] = Counter()  # requests, by kind and broker
         self.evidence = Evidence()
-        self.joins: Counter[str] = Counter()  # by process: what it had before it asked is not its own any more
-        self.generations: set[int] = set()  # of the group, as its members say when they show that they live
+        self.joins: Counter[str] = Counter()  # by process; a join ends its earlier ownership
+        self.generations: set[int] = set()  # of the group, from the heartbeats of members
         self.loop = asyncio.new_event_loop()
         self.whole: dict[int, asyncio.Event] = {}
         self.links: set["Link"] = set()
@@ -118,18 +118,18 @@ class Proxy(threading.Thread):
 
     @staticmethod
     def wait(rule: Rule, timeout: float, hits: int | None = None) -> bool:
-        """Until it has met so many requests, or as many as it was for."""
+        """Waits until the rule has met hits requests, or all that it was meant for. Returns whether it has."""
         deadline, wanted = time.monotonic() + timeout, hits or rule.times
         while rule.hits < wanted and time.monotonic() < deadline:
             time.sleep(0.05)
         return rule.hits >= wanted
 
     def cut(self, broker: int) -> None:
-        """Nothing more gets through to it or from it; what was sent waits."""
+        """Stops all traffic to and from the broker; bytes in transit wait."""
         self.loop.call_soon_threadsafe(self.whole[broker].clear)
 
     def heal(self, broker: int, reset: bool) -> None:
-        """What waited goes on; or, with reset, the connections that were there are gone with it."""
+        """Lets the traffic continue. reset: closes the old connections instead, with the bytes in transit."""
         def mend() -> None:
             for link in [link for link in self.links if reset and link.broker == broker]:
                 link.drop()
@@ -137,12 +137,12 @@ class Proxy(threading.Thread):
         self.loop.call_soon_threadsafe(mend)
 
     def busiest(self, api: str) -> int:
-        """The broker that has got most requests of a kind: the coordinator, for those that only it gets."""
+        """Returns the broker that got most requests of a kind. For requests to coordinators, this is the coordinator."""
         return max(self.whole, key=lambda broker: self.passed[api, broker])
 
 
 class Link:
-    """One connection of a client, and the one that was made to the broker for it."""
+    """A connection of a client, and its connection to the broker."""
 
     def __init__(self, proxy: Proxy, broker: int):
         self.proxy, self.broker = proxy, broker
@@ -150,7 +150,7 @@ class Link:
         self.client: asyncio.StreamWriter | None = None
         self.server: asyncio.StreamWriter | None = None
         self.line = Line()
-        self.owner: tuple[str, int] | None = None  # the member of the group that speaks here
+        self.owner: tuple[str, int] | None = None  # the member of the group that uses this connection
 
     async def serve(self, reader: Reader, client, port: int) -> None:
         self.client = client
@@ -206,7 +206,7 @@ class Link:
             await self.server.drain()
 
     async def down(self, reader) -> None:
-        """Answers nobody waits for any more are read all the same: the broker must not notice."""
+        """Passes answers on. Also reads those for a client that has left, so that the broker does not notice."""
         try:
             while True:
                 frame = await self.frame(reader)
@@ -227,7 +227,7 @@ class Link:
         except (OSError, asyncio.IncompleteReadError):
             self.client.transport.abort()
 
-    # What is kept as evidence.
+    # Evidence.
 
     def note_request(self, asked: Pending, frame: bytes) -> None:
         evidence = self.proxy.evidence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The README's quick start, to the letter: its blocks are read from the page and run, with this broker's address."""
+"""Runs the blocks of README's quick start literally, except for the broker's address."""
 from __future__ import annotations
 
 import os
@@ -16,14 +16,14 @@ BLOCK = re.compile(r"```(\w*)\n(.*?)```", re.S)
 
 
 def blocks() -> list[tuple[str, list[str]]]:
-    """Each block of the section: its language and its lines."""
+    """Returns the language and the lines of each block of the section."""
     text = SECTION.search((ROOT / "README.md").read_text())
     require(text, "README.md has no quick start")
     return [(language, lines.splitlines()) for language, lines in BLOCK.findall(text[1])]
 
 
 def edited(printed: str, keys: list[str]) -> str:
-    """The printed configuration with the keys of the page in place of its own."""
+    """Returns the printed configuration with the keys of the page."""
     names = {line.split(":")[0] for line in keys if not line.startswith(" ")}
     kept, skipping = [], False
     for line in printed.splitlines():
@@ -35,7 +35,7 @@ def edited(printed: str, keys: list[str]) -> str:
 
 
 def quick_start(stage: Stage) -> str:
-    """The README's quick start, line by line, on a broker of its own."""
+    """README's quick start, line by line, on a separate broker."""
     stage.broker()
     tools = subprocess.run([ROOT / "tests" / "kafka" / "kafka", "tools"], capture_output=True, text=True, check=False)
     require(tools.returncode == 0, tools.stderr)
@@ -70,7 +70,7 @@ def quick_start(stage: Stage) -> str:
 
 
 def start(stage: Stage, path: Path) -> None:
-    """In a first terminal: until it has its lanes."""
+    """Runs the bridge in a first terminal and waits until it has its lanes."""
     text = path.read_text().replace("listen: 127.0.0.1:9404", 'listen: ""')
     path.write_text(text)
     Bridge(stage.binary, path, "quick").start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reading may cost, and what cannot be read."""
+"""The cost of reading, and unreadable batches."""
 from __future__ import annotations
 
 import re
@@ -21,7 +21,7 @@ MIB = 1 << 20
 
 
 class Peak(threading.Thread):
-    """The most resident memory that a process was seen with."""
+    """Measures the peak of a process's resident memory."""
 
     def __init__(self, bridge: Bridge):
         super().__init__(daemon=True)
@@ -48,7 +48,7 @@ def bounded_memory(stage: Stage) -> str:
     requests = 200 if stage.full else 60
     memory_mib = 64
     path = stage.ready(memory=f"{memory_mib}MiB")
-    stage.collector.end()  # it would keep all these headers
+    stage.collector.end()  # it would keep all headers
     stage.collector = None
     bridge = stage.bridge(path)
     time.sleep(2)
@@ -71,7 +71,7 @@ def bounded_memory(stage: Stage) -> str:
         require(time.monotonic() - since < 60, f"not all dead letters have come:\n{bridge.tail()}")
         time.sleep(0.5)
     most = peak.end() - start_mib
-    # One head a lane is listed by the client and by us, and the batch that it came in is unpacked.
+    # The client and the bridge each list the headers of one record a lane, and its batch is decompressed.
     head_mib = HEADERS * (96 + 4) / MIB
     bound = memory_mib + LANES * 2 * head_mib + 32
     require(most < bound, f"{most:.0f} MiB more than before, and {bound:.0f} are allowed:\n{bridge.tail()}")
@@ -80,7 +80,7 @@ def bounded_memory(stage: Stage) -> str:
 
 
 def bad_batch(stage: Stage, lane: int) -> str:
-    """Five records of 45 MB of zeros as one batch that is small until it is unpacked; returns its place."""
+    """Sends five records of 45 MB of zeros as one small compressed batch. Returns its place."""
     sender = Producer({"bootstrap.servers": stage.kafka.bootstrap, "compression.type": "zstd", "linger.ms": 5000,
                        "batch.size": 400_000_000, "message.max.bytes": 400_000_000,
                        "queue.buffering.max.kbytes": 2_000_000, "log_level": 0})
@@ -116,13 +116,13 @@ def until(what: str, bridge: Bridge, seen, timeout: float = 60) -> None:
 
 
 def held(stage: Stage, level: str) -> float:
-    """What a blocked partition is to Prometheus."""
+    """Returns the metric for blocked partitions of a level."""
     wanted = ("delaybridge_partitions", f'level="{level}",state="held"')
     return Watch(stage.spare_port).metrics()[wanted]
 
 
 def require_blocked(stage: Stage, path: Path, place: str, level: str) -> None:
-    """The batch at this place shows in the metrics, in levels and in check, which names the command."""
+    """Checks that metrics, levels and check show the batch at this place, and that check names the command."""
     stage.admin.wait("the blocked partition in /metrics", lambda: held(stage, level) == 1)
     shown = stage.run("levels", "-c", str(path)).stdout
     require("cannot be read" in shown and "BLOCKED" in shown, f"levels does not show it:\n{shown}")
@@ -137,7 +137,7 @@ def require_free(stage: Stage, path: Path, level: str) -> None:
 
 
 def unreadable(stage: Stage) -> str:
-    """A batch that no client can unpack: it holds its partition until it is skipped; with unreadable: skip, not even that."""
+    """A batch that no client can decompress blocks its partition until it is skipped, or never with unreadable: skip."""
     stage.broker()
     path = stage.ready(listen=f"127.0.0.1:{stage.spare_port}")
     bridge = stage.bridge(path)
@@ -176,13 +176,13 @@ def unreadable(stage: Stage) -> str:
     return f"{len(stuck)} requests waited behind the batch, then came"
 
 
-HEAD = struct.Struct(">qiibIh")  # of a batch: base offset, length, epoch, magic, checksum, attributes
-CONTROL = 0x20  # of the attributes: the end of a transaction
+HEAD = struct.Struct(">qiibIh")  # Head of a batch: base offset, length, epoch, magic, checksum, attributes.
+CONTROL = 0x20  # Bit of the attributes: a transaction marker.
 
 
 def damage(stage: Stage, topic: str, lane: int) -> str:
-    """Flips a bit in the last batch of a partition, as a bad disk does: brokers send batches as they are on disk.
-    Returns the batch's first place."""
+    """Flips a bit in the last batch of a partition, as a bad disk does. Brokers send batches unchanged from disk.
+    Returns the place of the batch's first record."""
     [log] = (stage.kafka.folder / "data" / "broker-1" / f"{topic}-{lane}").glob("*.log")
     content, at, place, damaged_at = log.read_bytes(), 0, "", 0
     while at + HEAD.size <= len(content):
@@ -199,7 +199,7 @@ def damage(stage: Stage, topic: str, lane: int) -> str:
 
 
 def damaged(stage: Stage) -> str:
-    """A batch that a disk has damaged, of requests and in a level: blocked and shown, none of it delivered, until skipped."""
+    """A damaged batch of requests, and one in a level, block their partitions until they are skipped."""
     stage.broker()
     path = stage.ready(listen=f"127.0.0.1:{stage.spare_port}")
     bridge = stage.bridge(path)
@@ -221,7 +221,7 @@ def damaged(stage: Stage) -> str:
     require(stuck, "no request came to lie behind the batch")
     for begin in begins:
         will_say(bridge, f"delaybridge skip {begin}-", 60)
-    # A range ends at the next record, so the end of a transaction is in it.
+    # A range ends at the next record, so it includes a transaction marker.
     places = [re.search(rf"delaybridge skip ({re.escape(begin)}-\d+)", bridge.tail(1000))[1] for begin in begins]
     for place, name in zip(places, ("schedule", "30s")):
         require_blocked(stage, path, place, name)

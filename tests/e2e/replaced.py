@@ -16,7 +16,7 @@ PAUSED_MS = 14_000  # the 10s level pauses its partition for such a wait
 
 
 def level_replaced(stage: Stage) -> str:
-    """A level topic is deleted and created again while its partitions are paused: held, said, and nothing new is lost."""
+    """A level topic is recreated while its partitions are paused: blocked, logged, and no new record is lost."""
     stage.broker()
     act = Act(stage, "level-replaced")
     try:
@@ -29,17 +29,17 @@ def replaced(act: Act) -> str:
     level = f"{act.schedule}.10s"
     bridge = act.bridge(act.path)
     done = act.send(6, **act.wait(11_000))
-    judge(act.verify(done, timeout=60))  # the old log has done records
+    judge(act.verify(done, timeout=60))  # the old log has finished records
     old = act.send(6, **act.wait(PAUSED_MS))
     act.taken()
-    time.sleep(1)  # and the heads are paused
+    time.sleep(1)  # the partitions are paused then
     act.admin.delete(level)
     act.apply(act.path)
     new = act.send(30, **act.wait(PAUSED_MS))
     will_say(bridge, HELD, 40)
     time.sleep(PAUSED_MS / 1000)
     done += act.send(10)
-    judge(act.verify(done, timeout=40))  # all others go on
+    judge(act.verify(done, timeout=40))  # all other levels continue
     act.end(bridge)
     ends = act.ends(level, OffsetSpec.latest())
     starts = act.ends(level, OffsetSpec.earliest())
@@ -54,7 +54,7 @@ def replaced(act: Act) -> str:
 
 
 def level_deleted(stage: Stage) -> str:
-    """A level topic is deleted under a running bridge: said, all others go on, and 'topics apply' brings it back."""
+    """A level topic is deleted under a running bridge: logged, others continue, and 'topics apply' recreates it."""
     stage.broker()
     act = Act(stage, "level-deleted")
     try:

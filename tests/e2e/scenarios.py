@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenarios on a running bridge. Each takes a stage and returns a line of figures, or raises."""
+"""Scenarios on a running bridge. Each takes a stage, and returns a line of figures or raises."""
 from __future__ import annotations
 
 import random
@@ -17,7 +17,7 @@ from stage import LANES, Stage, both_modes, judge, require, require_prompt
 
 
 def mixed(stage: Stage) -> str:
-    """Requests and poison of every kind, compressed with each codec, one bridge: nothing lost, changed, early or doubled."""
+    """Requests and poison of every kind, with each codec: no record is lost, changed, early or duplicated."""
     count, poison, max_ms, rate = (50_000, 1000, 180_000, 1000) if stage.full else (5000, 260, 20_000, 500)
     config = stage.ready()
     bridge = stage.bridge(config)
@@ -38,13 +38,13 @@ def mixed(stage: Stage) -> str:
     require(bridge.running(), "the bridge ended by itself:\n" + bridge.tail())
     code = bridge.stop()
     require(code == 0, f"SIGTERM ended it with {code}:\n{bridge.tail()}")
-    warm = late_from(stage, 8000)  # a broker's first seconds are its compiler's
+    warm = late_from(stage, 8000)  # a broker compiles its code in its first seconds
     require_prompt(report.share(warm, .99) < 2000, f"p99 {report.share(warm, .99)} ms late: {line}")
     return line
 
 
 def late_from(stage: Stage, after_ms: int) -> list[int]:
-    """How late those came that were due so long after the first was sent."""
+    """Returns the lateness of requests that were due so long after the first one was sent."""
     due = {(r.partition, r.offset): r.earliest for r in stage.sender.journal}
     start = min(r.sent_ms for r in stage.sender.journal) + after_ms
     return [s.timestamp_ms - due[source(s)] for s in stage.collector.seen
@@ -52,7 +52,7 @@ def late_from(stage: Stage, after_ms: int) -> list[int]:
 
 
 def kill9(stage: Stage) -> str:
-    """Two processes share the lanes; one or the other is killed at random. Then clean restarts."""
+    """Two processes share the lanes, and one of them is killed at random times. Clean restarts follow."""
     kills, rate = (20, 300) if stage.full else (3, 200)
     max_ms = 60_000 if stage.full else 20_000
     stage.broker(proxied=True)
@@ -78,7 +78,7 @@ def kill9(stage: Stage) -> str:
 
 
 def clean_restarts(stage: Stage, bridges: list[Bridge], restarts: int) -> str:
-    """SIGTERM and start again, in turn, under load: no duplicate at all."""
+    """Restarts the bridges in turn with SIGTERM under load. No record may be duplicated."""
     sender = stage.sender = Sender(stage.kafka.bootstrap, stage.schedule)
     require(stage.admin.wait_members(stage.group, len(bridges)), "the group does not settle")
     generator = stage.generator(8000)
@@ -108,8 +108,8 @@ def source(seen) -> tuple[int, int]:
 
 
 def rebalance(stage: Stage) -> str:
-    """A third process joins, leaves and is killed; then killed and restarted with a static identity.
-    The longest that a record had to wait beyond its time, for each."""
+    """A third process joins, leaves, is killed, and is restarted with a static identity: the lateness is bounded.
+    Returns the largest lateness of each."""
     config = stage.ready()
     generator = stage.generator(3000)
     names = ("join", "leave", "join", "kill") * (3 if stage.full else 1)
@@ -132,15 +132,15 @@ def rebalance(stage: Stage) -> str:
         act = {"join": third.start, "leave": third.stop, "kill": third.kill}[name]
         event(name, 3 if name == "join" else 2, act)
     sending.finish(stop=True)
-    judge(stage.verify(timeout=60), None)  # now, since a restart would cure what is stuck
+    judge(stage.verify(timeout=60), None)  # before a restart, which would hide a stalled lane
     Bridge.end_all()
 
-    # Static members: a killed one has its lanes back when it is started again.
+    # Static members: a killed process gets its lanes back at its next start.
     fixed = [Bridge(stage.binary, config, f"static-{n}", {"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": f"e2e-{n}"})
              for n in (1, 2)]
     for bridge in fixed:
         bridge.start()
-    time.sleep(7)  # the killed ones' session
+    time.sleep(7)  # the session of the killed processes
     require(stage.admin.wait_members(stage.group, 2), "the static members do not settle:\n" + fixed[0].tail())
     sending = stage.background(lambda n, now: generator.request(now), 1_000_000, 200)
     for n in range(6 if stage.full else 2):
@@ -149,8 +149,8 @@ def rebalance(stage: Stage) -> str:
     report = stage.verify(timeout=60)
     judge(report, None)
     longest = longest_waits(stage, windows)
-    # Aims: a join 300 ms, a static kill 1 s, a kill the session timeout of 6 s. A busy machine shows
-    # in the steady figure.
+    # Goals: 300 ms for a join, 1 s for a static kill, the session timeout of 6 s for a kill. The steady figure
+    # shows a busy machine.
     for name, limit in {"join": 1500, "leave": 1500, "kill": 9000, "static kill": 1500}.items():
         limit += 3 * longest["steady"]
         require_prompt(longest[name] <= limit, f"a record waited {longest[name]} ms at a {name}: {longest}")
@@ -159,7 +159,7 @@ def rebalance(stage: Stage) -> str:
 
 
 def longest_waits(stage: Stage, windows) -> dict[str, int]:
-    """For each kind of window the largest lateness of a first delivery that was due in it."""
+    """Returns for each kind of window the largest lateness of a first delivery that was due in it."""
     first: dict = {}
     for seen in stage.collector.seen:
         key = source(seen)
@@ -175,12 +175,12 @@ def longest_waits(stage: Stage, windows) -> dict[str, int]:
 
 
 def broker_restart(stage: Stage) -> str:
-    """The broker is away for 20 s; requests go on to be written."""
+    """The broker is away for 20 s while requests are sent."""
     return broker_away(stage, 20)
 
 
 def broker_blink(stage: Stage) -> str:
-    """The broker is away for little longer than a session: commits that were put off meet its return."""
+    """The broker is away for little longer than a session: delayed commits arrive when it returns."""
     return broker_away(stage, 5)
 
 
@@ -213,18 +213,18 @@ def broker_away(stage: Stage, seconds: int) -> str:
     line = judge(report, None)
     require(bridge.running() and bridge.pid == pid, "the bridge ended:\n" + bridge.tail())
     due = {(r.partition, r.offset): r.earliest for r in stage.sender.journal}
-    outage_is_told(bridge, up - down)
+    outage_is_logged(bridge, up - down)
     late = [s.timestamp_ms - up for s in stage.collector.seen if down <= due[source(s)] <= up]
     require(late, "nothing was due while the broker was away")
     require(report.duplicates <= 60,
             f"{report.duplicates} were delivered twice: more than what was in flight")
-    limit = 5000 if seconds >= 20 else 9000  # a session; what was put off may cost another one
+    limit = 5000 if seconds >= 20 else 9000  # a session; delayed commits may cost another one
     require_prompt(max(late) < limit, f"what was due meanwhile came {max(late):.0f} ms after the broker")
     return f"{line} away={(up - down) / 1000:.0f}s due_meanwhile={len(late)} last_after_up={max(late):.0f}ms"
 
 
-def outage_is_told(bridge: Bridge, away_ms: float) -> None:
-    """The log says how many lanes wait, and later how long Kafka was away."""
+def outage_is_logged(bridge: Bridge, away_ms: float) -> None:
+    """Checks that the log names the number of waiting lanes, and later the length of the outage."""
     log = bridge.tail(10_000)
     down = re.search(r"Kafka unreachable, lanes wait until a broker answers.*?lanes\W+(\d+)", log)
     back = re.search(r"Kafka answers again, forwarding continues.*?away_ms\W+(\d+)", log)
@@ -234,7 +234,7 @@ def outage_is_told(bridge: Bridge, away_ms: float) -> None:
 
 
 def fenced(stage: Stage) -> str:
-    """Another client takes the member's place in the group: the bridge takes it back in the same process."""
+    """Another client fences the member of a bridge: the bridge rejoins in the same process."""
     config = stage.ready()
     bridge, times = stage.bridge(config), 10 if stage.full else 2
     pid, generator = bridge.pid, stage.generator(5000)
@@ -257,16 +257,16 @@ def fenced(stage: Stage) -> str:
     return line
 
 
-# No right to write is needed where nobody has any; super.users has to name somebody.
+# A topic without any ACL allows writes. super.users must contain a name.
 AUTHORIZER = ("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
               "allow.everyone.if.no.acl.found=true", "super.users=User:nobody")
 
 
-WARM_MS, MEETING_MS = 4000, 6000  # a broker's first seconds are its compiler's; when all bad targets are known
+WARM_MS, MEETING_MS = 4000, 6000  # a broker compiles its code in its first seconds; all bad targets are known after MEETING_MS
 
 
 def bad_targets(stage: Stage) -> str:
-    """Targets that are missing (and must not be created), forbidden or take only small records, among good ones."""
+    """Missing targets (which must not be created), forbidden ones, and ones for small records, among good ones."""
     stage.broker(props=AUTHORIZER)
     config = stage.ready(max_attempts=3)
     stage.admin.create("e2e.denied", 3)
@@ -312,7 +312,7 @@ def bad_targets(stage: Stage) -> str:
             late[part].append(seen.timestamp_ms - r.earliest)
     p99 = {part: sorted(times)[int(len(times) * 0.99)] for part, times in late.items()}
     told = " ".join(f"{part}={ms}" for part, ms in p99.items())
-    # Exactly once, what is to be learned of each bad target breaks transactions, in which good ones are.
+    # In exactly once, each discovery of a bad target aborts a transaction, which may contain good records.
     calm, more = p99["before"], (1500, 200) if stage.exactly_once else (100, 100)
     require_prompt(p99["meeting"] <= max(2 * calm, calm + more[0]) and p99["beside"] <= max(2 * calm, calm + more[1]),
                    f"good ones were held: p99 ms {told}")
@@ -320,7 +320,7 @@ def bad_targets(stage: Stage) -> str:
 
 
 def clock_step(stage: Stage) -> str:
-    """The bridge's wall clock is stepped by 5 s, back and forth; never early by that clock."""
+    """The bridge's wall clock is stepped by 5 s, back and forth: no record is early by that clock."""
     clock = Clock(stage.folder)
     config = stage.ready()
     bridge = stage.bridge(config, env=clock.env)
@@ -340,7 +340,7 @@ def clock_step(stage: Stage) -> str:
 
 
 def idle(stage: Stage) -> str:
-    """152 partitions, each lane with a head that is an hour away: what it costs to wait."""
+    """152 partitions, and each lane has a record that is due in an hour: the cost of waiting."""
     config = stage.ready()
     bridge = stage.bridge(config)
     now, waits = now_ms(), (3_600_000, 7_000_000, 2_000_000, 900_000)
@@ -362,7 +362,7 @@ def idle(stage: Stage) -> str:
 
 
 def drain(stage: Stage) -> str:
-    """6,000 records of one partition, due at one instant."""
+    """6,000 records of one partition are due at one instant."""
     config = stage.ready()
     stage.bridge(config)
     generator, results = stage.generator(1000), []

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A validator for docs/schemas/: the keywords of JSON Schema that these files use, and no other. It reads an integer
-strictly: 3.0 is none."""
+"""A validator for docs/schemas/. It knows only the keywords of JSON Schema that these files use. 3.0 is no integer."""
 from __future__ import annotations
 
 import json
@@ -25,7 +24,7 @@ def is_type(value, name: str) -> bool:
 
 
 def faults(value, schema: dict, root: dict | None = None, at: str = "$") -> list[str]:
-    """Sentences about what the value has against the schema; none: it is valid."""
+    """Returns a sentence for each violation of the schema."""
     root = root or schema
     unknown = set(schema) - KEYWORDS
     if unknown:
@@ -78,7 +77,7 @@ def faults_of_scalar(value, schema: dict, at: str) -> list[str]:
 
 
 def faults_of_command(args: tuple[str, ...], stdout: str, stderr: str) -> list[str]:
-    """What a command printed, if it was run with "-o", "json"."""
+    """Returns the faults in the output of a command that was run with "-o", "json"."""
     if "json" not in args:
         return []
     name = "-".join(args[:2]) if args[0] == "topics" else args[0]
@@ -86,7 +85,7 @@ def faults_of_command(args: tuple[str, ...], stdout: str, stderr: str) -> list[s
 
 
 def faults_of_lines(text: str, name: str) -> list[str]:
-    """The same for each line of an output."""
+    """Returns the faults of each line of an output."""
     found = []
     for line in text.splitlines():
         try:

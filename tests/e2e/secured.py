@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A broker that lets nobody do what is not allowed: SASL over TLS, mutual TLS, and the smallest set of ACLs.
+"""A broker that requires rights: SASL over TLS, mutual TLS, and the smallest set of ACLs.
 
-What deploy/security.md lists is what RUN, EXACTLY and APPLY hold here, and nothing else is allowed to the
-bridge's user in these scenarios. Each line of it is taken away once, and what the bridge then says is checked."""
+RUN, EXACTLY and APPLY contain the rights that deploy/security.md lists. The bridge's user has no other rights in these
+scenarios. Each right is removed once, and the message of the bridge is checked."""
 from __future__ import annotations
 
 import os
@@ -29,9 +29,9 @@ class Right:
     name: str
     operation: str
     prefixed: bool = False
-    fatal: bool = False        # without it the process ends with 78
-    says: str = ""             # what is to be read in its log or output without it
-    slow: bool = False         # only noticed after a minute
+    fatal: bool = False        # without it, the process ends with 78
+    says: str = ""             # without it, the log or output contains this
+    slow: bool = False         # the bridge notices only after a minute
 
     def binding(self, user: str) -> AclBinding:
         return AclBinding(ResourceType[self.kind.upper()], self.name, PREFIXED if self.prefixed else LITERAL,
@@ -46,7 +46,7 @@ class Right:
         return f"{self.operation} on {self.kind} {self.name}{'*' if self.prefixed else ''}"
 
 
-# Describe is in Read, Write and Delete; DescribeConfigs in nothing.
+# Read, Write and Delete include Describe. No right includes DescribeConfigs.
 RUN = [
     Right("topic", "schedule", "read", fatal=True, says="allow Describe on schedule"),
     Right("topic", "schedule", "describe_configs", says="allow DescribeConfigs"),
@@ -61,13 +61,13 @@ RUN = [
 ]
 EXACTLY = [Right("transactional_id", "delaybridge.schedule", "write", True, fatal=True,
                  says="delaybridge.schedule.*allow Write on its transactional id")]
-# Alter is for more partitions; AlterConfigs holds DescribeConfigs.
+# Alter allows more partitions. AlterConfigs includes DescribeConfigs.
 APPLY = [Right("topic", name, operation, prefixed) for name, prefixed in (("schedule", False), ("schedule.", True))
          for operation in ("create", "alter", "alter_configs")]
 
 
 class Fortress:
-    """The broker, its certificates and its users. Setting up goes by a listener that only we know."""
+    """The broker, its certificates and its users. The test sets them up over a separate listener."""
 
     def __init__(self, stage: Stage):
         self.stage, self.folder = stage, stage.folder
@@ -121,7 +121,7 @@ class Fortress:
             self.upsert(wanted)
 
     def upsert(self, wanted: UserScramCredentialUpsertion) -> None:
-        """A broker that has just started was seen once not to answer this: asked again, it does."""
+        """Creates credentials. Repeats the request, which a new broker once did not answer."""
         for last in (False, True):
             try:
                 for future in self.stage.admin.client.alter_user_scram_credentials([wanted]).values():
@@ -131,7 +131,7 @@ class Fortress:
                 if last:
                     raise
 
-    # What is allowed.
+    # Rights.
 
     def allow(self, user: str, rights: list[Right]) -> None:
         for future in self.stage.admin.client.create_acls([right.binding(user) for right in rights]).values():
@@ -147,7 +147,7 @@ class Fortress:
     def is_allowed(self, user: str, right: Right) -> bool:
         return bool(self.stage.admin.client.describe_acls(right.alike(user)).result(30))
 
-    # How one logs in.
+    # Logins.
 
     def sasl(self, user: str = "bridge", mechanism: str = "PLAIN", password: str | None = None) -> dict:
         return {"bootstrap.servers": f"127.0.0.1:{self.port + 1}", "security.protocol": "SASL_SSL",
@@ -169,7 +169,7 @@ class Fortress:
 
 
 def setting(stage: Stage) -> Fortress:
-    """Users, the bridge's topics made with the rights that this takes, a sender and a reader."""
+    """Creates users and, with the rights for it, the bridge's topics. Starts a sender and a reader."""
     fortress = Fortress(stage)
     for name, partitions in (("e2e.a", 3), ("e2e.b", 3), ("e2e.c", 1)):
         stage.admin.create(name, partitions)
@@ -180,7 +180,7 @@ def setting(stage: Stage) -> Fortress:
 
 
 def delivers(stage: Stage, fortress: Fortress, config: Path, name: str, count: int = 150) -> Bridge:
-    """A bridge with this configuration checks clean and does its work; what it says holds no secret."""
+    """Checks that a bridge with this configuration has no findings, delivers, and prints no secret."""
     checked = stage.run("check", "-c", str(config))
     require(checked.returncode == 0 and "skipped" not in checked.stdout,
             f"{name}: check ended with {checked.returncode}:\n{checked.stdout}{checked.stderr}")
@@ -199,7 +199,7 @@ def end(bridge: Bridge) -> None:
 
 
 def secured(stage: Stage) -> str:
-    """SASL PLAIN over TLS and mutual TLS with the smallest ACLs; each right is needed; wrong logins; no secret said."""
+    """SASL PLAIN and mutual TLS with the smallest ACLs: each right is needed, and no secret is printed."""
     fortress = setting(stage)
     config = stage.config(kafka=fortress.sasl())
     refused_logins(stage, fortress)
@@ -217,7 +217,7 @@ def secured(stage: Stage) -> str:
 
 
 def without(stage: Stage, fortress: Fortress, right: Right, config: Path, name: str) -> None:
-    """One right less: the bridge does not start, or says what is missing; then it is given back."""
+    """Removes one right. The bridge must refuse to start or name the right, which is then restored."""
     fortress.forbid("bridge", right)
     bridge = Bridge(stage.binary, config, name).start()
     generator, deadline = stage.generator(1500), time.monotonic() + (90 if right.slow else 25)
@@ -235,7 +235,7 @@ def without(stage: Stage, fortress: Fortress, right: Right, config: Path, name: 
 
 
 def refused_logins(stage: Stage, fortress: Fortress) -> None:
-    """A wrong password, a stranger's certificate, none at all: 78, with a sentence; SCRAM that cannot work says why."""
+    """Wrong password, wrong or no certificate: exit code 78 and a sentence. Impossible SCRAM names the reason."""
     cases = [("a wrong password", fortress.sasl(password="not-the-password"), "the login was refused (bridge by PLAIN)"),
              ("no certificate", {**fortress.sasl(), "bootstrap.servers": f"127.0.0.1:{fortress.port + 2}",
                                  "security.protocol": "SSL"}, "the TLS handshake was refused"),
@@ -252,7 +252,7 @@ def refused_logins(stage: Stage, fortress: Fortress) -> None:
                     f"{what}: {command} ended with {done.returncode}:\n{said[-800:]}")
             require("not-the-password" not in said, f"{what}: {command} says the password")
             fortress.keeps_secrets(f"{what}: {command}", said)
-    # A stranger is let in, and sees nothing.
+    # A user without rights can log in, and sees no topic.
     path = stage.config("stranger.yaml", kafka=fortress.mutual("stranger"))
     done = stage.run("check", "-c", str(path))
     require(done.returncode == 78 and "allow Describe" in done.stdout, f"a stranger: {done.stdout}{done.stderr}")
@@ -264,7 +264,7 @@ def scram_works(stage: Stage) -> bool:
 
 
 def secured_scram(stage: Stage) -> str:
-    """SCRAM-SHA-256 and SCRAM-SHA-512 over TLS, with a librdkafka that can."""
+    """SCRAM-SHA-256 and SCRAM-SHA-512 over TLS, with a librdkafka that supports them."""
     if not scram_works(stage):
         os.environ["LD_LIBRARY_PATH"] = newer_client()
     fortress = setting(stage)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A check that cannot fail is no check: plant each fault in a history that is right, and see it found.
-Also the vectors that tie this client to Kafka's own."""
+"""Tests of the verifier: it must find each fault that is planted in a correct history. Also tests this client against
+values that Kafka's client computes."""
 from __future__ import annotations
 
 import copy
@@ -20,7 +20,7 @@ PARTITIONS = {"e2e.a": 6, "e2e.b": 3}
 
 
 def history(count: int = 400, seed: int = 7) -> tuple[list[Request], list[Seen], list[Seen]]:
-    """What a bridge without fault would do with count requests, a tenth of them poison."""
+    """Returns count requests, a tenth of them poison, and the output of a correct bridge."""
     generator = Generator(seed, ["e2e.a", "e2e.b"], "e2e.a", 20_000)
     sent, delivered, dead = [], [], []
     for n in range(count):
@@ -48,7 +48,7 @@ def history(count: int = 400, seed: int = 7) -> tuple[list[Request], list[Seen],
 
 
 def by_either(clock: Steps) -> Showed:
-    """By that clock or one that is right: nobody knows who wrote what."""
+    """Judges by this clock or by the right time, since the writer of a record is unknown."""
     return of_writer(lambda seen: None, {"it": clock.showed})
 
 
@@ -60,7 +60,7 @@ class Planted(unittest.TestCase):
         return verify(self.sent, self.delivered, self.dead, "schedule", PARTITIONS, **more)
 
     def unacknowledged(self, n: int) -> Request:
-        """The request n, as its producer knows it if no answer came."""
+        """Returns the request n without the answer of a broker."""
         request = self.sent.pop(n)
         request.partition = request.offset = -1
         return request
@@ -69,7 +69,7 @@ class Planted(unittest.TestCase):
         self.assertEqual(dict(self.report().faults), {name: 1 for name in names})
 
     def delivery(self, wanted=lambda request: True) -> Seen:
-        """One of a request as wanted."""
+        """Returns a delivery whose request satisfies wanted."""
         by_source = {f"schedule/{r.partition}/{r.offset}".encode(): r for r in self.sent}
         return next(s for s in self.delivered[20:] if wanted(by_source[s.header("dlb-source")]))
 
@@ -88,7 +88,7 @@ class Planted(unittest.TestCase):
         self.dead.pop(3)
         self.found("lost")
 
-    def test_one_that_nobody_sent(self):
+    def test_one_that_was_never_sent(self):
         odd = copy.deepcopy(self.delivered[5])
         odd.headers[-1] = ("dlb-source", b"schedule/0/999999")
         self.delivered.append(odd)
@@ -117,8 +117,8 @@ class Planted(unittest.TestCase):
         self.found("early")
 
     def by_a_clock_ahead(self, until: float) -> Report:
-        """One is stamped when it is due, by a clock that was 3 s ahead until then, in ms after it showed that, and that
-        is right since; it is here half a second after it was stamped."""
+        """Stamps a record when it is due, by a clock that is 3 s ahead. The clock becomes right `until` ms after it showed
+        the due time. The record is received half a second after its stamp."""
         seen, clock = self.delivery(lambda r: r.due > r.stamped_ms), Steps()
         seen.timestamp_ms = int(seen.header("dlb-due"))
         seen.received_ms = seen.timestamp_ms - 2500
@@ -141,7 +141,7 @@ class Planted(unittest.TestCase):
         seen.received_ms = seen.timestamp_ms - 3000
         self.assertEqual(dict(self.report(showed=by_either(clock)).faults), {})
 
-    def test_one_that_is_here_early_by_the_clock_of_who_wrote_it(self):
+    def test_one_that_is_here_early_by_the_clock_of_its_writer(self):
         seen, clock = self.delivery(lambda r: r.due > r.stamped_ms), Steps()
         clock.add(0, 3000)
         seen.received_ms = seen.timestamp_ms - 2500
@@ -176,7 +176,7 @@ class Planted(unittest.TestCase):
         self.assertEqual(dict(self.report(exactly_once=True).faults), {"doubled": 1})
 
     def test_one_of_unknown_fate_may_come(self):
-        doubts = Doubts(unsure=[self.unacknowledged(33), self.unacknowledged(60)])  # a good one and a poison
+        doubts = Doubts(unsure=[self.unacknowledged(33), self.unacknowledged(60)])  # a good request and a poisoned one
         report = self.report(doubts=doubts)
         self.assertEqual((dict(report.faults), report.written_unsure), ({}, 2))
 
@@ -211,7 +211,7 @@ class Planted(unittest.TestCase):
         self.assertEqual(dict(self.report(doubts=Doubts(placeless=[self.unacknowledged(33)])).faults), {"lost": 1})
 
     def written_again(self, n: int) -> Seen:
-        """What the request n comes out as, if its producer has written it once more, at 999999 of its partition."""
+        """Returns the output for a second copy of the request n, at offset 999999 of its partition."""
         request = self.sent[n]
         again = copy.deepcopy(next(s for s in self.delivered if s.value == request.value and request.value))
         again.headers[-1] = ("dlb-source", f"schedule/{request.partition}/999999".encode())
@@ -219,7 +219,7 @@ class Planted(unittest.TestCase):
         return again
 
     def log(self, n: int):
-        """Reads the record of the request n, wherever it is asked for."""
+        """Returns a reader of the log that finds the request n at every offset."""
         return lambda source: (self.sent[n].key, self.sent[n].value, self.sent[n].headers)
 
     def test_one_that_its_producer_wrote_twice(self):
@@ -371,7 +371,7 @@ class Planted(unittest.TestCase):
 
 
 class Waited(unittest.TestCase):
-    """A dead letter of a record that had waited: its dlb- headers are written anew."""
+    """A dead letter of a record that had waited: its dlb- headers are new."""
 
     CAME = [("a", b"1"), ("dlb-delay", b"5s"), ("dlb-id", b"n")]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A judge that excuses everything is none: what came twice, with what explains it and without. Run by selftest.py."""
+"""Tests of the judge of duplicates, with evidence that excuses a duplicate and without it. Run by selftest.py."""
 from __future__ import annotations
 
 import asyncio
@@ -19,7 +19,7 @@ SOURCE = ("schedule", LANE, 7)
 
 
 class Doubled(unittest.TestCase):
-    """A request that A, which had the lane from 500 on, hopped at 1,000 and delivered at 20,000."""
+    """Process A has the lane from 500 on. It sends a request to a level at 1,000 and delivers it at 20,000."""
 
     def setUp(self):
         self.evidence = Evidence()
@@ -38,17 +38,17 @@ class Doubled(unittest.TestCase):
         self.ends.append(Seen(END, 1, offset, 0, b"k", b"v", [("dlb-source", b"schedule/3/7")], 0))
 
     def wrote(self, topic: str, partition: int, offset: int, at: float | None) -> None:
-        """Acknowledged 30 ms later; None: never."""
+        """Adds a write at this time, acknowledged 30 ms later. None: it was never acknowledged."""
         if at is not None:
             self.evidence.write((topic, partition), offset, 1, Write(at, at + 30, self.line))
 
     def take(self, process: str, at: float, schedule=(7, ""), level=(0, ""), lane: int = LANE) -> None:
-        """Whoever it is writes from now on."""
+        """The process takes the lane, and writes all later records."""
         self.evidence.take(Take((process, 1), at - 5, at, {("schedule", lane): schedule, (LEVEL, lane): level}))
         self.line = Line(process)
 
     def committed(self, at: float, told: float | None = None, kept: bool = True, level=None) -> None:
-        """level: how far it is with that level; None: it is about others, each time about something else."""
+        """Adds a commit. level: its progress on the level; None: it has new progress of another topic."""
         progress = {("other", 0): (int(at), "")} if level is None else {(LEVEL, LANE): level}
         commit = self.evidence.commit((A, 1), at, progress)
         if told is not None:
@@ -60,7 +60,7 @@ class Doubled(unittest.TestCase):
             self.evidence.live(process, at)
 
     def left(self, at: float) -> None:
-        """The bridge lets its connection go, and makes another."""
+        """The bridge closes its connection and opens another."""
         self.line.left_ms = at
         self.line = Line(A)
 
@@ -77,7 +77,7 @@ class Doubled(unittest.TestCase):
         self.assertEqual((list(doubles.unexplained), doubles.excused.total()), ([b"schedule/3/7"], 0))
 
     def handed_over(self) -> None:
-        """B has the lane from 27,000 on, knows of the hop, and delivers once more."""
+        """B has the lane from 27,000 on, knows the record on the level, and delivers it again."""
         self.take(B, 27_000, schedule=(8, ""))
         self.end(1, 27_010)
 
@@ -91,7 +91,7 @@ class Doubled(unittest.TestCase):
         self.end(6, 27_000)
         self.excused(not_acknowledged=1)
 
-    def test_one_whose_answer_came_while_its_bridge_stood_still(self):
+    def test_one_whose_answer_came_while_its_bridge_was_stalled(self):
         self.lived(20_000)
         self.lived(40_000, since=23_100)
         self.left(23_100)
@@ -104,7 +104,7 @@ class Doubled(unittest.TestCase):
         self.end(1, 27_010)
         self.unexplained()
 
-    def test_one_whose_bridge_asked_more_on_the_same_line(self):
+    def test_one_whose_bridge_sent_more_on_the_same_line(self):
         self.lived(20_000)
         self.line.alive_ms = 20_040
         self.left(23_100)
@@ -121,7 +121,7 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.unexplained()
 
-    def test_one_whose_bridge_was_a_member_anew_when_it_was_known(self):
+    def test_one_whose_bridge_was_a_member_again_when_it_was_known(self):
         self.lived(20_000)
         self.lived(25_000, since=20_500, joins=2)
         self.handed_over()
@@ -130,7 +130,7 @@ class Doubled(unittest.TestCase):
     def test_one_whose_bridge_was_known_to_no_coordinator(self):
         self.lived(20_000)
         for at in range(20_100, 25_000, 250):
-            self.evidence.live(A, at)  # it asked, and was told to look for another one
+            self.evidence.live(A, at)  # it sent a request, and was referred to another coordinator
         self.handed_over()
         self.excused(not_committed=1)
 
@@ -197,7 +197,7 @@ class Doubled(unittest.TestCase):
         self.unexplained()
 
     def test_one_of_which_the_first_commit_in_a_while_says_nothing(self):
-        """It may have waited in the client for a coordinator."""
+        """The commit may have waited in the client for a coordinator."""
         self.lived(20_000)
         self.committed(23_000, 23_010)
         self.handed_over()
@@ -211,7 +211,7 @@ class Doubled(unittest.TestCase):
         self.unexplained()
 
     def test_one_of_which_the_commit_after_one_that_was_answered_at_once_says_nothing(self):
-        """Its thread may not have come to the answers to both."""
+        """Its thread may not have processed both answers yet."""
         self.lived(20_000)
         self.committed(20_040, 20_050)
         self.committed(21_000, 21_010)
@@ -262,7 +262,7 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.unexplained()
 
-    def test_one_whose_bridge_commits_again_what_was_kept_before_it(self):
+    def test_one_whose_bridge_repeats_progress_that_was_kept_before_it(self):
         self.lived(20_000)
         self.committed(20_010, 20_020, level=(0, ""))
         self.committed(22_000, 22_010)
@@ -291,13 +291,13 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.unexplained()
 
-    def test_one_that_the_next_owner_was_told_of(self):
+    def test_one_that_the_next_owner_knew(self):
         self.lived(20_700)
         self.take(B, 27_000, schedule=(8, ""), level=(1, ""))
         self.end(1, 27_010)
         self.unexplained()
 
-    def test_one_that_the_next_owner_was_told_of_above_the_base(self):
+    def test_one_that_the_next_owner_knew_above_the_base(self):
         self.ends.clear()
         self.hops.clear()
         self.hop(3, 1100)
@@ -306,7 +306,7 @@ class Doubled(unittest.TestCase):
         self.end(3, 27_010)
         self.unexplained()
 
-    def test_one_that_nobody_took_again(self):
+    def test_one_whose_lane_was_not_taken_again(self):
         self.lived(20_700)
         self.end(1, 27_010)
         self.unexplained()
@@ -327,7 +327,7 @@ class Doubled(unittest.TestCase):
         self.excused(not_committed=1)
 
     def sent_after_its_lane_was_lost(self, *others: int) -> None:
-        """others: when the same process sent other records there."""
+        """others: times at which the same process sent other records to the partition."""
         self.ends.clear()
         self.handed_over()
         self.wrote(END, 1, 50, 27_100)
@@ -364,7 +364,7 @@ class Doubled(unittest.TestCase):
         self.end(1, 27_010)
         self.unexplained()
 
-    def test_what_could_excuse_is_counted(self):
+    def test_excusable_forwards_are_counted(self):
         self.lived(1100)
         self.ends.clear()
         self.take(B, 1100)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario plays on: a broker of its own, a configuration, bridges, a sender and a reader."""
+"""The stage of a scenario: a separate broker, a configuration, bridges, a sender and a reader."""
 from __future__ import annotations
 
 import json
@@ -27,19 +27,19 @@ PLACELESS_S = 20
 
 
 class Fault(Exception):
-    """The bridge did not do what the contract says."""
+    """The bridge broke the contract."""
 
 
 class Late(Fault):
-    """All is as it should be, but for how long it took."""
+    """Everything is correct except for the time that it took."""
 
 
 class Unsure(Fault):
-    """One of the many events of a run is not explained by what was seen of it."""
+    """The evidence does not explain one of the many events of a run."""
 
 
 class Skip(Exception):
-    """This part cannot be tried here, and why."""
+    """This part cannot run here. The text is the reason."""
 
 
 def require(condition: object, sentence: str) -> None:
@@ -48,13 +48,13 @@ def require(condition: object, sentence: str) -> None:
 
 
 def require_prompt(condition: object, sentence: str) -> None:
-    """For what says how long something may take, when everything else has been looked at."""
+    """Raises Late if a time limit is exceeded. Call it after all other checks."""
     if not condition:
         raise Late(sentence)
 
 
 def will_say(bridge: Bridge, words: str, timeout: float = 20) -> None:
-    """What is said may come a moment after what it is about."""
+    """Waits for words in the log, which may follow an event a moment later."""
     deadline = time.monotonic() + timeout
     while words not in bridge.tail(1000):
         require(time.monotonic() < deadline, f"{words!r} is not said:\n{bridge.tail(20)}")
@@ -73,12 +73,12 @@ class Stage:
         self.sender: Sender | None = None
         self.collector: Collector | None = None
         self.exactly_once = False
-        self.totals: dict[str, int] = {}  # what a run adds up over its scenarios: faults, requests, ...
+        self.totals: dict[str, int] = {}  # sums over the scenarios of a run: faults, requests, ...
 
-    # Setting up.
+    # Setup.
 
     def broker(self, **options) -> Kafka:
-        """With proxied=True the bridge, and it alone, comes by a proxy."""
+        """Starts a broker. proxied=True: only the bridge connects through a proxy."""
         return self.broker_started(Kafka(self.folder, **options).start())
 
     def broker_started(self, kafka: Kafka) -> Kafka:
@@ -90,11 +90,11 @@ class Stage:
 
     @property
     def spare_port(self) -> int:
-        """Among its brokers' own, which no other scenario takes."""
+        """Returns a port from the range of its brokers, which no other scenario uses."""
         return self.kafka.port + 30
 
     def config(self, name: str = "delaybridge.yaml", **changes) -> Path:
-        """Writes a configuration: the scenario's, with changes (None leaves a key out)."""
+        """Writes the scenario's configuration with changes. None removes a key."""
         way = self.proxy or self.kafka
         settings = {
             "kafka": {"bootstrap.servers": way.bootstrap if way else "127.0.0.1:1"},
@@ -121,8 +121,8 @@ class Stage:
                 f"topics apply ended with {done.returncode}: {done.stderr.strip()[-600:]}")
 
     def ready(self, topics: dict[str, int] | None = None, **changes) -> Path:
-        """Broker, targets, configuration, the bridge's topics, a sender and a reader; returns the
-        configuration's path."""
+        """Sets up broker, targets, configuration, the bridge's topics, a sender and a reader. Returns the path of the
+        configuration."""
         if self.kafka is None:
             self.broker()
         topics = TARGETS if topics is None else topics
@@ -135,7 +135,7 @@ class Stage:
 
     @property
     def codec(self) -> str:
-        """How this scenario's requests are compressed: another way with another seed, and in another scenario."""
+        """Returns the codec of this scenario's requests, which depends on the seed and on the scenario."""
         return random.Random(f"{self.seed} {self.folder.name.split('.')[0]}").choice(CODECS)
 
     def connect_clients(self, targets: list[str]) -> None:
@@ -144,7 +144,7 @@ class Stage:
         self.collector.start()
 
     def bridge(self, config: Path, name: str = "bridge", members: int = 1, **more) -> Bridge:
-        """A process of it, once the group has so many members."""
+        """Starts a bridge and waits until the group has so many members."""
         bridge = Bridge(self.binary, config, name, **more).start()
         if members:
             require(self.admin.wait_members(self.group, members),
@@ -157,14 +157,14 @@ class Stage:
     def background(self, make, count: int, rate: float, sender: Sender | None = None) -> "Sending":
         return Sending(sender or self.sender, make, count, rate)
 
-    # Judging.
+    # Judgment.
 
     def verify(self, journal: list[Request] | None = None, timeout: float = 60, **more) -> Report:
         journal = self.sender.journal if journal is None else journal
         if self.collector.wait_for(journal, self.schedule, timeout):
             self.look()
         doubts = Doubts(list(self.sender.unsure), list(self.sender.refused), list(self.sender.placeless))
-        if doubts.placeless:  # nobody can tell when they have come
+        if doubts.placeless:  # their arrival cannot be recognized
             time.sleep(PLACELESS_S + max(0, max(r.due for r in doubts.placeless) - now_ms()) / 1000)
         dead = f"{self.schedule}.dead-letter"
         seen = list(self.collector.seen)
@@ -174,30 +174,30 @@ class Stage:
         return report
 
     def trace(self) -> Collector:
-        """A reader of the levels, from now on: what doubles needs."""
+        """Starts a reader of the levels, which doubles needs."""
         trace = Collector(self.kafka.bootstrap, level_topics(self.schedule))
         trace.start()
         return trace
 
     def doubles(self, trace: Collector) -> Doubles:
-        """What came twice, by what the proxy saw; trace: the reader of the levels. A fault, if anything has no excuse."""
+        """Judges duplicates by the evidence of the proxy. Raises if one has no excuse. trace: the reader of the levels."""
         require(trace.catch_up(60), "the reader of the levels stands still")
         what = list(self.collector.seen), trace.seen, self.schedule, self.proxy.evidence
         found = judge_doubles(*what)
         if found.unexplained:
-            (self.folder / "doubles.pickle").write_bytes(pickle.dumps(what))  # to judge it again
+            (self.folder / "doubles.pickle").write_bytes(pickle.dumps(what))  # for another judgment
             raise Unsure(f"{found.line()}: nothing explains these{found.examples()}")
         require(found.about < found.forwards / 2, f"{found.line()}: the proxy has not seen what there was")
         return found
 
     def written(self, source: bytes) -> tuple | None:
-        """What stands on the schedule topic there."""
+        """Returns the record of the schedule topic at this source."""
         place = re.fullmatch(rf"{re.escape(self.schedule)}/(\d+)/(\d+)", source.decode(errors="replace"))
         record = place and record_at(self.kafka.bootstrap, self.schedule, int(place[1]), int(place[2]))
         return record and (record.key(), record.value(), record.headers() or [])
 
     def look(self) -> None:
-        """Something has not come out: what the bridge itself says of what waits, beside the logs."""
+        """Prints the bridge's own view of waiting records in addition to the logs, when a request has not come out."""
         done = self.run("levels", "-c", str(self.folder / "delaybridge.yaml"))
         (self.folder / "levels.txt").write_text(done.stdout + done.stderr)
         missing = self.collector.missing(self.sender.journal, self.schedule)
@@ -214,7 +214,7 @@ class Stage:
 
 
 class Sending(threading.Thread):
-    """A sender at work beside the scenario."""
+    """A sender that runs in parallel to the scenario."""
 
     def __init__(self, sender: Sender, make, count: int, rate: float):
         super().__init__(daemon=True)
@@ -238,7 +238,7 @@ class Sending(threading.Thread):
 
 
 def judge(report: Report, duplicates: int | None = 0) -> str:
-    """The line of figures; a fault if anything is wrong. duplicates: how many there may be, None: any."""
+    """Returns the line of figures. Raises on any fault. duplicates: the number allowed; None: any."""
     if report.faults:
         raise Fault(report.line() + "".join(f"\n    {example}" for example in report.examples))
     if duplicates is not None and report.duplicates > duplicates:
@@ -248,7 +248,7 @@ def judge(report: Report, duplicates: int | None = 0) -> str:
 
 
 def exactly_once(play):
-    """The same scenario with delivery: exactly-once: whatever happens in it, nothing may be doubled."""
+    """Returns the same scenario with delivery: exactly-once, in which no record may be duplicated."""
     def with_transactions(stage: Stage) -> str:
         stage.exactly_once = True
         return play(stage)
@@ -257,7 +257,7 @@ def exactly_once(play):
 
 
 def both_modes(*plays) -> dict:
-    """By name; with delivery: exactly-once it has _exactly behind it."""
+    """Returns the scenarios by name. With delivery: exactly-once the name ends in _exactly."""
     return {**{play.__name__: play for play in plays},
             **{f"{play.__name__}_exactly": exactly_once(play) for play in plays}}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that stands still for a while and keeps its lanes."""
+"""A process that stalls for a while and keeps its lanes."""
 from __future__ import annotations
 
 import os
@@ -13,7 +13,7 @@ STILL_S = 4  # more than half a session of six seconds, and less than a session
 
 
 def stalled(stage: Stage) -> str:
-    """SIGSTOP for four seconds: it is said, and nothing is lost or early."""
+    """SIGSTOP for four seconds: the log reports it, and no record is lost or early."""
     bridge = stage.bridge(stage.ready())
     generator = stage.generator(6000)
     for _ in range(100):

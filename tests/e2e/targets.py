@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Targets that go away while records fly to them."""
+"""Targets that are deleted while records are in flight to them."""
 from __future__ import annotations
 
 import time
@@ -10,7 +10,7 @@ from stage import Stage, both_modes, judge, require
 
 
 def target_deleted(stage: Stage) -> str:
-    """Two targets are deleted in flight, one comes back: the other's go to the dead letters, nobody else's are held."""
+    """Two targets are deleted, one is recreated: only records of the other become dead letters, and none block."""
     config = stage.ready(max_attempts=3)
     for topic in ("e2e.gone", "e2e.back"):
         stage.admin.create(topic, 3)
@@ -44,7 +44,7 @@ def target_deleted(stage: Stage) -> str:
     line = judge(report, 60)
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
     require("e2e.gone" not in stage.admin.topics(), "the bridge created the deleted target anew")
-    # Exactly once all wait once for the time-out of what flew to it: they share a transaction.
+    # In exactly once, all records of the transaction wait once for the timeout of those in flight to the target.
     good = sorted(s.timestamp_ms - r.earliest for s, r in seen_of(stage, "good"))
     require(good[int(len(good) * .99)] < (13_000 if stage.exactly_once else 2500),
             f"good ones were held: p99 {good[int(len(good) * .99)]} ms: {line}")
@@ -58,8 +58,8 @@ def seen_of(stage: Stage, kind: str) -> list:
 
 
 def settle(stage: Stage, deleted: dict[str, int]) -> int:
-    """Those that were dead-lettered had to be; those that were due about the deletion may have gone with the topic,
-    before anybody read them: they are left out, and counted."""
+    """Expects a dead letter for each request that became one. Requests due about the time of the deletion may have been
+    deleted with the topic before a read. Removes them from the journal and returns their number."""
     dead = {s.header("dlb-source") for s in stage.collector.of(f"{stage.schedule}.dead-letter")}
     unseen = []
     for request in list(stage.sender.journal):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A broker quota that lets the bridge write far less than is due at once. The broker answers the write that exceeds it, then
-reads nothing from that connection for as long as the quota asks: what the client has sent meanwhile must not time out."""
+"""A broker quota far below the bytes that are due at once. The broker answers the write that exceeds the quota. It then
+reads no request from that connection for the throttle time. Requests sent meanwhile must not time out."""
 from __future__ import annotations
 
 import random
@@ -10,11 +10,11 @@ from contract import Request
 from quotas import set_quota
 from stage import Stage, both_modes, judge, require, require_prompt
 
-RATE = 30_000           # bytes a second, of all clients of the bridge together
+RATE = 30_000           # Bytes a second of all clients of the bridge.
 SIZE = 1000
-BRIEF = 350, 6_000      # how many are due at once, and after what time: hops and deliveries meet the quota together
-APART = 600, 30_000     # the deliveries find it unused
-MOST = 1.3              # of the time that the writes take at this rate
+BRIEF = 350, 6_000      # Requests due at once, and their delay: hops and deliveries share the quota.
+APART = 600, 30_000     # The deliveries have the quota alone.
+MOST = 1.3              # Limit, as a multiple of the time that the writes need at this rate.
 
 
 def sent_at_once(stage: Stage, count: int, due: int) -> None:
@@ -30,7 +30,7 @@ def sent_at_once(stage: Stage, count: int, due: int) -> None:
 
 
 def throttled(stage: Stage) -> str:
-    """Due at once is twenty times as much as the brokers let through in a second: it comes late, and once."""
+    """Twenty times the quota of a second is due at once: every record comes late, and once."""
     count, wait_ms = APART if stage.full else BRIEF
     config = stage.ready()
     bridge = stage.bridge(config, named=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that their producers write in transactions: each counts when its transaction has committed, and not before."""
+"""Requests that producers write in transactions: each counts only after its transaction has committed."""
 from __future__ import annotations
 
 import json
@@ -19,11 +19,11 @@ from stage import LANES, Stage, both_modes, judge, require
 
 
 class Transacted(Sender):
-    """Writes requests in transactions: they count when one has committed; of one that was aborted nothing may come."""
+    """Writes requests in transactions. Committed ones must come out; aborted ones must not."""
 
     def __init__(self, bootstrap: str, topic: str, name: str, timeout_ms: int):
         super().__init__(bootstrap, topic)
-        self.begun: int | None = None  # what it has open: the journal from here on
+        self.begun: int | None = None  # the open transaction is the journal from here on
         self.producer = Producer({
             "bootstrap.servers": bootstrap, "transactional.id": name, "transaction.timeout.ms": timeout_ms,
             "message.timeout.ms": timeout_ms, "linger.ms": 2, "log_level": 0, "partitioner": "murmur2_random",
@@ -31,7 +31,7 @@ class Transacted(Sender):
         self.producer.init_transactions(60)
 
     def write(self, requests: list[Request]) -> None:
-        """Into a transaction of their own, which stays open."""
+        """Writes requests in a new transaction, which stays open."""
         self.begun = len(self.journal)
         self.producer.begin_transaction()
         for request in requests:
@@ -39,7 +39,7 @@ class Transacted(Sender):
         self.flush()
 
     def end(self, commit: bool) -> None:
-        """What it has open, if anything."""
+        """Commits or aborts the open transaction, if there is one."""
         if self.begun is None:
             return
         if commit:
@@ -50,17 +50,17 @@ class Transacted(Sender):
             self.forget()
 
     def forget(self) -> None:
-        """What it has open is aborted, by itself or by the broker."""
+        """Forgets the requests of the open transaction, which was aborted by the client or the broker."""
         self.refused += self.journal[self.begun:]
         del self.journal[self.begun:]
         self.begun = None
 
 
-TIMED_OUT_MS = 8000  # when the broker aborts a transaction that nobody ends
+TIMED_OUT_MS = 8000  # the broker then aborts a transaction without an end
 
 
 def aborted_requests(stage: Stage) -> str:
-    """Producers with transactions: what commits comes once, what aborts never, what is behind one when it ends."""
+    """Producers with transactions: committed requests come once, aborted ones never, later ones after the end."""
     stage.broker(props=("transaction.abort.timed.out.transaction.cleanup.interval.ms=500",))
     config = stage.ready(listen=f"127.0.0.1:{stage.spare_port}")
     bridge, generator = stage.bridge(config), stage.generator(3000)
@@ -94,7 +94,7 @@ def aborted_requests(stage: Stage) -> str:
 
 
 def open_is_shown(stage: Stage, config: Path) -> None:
-    """The slow producer's transaction, and what waits behind it, is visible in levels, check and /metrics."""
+    """Checks that levels, check and /metrics show the slow transaction and the requests behind it."""
     told = json.loads(stage.run("levels", "-c", str(config), "-o", "json").stdout)
     held = {lane["lane"]: lane["records"] for lane in told["open_transactions"]}
     require(held.get(0, 0) >= 40 and 2 not in held, f"levels says {told['open_transactions']}")
@@ -103,24 +103,24 @@ def open_is_shown(stage: Stage, config: Path) -> None:
     done = stage.run("check", "-c", str(config))
     require(done.returncode == 0 and "a producer's open transaction holds back" in done.stdout,
             f"check ended with {done.returncode} and says {done.stdout} {done.stderr}")
-    if not stage.exactly_once:  # the service needs two looks
+    if not stage.exactly_once:  # the service compares two requests
         stage.admin.wait("a figure of open transactions in /metrics",
                          lambda: open_records(Watch(stage.spare_port)) >= 40)
 
 
 def open_records(watch: Watch) -> float:
-    """Of the schedule topic, as the service tells."""
+    """Returns the metric for records of the schedule topic behind open transactions."""
     return watch.metrics().get(("delaybridge_schedule_open_transaction_records", ""), -1)
 
 
 def pending(watch: Watch) -> dict[str, float]:
-    """The levels in which something waits."""
+    """Returns the levels with waiting records."""
     return {label: n for (name, label), n in watch.metrics().items()
             if name == "delaybridge_level_pending_records" and n and label != f'level="{Stage.schedule}"'}
 
 
 def progress_is_kept(stage: Stage, bridge: Bridge, config: Path, generator: Generator) -> str:
-    """What aborted and the ends of transactions is behind us, and another process goes on from there."""
+    """Checks that progress passes aborted records and transaction markers, and that another process continues there."""
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
     done = stage.run("levels", "-c", str(config), "-o", "json")
     require(done.returncode == 0, f"levels: {done.stderr}")
@@ -134,13 +134,13 @@ def progress_is_kept(stage: Stage, bridge: Bridge, config: Path, generator: Gene
 
 
 def to_lane(generator: Generator, lane: int, count: int) -> list[Request]:
-    """Some that are due soon, of one lane."""
+    """Makes requests of one lane that are due soon."""
     key = next(key for key in (b"key-%d" % n for n in range(1000)) if partition_of(key, LANES) == lane)
     return [generator.request(now_ms(), key=key, wait_ms=300) for _ in range(count)]
 
 
 def send_all(stage: Stage, requests: list[Request]) -> list[Request]:
-    """Without a transaction; each is acknowledged."""
+    """Sends requests without a transaction, and waits until each is acknowledged."""
     for request in requests:
         stage.sender.send(request)
     stage.sender.flush()
@@ -148,7 +148,7 @@ def send_all(stage: Stage, requests: list[Request]) -> list[Request]:
 
 
 def transact(stage: Stage, writers: list[Transacted], generator: Generator, count: int) -> None:
-    """Transactions that overlap, half of them aborted, with poison in them and others' requests between them."""
+    """Writes overlapping transactions with poison, half of them aborted, and other requests between them."""
     dice = random.Random(stage.seed)
     for n in range(count):
         writer = writers[n % len(writers)]
@@ -163,7 +163,7 @@ def transact(stage: Stage, writers: list[Transacted], generator: Generator, coun
 
 
 def first_here(stage: Stage, requests: list[Request]) -> int:
-    """When the first of them had come, by our clock."""
+    """Returns when the first of them was received, by our clock."""
     wanted = {(r.partition, r.offset) for r in requests}
     return int(min(s.received_ms for s in stage.collector.seen if source(s) in wanted))
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that are small on the wire and huge when they are unpacked, among good ones. A broker closes the connection on
-a request above its socket.request.max.bytes, so what the bridge would send unpacked must be known to be too large before."""
+"""Requests that are small on the wire and huge when they are decompressed, among good ones. A broker closes the connection
+when a request exceeds its socket.request.max.bytes. So the bridge must detect a record that is too large before it sends
+it uncompressed."""
 from __future__ import annotations
 
 import time
@@ -12,16 +13,16 @@ from contract import TRUNCATED, Seen
 from scenarios import source
 from stage import Stage, both_modes, judge, require, require_prompt
 
-RATE, WAIT_MS = 50, 1000              # of the good ones
+RATE, WAIT_MS = 50, 1000              # Of the good requests.
 WARM_S, CALM_S, APART_S = 4, 6, 2.5
-MOST, FLOOR_MS = 2.0, 150             # of the p99 of the same stream before the huge ones, which was 5 and 6 ms in two
-                                      # runs, and 10 and 34 ms beside huge ones. More than the floor above it is no noise
+# Bounds of the p99 with huge requests: a multiple of the p99 without them, and a floor for the noise of a busy machine.
+MOST, FLOOR_MS = 2.0, 150
 CODECS = ("gzip", "lz4", "zstd")
-DELAY_MS, INTAKE_MS = 10_000, 8000    # a huge one's own delay; it is refused before that is over
+DELAY_MS, INTAKE_MS = 10_000, 8000    # Delay of a huge request, and the limit for its refusal.
 
 
 def send_huge(stage: Stage, size: int) -> None:
-    """One with each codec that packs it into less than S takes."""
+    """Sends one huge request with each codec that compresses it below the limit of S."""
     for codec in CODECS:
         producer = Producer({"bootstrap.servers": stage.kafka.bootstrap, "compression.type": codec, "log_level": 0,
                              "message.max.bytes": 1_000_000_000, "partitioner": "murmur2_random"})
@@ -31,8 +32,8 @@ def send_huge(stage: Stage, size: int) -> None:
         time.sleep(APART_S)
 
 
-def letters_of_huge(stage: Stage) -> list[Seen]:
-    """Taken out of what came, for no other check knows of these."""
+def dead_letters_of_huge(stage: Stage) -> list[Seen]:
+    """Waits for the dead letters of huge requests. Removes them from the collector: other checks do not know them."""
     until = now_ms() + 30_000
     while True:
         letters = [s for s in stage.collector.of(f"{stage.schedule}.dead-letter") if (s.key or b"").startswith(b"huge-")]
@@ -55,8 +56,8 @@ def check_letters(letters: list[Seen]) -> None:
 
 
 def late_p99(stage: Stage, start: int, end: int) -> int:
-    """Of the good ones that were due then, by when they were forwarded: the huge ones are packed and unpacked by this client
-    and the broker as well, which keeps a reader from its records."""
+    """Returns the p99 lateness of good requests due in this time, by their stamps. The time of receipt says little, since
+    this client and the broker also compress and decompress the huge requests."""
     stamps: dict[tuple[int, int], int] = {}
     for seen in stage.collector.seen:
         stamps.setdefault(source(seen), seen.timestamp_ms)
@@ -73,7 +74,7 @@ def huge_among_good(stage: Stage, size: int) -> str:
     time.sleep(WARM_S + CALM_S)
     calm = now_ms() - CALM_S * 1000, now_ms()
     send_huge(stage, size)
-    letters = letters_of_huge(stage)
+    letters = dead_letters_of_huge(stage)
     bad = calm[1], now_ms()
     sending.finish(stop=True)
     line = judge(stage.verify(timeout=60))
@@ -86,18 +87,18 @@ def huge_among_good(stage: Stage, size: int) -> str:
 
 
 def huge_unpacked(stage: Stage) -> str:
-    """110 MB of zeros in 100 kB: over the default limit of brokers."""
+    """Requests of 110 MB of zeros, compressed to 100 kB: above the default limit of brokers."""
     return huge_among_good(stage, 110_000_000)
 
 
 def small_request_limit(stage: Stage) -> str:
-    """Brokers that take requests of 1 MiB at most, and 4 MB of zeros."""
+    """Requests of 4 MB of zeros, and brokers that accept 1 MiB at most."""
     stage.broker(props=("socket.request.max.bytes=1048576",))
     return huge_among_good(stage, 4_000_000)
 
 
 def smallest_request_limit(stage: Stage) -> str:
-    """Of three brokers one takes requests of 1 MiB at most: what the two others take must not be sent."""
+    """One of three brokers accepts 1 MiB at most: its limit applies to all."""
     stage.broker(brokers=3, props=("2:socket.request.max.bytes=1048576", "offsets.topic.replication.factor=3",
                                    "transaction.state.log.replication.factor=3", "transaction.state.log.min.isr=2"))
     return huge_among_good(stage, 4_000_000)

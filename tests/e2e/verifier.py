@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went in against what came out. Pure: it is given both and says every difference, so it can be
-tried on histories with planted faults (selftest.py)."""
+"""Compares the requests that were sent with the records that came out, and reports every difference. Pure, so that
+selftest.py can run it on histories with planted faults."""
 from __future__ import annotations
 
 import collections
@@ -23,8 +23,8 @@ class Report:
     duplicated: list[Request] = field(default_factory=list)
     faults: collections.Counter = field(default_factory=collections.Counter)
     examples: list[str] = field(default_factory=list)
-    lateness_ms: list[int] = field(default_factory=list)   # by the record's timestamp
-    here_ms: list[int] = field(default_factory=list)       # by when this client had it
+    lateness_ms: list[int] = field(default_factory=list)   # by the timestamp of the record
+    here_ms: list[int] = field(default_factory=list)       # by the time at which this client received it
     codes: collections.Counter = field(default_factory=collections.Counter)
     kinds: set[str] = field(default_factory=set)
 
@@ -63,21 +63,21 @@ def clip(thing: object) -> str:
 
 
 def unaccounted(sent: list[Request], out: list[Seen], schedule: str) -> int:
-    """How many requests have not come out anywhere yet."""
+    """Returns the number of requests that have not come out yet."""
     return len({source_of(r, schedule) for r in sent} - {s.header("dlb-source") for s in out})
 
 
 @dataclass
 class Doubts:
-    """Requests that were not acknowledged. unsure: the broker may have them or not; refused: it has not. And
-    placeless: acknowledged, so they must come, but nobody has said where they stand."""
+    """Requests with a doubt. unsure: not acknowledged, but a broker may have stored them. refused: not stored. placeless:
+    acknowledged, so they must come out, but their offset is unknown."""
     unsure: list[Request] = field(default_factory=list)
     refused: list[Request] = field(default_factory=list)
     placeless: list[Request] = field(default_factory=list)
 
 
 def face(key: bytes | None, value: bytes | None, headers: list[contract.Header]) -> tuple:
-    """What a record can be recognised by, wherever it comes out."""
+    """Returns the parts of a record that stay the same in a delivery and in a dead letter."""
     return key, value, tuple(contract.business(headers))
 
 
@@ -90,7 +90,7 @@ def faces_of(requests: list[Request]) -> dict[tuple, list[Request]]:
 
 
 def recognise(seen: Seen, faces: dict[tuple, list[Request]]) -> Request | None:
-    """The request of these that this came from; each serves once."""
+    """Returns the request from which this record came, and removes it from faces."""
     due = seen.header("dlb-due")
     alike = faces.get(face(seen.key, seen.value, seen.headers), [])
     for request in alike:
@@ -105,18 +105,20 @@ def at(request: Request, source: bytes) -> Request:
     return request
 
 
-Written = Callable[[bytes], tuple | None]  # source: key, value and headers of the record that stands there
-Showed = Callable[[Seen], bool]            # whether a bridge's clock can have shown its stamp before it was here
+# Returns key, value and headers of the record at a source.
+Written = Callable[[bytes], tuple | None]
+# Returns whether the clock of a bridge can have shown the stamp of a record before the record was received.
+Showed = Callable[[Seen], bool]
 
 
 def right(seen: Seen) -> bool:
-    """A clock that goes as ours does."""
+    """Judges a stamp by a clock that agrees with this machine's."""
     return seen.timestamp_ms <= seen.received_ms
 
 
 def of_writer(writer: Callable[[Seen], str | None], clocks: dict[str, Showed]) -> Showed:
-    """Each record by the clock of the process that wrote it, which is right unless it has one here; and one of which nobody
-    knows who wrote it by any of them."""
+    """Judges each record by the clock of the process that wrote it. A process without an entry in clocks has the right
+    time. A record of an unknown process may match any of the clocks."""
     def showed(seen: Seen) -> bool:
         name = writer(seen)
         if name is None:
@@ -126,8 +128,8 @@ def of_writer(writer: Callable[[Seen], str | None], clocks: dict[str, Showed]) -
 
 
 def twin(source: bytes, sent: list[Request], written: Written) -> Request | None:
-    """The acknowledged request that its producer wrote once more, here: an idempotent client whose epoch changes
-    may. The log itself says so; what came out of the bridge is not asked."""
+    """Returns the acknowledged request that its producer wrote a second time at source, or None. An idempotent client does
+    this when its epoch changes. Only the log of the schedule topic decides, not the output of the bridge."""
     record = written(source)
     for request in sent if record is not None else []:
         again = at(copy.copy(request), source)
@@ -139,10 +141,9 @@ def twin(source: bytes, sent: list[Request], written: Written) -> Request | None
 def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedule: str,
            partitions: dict[str, int], showed: Showed = right, exactly_once: bool = False,
            doubts: Doubts | None = None, written: Written = lambda source: None) -> Report:
-    """showed: what the bridges' clocks can have shown, for no record is here before its stamp by the clock that gave it.
-    Duplicates are counted, and are a fault in exactly once; else whether there may be any is the caller's to say.
-    What nobody knows to be written may come out or not, but once, and as the request says; so must what written
-    finds in the log a second time."""
+    """Judges all records. showed: the times that the clocks of the bridges can have shown, since no record may be received
+    before its stamp. Duplicates are counted, and are a fault in exactly once; otherwise the caller judges them. An unsure
+    request may come out, but only once and unchanged. A second copy that written finds in the log must come out once."""
     report = Report(requests=len(sent), delivered=len(delivered), dead=len(dead))
     by_source = {source_of(r, schedule): r for r in sent}
     doubts = doubts or Doubts()
@@ -240,7 +241,7 @@ def check_dead(report: Report, request: Request, seen: Seen, partitions, showed:
     if len(sentence) < 10:
         report.fault("verdict", f"{where}: {clip(reason)} is no sentence")
     failed_at = seen.header("dlb-failed-at") or b""
-    # The clock of a test's bridge may be stepped by seconds, not by minutes.
+    # A test may step the clock of a bridge by seconds, not by minutes.
     if not failed_at.isdigit() or abs(int(failed_at) - seen.received_ms) > 600_000:
         report.fault("verdict", f"{where}: dlb-failed-at is {clip(failed_at)}")
     if request.stamped_ms and seen.header("dlb-sent-at") != str(request.stamped_ms).encode():
@@ -260,7 +261,7 @@ def check_dead(report: Report, request: Request, seen: Seen, partitions, showed:
 def check_dead_headers(report: Report, where: str, request: Request, headers) -> None:
     came = [h for h in request.headers if h[0] not in contract.VERDICT]
     if request.code == "expired" and headers == came:
-        return  # it expired before a bridge read it, so it has not waited
+        return  # it expired before a bridge read it, so it never waited
     if not request.waited:
         if headers != came:
             report.fault("headers", f"{where}: {clip(headers)} in place of {clip(came)}")

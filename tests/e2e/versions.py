@@ -15,7 +15,7 @@ from processes import ROOT, Bridge
 from stage import Skip, Stage, both_modes, judge, require
 from verifier import right
 
-# The last commit whose program knows version 1 of the envelope alone.
+# The last commit whose program knows only version 1 of the envelope.
 OLDER = "37be92dade61d9f0f1ebe185b128588f86214ec5"
 WAITING = 5000
 WAIT_MS = 17_000
@@ -24,7 +24,7 @@ BLOCKED = "was written by a newer delaybridge: the partition is held"
 
 
 def older_binary() -> Path:
-    """The older program, built once from this repository's history."""
+    """Returns the older program, built once from this repository's history."""
     folder = Path(os.environ.get("DEV_CACHE", ROOT / ".cache")) / "older" / OLDER[:12]
     binary = folder / "build" / "delaybridge"
     if binary.exists():
@@ -43,7 +43,7 @@ def older_binary() -> Path:
 
 
 class Rollout:
-    """The processes of the group, and their replacement one after the other."""
+    """The processes of the group, which are replaced one after the other."""
 
     def __init__(self, stage: Stage, config: Path):
         self.stage, self.config, self.running, self.all = stage, config, [], []
@@ -70,7 +70,7 @@ class Rollout:
 
 
 def ask(stage: Stage, count: int, target: str, delay_ms: int, keyless: bool = False) -> list[Request]:
-    """On all lanes; keyless: the delivered record has no key."""
+    """Sends requests to all lanes. keyless: the delivery has no key."""
     first = len(stage.sender.journal)
     for n in range(count):
         key = b"k%d" % (n % 100)
@@ -84,7 +84,7 @@ def ask(stage: Stage, count: int, target: str, delay_ms: int, keyless: bool = Fa
 
 
 def errors_shown(stage: Stage, config: Path) -> list[dict]:
-    """What peek shows of the records that wait in 5s because of their target."""
+    """Returns the errors that peek shows for records that wait in 5s because of their target."""
     shown = stage.run("peek", "5s", "--limit", "100", "-o", "json", "-c", str(config)).stdout
     return [record for record in map(json.loads, shown.splitlines()) if record.get("last_error")]
 
@@ -98,12 +98,12 @@ def until(what: str, seen, timeout: float = 20):
 
 
 def by_turn(seen: Seen) -> bool:
-    """The older program stamps a delivery with its turn's clock: a request can be younger than that."""
+    """Judges a stamp of the older program, which uses the clock of its turn: the request may be younger."""
     return right(seen)
 
 
 def records_of_version_1(stage: Stage, group: Rollout, older: Path) -> str:
-    """An upgrade and a rollback while 5,000 records wait: nobody is blocked."""
+    """An upgrade and a rollback while 5,000 records wait: no partition is blocked."""
     group.start(older, "older-0")
     group.start(older, "older-1")
     waiting = ask(stage, WAITING, "e2e.a", WAIT_MS)
@@ -116,8 +116,8 @@ def records_of_version_1(stage: Stage, group: Rollout, older: Path) -> str:
 
 
 def records_of_version_2(stage: Stage, group: Rollout, older: Path) -> str:
-    """A record that its target refused blocks its partition for the older program, and for it alone."""
-    stage.admin.set("e2e.c", cleanup_policy="compact")  # takes no record without a key
+    """A record that its target refused blocks its partition only for the older program."""
+    stage.admin.set("e2e.c", cleanup_policy="compact")  # refuses records without a key
     newer = group.start(stage.binary, "newer-again")
     old, spare = group.running[0], group.running[1]
     group.stop(spare)
@@ -130,7 +130,7 @@ def records_of_version_2(stage: Stage, group: Rollout, older: Path) -> str:
             f"levels does not show that they are retrying: {levels}")
     group.stop(newer)
     until("the older program says that it is blocked", lambda: group.says(BLOCKED))
-    ask(stage, 50, "e2e.a", 0)  # only a level's partition is blocked
+    ask(stage, 50, "e2e.a", 0)  # only a partition of a level is blocked
     judge(stage.verify([r for r in stage.sender.journal if r not in refused], timeout=20, showed=by_turn))
     require(not stage.collector.of("schedule.dead-letter"), "the older program dead-lettered a record")
     stage.admin.set("e2e.c", cleanup_policy="delete")
@@ -142,7 +142,7 @@ def records_of_version_2(stage: Stage, group: Rollout, older: Path) -> str:
 
 
 def mixed_versions(stage: Stage) -> str:
-    """Records wait while processes are upgraded one by one and rolled back: none is lost, and only version 2 blocks."""
+    """Processes are upgraded one by one and rolled back: no record is lost, and only version 2 blocks."""
     older = older_binary()
     config = stage.ready(levels=LEVELS)
     group = Rollout(stage, config)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Millions of records that wait at once cost disk and nothing else: memory and the time of a start do not grow."""
+"""Millions of records that wait at once cost only disk: memory and the time of a start do not grow."""
 from __future__ import annotations
 
 import struct
@@ -12,13 +12,13 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from client import now_ms
 from stage import LANES, Stage, require
 
-WRITTEN_PER_S, DUE_PER_S = 8000, 40_000  # so slow that two cores for everybody keep up
+WRITTEN_PER_S, DUE_PER_S = 8000, 40_000  # slow enough for two shared cores
 PAD = b"x" * 92
-HELD_MIB = 256  # what is taken in is held first, up to the key memory: 20,000 do not fill it
+HELD_MIB = 256  # new records are buffered first, up to the key memory; 20,000 do not fill it
 
 
 class Counter(threading.Thread):
-    """Reads a topic whose records bear a number, and keeps how often each came and how early the earliest was."""
+    """Reads a topic with numbered records. Counts the copies of each, and keeps the earliest arrival."""
 
     def __init__(self, bootstrap: str, topic: str, partitions: int, count: int):
         super().__init__(daemon=True)
@@ -44,19 +44,19 @@ class Counter(threading.Thread):
         self.consumer.close()
 
     def settle(self, timeout: float) -> None:
-        """Until each number has come, or nothing new for so long."""
+        """Waits until each number has come, or until no record has come for so long."""
         last, since = -1, time.monotonic()
         while self.copies.count(0) and time.monotonic() - since < timeout:
             if self.total != last:
                 last, since = self.total, time.monotonic()
             time.sleep(0.5)
-        time.sleep(2)  # for what should not come
+        time.sleep(2)  # for records that should not come
         self.ending.set()
         self.join(20)
 
 
 def fill(bootstrap: str, schedule: str, target: str, first_due: int, count: int) -> None:
-    """So many requests, spread over lanes and over due times from first_due on."""
+    """Sends count requests, spread over lanes and over due times from first_due on."""
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "enable.idempotence": True,
                          "queue.buffering.max.messages": 500_000, "log_level": 0})
     left = [count]
@@ -82,7 +82,7 @@ def fill(bootstrap: str, schedule: str, target: str, first_due: int, count: int)
 
 
 def taken(stage: Stage) -> int:
-    """How many requests have gone into levels."""
+    """Returns how many requests are in levels."""
     member = Consumer({"bootstrap.servers": stage.kafka.bootstrap, "group.id": stage.group, "log_level": 0})
     done = member.committed([TopicPartition(stage.schedule, lane) for lane in range(LANES)], timeout=20)
     member.close()
@@ -90,7 +90,7 @@ def taken(stage: Stage) -> int:
 
 
 def start_among(stage: Stage, config, bridge, generator, name: str):
-    """Ends the bridge and starts it when one record is due; returns the new one, and how long that one took."""
+    """Restarts the bridge while one record is due. Returns the new bridge and the time until that delivery."""
     probe = generator.default
     request = generator.request(now_ms(), target=probe, wait_ms=4500, key=b"probe")
     request.timestamp_ms = None
@@ -109,7 +109,7 @@ def start_among(stage: Stage, config, bridge, generator, name: str):
 
 @dataclass
 class Cost:
-    """Of what waits: memory with all of it taken in, memory and time of a start that finds it."""
+    """The cost of waiting records: memory after their intake, and memory and time of a start."""
     memory: float
     start_memory: float
     start_s: float
@@ -126,12 +126,12 @@ def wait_through(stage: Stage, name: str, count: int) -> Cost:
     stage.connect_clients([probe])
     bridge = stage.bridge(config, name)
     began = now_ms()
-    times = 4 if stage.full else 2  # so many starts; the best of them counts, for the machine is shared
+    times = 4 if stage.full else 2  # the best of so many starts counts, since the machine is shared
     starts_s = 10 + 15 * times
     first_due = began + 1000 * starts_s + 10_000 + count * 1000 // WRITTEN_PER_S
     counter = Counter(stage.kafka.bootstrap, target, 8, count)
     fill(stage.kafka.bootstrap, name, target, first_due, count)
-    # Transactions leave markers between the requests, none of them here: nobody else writes to this topic.
+    # Every offset is a request: this topic has no transactions and no other producers.
     while taken(stage) < count:
         require(now_ms() < first_due - 1000 * starts_s, f"only {taken(stage)} of {count} were taken in time")
         time.sleep(0.3)
@@ -161,7 +161,7 @@ def wait_through(stage: Stage, name: str, count: int) -> Cost:
 
 
 def waiting_millions(stage: Stage) -> str:
-    """2,000,000 records wait at once; a start among them is as fast, and as small, as among 20,000."""
+    """2,000,000 records wait at once: a start takes as little time and memory as with 20,000."""
     stage.broker()
     few = wait_through(stage, "few", 20_000 if stage.full else 2000)
     many = wait_through(stage, "many", 2_000_000 if stage.full else 60_000)
