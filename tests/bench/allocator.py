@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the allocator that is linked buys."""
+"""The gain by the linked allocator."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -10,7 +10,7 @@ from table import Row
 
 
 def c_library() -> str:
-    """Preloaded, its allocator is found before the one that is linked."""
+    """Returns the path of the C library. If it is preloaded, its allocator precedes the linked one."""
     maps = Path("/proc/self/maps").read_text().splitlines()
     return next(line.split()[-1] for line in maps if "/libc.so.6" in line or "/libc-2." in line)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Others that hold messages until their time: what each did, one node on this machine, beside the bridge."""
+"""Compares the bridge with other programs that hold messages until they are due, each as one node on this machine."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Figure = tuple[float, ...]
 class Column:
     title: str
     unit: str
-    more: bool = False  # is better
+    more: bool = False  # more is better
 
     def told(self, figure: Figure | None) -> str:
         if figure is None:
@@ -25,7 +25,7 @@ class Column:
 COLUMNS = {"late": Column("late at 1,000/s, p50 / p99 / max", " ms"), "most": Column("most delivered a second", "k/s", True),
            "instant": Column("100,000 due at one instant, a second", "k/s", True),
            "cpu": Column("servers' CPU a message, at most", " µs")}
-IN_MEMORY = 1.5  # times the CPU of what keeps all in memory, on one node, is good
+IN_MEMORY = 1.5  # goal, as a multiple of the CPU of a single node that keeps all messages in memory
 OTHERS: dict[str, dict[str, Figure]] = {
     "RocketMQ": {"late": (586, 1069, 1112), "most": (12.5,), "instant": (33,), "cpu": (80,)},
     "its 100 ms tick": {"late": (65, 117, 155)},
@@ -40,7 +40,7 @@ KILLED = "10 to 26 % duplicates and 6 to 12 s late in all others but Redis"
 
 
 def missed(name: str, ours: Figure) -> list[str]:
-    """Those that are not beaten in this column."""
+    """Returns the programs that are better in this column."""
     def wanted(who: str, has: Figure) -> Figure:
         return tuple(n * IN_MEMORY for n in has) if (name, who) == ("cpu", "Redis") else has
     return [who for who, has in OTHERS.items()
@@ -56,7 +56,7 @@ def told(name: str) -> str:
 
 
 def section(ours: dict[str, Figure], killed: str) -> list[str]:
-    """The bridge first, as its parts say above; in brackets how many of those with a figure it beats."""
+    """Returns the table, with the bridge first. The brackets contain how many of the programs with a figure it beats."""
     cells = {name: column.told(ours.get(name)) for name, column in COLUMNS.items()}
     for name, figure in ours.items():
         all_of_them = sum(name in has for has in OTHERS.values())

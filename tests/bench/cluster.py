@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On three brokers, and one target among four that takes nothing."""
+"""Three brokers, and one unavailable target of four."""
 from __future__ import annotations
 
 import json
@@ -16,47 +16,47 @@ from table import STATED, Row
 
 GOOD, MOST_P99 = 3, 2.0
 WARM_S, SETTLE_S, CALM_S, STOPPED_S = 8, 15, 12, 24
-LEAD_S = 3                        # of each stream: clients connect, and it is not looked at
-RATE, SLOW_RATE = 250, 25         # to each target: three brokers on two cores are late by themselves at 100
-QUIET_MS, SLOW_QUIET_MS = 20, 50  # the p99 of a machine on which there is something to be seen
-EXACTLY_QUIET_MS = 60             # with transactions
-SMALL_BYTES = 100                 # less than a record of 100 bytes with its batch
+LEAD_S = 3                        # Start of each stream, which does not count, since clients connect then.
+RATE, SLOW_RATE = 250, 25         # Records a second to each target.
+QUIET_MS, SLOW_QUIET_MS = 20, 50  # Above this p99 the machine is too busy for a measurement.
+EXACTLY_QUIET_MS = 60             # The same with transactions.
+SMALL_BYTES = 100                 # Less than a record of 100 bytes with its batch.
 AUTHORIZER = ("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
               "allow.everyone.if.no.acl.found=true", "super.users=User:nobody")
 
 
 def three(place: Place, count: int = 200_000) -> list[Row]:
-    """Three brokers, three replicas of everything, acks=all; all of them on the same cores."""
+    """Three brokers on the same cores, three replicas of everything, acks=all."""
     return rates(place, count)
 
 
 def three_late(place: Place, seconds: int = lateness.SECONDS) -> list[Row]:
-    """1,000/s there, and then plain records."""
+    """1,000/s on three brokers, then plain records."""
     return [stated(lateness.late(place, seconds)[0])]
 
 
 def leader_of_quorum(place: Place) -> int:
-    """As the brokers that live have noted it."""
+    """Returns the leader of the quorum, from the notes of live brokers."""
     file = Path(place.kafka.folder) / "data" / f"broker-{place.live[0]}" / "__cluster_metadata-0" / "quorum-state"
     return json.loads(file.read_text())["leaderId"]
 
 
 class Targets:
-    """Four targets, of which three are good, and a bridge."""
+    """A bridge and four targets, of which three are good."""
 
     def __init__(self, place: Place, rate: int, **settings):
         self.place, self.rate = place, rate
         self.name, self.config = place.schedule(**settings)
         self.good = [place.topic("bench.good") for _ in range(GOOD)]
         self.bridge: Bridge = place.bridge(self.config, wait=True)
-        self.written = 0  # to the fourth
+        self.written = 0  # records to the fourth target
 
     def stream(self, fourth: str, seconds: int, stop_pid: int = 0) -> dict:
-        """The same to each of the four; how late the good ones were, but for the first seconds. Then stop_pid is
-        stopped: the generators and the reader are not what is tried."""
+        """Sends the same stream to each of the four targets. Returns the lateness of the good ones after the first seconds.
+        stop_pid: a process to stop after the generators and the reader have connected."""
         seconds += LEAD_S
         read = self.place.tool("read", topic=",".join(self.good), count=GOOD * self.rate * seconds, idle=15,
-                               settle=(LEAD_S - 1) * 1000)  # from the first that is due on, a second after it is sent
+                               settle=(LEAD_S - 1) * 1000)  # counts from the first due time, a second after its sending
         read.await_ready()
         loads = [self.place.tool("load", topic=self.name, kind="request", rate=self.rate, count=self.rate * seconds,
                                  target=target, delay=1000, delay_max=1500) for target in (*self.good, fourth)]
@@ -70,7 +70,7 @@ class Targets:
 
 
 def row(what: str, seen: dict, calm: list[dict], quiet_ms: float) -> Row:
-    """calm: the streams around it in which all four were well; it is judged by the better one."""
+    """Judges a stream by the better one of the two calm streams around it, in which all four targets were good."""
     base = min(calm, key=lambda one: one["p99"])
     quiet, complete = base["p99"] <= quiet_ms, all(one["complete"] for one in (seen, *calm))
     ratio = seen["p99"] / base["p99"]
@@ -85,7 +85,7 @@ def row(what: str, seen: dict, calm: list[dict], quiet_ms: float) -> Row:
 
 
 def warm(place: Place, targets: Targets, slow_one: str, rounds: int) -> None:
-    """Until the brokers, one of which was just started, have compiled this too."""
+    """Runs streams until the brokers, one of which is new, have compiled their code."""
     for _ in range(rounds):
         targets.stream(slow_one, WARM_S - LEAD_S)
         if place.compiling(2) < WARM:
@@ -94,7 +94,7 @@ def warm(place: Place, targets: Targets, slow_one: str, rounds: int) -> None:
 
 def slow(place: Place, settle_s: int = SETTLE_S, calm_s: int = CALM_S, stopped_s: int = STOPPED_S,
          warm_rounds: int = WARM_ROUNDS) -> list[Row]:
-    """One of four targets is led by a stopped broker that has nothing else; before it and after it none is."""
+    """One of four targets is led by a stopped broker that leads no other topic, and by a live one before and after."""
     place.without(3)
     place.warm(warm_rounds)
     targets = Targets(place, SLOW_RATE)
@@ -125,7 +125,7 @@ def slow(place: Place, settle_s: int = SETTLE_S, calm_s: int = CALM_S, stopped_s
 
 
 def beside_bad(place: Place, what: str, fourth: str, seconds: int, exactly_once: bool) -> list[Row]:
-    """All four are well, then the fourth is this one, then all are well again."""
+    """Measures four good targets, then replaces the fourth by a bad one, then measures four good ones again."""
     targets = Targets(place, RATE, delivery="exactly-once" if exactly_once else "at-least-once")
     quiet_ms = EXACTLY_QUIET_MS if exactly_once else QUIET_MS
     good = place.topic("bench.fourth")
@@ -150,30 +150,30 @@ def beside_small(place: Place, seconds: int, exactly_once: bool) -> list[Row]:
 
 
 def missing(place: Place, seconds: int = CALM_S) -> list[Row]:
-    """One of four targets does not exist; 250/s to each. Before it and after it all do."""
+    """One of four targets does not exist for a while, with 250/s to each."""
     return beside_missing(place, seconds, False)
 
 
 def missing_exactly(place: Place, seconds: int = CALM_S) -> list[Row]:
-    """The same, exactly once."""
+    """The same in exactly once."""
     return beside_missing(place, seconds, True)
 
 
 def forbidden(place: Place, seconds: int = CALM_S) -> list[Row]:
-    """The bridge may not write to one of four targets; 250/s to each. Before it and after it there is none such."""
+    """The bridge may not write to one of four targets for a while, with 250/s to each."""
     return beside_forbidden(place, seconds, False)
 
 
 def forbidden_exactly(place: Place, seconds: int = CALM_S) -> list[Row]:
-    """The same, exactly once."""
+    """The same in exactly once."""
     return beside_forbidden(place, seconds, True)
 
 
 def too_large(place: Place, seconds: int = CALM_S) -> list[Row]:
-    """One of four targets takes no record of this size; 250/s to each. Before it and after it there is none such."""
+    """One of four targets refuses records of this size for a while, with 250/s to each."""
     return beside_small(place, seconds, False)
 
 
 def too_large_exactly(place: Place, seconds: int = CALM_S) -> list[Row]:
-    """The same, exactly once."""
+    """The same in exactly once."""
     return beside_small(place, seconds, True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cost and gain of compressing hops and deliveries."""
+"""Cost and gain of compression for hops and deliveries."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ SIZE, DELAY_MS, DELAY_MAX_MS, LEVELS = 1000, 3000, 5000, ["1s", "2s"]
 
 @dataclass(frozen=True)
 class Passed:
-    bridge_us: float  # CPU a message
+    bridge_us: float  # CPU of a message
     broker_us: float
-    level_bytes: float  # on the brokers' disks a hop, without copies
+    level_bytes: float  # of a hop on the brokers' disks, in one replica
     whole: bool
 
 
 def stored(place: Place, topics: list[str]) -> int:
-    """Bytes of these topics' logs."""
+    """Returns the bytes of these topics' logs."""
     logs = (place.folder / "kafka" / "data").rglob("*.log")
     return sum(log.stat().st_size for log in logs if log.parent.name.rpartition("-")[0] in topics)
 
 
 def passed(place: Place, codec: str, count: int) -> Passed:
-    """Orders of 1 kB in JSON, as many as the bridge takes, through one level or two."""
+    """Sends JSON orders of 1 kB at full speed through one or two levels."""
     kafka = {role: {"compression.type": codec} for role in ("hops", "deliveries")}
     name, config = place.schedule(levels=LEVELS, kafka=kafka)
     target, bridge = place.topic("bench.target"), place.bridge(config, wait=True)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_core: the pieces of the way alone: nanoseconds an operation (the fastest of some rounds)
-   and how often one allocated, which must be never. Prints one JSON object a piece.
+/* bench_core: single pieces of a record's way. Measures the nanoseconds of an operation (the
+   fastest of some rounds) and its allocations, which must be 0. Prints one JSON object for each
+   piece.
 
-   bench_core hops LEAST MOST: how many hops a delay takes in the mean that lies anywhere between
-   these seconds, with the default levels and some values of hold. */
+   bench_core hops LEAST MOST: prints the mean hops of delays spread evenly between these seconds,
+   with the default levels and some values of hold. */
 #include "levels/envelope.h"
 #include "levels/plan.h"
 #include "levels/request.h"
@@ -20,7 +21,7 @@ enum { ROUNDS = 7, SPAN_MS = 4000 };
 
 static uint64_t allocations;
 
-/* The linker sends every allocation of this program through here (--wrap). */
+/* Counts allocations. The linker redirects every allocation of this program here (--wrap). */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -46,7 +47,7 @@ void *__wrap_realloc(void *old, size_t size)
     return __real_realloc(old, size);
 }
 
-static volatile int64_t sink; /* so that no work is optimised away */
+static volatile int64_t sink; /* keeps the compiler from removing the work */
 
 static int64_t now_ns(void)
 {
@@ -69,7 +70,7 @@ static void measure(const char *name, int64_t n, void (*run)(void *ctx, int64_t 
            allocations - before);
 }
 
-/* A request of 100 bytes with two headers for the bridge and one of its own. */
+/* A request of 100 bytes with two dlb- headers and a user header. */
 
 static const struct header request_headers[] = {
     {"dlb-deliver-at", {.data = (const uint8_t *)"1790000000000", .len = 13}},
@@ -126,7 +127,7 @@ static void release(void *ctx, int64_t n)
         sink += plan_release_ms(&s->ladder, 60000, 1000000, 1000000 + 60000 + i * 7919 % 7200000);
 }
 
-/* n holds are added, and all of them fall due while time goes by in steps of a millisecond. */
+/* Adds n timers, and advances the time by milliseconds until all have expired. */
 struct holds {
     struct wheel wheel;
     struct wheel_node *nodes;
@@ -240,5 +241,5 @@ int main(int argc, char **argv)
     holds(10000);
     holds(1000000);
     windows();
-    return allocations > 16; /* set-up may; a piece's own row says if it did */
+    return allocations > 16; /* setup may allocate; the row of a piece has its own count */
 }

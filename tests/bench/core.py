@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pieces alone."""
+"""Single pieces of the code."""
 from __future__ import annotations
 
 import json
@@ -10,7 +10,7 @@ from table import Row
 
 
 def pieces() -> list[Row]:
-    """Each piece of a record's way: nanoseconds an operation, and no allocation."""
+    """Each piece of code on a record's way: nanoseconds an operation, and no allocation."""
     out = subprocess.run([str(TOOL.parent / "bench_core")], capture_output=True, text=True, check=True).stdout
     seen = [json.loads(line) for line in out.splitlines()]
     return [Row(p["piece"], f"{p['ns']:.1f} ns, {p['allocations']} allocations", "no allocation",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exactly once: what the transactions cost, in time and in rate."""
+"""Exactly once: the cost of transactions, in lateness and in rate."""
 from __future__ import annotations
 
 import forwarding
@@ -8,11 +8,11 @@ from place import Place
 from table import Row
 
 COUNT = 400_000
-ANEW = {"lost_offsets": "redeliver"}  # the records were put into the level by hand, for a new group
+ANEW = {"lost_offsets": "redeliver"}  # the bench wrote the records into the level, for a new group
 
 
 def flat_out(place: Place, what: str, prepare) -> Row:
-    """prepare(delivery) -> configuration, topic that the bridge fills."""
+    """Measures both modes. prepare(delivery) returns a configuration and the topic that the bridge fills."""
     def rate(mode: str) -> dict:
         config, grows = prepare(mode)
         place.rest()
@@ -26,7 +26,7 @@ def flat_out(place: Place, what: str, prepare) -> Row:
 
 
 def exactly(place: Place) -> list[Row]:
-    """Exactly once flat out, beside at least once."""
+    """Exactly once at full speed, compared with at least once."""
     return [flat_out(place, "middle hop",
                      lambda mode: forwarding.ended_stops(place, COUNT, delivery=mode, **ANEW)[:2]),
             flat_out(place, "delivery",
@@ -39,10 +39,10 @@ def late_at(place: Place, rate: int) -> list[Row]:
 
 
 def late(place: Place) -> list[Row]:
-    """As late, exactly once, to a reader of what is committed."""
+    """Lateness of exactly once, for a read_committed consumer."""
     return late_at(place, 1000)
 
 
 def late_10k(place: Place) -> list[Row]:
-    """The same at 10,000/s."""
+    """Lateness of exactly once at 10,000/s."""
     return late_at(place, 10_000)

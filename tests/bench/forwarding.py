@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forwarding flat out, beside the bare loop on the same records."""
+"""Forwarding at full speed, compared with the bare loop on the same records."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -12,9 +12,9 @@ from processes import cpu_seconds, free_port
 from table import Row
 
 HOUR = 3_600_000
-ID = "0123456789012"  # of a request: with it a delivery has three headers beside its own
+ID = "0123456789012"  # id of a request; a delivery then has three headers of the bridge
 AGAIN = 4
-ONE_STOP_MS = 11_000  # before they are due: a stop of 10 s is all that they have then
+ONE_STOP_MS = 11_000  # time before they are due; one stop of 10 s remains then
 
 
 def bridge_rate(place: Place, config: Path, topic: str, count: int, env: dict[str, str] | None = None) -> dict:
@@ -33,7 +33,7 @@ def loop_rate(place: Place, source: str, count: int) -> dict:
 
 
 def compare(place: Place, what: str, ratio_goal: float, cpu_goal: float, prepare: Callable, count: int) -> list[Row]:
-    """prepare() -> configuration, topic that the bridge fills, topic that the loop reads."""
+    """prepare() returns a configuration, the topic that the bridge fills, and the topic that the loop reads."""
     config, grows, source = prepare()
     seen = place.in_turns(bridge=lambda: bridge_rate(place, config, grows, count),
                           loop=lambda: loop_rate(place, source, count))
@@ -50,7 +50,7 @@ def compare(place: Place, what: str, ratio_goal: float, cpu_goal: float, prepare
 
 
 def ended_stops(place: Place, count: int, **settings) -> tuple[Path, str, str]:
-    """Records whose stop in one level has ended; returns a configuration, the next level and this one."""
+    """Writes records whose stop in one level has ended. Returns a configuration, the next level and this one."""
     name, config = place.schedule(levels=["1s", "1m", "1h"], **settings)
     place.load(topic=f"{name}.1m", kind="envelope", count=count, stamp=now_ms() - 10 * 60_000,
                due=now_ms() + HOUR + HOUR // 2)
@@ -58,12 +58,12 @@ def ended_stops(place: Place, count: int, **settings) -> tuple[Path, str, str]:
 
 
 def hop(place: Place, count: int = 1_500_000) -> list[Row]:
-    """Level to level: all stops of the first level have ended, the next one lasts an hour."""
+    """Level to level: all stops of the first level have ended, and the next one lasts an hour."""
     return compare(place, "middle hop", 0.8, 1.5, lambda: ended_stops(place, count), count)
 
 
 def intake(place: Place, count: int = 600_000) -> list[Row]:
-    """Requests with two dlb- headers and one of their own, into a level."""
+    """Requests with two dlb- headers and one user header, into a level."""
     def prepare():
         name, config = place.schedule(levels=["1s", "1m", "1h"])
         place.load(topic=name, kind="request", count=count, due=now_ms() + HOUR + HOUR // 2)
@@ -72,7 +72,7 @@ def intake(place: Place, count: int = 600_000) -> list[Row]:
 
 
 def due_in_level(place: Place, count: int, **settings) -> tuple[Path, str]:
-    """Records in a level that are due; returns a configuration and their target."""
+    """Writes due records into a level. Returns a configuration and their target."""
     name, config = place.schedule(levels=["1s", "1m", "1h"], **settings)
     target = place.topic("bench.target")
     place.load(topic=f"{name}.1m", kind="envelope", count=count, stamp=now_ms() - 10 * 60_000,
@@ -81,7 +81,7 @@ def due_in_level(place: Place, count: int, **settings) -> tuple[Path, str]:
 
 
 def delivery(place: Place, count: int = 600_000) -> list[Row]:
-    """What is long due, from a level to its target, with three headers beside its own."""
+    """Overdue records from a level to their target, with three headers of the bridge."""
     def prepare():
         config, target = due_in_level(place, count)
         loop_in = place.topic("bench.in")
@@ -93,8 +93,8 @@ def delivery(place: Place, count: int = 600_000) -> list[Row]:
 @dataclass(frozen=True)
 class Instant:
     seen: dict
-    cpu_us: float  # a message, of bridge and broker
-    hops: float    # each
+    cpu_us: float  # CPU of bridge and broker for a message
+    hops: float    # of a message
 
     @property
     def right(self) -> bool:
@@ -106,7 +106,7 @@ class Instant:
 
 
 def at_one_instant(place: Place, count: int) -> Instant:
-    """So many that are due at one millisecond: schedule, one level of 10 s, target."""
+    """Sends count requests due at one millisecond: schedule, one level of 10 s, target."""
     port = free_port(1)
     name, config = place.schedule(listen=f"127.0.0.1:{port}")
     target = place.topic("bench.target")
@@ -124,7 +124,7 @@ def at_one_instant(place: Place, count: int) -> Instant:
 
 
 def one_stop_each(place: Place, count: int) -> Instant:
-    """The same; again, a few times, where a broker took so long over the intake that some were sent another way."""
+    """Repeats at_one_instant a few times if a slow intake sent some requests through other levels."""
     for _ in range(AGAIN):
         one = at_one_instant(place, count)
         if one.sound or not one.right:
@@ -133,7 +133,7 @@ def one_stop_each(place: Place, count: int) -> Instant:
 
 
 def instant(place: Place, count: int = 500_000) -> list[Row]:
-    """Everything due at one millisecond: schedule, one level of 10 s, target; more than a window a lane."""
+    """More than a window of each lane is due at one millisecond: schedule, one level of 10 s, target."""
     one = one_stop_each(place, count)
     seen, sound = one.seen, one.sound
     return [

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a message costs as things grow, one of them at a time; else 8 lanes, nothing waiting, 100 bytes, one level, one
-worker, one process."""
+"""The cost of a message while one quantity grows. The base case has 8 lanes, no waiting records, 100 bytes, one level,
+one worker and one process."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from table import Row
 
 LEVELS = ["1s", "10m", "1h"]
 PLOT = ROOT / "tests" / "bench" / "growth.svg"
-MOST, MOST_P99 = 1.5, 2.0  # times the smallest; what is more has grown
+MOST, MOST_P99 = 1.5, 2.0  # limits of a growth, as multiples of the smallest value
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Growth:
     values: tuple[int, ...]
     names: tuple[str, ...]
     base: int  # index of the base case in values
-    may: float  # so many times the base's CPU a message is no more than the work there is
+    may: float  # limit of the CPU of a message, as a multiple of the base's
     title: str
 
 
@@ -34,8 +34,8 @@ GROWTHS = {"lanes": Growth((1, 8, 32), ("1", "8", "32"), 1, MOST, "lanes"),
 
 
 def play(place: Place, what: str, value: int, **how) -> Cost:
-    """The base case but for this: a chain of so many stops at the level of a second, which hold a remainder of up to
-    another one, is a delay of 1.1 to 1.9 s for one stop, 5.1 to 5.9 s for three."""
+    """Measures the base case with one changed value. For levels, the delay makes a chain of so many stops: 1.1 to 1.9 s
+    for one stop, 5.1 to 5.9 s for three."""
     rest_ms = (2 * value - 1 if what == "levels" else 1) * 1000
     stream = Stream(delay_ms=rest_ms + 100, delay_max_ms=rest_ms + 900,
                     size=value if what == "payload" else 100)
@@ -63,17 +63,17 @@ def row(what: str, costs: dict[int, Cost]) -> Row:
 
 
 def growth(what: str) -> Callable[..., list[Row]]:
-    """The part that varies this; ends: only the base case and the largest value."""
+    """Returns the part that varies this quantity. ends: only the base case and the largest value."""
     def part(place: Place, ends: bool = False, **how) -> list[Row]:
         one = GROWTHS[what]
         values = (one.values[one.base], one.values[-1]) if ends else one.values
         return [row(what, {value: play(place, what, value, **how) for value in values[::1 if place.round % 2 else -1]})]
-    part.__doc__ = f"What grows with {GROWTHS[what].title}: {', '.join(GROWTHS[what].names)}; 5,000/s."
+    part.__doc__ = f"The growth with {GROWTHS[what].title}: {', '.join(GROWTHS[what].names)}; 5,000/s."
     return part
 
 
 def draw(costs: dict[str, dict[int, Cost]]) -> None:
-    """Of all growths, as their rows have them."""
+    """Draws all growths from the data of their rows."""
     def lines(figure: Callable[[Cost], float]) -> dict[str, list[float]]:
         return {one.title: [figure(costs[what][value]) for value in one.values] for what, one in GROWTHS.items()}
     plot.write(PLOT, {one.title: one.names for one in GROWTHS.values()}, [

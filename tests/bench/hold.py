@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much remainder the wheel should take."""
+"""The best value of hold."""
 from __future__ import annotations
 
 import json
@@ -14,21 +14,21 @@ FAR_S, MIX_S, HOLDS_S = 7200, 8, (1, 2, 5, 10)
 
 
 def mean_hops(most_s: int) -> dict[int, float]:
-    """By hold in seconds, for delays evenly spread up to this."""
+    """Returns the mean hops for each hold in seconds, for delays spread evenly up to most_s."""
     out = subprocess.run([str(TOOL.parent / "bench_core"), "hops", "0", str(most_s)], capture_output=True,
                          text=True, check=True).stdout
     return {line["hold_ms"] // 1000: line["hops"] for line in map(json.loads, out.splitlines())}
 
 
 def bulk_hop_us(place: Place, count: int = 600_000) -> float:
-    """What one hop more costs, of bridge and broker."""
+    """Returns the cost of another hop for bridge and broker."""
     config, grows, _ = ended_stops(place, count)
     place.rest()
     return sum(bridge_rate(place, config, grows, count)["cpu_us"])
 
 
 def hold(place: Place, seconds: tuple[int, ...] = HOLDS_S, mix_s: int = MIX_S) -> list[Row]:
-    """Delays evenly spread up to 8 s with a hold of 1 to 10 s; and what it means for delays up to 2 h."""
+    """Delays spread evenly up to 8 s with a hold of 1 to 10 s, and an estimate for delays up to 2 h."""
     short, far = mean_hops(mix_s), mean_hops(FAR_S)
     hop_us = bulk_hop_us(place)
     rows = [Row("one hop in bulk: CPU of bridge and broker", f"{hop_us:.1f} µs", STATED, True, hop_us)]

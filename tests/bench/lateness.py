@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How late a reader has what is due, beside what plain produce and consume shows at the same time."""
+"""Lateness at a reader, compared with plain produce and consume at the same time."""
 from __future__ import annotations
 
 import beside
@@ -7,20 +7,20 @@ from place import LANES, Place, metric
 from processes import cpu_seconds, free_port
 from table import Row
 
-BOUNDS = {"1 ms": "0.001", "5 ms": "0.005", "all": "+Inf"}  # of its histogram
-SETTLE_S, SECONDS = 3, 10  # while its clients connect a stream is not looked at
+BOUNDS = {"1 ms": "0.001", "5 ms": "0.005", "all": "+Inf"}  # buckets of the histogram
+SETTLE_S, SECONDS = 3, 10  # a stream does not count while its clients connect
 
 
 def handed(*ports: int) -> dict[str, float]:
-    """How many the bridges that listen there gave to their clients within so many ms and in all, by their own
-    histograms: what is later than that is Kafka's, and of the machine that both share."""
+    """Returns how many records the bridges at these ports gave to their clients within so many ms, and in all, by their
+    histograms. Later delays are caused by Kafka and the shared machine."""
     counts = [metric(port, "delaybridge_lateness_seconds_bucket", *(f'le="{bound}"' for bound in BOUNDS.values()))
               for port in ports]
     return dict(zip(BOUNDS, map(sum, zip(*counts))))
 
 
 def shares(counts: dict[str, float], before: dict[str, float] | None = None) -> dict[str, float]:
-    """Of all, or of those after these."""
+    """Returns the shares of all counts, or of those since before."""
     counts = {name: count - (before or {}).get(name, 0) for name, count in counts.items()}
     return {name: count / max(counts["all"], 1) for name, count in counts.items() if name != "all"}
 
@@ -30,7 +30,7 @@ def hops_each(port: int, count: int) -> float:
 
 
 class Stream:
-    """Records at a rate into a topic, and who reads what comes of them."""
+    """A generator that writes records at a rate, and a reader of the result."""
 
     def __init__(self, place: Place, topic: str, rate: int, seconds: int, wait_s: float = 0, into: str = "", **load):
         self.place = place
@@ -48,7 +48,7 @@ class Stream:
 
 
 class Bridged:
-    """The stream through a bridge of its own."""
+    """A stream through a separate bridge."""
 
     def __init__(self, place: Place, rate: int, delay: int, delay_max: int, seconds: int = SECONDS, size: int = 100,
                  linger: int = 5, **settings):
@@ -80,8 +80,7 @@ def plain_stream(place: Place, rate: int, seconds: int = SECONDS, lanes: int = L
 
 def beside_plain(place: Place, rate: int, delay: int, delay_max: int, lanes: int = LANES, size: int = 100,
                  **settings) -> tuple[dict, dict]:
-    """At this rate through the bridge, and at the same time plain records, of another producer to
-    another reader."""
+    """Runs a stream through the bridge. At the same time another producer writes plain records to another reader."""
     both = [Bridged(place, rate, delay, delay_max, lanes=lanes, size=size, **settings),
             plain_stream(place, rate, lanes=lanes, size=size)]
     for one in both:
@@ -91,14 +90,14 @@ def beside_plain(place: Place, rate: int, delay: int, delay_max: int, lanes: int
 
 def then_plain(place: Place, rate: int, delay: int, delay_max: int, seconds: int = SECONDS,
                **settings) -> tuple[dict, dict]:
-    """The same, one after the other: alone on the machine."""
+    """Runs the two streams one after the other, each alone on the machine."""
     bridged = Bridged(place, rate, delay, delay_max, seconds, **settings).start().result()
     place.rest()
     return bridged, plain_stream(place, rate, seconds).start().result()
 
 
 def row(what: str, bridge: dict, plain: dict, goal: tuple[float, float] | None = None, other: str = "plain") -> Row:
-    """goal: p50 and p99; without one p99 is compared with the other stream's."""
+    """goal: limits of p50 and p99. None: the other stream's p99 is the limit."""
     text = (f"{bridge['p50']:.1f} / {bridge['p99']:.1f} / {bridge['p999']:.1f} / {bridge['max']:.1f} "
             f"({other} {plain['p50']:.1f} / {plain['p99']:.1f} / {plain['p999']:.1f} / {plain['max']:.1f})")
     text += f"; in the first {SETTLE_S} s, not counted, at most {bridge['settling']:.0f} ({other} {plain['settling']:.0f})"
@@ -116,7 +115,7 @@ def row(what: str, bridge: dict, plain: dict, goal: tuple[float, float] | None =
 
 
 def late(place: Place, seconds: int = SECONDS) -> list[Row]:
-    """1,000/s, delays of 1 to 1.5 s (one level), alone on the machine; and then plain records."""
+    """1,000/s, delays of 1 to 1.5 s (one level), then plain records, each alone on the machine."""
     bridge, plain = then_plain(place, 1000, 1000, 1500, seconds)
     figure = tuple(bridge[quantile] for quantile in ("p50", "p99", "max"))
     missed = beside.missed("late", figure)
@@ -133,26 +132,26 @@ def late_beside(place: Place, rate: int, what: str = "", **settings) -> list[Row
 
 
 def late_10k(place: Place) -> list[Row]:
-    """10,000/s, and as many plain records beside them."""
+    """10,000/s, and as many plain records at the same time."""
     return late_beside(place, 10_000)
 
 
 def late_30k(place: Place) -> list[Row]:
-    """30,000/s, and as many plain records beside them."""
+    """30,000/s, and as many plain records at the same time."""
     return late_beside(place, 30_000)
 
 
 def late_32(place: Place) -> list[Row]:
-    """5,000/s on 32 lanes to 32 partitions, and as many plain records to as many beside them."""
+    """5,000/s on 32 lanes to 32 partitions, and as many plain records to 32 partitions at the same time."""
     return late_beside(place, 5000, " on 32 lanes", lanes=32)
 
 
 def late_10kb(place: Place) -> list[Row]:
-    """5,000/s with values of 10 KB, and as many such plain records beside them."""
+    """5,000/s with values of 10 KB, and as many such plain records at the same time."""
     return late_beside(place, 5000, " with values of 10 KB", size=10_000)
 
 
 def late_chain(place: Place, seconds: int = SECONDS) -> list[Row]:
-    """1,000/s through three levels: 5 s, 1 s and 1 s; and then plain records."""
+    """1,000/s through three levels (5 s, 1 s and 1 s), then plain records."""
     bridge, plain = then_plain(place, 1000, 9050, 9450, seconds)
     return [row("late at 1,000/s through three hops, ms p50 / p99 / p99.9 / max", bridge, plain, (1, 5))]

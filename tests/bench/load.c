@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load: writes --count records of --size bytes to --topic, spread evenly over its partitions, at
-   --rate a second (0: as fast as it can) or until the broker has taken all of them.
+/* load: writes --count records of --size bytes to --topic, spread evenly over its partitions.
+   --rate limits the records a second (0: no limit).
 
-   --kind plain: no header. headers: --headers of them, as a delivered record has. request: for the
-   schedule topic, to --target, with one business header. envelope: as the bridge itself writes them
-   into a level, stamped at --stamp, with --id if there is one.
-   Requests and envelopes are due at --due, or --delay to --delay-max ms from their writing, at
-   random but the same in each run.
-   --orders 1: each value is JSON text of an order, unlike any other, in place of one byte repeated.
-   --seconds: ends after so many, whatever is written by then. --linger: how many ms a batch waits:
-   5, as clients have it; 0 for plain records at a rate, which are late from their writing on.
+   --kind plain: without headers. headers: with --headers of them, as a delivered record has.
+   request: for the schedule topic, to --target, with one user header. envelope: as the bridge
+   writes records into a level, stamped at --stamp, with an optional --id. Requests and envelopes
+   are due at --due, or --delay to --delay-max ms after their writing. The delays are random, but
+   the same in each run.
+   --orders 1: each value is the JSON text of a different order. Otherwise it repeats one byte.
+   --seconds: ends after this time, even if records are missing. --linger: linger.ms of the client.
+   Plain records at a rate use 0, since their lateness begins with their writing.
  */
 #include "levels/envelope.h"
 #include "tests/bench/bench.h"
@@ -45,7 +45,7 @@ static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *op
     failed += message->err != 0;
 }
 
-/* As good as random: the end of splitmix64 (Vigna). */
+/* Mixes bits as the last steps of splitmix64 do (Vigna). */
 static uint64_t mixed(uint64_t n)
 {
     n = (n + 1) * 0x9e3779b97f4a7c15;
@@ -102,7 +102,7 @@ static size_t enclose(struct load *load, int64_t due_ms, int64_t n)
     return size;
 }
 
-/* Fills the body with text that compresses as business records do. */
+/* Fills the body with text that compresses like business records. */
 static void write_order(struct load *load, int64_t n)
 {
     uint64_t random = mixed((uint64_t)n);
@@ -155,7 +155,7 @@ static void write_one(struct load *load, int64_t n)
     }
 }
 
-/* How many should be written by now. */
+/* Returns how many records should be written by now. */
 static int64_t wanted(const struct load *load, int64_t elapsed_us)
 {
     int64_t by_now = load->rate > 0 ? elapsed_us * load->rate / 1000000 + 1 : load->count;

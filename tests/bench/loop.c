@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loop: the limit that the bridge is compared with: it forwards --count records of --in to the same
-   partitions of --out, and does nothing else. Built as fast as this client allows: a queue for each
-   partition and an always-empty topic (--idle) so that a fetch is always in flight, little
-   prefetched, nothing copied, headers handed on as they are, and the bridge's allocator. Nothing is
-   committed. */
+/* loop: the limit to which the bridge is compared. It forwards --count records of --in to the same
+   partitions of --out, and commits no offsets. It is as fast as the client allows. Each partition
+   has a queue, and an empty topic (--idle) keeps a fetch in flight. It prefetches little, copies no
+   value, passes headers on unchanged, and uses the bridge's allocator. */
 #include "tests/bench/bench.h"
 
 #include <inttypes.h>
@@ -88,7 +87,7 @@ static void forward(struct loop *loop, rd_kafka_message_t *message)
     loop->forwarded++;
 }
 
-/* False: the lane has nothing more, and will ring. */
+/* Forwards records of a lane. Returns false if it has no more; its queue then signals new ones. */
 static bool serve(struct loop *loop, int lane)
 {
     for (int n = 0; n < TURN; n++) {
@@ -144,5 +143,5 @@ int bench_loop(void)
     printf("{\"forwarded\": %" PRId64 ", \"failed\": %" PRId64 ", \"seconds\": %.3f}\n",
            loop.forwarded, failed, (double)(mono_us() - start_us) / 1e6);
     fflush(stdout);
-    _exit(failed == 0 ? 0 : 1); /* what is fetched and not read need not be freed */
+    _exit(failed == 0 ? 0 : 1); /* leaves fetched records to the end of the process */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench PART --option value ...: see bench.h. */
+/* The command line: bench PART --option value ... (bench.h). */
 #include "tests/bench/bench.h"
 
 #include <inttypes.h>
@@ -79,8 +79,7 @@ rd_kafka_t *client(rd_kafka_type_t type,
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     set(conf, "bootstrap.servers", option("bootstrap", "localhost:9092"));
     set(conf, "socket.nagle.disable", "true");
-    if (type ==
-        RD_KAFKA_CONSUMER) /* as the bridge has it; unknown to clients that do not need it */
+    if (type == RD_KAFKA_CONSUMER) /* as in the bridge; clients without need of it do not know it */
         rd_kafka_conf_set(conf, "fetch.queue.backoff.ms", "5", why, sizeof why);
     for (; *settings != NULL; settings += 2)
         set(conf, settings[0], settings[1]);
@@ -98,7 +97,7 @@ static void add_topic(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list, con
     const struct rd_kafka_metadata *metadata;
     rd_kafka_topic_t *topic = rd_kafka_topic_new(rk, name, NULL);
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR;
-    for (int tries = 0; tries < TRIES; tries++) { /* a new topic takes a while to be known */
+    for (int tries = 0; tries < TRIES; tries++) { /* brokers learn of a new topic after a while */
         err = rd_kafka_metadata(rk, 0, topic, &metadata, 10000);
         err = err != 0 ? err : metadata->topics[0].err;
         if (err == 0)

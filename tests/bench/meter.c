@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meter: watches --topic grow by --count records, and what CPU the processes --pids take between
-   the first tenth of them (--from: so many of them) and the last twentieth: the rate without the
-   start and the end, and the CPU a record. Says "ready" when it knows where the topic ends now.
-   --timeout seconds at most.
-   --base: how many records it had before, if not those of now. */
+/* meter: measures the growth of --topic by --count records, and the CPU of the processes --pids. It
+   measures between the first tenth (or the first --from records) and the last twentieth. So rate
+   and CPU exclude start and end. Prints "ready" when it knows the present end of the topic. Ends
+   after
+   --timeout seconds at most. --base: the number of records before, if it is not the present one. */
 #include "tests/bench/bench.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ struct meter {
     int pids_n;
 };
 
-/* By its CPU clock: one call, where a broker has a hundred threads to be read. */
+/* Reads the CPU clock of the process: one call, although a broker has a hundred threads. */
 static double cpu_us_of(const char *pid)
 {
     clockid_t clock;

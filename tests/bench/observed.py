@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What being looked at costs the forwarding path."""
+"""The cost of monitoring for the forwarding path."""
 from __future__ import annotations
 
 import threading
@@ -14,7 +14,7 @@ EVERY_S = 0.1
 
 
 class Scraper(threading.Thread):
-    """Reads /metrics all the time, as many Prometheuses would."""
+    """Reads /metrics continuously, as several Prometheus servers would."""
 
     def __init__(self, port: int):
         super().__init__(daemon=True)
@@ -27,11 +27,11 @@ class Scraper(threading.Thread):
                 with urllib.request.urlopen(self.url, timeout=2) as answer:
                     self.read += b"delaybridge_lanes" in answer.read()
             except OSError:
-                pass  # not started yet, or over
+                pass  # not started yet, or ended
 
 
 def observed(place: Place, count: int = 600_000) -> list[Row]:
-    """Delivery flat out with /metrics read ten times a second, and with no listener."""
+    """Delivery at full speed with /metrics read ten times a second, and with no listener."""
     scrapes = 0
 
     def watched() -> dict:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What others are measured by: the most that is kept up, 100,000 at one instant, a kill -9 in flow."""
+"""Measurements that other programs publish: the highest sustained rate, 100,000 at one instant, and kill -9 under load."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from table import KILLED, Row
 RATES = (60_000, 80_000, 95_000, 110_000, 130_000, 150_000, 175_000, 190_000, 205_000, 230_000, 265_000)
 RATES_OF_THREE = (10_000, 15_000, 20_000, 25_000, 30_000, 35_000, 40_000, 50_000, 60_000)
 SECONDS, KEPT_MS, IDLE_S = 8, 1000, 3
-LEVELS, DELAY_MS, DELAY_MAX_MS = ["1s", "2s"], 2600, 2900  # one stop of 2 s, also if a request is read a second late
+LEVELS, DELAY_MS, DELAY_MAX_MS = ["1s", "2s"], 2600, 2900  # one stop of 2 s, even if a request is read a second late
 FLOW_RATE, FLOW_S, KILL_S, AWAY_S = 1000, 12, 4, 0.5
 
 
@@ -24,14 +24,14 @@ GOALS = {"most": "more than all", "instant": "more than all", "cpu": "≤ 1.5 ×
 
 
 def column_row(what: str, name: str, figure: float, text: str, holds: bool = True) -> Row:
-    """holds: it is a figure to be compared."""
+    """holds: the figure may be compared."""
     missed = beside.missed(name, (figure,))
     return Row(what, f"{text} ({beside.told(name)}){beside.verdict(missed) if holds else ''}", GOALS[name],
                holds and not missed, figure, column=(name, (figure,)) if holds else None)
 
 
 def instant_100k(place: Place, count: int = 100_000) -> list[Row]:
-    """100,000 due at one millisecond, as others were measured: how many a second until the last is read."""
+    """100,000 records due at one millisecond, as for other programs: the rate until the last one is read."""
     one = one_stop_each(place, count)
     rate = count / one.seen["last"]
     row = column_row("100k due at one instant: a second", "instant", rate,
@@ -42,12 +42,12 @@ def instant_100k(place: Place, count: int = 100_000) -> list[Row]:
 @dataclass(frozen=True)
 class Flow:
     rate: int
-    out: float  # a second, in the steady part
+    out: float  # records a second in the steady part
     p99: float
     hops: float
     bridge_us: float
     broker_us: float
-    compiler_us: float  # of the broker's
+    compiler_us: float  # CPU of the broker's compiler
     whole: bool
 
     @property
@@ -60,7 +60,7 @@ class Flow:
 
 
 def flow(place: Place, rate: int, seconds: int, **settings) -> Flow:
-    """Requests at this rate, each through one level, to a target that is read."""
+    """Sends requests at this rate through one level each, and reads the target."""
     port = free_port(1)
     name, config = place.schedule(listen=f"127.0.0.1:{port}", levels=LEVELS, **settings)
     target, count = place.topic("bench.target", settings.get("lanes", LANES)), rate * (SETTLE_S + seconds)
@@ -78,7 +78,7 @@ def flow(place: Place, rate: int, seconds: int, **settings) -> Flow:
 
 
 def highest(place: Place, rates: tuple[int, ...], seconds: int, **settings) -> tuple[Flow | None, list[Flow]]:
-    """The flow of the highest rate that it keeps up with, if any, and all that were tried."""
+    """Returns the flow of the highest sustained rate, or None, and all flows."""
     best, tried = None, []
     while rates:
         half = len(rates) // 2
@@ -92,7 +92,7 @@ def highest(place: Place, rates: tuple[int, ...], seconds: int, **settings) -> t
 
 
 def most_with(place: Place, rates: tuple[int, ...], seconds: int, lanes: int) -> list[Row]:
-    idle_us = broker_cpu(place, IDLE_S) * 10_000  # a second
+    idle_us = broker_cpu(place, IDLE_S) * 10_000  # microseconds a second
     best, tried = highest(place, rates, seconds, lanes=lanes)
     told = "; ".join(map(str, sorted(tried, key=lambda one: one.rate)))
     one, kept = best or tried[-1], best.rate / 1000 if best else 0
@@ -106,22 +106,22 @@ def most_with(place: Place, rates: tuple[int, ...], seconds: int, lanes: int) ->
 
 
 def most(place: Place, rates: tuple[int, ...] = RATES, seconds: int = SECONDS) -> list[Row]:
-    """The most that it keeps up with from schedule by one level to target: p99 at most a second late, one hop each."""
+    """The highest sustained rate from schedule through one level to the target, with a p99 of at most a second."""
     return most_with(place, rates, seconds, LANES)
 
 
 def most_32(place: Place, rates: tuple[int, ...] = RATES, seconds: int = SECONDS) -> list[Row]:
-    """The same with 32 lanes: in one level each lane has a window of 24,000 records."""
+    """The highest sustained rate with 32 lanes: in one level each lane has a window of 24,000 records."""
     return [replace(row, column=None) for row in most_with(place, rates, seconds, 32)]
 
 
 def three_most(place: Place, rates: tuple[int, ...] = RATES_OF_THREE, seconds: int = SECONDS) -> list[Row]:
-    """The same there: what a message costs that has three copies on each of its ways."""
+    """The highest sustained rate on three brokers: the cost of a message with three replicas."""
     return [stated(replace(row, column=None)) for row in most_with(place, rates, seconds, LANES)]
 
 
 class Pair:
-    """Two bridges in one group, of which one is killed in flow."""
+    """Two bridges in one group, of which one is killed under load."""
 
     def __init__(self, place: Place, named: bool):
         self.place, self.named = place, named
@@ -162,6 +162,6 @@ def killed(place: Place, what: str, named: bool) -> Row:
 
 
 def kill(place: Place) -> list[Row]:
-    """1,000/s through two processes, one of which is killed (-9) and back after half a second."""
+    """1,000/s through two processes; one is killed (-9) and started again after half a second."""
     return [killed(place, "kill -9, each with a group.instance.id", True),
             killed(place, "kill -9, without", False)]

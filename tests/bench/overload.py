@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More than it can take."""
+"""Load above the highest sustained rate."""
 from __future__ import annotations
 
 import time
@@ -14,12 +14,12 @@ from table import STATED, Row
 SECONDS, CALM_RATE, CALM_MS = 60, 1000, 100
 EARLIER, LEAD_S = 60_000, 10
 MEMORY_MIB = 256
-OFFERED = 2.4  # times what is too much for it: a generator may fall behind a little
-DRAIN = 1.5    # times as long as what is left takes at that rate
+OFFERED = 2.4  # Offered rate, as a multiple of one that is too high. A generator may fall behind a little.
+DRAIN = 1.5    # Time for the rest, as a multiple of its time at that rate.
 
 
 def too_much(place: Place, rates: tuple[int, ...], seconds: int) -> int:
-    """The lowest of these rates that it does not keep up with: so it takes less."""
+    """Returns the lowest of these rates that the bridge does not sustain."""
     _, tried = highest(place, rates, seconds)
     failed = [one.rate for one in tried if not one.kept]
     if not failed:
@@ -28,7 +28,7 @@ def too_much(place: Place, rates: tuple[int, ...], seconds: int) -> int:
 
 
 def unread(place: Place, name: str) -> int:
-    """Requests on the schedule topic that the bridge has not finished with."""
+    """Returns the number of unfinished requests on the schedule topic."""
     consumer = Consumer({"bootstrap.servers": place.kafka.bootstrap, "group.id": f"delaybridge.{name}",
                          "log_level": 0})
     lanes = consumer.committed([TopicPartition(name, lane) for lane in range(LANES)], timeout=20)
@@ -38,7 +38,7 @@ def unread(place: Place, name: str) -> int:
 
 
 class Flood:
-    """What is offered, and what it is judged by."""
+    """The offered load, and the measurements of it."""
 
     def __init__(self, place: Place, name: str):
         self.place, self.name = place, name
@@ -53,8 +53,8 @@ class Flood:
                                calm=CALM_MS).await_ready()
 
     def offer(self, rate: int, seconds: int) -> None:
-        """First what is due all through the flood, then the flood, then a little, until all is out. The flood's
-        generators are ahead of what they flood: on its cores they would get no further than it lets them."""
+        """Sends requests that are due during the flood, then the flood, then a few, until all are delivered. The flood's
+        generators have a higher priority than the bridge. Otherwise the bridge would slow them down."""
         self.place.load(topic=self.name, kind="request", target=self.earlier, count=EARLIER, delay=LEAD_S * 1000,
                         delay_max=(LEAD_S + seconds) * 1000)
         time.sleep(LEAD_S / 2)
@@ -78,7 +78,7 @@ class Flood:
 
 def overload(place: Place, seconds: int = SECONDS, idle_s: int = 30, rates: tuple[int, ...] = RATES,
              flow_s: int = FLOW_S) -> list[Row]:
-    """Twice what it does not keep up with is offered for 60 s, to 60,000 others that were accepted before."""
+    """Twice the rate that is too high is offered for 60 s, while 60,000 earlier requests become due."""
     most = too_much(place, rates, flow_s)
     rate = int(OFFERED * most)
     place.rest()
@@ -137,10 +137,10 @@ def late(seen: dict) -> str:
 @dataclass(frozen=True)
 class Bound:
     mib: float
-    partitions: int  # of levels, in which a record ever waited
+    partitions: int  # of levels in which a record ever waited
 
 
 def bound_mib(place: Place, name: str) -> Bound:
-    """The process, what is held and in flight, a lane that is read flat out, and a level partition's start."""
+    """Returns the bound of memory, from process, buffered and in-flight records, lanes at full speed and level partitions."""
     used = sum(end > 0 for end in place.ends(*place.levels(name)))
     return Bound(16 + MEMORY_MIB + 6 * LANES + 0.6 * used, used)

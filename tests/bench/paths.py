@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each path of a record once more, under conditions that are not the usual ones."""
+"""Each path of a record under unusual conditions."""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -10,7 +10,7 @@ from table import STATED, Row
 
 
 def rates(place: Place, count: int) -> list[Row]:
-    """Hop, intake and delivery; figures that are stated, without goals."""
+    """Measures hop, intake and delivery, without goals."""
     return [stated(row) for rows in (forwarding.hop(place, 2 * count), forwarding.intake(place, count),
                                      forwarding.delivery(place, count)) for row in rows]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a part of the bench runs: a broker of its own, topics, bridges, and the tool's processes."""
+"""The place where a part of the bench runs: a separate broker, topics, bridges, and processes of the tool."""
 from __future__ import annotations
 
 import json
@@ -24,7 +24,7 @@ from processes import Bridge, Kafka, cpu_seconds  # noqa: E402  pylint: disable=
 
 LANES = 8
 WARM_ROUNDS, WARM = 4, 0.05  # of a core
-KAFKA_JVM = "-Xms1g -Xmx1g -XX:+UseG1GC -XX:MaxGCPauseMillis=20 -XX:InitiatingHeapOccupancyPercent=35"  # Kafka's own
+KAFKA_JVM = "-Xms1g -Xmx1g -XX:+UseG1GC -XX:MaxGCPauseMillis=20 -XX:InitiatingHeapOccupancyPercent=35"  # Kafka's default
 TOOL = ROOT / "build" / "bench" / "bench"
 AHEAD = ("nice", "-n", "-10")
 BINARY = ROOT / "build" / "release" / "delaybridge"
@@ -36,7 +36,7 @@ def now_ms() -> int:
 
 
 def metric(port: int, name: str, *labels: str) -> list[float]:
-    """Of a bridge, at one instant: for each label the sum of the series of this name that have it."""
+    """Reads a metric of a bridge once. Returns for each label the sum of the series of this name that have it."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
         lines = [line.split() for line in answer.read().decode().splitlines()]
     return [sum(float(value) for series, *_, value in lines if series.startswith(name + "{") and label in series)
@@ -44,8 +44,8 @@ def metric(port: int, name: str, *labels: str) -> list[float]:
 
 
 class Tool:
-    """One process of the bench tool; its last line is a JSON object. One that is ahead of the others for a core
-    stands for a process on another machine; that takes root, without which it runs as all do."""
+    """A process of the bench tool; its last line is a JSON object. ahead: a higher priority simulates a process on another
+    machine. This needs root; without root the priority is the usual one."""
 
     def __init__(self, bootstrap: str, part: str, ahead: bool = False, **options):
         args = [*(AHEAD if ahead else ()), str(TOOL), part, "--bootstrap", bootstrap]
@@ -71,13 +71,13 @@ class Tool:
 
 
 def peak_mib(pid: int) -> float:
-    """The most that a process ever had in RAM."""
+    """Returns the peak resident memory of a process."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
 
 
 class Place:
-    """Brokers with nothing on them. Topics get fresh names for each round, so that none is warm."""
+    """Empty brokers. Topics get new names in each round, so that none is warm."""
 
     def __init__(self, folder: Path, brokers: int = 1, props: tuple[str, ...] = ()):
         self.folder = folder
@@ -88,7 +88,7 @@ class Place:
         self.hosts = self.kafka.bootstrap.split(",")
         self.admin = Admin(self.kafka.bootstrap)
         self.await_brokers(brokers)
-        self.create("bench.idle", brokers)  # on each broker one, so that a fetch is in flight at each
+        self.create("bench.idle", brokers)  # one partition on each broker, so that each has a fetch in flight
         self.names = self.round = 0
         self.ended_s = 0.0  # CPU of brokers that were stopped
         self.warmed = False
@@ -98,7 +98,7 @@ class Place:
         Admin.wait("all brokers", lambda: len(self.admin.client.list_topics(timeout=10).brokers) == count, 30)
 
     def without(self, number: int) -> None:
-        """Stops a broker. What is made from now on is on the others alone, also when it is back; then again."""
+        """Stops a broker. New topics are only on the others, even if it is started again."""
         self.live = [n for n in self.live if n != number]
         self.ended_s += cpu_seconds(self.kafka.pid(number))
         os.kill(self.kafka.pid(number), signal.SIGTERM)
@@ -110,7 +110,7 @@ class Place:
         return [self.kafka.pid(number) for number in self.live]
 
     def ours_s(self) -> float:
-        """CPU seconds of the brokers, and of what we started and saw the end of."""
+        """Returns the CPU seconds of the brokers and of the ended processes of this bench."""
         brokers = [self.kafka.pid(n) for n in range(1, self.kafka.brokers + 1) if self.kafka.running(n)]
         return self.ended_s + sum(map(cpu_seconds, brokers)) + sum(os.times()[:4])
 
@@ -123,7 +123,7 @@ class Place:
         self.kafka.stop()
 
     def create(self, name: str, partitions: int, on: list[int] | None = None, **config: str) -> None:
-        """A topic with a replica on each live broker, or on those named; its leaders take turns."""
+        """Creates a topic with a replica on each live broker, or on those in on. Leaders alternate."""
         on = on or self.live
         replicas = [on[n % len(on):] + on[:n % len(on)] for n in range(partitions)]
         topic = NewTopic(name, num_partitions=partitions, replica_assignment=replicas,
@@ -147,12 +147,12 @@ class Place:
         return self.tool("load", **options).result()
 
     def meter(self, topic: str, count: int, *pids: int, **options) -> Tool:
-        """Follows a new topic up to count records, with the CPU of these processes and of the brokers."""
+        """Starts a meter of a new topic up to count records, and of the CPU of these processes and the brokers."""
         watched = ",".join(str(pid) for pid in [*pids, *self.pids()])
         return self.tool("meter", topic=topic, count=count, pids=watched, **{"base": 0, **options})
 
     def ends(self, *topics: str) -> list[int]:
-        """Of each of their partitions."""
+        """Returns the end offset of each partition of the topics."""
         lanes = self.admin.topics()
         consumer = Consumer({"bootstrap.servers": self.kafka.bootstrap, "group.id": "bench.ends", "log_level": 0})
         ends = [consumer.get_watermark_offsets(TopicPartition(topic, lane), timeout=20)[1]
@@ -161,12 +161,12 @@ class Place:
         return ends
 
     def levels(self, name: str) -> list[str]:
-        """The level topics of a schedule topic."""
+        """Returns the level topics of a schedule topic."""
         own = (f"{name}.pulse", f"{name}.dead-letter", f"{name}.cancelled", f"{name}.events")
         return [topic for topic in self.admin.topics() if topic.startswith(name + ".") and topic not in own]
 
     def schedule(self, lanes: int = LANES, **changes) -> tuple[str, Path]:
-        """A schedule topic of its own with its companions; returns its name and a configuration."""
+        """Creates a new schedule topic and its other topics. Returns its name and a configuration."""
         self.names += 1
         name = f"s{self.names}"
         kafka = {"bootstrap.servers": self.kafka.bootstrap, **changes.pop("kafka", {})}
@@ -181,14 +181,14 @@ class Place:
         return name, path
 
     def bridge(self, config: Path, wait: bool = False, members: int = 1, env: dict[str, str] | None = None) -> Bridge:
-        """One more process of it; wait: until all members of its group have lanes."""
+        """Starts a bridge. wait: until all members of its group have lanes."""
         bridge = Bridge(BINARY, config, config.stem, env=env).start()
         if wait and not self.admin.wait_members(f"delaybridge.{config.stem}", members):
             raise RuntimeError("the bridge did not join:\n" + bridge.tail())
         return bridge
 
     def in_turns(self, **turns: Callable[[], Result]) -> dict[str, Result]:
-        """Each of them; what comes first in one round comes last in the next."""
+        """Runs each turn. The order is reversed in each round."""
         results = {}
         for name in list(turns)[::1 if self.round % 2 else -1]:
             self.rest()
@@ -196,25 +196,25 @@ class Place:
         return results
 
     def rest(self, seconds: float = 1.0) -> None:
-        """Lets the broker finish what it does behind the scenes."""
+        """Waits for background work of the broker."""
         time.sleep(seconds)
 
     def brokers_s(self) -> float:
-        """CPU seconds that the brokers have taken so far."""
+        """Returns the CPU seconds of the brokers so far."""
         return sum(map(cpu_seconds, self.pids()))
 
     def compiled(self) -> float:
-        """CPU seconds that the brokers' compilers have taken so far."""
+        """Returns the CPU seconds of the brokers' compilers so far."""
         return sum(map(compiler_seconds, self.pids()))
 
     def compiling(self, seconds: float) -> float:
-        """The share of a core that the brokers' compilers take."""
+        """Returns the share of a core that the brokers' compilers use."""
         start = self.compiled()
         time.sleep(seconds)
         return (self.compiled() - start) / seconds
 
     def warm(self, rounds: int = WARM_ROUNDS) -> None:
-        """Works until the broker has compiled what it runs: else a part would measure its compiler."""
+        """Runs load until the broker has compiled its code. Otherwise a part would measure the compiler."""
         for left in reversed(range(rounds)):
             name, config = self.schedule(levels=["1s", "1m", "1h"])
             target = self.topic("bench.warm")
@@ -234,7 +234,7 @@ class Place:
         self.warmed = True
 
     def clear(self) -> None:
-        """Deletes what a part has left."""
+        """Deletes the topics of a part."""
         old = [topic for topic in self.admin.topics() if topic != "bench.idle" and not topic.startswith("__")]
         for future in (self.admin.client.delete_topics(old) if old else {}).values():
             future.result(30)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small multiples as an SVG: a column for each thing that is varied, a row for each unit."""
+"""Small multiples as an SVG: a column for each varied quantity, a row for each unit."""
 from __future__ import annotations
 
 from math import ceil, floor, log10
@@ -18,11 +18,11 @@ text { font: 11px system-ui, sans-serif; fill: var(--soft) }
 polyline { fill: none !important; stroke-width: 2; stroke-linejoin: round }
 </style>"""
 TONES = ("one", "two")
-Series = dict[str, dict[str, list[float]]]  # by name, by what is varied
+Series = dict[str, dict[str, list[float]]]  # by name, then by varied quantity
 
 
 class Scale:
-    """Where a value stands between the foot of a panel (0) and its head (1)."""
+    """Maps a value to its height in a panel, from 0 to 1."""
 
     def __init__(self, values: list[float], powers: bool):
         self.powers = powers
@@ -68,8 +68,8 @@ def panel(x: float, y: float, labels: tuple[str, ...], scale: Scale, lines: list
 
 
 def write(path: Path, labels: dict[str, tuple[str, ...]], rows: list[tuple[str, bool, Series]]) -> None:
-    """labels: what is varied, and its values. rows: title, whether by powers of ten, lines. All panels of a
-    row have one scale."""
+    """Writes the SVG. labels: each varied quantity and its values. rows: title, logarithmic or not, lines. All panels of a
+    row share one scale."""
     width, height = LEFT + len(labels) * (PANEL_W + GAP), len(rows) * ROW_H + 8
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
            STYLE, f'<rect width="{width}" height="{height}" rx="6" style="fill: var(--paper)"/>']

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read: reads --topic from now on (--begin 1: from its beginning) until --count records came, or
-   none for --idle seconds (and --lead before the first), and says how late they were here: after
-   dlb-due, or (without that header) after their own timestamp. Says "ready" when it has begun.
-   --settle MS: of what is due in the first so many it is not said how late it was ("settling": the
-   latest of them), since clients connect then.
+/* read: reads --topic from its end (--begin 1: from its beginning) until --count records have come.
+   Ends also after --idle seconds without a record (--lead seconds before the first one). Prints
+   their lateness after dlb-due, or after their timestamp if that header is missing. Prints "ready"
+   at the start.
+   --settle MS: records due in this first time do not count, since clients connect then. "settling"
+   is the largest lateness of them.
 
-   --calm MS: "calm" is the wall clock in ms after which in no second more than one of a hundred was
-   later than this. --order 1: "distinct" is how many requests they were by dlb-source, of which
-   --count are awaited (and at most as many again), and "inverted" how long after a record that was
-   due later a record of the same lane came, by due time. */
+   --calm MS: "calm" is the wall clock in ms from which on at most 1 % of each second's records were
+   later than this.
+   --order 1: "distinct" is the number of requests by dlb-source. --count of them are awaited,
+   within twice as many records. "inverted" is the difference of due times when a record came
+   after a later one of its lane. */
 #include "tests/bench/bench.h"
 
 #include <inttypes.h>
@@ -20,7 +22,7 @@
 enum { BATCH = 10000, WAIT_MS = 50, TRIES = 50, TRY_MS = 100, SECONDS_MAX = 3600 };
 enum { LANES_MAX = 64, PARTITIONS_MAX = 64, REQUESTS_MAX = 1 << 24, TEXT_MAX = 300 };
 
-/* What a lane has sent to each partition of the target, in the order of its log. */
+/* The records of a lane in each partition of the target, in the order of the log. */
 struct lane {
     uint64_t requests[REQUESTS_MAX / 64]; /* a bit for each offset on the schedule topic */
     int64_t due_max_us[PARTITIONS_MAX];
@@ -28,9 +30,9 @@ struct lane {
 
 struct seen {
     int64_t n, early, first_us, last_us, due_min_us, distinct;
-    int64_t late_n, settle_us, settled_us; /* due after the latter it counts */
-    int64_t settling_us;                   /* the latest before that */
-    int32_t *late_us, *inverted_us;        /* the latter NULL: order is not asked for */
+    int64_t late_n, settle_us, settled_us; /* records due after settled_us count */
+    int64_t settling_us;                   /* largest lateness before settled_us */
+    int32_t *late_us, *inverted_us;        /* inverted_us is NULL without --order */
     int64_t calm_us, second[SECONDS_MAX], late_in[SECONDS_MAX];
     struct lane *lanes[LANES_MAX];
 };
@@ -55,7 +57,7 @@ static int64_t due_us_of(const rd_kafka_message_t *message)
     return strtoll(text, NULL, 10) * 1000;
 }
 
-/* How much later than this record was due what its lane sent before it. */
+/* Returns by how much an earlier record of the lane was due later than this one. */
 static int64_t inversion_us(struct seen *seen, const rd_kafka_message_t *message, int64_t due_us)
 {
     char text[TEXT_MAX] = "";
@@ -165,7 +167,7 @@ static bool begin(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list)
     for (int i = 0; i < list->cnt; i++) {
         int64_t low;
         rd_kafka_topic_partition_t *p = &list->elems[i];
-        int tries = TRIES; /* a new topic has no leader for a while */
+        int tries = TRIES; /* a new topic has no leader at first */
         while (rd_kafka_query_watermark_offsets(rk, p->topic, p->partition, &low, &p->offset,
                                                 10000) != 0) {
             if (--tries == 0)

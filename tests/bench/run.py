@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The bench: ./dev bench [PART...]. Without a part it runs all, three or five rounds of most, and writes RESULTS.md;
-a part that is named runs once, in its brief form, within a minute; with --update it runs as in the table, and takes its
-place there.
+"""The bench: ./dev bench [PART...]. Without a part it runs all parts, most of them three or five times, and writes
+RESULTS.md. With a part it runs the part once in its brief form, within a minute. With --update it runs the part in full
+and replaces its section of RESULTS.md.
 
   run.py [--list] [--update] [--rounds N] [--out FILE] [PART...]"""
 from __future__ import annotations
@@ -43,12 +43,12 @@ ROUNDS, MORE, COLD_MOST = 3, 5, 4
 @dataclass(frozen=True)
 class Part:
     play: Callable[..., list[Row]]
-    rounds: int = ROUNDS                      # for the table
-    brief: dict = field(default_factory=dict)  # what makes it fit a minute
-    brief_warm: int = 1                       # rounds of other work before it then
-    brokers: int = 1                          # one: the one that all share; three: its own; none
-    props: tuple[str, ...] = ()               # with any the brokers are its own, too
-    warms: bool = False                       # by itself
+    rounds: int = ROUNDS                      # For the table.
+    brief: dict = field(default_factory=dict)  # Settings that make it fit a minute.
+    brief_warm: int = 1                       # Rounds of other load before the brief form.
+    brokers: int = 1                          # 1: shared by all parts. 3: separate. 0: none.
+    props: tuple[str, ...] = ()               # With properties the brokers are separate.
+    warms: bool = False                       # The part warms the brokers itself.
 
     @property
     def about(self) -> str:
@@ -62,10 +62,10 @@ class Part:
 CALM, FEW = {"seconds": 4}, {"rates": (80_000, 110_000, 140_000), "seconds": 4}
 BROKEN = "failed: see above"
 RESULTS = ROOT / "tests" / "bench" / "RESULTS.md"
-IN_COMPARISON = ("late", "instant_100k", "most", "kill")  # of RESULTS.md, at its top
+IN_COMPARISON = ("late", "instant_100k", "most", "kill")  # the comparison at the top of RESULTS.md
 PARTS = {
     "core": Part(core.pieces, 1, brokers=0),
-    # idle and what is late come first: a broker still writes and deletes for a while what is flat out
+    # idle and lateness come first: after full speed a broker still writes and deletes for a while
     "idle": Part(standing.idle, 1, {"watch_s": 8}),
     "late": Part(lateness.late, MORE), "late_10k": Part(lateness.late_10k), "late_30k": Part(lateness.late_30k),
     "late_32": Part(lateness.late_32), "late_10kb": Part(lateness.late_10kb),
@@ -97,13 +97,13 @@ PARTS = {
 
 
 def ticks() -> tuple[int, int, int]:
-    """Of all cores since the start: those that the host gave to others, all, and those in which a process ran."""
+    """Returns the ticks of all cores since the start: stolen by the host, all, and used by processes."""
     numbers = [int(n) for n in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
     return numbers[7], sum(numbers), sum(numbers[:3])
 
 
 class Places:
-    """The broker that most parts share, and what others have of their own."""
+    """The broker that most parts share, and the separate brokers of other parts."""
 
     def __init__(self, brief: bool):
         self.folder = Path(tempfile.mkdtemp(prefix="delaybridge-bench."))
@@ -133,7 +133,7 @@ class Places:
 
 
 class Watch:
-    """What else the machine does."""
+    """Watches other load on the machine."""
 
     def __init__(self, place: Place):
         self.place, self.began, self.compiled = place, time.monotonic(), place.compiled()
@@ -143,16 +143,16 @@ class Watch:
         return ticks()[2] / TICKS - self.place.ours_s()
 
     def is_warm(self) -> bool:
-        """The brokers' compilers stood out of the way."""
+        """Returns whether the brokers' compilers were idle."""
         return self.place.compiled() - self.compiled <= WARM * (time.monotonic() - self.began)
 
     def taken(self) -> float:
-        """The share of the machine that processes had which are not the bench's."""
+        """Returns the share of the machine that other processes used."""
         return max(0.0, (self.others_s() - self.others) / (time.monotonic() - self.began) / os.cpu_count())
 
 
 def round_of(part: Part, place: Place | None, settings: dict) -> tuple[list[Row], bool, float]:
-    """Its rows, whether brokers were warm, and what others took."""
+    """Runs a part once. Returns its rows, whether brokers were warm, and the share of other processes."""
     if place is None:
         return part.play(), True, 0.0
     place.round += 1
@@ -165,7 +165,7 @@ def round_of(part: Part, place: Place | None, settings: dict) -> tuple[list[Row]
 
 @dataclass
 class Rounds:
-    """Of a part: those that count, how many cold ones there were before and among them, and what others took at most."""
+    """The rounds of a part: the valid ones, the number of cold ones, and the largest share of other processes."""
     counted: list[list[Row]] = field(default_factory=list)
     left_out: int = 0
     cold: int = 0
@@ -177,7 +177,7 @@ class Rounds:
 
 
 def play(name: str, places: Places, rounds: int, settings: dict) -> tuple[list[Row], Rounds]:
-    """Cold ones are left out only where there are more than one."""
+    """Runs the rounds of a part. Ignores cold rounds if there is more than one round."""
     played = Rounds()
     try:
         place = places.take(name, PARTS[name])
@@ -199,7 +199,7 @@ def play(name: str, places: Places, rounds: int, settings: dict) -> tuple[list[R
 
 def play_all(names: list[str], places: Places, rounds: int | None, brief: bool, out: Path | None,
              version: str) -> dict[str, tuple[str, list[Row]]]:
-    """out: where the table grows, part by part."""
+    """Runs parts and writes the table to out after each one."""
     results, start = {}, time.monotonic()
     for name in names:
         part = PARTS[name]
@@ -218,7 +218,7 @@ def play_all(names: list[str], places: Places, rounds: int | None, brief: bool, 
 
 
 def not_to_update(names: list[str]) -> str:
-    """What would leave a table that does not agree with itself; empty if these would not."""
+    """Returns the parts that --update accepts instead of these, or an empty string if it accepts these."""
     grown = {name for name in PARTS if name.startswith("growth_")}
     if not names or set(names) & set(IN_COMPARISON):
         return f"parts, but none of {', '.join(IN_COMPARISON)}: what is compared is of a whole run"
@@ -247,7 +247,7 @@ def main() -> int:
         return 64
     brief = bool(options.part) and options.rounds is None and not options.update
     start, places = time.monotonic(), Places(brief)
-    version = version_of(BINARY)  # what is measured: the tree may be worked on meanwhile
+    version = version_of(BINARY)  # the measured build; the tree may change meanwhile
     out = options.out or (None if options.part else RESULTS)
     try:
         results = play_all(options.part or list(PARTS), places, options.rounds, brief, out, version)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bridge costs when nothing happens, and what waiting records cost."""
+"""The cost of an idle bridge, and of waiting records."""
 from __future__ import annotations
 
 import json
@@ -14,14 +14,14 @@ WATCH_S = 15
 
 
 def broker_cpu(place: Place, seconds: float) -> float:
-    """Of all brokers, in percent of a core, without their compilers."""
+    """Returns the CPU of all brokers without their compilers, in percent of a core."""
     start = place.brokers_s() - place.compiled()
     time.sleep(seconds)
     return (place.brokers_s() - place.compiled() - start) / seconds * 100
 
 
 def idle(place: Place, watch_s: int = WATCH_S) -> list[Row]:
-    """152 partitions, each lane with a head an hour away."""
+    """152 partitions, and each lane has a record that is due in an hour."""
     name, config = place.schedule()
     place.load(topic=name, kind="request", count=800, due=now_ms() + 3_700_000, target="bench.idle")
     place.rest(watch_s)
@@ -43,13 +43,13 @@ def idle(place: Place, watch_s: int = WATCH_S) -> list[Row]:
 
 
 def lanes_assigned_ms(bridge: Bridge) -> int:
-    """By its own clock, which is the machine's."""
+    """Returns when the lanes were assigned, by the wall clock."""
     line = next(line for line in bridge.log.read_text().splitlines() if "lanes assigned" in line)
     return round(datetime.fromisoformat(json.loads(line)["ts"].replace("Z", "+00:00")).timestamp() * 1000)
 
 
 def start(place: Place, count: int = 1_000_000) -> list[Row]:
-    """A million records wait in the levels when the bridge starts; then a million unread requests."""
+    """A start with a million records in the levels, then one with a million unread requests."""
     rows = []
     name, config = place.schedule(log={"level": "info", "format": "json"})
     target = place.topic("bench.target")

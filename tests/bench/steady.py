@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A steady stream through bridges that run: what a message costs, and how late it is."""
+"""A steady stream through running bridges: cost and lateness of a message."""
 from __future__ import annotations
 
 import time
@@ -11,7 +11,7 @@ from place import Place, Tool
 from processes import free_port
 
 PRIME, PRIME_MS, SETTLE_S, WATCH_S = 500, 1100, 1, 5
-BEFORE_S = 0.5  # what is watched begins: asking is not part of it
+BEFORE_S = 0.5  # time before the measurement; the request itself does not count
 
 
 @dataclass(frozen=True)
@@ -20,18 +20,18 @@ class Stream:
     delay_ms: int = 1100
     delay_max_ms: int = 1900
     size: int = 100
-    linger_ms: int = 5  # of the generator
+    linger_ms: int = 5  # linger.ms of the generator
 
 
 @dataclass(frozen=True)
 class Cost:
-    bridge_us: float  # CPU a message, of all bridges
+    bridge_us: float  # CPU of all bridges for a message
     broker_us: float
     p50: float
     p99: float
     rss_mib: float
-    hops: float  # a message
-    handed: float  # the share that was with a client a millisecond after it was due
+    hops: float  # of a message
+    handed: float  # the share that a client had within a millisecond after the due time
     whole: bool
 
     @property
@@ -40,8 +40,8 @@ class Cost:
 
 
 def watch(place: Place, name: str, ports: Sequence[int], stream: Stream, after_s: float, load: Tool) -> tuple[float, float]:
-    """From then on until the load has ended, while as many come as go: the hops of a message, and the share that was
-    handed on in time."""
+    """Watches the load from after_s to its end, while as many records leave as arrive. Returns the hops of a message, and
+    the share that was handed to a client in time."""
     place.rest(after_s)
     levels, since, told = place.levels(name), time.monotonic(), handed(*ports)
     before = sum(place.ends(*levels))
@@ -52,8 +52,8 @@ def watch(place: Place, name: str, ports: Sequence[int], stream: Stream, after_s
 
 def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, watch_s: int = WATCH_S,
            **settings) -> Cost:
-    """Bridges on a schedule of its own, records that wait in two of its levels, and the stream. Watched
-    is it from when what comes in also goes out until it is written, so that as much comes as goes."""
+    """Runs bridges on a new schedule topic, with records that wait in two of its levels, and the stream. Measures only
+    while as many records leave as arrive."""
     name, config = place.schedule(**settings)
     target = place.topic("bench.target")
     for level, ms in (("10m", 600_000), ("1h", 3_600_000)) if waiting else ():
@@ -66,9 +66,9 @@ def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, w
                             env={"DELAYBRIDGE_LISTEN": f"127.0.0.1:{port}"}) for port in ports]
     how = {"topic": name, "kind": "request", "target": target, "size": stream.size, "linger": stream.linger_ms}
     prime_ms = min(stream.delay_ms, PRIME_MS)
-    place.load(**how, count=PRIME, delay=200, delay_max=prime_ms)  # finds the target, and connects
+    place.load(**how, count=PRIME, delay=200, delay_max=prime_ms)  # connects to the target
     place.rest(prime_ms / 1000 + 1)
-    full_s = SETTLE_S + stream.delay_max_ms / 1000  # from then on as much goes out as comes in
+    full_s = SETTLE_S + stream.delay_max_ms / 1000  # from here on as many records leave as arrive
     count = int(stream.rate * (full_s + watch_s))
     out = count - int(stream.rate * stream.delay_max_ms / 1000)
     read = place.tool("read", topic=target, count=out, idle=stream.delay_max_ms // 1000 + 10).await_ready()

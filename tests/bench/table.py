@@ -13,8 +13,8 @@ from pathlib import Path
 import beside
 
 ROOT = Path(__file__).resolve().parents[2]
-STATED = "stated"  # the goal of what has none
-KILLED = "kill"    # a column that is told in words
+STATED = "stated"  # the goal of a figure without a goal
+KILLED = "kill"    # a column with words instead of figures
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class Row:
     value: str
     goal: str
     reached: bool
-    measure: float = 0.0  # by which rounds are ordered
-    sound: bool = True    # no: something went wrong that no other round makes good
-    data: object = None   # for who draws it
-    column: tuple[str, beside.Figure] | None = None  # that it fills beside others
+    measure: float = 0.0  # Rounds are ordered by it.
+    sound: bool = True    # False: an error that other rounds do not outweigh.
+    data: object = None   # Input of a drawing.
+    column: tuple[str, beside.Figure] | None = None  # The column of the comparison that it fills.
 
     def line(self) -> str:
         verdict = "**no**" if not self.reached else "–" if self.goal == STATED else "yes"
@@ -34,7 +34,7 @@ class Row:
 
 
 def middle(rounds: list[list[Row]]) -> list[Row]:
-    """Of each figure the round in the middle, and what all of them measured; or one that went wrong, if any did."""
+    """Returns for each figure the median round with the values of all rounds, or a failed round if there is one."""
     rows = []
     for same in zip(*rounds):
         row = next((row for row in same if not row.sound), sorted(same, key=lambda row: row.measure)[len(same) // 2])
@@ -71,7 +71,7 @@ def allocator(binary: Path) -> str:
 
 
 def changed() -> str:
-    """What is built may be more than the commit that it names."""
+    """Returns a mark if the tree differs from the commit of the build."""
     what = output("git", "-C", str(ROOT), "status", "--porcelain", "--", "bridge", "levels", "consumer", "tests/bench",
                   "CMakeLists.txt", ":!tests/bench/RESULTS.md", ":!tests/bench/growth.svg")
     return " and changes that are in no commit" if what else ""
@@ -94,7 +94,7 @@ def header(version: str, binary: Path, tool: Path, jvm: str, seconds: float) -> 
 
 
 def comparison(rows: list[Row]) -> list[str]:
-    """Empty if nothing of it was measured."""
+    """Returns the comparison, or nothing if none of its figures was measured."""
     ours = dict(row.column for row in rows if row.column)
     killed = "; ".join(f"{row.what}: {row.value}" for row in rows if row.column and row.column[0] == KILLED)
     ours.pop(KILLED, None)
@@ -115,7 +115,7 @@ def write(path: Path, head: str, parts: dict[str, tuple[str, list[Row]]]) -> Non
 
 
 def update(path: Path, version: str, order: list[str], parts: dict[str, tuple[str, list[Row]]]) -> None:
-    """Puts these parts in place of what the table had of them; each says of which day and build it is."""
+    """Replaces these parts of the table. Each one names its day and build."""
     kept = {text.split("\n", 1)[0]: text.rstrip("\n") + "\n" for text in re.split(r"(?m)^(?=## )", path.read_text())}
     today = time.strftime("%Y-%m-%d")
     kept |= {f"## {name}": section(name, f"{about} Of {today}, {version}.", rows) for name, (about, rows) in parts.items()}

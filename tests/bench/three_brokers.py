@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everyday rates on the usual production cluster: three brokers, three copies of every record."""
+"""Everyday rates on the usual production cluster: three brokers, three replicas of every record."""
 from __future__ import annotations
 
 import time
@@ -10,7 +10,7 @@ from table import Row
 
 RATES, SECONDS = (100, 1000, 5000, 10_000), 8
 DELAY_MS, DELAY_MAX_MS, LEVELS = 1100, 1900, ["1s", "2s"]
-LINGER_MS = 5  # of both generators, as Kafka's own producer has it
+LINGER_MS = 5  # of both generators
 MOST_CPU, MOST_P99 = 1.5, 2.0
 WARM_RATE, WARM_SECONDS, WARM_STREAMS = 2000, 6, 4
 MODES = {"": "at-least-once", ", exactly once": "exactly-once"}
@@ -18,8 +18,8 @@ Streams = dict[tuple[int, str], tuple[dict, dict]]
 
 
 def streams(place: Place, rates: tuple[int, ...], seconds: int) -> Streams:
-    """The bridge's stream for each rate and mode, and the plain stream of that rate. One after the other: two cores
-    that run three brokers have no room for both."""
+    """Runs the bridge's stream for each rate and mode, and the plain stream of that rate, one after the other. Two cores
+    with three brokers have no room for both."""
     found = {}
     for rate in rates:
         place.rest()
@@ -33,8 +33,8 @@ def streams(place: Place, rates: tuple[int, ...], seconds: int) -> Streams:
 
 
 def warm(place: Place, rounds: int) -> None:
-    """Streams that do not count, until the brokers' compilers are done. Records at a low rate take other paths through
-    a broker than bulk does, and three compilers on two cores make every record seconds late."""
+    """Runs streams that do not count until the brokers have compiled their code. Records at a low rate use other code of
+    a broker than bulk. Three compilers on two cores delay every record by seconds."""
     for _ in range(rounds):
         began, compiled = time.monotonic(), place.compiled()
         streams(place, (WARM_RATE,), WARM_SECONDS)

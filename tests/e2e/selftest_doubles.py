@@ -48,7 +48,7 @@ class Doubled(unittest.TestCase):
         self.line = Line(process)
 
     def committed(self, at: float, told: float | None = None, kept: bool = True, level=None) -> None:
-        """Adds a commit. level: its progress on the level; None: it has new progress of another topic."""
+        """Adds a commit. level: its progress on the level. None: new progress of another topic."""
         progress = {("other", 0): (int(at), "")} if level is None else {(LEVEL, LANE): level}
         commit = self.evidence.commit((A, 1), at, progress)
         if told is not None:
