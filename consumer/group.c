@@ -137,19 +137,19 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err,
         on_revoke(g);
 }
 
-static int subscribe(const struct group *g, char *error, size_t error_size)
+static int subscribe(const struct group *g, struct error *error)
 {
     rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(topics, g->config.topics[SLOT_SCHEDULE],
                                       RD_KAFKA_PARTITION_UA);
     rd_kafka_resp_err_t err = rd_kafka_subscribe(g->rk, topics);
     rd_kafka_topic_partition_list_destroy(topics);
-    if (err != 0)
-        snprintf(error, error_size, "cannot join the group: %s", rd_kafka_err2str(err));
-    return err == 0 ? 0 : ERR_KAFKA;
+    return err == 0
+               ? 0
+               : error_set(error, ERR_KAFKA, "cannot join the group: %s", rd_kafka_err2str(err));
 }
 
-static int start(struct group *g, rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX])
+static int start(struct group *g, rd_kafka_conf_t *conf, struct error *error)
 {
     rd_kafka_conf_set_opaque(conf, g);
     rd_kafka_conf_set_rebalance_cb(conf, on_rebalance);
@@ -162,22 +162,21 @@ static int start(struct group *g, rd_kafka_conf_t *conf, char error[CLIENT_ERROR
     wakeup_attach(g->config.wakeup, g->events, WAKEUP_GROUP);
     wakeup_attach(g->config.wakeup, g->commits, WAKEUP_COMMITS);
     if (client_prime(g->rk, g->config.topics, g->config.slots, error) != 0 ||
-        subscribe(g, error, CLIENT_ERROR_MAX) != 0)
+        subscribe(g, error) != 0)
         return ERR_KAFKA;
     return 0;
 }
 
 int group_new(const struct group_config *config, rd_kafka_conf_t *conf, struct group **group,
-              char error[CLIENT_ERROR_MAX])
+              struct error *error)
 {
     struct group *g = calloc(1, sizeof *g);
     int *lanes = calloc((size_t)config->lanes + 1, sizeof *lanes);
     if (g == NULL || lanes == NULL) {
         rd_kafka_conf_destroy(conf);
-        snprintf(error, CLIENT_ERROR_MAX, "out of memory");
         free(lanes);
         free(g);
-        return ERR_NO_MEMORY;
+        return error_set(error, ERR_NO_MEMORY, "out of memory");
     }
     g->config = *config;
     g->lanes = lanes;
@@ -196,13 +195,13 @@ rd_kafka_t *group_handle(const struct group *g)
 
 static void join_again(struct group *g)
 {
-    char error[256];
+    struct error error;
     g->rejoin = false;
     g->joined_mono_ms = clock_mono_ms();
     rd_kafka_unsubscribe(g->rk);
-    if (subscribe(g, error, sizeof error) != 0)
+    if (subscribe(g, &error) != 0)
         log_error("cannot subscribe to the schedule topic: restart this process",
-                  F_TEXT("reason", error));
+                  F_TEXT("reason", error.text));
 }
 
 /* Handles a fatal error. The client revokes the partitions without a rebalance callback, so this

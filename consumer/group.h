@@ -46,7 +46,7 @@ struct group_config {
 /* Creates the member's handle from conf (consumed in every case), learns the leaders of all topics,
    and subscribes. Returns 0, or ERR_KAFKA, ERR_CONFIG or ERR_NO_MEMORY with a sentence in error. */
 int group_new(const struct group_config *config, rd_kafka_conf_t *conf, struct group **group,
-              char error[CLIENT_ERROR_MAX]) must_check;
+              struct error *error) must_check;
 
 rd_kafka_t *group_handle(const struct group *group);
 

@@ -45,17 +45,17 @@ bool probe_free(struct probe *p)
 
 static bool is_connected(struct probe *p)
 {
-    char error[CLIENT_ERROR_MAX];
+    struct error error;
     if (p->rk != NULL)
         return true;
-    rd_kafka_conf_t *conf = client_conf(p->config, CLIENT_LEVELS, error);
+    rd_kafka_conf_t *conf = client_conf(p->config, CLIENT_LEVELS, &error);
     if (conf != NULL) {
         unreadable_conf(conf);
-        p->rk = client_new(RD_KAFKA_CONSUMER, conf, error);
+        p->rk = client_new(RD_KAFKA_CONSUMER, conf, &error);
     }
     if (p->rk == NULL)
         log_warn("cannot start the consumer for unreadable batches, trying again",
-                 F_TEXT("reason", error));
+                 F_TEXT("reason", error.text));
     return p->rk != NULL;
 }
 

@@ -114,41 +114,33 @@ static int make_routes(struct producer *p)
     return 0;
 }
 
-static int start(struct producer *p, char *error, size_t error_size)
+static int start(struct producer *p, struct error *error)
 {
     static const enum role apart[] = {HOPS, DELIVERIES}, in_turns[] = {HOPS, FIRST, SECOND};
     bool transactional = producer_is_transactional(p);
-    char why[CLIENT_ERROR_MAX];
-    if (make_routes(p) != 0) {
-        snprintf(error, error_size, "out of memory");
-        return ERR_NO_MEMORY;
-    }
+    if (make_routes(p) != 0)
+        return error_set(error, ERR_NO_MEMORY, "out of memory");
     for (int i = 0; i < (transactional ? 3 : 2); i++) {
-        int err = producer_client_start(p, transactional ? in_turns[i] : apart[i], why);
-        if (err != 0) {
-            snprintf(error, error_size, "%s", why);
+        int err = producer_client_start(p, transactional ? in_turns[i] : apart[i], error);
+        if (err != 0)
             return err;
-        }
     }
     p->lookup = topic_lookup_new(p->config.wakeup);
     if (p->lookup != NULL && (!transactional || producer_txn_start(p) == 0))
         return 0;
-    snprintf(error, error_size, "out of memory or threads");
-    return ERR_NO_MEMORY;
+    return error_set(error, ERR_NO_MEMORY, "out of memory or threads");
 }
 
-int producer_new(const struct producer_config *config, struct producer **producer, char *error,
-                 size_t error_size)
+int producer_new(const struct producer_config *config, struct producer **producer,
+                 struct error *error)
 {
     struct producer *p = calloc(1, sizeof *p);
-    if (p == NULL) {
-        snprintf(error, error_size, "out of memory");
-        return ERR_NO_MEMORY;
-    }
+    if (p == NULL)
+        return error_set(error, ERR_NO_MEMORY, "out of memory");
     p->config = *config;
     list_init(&p->pending);
     pace_init(&p->pace, pace_share);
-    int err = start(p, error, error_size);
+    int err = start(p, error);
     if (err != 0) {
         (void)!producer_free(p);
         return err;
@@ -199,11 +191,11 @@ bool producer_free(struct producer *p)
 
 static bool start_alone(struct producer *p)
 {
-    char error[CLIENT_ERROR_MAX];
-    if (p->clients[ALONE].rk != NULL || producer_client_start(p, ALONE, error) == 0)
+    struct error error;
+    if (p->clients[ALONE].rk != NULL || producer_client_start(p, ALONE, &error) == 0)
         return true;
     log_error("cannot start the producer for single records, trying again",
-              F_TEXT("reason", error));
+              F_TEXT("reason", error.text));
     return false;
 }
 

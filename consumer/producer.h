@@ -57,8 +57,8 @@ struct producer_config {
 };
 
 /* Returns 0, or ERR_CONFIG or ERR_NO_MEMORY with a sentence in error. */
-int producer_new(const struct producer_config *config, struct producer **producer, char *error,
-                 size_t error_size) must_check;
+int producer_new(const struct producer_config *config, struct producer **producer,
+                 struct error *error) must_check;
 
 /* Frees the producer and drops unsent records; no report follows. Returns false if a call still
    waits for brokers in its thread. Then nothing is freed, and everything that the producer was

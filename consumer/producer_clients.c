@@ -66,7 +66,7 @@ static void on_throttle(rd_kafka_t *rk, const char *broker, int32_t id, int ms, 
         ;
 }
 
-static rd_kafka_conf_t *conf_of(struct producer *p, enum role role, char error[CLIENT_ERROR_MAX])
+static rd_kafka_conf_t *conf_of(struct producer *p, enum role role, struct error *error)
 {
     rd_kafka_conf_t *conf =
         client_conf(p->config.config, role == HOPS ? CLIENT_HOPS : CLIENT_DELIVERIES, error);
@@ -106,8 +106,7 @@ static struct outbox_limits limits_of(const rd_kafka_conf_t *conf)
                                   .request_bytes = batch_bytes - batch_bytes / 8};
 }
 
-int producer_client_make(struct producer *p, enum role role, struct client *c,
-                         char error[CLIENT_ERROR_MAX])
+int producer_client_make(struct producer *p, enum role role, struct client *c, struct error *error)
 {
     rd_kafka_conf_t *conf = conf_of(p, role, error);
     if (conf == NULL)
@@ -119,8 +118,7 @@ int producer_client_make(struct producer *p, enum role role, struct client *c,
     if (owns_topics(p, role) && open_own_topics(p, c) != 0) {
         rd_kafka_destroy(c->rk);
         c->rk = NULL;
-        snprintf(error, CLIENT_ERROR_MAX, "out of memory");
-        return ERR_NO_MEMORY;
+        return error_set(error, ERR_NO_MEMORY, "out of memory");
     }
     c->reports = rd_kafka_queue_get_main(c->rk);
     wakeup_attach(p->config.wakeup, c->reports, WAKEUP_REPORTS);
@@ -134,7 +132,7 @@ void producer_topic_close(struct target_topics *t, enum role role)
     t->topic[role] = NULL;
 }
 
-int producer_client_start(struct producer *p, enum role role, char error[CLIENT_ERROR_MAX])
+int producer_client_start(struct producer *p, enum role role, struct error *error)
 {
     return producer_client_make(p, role, &p->clients[role], error);
 }
@@ -167,18 +165,18 @@ void producer_client_stop(struct producer *p, enum role role)
 void producer_client_rebuild(struct producer *p, enum role role)
 {
     struct client *c = &p->clients[role];
-    char error[CLIENT_ERROR_MAX];
+    struct error error;
     p->rebuild_mono_ms = clock_mono_ms() + REBUILD_AGAIN_MS;
-    rd_kafka_fatal_error(c->rk, error, sizeof error);
-    log_error("fatal error of a producer, replacing it", F_TEXT("reason", error));
+    rd_kafka_fatal_error(c->rk, error.text, sizeof error.text);
+    log_error("fatal error of a producer, replacing it", F_TEXT("reason", error.text));
     rd_kafka_purge(c->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     rd_kafka_flush(c->rk, REBUILD_MS);
     if (rd_kafka_outq_len(c->rk) > 0 || !topic_lookup_settle(p->lookup))
         return; /* try later: reports are missing, or a lookup uses the handle */
     struct client fresh;
-    if (producer_client_make(p, role, &fresh, error) != 0) {
+    if (producer_client_make(p, role, &fresh, &error) != 0) {
         /* For example, a certificate file was removed. */
-        log_error("cannot recreate a producer, trying again", F_TEXT("reason", error));
+        log_error("cannot recreate a producer, trying again", F_TEXT("reason", error.text));
         return;
     }
     if (role == HOPS)

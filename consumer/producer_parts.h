@@ -118,7 +118,7 @@ struct producer_txn {
     bool finishing; /* commit when the offsets are sent */
     bool refused;   /* a commit without a member was requested */
     enum abort_cause cause;
-    char why[CLIENT_ERROR_MAX];
+    char why[TXN_CALLS_WHY_MAX];              /* cause of the abort for the log; "": not known */
     rd_kafka_topic_partition_list_t *offsets; /* to be sent once the client is READY; NULL: none */
     rd_kafka_consumer_group_metadata_t *member;
 };
@@ -168,9 +168,8 @@ int32_t producer_partition(const rd_kafka_topic_t *topic, const void *key, size_
 /* Creates a client in *c, whatever *c holds. Returns 0, or ERR_CONFIG or ERR_NO_MEMORY with a
    sentence. */
 int producer_client_make(struct producer *p, enum role role, struct client *c,
-                         char error[CLIENT_ERROR_MAX]) must_check;
-int producer_client_start(struct producer *p, enum role role,
-                          char error[CLIENT_ERROR_MAX]) must_check;
+                         struct error *error) must_check;
+int producer_client_start(struct producer *p, enum role role, struct error *error) must_check;
 void producer_client_stop(struct producer *p, enum role role);
 /* Takes the handle out of the client; the caller destroys it. */
 rd_kafka_t *producer_client_leave(struct producer *p, enum role role);
@@ -181,7 +180,7 @@ void producer_topic_close(struct target_topics *topics, enum role role);
 int producer_txn_start(struct producer *p);
 bool producer_txn_stop(struct producer *p); /* false: a call still uses a client */
 int producer_txn_configure(struct producer *p, enum role role, rd_kafka_conf_t *conf,
-                           char error[CLIENT_ERROR_MAX]) must_check;
+                           struct error *error) must_check;
 int producer_txn_enter(struct producer *p); /* 0, or ERR_FULL: no record can be sent now */
 void producer_txn_serve(struct producer *p);
 

@@ -54,7 +54,7 @@ static rd_kafka_resp_err_t on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, v
 }
 
 int producer_txn_configure(struct producer *p, enum role role, rd_kafka_conf_t *conf,
-                           char error[CLIENT_ERROR_MAX])
+                           struct error *error)
 {
     struct producer_turn *turn = turn_of(p, role);
     snprintf(turn->id, sizeof turn->id, "%s%s", p->config.transactional_id,
@@ -73,12 +73,12 @@ static void pass_turn(struct producer *p)
    file removed. */
 static void start(struct producer *p, enum role role)
 {
-    char error[CLIENT_ERROR_MAX];
+    struct error error;
     struct producer_turn *turn = turn_of(p, role);
     turn->phase = PHASE_STARTING;
-    if (p->clients[role].rk == NULL && producer_client_start(p, role, error) != 0) {
+    if (p->clients[role].rk == NULL && producer_client_start(p, role, &error) != 0) {
         log_error("cannot recreate a transactional producer, trying again",
-                  F_TEXT("reason", error));
+                  F_TEXT("reason", error.text));
         turn->retry_mono_ms = clock_mono_ms() + START_AGAIN_MS;
         return;
     }

@@ -69,38 +69,38 @@ static void warn_of_commits(struct cli *cli, rd_kafka_t *rk)
         complain(cli, EXIT_DONE,
                  "warning: offsets.retention.minutes of the brokers is not known (%s): set it to "
                  "180 or more, or allow DescribeConfigs on the cluster",
-                 limits.why);
+                 limits.error.text);
 }
 
 /* Open transactions do not change the exit code. Without an answer, check prints a warning. */
 static void look_for_open_transactions(struct cli *cli, rd_kafka_t *rk, struct findings *findings)
 {
-    char error[CLIENT_ERROR_MAX] = "the brokers do not answer";
+    struct error error = {"the brokers do not answer"};
     struct open_records open;
-    int err = open_records_init(&open, cli->config, rk, error);
+    int err = open_records_init(&open, cli->config, rk, &error);
     if (err == 0) {
         err = open_records_judge(&open, cli->timeout_ms, findings);
         open_records_deinit(&open);
     }
     if (err != 0)
         complain(cli, EXIT_DONE, "warning: open transactions on %s are not known: %s",
-                 cli->config->schedule, error);
+                 cli->config->schedule, error.text);
 }
 
 /* Adds findings for blocked partitions. Without an answer (Read on the levels may be missing),
    check prints a warning and continues. */
 static void look_for_blocked(struct cli *cli, struct findings *findings)
 {
-    char error[OFFSETS_ERROR_MAX];
-    if (blocked_judge(cli->config, cli->timeout_ms, findings, error) != 0)
-        complain(cli, EXIT_DONE, "warning: blocked partitions are not known: %s", error);
+    struct error error;
+    if (blocked_judge(cli->config, cli->timeout_ms, findings, &error) != 0)
+        complain(cli, EXIT_DONE, "warning: blocked partitions are not known: %s", error.text);
 }
 
 int cmd_check(struct cli *cli)
 {
-    char error[CLIENT_ERROR_MAX];
-    if (client_try(cli->config, error) != 0)
-        return complain(cli, EXIT_CONFIG, "kafka: %s", error);
+    struct error error;
+    if (client_try(cli->config, &error) != 0)
+        return complain(cli, EXIT_CONFIG, "kafka: %s", error.text);
     if (client_scram_is_old(cli->config))
         complain(cli, EXIT_DONE, "warning: " CLIENT_OLD_SCRAM "; this is %s",
                  rd_kafka_version_str());
@@ -110,7 +110,7 @@ int cmd_check(struct cli *cli)
         return code;
     struct findings findings;
     warn_of_commits(cli, rk);
-    int err = topics_check(rk, cli->config, cli->timeout_ms, &findings, error, sizeof error);
+    int err = topics_check(rk, cli->config, cli->timeout_ms, &findings, &error);
     if (err == 0) {
         producers_check(cli->config, cli->timeout_ms, &findings);
         look_for_open_transactions(cli, rk, &findings);
@@ -118,7 +118,7 @@ int cmd_check(struct cli *cli)
     }
     rd_kafka_destroy(rk);
     if (err != 0)
-        return complain(cli, EXIT_UNREACHABLE, "%s", error);
+        return complain(cli, EXIT_UNREACHABLE, "%s", error.text);
     if (cli->json)
         print_findings_json(&findings);
     else

@@ -77,7 +77,7 @@ static void on_event(void *ctx, const struct demo_event *event)
 }
 
 /* Configures the service with flags, as a user would. */
-static int configure(struct demo *d, char *error)
+static int configure(struct demo *d, struct error *error)
 {
     char servers[128];
     snprintf(servers, sizeof servers, "bootstrap.servers=%s", mock_bootstrap(d->mock));
@@ -88,10 +88,7 @@ static int configure(struct demo *d, char *error)
                     (char *)"--partitions=2",
                     (char *)"--replication=1"};
     int argc = sizeof argv / sizeof *argv;
-    struct error why;
-    int err = config_load(&d->config, "/dev/null", &argc, argv, NULL, &why);
-    if (err != 0)
-        snprintf(error, SERVICE_ERROR_MAX, "%.500s", why.text);
+    int err = config_load(&d->config, "/dev/null", &argc, argv, NULL, error);
     return err;
 }
 
@@ -113,7 +110,7 @@ static int make_topics(struct demo *d)
     return err;
 }
 
-static rd_kafka_t *connect_look(const struct demo *d, char *error)
+static rd_kafka_t *connect_look(const struct demo *d, struct error *error)
 {
     rd_kafka_conf_t *conf = client_conf(&d->config, CLIENT_ALL, error);
     if (conf == NULL)
@@ -154,9 +151,9 @@ static void await_lanes(const struct demo *d)
     } while (counter_read(&stats.lanes) < LANES && clock_wall_ms() < until_ms);
 }
 
-static int start(struct demo *d, char *error)
+static int start(struct demo *d, struct error *error)
 {
-    d->mock = mock_start(error, SERVICE_ERROR_MAX);
+    d->mock = mock_start(error);
     if (d->mock == NULL || configure(d, error) != 0 || make_topics(d) != 0)
         return ERR_CONFIG;
     d->look = connect_look(d, error);
@@ -166,8 +163,8 @@ static int start(struct demo *d, char *error)
     introduce(d);
     await_lanes(d);
     d->start_ms = clock_wall_ms();
-    d->feed = demo_feed_start(&d->config, d->run_ms - REST_MS, d->run_ms - REST_MS, on_event, d,
-                              error, SERVICE_ERROR_MAX);
+    d->feed =
+        demo_feed_start(&d->config, d->run_ms - REST_MS, d->run_ms - REST_MS, on_event, d, error);
     return d->feed == NULL ? ERR_CONFIG : 0;
 }
 
@@ -188,12 +185,12 @@ static void stop(struct demo *d)
 
 static void look_at_levels(struct demo *d)
 {
-    char error[OFFSETS_ERROR_MAX];
+    struct error error;
     struct demo_level levels[DEMO_LEVELS_MAX] = {0};
     struct offsets offsets = {.config = &d->config};
     int n = d->config.ladder.n < DEMO_LEVELS_MAX ? d->config.ladder.n : DEMO_LEVELS_MAX;
-    struct head *heads = offsets_read(&offsets, d->look, ASK_MS, error) == 0
-                             ? heads_read(&offsets, d->look, ASK_MS, error)
+    struct head *heads = offsets_read(&offsets, d->look, ASK_MS, &error) == 0
+                             ? heads_read(&offsets, d->look, ASK_MS, &error)
                              : NULL;
     for (int i = 0; heads != NULL && i < n; i++) {
         duration_format(d->config.ladder.level_ms[i], levels[i].name);
@@ -270,10 +267,10 @@ int cmd_demo(struct cli *cli)
                      .run_ms = arguments_number(arguments, "--seconds") * 1000};
     pthread_mutex_init(&d.lock, NULL);
     log_init(LOG_ERROR, LOG_AUTO);
-    char error[SERVICE_ERROR_MAX] = "the mock cluster refused";
-    if (start(&d, error) != 0) {
+    struct error error = {"the mock cluster refused"};
+    if (start(&d, &error) != 0) {
         stop(&d);
-        return complain(cli, EXIT_INTERNAL, "%s", error);
+        return complain(cli, EXIT_INTERNAL, "%s", error.text);
     }
     int64_t step_ms = d.tty ? DRAW_MS : LINES_MS;
     for (int64_t at_ms = d.start_ms; at_ms < d.start_ms + d.run_ms; at_ms += step_ms) {

@@ -143,7 +143,7 @@ static void assign_targets(rd_kafka_t *consumer)
     rd_kafka_topic_partition_list_destroy(list);
 }
 
-static int connect_both(struct demo_feed *f, char error[CLIENT_ERROR_MAX])
+static int connect_both(struct demo_feed *f, struct error *error)
 {
     rd_kafka_conf_t *conf = client_conf(f->config, CLIENT_ALL, error);
     f->producer = conf == NULL ? NULL : client_new(RD_KAFKA_PRODUCER, conf, error);
@@ -174,12 +174,11 @@ static void feed_free(struct demo_feed *f)
 
 struct demo_feed *demo_feed_start(const struct config *config, int64_t send_ms, int64_t end_ms,
                                   void (*on_event)(void *ctx, const struct demo_event *event),
-                                  void *ctx, char *error, size_t error_size)
+                                  void *ctx, struct error *error)
 {
     struct demo_feed *f = calloc(1, sizeof *f);
-    char why[CLIENT_ERROR_MAX] = "out of memory";
     if (f == NULL) {
-        snprintf(error, error_size, "%s", why);
+        (void)error_set(error, ERR_NO_MEMORY, "out of memory");
         return NULL;
     }
     *f = (struct demo_feed){.config = config,
@@ -188,8 +187,7 @@ struct demo_feed *demo_feed_start(const struct config *config, int64_t send_ms, 
                             .on_event = on_event,
                             .ctx = ctx};
     pthread_mutex_init(&f->one_at_a_time, NULL);
-    if (connect_both(f, why) != 0) {
-        snprintf(error, error_size, "%s", why);
+    if (connect_both(f, error) != 0) {
         feed_free(f);
         return NULL;
     }

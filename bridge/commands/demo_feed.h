@@ -26,7 +26,7 @@ const char *demo_feed_target(int n);
    error. on_event is called from the feed's threads, from one at a time. */
 struct demo_feed *demo_feed_start(const struct config *config, int64_t send_ms, int64_t end_ms,
                                   void (*on_event)(void *ctx, const struct demo_event *event),
-                                  void *ctx, char *error, size_t error_size);
+                                  void *ctx, struct error *error);
 void demo_feed_stop(struct demo_feed *feed);
 
 #endif

@@ -272,7 +272,7 @@ static void print_view(const struct view *view)
 }
 
 /* Returns 0, or an error with a sentence. */
-static int look_for_open(struct view *view, char error[OFFSETS_ERROR_MAX])
+static int look_for_open(struct view *view, struct error *error)
 {
     int lanes = view->offsets.lanes;
     view->open = calloc((size_t)lanes, sizeof *view->open);
@@ -280,22 +280,22 @@ static int look_for_open(struct view *view, char error[OFFSETS_ERROR_MAX])
                   ? ERR_NO_MEMORY
                   : open_records_ask(&view->asker, view->open, lanes, view->cli->timeout_ms);
     if (err != 0)
-        snprintf(error, OFFSETS_ERROR_MAX, "asking for the high watermarks of %.100s: %s",
-                 view->cli->config->schedule, err_text(err));
+        (void)error_set(error, err, "asking for the high watermarks of %.100s: %s",
+                        view->cli->config->schedule, err_text(err));
     return err;
 }
 
 static int look(struct view *view, rd_kafka_t *rk)
 {
-    char error[OFFSETS_ERROR_MAX];
+    struct error error;
     view->offsets.config = view->cli->config;
-    int err = offsets_read(&view->offsets, rk, view->cli->timeout_ms, error);
+    int err = offsets_read(&view->offsets, rk, view->cli->timeout_ms, &error);
     if (err == 0) {
-        view->heads = heads_read(&view->offsets, rk, view->cli->timeout_ms, error);
+        view->heads = heads_read(&view->offsets, rk, view->cli->timeout_ms, &error);
         err = view->heads == NULL ? ERR_KAFKA : 0;
     }
     if (err == 0)
-        err = look_for_open(view, error);
+        err = look_for_open(view, &error);
     view->now_ms = clock_wall_ms();
     if (err == 0)
         print_view(view);
@@ -306,7 +306,8 @@ static int look(struct view *view, rd_kafka_t *rk)
     offsets_deinit(&view->offsets);
     if (err == 0)
         return EXIT_DONE;
-    return complain(view->cli, err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error);
+    return complain(view->cli, err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s",
+                    error.text);
 }
 
 int cmd_levels(struct cli *cli)
@@ -318,10 +319,10 @@ int cmd_levels(struct cli *cli)
     int code = connect_to_look(cli, &rk);
     if (code != EXIT_DONE)
         return code;
-    char error[CLIENT_ERROR_MAX];
-    if (open_records_init(&view.asker, cli->config, rk, error) != 0) {
+    struct error error;
+    if (open_records_init(&view.asker, cli->config, rk, &error) != 0) {
         rd_kafka_destroy(rk);
-        return complain(cli, EXIT_CONFIG, "%s", error);
+        return complain(cli, EXIT_CONFIG, "%s", error.text);
     }
     while ((code = look(&view, rk)) == EXIT_DONE && watch) {
         fflush(stdout);

@@ -47,18 +47,16 @@ static bool show(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
     return peek->shown < peek->limit;
 }
 
-static int look(struct peek *peek, rd_kafka_t *rk, char *error)
+static int look(struct peek *peek, rd_kafka_t *rk, struct error *error)
 {
     char name[TOPIC_TEXT_MAX];
     int timeout_ms = peek->cli->timeout_ms;
     int err = offsets_read(&peek->offsets, rk, timeout_ms, error);
     if (err != 0)
         return err;
-    if (peek->lane >= peek->offsets.lanes) {
-        snprintf(error, OFFSETS_ERROR_MAX, "there is no lane %d: %s has %d", peek->lane,
-                 peek->cli->config->schedule, peek->offsets.lanes);
-        return ERR_RANGE;
-    }
+    if (peek->lane >= peek->offsets.lanes)
+        return error_set(error, ERR_RANGE, "there is no lane %d: %s has %d", peek->lane,
+                         peek->cli->config->schedule, peek->offsets.lanes);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(8);
     for (int lane = 0; lane < peek->offsets.lanes; lane++) {
         const struct offsets_cell *cell = offsets_cell(&peek->offsets, lane, peek->slot);
@@ -69,7 +67,7 @@ static int look(struct peek *peek, rd_kafka_t *rk, char *error)
         at->offset = cell->window->base;
     }
     struct browse browse = {.rk = rk, .timeout_ms = timeout_ms, .each = show, .ctx = peek};
-    err = browse_read(&browse, list, error, OFFSETS_ERROR_MAX);
+    err = browse_read(&browse, list, error);
     rd_kafka_topic_partition_list_destroy(list);
     return err;
 }
@@ -117,7 +115,7 @@ static int exit_code(int err)
 
 int cmd_peek(struct cli *cli)
 {
-    char error[OFFSETS_ERROR_MAX];
+    struct error error;
     struct peek peek = {.cli = cli,
                         .lane = -1,
                         .limit = (int)arguments_number(cli->arguments, "--limit"),
@@ -129,10 +127,10 @@ int cmd_peek(struct cli *cli)
         code = connect_to_look(cli, &rk);
     if (code != EXIT_DONE)
         return code;
-    int err = look(&peek, rk, error);
+    int err = look(&peek, rk, &error);
     if (err == 0 && peek.shown == 0 && !cli->json)
         puts("nothing waits there");
     offsets_deinit(&peek.offsets);
     rd_kafka_destroy(rk);
-    return err == 0 ? EXIT_DONE : complain(cli, exit_code(err), "%s", error);
+    return err == 0 ? EXIT_DONE : complain(cli, exit_code(err), "%s", error.text);
 }

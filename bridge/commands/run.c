@@ -124,9 +124,9 @@ static void stop_monitor(struct life *life)
     monitor_stop(life->monitor);
 }
 
-static int refuse(int err, const char *error)
+static int refuse(int err, const struct error *error)
 {
-    log_error("cannot start, exiting: run 'delaybridge check'", F_TEXT("reason", error));
+    log_error("cannot start, exiting: run 'delaybridge check'", F_TEXT("reason", error->text));
     return err;
 }
 
@@ -134,17 +134,17 @@ static int refuse(int err, const char *error)
 static int start(struct life *life)
 {
     for (;;) {
-        char error[SERVICE_ERROR_MAX] = "";
-        int err = service_start(life->cli->config, &life->service, error);
+        struct error error = {""};
+        int err = service_start(life->cli->config, &life->service, &error);
         if (err == 0) {
             monitor_watch(life->monitor, life->service, "");
             return 0;
         }
         if (err != ERR_KAFKA)
-            return refuse(err, error);
-        log_warn("start failed, waiting for Kafka", F_TEXT("reason", error));
+            return refuse(err, &error);
+        log_warn("start failed, waiting for Kafka", F_TEXT("reason", error.text));
         notify("STATUS=waiting for Kafka");
-        monitor_watch(life->monitor, NULL, error);
+        monitor_watch(life->monitor, NULL, error.text);
         int got = wait_signal(&life->set, AGAIN_MS);
         if (got == SIGHUP)
             log_warn("SIGHUP ignored, waiting for Kafka");
@@ -224,17 +224,17 @@ static int serve(struct life *life)
 
 int cmd_run(struct cli *cli)
 {
-    char error[SERVICE_ERROR_MAX] = "";
+    struct error error = {""};
     struct life life = {.cli = cli};
     block_signals(&life.set);
-    life.monitor = monitor_start(cli->config, error, sizeof error);
+    life.monitor = monitor_start(cli->config, &error);
     if (life.monitor == NULL) {
-        (void)refuse(ERR_CONFIG, error);
+        (void)refuse(ERR_CONFIG, &error);
         return EXIT_CONFIG;
     }
     if (client_scram_is_old(cli->config))
         log_warn(CLIENT_OLD_SCRAM, F_TEXT("librdkafka", rd_kafka_version_str()));
-    int err = client_try(cli->config, error) == 0 ? 0 : refuse(ERR_CONFIG, error);
+    int err = client_try(cli->config, &error) == 0 ? 0 : refuse(ERR_CONFIG, &error);
     if (err == 0) {
         notify("READY=1\nSTATUS=waiting for Kafka"); /* the rest may take as long as Kafka does */
         start_watchdog(&life);

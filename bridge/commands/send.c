@@ -248,20 +248,22 @@ static int find_schedule(const struct sending *send)
 /* Sets the partitioner, so that a key keeps its lane, and acknowledgement by all replicas. */
 static int connect_to_send(struct sending *send)
 {
-    char error[CLIENT_ERROR_MAX], timeout[16];
+    struct error error;
+    char timeout[16];
     snprintf(timeout, sizeof timeout, "%d", send->cli->timeout_ms);
     const char *const settings[][2] = {{"partitioner", "murmur2_random"},
                                        {"acks", "all"},
                                        {"enable.idempotence", "true"},
                                        {"message.max.bytes", "1000000000"},
                                        {"message.timeout.ms", timeout}};
-    rd_kafka_conf_t *conf = client_conf(send->cli->config, CLIENT_ALL, error);
+    rd_kafka_conf_t *conf = client_conf(send->cli->config, CLIENT_ALL, &error);
     if (conf == NULL)
-        return complain(send->cli, EXIT_CONFIG, "%s", error);
+        return complain(send->cli, EXIT_CONFIG, "%s", error.text);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (rd_kafka_conf_set(conf, settings[i][0], settings[i][1], error, sizeof error) != 0) {
+        if (rd_kafka_conf_set(conf, settings[i][0], settings[i][1], error.text,
+                              sizeof error.text) != 0) {
             rd_kafka_conf_destroy(conf);
-            return complain(send->cli, EXIT_CONFIG, "%s", error);
+            return complain(send->cli, EXIT_CONFIG, "%s", error.text);
         }
     rd_kafka_conf_set_dr_msg_cb(conf, reported);
     rd_kafka_conf_set_opaque(conf, send);

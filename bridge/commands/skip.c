@@ -55,11 +55,11 @@ static bool is_read_by_us(const struct config *config, const char *topic)
 /* Checks that exactly this range is unreadable. Readable records must not be given up. */
 static int check_range(const struct cli *cli, const struct range *range)
 {
-    char error[CLIENT_ERROR_MAX];
+    struct error error;
     rd_kafka_t *rk;
-    rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_LEVELS, error);
+    rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_LEVELS, &error);
     if (conf == NULL)
-        return complain(cli, EXIT_CONFIG, "%s", error);
+        return complain(cli, EXIT_CONFIG, "%s", error.text);
     unreadable_conf(conf);
     int code = connect_kafka(cli, RD_KAFKA_CONSUMER, conf, &rk);
     if (code != EXIT_DONE)
@@ -85,11 +85,12 @@ static int check_range(const struct cli *cli, const struct range *range)
 
 static int write_dead_letter(const struct cli *cli, const struct range *range)
 {
-    char error[CLIENT_ERROR_MAX], dead_letter[TOPIC_TEXT_MAX];
+    struct error error;
+    char dead_letter[TOPIC_TEXT_MAX];
     rd_kafka_t *rk;
-    rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_ALL, error);
+    rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_ALL, &error);
     if (conf == NULL)
-        return complain(cli, EXIT_CONFIG, "%s", error);
+        return complain(cli, EXIT_CONFIG, "%s", error.text);
     unreadable_writer_conf(conf);
     int code = connect_kafka(cli, RD_KAFKA_PRODUCER, conf, &rk);
     if (code != EXIT_DONE)

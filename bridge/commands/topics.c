@@ -118,11 +118,11 @@ static void print_plan_json(const struct plan *plan, const struct findings *find
 
 static int plan(const struct cli *cli, rd_kafka_t *rk)
 {
-    char error[1024];
+    struct error error;
     struct findings findings;
     struct plan plan;
-    if (topics_plan(rk, cli->config, cli->timeout_ms, &plan, &findings, error, sizeof error) != 0)
-        return complain(cli, EXIT_UNREACHABLE, "%s", error);
+    if (topics_plan(rk, cli->config, cli->timeout_ms, &plan, &findings, &error) != 0)
+        return complain(cli, EXIT_UNREACHABLE, "%s", error.text);
     print_warnings(cli, &findings);
     bool idle = count_by_hand(&findings) == 0 && plan.n == 0;
     if (cli->json) {
@@ -149,14 +149,14 @@ static void say_json(const char *line)
 
 static int apply(const struct cli *cli, rd_kafka_t *rk, bool fewer_replicas)
 {
-    char error[1024];
+    struct error error;
     struct findings left;
     struct topics_job job = {.timeout_ms = cli->timeout_ms,
                              .fewer_replicas = fewer_replicas,
                              .say = cli->json ? say_json : say_text};
-    int err = topics_apply(rk, cli->config, &job, &left, error, sizeof error);
+    int err = topics_apply(rk, cli->config, &job, &left, &error);
     if (err != 0)
-        return complain(cli, err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error);
+        return complain(cli, err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error.text);
     print_warnings(cli, &left);
     bool idle = count_by_hand(&left) == 0;
     if (cli->json) {

@@ -105,18 +105,18 @@ static void *run(void *arg)
 }
 
 /* Reads from the end on: earlier records belong to other processes. */
-static int watch_topic(struct canary *c, char *error, size_t error_size)
+static int watch_topic(struct canary *c, struct error *error)
 {
     rd_kafka_topic_partition_list_t *all = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(all, c->topic, 0)->offset = RD_KAFKA_OFFSET_END;
     rd_kafka_resp_err_t err = rd_kafka_assign(c->consumer, all);
     rd_kafka_topic_partition_list_destroy(all);
-    if (err != 0)
-        snprintf(error, error_size, "canary: cannot read %s: %s", c->topic, rd_kafka_err2str(err));
-    return err == 0 ? 0 : ERR_KAFKA;
+    return err == 0 ? 0
+                    : error_set(error, ERR_KAFKA, "canary: cannot read %s: %s", c->topic,
+                                rd_kafka_err2str(err));
 }
 
-static rd_kafka_conf_t *conf_of(const struct canary *c, enum client_role role, char *error)
+static rd_kafka_conf_t *conf_of(const struct canary *c, enum client_role role, struct error *error)
 {
     rd_kafka_conf_t *conf = client_conf(c->config, role, error);
     if (conf == NULL)
@@ -126,7 +126,7 @@ static rd_kafka_conf_t *conf_of(const struct canary *c, enum client_role role, c
     return conf;
 }
 
-static int connect_both(struct canary *c, char error[CLIENT_ERROR_MAX])
+static int connect_both(struct canary *c, struct error *error)
 {
     rd_kafka_conf_t *conf = conf_of(c, CLIENT_DELIVERIES, error);
     if (conf == NULL)
@@ -161,13 +161,12 @@ static void canary_free(struct canary *c)
     free(c);
 }
 
-struct canary *canary_start(const struct config *config, char *error, size_t error_size)
+struct canary *canary_start(const struct config *config, struct error *error)
 {
-    char why[CLIENT_ERROR_MAX] = "";
     uint64_t random = 0;
     struct canary *c = calloc(1, sizeof *c);
     if (c == NULL || getrandom(&random, sizeof random, 0) != sizeof random) {
-        snprintf(error, error_size, "out of memory");
+        (void)error_set(error, ERR_NO_MEMORY, "out of memory");
         free(c);
         return NULL;
     }
@@ -175,9 +174,12 @@ struct canary *canary_start(const struct config *config, char *error, size_t err
     snprintf(c->name, sizeof c->name, "%016" PRIx64, random);
     topic_of_canary(config->schedule, c->topic);
     choose_delay(c);
-    if (connect_both(c, why) != 0 || watch_topic(c, why, sizeof why) != 0 ||
-        pthread_create(&c->thread, NULL, run, c) != 0) {
-        snprintf(error, error_size, "%s", why);
+    if (connect_both(c, error) != 0 || watch_topic(c, error) != 0) {
+        canary_free(c);
+        return NULL;
+    }
+    if (pthread_create(&c->thread, NULL, run, c) != 0) {
+        (void)error_set(error, ERR_NO_MEMORY, "no thread can be created");
         canary_free(c);
         return NULL;
     }

@@ -5,6 +5,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_CANARY_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_CANARY_H
 
+#include "bridge/base/error.h"
 #include "bridge/config/config.h"
 #include "bridge/core/stats.h"
 
@@ -12,7 +13,7 @@ struct canary;
 
 /* Starts the thread. config->canary_ms > 0; the config outlives the canary. Returns NULL with a
    sentence in error on failure. */
-struct canary *canary_start(const struct config *config, char *error, size_t error_size);
+struct canary *canary_start(const struct config *config, struct error *error);
 
 const struct canary_stats *canary_stats(const struct canary *canary);
 

@@ -104,7 +104,7 @@ static int listen_at(const struct addrinfo *at)
     return -1;
 }
 
-static int open_socket(const char *listen, char *error, size_t error_size)
+static int open_socket(const char *listen, struct error *error)
 {
     char host[HOST_MAX];
     const char *port = address_cut(listen, host);
@@ -114,11 +114,12 @@ static int open_socket(const char *listen, char *error, size_t error_size)
     for (const struct addrinfo *at = found; fd < 0 && at != NULL; at = at->ai_next)
         fd = listen_at(at);
     if (fd < 0)
-        snprintf(error, error_size, "listen: \"%s\": %s%s", listen,
-                 err != 0 ? gai_strerror(err) : strerror(errno),
-                 err == 0 && errno == EADDRINUSE
-                     ? ": another process has it; set listen to another address, or to nothing"
-                     : "");
+        (void)error_set(
+            error, ERR_CONFIG, "listen: \"%s\": %s%s", listen,
+            err != 0 ? gai_strerror(err) : strerror(errno),
+            err == 0 && errno == EADDRINUSE
+                ? ": another process has it; set listen to another address, or to nothing"
+                : "");
     if (found != NULL)
         freeaddrinfo(found);
     return fd;
@@ -135,14 +136,14 @@ static int port_of(int fd)
     return (int)strtol(port, NULL, 10);
 }
 
-struct http *http_start(const char *listen, const struct http_route *routes, void *ctx, char *error,
-                        size_t error_size)
+struct http *http_start(const char *listen, const struct http_route *routes, void *ctx,
+                        struct error *error)
 {
-    int fd = open_socket(listen, error, error_size);
+    int fd = open_socket(listen, error);
     struct http *http = fd < 0 ? NULL : calloc(1, sizeof *http);
     if (http == NULL) {
         if (fd >= 0) {
-            snprintf(error, error_size, "listen: \"%s\": out of memory", listen);
+            (void)error_set(error, ERR_CONFIG, "listen: \"%s\": out of memory", listen);
             close(fd);
         }
         return NULL;
@@ -155,7 +156,7 @@ struct http *http_start(const char *listen, const struct http_route *routes, voi
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
     if (http->daemon != NULL)
         return http;
-    snprintf(error, error_size, "listen: \"%s\": %s", listen, strerror(errno));
+    (void)error_set(error, ERR_CONFIG, "listen: \"%s\": %s", listen, strerror(errno));
     close(fd);
     free(http);
     return NULL;

@@ -4,6 +4,8 @@
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_HTTP_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_HTTP_H
 
+#include "bridge/base/error.h"
+
 #include "levels/err.h"
 
 #include <stddef.h>
@@ -21,8 +23,8 @@ struct http_route {
 
 /* Listens at HOST:PORT or [ADDRESS]:PORT; port 0 chooses a free one. routes and ctx outlive the
    listener. Returns NULL with a sentence in error on failure. */
-struct http *http_start(const char *listen, const struct http_route *routes, void *ctx, char *error,
-                        size_t error_size);
+struct http *http_start(const char *listen, const struct http_route *routes, void *ctx,
+                        struct error *error);
 
 /* Returns the port of the listener. */
 int http_port(const struct http *http);

@@ -83,18 +83,18 @@ static const struct http_route routes[] = {
     {NULL, NULL, NULL},
 };
 
-struct monitor *monitor_start(const struct config *config, char *error, size_t error_size)
+struct monitor *monitor_start(const struct config *config, struct error *error)
 {
     struct monitor *m = calloc(1, sizeof *m);
     if (m == NULL) {
-        snprintf(error, error_size, "out of memory");
+        (void)error_set(error, ERR_NO_MEMORY, "out of memory");
         return NULL;
     }
     m->config = config;
     snprintf(m->why, sizeof m->why, "starting: Kafka has not answered yet");
     pthread_mutex_init(&m->turn, NULL);
     if (config->listen != NULL) {
-        m->http = http_start(config->listen, routes, m, error, error_size);
+        m->http = http_start(config->listen, routes, m, error);
         if (m->http == NULL) {
             monitor_stop(m);
             return NULL;

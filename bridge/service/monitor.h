@@ -11,6 +11,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_MONITOR_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_MONITOR_H
 
+#include "bridge/base/error.h"
 #include "bridge/config/config.h"
 #include "bridge/service/service.h"
 
@@ -18,7 +19,7 @@ struct monitor;
 
 /* The config outlives the monitor. NULL with a sentence in error: its address cannot be had. With
    no config->listen it only answers the calls below. */
-struct monitor *monitor_start(const struct config *config, char *error, size_t error_size);
+struct monitor *monitor_start(const struct config *config, struct error *error);
 
 /* What is watched from now on. NULL: nothing any more, why says so ("draining"); the service may
    then be freed, and its last figures stay. */

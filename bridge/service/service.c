@@ -58,7 +58,7 @@ static void record_findings(struct service *s, const struct findings *findings)
 }
 
 /* Keep the handle only as long as necessary: each one costs a thousandth of a core, even idle. */
-static rd_kafka_t *connect_admin(const struct config *config, char *error)
+static rd_kafka_t *connect_admin(const struct config *config, struct error *error)
 {
     rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
     return conf == NULL ? NULL : client_new(RD_KAFKA_PRODUCER, conf, error);
@@ -67,11 +67,11 @@ static rd_kafka_t *connect_admin(const struct config *config, char *error)
 /* A broker may learn of new topics later than the others. Check again after a refusal, or one early
    answer would end the process. */
 static int check_topics_settled(const struct config *config, rd_kafka_t *admin,
-                                struct findings *findings, char *error)
+                                struct findings *findings, struct error *error)
 {
     int64_t until_ms = clock_mono_ms() + SETTLE_MS;
     for (;;) {
-        int err = topics_check(admin, config, QUERY_MS, findings, error, SERVICE_ERROR_MAX);
+        int err = topics_check(admin, config, QUERY_MS, findings, error);
         if (err != 0 || findings_count(findings, FINDING_REFUSE) == 0 ||
             clock_mono_ms() >= until_ms)
             return err;
@@ -96,7 +96,7 @@ static void check_producers_settled(const struct config *config, struct findings
     }
 }
 
-static int check_topics(struct service *s, rd_kafka_t *admin, char *error)
+static int check_topics(struct service *s, rd_kafka_t *admin, struct error *error)
 {
     struct findings findings;
     int err = client_reach(admin, QUERY_MS, error);
@@ -111,11 +111,11 @@ static int check_topics(struct service *s, rd_kafka_t *admin, char *error)
     int refused = atomic_load(&s->refusals);
     if (refused == 0 && atomic_load(&s->lanes) > 0)
         return 0;
-    snprintf(error, SERVICE_ERROR_MAX,
-             "%s about the topics: run 'delaybridge check' for the details and 'delaybridge topics "
-             "apply' to correct them",
-             counted(refused, "finding", findings_text));
-    return ERR_CONFIG;
+    return error_set(
+        error, ERR_CONFIG,
+        "%s about the topics: run 'delaybridge check' for the details and 'delaybridge topics "
+        "apply' to correct them",
+        counted(refused, "finding", findings_text));
 }
 
 /* Returns whether brokers reported their limit. Logs a missing answer only once: without the right
@@ -123,21 +123,20 @@ static int check_topics(struct service *s, rd_kafka_t *admin, char *error)
 static bool query_request_limit(struct service *s, rd_kafka_t *admin)
 {
     bool known;
-    char why[REQUEST_LIMIT_WHY_MAX];
-    size_t record_max_bytes = request_limit_ask(admin, QUERY_MS, &known, why);
+    struct error error;
+    size_t record_max_bytes = request_limit_ask(admin, QUERY_MS, &known, &error);
     if (!known && s->record_max_bytes == 0)
         log_warn("cannot read socket.request.max.bytes, assuming Kafka's default: allow "
                  "DescribeConfigs on the cluster",
-                 F_COUNT("record_max_bytes", record_max_bytes), F_TEXT("reason", why));
+                 F_COUNT("record_max_bytes", record_max_bytes), F_TEXT("reason", error.text));
     if (known || s->record_max_bytes == 0)
         s->record_max_bytes = record_max_bytes;
     return known;
 }
 
-static int out_of_memory(char *error)
+static int out_of_memory(struct error *error)
 {
-    snprintf(error, SERVICE_ERROR_MAX, "%s", err_text(ERR_NO_MEMORY));
-    return ERR_NO_MEMORY;
+    return error_set(error, ERR_NO_MEMORY, "%s", err_text(ERR_NO_MEMORY));
 }
 
 static struct commit_limits query_commit_limits(rd_kafka_t *admin)
@@ -145,14 +144,15 @@ static struct commit_limits query_commit_limits(rd_kafka_t *admin)
     struct commit_limits limits;
     struct admin asked = {.rk = admin, .timeout_ms = QUERY_MS};
     commit_limits_ask(&asked, &limits);
-    if (limits.why[0] != '\0')
+    if (limits.error.text[0] != '\0')
         log_info("cannot read the brokers' limits for commits, assuming Kafka's defaults",
                  F_COUNT("metadata_bytes", limits.text_max),
-                 F_MS("commit_again_ms", limits.again_ms), F_TEXT("reason", limits.why));
+                 F_MS("commit_again_ms", limits.again_ms), F_TEXT("reason", limits.error.text));
     return limits;
 }
 
-static int start_workers(struct service *s, int lanes, struct commit_limits commits, char *error)
+static int start_workers(struct service *s, int lanes, struct commit_limits commits,
+                         struct error *error)
 {
     s->workers = calloc((size_t)s->config->workers, sizeof(struct worker *));
     if (s->workers == NULL)
@@ -160,7 +160,7 @@ static int start_workers(struct service *s, int lanes, struct commit_limits comm
     for (; s->workers_n < s->config->workers; s->workers_n++) {
         struct worker_config config = {s->config, s->workers_n, lanes, commits,
                                        s->record_max_bytes};
-        int err = worker_start(&config, &s->workers[s->workers_n], error, SERVICE_ERROR_MAX);
+        int err = worker_start(&config, &s->workers[s->workers_n], error);
         if (err != 0)
             return err;
     }
@@ -170,13 +170,13 @@ static int start_workers(struct service *s, int lanes, struct commit_limits comm
 /* The canary is optional: a failure to start it is logged and ignored. */
 static void start_canary(struct service *s)
 {
-    char error[SERVICE_ERROR_MAX] = "";
+    struct error error = {""};
     if (s->config->canary_ms == 0)
         return;
-    s->canary = canary_start(s->config, error, sizeof error);
+    s->canary = canary_start(s->config, &error);
     if (s->canary == NULL)
         log_error("cannot start the canary, continuing without it: run 'delaybridge check'",
-                  F_TEXT("reason", error));
+                  F_TEXT("reason", error.text));
 }
 
 static int owned_lanes(void *ctx)
@@ -191,17 +191,16 @@ static int owned_lanes(void *ctx)
 /* The watch is optional: a failure to start it is logged and ignored. */
 static void start_watch(struct service *s, int lanes)
 {
-    char error[SERVICE_ERROR_MAX] = "";
+    struct error error = {""};
     struct watch_config config = {s->config, lanes, owned_lanes, s};
-    s->watch = watch_start(&config, error, sizeof error);
+    s->watch = watch_start(&config, &error);
     if (s->watch == NULL)
         log_error("cannot watch for open transactions, continuing without the watch: run "
                   "'delaybridge check'",
-                  F_TEXT("reason", error));
+                  F_TEXT("reason", error.text));
 }
 
-int service_start(const struct config *config, struct service **service,
-                  char error[SERVICE_ERROR_MAX])
+int service_start(const struct config *config, struct service **service, struct error *error)
 {
     struct service *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -283,11 +282,11 @@ void service_heartbeat(struct service *s)
 void service_recheck(struct service *s)
 {
     struct findings findings;
-    char error[SERVICE_ERROR_MAX];
-    rd_kafka_t *admin = connect_admin(s->config, error);
+    struct error error;
+    rd_kafka_t *admin = connect_admin(s->config, &error);
     if (admin == NULL)
         return;
-    if (topics_check(admin, s->config, QUERY_MS, &findings, error, sizeof error) == 0) {
+    if (topics_check(admin, s->config, QUERY_MS, &findings, &error) == 0) {
         producers_check(s->config, QUERY_MS, &findings);
         record_findings(s, &findings);
         findings_deinit(&findings);

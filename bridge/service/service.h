@@ -4,13 +4,12 @@
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_SERVICE_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_SERVICE_H
 
+#include "bridge/base/error.h"
 #include "bridge/config/config.h"
 #include "bridge/core/stats.h"
 #include "levels/err.h"
 
 struct service;
-
-enum { SERVICE_ERROR_MAX = 512 };
 
 /* Checks the topics, logs the findings and starts config->workers workers. The config outlives the
    service. Returns 0, or an error with a sentence:
@@ -18,7 +17,7 @@ enum { SERVICE_ERROR_MAX = 512 };
      ERR_CONFIG      the topics or the configuration are unsafe; the sentence names the command
      ERR_NO_MEMORY */
 int service_start(const struct config *config, struct service **service,
-                  char error[SERVICE_ERROR_MAX]) must_check;
+                  struct error *error) must_check;
 
 /* Applies the keys of fresh that can change in a running service: targets, default target, maximum
    delay, attempts. The workers apply them between two turns. The service owns fresh afterwards. */

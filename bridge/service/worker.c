@@ -120,7 +120,7 @@ static int name_member(struct worker *w)
 }
 
 /* The source first: from then on the group's callbacks find all that they need. */
-static int connect_member(struct worker *w, char error[CLIENT_ERROR_MAX])
+static int connect_member(struct worker *w, struct error *error)
 {
     struct source_config source = {.levels = w->levels,
                                    .topics = w->topics,
@@ -129,10 +129,8 @@ static int connect_member(struct worker *w, char error[CLIENT_ERROR_MAX])
                                    .pulse_topic = w->pulse,
                                    .wakeup = &w->wakeup};
     w->source = source_new(&source);
-    if (w->source == NULL) {
-        snprintf(error, CLIENT_ERROR_MAX, "out of memory");
-        return ERR_NO_MEMORY;
-    }
+    if (w->source == NULL)
+        return error_set(error, ERR_NO_MEMORY, "out of memory");
     rd_kafka_conf_t *conf = client_conf(w->config.config, CLIENT_INTAKE, error);
     if (conf == NULL)
         return ERR_CONFIG;
@@ -160,7 +158,7 @@ static void disconnect_member(struct worker *w)
     w->group = NULL;
 }
 
-static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
+static int connect_all(struct worker *w, struct error *error)
 {
     rd_kafka_conf_t *conf = client_conf(w->config.config, CLIENT_LEVELS, error);
     if (conf == NULL)
@@ -172,7 +170,7 @@ static int connect_all(struct worker *w, char error[CLIENT_ERROR_MAX])
     if (client_prime(w->levels, w->topics, w->slots, error) != 0)
         return ERR_KAFKA;
     struct producer_config producer = worker_producer_config(w);
-    int err = producer_new(&producer, &w->producer, error, CLIENT_ERROR_MAX);
+    int err = producer_new(&producer, &w->producer, error);
     return err != 0 ? err : connect_member(w, error);
 }
 
@@ -305,11 +303,11 @@ static bool is_stopping(const struct worker *w)
 /* The member is fatal to its client, so it needs a new one; what is known of the lanes stays. */
 static void replace_member(struct worker *w)
 {
-    char error[CLIENT_ERROR_MAX];
+    struct error error;
     w->fenced_ms = 0;
     disconnect_member(w);
-    while (!is_stopping(w) && connect_member(w, error) != 0) {
-        log_warn("cannot rejoin the group, trying again", F_TEXT("reason", error));
+    while (!is_stopping(w) && connect_member(w, &error) != 0) {
+        log_warn("cannot rejoin the group, trying again", F_TEXT("reason", error.text));
         disconnect_member(w);
         atomic_store(&w->turned_ms, worker_now().mono_ms); /* alive, though nothing turns */
         poll(NULL, 0, REJOIN_MS);
@@ -348,45 +346,38 @@ static void *run(void *arg)
 
 /* Start and end. */
 
-static int start(struct worker *w, char error[CLIENT_ERROR_MAX])
+static int start(struct worker *w, struct error *error)
 {
     int err = name_member(w);
     if (err == 0)
         err = name_topics(w);
     if (err == 0)
         err = start_bridge(w);
-    if (err != 0) {
-        snprintf(error, CLIENT_ERROR_MAX, "%s", err_text(err));
-        return err;
-    }
+    if (err != 0)
+        return error_set(error, err, "%s", err_text(err));
     err = connect_all(w, error);
     if (err != 0 || pthread_create(&w->thread, NULL, run, w) == 0)
         return err;
-    snprintf(error, CLIENT_ERROR_MAX, "no thread can be made");
-    return ERR_NO_MEMORY;
+    return error_set(error, ERR_NO_MEMORY, "no thread can be created");
 }
 
-int worker_start(const struct worker_config *config, struct worker **worker, char *error,
-                 size_t error_size)
+int worker_start(const struct worker_config *config, struct worker **worker, struct error *error)
 {
     struct worker *w = calloc(1, sizeof *w);
     if (w == NULL || wakeup_init(&w->wakeup) != 0) {
-        snprintf(error, error_size, "out of memory or file descriptors");
         free(w);
-        return ERR_NO_MEMORY;
+        return error_set(error, ERR_NO_MEMORY, "out of memory or file descriptors");
     }
     w->config = *config;
     w->record_max_taken = config->record_max_bytes;
     atomic_store(&w->record_max_bytes, config->record_max_bytes);
     w->settle_ms = REVOKE_MS;
     atomic_store(&w->turned_ms, worker_now().mono_ms);
-    char why[CLIENT_ERROR_MAX] = "";
-    int err = start(w, why);
+    int err = start(w, error);
     if (err == 0) {
         *worker = w;
         return 0;
     }
-    snprintf(error, error_size, "%s", why);
     worker_free(w);
     return err;
 }

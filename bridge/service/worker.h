@@ -4,6 +4,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_WORKER_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_WORKER_H
 
+#include "bridge/base/error.h"
 #include "bridge/config/config.h"
 #include "bridge/core/stats.h"
 #include "consumer/admin/commit_limits.h"
@@ -23,8 +24,8 @@ struct worker_config {
 
 /* Connects, joins and starts the thread. Returns 0, or with a sentence in error ERR_KAFKA (try
    again), ERR_CONFIG or ERR_NO_MEMORY. */
-int worker_start(const struct worker_config *config, struct worker **worker, char *error,
-                 size_t error_size) must_check;
+int worker_start(const struct worker_config *config, struct worker **worker,
+                 struct error *error) must_check;
 
 const struct stats *worker_stats(const struct worker *worker);
 

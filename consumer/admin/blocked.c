@@ -20,7 +20,7 @@ struct looking {
 };
 
 /* Creates a consumer that logs nothing: the check's own handle reports outages. */
-static rd_kafka_t *silent_consumer(rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX])
+static rd_kafka_t *silent_consumer(rd_kafka_conf_t *conf, struct error *error)
 {
     rd_kafka_conf_set_error_cb(conf, NULL);
     rd_kafka_conf_set_log_cb(conf, NULL);
@@ -30,13 +30,13 @@ static rd_kafka_t *silent_consumer(rd_kafka_conf_t *conf, char error[CLIENT_ERRO
 /* Finds the end of an unreadable batch. Returns false without a client or an answer. */
 static bool measure(struct looking *looking, struct range *range)
 {
-    char error[CLIENT_ERROR_MAX];
+    struct error error;
     if (looking->measurer == NULL) {
-        rd_kafka_conf_t *conf = client_conf(looking->offsets.config, CLIENT_LEVELS, error);
+        rd_kafka_conf_t *conf = client_conf(looking->offsets.config, CLIENT_LEVELS, &error);
         if (conf == NULL)
             return false;
         unreadable_conf(conf);
-        looking->measurer = silent_consumer(conf, error);
+        looking->measurer = silent_consumer(conf, &error);
     }
     return looking->measurer != NULL && unreadable_find(looking->measurer, range) == 0;
 }
@@ -114,8 +114,7 @@ static void judge_cell(struct looking *looking, int lane, int slot)
                     topic, lane, base, cell->end, config->group, topic, lane);
 }
 
-static int look(struct looking *looking, rd_kafka_t *rk, int timeout_ms,
-                char error[OFFSETS_ERROR_MAX])
+static int look(struct looking *looking, rd_kafka_t *rk, int timeout_ms, struct error *error)
 {
     int err = offsets_read(&looking->offsets, rk, timeout_ms, error);
     if (err != 0)
@@ -138,20 +137,17 @@ static void drop(rd_kafka_t *rk)
 }
 
 int blocked_judge(const struct config *config, int timeout_ms, struct findings *findings,
-                  char error[OFFSETS_ERROR_MAX])
+                  struct error *error)
 {
     struct looking looking = {.offsets = {.config = config}, .findings = findings};
-    char why[CLIENT_ERROR_MAX];
     if (findings->partitions == 0)
         return 0; /* the schedule topic does not exist */
-    rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, why);
+    rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
     if (conf != NULL)
         offsets_conf(config, conf);
-    rd_kafka_t *rk = conf == NULL ? NULL : silent_consumer(conf, why);
-    if (rk == NULL) {
-        snprintf(error, OFFSETS_ERROR_MAX, "%.*s", OFFSETS_ERROR_MAX - 1, why);
+    rd_kafka_t *rk = conf == NULL ? NULL : silent_consumer(conf, error);
+    if (rk == NULL)
         return ERR_CONFIG;
-    }
     int err = look(&looking, rk, timeout_ms, error);
     free(looking.heads);
     offsets_deinit(&looking.offsets);

@@ -12,6 +12,6 @@
    timeout_ms, and longer where it finds the end of an unreadable batch. Returns 0, or an error with
    a sentence; no partition was checked then. */
 int blocked_judge(const struct config *config, int timeout_ms, struct findings *findings,
-                  char error[OFFSETS_ERROR_MAX]) must_check;
+                  struct error *error) must_check;
 
 #endif

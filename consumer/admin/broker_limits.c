@@ -32,24 +32,24 @@ static const char *value_of(const rd_kafka_ConfigResource_t *told, const char *n
 }
 
 static void note_answer(const rd_kafka_ConfigResource_t *told, struct broker_limit *limits,
-                        size_t n, char why[ADMIN_ERROR_MAX])
+                        size_t n, struct error *error)
 {
     rd_kafka_resp_err_t err = rd_kafka_ConfigResource_error(told);
     if (err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        snprintf(why, ADMIN_ERROR_MAX, "%s", rd_kafka_err2str(err));
+        (void)error_set(error, ERR_KAFKA, "%s", rd_kafka_err2str(err));
         return;
     }
     for (size_t i = 0; i < n; i++) {
         const char *value = value_of(told, limits[i].name);
         if (value == NULL || !broker_limit_note(&limits[i], value))
-            snprintf(why, ADMIN_ERROR_MAX, "a broker did not tell its %s", limits[i].name);
+            (void)error_set(error, ERR_KAFKA, "a broker did not return its %s", limits[i].name);
     }
 }
 
 /* Requests the settings of one broker from that broker. No other broker knows them, and one request
    names one broker. */
 static void ask_broker(struct admin *admin, int32_t id, struct broker_limit *limits, size_t n,
-                       char why[ADMIN_ERROR_MAX])
+                       struct error *error)
 {
     char name[16];
     snprintf(name, sizeof name, "%d", (int)id);
@@ -59,34 +59,32 @@ static void ask_broker(struct admin *admin, int32_t id, struct broker_limit *lim
     rd_kafka_event_t *event = admin_describe(admin, &resource, 1);
     rd_kafka_ConfigResource_destroy(resource);
     if (event == NULL) {
-        memcpy(why, admin->error, ADMIN_ERROR_MAX);
+        *error = admin->error;
         return;
     }
     size_t told_n;
     const rd_kafka_ConfigResource_t **told = rd_kafka_DescribeConfigs_result_resources(
         rd_kafka_event_DescribeConfigs_result(event), &told_n);
     for (size_t i = 0; i < told_n; i++)
-        note_answer(told[i], limits, n, why);
+        note_answer(told[i], limits, n, error);
     rd_kafka_event_destroy(event);
 }
 
 int broker_limits_ask(struct admin *admin, struct broker_limit *limits, size_t n)
 {
-    char why[ADMIN_ERROR_MAX] = "";
+    struct error error = {""};
     for (size_t i = 0; i < n; i++) {
         limits[i].least = 0;
         limits[i].known = false;
     }
     const rd_kafka_metadata_t *metadata;
     admin->code = rd_kafka_metadata(admin->rk, 0, NULL, &metadata, admin->timeout_ms);
-    if (admin->code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        snprintf(admin->error, sizeof admin->error, "cannot read the list of brokers: %s",
-                 rd_kafka_err2str(admin->code));
-        return ERR_KAFKA;
-    }
+    if (admin->code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        return error_set(&admin->error, ERR_KAFKA, "cannot read the list of brokers: %s",
+                         rd_kafka_err2str(admin->code));
     for (int i = 0; i < metadata->broker_cnt; i++)
-        ask_broker(admin, metadata->brokers[i].id, limits, n, why);
+        ask_broker(admin, metadata->brokers[i].id, limits, n, &error);
     rd_kafka_metadata_destroy(metadata);
-    memcpy(admin->error, why, sizeof admin->error);
+    admin->error = error;
     return 0;
 }

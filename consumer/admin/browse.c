@@ -16,11 +16,10 @@ struct reading {
     rd_kafka_topic_partition_list_t *open;
 };
 
-static int refuse(struct reading *reading, const char *topic, char *error, size_t error_size)
+static int refuse(struct reading *reading, const char *topic, struct error *error)
 {
     reading->browse->code = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
-    snprintf(error, error_size, "reading %s: allow Read on it", topic);
-    return ERR_KAFKA;
+    return error_set(error, ERR_KAFKA, "reading %s: allow Read on it", topic);
 }
 
 static void take(struct reading *reading, const rd_kafka_message_t *message)
@@ -47,7 +46,7 @@ static void take(struct reading *reading, const rd_kafka_message_t *message)
         rd_kafka_topic_partition_list_del(reading->open, topic, message->partition);
 }
 
-static int read_all(struct reading *reading, char *error, size_t error_size)
+static int read_all(struct reading *reading, struct error *error)
 {
     int64_t until_mono_ms = clock_mono_ms() + reading->browse->timeout_ms;
     int err = 0;
@@ -56,7 +55,7 @@ static int read_all(struct reading *reading, char *error, size_t error_size)
         if (message == NULL)
             continue;
         if (message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED && message->rkt != NULL)
-            err = refuse(reading, rd_kafka_topic_name(message->rkt), error, error_size);
+            err = refuse(reading, rd_kafka_topic_name(message->rkt), error);
         else
             take(reading, message);
         rd_kafka_message_destroy(message);
@@ -65,25 +64,23 @@ static int read_all(struct reading *reading, char *error, size_t error_size)
         return err;
     char partitions[COUNTED_MAX];
     reading->browse->code = RD_KAFKA_RESP_ERR__TIMED_OUT;
-    snprintf(error, error_size, "%s did not answer in time, %s[%d] first",
-             counted(reading->open->cnt, "partition", partitions), reading->open->elems[0].topic,
-             reading->open->elems[0].partition);
-    return ERR_KAFKA;
+    return error_set(error, ERR_KAFKA, "%s did not answer in time, %s[%d] first",
+                     counted(reading->open->cnt, "partition", partitions),
+                     reading->open->elems[0].topic, reading->open->elems[0].partition);
 }
 
-int browse_read(struct browse *browse, const rd_kafka_topic_partition_list_t *from, char *error,
-                size_t error_size)
+int browse_read(struct browse *browse, const rd_kafka_topic_partition_list_t *from,
+                struct error *error)
 {
     rd_kafka_resp_err_t code = rd_kafka_assign(browse->rk, from);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
         browse->code = code;
-        snprintf(error, error_size, "assigning partitions: %s", rd_kafka_err2str(code));
-        return ERR_KAFKA;
+        return error_set(error, ERR_KAFKA, "assigning partitions: %s", rd_kafka_err2str(code));
     }
     struct reading reading = {browse, rd_kafka_topic_partition_list_copy(from)};
     for (int i = 0; i < from->cnt; i++) /* a copy of a list omits opaques */
         reading.open->elems[i].opaque = from->elems[i].opaque;
-    int err = read_all(&reading, error, error_size);
+    int err = read_all(&reading, error);
     rd_kafka_topic_partition_list_destroy(reading.open);
     rd_kafka_assign(browse->rk, NULL);
     return err;

@@ -5,6 +5,8 @@
 
 #include "levels/err.h"
 
+#include "bridge/base/error.h"
+
 #include <librdkafka/rdkafka.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +31,7 @@ struct browse {
 /* Reads every partition of the list from its offset to its end, or until each returns false.
    Returns 0, or ERR_KAFKA with a sentence in error. The reading may exceed the timeout, Read may be
    denied, or the assignment may fail. */
-int browse_read(struct browse *browse, const rd_kafka_topic_partition_list_t *from, char *error,
-                size_t error_size) must_check;
+int browse_read(struct browse *browse, const rd_kafka_topic_partition_list_t *from,
+                struct error *error) must_check;
 
 #endif

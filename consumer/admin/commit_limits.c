@@ -4,8 +4,6 @@
 
 #include "levels/window.h"
 
-#include <stdio.h>
-
 enum { MINUTE_MS = 60 * 1000, AGAIN_OF_RETENTION = 3 };
 
 struct commit_limits commit_limits_of(const struct broker_limit *metadata_bytes,
@@ -25,10 +23,10 @@ struct commit_limits commit_limits_of(const struct broker_limit *metadata_bytes,
 
 void commit_limits_ask(struct admin *admin, struct commit_limits *limits)
 {
-    struct broker_limit asked[] = {{.name = "offset.metadata.max.bytes"},
-                                   {.name = "offsets.retention.minutes"}};
-    int err = broker_limits_ask(admin, asked, sizeof asked / sizeof *asked);
-    *limits = commit_limits_of(&asked[0], &asked[1]);
-    if (err != 0 || !asked[0].known || !asked[1].known)
-        snprintf(limits->why, sizeof limits->why, "%s", admin->error);
+    struct broker_limit requested[] = {{.name = "offset.metadata.max.bytes"},
+                                       {.name = "offsets.retention.minutes"}};
+    int err = broker_limits_ask(admin, requested, sizeof requested / sizeof *requested);
+    *limits = commit_limits_of(&requested[0], &requested[1]);
+    if (err != 0 || !requested[0].known || !requested[1].known)
+        limits->error = admin->error;
 }

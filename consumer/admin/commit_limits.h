@@ -13,7 +13,7 @@ struct commit_limits {
     int64_t again_ms; /* span after which an idle offset is committed again */
     /* If false, brokers must keep offsets for COMMIT_AGAIN_MAX_MS or longer. */
     bool retention_known;
-    char why[ADMIN_ERROR_MAX]; /* the reason if a limit is not known */
+    struct error error; /* the reason if a limit is not known; "" otherwise */
 };
 
 enum { COMMIT_AGAIN_MAX_MS = 3600 * 1000 };

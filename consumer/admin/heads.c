@@ -113,7 +113,7 @@ static void stop_at(void *ctx, intptr_t tag, int64_t offset)
 }
 
 static int browse_heads(struct looking *looking, rd_kafka_t *rk, int timeout_ms, bool levels,
-                        char error[OFFSETS_ERROR_MAX])
+                        struct error *error)
 {
     struct browse browse = {.rk = rk,
                             .timeout_ms = timeout_ms,
@@ -123,25 +123,25 @@ static int browse_heads(struct looking *looking, rd_kafka_t *rk, int timeout_ms,
                             .ctx = looking};
     rd_kafka_topic_partition_list_t *list = where_something_waits(looking->offsets, levels);
     looking->share_bytes = LOOK_BYTES / (size_t)(list->cnt > 0 ? list->cnt : 1);
-    int err = list->cnt == 0 ? 0 : browse_read(&browse, list, error, OFFSETS_ERROR_MAX);
+    int err = list->cnt == 0 ? 0 : browse_read(&browse, list, error);
     rd_kafka_topic_partition_list_destroy(list);
     return err;
 }
 
 struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
-                        char error[OFFSETS_ERROR_MAX])
+                        struct error *error)
 {
     struct looking looking = {
         .offsets = offsets,
         .heads = calloc((size_t)offsets->lanes * (size_t)offsets->slots, sizeof *looking.heads)};
     /* Unused: a login without Read on the schedule topic still sees the levels. */
-    char unread[OFFSETS_ERROR_MAX];
+    struct error unread;
     if (looking.heads == NULL) {
-        snprintf(error, OFFSETS_ERROR_MAX, "out of memory");
+        (void)error_set(error, ERR_NO_MEMORY, "out of memory");
         return NULL;
     }
     if (browse_heads(&looking, rk, timeout_ms, true, error) == 0) {
-        (void)!browse_heads(&looking, rk, REQUESTS_MS, false, unread);
+        (void)!browse_heads(&looking, rk, REQUESTS_MS, false, &unread);
         return looking.heads;
     }
     free(looking.heads);

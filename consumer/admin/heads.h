@@ -24,11 +24,11 @@ struct head {
    waiting of a cell to 0 if only the ends of transactions are left in it. Also reads some records
    behind each head, in all some megabytes, to count those that wait because of their target.
 
-   Returns NULL with a sentence in error (OFFSETS_ERROR_MAX) if Kafka does not answer within
+   Returns NULL with a sentence in error if Kafka does not answer within
    timeout_ms, or if Read on a level is denied. If the schedule topic cannot be read, its cells keep
    the numbers of offsets_read. rk: a consumer with offsets_conf. */
 struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
-                        char error[OFFSETS_ERROR_MAX]);
+                        struct error *error);
 
 /* The retrying records of all lanes of one slot. */
 struct retrying {

@@ -17,7 +17,7 @@ struct look {
     struct offsets *offsets;
     rd_kafka_t *rk;
     int timeout_ms;
-    char *error;
+    struct error *error;
     int *partitions;                       /* by slot; at index slots: the dead-letter topic */
     rd_kafka_topic_partition_list_t *list; /* opaque: the cell, or NULL for the dead-letter topic */
 };
@@ -34,11 +34,11 @@ void offsets_conf(const struct config *config, rd_kafka_conf_t *conf)
         {"fetch.message.max.bytes", "65536"}, /* commands read few records of many partitions */
         {"fetch.wait.max.ms", "10"}           /* empty partitions report their end at once */
     };
-    char error[OFFSETS_ERROR_MAX];
-    rd_kafka_conf_set(conf, "group.id", config->group, error, sizeof error);
+    struct error error;
+    rd_kafka_conf_set(conf, "group.id", config->group, error.text, sizeof error.text);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         rd_kafka_conf_res_t set =
-            rd_kafka_conf_set(conf, settings[i][0], settings[i][1], error, sizeof error);
+            rd_kafka_conf_set(conf, settings[i][0], settings[i][1], error.text, sizeof error.text);
         assert(set == RD_KAFKA_CONF_OK);
     }
 }
@@ -64,8 +64,7 @@ const char *offsets_topic(const struct config *config, int slot, char out[TOPIC_
 
 static int fail(const struct look *look, const char *doing, rd_kafka_resp_err_t code)
 {
-    snprintf(look->error, OFFSETS_ERROR_MAX, "%s: %s", doing, rd_kafka_err2str(code));
-    return ERR_KAFKA;
+    return error_set(look->error, ERR_KAFKA, "%s: %s", doing, rd_kafka_err2str(code));
 }
 
 static const char *topic_of(const struct look *look, int slot, char out[TOPIC_TEXT_MAX])
@@ -94,10 +93,9 @@ static int ask_partitions(struct look *look)
     look->offsets->lanes = look->partitions[0];
     if (look->partitions[0] > 0)
         return 0;
-    snprintf(look->error, OFFSETS_ERROR_MAX,
-             "topic %s does not exist: run 'delaybridge topics apply'",
-             look->offsets->config->schedule);
-    return ERR_CONFIG;
+    return error_set(look->error, ERR_CONFIG,
+                     "topic %s does not exist: run 'delaybridge topics apply'",
+                     look->offsets->config->schedule);
 }
 
 static void list_partitions(struct look *look)
@@ -158,7 +156,7 @@ static int open_window(struct offsets_cell *cell, const rd_kafka_topic_partition
 static int ask_committed(struct look *look)
 {
     rd_kafka_resp_err_t code = rd_kafka_committed(look->rk, look->list, look->timeout_ms);
-    char doing[OFFSETS_ERROR_MAX / 2];
+    char doing[128];
     snprintf(doing, sizeof doing, "asking for the offsets of group %.64s",
              look->offsets->config->group);
     int err = check_list(look, doing, code);
@@ -187,8 +185,7 @@ static int read_all(struct look *look)
     return err == 0 ? ask_committed(look) : err;
 }
 
-int offsets_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
-                 char error[OFFSETS_ERROR_MAX])
+int offsets_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms, struct error *error)
 {
     const struct config *config = offsets->config;
     *offsets =
@@ -199,7 +196,7 @@ int offsets_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
     int err = read_all(&look);
     rd_kafka_topic_partition_list_destroy(look.list);
     if (err == ERR_NO_MEMORY)
-        snprintf(error, OFFSETS_ERROR_MAX, "%s", err_text(err));
+        (void)error_set(error, err, "%s", err_text(err));
     return err;
 }
 

@@ -3,13 +3,12 @@
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_OFFSETS_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_OFFSETS_H
 
+#include "bridge/base/error.h"
 #include "bridge/config/config.h"
 #include "consumer/admin/topics.h"
 #include "levels/window.h"
 
 #include <librdkafka/rdkafka.h>
-
-enum { OFFSETS_ERROR_MAX = 256 };
 
 /* One partition, as a queue of the group. */
 struct offsets_cell {
@@ -38,7 +37,7 @@ void offsets_conf(const struct config *config, rd_kafka_conf_t *conf);
 /* Reads the offsets. Returns 0, ERR_KAFKA, or ERR_CONFIG (no schedule topic) with a sentence. Call
    offsets_deinit in any case. rk: a consumer with offsets_conf. */
 int offsets_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
-                 char error[OFFSETS_ERROR_MAX]) must_check;
+                 struct error *error) must_check;
 void offsets_deinit(struct offsets *offsets);
 
 struct offsets_cell *offsets_cell(const struct offsets *offsets, int lane, int slot);

@@ -15,7 +15,7 @@
 enum { LASTING_MS = 1000, LIST_MAX = 128 };
 
 int open_records_init(struct open_records *open, const struct config *config, rd_kafka_t *committed,
-                      char error[CLIENT_ERROR_MAX])
+                      struct error *error)
 {
     *open = (struct open_records){.config = config, .committed = committed};
     rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);

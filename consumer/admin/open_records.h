@@ -25,7 +25,7 @@ struct open_records {
 
 /* Returns 0, or ERR_CONFIG with a sentence; then no deinit is needed. */
 int open_records_init(struct open_records *open, const struct config *config, rd_kafka_t *committed,
-                      char error[CLIENT_ERROR_MAX]) must_check;
+                      struct error *error) must_check;
 void open_records_deinit(struct open_records *open);
 
 /* Fills lanes for the first n partitions of the schedule topic. Each of two requests waits for

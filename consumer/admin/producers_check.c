@@ -15,9 +15,9 @@ enum { POLL_MS = 20 };
 /* The coordinator's topic; the findings name it. */
 #define STATE_TOPIC "__transaction_state"
 
-static rd_kafka_t *make_transactional(const struct config *config, char error[CLIENT_ERROR_MAX])
+static rd_kafka_t *make_transactional(const struct config *config, struct error *error)
 {
-    char id[CLIENT_ERROR_MAX];
+    char id[512];
     rd_kafka_conf_t *conf = client_conf(config, CLIENT_DELIVERIES, error);
     if (conf == NULL)
         return NULL;
@@ -95,11 +95,11 @@ static bool is_unsupported(const rd_kafka_error_t *failure)
 static void judge_transactions(const struct config *config, int timeout_ms,
                                struct findings *findings)
 {
-    char error[CLIENT_ERROR_MAX];
-    rd_kafka_t *rk = make_transactional(config, error);
+    struct error error;
+    rd_kafka_t *rk = make_transactional(config, &error);
     if (rk == NULL) {
         finding_add(findings, FINDING_REFUSE, STATE_TOPIC, NULL,
-                    "no transactional producer can be made: %s", error);
+                    "no transactional producer can be made: %s", error.text);
         return;
     }
     rd_kafka_error_t *failure = rd_kafka_init_transactions(rk, timeout_ms);
@@ -124,14 +124,15 @@ static int note_id(rd_kafka_t *rk, char *json, size_t len, void *opaque)
 }
 
 static rd_kafka_t *make_idempotent(const struct config *config, atomic_bool *has_id,
-                                   char error[CLIENT_ERROR_MAX])
+                                   struct error *error)
 {
     rd_kafka_conf_t *conf = client_conf(config, CLIENT_HOPS, error);
     if (conf == NULL)
         return NULL;
     rd_kafka_conf_set_opaque(conf, has_id);
     rd_kafka_conf_set_stats_cb(conf, note_id);
-    if (rd_kafka_conf_set(conf, "statistics.interval.ms", "20", error, CLIENT_ERROR_MAX) == 0)
+    if (rd_kafka_conf_set(conf, "statistics.interval.ms", "20", error->text, sizeof error->text) ==
+        0)
         return client_new(RD_KAFKA_PRODUCER, conf, error);
     rd_kafka_conf_destroy(conf);
     return NULL;
@@ -158,22 +159,22 @@ static void judge_idempotent(const struct config *config, rd_kafka_resp_err_t co
 
 static void judge_producer(const struct config *config, int timeout_ms, struct findings *findings)
 {
-    char error[CLIENT_ERROR_MAX];
+    struct error error;
     atomic_bool has_id = false;
-    rd_kafka_t *rk = make_idempotent(config, &has_id, error);
+    rd_kafka_t *rk = make_idempotent(config, &has_id, &error);
     if (rk == NULL) {
         finding_add(findings, FINDING_REFUSE, config->schedule, NULL, "no producer can be made: %s",
-                    error);
+                    error.text);
         return;
     }
     int64_t until_mono_ms = clock_mono_ms() + timeout_ms;
     rd_kafka_resp_err_t code = 0;
     while (code == 0 && !atomic_load(&has_id) && clock_mono_ms() < until_mono_ms) {
         rd_kafka_poll(rk, POLL_MS);
-        code = rd_kafka_fatal_error(rk, error, sizeof error);
+        code = rd_kafka_fatal_error(rk, error.text, sizeof error.text);
     }
     if (code != 0)
-        judge_idempotent(config, code, error, findings);
+        judge_idempotent(config, code, error.text, findings);
     else if (!atomic_load(&has_id))
         finding_add(findings, FINDING_SKIPPED, config->schedule, NULL,
                     "whether the brokers serve idempotent producers is not known: no broker gave a "

@@ -4,8 +4,6 @@
 
 #include "consumer/admin/broker_limits.h"
 
-#include <stdio.h>
-
 enum {
     /* Upper bound for the rest of a request: names of topic, client and transaction, and the header
        of the batch. */
@@ -22,12 +20,11 @@ size_t record_max_of_request(int64_t request_max_bytes)
     return most > RECORD_MOST ? RECORD_MOST : (size_t)most;
 }
 
-size_t request_limit_ask(rd_kafka_t *rk, int timeout_ms, bool *known,
-                         char why[REQUEST_LIMIT_WHY_MAX])
+size_t request_limit_ask(rd_kafka_t *rk, int timeout_ms, bool *known, struct error *error)
 {
     struct admin admin = {.rk = rk, .timeout_ms = timeout_ms};
     struct broker_limit limit = {.name = "socket.request.max.bytes"};
     *known = broker_limits_ask(&admin, &limit, 1) == 0 && limit.known;
-    snprintf(why, REQUEST_LIMIT_WHY_MAX, "%.*s", REQUEST_LIMIT_WHY_MAX - 1, admin.error);
+    *error = admin.error;
     return record_max_of_request(*known ? limit.least : REQUEST_LIMIT_DEFAULT);
 }

@@ -6,6 +6,8 @@
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_REQUEST_LIMIT_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_REQUEST_LIMIT_H
 
+#include "bridge/base/error.h"
+
 #include <librdkafka/rdkafka.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,9 +20,7 @@
 size_t record_max_of_request(int64_t request_max_bytes);
 
 /* Requests the limit of all live brokers. Returns record_max_of_request of the smallest one.
-   Without an answer, uses Kafka's default and sets *known to false; why has the reason. */
-enum { REQUEST_LIMIT_WHY_MAX = 256 };
-size_t request_limit_ask(rd_kafka_t *rk, int timeout_ms, bool *known,
-                         char why[REQUEST_LIMIT_WHY_MAX]);
+   Without an answer, uses Kafka's default and sets *known to false; error has the reason. */
+size_t request_limit_ask(rd_kafka_t *rk, int timeout_ms, bool *known, struct error *error);
 
 #endif

@@ -37,7 +37,7 @@ int findings_count(const struct findings *findings, enum finding_kind kind);
    rules of topics_rules.c. Returns 0 with the findings, or ERR_KAFKA with a sentence. rk: any
    handle. */
 int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
-                 struct findings *findings, char *error, size_t error_size) must_check;
+                 struct findings *findings, struct error *error) must_check;
 
 /* Checks that the brokers serve a worker's producer (transactional with exactly-once), and adds
    findings. Creates its own client; waits for three times timeout_ms at most. */
@@ -56,7 +56,7 @@ struct topics_job {
    Fills left with the findings that it cannot correct. Returns 0, ERR_KAFKA (try again), or
    ERR_CONFIG (a broker refused, or too few brokers are alive) with a sentence. */
 int topics_apply(rd_kafka_t *rk, const struct config *config, struct topics_job *job,
-                 struct findings *left, char *error, size_t error_size) must_check;
+                 struct findings *left, struct error *error) must_check;
 
 /* The changes that topics_apply would make to one topic. */
 struct plan_setting {
@@ -81,6 +81,6 @@ void plan_deinit(struct plan *plan);
 
 /* Fills the plan, and findings as topics_check does. Returns 0, or ERR_KAFKA with a sentence. */
 int topics_plan(rd_kafka_t *rk, const struct config *config, int timeout_ms, struct plan *plan,
-                struct findings *findings, char *error, size_t error_size) must_check;
+                struct findings *findings, struct error *error) must_check;
 
 #endif

@@ -42,11 +42,10 @@ static const struct step CREATING = {"creating", "Create"}, GROWING = {"growing"
 /* Sets admin.error and returns ERR_KAFKA. */
 static int fail(struct apply *a, const struct step *step, const char *topic, const char *why)
 {
-    char reason[ADMIN_ERROR_MAX / 2];
+    char reason[ERROR_MAX / 2];
     /* A copy, since why may point to admin.error. */
     snprintf(reason, sizeof reason, "%.*s", (int)sizeof reason - 1, why);
-    snprintf(a->admin.error, sizeof a->admin.error, "%s %s: %s", step->doing, topic, reason);
-    return ERR_KAFKA;
+    return error_set(&a->admin.error, ERR_KAFKA, "%s %s: %s", step->doing, topic, reason);
 }
 
 struct verdict {
@@ -86,7 +85,7 @@ static const char *advice(const struct apply *a, const char *topic, struct verdi
 static int refuse(struct apply *a, const struct step *step, const char *topic,
                   struct verdict verdict)
 {
-    char why[ADMIN_ERROR_MAX / 2], more[OVERRIDE_ADVICE_MAX];
+    char why[ERROR_MAX / 2], more[OVERRIDE_ADVICE_MAX];
     const char *said = verdict.why != NULL ? verdict.why : rd_kafka_err2str(verdict.code);
     advice(a, topic, verdict, step, more);
     snprintf(why, sizeof why, "%.*s%s", (int)(sizeof why - sizeof more), said, more);
@@ -99,7 +98,7 @@ static int refuse(struct apply *a, const struct step *step, const char *topic,
 
 static rd_kafka_NewTopic_t *new_topic(const struct apply *a, const struct topic_seen *topic)
 {
-    char why[ADMIN_ERROR_MAX];
+    char why[ERROR_MAX];
     int replicas = survey_replicas(&a->survey, a->config);
     rd_kafka_NewTopic_t *made = rd_kafka_NewTopic_new(
         topic->name, topic_partitions_wanted(&a->survey, topic), replicas, why, sizeof why);
@@ -125,10 +124,10 @@ static int refuse_fewer(struct apply *a)
         say(a, "warning: replication is %d and %s alive: replicas=%d", wanted, brokers, alive);
         return 0;
     }
-    snprintf(a->admin.error, sizeof a->admin.error,
-             "replication is %d and %s alive, nothing is made: start the others, set "
-             "'replication: %d', or run 'delaybridge topics apply --fewer-replicas'",
-             wanted, brokers, alive);
+    (void)error_set(&a->admin.error, ERR_KAFKA,
+                    "replication is %d and %s alive, nothing is made: start the others, set "
+                    "'replication: %d', or run 'delaybridge topics apply --fewer-replicas'",
+                    wanted, brokers, alive);
     return ERR_CONFIG;
 }
 
@@ -187,8 +186,8 @@ static int create_missing(struct apply *a)
             counted((int64_t)n, "topic", text), a->survey.lanes, a->survey.brokers,
             survey_replicas(&a->survey, a->config));
         rd_kafka_event_t *event = admin_create(&a->admin, topics, n);
-        err =
-            event == NULL ? fail(a, &CREATING, "topics", a->admin.error) : judge_created(a, event);
+        err = event == NULL ? fail(a, &CREATING, "topics", a->admin.error.text)
+                            : judge_created(a, event);
     }
     rd_kafka_NewTopic_destroy_array(topics, n);
     free(topics);
@@ -203,7 +202,7 @@ static bool is_short(const struct survey *survey, const struct topic_seen *topic
 
 static int grow_short(struct apply *a)
 {
-    char why[ADMIN_ERROR_MAX];
+    char why[ERROR_MAX];
     const struct survey *survey = &a->survey;
     rd_kafka_NewPartitions_t **topics =
         calloc(survey->topics_n, sizeof(rd_kafka_NewPartitions_t *));
@@ -222,7 +221,8 @@ static int grow_short(struct apply *a)
     int err = 0;
     if (n > 0) {
         rd_kafka_event_t *event = admin_grow(&a->admin, topics, n);
-        err = event == NULL ? fail(a, &GROWING, "topics", a->admin.error) : judge_grown(a, event);
+        err = event == NULL ? fail(a, &GROWING, "topics", a->admin.error.text)
+                            : judge_grown(a, event);
     }
     rd_kafka_NewPartitions_destroy_array(topics, n);
     free(topics);
@@ -298,8 +298,8 @@ static int correct_settings(struct apply *a)
     int err = 0;
     if (n > 0) {
         rd_kafka_event_t *event = admin_alter(&a->admin, topics, n);
-        err =
-            event == NULL ? fail(a, &ALTERING, "topics", a->admin.error) : judge_altered(a, event);
+        err = event == NULL ? fail(a, &ALTERING, "topics", a->admin.error.text)
+                            : judge_altered(a, event);
     }
     rd_kafka_ConfigResource_destroy_array(topics, n);
     free(topics);
@@ -367,11 +367,10 @@ static int settle(struct apply *a, is_done_fn *is_done)
         rd_kafka_poll(a->admin.rk, 0);
         nanosleep(&(struct timespec){.tv_nsec = SETTLE_EACH_MS * 1000000L}, NULL);
     }
-    snprintf(
-        a->admin.error, sizeof a->admin.error,
+    return error_set(
+        &a->admin.error, ERR_KAFKA,
         "the changes are made, but a minute later not every broker shows them: see the brokers' "
         "logs, and run it again");
-    return ERR_KAFKA;
 }
 
 static int apply_all(struct apply *a)
@@ -401,7 +400,7 @@ static int apply_all(struct apply *a)
 }
 
 int topics_apply(rd_kafka_t *rk, const struct config *config, struct topics_job *job,
-                 struct findings *left, char *error, size_t error_size)
+                 struct findings *left, struct error *error)
 {
     struct apply a = {
         .admin = {.rk = rk, .timeout_ms = job->timeout_ms}, .config = config, .job = job};
@@ -410,7 +409,8 @@ int topics_apply(rd_kafka_t *rk, const struct config *config, struct topics_job 
     if (err == 0)
         survey_judge(&a.survey, &a.admin, config, left);
     else
-        snprintf(error, error_size, "%s", err == ERR_NO_MEMORY ? err_text(err) : a.admin.error);
+        (void)error_set(error, err, "%s",
+                        err == ERR_NO_MEMORY ? err_text(err) : a.admin.error.text);
     survey_deinit(&a.survey);
     return err;
 }

@@ -215,7 +215,7 @@ void survey_judge(const struct survey *survey, struct admin *admin, const struct
 }
 
 int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
-                 struct findings *findings, char *error, size_t error_size)
+                 struct findings *findings, struct error *error)
 {
     struct admin admin = {.rk = rk, .timeout_ms = timeout_ms};
     struct survey survey;
@@ -224,7 +224,7 @@ int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
     if (err == 0)
         survey_judge(&survey, &admin, config, findings);
     else
-        snprintf(error, error_size, "%s", admin.error);
+        *error = admin.error;
     survey_deinit(&survey);
     return err;
 }

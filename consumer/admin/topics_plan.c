@@ -110,7 +110,7 @@ static void make(struct plan *plan, const struct survey *survey, const struct co
 }
 
 int topics_plan(rd_kafka_t *rk, const struct config *config, int timeout_ms, struct plan *plan,
-                struct findings *findings, char *error, size_t error_size)
+                struct findings *findings, struct error *error)
 {
     struct admin admin = {.rk = rk, .timeout_ms = timeout_ms};
     struct survey survey;
@@ -121,7 +121,7 @@ int topics_plan(rd_kafka_t *rk, const struct config *config, int timeout_ms, str
         survey_judge(&survey, &admin, config, findings);
         make(plan, &survey, config);
     } else {
-        snprintf(error, error_size, "%s", admin.error);
+        *error = admin.error;
     }
     survey_deinit(&survey);
     return err;

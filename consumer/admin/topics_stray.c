@@ -48,13 +48,13 @@ static int64_t sum_between(const rd_kafka_topic_partition_list_t *from,
 
 rd_kafka_t *stray_reader(const struct admin *admin, const struct config *config)
 {
-    char error[CLIENT_ERROR_MAX];
-    rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
+    struct error error;
+    rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, &error);
     if (conf == NULL)
         return NULL;
     offsets_conf(config, conf);
-    rd_kafka_t *rk = client_new(RD_KAFKA_CONSUMER, conf, error);
-    if (rk == NULL || client_reach(rk, admin->timeout_ms, error) == 0)
+    rd_kafka_t *rk = client_new(RD_KAFKA_CONSUMER, conf, &error);
+    if (rk == NULL || client_reach(rk, admin->timeout_ms, &error) == 0)
         return rk;
     rd_kafka_destroy(rk);
     return NULL;
@@ -86,7 +86,7 @@ static void see_end(void *ctx, intptr_t i, int64_t offset)
    watermark includes them. Returns false with the reason in admin if the result is unknown. */
 static bool look_beyond(struct admin *admin, rd_kafka_t *rk, struct look *look)
 {
-    char error[OFFSETS_ERROR_MAX];
+    struct error error;
     struct browse browse = {.rk = rk,
                             .timeout_ms = admin->timeout_ms,
                             .each = see_record,
@@ -95,7 +95,7 @@ static bool look_beyond(struct admin *admin, rd_kafka_t *rk, struct look *look)
                             .code = RD_KAFKA_RESP_ERR__TIMED_OUT};
     for (int i = 0; i < look->from->cnt; i++)
         look->from->elems[i].opaque = (void *)(intptr_t)i;
-    bool looked = rk != NULL && browse_read(&browse, look->from, error, sizeof error) == 0;
+    bool looked = rk != NULL && browse_read(&browse, look->from, &error) == 0;
     for (int i = 0; looked && i < look->from->cnt; i++) {
         int64_t low, high = -1;
         rd_kafka_topic_partition_t *end = &look->ends->elems[i];

@@ -147,8 +147,8 @@ static int ask_metadata(struct admin *admin, const struct config *config, struct
     const rd_kafka_metadata_t *metadata;
     admin->code = rd_kafka_metadata(admin->rk, 1, NULL, &metadata, admin->timeout_ms);
     if (admin->code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        snprintf(admin->error, sizeof admin->error, "asking for the list of topics: %s",
-                 rd_kafka_err2str(admin->code));
+        (void)error_set(&admin->error, ERR_KAFKA, "asking for the list of topics: %s",
+                        rd_kafka_err2str(admin->code));
         return ERR_KAFKA;
     }
     int err = note_all(survey, config, metadata);
@@ -191,7 +191,7 @@ static int keep_answer(struct survey *survey, rd_kafka_event_t *event)
             continue;
         char *unread = topic->kind == TOPIC_TARGET ? survey->targets_unread : survey->unread;
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-            snprintf(unread, ADMIN_ERROR_MAX, "%s: %s", name, rd_kafka_err2str(code));
+            snprintf(unread, ERROR_MAX, "%s: %s", name, rd_kafka_err2str(code));
         else if (keep_settings(topic, told[i]) != 0)
             return ERR_NO_MEMORY;
     }
@@ -222,7 +222,7 @@ static int ask_settings(struct admin *admin, struct survey *survey)
         err = keep_answer(survey, event);
         rd_kafka_event_destroy(event);
     } else if (n > 0 && admin_is_denied(admin->code)) {
-        snprintf(survey->unread, sizeof survey->unread, "%s", admin->error);
+        snprintf(survey->unread, sizeof survey->unread, "%s", admin->error.text);
     } else if (n > 0) {
         err = ERR_KAFKA;
     }
@@ -250,7 +250,7 @@ int survey_take_from(struct admin *admin, const struct config *config, struct su
     if (err == 0)
         err = ask_settings(admin, survey);
     if (err == ERR_NO_MEMORY)
-        snprintf(admin->error, sizeof admin->error, "%s", err_text(err));
+        (void)error_set(&admin->error, ERR_KAFKA, "%s", err_text(err));
     return err;
 }
 

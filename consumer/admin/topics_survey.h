@@ -61,9 +61,9 @@ struct survey {
     size_t targets_n;
     int brokers;
     int32_t *broker_ids;
-    int lanes;                    /* partitions of S, or those that it will be created with */
-    char unread[ADMIN_ERROR_MAX]; /* why settings are not known; "" if they are */
-    char targets_unread[ADMIN_ERROR_MAX]; /* the same for targets */
+    int lanes;                      /* partitions of S, or those that it will be created with */
+    char unread[ERROR_MAX];         /* why settings are not known; "" if they are */
+    char targets_unread[ERROR_MAX]; /* the same for targets */
 };
 
 /* Takes a survey. Returns 0, or ERR_KAFKA with the reason in admin->error. Call survey_deinit in

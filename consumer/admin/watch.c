@@ -82,7 +82,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-static int connect_both(struct watch *w, const struct config *config, char error[CLIENT_ERROR_MAX])
+static int connect_both(struct watch *w, const struct config *config, struct error *error)
 {
     rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
     if (conf == NULL)
@@ -116,13 +116,12 @@ static void init_stopped(struct watch *w)
     pthread_condattr_destroy(&monotonic);
 }
 
-struct watch *watch_start(const struct watch_config *config, char *error, size_t error_size)
+struct watch *watch_start(const struct watch_config *config, struct error *error)
 {
-    char why[CLIENT_ERROR_MAX] = "out of memory, or no thread";
     struct watch *w = calloc(1, sizeof *w);
     struct open_lane *seen = calloc(2 * (size_t)config->lanes, sizeof *seen);
     if (w == NULL || seen == NULL) {
-        snprintf(error, error_size, "%s", why);
+        (void)error_set(error, ERR_NO_MEMORY, "out of memory");
         free(seen);
         free(w);
         return NULL;
@@ -133,9 +132,12 @@ struct watch *watch_start(const struct watch_config *config, char *error, size_t
     atomic_store(&w->records, -1);
     pthread_mutex_init(&w->turn, NULL);
     init_stopped(w);
-    if (connect_both(w, config->config, why) != 0 ||
-        pthread_create(&w->thread, NULL, run, w) != 0) {
-        snprintf(error, error_size, "%s", why);
+    if (connect_both(w, config->config, error) != 0) {
+        watch_free(w);
+        return NULL;
+    }
+    if (pthread_create(&w->thread, NULL, run, w) != 0) {
+        (void)error_set(error, ERR_NO_MEMORY, "no thread can be created");
         watch_free(w);
         return NULL;
     }

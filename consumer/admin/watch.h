@@ -19,7 +19,7 @@ struct watch_config {
 };
 
 /* Starts the thread. Returns NULL with a sentence in error. */
-struct watch *watch_start(const struct watch_config *config, char *error, size_t error_size);
+struct watch *watch_start(const struct watch_config *config, struct error *error);
 
 /* Returns the offsets behind transactions that were open in two successive requests, or -1 if that
    is not known yet. Any thread may call it. */

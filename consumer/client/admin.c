@@ -30,8 +30,8 @@ static rd_kafka_event_t *await(struct admin *admin, rd_kafka_queue_t *queue,
     if (admin->code == RD_KAFKA_RESP_ERR_NO_ERROR)
         return event;
     const char *why = event == NULL ? NULL : rd_kafka_event_error_string(event);
-    snprintf(admin->error, sizeof admin->error, "%s",
-             why != NULL ? why : rd_kafka_err2str(admin->code));
+    (void)error_set(&admin->error, ERR_KAFKA, "%s",
+                    why != NULL ? why : rd_kafka_err2str(admin->code));
     if (event != NULL)
         rd_kafka_event_destroy(event);
     return NULL;

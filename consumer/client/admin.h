@@ -4,12 +4,10 @@
 #ifndef DELAYBRIDGE_CONSUMER_CLIENT_ADMIN_H
 #define DELAYBRIDGE_CONSUMER_CLIENT_ADMIN_H
 
-#include "levels/err.h"
+#include "bridge/base/error.h"
 
 #include <librdkafka/rdkafka.h>
 #include <stdbool.h>
-
-enum { ADMIN_ERROR_MAX = 1024 };
 
 /* error and code describe the last call that returned NULL. */
 struct admin {
@@ -18,7 +16,7 @@ struct admin {
     /* Any broker, to describe settings of topics. 0 or less: the controller. */
     int32_t ask;
     rd_kafka_resp_err_t code;
-    char error[ADMIN_ERROR_MAX];
+    struct error error;
 };
 
 /* Each returns the answer, with a result for each topic that may be an error. The caller owns it

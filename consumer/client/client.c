@@ -108,14 +108,15 @@ static const struct setting fixed_for_hops[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static int set(rd_kafka_conf_t *conf, const char *name, const char *value, char *error)
+static int set(rd_kafka_conf_t *conf, const char *name, const char *value, struct error *error)
 {
-    return rd_kafka_conf_set(conf, name, value, error, CLIENT_ERROR_MAX) == RD_KAFKA_CONF_OK
+    return rd_kafka_conf_set(conf, name, value, error->text, sizeof error->text) == RD_KAFKA_CONF_OK
                ? 0
                : ERR_CONFIG;
 }
 
-static int set_all(rd_kafka_conf_t *conf, const struct setting *settings, size_t n, char *error)
+static int set_all(rd_kafka_conf_t *conf, const struct setting *settings, size_t n,
+                   struct error *error)
 {
     for (size_t i = 0; i < n; i++) {
         if (set(conf, settings[i].name, settings[i].value, error) != 0)
@@ -127,16 +128,16 @@ static int set_all(rd_kafka_conf_t *conf, const struct setting *settings, size_t
 /* Shortens a pause of librdkafka 2.2 and newer. It does not fetch a partition for a second once
    enough records are queued, and a busy partition runs dry in milliseconds. Older versions do not
    know the property, and do not need it. */
-static int shorten_backoff(rd_kafka_conf_t *conf, char *error)
+static int shorten_backoff(rd_kafka_conf_t *conf, struct error *error)
 {
-    return rd_kafka_conf_set(conf, "fetch.queue.backoff.ms", "5", error, CLIENT_ERROR_MAX) ==
-                   RD_KAFKA_CONF_INVALID
+    return rd_kafka_conf_set(conf, "fetch.queue.backoff.ms", "5", error->text,
+                             sizeof error->text) == RD_KAFKA_CONF_INVALID
                ? ERR_CONFIG
                : 0;
 }
 
 static int set_operator(rd_kafka_conf_t *conf, const struct config *config, enum client_role role,
-                        char *error)
+                        struct error *error)
 {
     for (size_t i = 0; i < config->kafka_n; i++) {
         const struct property *p = &config->kafka[i];
@@ -146,7 +147,7 @@ static int set_operator(rd_kafka_conf_t *conf, const struct config *config, enum
     return 0;
 }
 
-static int set_ours(rd_kafka_conf_t *conf, enum client_role role, char *error)
+static int set_ours(rd_kafka_conf_t *conf, enum client_role role, struct error *error)
 {
     static const struct {
         const struct setting *settings;
@@ -165,7 +166,7 @@ static int set_ours(rd_kafka_conf_t *conf, enum client_role role, char *error)
 }
 
 static int set_fixed(rd_kafka_conf_t *conf, const struct config *config, enum client_role role,
-                     char *error)
+                     struct error *error)
 {
     int err = set_all(conf, fixed_for_all, COUNT(fixed_for_all), error);
     if (err == 0 && role == CLIENT_ALL) {
@@ -186,7 +187,7 @@ static int set_fixed(rd_kafka_conf_t *conf, const struct config *config, enum cl
 }
 
 rd_kafka_conf_t *client_conf(const struct config *config, enum client_role role,
-                             char error[CLIENT_ERROR_MAX])
+                             struct error *error)
 {
     static const char *const ids[] = {"delaybridge", "delaybridge-intake", "delaybridge-levels",
                                       "delaybridge-hops", "delaybridge-deliveries"};
@@ -206,9 +207,9 @@ rd_kafka_conf_t *client_conf(const struct config *config, enum client_role role,
     return conf;
 }
 
-rd_kafka_t *client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX])
+rd_kafka_t *client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, struct error *error)
 {
-    rd_kafka_t *rk = rd_kafka_new(type, conf, error, CLIENT_ERROR_MAX);
+    rd_kafka_t *rk = rd_kafka_new(type, conf, error->text, sizeof error->text);
     if (rk == NULL)
         rd_kafka_conf_destroy(conf);
     return rk;
@@ -230,7 +231,7 @@ static const struct setting for_transactions[] = {
 
 enum { ABORT_MS = 500 };
 
-int client_transactional(rd_kafka_conf_t *conf, const char *id, char error[CLIENT_ERROR_MAX])
+int client_transactional(rd_kafka_conf_t *conf, const char *id, struct error *error)
 {
     int err = set(conf, "transactional.id", id, error);
     return err != 0 ? err : set_all(conf, for_transactions, COUNT(for_transactions), error);
@@ -254,7 +255,7 @@ void client_transactional_destroy(rd_kafka_t *rk, bool tainted)
     rd_kafka_destroy(rk);
 }
 
-int client_try(const struct config *config, char error[CLIENT_ERROR_MAX])
+int client_try(const struct config *config, struct error *error)
 {
     static const rd_kafka_type_t types[] = {
         [CLIENT_INTAKE] = RD_KAFKA_CONSUMER,
@@ -280,17 +281,15 @@ int client_try(const struct config *config, char error[CLIENT_ERROR_MAX])
 enum { PRIME_MS = 5000 };
 
 /* Requests all topics: a request for the locally known ones allows the broker to create them. */
-int client_prime(rd_kafka_t *rk, const char *const *topics, int n, char error[CLIENT_ERROR_MAX])
+int client_prime(rd_kafka_t *rk, const char *const *topics, int n, struct error *error)
 {
     for (int i = 0; i < n; i++)
         rd_kafka_topic_destroy(rd_kafka_topic_new(rk, topics[i], NULL));
     const struct rd_kafka_metadata *metadata;
     rd_kafka_resp_err_t err = rd_kafka_metadata(rk, 1, NULL, &metadata, PRIME_MS);
-    if (err != 0) {
-        snprintf(error, CLIENT_ERROR_MAX, "cannot read the cluster's metadata: %s",
-                 rd_kafka_err2str(err));
-        return ERR_KAFKA;
-    }
+    if (err != 0)
+        return error_set(error, ERR_KAFKA, "cannot read the cluster's metadata: %s",
+                         rd_kafka_err2str(err));
     rd_kafka_metadata_destroy(metadata);
     return 0;
 }

@@ -4,11 +4,10 @@
 #ifndef DELAYBRIDGE_CONSUMER_CLIENT_CLIENT_H
 #define DELAYBRIDGE_CONSUMER_CLIENT_CLIENT_H
 
+#include "bridge/base/error.h"
 #include "bridge/config/config.h"
 
 #include <librdkafka/rdkafka.h>
-
-enum { CLIENT_ERROR_MAX = 512 };
 
 /* Bytes of a response: a 64 MiB record of a level and a whole fetch. The client decompresses no
    larger zstd batch either. Code that judges whether a batch can be read uses the same bound. */
@@ -20,11 +19,11 @@ enum { CLIENT_ERROR_MAX = 512 };
    client_id is "delaybridge-<role>". The caller owns the conf, and may add callbacks and
    properties. */
 rd_kafka_conf_t *client_conf(const struct config *config, enum client_role role,
-                             char error[CLIENT_ERROR_MAX]);
+                             struct error *error);
 
 /* Creates a handle from conf, which is consumed in every case. Returns NULL with a sentence in
    error. */
-rd_kafka_t *client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX]);
+rd_kafka_t *client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, struct error *error);
 
 /* Returns why the last client_new of this thread failed: ERR_NO_MEMORY (which includes threads) or
    ERR_CONFIG. */
@@ -32,8 +31,7 @@ int client_failure(void);
 
 /* Makes conf that of a transactional producer with this id. Returns 0, or ERR_CONFIG with a
    sentence. */
-int client_transactional(rd_kafka_conf_t *conf, const char *id,
-                         char error[CLIENT_ERROR_MAX]) must_check;
+int client_transactional(rd_kafka_conf_t *conf, const char *id, struct error *error) must_check;
 
 /* Aborts the open transaction, waits half a second at most for it, and destroys the handle. Records
    that are still in flight are reported during the call. The abort prevents two failures. A client
@@ -46,11 +44,11 @@ void client_transactional_destroy(rd_kafka_t *rk, bool tainted);
 
 /* Creates and destroys a handle of each role, to learn whether librdkafka accepts the properties
    together. Returns 0, or ERR_CONFIG with librdkafka's sentence. */
-int client_try(const struct config *config, char error[CLIENT_ERROR_MAX]) must_check;
+int client_try(const struct config *config, struct error *error) must_check;
 
 /* Checks that a login by OAUTHBEARER, if conf demands it, has a source of tokens that this
    librdkafka supports. Returns 0, or ERR_CONFIG with a sentence. client_conf calls it. */
-int client_oauth_check(const rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX]) must_check;
+int client_oauth_check(const rd_kafka_conf_t *conf, struct error *error) must_check;
 
 /* Returns whether an error means that the login or the TLS handshake is refused, so that a retry
    does not help. text: of the client's error. */
@@ -60,7 +58,7 @@ bool client_refusal_is_final(rd_kafka_resp_err_t err, const char *text);
    sentence that names bootstrap.servers. Returns ERR_CONFIG with a sentence if the login or the TLS
    handshake is refused. That sentence names the librdkafka version needed for SCRAM on Kafka 4, if
    it may be the cause. */
-int client_reach(rd_kafka_t *rk, int timeout_ms, char error[CLIENT_ERROR_MAX]) must_check;
+int client_reach(rd_kafka_t *rk, int timeout_ms, struct error *error) must_check;
 
 /* Returns whether the login is by SCRAM and this librdkafka cannot log in to Kafka 4. It repeats
    the client's nonce, which Kafka checks since version 4. */
@@ -70,7 +68,6 @@ bool client_scram_is_old(const struct config *config);
 /* Makes the topics and their leaders known to the handle, before they are assigned. The first
    assignment of an unknown topic waits for a second. The client forgets an assignment that is
    revoked before the leaders are known. Returns 0, or ERR_KAFKA with a sentence. */
-int client_prime(rd_kafka_t *rk, const char *const *topics, int n,
-                 char error[CLIENT_ERROR_MAX]) must_check;
+int client_prime(rd_kafka_t *rk, const char *const *topics, int n, struct error *error) must_check;
 
 #endif

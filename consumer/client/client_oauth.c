@@ -4,7 +4,6 @@
 #include "bridge/config/property.h"
 #include "consumer/client/client.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -26,30 +25,27 @@ static bool uses_oauth(const rd_kafka_conf_t *conf)
             is_set(conf, "security.protocol", "sasl_plaintext"));
 }
 
-int client_oauth_check(const rd_kafka_conf_t *conf, char error[CLIENT_ERROR_MAX])
+int client_oauth_check(const rd_kafka_conf_t *conf, struct error *error)
 {
-    char why[CLIENT_ERROR_MAX];
+    char refusal[PROPERTY_ERROR_MAX];
     if (!uses_oauth(conf) || is_set(conf, "sasl.oauthbearer.method", "oidc"))
         return 0;
     bool unsecured = is_set(conf, "enable.sasl.oauthbearer.unsecure.jwt", "true");
     if (unsecured && rd_kafka_version() >= RENEWS_UNSECURED)
         return 0;
     if (unsecured)
-        snprintf(
-            error, CLIENT_ERROR_MAX,
-            "enable.sasl.oauthbearer.unsecure.jwt needs librdkafka 2.2.0 or newer. This is %s, "
-            "which ends the process when it renews a token",
+        return error_set(error, ERR_CONFIG,
+                         "enable.sasl.oauthbearer.unsecure.jwt needs librdkafka 2.2.0 or newer. "
+                         "This is %s, which ends the process when it renews a token",
+                         rd_kafka_version_str());
+    if (property_check("sasl.oauthbearer.method", "oidc", refusal) != 0)
+        return error_set(
+            error, ERR_CONFIG,
+            "sasl.mechanisms is OAUTHBEARER, but this librdkafka (%s) is built without OIDC and "
+            "cannot fetch tokens: use a librdkafka built with libcurl, or another login",
             rd_kafka_version_str());
-    else if (property_check("sasl.oauthbearer.method", "oidc", why) != 0)
-        snprintf(error, CLIENT_ERROR_MAX,
-                 "sasl.mechanisms is OAUTHBEARER, but this librdkafka (%s) is built without OIDC "
-                 "and cannot "
-                 "fetch tokens: use a librdkafka built with libcurl, or another login",
-                 rd_kafka_version_str());
-    else
-        snprintf(error, CLIENT_ERROR_MAX,
-                 "sasl.mechanisms is OAUTHBEARER, but nothing says where tokens come from: set "
-                 "sasl.oauthbearer.method: oidc, sasl.oauthbearer.token.endpoint.url, "
-                 "sasl.oauthbearer.client.id and sasl.oauthbearer.client.secret");
-    return ERR_CONFIG;
+    return error_set(error, ERR_CONFIG,
+                     "sasl.mechanisms is OAUTHBEARER, but nothing says where tokens come from: set "
+                     "sasl.oauthbearer.method: oidc, sasl.oauthbearer.token.endpoint.url, "
+                     "sasl.oauthbearer.client.id and sasl.oauthbearer.client.secret");
 }

@@ -21,9 +21,10 @@ static bool is_old_scram(const char *mechanism)
 
 bool client_scram_is_old(const struct config *config)
 {
-    char mechanism[64] = "", error[CLIENT_ERROR_MAX];
+    struct error error;
+    char mechanism[64] = "";
     size_t size = sizeof mechanism;
-    rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
+    rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, &error);
     if (conf == NULL)
         return false;
     bool old = rd_kafka_conf_get(conf, "sasl.mechanisms", mechanism, &size) == RD_KAFKA_CONF_OK &&
@@ -57,26 +58,31 @@ bool client_refusal_is_final(rd_kafka_resp_err_t err, const char *text)
            is_refused_tls(err, text);
 }
 
-static void say_refused(rd_kafka_t *rk, rd_kafka_resp_err_t err, const char *text, char *error)
+enum { COMPLAINT_MAX = 256 };
+
+static void say_refused(rd_kafka_t *rk, rd_kafka_resp_err_t err, const char *text,
+                        struct error *error)
 {
     char mechanism[32], user[64];
     setting_of(rk, "sasl.mechanisms", mechanism, sizeof mechanism);
     bool tokens = strcmp(mechanism, "OAUTHBEARER") == 0;
     setting_of(rk, tokens ? "sasl.oauthbearer.client.id" : "sasl.username", user, sizeof user);
     if (is_refused_tls(err, text))
-        snprintf(error, CLIENT_ERROR_MAX, "the TLS handshake was refused: %.250s", text);
+        (void)error_set(error, ERR_CONFIG, "the TLS handshake was refused: %.250s", text);
     else if (is_old_scram(mechanism))
-        snprintf(error, CLIENT_ERROR_MAX,
-                 "the login was refused (%s by %s): %.200s (" CLIENT_OLD_SCRAM ", this is %s)",
-                 user, mechanism, text, rd_kafka_version_str());
+        (void)error_set(error, ERR_CONFIG,
+                        "the login was refused (%s by %s): %.200s (" CLIENT_OLD_SCRAM
+                        ", this is %s)",
+                        user, mechanism, text, rd_kafka_version_str());
     else
-        snprintf(error, CLIENT_ERROR_MAX, "the login was refused (%s by %s): %.250s", user,
-                 mechanism, text);
+        (void)error_set(error, ERR_CONFIG, "the login was refused (%s by %s): %.250s", user,
+                        mechanism, text);
 }
 
 /* Returns whether the login is refused, with a sentence in error. last: the latest other complaint
    of the client. */
-static bool is_refused(rd_kafka_t *rk, rd_kafka_queue_t *events, char *error, char *last)
+static bool is_refused(rd_kafka_t *rk, rd_kafka_queue_t *events, struct error *error,
+                       char last[COMPLAINT_MAX])
 {
     bool refused_login = false;
     rd_kafka_event_t *event;
@@ -88,7 +94,7 @@ static bool is_refused(rd_kafka_t *rk, rd_kafka_queue_t *events, char *error, ch
             refused_login = true;
         }
         if (text != NULL && err != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
-            snprintf(last, CLIENT_ERROR_MAX / 2, "%s", text);
+            snprintf(last, COMPLAINT_MAX, "%s", text);
         rd_kafka_event_destroy(event);
     }
     return refused_login;
@@ -98,9 +104,10 @@ enum { FIRST_WAIT_MS = 250 };
 
 /* Checks for a refusal between two waits. The waits double, since a large cluster may answer
    slowly. */
-static int await_answer(rd_kafka_t *rk, rd_kafka_queue_t *events, int timeout_ms, char *error)
+static int await_answer(rd_kafka_t *rk, rd_kafka_queue_t *events, int timeout_ms,
+                        struct error *error)
 {
-    char last[CLIENT_ERROR_MAX / 2] = "no connection", servers[160];
+    char last[COMPLAINT_MAX] = "no connection", servers[160];
     int64_t until_mono_ms = clock_mono_ms() + timeout_ms, left_ms = timeout_ms;
     for (int64_t wait_ms = FIRST_WAIT_MS; left_ms > 0; wait_ms *= 2) {
         const struct rd_kafka_metadata *metadata;
@@ -114,12 +121,11 @@ static int await_answer(rd_kafka_t *rk, rd_kafka_queue_t *events, int timeout_ms
         left_ms = until_mono_ms - clock_mono_ms();
     }
     setting_of(rk, "bootstrap.servers", servers, sizeof servers);
-    snprintf(error, CLIENT_ERROR_MAX, "Kafka does not answer at bootstrap.servers=%s: %s", servers,
-             last);
-    return ERR_KAFKA;
+    return error_set(error, ERR_KAFKA, "Kafka does not answer at bootstrap.servers=%s: %s", servers,
+                     last);
 }
 
-int client_reach(rd_kafka_t *rk, int timeout_ms, char error[CLIENT_ERROR_MAX])
+int client_reach(rd_kafka_t *rk, int timeout_ms, struct error *error)
 {
     rd_kafka_queue_t *events = rd_kafka_queue_get_main(rk);
     int err = await_answer(rk, events, timeout_ms, error);

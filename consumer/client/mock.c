@@ -12,18 +12,17 @@ struct mock {
     rd_kafka_mock_cluster_t *cluster;
 };
 
-struct mock *mock_start(char *error, size_t error_size)
+struct mock *mock_start(struct error *error)
 {
     struct mock *m = calloc(1, sizeof *m);
     if (m == NULL) {
-        snprintf(error, error_size, "out of memory");
+        (void)error_set(error, ERR_NO_MEMORY, "out of memory");
         return NULL;
     }
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    rd_kafka_conf_set(conf, "log_level", "3", NULL,
-                      /* The host has no brokers, and would warn of that. */
-                      0);
-    m->host = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, error_size);
+    /* The host has no brokers, and would warn of that. */
+    rd_kafka_conf_set(conf, "log_level", "3", NULL, 0);
+    m->host = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error->text, sizeof error->text);
     if (m->host == NULL) {
         rd_kafka_conf_destroy(conf);
         free(m);
@@ -31,7 +30,7 @@ struct mock *mock_start(char *error, size_t error_size)
     }
     m->cluster = rd_kafka_mock_cluster_new(m->host, 1);
     if (m->cluster == NULL) {
-        snprintf(error, error_size, "librdkafka's mock cluster does not start");
+        (void)error_set(error, ERR_KAFKA, "librdkafka's mock cluster does not start");
         mock_stop(m);
         return NULL;
     }

@@ -5,14 +5,12 @@
 #ifndef DELAYBRIDGE_CONSUMER_CLIENT_MOCK_H
 #define DELAYBRIDGE_CONSUMER_CLIENT_MOCK_H
 
-#include "levels/err.h"
-
-#include <stddef.h>
+#include "bridge/base/error.h"
 
 struct mock;
 
 /* Starts the cluster. Returns NULL with a sentence in error. */
-struct mock *mock_start(char *error, size_t error_size);
+struct mock *mock_start(struct error *error);
 void mock_stop(struct mock *mock);
 
 /* Returns host:port, valid until mock_stop. */

@@ -233,7 +233,7 @@ static enum ending inject(uint64_t n, unsigned flags)
     stage_stop(&stage);
     size_t asked = met(&stage, &in);
     if (err != 0)
-        fprintf(stderr, "it does not start: %s\n", stage.error);
+        fprintf(stderr, "it does not start: %s\n", stage.error.text);
     stage_close(&stage);
     if (!answered)
         return BROKEN;

@@ -115,7 +115,7 @@ static const char *run(struct stage *s, const struct broken *c)
     int made[KINDS];
     bool alone = c->kinds & KIND(ALONE);
     if (stage_start(s) != 0)
-        return s->error;
+        return s->error.text;
     s->starts = 0;
     if (!ask_and_await(s) || (alone && !ask_too_large(s)))
         return "it does not work before that";

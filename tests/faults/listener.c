@@ -17,16 +17,16 @@
 enum { TIMEOUT_S = 20, REQUEST_MAX = 256 };
 
 struct http *__real_http_start(const char *listen, const struct http_route *routes, void *ctx,
-                               char *error, size_t error_size);
+                               struct error *error);
 struct http *__wrap_http_start(const char *listen, const struct http_route *routes, void *ctx,
-                               char *error, size_t error_size);
+                               struct error *error);
 
 static atomic_int port; /* 0: none was started */
 
 struct http *__wrap_http_start(const char *listen, const struct http_route *routes, void *ctx,
-                               char *error, size_t error_size)
+                               struct error *error)
 {
-    struct http *http = __real_http_start(listen, routes, ctx, error, error_size);
+    struct http *http = __real_http_start(listen, routes, ctx, error);
     atomic_store(&port, http == NULL ? 0 : http_port(http));
     return http;
 }

@@ -116,17 +116,16 @@ static void quiet(const char *line)
 }
 
 /* How many findings a check has, and how apply ends; less than 0 with the reason in error. */
-static int check_and_apply(const struct stage *stage, size_t *found, char *error)
+static int check_and_apply(const struct stage *stage, size_t *found, struct error *error)
 {
     struct findings findings;
-    int err =
-        topics_check(stage->producer, &stage->config, ASK_MS, &findings, error, CLIENT_ERROR_MAX);
+    int err = topics_check(stage->producer, &stage->config, ASK_MS, &findings, error);
     *found = findings.n;
     findings_deinit(&findings);
     if (err != 0)
         return err;
     struct topics_job job = {.timeout_ms = ASK_MS, .fewer_replicas = true, .say = quiet};
-    err = topics_apply(stage->producer, &stage->config, &job, &findings, error, CLIENT_ERROR_MAX);
+    err = topics_apply(stage->producer, &stage->config, &job, &findings, error);
     findings_deinit(&findings);
     return err;
 }
@@ -135,15 +134,15 @@ static int check_and_apply(const struct stage *stage, size_t *found, char *error
 enum ending part_topics(uint64_t n)
 {
     static struct stage stage;
-    char error[CLIENT_ERROR_MAX] = "";
+    struct error error = {""};
     size_t all, found;
     stage_open(&stage, 0);
     rd_kafka_mock_topic_create(stage.mock, "schedule.7s", 1, 1);
-    int usual = check_and_apply(&stage, &all, error);
-    error[0] = '\0';
+    int usual = check_and_apply(&stage, &all, &error);
+    error.text[0] = '\0';
     alloc_fail(n, 1);
-    int err = check_and_apply(&stage, &found, error);
-    enum ending end = ending(err == usual && found == all, error);
+    int err = check_and_apply(&stage, &found, &error);
+    enum ending end = ending(err == usual && found == all, error.text);
     alloc_fail(0, 0);
     stage_close(&stage);
     return end;
@@ -160,19 +159,20 @@ static void fill(const struct stage *stage, const char *topic)
 enum ending part_looks(uint64_t n)
 {
     static struct stage stage;
-    char error[CLIENT_ERROR_MAX] = "", name[TOPIC_TEXT_MAX];
+    struct error error = {""};
+    char name[TOPIC_TEXT_MAX];
     stage_open(&stage, 0);
     fill(&stage, offsets_topic(&stage.config, 1, name));
-    rd_kafka_conf_t *conf = client_conf(&stage.config, CLIENT_ALL, error);
+    rd_kafka_conf_t *conf = client_conf(&stage.config, CLIENT_ALL, &error);
     offsets_conf(&stage.config, conf);
-    rd_kafka_t *rk = client_new(RD_KAFKA_CONSUMER, conf, error);
+    rd_kafka_t *rk = client_new(RD_KAFKA_CONSUMER, conf, &error);
     struct offsets offsets = {.config = &stage.config};
     alloc_fail(n, 1);
-    bool done = offsets_read(&offsets, rk, ASK_MS, error) == 0;
-    struct head *heads = done ? heads_read(&offsets, rk, ASK_MS, error) : NULL;
+    bool done = offsets_read(&offsets, rk, ASK_MS, &error) == 0;
+    struct head *heads = done ? heads_read(&offsets, rk, ASK_MS, &error) : NULL;
     bool whole = heads == NULL ||
                  (offsets_cell(&offsets, 1, 1)->waiting == 1 && heads[1].kind == HEAD_FOREIGN);
-    enum ending end = whole ? ending(heads != NULL, error) : BROKEN;
+    enum ending end = whole ? ending(heads != NULL, error.text) : BROKEN;
     alloc_fail(0, 0);
     free(heads);
     offsets_deinit(&offsets);
@@ -210,19 +210,19 @@ static bool is_answered(const struct question *question)
 
 enum ending part_listen(uint64_t n)
 {
-    char error[SERVICE_ERROR_MAX] = "", *argv[] = {(char *)"--listen=127.0.0.1:0"};
+    struct error error = {""};
+    char *argv[] = {(char *)"--listen=127.0.0.1:0"};
     int argc = 1;
     struct config config;
-    struct error refused;
-    if (config_load(&config, "/dev/null", &argc, argv, NULL, &refused) != 0)
+    if (config_load(&config, "/dev/null", &argc, argv, NULL, &error) != 0)
         return BROKEN;
     alloc_fail(n, 1);
     bool answered = true;
-    struct monitor *monitor = monitor_start(&config, error, sizeof error);
+    struct monitor *monitor = monitor_start(&config, &error);
     for (size_t i = 0; monitor != NULL && i < sizeof questions / sizeof *questions; i++)
         answered &= is_answered(&questions[i]);
     if (monitor != NULL)
         monitor_stop(monitor);
     config_deinit(&config);
-    return answered ? ending(monitor != NULL, error) : BROKEN;
+    return answered ? ending(monitor != NULL, error.text) : BROKEN;
 }

@@ -11,10 +11,10 @@ enum { AWAIT_MS = 30000, EACH = 3, SHORTAGE_MS = 400 };
 static enum ending judge_start(const struct stage *stage)
 {
     if (alloc_failed() == 0)
-        fprintf(stderr, "it does not start though there was memory: %s\n", stage->error);
+        fprintf(stderr, "it does not start though there was memory: %s\n", stage->error.text);
     else
-        fprintf(stderr, "%s\n", stage->error);
-    return alloc_failed() > 0 && strstr(stage->error, "memory") != NULL ? ENDED : BROKEN;
+        fprintf(stderr, "%s\n", stage->error.text);
+    return alloc_failed() > 0 && strstr(stage->error.text, "memory") != NULL ? ENDED : BROKEN;
 }
 
 /* Two rounds, so that what the first one made is used again. */
@@ -26,7 +26,7 @@ static enum ending run(unsigned flags, uint64_t first, int64_t shortage_ms)
         alloc_fail_for(first, shortage_ms);
     else
         alloc_fail(first, 1);
-    int err = service_start(&stage.config, &stage.service, stage.error);
+    int err = service_start(&stage.config, &stage.service, &stage.error);
     if (err != 0) {
         enum ending end = judge_start(&stage);
         alloc_fail(0, 0);

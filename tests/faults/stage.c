@@ -164,9 +164,9 @@ int stage_start(struct stage *s)
     for (int tries = 0; err == ERR_KAFKA && tries < STARTS_MAX; tries++) {
         if (tries > 0)
             poll(NULL, 0, AGAIN_MS);
-        s->error[0] = '\0';
+        s->error.text[0] = '\0';
         s->starts++;
-        err = service_start(&s->config, &s->service, s->error);
+        err = service_start(&s->config, &s->service, &s->error);
     }
     return err;
 }
@@ -307,7 +307,7 @@ bool stage_await(struct stage *s, int64_t timeout_ms)
             continue;
         stage_stop(s);
         if (stage_start(s) != 0)
-            fprintf(stderr, "it does not start again: %s\n", s->error);
+            fprintf(stderr, "it does not start again: %s\n", s->error.text);
     }
     for (int i = 0; i < s->asked; i++) {
         if (s->requests[i].delivered + s->requests[i].dead == 0)

@@ -33,7 +33,7 @@ struct stage {
     int twice, starts;
     bool may_die;     /* also what is no poison may end in the dead-letter topic */
     char broken[256]; /* early or changed: the first one */
-    char error[SERVICE_ERROR_MAX];
+    struct error error;
 };
 
 /* Said at the end, for the runner to add up. */

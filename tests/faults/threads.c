@@ -213,7 +213,7 @@ static enum ending reload_and_scrape(unsigned flags)
     static struct stage stage;
     static struct scraper scrapers[SCRAPERS];
     stage_open(&stage, flags | STAGE_TWO_WORKERS | STAGE_SEEN);
-    struct monitor *monitor = monitor_start(&stage.config, stage.error, sizeof stage.error);
+    struct monitor *monitor = monitor_start(&stage.config, &stage.error);
     if (monitor == NULL)
         return BROKEN;
     for (int i = 0; i < SCRAPERS; i++)

@@ -101,7 +101,7 @@ static void block_alarm(void)
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    static char error[SERVICE_ERROR_MAX];
+    static struct error error;
     static struct config config;
     static struct monitor *monitor; /* until the end */
     (void)argc, (void)argv;
@@ -110,7 +110,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     char *flags[] = {(char *)"--listen=127.0.0.1:0"};
     struct error refused;
     assert(config_load(&config, "/dev/null", &flags_n, flags, NULL, &refused) == 0);
-    monitor = monitor_start(&config, error, sizeof error);
+    monitor = monitor_start(&config, &error);
     assert(monitor != NULL && find_listener());
     return 0;
 }

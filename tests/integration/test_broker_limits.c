@@ -41,10 +41,10 @@ Test(broker_limits, brokers_that_do_not_tell_leave_it_unknown)
 {
     struct admin admin = admin_of("test.mock.num.brokers", "3"); /* it has no DescribeConfigs */
     struct broker_limit limit = {.name = "socket.request.max.bytes", .least = 5, .known = true};
-    cr_assert_eq(broker_limits_ask(&admin, &limit, 1), 0, "%s", admin.error);
+    cr_assert_eq(broker_limits_ask(&admin, &limit, 1), 0, "%s", admin.error.text);
     cr_expect_not(limit.known);
     cr_expect_eq(limit.least, 0);
-    cr_expect_str_not_empty(admin.error);
+    cr_expect_str_not_empty(admin.error.text);
     rd_kafka_destroy(admin.rk);
 }
 
@@ -55,8 +55,8 @@ Test(broker_limits, real_brokers_tell_their_settings)
     struct admin admin = admin_of("bootstrap.servers", getenv("KAFKA"));
     struct broker_limit limits[] = {{.name = "socket.request.max.bytes"},
                                     {.name = "offset.metadata.max.bytes"}};
-    cr_assert_eq(broker_limits_ask(&admin, limits, 2), 0, "%s", admin.error);
-    cr_expect_str_empty(admin.error);
+    cr_assert_eq(broker_limits_ask(&admin, limits, 2), 0, "%s", admin.error.text);
+    cr_expect_str_empty(admin.error.text);
     for (int i = 0; i < 2; i++)
         cr_expect(limits[i].known && limits[i].least > 0, "%s", limits[i].name);
     rd_kafka_destroy(admin.rk);

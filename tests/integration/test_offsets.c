@@ -19,7 +19,7 @@
 
 enum { TIMEOUT_MS = 10000, LANES = 2, RECORDS = 10 };
 
-static char error[512];
+static struct error error;
 
 /* The consumer of the commands, and the brokers' addresses for a producer beside it. */
 static rd_kafka_t *consumer(const struct config *config, char *brokers, size_t size)
@@ -28,9 +28,9 @@ static rd_kafka_t *consumer(const struct config *config, char *brokers, size_t s
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     offsets_conf(config, conf);
     rd_kafka_conf_set(conf, real ? "bootstrap.servers" : "test.mock.num.brokers",
-                      real ? getenv("KAFKA") : "1", error, sizeof error);
-    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error, sizeof error);
-    cr_assert_not_null(rk, "%s", error);
+                      real ? getenv("KAFKA") : "1", error.text, sizeof error.text);
+    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error.text, sizeof error.text);
+    cr_assert_not_null(rk, "%s", error.text);
     snprintf(brokers, size, "%s",
              real ? getenv("KAFKA")
                   : rd_kafka_mock_cluster_bootstraps(rd_kafka_handle_mock_cluster(rk)));
@@ -46,7 +46,7 @@ static void apply(rd_kafka_t *rk, const struct config *config)
 {
     struct findings left;
     struct topics_job job = {.timeout_ms = TIMEOUT_MS, .fewer_replicas = true, .say = quiet};
-    cr_assert_eq(topics_apply(rk, config, &job, &left, error, sizeof error), 0, "%s", error);
+    cr_assert_eq(topics_apply(rk, config, &job, &left, &error), 0, "%s", error.text);
     findings_deinit(&left);
 }
 
@@ -65,8 +65,8 @@ static void make_topics(rd_kafka_t *rk, const struct config *config)
 static void fill(const char *brokers, const char *topic, int n)
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    rd_kafka_conf_set(conf, "bootstrap.servers", brokers, error, sizeof error);
-    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof error);
+    rd_kafka_conf_set(conf, "bootstrap.servers", brokers, error.text, sizeof error.text);
+    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error.text, sizeof error.text);
     for (int i = 0; i < n; i++)
         cr_assert_eq(rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(1),
                                        RD_KAFKA_V_VALUE("x", 1), RD_KAFKA_V_END),
@@ -107,7 +107,7 @@ Test(offsets, what_waits_is_what_is_not_done)
     commit(rk, level, 2, (const int64_t[]){4, 5, 9}, 3);
 
     struct offsets offsets = {.config = &config};
-    cr_assert_eq(offsets_read(&offsets, rk, TIMEOUT_MS, error), 0, "%s", error);
+    cr_assert_eq(offsets_read(&offsets, rk, TIMEOUT_MS, &error), 0, "%s", error.text);
     cr_expect_eq(offsets.lanes, LANES);
     cr_expect_eq(offsets.slots, 4);
     cr_expect_eq(offsets.dead_letters, 5);
@@ -130,8 +130,8 @@ Test(offsets, without_a_schedule_topic_there_is_nothing_to_see)
     char brokers[256];
     rd_kafka_t *rk = consumer(&config, brokers, sizeof brokers);
     struct offsets offsets = {.config = &config};
-    cr_expect_eq(offsets_read(&offsets, rk, TIMEOUT_MS, error), ERR_CONFIG);
-    cr_expect(strstr(error, "delaybridge topics apply") != NULL, "%s", error);
+    cr_expect_eq(offsets_read(&offsets, rk, TIMEOUT_MS, &error), ERR_CONFIG);
+    cr_expect(strstr(error.text, "delaybridge topics apply") != NULL, "%s", error.text);
     offsets_deinit(&offsets);
     rd_kafka_destroy(rk);
 }
@@ -199,7 +199,7 @@ Test(offsets, browsing_ends_where_it_is_enough_or_at_the_end)
         at->opaque = seen;
         struct browse browse = {.rk = rk, .timeout_ms = TIMEOUT_MS, .each = see, .ctx = &enough[i]};
         seen_n = 0;
-        cr_assert_eq(browse_read(&browse, list, error, sizeof error), 0, "%s", error);
+        cr_assert_eq(browse_read(&browse, list, &error), 0, "%s", error.text);
         cr_expect_eq(seen_n, i < 2 ? 2 : RECORDS - 4);
         cr_expect_eq(seen[0], 4);
         rd_kafka_topic_partition_list_destroy(list);
@@ -226,11 +226,11 @@ Test(offsets, browsing_what_may_not_be_read_says_so)
     int enough = 1;
     struct browse browse = {.rk = rk, .timeout_ms = TIMEOUT_MS, .each = see, .ctx = &enough};
     seen_n = 0;
-    cr_expect_eq(browse_read(&browse, list, error, sizeof error), ERR_KAFKA);
+    cr_expect_eq(browse_read(&browse, list, &error), ERR_KAFKA);
     cr_expect_eq(browse.code, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
     char wanted[512];
     snprintf(wanted, sizeof wanted, "reading %s: allow Read on it", config.schedule);
-    cr_expect_str_eq(error, wanted);
+    cr_expect_str_eq(error.text, wanted);
     rd_kafka_topic_partition_list_destroy(list);
     rd_kafka_destroy(rk);
 }

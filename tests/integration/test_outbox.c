@@ -57,9 +57,9 @@ static struct stage *open_stage(void)
 {
     static char group[] = "outboxes", name[] = "bootstrap.servers";
     static struct stage stage;
-    char error[CLIENT_ERROR_MAX];
-    stage = (struct stage){.mock = mock_start(error, sizeof error)};
-    cr_assert_not_null(stage.mock, "%s", error);
+    struct error error;
+    stage = (struct stage){.mock = mock_start(&error)};
+    cr_assert_not_null(stage.mock, "%s", error.text);
     for (int slot = 0; slot < SLOTS; slot++)
         cr_assert_eq(mock_topic(stage.mock, topics[slot], LANES), 0);
     cr_assert_eq(mock_topic(stage.mock, "target", 1), 0);
@@ -76,7 +76,7 @@ static struct stage *open_stage(void)
                                      .reported = on_reported,
                                      .landed = on_landed,
                                      .ctx = &stage};
-    cr_assert_eq(producer_new(&config, &stage.producer, error, sizeof error), 0, "%s", error);
+    cr_assert_eq(producer_new(&config, &stage.producer, &error), 0, "%s", error.text);
     return &stage;
 }
 

@@ -65,9 +65,9 @@ static void on_restarted(void *ctx)
 static void open_stage(struct stage *stage)
 {
     static char group[] = "producers", name[] = "bootstrap.servers";
-    char error[CLIENT_ERROR_MAX];
-    *stage = (struct stage){.mock = mock_start(error, sizeof error)};
-    cr_assert_not_null(stage->mock, "%s", error);
+    struct error error;
+    *stage = (struct stage){.mock = mock_start(&error)};
+    cr_assert_not_null(stage->mock, "%s", error.text);
     for (int slot = 0; slot < SLOTS; slot++)
         cr_assert_eq(mock_topic(stage->mock, topics[slot], LANES), 0);
     cr_assert_eq(wakeup_init(&stage->wakeup), 0);
@@ -88,7 +88,7 @@ static void open_stage(struct stage *stage)
                                      .aborted = on_aborted,
                                      .restarted = on_restarted,
                                      .ctx = &stage->heard};
-    cr_assert_eq(producer_new(&config, &stage->producer, error, sizeof error), 0, "%s", error);
+    cr_assert_eq(producer_new(&config, &stage->producer, &error), 0, "%s", error.text);
 }
 
 static void close_stage(struct stage *stage)

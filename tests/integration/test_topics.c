@@ -12,14 +12,14 @@
 
 enum { TIMEOUT_MS = 10000, LANES = 3 };
 
-static char error[1024];
+static struct error error;
 
 static rd_kafka_t *client(const char *property, const char *value)
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    rd_kafka_conf_set(conf, property, value, error, sizeof error);
-    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof error);
-    cr_assert_not_null(rk, "%s", error);
+    rd_kafka_conf_set(conf, property, value, error.text, sizeof error.text);
+    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error.text, sizeof error.text);
+    cr_assert_not_null(rk, "%s", error.text);
     return rk;
 }
 
@@ -48,8 +48,7 @@ static void remember(const char *line)
 static struct findings check(rd_kafka_t *rk, const struct config *config)
 {
     struct findings findings;
-    cr_assert_eq(topics_check(rk, config, TIMEOUT_MS, &findings, error, sizeof error), 0, "%s",
-                 error);
+    cr_assert_eq(topics_check(rk, config, TIMEOUT_MS, &findings, &error), 0, "%s", error);
     return findings;
 }
 
@@ -57,7 +56,7 @@ static void apply(rd_kafka_t *rk, const struct config *config, void (*say)(const
 {
     struct findings left;
     struct topics_job job = {.timeout_ms = TIMEOUT_MS, .fewer_replicas = true, .say = say};
-    cr_assert_eq(topics_apply(rk, config, &job, &left, error, sizeof error), 0, "%s", error);
+    cr_assert_eq(topics_apply(rk, config, &job, &left, &error), 0, "%s", error.text);
     findings_deinit(&left);
 }
 
@@ -65,10 +64,10 @@ static void apply(rd_kafka_t *rk, const struct config *config, void (*say)(const
 static void commit(const char *group, const char *topic, int64_t offset)
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    rd_kafka_conf_set(conf, "bootstrap.servers", getenv("KAFKA"), error, sizeof error);
-    rd_kafka_conf_set(conf, "group.id", group, error, sizeof error);
-    rd_kafka_t *member = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error, sizeof error);
-    cr_assert_not_null(member, "%s", error);
+    rd_kafka_conf_set(conf, "bootstrap.servers", getenv("KAFKA"), error.text, sizeof error.text);
+    rd_kafka_conf_set(conf, "group.id", group, error.text, sizeof error.text);
+    rd_kafka_t *member = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error.text, sizeof error.text);
+    cr_assert_not_null(member, "%s", error.text);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(list, topic, 0)->offset = offset;
     rd_kafka_resp_err_t code = rd_kafka_commit(member, list, 0);
@@ -118,7 +117,7 @@ static void alter(rd_kafka_t *rk, const char *topic, const char *const (*setting
     for (size_t i = 0; i < n; i++)
         rd_kafka_ConfigResource_set_config(resource, settings[i][0], settings[i][1]);
     rd_kafka_event_t *event = admin_alter(&admin, &resource, 1);
-    cr_assert_not_null(event, "%s", admin.error);
+    cr_assert_not_null(event, "%s", admin.error.text);
     rd_kafka_event_destroy(event);
     rd_kafka_ConfigResource_destroy(resource);
 }
@@ -126,9 +125,10 @@ static void alter(rd_kafka_t *rk, const char *topic, const char *const (*setting
 static void create(rd_kafka_t *rk, const char *topic, int partitions)
 {
     struct admin admin = {.rk = rk, .timeout_ms = TIMEOUT_MS};
-    rd_kafka_NewTopic_t *made = rd_kafka_NewTopic_new(topic, partitions, 1, error, sizeof error);
+    rd_kafka_NewTopic_t *made =
+        rd_kafka_NewTopic_new(topic, partitions, 1, error.text, sizeof error.text);
     rd_kafka_event_t *event = admin_create(&admin, &made, 1);
-    cr_assert_not_null(event, "%s", admin.error);
+    cr_assert_not_null(event, "%s", admin.error.text);
     rd_kafka_event_destroy(event);
     rd_kafka_NewTopic_destroy(made);
 }
@@ -235,8 +235,9 @@ Test(topics, one_broker_alive_is_written_as_one)
     rd_kafka_t *rk = client("test.mock.num.brokers", "1");
     struct topics_job job = {.timeout_ms = TIMEOUT_MS, .say = remember};
     struct findings left;
-    cr_expect_eq(topics_apply(rk, &config, &job, &left, error, sizeof error), ERR_CONFIG);
-    cr_expect(strstr(error, "replication is 3 and 1 broker is alive") != NULL, "%s", error);
+    cr_expect_eq(topics_apply(rk, &config, &job, &left, &error), ERR_CONFIG);
+    cr_expect(strstr(error.text, "replication is 3 and 1 broker is alive") != NULL, "%s",
+              error.text);
     rd_kafka_destroy(rk);
 }
 
@@ -246,10 +247,11 @@ Test(topics, apply_makes_nothing_while_fewer_brokers_are_alive_than_replication_
     rd_kafka_t *rk = client("test.mock.num.brokers", "2");
     struct topics_job job = {.timeout_ms = TIMEOUT_MS, .say = remember};
     struct findings left;
-    int err = topics_apply(rk, &config, &job, &left, error, sizeof error);
+    int err = topics_apply(rk, &config, &job, &left, &error);
     cr_expect_eq(err, ERR_CONFIG);
-    cr_expect(strstr(error, "replication is 3 and 2 brokers are alive") != NULL, "%s", error);
-    cr_expect(strstr(error, "--fewer-replicas") != NULL, "%s", error);
+    cr_expect(strstr(error.text, "replication is 3 and 2 brokers are alive") != NULL, "%s",
+              error.text);
+    cr_expect(strstr(error.text, "--fewer-replicas") != NULL, "%s", error.text);
     cr_expect_eq(said_n, 0, "%s", said);
     rd_kafka_destroy(rk);
 }
@@ -274,8 +276,8 @@ Test(topics, the_plan_has_partitions_replicas_and_settings_of_each_topic_to_be_m
     rd_kafka_mock_topic_create(mock, topic_of_level(config.schedule, 1000, short_level), 1, 1);
     struct plan plan;
     struct findings findings;
-    cr_assert_eq(topics_plan(rk, &config, TIMEOUT_MS, &plan, &findings, error, sizeof error), 0,
-                 "%s", error);
+    cr_assert_eq(topics_plan(rk, &config, TIMEOUT_MS, &plan, &findings, &error), 0, "%s",
+                 error.text);
     const struct plan_row *made = row_of(&plan, topic_of_level(config.schedule, 60000, level));
     cr_assert(made != NULL && made->is_new && made->partitions == LANES && made->replicas == 4);
     bool kept = false, in_sync = false;
@@ -392,8 +394,8 @@ Test(topics, the_plan_shows_topic_settings_and_warns_once_for_each)
     struct plan plan;
     struct findings findings;
     char level[TOPIC_TEXT_MAX];
-    cr_assert_eq(topics_plan(rk, &config, TIMEOUT_MS, &plan, &findings, error, sizeof error), 0,
-                 "%s", error);
+    cr_assert_eq(topics_plan(rk, &config, TIMEOUT_MS, &plan, &findings, &error), 0, "%s",
+                 error.text);
     const struct plan_row *row = row_of(&plan, topic_of_level(config.schedule, 1000, level));
     cr_assert_not_null(row);
     const char *largest = NULL;
@@ -519,14 +521,14 @@ Test(topics, a_broker_that_refuses_a_setting_gets_the_property_and_the_key_named
     config.topic_overrides_n = 1;
     struct topics_job job = {.timeout_ms = TIMEOUT_MS, .fewer_replicas = true, .say = quiet};
     struct findings left;
-    cr_expect_eq(topics_apply(rk, &config, &job, &left, error, sizeof error), ERR_CONFIG);
-    cr_expect(strstr(error, "set segment.bytes in topic_settings") != NULL, "%s", error);
+    cr_expect_eq(topics_apply(rk, &config, &job, &left, &error), ERR_CONFIG);
+    cr_expect(strstr(error.text, "set segment.bytes in topic_settings") != NULL, "%s", error.text);
     config.topic_overrides_n = 0;
     apply(rk, &config, quiet);
     config.topic_overrides_n = 1;
-    cr_expect_eq(topics_apply(rk, &config, &job, &left, error, sizeof error), ERR_CONFIG);
-    cr_expect(strstr(error, "altering") != NULL, "%s", error);
-    cr_expect(strstr(error, "set segment.bytes in topic_settings") != NULL, "%s", error);
+    cr_expect_eq(topics_apply(rk, &config, &job, &left, &error), ERR_CONFIG);
+    cr_expect(strstr(error.text, "altering") != NULL, "%s", error.text);
+    cr_expect(strstr(error.text, "set segment.bytes in topic_settings") != NULL, "%s", error.text);
     rd_kafka_destroy(rk);
 }
 

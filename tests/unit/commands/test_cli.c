@@ -309,9 +309,10 @@ static int type_into_stdin(const char *input)
 
 Test(cli, send_says_what_it_reads_from_a_terminal)
 {
-    char why[200] = "", line[300];
-    struct mock *mock = mock_start(why, sizeof why);
-    cr_assert(mock != NULL && mock_topic(mock, "schedule", 1) == 0, "%s", why);
+    struct error error = {""};
+    char line[300];
+    struct mock *mock = mock_start(&error);
+    cr_assert(mock != NULL && mock_topic(mock, "schedule", 1) == 0, "%s", error.text);
     snprintf(line, sizeof line,
              "delaybridge send -c /dev/null -Xbootstrap.servers=%s --targets a --default-target a",
              mock_bootstrap(mock));
@@ -325,9 +326,10 @@ Test(cli, send_says_what_it_reads_from_a_terminal)
 
 Test(cli, send_reads_a_file_without_a_word)
 {
-    char why[200] = "", line[300];
-    struct mock *mock = mock_start(why, sizeof why);
-    cr_assert(mock != NULL && mock_topic(mock, "schedule", 1) == 0, "%s", why);
+    struct error error = {""};
+    char line[300];
+    struct mock *mock = mock_start(&error);
+    cr_assert(mock != NULL && mock_topic(mock, "schedule", 1) == 0, "%s", error.text);
     snprintf(line, sizeof line, "delaybridge send -c /dev/null -Xbootstrap.servers=%s --targets a",
              mock_bootstrap(mock));
     cr_assert(freopen("/dev/null", "r", stdin) != NULL);

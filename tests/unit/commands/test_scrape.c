@@ -21,7 +21,7 @@ static const struct http_route routes[] = {{"/metrics", "text/plain", answer_bod
 
 static void start(void)
 {
-    http = http_start("127.0.0.1:0", routes, &body, error.text, sizeof error.text);
+    http = http_start("127.0.0.1:0", routes, &body, &error);
     cr_assert_not_null(http, "%s", error.text);
     snprintf(address, sizeof address, "127.0.0.1:%d", http_port(http));
 }
@@ -34,7 +34,7 @@ TestSuite(scrape, .init = start, .fini = stop, .timeout = 20);
 
 Test(scrape, brackets_hold_an_address_of_ipv6)
 {
-    struct http *six = http_start("[::1]:0", routes, &body, error.text, sizeof error.text);
+    struct http *six = http_start("[::1]:0", routes, &body, &error);
     if (six == NULL)
         cr_skip("no IPv6 here");
     snprintf(address, sizeof address, "[::1]:%d", http_port(six));

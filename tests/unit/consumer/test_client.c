@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static char error[CLIENT_ERROR_MAX];
+static struct error error;
 
 static struct config config_with(struct property *properties, size_t n)
 {
@@ -20,8 +20,8 @@ static void has(enum client_role role, const char *name, const char *value)
     char got[64] = "";
     size_t size = sizeof got;
     struct config config = config_with(NULL, 0);
-    rd_kafka_conf_t *conf = client_conf(&config, role, error);
-    cr_assert_not_null(conf, "%s", error);
+    rd_kafka_conf_t *conf = client_conf(&config, role, &error);
+    cr_assert_not_null(conf, "%s", error.text);
     cr_assert_eq(rd_kafka_conf_get(conf, name, got, &size), RD_KAFKA_CONF_OK, "%s", name);
     cr_expect_str_eq(got, value, "%s of role %d is %s", name, role, got);
     rd_kafka_conf_destroy(conf);
@@ -64,9 +64,9 @@ static const char *oauth_refusal(struct property more)
         more,
     };
     struct config config = config_with(properties, more.name == NULL ? 2 : 3);
-    rd_kafka_conf_t *conf = client_conf(&config, CLIENT_ALL, error);
+    rd_kafka_conf_t *conf = client_conf(&config, CLIENT_ALL, &error);
     if (conf == NULL)
-        return error;
+        return error.text;
     rd_kafka_conf_destroy(conf);
     return NULL;
 }
@@ -76,7 +76,8 @@ Test(client, a_login_by_oauthbearer_without_a_source_of_tokens_is_refused)
     const char *refusal = oauth_refusal((struct property){0});
     cr_assert_not_null(refusal);
     cr_expect(strstr(refusal, "sasl.mechanisms is OAUTHBEARER") != NULL, "%s", refusal);
-    bool can = property_check("sasl.oauthbearer.method", "oidc", error) == 0;
+    char sentence[PROPERTY_ERROR_MAX];
+    bool can = property_check("sasl.oauthbearer.method", "oidc", sentence) == 0;
     refusal = oauth_refusal((struct property){0});
     cr_expect(strstr(refusal, can ? "token.endpoint.url" : "built without OIDC") != NULL, "%s",
               refusal);
@@ -111,8 +112,8 @@ Test(client, a_property_of_a_role_comes_after_the_one_for_all)
     for (int role = CLIENT_HOPS; role <= CLIENT_DELIVERIES; role++) {
         char got[64];
         size_t size = sizeof got;
-        rd_kafka_conf_t *conf = client_conf(&config, (enum client_role)role, error);
-        cr_assert_not_null(conf, "%s", error);
+        rd_kafka_conf_t *conf = client_conf(&config, (enum client_role)role, &error);
+        cr_assert_not_null(conf, "%s", error.text);
         rd_kafka_conf_get(conf, "linger.ms", got, &size);
         cr_expect_str_eq(got, role == CLIENT_HOPS ? "40" : "7");
         rd_kafka_conf_destroy(conf);
@@ -121,18 +122,18 @@ Test(client, a_property_of_a_role_comes_after_the_one_for_all)
 
 Test(client, a_bad_property_is_told_from_one_that_there_is_not)
 {
-    cr_expect_eq(property_check("linger.ms", "5", error), 0);
-    cr_expect_eq(property_check("linger.ms", "soon", error), ERR_CONFIG);
-    cr_expect_eq(property_check("port", "9092", error), ERR_RANGE);
+    cr_expect_eq(property_check("linger.ms", "5", error.text), 0);
+    cr_expect_eq(property_check("linger.ms", "soon", error.text), ERR_CONFIG);
+    cr_expect_eq(property_check("port", "9092", error.text), ERR_RANGE);
 }
 
 Test(client, properties_that_contradict_one_another_are_found_without_a_broker)
 {
     struct property retries = {.role = CLIENT_ALL, .name = (char *)"retries", .value = (char *)"0"};
     struct config good = config_with(NULL, 0), bad = config_with(&retries, 1);
-    cr_expect_eq(client_try(&good, error), 0, "%s", error);
-    cr_expect_eq(client_try(&bad, error), ERR_CONFIG);
-    cr_expect(strstr(error, "retries") != NULL, "%s", error);
+    cr_expect_eq(client_try(&good, &error), 0, "%s", error.text);
+    cr_expect_eq(client_try(&bad, &error), ERR_CONFIG);
+    cr_expect(strstr(error.text, "retries") != NULL, "%s", error.text);
 }
 
 Test(client, properties_that_only_transactions_refuse_are_found_too)
@@ -140,10 +141,10 @@ Test(client, properties_that_only_transactions_refuse_are_found_too)
     struct property slow = {
         .role = CLIENT_ALL, .name = (char *)"socket.timeout.ms", .value = (char *)"20000"};
     struct config config = config_with(&slow, 1);
-    cr_expect_eq(client_try(&config, error), 0, "%s", error);
+    cr_expect_eq(client_try(&config, &error), 0, "%s", error.text);
     config.exactly_once = true;
-    cr_expect_eq(client_try(&config, error), ERR_CONFIG);
-    cr_expect(strstr(error, "socket.timeout.ms") != NULL, "%s", error);
+    cr_expect_eq(client_try(&config, &error), ERR_CONFIG);
+    cr_expect(strstr(error.text, "socket.timeout.ms") != NULL, "%s", error.text);
 }
 
 Test(client, who_does_not_answer_is_named)
@@ -151,12 +152,12 @@ Test(client, who_does_not_answer_is_named)
     struct property nobody = {
         .role = CLIENT_ALL, .name = (char *)"bootstrap.servers", .value = (char *)"127.0.0.1:1"};
     struct config config = config_with(&nobody, 1);
-    rd_kafka_conf_t *conf = client_conf(&config, CLIENT_ALL, error);
-    cr_assert_not_null(conf, "%s", error);
-    rd_kafka_t *rk = client_new(RD_KAFKA_PRODUCER, conf, error);
-    cr_assert_not_null(rk, "%s", error);
-    cr_expect_eq(client_reach(rk, 300, error), ERR_KAFKA);
-    cr_expect(strstr(error, "bootstrap.servers=127.0.0.1:1") != NULL, "%s", error);
+    rd_kafka_conf_t *conf = client_conf(&config, CLIENT_ALL, &error);
+    cr_assert_not_null(conf, "%s", error.text);
+    rd_kafka_t *rk = client_new(RD_KAFKA_PRODUCER, conf, &error);
+    cr_assert_not_null(rk, "%s", error.text);
+    cr_expect_eq(client_reach(rk, 300, &error), ERR_KAFKA);
+    cr_expect(strstr(error.text, "bootstrap.servers=127.0.0.1:1") != NULL, "%s", error.text);
     rd_kafka_destroy(rk);
 }
 
@@ -175,7 +176,7 @@ Test(client, each_name_of_the_java_client_leads_to_a_property_that_exists)
                                         "default.api.timeout.ms",
                                         "socket.connection.setup.timeout.max.ms"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
-        char why[CLIENT_ERROR_MAX], ours[64], reason[CLIENT_ERROR_MAX];
+        char why[PROPERTY_ERROR_MAX], ours[64], reason[PROPERTY_ERROR_MAX];
         cr_assert(property_is_java(NAMES[i], why), "%s", NAMES[i]);
         const char *at = strstr(why, "librdkafka's is ");
         cr_assert_not_null(at, "%s: %s", NAMES[i], why);

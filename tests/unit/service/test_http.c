@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 static const char *body = "delaybridge_build_info{version=\"1\"} 1\n";
-static char answer[8192], address[64], error[256];
+static char answer[8192], address[64];
+static struct error error;
 static struct http *http;
 
 static int answer_body(void *ctx, FILE *out)
@@ -34,8 +35,8 @@ static const struct http_route routes[] = {
 
 static void start(void)
 {
-    http = http_start("127.0.0.1:0", routes, &body, error, sizeof error);
-    cr_assert_not_null(http, "%s", error);
+    http = http_start("127.0.0.1:0", routes, &body, &error);
+    cr_assert_not_null(http, "%s", error.text);
     snprintf(address, sizeof address, "127.0.0.1:%d", http_port(http));
 }
 
@@ -101,8 +102,9 @@ Test(http, who_is_slow_holds_nobody)
 
 Test(http, an_address_that_cannot_be_had_is_quoted)
 {
-    cr_expect_null(http_start(address, routes, &body, error, sizeof error));
-    cr_expect(strstr(error, address) != NULL && strstr(error, "in use") != NULL, "%s", error);
-    cr_expect_null(http_start("no.such.host.invalid:1", routes, &body, error, sizeof error));
-    cr_expect(strstr(error, "\"no.such.host.invalid:1\"") != NULL, "%s", error);
+    cr_expect_null(http_start(address, routes, &body, &error));
+    cr_expect(strstr(error.text, address) != NULL && strstr(error.text, "in use") != NULL, "%s",
+              error.text);
+    cr_expect_null(http_start("no.such.host.invalid:1", routes, &body, &error));
+    cr_expect(strstr(error.text, "\"no.such.host.invalid:1\"") != NULL, "%s", error.text);
 }
