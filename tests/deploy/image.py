@@ -108,7 +108,7 @@ def look(store: Store) -> None:
     labels = config["Labels"]
     for label in ("title", "description", "version", "revision", "licenses", "base.name"):
         require(labels.get(f"org.opencontainers.image.{label}"), f"no label {label}")
-    require(labels["org.opencontainers.image.revision"] == "0123456789", "the label revision is not what was given")
+    require(labels["org.opencontainers.image.revision"] == "0123456789", "the label revision has another value than the build argument")
     version = run(*store.podman(*RUN, NAME, "version")).stdout
     require("0123456789" in version, f"`version` does not say the revision: {version}")
     who = run(*store.podman(*RUN, "--entrypoint", "id", NAME)).stdout

@@ -61,7 +61,7 @@ def play(world: World, kind: str) -> dict[str, int]:
         time.sleep(4)
         start = time.time()
         act()
-        require(stage.admin.wait_members(stage.group, members, SESSION_S + 30), f"{kind}, {row}: nobody has the lanes")
+        require(stage.admin.wait_members(stage.group, members, SESSION_S + 30), f"{kind}, {row}: no member has the lanes")
         time.sleep(max(3.0, at_least_s - (time.time() - start)))
         windows.append((row, start * 1000, time.time() * 1000))
 

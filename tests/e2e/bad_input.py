@@ -25,7 +25,7 @@ def says(stage: Stage, what: str, done: subprocess.CompletedProcess, codes: tupl
     require(done.returncode not in CRASHES, f"{what}: it crashed ({done.returncode}):\n{text[-800:]}")
     require(done.returncode in codes, f"{what}: it ended with {done.returncode}, not {codes}:\n{text[-800:]}")
     for word in words:
-        require(word in text, f"{what}: {word!r} is not in what it says:\n{text[-800:]}")
+        require(word in text, f"{what}: {word!r} is not in its output:\n{text[-800:]}")
 
 
 def bad_config(stage: Stage) -> str:
@@ -122,14 +122,14 @@ def bad_topics(stage: Stage) -> str:
     """Topics that could lose waiting records: the bridge refuses to start, and the command that it names fixes them."""
     path = stage.ready()
     says(stage, "check on good topics", stage.run("check", "-c", str(path)), (0,))
-    mended = (("a level with finite retention", "schedule.5s", {"retention_ms": "604800000"}, "retention"),
-              ("a level with a size limit", "schedule.5s", {"retention_bytes": "1000000000"}, "retention"),
-              ("a level with the broker's timestamps", "schedule.1m",
-               {"message_timestamp_type": "LogAppendTime"}, "LogAppendTime"),
-              ("a compacted level", "schedule.10s", {"cleanup_policy": "compact"}, "cleanup"),
-              ("a compacted schedule topic", "schedule", {"cleanup_policy": "compact,delete"}, "cleanup"),
-              ("a compacted dead-letter topic", "schedule.dead-letter", {"cleanup_policy": "compact"}, "cleanup"))
-    for what, topic, settings, word in mended:
+    fixed = (("a level with finite retention", "schedule.5s", {"retention_ms": "604800000"}, "retention"),
+             ("a level with a size limit", "schedule.5s", {"retention_bytes": "1000000000"}, "retention"),
+             ("a level with the broker's timestamps", "schedule.1m",
+              {"message_timestamp_type": "LogAppendTime"}, "LogAppendTime"),
+             ("a compacted level", "schedule.10s", {"cleanup_policy": "compact"}, "cleanup"),
+             ("a compacted schedule topic", "schedule", {"cleanup_policy": "compact,delete"}, "cleanup"),
+             ("a compacted dead-letter topic", "schedule.dead-letter", {"cleanup_policy": "compact"}, "cleanup"))
+    for what, topic, settings, word in fixed:
         stage.admin.set(topic, **settings)
         says(stage, f"{what}: check", stage.run("check", "-c", str(path)), (78,), topic, word)
         says(stage, f"{what}: run", stage.run("run", "-c", str(path)), (78,), topic, "topics apply")
@@ -164,8 +164,8 @@ def bad_topics(stage: Stage) -> str:
     stage.admin.grow("schedule.2m", LANES + 1)
     says(stage, "a level with other partitions: run", stage.run("run", "-c", str(path)), (78,), "schedule.2m", "9")
     says(stage, "a level with other partitions: check", stage.run("check", "-c", str(path)), (78,), "schedule.2m")
-    return f"{len(mended)} kinds of settings refused and mended, {len(faults)} faults found, 3 that cannot be or need a word refused; " \
-           f"a level with {REMOVED} records drained and dropped, in each mode"
+    return f"{len(fixed)} kinds of settings refused and fixed, {len(faults)} faults found, 3 refused by apply; " \
+           f"a level with {REMOVED} records drained and removed, in each mode"
 
 
 def starts_with(stage: Stage, path: Path, words: str) -> None:
@@ -407,7 +407,7 @@ def deleted_unread(stage: Stage) -> str:
     after += send(200)
     report = stage.verify(before + after)
     line = judge(report)
-    require("deleted before they were read" in bridge.tail(200), "what was lost is not said")
+    require("deleted before they were read" in bridge.tail(200), "the log does not report the lost requests")
     return f"{line} deleted={len(unread)}"
 
 

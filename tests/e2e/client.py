@@ -198,7 +198,7 @@ class Collector(threading.Thread):
     def reopen(self) -> None:
         """Continues with a new client at the same offsets. After a broker outage the old client may never fetch again."""
         self.stuck.clear()
-        print("e2e: the reader's client stood still: another one goes on", file=sys.stderr)
+        print("e2e: the reader's client stalled: another one continues", file=sys.stderr)
         self.consumer.close()
         self.consumer = self.client()
         self.consumer.assign([TopicPartition(topic, p, self.next.get((topic, p), 0))

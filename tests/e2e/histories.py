@@ -106,7 +106,7 @@ def recreated(act: Act) -> str:
     act.sender.journal = []
     judge(act.verify(act.send(30), timeout=40))
     act.end(bridge)
-    return "refused, until told" if act.exactly_once else "said, and read from its beginning"
+    return "refused until configured to redeliver" if act.exactly_once else "said, and read from its beginning"
 
 
 def recreated_alive(act: Act) -> str:
@@ -127,7 +127,7 @@ def recreated_alive(act: Act) -> str:
     act.send(20)
     judge(act.verify(timeout=60))
     act.end(bridge)
-    return "held and said, and read from its beginning once the lanes are given out anew"
+    return "blocked and logged, and read from its beginning after a rebalance"
 
 
 def truncated(act: Act) -> str:
@@ -143,7 +143,7 @@ def truncated(act: Act) -> str:
     will_say(bridge, "beyond the end of the log")
     act.end(bridge)
     require(not act.collector.sources & {f"{act.schedule}/{r.partition}/{r.offset}".encode() for r in waiting},
-            "what is held was delivered")
+            "a blocked record was delivered")
     act.commit([TopicPartition(*place) for place in right])  # without metadata, as Kafka's tool does
     bridge = act.bridge(act.path, "third")
     judge(act.verify(timeout=40))
@@ -169,7 +169,7 @@ def head_deleted(act: Act) -> str:
     for topic in read, unread:
         will_say(bridge, f'continuing at the start of the log: run \'delaybridge check\'","topic":"{topic}"')
     act.end(bridge)
-    return f"{len(lost)} gone with it, which is said; what came after is delivered"
+    return f"{len(lost)} lost with it and logged; all later ones are delivered"
 
 
 CUT_GAP_S = 5  # Time between the records that retention deletes and those that it keeps.
@@ -236,7 +236,7 @@ def foreign_progress(act: Act) -> str:
     judge(act.verify(sent + act.send(20), timeout=40), len(sent))
     act.exactly_once = exactly_once
     act.end(bridge)
-    return "said and ignored" if not exactly_once else "refused, until told to deliver again"
+    return "said and ignored" if not exactly_once else "refused until configured to redeliver"
 
 
 def newer_record(act: Act) -> str:
@@ -321,7 +321,7 @@ def grown(act: Act) -> str:
     bridge = act.bridge(act.path, "second")
     judge(act.verify(timeout=40))
     act.end(bridge)
-    return f"said, refused at a start, mended by topics apply; the {len(waiting)} that waited there came then"
+    return f"logged, refused at a start, fixed by topics apply; the {len(waiting)} waiting requests came then"
 
 
 def mode_switch(act: Act) -> str:

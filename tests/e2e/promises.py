@@ -142,7 +142,7 @@ def second_signal_ends_it(stage: Stage, bridge: Bridge, path: Path) -> None:
     try:
         time.sleep(2)
         bridge.process.send_signal(signal.SIGTERM)
-        require(bridge.wait(1) is None, "it did not wait for what is under way")
+        require(bridge.wait(1) is None, "it did not wait for records in flight")
         bridge.process.send_signal(signal.SIGTERM)
         require(bridge.wait(1) is not None, "a second SIGTERM does not end it")
     finally:

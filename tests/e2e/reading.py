@@ -150,7 +150,7 @@ def unreadable(stage: Stage) -> str:
     require(stuck, "no request came to lie behind the batch")
     will_say(bridge, f"delaybridge skip {place}", 60)
     require(stage.collector.wait_for(free, stage.schedule, 20) == 0, "other partitions are held as well")
-    require(len(stage.collector.missing(stuck, stage.schedule)) == len(stuck), "what lies behind the batch was delivered")
+    require(len(stage.collector.missing(stuck, stage.schedule)) == len(stuck), "a record behind the batch was delivered")
     require_blocked(stage, path, place, "schedule")
     topic, _, range_ = place.split("/")
     base, end = map(int, range_.split("-"))
@@ -160,7 +160,7 @@ def unreadable(stage: Stage) -> str:
         require(done.returncode == code, f"skip {wrong} ended with {done.returncode}: {done.stderr}")
     done = stage.run("skip", place, "-c", str(path), "-o", "json")
     require(done.returncode == 0, f"skip ended with {done.returncode}: {done.stderr}")
-    until("what lies behind the batch does not come", bridge,
+    until("the records behind the batch do not come", bridge,
           lambda: not stage.collector.missing(behind, stage.schedule))
     require(letters(stage, place) == 1, f"{letters(stage, place)} dead letters name the batch")
     require_free(stage, path, "schedule")
@@ -169,7 +169,7 @@ def unreadable(stage: Stage) -> str:
     bridge = stage.bridge(stage.config("skips.yaml", unreadable="skip"), "skips")
     place = bad_batch(stage, lane)
     behind = send_good(stage, 80)
-    until("what lies behind the batch does not come", bridge,
+    until("the records behind the batch do not come", bridge,
           lambda: not stage.collector.missing(behind, stage.schedule))
     until("no dead letter names the batch", bridge, lambda: letters(stage, place) == 1)
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
@@ -230,7 +230,7 @@ def damaged(stage: Stage) -> str:
     for place in places:
         done = stage.run("skip", place, "-c", str(path))
         require(done.returncode == 0, f"skip {place} ended with {done.returncode}: {done.stderr}")
-    until("what lies behind the batches does not come", bridge,
+    until("the records behind the batches do not come", bridge,
           lambda: not stage.collector.missing(behind, stage.schedule))
     for place, name in zip(places, ("schedule", "30s")):
         until(f"no dead letter names {place}", bridge, lambda at=place: letters(stage, at) == 1)

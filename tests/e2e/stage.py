@@ -181,13 +181,13 @@ class Stage:
 
     def doubles(self, trace: Collector) -> Doubles:
         """Judges duplicates by the evidence of the proxy. Raises if one has no excuse. trace: the reader of the levels."""
-        require(trace.catch_up(60), "the reader of the levels stands still")
+        require(trace.catch_up(60), "the reader of the levels stalls")
         what = list(self.collector.seen), trace.seen, self.schedule, self.proxy.evidence
         found = judge_doubles(*what)
         if found.unexplained:
             (self.folder / "doubles.pickle").write_bytes(pickle.dumps(what))  # for another judgment
             raise Unsure(f"{found.line()}: nothing explains these{found.examples()}")
-        require(found.about < found.forwards / 2, f"{found.line()}: the proxy has not seen what there was")
+        require(found.about < found.forwards / 2, f"{found.line()}: the proxy has not seen all requests")
         return found
 
     def written(self, source: bytes) -> tuple | None:

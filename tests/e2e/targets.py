@@ -43,7 +43,7 @@ def target_deleted(stage: Stage) -> str:
     require(unseen <= 0.1 * rate * 2, f"{unseen} were gone with their topic before they were read")
     line = judge(report, 60)
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
-    require("e2e.gone" not in stage.admin.topics(), "the bridge created the deleted target anew")
+    require("e2e.gone" not in stage.admin.topics(), "the bridge recreated the deleted target")
     # In exactly once, all records of the transaction wait once for the timeout of those in flight to the target.
     good = sorted(s.timestamp_ms - r.earliest for s, r in seen_of(stage, "good"))
     require(good[int(len(good) * .99)] < (13_000 if stage.exactly_once else 2500),

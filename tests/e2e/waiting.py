@@ -133,7 +133,7 @@ def wait_through(stage: Stage, name: str, count: int) -> Cost:
     fill(stage.kafka.bootstrap, name, target, first_due, count)
     # Every offset is a request: this topic has no transactions and no other producers.
     while taken(stage) < count:
-        require(now_ms() < first_due - 1000 * starts_s, f"only {taken(stage)} of {count} were taken in time")
+        require(now_ms() < first_due - 1000 * starts_s, f"only {taken(stage)} of {count} were ingested in time")
         time.sleep(0.3)
     took, memory = (now_ms() - began) / 1000, bridge.rss_mib()
 
@@ -155,7 +155,7 @@ def wait_through(stage: Stage, name: str, count: int) -> Cost:
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
     stage.collector.end()
     return Cost(memory, start_memory, start_s, (
-        f"{count} waiting: taken_in={took:.0f}s rss={memory:.0f}MiB rss_at_start={start_memory:.0f}MiB "
+        f"{count} waiting: ingested={took:.0f}s rss={memory:.0f}MiB rss_at_start={start_memory:.0f}MiB "
         f"rss_after={peak:.0f}MiB first_due_after_start={start_s:.2f}s lost=0 duplicates=0 early=0 "
         f"latest={counter.late_ms}ms"))
 
@@ -168,9 +168,9 @@ def waiting_millions(stage: Stage) -> str:
     told = (f"few, many: rss after a start {few.start_memory:.0f}, {many.start_memory:.0f} MiB, after the flood "
             f"{few.memory:.0f}, {many.memory:.0f} MiB; from a start to the first delivery "
             f"{few.start_s:.2f}, {many.start_s:.2f} s | {few.line} | {many.line}")
-    require(many.start_s <= 1.5 * few.start_s + 0.5, f"the start takes longer, the more waits: {told}")
-    require(many.start_memory <= few.start_memory + 64, f"memory grows with what waits: {told}")
-    require(many.memory <= few.memory + HELD_MIB, f"the flood of many is not bounded: {told}")
+    require(many.start_s <= 1.5 * few.start_s + 0.5, f"a start takes longer with more waiting records: {told}")
+    require(many.start_memory <= few.start_memory + 64, f"memory grows with the waiting records: {told}")
+    require(many.memory <= few.memory + HELD_MIB, f"the memory for many records is not bounded: {told}")
     return told
 
 
