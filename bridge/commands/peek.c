@@ -55,8 +55,8 @@ static int look(struct peek *peek, rd_kafka_t *rk, struct error *error)
     if (err != 0)
         return err;
     if (peek->lane >= peek->offsets.lanes)
-        return error_set(error, ERR_RANGE, "there is no lane %d: %s has %d", peek->lane,
-                         peek->cli->config->schedule, peek->offsets.lanes);
+        return error_set(error, ERR_RANGE, "there is no lane %d: %s has lanes 0 to %d", peek->lane,
+                         peek->cli->config->schedule, peek->offsets.lanes - 1);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(8);
     for (int lane = 0; lane < peek->offsets.lanes; lane++) {
         const struct offsets_cell *cell = offsets_cell(&peek->offsets, lane, peek->slot);
@@ -100,8 +100,10 @@ static int read_operands(struct peek *peek)
     const struct arguments *arguments = peek->cli->arguments;
     const char *level = arguments->operands[0];
     if (!read_level(peek, level))
-        return complain(peek->cli, EXIT_USAGE, "'%s' is neither in levels nor in retired_levels",
-                        level);
+        return complain(
+            peek->cli, EXIT_USAGE,
+            "'%s' is neither in levels nor in retired_levels: 'delaybridge levels' lists both",
+            level);
     return arguments->operands_n > 1 ? read_lane(peek, arguments->operands[1]) : EXIT_DONE;
 }
 

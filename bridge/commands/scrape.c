@@ -172,7 +172,10 @@ int scrape_read(struct scrape *s, const char *address, int timeout_ms, struct er
     free(answer);
     if (err == 0)
         return 0;
-    return error_set(error, err, "%s answers without the metrics of a delaybridge", address);
+    return error_set(
+        error, err,
+        "%s answers without the metrics of a delaybridge: name the 'listen' address of one",
+        address);
 }
 
 void scrape_deinit(struct scrape *s)

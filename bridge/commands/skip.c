@@ -114,7 +114,10 @@ int cmd_skip(struct cli *cli)
         return complain(cli, EXIT_USAGE,
                         "'%s' is not TOPIC/PARTITION/BASE-NEXT, as the log names it", text);
     if (!is_read_by_us(cli->config, topic))
-        return complain(cli, EXIT_USAGE, "'%s' is neither the schedule topic nor a level", topic);
+        return complain(
+            cli, EXIT_USAGE,
+            "'%s' is neither the schedule topic nor a level: pass the range that the log names",
+            topic);
     int code = check_range(cli, &range);
     if (code == EXIT_DONE)
         code = write_dead_letter(cli, &range);
