@@ -111,7 +111,7 @@ static void add_original_headers(rd_kafka_headers_t *to, const struct forward *f
 
 /* Returns when the request, or the record that is no request, was written (wall clock). Without a
    timestamp, returns the bridge's clock, from which a delay counts as well. */
-static int64_t sent_at_ms(const struct forward *f)
+static int64_t sent_wall_ms(const struct forward *f)
 {
     int64_t ms = f->env != NULL ? f->env->stamp.timestamp_ms : f->record->timestamp_ms;
     return ms >= 0 ? ms : f->timestamp_ms;
@@ -126,7 +126,7 @@ static rd_kafka_headers_t *dead_headers(const struct forward *f, const char *con
     add(to, "dlb-error", bytes_text(code_name(f->refusal->code)));
     add(to, "dlb-reason", bytes_text(f->refusal->reason));
     add_source(to, f, topics);
-    add_number(to, "dlb-sent-at", sent_at_ms(f));
+    add_number(to, "dlb-sent-at", sent_wall_ms(f));
     add_number(to, "dlb-failed-at", f->timestamp_ms);
     if (f->letter != LETTER_WHOLE)
         add(to, HEADER_TRUNCATED, bytes_text(f->letter == LETTER_BARE ? "all" : "value"));

@@ -197,7 +197,7 @@ static void look_at_levels(struct demo *d)
         for (int lane = 0; lane < offsets.lanes; lane++)
             levels[i].waiting += offsets_cell(&offsets, lane, i + 1)->waiting;
         const struct head *head = heads_first(&offsets, heads, i + 1);
-        levels[i].next_ms = head != NULL ? head->release_ms : 0;
+        levels[i].next_ms = head != NULL ? head->release_wall_ms : 0;
     }
     pthread_mutex_lock(&d->lock);
     if (heads != NULL) {

@@ -48,14 +48,15 @@ static struct row row_of_lane(const struct view *view, int slot, int lane)
     const struct offsets *offsets = &view->offsets;
     const struct head *head = &view->heads[lane * offsets->slots + slot];
     const struct offsets_cell *cell = offsets_cell(offsets, lane, slot);
-    return (struct row){.slot = slot,
-                        .lane = lane,
-                        .waiting = cell->waiting,
-                        .head = head->kind == HEAD_NONE ? NULL : head,
-                        .cell = cell,
-                        .stuck = is_stuck(cell) ? cell : NULL,
-                        .stuck_lane = lane,
-                        .retrying = {head->retrying, head->retrying_due_ms, head->retrying_is_cut}};
+    return (struct row){
+        .slot = slot,
+        .lane = lane,
+        .waiting = cell->waiting,
+        .head = head->kind == HEAD_NONE ? NULL : head,
+        .cell = cell,
+        .stuck = is_stuck(cell) ? cell : NULL,
+        .stuck_lane = lane,
+        .retrying = {head->retrying, head->retrying_due_wall_ms, head->retrying_is_cut}};
 }
 
 static struct row row_of_slot(const struct view *view, int slot)
@@ -82,7 +83,7 @@ static const char *name_of(const struct view *view, int slot, char out[DURATION_
 
 static int64_t overdue_ms(const struct view *view, const struct head *head)
 {
-    return head->release_ms < view->now_ms ? view->now_ms - head->release_ms : 0;
+    return head->release_wall_ms < view->now_ms ? view->now_ms - head->release_wall_ms : 0;
 }
 
 /* Returns "12, 3m5s": the records that wait because of their target, and how long the oldest is
@@ -94,7 +95,7 @@ static const char *retrying_text(const struct view *view, struct retrying retryi
     snprintf(out, RETRYING_MAX, "%s", retrying.is_cut ? "0+" : "0");
     if (retrying.n > 0)
         snprintf(out, RETRYING_MAX, "%lld%s, %s", (long long)retrying.n, retrying.is_cut ? "+" : "",
-                 duration_format((view->now_ms - retrying.due_ms) / 1000 * 1000, age));
+                 duration_format((view->now_ms - retrying.due_wall_ms) / 1000 * 1000, age));
     return out;
 }
 
@@ -113,8 +114,8 @@ static void print_row(const struct view *view, struct row row)
         printf("  BLOCKED: lane %d is committed at %lld, beyond its log's end %lld", row.stuck_lane,
                (long long)row.stuck->window->base, (long long)row.stuck->end);
     else if (row.head != NULL && row.head->kind == HEAD_OPENED)
-        printf("  %-24s  %-24s  %-12s  %s", instant_format(row.head->release_ms, release),
-               instant_format(row.head->due_ms, due),
+        printf("  %-24s  %-24s  %-12s  %s", instant_format(row.head->release_wall_ms, release),
+               instant_format(row.head->due_wall_ms, due),
                duration_format(overdue_ms(view, row.head), late),
                retrying_text(view, row.retrying, retrying));
     else if (row.head != NULL && row.head->kind == HEAD_UNREADABLE)
@@ -142,8 +143,8 @@ static json_t *head_json(const struct view *view, const struct head *head)
     return json_pack("{s:i, s:I, s:b, s:b, s:b, s:o, s:o, s:o}", "lane", head->lane, "offset",
                      (json_int_t)head->offset, "foreign", head->kind == HEAD_FOREIGN, "unreadable",
                      head->kind == HEAD_UNREADABLE, "newer", head->kind == HEAD_NEWER, "release",
-                     opened ? instant_json(head->release_ms) : json_null(), "due",
-                     opened ? instant_json(head->due_ms) : json_null(), "overdue_ms",
+                     opened ? instant_json(head->release_wall_ms) : json_null(), "due",
+                     opened ? instant_json(head->due_wall_ms) : json_null(), "overdue_ms",
                      integer_or_null(opened, overdue_ms(view, head)));
 }
 
@@ -157,10 +158,11 @@ static json_t *row_json(const struct view *view, struct row row)
                   "committed", integer_or_null(committed, committed ? row.cell->window->base : 0),
                   "blocked_lane", integer_or_null(row.stuck != NULL, row.stuck_lane));
     json_object_update_new(
-        line, json_pack("{s:I, s:b, s:o, s:o}", "retrying", (json_int_t)row.retrying.n,
-                        "retrying_at_least", row.retrying.is_cut, "retrying_overdue_ms",
-                        integer_or_null(row.retrying.n > 0, view->now_ms - row.retrying.due_ms),
-                        "head", head_json(view, row.head)));
+        line,
+        json_pack("{s:I, s:b, s:o, s:o}", "retrying", (json_int_t)row.retrying.n,
+                  "retrying_at_least", row.retrying.is_cut, "retrying_overdue_ms",
+                  integer_or_null(row.retrying.n > 0, view->now_ms - row.retrying.due_wall_ms),
+                  "head", head_json(view, row.head)));
     return line;
 }
 

@@ -34,8 +34,8 @@ static void open_head(const struct offsets *offsets, struct head *head,
     const struct stamp *stamp = &env.stamp;
     int64_t until_wall_ms = stamp->next_try_ms > stamp->due_ms ? stamp->next_try_ms : stamp->due_ms;
     head->kind = HEAD_OPENED;
-    head->due_ms = stamp->due_ms;
-    head->release_ms =
+    head->due_wall_ms = stamp->due_ms;
+    head->release_wall_ms =
         plan_release_ms(&offsets->config->ladder, offsets_level_ms(offsets->config, slot),
                         stamped_wall_ms, until_wall_ms);
 }
@@ -53,8 +53,8 @@ static void note_retrying(struct head *head, const rd_kafka_message_t *message)
     int64_t due_ms = later_of(env.stamp.due_ms, env.stamp.timestamp_ms);
     if (env.stamp.next_try_ms <= due_ms)
         return;
-    if (head->retrying++ == 0 || due_ms < head->retrying_due_ms)
-        head->retrying_due_ms = due_ms;
+    if (head->retrying++ == 0 || due_ms < head->retrying_due_wall_ms)
+        head->retrying_due_wall_ms = due_ms;
 }
 
 static bool see(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
@@ -154,8 +154,8 @@ struct retrying heads_retrying(const struct offsets *offsets, const struct head 
     for (int lane = 0; lane < offsets->lanes; lane++) {
         const struct head *head = &heads[lane * offsets->slots + slot];
         sum.is_cut |= head->retrying_is_cut;
-        if (head->retrying > 0 && (sum.n == 0 || head->retrying_due_ms < sum.due_ms))
-            sum.due_ms = head->retrying_due_ms;
+        if (head->retrying > 0 && (sum.n == 0 || head->retrying_due_wall_ms < sum.due_wall_ms))
+            sum.due_wall_ms = head->retrying_due_wall_ms;
         sum.n += head->retrying;
     }
     return sum;
@@ -168,7 +168,8 @@ const struct head *heads_first(const struct offsets *offsets, const struct head 
         const struct head *head = &heads[lane * offsets->slots + slot];
         if (head->kind == HEAD_NONE)
             continue;
-        if (first == NULL || head->kind != HEAD_OPENED || head->release_ms < first->release_ms)
+        if (first == NULL || head->kind != HEAD_OPENED ||
+            head->release_wall_ms < first->release_wall_ms)
             first = head;
     }
     return first;

@@ -11,11 +11,11 @@ struct head {
        decode it. UNREADABLE: an unreadable batch begins at offset. */
     enum { HEAD_NONE, HEAD_OPENED, HEAD_FOREIGN, HEAD_NEWER, HEAD_UNREADABLE } kind;
     int lane;
-    int64_t offset, due_ms;
-    int64_t release_ms; /* when it leaves this level; wall clock */
+    int64_t offset, due_wall_ms;
+    int64_t release_wall_ms; /* when it leaves this level */
     /* Records that wait because of their target, among the head and the records read behind it.
-       Their number, and the due time of the oldest (wall clock). */
-    int64_t retrying, retrying_due_ms;
+       Their number, and the due time of the oldest. */
+    int64_t retrying, retrying_due_wall_ms;
     bool retrying_is_cut; /* more records wait than were read */
     size_t looked_bytes;  /* size of the records read */
 };
@@ -24,16 +24,16 @@ struct head {
    waiting of a cell to 0 if only the ends of transactions are left in it. Also reads some records
    behind each head, in all some megabytes, to count those that wait because of their target.
 
-   Returns NULL with a sentence in error if Kafka does not answer within
-   timeout_ms, or if Read on a level is denied. If the schedule topic cannot be read, its cells keep
-   the numbers of offsets_read. rk: a consumer with offsets_conf. */
+   Returns NULL with a sentence in error if Kafka does not answer within timeout_ms, or if Read on a
+   level is denied. If the schedule topic cannot be read, its cells keep the numbers of
+   offsets_read. rk: a consumer with offsets_conf. */
 struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
                         struct error *error);
 
 /* The retrying records of all lanes of one slot. */
 struct retrying {
-    int64_t n, due_ms; /* due_ms: of the oldest, wall clock; 0: none */
-    bool is_cut;       /* there may be more */
+    int64_t n, due_wall_ms; /* of the oldest; 0: none */
+    bool is_cut;            /* there may be more */
 };
 struct retrying heads_retrying(const struct offsets *offsets, const struct head *heads, int slot);
 
