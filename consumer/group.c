@@ -69,7 +69,7 @@ static bool gain(struct group *g, const int *lanes, int n, int tries_max)
         g->config.gained(g->config.ctx, lanes, n, starts);
     } else if (clock_mono_ms() - g->logged_mono_ms >= LOG_AGAIN_MS) {
         g->logged_mono_ms = clock_mono_ms();
-        log_error("cannot read committed offsets, trying again",
+        log_error("cannot read committed offsets, trying again: run 'delaybridge check'",
                   F_TEXT("error", err == 0 ? "NO_MEMORY" : rd_kafka_err2name(err)));
     }
     bool ok = starts != NULL;

@@ -194,7 +194,7 @@ static bool start_alone(struct producer *p)
     struct error error;
     if (p->clients[ALONE].rk != NULL || producer_client_start(p, ALONE, &error) == 0)
         return true;
-    log_error("cannot start the producer for single records, trying again",
+    log_error("cannot start the producer for single records, trying again: run 'delaybridge check'",
               F_TEXT("reason", error.text));
     return false;
 }

@@ -168,7 +168,7 @@ void producer_client_rebuild(struct producer *p, enum role role)
     struct error error;
     p->rebuild_mono_ms = clock_mono_ms() + REBUILD_AGAIN_MS;
     rd_kafka_fatal_error(c->rk, error.text, sizeof error.text);
-    log_error("fatal error of a producer, replacing it", F_TEXT("reason", error.text));
+    log_warn("fatal error of a producer, replacing it", F_TEXT("reason", error.text));
     rd_kafka_purge(c->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     rd_kafka_flush(c->rk, REBUILD_MS);
     if (rd_kafka_outq_len(c->rk) > 0 || !topic_lookup_settle(p->lookup))
@@ -176,7 +176,8 @@ void producer_client_rebuild(struct producer *p, enum role role)
     struct client fresh;
     if (producer_client_make(p, role, &fresh, &error) != 0) {
         /* For example, a certificate file was removed. */
-        log_error("cannot recreate a producer, trying again", F_TEXT("reason", error.text));
+        log_error("cannot recreate a producer, trying again: run 'delaybridge check'",
+                  F_TEXT("reason", error.text));
         return;
     }
     if (role == HOPS)

@@ -77,7 +77,7 @@ static void start(struct producer *p, enum role role)
     struct producer_turn *turn = turn_of(p, role);
     turn->phase = PHASE_STARTING;
     if (p->clients[role].rk == NULL && producer_client_start(p, role, &error) != 0) {
-        log_error("cannot recreate a transactional producer, trying again",
+        log_error("cannot recreate a transactional producer, trying again: run 'delaybridge check'",
                   F_TEXT("reason", error.text));
         turn->retry_mono_ms = clock_mono_ms() + START_AGAIN_MS;
         return;
@@ -171,8 +171,9 @@ static void serve_started(struct producer *p, enum role role, const struct outco
         turn->phase = PHASE_READY;
         return;
     }
-    log_error("transactional producer cannot start, trying again", F_TEXT("id", turn->id),
-              F_TEXT("error", rd_kafka_err2name(outcome->err)), F_TEXT("reason", outcome->why),
+    log_error("transactional producer cannot start, trying again: run 'delaybridge check'",
+              F_TEXT("id", turn->id), F_TEXT("error", rd_kafka_err2name(outcome->err)),
+              F_TEXT("reason", outcome->why),
               F_HINT(outcome->err == RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED
                          ? "allow Write on its transactional id"
                          : NULL));

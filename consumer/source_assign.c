@@ -65,7 +65,7 @@ static void open_queue(struct source *s, int lane, int slot)
 
 static int log_failed(const char *error)
 {
-    log_error("consumer refused a change of its assignment", F_TEXT("error", error));
+    log_warn("consumer refused a change of its assignment", F_TEXT("error", error));
     return ERR_KAFKA;
 }
 

@@ -200,7 +200,7 @@ static void on_gained(void *ctx, const int *lanes, int n, struct start *starts)
         log_warn("commit metadata of another program ignored, records may be delivered again",
                  F_INT("partitions", unusable));
     if (source_assign(w->source, lanes, n, starts) != 0) {
-        log_error("cannot read the assigned lanes, joining the group again", F_INT("lanes", n));
+        log_warn("cannot read the assigned lanes, joining the group again", F_INT("lanes", n));
         group_rejoin(w->group);
     }
     atomic_store(&w->joined, begin == BEGIN);
