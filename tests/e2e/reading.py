@@ -141,8 +141,8 @@ def unreadable(stage: Stage) -> str:
     stage.broker()
     path = stage.ready(listen=f"127.0.0.1:{stage.spare_port}")
     bridge = stage.bridge(path)
-    lane = 3
     before = send_good(stage, 40)
+    lane = before[0].partition  # so that the batch does not begin at offset 0: base - 1 is an offset below
     place = bad_batch(stage, lane)
     behind = send_good(stage, 80)
     stuck = [r for r in behind if r.partition == lane]
