@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fixture of the core's suites: builders of records and parcels, and the port. */
+#include "tests/unit/core/fixture.h"
+#include "bridge/core/dead_letter.h"
+#include "bridge/core/forward.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/target_table.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BEGIN_MONO_MS = 1000000, VALUE_MAX = 4096 };
+
+struct fixture fx;
+
+/* A record of the port: the struct, then its key and its value. */
+struct port_record {
+    struct record record;
+    char bytes[];
+};
+
+static struct record *make(void *ctx, struct bytes key, size_t value_size)
+{
+    (void)ctx;
+    if (fx.has_no_memory)
+        return NULL;
+    struct port_record *r = calloc(1, sizeof *r + key.len + value_size + 1);
+    cr_assert_not_null(r);
+    fx.records++;
+    if (key.len > 0)
+        memcpy(r->bytes, key.data, key.len);
+    r->record.key = bytes_is_null(key) ? bytes_null() : bytes_of(r->bytes, key.len);
+    r->record.value = bytes_of(r->bytes + key.len, value_size);
+    r->record.timestamp_ms = fx.b->now.wall_ms;
+    r->record.cost_bytes = key.len + value_size;
+    return &r->record;
+}
+
+static void release(void *ctx, struct record *record)
+{
+    (void)ctx;
+    fx.records--;
+    free((struct port_record *)(void *)record);
+}
+
+static struct record *take(void *ctx, struct queue_id queue)
+{
+    (void)ctx;
+    (void)queue;
+    struct record *record = fx.next;
+    fx.next = NULL;
+    return record;
+}
+
+static struct record *keep(void *ctx, struct record *record)
+{
+    (void)ctx;
+    return fx.has_no_memory ? NULL : record;
+}
+
+static int forward(void *ctx, const struct forward *forward)
+{
+    (void)ctx;
+    if (fx.is_full)
+        return ERR_FULL;
+    fx.forwarded++;
+    fx.sent = *forward;
+    return 0;
+}
+
+static void reports(void *ctx)
+{
+    (void)ctx;
+    struct parcel *p = fx.reported;
+    fx.reported = NULL;
+    if (p != NULL)
+        bridge_reported(fx.b, p, fx.report, fx.why);
+}
+
+static void pause(void *ctx, struct queue_id queue)
+{
+    (void)ctx;
+    (void)queue;
+    fx.pauses++;
+}
+
+static void seek(void *ctx, struct queue_id queue, int64_t offset)
+{
+    (void)ctx;
+    (void)queue;
+    fx.seeks++;
+    fx.seek_offset = offset;
+}
+
+static void commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n)
+{
+    (void)ctx;
+    (void)progress;
+    fx.commits++;
+    fx.seq = seq;
+    fx.progress_n = n;
+}
+
+static void announce(void *ctx, const struct progress *progress, size_t n)
+{
+    (void)ctx;
+    (void)progress;
+    fx.announces++;
+    fx.progress_n = n;
+}
+
+static void finish(void *ctx, uint64_t seq)
+{
+    (void)ctx;
+    fx.finishes++;
+    fx.seq = seq;
+}
+
+static void give_up(void *ctx, bool reread)
+{
+    (void)ctx;
+    fx.aborts++;
+    fx.reread = reread;
+}
+
+static bool spare(void *ctx)
+{
+    (void)ctx;
+    return fx.has_spare;
+}
+
+static void trim(void *ctx, struct queue_id queue, int64_t base)
+{
+    (void)ctx;
+    (void)queue;
+    fx.trims++;
+    fx.trim_base = base;
+}
+
+static enum lookup lookup(void *ctx, struct target_id *target)
+{
+    (void)ctx;
+    (void)target;
+    fx.lookups++;
+    return fx.lookup;
+}
+
+static enum lookup lookup_outlet(void *ctx, struct queue_id outlet)
+{
+    (void)ctx;
+    (void)outlet;
+    fx.outlet_lookups++;
+    return fx.outlet_lookup;
+}
+
+static int64_t end(void *ctx, struct queue_id queue)
+{
+    (void)ctx;
+    (void)queue;
+    return fx.end_offset;
+}
+
+static int64_t drained(void *ctx, struct queue_id queue)
+{
+    (void)ctx;
+    (void)queue;
+    return fx.drained_offset;
+}
+
+static int64_t unread(void *ctx, struct queue_id queue)
+{
+    (void)ctx;
+    (void)queue;
+    return 0;
+}
+
+static void forget(void *ctx, struct target_id *target)
+{
+    (void)ctx;
+    (void)target;
+    fx.forgets++;
+}
+
+static void event(void *ctx, const struct event *reported)
+{
+    (void)ctx;
+    cr_assert_lt(fx.events_n, EVENTS_MAX);
+    struct event *kept = &fx.events[fx.events_n];
+    *kept = *reported;
+    if (reported->reason != NULL) {
+        snprintf(fx.reasons[fx.events_n], REASON_MAX, "%s", reported->reason);
+        kept->reason = fx.reasons[fx.events_n];
+    }
+    if (!bytes_is_null(reported->target)) {
+        memcpy(fx.targets[fx.events_n], reported->target.data, reported->target.len);
+        kept->target = bytes_text(fx.targets[fx.events_n]);
+    }
+    fx.events_n++;
+}
+
+static int64_t wall_ms(void *ctx)
+{
+    (void)ctx;
+    return fx.b->now.wall_ms;
+}
+
+static const struct port port = {
+    .take = take,
+    .release = release,
+    .make = make,
+    .keep = keep,
+    .forward = forward,
+    .reports = reports,
+    .pause = pause,
+    .seek = seek,
+    .commit = commit,
+    .announce = announce,
+    .finish = finish,
+    .abort = give_up,
+    .spare = spare,
+    .trim = trim,
+    .lookup = lookup,
+    .lookup_outlet = lookup_outlet,
+    .end = end,
+    .drained = drained,
+    .unread = unread,
+    .forget = forget,
+    .event = event,
+    .wall_ms = wall_ms,
+};
+
+static const char *const patterns[] = {"orders*", "bills"};
+
+static void set_defaults(bool exactly_once)
+{
+    fx = (struct fixture){
+        .config =
+            {
+                .ladder =
+                    {.level_ms = {SHORT_MS, LONG_MS}, .n = 2, .hold_ms = SHORT_MS, .slack_ms = 500},
+                .lanes = 2,
+                .rules = {.targets = {.patterns = patterns,
+                                      .patterns_n = 2,
+                                      .schedule = "schedule"},
+                          .max_delay_ms = (int64_t)365 * 24 * 3600 * 1000},
+                .max_attempts = 3,
+                .memory_bytes = 1 << 20,
+                .exactly_once = exactly_once,
+                .session_ms = 45000,
+            },
+        .target = "orders",
+        .lookup = LOOKUP_FOUND,
+        .outlet_lookup = LOOKUP_WHOLE,
+        .has_spare = true,
+        .end_offset = -1,
+        .drained_offset = -1,
+        .why = "a phrase",
+    };
+    for (int i = 0; i < TARGET_LABELS; i++)
+        fx.config.target_labels[i] = (uint8_t)(i + 1);
+}
+
+static void create(void)
+{
+    const struct now now = {BEGIN_WALL_MS, BEGIN_MONO_MS};
+    struct start starts[SLOTS_MAX];
+    fx.b = bridge_new(&fx.config, &port, &fx.stats, now);
+    cr_assert_not_null(fx.b);
+    for (int slot = 0; slot < bridge_queues_per_lane(fx.b); slot++)
+        starts[slot] = (struct start){.offset = START};
+    cr_assert_eq(bridge_lane_gained(fx.b, 0, starts, now), 0);
+}
+
+void fixture_start(void)
+{
+    set_defaults(false);
+    create();
+}
+
+void fixture_start_exactly_once(void)
+{
+    set_defaults(true);
+    create();
+}
+
+/* The step machine frees all parcels but those that a test left in no list. */
+static void destroy(void)
+{
+    for (size_t i = 0; i < fx.b->pools.parcels_high; i++) {
+        struct parcel *p = &fx.b->pools.parcels[i];
+        if (p->state == PARCEL_FREE && p->record != NULL)
+            parcel_forget(fx.b, p);
+    }
+    bridge_free(fx.b);
+}
+
+void fixture_again(void)
+{
+    destroy();
+    fx.stats = (struct stats){0};
+    create();
+}
+
+void fixture_stop(void)
+{
+    destroy();
+    fx.b = NULL;
+    cr_assert_eq(fx.records, 0, "%d records were not released", fx.records);
+}
+
+void fixture_pass(int64_t ms)
+{
+    fx.b->now.wall_ms += ms;
+    fx.b->now.mono_ms += ms;
+}
+
+void fixture_turn(void)
+{
+    bridge_turn(fx.b, fx.b->now);
+}
+
+struct queue *fixture_queue(int slot)
+{
+    return bridge_queue(fx.b, 0, slot);
+}
+
+struct record *fixture_raw(int64_t offset, size_t n)
+{
+    struct record *record = make(NULL, bytes_text("key"), n);
+    cr_assert_not_null(record);
+    record->offset = offset;
+    return record;
+}
+
+struct record *fixture_record(int64_t offset, int64_t due_ms)
+{
+    static const char value[] = "value";
+    const struct record request = {.value = bytes_text(value)};
+    const struct stamp stamp = {.due_ms = due_ms,
+                                .timestamp_ms = BEGIN_WALL_MS,
+                                .expires_ms = STAMP_NEVER,
+                                .origin_offset = 7,
+                                .origin_lane = 1,
+                                .target = bytes_text(fx.target)};
+    struct record *record = make(NULL, bytes_text("key"), envelope_enclosed_size(&stamp, &request));
+    cr_assert_not_null(record);
+    envelope_enclose(&stamp, &request, (void *)record->value.data);
+    record->offset = offset;
+    return record;
+}
+
+struct parcel *fixture_parcel(int slot, int64_t offset, int64_t due_ms)
+{
+    struct queue *q = fixture_queue(slot);
+    window_admit(&q->window, offset);
+    struct parcel *p = parcel_new(fx.b, q, fixture_record(offset, due_ms));
+    p->until_wall_ms = due_ms;
+    return p;
+}
+
+static struct parcel *send_ready(struct parcel *p)
+{
+    parcel_ready(fx.b, p);
+    forward_serve(fx.b);
+    cr_assert_eq(p->state, PARCEL_IN_FLIGHT);
+    return p;
+}
+
+struct parcel *fixture_send(int slot, int64_t offset, int64_t due_ms)
+{
+    return send_ready(fixture_parcel(slot, offset, due_ms));
+}
+
+struct parcel *fixture_send_dead(int slot, int64_t offset)
+{
+    struct parcel *p = fixture_parcel(slot, offset, fx.b->now.wall_ms);
+    dead_letter_mark(fx.b, p, &(struct refusal){.code = CODE_EXPIRED, .reason = "too late"});
+    return send_ready(p);
+}
+
+void fixture_report(struct parcel *p, enum report report)
+{
+    fx.reported = p;
+    fx.report = report;
+    fx.b->port.reports(fx.b->port.ctx);
+}
+
+struct target *fixture_target(const char *name)
+{
+    struct target *t = target_get(fx.b, bytes_text(name));
+    cr_assert_not_null(t);
+    return t;
+}
+
+int fixture_events(enum event_kind kind)
+{
+    int n = 0;
+    for (int i = 0; i < fx.events_n; i++)
+        n += fx.events[i].kind == kind;
+    return n;
+}
+
+const struct event *fixture_event(enum event_kind kind)
+{
+    for (int i = fx.events_n; i-- > 0;) {
+        if (fx.events[i].kind == kind)
+            return &fx.events[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fixture: a step machine that owns lane 0 of two, and a port that answers as the test sets it and
+   records the calls. The suites of bridge/core share it. The step machine is the real one.
+
+   Its ladder has two levels. Each queue of lane 0 starts at the committed offset START. */
+#ifndef DELAYBRIDGE_TESTS_UNIT_CORE_FIXTURE_H
+#define DELAYBRIDGE_TESTS_UNIT_CORE_FIXTURE_H
+
+#include "bridge/core/bridge.h"
+#include "bridge/core/state.h"
+
+enum { LEVEL = 1, LONG_LEVEL = 2, START = 100, EVENTS_MAX = 64, SHORT_MS = 1000, LONG_MS = 60000 };
+#define BEGIN_WALL_MS ((int64_t)1790000000000)
+
+struct fixture {
+    struct bridge_config config; /* as defaults; fixture_again uses a changed one */
+    struct bridge *b;
+    struct stats stats;
+
+    /* Answers of the port. */
+    const char *target; /* of the records that fixture_record makes */
+    enum lookup lookup, outlet_lookup;
+    bool is_full;       /* forward takes no record */
+    bool has_spare;     /* another transaction could begin */
+    bool has_no_memory; /* make and keep fail */
+    int64_t end_offset, drained_offset;
+    struct record *next; /* the next record of any queue; take hands it over once */
+
+    /* Calls of the port. */
+    int records; /* made and not released */
+    int forwarded, lookups, outlet_lookups, seeks, pauses, commits, announces, finishes, aborts;
+    int forgets, trims;
+    struct forward sent; /* the last one; its pointers are not valid any more */
+    int64_t seek_offset, trim_base;
+    bool reread;  /* of the last abort */
+    uint64_t seq; /* of the last commit or finish */
+    size_t progress_n;
+    struct event events[EVENTS_MAX];
+    char reasons[EVENTS_MAX][REASON_MAX], targets[EVENTS_MAX][TOPIC_NAME_MAX + 1];
+    int events_n;
+
+    struct parcel *reported; /* the next call of reports reports it */
+    enum report report;
+    const char *why;
+};
+extern struct fixture fx;
+
+/* init and fini of a suite. fixture_stop fails if a record was not released. */
+void fixture_start(void);
+void fixture_start_exactly_once(void);
+void fixture_again(void); /* a new step machine with fx.config */
+void fixture_stop(void);
+
+void fixture_pass(int64_t ms); /* on both clocks, without a turn */
+void fixture_turn(void);
+struct queue *fixture_queue(int slot); /* of lane 0 */
+
+/* A record that is not an envelope, with a value of n bytes. */
+struct record *fixture_raw(int64_t offset, size_t n);
+/* A record of a level, for fx.target, due at due_ms. */
+struct record *fixture_record(int64_t offset, int64_t due_ms);
+/* Such a record admitted to its queue, in no list. */
+struct parcel *fixture_parcel(int slot, int64_t offset, int64_t due_ms);
+/* The same, sent. It must be taken by the port. */
+struct parcel *fixture_send(int slot, int64_t offset, int64_t due_ms);
+/* One that is for the dead-letter topic, sent. */
+struct parcel *fixture_send_dead(int slot, int64_t offset);
+void fixture_report(struct parcel *p, enum report report); /* from inside port.reports */
+struct target *fixture_target(const char *name);
+
+int fixture_events(enum event_kind kind);                /* how many events of this kind */
+const struct event *fixture_event(enum event_kind kind); /* the last one; NULL: none */
+
+#endif

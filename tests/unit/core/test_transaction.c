@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* transaction: the records that the open transaction takes, and when it is over. */
+#include "bridge/core/bridge.h"
+#include "bridge/core/dead_letter.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/transaction.h"
+#include "tests/unit/core/fixture.h"
+
+#include <criterion/criterion.h>
+
+enum { HOUR_MS = 3600 * 1000 };
+
+TestSuite(transaction, .init = fixture_start_exactly_once, .fini = fixture_stop);
+
+static struct parcel *parcel(int64_t after_ms)
+{
+    return fixture_parcel(SLOT_SCHEDULE, fixture_queue(SLOT_SCHEDULE)->window.next,
+                          fx.b->now.wall_ms + after_ms);
+}
+
+static struct parcel *delivery(void)
+{
+    struct parcel *p = parcel(0);
+    p->kind = FORWARD_TARGET;
+    return p;
+}
+
+static struct parcel *hop(void)
+{
+    struct parcel *p = parcel(HOUR_MS);
+    p->kind = FORWARD_LEVEL;
+    return p;
+}
+
+static bool is_for_hops(void)
+{
+    cr_assert_neq(txn_is_for(fx.b, READY_HOPS), txn_is_for(fx.b, READY_DELIVERIES));
+    return txn_is_for(fx.b, READY_HOPS);
+}
+
+static struct txn *txn(void)
+{
+    return &fx.b->txn;
+}
+
+Test(transaction, at_least_once_each_record_is_taken)
+{
+    fx.config.exactly_once = false;
+    fixture_again();
+    txn_took(fx.b, delivery(), true);
+    cr_expect(txn_takes(fx.b, true));
+    cr_expect(txn_is_for(fx.b, READY_HOPS));
+    cr_expect(txn_is_for(fx.b, READY_DELIVERIES));
+    cr_expect_eq(txn_wait_ms(fx.b), BRIDGE_WAIT_MAX_MS);
+    cr_expect_eq(txn()->n, 0);
+    cr_expect_not(txn_binds_topics(fx.b));
+    cr_expect_not(txn_leaves_gaps(fx.b));
+    cr_expect_not(txn_voids_lost_work(fx.b));
+}
+
+Test(transaction, transaction_binds_its_topics_and_leaves_gaps)
+{
+    cr_expect(txn_binds_topics(fx.b));
+    cr_expect(txn_leaves_gaps(fx.b));
+    cr_expect(txn_voids_lost_work(fx.b));
+}
+
+Test(transaction, record_is_counted_with_its_bytes)
+{
+    struct parcel *a = delivery(), *b = delivery();
+    txn_took(fx.b, a, false);
+    fixture_pass(3);
+    txn_took(fx.b, b, false);
+    cr_expect_eq(txn()->n, 2);
+    cr_expect_eq(txn()->bytes, a->record->cost_bytes + b->record->cost_bytes);
+    cr_expect_eq(txn()->since_mono_ms, fx.b->now.mono_ms - 3, "the age of the first");
+    cr_expect_eq(txn()->taken[1], (uint32_t)(b - fx.b->pools.parcels));
+}
+
+Test(transaction, record_that_must_be_alone_closes_the_open_transaction)
+{
+    txn_took(fx.b, delivery(), false);
+    cr_expect_not(txn_takes(fx.b, true));
+    cr_expect(txn_is_over(fx.b));
+    cr_expect_not(txn_takes(fx.b, false), "the record that waits must not wait longer");
+}
+
+Test(transaction, record_that_must_be_alone_is_taken_by_an_empty_transaction)
+{
+    struct parcel *p = delivery();
+    cr_expect(txn_takes(fx.b, true));
+    txn_took(fx.b, p, true);
+    cr_expect_eq(txn()->single, p);
+    cr_expect_not(txn_takes(fx.b, false));
+    cr_expect(txn_is_over(fx.b));
+}
+
+Test(transaction, transaction_is_full_by_records_or_bytes)
+{
+    txn_took(fx.b, delivery(), false);
+    txn()->n = TXN_RECORDS_MAX - 1;
+    txn()->bytes = TXN_BYTES_MAX - 1;
+    cr_expect(txn_takes(fx.b, false));
+    txn()->n = TXN_RECORDS_MAX;
+    cr_expect_not(txn_takes(fx.b, false));
+    cr_expect(txn_is_over(fx.b));
+    txn()->n = 1;
+    txn()->bytes = TXN_BYTES_MAX;
+    cr_expect_not(txn_takes(fx.b, false));
+    cr_expect(txn_is_over(fx.b));
+}
+
+Test(transaction, transaction_that_is_out_takes_no_record)
+{
+    const enum txn_state out[] = {TXN_ENDING, TXN_COMMITTING};
+    for (size_t i = 0; i < sizeof out / sizeof *out; i++) {
+        txn()->state = out[i];
+        cr_expect(txn_is_out(fx.b));
+        cr_expect_not(txn_takes(fx.b, false));
+        cr_expect_eq(txn_wait_ms(fx.b), BRIDGE_WAIT_MAX_MS);
+    }
+}
+
+Test(transaction, broken_transaction_takes_no_record_and_is_not_out)
+{
+    txn()->state = TXN_BROKEN;
+    cr_expect_not(txn_is_out(fx.b));
+    cr_expect_not(txn_takes(fx.b, false));
+}
+
+Test(transaction, first_record_decides_the_kind_of_all)
+{
+    parcel_ready(fx.b, delivery());
+    struct parcel *first = hop();
+    txn_took(fx.b, first, false);
+    cr_expect(is_for_hops());
+    txn_begin(fx.b);
+    txn_took(fx.b, delivery(), false);
+    cr_expect_not(is_for_hops());
+}
+
+Test(transaction, deliveries_come_first_while_hops_have_time)
+{
+    parcel_ready(fx.b, hop());
+    cr_expect_not(is_for_hops());
+    fixture_pass(TXN_HOPS_MS - 1);
+    cr_expect_not(is_for_hops());
+    fixture_pass(1);
+    cr_expect(is_for_hops());
+}
+
+Test(transaction, hops_do_not_wait_when_the_budget_is_used)
+{
+    parcel_ready(fx.b, hop());
+    fx.b->config.memory_bytes = 8 * fx.b->pools.held_bytes;
+    cr_expect(is_for_hops());
+}
+
+Test(transaction, dead_letter_does_not_wait_for_company)
+{
+    struct parcel *p = delivery();
+    dead_letter_mark(fx.b, p, &(struct refusal){.code = CODE_EXPIRED, .reason = "too late"});
+    parcel_ready(fx.b, p);
+    cr_expect(is_for_hops());
+}
+
+Test(transaction, hops_and_deliveries_take_turns)
+{
+    parcel_ready(fx.b, hop());
+    parcel_ready(fx.b, delivery());
+    fixture_pass(TXN_HOPS_MS);
+    txn()->took = READY_DELIVERIES;
+    cr_expect(is_for_hops());
+    txn()->took = READY_HOPS;
+    cr_expect_not(is_for_hops());
+}
+
+Test(transaction, outcome_of_a_lone_failure_comes_before_other_deliveries)
+{
+    parcel_ready(fx.b, hop());
+    parcel_ready(fx.b, delivery());
+    txn()->took = READY_HOPS;
+    txn()->single_failed = true;
+    cr_expect(is_for_hops());
+}
+
+Test(transaction, transaction_without_hops_is_for_deliveries)
+{
+    txn()->single_failed = true;
+    cr_expect_not(is_for_hops());
+}
+
+Test(transaction, deliveries_wait_a_moment_for_company)
+{
+    txn_took(fx.b, delivery(), false);
+    cr_expect_not(txn_is_over(fx.b));
+    cr_expect_eq(txn_wait_ms(fx.b), TXN_AGE_MS);
+    fixture_pass(TXN_AGE_MS);
+    cr_expect(txn_is_over(fx.b));
+}
+
+Test(transaction, hops_had_their_company_already)
+{
+    txn_took(fx.b, hop(), false);
+    cr_expect(txn_is_over(fx.b));
+}
+
+Test(transaction, transaction_stays_open_while_more_is_due)
+{
+    parcel_ready(fx.b, delivery());
+    txn_took(fx.b, delivery(), false);
+    fixture_pass(TXN_AGE_MAX_MS - 1);
+    cr_expect_not(txn_is_over(fx.b));
+    cr_expect_eq(txn_wait_ms(fx.b), 1);
+    fixture_pass(1);
+    cr_expect(txn_is_over(fx.b));
+}
+
+Test(transaction, transaction_ends_to_prove_the_ownership_of_lanes)
+{
+    txn_took(fx.b, delivery(), false);
+    fx.b->commit.proving = true;
+    cr_expect(txn_is_over(fx.b));
+}
+
+Test(transaction, empty_transaction_waits_for_the_hops)
+{
+    cr_expect_eq(txn_wait_ms(fx.b), BRIDGE_WAIT_MAX_MS);
+    parcel_ready(fx.b, hop());
+    fixture_pass(40);
+    cr_expect_eq(txn_wait_ms(fx.b), TXN_HOPS_MS - 40);
+    fixture_pass(TXN_HOPS_MS);
+    cr_expect_eq(txn_wait_ms(fx.b), BRIDGE_WAIT_MAX_MS, "the port refused a record");
+}
+
+Test(transaction, failed_record_among_others_is_named)
+{
+    struct parcel *p = delivery();
+    txn_took(fx.b, p, false);
+    p->to_slot = LEVEL;
+    txn_failed(fx.b, p, NULL, REPORT_NOT_SENT);
+    cr_expect(txn()->failed);
+    cr_expect_not(txn()->reason_known);
+    cr_expect_null(txn()->failed_parcel);
+    cr_expect_eq(txn()->unsent_offset, p->offset);
+    cr_expect_eq(txn()->unsent_to, LEVEL);
+    cr_expect_not(txn_takes(fx.b, false));
+    cr_expect(txn_is_over(fx.b));
+}
+
+Test(transaction, failed_record_that_was_alone_is_kept)
+{
+    struct target *t = fixture_target("orders");
+    struct parcel *p = delivery();
+    txn_took(fx.b, p, true);
+    txn_failed(fx.b, p, t, REPORT_REFUSED);
+    cr_expect_eq(txn()->failed_parcel, p);
+    cr_expect_eq(txn()->failed_target, t);
+    cr_expect_eq(txn()->failed_report, REPORT_REFUSED);
+    cr_expect(txn()->reason_known);
+}
+
+Test(transaction, known_reason_is_not_forgotten)
+{
+    struct parcel *a = delivery(), *b = delivery();
+    txn_took(fx.b, a, false);
+    txn_took(fx.b, b, false);
+    txn_failed(fx.b, a, NULL, REPORT_REFUSED);
+    txn_failed(fx.b, b, NULL, REPORT_NOT_SENT);
+    cr_expect(txn()->reason_known);
+}
+
+Test(transaction, next_transaction_is_empty_and_knows_the_last_one)
+{
+    txn_took(fx.b, hop(), true);
+    txn()->single_failed = true;
+    txn()->state = TXN_COMMITTING;
+    const uint32_t *taken = txn()->taken;
+    txn_begin(fx.b);
+    cr_expect_eq(txn()->state, TXN_OPEN);
+    cr_expect_eq(txn()->n, 0);
+    cr_expect_null(txn()->single);
+    cr_expect_eq(txn()->took, READY_HOPS);
+    cr_expect(txn()->single_failed);
+    cr_expect_eq(txn()->taken, taken);
+}
