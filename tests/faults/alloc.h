@@ -11,14 +11,15 @@
 /* From now on the allocations are counted, and first, first + 1 .. first + n - 1 fail. */
 void alloc_fail(uint64_t first, uint64_t n);
 
-/* The same, and once the first has failed, all that are asked for within ms. */
+/* The same. After the first failure all requests within ms fail too. */
 void alloc_fail_for(uint64_t first, int64_t ms);
 
-/* How many were asked for since, and how many of them failed. */
+/* Return the number of requests since then, and the number of those that failed. */
 uint64_t alloc_asked(void);
 uint64_t alloc_failed(void);
 
-/* Where the first that failed was asked for: an address for addr2line. NULL: none failed. */
+/* Returns the caller of the first request that failed, as an address for addr2line. NULL: none
+   failed. */
 const void *alloc_where(void);
 
 #endif

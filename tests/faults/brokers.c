@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Brokers that are away, slow, or lead something else than before, while requests come in. Each
-   case in both modes, but for those in which requests to one partition pass each other: without a
-   transaction the mock takes any sequence, so the later one may be written and the earlier refused,
-   and the client, which knows that no broker does that, reports both as written. */
+/* Brokers that are unavailable, slow, or lead other partitions than before, while requests arrive.
+   Each case runs in both modes, except those in which requests to one partition pass each other.
+   Without a transaction the mock accepts any sequence. So it may write the later request and refuse
+   the earlier one. The client reports both as written, because no real broker does that. */
 #include "tests/faults/parts.h"
 #include "tests/faults/stage.h"
 
@@ -161,7 +161,7 @@ void part_brokers_name(uint64_t n, char *out, int size)
     snprintf(out, (size_t)size, "%s%s", it.trouble->name, it.exactly_once ? ", exactly once" : "");
 }
 
-/* Who asks has the same brokers: requests are asked before, and after. */
+/* The requesting client uses the same brokers: it sends requests before and after. */
 enum ending part_brokers(uint64_t n)
 {
     static struct stage stage;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* listener: what a monitor in this process answers, asked over a plain socket as anybody would. The
-   linker sends our objects' calls of http_start here first (--wrap), which tells the port. Asks for
-   no memory. Any thread may ask. */
+/* listener: the answers of a monitor in this process, queried over a plain socket like any client.
+   The linker redirects our objects' calls of http_start to this file (--wrap), which learns the
+   port. Its functions allocate no memory. Any thread may call them. */
 #ifndef DELAYBRIDGE_TESTS_FAULTS_LISTENER_H
 #define DELAYBRIDGE_TESTS_FAULTS_LISTENER_H
 

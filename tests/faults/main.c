@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faults: one thing fails, in a process of its own, and then the next one. See README.md. */
+/* faults: one failure at a time, each in a separate process. See README.md. */
 #include "tests/faults/alloc.h"
 #include "tests/faults/parts.h"
 #include "tests/faults/said.h"
@@ -85,9 +85,9 @@ static time_t seconds(void)
     return now.tv_sec;
 }
 
-/* librdkafka 2.0.2 does not give back what it was to commit, a few hundred bytes, when the producer
-   breaks before the answer (rd_kafka_txn_handle_TxnOffsetCommit). Who asked for it can be told only
-   by whole stacks, which take their time. */
+/* librdkafka 2.0.2 leaks the offsets of a commit, a few hundred bytes, when the producer breaks
+   before the answer (rd_kafka_txn_handle_TxnOffsetCommit). Only complete stacks identify this leak,
+   and they take time. */
 const char *__lsan_default_suppressions(void);
 
 const char *__lsan_default_suppressions(void)
@@ -97,7 +97,7 @@ const char *__lsan_default_suppressions(void)
 
 bool leaks_are_the_clients;
 
-/* LeakSanitizer asks at the end. */
+/* LeakSanitizer calls this at the end. */
 int __lsan_is_turned_off(void);
 
 int __lsan_is_turned_off(void)
@@ -134,7 +134,7 @@ static void start(struct child *child, const struct tally *t, uint64_t n, int tr
     _exit(EX_INTERNAL);
 }
 
-/* The end of what it said. */
+/* Prints the end of its output. */
 static void tail(const struct child *child, char *out)
 {
     off_t end = lseek(child->output, 0, SEEK_END);
@@ -152,7 +152,7 @@ static void say(const struct tally *t, const struct child *child, const char *ho
     fflush(stdout);
 }
 
-/* Start-up does not go on without memory: it says so, and ends the process. */
+/* A start without memory prints that and ends the process. */
 static bool ended_by_itself(int status, const char *said)
 {
     return WIFEXITED(status) && WEXITSTATUS(status) == EX_INTERNAL &&
@@ -225,8 +225,8 @@ static void note_messages(const struct tally *t, const struct child *child)
     free(said);
 }
 
-/* A producer that breaks at the wrong moment loses what its client asked a coordinator with, a few
-   hundred bytes, and nothing when the case is run again. What we lose, we lose each time. */
+/* A client whose producer breaks at the wrong moment leaks a request to a coordinator, a few
+   hundred bytes. A second run of the case does not leak. Our own leaks repeat in each run. */
 static bool is_to_be_repeated(struct tally *t, const struct child *child)
 {
     if (!breaks_producers(t->part) || child->tries == TRIES ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parts: what the runner (main.c) runs. A part is a row of cases; each case is a process of its
-   own, in which one thing fails, and which says by its exit code how it ended. */
+/* parts: the test parts that the runner (main.c) runs. A part is a row of cases. Each case is a
+   separate process with one failure. Its exit code is its result. */
 #ifndef DELAYBRIDGE_TESTS_FAULTS_PARTS_H
 #define DELAYBRIDGE_TESTS_FAULTS_PARTS_H
 
@@ -11,7 +11,7 @@ enum ending {
     WENT_ON,     /* as if nothing had been: all was done */
     ENDED = 3,   /* with a sentence that says why; what a supervisor starts again */
     NOT_REACHED, /* the run is over before the n-th time */
-    NOT_ASKED,   /* a broker's answer that nobody asked for: a case that proves nothing */
+    NOT_ASKED,   /* no request met the broker's answer: the case proves nothing */
     BROKEN = 9   /* lost, early, doubled, hangs: stderr says what */
 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scratch: a configuration with a schedule topic that no test had before; two levels, one retired.
-   With KAFKA=host:port it names that broker, so that clients made from the configuration reach it.
- */
+/* scratch: a configuration with a new schedule topic, two levels and a retired one. With
+   KAFKA=host:port it names that broker, so that clients made from the configuration reach it. */
 #ifndef DELAYBRIDGE_TESTS_INTEGRATION_SCRATCH_H
 #define DELAYBRIDGE_TESTS_INTEGRATION_SCRATCH_H
 

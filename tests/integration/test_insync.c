@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* insync: the topic's min.insync.replicas, or 0 if no broker told it. */
+/* insync: the topic's min.insync.replicas, or 0 if no broker returned it. */
 #include "consumer/insync.h"
 
 #include <criterion/criterion.h>
@@ -17,7 +17,7 @@ static rd_kafka_t *client_of(const char *property, const char *value)
 }
 
 /* The mock has no DescribeConfigs. */
-Test(insync, brokers_that_do_not_tell_leave_it_unknown)
+Test(insync, brokers_without_an_answer_leave_it_unknown)
 {
     rd_kafka_t *rk = client_of("test.mock.num.brokers", "3");
     cr_expect_eq(insync_least(rk, "orders", IN_VAIN_MS), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keepalive: on the mock, whose brokers may be as slow to answer as one that is gone. */
+/* keepalive: on the mock, whose brokers may answer as slowly as one that has stopped. */
 #include "bridge/base/clock.h"
 #include "consumer/keepalive.h"
 

@@ -100,7 +100,7 @@ static void expect_headers(rd_kafka_t *consumer, size_t headers_n, bool readable
     record_release(record);
 }
 
-Test(record, headers_that_cannot_be_parsed_are_told_from_none)
+Test(record, unparsable_headers_are_distinguished_from_none)
 {
     rd_kafka_t *producer = client(RD_KAFKA_PRODUCER, NULL);
     rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(producer);

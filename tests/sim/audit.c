@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The oracle's other half: progress, trims, the order of level logs, memory, and what was known
-   when a process ended. */
+/* The second part of the oracle: progress, trims, the order of level logs, memory, and the reports
+   that an ended process had received. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
 
 enum { HEADERS_MAX = 24, BRIDGE_OVERHEAD = 512 + HEADERS_MAX * 96, RECORDS_A_QUEUE = 3 };
 
-/* Every record that progress covers has a successor that is stored. Below what was committed before
-   this has been looked at. */
+/* Every record that progress covers has a successor that is stored. Offsets below the last commit
+   were checked then. */
 void oracle_claim(struct process *p, const struct progress *progress)
 {
     struct world *w = p->world;
@@ -46,7 +46,7 @@ void oracle_claim(struct process *p, const struct progress *progress)
     }
 }
 
-/* The log is cut in any case; nobody is told if its process is gone. */
+/* The log is cut in any case. The process gets no answer if it has ended. */
 static void trimmed(struct world *w, struct process *nobody, void *arg, int64_t base)
 {
     (void)w, (void)nobody;
@@ -134,7 +134,7 @@ void oracle_event(struct process *p, const struct event *event)
         world_fail(w, "p%d sees a newer envelope in %d/%d", p->id, q.slot, q.lane);
 }
 
-/* A stop that begins at T on a level L ends between T + L - slack and T + L + hold; so a log that
+/* A stop that begins at T on a level L ends between T + L - slack and T + L + hold. So a log that
    is written in order of T is sorted by release up to slack + hold. */
 void oracle_level_appended(struct world *w, struct log *log, const struct entry *entry,
                            const struct ladder *ladder, int life)
@@ -185,7 +185,7 @@ void oracle_unusable(struct process *p, int lane, int n)
                    lane);
 }
 
-/* What is counted by target is what is counted in all. */
+/* The counters of the targets add up to the counters of the worker. */
 static void audit_targets(const struct process *p)
 {
     const struct stats *stats = &p->stats;
@@ -224,7 +224,7 @@ void oracle_process_bounds(struct process *p)
         world_fail(w, "p%d counts a breach of the order", p->id);
 }
 
-/* Of what it was told in the lanes that it has now, everything older than lag_ms is committed. */
+/* Every report older than lag_ms, in the lanes that it has now, is committed. */
 static void check_committed(struct process *p, int64_t lag_ms)
 {
     struct world *w = p->world;

@@ -10,7 +10,7 @@ void broker_init(struct broker *broker, struct arena *arena, int lanes)
 {
     *broker = (struct broker){.arena = arena, .lanes = lanes, .topics = 1};
     for (int lane = 0; lane < LANES_MAX; lane++)
-        broker->owner_life[lane] = NOBODY;
+        broker->owner_life[lane] = NO_LIFE;
 }
 
 int broker_topic(struct broker *broker, int64_t level_ms)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker: the part of Kafka that the bridge leans on, as a model: logs with gaps and a start that
-   moves, and a group with a generation, owners and committed offsets. It knows of each input record
-   whether its successor is stored, which no real broker does: that is what the invariants ask. */
+/* broker: a model of the part of Kafka that the bridge depends on. It has logs with gaps and a
+   start that moves, and a group with a generation, owners and committed offsets. For each input
+   record it also knows whether the successor is stored, as no real broker does. The invariants need
+   that. */
 #ifndef DELAYBRIDGE_TESTS_SIM_BROKER_H
 #define DELAYBRIDGE_TESTS_SIM_BROKER_H
 
@@ -13,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LANES_MAX = 4, TOPICS_MAX = 12, TOPIC_SCHEDULE = 0, NOBODY = -1 };
+enum { LANES_MAX = 4, TOPICS_MAX = 12, TOPIC_SCHEDULE = 0, NO_LIFE = -1 };
 
 struct request; /* oracle.h */
 struct attempt;
@@ -25,13 +26,13 @@ struct entry {
     struct bytes key, value;
     const struct header *headers;
     size_t headers_n;
-    struct request *request;           /* of a request: what has to become of it */
+    struct request *request;           /* of a request: its required outcome */
     struct attempt *attempts;          /* forwards so far, the latest first */
     const struct transaction *made_in; /* cannot be read before its end; NULL: can be */
     bool foreign;                      /* on a level topic, and not from the bridge */
     int64_t unreadable_end;            /* its batch cannot be read, up to here; 0: it can */
     bool done;                         /* a successor is stored */
-    bool gone;                         /* cut off by a fault: nobody can do it any more */
+    bool gone;                         /* cut off by a fault: it cannot be forwarded any more */
     int verdicts;                      /* foreign: dead letters */
 };
 
@@ -41,12 +42,12 @@ struct log {
     size_t n, capacity;
     int64_t start, end;
     size_t stable_n;                        /* so many entries at least can be read */
-    int64_t read_end;                       /* somebody has read up to here */
-    int64_t release_max_ms, stamped_max_ms; /* of what was appended in order (oracle.c) */
+    int64_t read_end;                       /* a process has read up to here */
+    int64_t release_max_ms, stamped_max_ms; /* of records appended in order (oracle.c) */
     int stamped_max_life;
 };
 
-/* What was committed for one partition. Never changes once it is made. */
+/* A committed offset and text of one partition. It never changes. */
 struct committed {
     int64_t base;
     struct bytes text;
@@ -67,7 +68,7 @@ struct broker {
     int pending_offsets[TOPICS_MAX][LANES_MAX]; /* of transactions that have not ended */
     int transactions_n;                         /* the same */
     int generation;
-    int owner_life[LANES_MAX]; /* a process in one of its lives, or NOBODY */
+    int owner_life[LANES_MAX]; /* a process in one of its lives, or NO_LIFE */
 };
 
 void broker_init(struct broker *broker, struct arena *arena, int lanes);
@@ -86,7 +87,7 @@ struct entry *log_at(const struct log *log, int64_t offset); /* NULL: no such of
 int64_t log_stable_end(struct log *log);
 
 /* A commit's text, read without the bridge's code. False: not a text that the bridge would write
-   for this base (the checksum is not looked at). */
+   for this base (the checksum is not verified). */
 bool committed_parse(struct arena *arena, struct committed *committed);
 bool committed_covers(const struct committed *committed, int64_t offset);
 

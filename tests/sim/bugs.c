@@ -45,7 +45,7 @@ static enum bug bug_of(const struct process *p)
     return p->world->bug;
 }
 
-/* One call in n tells the lie: a bug that always shows would be found by anything. */
+/* One call in n lies. Any test would find a bug that always shows. */
 static bool sometimes(const struct process *p, int n)
 {
     return rng_int(&p->world->rng, 1, n) == 1;

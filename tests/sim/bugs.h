@@ -76,7 +76,7 @@ void bug_forget(struct process *process, int lane); /* what the layer itself kee
 int64_t bug_range_end(const struct process *process, int64_t end);
 void bug_out_of_range(struct process *process, struct queue_id queue, int64_t start, int64_t end);
 enum lookup bug_lookup(const struct world *world, enum lookup found);
-size_t bug_record_max(const struct world *world); /* what the bridge is told of it */
+size_t bug_record_max(const struct world *world); /* the limit that the bridge is configured with */
 int64_t bug_stamp(const struct world *world, int64_t stamp_ms);
 void bug_start(struct process *process, int lane, int slot, struct start *start);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commits on their way to the coordinator and back: in order, late, refused to whoever is of an old
-   generation, or never answered. Exactly once: first the offsets, then the end of the transaction
-   that they are part of. */
+/* Commits on their way to the coordinator and back: in order, late, refused to a member of an old
+   generation, or never answered. Exactly once, the offsets go first, then the end of their
+   transaction. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
 
@@ -14,7 +14,7 @@ struct commit {
     bool offsets_taken;
     bool finishing; /* exactly once: the end of the transaction is on its way too */
     bool waiting;   /* for that */
-    bool told;      /* that nobody knows, and it is still on its way */
+    bool told;      /* that its outcome is unknown, and it is still on its way */
     int generation;
     int64_t lands_at;
     uint64_t seq, sent_step;
@@ -24,7 +24,7 @@ struct commit {
     struct offset_item items[];
 };
 
-/* One connection to the coordinator: what is sent first arrives first. */
+/* One connection to the coordinator: requests arrive in the order of sending. */
 struct commit_line {
     struct process *process;
     int life;
@@ -41,7 +41,7 @@ static void transaction_failed(struct process *p, struct commit *c)
                     c->outcome == COMMIT_REFUSED ? "it was refused" : "nobody knows");
 }
 
-static void producer_begins_anew(struct producer *producer)
+static void producer_begins_again(struct producer *producer)
 {
     producer->attempts = NULL;
     producer->solo = producer->asked = false;
@@ -68,7 +68,7 @@ static void answered(struct world *w, struct process *p, void *arg, int64_t n)
         return;
     }
     if (c->producer != NULL && !c->producer->given_up)
-        producer_begins_anew(c->producer);
+        producer_begins_again(c->producer);
     process_before(p);
     bridge_committed(p->bridge, c->seq, ok);
     if (process_after(p))
@@ -108,7 +108,7 @@ static void take_offsets(struct world *w, const struct commit_line *line, struct
     coordinator_take_offsets(c->producer, c->items, w->bug == BUG_OFFSETS_APART ? 0 : c->n);
 }
 
-/* Several requests, or partitions that have errors of their own. */
+/* Several requests, or partitions with separate errors. */
 static bool is_partial(struct world *w)
 {
     return rng_chance(&w->rng, w->knobs.commit_partly) || fails(w, FAILURE_COMMIT_PARTLY);
@@ -137,7 +137,7 @@ static void take_effect(struct world *w, const struct commit_line *line, struct 
         offsets_count(w, c->items, c->n, line->life);
 }
 
-/* The client gives up waiting for what may arrive all the same, later. */
+/* The client stops waiting for a request that may still arrive later. */
 static bool is_delayed(struct world *w, struct process *p, struct commit *c)
 {
     if (c->producer == NULL || c->told ||
@@ -231,7 +231,7 @@ static void send(struct process *p, struct commit *c)
         arm(w, line, w->now_ms);
 }
 
-/* What is committed was reported, all of it, and stored. */
+/* Every committed record was reported and stored. */
 static void check_transaction(const struct process *p)
 {
     if (p->restarting || p->producer->given_up)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* coordinator: the broker's side of transactions. What is written in one is there and cannot be
-   read, nor can what stands behind it in its log, until the transaction has ended and a marker says
-   how in each log; offsets wait likewise. What the oracle counts is counted when it is decided.
+/* coordinator: the broker's side of transactions. The records of a transaction are stored, but
+   neither they nor the records behind them can be read yet. They become readable when the
+   transaction has ended and each log has its marker. Offsets wait likewise. The oracle counts an
+   outcome when it is decided.
 
-   A transaction that nobody ends is aborted by time, and its producer fenced. */
+   A transaction without an end is aborted after its timeout, and its producer is fenced. */
 #ifndef DELAYBRIDGE_TESTS_SIM_COORDINATOR_H
 #define DELAYBRIDGE_TESTS_SIM_COORDINATOR_H
 
@@ -34,12 +35,13 @@ void coordinator_take_offsets(struct producer *producer, const struct offset_ite
 
 void coordinator_commit(struct producer *producer);
 
-/* Nothing is taken from this producer any more, and what it has open is aborted. */
+/* Fences the producer: no request of it is accepted any more, and its open transaction is
+   aborted. */
 void coordinator_fence(struct producer *producer);
 
-/* The last transaction has ended, and its markers are not all written: what comes next waits. */
-/* The brokers end no transaction while a partition of it has no leader. */
+/* Whether a partition of its transaction has no leader: the brokers do not end it then. */
 bool coordinator_is_held(const struct producer *producer);
+/* Whether the markers of its last transaction are not all written: the next one waits. */
 bool coordinator_is_busy(const struct producer *producer);
 
 /* Its last transaction holds a successor of this record, and is not committed, for all that its

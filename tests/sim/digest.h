@@ -5,10 +5,10 @@
 
    A line has the virtual time, the process and its life, the call, its arguments and the answer.
    Lines do not depend on memory layout, on identifiers or on sentences. So they have
-     - no pointer and no index: a queue is a level's span (S: the schedule topic) and a lane;
-     - no sentence, and no size that depends on a sentence;
-     - no commit number: it only matches an answer with its commit;
-     - no enum value: names.c has a word for each.
+     - no pointer and no index: a queue is a level's span (or S, the schedule topic) and a lane,
+     - no sentence, and no size that depends on a sentence,
+     - no commit number, which only matches an answer with its commit,
+     - no enum value, because names.c has a word for each.
    A key, a value and encoded headers are 8 digits of their hash. */
 #ifndef DELAYBRIDGE_TESTS_SIM_DIGEST_H
 #define DELAYBRIDGE_TESTS_SIM_DIGEST_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small worlds. Their variants: the mode, one process or two, producers with or without names,
-   and a few draws of the delays and of what arrives of that which a dead one had sent. */
+/* The small worlds. Their variants are the mode, one process or two, and producers with or without
+   names. A few draws decide the delays and which requests of a dead process still arrive. */
 #include "tests/sim/exhaustive.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/workload.h"
@@ -29,7 +29,7 @@ static int variant_of(uint64_t seed, const struct scope *scope)
     return (int)(seed % (uint64_t)scope->variants);
 }
 
-/* Somebody starts again what has died. */
+/* Starts each process that has died again. */
 static void watch(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
     if (w->ending)

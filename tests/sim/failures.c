@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opportunities, and what befalls a process between two calls. */
+/* Opportunities, and the events of a process between two calls. */
 #include "tests/sim/coordinator.h"
 
 enum { OUTAGE_MS = 4000, OUTAGE_LONG_MS = 10000, LEADERLESS_MS = 3000, STEP_MS = 2500 };

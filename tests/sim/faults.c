@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong: chances for small things, and times for great ones. */
+/* Faults: chances for the small ones, and times for the great ones. */
 #include "tests/sim/faults.h"
 #include "tests/sim/coordinator.h"
 #include "tests/sim/workload.h"
@@ -53,8 +53,8 @@ static void restart_later(struct world *w, int id)
     world_at(w, w->now_ms + rng_between(&w->rng, 10, most_ms), NULL, restart, NULL, id);
 }
 
-/* By somebody with the same name. Its client may find out at once; if it is waiting for the end of
-   a transaction, by the answer. */
+/* Fenced by a producer with the same name. Its client may learn that at once, or from the answer if
+   it waits for the end of a transaction. */
 static void fence(struct process *p)
 {
     coordinator_fence(p->producer);
@@ -105,7 +105,7 @@ static void change_mood(struct world *w)
     trace(w, NULL, "target %s is in mood %d", target->name, (int)target->mood);
 }
 
-/* C does not order the arguments of a call, so each draw has a statement of its own. */
+/* C does not order the arguments of a call, so each draw has a separate statement. */
 static void fire_unreadable(struct world *w, int topic, int lane)
 {
     int n = rng_int(&w->rng, 1, 2 * WINDOW_SPAN);
@@ -139,7 +139,8 @@ static int random_chain(struct world *w)
     return rng_int(&w->rng, 0, w->broker.topics - 1) * LANES_MAX + lane;
 }
 
-/* Partitions change their leaders, cleanly: nothing is lost, and for a while nobody answers. */
+/* Partitions change their leaders cleanly: no record is lost, and requests have no answer for a
+   while. */
 static void change_leaders(struct world *w)
 {
     int n = rng_int(&w->rng, 1, 8);

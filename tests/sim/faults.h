@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faults: each seed picks its own world, workload and mix of what goes wrong; and a run has a phase
-   of faults, a quiet phase in which everything must drain, and an end where nothing may be left. */
+/* faults: each seed chooses its world, its workload and its mix of faults. A run has a phase of
+   faults and a quiet phase in which every record must drain. At its end no record may be left. */
 #ifndef DELAYBRIDGE_TESTS_SIM_FAULTS_H
 #define DELAYBRIDGE_TESTS_SIM_FAULTS_H
 
@@ -15,7 +15,7 @@ void setup_fair(struct world *world);
 
 /* Start all processes of the setup. */
 void run_start(struct world *world);
-/* Let everything drain, and look at what is left. After faults_end. */
+/* Drains all records and checks that none is left. After faults_end. */
 void run_finish(struct world *world);
 /* A whole seed. Leaves by world_fail if something is wrong. */
 void run_seed(struct world *world);

@@ -88,7 +88,7 @@ static void put_envelope(struct line *line, const struct envelope *env)
     field_hash(line, "value", env->value);
 }
 
-/* What is stored: an envelope, or a record that was never one. */
+/* The stored value: an envelope, or a record that was never one. */
 static void put_value(struct line *line, const struct forward *f)
 {
     struct envelope opened;

@@ -24,7 +24,8 @@ struct options {
     const char *program;
 };
 
-/* An assert in the bridge is a finding like any other: the seed is told, and the next one runs. */
+/* An assert in the bridge is a finding like any other: the seed is printed, and the next one
+   runs. */
 static void trap_assert(int number)
 {
     (void)number;
@@ -32,7 +33,8 @@ static void trap_assert(int number)
     siglongjmp(world_trap, 1);
 }
 
-/* A small world would give back to the kernel, and ask for anew, more than it computes. */
+/* Memory stays with the process: a small world would spend more time on returning and requesting it
+   than on its work. */
 static void keep_memory(void)
 {
     mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
@@ -46,7 +48,8 @@ static double seconds(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* What the seeds went through: a mix that never reaches something proves nothing about it. */
+/* Prints how often the seeds reached each event. A mix that never reaches one proves nothing about
+   it. */
 static void print_totals(const struct stats *sum, uint64_t crashes, uint64_t repeats)
 {
     uint64_t dead = 0;
@@ -114,7 +117,7 @@ static int run_seeds(const struct options *options)
     return failed > 0;
 }
 
-/* Each bug in a process of its own: it may well end it. */
+/* Each bug has its own process, because the bug may end it. */
 static bool bug_is_found(const struct options *options, enum bug bug)
 {
     char command[1024], line[1024], found[1024] = "";
@@ -154,8 +157,8 @@ static void tell_failure(const struct options *options, const struct scope *scop
            world_failure, options->program, scope->option, seed);
 }
 
-/* Once nowhere, which counts the places, and then at each of them: how many there are. A run that
-   was another one up to its place, or never came to it, has failed. */
+/* Runs once without the failure, which counts the places, and then with it at each of them. Returns
+   their number. A run that differed before its place, or never reached it, has failed. */
 static uint64_t run_places(const struct options *options, const struct scope *scope, int kind,
                            int variant, uint64_t *failed)
 {

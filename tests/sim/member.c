@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The group, eager: every rebalance takes all lanes from all members, each settles and commits in
-   its own time, and lanes are given out anew. Who is silent too long is put out and may not know.
- */
+/* The group with the eager protocol: every rebalance revokes all lanes of all members. Each member
+   settles and commits in its own time, then the lanes are assigned again. A member that is silent
+   for too long is removed and may not know it. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
 
@@ -80,10 +80,10 @@ void member_expel(struct world *w, int id)
     trace(w, p, "is put out of the group");
     if (member_is_known(p))
         world_at(w, w->now_ms + world_delay(w, 800), p, lost, NULL, 0);
-    w->known_life[id] = NOBODY;
+    w->known_life[id] = NO_LIFE;
 }
 
-/* Whoever has not joined again by now is out. */
+/* A member that has not joined again by now is removed. */
 static void regroup_timeout(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
     (void)nobody;
@@ -91,7 +91,7 @@ static void regroup_timeout(struct world *w, struct process *nobody, void *arg, 
     if (!w->regrouping || w->broker.generation != n)
         return;
     for (int id = 0; id < w->setup.processes; id++) {
-        if (w->known_life[id] != NOBODY && w->processes[id].member != MEMBER_JOINING)
+        if (w->known_life[id] != NO_LIFE && w->processes[id].member != MEMBER_JOINING)
             member_expel(w, id);
     }
     try_complete(w);
@@ -121,7 +121,7 @@ static void regroup_later(struct world *w, struct process *nobody, void *arg, in
     group_regroup(w);
 }
 
-/* What has no place in its log yet is given its beginning. */
+/* A log without a committed offset gets one at its beginning. */
 enum placing { PLACES_TAKEN, PLACES_UNCOMMITTED, PLACES_UNKNOWN };
 
 static bool is_placeless(const struct process *p)
@@ -190,7 +190,7 @@ static void open_lane(struct process *p, int lane, enum placing placing, struct 
     }
 }
 
-/* Of a transaction that has not ended nobody knows what it has done. */
+/* The effect of a transaction without an end is unknown. */
 static bool is_stable(const struct process *p)
 {
     for (int lane = 0; lane < p->world->setup.lanes; lane++) {
@@ -266,7 +266,7 @@ static void try_complete(struct world *w)
     struct process *members[PROCESSES_MAX];
     int n = 0;
     for (int id = 0; id < w->setup.processes; id++) {
-        if (w->known_life[id] == NOBODY)
+        if (w->known_life[id] == NO_LIFE)
             continue;
         if (w->processes[id].member != MEMBER_JOINING)
             return;
@@ -290,7 +290,7 @@ static void try_complete(struct world *w)
     }
     for (int lane = 0; lane < w->setup.lanes; lane++) {
         struct process *owner = n > 0 ? members[(lane + first) % n] : NULL;
-        w->broker.owner_life[lane] = owner ? owner->life : NOBODY;
+        w->broker.owner_life[lane] = owner ? owner->life : NO_LIFE;
         if (owner != NULL)
             owner->assigned |= 1u << lane;
     }
@@ -332,7 +332,7 @@ static void leave(struct process *p)
     if (w->setup.exactly_once && rng_chance(&w->rng, 5000))
         coordinator_fence(p->producer); /* it had the time to say so */
     process_free(p);
-    w->known_life[p->id] = NOBODY;
+    w->known_life[p->id] = NO_LIFE;
     w->regrouping = false; /* a new round, without it */
     group_regroup(w);
 }
@@ -359,7 +359,8 @@ static void revoke_end(struct process *p, bool committed)
     try_complete(w);
 }
 
-/* Settle until nothing flies or time is up, commit, wait for the answer, let go. n: waiting. */
+/* Settles until no record is in flight or time is up, commits, waits for the answer and releases
+   the lanes. n: waiting. */
 static void revoke(struct world *w, struct process *p, void *arg, int64_t n)
 {
     if (p->member != MEMBER_REVOKING)
@@ -416,9 +417,9 @@ void member_gone(struct process *p, bool at_once)
 {
     struct world *w = p->world;
     int64_t until = w->now_ms + (at_once ? 30 : w->setup.session_ms);
-    if (w->known_life[p->id] == NOBODY)
+    if (w->known_life[p->id] == NO_LIFE)
         return;
-    w->known_life[p->id] = NOBODY;
+    w->known_life[p->id] = NO_LIFE;
     if (until > w->ghosts_until)
         w->ghosts_until = until;
     world_at(w, until, NULL, regroup_later, NULL, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may be forwarded, when, how often and with which bytes; and what has to have come of it in
-   the end. */
+/* The rules of forwarding: when, how often and with which bytes a record may be forwarded, and its
+   outcome at the end. */
 #include "tests/sim/oracle.h"
 
 #include <limits.h>
@@ -22,12 +22,13 @@ static int failures_of(struct world *w, const struct request *r)
     return r->key.data == NULL && target_of(w, r)->refuses_keyless ? INT_MAX : r->failures;
 }
 
-/* Where a record stands, for failures. */
+/* Names the place of a record in messages about failures. */
 #define AT(q, offset) (q).slot, (q).lane, (long long)(offset)
 
-/* A record may be forwarded again if nobody knows that it is done: the last try failed or nobody
-   knows, or the lane's progress was read before the first one was committed. Where the group has no
-   offset, what flies may be of a topic that was there before, and says nothing. */
+/* A record may be forwarded again unless the process knows that it is done. It does not know that
+   if the last try failed or has no outcome. It also does not if the lane's progress was read before
+   the first try was committed. Where the group has no offset, records in flight may belong to an
+   earlier topic and prove nothing. */
 static void check_repeat(struct process *p, const struct forwarded *f)
 {
     struct world *w = p->world;
@@ -185,8 +186,7 @@ static void check_request_size(const struct process *p, const struct forwarded *
                    AT(forward->from, f->input->offset), size);
 }
 
-/* What a request may need over its own bytes until it is delivered, and what its dead letter may.
- */
+/* The bytes that the bridge may add to a request until it is delivered, and to its dead letter. */
 enum { LIFE_BYTES_MAX = 5200, LETTER_BYTES_MAX = 2600 };
 
 static bool may_pass(const struct world *w, size_t size, size_t added)
@@ -226,7 +226,7 @@ static void check_dead(struct process *p, const struct forwarded *f)
                forward->env == NULL;
     else if (r->expect != CODE_OK)
         fair = code == r->expect && forward->env == NULL;
-    else /* what comes too late, or passes no broker, is refused as it came */
+    else /* an expired or too large request is refused unchanged */
         fair = (forward->env != NULL || code == CODE_EXPIRED ||
                 (code == CODE_TOO_LARGE && w->setup.request_max_bytes > 0)) &&
                may_die(p, f, code);
@@ -311,8 +311,8 @@ struct attempt *oracle_forwarded(struct process *p, struct forwarded *f)
     return a;
 }
 
-/* Sent in an earlier life of the lane, and so far above what is committed that the bitmap of this
-   one may not reach it. */
+/* Sent in an earlier life of the lane, and so far above the committed offset that the bitmap of
+   this life may not reach it. */
 static bool beyond_the_window(const struct attempt *a, int epoch, const struct committed *c)
 {
     return a->sent_epoch != epoch && c != NULL && a->offset - c->base >= WINDOW_SPAN;
@@ -327,7 +327,7 @@ void oracle_told(struct process *p, struct attempt *a, struct queue_id from,
     a->told_step = p->world->step;
     a->told_ms = p->world->now_ms;
     a->told_epoch = lane->owned ? lane->epoch : -1;
-    /* of a queue of which nothing was ever committed or read, the bridge cannot note it */
+    /* the bridge cannot note it for a queue without a committed or read record */
     int topic = p->topic_of_slot[from.slot];
     if (lane->start[topic] == NULL && !p->inboxes[from.index].was_read)
         a->told_epoch = -1;

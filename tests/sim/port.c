@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The port, reading side: partitions that are fetched ahead in batches, signalled once when they go
-   from empty to not empty, paused, sought; and records that are lent and come back. */
+/* The port, reading side. Partitions are fetched ahead in batches, paused and sought. A partition
+   signals once when it changes from empty to not empty. Records are lent and returned. */
 #include "tests/sim/oracle.h"
 #include "tests/sim/world.h"
 
@@ -47,7 +47,7 @@ static struct queue_id queue_of(const struct process *p, int64_t index)
     return (struct queue_id){(int)index, (int)index / p->slots, (int)index % p->slots};
 }
 
-/* A broker sends a whole batch, also if the offset asked for is in its middle. */
+/* A broker sends a whole batch, even if the requested offset is in its middle. */
 static bool is_inside(const struct log *log, const struct entry *batch, int64_t offset)
 {
     return batch->unreadable_end > offset && batch->offset >= log->start;
@@ -105,7 +105,7 @@ static void tell_queue(struct process *p, struct queue_id q)
     world_at(w, at_ms, p, wake, NULL, (int64_t)in->version * QUEUES_MAX + q.index);
 }
 
-/* The position is not there. Told between turns, as a worker would. */
+/* The position does not exist. The bridge hears of it between turns, as from a worker. */
 static void out_of_range(struct process *p, struct queue_id q)
 {
     struct log *log = log_of(p, q);
@@ -118,8 +118,8 @@ static void out_of_range(struct process *p, struct queue_id q)
         process_turn_by(p, p->world->now_ms);
 }
 
-/* A fetch may jump over records of a level, but not twice at the same place in a row; where
-   transactions leave gaps everywhere, only after a seek. */
+/* A fetch may jump over records of a level, but not twice in a row at the same place. Where
+   transactions leave gaps everywhere, it jumps only after a seek. */
 static void skip_once(struct process *p, struct queue_id q)
 {
     struct inbox *in = inbox_of(p, q);
@@ -247,7 +247,8 @@ static struct entry *next_entry(struct process *p, struct queue_id q)
     return entry;
 }
 
-/* Asked apart from what was fetched: the first record from its position on is this one. */
+/* A separate query, independent of the fetched records: the first record from its position on is
+   this one. */
 static bool is_first(struct process *p, struct queue_id q, const struct entry *entry)
 {
     struct log *log = log_of(p, q);
@@ -380,7 +381,7 @@ static void port_pause(void *ctx, struct queue_id q)
     in->fetched = in->at;
 }
 
-/* What was at hand, from beyond the new position, may come once more before what is asked for. */
+/* Records at hand from beyond the new position may come once more before the requested ones. */
 static void keep_ahead(struct world *w, struct inbox *in, int64_t offset)
 {
     if (!rng_chance(&w->rng, w->knobs.ahead_after_seek) &&

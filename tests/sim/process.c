@@ -32,8 +32,8 @@ void process_step_clock(struct process *p, int64_t by_ms)
     note_skew(p);
 }
 
-/* Levels that the other ladder has and this one has not are read until they are empty; before the
-   switch nobody knows the levels to come, unless they were foretold. */
+/* Levels of the other ladder alone are read until they are empty. Before the switch the levels to
+   come are unknown, unless they were foretold. */
 static int retired_levels(const struct ladder *own, const struct ladder *other, int64_t *retired_ms)
 {
     int n = 0;
@@ -115,7 +115,7 @@ void process_free(struct process *p)
         world_fail(p->world, "%zu records were not given back", p->outstanding);
 }
 
-/* kill -9: its memory is gone, what it sent is on its way or not. */
+/* kill -9: its memory is lost. Its requests may still arrive. */
 void process_crash(struct process *p)
 {
     struct world *w = p->world;
@@ -176,9 +176,9 @@ void process_stall(struct process *p, int64_t for_ms)
     member_silent(p, for_ms);
 }
 
-/* After a long pause it may have been fenced: nothing may be forwarded before a commit that was
-   sent after the pause has succeeded. Who could not even take its places, at least once, and had
-   read nothing yet, has nothing that it could commit: it may deliver again what others did. */
+/* After a long pause the process may have been fenced. It may forward no record before a commit
+   that it sent after the pause has succeeded. At least once, a process without committed offsets
+   that has read no record has nothing to commit. It may deliver records again. */
 static void notice_pause(struct process *p)
 {
     bool owns = false, knows = false;
@@ -194,7 +194,7 @@ static void notice_pause(struct process *p)
     p->turned_mono_ms = p->clock.mono_ms;
 }
 
-/* A loop that asks to be called at once, and then does nothing, burns a core. */
+/* A loop that requests its next call at once, and then does nothing, burns a core. */
 static void watch_spin(struct process *p, int64_t wait_ms)
 {
     if (wait_ms > 0 || p->calls != p->calls_at_turn)

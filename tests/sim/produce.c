@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The port, writing side: records on their way to a partition stay in order, those to different
-   partitions do not; each is stored or not, and is reported so, or not at all. */
+/* The port, writing side. Records on their way to one partition stay in order, those to different
+   partitions do not. Each is stored or not, and is reported so, or is not reported. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
 
@@ -22,7 +22,7 @@ static int target_index(const struct world *w, const char *name)
     return -1;
 }
 
-/* The longer of key and value; what an envelope adds is let go by. */
+/* The longer of key and value. The bytes that an envelope adds do not count. */
 static size_t size_of(const struct flight *f, enum letter letter)
 {
     bool whole = f->request != NULL && letter == LETTER_WHOLE;
@@ -157,8 +157,8 @@ static void store(struct world *w, struct producer *producer, struct flight *f)
         inbox_appended(w, f->topic, f->lane);
 }
 
-/* While nobody leads its partition nothing lands: a delivery gives up in time, a hop waits unless
-   it is part of a transaction. */
+/* While a partition has no leader no record is stored there. A delivery times out. A hop waits,
+   unless it is part of a transaction. */
 static bool outage_keeps(struct world *w, struct flight *f)
 {
     int64_t leader_back = world_leader_back(w, f->chain);
@@ -241,8 +241,8 @@ void flight_land(struct world *w, struct process *nobody, void *arg, int64_t n)
     producer_arm(producer, (int)n);
 }
 
-/* What is to be stored. Headers and key are copied by a client when it is given them, the value is
-   not: it must be the same until the report. */
+/* The record to store. The client copies headers and key at once, but not the value, which must
+   stay the same until the report. */
 static void make_entry(struct world *w, struct flight *f, const struct forward *forward)
 {
     const struct record *record = forward->record;
@@ -261,7 +261,7 @@ static void make_entry(struct world *w, struct flight *f, const struct forward *
         f->made.value = older_writes(&w->arena, f->made.value);
 }
 
-/* The request that a forwarded record stands for. */
+/* Returns the request of a forwarded record. */
 static struct request *request_of(struct process *p, const struct forward *forward,
                                   struct entry *input)
 {
@@ -277,7 +277,7 @@ static struct request *request_of(struct process *p, const struct forward *forwa
     return input->request;
 }
 
-/* What is tried alone has a transaction of its own. */
+/* A record that is tried alone has its own transaction. */
 static void check_company(struct process *p, const struct forward *forward)
 {
     struct producer *producer = p->producer;
@@ -289,8 +289,8 @@ static void check_company(struct process *p, const struct forward *forward)
     producer->solo = forward->alone;
 }
 
-/* Exactly once, one record may find out that a partition has no leader; after that the brokers know
-   it, and another record there would hold another producer. */
+/* Exactly once, one record may find out that a partition has no leader. After that the brokers know
+   it, and another record there would block another producer. */
 static void check_leader(struct process *p, const struct forward *forward, int chain)
 {
     struct world *w = p->world;

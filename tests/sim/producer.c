@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A producer's life: what it has on its way, and the ways in which that ends. */
+/* A producer's life: its records under way, and the ways in which they end. */
 #include "tests/sim/producer.h"
 #include "tests/sim/oracle.h"
 
@@ -91,7 +91,7 @@ void producer_give_up(struct producer *producer)
         a->state = ATTEMPT_LOST;
 }
 
-/* Of each partition a part of what is under way still arrives. */
+/* Of each partition, a part of the records under way still arrives. */
 void producer_died(struct producer *producer)
 {
     struct world *w = producer->process->world;

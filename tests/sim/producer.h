@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* producer: one Kafka producer of one process. Exactly once: it has a transaction, and an end: by
-   its own process, which gives it up and makes another, or by the coordinator, which fences it. */
+/* producer: one Kafka producer of one process. Exactly once, it has a transaction and an end. Its
+   own process gives it up and makes another, or the coordinator fences it. */
 #ifndef DELAYBRIDGE_TESTS_SIM_PRODUCER_H
 #define DELAYBRIDGE_TESTS_SIM_PRODUCER_H
 
@@ -18,7 +18,7 @@ struct flight {
     struct attempt *attempt;
     struct request *request;
     struct entry *input;
-    struct entry made;       /* what will be stored: a copy */
+    struct entry made;       /* a copy of the record to store */
     struct bytes lent_value; /* the same bytes, as the bridge lent them */
     struct queue_id from;
     enum forward_kind kind;
@@ -26,7 +26,7 @@ struct flight {
     int topic, lane, chain;
     int64_t landed_offset; /* on a level */
     enum report report;
-    bool stored; /* with REPORT_TIMED_OUT: the broker has it all the same */
+    bool stored; /* with REPORT_TIMED_OUT: the broker has it nevertheless */
     bool vanishes;
     bool unnamed; /* it breaks its transaction, and the client does not say that it did */
     int64_t sent_ms, lands_at;
@@ -38,7 +38,7 @@ struct chain {
     int64_t landed_at, reported_at;
 };
 
-/* Outlives its process: what was sent may still land. */
+/* Outlives its process: its records may still be stored. */
 struct producer {
     struct process *process;
     int life;
@@ -46,15 +46,15 @@ struct producer {
     struct chain chains[CHAINS_N];
 
     bool takes_part[CHAINS_N];       /* its transaction has, or had, a record there */
-    bool fenced;                     /* the coordinator takes nothing more of it */
+    bool fenced;                     /* the coordinator accepts no more requests of it */
     bool given_up;                   /* its process has done with it */
     bool solo;                       /* its transaction has one record, and takes no other */
     bool failed;                     /* a forward of it has */
     bool asked;                      /* to commit, and not known to have done so */
     bool torn;                       /* its client knows that the transaction cannot be committed */
-    bool told_torn;                  /* and the bridge was told, or soon will be */
+    bool told_torn;                  /* and the bridge knows, or soon will */
     enum abort_cause cause;          /* of what tore it */
-    size_t unreported;               /* forwards that the bridge was not told of */
+    size_t unreported;               /* forwards that were not reported to the bridge */
     struct transaction *transaction; /* the last one; NULL: none yet */
     struct attempt *attempts;        /* forwards since the last commit that succeeded */
 };
@@ -63,15 +63,15 @@ struct producer *producer_new(struct process *process);
 void producer_died(struct producer *producer);
 void producer_kick(struct producer *producer); /* after hold_landings */
 
-void producer_arm(struct producer *producer, int i); /* its head lands when it is time */
+void producer_arm(struct producer *producer, int i); /* its head is stored in time */
 
-/* Part of the transaction has failed: of what is on its way the client may drop any part. */
+/* Part of the transaction has failed: the client may drop any of its records under way. */
 void producer_tear(struct flight *cause);
 
 /* The same, of no record's making: the client has found out that it was fenced. */
 void producer_break(struct producer *producer);
 
-/* Nothing more of it is sent; what was not stored is reported as not sent. */
+/* Sends no more records. Those that were not stored are reported as not sent. */
 void producer_give_up(struct producer *producer);
 
 /* It is not sent, or no answer comes any more. */

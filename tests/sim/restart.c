@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exactly once, what a worker does about its producer: told that the transaction is broken, the
-   bridge gives it up; the next producer fences it, takes its time, and only then are lanes read
-   again. Or another producer goes on at once, if the one that is given up was never asked to
-   commit, and that is fenced later. */
+/* Restart of a producer, exactly once. When the transaction is broken, the bridge gives its
+   producer up. The next producer fences it, which takes time, and only then are lanes read again.
+   If the old producer was never requested to commit, another one continues at once and fences it
+   later. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
 

@@ -37,7 +37,7 @@ static inline int rng_int(struct rng *rng, int low, int high)
 }
 
 /* True that many times of ten thousand. Draws nothing for 0, so that a fault that is off does not
-   shift what comes after it. */
+   change later draws. */
 static inline bool rng_chance(struct rng *rng, int of_10k)
 {
     return of_10k > 0 && rng_int(rng, 0, 9999) < of_10k;

@@ -25,7 +25,8 @@ static void drain(struct world *w)
     }
 }
 
-/* Everybody stops, who stands still when he goes on; whoever starts then has nothing to do. */
+/* Stops all processes. A stalled one stops when it resumes. A process that starts after that has no
+   work. */
 static void start_again(struct world *w)
 {
     int64_t from_ms = w->now_ms;

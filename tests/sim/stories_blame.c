@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of blame, exactly once: who broke a transaction, and that nobody else suffers for long.
- */
+/* Stories of blame, exactly once: the cause of a broken transaction is found, and other records
+   wait only a moment. */
 #include "tests/sim/producer.h"
 #include "tests/sim/story.h"
 
@@ -34,7 +34,7 @@ void too_large_breaks_one_transaction_and_is_tried_alone(struct world *w)
     story_finish(w);
 }
 
-void a_target_that_holds_a_transaction_is_left_alone_in_seconds(struct world *w)
+void target_that_stalls_a_transaction_is_deferred_within_seconds(struct world *w)
 {
     struct request *good[MANY], *bad[MANY];
     story_begin_exactly_once(w);
@@ -79,7 +79,7 @@ void throttling_is_no_silence_of_a_target(struct world *w)
     expect_ends(w, r, 2, 1, 0);
 }
 
-void what_was_learned_of_many_survives_the_next_abort(struct world *w)
+void notes_of_many_records_survive_the_next_abort(struct world *w)
 {
     struct request *large[MANY], *larger[MANY];
     story_begin_exactly_once(w);
@@ -95,7 +95,8 @@ void what_was_learned_of_many_survives_the_next_abort(struct world *w)
     story_finish(w);
 }
 
-/* The level topics take less than the schedule topic does, and nobody has run topics apply. */
+/* The level topics take smaller records than the schedule topic, because topics apply was not
+   run. */
 void more_that_fit_no_level_than_can_be_noted(struct world *w)
 {
     enum { MORE = 300 };
@@ -112,7 +113,7 @@ void more_that_fit_no_level_than_can_be_noted(struct world *w)
 }
 
 /* Alone in its transaction it is in no batch with others. */
-void a_suspect_that_is_too_large_for_its_batch_is_not_condemned(struct world *w)
+void suspect_that_was_too_large_in_a_batch_is_not_dead_lettered(struct world *w)
 {
     story_begin_exactly_once(w);
     story_open(w);
@@ -126,7 +127,7 @@ void a_suspect_that_is_too_large_for_its_batch_is_not_condemned(struct world *w)
     story_finish(w);
 }
 
-void refusing_target_makes_suspects_and_the_good_ones_go_on(struct world *w)
+void refusing_target_makes_suspects_and_others_continue(struct world *w)
 {
     struct request *bad[MANY], *good[MANY];
     story_begin_exactly_once(w);
@@ -157,7 +158,7 @@ static void fail_alone_and_wait(struct world *w)
     process_turn_by(p, w->now_ms);
 }
 
-void what_failed_alone_uses_up_one_attempt(struct world *w)
+void record_that_failed_alone_uses_up_one_attempt(struct world *w)
 {
     story_begin_exactly_once(w);
     w->setup.max_attempts = 2;
@@ -174,7 +175,7 @@ void what_failed_alone_uses_up_one_attempt(struct world *w)
     expect(w, r->delivered == 1);
 }
 
-void silent_target_breaks_one_transaction_and_is_left_alone(struct world *w)
+void silent_target_breaks_one_transaction_and_is_deferred(struct world *w)
 {
     struct request *bad[MANY], *good[MANY];
     story_begin_exactly_once(w);
@@ -196,7 +197,7 @@ void silent_target_breaks_one_transaction_and_is_left_alone(struct world *w)
 }
 
 /* It answers now in time and now not, so each transaction that it is part of may last for 5 s. */
-void slow_target_holds_everybody_more_and_more_rarely(struct world *w)
+void slow_target_stalls_other_targets_ever_more_rarely(struct world *w)
 {
     enum { SECONDS = 60, WAITS_MAX = 4, LONGEST = 9 };
     struct request *good[SECONDS];
@@ -216,7 +217,7 @@ void slow_target_holds_everybody_more_and_more_rarely(struct world *w)
 }
 
 /* A partition without a leader: the brokers do not end the transaction that it is in. */
-void target_that_holds_one_producer_is_not_tried_on_the_last(struct world *w)
+void target_that_blocks_one_producer_is_not_tried_on_the_last(struct world *w)
 {
     enum { SECONDS = 60 };
     struct request *good[SECONDS], *bad[SECONDS];
@@ -238,7 +239,7 @@ void target_that_holds_one_producer_is_not_tried_on_the_last(struct world *w)
     expect_ends(w, bad, SECONDS, 1, 0);
 }
 
-/* A broker dies: one target has a partition there alone, of another one the replicas go on. */
+/* A broker dies. One target has a partition only there, and another one has replicas elsewhere. */
 void target_that_is_whole_again_is_tried_on_the_last_producer(struct world *w)
 {
     enum { AT_ONCE = 20, SECONDS = 90, LONGEST = 45 };
@@ -274,8 +275,8 @@ static struct request *ask_with_key(struct world *w)
     return workload_send(w, &ask);
 }
 
-/* The first one tells, together and alone; then it is known for a minute. */
-void refused_without_a_key_is_not_tried_in_company_again(struct world *w)
+/* The first record shows it, in a batch and alone. Then it is known for a minute. */
+void record_refused_without_a_key_is_not_tried_in_a_batch_again(struct world *w)
 {
     enum { SECONDS = 50 };
     struct request *good[SECONDS], *keyed[SECONDS];
@@ -313,7 +314,7 @@ static void hop_in_both_lanes(struct world *w, struct request **held, struct req
     story_pass(w, 4000);
 }
 
-void a_level_without_a_leader_holds_its_lane_alone(struct world *w)
+void a_level_without_a_leader_blocks_its_lane_alone(struct world *w)
 {
     enum { SECONDS = 20 };
     struct request *good[SECONDS], *held[SECONDS];
@@ -331,7 +332,7 @@ void a_level_without_a_leader_holds_its_lane_alone(struct world *w)
     expect_ends(w, held, SECONDS, 1, 0);
 }
 
-/* Its transaction is held; the other producer goes on without that lane. */
+/* Its transaction is blocked. The other producer continues without that lane. */
 void a_level_that_loses_its_leader_breaks_one_transaction(struct world *w)
 {
     enum { SECONDS = 40, STALL = 12 };
@@ -351,8 +352,8 @@ void a_level_that_loses_its_leader_breaks_one_transaction(struct world *w)
     expect_ends(w, held, SECONDS, 1, 0);
 }
 
-/* At least once its records fly until the leader is back. */
-void a_level_that_acknowledges_nothing_is_told_and_holds_its_lane_alone(struct world *w)
+/* At least once its records stay in flight until the leader is back. */
+void silent_level_is_reported_and_blocks_its_lane_alone(struct world *w)
 {
     enum { SECONDS = 20 };
     struct request *good[SECONDS], *held[SECONDS];
@@ -370,7 +371,7 @@ void a_level_that_acknowledges_nothing_is_told_and_holds_its_lane_alone(struct w
 }
 
 /* More requests of its lane would wait in memory, at the cost of all others. */
-void a_level_that_acknowledges_nothing_takes_a_share_of_the_budget(struct world *w)
+void silent_level_takes_a_share_of_the_budget(struct world *w)
 {
     enum { SECONDS = 12, EACH = 10, SOON = 4, BUDGET = 128 << 10 };
     story_begin(w);
@@ -406,8 +407,8 @@ void a_level_behind_a_series_of_throttles_is_not_shut(struct world *w)
     expect_ends(w, held, SECONDS, 1, 0);
 }
 
-/* Nothing else is in its transaction: nobody is answered, as if Kafka were away. */
-void a_lone_record_to_a_target_without_a_leader_holds_one_producer(struct world *w)
+/* Its transaction has no other record, so no record is acknowledged, as if Kafka were away. */
+void lone_record_to_a_target_without_a_leader_blocks_one_producer(struct world *w)
 {
     enum { SECONDS = 60, STALL = 15 };
     struct request *good[SECONDS], *bad;
@@ -430,7 +431,7 @@ void a_lone_record_to_a_target_without_a_leader_holds_one_producer(struct world 
     expect(w, bad->delivered == 1);
 }
 
-void clock_step_back_gives_the_transaction_up(struct world *w)
+void clock_step_back_aborts_the_transaction(struct world *w)
 {
     story_begin_exactly_once(w);
     story_open(w);
@@ -447,7 +448,7 @@ void clock_step_back_gives_the_transaction_up(struct world *w)
     expect(w, flies->delivered == 1 && waits->delivered == 1);
 }
 
-void clock_step_back_while_one_has_failed_alone_rereads(struct world *w)
+void clock_step_back_after_a_lone_failure_rereads(struct world *w)
 {
     story_begin_exactly_once(w);
     story_open(w);

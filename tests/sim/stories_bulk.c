@@ -30,7 +30,7 @@ static void open_lanes(struct world *w)
     w->knobs.fetch_n = EACH;
 }
 
-/* What the model looks at with each record that is taken: no two of them have much at hand. */
+/* The model checks with each record taken that no two lanes have much at hand. */
 void bulky_lanes_are_read_one_at_a_time(struct world *w)
 {
     open_lanes(w);
@@ -42,7 +42,7 @@ void bulky_lanes_are_read_one_at_a_time(struct world *w)
     story_finish(w);
 }
 
-/* While the dead-letter topic is away, what is at hand of its lane gets no room. */
+/* While the dead-letter topic is unavailable, records at hand of its lane get no room. */
 void a_bulky_lane_without_room_does_not_stop_another(struct world *w)
 {
     story_begin(w);

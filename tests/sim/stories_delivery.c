@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of delivery: what fits nowhere, who takes nothing, and clocks that are wrong. */
+/* Stories of delivery: records that fit no topic, targets that are unavailable, and clocks that are
+   wrong. */
 #include "tests/sim/story.h"
 
 void too_large_for_level_and_dead_letter_goes_without_value(struct world *w)
@@ -10,7 +11,7 @@ void too_large_for_level_and_dead_letter_goes_without_value(struct world *w)
     struct request *next = story_ask(w, TARGET_A, 0);
     story_pass(w, 500);
     expect(w, r->dead == 1 && COUNT(w, dead[CODE_TOO_LARGE]) == 1 && next->delivered == 1);
-    expect(w, story_committed(w, -1, 0)->base == 2); /* it stops nobody */
+    expect(w, story_committed(w, -1, 0)->base == 2); /* it stops no other */
     expect(w, w->forwards == 5); /* to its level, with its value, alone, without, and the next */
     story_finish(w);
 }
@@ -22,7 +23,7 @@ static void tell_of_long_key(struct world *w)
     struct request *next = story_ask(w, TARGET_A, 0);
     story_pass(w, 3000);
     expect(w, r->dead == 1 && COUNT(w, dead[CODE_TOO_LARGE]) == 1 && next->delivered == 1);
-    expect(w, story_committed(w, -1, 0)->base == 2); /* it stops nobody */
+    expect(w, story_committed(w, -1, 0)->base == 2); /* it stops no other */
     story_finish(w);
 }
 
@@ -51,8 +52,8 @@ void too_large_batch_is_tried_alone(struct world *w)
     story_finish(w);
 }
 
-/* A broker answers such a request by closing the connection, so it must never be sent: the oracle
-   watches that. */
+/* A broker answers such a request by closing the connection, so it must never be sent. The oracle
+   checks that. */
 static void tell_of_what_no_broker_takes(struct world *w)
 {
     w->setup.request_max_bytes = REQUEST_BYTES_MAX;
@@ -68,13 +69,13 @@ static void tell_of_what_no_broker_takes(struct world *w)
     story_finish(w);
 }
 
-void what_no_broker_takes_is_never_sent(struct world *w)
+void record_that_no_broker_takes_is_never_sent(struct world *w)
 {
     story_begin(w);
     tell_of_what_no_broker_takes(w);
 }
 
-void what_no_broker_takes_is_never_sent_exactly_once(struct world *w)
+void record_that_no_broker_takes_is_never_sent_exactly_once(struct world *w)
 {
     story_begin_exactly_once(w);
     tell_of_what_no_broker_takes(w);
@@ -118,19 +119,19 @@ static void tell_of_lowered_limit(struct world *w)
     story_finish(w);
 }
 
-void what_waits_beyond_a_lowered_limit_is_dead_lettered(struct world *w)
+void waiting_record_above_a_lowered_limit_is_dead_lettered(struct world *w)
 {
     story_begin(w);
     tell_of_lowered_limit(w);
 }
 
-void what_waits_beyond_a_lowered_limit_is_dead_lettered_exactly_once(struct world *w)
+void waiting_record_above_a_lowered_limit_is_dead_lettered_exactly_once(struct world *w)
 {
     story_begin_exactly_once(w);
     tell_of_lowered_limit(w);
 }
 
-/* Records to a target that takes nothing, among others. */
+/* Records to an unavailable target, among others. */
 static void ask_both(struct world *w, int n, struct request **bad, struct request **good)
 {
     for (int i = 0; i < n; i++) {
@@ -141,7 +142,7 @@ static void ask_both(struct world *w, int n, struct request **bad, struct reques
 
 enum { PAIRS = 20 };
 
-void failing_target_does_not_hold_the_lane(struct world *w)
+void failing_target_does_not_block_the_lane(struct world *w)
 {
     struct request *bad[PAIRS], *good[PAIRS];
     story_begin(w);
@@ -159,8 +160,8 @@ void failing_target_does_not_hold_the_lane(struct world *w)
         expect(w, bad[i]->delivered == 1);
 }
 
-/* As when its look-up goes to a broker that is stopped. */
-void a_target_that_nobody_answers_for_holds_no_other(struct world *w)
+/* As if its look-up was sent to a stopped broker. */
+void target_without_a_lookup_answer_does_not_block_others(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -176,7 +177,7 @@ void a_target_that_nobody_answers_for_holds_no_other(struct world *w)
     story_finish(w);
 }
 
-/* When it is due, nobody answers any more. */
+/* When it is due, no look-up is answered any more. */
 void a_target_is_looked_up_before_its_record_is_due(struct world *w)
 {
     story_begin(w);
@@ -205,7 +206,7 @@ void a_target_that_is_made_in_time_costs_no_attempt(struct world *w)
 
 /* The question is older than that, and so is its answer, which comes when the record waits for it.
  */
-void an_early_no_about_a_target_counts_for_nobody(struct world *w)
+void early_lookup_of_a_missing_target_fails_no_record(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -223,8 +224,8 @@ void an_early_no_about_a_target_counts_for_nobody(struct world *w)
     story_finish(w);
 }
 
-/* It fills what may fly to it, and answers nothing. */
-void silent_target_does_not_hold_the_lane(struct world *w)
+/* It has as many records in flight as are allowed, and acknowledges none. */
+void silent_target_does_not_block_the_lane(struct world *w)
 {
     struct request *bad[PAIRS], *good[PAIRS];
     story_begin(w);
@@ -282,7 +283,7 @@ void kafka_away_uses_up_no_attempts(struct world *w)
 }
 
 /* A loop that was blocked hears of a commit before it hears of the deliveries that timed out. */
-void an_outage_shuts_no_target_whoever_is_answered_first(struct world *w)
+void an_outage_shuts_no_target_in_any_order_of_answers(struct world *w)
 {
     story_begin(w);
     w->setup.max_attempts = 1;
@@ -430,7 +431,8 @@ void headers_count_against_the_budget(struct world *w)
     story_finish(w);
 }
 
-/* While the dead-letter topic is away, what waits for it leaves the budget to good requests. */
+/* While the dead-letter topic is unavailable, records that wait for it leave the budget to good
+   requests. */
 void dead_letters_take_a_share_of_the_budget(struct world *w)
 {
     story_begin(w);

@@ -63,7 +63,7 @@ void an_older_process_is_blocked_by_version_2_alone_exactly_once(struct world *w
 }
 
 /* No target fails, so all that waits is of version 1 in whatever program wrote it. */
-void what_waits_in_version_1_survives_an_upgrade_and_a_rollback(struct world *w)
+void record_of_version_1_survives_an_upgrade_and_a_rollback(struct world *w)
 {
     struct request *of_older[WAITING], *of_newer[WAITING];
     story_begin(w);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of owners: lanes that come and go, processes that stand still, and what flies meanwhile.
- */
+/* Stories of owners: lanes that are assigned and lost, processes that stall, and records in flight
+   meanwhile. */
 #include "tests/sim/story.h"
 
 /* More than half a session, and less than a whole one. */
 enum { STALL_MS = 3500 };
 
-void a_proof_that_failed_is_asked_again(struct world *w)
+void a_proof_that_failed_is_requested_again(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -17,7 +17,7 @@ void a_proof_that_failed_is_asked_again(struct world *w)
     process_stall(p, STALL_MS);
     group_regroup(w);
     story_until(w, p->member == MEMBER_REVOKING);
-    w->knobs.hold_turns = true;             /* the lane goes and comes in one poll of the client: */
+    w->knobs.hold_turns = true; /* the lane is lost and assigned in one poll of the client: */
     story_until(w, p->lanes[0].epoch == 2); /* nothing in it is to be committed now */
     w->knobs.hold_turns = false;
     expect(w, w->told[EVENT_STALLED_TURN] == 1 && COUNT(w, commits_failed) > 0);
@@ -50,12 +50,13 @@ void a_stall_that_ends_in_another_call_is_seen_by_the_turn(struct world *w)
     story_pass(w, 50);
     world_at(w, w->now_ms + STALL_MS, p, settle, NULL, 0);
     process_stall(p, STALL_MS);
-    story_pass(w, STALL_MS + 500); /* the oracle looks at what is forwarded unproven */
+    story_pass(w,
+               STALL_MS + 500); /* the oracle checks each record that is forwarded without proof */
     expect(w, w->told[EVENT_STALLED_TURN] == 1 && r->delivered == 1);
     story_finish(w);
 }
 
-void zombie_delivers_nothing_until_proved(struct world *w)
+void zombie_delivers_nothing_until_its_ownership_is_proved(struct world *w)
 {
     story_begin(w);
     w->setup.processes = 2;
@@ -86,7 +87,7 @@ void handover_repeats_nothing_after_clean_stop(struct world *w)
     for (int i = 0; i < 20; i++)
         story_ask(w, i % 2 ? TARGET_B : TARGET_A, i % 4 * 700);
     story_pass(w, 300);
-    w->knobs.report_ms = 200; /* some are under way when it is asked to end */
+    w->knobs.report_ms = 200; /* some are under way when it is requested to end */
     story_ask(w, TARGET_B, 0);
     member_stop(first);
     story_until(w, !first->up && story_owner(w, 0) != NULL);
@@ -95,7 +96,7 @@ void handover_repeats_nothing_after_clean_stop(struct world *w)
     expect(w, w->repeats == 0 && COUNT(w, skipped) > 0);
 }
 
-/* A record is on its way when its lane goes and comes back, and is not read again yet. */
+/* A record is in flight when its lane is lost and assigned again, and is not read again yet. */
 static struct request *fly_into_the_next_life(struct world *w)
 {
     story_begin(w);
@@ -115,13 +116,13 @@ void late_success_of_an_earlier_life_marks_done(struct world *w)
     story_let_land(w);
     story_pass(w, 200);
     expect(w, r->delivered == 1 && COUNT(w, deliveries) == 2 && COUNT(w, held) == 0);
-    expect(w, story_committed(w, -1, 0)->base == 2); /* though nobody has read it in this life */
+    expect(w, story_committed(w, -1, 0)->base == 2); /* though it was not read in this life */
     story_finish(w);
     expect(w, w->forwards == 2);
 }
 
-/* A queue of which nothing was ever done has a place all the same, from the first record seen. */
-void late_success_finds_the_place_of_a_queue_without_progress(struct world *w)
+/* A queue without any done record has a committed offset, from the first record seen. */
+void late_success_is_known_to_a_queue_without_progress(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -155,7 +156,7 @@ void late_failure_of_an_earlier_life_only_frees(struct world *w)
     expect(w, w->forwards == 3 && r->delivered == 1);
 }
 
-void what_still_flies_is_not_sent_beside_itself(struct world *w)
+void record_in_flight_is_not_sent_twice(struct world *w)
 {
     struct request *r = fly_into_the_next_life(w);
     story_until(w, w->forwards == 2);
@@ -168,8 +169,8 @@ void what_still_flies_is_not_sent_beside_itself(struct world *w)
     expect(w, w->forwards == 2 && r->delivered == 1);
 }
 
-/* The lane's second life starts further back than the first one ended, so its window has no room
-   for the last record, which still flies from the first. */
+/* The lane's second life starts further back than the first one ended. So its window has no room
+   for the last record, which is still in flight from the first life. */
 void a_head_that_waits_for_room_may_turn_out_done(struct world *w)
 {
     story_begin(w);
@@ -195,9 +196,9 @@ void a_head_that_waits_for_room_may_turn_out_done(struct world *w)
     expect(w, w->forwards == 4 && last->delivered == 1);
 }
 
-/* What is told of a record that lies more than a window above the place, behind a gap, is noted
-   nowhere when another owner was there meanwhile: it may come twice, as all that flies when its
-   lane goes may. */
+/* A late report of a record more than a window above the committed offset, behind a gap, is lost if
+   another owner was there meanwhile. The record may be forwarded twice, like all that are in flight
+   when their lane is lost. */
 void late_success_beyond_the_window_is_forgotten(struct world *w)
 {
     story_begin(w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of progress: where a queue starts, what is missing from its log, and how it goes on. */
+/* Stories of progress: where a queue starts, which records its log lacks, and how it continues. */
 #include "tests/sim/story.h"
 
 #define XXH_INLINE_ALL
@@ -29,7 +29,8 @@ void no_commit_means_beginning(struct world *w)
     expect(w, r->delivered >= 1 && COUNT(w, out_of_range) == 0 && COUNT(w, gaps) == 0);
 }
 
-/* The one that flies may fly for as long as a revocation may take, and its process may die then. */
+/* The record may stay in flight for as long as a revocation may take, and its process may die
+   then. */
 void progress_is_committed_while_a_revocation_waits(struct world *w)
 {
     story_begin(w);
@@ -53,7 +54,7 @@ void progress_is_committed_while_a_revocation_waits(struct world *w)
     story_finish(w);
 }
 
-void out_of_range_low_goes_on_and_counts(struct world *w)
+void position_below_the_log_start_moves_up_and_counts(struct world *w)
 {
     struct request *asked[4];
     story_begin(w);
@@ -104,7 +105,7 @@ void log_start_inside_a_run_of_done_offsets(struct world *w)
     expect(w, lost->delivered == 1 && w->forwards == forwards + 2);
 }
 
-/* Offset 0 is in work, and a done one stands far above it, when everything between is cut off. */
+/* Offset 0 is in work and a far higher one is done when all offsets between them are cut off. */
 void a_log_start_far_above_base_forgets_nothing(struct world *w)
 {
     story_begin(w);
@@ -138,7 +139,7 @@ void foreign_metadata_is_ignored(struct world *w)
     oracle_truncate(w, TOPIC_SCHEDULE, 0, 1);
     struct committed *mirrored = arena_take(&w->arena, sizeof *mirrored);
     *mirrored =
-        (struct committed){.base = 2, .text = story_committed(w, -1, 0)->text, .life = NOBODY};
+        (struct committed){.base = 2, .text = story_committed(w, -1, 0)->text, .life = NO_LIFE};
     w->broker.committed[TOPIC_SCHEDULE][0] = mirrored;
     w->metadata_is_foreign = true;
     struct request *fourth = story_ask(w, TARGET_A, 0), *fifth = story_ask(w, TARGET_A, 0);
@@ -157,7 +158,7 @@ void trim_never_beyond_commit(struct world *w)
     story_pass(w, 50000);
     w->knobs.hold_commits = true;
     struct request *r = story_ask(w, TARGET_A, 2000);
-    story_pass(w, 12000); /* past the minute: the oracle looks at what is trimmed */
+    story_pass(w, 12000); /* past the minute: the oracle checks each trim */
     expect(w, r->delivered == 1 && level->end == 2 && level->start == 1);
     w->knobs.hold_commits = false;
     story_pass(w, 60000);
@@ -165,9 +166,9 @@ void trim_never_beyond_commit(struct world *w)
     story_finish(w);
 }
 
-/* A broker takes texts of 64 bytes, which hold 192 offsets: no more are in work at a time, so what
-   is done is known after a crash. */
-void a_short_text_bounds_what_is_in_work(struct world *w)
+/* A broker takes texts of 64 bytes, which hold 192 offsets. No more are in work at a time, so done
+   offsets are known after a crash. */
+void a_short_text_bounds_the_records_in_work(struct world *w)
 {
     story_begin(w);
     w->setup.commit_text_max = 64;
@@ -199,7 +200,7 @@ void idle_progress_is_committed_again(struct world *w)
     story_finish(w);
 }
 
-void a_trim_that_failed_is_asked_again(struct world *w)
+void a_trim_that_failed_is_requested_again(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -236,7 +237,7 @@ static void fetches_that_jump(struct world *w, int64_t first_to, int64_t second_
     w->knobs.hold_fetches = false;
 }
 
-/* The third fetch tells the truth; the oracle looks at what is committed as done. */
+/* The third fetch is correct. The oracle checks the offsets that are committed as done. */
 static void nothing_is_lost_after_jumps_to(struct world *w, int64_t first, int64_t second)
 {
     fetches_that_jump(w, first, second);
@@ -289,7 +290,7 @@ static void append_newer(struct world *w, int topic)
     inbox_appended(w, topic, 0);
 }
 
-void newer_envelope_holds_its_queue_and_damaged_one_is_dead_lettered(struct world *w)
+void newer_envelope_blocks_its_queue_and_damaged_one_is_dead_lettered(struct world *w)
 {
     story_begin(w);
     story_open(w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of the survey: what people are told of what waits. */
+/* Stories of the survey: the figures about waiting records. */
 #include "tests/sim/story.h"
 
 static int64_t wall_ms(const struct world *w)
@@ -15,7 +15,7 @@ static const struct slot_stats *stands(struct world *w, int slot)
     return &p->stats.slots[slot];
 }
 
-void the_survey_counts_what_waits_and_names_its_head(struct world *w)
+void the_survey_counts_waiting_records_and_names_the_first(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -35,8 +35,9 @@ void the_survey_counts_what_waits_and_names_its_head(struct world *w)
     expect(w, counter_read(&level->paused) == 0 && counter_read(&level->reading) > 0);
 }
 
-/* A lane that is held until somebody acts is overdue from then on, the schedule topic's too. */
-void the_survey_names_when_a_queue_was_held(struct world *w)
+/* A lane that is blocked until an operator acts is overdue from then on, the schedule topic's
+   too. */
+void the_survey_names_when_a_queue_was_blocked(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -60,7 +61,7 @@ void the_survey_names_when_a_queue_was_held(struct world *w)
 }
 
 /* A head that is read, and does not leave, is the one to be woken for. */
-void the_survey_names_what_is_overdue_in_work(struct world *w)
+void the_survey_names_the_overdue_record_in_work(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -106,7 +107,7 @@ static uint64_t deliveries_delayed(const struct world *w)
 }
 
 /* The lateness of the bridge stays small, however long the target refuses. */
-void what_a_target_delays_is_counted_apart(struct world *w)
+void delay_by_a_target_is_counted_separately(struct world *w)
 {
     story_begin(w);
     story_open(w);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of transactions: what is committed, what is not, and who finds out how. */
+/* Stories of transactions: which records are committed, which are not, and how a process finds
+   out. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/story.h"
 
@@ -20,7 +21,7 @@ static void expect_all_once(struct world *w)
         expect(w, r->delivered == 1 && r->dead == 0);
 }
 
-void an_abort_reads_again_from_what_is_committed(struct world *w)
+void an_abort_reads_again_from_the_committed_offsets(struct world *w)
 {
     story_begin_exactly_once(w);
     struct process *p = open_with_two(w);
@@ -96,7 +97,7 @@ void another_transaction_begins_before_the_broken_one_is_fenced(struct world *w)
     expect(w, good->delivered == 1);
 }
 
-void a_fenced_zombies_transaction_holds_nothing(struct world *w)
+void transaction_of_a_fenced_zombie_blocks_nothing(struct world *w)
 {
     story_begin_exactly_once(w);
     w->setup.processes = 2;
@@ -117,7 +118,7 @@ void a_fenced_zombies_transaction_holds_nothing(struct world *w)
 }
 
 /* Its offsets are with the coordinator, and the end of its transaction is on its way. */
-void what_a_dead_one_may_still_commit_is_waited_for(struct world *w)
+void commit_of_a_dead_process_is_awaited(struct world *w)
 {
     story_begin_exactly_once(w);
     w->setup.processes = 2;
@@ -140,7 +141,7 @@ void what_a_dead_one_may_still_commit_is_waited_for(struct world *w)
     expect_all_once(w);
 }
 
-void lost_lanes_give_the_transaction_up(struct world *w)
+void lost_lanes_abort_the_transaction(struct world *w)
 {
     story_begin_exactly_once(w);
     struct process *p = open_with_two(w);
@@ -153,7 +154,7 @@ void lost_lanes_give_the_transaction_up(struct world *w)
     expect_all_once(w);
 }
 
-void settling_commits_what_is_open(struct world *w)
+void settling_commits_the_open_transaction(struct world *w)
 {
     story_begin_exactly_once(w);
     struct process *p = open_with_two(w);
@@ -166,7 +167,7 @@ void settling_commits_what_is_open(struct world *w)
     expect_all_once(w);
 }
 
-void nothing_is_delivered_after_a_stall_until_it_is_proved(struct world *w)
+void nothing_is_delivered_after_a_stall_until_ownership_is_proved(struct world *w)
 {
     story_begin_exactly_once(w);
     struct process *p = open_with_two(w);
@@ -184,7 +185,7 @@ void nothing_is_delivered_after_a_stall_until_it_is_proved(struct world *w)
     expect_all_once(w);
 }
 
-void hops_wait_and_have_a_transaction_of_their_own(struct world *w)
+void hops_wait_and_have_separate_transactions(struct world *w)
 {
     story_begin_exactly_once(w);
     story_open(w);
@@ -199,7 +200,7 @@ void hops_wait_and_have_a_transaction_of_their_own(struct world *w)
     expect_all_once(w);
 }
 
-void hops_that_nobody_takes_are_not_spun_on(struct world *w)
+void hops_that_the_port_refuses_cause_no_busy_loop(struct world *w)
 {
     story_begin_exactly_once(w);
     story_open(w);
@@ -244,7 +245,7 @@ void markers_on_levels_are_no_gaps(struct world *w)
     struct log *level = story_level(w, 0, 0);
     for (int i = 0; i < 5; i++) {
         story_ask(w, TARGET_A, 2000);
-        story_pass(w, 100); /* each in a transaction of its own */
+        story_pass(w, 100); /* each in a separate transaction */
     }
     expect(w, level->n == 5 && level->end == 10);
     int version = story_inbox(&w->processes[0], 0, 1)->version;

@@ -94,8 +94,9 @@ void unreadable_batch_blocks_its_partition_until_it_is_given_up_exactly_once(str
     blocks(w);
 }
 
-/* A clock that steps back has all read again: also what stands before the batch and is not done. */
-void unreadable_batch_loses_nothing_before_it_to_a_clock_step(struct world *w)
+/* After a clock step back all is read again, also the records before the batch that are not
+   done. */
+void unreadable_batch_and_a_clock_step_lose_no_record_before_it(struct world *w)
 {
     story_begin(w);
     w->setup.skip_unreadable = true;
@@ -123,8 +124,8 @@ void unreadable_batch_that_can_be_read_after_all_is_read(struct world *w)
     story_finish(w);
 }
 
-/* More offsets were passed than a window holds, and no commit of that was stored when the lane
-   comes back to the same process. */
+/* More offsets were passed than a window holds, and no commit of them was stored when the same
+   process is assigned the lane again. */
 void unreadable_batch_is_passed_once_though_its_lane_comes_back(struct world *w)
 {
     story_begin(w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Telling stories: worlds without chance, waits, and looks at what became of them. */
+/* The parts of stories: worlds without chance, waits, and checks of the result. */
 #include "tests/sim/story.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/producer.h"

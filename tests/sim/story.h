@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* story: what the scenarios are told with. In a story nothing takes time and nothing goes wrong
-   but what it says itself. */
+/* story: the parts of the scenarios. In a story no call takes time and no fault happens, unless the
+   story sets it. */
 #ifndef DELAYBRIDGE_TESTS_SIM_STORY_H
 #define DELAYBRIDGE_TESTS_SIM_STORY_H
 
@@ -17,7 +17,7 @@ void story_open(struct world *world);
 void story_finish(struct world *world);
 
 void story_pass(struct world *world, int64_t ms); /* time passes */
-/* One step of a wait; fails when it has lasted for ever. */
+/* One step of a wait. Fails when the wait has lasted too long. */
 void story_wait(struct world *world, int64_t since_ms, const char *what);
 #define story_until(world, condition)                           \
     do {                                                        \
@@ -38,7 +38,7 @@ struct request *story_ask_lane(struct world *world, int lane, int target, int64_
 struct request *story_ask_large(struct world *world, int64_t delay_ms, size_t value_len);
 struct request *story_ask_long_key(struct world *world, int64_t delay_ms, size_t key_len);
 
-/* What is sent from here on does not land, until it is let go. */
+/* Records sent from here on are not stored until they are released. */
 void story_hold_landings(struct world *world);
 void story_let_land(struct world *world);
 
@@ -55,7 +55,7 @@ void story_crash(struct world *world);
 uint64_t story_sum(const struct world *world, size_t counter);
 #define COUNT(world, name) story_sum(world, offsetof(struct stats, name))
 
-/* The group is formed anew around the same members; returns when lane 0 has its owner again. */
+/* Forms the group again with the same members. Returns when lane 0 has its owner again. */
 void story_regroup(struct world *world);
 
 #endif

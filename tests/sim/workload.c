@@ -161,8 +161,8 @@ static struct bytes text_or_null(const char *string)
     return string != NULL ? bytes_text(string) : bytes_null();
 }
 
-/* What a process learns late may still be held against a request that came meanwhile: once by each.
- */
+/* A fact that a process learns late may still fail a request that came meanwhile, once in each
+   process. */
 static int known_failures(const struct world *w, const struct target_model *target)
 {
     return target->failed < w->setup.processes ? target->failed : w->setup.processes;

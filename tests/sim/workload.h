@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* workload: requests as producers write them, good and bad, each with what must become of it. */
+/* workload: requests as producers write them, valid and invalid, each with its required outcome. */
 #ifndef DELAYBRIDGE_TESTS_SIM_WORKLOAD_H
 #define DELAYBRIDGE_TESTS_SIM_WORKLOAD_H
 
@@ -23,7 +23,7 @@ struct ask {
     size_t value_len;
     int64_t expires_in_ms; /* after due; 0: never. Negative: it comes expired */
     int headers;           /* of the business */
-    enum code fault;       /* what is wrong with it; CODE_OK: nothing */
+    enum code fault;       /* its fault; CODE_OK: none */
 };
 
 void workload_init(struct world *world);
@@ -35,9 +35,9 @@ const char *workload_long_key(struct world *world, size_t len);
 /* One like any, with a delay of at most most_ms. */
 struct request *workload_random(struct world *world, int64_t most_ms);
 
-/* A record on a level topic that no bridge wrote. damaged: it begins like an envelope. */
-/* A batch of n records that no client can read; one entry stands for it. */
+/* A batch of n records that no client can read. One entry stands for it. */
 struct entry *workload_unreadable(struct world *world, int topic, int lane, int n);
+/* A record on a level topic that no bridge wrote. damaged: it begins like an envelope. */
 struct entry *workload_foreign(struct world *world, int topic, int lane, bool damaged);
 
 #endif

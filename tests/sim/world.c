@@ -30,7 +30,7 @@ void world_init(struct world *world, uint64_t seed)
     for (int id = 0; id < PROCESSES_MAX; id++) {
         world->processes[id].world = world;
         world->processes[id].id = id;
-        world->known_life[id] = NOBODY;
+        world->known_life[id] = NO_LIFE;
     }
 }
 

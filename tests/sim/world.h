@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world: virtual time, the processes that live in it, and what may go wrong there.
+/* world: virtual time, the processes that live in it, and the faults that may happen.
 
-   A process is one bridge with a port (port.c, lending.c, produce.c), a clock of its own and a
-   membership in the group (member.c). Everything that happens is an event at a time; random delays
-   put the events in an order that the seed repeats. A wait costs nothing: time leaps to the next
-   event.
+   A process is one bridge with a port (port.c, lending.c, produce.c), its own clock and a
+   membership in the group (member.c). Everything that happens is an event at a time. Random delays
+   put the events in an order that the seed repeats. A wait costs no time: the clock leaps to the
+   next event.
 
-     broker   the truth: what is stored, committed, owned
-     oracle   what must become of each request, and what may be forwarded twice
+     broker   the truth: stored records, committed offsets, owners
+     oracle   the required outcome of each request, and the records that may be forwarded twice
      knobs    how likely each fault is; all 0 is a fair world
      bugs     a layer between bridge and port that lies on purpose (bugs.c) */
 #ifndef DELAYBRIDGE_TESTS_SIM_WORLD_H
@@ -43,7 +43,7 @@ struct producer;
 struct knobs {
     int64_t fetch_ms, land_ms, report_ms, commit_ms, turn_ms, notice_ms;
     int64_t mark_ms, restart_ms;     /* a transaction's markers; a new producer */
-    int restarts_at_once;            /* another producer goes on meanwhile */
+    int restarts_at_once;            /* another producer continues meanwhile */
     int late_wake, never_wake;       /* of a queue that got records */
     int take_nothing;                /* take says that there is nothing */
     int stale_after_seek;            /* records before the position are handed out again */
@@ -51,12 +51,12 @@ struct knobs {
     int skip_once;                   /* a fetch jumps over records of a level */
     int full, no_memory;             /* of forward and make */
     int timed_out, not_sent, batch;  /* of a forward; batch: TOO_LARGE if it is not alone */
-    int commit_fails, commit_silent; /* commit_silent: it may be stored, and nobody says so */
-    int commit_partly; /* at least once: of some partitions, and it is said to have failed */
+    int commit_fails, commit_silent; /* commit_silent: it may be stored, without an answer */
+    int commit_partly;               /* at least once: of some partitions, and reported as failed */
     int lookup_unknown, lookup_pending;
-    bool no_places; /* scenarios: what was never committed is not known, nor committed, at a gain */
+    bool no_places;       /* scenarios: at a gain, offsets that were never committed stay unknown */
     bool trims_fail;      /* scenarios: nothing is deleted */
-    bool lose_answers;    /* scenarios: commits take effect, and nobody is told */
+    bool lose_answers;    /* scenarios: commits take effect without an answer */
     int fetch_n;          /* scenarios: entries in a fetch; 0: any number */
     int64_t turn_age_ms;  /* scenarios: a turn's clock was read so long before it forwards */
     int64_t turn_step_ms; /* scenarios: and the wall clock has stepped by so much since */
@@ -82,20 +82,20 @@ struct setup {
     bool skip_unreadable;
     bool producers_have_names; /* a new life fences the producer of the one before */
     bool order_is_exact;       /* clocks in step, one ladder: no breach of the bound is allowed */
-    bool commits_are_prompt;   /* nothing delays a commit: what is acknowledged is soon committed */
-    bool floods;               /* bursts of large records, and little memory */
-    bool is_calm;              /* no fault at all: nothing may be late */
+    bool commits_are_prompt; /* nothing delays a commit: acknowledged records are soon committed */
+    bool floods;             /* bursts of large records, and little memory */
+    bool is_calm;            /* no fault at all: nothing may be late */
 };
 
 /* One input partition at one client. */
 struct inbox {
-    int64_t next; /* behind what was handed out last; < 0: the log's start */
+    int64_t next; /* behind the last record handed out; < 0: the log's start */
     bool open, paused, fetching;
     bool hidden; /* records are at hand, and take does not say so */
     bool from_start, was_read, sought;
     int version;     /* answers to an older fetch are dropped */
     int64_t at;      /* next to be handed out */
-    int64_t fetched; /* what is at hand ends here */
+    int64_t fetched; /* records at hand end here */
     int64_t skipped_at, skipped_to;
     int stale;                /* so many before at are handed out again */
     int64_t ahead, ahead_end; /* of before the seek, and still handed out */
@@ -108,7 +108,7 @@ struct held_lane {
     bool owned, has_base; /* has_base: something of it was committed or read */
     int epoch;            /* counts gains */
     uint64_t gained_step;
-    const struct committed *start[TOPICS_MAX]; /* by topic: what was committed then */
+    const struct committed *start[TOPICS_MAX]; /* by topic: the committed offset then */
     int fresh_epoch[TOPICS_MAX];               /* when last nothing was */
     int away_epoch; /* the first one after another member was given the lane */
 };
@@ -118,7 +118,7 @@ struct commit; /* commits.c */
 
 struct process {
     struct world *world;
-    int64_t ready_ms; /* since when it has what it works with: lanes, and a producer */
+    int64_t ready_ms; /* since when it has lanes and a producer */
     int id, life;     /* lives are counted in the whole world: no two processes share one */
     bool up;
     bool dead;    /* crashed inside a call: nothing it still does has any effect */
@@ -132,8 +132,8 @@ struct process {
     int64_t retired_ms[TOPICS_MAX];
 
     int64_t born_ms, wall_ahead_ms, drift_ppm;
-    struct now now;   /* what the bridge was told */
-    struct now clock; /* what it should have been told (a bug may lie) */
+    struct now now;   /* the time that the bridge received */
+    struct now clock; /* the true one (a bug may lie) */
     int64_t turn_at;
     uint64_t calls, calls_at_turn;
     int idle_turns;
@@ -141,7 +141,7 @@ struct process {
     bool stalled;
     int64_t stalled_until;
     int64_t turned_mono_ms;
-    bool unproven; /* it stood still: nothing may be forwarded before a commit */
+    bool unproven; /* it stalled: no record may be forwarded before a commit */
     uint64_t woke_step;
 
     enum member member;
@@ -151,8 +151,8 @@ struct process {
     bool leaving, settled;
     bool restarting;   /* it has no producer */
     bool rereads;      /* its lanes come back when it has one */
-    bool unstable;     /* its lanes come when no transaction holds their offsets */
-    int fencing;       /* producers given up and not fenced yet, while another goes on */
+    bool unstable;     /* its lanes are assigned when no transaction holds their offsets */
+    int fencing;       /* producers given up and not fenced yet, while another continues */
     unsigned assigned; /* lanes, as bits */
     uint64_t commit_sent, commit_answered; /* the last ones */
     struct commit *announced;              /* exactly once: its offsets are sent; NULL: none */
@@ -162,10 +162,10 @@ struct process {
     struct producer *producer;
     void *liar; /* bugs.c */
     struct flight *reports, **reports_end;
-    int64_t timed_out_ms[CHAINS_N]; /* when it was told of a timeout there; 0: never */
+    int64_t timed_out_ms[CHAINS_N]; /* the last report of a timeout there; 0: none */
     struct commit_line *commit_line;
     const struct target_id *asked; /* and not answered yet; NULL: none */
-    enum lookup answer;            /* to that: how it was when it was asked */
+    enum lookup answer;            /* to that, as of the query */
     size_t outstanding;            /* records that it holds */
     int64_t outstanding_bytes, record_bytes_max;
 };
@@ -173,7 +173,7 @@ struct process {
 struct happening {
     int64_t at;
     uint64_t order;
-    struct process *process; /* NULL: nobody's */
+    struct process *process; /* NULL: of no process */
     int life;                /* the event is void once the process has another */
     void (*run)(struct world *world, struct process *process, void *arg, int64_t n);
     void *arg;
@@ -185,8 +185,8 @@ struct target_model {
     enum target_mood mood;
     bool allowed;
     int failed;           /* so often */
-    bool refuses_keyless; /* a bridge was told so */
-    bool unanswered;      /* stories: nobody says whether it exists */
+    bool refuses_keyless; /* a report said so */
+    bool unanswered;      /* stories: look-ups of it have no answer */
 };
 
 struct world {
@@ -202,7 +202,7 @@ struct world {
     enum bug bug;
     enum mode mode;
     struct digest *digest;  /* records the calls to all ports; NULL: they are not recorded */
-    struct failing failing; /* exhaustive.c: the one thing that goes wrong */
+    struct failing failing; /* exhaustive.c: the one failure */
 
     struct happening *events;
     size_t events_n, events_capacity;
@@ -211,11 +211,11 @@ struct world {
     int64_t now_ms;
     int64_t quiet_ms;                   /* faults end here; INT64_MAX: not yet known */
     int64_t outage_until;               /* the whole broker is away */
-    int64_t coordinator_until;          /* nobody takes commits, or members */
-    int64_t leaderless_until[CHAINS_N]; /* nobody leads the partition */
-    bool ending;                        /* nobody starts any more of his own accord */
+    int64_t coordinator_until;          /* no commit and no member is accepted */
+    int64_t leaderless_until[CHAINS_N]; /* the partition has no leader */
+    bool ending;                        /* no process starts any more unless a story starts it */
     bool log_disordered;                /* by writers that overlapped */
-    bool unprovable; /* somebody stood still and had nothing to prove lanes with */
+    bool unprovable; /* a process stalled and had nothing to prove its lanes with */
     bool beyond_end_ok, newer_ok, replaced_ok, metadata_is_foreign; /* scenarios bring them about */
     bool missing[TOPICS_MAX]; /* scenarios: topics that were deleted */
     int64_t leaderless_since[CHAINS_N];
@@ -229,7 +229,7 @@ struct world {
     bool regrouping;                       /* a rebalance is under way */
     int64_t ghosts_until;                  /* until then the coordinator waits for one that died */
     struct producer *named[PROCESSES_MAX]; /* the last producer of each name */
-    int known_life[PROCESSES_MAX];         /* members, as the coordinator sees them; NOBODY: none */
+    int known_life[PROCESSES_MAX]; /* members, as the coordinator sees them; NO_LIFE: none */
 
     struct request *requests, **requests_end;
     size_t requests_n, open_n; /* open: not finished yet */
@@ -237,7 +237,7 @@ struct world {
     bool verbose;
     bool strict; /* bridge_check after every call, not after some: it is two thirds of the time */
     struct stats totals;       /* of all lives */
-    uint64_t crashes, repeats; /* repeats: forwards of what had been forwarded before */
+    uint64_t crashes, repeats; /* repeats: forwards of records that had been forwarded before */
     void *faults;              /* faults.c */
 };
 
@@ -271,13 +271,14 @@ world_note(struct world *world, const struct process *process, const char *forma
 /* process.c: a life from birth to death, its clock, its turns. */
 void process_start(struct world *world, int id);
 void process_crash(struct process *process);
-void process_free(struct process *process); /* gives everything back; flights may still land */
+void process_free(
+    struct process *process); /* releases its memory; records in flight may still be stored */
 void process_turn_by(struct process *process, int64_t at_ms);
 struct now process_clock(const struct process *process);
 void process_step_clock(struct process *process, int64_t by_ms);
 void process_stall(struct process *process, int64_t for_ms);
-bool process_is_away(const struct process *process); /* down, or standing still */
-/* Around each call into the bridge. after: false if it died in there (and is gone). */
+bool process_is_away(const struct process *process); /* down, or stalled */
+/* Around each call into the bridge. after: false if it died inside. */
 void process_before(struct process *process);
 bool process_after(struct process *process);
 
@@ -295,9 +296,9 @@ void port_release(void *ctx, struct record *record);
 struct record *port_make(void *ctx, struct bytes key, size_t value_size);
 struct record *port_keep(void *ctx, struct record *record);
 bool port_pins_batch(const struct record *record);
-/* An envelope of version 2 as an older program meets it: of a version that it does not know. */
+/* Gives an envelope of version 2 a version that an older program does not know. */
 void older_reads(uint8_t *envelope, size_t size);
-/* The envelope that an older program writes in place of this one. */
+/* Returns the envelope that an older program writes instead of this one. */
 struct bytes older_writes(struct arena *arena, struct bytes envelope);
 
 /* produce.c */
@@ -312,7 +313,7 @@ void member_silent(struct process *process, int64_t for_ms);  /* no heartbeats f
 void member_isolate(struct process *process, int64_t for_ms); /* from the coordinator alone */
 void member_expel(struct world *world, int id);
 bool member_is_known(const struct process *process);
-void member_notice(struct process *process); /* that the group is formed anew */
+void member_notice(struct process *process); /* that the group is formed again */
 void member_reread(struct process *process); /* its lanes go, and come when it has a producer */
 void member_regain(struct process *process);
 void group_regroup(struct world *world);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* limit: the first line at once, then few; none is lost from the counts; bounded for any keys. */
+/* limit: the first line is written at once, then few. The counts include all lines. Memory is
+   bounded for any keys. */
 #include "bridge/base/limit.h"
 
 #include <criterion/criterion.h>
@@ -89,7 +90,7 @@ static int most_passed(uint64_t seed, uint64_t keys)
     return most;
 }
 
-Test(limit, lines_are_bounded_and_counted_whatever_keys_come)
+Test(limit, lines_are_bounded_and_counted_for_any_keys)
 {
     for (uint64_t seed = 1; seed <= 5; seed++) {
         /* A period begins with its first line: two of them touch any span of that length. */

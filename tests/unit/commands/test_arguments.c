@@ -192,7 +192,7 @@ Test(arguments, help_ends_the_pass)
     cr_expect(arguments_have(&arguments, "--help"));
 }
 
-Test(arguments, options_of_the_command_are_told_from_common_ones)
+Test(arguments, options_of_the_command_are_distinguished_from_common_ones)
 {
     accepts("-o json");
     cr_expect_not(arguments_have_own(&arguments));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* draft: what send understands in a line of JSON, and what it refuses before it is sent. */
+/* draft: the fields that send reads from a line of JSON, and the faults that it refuses before
+   sending. */
 #include "bridge/commands/draft.h"
 
 #include <criterion/criterion.h>
@@ -54,7 +55,7 @@ Test(draft, fields_become_the_headers_of_the_contract)
     draft_deinit(&draft);
 }
 
-Test(draft, null_empty_and_bytes_are_told_apart)
+Test(draft, null_empty_and_bytes_are_distinguished)
 {
     struct draft draft;
     cr_assert_eq(read_line(&draft, "{\"delay\":\"1s\",\"key\":\"\",\"value\":null,\"headers\":"
@@ -78,7 +79,7 @@ Test(draft, an_instant_may_be_a_number)
     draft_deinit(&draft);
 }
 
-Test(draft, what_is_wrong_is_told_before_it_is_sent)
+Test(draft, faults_are_reported_before_the_request_is_sent)
 {
     refuses("", "not a JSON object");
     refuses("[]", "not a JSON object");
@@ -99,7 +100,7 @@ Test(draft, what_is_wrong_is_told_before_it_is_sent)
     refuses("{\"delay\":\"1s\",\"value\":\"\",\"headers\":{\"dlb-x\":\"1\"}}", "unknown_header");
 }
 
-Test(draft, more_headers_than_it_holds_are_refused)
+Test(draft, too_many_headers_are_refused)
 {
     struct draft draft = {0};
     for (int i = 0; i < DRAFT_HEADERS_MAX; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What follows from the brokers' settings for commits. */
+/* commit_limits: the limits of commits, computed from the brokers' settings. */
 #include "consumer/admin/commit_limits.h"
 #include "levels/window.h"
 
@@ -26,7 +26,7 @@ Test(commit_limits, an_idle_offset_is_committed_each_hour_at_least)
     cr_assert(of(4096, 7 * 24 * 60).retention_known);
 }
 
-Test(commit_limits, what_is_not_known_has_the_default)
+Test(commit_limits, unknown_value_has_the_default)
 {
     cr_assert_eq(of(-1, -1).again_ms, COMMIT_AGAIN_MAX_MS);
     cr_assert_eq(of(-1, -1).text_max, WINDOW_TEXT_MAX);

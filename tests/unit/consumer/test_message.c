@@ -56,7 +56,7 @@ Test(message, instants_of_a_dead_letter_can_be_sent_again)
     }
 }
 
-/* A letter of a request that never waited. The caller destroys m.headers. */
+/* A dead-lettered record whose request never waited. The caller destroys m.headers. */
 static struct message letter_of_request(struct record *record, enum letter letter)
 {
     struct forward f = {.kind = FORWARD_DEAD,

@@ -161,8 +161,8 @@ Test(outbox, a_few_large_records_are_no_stream)
     cr_assert_not(outbox_is_open(&o, &at_once, 0));
 }
 
-/* Records of all sizes in any order of coming, going and being reported: none passes another, and
-   the client has no fifth unless it streams or gathers. */
+/* Records of all sizes, added, sent and reported in any order. None passes another, and the client
+   has no fifth unless it streams or gathers. */
 Test(outbox, any_order_of_events_keeps_the_order_of_records)
 {
     unsigned seed = 20261125;

@@ -20,7 +20,7 @@ enum {
 enum { LEAST = 32000, TIMEOUT_MS = 12000 };
 static const struct pace_share shares[PACE_CLIENTS] = {
     {2, 2 * LEAST}, {8, LEAST}, {8, LEAST}, {8, LEAST}, {8, LEAST}};
-/* Partitions have one batch each on its way. What comes meanwhile is the next batch. */
+/* Partitions have one batch each on its way. Records that arrive meanwhile form the next batch. */
 struct records {
     struct pace_item items[RECORDS];
     int n;
@@ -75,7 +75,7 @@ Test(pace, a_new_client_begins_with_little)
     cr_assert_eq(send_all(DELIVERIES, 0), LEAST / BYTES);
 }
 
-Test(pace, what_brokers_took_lately_allows_more)
+Test(pace, recent_acknowledgements_allow_more)
 {
     int sent = 0, all = 0;
     for (int round = 0; round < 12; round++, now_ms += 5) {
@@ -86,7 +86,7 @@ Test(pace, what_brokers_took_lately_allows_more)
     cr_assert_gt(sent, LEAST / BYTES);
 }
 
-Test(pace, records_that_wait_for_a_leader_hold_no_others)
+Test(pace, records_that_wait_for_a_leader_block_no_others)
 {
     int stuck = send_all(DELIVERIES, 0);
     cr_assert_not(send(DELIVERIES, stuck));
@@ -94,7 +94,7 @@ Test(pace, records_that_wait_for_a_leader_hold_no_others)
     cr_assert(send(DELIVERIES, stuck));
 }
 
-Test(pace, one_client_holds_no_other)
+Test(pace, one_client_does_not_block_others)
 {
     int sent = send_all(HOPS, 0);
     cr_assert(send(DELIVERIES, sent));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stats: lateness is told within its bound, between any two snapshots, of any number of workers. */
+/* stats: lateness is reported within its bound, between any two snapshots, of any number of
+   workers. */
 #include "bridge/core/stats.h"
 
 #include <criterion/criterion.h>
@@ -42,7 +43,7 @@ Test(stats, lateness_below_16_ms_is_exact)
         cr_expect_eq(told_ms(ms), ms);
 }
 
-Test(stats, lateness_is_told_too_small_by_a_sixteenth_at_most)
+Test(stats, lateness_is_reported_too_small_by_a_sixteenth_at_most)
 {
     for (int64_t ms = 0; ms < 9 * HOUR_MS; ms += 1 + ms / 97) {
         int64_t told = told_ms(ms);
@@ -60,7 +61,7 @@ Test(stats, each_doubling_begins_and_ends_exactly)
     }
 }
 
-Test(stats, a_longer_lateness_is_never_told_as_a_shorter_one)
+Test(stats, a_longer_lateness_is_never_reported_as_a_shorter_one)
 {
     int64_t last_ms = 0;
     for (int64_t ms = 0; ms < 1 << 16; ms++) {
@@ -70,7 +71,7 @@ Test(stats, a_longer_lateness_is_never_told_as_a_shorter_one)
     }
 }
 
-Test(stats, the_last_bucket_takes_whatever_is_longer)
+Test(stats, the_last_bucket_takes_all_longer_ones)
 {
     int64_t most_ms = told_ms(INT64_MAX);
     cr_expect_gt(most_ms, 9 * (int64_t)HOUR_MS);
@@ -120,7 +121,7 @@ Test(stats, one_that_is_late_among_a_thousand_shows_at_the_end_only)
     cr_expect_geq(quantile_ms(1), HOUR_MS - HOUR_MS / BIN);
 }
 
-Test(stats, quantiles_between_snapshots_see_only_what_came_since)
+Test(stats, quantiles_between_snapshots_see_only_later_records)
 {
     late(1000, HOUR_MS);
     before = stats;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics: the text that Prometheus reads, and the table that names what is in it. */
+/* metrics: the text that Prometheus reads, and the table that names its series. */
 #include "bridge/service/metrics.h"
 
 #include "bridge/base/version.h"
@@ -177,7 +177,7 @@ Test(metrics, a_head_is_there_only_while_something_waits)
         says("delaybridge_level_head_deadline_timestamp_seconds{level=\"5s\"} 1700000000.123"));
 }
 
-Test(metrics, what_targets_delay_is_apart_from_lateness)
+Test(metrics, delay_by_targets_is_separate_from_lateness)
 {
     cr_expect(strstr(written(), "retrying_oldest_due_timestamp_seconds{") == NULL);
     spans_add(&stats.target_delay, 61000);
@@ -191,7 +191,7 @@ Test(metrics, what_targets_delay_is_apart_from_lateness)
         says("delaybridge_retrying_oldest_due_timestamp_seconds{level=\"5s\"} 1700000000.123"));
 }
 
-Test(metrics, what_is_off_has_no_series)
+Test(metrics, disabled_feature_has_no_series)
 {
     cr_expect(strstr(written(), "delaybridge_transactions_total{") == NULL);
     cr_expect(strstr(written(), "delaybridge_canary_sent_total ") == NULL ||

@@ -66,7 +66,7 @@ Test(notify, a_message_reaches_a_socket_in_the_abstract_namespace)
     hears(fd, "STOPPING=1");
 }
 
-Test(notify, a_manager_that_does_not_listen_holds_nobody, .timeout = 10)
+Test(notify, manager_that_does_not_listen_blocks_nothing, .timeout = 10)
 {
     char name[64];
     snprintf(name, sizeof name, "/tmp/delaybridge-test-deaf-%d", (int)getpid());
@@ -87,7 +87,7 @@ Test(notify, without_a_manager_nothing_happens)
     notify("READY=1");
 }
 
-Test(notify, the_watchdog_is_told_twice_as_often_as_it_asks)
+Test(notify, the_watchdog_is_notified_twice_in_each_interval)
 {
     char pid[16];
     unsetenv("WATCHDOG_USEC");

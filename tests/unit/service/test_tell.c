@@ -33,7 +33,7 @@ static void restore(void)
 }
 TestSuite(tell, .init = prepare, .fini = restore);
 
-/* What was written since the last call. */
+/* Returns the text written since the last call. */
 static const char *written(void)
 {
     ssize_t n = read(ends[0], text, sizeof text - 1);
@@ -131,7 +131,7 @@ Test(tell, values_of_strangers_are_quoted_and_bounded)
     json_decref(json);
 }
 
-Test(tell, every_kind_of_event_has_a_line_of_its_own)
+Test(tell, every_kind_of_event_has_its_own_line)
 {
     static char seen[1 << 16];
     for (int kind = 0; kind < EVENT_KINDS; kind++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of topics that are deleted and made anew: what a bridge knew of the old one says nothing
-   of the new one. */
+/* Stories of topics that are deleted and made again: facts about the old topic prove nothing of the
+   new one. */
 #include "tests/sim/story.h"
 
-/* In place of the old topic's log there is an empty one. */
+/* Replaces the old topic's log by an empty one. */
 static void make_anew(struct world *w, struct log *log)
 {
     log->n = log->stable_n = 0;
@@ -11,7 +11,8 @@ static void make_anew(struct world *w, struct log *log)
     w->beyond_end_ok = true;
 }
 
-/* What was committed of the schedule topic lies beyond its end; returns what waits in a level. */
+/* The committed offset of the schedule topic lies beyond its end. Returns the request that waits in
+   a level. */
 static struct request *hold_lane_0(struct world *w, int done)
 {
     story_begin(w);
@@ -29,7 +30,7 @@ static struct request *hold_lane_0(struct world *w, int done)
     return waiting;
 }
 
-void beyond_end_holds_the_queue_and_only_it(struct world *w)
+void position_beyond_the_log_end_blocks_its_queue_alone(struct world *w)
 {
     struct request *waiting = hold_lane_0(w, 3);
     struct request *held = story_ask(w, TARGET_A, 0);
@@ -43,7 +44,7 @@ void beyond_end_holds_the_queue_and_only_it(struct world *w)
 }
 
 /* A stall is proved harmless by a commit, of a queue that is still committed. */
-void what_is_held_keeps_no_proof_waiting(struct world *w)
+void blocked_queue_does_not_delay_the_proof_of_ownership(struct world *w)
 {
     struct request *waiting = hold_lane_0(w, 3);
     process_stall(&w->processes[0], w->setup.session_ms - 1);
@@ -52,7 +53,7 @@ void what_is_held_keeps_no_proof_waiting(struct world *w)
     story_finish(w);
 }
 
-/* In place of a level's log there is another one with n records that nobody here wrote. */
+/* Replaces a level's log by another one with n records that no process here wrote. */
 static void append_foreign(struct world *w, struct log *log, int n)
 {
     static const struct entry foreign = {
@@ -76,14 +77,14 @@ static struct log *pause_level(struct world *w, int done)
     for (int i = 0; i < done; i++)
         story_ask(w, TARGET_A, 31000);
     story_until(w, COUNT(w, deliveries) == (uint64_t)done);
-    story_pass(w, 70000); /* what is done is trimmed */
+    story_pass(w, 70000); /* done records are trimmed */
     story_ask(w, TARGET_A, 40000);
     story_until(w, COUNT(w, paused) == 1);
     story_pass(w, 1000);
     return level;
 }
 
-/* The rest of the world goes on; what is in the new log stays there. */
+/* The rest of the world continues. Records of the new log stay there. */
 static void expect_held(struct world *w, struct log *level)
 {
     story_until(w, w->told[EVENT_REPLACED] == 1);
@@ -104,7 +105,7 @@ static void expect_held(struct world *w, struct log *level)
     story_finish(w);
 }
 
-void another_record_at_a_paused_head_holds_the_queue(struct world *w)
+void another_record_at_a_paused_head_blocks_the_queue(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -113,7 +114,7 @@ void another_record_at_a_paused_head_holds_the_queue(struct world *w)
     expect_held(w, level);
 }
 
-void another_record_at_a_paused_head_holds_the_queue_exactly_once(struct world *w)
+void another_record_at_a_paused_head_blocks_the_queue_exactly_once(struct world *w)
 {
     story_begin_exactly_once(w);
     story_open(w);
@@ -122,7 +123,7 @@ void another_record_at_a_paused_head_holds_the_queue_exactly_once(struct world *
     expect_held(w, level);
 }
 
-void no_record_at_a_paused_head_holds_the_queue(struct world *w)
+void no_record_at_a_paused_head_blocks_the_queue(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -134,7 +135,7 @@ void no_record_at_a_paused_head_holds_the_queue(struct world *w)
 }
 
 /* Nothing comes, and no error either. */
-void an_end_at_a_paused_head_holds_the_queue(struct world *w)
+void a_log_end_at_a_paused_head_blocks_the_queue(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -143,8 +144,8 @@ void an_end_at_a_paused_head_holds_the_queue(struct world *w)
     expect_held(w, level);
 }
 
-/* A hop that is stored before the place where its level was read is in another log. */
-void a_hop_that_lands_before_the_position_holds_the_queue(struct world *w)
+/* A hop that is stored before the read position of its level is in another log. */
+void a_hop_stored_before_the_position_blocks_the_queue(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -155,13 +156,13 @@ void a_hop_that_lands_before_the_position_holds_the_queue(struct world *w)
     story_until(w, w->forwards > forwards);
     replace_level(w, level, 0);
     story_let_land(w);
-    story_pass(w, 1000); /* the partition is paused: only the hop tells */
+    story_pass(w, 1000); /* the partition is paused: only the hop shows it */
     expect(w, w->told[EVENT_REPLACED] == 1);
     expect_held(w, level);
 }
 
 /* Its offsets are those of the old log. */
-void what_is_held_is_not_trimmed(struct world *w)
+void blocked_queue_is_not_trimmed(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -180,8 +181,8 @@ void what_is_held_is_not_trimmed(struct world *w)
     story_finish(w);
 }
 
-/* What it knew of the old log, and what still flies from there, is nothing of the new one. */
-void a_place_that_went_back_is_one_of_another_log(struct world *w)
+/* Facts about the old log, and records in flight from it, do not belong to the new one. */
+void committed_offset_that_went_back_belongs_to_another_log(struct world *w)
 {
     struct request *asked[5];
     story_begin(w);
@@ -193,7 +194,7 @@ void a_place_that_went_back_is_one_of_another_log(struct world *w)
     story_ask(w, TARGET_A, 0);
     story_until(w, w->forwards == 4);
     struct committed *place = arena_take(&w->arena, sizeof *place);
-    *place = (struct committed){.text = story_committed(w, -1, 0)->text, .life = NOBODY};
+    *place = (struct committed){.text = story_committed(w, -1, 0)->text, .life = NO_LIFE};
     w->metadata_is_foreign = true;
     make_anew(w, &w->broker.logs[TOPIC_SCHEDULE][0]);
     w->broker.committed[TOPIC_SCHEDULE][0] = place; /* another member's, meanwhile */
@@ -217,7 +218,7 @@ static void move_lane_0(struct world *w, const struct process *to)
 
 /* The lane was another member's, and its topic was replaced meanwhile. A delivery still in flight
    from the old topic says nothing of the record that has its offset in the new one. */
-void in_flight_from_before_another_owner_is_of_another_log(struct world *w)
+void record_in_flight_from_before_another_owner_belongs_to_another_log(struct world *w)
 {
     story_begin(w);
     w->setup.processes = 2;
@@ -285,13 +286,13 @@ static void lose_a_level(struct world *w)
     story_finish(w);
 }
 
-void a_topic_that_is_gone_blocks_its_level_alone(struct world *w)
+void a_missing_topic_blocks_its_level_alone(struct world *w)
 {
     story_begin(w);
     lose_a_level(w);
 }
 
-void a_topic_that_is_gone_blocks_its_level_alone_exactly_once(struct world *w)
+void a_missing_topic_blocks_its_level_alone_exactly_once(struct world *w)
 {
     story_begin_exactly_once(w);
     lose_a_level(w);
