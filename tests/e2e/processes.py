@@ -111,6 +111,11 @@ class Kafka:
         if self.folder.exists():
             self.call("stop")
 
+    def drop(self) -> None:
+        """Ends it at once: its folder is not used again."""
+        if self.folder.exists():
+            self.call("drop")
+
 
 class Bridge:
     """A process of the bridge, and its log."""
@@ -207,7 +212,7 @@ def end_leftovers(folder: Path) -> None:
         except (OSError, ProcessLookupError):
             pass
     if (folder / "kafka").exists():
-        subprocess.run([str(KAFKA), "stop", "--dir", str(folder / "kafka")], check=False)
+        subprocess.run([str(KAFKA), "drop", "--dir", str(folder / "kafka")], check=False)
 
 
 def cpu_seconds(pid: int) -> float:

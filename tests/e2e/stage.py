@@ -210,7 +210,7 @@ class Stage:
             self.collector.end()
         Bridge.end_all()
         if self.kafka:
-            self.kafka.stop()
+            self.kafka.drop()
 
 
 class Sending(threading.Thread):
