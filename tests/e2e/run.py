@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs scenarios against a real Kafka and says a line of figures for each.
 
-  run.py [--full] [--seed N] [--jobs N] [--binary PATH] [--keep] [SCENARIO...]
+  run.py [--full] [--seed N] [--jobs N] [--binary PATH] [--sanitized PATH] [--keep] [SCENARIO...]
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import traceback
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import administered
@@ -42,8 +42,10 @@ import transacted
 import unpacked
 import versions
 import waiting
+from archive import SHORT_LIVED, make_archive
 from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage, Unsure
+from turns import play_in_turns
 
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, everyday, throttled)
@@ -55,9 +57,14 @@ ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_delete
              "short_commits", "short_commits_exactly", "trim_forbidden", "huge_unpacked_exactly", "small_request_limit",
              "smallest_request_limit", "smallest_request_limit_exactly", "packed_one", "packed_many_exactly",
              "packed_refused"} | among.ON_DEMAND
-# Three brokers each, and faults in a clock's time: last, and alone.
+# Three brokers each, and faults in a clock's time: first, and each in three places.
 HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",
          "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
+# About a minute and more each: before the others, so that none of them is the last to run.
+LONG = ("histories", "among", "among_exactly", "held_requests_exactly", "kill9", "kill9_exactly", "bad_topics", "rebalance",
+        "operated", "broker_blink", "broker_blink_exactly", "broker_restart", "broker_restart_exactly", "full_disk",
+        "clock_step", "clock_step_exactly", "bad_targets", "bad_targets_exactly", "level_deleted_exactly")
+SANITIZED = ("mixed", "mixed_exactly", "operated")
 ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "UNSURE": 3, "SKIPPED": 77}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}
@@ -72,6 +79,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=int(time.time()) % 1_000_000)
     parser.add_argument("--jobs", type=int, default=1, help="scenarios at a time (figures suffer)")
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "delaybridge")
+    parser.add_argument("--sanitized", type=Path, help=f"a second binary, on which {', '.join(SANITIZED)} run too")
     parser.add_argument("--in", type=Path, dest="folder", help=argparse.SUPPRESS)
     parser.add_argument("--newer", action="store_true", help=f"the bridge on librdkafka {NEWER}")
     parser.add_argument("--keep", action="store_true", help="keep the folders (they are kept on a failure)")
@@ -81,6 +89,8 @@ def arguments() -> argparse.Namespace:
 def play(name: str, options: argparse.Namespace, folder: Path) -> int:
     """Runs one here and says its line; returns one of ENDS."""
     stage = Stage(folder, options.binary.resolve(), options.full, options.seed)
+    build = stage.binary.parent.name
+    label = name if build == "release" else f"{name} on {build}"
     start = time.monotonic()
     try:
         outcome, text = "PASSED", ALL[name](stage)
@@ -104,15 +114,29 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
     for log in logs:
         if outcome in ("PASSED", "LATE") and SANITIZER.search(log.read_text(errors="replace")):
             outcome, text = "FAILED", f"a sanitizer's report is in {log}"
-    print(f"{outcome:7} {name} ({time.monotonic() - start:.0f} s): {text}", flush=True)
+    print(f"{outcome:7} {label} ({time.monotonic() - start:.0f} s): {text}", flush=True)
     return ENDS[outcome]
 
 
-def play_apart(name: str, options: argparse.Namespace, totals: dict[str, dict[str, int]]) -> str:
+@dataclass(frozen=True)
+class Turn:
+    """A scenario on a binary."""
+    name: str
+    binary: Path
+
+    def places(self) -> int:
+        return 3 if self.name in HEAVY else 1
+
+    def order(self) -> int:
+        return -1 if self.name in HEAVY else LONG.index(self.name) if self.name in LONG else len(LONG)
+
+
+def play_apart(turn: Turn, options: argparse.Namespace, totals: dict[str, dict[str, int]]) -> str:
     """Runs one in a process of its own, so whatever happens to its clients ends with it; returns
     passed, failed, late, unsure or skipped."""
+    name = turn.name
     folder = Path(tempfile.mkdtemp(prefix=f"delaybridge-{name}."))
-    again = apart_from_mounts(name) + [sys.executable, __file__, name, "--in", str(folder), "--binary", str(options.binary),
+    again = apart_from_mounts(name) + [sys.executable, __file__, name, "--in", str(folder), "--binary", str(turn.binary),
              "--seed", str(options.seed), "--full" if options.full else "--reduced"]
     try:
         code = subprocess.run(again, check=False, timeout=3600 if options.full else 600).returncode
@@ -159,15 +183,18 @@ def main() -> int:
             print(f"{name:22} {'(--full) ' * (name in ON_DEMAND)}{function.__doc__.splitlines()[0]}")
         return 0
     reduced = [name for name in ALL if options.full or name not in ON_DEMAND]
-    wanted = options.scenario or reduced
-    names = sorted((n for name in wanted for n in GROUPS.get(name, [name])), key=HEAVY.__contains__)
+    names = [n for name in options.scenario or reduced for n in GROUPS.get(name, [name])]
     unknown = [name for name in names if name not in ALL]
     if unknown:
         print(f"run.py: no scenario {', '.join(unknown)} (--list names them)", file=sys.stderr)
         return 64
-    if not options.binary.exists():
-        print(f"run.py: {options.binary} is not there: ./dev build", file=sys.stderr)
-        return 70
+    turns = [Turn(name, options.binary) for name in names]
+    if options.sanitized:
+        turns += [Turn(name, options.sanitized) for name in SANITIZED]
+    for binary in {turn.binary for turn in turns}:
+        if not binary.exists():
+            print(f"run.py: {binary} is not there: ./dev build", file=sys.stderr)
+            return 70
     if options.newer:
         os.environ["LD_LIBRARY_PATH"] = newer_client()
     if options.folder:
@@ -175,21 +202,22 @@ def main() -> int:
         sys.stdout.flush()
         os._exit(result)  # without freeing the clients: see client.Admin
     start = time.monotonic()
+    if not options.full:
+        os.environ.setdefault("KAFKA_JVM", SHORT_LIVED)
+    make_archive()
     totals: dict[str, dict[str, int]] = {}
-    outcomes: list[str] = []
-    for jobs, some in ((options.jobs, [n for n in names if n not in HEAVY]), (1, [n for n in names if n in HEAVY])):
-        with ThreadPoolExecutor(jobs) as pool:
-            outcomes += pool.map(lambda name: play_apart(name, options, totals), some)
+    turns.sort(key=Turn.order)
+    outcomes = play_in_turns(turns, options.jobs, Turn.places, lambda turn: play_apart(turn, options, totals))
     doubtful = (["late"] if options.jobs > 1 else []) + (["unsure"] if not options.full else [])
     twice = sum(outcome in doubtful for outcome in outcomes)
     if twice:
         print(f"{twice} late beside others or unsure: once more, alone", flush=True)
-        outcomes = [play_apart(name, options, totals) if outcome in doubtful else outcome
-                    for name, outcome in zip(names, outcomes)]
+        outcomes = [play_apart(turn, options, totals) if outcome in doubtful else outcome
+                    for turn, outcome in zip(turns, outcomes)]
     outcomes = ["failed" if outcome in ("late", "unsure") else outcome for outcome in outcomes]
     if totals:
         print(table(totals))
-    print(f"e2e: {len(names)} run, {outcomes.count('passed')} passed, {outcomes.count('failed')} failed, "
+    print(f"e2e: {len(turns)} run, {outcomes.count('passed')} passed, {outcomes.count('failed')} failed, "
           f"{outcomes.count('skipped')} skipped, {'full' if options.full else 'reduced'} counts, "
           f"{f'{twice} of them twice, ' if twice else ''}"
           f"{'' if options.scenario or options.full else f'{len(ON_DEMAND)} left to --full, '}"

@@ -12,6 +12,7 @@ import poison
 from contract import Request, Seen
 from generator import Generator
 from selftest_doubles import Doubled  # pylint: disable=unused-import
+from selftest_turns import Turns  # pylint: disable=unused-import
 from steps import Steps
 from verifier import Doubts, Report, Showed, of_writer, unaccounted, verify
 
