@@ -47,9 +47,10 @@ static void release(void *ctx, struct record *record)
 static struct record *take(void *ctx, struct queue_id queue)
 {
     (void)ctx;
-    (void)queue;
-    struct record *record = fx.next;
-    fx.next = NULL;
+    if (queue.lane != 0 || queue.slot != fx.offered_slot)
+        return NULL;
+    struct record *record = fx.offered;
+    fx.offered = NULL;
     return record;
 }
 
@@ -185,16 +186,17 @@ static void forget(void *ctx, struct target_id *target)
 static void event(void *ctx, const struct event *reported)
 {
     (void)ctx;
-    cr_assert_lt(fx.events_n, EVENTS_MAX);
-    struct event *kept = &fx.events[fx.events_n];
+    int at = fx.events_n % EVENTS_MAX;
+    struct event *kept = &fx.events[at];
     *kept = *reported;
     if (reported->reason != NULL) {
-        snprintf(fx.reasons[fx.events_n], REASON_MAX, "%s", reported->reason);
-        kept->reason = fx.reasons[fx.events_n];
+        snprintf(fx.reasons[at], REASON_MAX, "%s", reported->reason);
+        kept->reason = fx.reasons[at];
     }
     if (!bytes_is_null(reported->target)) {
-        memcpy(fx.targets[fx.events_n], reported->target.data, reported->target.len);
-        kept->target = bytes_text(fx.targets[fx.events_n]);
+        memset(fx.targets[at], 0, sizeof fx.targets[at]);
+        memcpy(fx.targets[at], reported->target.data, reported->target.len);
+        kept->target = bytes_text(fx.targets[at]);
     }
     fx.events_n++;
 }
@@ -250,6 +252,7 @@ static void set_defaults(bool exactly_once)
                 .session_ms = 45000,
             },
         .target = "orders",
+        .expires_ms = STAMP_NEVER,
         .lookup = LOOKUP_FOUND,
         .outlet_lookup = LOOKUP_WHOLE,
         .has_spare = true,
@@ -264,12 +267,9 @@ static void set_defaults(bool exactly_once)
 static void create(void)
 {
     const struct now now = {BEGIN_WALL_MS, BEGIN_MONO_MS};
-    struct start starts[SLOTS_MAX];
     fx.b = bridge_new(&fx.config, &port, &fx.stats, now);
     cr_assert_not_null(fx.b);
-    for (int slot = 0; slot < bridge_queues_per_lane(fx.b); slot++)
-        starts[slot] = (struct start){.offset = START};
-    cr_assert_eq(bridge_lane_gained(fx.b, 0, starts, now), 0);
+    fixture_gain(0);
 }
 
 void fixture_start(void)
@@ -315,6 +315,21 @@ void fixture_pass(int64_t ms)
     fx.b->now.mono_ms += ms;
 }
 
+void fixture_gain(int lane)
+{
+    struct start starts[SLOTS_MAX];
+    for (int slot = 0; slot < bridge_queues_per_lane(fx.b); slot++)
+        starts[slot] = (struct start){.offset = START};
+    cr_assert_eq(bridge_lane_gained(fx.b, lane, starts, fx.b->now), 0);
+}
+
+void fixture_offer(int slot, struct record *record)
+{
+    fx.offered = record;
+    fx.offered_slot = slot;
+    bridge_wake(fx.b, fixture_queue(slot)->id);
+}
+
 void fixture_turn(void)
 {
     bridge_turn(fx.b, fx.b->now);
@@ -339,7 +354,7 @@ struct record *fixture_record(int64_t offset, int64_t due_ms)
     const struct record request = {.value = bytes_text(value)};
     const struct stamp stamp = {.due_ms = due_ms,
                                 .timestamp_ms = BEGIN_WALL_MS,
-                                .expires_ms = STAMP_NEVER,
+                                .expires_ms = fx.expires_ms,
                                 .origin_offset = 7,
                                 .origin_lane = 1,
                                 .target = bytes_text(fx.target)};
@@ -396,16 +411,16 @@ struct target *fixture_target(const char *name)
 int fixture_events(enum event_kind kind)
 {
     int n = 0;
-    for (int i = 0; i < fx.events_n; i++)
+    for (int i = 0; i < fx.events_n && i < EVENTS_MAX; i++)
         n += fx.events[i].kind == kind;
     return n;
 }
 
 const struct event *fixture_event(enum event_kind kind)
 {
-    for (int i = fx.events_n; i-- > 0;) {
-        if (fx.events[i].kind == kind)
-            return &fx.events[i];
+    for (int i = fx.events_n; i-- > 0 && i >= fx.events_n - EVENTS_MAX;) {
+        if (fx.events[i % EVENTS_MAX].kind == kind)
+            return &fx.events[i % EVENTS_MAX];
     }
     return NULL;
 }

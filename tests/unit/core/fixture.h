@@ -19,12 +19,14 @@ struct fixture {
 
     /* Answers of the port. */
     const char *target; /* of the records that fixture_record makes */
+    int64_t expires_ms;
     enum lookup lookup, outlet_lookup;
     bool is_full;       /* forward takes no record */
     bool has_spare;     /* another transaction could begin */
     bool has_no_memory; /* make and keep fail */
     int64_t end_offset, drained_offset;
-    struct record *next; /* the next record of any queue; take hands it over once */
+    struct record *offered; /* take hands it over once, for this slot of lane 0 */
+    int offered_slot;
 
     /* Calls of the port. */
     int records; /* made and not released */
@@ -37,7 +39,7 @@ struct fixture {
     size_t progress_n;
     struct event events[EVENTS_MAX];
     char reasons[EVENTS_MAX][REASON_MAX], targets[EVENTS_MAX][TOPIC_NAME_MAX + 1];
-    int events_n;
+    int events_n; /* the last EVENTS_MAX of them are kept */
 
     struct parcel *reported; /* the next call of reports reports it */
     enum report report;
@@ -67,6 +69,8 @@ struct parcel *fixture_send(int slot, int64_t offset, int64_t due_ms);
 struct parcel *fixture_send_dead(int slot, int64_t offset);
 void fixture_report(struct parcel *p, enum report report); /* from inside port.reports */
 struct target *fixture_target(const char *name);
+void fixture_offer(int slot, struct record *record); /* the port has this record at hand */
+void fixture_gain(int lane);                         /* each queue starts at START */
 
 int fixture_events(enum event_kind kind);                /* how many events of this kind */
 const struct event *fixture_event(enum event_kind kind); /* the last one; NULL: none */

@@ -26,6 +26,11 @@ Test(counted, plural_follows_the_nouns_end)
     expect(2, "process", "2 processes");
     expect(2, "batch", "2 batches");
     expect(2, "dead letter", "2 dead letters");
+    expect(2, "index", "2 indexes");
+    expect(2, "path", "2 paths");
+    expect(2, "y", "2 ys");
+    expect(2, "h", "2 hs");
+    expect(2, "", "2 s");
     expect(1, "delivery", "1 delivery");
 }
 

@@ -307,6 +307,17 @@ Test(duration, fault_of_an_instant_names_the_missing_part)
     expect_fault("2026-11-25T17:51:00.25", " has no zone:");
     expect_fault("2026-11-25T17:51:00+0800", " has a zone that is not whole:");
     expect_fault("2026-11-25T17:51:00+08", " has a zone that is not whole:");
+    expect_fault("2026-11-25T17:51:00-08", " has a zone that is not whole:");
+    expect_fault("2026-11-25T17:51:00+8", " is not an instant:");
+    expect_fault("2026-11-25T17:51:00+080", " is not an instant:");
+    expect_fault("2026-11-25T17:51:00+08000", " is not an instant:");
+    expect_fault("2026-11-25T17:51Z.", " is not an instant:");
+    expect_fault("2026-11-25T17:51.", " is not an instant:");
+    expect_fault("2026-11-25T17:51:0", " is not an instant:");
+    expect_fault("2026-11-25T17-51", " is not an instant:");
+    expect_fault("2026-11-25T17:5", " is not an instant:");
+    expect_fault("2026-11-25t17:51", " has no seconds and no zone:");
+    expect_fault("2026-11-25/17:51", " is not an instant:");
     expect_fault("2026-11-25", " has no time of day and no zone:");
     expect_fault("2026-11-25 17:51:00Z", " has a space:");
     expect_fault("2026-11-25T17:51:00,5Z", " has a comma:");

@@ -18,6 +18,15 @@ static const char *search(const char *word)
     return nearest_name(&nearest);
 }
 
+Test(nearest, empty_word_has_no_near_name)
+{
+    cr_expect_null(search(""));
+    struct nearest nearest;
+    nearest_start(&nearest, "a");
+    nearest_try(&nearest, "");
+    cr_expect_null(nearest_name(&nearest));
+}
+
 static void finds(const char *word, const char *name)
 {
     const char *found = search(word);

@@ -426,6 +426,11 @@ Test(request, reason_escapes_bytes_that_are_not_plain_text)
                   DELAY, H("dlb-target", "\0\n\x1b\x7f'\\\"é\xe9\x94\xae😀"));
     EXPECT_REASON("dlb-target '\\xc2\\x85\\xe2\\x80\\xae\\xe2\\x80\\xa8' is not a legal topic name",
                   DELAY, H("dlb-target", "\xc2\x85\xe2\x80\xae\xe2\x80\xa8"));
+    EXPECT_REASON("dlb-target '\\xd8\\x9c\\xe2\\x80\\x8f\\xe2\\x81\\xa6' is not a legal topic name",
+                  DELAY, H("dlb-target", "\xd8\x9c\xe2\x80\x8f\xe2\x81\xa6"));
+    EXPECT_REASON(
+        "dlb-target '\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xaf\xe2\x81\xaa' is not a legal topic name",
+        DELAY, H("dlb-target", "\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xaf\xe2\x81\xaa"));
     EXPECT_REASON("header 'dlb-\\xff\\x80' is not known, and dlb- is reserved", DELAY,
                   H_NULL("dlb-\xff\x80"));
 }

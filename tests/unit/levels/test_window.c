@@ -515,6 +515,35 @@ Test(window, short_text_holds_its_span)
     cr_assert_eq(window_span_of(WINDOW_TEXT_MAX), WINDOW_SPAN);
 }
 
+Test(window, short_text_is_cut_after_the_last_done_offset_in_it)
+{
+    static struct window full, again;
+    window_init(&full, 7);
+    window_done(&full, 9);
+    window_done(&full, 7 + WINDOW_SPAN - 1);
+    size_t len = window_encode_within(&full, 1024, text);
+    cr_expect_lt(len, 40);
+    cr_assert_eq(window_decode(&again, 7, bytes_of(text, len)), 0);
+    cr_expect(window_is_done(&again, 9));
+}
+
+Test(window, all_offsets_below_the_other_base_are_learned)
+{
+    static struct window before, after;
+    int64_t first = (int64_t)WINDOW_SPAN + 100;
+    window_init(&before, first);
+    for (int64_t offset = first; offset < first + 10; offset++)
+        window_admit(&before, offset);
+    window_done(&before, first + 5);
+    window_init(&after, 105);
+    window_admit(&after, 105);
+    cr_expect(window_learn(&after, &before));
+    cr_expect_eq(after.base, first);
+    cr_expect_not(window_is_done(&after, first));
+    cr_expect(window_is_done(&after, first + 5));
+    window_check(&after);
+}
+
 Test(window, bits_beyond_a_short_text_are_left_out)
 {
     static struct window full, again;

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* survey: the gauges of waiting records. */
+#include "bridge/core/bridge.h"
+#include "bridge/core/dead_letter.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/queue.h"
+#include "tests/unit/core/fixture.h"
+
+#include <criterion/criterion.h>
+
+enum { OVERDUE_MS = 1000, HOUR_MS = 3600 * 1000 };
+
+TestSuite(survey, .init = fixture_start, .fini = fixture_stop);
+
+static const struct slot_stats *surveyed(int slot)
+{
+    bridge_survey(fx.b, fx.b->now);
+    return &fx.stats.slots[slot];
+}
+
+static int64_t head_ms(int slot)
+{
+    return (int64_t)counter_read(&surveyed(slot)->head_ms);
+}
+
+static uint64_t retrying(int slot)
+{
+    return counter_read(&surveyed(slot)->retrying);
+}
+
+Test(survey, queues_are_counted_by_their_state)
+{
+    cr_expect_eq(counter_read(&surveyed(LEVEL)->reading), 1);
+    queue_pause(fx.b, fixture_queue(LEVEL));
+    cr_expect_eq(counter_read(&surveyed(LEVEL)->paused), 1);
+    queue_block(fx.b, fixture_queue(LEVEL));
+    cr_expect_eq(counter_read(&surveyed(LEVEL)->held), 1);
+    bridge_lane_lost(fx.b, 0);
+    cr_expect_eq(counter_read(&surveyed(LEVEL)->held), 0, "a lane of another owner");
+}
+
+Test(survey, records_up_to_the_end_of_the_log_are_pending)
+{
+    fx.end_offset = START + 7;
+    window_done(&fixture_queue(LEVEL)->window, START + 2);
+    cr_expect_eq(counter_read(&surveyed(LEVEL)->pending), 6);
+}
+
+Test(survey, head_of_a_level_waits_until_its_release)
+{
+    struct queue *q = fixture_queue(LEVEL);
+    q->head = fixture_record(START, BEGIN_WALL_MS);
+    q->head_release_wall_ms = BEGIN_WALL_MS + 5;
+    cr_expect_eq(head_ms(LEVEL), BEGIN_WALL_MS + 5);
+    q->head_fault = ERR_DAMAGED;
+    cr_expect_eq(head_ms(LEVEL), 0, "a damaged one has no release");
+}
+
+Test(survey, head_of_a_paused_queue_stays_known_until_it_is_read_again)
+{
+    struct queue *q = fixture_queue(LEVEL);
+    q->head_release_wall_ms = BEGIN_WALL_MS + 5;
+    queue_pause(fx.b, q);
+    cr_expect_eq(head_ms(LEVEL), BEGIN_WALL_MS + 5);
+    queue_read_on(fx.b, q);
+    cr_expect_eq(head_ms(LEVEL), 0);
+    q->silent_since_mono_ms = fx.b->now.mono_ms;
+    cr_expect_eq(head_ms(LEVEL), BEGIN_WALL_MS + 5);
+    window_admit(&q->window, START);
+    cr_expect_eq(head_ms(LEVEL), 0, "a record came");
+}
+
+Test(survey, paused_schedule_topic_has_no_head)
+{
+    queue_pause(fx.b, fixture_queue(SLOT_SCHEDULE));
+    cr_expect_eq(head_ms(SLOT_SCHEDULE), 0);
+}
+
+Test(survey, blocked_queue_is_overdue_since_it_was_blocked)
+{
+    queue_block(fx.b, fixture_queue(SLOT_SCHEDULE));
+    cr_expect_eq(head_ms(SLOT_SCHEDULE), BEGIN_WALL_MS);
+    fixture_queue(SLOT_SCHEDULE)->head_release_wall_ms = -5;
+    cr_expect_eq(head_ms(SLOT_SCHEDULE), 1, "0 is none");
+}
+
+Test(survey, overdue_head_of_a_level_is_retrying)
+{
+    struct queue *q = fixture_queue(LEVEL);
+    q->head_overdue_wall_ms = BEGIN_WALL_MS - 7;
+    queue_pause(fx.b, q);
+    cr_expect_eq(counter_read(&surveyed(LEVEL)->retrying_due_ms), (uint64_t)BEGIN_WALL_MS - 7);
+    queue_block(fx.b, q);
+    cr_expect_eq(counter_read(&surveyed(LEVEL)->retrying_due_ms), 0, "its target is not the cause");
+}
+
+Test(survey, record_in_work_is_overdue_after_a_second)
+{
+    struct parcel *p = fixture_parcel(SLOT_SCHEDULE, START, BEGIN_WALL_MS);
+    parcel_ready(fx.b, p);
+    fixture_pass(OVERDUE_MS - 1);
+    cr_expect_eq(head_ms(SLOT_SCHEDULE), 0);
+    fixture_pass(1);
+    cr_expect_eq(head_ms(SLOT_SCHEDULE), BEGIN_WALL_MS);
+}
+
+Test(survey, first_of_the_overdue_records_is_named)
+{
+    parcel_ready(fx.b, fixture_parcel(SLOT_SCHEDULE, START, BEGIN_WALL_MS + 500));
+    parcel_ready(fx.b, fixture_parcel(SLOT_SCHEDULE, START + 1, BEGIN_WALL_MS + 200));
+    parcel_ready(fx.b, fixture_parcel(SLOT_SCHEDULE, START + 2, BEGIN_WALL_MS + 300));
+    fixture_pass(2 * OVERDUE_MS);
+    cr_expect_eq(head_ms(SLOT_SCHEDULE), BEGIN_WALL_MS + 200);
+}
+
+Test(survey, request_that_came_overdue_is_so_since_it_was_written)
+{
+    parcel_ready(fx.b, fixture_parcel(SLOT_SCHEDULE, START, BEGIN_WALL_MS - HOUR_MS));
+    fixture_pass(OVERDUE_MS - 1);
+    cr_expect_eq(head_ms(SLOT_SCHEDULE), 0);
+    fixture_pass(1);
+    cr_expect_eq(head_ms(SLOT_SCHEDULE), BEGIN_WALL_MS, "its timestamp");
+}
+
+Test(survey, refused_record_is_not_overdue)
+{
+    fixture_offer(LEVEL, fixture_raw(START, 3));
+    fx.is_full = true;
+    fixture_turn();
+    cr_assert_eq(counter_read(&fx.stats.held), 1);
+    fixture_pass(HOUR_MS);
+    cr_expect_eq(head_ms(LEVEL), 0);
+}
+
+Test(survey, record_that_its_target_delays_is_retrying_until_it_is_dead_lettered)
+{
+    struct parcel *p = fixture_parcel(LEVEL, START, BEGIN_WALL_MS + 500);
+    p->overdue_wall_ms = BEGIN_WALL_MS - 3;
+    parcel_ready(fx.b, p);
+    cr_expect_eq(retrying(LEVEL), 1);
+    cr_expect_eq(counter_read(&fx.stats.slots[LEVEL].retrying_due_ms), (uint64_t)BEGIN_WALL_MS - 3);
+    dead_letter_mark(fx.b, p, &(struct refusal){.code = CODE_EXPIRED, .reason = "too late"});
+    cr_expect_eq(retrying(LEVEL), 0);
+}
+
+Test(survey, record_of_a_lost_lane_is_not_counted)
+{
+    struct parcel *p = fixture_send(LEVEL, START, BEGIN_WALL_MS);
+    p->overdue_wall_ms = BEGIN_WALL_MS;
+    bridge_lane_lost(fx.b, 0);
+    cr_expect_eq(retrying(LEVEL), 0);
+}
