@@ -54,8 +54,10 @@ static void announce_early(struct bridge *b)
 {
     for (size_t i = 0; i < b->txn.n; i++) {
         struct parcel *p = &b->pools.parcels[b->txn.taken[i]];
-        if (p->state == PARCEL_IN_FLIGHT && p->ownership == OWNED)
-            parcel_foresee(p);
+        if (p->state != PARCEL_IN_FLIGHT)
+            continue;
+        assert(p->ownership == OWNED); /* a lane that is lost ends the transaction */
+        parcel_foresee(p);
     }
     (void)announce(b);
 }

@@ -63,12 +63,12 @@ static int send_dead(struct bridge *b, struct parcel *p)
     if (outlet_is_shut(b, p, FORWARD_DEAD, 0))
         return 0;
     struct envelope env;
-    bool opened = !p->raw && envelope_open(p->record->value, &env) == 0;
-    assert(opened || p->raw);
+    int err = p->raw ? 0 : envelope_open(p->record->value, &env);
+    assert(err == 0);
     bool alone = p->alone || (p->letter == LETTER_WHOLE && outlet_is_suspect(b, p, FORWARD_DEAD));
     struct forward f = {.kind = FORWARD_DEAD,
                         .timestamp_ms = moment_ms(b),
-                        .env = opened ? &env : NULL,
+                        .env = p->raw ? NULL : &env,
                         .refusal = &p->dead_letter->refusal,
                         .letter = (enum letter)p->letter,
                         .alone = alone};
@@ -143,17 +143,21 @@ static int deliver(struct bridge *b, struct parcel *p)
         return 0;
     }
     struct target *t = target_get(b, env.stamp.target);
-    if (t != NULL && target_is_too_small(b, t, p)) {
+    if (t == NULL) { /* all others are in use */
+        parcel_wait(b, p, b->now.wall_ms + BRIDGE_WAIT_MAX_MS);
+        return 0;
+    }
+    if (target_is_too_small(b, t, p)) {
         dead_letter_too_large(b, p);
         return 0;
     }
     p->keyless = bytes_is_null(env.stamp.key_overridden ? env.stamp.key : p->record->key);
-    if (t != NULL && p->keyless && target_refuses_keyless(b, t)) {
+    if (p->keyless && target_refuses_keyless(b, t)) {
         redelivery_attempt_failed(
             b, p, (struct failure){DELIVERY_UNFIT, "the topic refuses records without a key"});
         return 0;
     }
-    switch (t == NULL ? GATE_WAIT : target_gate(b, t)) {
+    switch (target_gate(b, t)) {
     case GATE_OPEN:
         return send_target(b, p, t, &f);
     case GATE_PARK:
@@ -166,9 +170,9 @@ static int deliver(struct bridge *b, struct parcel *p)
         redelivery_attempt_failed(b, p, (struct failure){t->error, t->why});
         return 0;
     case GATE_WAIT:
-        parcel_wait(b, p, b->now.wall_ms + BRIDGE_WAIT_MAX_MS);
-        return 0;
+        break;
     }
+    parcel_wait(b, p, b->now.wall_ms + BRIDGE_WAIT_MAX_MS);
     return 0;
 }
 

@@ -140,8 +140,8 @@ static bool head_is_of(const struct queue *q, const struct parcel *p)
         return false;
     if (p->raw)
         return head->timestamp_ms == sent->timestamp_ms && record_checksum(head) == p->checksum;
-    if (envelope_open(sent->value, &of_sent) != 0)
-        return false;
+    int err = envelope_open(sent->value, &of_sent);
+    assert(err == 0); /* the bridge wrote it */
     const struct stamp *stamp = &of_sent.stamp;
     if (queue_is_schedule(q))
         return (head->timestamp_ms < 0 || head->timestamp_ms == stamp->timestamp_ms) &&

@@ -221,7 +221,7 @@ static void give_up(struct bridge *b, bool reread)
 
 void outcome_lane_lost(struct bridge *b)
 {
-    if (b->config.exactly_once && (b->txn.n > 0 || txn_is_out(b)) && b->txn.state != TXN_BROKEN)
+    if (b->config.exactly_once && (b->txn.n > 0 || txn_is_out(b))) /* a broken one is empty */
         give_up(b, false);
 }
 

@@ -167,7 +167,9 @@ struct event parcel_event(const struct bridge *b, const struct parcel *p, enum e
     struct envelope env;
     if (p->raw && queue_is_schedule(p->queue)) {
         event.target = request_target(&b->config.rules, p->record);
-    } else if (!p->raw && envelope_open(p->record->value, &env) == 0) {
+    } else if (!p->raw) {
+        int err = envelope_open(p->record->value, &env);
+        assert(err == 0);
         event.target = env.stamp.target;
         event.queue = (struct queue_id){-1, (int)env.stamp.origin_lane, SLOT_SCHEDULE};
         event.offset = env.stamp.origin_offset;

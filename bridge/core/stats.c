@@ -107,11 +107,9 @@ int64_t stats_quantile_ms(const struct stats *now, const struct stats *before, d
     }
     if (total == 0)
         return 0;
-    uint64_t rank = (uint64_t)(q * (double)(total - 1)), seen = 0;
-    for (int i = 0; i < LATENESS_BUCKETS; i++) {
-        seen += n[i];
-        if (seen > rank)
-            return bucket_low_ms(i);
-    }
-    return 0;
+    uint64_t rank = (uint64_t)(q * (double)(total - 1)), seen = n[0];
+    int i = 0;
+    while (seen <= rank && i < LATENESS_BUCKETS - 1)
+        seen += n[++i];
+    return bucket_low_ms(i);
 }

@@ -60,10 +60,11 @@ static void survey_parcel(const struct bridge *b, const struct parcel *p, struct
         note_earlier(&s->retrying_due_ms, p->overdue_wall_ms);
     if (s->head_ms != 0 && p->until_wall_ms >= s->head_ms)
         return; /* not the first, whatever it holds */
-    struct envelope env;
-    if (p->until_wall_ms > b->now.wall_ms - OVERDUE_MS ||
-        envelope_open(p->record->value, &env) != 0)
+    if (p->until_wall_ms > b->now.wall_ms - OVERDUE_MS)
         return;
+    struct envelope env;
+    int err = envelope_open(p->record->value, &env);
+    assert(err == 0);
     int64_t since_ms =
         env.stamp.timestamp_ms > p->until_wall_ms ? env.stamp.timestamp_ms : p->until_wall_ms;
     if (since_ms <= b->now.wall_ms - OVERDUE_MS)
