@@ -15,7 +15,7 @@ from stage import LANES, Skip, Stage, require
 
 INTEGRATION = ROOT / "build" / "dev" / "integration_tests"
 ROUNDS, OWN_TOPICS = 5, 22  # schedule, 18 levels, dead letters, cancels, pulse
-SUITES = ("topics", "offsets", "broker_limits")  # suites whose tests need a broker
+SUITES = ("topics", "offsets", "broker_limits", "insync")  # suites whose tests need a broker
 
 
 def integration(stage: Stage) -> str:

@@ -211,12 +211,20 @@ class Collector(threading.Thread):
                 self.assign_new()
                 if self.stuck.is_set():
                     self.reopen()
-                for message in self.consumer.consume(500, timeout=0.05):
-                    self.take(message)
+                self.take_some()
         except Exception as problem:  # pylint: disable=broad-except
             self.problems.append(repr(problem))
         finally:
             self.consumer.close()
+
+    def take_some(self) -> None:
+        """Takes all records that are there as soon as the first one is, so that each gets the time at which it came."""
+        first = self.consumer.poll(0.05)
+        if first is None:
+            return
+        self.take(first)
+        for message in self.consumer.consume(500, timeout=0):
+            self.take(message)
 
     def take(self, message) -> None:
         error = message.error()
@@ -295,6 +303,13 @@ class Admin:
         places = {"replica_assignment": [on] * partitions} if on else {"replication_factor": self.copies}
         for future in self.client.create_topics(
                 [NewTopic(topic, num_partitions=partitions, config=config, **places)]).values():
+            future.result(30)
+        self.wait(topic, lambda: topic in self.topics())
+
+    def create_placed(self, topic: str, places: list[list[int]]) -> None:
+        """Creates a topic with the given brokers for each partition."""
+        wanted = NewTopic(topic, num_partitions=len(places), replica_assignment=places)
+        for future in self.client.create_topics([wanted]).values():
             future.result(30)
         self.wait(topic, lambda: topic in self.topics())
 

@@ -28,6 +28,7 @@ import limited
 import memory
 import messages
 import network
+import own_topics
 import promises
 import quick_start
 import reading
@@ -48,7 +49,8 @@ from stage import Fault, Late, Skip, Stage, Unsure
 from turns import play_in_turns
 
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
-         waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, everyday, throttled)
+         waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, everyday,
+         throttled)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
@@ -56,12 +58,12 @@ ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_delete
              "level_deleted", "apply_three", "policy", "may_not_alter", "offsets_expire", "offsets_expire_exactly",
              "short_commits", "short_commits_exactly", "trim_forbidden", "huge_unpacked_exactly", "small_request_limit",
              "smallest_request_limit", "smallest_request_limit_exactly", "packed_one", "packed_many_exactly",
-             "packed_refused"} | among.ON_DEMAND
+             "packed_refused", "many_targets", "many_targets_exactly"} | among.ON_DEMAND | own_topics.ON_DEMAND
 # Three brokers each, and faults in a clock's time: first, and each in three places.
 HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",
          "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
 # About a minute and more each: before the others, so that none of them is the last to run.
-LONG = ("histories", "among", "among_exactly", "held_requests_exactly", "kill9", "kill9_exactly", "bad_topics", "rebalance",
+LONG = ("histories", "among", "among_exactly", "own_topics_exactly", "held_requests_exactly", "kill9", "kill9_exactly", "bad_topics", "rebalance",
         "operated", "broker_blink", "broker_blink_exactly", "broker_restart", "broker_restart_exactly", "full_disk",
         "clock_step", "clock_step_exactly", "bad_targets", "bad_targets_exactly", "level_deleted_exactly")
 SANITIZED = ("mixed", "mixed_exactly", "operated")
