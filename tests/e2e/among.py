@@ -32,7 +32,7 @@ DOUBTFUL = 4
 ATTEMPTS = 3
 SECOND = 2                     # the broker that may stop; it is no controller
 SMALL_BYTES, LARGE_BYTES = 2000, 4000
-NAMES, NAME_KIB, HEAP_MIB = 20_000, 1, 8  # names without a topic; memory of each; growth of the heap
+NAMES, NAME_KIB, HEAP_MIB = 20_000, 1, 8  # names without a topic, memory of each, heap growth
 IDLE_S, IDLE_SHARE = 4, 0.05              # the share of a core after all work is done
 
 
@@ -49,9 +49,9 @@ class Bad:
     begin: Callable[[Stage], None] | None = None
     heal: Callable[[Stage], None] | None = None
     spares: Callable[[Request], bool] = lambda request: True
-    check: Callable[["Among"], str] | None = None  # another check after all records have come out; returns a figure
-    says: str = ""                                 # words that the log must have
-    after_s: tuple[int, int] = (0, 0)              # the measured window begins this long after `begin`, by mode
+    check: Callable[["Among"], str] | None = None  # another check at the end
+    says: str = ""                                 # the log must have it
+    after_s: tuple[int, int] = (0, 0)              # by mode: the window begins this long after `begin`
     apart: bool = False                            # it is played only by name
 
 

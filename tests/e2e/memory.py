@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import time
 
-from confluent_kafka import Producer
-from confluent_kafka.admin import OffsetSpec
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import NewTopic, OffsetSpec
 
+from client import now_ms
 from processes import Bridge
 from reading import MIB, Peak
 from stage import LANES, Stage, both_modes, require
@@ -22,6 +23,8 @@ NOISE = 160 << 10  # Bytes of a batch that no codec compresses. They make the ba
 # 1.75 times the size. All records read at once have 256 MiB.
 BOUND_MIB = MEMORY_MIB + LANES * 6 + 3 * UNPACKED_MIB
 TARGET = "e2e.a"
+TARGETS_N, TARGET_PARTITIONS, ROUNDS = 500, 4, 3
+TARGET_KIB = 8  # of each partition of a target, for as long as the process lives
 HEADERS = {"good": [("dlb-delay", b"2s"), ("dlb-target", TARGET.encode())], "refused": []}
 
 
@@ -47,10 +50,19 @@ def send_packed(stage: Stage, codec: str, shape: str, kind: str) -> int:
     return count
 
 
-def await_records(stage: Stage, topic: str, count: int, bridge: Bridge) -> None:
-    places, since = [(topic, p) for p in range(stage.admin.topics()[topic])], time.monotonic()
-    while sum(stage.admin.offsets(places, OffsetSpec.latest()).values()) < count:
-        require(time.monotonic() - since < 120, f"not all has come to {topic}:\n{bridge.tail()}")
+def written(stage: Stage, places: list[tuple[str, int]]) -> int:
+    """Returns how many records these partitions have, or -1 if a new partition has no leader yet."""
+    try:
+        return sum(stage.admin.offsets(places, OffsetSpec.latest()).values())
+    except KafkaException:
+        return -1
+
+
+def await_records(stage: Stage, topics: list[str], count: int, bridge: Bridge) -> None:
+    known = stage.admin.topics()
+    places, since = [(topic, p) for topic in topics for p in range(known[topic])], time.monotonic()
+    while written(stage, places) < count:
+        require(time.monotonic() - since < 120, f"not all records are in {topics[0]}:\n{bridge.tail()}")
         time.sleep(0.2)
 
 
@@ -78,7 +90,7 @@ def packed(stage: Stage, shape: str, kind: str = "good") -> str:
         if kind == "refused":
             time.sleep(6)
             stage.admin.set(dead, min_insync_replicas="1")
-        await_records(stage, dead if kind == "refused" else TARGET, count, bridge)
+        await_records(stage, [dead if kind == "refused" else TARGET], count, bridge)
         most = peak.end() - idle
         line.append(f"{codec}={most:.0f}")
         require(most < BOUND_MIB, f"{codec}: {most:.0f} MiB more than idle, and {BOUND_MIB} are allowed:\n{bridge.tail()}")
@@ -101,4 +113,45 @@ def packed_refused(stage: Stage) -> str:
     return packed(stage, "many", "refused")
 
 
-SCENARIOS = both_modes(packed_one, packed_many, packed_refused)
+def create_targets(stage: Stage) -> list[str]:
+    names = [f"e2e.many.{n}" for n in range(TARGETS_N)]
+    for future in stage.admin.client.create_topics([NewTopic(name, TARGET_PARTITIONS) for name in names]).values():
+        future.result(120)
+    stage.admin.wait("the targets", lambda: set(names) <= set(stage.admin.topics()), 120)
+    return names
+
+
+def send_to_each(stage: Stage, names: list[str], rand: random.Random) -> int:
+    """Sends one request of 1 KiB for each partition of a target, with random keys, all due at once."""
+    sender, due_ms = Producer({"bootstrap.servers": stage.kafka.bootstrap, "log_level": 0}), now_ms() + 2000
+    count = TARGETS_N * TARGET_PARTITIONS
+    for n in range(count):
+        headers = {"dlb-deliver-at": str(due_ms), "dlb-target": names[n % TARGETS_N]}
+        sender.produce(stage.schedule, key=rand.randbytes(8), value=rand.randbytes(1024), headers=headers)
+        sender.poll(0)
+    require(sender.flush(60) == 0, "a request was not written")
+    return count
+
+
+def many_targets(stage: Stage) -> str:
+    """Requests for thousands of target partitions: the memory that the client keeps for each is bounded."""
+    path = stage.ready(memory=f"{MEMORY_MIB}MiB")
+    stage.collector.end()
+    stage.collector = None
+    names, rand, line, total = create_targets(stage), random.Random(stage.seed), [], 0
+    idle, partitions = idle_mib(stage, path), TARGETS_N * TARGET_PARTITIONS
+    bound = MEMORY_MIB + LANES * 6 + partitions * TARGET_KIB / 1024
+    bridge = stage.bridge(path)
+    for _ in range(ROUNDS):
+        peak = Peak(bridge)
+        total += send_to_each(stage, names, rand)
+        await_records(stage, names, total, bridge)
+        line.append(peak.end() - idle)
+    most = max(line)
+    require(most < bound, f"{most:.0f} MiB more than idle, and {bound:.0f} are allowed:\n{bridge.tail()}")
+    require(line[-1] < line[0] * 1.25 + 4, f"it grows with each round: {line}")
+    return f"{total} records to {partitions} partitions, MiB more than idle: " \
+           f"{' '.join(f'{mib:.0f}' for mib in line)} of {bound:.0f} allowed"
+
+
+SCENARIOS = both_modes(packed_one, packed_many, packed_refused, many_targets)

@@ -134,8 +134,8 @@ class Turn:
 
 
 def play_apart(turn: Turn, options: argparse.Namespace, totals: dict[str, dict[str, int]]) -> str:
-    """Runs one in a process of its own, so whatever happens to its clients ends with it; returns
-    passed, failed, late, unsure or skipped."""
+    """Runs one scenario in a separate process, so that its clients end with it. Returns passed, failed, late, unsure or
+    skipped."""
     name = turn.name
     folder = Path(tempfile.mkdtemp(prefix=f"delaybridge-{name}."))
     again = apart_from_mounts(name) + [sys.executable, __file__, name, "--in", str(folder), "--binary", str(turn.binary),
@@ -159,8 +159,8 @@ def play_apart(turn: Turn, options: argparse.Namespace, totals: dict[str, dict[s
 
 
 def apart_from_mounts(name: str) -> list[str]:
-    """A scenario with a disk of its own mounts it where nobody else sees it, and it goes when the last process ends;
-    where that may not be (in a container, in a chroot), it tries to mount where it is, and is skipped if it can't."""
+    """Returns the command that gives a scenario separate mounts, which end with its last process. Without the right to
+    separate mounts the scenario mounts its disk here, and is skipped if it cannot."""
     apart = ["unshare", "-m"]
     if not name.startswith("full_disk") or shutil.which(apart[0]) is None:
         return []

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* insync: the topic's min.insync.replicas, or 0 if no broker returned it. With KAFKA=host:port one
    test makes a topic on that broker, otherwise it is skipped. */
-#include "consumer/admin.h"
+#include "consumer/client/admin.h"
 #include "consumer/insync.h"
 
 #include <criterion/criterion.h>
@@ -29,7 +29,7 @@ static void create(rd_kafka_t *rk, const char *topic, const char *least)
     rd_kafka_NewTopic_set_config(wanted, "min.insync.replicas", least);
     rd_kafka_event_t *event = admin_create(&admin, &wanted, 1);
     rd_kafka_NewTopic_destroy(wanted);
-    cr_assert_not_null(event, "%s", admin.error);
+    cr_assert_not_null(event, "%s", admin.error.text);
     rd_kafka_event_destroy(event);
 }
 
@@ -41,7 +41,7 @@ Test(insync, brokers_without_an_answer_leave_it_unknown)
     rd_kafka_destroy(rk);
 }
 
-Test(insync, real_brokers_tell_the_setting_of_a_topic)
+Test(insync, real_brokers_return_the_setting_of_a_topic)
 {
     if (getenv("KAFKA") == NULL)
         cr_skip("needs KAFKA=host:port\n");
