@@ -172,7 +172,7 @@ TOGETHER = [["leaderless", "forbidden"], ["short", "missing"], ["too_large", "to
 
 class Among:
     """A run. The good requests flow from before the calm time to the end of the last bad thing. Bad things are played in
-    turns. With full counts a turn is one bad thing, otherwise some together, which is no easier for the good requests."""
+    turns. With full counts or exactly once, a turn is one bad thing, otherwise some together."""
 
     def __init__(self, stage: Stage, things: dict[str, Bad]):
         self.stage, self.things, self.names = stage, things, list(things)
@@ -199,7 +199,7 @@ class Among:
         return stage.bridge(stage.ready(max_attempts=ATTEMPTS))
 
     def turns(self) -> list[list[str]]:
-        if self.stage.full or len(self.names) == 1:
+        if self.stage.full or self.stage.exactly_once or len(self.names) == 1:
             return [[name] for name in self.names]
         return TOGETHER
 

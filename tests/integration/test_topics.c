@@ -522,13 +522,13 @@ Test(topics, a_broker_that_refuses_a_setting_gets_the_property_and_the_key_named
     struct topics_job job = {.timeout_ms = TIMEOUT_MS, .fewer_replicas = true, .say = quiet};
     struct findings left;
     cr_expect_eq(topics_apply(rk, &config, &job, &left, &error), ERR_CONFIG);
-    cr_expect(strstr(error.text, "set segment.bytes in topic_settings") != NULL, "%s", error.text);
+    cr_expect(strstr(error.text, "segment.bytes in topic_settings") != NULL, "%s", error.text);
     config.topic_overrides_n = 0;
     apply(rk, &config, quiet);
     config.topic_overrides_n = 1;
     cr_expect_eq(topics_apply(rk, &config, &job, &left, &error), ERR_CONFIG);
     cr_expect(strstr(error.text, "altering") != NULL, "%s", error.text);
-    cr_expect(strstr(error.text, "set segment.bytes in topic_settings") != NULL, "%s", error.text);
+    cr_expect(strstr(error.text, "segment.bytes in topic_settings") != NULL, "%s", error.text);
     rd_kafka_destroy(rk);
 }
 
@@ -652,8 +652,8 @@ Test(topics, a_level_that_was_removed_refuses_only_while_it_holds_records)
 
     char level[TOPIC_TEXT_MAX];
     produce(rk, topic_of_level(config.schedule, 90000, level));
-    findings = check_until(rk, &config, "add 1m30s to retired_levels");
-    stray = about(&findings, "add 1m30s to retired_levels");
+    findings = check_until(rk, &config, "1m30s to retired_levels");
+    stray = about(&findings, "1m30s to retired_levels");
     cr_expect(stray != NULL && stray->kind == FINDING_REFUSE);
     findings_deinit(&findings);
 
@@ -664,8 +664,8 @@ Test(topics, a_level_that_was_removed_refuses_only_while_it_holds_records)
     findings_deinit(&findings);
 
     commit(config.group, level, 2); /* of a topic that was there before this one */
-    findings = check_until(rk, &config, "add 1m30s to retired_levels");
-    cr_expect(about(&findings, "add 1m30s to retired_levels") != NULL);
+    findings = check_until(rk, &config, "1m30s to retired_levels");
+    cr_expect(about(&findings, "1m30s to retired_levels") != NULL);
     findings_deinit(&findings);
     rd_kafka_destroy(rk);
 }
