@@ -93,7 +93,8 @@ static void add_record_headers(rd_kafka_headers_t *to, const struct forward *f)
 {
     for (size_t i = 0; i < f->record->headers_n; i++) {
         const struct header *header = &f->record->headers[i];
-        bool replaced = f->letter != LETTER_WHOLE && strcmp(header->name, HEADER_TRUNCATED) == 0;
+        bool replaced =
+            f->content != DEAD_LETTER_FULL && strcmp(header->name, HEADER_TRUNCATED) == 0;
         if (!replaced && !header_is_verdict(header->name))
             add(to, header->name, header->value);
     }
@@ -114,22 +115,23 @@ static void add_original_headers(rd_kafka_headers_t *to, const struct forward *f
 static int64_t sent_wall_ms(const struct forward *f)
 {
     int64_t ms = f->env != NULL ? f->env->stamp.timestamp_ms : f->record->timestamp_ms;
-    return ms >= 0 ? ms : f->timestamp_ms;
+    return ms >= 0 ? ms : f->timestamp_wall_ms;
 }
 
 static rd_kafka_headers_t *dead_headers(const struct forward *f, const char *const *topics)
 {
     size_t n = f->env != NULL ? f->env->headers_n : f->record->headers_n;
     rd_kafka_headers_t *to = rd_kafka_headers_new(n + ADDED_MAX);
-    if (f->letter != LETTER_BARE)
+    if (f->content != DEAD_LETTER_REASON_ONLY)
         add_original_headers(to, f);
     add(to, "dlb-error", bytes_text(code_name(f->refusal->code)));
     add(to, "dlb-reason", bytes_text(f->refusal->reason));
     add_source(to, f, topics);
     add_number(to, "dlb-sent-at", sent_wall_ms(f));
-    add_number(to, "dlb-failed-at", f->timestamp_ms);
-    if (f->letter != LETTER_WHOLE)
-        add(to, HEADER_TRUNCATED, bytes_text(f->letter == LETTER_BARE ? "all" : "value"));
+    add_number(to, "dlb-failed-at", f->timestamp_wall_ms);
+    if (f->content != DEAD_LETTER_FULL)
+        add(to, HEADER_TRUNCATED,
+            bytes_text(f->content == DEAD_LETTER_REASON_ONLY ? "all" : "value"));
     return to;
 }
 
@@ -142,9 +144,9 @@ struct message message_of(const struct forward *f, const char *const *topics)
         m.value = f->env->value;
     if (f->kind == FORWARD_DEAD) {
         m.headers = dead_headers(f, topics);
-        if (f->letter != LETTER_WHOLE)
+        if (f->content != DEAD_LETTER_FULL)
             m.value = bytes_null();
-        if (f->letter == LETTER_BARE)
+        if (f->content == DEAD_LETTER_REASON_ONLY)
             m.key = bytes_null();
         return m;
     }

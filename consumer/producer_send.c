@@ -156,7 +156,7 @@ int producer_send(struct producer *p, const struct forward *f, enum role role)
 {
     struct outgoing *o = note_of(f->parcel);
     struct dispatch d = {.message = message_of(f, p->config.topics),
-                         .timestamp_ms = f->timestamp_ms};
+                         .timestamp_ms = f->timestamp_wall_ms};
     o->role = role;
     o->item.bytes = written_bytes(f, &d.message);
     struct route *route = route_of(p, f, d.message.key);

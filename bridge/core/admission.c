@@ -23,10 +23,10 @@ static bool has_budget(const struct bridge *b, const struct queue *q)
 {
     int64_t limit = b->config.memory_bytes;
     if (q->parcels == 0)
-        return !bulk_has_large_head(b, q) || b->pools.held_bytes <= limit;
+        return !bulk_has_large_head(b, q) || b->pools.buffered_bytes <= limit;
     if (queue_is_schedule(q))
         limit -= limit / 4;
-    return b->pools.held_bytes + record_memory(q->head, q->head_headers_n) <= limit;
+    return b->pools.buffered_bytes + record_memory(q->head, q->head_headers_n) <= limit;
 }
 
 static bool has_room(struct bridge *b, struct queue *q)
@@ -56,8 +56,8 @@ static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
     }
     struct bytes value = q->head->value;
     uint64_t checksum = record_checksum(q->head);
-    enum letter letter = dead_letter_content(b, q->head);
-    if (letter != LETTER_WHOLE)
+    enum dead_letter_content content = dead_letter_content(b, q->head);
+    if (content != DEAD_LETTER_FULL)
         q->head->value = bytes_null(); /* a copy of 100 MB would make all lanes late */
     struct record *kept = b->port.keep(b->port.ctx, q->head);
     if (kept == NULL) {
@@ -71,7 +71,7 @@ static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
     p->raw = true;
     p->checksum = checksum;
     dead_letter_mark(b, p, why);
-    p->letter = (uint8_t)letter;
+    p->content = (uint8_t)content;
     parcel_ready(b, p);
     return true;
 }
@@ -142,7 +142,7 @@ static void watch_order(struct bridge *b, struct queue *q)
 static bool admit_waiting(struct bridge *b, struct queue *q)
 {
     if (q->head_fault == ERR_NEWER) {
-        queue_block_for(b, q, EVENT_NEWER_ENVELOPE, q->head->offset);
+        queue_block_for(b, q, NOTICE_NEWER_ENVELOPE, q->head->offset);
         return false;
     }
     if (q->head_fault != 0) {
@@ -153,18 +153,18 @@ static bool admit_waiting(struct bridge *b, struct queue *q)
         return refuse(b, q, &why);
     }
     watch_order(b, q);
-    int64_t until_ms = q->head_until_wall_ms, release_ms = q->head_release_wall_ms;
-    int64_t overdue_ms = q->head_overdue_wall_ms;
-    bool last_stop =
-        release_ms == until_ms || until_ms - b->now.wall_ms <= b->config.ladder.hold_ms;
+    int64_t until_wall_ms = q->head_until_wall_ms, release_wall_ms = q->head_release_wall_ms;
+    int64_t overdue_wall_ms = q->head_overdue_wall_ms;
+    bool last_stop = release_wall_ms == until_wall_ms ||
+                     until_wall_ms - b->now.wall_ms <= b->config.ladder.hold_ms;
     if (last_stop)
         target_expect(b, q->head_target);
     struct parcel *p = parcel_new(b, q, take_head(q));
     notes_recall(b, p);
-    p->until_wall_ms = until_ms;
-    p->overdue_wall_ms = overdue_ms;
-    q->retrying -= overdue_ms != 0 && q->retrying > 0;
-    parcel_wait(b, p, release_ms);
+    p->until_wall_ms = until_wall_ms;
+    p->overdue_wall_ms = overdue_wall_ms;
+    q->retrying -= overdue_wall_ms != 0 && q->retrying > 0;
+    parcel_wait(b, p, release_wall_ms);
     return true;
 }
 
@@ -182,7 +182,7 @@ static bool admit(struct bridge *b, struct queue *q)
 }
 
 /* The head's time is not near: a far one is read again when it is, and costs nothing until then. */
-static void rest(struct bridge *b, struct queue *q)
+static void pause_if_far(struct bridge *b, struct queue *q)
 {
     if (q->admit_wall_ms - b->now.wall_ms <= PAUSE_FAR_MS)
         return;
@@ -210,7 +210,8 @@ static void watch_silence(struct bridge *b, struct queue *q)
         return;
     }
     counter_add(&b->stats->watchdog, 1);
-    bridge_tell(b, (struct event){.kind = EVENT_WATCHDOG, .queue = q->id, .span_ms = silent_ms});
+    bridge_notice(
+        b, (struct notice){.kind = NOTICE_STALL_RECOVERY, .queue = q->id, .span_ms = silent_ms});
     queue_read_on(b, q);
     q->silent_since_mono_ms = b->now.mono_ms;
 }
@@ -236,13 +237,13 @@ void admission_serve(struct bridge *b, struct queue *q)
             return;
         }
         if (b->now.wall_ms < q->admit_wall_ms) {
-            rest(b, q);
+            pause_if_far(b, q);
             return;
         }
         if (!admit(b, q))
             return;
     }
-    b->clock.more = true;
+    b->clock.turn_incomplete = true;
 }
 
 int64_t admission_wait_ms(const struct bridge *b, const struct queue *q)

@@ -10,8 +10,8 @@
      - a committed offset is never beyond a record that is not done (window.h);
      - nothing is handed to port.forward for a target before its due time by the wall clock given;
      - nothing is handed to port.forward that is larger than record_max_bytes, if its size is known;
-     - held and flying bytes, headers as the client lists them included, stay within the budget plus
-       one record a queue of at most large_bytes, plus one larger record;
+     - bytes in memory and in flight, with headers as the client lists them, stay within the budget
+       plus one record a queue of at most large_bytes, plus one larger record;
      - records on their way to the dead-letter topic take a quarter of the budget at most, plus one
        record a lane.
 
@@ -62,7 +62,7 @@ void bridge_lanes_settled(struct bridge *bridge);
 size_t bridge_settle(struct bridge *bridge, struct now now);
 
 /* How many parcels are in flight, those of lost lanes with them. */
-size_t bridge_flying(const struct bridge *bridge);
+size_t bridge_in_flight(const struct bridge *bridge);
 
 /* Commit all progress that is not committed yet, now. */
 void bridge_commit(struct bridge *bridge, struct now now);
@@ -99,8 +99,8 @@ void bridge_topic_missing(struct bridge *bridge, struct queue_id id);
 /* A hop of this parcel was stored in this level at offset (-1: unknown). Before its report, and
    only from inside port.reports. A log that is longer at the hop's start than at its end is another
    log. */
-void bridge_landed(struct bridge *bridge, const struct parcel *parcel, struct queue_id level,
-                   int64_t offset);
+void bridge_hop_stored(struct bridge *bridge, const struct parcel *parcel, struct queue_id level,
+                       int64_t offset);
 
 /* The position of a queue does not exist: the log now starts at start and ends at end. */
 void bridge_out_of_range(struct bridge *bridge, struct queue_id id, int64_t start, int64_t end);
@@ -112,12 +112,12 @@ void bridge_out_of_range(struct bridge *bridge, struct queue_id id, int64_t star
 void bridge_unreadable(struct bridge *bridge, struct queue_id id, int64_t from, int64_t end);
 
 /* The range at which this queue is held. False: none is. */
-bool bridge_held_range(const struct bridge *bridge, struct queue_id id, int64_t *from,
-                       int64_t *end);
+bool bridge_blocked_range(const struct bridge *bridge, struct queue_id id, int64_t *from,
+                          int64_t *end);
 
 /* A dead letter names this range: it is done as soon as nothing before it is in work. Any other
    range than the held one is ignored. */
-void bridge_give_up(struct bridge *bridge, struct queue_id id, int64_t from, int64_t end);
+void bridge_skip_range(struct bridge *bridge, struct queue_id id, int64_t from, int64_t end);
 
 /* How things stand, into the gauges of stats.slots: for once a second. */
 void bridge_survey(struct bridge *bridge, struct now now);

@@ -15,20 +15,20 @@ void cluster_answered(struct bridge *b)
 void bridge_throttled(struct bridge *b, int64_t for_ms)
 {
     struct cluster *c = &b->cluster;
-    int64_t until_ms = b->now.mono_ms + for_ms;
-    int64_t from_ms = c->muted_mono_ms > b->now.mono_ms ? c->muted_mono_ms : b->now.mono_ms;
-    if (until_ms > from_ms) {
-        counter_add(&b->stats->throttled_ms, (uint64_t)(until_ms - from_ms));
-        c->muted_mono_ms = until_ms;
+    int64_t until_mono_ms = b->now.mono_ms + for_ms;
+    int64_t from_mono_ms = c->muted_mono_ms > b->now.mono_ms ? c->muted_mono_ms : b->now.mono_ms;
+    if (until_mono_ms > from_mono_ms) {
+        counter_add(&b->stats->throttled_ms, (uint64_t)(until_mono_ms - from_mono_ms));
+        c->muted_mono_ms = until_mono_ms;
     }
     if (for_ms >= AWAY_MS) /* no different from a broker that was away */
-        c->back_mono_ms = until_ms;
-    bridge_tell(b, (struct event){.kind = EVENT_THROTTLED, .span_ms = for_ms});
+        c->back_mono_ms = until_mono_ms;
+    bridge_notice(b, (struct notice){.kind = NOTICE_THROTTLED, .span_ms = for_ms});
 }
 
 /* Or it does not matter, since another transaction could begin without the producer that it holds.
  */
-bool cluster_leaders_are_known(const struct bridge *b, int64_t whole_ms, int64_t after_ms)
+bool cluster_leaders_are_known(const struct bridge *b, int64_t whole_mono_ms, int64_t after_ms)
 {
-    return whole_ms - b->cluster.stall_mono_ms >= after_ms || b->port.spare(b->port.ctx);
+    return whole_mono_ms - b->cluster.stall_mono_ms >= after_ms || b->port.spare(b->port.ctx);
 }

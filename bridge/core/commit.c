@@ -155,7 +155,7 @@ bool commit_settle(struct bridge *b)
  */
 void commit_doubt_ownership(struct bridge *b, int64_t stalled_ms)
 {
-    bridge_tell(b, (struct event){.kind = EVENT_STALLED_TURN, .span_ms = stalled_ms});
+    bridge_notice(b, (struct notice){.kind = NOTICE_STALLED_TURN, .span_ms = stalled_ms});
     b->commit.proving = true;
     b->commit.proof_seq = b->commit.seq + 1;
     if (b->txn.announced && !b->commit.is_out) /* its offsets were sent before the stall */

@@ -28,16 +28,16 @@ bool dead_letter_keep(struct bridge *b, struct parcel *p)
     if (kept == NULL)
         return false;
     p->record = kept;
-    b->pools.held_bytes += parcel_memory(p) - cost;
+    b->pools.buffered_bytes += parcel_memory(p) - cost;
     return true;
 }
 
-enum letter dead_letter_content(const struct bridge *b, const struct record *record)
+enum dead_letter_content dead_letter_content(const struct bridge *b, const struct record *record)
 {
     if (parcel_fits(b, wire_size(record), WIRE_ADDED_LATER))
-        return LETTER_WHOLE;
+        return DEAD_LETTER_FULL;
     bool fits = parcel_fits(b, wire_size_without_value(record), WIRE_ADDED_LATER);
-    return fits ? LETTER_WITHOUT_VALUE : LETTER_BARE;
+    return fits ? DEAD_LETTER_NO_VALUE : DEAD_LETTER_REASON_ONLY;
 }
 
 void dead_letter_mark(struct bridge *b, struct parcel *p, const struct refusal *why)
@@ -48,13 +48,13 @@ void dead_letter_mark(struct bridge *b, struct parcel *p, const struct refusal *
     b->lanes[p->queue->id.lane].dead_letters++;
     b->lanes[p->queue->id.lane].dead_letter_bytes += parcel_memory(p);
     p->dead_letter = list_item(link, struct dead_letter, link);
-    p->letter = (uint8_t)dead_letter_content(b, p->record);
+    p->content = (uint8_t)dead_letter_content(b, p->record);
     p->dead_letter->refusal = *why;
-    struct event event = parcel_event(b, p, EVENT_DEAD_LETTERED);
-    event.code = why->code;
-    p->dead_letter->label = target_label(b, event.target);
-    event.reason = why->reason;
-    bridge_tell(b, event);
+    struct notice notice = parcel_notice(b, p, NOTICE_DEAD_LETTERED);
+    notice.code = why->code;
+    p->dead_letter->label = target_label(b, notice.target);
+    notice.reason = why->reason;
+    bridge_notice(b, notice);
 }
 
 void dead_letter_record(struct bridge *b, struct parcel *p, enum code code, const char *format, ...)

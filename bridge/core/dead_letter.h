@@ -14,7 +14,7 @@ bool dead_letter_available(const struct bridge *b, const struct queue *q);
    memory now. */
 bool dead_letter_keep(struct bridge *b, struct parcel *p) must_check;
 /* The largest part of a record that brokers take. */
-enum letter dead_letter_content(const struct bridge *b, const struct record *record);
+enum dead_letter_content dead_letter_content(const struct bridge *b, const struct record *record);
 /* The parcel is for the dead-letter topic from here on. dead_letter_available must be true. */
 void dead_letter_mark(struct bridge *b, struct parcel *p, const struct refusal *why);
 /* The same, with a reason in words, and ready to be sent; without room it waits and comes again. */

@@ -18,10 +18,10 @@
 
 /* Returns the time of a delivery or a dead letter. A request that was written during this turn is
    younger than the turn's clock. The clock may have stepped back since the turn began. */
-static int64_t moment_ms(const struct bridge *b)
+static int64_t moment_wall_ms(const struct bridge *b)
 {
-    int64_t wall_ms = b->port.wall_ms(b->port.ctx);
-    return wall_ms > b->now.wall_ms ? wall_ms : b->now.wall_ms;
+    int64_t at_wall_ms = b->port.wall_ms(b->port.ctx);
+    return at_wall_ms > b->now.wall_ms ? at_wall_ms : b->now.wall_ms;
 }
 
 static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alone)
@@ -49,7 +49,7 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alon
 }
 
 /* Its lane waits, and no other. */
-static bool outlet_is_shut(struct bridge *b, struct parcel *p, enum forward_kind kind, int slot)
+static bool outlet_is_down(struct bridge *b, struct parcel *p, enum forward_kind kind, int slot)
 {
     if (outlet_takes(b, p, kind, slot))
         return false;
@@ -60,17 +60,18 @@ static bool outlet_is_shut(struct bridge *b, struct parcel *p, enum forward_kind
 
 static int send_dead(struct bridge *b, struct parcel *p)
 {
-    if (outlet_is_shut(b, p, FORWARD_DEAD, 0))
+    if (outlet_is_down(b, p, FORWARD_DEAD, 0))
         return 0;
     struct envelope env;
     int err = p->raw ? 0 : envelope_open(p->record->value, &env);
     assert(err == 0);
-    bool alone = p->alone || (p->letter == LETTER_WHOLE && outlet_is_suspect(b, p, FORWARD_DEAD));
+    bool alone =
+        p->alone || (p->content == DEAD_LETTER_FULL && outlet_is_suspect(b, p, FORWARD_DEAD));
     struct forward f = {.kind = FORWARD_DEAD,
-                        .timestamp_ms = moment_ms(b),
+                        .timestamp_wall_ms = moment_wall_ms(b),
                         .env = p->raw ? NULL : &env,
                         .refusal = &p->dead_letter->refusal,
-                        .letter = (enum letter)p->letter,
+                        .content = (enum dead_letter_content)p->content,
                         .alone = alone};
     return send(b, p, &f, alone);
 }
@@ -88,10 +89,11 @@ static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
         parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
         return 0;
     }
-    if (outlet_is_shut(b, p, FORWARD_LEVEL, 1 + level))
+    if (outlet_is_down(b, p, FORWARD_LEVEL, 1 + level))
         return 0;
     p->floor_offset = queue_floor(to);
-    struct forward f = {.kind = FORWARD_LEVEL, .timestamp_ms = b->now.wall_ms, .slot = 1 + level};
+    struct forward f = {
+        .kind = FORWARD_LEVEL, .timestamp_wall_ms = b->now.wall_ms, .slot = 1 + level};
     return send(b, p, &f, outlet_is_suspect(b, p, FORWARD_LEVEL));
 }
 
@@ -99,9 +101,11 @@ static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
 static void count_lateness(struct bridge *b, struct parcel *p, const struct forward *f)
 {
     const struct stamp *stamp = &f->env->stamp;
-    int64_t from_ms = stamp->due_ms > stamp->timestamp_ms ? stamp->due_ms : stamp->timestamp_ms;
-    p->delayed_ms = stamp->next_try_ms > from_ms ? stamp->next_try_ms - from_ms : 0;
-    stats_lateness(b->stats, p->queue->id.slot, f->timestamp_ms - from_ms - p->delayed_ms);
+    int64_t from_wall_ms =
+        stamp->due_ms > stamp->timestamp_ms ? stamp->due_ms : stamp->timestamp_ms;
+    p->delayed_ms = stamp->next_try_ms > from_wall_ms ? stamp->next_try_ms - from_wall_ms : 0;
+    stats_lateness(b->stats, p->queue->id.slot,
+                   f->timestamp_wall_ms - from_wall_ms - p->delayed_ms);
 }
 
 static int send_target(struct bridge *b, struct parcel *p, struct target *t, struct forward *f)
@@ -124,12 +128,13 @@ static int deliver(struct bridge *b, struct parcel *p)
     struct envelope env;
     int err = envelope_open(p->record->value, &env);
     assert(err == 0);
-    struct forward f = {.kind = FORWARD_TARGET, .timestamp_ms = moment_ms(b), .env = &env};
-    if (f.timestamp_ms > env.stamp.expires_ms) {
+    struct forward f = {
+        .kind = FORWARD_TARGET, .timestamp_wall_ms = moment_wall_ms(b), .env = &env};
+    if (f.timestamp_wall_ms > env.stamp.expires_ms) {
         dead_letter_record(b, p, CODE_EXPIRED,
                            "dlb-expires-at (%" PRId64
                            " ms) had passed when it could be delivered to %.*s (%" PRId64 " ms)",
-                           env.stamp.expires_ms, SHOWN(env.stamp.target), f.timestamp_ms);
+                           env.stamp.expires_ms, SHOWN(env.stamp.target), f.timestamp_wall_ms);
         return 0;
     }
     if (!targets_allow(&b->config.rules.targets, env.stamp.target)) {
@@ -190,7 +195,7 @@ static int forward(struct bridge *b, struct parcel *p, enum ready kind)
     bool hop = remaining_ms > b->config.ladder.hold_ms;
     if (hop != (kind == READY_HOPS) || (!hop && remaining_ms > 0)) {
         parcel_ready(b, p);
-        b->clock.more = true;
+        b->clock.turn_incomplete = true;
         return 0;
     }
     return hop ? send_level(b, p, remaining_ms) : deliver(b, p);

@@ -14,19 +14,19 @@ enum { GAP_READINGS = 3 }; /* two can both be wrong where a real gap lies next t
 static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct record *record)
 {
     int64_t next = q->window.next;
-    bool usual = !q->sought && (queue_is_schedule(q) || txn_leaves_gaps(b));
+    bool usual = !q->seek_pending && (queue_is_schedule(q) || txn_leaves_gaps(b));
     if (q->gap_offset == next && q->gap_end_offset == record->offset)
         q->gap_readings++;
     else
-        q->gap_readings = q->sought ? 0 : 1;
+        q->gap_readings = q->seek_pending ? 0 : 1;
     if (record->offset == next || usual || q->gap_readings == GAP_READINGS) {
         q->gap_offset = -1;
-        q->sought = false;
+        q->seek_pending = false;
         return false;
     }
     q->gap_offset = next;
     q->gap_end_offset = record->offset;
-    q->sought = true;
+    q->seek_pending = true;
     b->port.seek(b->port.ctx, q->id, next);
     return true;
 }
@@ -50,7 +50,8 @@ static const char *contradiction(const struct queue *q, const struct record *rec
     if (record->offset > q->mark.offset)
         return "a record that was there is missing";
     struct mark again = queue_mark_of(record);
-    bool same = again.timestamp_ms == q->mark.timestamp_ms && again.checksum == q->mark.checksum;
+    bool same =
+        again.timestamp_wall_ms == q->mark.timestamp_wall_ms && again.checksum == q->mark.checksum;
     return same ? NULL : "another record is at the offset of one that was read";
 }
 
@@ -60,7 +61,7 @@ bool head_is_missing(const struct bridge *b, const struct queue *q)
     return is_marked(q) && end >= 0 && end <= q->mark.offset;
 }
 
-static void look_at(struct bridge *b, struct queue *q, struct record *record)
+static void screen(struct bridge *b, struct queue *q, struct record *record)
 {
     q->head = record;
     q->head_fault = 0;
@@ -72,14 +73,14 @@ static void look_at(struct bridge *b, struct queue *q, struct record *record)
     q->head_fault = envelope_open(record->value, &env);
     if (q->head_fault != 0)
         return;
-    int64_t until_ms =
+    int64_t until_wall_ms =
         env.stamp.next_try_ms > env.stamp.due_ms ? env.stamp.next_try_ms : env.stamp.due_ms;
-    q->head_until_wall_ms = until_ms;
+    q->head_until_wall_ms = until_wall_ms;
     q->head_headers_n = env.headers_n;
-    q->head_overdue_wall_ms = stamp_overdue_ms(&env.stamp);
+    q->head_overdue_wall_ms = stamp_overdue_wall_ms(&env.stamp);
     q->head_target = env.stamp.target;
     q->head_release_wall_ms =
-        plan_release_ms(&b->config.ladder, q->level_ms, record->timestamp_ms, until_ms);
+        plan_release_ms(&b->config.ladder, q->level_ms, record->timestamp_ms, until_wall_ms);
     q->admit_wall_ms = q->head_release_wall_ms - plan_lookahead_ms(&b->config.ladder);
 }
 
@@ -112,9 +113,9 @@ bool head_find(struct bridge *b, struct queue *q)
         if (record->offset > w->next && window_fits(w, record->offset)) {
             counter_add(&b->stats->gaps, (uint64_t)(record->offset - w->next));
             if (!queue_is_schedule(q) && !txn_leaves_gaps(b))
-                bridge_tell(b, (struct event){.kind = EVENT_GAP,
-                                              .queue = q->id,
-                                              .count = record->offset - w->next});
+                bridge_notice(b, (struct notice){.kind = NOTICE_GAP,
+                                                 .queue = q->id,
+                                                 .count = record->offset - w->next});
         }
         if (window_fits(w, record->offset) && window_is_done(w, record->offset)) {
             counter_add(&b->stats->skipped, 1);
@@ -123,7 +124,7 @@ bool head_find(struct bridge *b, struct queue *q)
             b->port.release(b->port.ctx, record);
             continue;
         }
-        look_at(b, q, record);
+        screen(b, q, record);
         return true;
     }
     return false;

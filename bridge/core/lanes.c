@@ -36,7 +36,7 @@ int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, s
         bool same = is_same_log(q, &starts[slot]), was_missing = q->missing;
         q->missing = starts[slot].missing;
         if (was_missing != q->missing) /* a topic that is back may be the same one */
-            q->gone = q->missing;
+            q->log_mismatch = q->missing;
         if (starts[slot].offset == WINDOW_UNSET)
             window_init(&q->window, WINDOW_UNSET);
         else if (window_decode(&q->window, starts[slot].offset, starts[slot].text) != 0)
@@ -45,8 +45,8 @@ int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, s
             queue_forget_log(q);
         queue_open(b, q);
         if (q->missing && !was_missing)
-            queue_tell_missing(b, q, &before);
-        if (q->gone)
+            queue_notice_missing(b, q, &before);
+        if (q->log_mismatch)
             queue_disown_in_flight(q);
         else if (same && !txn_voids_lost_work(b) && window_learn(&q->window, &before))
             queue_changed(q);
@@ -104,7 +104,7 @@ void bridge_lanes_settled(struct bridge *b)
    to catch up. So they are forgotten and read again, into the levels that now fit. */
 void lanes_clock_went_back(struct bridge *b, int64_t by_ms)
 {
-    bridge_tell(b, (struct event){.kind = EVENT_CLOCK_BACK, .span_ms = by_ms});
+    bridge_notice(b, (struct notice){.kind = NOTICE_CLOCK_BACK, .span_ms = by_ms});
     if (outcome_break(b, "the clock went back")) /* records in flight would be sent twice */
         return;
     for (int lane = 0; lane < b->config.lanes; lane++) {

@@ -128,16 +128,16 @@ int bridge_queues_per_lane(const struct bridge *b)
 
 static void check_parcels(const struct bridge *b)
 {
-    size_t flying = 0, orphans = 0, parked = 0, waiting = 0;
+    size_t in_flight = 0, revoked = 0, parked = 0, waiting = 0;
     int64_t bytes = 0;
     for (size_t i = 0; i < b->pools.parcels_high; i++) {
         const struct parcel *p = &b->pools.parcels[i];
         if (p->state == PARCEL_FREE)
             continue;
-        flying += p->state == PARCEL_IN_FLIGHT;
+        in_flight += p->state == PARCEL_IN_FLIGHT;
         waiting += p->state == PARCEL_WAITING;
         parked += p->state == PARCEL_PARKED;
-        orphans += p->ownership != OWNED;
+        revoked += p->ownership != OWNED;
         bytes += record_memory(p->record, p->headers_n);
         assert(p->ownership == OWNED || p->state == PARCEL_IN_FLIGHT);
         assert(p->ownership != OWNED || b->lanes[p->queue->id.lane].owned);
@@ -147,8 +147,8 @@ static void check_parcels(const struct bridge *b)
                (foreseen && p->state == PARCEL_IN_FLIGHT) ||
                !window_is_done(&p->queue->window, p->offset));
     }
-    assert(flying == b->in_flight && orphans == b->revoked && parked == b->targets.parked);
-    assert(waiting == b->wheel.count && bytes == b->pools.held_bytes);
+    assert(in_flight == b->in_flight && revoked == b->revoked && parked == b->targets.parked);
+    assert(waiting == b->wheel.count && bytes == b->pools.buffered_bytes);
 }
 
 void bridge_check(const struct bridge *b)

@@ -56,11 +56,11 @@ static void succeeded(struct bridge *b, struct parcel *p, const struct target *t
 
 static void tell_own_topic_failed(struct bridge *b, const struct parcel *p, const char *why)
 {
-    bridge_tell(b, (struct event){.kind = EVENT_FORWARD_FAILED,
-                                  .queue = p->queue->id,
-                                  .offset = p->offset,
-                                  .to_slot = p->to_slot,
-                                  .reason = why});
+    bridge_notice(b, (struct notice){.kind = NOTICE_FORWARD_FAILED,
+                                     .queue = p->queue->id,
+                                     .offset = p->offset,
+                                     .to_slot = p->to_slot,
+                                     .reason = why});
 }
 
 /* Hops and dead letters are tried indefinitely. Only a record that is too large never fits. */
@@ -71,9 +71,9 @@ static void own_topic_failed(struct bridge *b, struct parcel *p, enum report rep
         dead_letter_too_large_for_level(b, p);
         return;
     }
-    if (report == REPORT_TOO_LARGE && p->letter != LETTER_BARE) {
+    if (report == REPORT_TOO_LARGE && p->content != DEAD_LETTER_REASON_ONLY) {
         if (p->alone)
-            p->letter++;
+            p->content++;
         p->alone = true; /* a broker judges batches, not records */
         parcel_ready(b, p);
         return;
@@ -241,17 +241,18 @@ void bridge_aborted(struct bridge *b, enum abort_cause cause, const char *why)
     struct txn *t = &b->txn;
     if (t->state == TXN_BROKEN)
         return;
-    bridge_tell(b, (struct event){.kind = EVENT_ABORTED, .count = (int64_t)t->n, .reason = why});
+    bridge_notice(b,
+                  (struct notice){.kind = NOTICE_ABORTED, .count = (int64_t)t->n, .reason = why});
     bool alone = t->failed_parcel != NULL;
     b->txn.single_failed |= alone;
     if (alone)
         fail_single(b, cause, why);
     else if (cause == ABORT_CAUSE_RECORDS && !t->reason_known && t->takes == READY_HOPS && t->n > 0)
-        bridge_tell(b, (struct event){.kind = EVENT_FORWARD_FAILED,
-                                      .queue = t->unsent,
-                                      .offset = t->unsent_offset,
-                                      .to_slot = t->unsent_to,
-                                      .reason = why});
+        bridge_notice(b, (struct notice){.kind = NOTICE_FORWARD_FAILED,
+                                         .queue = t->unsent,
+                                         .offset = t->unsent_offset,
+                                         .to_slot = t->unsent_to,
+                                         .reason = why});
     else if (cause == ABORT_CAUSE_RECORDS && !t->reason_known)
         targets_suspect(b, why);
     give_up(b, !alone);

@@ -6,8 +6,9 @@
    cannot begin another. So each partition is looked up before its first record, and again after a
    timeout; while it is unwritable its lane waits.
 
-   At least once, its records fly until it is back, and hold memory that other lanes need. So the
-   intake of a lane stops when such records cost more than the lane's share of a quarter of it. */
+   At least once, its records stay in flight until it is back, and take memory that other lanes
+   need. So the intake of a lane stops when such records cost more than the lane's share of a
+   quarter of it. */
 #include "bridge/core/outlet.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/parcel.h"
@@ -28,19 +29,19 @@ static struct queue_id id_of(const struct bridge *b, const struct outlet *o)
     return (struct queue_id){index, index / b->queues_per_lane, index % b->queues_per_lane};
 }
 
-/* why: of one that is shut. */
-static void set_shut(struct bridge *b, struct outlet *o, bool shut, const char *why)
+/* why: of one that is down. */
+static void set_down(struct bridge *b, struct outlet *o, bool down, const char *why)
 {
-    if (o->shut == shut)
+    if (o->down == down)
         return;
     struct queue_id id = id_of(b, o);
-    o->shut = shut;
-    b->lanes[id.lane].outlets_shut += shut ? 1 : -1;
-    b->outlets.shut += shut ? 1 : -1;
-    bridge_tell(b, (struct event){.kind = shut ? EVENT_OUTLET_SHUT : EVENT_OUTLET_OPEN,
-                                  .queue = id,
-                                  .to_slot = id.slot,
-                                  .reason = why});
+    o->down = down;
+    b->lanes[id.lane].outlets_down += down ? 1 : -1;
+    b->outlets.down += down ? 1 : -1;
+    bridge_notice(b, (struct notice){.kind = down ? NOTICE_OUTLET_DOWN : NOTICE_OUTLET_UP,
+                                     .queue = id,
+                                     .to_slot = id.slot,
+                                     .reason = why});
 }
 
 static void look_up(struct bridge *b, struct outlet *o)
@@ -52,10 +53,10 @@ static void look_up(struct bridge *b, struct outlet *o)
     int64_t after_ms = o->stalled ? LEADERS_MS : OUTLET_LEADERS_MS;
     o->recheck_mono_ms = b->now.mono_ms + (found == LOOKUP_UNKNOWN ? RESEND_MS : LOOK_UP_AGAIN_MS);
     if (found == LOOKUP_UNWRITABLE)
-        set_shut(b, o, true, "it has no leader, or too few replicas in sync");
+        set_down(b, o, true, "it has no leader, or too few replicas in sync");
     if (found == LOOKUP_UNWRITABLE || found == LOOKUP_UNKNOWN)
         return;
-    set_shut(b, o, false, NULL);
+    set_down(b, o, false, NULL);
     int64_t whole_ms = found == LOOKUP_FOUND ? 0 : b->now.mono_ms;
     o->doubted = b->cluster.stall_mono_ms != 0 && !cluster_leaders_are_known(b, whole_ms, after_ms);
     o->stalled &= o->doubted;
@@ -114,23 +115,24 @@ void outlet_reported(struct bridge *b, const struct parcel *p, enum report repor
     o->in_flight_bytes -= cost_of(p);
     o->answered_mono_ms = b->now.mono_ms;
     if (report == REPORT_OK && !txn_binds_topics(b))
-        set_shut(b, o, false, NULL);
+        set_down(b, o, false, NULL);
 }
 
 bool outlets_stop_intake(const struct bridge *b, int lane)
 {
-    if (b->lanes[lane].outlets_shut == 0 || txn_binds_topics(b))
-        return b->lanes[lane].outlets_shut > 0;
+    if (b->lanes[lane].outlets_down == 0 || txn_binds_topics(b))
+        return b->lanes[lane].outlets_down > 0;
     int64_t bytes = 0;
     for (int slot = 0; slot < b->queues_per_lane; slot++) {
         const struct outlet *o = &b->outlets.all[lane * b->queues_per_lane + slot];
-        bytes += o->shut ? o->in_flight_bytes : 0;
+        bytes += o->down ? o->in_flight_bytes : 0;
     }
     return bytes >= lane_share_bytes(b);
 }
 
 /* While other records are acknowledged. If none is, Kafka is away. A broker that throttles reads
-   nothing: without that time a series of throttles would shut a partition that has a leader. */
+   nothing: without that time a series of throttles would take down a partition that has a leader.
+ */
 static bool is_silent(const struct bridge *b, const struct outlet *o)
 {
     const struct cluster *c = &b->cluster;
@@ -148,11 +150,11 @@ static void watch_silence(struct bridge *b)
     b->outlets.watch_mono_ms = b->now.mono_ms;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         if (is_silent(b, &b->outlets.all[i]))
-            set_shut(b, &b->outlets.all[i], true, "nothing was acknowledged for three seconds");
+            set_down(b, &b->outlets.all[i], true, "nothing was acknowledged for three seconds");
     }
 }
 
-/* A partition that is shut stops its lane's intake, so it is looked up even if no record waits for
+/* A partition that is down stops its lane's intake, so it is looked up even if no record waits for
    it. */
 void outlets_serve(struct bridge *b)
 {
@@ -162,8 +164,8 @@ void outlets_serve(struct bridge *b)
     }
     if (b->outlets.asking != NULL)
         look_up(b, b->outlets.asking);
-    for (int i = 0; b->outlets.shut > 0 && i < b->config.lanes * b->queues_per_lane; i++) {
-        if (b->outlets.all[i].shut && may_ask(b, &b->outlets.all[i]))
+    for (int i = 0; b->outlets.down > 0 && i < b->config.lanes * b->queues_per_lane; i++) {
+        if (b->outlets.all[i].down && may_ask(b, &b->outlets.all[i]))
             look_up(b, &b->outlets.all[i]);
     }
 }
@@ -178,7 +180,7 @@ bool outlet_is_suspect(const struct bridge *b, const struct parcel *p, enum forw
 /* A record that fits after all shows that the limit of the topics was raised. */
 void outlet_learn_size(struct bridge *b, const struct parcel *p, enum report report)
 {
-    if (p->letter != LETTER_WHOLE)
+    if (p->content != DEAD_LETTER_FULL)
         return;
     size_t *large_bytes = &b->outlets.large_bytes[p->kind];
     bool larger = outlet_is_suspect(b, p, (enum forward_kind)p->kind);

@@ -37,7 +37,7 @@ struct parcel *parcel_new(struct bridge *b, struct queue *q, struct record *reco
     *p = (struct parcel){
         .queue = q, .record = record, .offset = record->offset, .headers_n = q->head_headers_n};
     q->parcels++;
-    b->pools.held_bytes += parcel_memory(p);
+    b->pools.buffered_bytes += parcel_memory(p);
     counter_add(&b->stats->held, 1);
     return p;
 }
@@ -64,15 +64,15 @@ void parcel_detach(struct bridge *b, struct parcel *p)
 
 void parcel_replace(struct bridge *b, struct parcel *p, struct record *record)
 {
-    b->pools.held_bytes -= parcel_memory(p);
+    b->pools.buffered_bytes -= parcel_memory(p);
     b->port.release(b->port.ctx, p->record);
     p->record = record;
-    b->pools.held_bytes += parcel_memory(p);
+    b->pools.buffered_bytes += parcel_memory(p);
 }
 
 static void parcel_free(struct bridge *b, struct parcel *p)
 {
-    b->pools.held_bytes -= parcel_memory(p);
+    b->pools.buffered_bytes -= parcel_memory(p);
     counter_set(&b->stats->held, counter_read(&b->stats->held) - 1);
     if (p->dead_letter != NULL) {
         list_append(&b->pools.dead_letters_free, &p->dead_letter->link);
@@ -124,11 +124,11 @@ void parcel_foresee(struct parcel *p)
     queue_changed(p->queue);
 }
 
-void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_ms)
+void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms)
 {
     parcel_detach(b, p);
     p->state = PARCEL_WAITING;
-    wheel_add(&b->wheel, &p->node, at_ms);
+    wheel_add(&b->wheel, &p->node, at_wall_ms);
 }
 
 void parcel_ready(struct bridge *b, struct parcel *p)
@@ -160,21 +160,21 @@ int64_t lane_share_bytes(const struct bridge *b)
     return b->config.memory_bytes / 4 / (int64_t)lanes_owned(b);
 }
 
-struct event parcel_event(const struct bridge *b, const struct parcel *p, enum event_kind kind)
+struct notice parcel_notice(const struct bridge *b, const struct parcel *p, enum notice_kind kind)
 {
-    struct event event = {
+    struct notice notice = {
         .kind = kind, .queue = p->queue->id, .offset = p->offset, .key = p->record->key};
     struct envelope env;
     if (p->raw && queue_is_schedule(p->queue)) {
-        event.target = request_target(&b->config.rules, p->record);
+        notice.target = request_target(&b->config.rules, p->record);
     } else if (!p->raw) {
         int err = envelope_open(p->record->value, &env);
         assert(err == 0);
-        event.target = env.stamp.target;
-        event.queue = (struct queue_id){-1, (int)env.stamp.origin_lane, SLOT_SCHEDULE};
-        event.offset = env.stamp.origin_offset;
+        notice.target = env.stamp.target;
+        notice.queue = (struct queue_id){-1, (int)env.stamp.origin_lane, SLOT_SCHEDULE};
+        notice.offset = env.stamp.origin_offset;
     }
-    return event;
+    return notice;
 }
 
 bool parcel_fits(const struct bridge *b, size_t wire_size, size_t added)

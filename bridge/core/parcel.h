@@ -15,7 +15,7 @@ void parcel_forget(struct bridge *b, struct parcel *p); /* not done: it will be 
 void parcel_done(struct bridge *b, struct parcel *p);   /* acknowledged */
 /* Marks it done before its report. If the report says no, all is read again. */
 void parcel_foresee(struct parcel *p);
-void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_ms); /* wall */
+void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms); /* wall */
 /* To the ready ones, or to the wheel if its time has not come. */
 void parcel_ready(struct bridge *b, struct parcel *p);
 void parcel_detach(struct bridge *b, struct parcel *p); /* from its list */
@@ -30,7 +30,7 @@ bool parcel_fits(const struct bridge *b, size_t wire_size, size_t added);
 #define PARCEL_TOO_LARGE                                                                 \
     "its %zu bytes of key, value and headers are more, uncompressed, than the %zu that " \
     "socket.request.max.bytes of the brokers allows"
-/* The record's part of an event: key, target, and where its request stands. */
-struct event parcel_event(const struct bridge *b, const struct parcel *p, enum event_kind kind);
+/* The record's part of a notice: key, target, and where its request stands. */
+struct notice parcel_notice(const struct bridge *b, const struct parcel *p, enum notice_kind kind);
 
 #endif

@@ -49,10 +49,10 @@ struct target_id {
 enum forward_kind { FORWARD_LEVEL, FORWARD_TARGET, FORWARD_DEAD };
 
 /* How much of a dead letter goes: less each time that it is too large for its topic. */
-enum letter {
-    LETTER_WHOLE,
-    LETTER_WITHOUT_VALUE,
-    LETTER_BARE /* no key and no headers either, but for what the bridge says of it */
+enum dead_letter_content {
+    DEAD_LETTER_FULL,
+    DEAD_LETTER_NO_VALUE,
+    DEAD_LETTER_REASON_ONLY /* no key and no headers either, but for what the bridge says of it */
 };
 
 /* What the port is asked to produce. All pointers are valid until port.forward returns; the record
@@ -66,12 +66,12 @@ struct forward {
     /* Wall, of the new record. FORWARD_LEVEL: the turn's clock, which chose the level. Else the
        later of the turn's clock and port.wall_ms: never before the due time, nor before the
        request's timestamp as long as the clocks are in step. */
-    int64_t timestamp_ms;
+    int64_t timestamp_wall_ms;
     int slot;                   /* FORWARD_LEVEL: to this slot of the same lane, value as it is */
     struct target_id *target;   /* FORWARD_TARGET */
     const struct envelope *env; /* FORWARD_TARGET; FORWARD_DEAD of what had waited, else NULL */
-    const struct refusal *refusal; /* FORWARD_DEAD */
-    enum letter letter;            /* FORWARD_DEAD */
+    const struct refusal *refusal;    /* FORWARD_DEAD */
+    enum dead_letter_content content; /* FORWARD_DEAD */
     bool alone; /* FORWARD_TARGET, FORWARD_DEAD: in a batch of its own, to see if it fits; exactly
                    once it is the only record of its transaction */
 };
@@ -104,47 +104,47 @@ struct progress {
 };
 
 /* What an operator should hear of; the port logs it, and limits how often. Behind each kind: the
-   members of struct event that it sets. */
-enum event_kind {
-    EVENT_GAP,            /* queue, count: offsets that do not exist any more, counted as done */
-    EVENT_OUT_OF_RANGE,   /* queue, count: offsets lost below the log's start */
-    EVENT_BEYOND_END,     /* queue, offset: our position, beyond the log's end; the queue is held */
-    EVENT_NEWER_ENVELOPE, /* queue, offset: the queue is held */
-    EVENT_MISSING,        /* queue, count: records known to have waited in a topic that is gone */
-    EVENT_REPLACED,       /* queue, offset, reason: how it shows; the queue is held */
-    EVENT_WATCHDOG,       /* queue, span_ms: so long a woken queue has been silent */
-    EVENT_CLOCK_BACK,     /* span_ms: held records are read again */
-    EVENT_STALLED_TURN,   /* span_ms: nothing is forwarded until a commit has succeeded */
-    EVENT_TARGET_SHUT,    /* target, error, reason, span_ms: it is not asked again before */
-    EVENT_TARGET_OPEN,    /* target */
-    EVENT_ABORTED,        /* count: records in the transaction; reason */
-    EVENT_FORWARD_FAILED, /* a hop or a dead letter, sent again: queue, offset, to_slot, reason */
-    EVENT_DEAD_LETTERED,  /* queue, offset, key, target, code, reason */
-    EVENT_DELIVERY_FAILED, /* queue, offset, key, target, error, reason, attempt, next_try_ms */
-    EVENT_UNREADABLE,      /* queue, offset, end: no client reads this range; the queue is held */
-    EVENT_GIVEN_UP,        /* queue, offset, end: such a range was passed */
-    EVENT_OUTLET_SHUT, /* queue, to_slot, reason: the partition that this lane's hops (or, 0, dead
+   members of struct notice that it sets. */
+enum notice_kind {
+    NOTICE_GAP,          /* queue, count: offsets that do not exist any more, counted as done */
+    NOTICE_OUT_OF_RANGE, /* queue, count: offsets lost below the log's start */
+    NOTICE_BEYOND_END,   /* queue, offset: our position, beyond the log's end; the queue is held */
+    NOTICE_NEWER_ENVELOPE,  /* queue, offset: the queue is held */
+    NOTICE_MISSING,         /* queue, count: records known to have waited in a topic that is gone */
+    NOTICE_REPLACED,        /* queue, offset, reason: how it shows; the queue is held */
+    NOTICE_STALL_RECOVERY,  /* queue, span_ms: so long a woken queue has been silent */
+    NOTICE_CLOCK_BACK,      /* span_ms: held records are read again */
+    NOTICE_STALLED_TURN,    /* span_ms: nothing is forwarded until a commit has succeeded */
+    NOTICE_TARGET_DOWN,     /* target, error, reason, span_ms: it is not asked again before */
+    NOTICE_TARGET_UP,       /* target */
+    NOTICE_ABORTED,         /* count: records in the transaction; reason */
+    NOTICE_FORWARD_FAILED,  /* a hop or a dead letter, sent again: queue, offset, to_slot, reason */
+    NOTICE_DEAD_LETTERED,   /* queue, offset, key, target, code, reason */
+    NOTICE_DELIVERY_FAILED, /* queue, offset, key, target, error, reason, attempt, next_try_ms */
+    NOTICE_UNREADABLE,      /* queue, offset, end: no client reads this range; the queue is held */
+    NOTICE_RANGE_SKIPPED,   /* queue, offset, end: such a range was passed */
+    NOTICE_OUTLET_DOWN, /* queue, to_slot, reason: the partition that this lane's hops (or, 0, dead
                           letters) go to takes no records; what is for it waits */
-    EVENT_OUTLET_OPEN, /* queue, to_slot: the same takes records again */
-    EVENT_THROTTLED    /* span_ms: so long a broker reads nothing of what is sent */
+    NOTICE_OUTLET_UP,   /* queue, to_slot: the same takes records again */
+    NOTICE_THROTTLED    /* span_ms: so long a broker reads nothing of what is sent */
 };
-enum { EVENT_KINDS = EVENT_THROTTLED + 1 };
+enum { NOTICE_KINDS = NOTICE_THROTTLED + 1 };
 
 /* All pointers are valid during the call only. Bytes and reason may hold anything that a producer
    or a broker wrote. */
-struct event {
-    enum event_kind kind;
+struct notice {
+    enum notice_kind kind;
     struct queue_id queue; /* of a record: where its request stands, if that is known */
     int64_t offset;        /* in queue */
-    int64_t end;           /* the first one behind a range that begins at offset */
+    int64_t end_offset;    /* the first one behind a range that begins at offset */
     int64_t count, span_ms;
     int to_slot; /* of the topic that could not be written: a level's; 0: the dead letters' */
     struct bytes key, target; /* null: there is none */
     enum code code;
     enum delivery_error error;
-    const char *reason;  /* a phrase; NULL: none */
-    int attempt;         /* of this record's deliveries, from 1 */
-    int64_t next_try_ms; /* wall; when the record is tried again */
+    const char *reason;       /* a phrase; NULL: none */
+    int attempt;              /* of this record's deliveries, from 1 */
+    int64_t next_try_wall_ms; /* wall; when the record is tried again */
 };
 
 /* Where one queue of a lane starts: the committed offset and its text. offset: WINDOW_UNSET if
@@ -213,7 +213,7 @@ struct port {
     /* What an owned queue has at hand: about so many bytes in memory, unpacked. */
     int64_t (*unread)(void *ctx, struct queue_id queue);
     void (*forget)(void *ctx, struct target_id *target); /* the handle is not used again */
-    void (*event)(void *ctx, const struct event *event);
+    void (*notice)(void *ctx, const struct notice *notice);
     /* The wall clock at this moment, in ms. Read once for a delivery or a dead letter. */
     int64_t (*wall_ms)(void *ctx);
 };

@@ -15,7 +15,7 @@ void queue_changed(struct queue *q)
 /* An offset in a topic that is gone would be one in the new topic of its name. */
 bool queue_has_progress(const struct queue *q)
 {
-    return q->state != QUEUE_OFF && !q->gone && q->window.base != WINDOW_UNSET;
+    return q->state != QUEUE_OFF && !q->log_mismatch && q->window.base != WINDOW_UNSET;
 }
 
 static void set_state(struct bridge *b, struct queue *q, enum queue_state state)
@@ -40,7 +40,7 @@ struct mark queue_mark_of(const struct record *record)
     return (struct mark){
         .offset = record->offset,
         .from_offset = record->offset,
-        .timestamp_ms = record->timestamp_ms,
+        .timestamp_wall_ms = record->timestamp_ms,
         .checksum = record_checksum(record),
     };
 }
@@ -61,16 +61,16 @@ void queue_open(struct bridge *b, struct queue *q)
 {
     set_state(b, q, QUEUE_OPEN);
     q->active = true;
-    q->sought = false;
+    q->seek_pending = false;
     q->gap_offset = -1;
     q->silent_since_mono_ms = 0;
     q->release_max_wall_ms = INT64_MIN;
     q->retrying = 0;
     q->bad_end = q->bad_readings = 0;
-    q->gives_up = q->letter_written = false;
+    q->skip_requested = q->range_dead_lettered = false;
     q->base_kept = q->base_trimmed = q->window.base;
     q->changes = q->changes_sent = q->changes_kept = 0;
-    if (q->gone)
+    if (q->log_mismatch)
         queue_block(b, q);
 }
 
@@ -89,7 +89,7 @@ void queue_disown_in_flight(struct queue *q)
 
 void queue_forget_log(struct queue *q)
 {
-    q->gone = q->missing;
+    q->log_mismatch = q->missing;
     q->mark.offset = -1;
     queue_disown_in_flight(q);
 }
@@ -100,7 +100,7 @@ void queue_read_on(struct bridge *b, struct queue *q)
     queue_drop_head(b, q);
     set_state(b, q, QUEUE_OPEN);
     q->active = true;
-    q->sought = true;
+    q->seek_pending = true;
     q->gap_offset = -1;
     b->port.seek(b->port.ctx, q->id, q->window.next);
 }
@@ -134,7 +134,7 @@ bool queue_forget_range(struct queue *q)
     if (!queue_is_blocked_at_range(q))
         return false;
     q->bad_end = q->bad_readings = 0;
-    q->gives_up = q->letter_written = false;
+    q->skip_requested = q->range_dead_lettered = false;
     return true;
 }
 
@@ -155,26 +155,26 @@ void queue_block(struct bridge *b, struct queue *q)
     q->head_release_wall_ms = b->now.wall_ms; /* since then nothing leaves it */
 }
 
-void queue_block_for(struct bridge *b, struct queue *q, enum event_kind why, int64_t offset)
+void queue_block_for(struct bridge *b, struct queue *q, enum notice_kind why, int64_t offset)
 {
     queue_block(b, q);
-    bridge_tell(b, (struct event){.kind = why, .queue = q->id, .offset = offset});
+    bridge_notice(b, (struct notice){.kind = why, .queue = q->id, .offset = offset});
 }
 
 void queue_replaced(struct bridge *b, struct queue *q, int64_t offset, const char *how)
 {
     queue_block(b, q);
-    q->gone = true;
-    bridge_tell(
-        b, (struct event){.kind = EVENT_REPLACED, .queue = q->id, .offset = offset, .reason = how});
+    q->log_mismatch = true;
+    bridge_notice(b, (struct notice){
+                         .kind = NOTICE_REPLACED, .queue = q->id, .offset = offset, .reason = how});
 }
 
 /* The loss is known as far as the end of the log was. */
-void queue_tell_missing(struct bridge *b, const struct queue *q, const struct window *lost)
+void queue_notice_missing(struct bridge *b, const struct queue *q, const struct window *lost)
 {
     int64_t end = b->port.end(b->port.ctx, q->id);
     int64_t waited = end > lost->base ? window_pending(lost, end) : 0;
-    bridge_tell(b, (struct event){.kind = EVENT_MISSING, .queue = q->id, .count = waited});
+    bridge_notice(b, (struct notice){.kind = NOTICE_MISSING, .queue = q->id, .count = waited});
 }
 
 void bridge_topic_missing(struct bridge *b, struct queue_id id)
@@ -183,8 +183,8 @@ void bridge_topic_missing(struct bridge *b, struct queue_id id)
     if (q->state == QUEUE_OFF || q->missing)
         return;
     queue_block(b, q);
-    q->gone = q->missing = true;
-    queue_tell_missing(b, q, &q->window);
+    q->log_mismatch = q->missing = true;
+    queue_notice_missing(b, q, &q->window);
 }
 
 /* The window holds more than a commit's text may, where brokers take short texts only. */
@@ -224,15 +224,15 @@ void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, in
         return;
     int64_t next = q->window.next;
     if (q->window.base != WINDOW_UNSET && next > end) {
-        queue_block_for(b, q, EVENT_BEYOND_END, next);
-        q->gone = true;
+        queue_block_for(b, q, NOTICE_BEYOND_END, next);
+        q->log_mismatch = true;
         return;
     }
     if (q->window.base == WINDOW_UNSET || next < start) {
         if (q->window.base != WINDOW_UNSET) { /* else no record is known that was there */
             counter_add(&b->stats->out_of_range, 1);
-            bridge_tell(
-                b, (struct event){.kind = EVENT_OUT_OF_RANGE, .queue = id, .count = start - next});
+            bridge_notice(b, (struct notice){
+                                 .kind = NOTICE_OUT_OF_RANGE, .queue = id, .count = start - next});
         }
         queue_start_at(q, start);
         queue_changed(q);
@@ -247,7 +247,8 @@ int64_t queue_floor(const struct queue *q)
     return queue_has_progress(q) ? q->window.next : 0;
 }
 
-void bridge_landed(struct bridge *b, const struct parcel *p, struct queue_id level, int64_t offset)
+void bridge_hop_stored(struct bridge *b, const struct parcel *p, struct queue_id level,
+                       int64_t offset)
 {
     struct queue *q = bridge_queue(b, level.lane, level.slot);
     if (offset < 0 || offset >= p->floor_offset || p->ownership != OWNED || !queue_has_progress(q))

@@ -16,10 +16,10 @@ void queue_read_on(struct bridge *b, struct queue *q);
 /* Seeks to the first offset that is not done. */
 void queue_reread(struct bridge *b, struct queue *q);
 void queue_block(struct bridge *b, struct queue *q); /* until an operator acts */
-void queue_block_for(struct bridge *b, struct queue *q, enum event_kind why, int64_t offset);
+void queue_block_for(struct bridge *b, struct queue *q, enum notice_kind why, int64_t offset);
 /* The topic was deleted and created again: the queue is blocked, and how names the sign of it. */
 void queue_replaced(struct bridge *b, struct queue *q, int64_t offset, const char *how);
-void queue_tell_missing(struct bridge *b, const struct queue *q, const struct window *lost);
+void queue_notice_missing(struct bridge *b, const struct queue *q, const struct window *lost);
 void queue_forget_log(struct queue *q); /* the topic may be another one from here on */
 /* Records in flight from the queue may belong to another log: their success marks nothing. */
 void queue_disown_in_flight(struct queue *q);

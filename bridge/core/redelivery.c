@@ -26,20 +26,20 @@ static void put_back(struct bridge *b, struct parcel *p, struct envelope *env,
     }
     envelope_encode(env, (void *)record->value.data);
     p->until_wall_ms = stamp->due_ms > stamp->next_try_ms ? stamp->due_ms : stamp->next_try_ms;
-    p->overdue_wall_ms = stamp_overdue_ms(stamp);
+    p->overdue_wall_ms = stamp_overdue_wall_ms(stamp);
     parcel_replace(b, p, record);
     parcel_ready(b, p);
 }
 
-static void tell_failed(struct bridge *b, const struct parcel *p, const struct failure *failure,
-                        const struct stamp *stamp)
+static void notice_failure(struct bridge *b, const struct parcel *p, const struct failure *failure,
+                           const struct stamp *stamp)
 {
-    struct event event = parcel_event(b, p, EVENT_DELIVERY_FAILED);
-    event.error = failure->error;
-    event.reason = failure->why;
-    event.attempt = stamp->attempt;
-    event.next_try_ms = stamp->next_try_ms;
-    bridge_tell(b, event);
+    struct notice notice = parcel_notice(b, p, NOTICE_DELIVERY_FAILED);
+    notice.error = failure->error;
+    notice.reason = failure->why;
+    notice.attempt = stamp->attempt;
+    notice.next_try_wall_ms = stamp->next_try_ms;
+    bridge_notice(b, notice);
 }
 
 void redelivery_attempt_failed(struct bridge *b, struct parcel *p, struct failure failure)
@@ -55,7 +55,7 @@ void redelivery_attempt_failed(struct bridge *b, struct parcel *p, struct failur
         counter_add(&b->stats->retries, 1);
         env.stamp.next_try_ms =
             b->now.wall_ms + retry_after_ms[attempts <= RETRIES ? attempts - 1 : RETRIES - 1];
-        tell_failed(b, p, &failure, &env.stamp);
+        notice_failure(b, p, &failure, &env.stamp);
         put_back(b, p, &env, failure);
         return;
     }

@@ -4,8 +4,8 @@
 
      lane     partition p of all our input topics; owned or not
      queue    one input partition: window, at most one peeked head, open or paused
-     parcel   one record in work: waiting in the wheel, ready, parked behind its target, or flying
-     target   a topic that is delivered to: how many fly there, and whether it takes them
+     parcel   one record in work: in the wheel, ready, parked behind its target, or in flight
+     target   a topic that records are delivered to, and whether it is available
      outlet   a partition of our own topics that a lane's hops or dead letters go to
 
    A parcel's life: admitted from its queue -> WAITING until its release -> READY -> IN_FLIGHT ->
@@ -97,7 +97,7 @@ struct parcel {
     uint64_t checksum;     /* raw: record_checksum before the value was dropped */
     uint8_t state;
     uint8_t kind;       /* IN_FLIGHT: enum forward_kind */
-    uint8_t letter;     /* dead_letter: enum letter */
+    uint8_t content;    /* dead_letter: enum dead_letter_content */
     uint8_t to_slot;    /* IN_FLIGHT to a level: its slot */
     bool keyless;       /* IN_FLIGHT to a target: delivered without a key */
     bool raw;           /* record came from outside and is no envelope */
@@ -118,7 +118,7 @@ enum queue_state {
 struct mark {
     int64_t offset;      /* -1: none */
     int64_t from_offset; /* no record is between here and offset */
-    int64_t timestamp_ms;
+    int64_t timestamp_wall_ms;
     uint64_t checksum;
 };
 
@@ -126,8 +126,8 @@ struct queue {
     struct queue_id id;
     enum queue_state state;
     bool active;         /* the port may have a record at hand */
-    bool sought;         /* the next record may still be from before the seek */
-    bool gone;           /* blocked: its log ends before the committed offset, or is another one */
+    bool seek_pending;   /* the next record may still be from before the seek */
+    bool log_mismatch;   /* blocked: its log ends before the committed offset, or is another one */
     bool missing;        /* and gone: there is no such topic; hops to it wait */
     bool waits_for_room; /* the head waits for room, not for time (counted once) */
     bool in_line;        /* PAUSED: until the bulky queue before it is read */
@@ -146,8 +146,8 @@ struct queue {
     int gap_readings;                   /* that ended at gap_end_offset, in a row */
     int64_t bad_from, bad_end;          /* a range that cannot be read; bad_end 0: none */
     int bad_readings;                   /* that were equal, in a row */
-    bool gives_up;                      /* blocked at it: it is to be passed */
-    bool letter_written;                /* a dead letter names it */
+    bool skip_requested;                /* blocked at it: it is to be passed */
+    bool range_dead_lettered;           /* a dead letter names it */
     int64_t silent_since_mono_ms;       /* woken, and nothing came yet; 0: not waiting */
     int silences;                       /* in a row, since it was woken */
     struct mark mark;
@@ -165,13 +165,13 @@ struct lane {
     bool owned;
     size_t dead_letters;       /* of its parcels */
     int64_t dead_letter_bytes; /* what these parcels cost */
-    int outlets_shut;
+    int outlets_down;
 };
 
 struct outlet {
     bool doubted;             /* exactly once: looked up before a record goes to it */
     bool stalled;             /* exactly once: a record to it was not acknowledged in time */
-    bool shut;                /* it took no record at the last look-up, or for OUTLET_SILENT_MS */
+    bool down;                /* it took no record at the last look-up, or for OUTLET_SILENT_MS */
     int64_t recheck_mono_ms;  /* not looked up before */
     int64_t answered_mono_ms; /* last report, or when in_flight left zero */
     size_t in_flight;         /* records to it */
@@ -195,7 +195,7 @@ struct target {
                             transaction */
     bool failed;         /* since the last success */
     bool in_transaction; /* the open one has records to it */
-    bool counts;         /* DOWN: a record that is not tried uses up an attempt */
+    bool costs_attempt;  /* DOWN: a record that is not tried uses up an attempt */
     int64_t recheck_mono_ms;
     int64_t whole_mono_ms;    /* brokers last reported leaders of all partitions; 0: never */
     int stalls;               /* exactly once: how often it stopped all others lately */
@@ -236,7 +236,7 @@ struct txn {
     struct parcel *failed_parcel; /* the same, if its report said no */
     struct queue_id unsent;       /* where one is from that never left */
     int64_t unsent_offset;
-    int unsent_to; /* and which slot's topic it was for, as in an event */
+    int unsent_to; /* and which slot's topic it was for, as in a notice */
     struct target *failed_target;
     enum report failed_report;
 
@@ -264,7 +264,7 @@ struct notes {
 struct clock {
     struct now turn;      /* the last turn's */
     int64_t poll_mono_ms; /* open queues were last polled */
-    bool more;            /* this turn left work that needs no waiting */
+    bool turn_incomplete; /* this turn left work that needs no waiting */
 };
 
 /* Allocated once. */
@@ -274,7 +274,7 @@ struct pools {
     struct list parcels_free;
     struct dead_letter *dead_letters;
     struct list dead_letters_free;
-    int64_t held_bytes; /* that all parcels count */
+    int64_t buffered_bytes; /* that all parcels count */
 };
 
 struct target_table {
@@ -290,7 +290,7 @@ struct target_table {
 struct outlets {
     struct outlet *all;    /* by lane and slot; slot 0: the lane's dead-letter partition */
     struct outlet *asking; /* whose look-up is not answered yet; NULL: none */
-    int shut;
+    int down;
     int64_t watch_mono_ms;                /* silence was last looked for */
     size_t large_bytes[FORWARD_DEAD + 1]; /* a record of this cost was too large for our topics of
                                              this kind (0: none) */
@@ -361,10 +361,11 @@ static inline bool queue_is_schedule(const struct queue *q)
 
 /* When a record that its target delays became due: due, or the request's timestamp if that is
    later. 0: its target does not delay it. */
-static inline int64_t stamp_overdue_ms(const struct stamp *stamp)
+static inline int64_t stamp_overdue_wall_ms(const struct stamp *stamp)
 {
-    int64_t from_ms = stamp->due_ms > stamp->timestamp_ms ? stamp->due_ms : stamp->timestamp_ms;
-    return stamp->next_try_ms > from_ms ? from_ms : 0;
+    int64_t from_wall_ms =
+        stamp->due_ms > stamp->timestamp_ms ? stamp->due_ms : stamp->timestamp_ms;
+    return stamp->next_try_ms > from_wall_ms ? from_wall_ms : 0;
 }
 
 static inline struct queue *bridge_queue(const struct bridge *b, int lane, int slot)
@@ -372,9 +373,9 @@ static inline struct queue *bridge_queue(const struct bridge *b, int lane, int s
     return &b->queues[lane * b->queues_per_lane + slot];
 }
 
-static inline void bridge_tell(struct bridge *b, struct event event)
+static inline void bridge_notice(struct bridge *b, struct notice notice)
 {
-    b->port.event(b->port.ctx, &event);
+    b->port.notice(b->port.ctx, &notice);
 }
 
 #endif

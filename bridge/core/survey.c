@@ -7,19 +7,19 @@ enum { OVERDUE_MS = 1000 };
 
 struct standing {
     uint64_t reading, paused, held, pending, retrying;
-    int64_t head_ms;         /* 0: none */
-    int64_t retrying_due_ms; /* 0: none */
+    int64_t head_wall_ms;         /* 0: none */
+    int64_t retrying_due_wall_ms; /* 0: none */
 };
 
-static void note_earlier(int64_t *first_ms, int64_t at_ms)
+static void note_earlier(int64_t *first_wall_ms, int64_t at_wall_ms)
 {
-    if (*first_ms == 0 || at_ms < *first_ms)
-        *first_ms = at_ms < 1 ? 1 : at_ms;
+    if (*first_wall_ms == 0 || at_wall_ms < *first_wall_ms)
+        *first_wall_ms = at_wall_ms < 1 ? 1 : at_wall_ms;
 }
 
-static void note_head(struct standing *s, int64_t at_ms)
+static void note_head(struct standing *s, int64_t at_wall_ms)
 {
-    note_earlier(&s->head_ms, at_ms);
+    note_earlier(&s->head_wall_ms, at_wall_ms);
 }
 
 /* The head is known, or was before a pause and did not come again yet, or the queue is blocked
@@ -44,7 +44,7 @@ static void survey_queue(const struct bridge *b, const struct queue *q, struct s
         return;
     note_head(s, q->head_release_wall_ms);
     if (q->state != QUEUE_BLOCKED && q->head_overdue_wall_ms != 0)
-        note_earlier(&s->retrying_due_ms, q->head_overdue_wall_ms);
+        note_earlier(&s->retrying_due_wall_ms, q->head_overdue_wall_ms);
 }
 
 /* Behind its time, so its target or its topic does not take it. A request that was overdue when it
@@ -57,18 +57,18 @@ static void survey_parcel(const struct bridge *b, const struct parcel *p, struct
     bool retrying = p->overdue_wall_ms != 0 && p->dead_letter == NULL;
     s->retrying += retrying;
     if (retrying)
-        note_earlier(&s->retrying_due_ms, p->overdue_wall_ms);
-    if (s->head_ms != 0 && p->until_wall_ms >= s->head_ms)
+        note_earlier(&s->retrying_due_wall_ms, p->overdue_wall_ms);
+    if (s->head_wall_ms != 0 && p->until_wall_ms >= s->head_wall_ms)
         return; /* not the first, whatever it holds */
     if (p->until_wall_ms > b->now.wall_ms - OVERDUE_MS)
         return;
     struct envelope env;
     int err = envelope_open(p->record->value, &env);
     assert(err == 0);
-    int64_t since_ms =
+    int64_t since_wall_ms =
         env.stamp.timestamp_ms > p->until_wall_ms ? env.stamp.timestamp_ms : p->until_wall_ms;
-    if (since_ms <= b->now.wall_ms - OVERDUE_MS)
-        note_head(s, since_ms);
+    if (since_wall_ms <= b->now.wall_ms - OVERDUE_MS)
+        note_head(s, since_wall_ms);
 }
 
 static void publish(const struct standing *s, struct slot_stats *slot)
@@ -77,9 +77,9 @@ static void publish(const struct standing *s, struct slot_stats *slot)
     counter_set(&slot->paused, s->paused);
     counter_set(&slot->held, s->held);
     counter_set(&slot->pending, s->pending);
-    counter_set(&slot->head_ms, (uint64_t)s->head_ms);
+    counter_set(&slot->head_ms, (uint64_t)s->head_wall_ms);
     counter_set(&slot->retrying, s->retrying);
-    counter_set(&slot->retrying_due_ms, (uint64_t)s->retrying_due_ms);
+    counter_set(&slot->retrying_due_ms, (uint64_t)s->retrying_due_wall_ms);
 }
 
 void bridge_survey(struct bridge *b, struct now now)

@@ -20,19 +20,19 @@ static void fail(struct target *t, enum delivery_error error, const char *why)
     snprintf(t->why, sizeof t->why, "%s", why);
 }
 
-static void shut(struct bridge *b, struct target *t, bool counts, int64_t for_ms)
+static void set_down(struct bridge *b, struct target *t, bool costs_attempt, int64_t for_ms)
 {
     bool news = t->state != TARGET_DOWN; /* records under way fail one by one */
     t->state = TARGET_DOWN;
-    t->counts = counts;
+    t->costs_attempt = costs_attempt;
     t->failed = true;
     t->recheck_mono_ms = b->now.mono_ms + for_ms;
     if (news)
-        bridge_tell(b, (struct event){.kind = EVENT_TARGET_SHUT,
-                                      .target = bytes_text(t->id.name),
-                                      .error = t->error,
-                                      .reason = t->why,
-                                      .span_ms = for_ms});
+        bridge_notice(b, (struct notice){.kind = NOTICE_TARGET_DOWN,
+                                         .target = bytes_text(t->id.name),
+                                         .error = t->error,
+                                         .reason = t->why,
+                                         .span_ms = for_ms});
 }
 
 static void found_there(struct bridge *b, struct target *t, enum lookup found)
@@ -57,7 +57,7 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
         if (txn_binds_topics(b)) {
             fail(t, DELIVERY_TIMED_OUT,
                  "a partition of the topic has no leader, or too few replicas in sync");
-            shut(b, t, false, DOWN_MS);
+            set_down(b, t, false, DOWN_MS);
             break;
         }
         found_there(b, t, found);
@@ -70,7 +70,7 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
         fail(t, DELIVERY_MISSING,
              "there is no such topic, or the bridge may not see it: create it, or allow Write on "
              "it");
-        shut(b, t, true, MISSING_MS);
+        set_down(b, t, true, MISSING_MS);
         break;
     case LOOKUP_UNKNOWN:
         t->recheck_mono_ms = b->now.mono_ms + LOOK_UP_AGAIN_MS;
@@ -137,7 +137,7 @@ static enum gate probe(struct bridge *b, struct target *t)
     if (!t->failed)
         fail(t, DELIVERY_TIMED_OUT, "a partition of the topic lacks a leader, or replicas in sync");
     t->state = TARGET_DOWN; /* nothing new is known of it */
-    t->counts = false;
+    t->costs_attempt = false;
     t->recheck_mono_ms = b->now.mono_ms + DOWN_MS;
     return GATE_DEFER;
 }
@@ -153,7 +153,7 @@ enum gate target_gate(struct bridge *b, struct target *t)
         return GATE_PARK;
     switch (t->state) {
     case TARGET_DOWN:
-        return t->counts ? GATE_FAIL : GATE_DEFER;
+        return t->costs_attempt ? GATE_FAIL : GATE_DEFER;
     case TARGET_PROBING:
         return probe(b, t);
     case TARGET_UNKNOWN: /* not any more */
@@ -177,7 +177,7 @@ void target_sent(struct bridge *b, struct target *t, struct parcel *p)
 void target_refuses(struct bridge *b, struct target *t, const char *why)
 {
     fail(t, DELIVERY_REFUSED, why);
-    shut(b, t, true, DOWN_MS);
+    set_down(b, t, true, DOWN_MS);
 }
 
 /* Exactly once all targets wait for the slowest, so one that holds a transaction is tried more and
@@ -190,7 +190,7 @@ static void stalled(struct bridge *b, struct target *t, const char *why)
     t->stalls = !again ? 1 : t->stalls < STALLS_MAX ? t->stalls + 1 : STALLS_MAX;
     b->cluster.stall_mono_ms = b->now.mono_ms;
     fail(t, DELIVERY_TIMED_OUT, why);
-    shut(b, t, false, DOWN_MS << (t->stalls - 1));
+    set_down(b, t, false, DOWN_MS << (t->stalls - 1));
 }
 
 void target_doubt(struct bridge *b, struct target *t)
@@ -204,10 +204,10 @@ void target_doubt(struct bridge *b, struct target *t)
 
 bool targets_hold(struct bridge *b, const char *why)
 {
-    size_t flying = 0;
+    size_t in_flight = 0;
     for (int i = 0; i < TARGETS_MAX; i++)
-        flying += b->targets.all[i].used ? b->targets.all[i].in_flight : 0;
-    if (flying < b->in_flight)
+        in_flight += b->targets.all[i].used ? b->targets.all[i].in_flight : 0;
+    if (in_flight < b->in_flight)
         return false; /* so does a topic of our own */
     for (int i = 0; i < TARGETS_MAX; i++) {
         struct target *t = &b->targets.all[i];
@@ -238,7 +238,7 @@ void targets_forget_transaction(struct bridge *b)
 }
 
 /* Parked records go back to the gate, which judges them again. */
-static void let_go(struct bridge *b, struct target *t, size_t n)
+static void unpark(struct bridge *b, struct target *t, size_t n)
 {
     for (struct link *l; n > 0 && (l = list_first(&t->parked)) != NULL; n--)
         parcel_ready(b, list_item(l, struct parcel, link));
@@ -255,8 +255,8 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
     case REPORT_OK:
         t->took_mono_ms = b->now.mono_ms;
         if (t->failed)
-            bridge_tell(
-                b, (struct event){.kind = EVENT_TARGET_OPEN, .target = bytes_text(t->id.name)});
+            bridge_notice(
+                b, (struct notice){.kind = NOTICE_TARGET_UP, .target = bytes_text(t->id.name)});
         t->failed = t->doubted = false;
         t->state = TARGET_UP;
         if (b->now.mono_ms - t->recheck_mono_ms >= STALLS_FORGOTTEN_MS)
@@ -283,13 +283,13 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
         if (t->took_mono_ms >= p->since_mono_ms)
             break;
         fail(t, DELIVERY_TIMED_OUT, answer->why);
-        shut(b, t, false, DOWN_MS);
+        set_down(b, t, false, DOWN_MS);
         break;
     case REPORT_NOT_SENT:
         break;
     }
     if (!list_is_empty(&t->parked) && (t->state != TARGET_UP || has_room(b, t)))
-        let_go(b, t, t->state == TARGET_DOWN ? SIZE_MAX : 64);
+        unpark(b, t, t->state == TARGET_DOWN ? SIZE_MAX : 64);
 }
 
 void target_park(struct bridge *b, struct target *t, struct parcel *p)
@@ -305,9 +305,9 @@ void target_park(struct bridge *b, struct target *t, struct parcel *p)
 /* While other records are acknowledged. If none is, Kafka is away. */
 static bool is_silent(const struct bridge *b, const struct target *t)
 {
-    int64_t since_ms = t->answered_mono_ms > b->cluster.back_mono_ms ? t->answered_mono_ms
-                                                                     : b->cluster.back_mono_ms;
-    return b->cluster.acked_mono_ms - since_ms > PARK_MS;
+    int64_t since_mono_ms = t->answered_mono_ms > b->cluster.back_mono_ms ? t->answered_mono_ms
+                                                                          : b->cluster.back_mono_ms;
+    return b->cluster.acked_mono_ms - since_mono_ms > PARK_MS;
 }
 
 void targets_serve(struct bridge *b)
@@ -323,11 +323,11 @@ void targets_serve(struct bridge *b)
         if (!t->used || list_is_empty(&t->parked) || is_unknown(b, t))
             continue;
         if (t->in_flight == 0) {
-            let_go(b, t, SIZE_MAX);
+            unpark(b, t, SIZE_MAX);
         } else if (is_silent(b, t)) {
             fail(t, DELIVERY_TIMED_OUT, "nothing was acknowledged for a second");
-            shut(b, t, false, DOWN_MS);
-            let_go(b, t, SIZE_MAX);
+            set_down(b, t, false, DOWN_MS);
+            unpark(b, t, SIZE_MAX);
         }
     }
 }

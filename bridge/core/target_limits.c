@@ -20,9 +20,9 @@ bool target_is_too_small(const struct bridge *b, const struct target *t, const s
            p->record->cost_bytes >= t->proven_bytes;
 }
 
-static bool is_recent(const struct bridge *b, int64_t ms)
+static bool is_recent(const struct bridge *b, int64_t at_mono_ms)
 {
-    return ms > 0 && b->now.mono_ms - ms < PROVEN_MS;
+    return at_mono_ms > 0 && b->now.mono_ms - at_mono_ms < PROVEN_MS;
 }
 
 bool target_may_be_unfit(const struct bridge *b, const struct target *t, const struct parcel *p,

@@ -49,7 +49,7 @@ static bool hops_have_time(const struct bridge *b)
 {
     const struct link *first = list_first(&b->ready[READY_HOPS]);
     return b->now.mono_ms - b->hops_since_mono_ms < TXN_HOPS_MS &&
-           b->pools.held_bytes < b->config.memory_bytes / 8 &&
+           b->pools.buffered_bytes < b->config.memory_bytes / 8 &&
            list_item(first, const struct parcel, link)->dead_letter == NULL;
 }
 
@@ -116,7 +116,7 @@ void txn_failed(struct bridge *b, struct parcel *p, struct target *target, enum 
     t->unsent_to = p->to_slot;
 }
 
-static int64_t over_at_ms(const struct bridge *b)
+static int64_t over_mono_ms(const struct bridge *b)
 {
     const struct txn *t = &b->txn;
     if (!list_is_empty(&b->ready[t->takes]))
@@ -129,7 +129,7 @@ bool txn_is_over(const struct bridge *b)
 {
     const struct txn *t = &b->txn;
     return t->single != NULL || t->close_requested || t->failed || is_full(t) ||
-           b->commit.proving || b->now.mono_ms >= over_at_ms(b);
+           b->commit.proving || b->now.mono_ms >= over_mono_ms(b);
 }
 
 bool txn_is_out(const struct bridge *b)
@@ -143,7 +143,7 @@ int64_t txn_wait_ms(const struct bridge *b)
     if (!b->config.exactly_once || t->state != TXN_OPEN)
         return BRIDGE_WAIT_MAX_MS;
     if (t->n > 0)
-        return over_at_ms(b) - b->now.mono_ms;
+        return over_mono_ms(b) - b->now.mono_ms;
     if (list_is_empty(&b->ready[READY_HOPS]))
         return BRIDGE_WAIT_MAX_MS;
     int64_t left_ms = b->hops_since_mono_ms + TXN_HOPS_MS - b->now.mono_ms;

@@ -14,7 +14,7 @@
 #include "bridge/core/target.h"
 #include "bridge/core/transaction.h"
 
-static void tell_time(struct bridge *b, struct now now)
+static void clock_update(struct bridge *b, struct now now)
 {
     int64_t passed_ms = now.mono_ms - b->clock.turn.mono_ms;
     int64_t back_ms = b->clock.turn.wall_ms + passed_ms - now.wall_ms;
@@ -66,12 +66,12 @@ static void serve_queues(struct bridge *b)
 
 static int64_t wait_ms(const struct bridge *b)
 {
-    if (b->clock.more)
+    if (b->clock.turn_incomplete)
         return 0;
     int64_t wait = BRIDGE_WAIT_MAX_MS;
-    int64_t wheel_ms = wheel_next_ms(&b->wheel);
-    if (wheel_ms != INT64_MAX && wheel_ms - b->now.wall_ms < wait)
-        wait = wheel_ms - b->now.wall_ms;
+    int64_t wheel_wall_ms = wheel_next_ms(&b->wheel);
+    if (wheel_wall_ms != INT64_MAX && wheel_wall_ms - b->now.wall_ms < wait)
+        wait = wheel_wall_ms - b->now.wall_ms;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         int64_t queue_ms = admission_wait_ms(b, &b->queues[i]);
         if (queue_ms < wait)
@@ -85,8 +85,8 @@ static int64_t wait_ms(const struct bridge *b)
 
 int64_t bridge_turn(struct bridge *b, struct now now)
 {
-    tell_time(b, now);
-    b->clock.more = false;
+    clock_update(b, now);
+    b->clock.turn_incomplete = false;
     if (b->commit.proving) {
         b->port.reports(b->port.ctx);
         commit_prove_ownership(b);
@@ -103,7 +103,7 @@ int64_t bridge_turn(struct bridge *b, struct now now)
     commit_serve(b);
     outcome_watch_silence(b);
     progress_trim(b);
-    counter_set(&b->stats->held_bytes, (uint64_t)b->pools.held_bytes);
+    counter_set(&b->stats->held_bytes, (uint64_t)b->pools.buffered_bytes);
     return wait_ms(b);
 }
 
@@ -129,7 +129,7 @@ void bridge_wake(struct bridge *b, struct queue_id id)
         q->active = true;
 }
 
-size_t bridge_flying(const struct bridge *b)
+size_t bridge_in_flight(const struct bridge *b)
 {
     return b->in_flight;
 }

@@ -13,10 +13,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void tell(struct bridge *b, const struct queue *q, enum event_kind kind)
+static void notice_range(struct bridge *b, const struct queue *q, enum notice_kind kind)
 {
-    bridge_tell(
-        b, (struct event){.kind = kind, .queue = q->id, .offset = q->bad_from, .end = q->bad_end});
+    bridge_notice(
+        b, (struct notice){
+               .kind = kind, .queue = q->id, .offset = q->bad_from, .end_offset = q->bad_end});
 }
 
 /* The client may have been short of memory, or its answer damaged on the way. */
@@ -45,11 +46,11 @@ void bridge_unreadable(struct bridge *b, struct queue_id id, int64_t from, int64
         return;
     }
     queue_block(b, q);
-    q->gives_up = b->config.skip_unreadable;
-    tell(b, q, EVENT_UNREADABLE);
+    q->skip_requested = b->config.skip_unreadable;
+    notice_range(b, q, NOTICE_UNREADABLE);
 }
 
-bool bridge_held_range(const struct bridge *b, struct queue_id id, int64_t *from, int64_t *end)
+bool bridge_blocked_range(const struct bridge *b, struct queue_id id, int64_t *from, int64_t *end)
 {
     const struct queue *q = bridge_queue(b, id.lane, id.slot);
     *from = q->bad_from;
@@ -57,15 +58,15 @@ bool bridge_held_range(const struct bridge *b, struct queue_id id, int64_t *from
     return queue_is_blocked_at_range(q);
 }
 
-void bridge_give_up(struct bridge *b, struct queue_id id, int64_t from, int64_t end)
+void bridge_skip_range(struct bridge *b, struct queue_id id, int64_t from, int64_t end)
 {
     struct queue *q = bridge_queue(b, id.lane, id.slot);
     if (queue_is_blocked_at_range(q) && q->bad_from == from && q->bad_end == end)
-        q->gives_up = q->letter_written = true;
+        q->skip_requested = q->range_dead_lettered = true;
 }
 
 /* False: no memory now, or too much of the lane is on its way to the dead-letter topic. */
-static bool write_letter(struct bridge *b, struct queue *q)
+static bool dead_letter_range(struct bridge *b, struct queue *q)
 {
     if (head_adopt_in_flight(b, q, q->bad_from))
         return true;
@@ -82,7 +83,7 @@ static bool write_letter(struct bridge *b, struct queue *q)
     notes_recall(b, p);
     p->raw = true;
     p->end = q->bad_end;
-    p->letter = LETTER_BARE;
+    p->content = DEAD_LETTER_REASON_ONLY;
     struct refusal why = {.code = CODE_UNREADABLE};
     snprintf(why.reason, sizeof why.reason,
              "the batch of offsets %" PRId64 " to %" PRId64
@@ -97,20 +98,20 @@ static bool write_letter(struct bridge *b, struct queue *q)
    is. */
 void unreadable_serve(struct bridge *b, struct queue *q)
 {
-    if (!queue_is_blocked_at_range(q) || !q->gives_up || q->parcels > 0)
+    if (!queue_is_blocked_at_range(q) || !q->skip_requested || q->parcels > 0)
         return;
-    if (q->letter_written && q->window.next < q->bad_end) {
+    if (q->range_dead_lettered && q->window.next < q->bad_end) {
         queue_start_at(q, q->bad_end);
         queue_changed(q);
     }
     if (q->window.next < q->bad_end) {
         if (q->bad_from < q->window.next)
             q->bad_from = q->window.next;
-        (void)write_letter(b, q);
+        (void)dead_letter_range(b, q);
         return;
     }
-    tell(b, q, EVENT_GIVEN_UP);
+    notice_range(b, q, NOTICE_RANGE_SKIPPED);
     q->bad_end = q->bad_readings = 0;
-    q->gives_up = q->letter_written = false;
+    q->skip_requested = q->range_dead_lettered = false;
     queue_read_on(b, q);
 }

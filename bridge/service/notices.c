@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The messages of events, their fields, and the rate of their lines. */
+/* The messages of notices, their fields, and the rate of their lines. */
 #include "bridge/service/notices.h"
 
 #include "bridge/base/log.h"
@@ -10,28 +10,30 @@
 
 enum { COMMAND_MAX = TOPIC_TEXT_MAX + 64 };
 
-/* Each field of a line, with its value for the event e. A line has them in this order. */
-#define FIELDS(X)                                                                    \
-    X(TOPIC, F_TEXT("topic", t->topics[e->queue.slot]))                              \
-    X(TO, F_TEXT("topic", e->to_slot == 0 ? t->dead_letter : t->topics[e->to_slot])) \
-    X(LANE, F_INT("lane", e->queue.lane))                                            \
-    X(OFFSET, F_OFFSET("offset", e->offset))                                         \
-    X(RANGE, F_RANGE("range", e->offset, e->end))                                    \
-    X(SKIP, F_TEXT("command", skip_command(t, e, command)))                          \
-    X(SOURCE, F_PLACE("source", t->topics[e->queue.slot], e->queue.lane, e->offset)) \
-    X(KEY, F_BYTES("key", e->key))                                                   \
-    X(TARGET, name_field("target", e->target, target))                               \
-    X(CODE, F_TEXT("code", code_name(e->code)))                                      \
-    X(ERROR, F_TEXT("error", delivery_error_name(e->error)))                         \
-    X(REASON, F_TEXT("reason", e->reason == NULL ? "" : e->reason))                  \
-    X(ATTEMPT, F_INT("attempt", e->attempt))                                         \
-    X(NEXT_TRY, F_INSTANT("next_try", e->next_try_ms))                               \
-    X(OFFSETS, F_INT("offsets", e->count))                                           \
-    X(RECORDS, F_INT("records", e->count))                                           \
-    X(STALLED, F_MS("stalled_ms", e->span_ms))                                       \
-    X(STEP, F_MS("step_ms", e->span_ms))                                             \
-    X(RETRY_IN, F_MS("retry_in_ms", e->span_ms))                                     \
-    X(THROTTLE, F_MS("throttle_ms", e->span_ms))
+/* Each field of a line, with its value for a notice. A line has them in this order. */
+#define FIELDS(X)                                                                                 \
+    X(TOPIC, F_TEXT("topic", notices->topics[notice->queue.slot]))                                \
+    X(TO, F_TEXT("topic",                                                                         \
+                 notice->to_slot == 0 ? notices->dead_letter : notices->topics[notice->to_slot])) \
+    X(LANE, F_INT("lane", notice->queue.lane))                                                    \
+    X(OFFSET, F_OFFSET("offset", notice->offset))                                                 \
+    X(RANGE, F_RANGE("range", notice->offset, notice->end_offset))                                \
+    X(SKIP, F_TEXT("command", skip_command(notices, notice, command)))                            \
+    X(SOURCE,                                                                                     \
+      F_PLACE("source", notices->topics[notice->queue.slot], notice->queue.lane, notice->offset)) \
+    X(KEY, F_BYTES("key", notice->key))                                                           \
+    X(TARGET, name_field("target", notice->target, target))                                       \
+    X(CODE, F_TEXT("code", code_name(notice->code)))                                              \
+    X(ERROR, F_TEXT("error", delivery_error_name(notice->error)))                                 \
+    X(REASON, F_TEXT("reason", notice->reason == NULL ? "" : notice->reason))                     \
+    X(ATTEMPT, F_INT("attempt", notice->attempt))                                                 \
+    X(NEXT_TRY, F_INSTANT("next_try", notice->next_try_wall_ms))                                  \
+    X(OFFSETS, F_INT("offsets", notice->count))                                                   \
+    X(RECORDS, F_INT("records", notice->count))                                                   \
+    X(STALLED, F_MS("stalled_ms", notice->span_ms))                                               \
+    X(STEP, F_MS("step_ms", notice->span_ms))                                                     \
+    X(RETRY_IN, F_MS("retry_in_ms", notice->span_ms))                                             \
+    X(THROTTLE, F_MS("throttle_ms", notice->span_ms))
 
 #define FIELD_NUMBER(NAME, ...) FIELD_NUMBER_##NAME,
 enum { FIELDS(FIELD_NUMBER) FIELDS_N };
@@ -44,78 +46,78 @@ struct sentence {
     const char *message;
 };
 
-static struct sentence sentence_of(enum event_kind kind)
+static struct sentence sentence_of(enum notice_kind kind)
 {
     switch (kind) {
-    case EVENT_GAP:
+    case NOTICE_GAP:
         return (struct sentence){LOG_WARN, TOPIC | LANE | OFFSETS,
                                  "offsets missing in a level topic, counted as processed"};
-    case EVENT_OUT_OF_RANGE:
+    case NOTICE_OUT_OF_RANGE:
         return (struct sentence){LOG_ERROR, TOPIC | LANE | OFFSETS,
                                  "records were deleted before they were read, continuing at the "
                                  "start of the log: run 'delaybridge check'"};
-    case EVENT_BEYOND_END:
+    case NOTICE_BEYOND_END:
         return (struct sentence){
             LOG_ERROR, TOPIC | LANE | OFFSET,
             "committed offset is beyond the end of the log, partition blocked: stop all processes, "
             "then run kafka-consumer-groups.sh --reset-offsets --to-earliest"};
-    case EVENT_MISSING:
+    case NOTICE_MISSING:
         return (struct sentence){LOG_ERROR, TOPIC | LANE | RECORDS,
                                  "level topic does not exist, its records are lost and requests "
                                  "for this level wait: run 'delaybridge topics apply'"};
-    case EVENT_REPLACED:
+    case NOTICE_REPLACED:
         return (struct sentence){
             LOG_ERROR, TOPIC | LANE | OFFSET | REASON,
             "topic was recreated under the running bridge, partition blocked: stop all processes, "
             "then run kafka-consumer-groups.sh --reset-offsets --to-earliest"};
-    case EVENT_NEWER_ENVELOPE:
+    case NOTICE_NEWER_ENVELOPE:
         return (struct sentence){
             LOG_ERROR, TOPIC | LANE | OFFSET,
             "record was written by a newer delaybridge, partition blocked: upgrade this process"};
-    case EVENT_WATCHDOG:
+    case NOTICE_STALL_RECOVERY:
         return (struct sentence){LOG_WARN, TOPIC | LANE | STALLED,
                                  "partition stalled after resume, seeking again"};
-    case EVENT_CLOCK_BACK:
+    case NOTICE_CLOCK_BACK:
         return (struct sentence){LOG_WARN, STEP,
                                  "clock stepped back, reading buffered records again"};
-    case EVENT_STALLED_TURN:
+    case NOTICE_STALLED_TURN:
         return (struct sentence){
             LOG_WARN, STALLED,
             "process stalled, forwarding suspended until a commit confirms lane ownership"};
-    case EVENT_TARGET_SHUT:
+    case NOTICE_TARGET_DOWN:
         return (struct sentence){LOG_WARN, TARGET | ERROR | REASON | RETRY_IN,
                                  "target unavailable, deliveries deferred"};
-    case EVENT_TARGET_OPEN:
+    case NOTICE_TARGET_UP:
         return (struct sentence){LOG_INFO, TARGET, "target available again, deliveries continue"};
-    case EVENT_ABORTED:
+    case NOTICE_ABORTED:
         return (struct sentence){LOG_WARN, REASON | RECORDS,
                                  "transaction aborted, reading its records again"};
-    case EVENT_FORWARD_FAILED:
+    case NOTICE_FORWARD_FAILED:
         return (struct sentence){
             LOG_ERROR, TO | SOURCE | REASON,
             "cannot write to a topic of the bridge, trying again: run 'delaybridge check'"};
-    case EVENT_DEAD_LETTERED:
+    case NOTICE_DEAD_LETTERED:
         return (struct sentence){LOG_WARN, SOURCE | KEY | TARGET | CODE | REASON,
                                  "record refused, written to the dead-letter topic"};
-    case EVENT_DELIVERY_FAILED:
+    case NOTICE_DELIVERY_FAILED:
         return (struct sentence){LOG_WARN,
                                  SOURCE | KEY | TARGET | ERROR | REASON | ATTEMPT | NEXT_TRY,
                                  "delivery failed, trying again"};
-    case EVENT_UNREADABLE:
+    case NOTICE_UNREADABLE:
         return (struct sentence){LOG_ERROR, TOPIC | LANE | OFFSET | RANGE | SKIP,
                                  "batch is unreadable, partition blocked until the range is "
                                  "skipped: run the command in this line"};
-    case EVENT_GIVEN_UP:
+    case NOTICE_RANGE_SKIPPED:
         return (struct sentence){LOG_WARN, TOPIC | LANE | OFFSET | RANGE,
                                  "unreadable batch skipped, its range is in the dead-letter topic"};
-    case EVENT_OUTLET_SHUT:
+    case NOTICE_OUTLET_DOWN:
         return (struct sentence){LOG_ERROR, TO | LANE | REASON,
                                  "partition of the bridge unavailable, its lane waits: run "
                                  "kafka-topics.sh --describe --unavailable-partitions"};
-    case EVENT_OUTLET_OPEN:
+    case NOTICE_OUTLET_UP:
         return (struct sentence){LOG_INFO, TO | LANE,
                                  "partition of the bridge available again, its lane continues"};
-    case EVENT_THROTTLED:
+    case NOTICE_THROTTLED:
         return (struct sentence){LOG_WARN, THROTTLE,
                                  "broker quota exceeded, forwarding waits: raise "
                                  "producer_byte_rate of the bridge's user or client id"};
@@ -124,11 +126,12 @@ static struct sentence sentence_of(enum event_kind kind)
 }
 
 /* Writes the command that skips an unreadable range. Returns out. */
-static const char *skip_command(const struct teller *t, const struct event *e,
+static const char *skip_command(const struct notices *notices, const struct notice *notice,
                                 char out[COMMAND_MAX])
 {
     snprintf(out, COMMAND_MAX, "delaybridge skip %s/%d/%" PRId64 "-%" PRId64,
-             t->topics[e->queue.slot], e->queue.lane, e->offset, e->end);
+             notices->topics[notice->queue.slot], notice->queue.lane, notice->offset,
+             notice->end_offset);
     return out;
 }
 
@@ -143,28 +146,28 @@ static struct log_field name_field(const char *key, struct bytes name, char out[
 
 /* Returns the key of the rate limit. The values of a record are not part of it, because they differ
    in each line. */
-static uint64_t key_of(const struct event *e, unsigned which)
+static uint64_t key_of(const struct notice *notice, unsigned which)
 {
-    uint64_t key = limit_key(LIMIT_KEY, bytes_of(&e->kind, sizeof e->kind));
+    uint64_t key = limit_key(LIMIT_KEY, bytes_of(&notice->kind, sizeof notice->kind));
     if (which & TARGET)
-        key = limit_key(key, e->target);
+        key = limit_key(key, notice->target);
     if (which & CODE)
-        key = limit_key(key, bytes_of(&e->code, sizeof e->code));
+        key = limit_key(key, bytes_of(&notice->code, sizeof notice->code));
     if (which & ERROR)
-        key = limit_key(key, bytes_of(&e->error, sizeof e->error));
+        key = limit_key(key, bytes_of(&notice->error, sizeof notice->error));
     if (which & TO)
-        key = limit_key(key, bytes_of(&e->to_slot, sizeof e->to_slot));
+        key = limit_key(key, bytes_of(&notice->to_slot, sizeof notice->to_slot));
     if (which & (TOPIC | LANE))
-        key = limit_key(key, bytes_of(&e->queue, sizeof e->queue));
+        key = limit_key(key, bytes_of(&notice->queue, sizeof notice->queue));
     return key;
 }
 
-void tell_event(struct teller *t, const struct event *e, int64_t mono_ms)
+void notice_log(struct notices *notices, const struct notice *notice, int64_t mono_ms)
 {
-    struct sentence sentence = sentence_of(e->kind);
+    struct sentence sentence = sentence_of(notice->kind);
     unsigned which = sentence.fields;
     uint64_t suppressed;
-    if (!limit_pass(&t->limit, key_of(e, which), mono_ms, &suppressed))
+    if (!limit_pass(&notices->limit, key_of(notice, which), mono_ms, &suppressed))
         return;
     char command[COMMAND_MAX], target[TOPIC_TEXT_MAX];
     struct log_field fields[FIELDS_N + 2];

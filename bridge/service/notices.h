@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* notices: writes the events of the step machine as log lines for an operator. The first event of a
+/* notices: writes the notices of the step machine as log lines for an operator. The first notice of a
    kind, code, target and error is a line at once, and then one in ten seconds (limit.h). Its field
-   suppressed= is the number of events without a line. Each value has one field. Texts of producers
+   suppressed= is the number of notices without a line. Each value has one field. Texts of producers
    and brokers are quoted and bounded. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_NOTICES_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_NOTICES_H
@@ -9,15 +9,15 @@
 #include "bridge/base/limit.h"
 #include "bridge/core/bridge.h"
 
-enum { TELL_EVERY_MS = 10000 };
+enum { NOTICE_EVERY_MS = 10000 };
 
 /* One for each worker. */
-struct teller {
+struct notices {
     const char *const *topics; /* names by slot; borrowed */
     const char *dead_letter;   /* borrowed */
     struct limit limit;
 };
 
-void tell_event(struct teller *teller, const struct event *event, int64_t mono_ms);
+void notice_log(struct notices *notices, const struct notice *notice, int64_t mono_ms);
 
 #endif

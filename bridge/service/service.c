@@ -323,7 +323,7 @@ bool service_is_alive(const struct service *s)
 {
     bool alive = true;
     for (int i = 0; i < s->workers_n; i++)
-        alive &= clock_mono_ms() - worker_turned_ms(s->workers[i]) < ALIVE_MS;
+        alive &= clock_mono_ms() - worker_turned_mono_ms(s->workers[i]) < ALIVE_MS;
     return alive;
 }
 

@@ -36,13 +36,15 @@ static int name_topics(struct worker *w)
     w->names = calloc((size_t)w->slots, sizeof *w->names);
     w->topics = calloc((size_t)w->slots, sizeof *w->topics);
     w->lanes = calloc((size_t)w->config.lanes, sizeof *w->lanes);
-    w->letters_at = calloc((size_t)w->config.lanes * (size_t)w->slots, sizeof *w->letters_at);
+    w->skip_search_offsets =
+        calloc((size_t)w->config.lanes * (size_t)w->slots, sizeof *w->skip_search_offsets);
     w->missing = calloc((size_t)w->slots, sizeof *w->missing);
     w->partitions = calloc((size_t)w->slots, sizeof *w->partitions);
-    if (!w->names || !w->topics || !w->lanes || !w->letters_at || !w->missing || !w->partitions)
+    if (!w->names || !w->topics || !w->lanes || !w->skip_search_offsets || !w->missing ||
+        !w->partitions)
         return ERR_NO_MEMORY;
     for (int i = 0; i < w->config.lanes * w->slots; i++)
-        w->letters_at[i] = -1;
+        w->skip_search_offsets[i] = -1;
     w->topics[SLOT_SCHEDULE] = c->schedule;
     for (int i = 1; i < w->slots; i++) {
         int64_t ms = ladder_slot_ms(&c->ladder, c->retired_ms, i);
@@ -50,8 +52,9 @@ static int name_topics(struct worker *w)
     }
     topic_of_pulse(c->schedule, w->pulse);
     topic_of_dead_letter(c->schedule, w->dead_letter);
-    w->teller = (struct teller){
-        .topics = w->topics, .dead_letter = w->dead_letter, .limit = LIMIT_INIT(TELL_EVERY_MS, 1)};
+    w->notices = (struct notices){.topics = w->topics,
+                                  .dead_letter = w->dead_letter,
+                                  .limit = LIMIT_INIT(NOTICE_EVERY_MS, 1)};
     return 0;
 }
 
@@ -142,7 +145,7 @@ static int connect_member(struct worker *w, struct error *error)
         return err;
     source_join(w->source, group_handle(w->group));
     if (source_check_keepalives(w->source, producer_handle(w->producer)))
-        w->keepalive_checked_ms = worker_now().mono_ms;
+        w->keepalive_checked_mono_ms = worker_now().mono_ms;
     return 0;
 }
 
@@ -176,7 +179,7 @@ static int connect_all(struct worker *w, struct error *error)
 
 static void worker_free(struct worker *w)
 {
-    if (w->producer != NULL && !producer_free(w->producer)) /* first: it reads what flies */
+    if (w->producer != NULL && !producer_free(w->producer)) /* first: it reads records in flight */
         return; /* Kafka is away in the middle of a transaction: the process ends all the same */
     w->producer = NULL;
     if (w->probe != NULL && !probe_free(w->probe))
@@ -192,7 +195,7 @@ static void worker_free(struct worker *w)
     free(w->names);
     free(w->topics);
     free(w->lanes);
-    free(w->letters_at);
+    free(w->skip_search_offsets);
     free(w->missing);
     free(w->partitions);
     free(w);
@@ -204,8 +207,9 @@ static void find_lost_positions(struct worker *w)
 {
     struct queue_id queue;
     int64_t start, end;
-    int64_t until_ms = worker_now().mono_ms + LOST_MS;
-    while (worker_now().mono_ms < until_ms && source_lost_position(w->source, &queue, &start, &end))
+    int64_t until_mono_ms = worker_now().mono_ms + LOST_MS;
+    while (worker_now().mono_ms < until_mono_ms &&
+           source_lost_position(w->source, &queue, &start, &end))
         bridge_out_of_range(w->bridge, queue, start, end);
     if (source_wants_rejoin(w->source))
         group_rejoin(w->group);
@@ -226,7 +230,7 @@ static void read_again(struct worker *w)
         group_reread(w->group);
     w->reread = false;
     if (w->restarted) {
-        w->restarted = w->giving_up = false;
+        w->restarted = w->aborting = false;
         w->regain = true;
         bridge_restarted(w->bridge);
     }
@@ -252,16 +256,16 @@ static void take_live(struct worker *w)
 
 static void survey(struct worker *w, struct now now)
 {
-    atomic_store_explicit(&w->turned_ms, now.mono_ms, memory_order_relaxed);
-    if (now.mono_ms - w->surveyed_ms < SURVEY_MS)
+    atomic_store_explicit(&w->turned_mono_ms, now.mono_ms, memory_order_relaxed);
+    if (now.mono_ms - w->surveyed_mono_ms < SURVEY_MS)
         return;
-    w->surveyed_ms = now.mono_ms;
+    w->surveyed_mono_ms = now.mono_ms;
     bridge_survey(w->bridge, now);
 }
 
 /* Up to the very start of the millisecond in which something is due: in whole ones from here, what
    is due would be half of one late, and by as much as the turn took. */
-static void rest(struct worker *w, struct now now, int64_t wait_ms)
+static void wait_for_work(struct worker *w, struct now now, int64_t wait_ms)
 {
     int64_t wait_us = clock_until_us(now.wall_ms + wait_ms);
     wakeup_wait(&w->wakeup, wait_us < wait_ms * 1000 ? wait_us : wait_ms * 1000, worker_on_wakeup,
@@ -272,9 +276,9 @@ static void rest(struct worker *w, struct now now, int64_t wait_ms)
 static void turn(struct worker *w)
 {
     struct now now = worker_now();
-    if (w->group_rang || now.mono_ms - w->group_polled_ms >= GROUP_POLL_MS) {
-        w->group_rang = false;
-        w->group_polled_ms = now.mono_ms;
+    if (w->group_signaled || now.mono_ms - w->group_polled_mono_ms >= GROUP_POLL_MS) {
+        w->group_signaled = false;
+        w->group_polled_mono_ms = now.mono_ms;
         group_poll(w->group);
         serve_levels_handle(w);
         now = worker_now();
@@ -287,11 +291,11 @@ static void turn(struct worker *w)
     worker_serve_unreadable(w, now);
     worker_find_missing(w, now);
     source_update_idle(w->source, now.mono_ms);
-    rest(w, now, wait_ms);
-    if (now.mono_ms - w->keepalive_checked_ms < KEEPALIVE_CHECK_MS)
+    wait_for_work(w, now, wait_ms);
+    if (now.mono_ms - w->keepalive_checked_mono_ms < KEEPALIVE_CHECK_MS)
         return;
     bool chosen = source_check_keepalives(w->source, producer_handle(w->producer));
-    w->keepalive_checked_ms =
+    w->keepalive_checked_mono_ms =
         chosen ? now.mono_ms : now.mono_ms - KEEPALIVE_CHECK_MS + KEEPALIVE_AGAIN_MS;
 }
 
@@ -304,12 +308,12 @@ static bool is_stopping(const struct worker *w)
 static void replace_member(struct worker *w)
 {
     struct error error;
-    w->fenced_ms = 0;
+    w->fenced_mono_ms = 0;
     disconnect_member(w);
     while (!is_stopping(w) && connect_member(w, &error) != 0) {
         log_warn("cannot rejoin the group, trying again", F_TEXT("reason", error.text));
         disconnect_member(w);
-        atomic_store(&w->turned_ms, worker_now().mono_ms); /* alive, though nothing turns */
+        atomic_store(&w->turned_mono_ms, worker_now().mono_ms); /* alive, though nothing turns */
         poll(NULL, 0, REJOIN_MS);
     }
 }
@@ -318,14 +322,14 @@ static void replace_member(struct worker *w)
    nobody else's: the group took a request that was late for one of a former life. */
 static void member_fenced(struct worker *w)
 {
-    int64_t now_ms = worker_now().mono_ms;
-    if (w->fenced_ms == 0)
-        w->fenced_ms = now_ms;
-    if (now_ms - w->fenced_ms > FENCED_MS)
+    int64_t now_mono_ms = worker_now().mono_ms;
+    if (w->fenced_mono_ms == 0)
+        w->fenced_mono_ms = now_mono_ms;
+    if (now_mono_ms - w->fenced_mono_ms > FENCED_MS)
         producer_purge(w->producer); /* a partition without a leader must not stop all lanes */
     if (!w->transient) {
         worker_fail(w);
-    } else if (bridge_flying(w->bridge) == 0) { /* records that fly belong to the old client */
+    } else if (bridge_in_flight(w->bridge) == 0) { /* records in flight belong to the old client */
         replace_member(w);
     }
 }
@@ -372,7 +376,7 @@ int worker_start(const struct worker_config *config, struct worker **worker, str
     w->record_max_taken = config->record_max_bytes;
     atomic_store(&w->record_max_bytes, config->record_max_bytes);
     w->settle_ms = REVOKE_MS;
-    atomic_store(&w->turned_ms, worker_now().mono_ms);
+    atomic_store(&w->turned_mono_ms, worker_now().mono_ms);
     int err = start(w, error);
     if (err == 0) {
         *worker = w;
@@ -397,9 +401,9 @@ bool worker_joined(const struct worker *w)
     return atomic_load(&w->joined);
 }
 
-int64_t worker_turned_ms(const struct worker *w)
+int64_t worker_turned_mono_ms(const struct worker *w)
 {
-    return atomic_load(&w->turned_ms);
+    return atomic_load(&w->turned_mono_ms);
 }
 
 void worker_reload(struct worker *w, const struct config *live)
@@ -427,7 +431,7 @@ void worker_stop(struct worker *w)
 size_t worker_join(struct worker *w)
 {
     pthread_join(w->thread, NULL);
-    size_t flying = bridge_flying(w->bridge);
+    size_t in_flight = bridge_in_flight(w->bridge);
     worker_free(w);
-    return flying;
+    return in_flight;
 }

@@ -37,7 +37,7 @@ bool worker_failed(const struct worker *worker);
 bool worker_joined(const struct worker *worker);
 
 /* When its loop last came round, monotonic; may be a few seconds ago when lanes go. */
-int64_t worker_turned_ms(const struct worker *worker);
+int64_t worker_turned_mono_ms(const struct worker *worker);
 
 /* Take what can change while running from live, at the next turn; it outlives the worker, or until
    worker_live says another. */

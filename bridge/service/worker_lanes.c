@@ -44,7 +44,7 @@ static void on_landed(void *ctx, const struct parcel *parcel, struct queue_id le
     struct worker *w = ctx;
     if (w->source != NULL)
         source_landed(w->source, level.lane, level.slot, offset);
-    bridge_landed(w->bridge, parcel, level, offset);
+    bridge_hop_stored(w->bridge, parcel, level, offset);
 }
 
 static void on_throttled(void *ctx, int64_t for_ms)
@@ -66,9 +66,9 @@ static void on_trimmed(void *ctx, const char *topic, int lane, int64_t low)
 
 void worker_fail(struct worker *w)
 {
-    static atomic_flag told = ATOMIC_FLAG_INIT; /* a second signal would end it at once */
+    static atomic_flag signal_sent = ATOMIC_FLAG_INIT; /* a second signal would end it at once */
     atomic_store(&w->failed, true);
-    if (!atomic_flag_test_and_set(&told) && !atomic_load(&w->stop))
+    if (!atomic_flag_test_and_set(&signal_sent) && !atomic_load(&w->stop))
         kill(getpid(), SIGTERM); /* the process drains what its other workers have, and ends */
 }
 
@@ -76,7 +76,8 @@ enum begin { BEGIN, BEGIN_LATER, BEGIN_NEVER };
 
 /* A lane has its places from its first day on: what is deleted before it was read is missed, and
    what an aborted transaction leaves in a level is not taken for records without offsets. */
-static enum begin take_place(struct worker *w, const int *lanes, int n, struct start *starts)
+static enum begin commit_initial_offsets(struct worker *w, const int *lanes, int n,
+                                         struct start *starts)
 {
     if (group_commit_initial(w->group, w->levels, lanes, n, starts) == 0)
         return BEGIN;
@@ -101,11 +102,11 @@ static enum begin without_offsets(struct worker *w, const int *lanes, int n, str
         return c->exactly_once ? BEGIN_LATER : BEGIN;
     }
     if (lost == 0)
-        return take_place(w, lanes, n, starts);
+        return commit_initial_offsets(w, lanes, n, starts);
     if (!c->exactly_once || c->redeliver_lost) {
         log_error("committed offsets are lost, reading from the beginning: expect deliveries again",
                   F_TEXT("group", c->group), F_INT("lanes", lost));
-        return take_place(w, lanes, n, starts);
+        return commit_initial_offsets(w, lanes, n, starts);
     }
     log_error(
         "committed offsets are lost, refusing exactly-once: restore the group's offsets or set "
@@ -162,9 +163,9 @@ static void topic_missing(struct worker *w, int slot)
 void worker_find_missing(struct worker *w, struct now now)
 {
     w->find_missing |= source_misses_topic(w->source);
-    if ((!w->find_missing && !w->any_missing) || now.mono_ms - w->topics_ms < TOPICS_AGAIN_MS)
+    if ((!w->find_missing && !w->any_missing) || now.mono_ms - w->topics_mono_ms < TOPICS_AGAIN_MS)
         return;
-    w->topics_ms = now.mono_ms;
+    w->topics_mono_ms = now.mono_ms;
     if (starts_topics_exist(producer_handle(w->producer), w->topics, w->slots, TOPICS_MS,
                             w->partitions) != 0)
         return;
@@ -213,7 +214,7 @@ void worker_on_wakeup(void *ctx, int32_t number)
     if (number >= 0)
         bridge_wake(w->bridge, (struct queue_id){number, number / w->slots, number % w->slots});
     else
-        w->group_rang |= number != WAKEUP_REPORTS;
+        w->group_signaled |= number != WAKEUP_REPORTS;
 }
 
 /* A flush sends what lingers; one without anything to send would only keep the client awake. */
@@ -227,34 +228,34 @@ static void settle_step(struct worker *w)
     (void)group_await(w->group, 1); /* the next commit waits for the answer */
 }
 
-static void settle_until(struct worker *w, int64_t until_ms)
+static void settle_until(struct worker *w, int64_t until_mono_ms)
 {
-    while (bridge_settle(w->bridge, worker_now()) > 0 && worker_now().mono_ms < until_ms)
+    while (bridge_settle(w->bridge, worker_now()) > 0 && worker_now().mono_ms < until_mono_ms)
         settle_step(w);
 }
 
-static bool await_commits(struct worker *w, int64_t until_ms)
+static bool await_commits(struct worker *w, int64_t until_mono_ms)
 {
-    int64_t left_ms = until_ms - worker_now().mono_ms;
+    int64_t left_ms = until_mono_ms - worker_now().mono_ms;
     return group_await(w->group, left_ms < 500 ? 500 : (int)left_ms);
 }
 
 /* What flies lands, what landed is committed; then the lanes are somebody else's. */
 static void settle(struct worker *w)
 {
-    int64_t until_ms = worker_now().mono_ms + w->settle_ms;
-    settle_until(w, until_ms);
+    int64_t until_mono_ms = worker_now().mono_ms + w->settle_ms;
+    settle_until(w, until_mono_ms);
     bridge_commit(w->bridge, worker_now());
     if (w->config.config->exactly_once) {
-        settle_until(w, until_ms);
+        settle_until(w, until_mono_ms);
         return;
     }
     source_leave_levels(w->source);
-    if (!await_commits(w, until_ms))
+    if (!await_commits(w, until_mono_ms))
         return;                    /* one more could come to lie below it */
     producer_reports(w->producer); /* what landed since */
     bridge_commit(w->bridge, worker_now());
-    (void)await_commits(w, until_ms);
+    (void)await_commits(w, until_mono_ms);
 }
 
 static void on_lost(void *ctx, bool fenced)
@@ -264,13 +265,13 @@ static void on_lost(void *ctx, bool fenced)
         settle(w);
     if (w->producer != NULL)
         producer_recall(w->producer); /* the next owner forwards these */
-    size_t flying = bridge_flying(w->bridge);
+    size_t in_flight = bridge_in_flight(w->bridge);
     for (int i = 0; i < w->lanes_n; i++)
         bridge_lane_lost(w->bridge, w->lanes[i]);
     source_unassign(w->source);
     atomic_store(&w->joined, false);
     log_info(fenced ? "lanes lost" : "lanes revoked", F_INT("worker", w->config.number),
-             F_INT("lanes", w->lanes_n), F_COUNT("in_flight", flying));
+             F_INT("lanes", w->lanes_n), F_COUNT("in_flight", in_flight));
     w->lanes_n = 0;
 }
 
@@ -306,7 +307,7 @@ struct producer_config worker_producer_config(struct worker *w)
    which this thread must not be kept from. */
 static bool may_gain(void *ctx)
 {
-    return !((struct worker *)ctx)->giving_up;
+    return !((struct worker *)ctx)->aborting;
 }
 
 struct group_config worker_group_config(struct worker *w)

@@ -73,7 +73,7 @@ static void port_abort(void *ctx, bool reread)
     w->reread |= reread;
     if (w->producer == NULL)
         return;
-    w->giving_up = true;
+    w->aborting = true;
     producer_abort(w->producer);
 }
 
@@ -120,12 +120,13 @@ static void port_forget(void *ctx, struct target_id *target)
         producer_forget(w->producer, target);
 }
 
-static void port_event(void *ctx, const struct event *event)
+static void port_notice(void *ctx, const struct notice *notice)
 {
     struct worker *w = ctx;
     /* Either may come from a topic that is gone. */
-    w->find_missing |= event->kind == EVENT_FORWARD_FAILED || event->kind == EVENT_WATCHDOG;
-    tell_event(&w->teller, event, worker_now().mono_ms);
+    w->find_missing |=
+        notice->kind == NOTICE_FORWARD_FAILED || notice->kind == NOTICE_STALL_RECOVERY;
+    notice_log(&w->notices, notice, worker_now().mono_ms);
 }
 
 static int64_t port_wall_ms(void *ctx)
@@ -157,6 +158,6 @@ struct port worker_port(struct worker *w)
                          .drained = port_drained,
                          .unread = port_unread,
                          .forget = port_forget,
-                         .event = port_event,
+                         .notice = port_notice,
                          .wall_ms = port_wall_ms};
 }

@@ -3,7 +3,7 @@
    step machine; and the letters by which operators give them up. */
 #include "bridge/service/worker_parts.h"
 
-enum { LOOK_MS = 3000, MEASURE_AGAIN_MS = 1000 };
+enum { SKIP_SEARCH_MS = 3000, MEASURE_AGAIN_MS = 1000 };
 
 /* Made when it is first needed, which is almost never. */
 static bool ask(struct worker *w, const struct probe_question *question)
@@ -39,9 +39,9 @@ static void take_answer(struct worker *w)
         measured(w, &answer);
         return;
     }
-    w->letters_at[q->queue.index] = q->at;
+    w->skip_search_offsets[q->queue.index] = q->at;
     if (answer.found)
-        bridge_give_up(w->bridge, q->queue, q->range.from, q->range.end);
+        bridge_skip_range(w->bridge, q->queue, q->range.from, q->range.end);
 }
 
 static bool measure(struct worker *w)
@@ -59,22 +59,22 @@ static bool measure(struct worker *w)
 }
 
 /* One queue of those held, in turn. */
-static void look_for_letters(struct worker *w)
+static void search_skips(struct worker *w)
 {
     int n = w->config.lanes * w->slots;
     for (int i = 0; i < n; i++) {
-        int index = (w->letters_next + i) % n;
+        int index = (w->skip_search_next + i) % n;
         struct queue_id queue = {index, index / w->slots, index % w->slots};
-        struct probe_question question = {.queue = queue, .at = w->letters_at[index]};
+        struct probe_question question = {.queue = queue, .at = w->skip_search_offsets[index]};
         struct range *range = &question.range;
-        if (!bridge_held_range(w->bridge, queue, &range->from, &range->end)) {
-            w->letters_at[index] = -1;
+        if (!bridge_blocked_range(w->bridge, queue, &range->from, &range->end)) {
+            w->skip_search_offsets[index] = -1;
             continue;
         }
         range->topic = w->topics[queue.slot];
         range->partition = queue.lane;
         if (ask(w, &question))
-            w->letters_next = index + 1;
+            w->skip_search_next = index + 1;
         return;
     }
 }
@@ -84,10 +84,10 @@ void worker_serve_unreadable(struct worker *w, struct now now)
     if (w->source == NULL)
         return;
     take_answer(w);
-    if (now.mono_ms - w->measured_ms >= MEASURE_AGAIN_MS && measure(w))
-        w->measured_ms = now.mono_ms;
-    if (now.mono_ms - w->looked_ms < LOOK_MS)
+    if (now.mono_ms - w->measured_mono_ms >= MEASURE_AGAIN_MS && measure(w))
+        w->measured_mono_ms = now.mono_ms;
+    if (now.mono_ms - w->skip_searched_mono_ms < SKIP_SEARCH_MS)
         return;
-    w->looked_ms = now.mono_ms;
-    look_for_letters(w);
+    w->skip_searched_mono_ms = now.mono_ms;
+    search_skips(w);
 }

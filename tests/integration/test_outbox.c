@@ -102,7 +102,7 @@ static void forward(struct stage *stage, struct forward *f, int number)
 {
     stage->records[number].number = number;
     f->parcel = (struct parcel *)(void *)&stage->records[number];
-    f->timestamp_ms = clock_wall_ms();
+    f->timestamp_wall_ms = clock_wall_ms();
     int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
     while (producer_forward(stage->producer, f) != 0) { /* not before brokers took more */
         cr_assert_lt(clock_mono_ms(), until_ms);

@@ -118,19 +118,19 @@ enum lookup oracle_lookup(struct process *p, const struct target_id *target)
     world_fail(w, "p%d looks up %s, which no request may name", p->id, target->name);
 }
 
-void oracle_event(struct process *p, const struct event *event)
+void oracle_notice(struct process *p, const struct notice *notice)
 {
     struct world *w = p->world;
-    struct queue_id q = event->queue;
-    if (event->kind == EVENT_BEYOND_END && !w->beyond_end_ok)
+    struct queue_id q = notice->queue;
+    if (notice->kind == NOTICE_BEYOND_END && !w->beyond_end_ok)
         world_fail(w, "p%d believes that %d/%d ends before %lld", p->id, q.slot, q.lane,
-                   (long long)event->offset);
-    if (event->kind == EVENT_MISSING && !w->missing[p->topic_of_slot[q.slot]])
+                   (long long)notice->offset);
+    if (notice->kind == NOTICE_MISSING && !w->missing[p->topic_of_slot[q.slot]])
         world_fail(w, "p%d believes that there is no topic of %d/%d", p->id, q.slot, q.lane);
-    if (event->kind == EVENT_REPLACED && !w->replaced_ok)
+    if (notice->kind == NOTICE_REPLACED && !w->replaced_ok)
         world_fail(w, "p%d believes that %d/%d is another log at %lld", p->id, q.slot, q.lane,
-                   (long long)event->offset);
-    if (event->kind == EVENT_NEWER_ENVELOPE && !w->newer_ok)
+                   (long long)notice->offset);
+    if (notice->kind == NOTICE_NEWER_ENVELOPE && !w->newer_ok)
         world_fail(w, "p%d sees a newer envelope in %d/%d", p->id, q.slot, q.lane);
 }
 

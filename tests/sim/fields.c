@@ -108,7 +108,7 @@ void field_forward(struct line *line, const struct process *p, const struct forw
     line_word(line, "kind", names_kind(f->kind));
     field_queue(line, p, f->from);
     line_number(line, "offset", f->offset);
-    line_number(line, "timestamp", f->timestamp_ms);
+    line_number(line, "timestamp", f->timestamp_wall_ms);
     line_key(line, "to");
     switch (f->kind) {
     case FORWARD_LEVEL:
@@ -120,7 +120,7 @@ void field_forward(struct line *line, const struct process *p, const struct forw
     case FORWARD_DEAD:
         line_text(line, "D");
         line_word(line, "code", names_code(f->refusal->code));
-        line_word(line, "truncation", names_truncation(f->letter));
+        line_word(line, "truncation", names_truncation(f->content));
         break;
     }
     line_number(line, "alone", f->alone);

@@ -18,14 +18,14 @@ const char *names_kind(enum forward_kind kind)
     return OTHER;
 }
 
-const char *names_truncation(enum letter letter)
+const char *names_truncation(enum dead_letter_content content)
 {
-    switch (letter) {
-    case LETTER_WHOLE:
+    switch (content) {
+    case DEAD_LETTER_FULL:
         return "whole";
-    case LETTER_WITHOUT_VALUE:
+    case DEAD_LETTER_NO_VALUE:
         return "without_value";
-    case LETTER_BARE:
+    case DEAD_LETTER_REASON_ONLY:
         return "bare";
     }
     return OTHER;
@@ -50,48 +50,48 @@ const char *names_lookup(enum lookup lookup)
     return OTHER;
 }
 
-const char *names_event(enum event_kind kind)
+const char *names_notice(enum notice_kind kind)
 {
     switch (kind) {
-    case EVENT_GAP:
+    case NOTICE_GAP:
         return "gap";
-    case EVENT_OUT_OF_RANGE:
+    case NOTICE_OUT_OF_RANGE:
         return "out_of_range";
-    case EVENT_BEYOND_END:
+    case NOTICE_BEYOND_END:
         return "beyond_end";
-    case EVENT_NEWER_ENVELOPE:
+    case NOTICE_NEWER_ENVELOPE:
         return "newer_envelope";
-    case EVENT_MISSING:
+    case NOTICE_MISSING:
         return "missing";
-    case EVENT_REPLACED:
+    case NOTICE_REPLACED:
         return "replaced";
-    case EVENT_WATCHDOG:
+    case NOTICE_STALL_RECOVERY:
         return "watchdog";
-    case EVENT_CLOCK_BACK:
+    case NOTICE_CLOCK_BACK:
         return "clock_back";
-    case EVENT_STALLED_TURN:
+    case NOTICE_STALLED_TURN:
         return "stalled_turn";
-    case EVENT_TARGET_SHUT:
+    case NOTICE_TARGET_DOWN:
         return "target_shut";
-    case EVENT_TARGET_OPEN:
+    case NOTICE_TARGET_UP:
         return "target_open";
-    case EVENT_ABORTED:
+    case NOTICE_ABORTED:
         return "aborted";
-    case EVENT_FORWARD_FAILED:
+    case NOTICE_FORWARD_FAILED:
         return "forward_failed";
-    case EVENT_DEAD_LETTERED:
+    case NOTICE_DEAD_LETTERED:
         return "dead_lettered";
-    case EVENT_DELIVERY_FAILED:
+    case NOTICE_DELIVERY_FAILED:
         return "delivery_failed";
-    case EVENT_UNREADABLE:
+    case NOTICE_UNREADABLE:
         return "unreadable";
-    case EVENT_GIVEN_UP:
+    case NOTICE_RANGE_SKIPPED:
         return "given_up";
-    case EVENT_OUTLET_SHUT:
+    case NOTICE_OUTLET_DOWN:
         return "outlet_shut";
-    case EVENT_OUTLET_OPEN:
+    case NOTICE_OUTLET_UP:
         return "outlet_open";
-    case EVENT_THROTTLED:
+    case NOTICE_THROTTLED:
         return "throttled";
     }
     return OTHER;

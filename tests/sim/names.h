@@ -8,9 +8,9 @@
 #include "bridge/core/bridge.h"
 
 const char *names_kind(enum forward_kind kind);
-const char *names_truncation(enum letter letter);
+const char *names_truncation(enum dead_letter_content content);
 const char *names_lookup(enum lookup lookup);
-const char *names_event(enum event_kind kind);
+const char *names_notice(enum notice_kind kind);
 const char *names_code(enum code code);
 /* "other" for a number of a newer program. */
 const char *names_error(enum delivery_error error);

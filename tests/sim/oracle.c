@@ -178,8 +178,8 @@ static void check_request_size(const struct process *p, const struct forwarded *
     const struct forward *forward = f->forward;
     const struct bytes *value =
         forward->env != NULL ? &forward->env->value : &forward->record->value;
-    size_t size = forward->letter == LETTER_BARE ? 0 : forward->record->key.len;
-    if (forward->letter == LETTER_WHOLE)
+    size_t size = forward->content == DEAD_LETTER_REASON_ONLY ? 0 : forward->record->key.len;
+    if (forward->content == DEAD_LETTER_FULL)
         size += value->len;
     if (w->setup.request_max_bytes > 0 && size > w->setup.request_max_bytes)
         world_fail(w, "%d/%d/%lld is sent with %zu bytes, more than any broker takes",
@@ -240,12 +240,12 @@ static void check_dead(struct process *p, const struct forwarded *f)
     size_t key_len = f->input->key.len, value_len = r == NULL ? 0 : r->value.len;
     if (f->input->unreadable_end > 0)
         return;
-    if (forward->letter != LETTER_WHOLE && key_len <= DEAD_BYTES_MAX &&
+    if (forward->content != DEAD_LETTER_FULL && key_len <= DEAD_BYTES_MAX &&
         value_len <= DEAD_BYTES_MAX && may_pass(w, key_len + value_len, LETTER_BYTES_MAX))
         world_fail(w, "a dead letter lost its value, which would fit");
     if (port_pins_batch(forward->record))
         world_fail(w, "a dead letter pins the batch that its record was fetched in");
-    if (forward->letter == LETTER_BARE && key_len <= DEAD_BYTES_MAX &&
+    if (forward->content == DEAD_LETTER_REASON_ONLY && key_len <= DEAD_BYTES_MAX &&
         may_pass(w, key_len, LETTER_BYTES_MAX))
         world_fail(w, "a dead letter lost its key, which would fit");
     if (forward->env != NULL) {
@@ -253,7 +253,7 @@ static void check_dead(struct process *p, const struct forwarded *f)
         check_stamp(p, f, stamp);
         check_bytes(p, f, stamp->key_overridden ? stamp->key : forward->record->key);
     } else if (!bytes_equal(forward->record->key, f->input->key) ||
-               (forward->letter == LETTER_WHOLE &&
+               (forward->content == DEAD_LETTER_FULL &&
                 !bytes_equal(forward->record->value, f->input->value)) ||
                (forward->from.slot == SLOT_SCHEDULE &&
                 forward->record->headers_n != f->input->headers_n)) {
@@ -267,7 +267,7 @@ static void check_timestamp(struct process *p, const struct forwarded *f)
 {
     struct world *w = p->world;
     const struct request *r = f->request;
-    int64_t stamp_ms = f->forward->timestamp_ms;
+    int64_t stamp_ms = f->forward->timestamp_wall_ms;
     bool hop = f->forward->kind == FORWARD_LEVEL;
     if (!hop && w->skew_ms_max == 0 && r != NULL && stamp_ms < EPOCH_MS + r->appended_ms)
         world_fail(w, "%d/%d/%lld is stamped %lld ms before its request was written",

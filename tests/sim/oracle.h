@@ -85,7 +85,7 @@ void oracle_target_failed(struct world *world, const char *name);
 void oracle_claim(struct process *p, const struct progress *progress);
 void oracle_trim(struct process *p, struct queue_id queue, int64_t base);
 enum lookup oracle_lookup(struct process *p, const struct target_id *target);
-void oracle_event(struct process *p, const struct event *event);
+void oracle_notice(struct process *p, const struct notice *notice);
 
 /* So many texts of a lane's start were ignored, though the simulator can read them. */
 void oracle_unusable(struct process *p, int lane, int n);

@@ -478,15 +478,16 @@ static void port_forget(void *ctx, struct target_id *target)
     target->handle = NULL;
 }
 
-static void port_event(void *ctx, const struct event *event)
+static void port_notice(void *ctx, const struct notice *notice)
 {
     struct process *p = ctx;
-    trace(p->world, p, "event %d of %d/%d/%lld: %s", (int)event->kind, event->queue.slot,
-          event->queue.lane, (long long)event->offset, event->reason == NULL ? "" : event->reason);
-    p->world->told[event->kind]++;
-    p->refusals_told += event->kind == EVENT_DEAD_LETTERED;
-    p->failures_told += event->kind == EVENT_DELIVERY_FAILED;
-    oracle_event(p, event);
+    trace(p->world, p, "notice %d of %d/%d/%lld: %s", (int)notice->kind, notice->queue.slot,
+          notice->queue.lane, (long long)notice->offset,
+          notice->reason == NULL ? "" : notice->reason);
+    p->world->notices[notice->kind]++;
+    p->refusals_told += notice->kind == NOTICE_DEAD_LETTERED;
+    p->failures_told += notice->kind == NOTICE_DELIVERY_FAILED;
+    oracle_notice(p, notice);
 }
 
 static int64_t port_wall_ms(void *ctx)
@@ -518,6 +519,6 @@ struct port port_of(struct process *p)
                          .drained = port_drained,
                          .unread = port_unread,
                          .forget = port_forget,
-                         .event = port_event,
+                         .notice = port_notice,
                          .wall_ms = port_wall_ms};
 }

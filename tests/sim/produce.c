@@ -23,9 +23,9 @@ static int target_index(const struct world *w, const char *name)
 }
 
 /* The longer of key and value. The bytes that an envelope adds do not count. */
-static size_t size_of(const struct flight *f, enum letter letter)
+static size_t size_of(const struct flight *f, enum dead_letter_content letter)
 {
-    bool whole = f->request != NULL && letter == LETTER_WHOLE;
+    bool whole = f->request != NULL && letter == DEAD_LETTER_FULL;
     size_t value_len = whole ? f->request->value.len : f->made.value.len;
     return f->made.key.len > value_len ? f->made.key.len : value_len;
 }
@@ -40,12 +40,12 @@ static void decide(struct world *w, struct flight *f, const struct forward *forw
         [FORWARD_DEAD] = DEAD_BYTES_MAX,
     };
     f->report = REPORT_OK;
-    if (size_of(f, forward->letter) > most[f->kind])
+    if (size_of(f, forward->content) > most[f->kind])
         f->report = REPORT_TOO_LARGE;
     else if (f->kind == FORWARD_DEAD && !forward->alone && rng_chance(&w->rng, knobs->batch))
         f->report = REPORT_TOO_LARGE;
     else if (f->kind == FORWARD_TARGET && !forward->alone && rng_chance(&w->rng, knobs->batch))
-        f->report = size_of(f, forward->letter) % 2 == 0 ? REPORT_TOO_LARGE : REPORT_UNFIT;
+        f->report = size_of(f, forward->content) % 2 == 0 ? REPORT_TOO_LARGE : REPORT_UNFIT;
     else if (rng_chance(&w->rng, knobs->timed_out))
         f->report = REPORT_TIMED_OUT;
     else if (rng_chance(&w->rng, knobs->not_sent))
@@ -165,14 +165,14 @@ static bool outage_keeps(struct world *w, struct flight *f)
     if (leader_back <= w->now_ms)
         return false;
     int64_t gives_up_at = f->sent_ms + DELIVERY_TIMEOUT_MS;
-    bool gives_up = f->kind == FORWARD_TARGET || w->setup.exactly_once;
-    if (gives_up && w->now_ms >= gives_up_at) {
+    bool skip_requested = f->kind == FORWARD_TARGET || w->setup.exactly_once;
+    if (skip_requested && w->now_ms >= gives_up_at) {
         f->report = REPORT_TIMED_OUT;
         f->stored = rng_chance(&w->rng, 1000);
         return false;
     }
     f->lands_at = leader_back + 1 + world_delay(w, w->knobs.land_ms);
-    if (gives_up && f->lands_at > gives_up_at)
+    if (skip_requested && f->lands_at > gives_up_at)
         f->lands_at = gives_up_at;
     return true;
 }
@@ -249,11 +249,11 @@ static void make_entry(struct world *w, struct flight *f, const struct forward *
     struct bytes value = forward->env != NULL ? forward->env->value : record->value;
     if (forward->kind == FORWARD_LEVEL)
         value = record->value;
-    if (forward->letter != LETTER_WHOLE)
+    if (forward->content != DEAD_LETTER_FULL)
         value = bytes_null();
-    struct bytes key = forward->letter == LETTER_BARE ? bytes_null() : record->key;
+    struct bytes key = forward->content == DEAD_LETTER_REASON_ONLY ? bytes_null() : record->key;
     f->lent_value = value;
-    f->made = (struct entry){.timestamp_ms = bug_stamp(w, forward->timestamp_ms),
+    f->made = (struct entry){.timestamp_ms = bug_stamp(w, forward->timestamp_wall_ms),
                              .key = arena_copy(&w->arena, key),
                              .value = arena_copy(&w->arena, value),
                              .request = f->request};
@@ -386,7 +386,7 @@ void port_reports(void *ctx)
             p->timed_out_ms[f->chain] = w->now_ms;
         oracle_told(p, f->attempt, f->from, f->request, f->kind, f->report);
         if (f->kind == FORWARD_LEVEL && f->report == REPORT_OK)
-            bridge_landed(p->bridge, f->parcel, level_of(f), bug_landed(p, f->landed_offset));
+            bridge_hop_stored(p->bridge, f->parcel, level_of(f), bug_landed(p, f->landed_offset));
         bug_reported(p, f->parcel, f->report, why_text[f->report]);
     }
     if (p->producer->torn && p->producer->unreported == 0)

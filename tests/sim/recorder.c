@@ -252,26 +252,26 @@ static void record_forget(void *ctx, struct target_id *target)
     r->real.forget(r->real.ctx, target);
 }
 
-static void record_event(void *ctx, const struct event *event)
+static void record_notice(void *ctx, const struct notice *notice)
 {
     const struct recorder *r = ctx;
     struct line *line = begin(r, "event");
-    line_word(line, "kind", names_event(event->kind));
-    field_queue(line, r->process, event->queue);
-    line_number(line, "offset", event->offset);
-    line_number(line, "end", event->end);
-    line_number(line, "count", event->count);
-    line_number(line, "span", event->span_ms);
+    line_word(line, "kind", names_notice(notice->kind));
+    field_queue(line, r->process, notice->queue);
+    line_number(line, "offset", notice->offset);
+    line_number(line, "end", notice->end_offset);
+    line_number(line, "count", notice->count);
+    line_number(line, "span", notice->span_ms);
     line_key(line, "to");
-    field_topic(line, r->process, event->to_slot);
-    field_hash(line, "key", event->key);
-    field_name(line, "target", event->target);
-    line_word(line, "code", names_code(event->code));
-    line_word(line, "error", names_error(event->error));
-    line_number(line, "attempt", event->attempt);
-    line_number(line, "next_try", event->next_try_ms);
+    field_topic(line, r->process, notice->to_slot);
+    field_hash(line, "key", notice->key);
+    field_name(line, "target", notice->target);
+    line_word(line, "code", names_code(notice->code));
+    line_word(line, "error", names_error(notice->error));
+    line_number(line, "attempt", notice->attempt);
+    line_number(line, "next_try", notice->next_try_wall_ms);
     end(r);
-    r->real.event(r->real.ctx, event);
+    r->real.notice(r->real.ctx, notice);
 }
 
 static int64_t record_wall_ms(void *ctx)
@@ -311,6 +311,6 @@ struct port recorder_port(struct process *p, struct port port)
                          .drained = record_drained,
                          .unread = record_unread,
                          .forget = record_forget,
-                         .event = record_event,
+                         .notice = record_notice,
                          .wall_ms = record_wall_ms};
 }

@@ -72,10 +72,10 @@ void throttling_is_no_silence_of_a_target(struct world *w)
         producer_arm(p->producer, CHAINS_TARGETS + TARGET_B * TARGET_PARTITIONS + i);
     bridge_throttled(p->bridge, 4000);
     story_pass(w, 4000);
-    expect(w, w->told[EVENT_THROTTLED] == 1 && COUNT(w, throttled_ms) == 4000);
+    expect(w, w->notices[NOTICE_THROTTLED] == 1 && COUNT(w, throttled_ms) == 4000);
     story_let_land(w);
     story_finish(w);
-    expect(w, COUNT(w, aborts) == 0 && w->told[EVENT_TARGET_SHUT] == 0);
+    expect(w, COUNT(w, aborts) == 0 && w->notices[NOTICE_TARGET_DOWN] == 0);
     expect_ends(w, r, 2, 1, 0);
 }
 
@@ -119,7 +119,7 @@ void suspect_that_was_too_large_in_a_batch_is_not_dead_lettered(struct world *w)
     story_open(w);
     w->targets[TARGET_A].mood = TARGET_REFUSES;
     struct request *r = story_ask(w, TARGET_A, 0);
-    story_until(w, w->told[EVENT_TARGET_SHUT] == 1);
+    story_until(w, w->notices[NOTICE_TARGET_DOWN] == 1);
     w->targets[TARGET_A].mood = TARGET_FINE;
     w->knobs.batch = 10000;
     story_until(w, r->delivered == 1);
@@ -324,10 +324,10 @@ void a_level_without_a_leader_blocks_its_lane_alone(struct world *w)
     story_open(w);
     take_leader_of_level(w, 0, 60000);
     hop_in_both_lanes(w, held, good, SECONDS);
-    expect(w, COUNT(w, aborts) == 0 && w->told[EVENT_OUTLET_SHUT] == 1);
+    expect(w, COUNT(w, aborts) == 0 && w->notices[NOTICE_OUTLET_DOWN] == 1);
     expect_ends(w, good, SECONDS, 1, 0);
     expect_ends(w, held + 1, SECONDS - 1, 0, 0); /* the first one became due in memory */
-    story_until(w, w->told[EVENT_OUTLET_OPEN] == 1);
+    story_until(w, w->notices[NOTICE_OUTLET_UP] == 1);
     story_finish(w);
     expect_ends(w, held, SECONDS, 1, 0);
 }
@@ -362,10 +362,10 @@ void silent_level_is_reported_and_blocks_its_lane_alone(struct world *w)
     story_open(w);
     take_leader_of_level(w, 0, 60000);
     hop_in_both_lanes(w, held, good, SECONDS);
-    expect(w, w->told[EVENT_OUTLET_SHUT] == 1 && w->told[EVENT_OUTLET_OPEN] == 0);
+    expect(w, w->notices[NOTICE_OUTLET_DOWN] == 1 && w->notices[NOTICE_OUTLET_UP] == 0);
     expect_ends(w, good, SECONDS, 1, 0);
     expect_ends(w, held, SECONDS, 0, 0);
-    story_until(w, w->told[EVENT_OUTLET_OPEN] == 1);
+    story_until(w, w->notices[NOTICE_OUTLET_UP] == 1);
     story_finish(w);
     expect_ends(w, held, SECONDS, 1, 0);
 }
@@ -402,7 +402,7 @@ void a_level_behind_a_series_of_throttles_is_not_shut(struct world *w)
         bridge_throttled(w->processes[0].bridge, THROTTLE_MS);
         story_pass(w, 1000);
     }
-    expect(w, w->told[EVENT_OUTLET_SHUT] == 0);
+    expect(w, w->notices[NOTICE_OUTLET_DOWN] == 0);
     story_finish(w);
     expect_ends(w, held, SECONDS, 1, 0);
 }

@@ -297,7 +297,7 @@ void an_outage_shuts_no_target_in_any_order_of_answers(struct world *w)
     w->knobs.hold_reports = false;
     story_pass(w, 2000);
     expect(w, r->delivered > 0 && COUNT(w, resends) == 1);
-    expect(w, w->told[EVENT_TARGET_SHUT] == 0 && COUNT(w, deferrals) == 0);
+    expect(w, w->notices[NOTICE_TARGET_DOWN] == 0 && COUNT(w, deferrals) == 0);
     story_finish(w);
 }
 
@@ -310,7 +310,7 @@ void clock_step_back_rereads(struct world *w)
     expect(w, COUNT(w, held) == 1 && COUNT(w, hops) == 0);
     process_step_clock(&w->processes[0], -10000);
     story_pass(w, 500);
-    expect(w, w->told[EVENT_CLOCK_BACK] == 1);
+    expect(w, w->notices[NOTICE_CLOCK_BACK] == 1);
     expect(w, COUNT(w, held) == 0 && COUNT(w, hops) == 1); /* to the level that fits now */
     story_until(w, r->delivered == 1);
     expect(w, w->now_ms > 10000);

@@ -40,7 +40,7 @@ static void tell_of_older(struct world *w)
     story_until(w, committed_covers(story_committed(w, -1, 0), refused->offset) &&
                        committed_covers(story_committed(w, -1, 0), waits->offset));
     replace_with(w, 1, true);
-    story_until(w, w->told[EVENT_NEWER_ENVELOPE] == 1);
+    story_until(w, w->notices[NOTICE_NEWER_ENVELOPE] == 1);
     w->targets[TARGET_A].mood = TARGET_FINE;
     story_until(w, waits->delivered == 1);
     expect(w, refused->delivered == 0 && refused->dead == 0);
@@ -77,6 +77,6 @@ void record_of_version_1_survives_an_upgrade_and_a_rollback(struct world *w)
     story_until(w, story_level(w, 2, 0)->n == 2 * WAITING);
     replace_with(w, 0, true);
     story_until(w, delivered_once(of_newer) == WAITING && delivered_once(of_older) == WAITING);
-    expect(w, w->told[EVENT_NEWER_ENVELOPE] == 0 && w->repeats == 0);
+    expect(w, w->notices[NOTICE_NEWER_ENVELOPE] == 0 && w->repeats == 0);
     story_finish(w);
 }

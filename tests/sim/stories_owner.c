@@ -20,7 +20,7 @@ void a_proof_that_failed_is_requested_again(struct world *w)
     w->knobs.hold_turns = true; /* the lane is lost and assigned in one poll of the client: */
     story_until(w, p->lanes[0].epoch == 2); /* nothing in it is to be committed now */
     w->knobs.hold_turns = false;
-    expect(w, w->told[EVENT_STALLED_TURN] == 1 && COUNT(w, commits_failed) > 0);
+    expect(w, w->notices[NOTICE_STALLED_TURN] == 1 && COUNT(w, commits_failed) > 0);
     w->knobs.commit_fails = 0;
     struct request *r = story_ask(w, TARGET_A, 0);
     story_pass(w, 1000);
@@ -52,7 +52,7 @@ void a_stall_that_ends_in_another_call_is_seen_by_the_turn(struct world *w)
     process_stall(p, STALL_MS);
     story_pass(w,
                STALL_MS + 500); /* the oracle checks each record that is forwarded without proof */
-    expect(w, w->told[EVENT_STALLED_TURN] == 1 && r->delivered == 1);
+    expect(w, w->notices[NOTICE_STALLED_TURN] == 1 && r->delivered == 1);
     story_finish(w);
 }
 
@@ -72,7 +72,7 @@ void zombie_delivers_nothing_until_its_ownership_is_proved(struct world *w)
     story_until(w, r->delivered == 1);
     story_until(w, !zombie->stalled);
     story_pass(w, 1000);
-    expect(w, w->told[EVENT_STALLED_TURN] == 1);
+    expect(w, w->notices[NOTICE_STALLED_TURN] == 1);
     expect(w, r->delivered == 1 && w->repeats == 0);
     story_finish(w);
 }

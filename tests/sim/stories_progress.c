@@ -39,10 +39,10 @@ void progress_is_committed_while_a_revocation_waits(struct world *w)
     story_ask(w, TARGET_A, 0);
     story_until(w, committed_covers(story_committed(w, -1, 0), 0));
     struct request *landed = story_ask(w, TARGET_A, 0);
-    story_until(w, landed->delivered == 1 && bridge_flying(p->bridge) == 0);
+    story_until(w, landed->delivered == 1 && bridge_in_flight(p->bridge) == 0);
     story_hold_landings(w);
     struct request *flies = story_ask(w, TARGET_A, 0);
-    story_until(w, bridge_flying(p->bridge) == 1);
+    story_until(w, bridge_in_flight(p->bridge) == 1);
     expect(w, !committed_covers(story_committed(w, -1, 0), 1));
     group_regroup(w);
     story_until(w, p->member == MEMBER_REVOKING);
@@ -268,7 +268,7 @@ void a_gap_seen_once_does_not_outlive_a_rewind(struct world *w)
     w->knobs.hold_fetches = true;
     process_step_clock(p, -2000);
     story_pass(w, 200);
-    expect(w, w->told[EVENT_CLOCK_BACK] == 1 && w->skip_at == 1);
+    expect(w, w->notices[NOTICE_CLOCK_BACK] == 1 && w->skip_at == 1);
     w->knobs.hold_fetches = false;
     story_finish(w);
     expect(w, w->skip_at == 2 && COUNT(w, gaps) == 0 && COUNT(w, deliveries) == 7);
@@ -298,14 +298,14 @@ void newer_envelope_blocks_its_queue_and_damaged_one_is_dead_lettered(struct wor
     w->newer_ok = true;
     struct entry *damaged = workload_foreign(w, w->processes[0].topic_of_slot[1], 0, true);
     append_newer(w, topic);
-    story_until(w, w->told[EVENT_NEWER_ENVELOPE] == 1);
+    story_until(w, w->notices[NOTICE_NEWER_ENVELOPE] == 1);
     struct request *behind = story_ask(w, TARGET_A, 6000);
     struct request *beside = story_ask(w, TARGET_A, 2000);
     story_pass(w, 10000);
     expect(w, beside->delivered == 1 && behind->delivered == 0);
     expect(w, damaged->verdicts == 1 && COUNT(w, dead[CODE_NOT_OURS]) == 1);
-    expect(w,
-           w->told[EVENT_NEWER_ENVELOPE] == 1 && story_level(w, 1, 0)->entries[0]->done == false);
+    expect(w, w->notices[NOTICE_NEWER_ENVELOPE] == 1 &&
+                  story_level(w, 1, 0)->entries[0]->done == false);
     story_crash(w);
     oracle_truncate(w, topic, 0, 1); /* an operator acts */
     restart(w);
@@ -325,7 +325,7 @@ void watchdog_wakes_a_silent_queue(struct world *w)
     expect(w, in->fetching);
     in->version++; /* its answer will be dropped */
     story_until(w, r->delivered == 1);
-    expect(w, COUNT(w, watchdog) == 1 && w->told[EVENT_WATCHDOG] == 1);
+    expect(w, COUNT(w, watchdog) == 1 && w->notices[NOTICE_STALL_RECOVERY] == 1);
     expect(w, w->now_ms < 40000);
     story_finish(w);
 }

@@ -26,7 +26,7 @@ static struct request *hold_lane_0(struct world *w, int done)
     story_crash(w);
     make_anew(w, &w->broker.logs[TOPIC_SCHEDULE][0]);
     process_start(w, 0);
-    story_until(w, w->told[EVENT_BEYOND_END] == 1);
+    story_until(w, w->notices[NOTICE_BEYOND_END] == 1);
     return waiting;
 }
 
@@ -37,7 +37,7 @@ void position_beyond_the_log_end_blocks_its_queue_alone(struct world *w)
     struct request *other = story_ask_lane(w, 1, TARGET_A, 0);
     story_pass(w, 10000);
     expect(w, other->delivered == 1 && waiting->delivered == 1);
-    expect(w, held->delivered == 0 && held->dead == 0 && w->told[EVENT_BEYOND_END] == 1);
+    expect(w, held->delivered == 0 && held->dead == 0 && w->notices[NOTICE_BEYOND_END] == 1);
     expect(w, story_committed(w, -1, 0)->base == 4 && COUNT(w, out_of_range) == 0);
     oracle_truncate(w, TOPIC_SCHEDULE, 0, 1);
     story_finish(w);
@@ -49,7 +49,7 @@ void blocked_queue_does_not_delay_the_proof_of_ownership(struct world *w)
     struct request *waiting = hold_lane_0(w, 3);
     process_stall(&w->processes[0], w->setup.session_ms - 1);
     story_pass(w, 10000);
-    expect(w, w->told[EVENT_STALLED_TURN] == 1 && waiting->delivered == 1);
+    expect(w, w->notices[NOTICE_STALLED_TURN] == 1 && waiting->delivered == 1);
     story_finish(w);
 }
 
@@ -87,12 +87,12 @@ static struct log *pause_level(struct world *w, int done)
 /* The rest of the world continues. Records of the new log stay there. */
 static void expect_held(struct world *w, struct log *level)
 {
-    story_until(w, w->told[EVENT_REPLACED] == 1);
+    story_until(w, w->notices[NOTICE_REPLACED] == 1);
     const struct committed *before = story_committed(w, 2, 0);
     story_regroup(w);
     struct request *other = story_ask(w, TARGET_B, 0);
     story_pass(w, 130000);
-    expect(w, other->delivered == 1 && w->told[EVENT_REPLACED] == 1);
+    expect(w, other->delivered == 1 && w->notices[NOTICE_REPLACED] == 1);
     expect(w, story_committed(w, 2, 0) == before);
     for (size_t i = 0; i < level->n; i++)
         expect(w, !level->entries[i]->done);
@@ -157,7 +157,7 @@ void a_hop_stored_before_the_position_blocks_the_queue(struct world *w)
     replace_level(w, level, 0);
     story_let_land(w);
     story_pass(w, 1000); /* the partition is paused: only the hop shows it */
-    expect(w, w->told[EVENT_REPLACED] == 1);
+    expect(w, w->notices[NOTICE_REPLACED] == 1);
     expect_held(w, level);
 }
 
@@ -174,7 +174,7 @@ void blocked_queue_is_not_trimmed(struct world *w)
     make_anew(w, level);
     for (int i = 0; i < 4; i++)
         story_ask(w, TARGET_A, 2000);
-    story_until(w, w->told[EVENT_BEYOND_END] == 1 && level->end == 4);
+    story_until(w, w->notices[NOTICE_BEYOND_END] == 1 && level->end == 4);
     story_pass(w, 130000);
     expect(w, level->start == 0);
     oracle_truncate(w, w->processes[0].topic_of_slot[1], 0, 4);
@@ -269,14 +269,14 @@ static void lose_a_level(struct world *w)
     process_before(p);
     bridge_topic_missing(p->bridge, (struct queue_id){3, 0, 3});
     process_after(p);
-    expect(w, w->told[EVENT_MISSING] == 1);
+    expect(w, w->notices[NOTICE_MISSING] == 1);
     struct request *other = story_ask(w, TARGET_A, 6000), *kept = story_ask(w, TARGET_A, 40000);
     story_pass(w, 8000);
     story_regroup(w); /* still missing: it is not said again */
     struct request *behind = story_ask(w, TARGET_A, 6000);
     story_pass(w, 130000);
     expect(w, other->delivered == 1 && behind->delivered == 1 && kept->delivered == 1);
-    expect(w, w->told[EVENT_MISSING] == 1 && story_level(w, 2, 0)->n == 0);
+    expect(w, w->notices[NOTICE_MISSING] == 1 && story_level(w, 2, 0)->n == 0);
     kept = story_ask(w, TARGET_A, 60000);
     story_pass(w, 1000);
     w->missing[p->topic_of_slot[3]] = false; /* topics apply */

@@ -50,7 +50,7 @@ void the_survey_names_when_a_queue_was_blocked(struct world *w)
     log->start = log->end = log->read_end = 0;
     w->beyond_end_ok = true;
     process_start(w, 0);
-    story_until(w, w->told[EVENT_BEYOND_END] == 1);
+    story_until(w, w->notices[NOTICE_BEYOND_END] == 1);
     int64_t held_ms = wall_ms(w);
     story_pass(w, 5000);
     int64_t head_ms = (int64_t)counter_read(&stands(w, 0)->head_ms);

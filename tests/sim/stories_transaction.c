@@ -177,7 +177,7 @@ void nothing_is_delivered_after_a_stall_until_ownership_is_proved(struct world *
     story_until(w, !p->stalled);
     struct request *r = story_ask(w, TARGET_A, 0);
     story_pass(w, 500);
-    expect(w, w->told[EVENT_STALLED_TURN] == 1 && w->forwards == 2);
+    expect(w, w->notices[NOTICE_STALLED_TURN] == 1 && w->forwards == 2);
     w->knobs.hold_commits = false;
     story_pass(w, 500);
     expect(w, r->delivered == 1 && COUNT(w, aborts) == 0);

@@ -19,7 +19,7 @@ static void skips(struct world *w)
     story_until(w, behind->delivered == 1);
     expect(w, before->delivered == 1 && bad->verdicts == 1);
     expect(w, COUNT(w, dead[CODE_UNREADABLE]) == 1);
-    expect(w, w->told[EVENT_UNREADABLE] == 1 && w->told[EVENT_GIVEN_UP] == 1);
+    expect(w, w->notices[NOTICE_UNREADABLE] == 1 && w->notices[NOTICE_RANGE_SKIPPED] == 1);
     story_finish(w);
 }
 
@@ -65,20 +65,20 @@ static void blocks(struct world *w)
     struct request *beside = story_ask_lane(w, 1, TARGET_A, 0);
     story_pass(w, 5000);
     expect(w, behind->delivered == 0 && beside->delivered == 1 && bad->verdicts == 0);
-    expect(w, w->told[EVENT_UNREADABLE] == 1);
+    expect(w, w->notices[NOTICE_UNREADABLE] == 1);
     struct process *p = story_owner(w, 0);
     struct queue_id q = schedule_of(0, p);
     int64_t from, end;
-    expect(w, bridge_held_range(p->bridge, q, &from, &end));
+    expect(w, bridge_blocked_range(p->bridge, q, &from, &end));
     expect(w, from == bad->offset && end == bad->unreadable_end);
-    bridge_give_up(p->bridge, q, from, end - 1); /* another range */
+    bridge_skip_range(p->bridge, q, from, end - 1); /* another range */
     story_pass(w, 1000);
     expect(w, behind->delivered == 0);
     bad->gone = true; /* an operator has written the dead letter */
     w->broker.undone_n--;
-    bridge_give_up(p->bridge, q, from, end);
+    bridge_skip_range(p->bridge, q, from, end);
     story_until(w, behind->delivered == 1);
-    expect(w, w->told[EVENT_GIVEN_UP] == 1 && COUNT(w, dead[CODE_UNREADABLE]) == 0);
+    expect(w, w->notices[NOTICE_RANGE_SKIPPED] == 1 && COUNT(w, dead[CODE_UNREADABLE]) == 0);
     story_finish(w);
 }
 
@@ -103,7 +103,7 @@ void unreadable_batch_and_a_clock_step_lose_no_record_before_it(struct world *w)
     story_open(w);
     struct request *before = story_ask(w, TARGET_A, 900);
     struct entry *bad = workload_unreadable(w, TOPIC_SCHEDULE, 0, 3);
-    story_until(w, w->told[EVENT_UNREADABLE] == 1);
+    story_until(w, w->notices[NOTICE_UNREADABLE] == 1);
     process_step_clock(&w->processes[0], -10000);
     story_until(w, bad->verdicts == 1 && before->delivered == 1);
     story_finish(w);
@@ -120,7 +120,7 @@ void unreadable_batch_that_can_be_read_after_all_is_read(struct world *w)
     for (int i = 0; i < 2; i++)
         bridge_unreadable(p->bridge, schedule_of(0, p), r->offset, r->offset + 1);
     story_until(w, r->delivered == 1);
-    expect(w, w->told[EVENT_UNREADABLE] == 0);
+    expect(w, w->notices[NOTICE_UNREADABLE] == 0);
     story_finish(w);
 }
 
@@ -135,7 +135,7 @@ void unreadable_batch_is_passed_once_though_its_lane_comes_back(struct world *w)
     story_until(w, story_committed(w, -1, 0) != NULL && story_committed(w, -1, 0)->base == 1);
     w->knobs.commit_fails = 10000;
     struct entry *bad = workload_unreadable(w, TOPIC_SCHEDULE, 0, BATCH);
-    story_until(w, w->told[EVENT_GIVEN_UP] == 1);
+    story_until(w, w->notices[NOTICE_RANGE_SKIPPED] == 1);
     story_regroup(w);
     w->knobs.commit_fails = 0;
     struct request *behind = story_ask(w, TARGET_A, 0);

@@ -222,7 +222,7 @@ struct world {
     bool is_older[PROCESSES_MAX]; /* scenarios: knows version 1 of the envelope alone */
     int64_t skip_to[SKIPS_MAX];   /* scenarios: so the next fetches of a level jump */
     int skip_n, skip_at;
-    uint64_t told[EVENT_KINDS]; /* events, of all processes */
+    uint64_t notices[NOTICE_KINDS]; /* events, of all processes */
     int texts_ignored;
     int64_t skew_ms_max; /* the largest difference that any clock ever had */
     int lives;

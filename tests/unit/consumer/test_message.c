@@ -57,12 +57,13 @@ Test(message, instants_of_a_dead_letter_can_be_sent_again)
 }
 
 /* A dead-lettered record whose request never waited. The caller destroys m.headers. */
-static struct message letter_of_request(struct record *record, enum letter letter)
+static struct message dead_dead_dead_dead_letter_of_request(struct record *record,
+                                                            enum dead_letter_content letter)
 {
     struct forward f = {.kind = FORWARD_DEAD,
                         .record = record,
-                        .letter = letter,
-                        .timestamp_ms = FAILED_MS,
+                        .content = letter,
+                        .timestamp_wall_ms = FAILED_MS,
                         .refusal = &refusal};
     return message_of(&f, TOPICS);
 }
@@ -81,13 +82,13 @@ Test(message, dead_letter_says_when_its_request_was_sent)
     struct record *record = record_make(bytes_text("key"), 0);
     cr_assert_not_null(record);
     record->timestamp_ms = SENT_MS;
-    struct message refused = letter_of_request(record, LETTER_WHOLE);
+    struct message refused = dead_dead_dead_dead_letter_of_request(record, DEAD_LETTER_FULL);
     expect_header(&refused, "dlb-sent-at", "1795219");
     expect_header(&refused, "dlb-failed-at", "1795399");
     rd_kafka_headers_destroy(refused.headers);
 
     record->timestamp_ms = -1; /* it has none: the bridge's clock counts, as for dlb-delay */
-    struct message timeless = letter_of_request(record, LETTER_WHOLE);
+    struct message timeless = dead_dead_dead_dead_letter_of_request(record, DEAD_LETTER_FULL);
     expect_header(&timeless, "dlb-sent-at", "1795399");
     rd_kafka_headers_destroy(timeless.headers);
     record_release(record);
@@ -97,9 +98,9 @@ Test(message, dead_letter_marks_the_part_that_it_lacks)
 {
     struct record *record = record_make(bytes_text("key"), 5);
     cr_assert_not_null(record);
-    struct message whole = letter_of_request(record, LETTER_WHOLE),
-                   valueless = letter_of_request(record, LETTER_WITHOUT_VALUE),
-                   bare = letter_of_request(record, LETTER_BARE);
+    struct message whole = dead_dead_dead_dead_letter_of_request(record, DEAD_LETTER_FULL),
+                   valueless = dead_dead_dead_dead_letter_of_request(record, DEAD_LETTER_NO_VALUE),
+                   bare = dead_dead_dead_dead_letter_of_request(record, DEAD_LETTER_REASON_ONLY);
     const void *value;
     size_t len;
     cr_expect_neq(rd_kafka_header_get_last(whole.headers, "dlb-truncated", &value, &len), 0);

@@ -183,11 +183,11 @@ static void forget(void *ctx, struct target_id *target)
     fx.forgets++;
 }
 
-static void event(void *ctx, const struct event *reported)
+static void event(void *ctx, const struct notice *reported)
 {
     (void)ctx;
     int at = fx.events_n % EVENTS_MAX;
-    struct event *kept = &fx.events[at];
+    struct notice *kept = &fx.events[at];
     *kept = *reported;
     if (reported->reason != NULL) {
         snprintf(fx.reasons[at], REASON_MAX, "%s", reported->reason);
@@ -228,7 +228,7 @@ static const struct port port = {
     .drained = drained,
     .unread = unread,
     .forget = forget,
-    .event = event,
+    .notice = notice,
     .wall_ms = wall_ms,
 };
 
@@ -408,7 +408,7 @@ struct target *fixture_target(const char *name)
     return t;
 }
 
-int fixture_events(enum event_kind kind)
+int fixture_events(enum notice_kind kind)
 {
     int n = 0;
     for (int i = 0; i < fx.events_n && i < EVENTS_MAX; i++)
@@ -416,7 +416,7 @@ int fixture_events(enum event_kind kind)
     return n;
 }
 
-const struct event *fixture_event(enum event_kind kind)
+const struct notice *fixture_event(enum notice_kind kind)
 {
     for (int i = fx.events_n; i-- > 0 && i >= fx.events_n - EVENTS_MAX;) {
         if (fx.events[i % EVENTS_MAX].kind == kind)

@@ -37,7 +37,7 @@ struct fixture {
     bool reread;  /* of the last abort */
     uint64_t seq; /* of the last commit or finish */
     size_t progress_n;
-    struct event events[EVENTS_MAX];
+    struct notice events[EVENTS_MAX];
     char reasons[EVENTS_MAX][REASON_MAX], targets[EVENTS_MAX][TOPIC_NAME_MAX + 1];
     int events_n; /* the last EVENTS_MAX of them are kept */
 
@@ -72,7 +72,7 @@ struct target *fixture_target(const char *name);
 void fixture_offer(int slot, struct record *record); /* the port has this record at hand */
 void fixture_gain(int lane);                         /* each queue starts at START */
 
-int fixture_events(enum event_kind kind);                /* how many events of this kind */
-const struct event *fixture_event(enum event_kind kind); /* the last one; NULL: none */
+int fixture_events(enum notice_kind kind);                 /* how many events of this kind */
+const struct notice *fixture_event(enum notice_kind kind); /* the last one; NULL: none */
 
 #endif

@@ -80,7 +80,7 @@ Test(admission, head_that_stays_missing_proves_another_log)
         admission_serve(fx.b, q);
     }
     cr_expect(q->gone);
-    cr_expect_eq(fixture_events(EVENT_REPLACED), 1);
+    cr_expect_eq(fixture_events(NOTICE_REPLACED), 1);
 }
 
 Test(admission, head_that_the_client_has_not_reached_is_awaited)

@@ -67,7 +67,7 @@ Test(dead_letter, lane_takes_a_share_of_the_bytes)
 {
     struct parcel *p = parcel();
     p->record->cost_bytes = (size_t)fx.config.memory_bytes;
-    fx.b->pools.held_bytes = parcel_memory(p);
+    fx.b->pools.buffered_bytes = parcel_memory(p);
     dead_letter_mark(fx.b, p, &late);
     cr_expect_not(is_available());
     parcel_forget(fx.b, p);

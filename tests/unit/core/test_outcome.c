@@ -69,7 +69,7 @@ Test(outcome, acknowledged_delivery_is_counted_and_done)
     cr_expect_eq(n(&fx.stats.slots[SLOT_SCHEDULE].deliveries), 1);
     cr_expect_eq(n(&target_stats_of_orders()->deliveries), 1);
     cr_expect_eq(n(&fx.stats.target_delay.sum_ms), 500);
-    cr_expect_eq(bridge_flying(fx.b), 0);
+    cr_expect_eq(bridge_in_flight(fx.b), 0);
     bridge_check(fx.b);
 }
 
@@ -116,11 +116,11 @@ Test(outcome, refused_delivery_waits_for_its_next_attempt)
     cr_expect_gt(stamp_of(p)->next_try_ms, fx.b->now.wall_ms);
     cr_expect_eq(stamp_of(p)->extras.error_code, DELIVERY_REFUSED);
     cr_expect_eq(n(&fx.stats.retries), 1);
-    const struct event *event = fixture_event(EVENT_DELIVERY_FAILED);
-    cr_assert_not_null(event);
-    cr_expect_eq(event->error, DELIVERY_REFUSED);
-    cr_expect_eq(event->attempt, 1);
-    cr_expect_str_eq(event->reason, "a phrase");
+    const struct notice *notice = fixture_event(NOTICE_DELIVERY_FAILED);
+    cr_assert_not_null(notice);
+    cr_expect_eq(notice->error, DELIVERY_REFUSED);
+    cr_expect_eq(notice->attempt, 1);
+    cr_expect_str_eq(notice->reason, "a phrase");
     bridge_check(fx.b);
 }
 
@@ -220,10 +220,10 @@ Test(outcome, hop_that_failed_is_sent_again_indefinitely)
         parcel_ready(fx.b, p);
         send_again(p);
     }
-    const struct event *event = fixture_event(EVENT_FORWARD_FAILED);
-    cr_assert_not_null(event);
-    cr_expect_eq(event->to_slot, LONG_LEVEL);
-    cr_expect_eq(event->offset, START);
+    const struct notice *notice = fixture_event(NOTICE_FORWARD_FAILED);
+    cr_assert_not_null(notice);
+    cr_expect_eq(notice->to_slot, LONG_LEVEL);
+    cr_expect_eq(notice->offset, START);
 }
 
 Test(outcome, dead_letter_too_large_goes_alone_then_without_value_then_bare)
@@ -232,16 +232,16 @@ Test(outcome, dead_letter_too_large_goes_alone_then_without_value_then_bare)
     fixture_report(p, REPORT_TOO_LARGE);
     send_again(p);
     cr_expect(fx.sent.alone);
-    cr_expect_eq(fx.sent.letter, LETTER_WHOLE);
+    cr_expect_eq(fx.sent.content, DEAD_LETTER_FULL);
     fixture_report(p, REPORT_TOO_LARGE);
     send_again(p);
-    cr_expect_eq(fx.sent.letter, LETTER_WITHOUT_VALUE);
+    cr_expect_eq(fx.sent.content, DEAD_LETTER_NO_VALUE);
     fixture_report(p, REPORT_TOO_LARGE);
     send_again(p);
-    cr_expect_eq(fx.sent.letter, LETTER_BARE);
+    cr_expect_eq(fx.sent.content, DEAD_LETTER_REASON_ONLY);
     fixture_report(p, REPORT_TOO_LARGE);
     cr_expect_eq(p->state, PARCEL_WAITING, "it is sent again as it is");
-    cr_expect_eq(fixture_events(EVENT_FORWARD_FAILED), 1);
+    cr_expect_eq(fixture_events(NOTICE_FORWARD_FAILED), 1);
 }
 
 Test(outcome, late_success_of_a_lost_lane_is_done)
@@ -251,7 +251,7 @@ Test(outcome, late_success_of_a_lost_lane_is_done)
     fixture_report(p, REPORT_OK);
     cr_expect(is_done(START));
     cr_expect_eq(n(&fx.stats.deliveries), 1);
-    cr_expect_eq(bridge_flying(fx.b), 0);
+    cr_expect_eq(bridge_in_flight(fx.b), 0);
 }
 
 Test(outcome, late_failure_of_a_lost_lane_only_frees)

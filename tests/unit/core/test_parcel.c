@@ -14,7 +14,7 @@ TestSuite(parcel, .init = fixture_start, .fini = fixture_stop);
 
 static int64_t held_bytes(void)
 {
-    return fx.b->pools.held_bytes;
+    return fx.b->pools.buffered_bytes;
 }
 
 static uint64_t held(void)
@@ -251,12 +251,12 @@ Test(parcel, quarter_of_the_budget_is_shared_by_the_owned_lanes)
 Test(parcel, event_of_an_envelope_names_the_request)
 {
     struct parcel *p = fixture_parcel(LEVEL, START, BEGIN_WALL_MS);
-    struct event event = parcel_event(fx.b, p, EVENT_DELIVERY_FAILED);
-    cr_expect(bytes_equal(event.target, bytes_text("orders")));
-    cr_expect(bytes_equal(event.key, bytes_text("key")));
-    cr_expect_eq(event.queue.slot, SLOT_SCHEDULE);
-    cr_expect_eq(event.queue.lane, 1);
-    cr_expect_eq(event.offset, 7);
+    struct notice notice = parcel_notice(fx.b, p, NOTICE_DELIVERY_FAILED);
+    cr_expect(bytes_equal(notice.target, bytes_text("orders")));
+    cr_expect(bytes_equal(notice.key, bytes_text("key")));
+    cr_expect_eq(notice.queue.slot, SLOT_SCHEDULE);
+    cr_expect_eq(notice.queue.lane, 1);
+    cr_expect_eq(notice.offset, 7);
 }
 
 Test(parcel, event_of_a_refused_request_names_its_target)
@@ -267,9 +267,9 @@ Test(parcel, event_of_a_refused_request_names_its_target)
     window_admit(&q->window, START);
     struct parcel *p = parcel_new(fx.b, q, fixture_raw(START, 3));
     p->raw = true;
-    struct event event = parcel_event(fx.b, p, EVENT_DEAD_LETTERED);
-    cr_expect(bytes_equal(event.target, bytes_text("bills")));
-    cr_expect_eq(event.offset, START);
+    struct notice notice = parcel_notice(fx.b, p, NOTICE_DEAD_LETTERED);
+    cr_expect(bytes_equal(notice.target, bytes_text("bills")));
+    cr_expect_eq(notice.offset, START);
 }
 
 Test(parcel, event_of_a_foreign_record_in_a_level_names_its_place)
@@ -278,10 +278,10 @@ Test(parcel, event_of_a_foreign_record_in_a_level_names_its_place)
     window_admit(&q->window, START);
     struct parcel *p = parcel_new(fx.b, q, fixture_raw(START, 3));
     p->raw = true;
-    struct event event = parcel_event(fx.b, p, EVENT_DEAD_LETTERED);
-    cr_expect(bytes_is_null(event.target));
-    cr_expect_eq(event.queue.slot, LEVEL);
-    cr_expect_eq(event.offset, START);
+    struct notice notice = parcel_notice(fx.b, p, NOTICE_DEAD_LETTERED);
+    cr_expect(bytes_is_null(notice.target));
+    cr_expect_eq(notice.queue.slot, LEVEL);
+    cr_expect_eq(notice.offset, START);
 }
 
 Test(parcel, record_of_exactly_the_limit_fits)

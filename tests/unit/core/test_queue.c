@@ -36,7 +36,7 @@ static void block_at_range(void)
     q->bad_from = START;
     q->bad_end = START + 3;
     q->bad_readings = BAD_READINGS;
-    q->gives_up = q->letter_written = true;
+    q->skip_requested = q->range_dead_lettered = true;
 }
 
 static uint64_t paused(void)
@@ -58,7 +58,7 @@ Test(queue, open_queue_has_no_progress_to_commit)
 
 Test(queue, log_that_is_another_one_stays_blocked_when_its_lane_is_assigned)
 {
-    q->gone = true;
+    q->log_mismatch = true;
     queue_open(fx.b, q);
     cr_expect_eq(q->state, QUEUE_BLOCKED);
     cr_expect_not(queue_has_progress(q));
@@ -91,7 +91,7 @@ Test(queue, dropped_head_leaves_a_mark_of_its_content)
     cr_expect_eq(q->mark.offset, START + 2);
     cr_expect_eq(q->mark.from_offset, START + 2);
     cr_expect_eq(q->mark.checksum, mark.checksum);
-    cr_expect_eq(q->mark.timestamp_ms, BEGIN_WALL_MS);
+    cr_expect_eq(q->mark.timestamp_wall_ms, BEGIN_WALL_MS);
     cr_expect_not(q->waits_for_room);
 }
 
@@ -130,7 +130,7 @@ Test(queue, read_on_seeks_to_the_first_offset_that_was_not_admitted)
     queue_read_on(fx.b, q);
     cr_expect_eq(q->state, QUEUE_OPEN);
     cr_expect_eq(fx.seek_offset, START + 2);
-    cr_expect(q->sought);
+    cr_expect(q->seek_pending);
     cr_expect_eq(paused(), 0);
 }
 
@@ -174,8 +174,8 @@ Test(queue, reread_forgets_an_unreadable_range)
     queue_reread(fx.b, q);
     cr_expect_eq(q->state, QUEUE_OPEN);
     cr_expect_eq(q->bad_end, 0);
-    cr_expect_not(q->gives_up);
-    cr_expect_not(q->letter_written);
+    cr_expect_not(q->skip_requested);
+    cr_expect_not(q->range_dead_lettered);
 }
 
 Test(queue, range_that_was_read_too_rarely_blocks_nothing)
@@ -191,11 +191,11 @@ Test(queue, range_that_was_read_too_rarely_blocks_nothing)
 
 Test(queue, block_reports_its_reason)
 {
-    queue_block_for(fx.b, q, EVENT_NEWER_ENVELOPE, START + 4);
-    const struct event *event = fixture_event(EVENT_NEWER_ENVELOPE);
-    cr_assert_not_null(event);
-    cr_expect_eq(event->queue.slot, LEVEL);
-    cr_expect_eq(event->offset, START + 4);
+    queue_block_for(fx.b, q, NOTICE_NEWER_ENVELOPE, START + 4);
+    const struct notice *notice = fixture_event(NOTICE_NEWER_ENVELOPE);
+    cr_assert_not_null(notice);
+    cr_expect_eq(notice->queue.slot, LEVEL);
+    cr_expect_eq(notice->offset, START + 4);
     cr_expect_eq(q->state, QUEUE_BLOCKED);
     cr_expect_eq(q->head_release_wall_ms, BEGIN_WALL_MS);
 }
@@ -203,11 +203,11 @@ Test(queue, block_reports_its_reason)
 Test(queue, replaced_log_is_blocked_without_progress)
 {
     queue_replaced(fx.b, q, START, "a sign");
-    const struct event *event = fixture_event(EVENT_REPLACED);
-    cr_assert_not_null(event);
-    cr_expect_str_eq(event->reason, "a sign");
+    const struct notice *notice = fixture_event(NOTICE_REPLACED);
+    cr_assert_not_null(notice);
+    cr_expect_str_eq(notice->reason, "a sign");
     cr_expect_eq(q->state, QUEUE_BLOCKED);
-    cr_expect(q->gone);
+    cr_expect(q->log_mismatch);
     cr_expect_not(queue_has_progress(q));
 }
 
@@ -216,19 +216,19 @@ Test(queue, forgotten_log_disowns_its_records_in_flight)
     struct parcel *p = fixture_send(LEVEL, START, BEGIN_WALL_MS);
     bridge_lane_lost(fx.b, 0);
     cr_assert_eq(p->ownership, REVOKED);
-    q->gone = true;
+    q->log_mismatch = true;
     q->mark.offset = START;
     queue_forget_log(q);
     cr_expect_eq(p->ownership, FOREIGN);
     cr_expect_eq(q->mark.offset, -1);
-    cr_expect_not(q->gone);
+    cr_expect_not(q->log_mismatch);
 }
 
 Test(queue, forgotten_log_without_a_topic_stays_gone)
 {
     q->missing = true;
     queue_forget_log(q);
-    cr_expect(q->gone);
+    cr_expect(q->log_mismatch);
 }
 
 Test(queue, missing_topic_counts_the_records_that_waited)
@@ -238,23 +238,23 @@ Test(queue, missing_topic_counts_the_records_that_waited)
     fx.end_offset = START + 10;
     bridge_topic_missing(fx.b, q->id);
     bridge_topic_missing(fx.b, q->id);
-    cr_expect_eq(fixture_events(EVENT_MISSING), 1);
-    cr_expect_eq(fixture_event(EVENT_MISSING)->count, 9);
+    cr_expect_eq(fixture_events(NOTICE_MISSING), 1);
+    cr_expect_eq(fixture_event(NOTICE_MISSING)->count, 9);
     cr_expect(q->missing);
-    cr_expect(q->gone);
+    cr_expect(q->log_mismatch);
     cr_expect_eq(q->state, QUEUE_BLOCKED);
 }
 
 Test(queue, missing_topic_of_unknown_end_counts_none)
 {
     bridge_topic_missing(fx.b, q->id);
-    cr_expect_eq(fixture_event(EVENT_MISSING)->count, 0);
+    cr_expect_eq(fixture_event(NOTICE_MISSING)->count, 0);
 }
 
 Test(queue, missing_topic_of_another_lane_is_ignored)
 {
     bridge_topic_missing(fx.b, bridge_queue(fx.b, 1, LEVEL)->id);
-    cr_expect_eq(fixture_events(EVENT_MISSING), 0);
+    cr_expect_eq(fixture_events(NOTICE_MISSING), 0);
 }
 
 Test(queue, work_is_limited_to_the_offsets_of_a_commit_text)
@@ -320,9 +320,9 @@ Test(queue, range_beyond_the_window_is_read_again_later)
 Test(queue, offsets_below_the_log_start_are_lost_and_done)
 {
     bridge_out_of_range(fx.b, q->id, START + 20, START + 50);
-    const struct event *event = fixture_event(EVENT_OUT_OF_RANGE);
-    cr_assert_not_null(event);
-    cr_expect_eq(event->count, 20);
+    const struct notice *notice = fixture_event(NOTICE_OUT_OF_RANGE);
+    cr_assert_not_null(notice);
+    cr_expect_eq(notice->count, 20);
     cr_expect_eq(counter_read(&fx.stats.out_of_range), 1);
     cr_expect_eq(q->window.base, START + 20);
     cr_expect_eq(fx.seek_offset, START + 20);
@@ -334,7 +334,7 @@ Test(queue, unset_window_starts_at_the_log_start_without_a_loss)
 {
     set_unset();
     bridge_out_of_range(fx.b, q->id, 30, 30);
-    cr_expect_eq(fixture_events(EVENT_OUT_OF_RANGE), 0);
+    cr_expect_eq(fixture_events(NOTICE_OUT_OF_RANGE), 0);
     cr_expect_eq(q->window.base, 30);
     cr_expect_eq(q->silent_since_mono_ms, 0, "the log is empty");
 }
@@ -350,9 +350,9 @@ Test(queue, position_inside_the_log_is_read_again)
 Test(queue, position_beyond_the_log_end_blocks)
 {
     bridge_out_of_range(fx.b, q->id, 0, START - 1);
-    cr_expect_eq(fixture_event(EVENT_BEYOND_END)->offset, START);
+    cr_expect_eq(fixture_event(NOTICE_BEYOND_END)->offset, START);
     cr_expect_eq(q->state, QUEUE_BLOCKED);
-    cr_expect(q->gone);
+    cr_expect(q->log_mismatch);
     bridge_out_of_range(fx.b, q->id, START + 5, START + 9);
     cr_expect_eq(fx.seeks, 0, "a blocked queue is not read");
 }
@@ -361,20 +361,20 @@ Test(queue, hop_stored_below_the_position_proves_another_log)
 {
     struct parcel *p = fixture_parcel(SLOT_SCHEDULE, START, BEGIN_WALL_MS + 5 * SHORT_MS);
     p->floor_offset = START;
-    bridge_landed(fx.b, p, q->id, START - 1);
-    cr_expect_eq(fixture_events(EVENT_REPLACED), 1);
-    cr_expect(q->gone);
-    bridge_landed(fx.b, p, q->id, START - 1);
-    cr_expect_eq(fixture_events(EVENT_REPLACED), 1, "reported once");
+    bridge_hop_stored(fx.b, p, q->id, START - 1);
+    cr_expect_eq(fixture_events(NOTICE_REPLACED), 1);
+    cr_expect(q->log_mismatch);
+    bridge_hop_stored(fx.b, p, q->id, START - 1);
+    cr_expect_eq(fixture_events(NOTICE_REPLACED), 1, "reported once");
 }
 
 Test(queue, hop_stored_at_the_known_end_or_later_proves_nothing)
 {
     struct parcel *p = fixture_parcel(SLOT_SCHEDULE, START, BEGIN_WALL_MS + 5 * SHORT_MS);
     p->floor_offset = START;
-    bridge_landed(fx.b, p, q->id, START);
-    bridge_landed(fx.b, p, q->id, -1); /* unknown */
-    cr_expect_not(q->gone);
+    bridge_hop_stored(fx.b, p, q->id, START);
+    bridge_hop_stored(fx.b, p, q->id, -1); /* unknown */
+    cr_expect_not(q->log_mismatch);
 }
 
 Test(queue, hop_of_a_lost_lane_proves_nothing)
@@ -382,9 +382,9 @@ Test(queue, hop_of_a_lost_lane_proves_nothing)
     struct parcel *p = fixture_send(SLOT_SCHEDULE, START, BEGIN_WALL_MS + 5 * SHORT_MS);
     cr_assert_eq(p->floor_offset, START);
     p->ownership = REVOKED;
-    bridge_landed(fx.b, p, q->id, START - 1);
+    bridge_hop_stored(fx.b, p, q->id, START - 1);
     p->ownership = OWNED;
-    cr_expect_not(q->gone);
+    cr_expect_not(q->log_mismatch);
 }
 
 Test(queue, head_is_done_below_the_position_or_by_a_late_report)

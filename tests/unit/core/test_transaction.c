@@ -152,7 +152,7 @@ Test(transaction, deliveries_come_first_while_hops_have_time)
 Test(transaction, hops_do_not_wait_when_the_budget_is_used)
 {
     parcel_ready(fx.b, hop());
-    fx.b->config.memory_bytes = 8 * fx.b->pools.held_bytes;
+    fx.b->config.memory_bytes = 8 * fx.b->pools.buffered_bytes;
     cr_expect(is_for_hops());
 }
 

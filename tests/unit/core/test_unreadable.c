@@ -47,7 +47,7 @@ Test(unreadable, three_equal_failures_block_the_queue)
     cr_expect_eq(fx.seeks, BAD_READINGS - 1);
     fail(START, END, 1);
     cr_expect_eq(q->state, QUEUE_BLOCKED);
-    const struct event *event = fixture_event(EVENT_UNREADABLE);
+    const struct notice *notice = fixture_event(NOTICE_UNREADABLE);
     cr_assert_not_null(event);
     cr_expect_eq(event->offset, START);
     cr_expect_eq(event->end, END);
@@ -66,10 +66,10 @@ Test(unreadable, blocked_and_closed_queues_ignore_failures)
 {
     block();
     fail(START, END, 1);
-    cr_expect_eq(fixture_events(EVENT_UNREADABLE), 1);
+    cr_expect_eq(fixture_events(NOTICE_UNREADABLE), 1);
     bridge_lane_lost(fx.b, 0);
     fail(START, END, BAD_READINGS);
-    cr_expect_eq(fixture_events(EVENT_UNREADABLE), 1);
+    cr_expect_eq(fixture_events(NOTICE_UNREADABLE), 1);
 }
 
 Test(unreadable, unset_window_begins_at_the_range)
@@ -85,7 +85,7 @@ Test(unreadable, range_begins_at_the_position)
     window_admit(&q->window, START);
     block();
     int64_t from, end;
-    cr_expect(bridge_held_range(fx.b, q->id, &from, &end));
+    cr_expect(bridge_blocked_range(fx.b, q->id, &from, &end));
     cr_expect_eq(from, START + 1);
     cr_expect_eq(end, END);
 }
@@ -109,23 +109,23 @@ Test(unreadable, failure_behind_a_head_is_no_reading_of_the_range)
 Test(unreadable, range_that_another_one_dead_lettered_is_passed)
 {
     block();
-    bridge_give_up(fx.b, q->id, START, END);
+    bridge_skip_range(fx.b, q->id, START, END);
     unreadable_serve(fx.b, q);
     cr_expect_eq(q->window.base, END);
     cr_expect_eq(q->state, QUEUE_OPEN);
     cr_expect_eq(fx.seek_offset, END);
-    cr_expect_eq(fixture_events(EVENT_GIVEN_UP), 1);
+    cr_expect_eq(fixture_events(NOTICE_RANGE_SKIPPED), 1);
     cr_expect_eq(fx.records, 0, "no second dead letter");
 }
 
 Test(unreadable, other_ranges_are_not_given_up)
 {
-    bridge_give_up(fx.b, q->id, START, END); /* none is held */
+    bridge_skip_range(fx.b, q->id, START, END); /* none is held */
     block();
-    bridge_give_up(fx.b, q->id, START + 1, END);
-    bridge_give_up(fx.b, q->id, START, END + 1);
+    bridge_skip_range(fx.b, q->id, START + 1, END);
+    bridge_skip_range(fx.b, q->id, START, END + 1);
     unreadable_serve(fx.b, q);
-    cr_expect_not(q->gives_up);
+    cr_expect_not(q->skip_requested);
     cr_expect_eq(q->window.base, START);
 }
 
@@ -133,7 +133,7 @@ Test(unreadable, range_waits_for_the_records_before_it)
 {
     struct parcel *p = fixture_parcel(LEVEL, START, BEGIN_WALL_MS);
     block();
-    bridge_give_up(fx.b, q->id, START + 1, END);
+    bridge_skip_range(fx.b, q->id, START + 1, END);
     unreadable_serve(fx.b, q);
     cr_expect_eq(q->state, QUEUE_BLOCKED);
     parcel_done(fx.b, p);

@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 static const char *const topics[] = {"schedule", "schedule.1s", "schedule.5s"};
-static struct teller teller;
+static struct notices notices;
 static char text[1 << 16];
 static int ends[2], saved;
 
 static void prepare(void)
 {
-    teller = (struct teller){.topics = topics,
-                             .dead_letter = "schedule.dead-letter",
-                             .limit = LIMIT_INIT(TELL_EVERY_MS, 1)};
+    notices = (struct notices){.topics = topics,
+                               .dead_letter = "schedule.dead-letter",
+                               .limit = LIMIT_INIT(NOTICE_EVERY_MS, 1)};
     log_init(LOG_INFO, LOG_JSON);
     cr_assert_eq(pipe(ends), 0);
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
@@ -31,7 +31,7 @@ static void restore(void)
 {
     dup2(saved, STDERR_FILENO);
 }
-TestSuite(tell, .init = prepare, .fini = restore);
+TestSuite(notices, .init = prepare, .fini = restore);
 
 /* Returns the text written since the last call. */
 static const char *written(void)
@@ -54,21 +54,21 @@ static const char *member(const json_t *json, const char *name)
     return value == NULL ? "(no string)" : value;
 }
 
-static struct event refused(const char *target)
+static struct notice refused(const char *target)
 {
-    return (struct event){.kind = EVENT_DEAD_LETTERED,
-                          .queue = {-1, 3, 0},
-                          .offset = 17,
-                          .key = bytes_text("order-17"),
-                          .target = bytes_text(target),
-                          .code = CODE_BAD_TIME,
-                          .reason = "dlb-delay \"15\" has no unit"};
+    return (struct notice){.kind = NOTICE_DEAD_LETTERED,
+                           .queue = {-1, 3, 0},
+                           .offset = 17,
+                           .key = bytes_text("order-17"),
+                           .target = bytes_text(target),
+                           .code = CODE_BAD_TIME,
+                           .reason = "dlb-delay \"15\" has no unit"};
 }
 
-Test(tell, refusal_has_a_field_for_each_value)
+Test(notices, refusal_has_a_field_for_each_value)
 {
-    struct event e = refused("orders.timeout");
-    tell_event(&teller, &e, 0);
+    struct notice e = refused("orders.timeout");
+    notice_log(&notices, &e, 0);
     json_t *json = line();
     cr_expect_str_eq(member(json, "level"), "warn");
     cr_expect_str_eq(member(json, "code"), "bad_time");
@@ -79,17 +79,17 @@ Test(tell, refusal_has_a_field_for_each_value)
     json_decref(json);
 }
 
-Test(tell, failed_delivery_says_when_the_record_is_tried_again)
+Test(notices, failed_delivery_says_when_the_record_is_tried_again)
 {
-    struct event e = {.kind = EVENT_DELIVERY_FAILED,
-                      .queue = {-1, 0, 0},
-                      .offset = 5,
-                      .target = bytes_text("orders"),
-                      .error = DELIVERY_TIMED_OUT,
-                      .reason = "Local: Message timed out",
-                      .attempt = 2,
-                      .next_try_ms = 1763712000250};
-    tell_event(&teller, &e, 0);
+    struct notice e = {.kind = NOTICE_DELIVERY_FAILED,
+                       .queue = {-1, 0, 0},
+                       .offset = 5,
+                       .target = bytes_text("orders"),
+                       .error = DELIVERY_TIMED_OUT,
+                       .reason = "Local: Message timed out",
+                       .attempt = 2,
+                       .next_try_wall_ms = 1763712000250};
+    notice_log(&notices, &e, 0);
     json_t *json = line();
     cr_expect_str_eq(member(json, "error"), "timed_out");
     cr_expect_str_eq(member(json, "next_try"), "2025-11-21T08:00:00.250Z");
@@ -98,45 +98,45 @@ Test(tell, failed_delivery_says_when_the_record_is_tried_again)
     json_decref(json);
 }
 
-Test(tell, own_topic_that_refuses_is_named)
+Test(notices, own_topic_that_refuses_is_named)
 {
-    struct event e = {.kind = EVENT_FORWARD_FAILED,
-                      .queue = {0, 2, 0},
-                      .offset = 9,
-                      .to_slot = 2,
-                      .reason = "no"};
-    tell_event(&teller, &e, 0);
+    struct notice e = {.kind = NOTICE_FORWARD_FAILED,
+                       .queue = {0, 2, 0},
+                       .offset = 9,
+                       .to_slot = 2,
+                       .reason = "no"};
+    notice_log(&notices, &e, 0);
     json_t *json = line();
     cr_expect_str_eq(member(json, "topic"), "schedule.5s");
     cr_expect_str_eq(member(json, "source"), "schedule/2/9");
     json_decref(json);
     e.to_slot = 0;
-    tell_event(&teller, &e, 0);
+    notice_log(&notices, &e, 0);
     json = line();
     cr_expect_str_eq(member(json, "topic"), "schedule.dead-letter");
     json_decref(json);
 }
 
-Test(tell, values_of_strangers_are_quoted_and_bounded)
+Test(notices, values_of_strangers_are_quoted_and_bounded)
 {
     static char much[100000];
     memset(much, '"', sizeof much - 1);
-    struct event e = refused("x");
+    struct notice e = refused("x");
     e.key = e.target = bytes_of(much, sizeof much - 1);
     e.reason = much;
-    tell_event(&teller, &e, 0);
+    notice_log(&notices, &e, 0);
     json_t *json = line(); /* one line of JSON, whatever is in it */
     cr_expect_lt(strlen(text), 2000);
     cr_expect_eq(member(json, "key")[0], '"');
     json_decref(json);
 }
 
-Test(tell, every_kind_of_event_has_its_own_line)
+Test(notices, every_kind_of_event_has_its_own_line)
 {
     static char seen[1 << 16];
-    for (int kind = 0; kind < EVENT_KINDS; kind++) {
-        struct event e = {.kind = (enum event_kind)kind, .code = CODE_EXPIRED, .reason = "why"};
-        tell_event(&teller, &e, 0);
+    for (int kind = 0; kind < NOTICE_KINDS; kind++) {
+        struct notice e = {.kind = (enum notice_kind)kind, .code = CODE_EXPIRED, .reason = "why"};
+        notice_log(&notices, &e, 0);
         json_t *json = line();
         const char *message = member(json, "msg");
         cr_expect_gt(strlen(message), 10, "event %d has no sentence", kind);
@@ -147,47 +147,47 @@ Test(tell, every_kind_of_event_has_its_own_line)
     }
 }
 
-Test(tell, forty_thousand_events_of_each_kind_are_a_line_and_a_count)
+Test(notices, forty_thousand_events_of_each_kind_are_a_line_and_a_count)
 {
-    for (int kind = 0; kind < EVENT_KINDS; kind++) {
-        struct event e = {.kind = (enum event_kind)kind, .code = CODE_EXPIRED, .reason = "why"};
+    for (int kind = 0; kind < NOTICE_KINDS; kind++) {
+        struct notice e = {.kind = (enum notice_kind)kind, .code = CODE_EXPIRED, .reason = "why"};
         for (int i = 0; i < 40000; i++) {
             e.offset = e.count = e.span_ms = i;
-            tell_event(&teller, &e, i % TELL_EVERY_MS);
+            notice_log(&notices, &e, i % NOTICE_EVERY_MS);
         }
         const char *first = written(), *end = strchr(first, '\n');
         cr_assert(end != NULL && end[1] == '\0', "event %d: %s", kind, first);
-        tell_event(&teller, &e, TELL_EVERY_MS);
+        notice_log(&notices, &e, NOTICE_EVERY_MS);
         json_t *json = line();
         cr_expect_eq(json_integer_value(json_object_get(json, "suppressed")), 39999);
         json_decref(json);
     }
 }
 
-Test(tell, codes_targets_and_errors_do_not_suppress_each_other)
+Test(notices, codes_targets_and_errors_do_not_suppress_each_other)
 {
-    struct event e = refused("a");
-    tell_event(&teller, &e, 0);
+    struct notice e = refused("a");
+    notice_log(&notices, &e, 0);
     cr_expect_neq(written()[0], '\0');
     e.code = CODE_NO_TIME;
-    tell_event(&teller, &e, 0);
+    notice_log(&notices, &e, 0);
     cr_expect_neq(written()[0], '\0');
     e.target = bytes_text("b");
-    tell_event(&teller, &e, 0);
+    notice_log(&notices, &e, 0);
     cr_expect_neq(written()[0], '\0');
     e.offset++;
-    tell_event(&teller, &e, 0);
+    notice_log(&notices, &e, 0);
     cr_expect_eq(written()[0], '\0');
 }
 
-Test(tell, targets_without_number_make_few_lines)
+Test(notices, targets_without_number_make_few_lines)
 {
     char name[32];
     int lines = 0;
     for (int i = 0; i < 18000; i++) {
         snprintf(name, sizeof name, "t.%d", i);
-        struct event e = refused(name);
-        tell_event(&teller, &e, 0);
+        struct notice e = refused(name);
+        notice_log(&notices, &e, 0);
         lines += written()[0] != '\0';
     }
     cr_expect_leq(lines, LIMIT_KEYS + 1);
