@@ -51,7 +51,7 @@ ERRORS = (
 METRICS = """delaybridge_build_info{{version="0"}} 1
 delaybridge_ready 1
 delaybridge_lanes 4
-delaybridge_held_records 7
+delaybridge_buffered_records 7
 delaybridge_level_pending_records{{level="schedule"}} 0
 delaybridge_level_pending_records{{level="10s"}} 3
 delaybridge_level_head_deadline_timestamp_seconds{{level="10s"}} 1893456000.25

@@ -10,7 +10,7 @@ void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_
     int level = plan_level(ladder, delay_ms);
     chain->delay_ms = delay_ms;
     chain->shown = 0;
-    chain->held_ms = 0;
+    chain->in_memory_ms = 0;
     while (level != PLAN_HOLD && chain->shown < CHAIN_MAX) {
         int64_t level_ms = ladder->level_ms[level];
         at_ms = plan_release_ms(ladder, level_ms, at_ms, delay_ms);
@@ -23,5 +23,5 @@ void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_
     if (level != PLAN_HOLD)
         chain->hops += plan_chain(ladder, delay_ms - at_ms, NULL, 0);
     else if (delay_ms > waited_ms) /* otherwise slack allowed a longer level */
-        chain->held_ms = delay_ms - waited_ms;
+        chain->in_memory_ms = delay_ms - waited_ms;
 }

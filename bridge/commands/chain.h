@@ -13,7 +13,7 @@ struct chain {
     int64_t end_ms[CHAIN_MAX]; /* end of each stop, since the request */
     int64_t hops;              /* all stops, also those that do not fit */
     int shown;
-    int64_t held_ms; /* the rest, shorter than any level, in memory */
+    int64_t in_memory_ms; /* the rest, shorter than any level, in memory */
 };
 
 /* Computes the stops of a record that loses no time on its way. A stop absorbs the rest

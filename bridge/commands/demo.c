@@ -219,7 +219,7 @@ static void show(struct demo *d)
     pthread_mutex_unlock(&d->lock);
     picture.now_ms = clock_wall_ms();
     picture.elapsed_ms = picture.now_ms - d->start_ms;
-    picture.held = (long)counter_read(&stats.held);
+    picture.buffered = (long)counter_read(&stats.buffered_records);
     if (d->tty)
         demo_view_draw(&picture);
     else if (!d->json)

@@ -45,7 +45,7 @@ void demo_view_draw(const struct demo_picture *p)
     printf(DIM "  level  waiting" PLAIN LINE);
     for (int i = 0; i < p->levels_n; i++)
         draw_level(p, &p->levels[i]);
-    printf("  wheel  %5ld  " DIM "in memory, to the millisecond" PLAIN LINE LINE, p->held);
+    printf("  wheel  %5ld  " DIM "in memory, to the millisecond" PLAIN LINE LINE, p->buffered);
     printf(
         DIM
         "  delivered     due           to                        key            late" PLAIN LINE);
@@ -81,6 +81,6 @@ void demo_view_levels_line(const struct demo_picture *p)
     printf("%s waiting  ", clock_of(p->now_ms, at));
     for (int i = 0; i < p->levels_n; i++)
         printf(" %s %" PRId64, p->levels[i].name, p->levels[i].waiting);
-    printf(" wheel %ld\n", p->held);
+    printf(" wheel %ld\n", p->buffered);
     fflush(stdout);
 }

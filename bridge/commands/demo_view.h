@@ -21,7 +21,7 @@ struct demo_picture {
     long sent, delivered;
     struct demo_level levels[DEMO_LEVELS_MAX];
     int levels_n;
-    long held;                               /* in the wheel */
+    long buffered;                           /* in the wheel */
     struct demo_event last[DEMO_DELIVERIES]; /* newest first */
     int last_n;
 };

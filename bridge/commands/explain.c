@@ -24,7 +24,7 @@ static void print_text(const struct ladder *ladder, const struct chain *chain)
     }
     if (chain->shown < chain->hops)
         printf("  ... and %" PRId64 " more\n", chain->hops - chain->shown);
-    printf("held in memory: %s\n", duration_format(chain->held_ms, text));
+    printf("in memory: %s\n", duration_format(chain->in_memory_ms, text));
     printf("bytes written for each byte of the request: %" PRId64 " (1 request, %s, 1 delivery)\n",
            chain->hops + 2, hops);
 }
@@ -39,8 +39,8 @@ static void print_chain(const struct ladder *ladder, const struct chain *chain)
             stops, json_pack("{s:s, s:I}", "level", text, "end_ms", (json_int_t)chain->end_ms[i]));
     }
     print_json(json_pack("{s:I, s:I, s:o, s:I, s:I}", "delay_ms", (json_int_t)chain->delay_ms,
-                         "hops", (json_int_t)chain->hops, "stops", stops, "held_ms",
-                         (json_int_t)chain->held_ms, "bytes_written_per_byte",
+                         "hops", (json_int_t)chain->hops, "stops", stops, "in_memory_ms",
+                         (json_int_t)chain->in_memory_ms, "bytes_written_per_byte",
                          (json_int_t)chain->hops + 2));
 }
 

@@ -190,8 +190,8 @@ static void as_json(const struct view *view, struct row row, json_t *list)
 }
 
 /* Passes each lane of the schedule topic that a batch blocks to as. */
-static void each_held(const struct view *view, void (*as)(const struct head *, json_t *),
-                      json_t *list)
+static void each_blocked(const struct view *view, void (*as)(const struct head *, json_t *),
+                         json_t *list)
 {
     for (int lane = 0; lane < view->offsets.lanes; lane++) {
         const struct head *head = &view->heads[lane * view->offsets.slots];
@@ -200,7 +200,7 @@ static void each_held(const struct view *view, void (*as)(const struct head *, j
     }
 }
 
-static void held_as_text(const struct head *head, json_t *list)
+static void blocked_as_text(const struct head *head, json_t *list)
 {
     (void)list;
     printf(
@@ -209,7 +209,7 @@ static void held_as_text(const struct head *head, json_t *list)
         (long long)head->offset, head->lane);
 }
 
-static void held_as_json(const struct head *head, json_t *list)
+static void blocked_as_json(const struct head *head, json_t *list)
 {
     json_array_append_new(
         list, json_pack("{s:i, s:I}", "lane", head->lane, "offset", (json_int_t)head->offset));
@@ -253,19 +253,19 @@ static void print_view(const struct view *view)
     if (view->cli->json) {
         json_t *list = json_array();
         each_row(view, as_json, list);
-        json_t *held = json_array();
-        each_held(view, held_as_json, held);
+        json_t *blocked = json_array();
+        each_blocked(view, blocked_as_json, blocked);
         json_t *open = json_array();
         each_open(view, open_as_json, open);
         print_json(json_pack("{s:s, s:s, s:i, s:I, s:I, s:o, s:o, s:o}", "at", at, "schedule",
                              schedule, "lanes", offsets->lanes, "backlog", (json_int_t)backlog,
-                             "dead_letters", (json_int_t)offsets->dead_letters, "unreadable", held,
-                             "open_transactions", open, "levels", list));
+                             "dead_letters", (json_int_t)offsets->dead_letters, "unreadable",
+                             blocked, "open_transactions", open, "levels", list));
         return;
     }
     printf("%s  %s: lanes %d, backlog %lld, dead letters %lld\n", at, schedule, offsets->lanes,
            (long long)backlog, (long long)offsets->dead_letters);
-    each_held(view, held_as_text, NULL);
+    each_blocked(view, blocked_as_text, NULL);
     each_open(view, open_as_text, NULL);
     printf("%-10s %5s %12s%s  %-24s  %-24s  %-12s  %s\n", "LEVEL", view->lanes ? "LANE" : "",
            "WAITING", view->lanes ? "    COMMITTED" : "", "HEAD LEAVES", "HEAD DUE", "OVERDUE",

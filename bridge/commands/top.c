@@ -175,7 +175,7 @@ static bool level_at(const struct top *t, int n, char level[CELL_MAX])
 
 struct row {
     char level[CELL_MAX];
-    double waiting, hops, deliveries, held;
+    double waiting, hops, deliveries, blocked;
     const struct scrape_sample *head;
     double retrying;
     const struct scrape_sample *oldest; /* when it was due; NULL: none retries */
@@ -198,8 +198,9 @@ static bool row_at(const struct top *t, int n, struct row *row)
     snprintf(name, sizeof name, "delaybridge_retrying_oldest_due_timestamp_seconds{level=\"%s\"}",
              row->level);
     row->oldest = scrape_find(&t->now, name);
-    snprintf(name, sizeof name, "delaybridge_partitions{level=\"%s\",state=\"held\"}", row->level);
-    row->held = scrape_value(&t->now, name);
+    snprintf(name, sizeof name, "delaybridge_partitions{level=\"%s\",state=\"blocked\"}",
+             row->level);
+    row->blocked = scrape_value(&t->now, name);
     row->hops =
         rate(t, "delaybridge_forwarded_records_total{level=\"%s\",kind=\"hop\"}", row->level);
     row->deliveries =
@@ -212,7 +213,7 @@ static bool row_at(const struct top *t, int n, struct row *row)
 
 static void print_head(const struct top *t)
 {
-    char at[INSTANT_TEXT_MAX], held[CELL_MAX];
+    char at[INSTANT_TEXT_MAX], buffered[CELL_MAX];
     instant_format(clock_wall_ms(), at);
     double ready = scrape_value(&t->now, "delaybridge_ready");
     int answered = t->addresses_n - t->silent;
@@ -222,11 +223,11 @@ static void print_head(const struct top *t)
     printf("  ready %.0f of %d", ready, t->addresses_n);
     if (answered < t->addresses_n)
         printf("  (%s)", t->why.text);
-    printf("\nlanes %.0f of %.0f  held %s (%.0f of %.0f MiB)  refusing topic settings %.0f\n",
+    printf("\nlanes %.0f of %.0f  buffered %s (%.0f of %.0f MiB)  refusing topic settings %.0f\n",
            scrape_value(&t->now, "delaybridge_lanes"),
            scrape_value(&t->now, "delaybridge_lanes_configured"),
-           grouped(scrape_value(&t->now, "delaybridge_held_records"), held),
-           scrape_value(&t->now, "delaybridge_held_bytes") / (1 << 20),
+           grouped(scrape_value(&t->now, "delaybridge_buffered_records"), buffered),
+           scrape_value(&t->now, "delaybridge_buffered_bytes") / (1 << 20),
            scrape_value(&t->now, "delaybridge_memory_limit_bytes") / (1 << 20),
            scrape_value(&t->now, "delaybridge_topic_findings{kind=\"refuse\"}"));
     printf(
@@ -261,8 +262,8 @@ static void print_row(const struct row *row)
     printf("%-10s %14s  %14s %10.1f %10.1f %8s %8s  %s", row->level, grouped(row->waiting, waiting),
            head, row->hops, row->deliveries, lateness_text(row->p50, p50),
            lateness_text(row->p99, p99), retrying_text(row, retrying));
-    if (row->held > 0)
-        printf("  %.0f BLOCKED: run 'delaybridge check'", row->held);
+    if (row->blocked > 0)
+        printf("  %.0f BLOCKED: run 'delaybridge check'", row->blocked);
     putchar('\n');
 }
 
@@ -305,8 +306,8 @@ static json_t *row_json(const struct row *row)
         level,
         json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "deliveries", count_json(row->counted),
                   "late_p50_at_most_ms", lateness_json(row->p50), "late_p99_at_most_ms",
-                  lateness_json(row->p99), "blocked_partitions", count_json(row->held), "retrying",
-                  count_json(row->retrying), "retrying_oldest_due",
+                  lateness_json(row->p99), "blocked_partitions", count_json(row->blocked),
+                  "retrying", count_json(row->retrying), "retrying_oldest_due",
                   sample_instant_json(row->oldest), "head_leaves", sample_instant_json(row->head)));
     return level;
 }
@@ -321,7 +322,7 @@ static void print_as_json(const struct top *t)
         "{s:o, s:i, s:o, s:o, s:o, s:o}", "at", instant_json(clock_wall_ms()), "answered",
         t->addresses_n - t->silent, "ready", count_json(scrape_value(&t->now, "delaybridge_ready")),
         "lanes", count_json(scrape_value(&t->now, "delaybridge_lanes")), "buffered_records",
-        count_json(scrape_value(&t->now, "delaybridge_held_records")), "levels", levels));
+        count_json(scrape_value(&t->now, "delaybridge_buffered_records")), "levels", levels));
 }
 
 /* Sets the addresses of the command line, or else the one of the configuration. */

@@ -134,7 +134,7 @@ static void watch_order(struct bridge *b, struct queue *q)
     const struct ladder *ladder = &b->config.ladder;
     if (q->release_max_wall_ms != INT64_MIN &&
         q->head_release_wall_ms < q->release_max_wall_ms - ladder->slack_ms - ladder->hold_ms)
-        counter_add(&b->stats->breaches, 1);
+        counter_add(&b->stats->order_violations, 1);
     if (q->head_release_wall_ms > q->release_max_wall_ms)
         q->release_max_wall_ms = q->head_release_wall_ms;
 }
@@ -209,7 +209,7 @@ static void watch_silence(struct bridge *b, struct queue *q)
         queue_replaced(b, q, q->mark.offset, "the log ends before a record that was there");
         return;
     }
-    counter_add(&b->stats->watchdog, 1);
+    counter_add(&b->stats->stall_recoveries, 1);
     bridge_notice(
         b, (struct notice){.kind = NOTICE_STALL_RECOVERY, .queue = q->id, .span_ms = silent_ms});
     queue_read_on(b, q);

@@ -111,14 +111,14 @@ bool head_find(struct bridge *b, struct queue *q)
             return false;
         }
         if (record->offset > w->next && window_fits(w, record->offset)) {
-            counter_add(&b->stats->gaps, (uint64_t)(record->offset - w->next));
+            counter_add(&b->stats->missing_offsets, (uint64_t)(record->offset - w->next));
             if (!queue_is_schedule(q) && !txn_leaves_gaps(b))
                 bridge_notice(b, (struct notice){.kind = NOTICE_GAP,
                                                  .queue = q->id,
                                                  .count = record->offset - w->next});
         }
         if (window_fits(w, record->offset) && window_is_done(w, record->offset)) {
-            counter_add(&b->stats->skipped, 1);
+            counter_add(&b->stats->already_done, 1);
             window_admit(w, record->offset);
             queue_changed(q);
             b->port.release(b->port.ctx, record);

@@ -38,7 +38,7 @@ struct parcel *parcel_new(struct bridge *b, struct queue *q, struct record *reco
         .queue = q, .record = record, .offset = record->offset, .headers_n = q->head_headers_n};
     q->parcels++;
     b->pools.buffered_bytes += parcel_memory(p);
-    counter_add(&b->stats->held, 1);
+    counter_add(&b->stats->buffered_records, 1);
     return p;
 }
 
@@ -73,7 +73,7 @@ void parcel_replace(struct bridge *b, struct parcel *p, struct record *record)
 static void parcel_free(struct bridge *b, struct parcel *p)
 {
     b->pools.buffered_bytes -= parcel_memory(p);
-    counter_set(&b->stats->held, counter_read(&b->stats->held) - 1);
+    counter_set(&b->stats->buffered_records, counter_read(&b->stats->buffered_records) - 1);
     if (p->dead_letter != NULL) {
         list_append(&b->pools.dead_letters_free, &p->dead_letter->link);
         b->lanes[p->queue->id.lane].dead_letters--;

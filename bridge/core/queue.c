@@ -140,8 +140,8 @@ bool queue_forget_range(struct queue *q)
 
 void queue_reread(struct bridge *b, struct queue *q)
 {
-    bool held = q->state == QUEUE_BLOCKED && !queue_forget_range(q);
-    if (q->state == QUEUE_OFF || held || q->window.base == WINDOW_UNSET)
+    bool stays_blocked = q->state == QUEUE_BLOCKED && !queue_forget_range(q);
+    if (q->state == QUEUE_OFF || stays_blocked || q->window.base == WINDOW_UNSET)
         return;
     window_rewind(&q->window);
     q->release_max_wall_ms = INT64_MIN;
@@ -230,7 +230,7 @@ void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, in
     }
     if (q->window.base == WINDOW_UNSET || next < start) {
         if (q->window.base != WINDOW_UNSET) { /* else no record is known that was there */
-            counter_add(&b->stats->out_of_range, 1);
+            counter_add(&b->stats->lost_positions, 1);
             bridge_notice(b, (struct notice){
                                  .kind = NOTICE_OUT_OF_RANGE, .queue = id, .count = start - next});
         }

@@ -35,8 +35,8 @@ void stats_lateness(struct stats *stats, int slot, int64_t late_ms)
 {
     spans_add(&stats->slots[slot].lateness, late_ms);
     counter_add(&stats->lateness[bucket_of(late_ms)], 1);
-    if (late_ms > (int64_t)counter_read(&stats->lateness_ms_max))
-        counter_set(&stats->lateness_ms_max, (uint64_t)late_ms);
+    if (late_ms > (int64_t)counter_read(&stats->lateness_max_ms))
+        counter_set(&stats->lateness_max_ms, (uint64_t)late_ms);
 }
 
 static void merge_ADD(struct counter *sum, const struct counter *from)

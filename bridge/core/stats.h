@@ -54,7 +54,7 @@ void spans_add(struct spans *spans, int64_t ms);
 /* Of one input topic, over the lanes that are owned. The first three count. The others are how it
    stands, written by bridge_survey:
 
-     reading, paused, held  partitions
+     reading, paused, blocked  partitions
      pending                records not done yet, as far as the log's end is known; exactly once the
                             ends of transactions among them count
      head_ms                wall: release of the first of them; 0: none waits
@@ -66,11 +66,11 @@ void spans_add(struct spans *spans, int64_t ms);
     X(dead, ADD)       /* by the dead-letter topic */      \
     X(reading, ADD)                                        \
     X(paused, ADD)                                         \
-    X(held, ADD)                                           \
+    X(blocked, ADD)                                        \
     X(pending, ADD)                                        \
-    X(head_ms, EARLIEST)                                   \
+    X(head_deadline_wall_ms, EARLIEST)                     \
     X(retrying, ADD)                                       \
-    X(retrying_due_ms, EARLIEST)
+    X(retrying_due_wall_ms, EARLIEST)
 
 struct slot_stats {
     STATS_SLOT(STATS_DECLARE)
@@ -93,30 +93,30 @@ struct target_stats {
 enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retired levels */
 
 /* Of one worker. Sums are read in this order, so that refused is never more than requests. */
-#define STATS_COUNTERS(X)                                                                      \
-    X(refused, ADD)        /* of the requests, sent to the dead-letter topic */                \
-    X(requests, ADD)       /* taken from the schedule topic */                                 \
-    X(hops, ADD)           /* acknowledged by a level topic */                                 \
-    X(deliveries, ADD)     /* acknowledged by a target */                                      \
-    X(retries, ADD)        /* deliveries that failed and went back to a level */               \
-    X(deferrals, ADD)      /* went back to a level untried: the target was known to be away */ \
-    X(resends, ADD)        /* failed for reasons of the client or the cluster, sent again */   \
-    X(skipped, ADD)        /* read again though done: the bitmap said so */                    \
-    X(breaches, ADD)       /* level records further out of order than slack + hold */          \
-    X(window_full, ADD)    /* admissions that waited for acknowledgements */                   \
-    X(gaps, ADD)           /* offsets that did not exist any more, counted as done */          \
-    X(out_of_range, ADD)   /* positions that did not exist any more */                         \
-    X(watchdog, ADD)       /* queues that had to be woken again */                             \
-    X(commits, ADD)        /* that succeeded */                                                \
-    X(commits_failed, ADD) /* that did not */                                                  \
-    X(aborts, ADD)         /* exactly once: transactions given up */                           \
-    X(throttled_ms, ADD)   /* for which a broker read nothing, because of a quota */           \
-    X(rebalances, ADD)     /* lanes gained or lost, counted once a change */                   \
-    X(lanes, ADD)          /* owned now */                                                     \
-    X(paused, ADD)         /* queues paused now */                                             \
-    X(held, ADD)           /* parcels in work now */                                           \
-    X(held_bytes, ADD)     /* what they pin */                                                 \
-    X(lateness_ms_max, MAX)
+#define STATS_COUNTERS(X)                                                                        \
+    X(refused, ADD)          /* of the requests, sent to the dead-letter topic */                \
+    X(requests, ADD)         /* taken from the schedule topic */                                 \
+    X(hops, ADD)             /* acknowledged by a level topic */                                 \
+    X(deliveries, ADD)       /* acknowledged by a target */                                      \
+    X(retries, ADD)          /* deliveries that failed and went back to a level */               \
+    X(deferrals, ADD)        /* went back to a level untried: the target was known to be away */ \
+    X(resends, ADD)          /* failed for reasons of the client or the cluster, sent again */   \
+    X(already_done, ADD)     /* read again though done: the bitmap said so */                    \
+    X(order_violations, ADD) /* level records further out of order than slack + hold */          \
+    X(window_full, ADD)      /* admissions that waited for acknowledgements */                   \
+    X(missing_offsets, ADD)  /* offsets that did not exist any more, counted as done */          \
+    X(lost_positions, ADD)   /* positions that did not exist any more */                         \
+    X(stall_recoveries, ADD) /* queues that had to be woken again */                             \
+    X(commits, ADD)          /* that succeeded */                                                \
+    X(commits_failed, ADD)   /* that did not */                                                  \
+    X(aborts, ADD)           /* exactly once: transactions given up */                           \
+    X(throttled_ms, ADD)     /* for which a broker read nothing, because of a quota */           \
+    X(rebalances, ADD)       /* lanes gained or lost, counted once a change */                   \
+    X(lanes, ADD)            /* owned now */                                                     \
+    X(paused, ADD)           /* queues paused now */                                             \
+    X(buffered_records, ADD) /* parcels in work now */                                           \
+    X(buffered_bytes, ADD)   /* what they pin */                                                 \
+    X(lateness_max_ms, MAX)
 
 struct stats {
     STATS_COUNTERS(STATS_DECLARE)
@@ -131,9 +131,9 @@ struct stats {
 
 /* How the canary fares. */
 struct canary_stats {
-    struct counter sent;        /* acknowledged by the schedule topic */
-    struct counter received;    /* and back again */
-    struct counter received_ms; /* wall: the last one; 0: none yet */
+    struct counter sent;             /* acknowledged by the schedule topic */
+    struct counter received;         /* and back again */
+    struct counter received_wall_ms; /* wall: the last one; 0: none yet */
     struct spans round_trip, lateness;
 };
 

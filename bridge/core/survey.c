@@ -6,7 +6,7 @@
 enum { OVERDUE_MS = 1000 };
 
 struct standing {
-    uint64_t reading, paused, held, pending, retrying;
+    uint64_t reading, paused, blocked, pending, retrying;
     int64_t head_wall_ms;         /* 0: none */
     int64_t retrying_due_wall_ms; /* 0: none */
 };
@@ -37,7 +37,7 @@ static void survey_queue(const struct bridge *b, const struct queue *q, struct s
         return;
     s->reading += q->state == QUEUE_OPEN;
     s->paused += q->state == QUEUE_PAUSED;
-    s->held += q->state == QUEUE_BLOCKED;
+    s->blocked += q->state == QUEUE_BLOCKED;
     s->pending += (uint64_t)window_pending(&q->window, b->port.end(b->port.ctx, q->id));
     s->retrying += q->retrying;
     if (!has_head(q))
@@ -75,11 +75,11 @@ static void publish(const struct standing *s, struct slot_stats *slot)
 {
     counter_set(&slot->reading, s->reading);
     counter_set(&slot->paused, s->paused);
-    counter_set(&slot->held, s->held);
+    counter_set(&slot->blocked, s->blocked);
     counter_set(&slot->pending, s->pending);
-    counter_set(&slot->head_ms, (uint64_t)s->head_wall_ms);
+    counter_set(&slot->head_deadline_wall_ms, (uint64_t)s->head_wall_ms);
     counter_set(&slot->retrying, s->retrying);
-    counter_set(&slot->retrying_due_ms, (uint64_t)s->retrying_due_wall_ms);
+    counter_set(&slot->retrying_due_wall_ms, (uint64_t)s->retrying_due_wall_ms);
 }
 
 void bridge_survey(struct bridge *b, struct now now)
@@ -88,7 +88,8 @@ void bridge_survey(struct bridge *b, struct now now)
     b->now = now;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++)
         survey_queue(b, &b->queues[i], &slots[b->queues[i].id.slot]);
-    for (size_t i = 0; counter_read(&b->stats->held) > 0 && i < b->pools.parcels_high; i++)
+    for (size_t i = 0; counter_read(&b->stats->buffered_records) > 0 && i < b->pools.parcels_high;
+         i++)
         survey_parcel(b, &b->pools.parcels[i], slots);
     for (int slot = 0; slot < b->queues_per_lane; slot++)
         publish(&slots[slot], &b->stats->slots[slot]);

@@ -81,7 +81,7 @@ static void receive(struct canary *c, const rd_kafka_message_t *message)
     memcpy(sent, message->payload, message->len);
     spans_add(&c->stats.round_trip, now_ms - strtoll(sent, NULL, 10));
     spans_add(&c->stats.lateness, now_ms - number_in(headers, "dlb-due"));
-    counter_set(&c->stats.received_ms, (uint64_t)now_ms);
+    counter_set(&c->stats.received_wall_ms, (uint64_t)now_ms);
     counter_add(&c->stats.received, 1);
 }
 

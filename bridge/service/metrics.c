@@ -203,7 +203,7 @@ static void write_partitions(FILE *out, const struct metric *metric, const struc
         size_t offset;
     } STATES[] = {{"reading", offsetof(struct slot_stats, reading)},
                   {"paused", offsetof(struct slot_stats, paused)},
-                  {"held", offsetof(struct slot_stats, held)}};
+                  {"blocked", offsetof(struct slot_stats, blocked)}};
     char text[DURATION_TEXT_MAX];
     for (int slot = 0; slot < slots(m); slot++)
         for (int state = 0; state < 3; state++)
@@ -255,8 +255,8 @@ static void write_canary(FILE *out, const struct metric *metric, const struct me
 
 static void write_canary_last(FILE *out, const struct metric *metric, const struct metrics *m)
 {
-    if (m->canary != NULL && counter_read(&m->canary->received_ms) != 0)
-        sample_ms(out, metric->name, counter_read(&m->canary->received_ms));
+    if (m->canary != NULL && counter_read(&m->canary->received_wall_ms) != 0)
+        sample_ms(out, metric->name, counter_read(&m->canary->received_wall_ms));
 }
 
 static void write_canary_interval(FILE *out, const struct metric *metric, const struct metrics *m)
@@ -338,7 +338,7 @@ static const struct metric METRICS[] = {
     {"delaybridge_retrying_oldest_due_timestamp_seconds", "gauge", "level",
      "When the oldest of those was due, of heads and of what is in memory; no series while none "
      "is seen.",
-     write_heads, SLOT(retrying_due_ms)},
+     write_heads, SLOT(retrying_due_wall_ms)},
     {"delaybridge_level_pending_records", "gauge", "level",
      "Records not done yet on owned partitions (level schedule: requests not taken in); exactly "
      "once the ends of transactions among them count.",
@@ -346,34 +346,38 @@ static const struct metric METRICS[] = {
     {"delaybridge_level_head_deadline_timestamp_seconds", "gauge", "level",
      "When the first record that waits is to leave its level, or when the first that is overdue "
      "was to leave; no series while nothing waits.",
-     write_heads, SLOT(head_ms)},
-    {"delaybridge_level_disorder_breaches_total", "counter", "",
+     write_heads, SLOT(head_deadline_wall_ms)},
+    {"delaybridge_order_violations_total", "counter", "",
      "Records further out of order in their level than slack and hold allow: a clock stepped.",
-     STATS(breaches)},
+     STATS(order_violations)},
     {"delaybridge_partitions", "gauge", "level,state",
-     "Owned partitions: reading, paused until the head is near, or held until an operator acts.",
+     "Owned partitions: reading, paused until the head is near, or blocked until an operator acts.",
      write_partitions, 0},
     {"delaybridge_lanes", "gauge", "", "Lanes owned by this process.", STATS(lanes)},
     {"delaybridge_lanes_configured", "gauge", "",
      "Lanes that there are: the schedule topic's partitions.", write_lanes, 0},
-    {"delaybridge_held_records", "gauge", "", "Records held in memory or in flight.", STATS(held)},
-    {"delaybridge_held_bytes", "gauge", "", "What they take, of memory_limit_bytes.",
-     STATS(held_bytes)},
+    {"delaybridge_buffered_records", "gauge", "", "Records in memory or in flight.",
+     STATS(buffered_records)},
+    {"delaybridge_buffered_bytes", "gauge", "",
+     "Memory of these records; delaybridge_memory_limit_bytes is the limit.",
+     STATS(buffered_bytes)},
     {"delaybridge_memory_limit_bytes", "gauge", "", "The configured memory.", write_memory_limit,
      0},
     {"delaybridge_window_full_total", "counter", "",
      "Records that waited for room: in the window of their partition, or in memory.",
      STATS(window_full)},
-    {"delaybridge_skipped_records_total", "counter", "",
-     "Records read again and known to be done: what a restart did not repeat.", STATS(skipped)},
+    {"delaybridge_already_done_records_total", "counter", "",
+     "Records read again and known to be done: what a restart did not repeat.",
+     STATS(already_done)},
     {"delaybridge_missing_offsets_total", "counter", "",
      "Offsets that do not exist any more, counted as done; with transactions, their ends.",
-     STATS(gaps)},
+     STATS(missing_offsets)},
     {"delaybridge_lost_positions_total", "counter", "",
      "Times that a partition's position was gone: records were deleted before they were read.",
-     STATS(out_of_range)},
-    {"delaybridge_queue_wakeups_total", "counter", "",
-     "Partitions that were to be read, gave nothing, and were woken again.", STATS(watchdog)},
+     STATS(lost_positions)},
+    {"delaybridge_stall_recoveries_total", "counter", "",
+     "Partitions that were to be read, gave nothing, and were woken again.",
+     STATS(stall_recoveries)},
     {"delaybridge_rebalances_total", "counter", "", "Times that the group gave out lanes anew.",
      STATS(rebalances)},
     {"delaybridge_commits_total", "counter", "result", "Commits of progress, by their end.",

@@ -109,15 +109,15 @@ struct monitor *monitor_start(const struct config *config, struct error *error)
 static void forget_standing(struct stats *stats)
 {
     counter_set(&stats->lanes, 0);
-    counter_set(&stats->held, 0);
-    counter_set(&stats->held_bytes, 0);
+    counter_set(&stats->buffered_records, 0);
+    counter_set(&stats->buffered_bytes, 0);
     for (int i = 0; i < SLOTS_MAX; i++) {
         struct slot_stats *slot = &stats->slots[i];
         counter_set(&slot->reading, 0);
         counter_set(&slot->paused, 0);
-        counter_set(&slot->held, 0);
+        counter_set(&slot->blocked, 0);
         counter_set(&slot->pending, 0);
-        counter_set(&slot->head_ms, 0);
+        counter_set(&slot->head_deadline_wall_ms, 0);
     }
 }
 

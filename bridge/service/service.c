@@ -269,12 +269,12 @@ void service_heartbeat(struct service *s)
              F_MS("late_p50_ms", stats_quantile_ms(&now, last, 0.5)),
              F_MS("late_p99_ms", stats_quantile_ms(&now, last, 0.99)),
              F_MS("late_max_ms", stats_quantile_ms(&now, last, 1.0)),
-             F_COUNT("held", counter_read(&now.held)),
-             F_COUNT("held_bytes", counter_read(&now.held_bytes)),
+             F_COUNT("buffered_records", counter_read(&now.buffered_records)),
+             F_COUNT("buffered_bytes", counter_read(&now.buffered_bytes)),
              F_COUNT("paused", counter_read(&now.paused)),
              F_COUNT("dead_letters", dead_letters(&now)),
              F_COUNT("retries", counter_read(&now.retries)),
-             F_COUNT("breaches", counter_read(&now.breaches)));
+             F_COUNT("order_violations", counter_read(&now.order_violations)));
     memcpy(&s->last, &now, sizeof now);
     s->last_ms = at_ms;
 }

@@ -115,15 +115,15 @@ def until(what: str, bridge: Bridge, seen, timeout: float = 60) -> None:
         time.sleep(0.2)
 
 
-def held(stage: Stage, level: str) -> float:
+def blocked(stage: Stage, level: str) -> float:
     """Returns the metric for blocked partitions of a level."""
-    wanted = ("delaybridge_partitions", f'level="{level}",state="held"')
+    wanted = ("delaybridge_partitions", f'level="{level}",state="blocked"')
     return Watch(stage.spare_port).metrics()[wanted]
 
 
 def require_blocked(stage: Stage, path: Path, place: str, level: str) -> None:
     """Checks that metrics, levels and check show the batch at this place, and that check names the command."""
-    stage.admin.wait("the blocked partition in /metrics", lambda: held(stage, level) == 1)
+    stage.admin.wait("the blocked partition in /metrics", lambda: blocked(stage, level) == 1)
     shown = stage.run("levels", "-c", str(path)).stdout
     require("cannot be read" in shown and "BLOCKED" in shown, f"levels does not show it:\n{shown}")
     done = stage.run("check", "-c", str(path))
@@ -132,7 +132,7 @@ def require_blocked(stage: Stage, path: Path, place: str, level: str) -> None:
 
 
 def require_free(stage: Stage, path: Path, level: str) -> None:
-    stage.admin.wait("no blocked partition in /metrics", lambda: held(stage, level) == 0)
+    stage.admin.wait("no blocked partition in /metrics", lambda: blocked(stage, level) == 0)
     stage.admin.wait("check is content", lambda: stage.run("check", "-c", str(path)).returncode == 0)
 
 

@@ -294,8 +294,8 @@ static void explain(const struct stage *s)
             " deliveries, %" PRIu64 " retries, %" PRIu64 " resends, %" PRIu64
             " held; the target has %" PRId64 " records, and %d of all were seen\n",
             counter_read(&sum.requests), counter_read(&sum.hops), counter_read(&sum.deliveries),
-            counter_read(&sum.retries), counter_read(&sum.resends), counter_read(&sum.held), stored,
-            s->answered + s->twice);
+            counter_read(&sum.retries), counter_read(&sum.resends),
+            counter_read(&sum.buffered_records), stored, s->answered + s->twice);
 }
 
 bool stage_await(struct stage *s, int64_t timeout_ms)

@@ -208,7 +208,7 @@ static void audit_targets(const struct process *p)
 void oracle_process_bounds(struct process *p)
 {
     struct world *w = p->world;
-    int64_t held = (int64_t)counter_read(&p->stats.held_bytes);
+    int64_t held = (int64_t)counter_read(&p->stats.buffered_bytes);
     int64_t queues = w->setup.lanes * p->slots;
     int64_t most = p->record_bytes_max;
     int64_t each = most + BRIDGE_OVERHEAD, large = w->setup.large_bytes;
@@ -220,7 +220,8 @@ void oracle_process_bounds(struct process *p)
         world_fail(w, "p%d holds %lld bytes of records, and may hold %lld", p->id,
                    (long long)p->outstanding_bytes, (long long)w->setup.memory_bytes);
     audit_targets(p);
-    if (w->setup.order_is_exact && !w->log_disordered && counter_read(&p->stats.breaches) != 0)
+    if (w->setup.order_is_exact && !w->log_disordered &&
+        counter_read(&p->stats.order_violations) != 0)
         world_fail(w, "p%d counts a breach of the order", p->id);
 }
 

@@ -383,7 +383,7 @@ void silent_level_takes_a_share_of_the_budget(struct world *w)
         story_ask_lane(w, 0, TARGET_A, 3000);
         story_pass(w, 1000 / EACH);
     }
-    expect(w, COUNT(w, held) <= (SOON + 2) * EACH);
+    expect(w, COUNT(w, buffered_records) <= (SOON + 2) * EACH);
     story_finish(w);
 }
 
@@ -443,7 +443,8 @@ void clock_step_back_aborts_the_transaction(struct world *w)
     story_until(w, COUNT(w, aborts) == 1 && p->lanes[0].epoch == 2);
     story_let_land(w);
     story_pass(w, 1000);
-    expect(w, COUNT(w, held) == 0 && COUNT(w, hops) == 2); /* by that clock both are not due */
+    expect(w, COUNT(w, buffered_records) == 0 &&
+                  COUNT(w, hops) == 2); /* by that clock both are not due */
     story_finish(w);
     expect(w, flies->delivered == 1 && waits->delivered == 1);
 }
@@ -460,7 +461,7 @@ void clock_step_back_after_a_lone_failure_rereads(struct world *w)
     process_step_clock(p, -10000);
     story_until(w, COUNT(w, aborts) == 2);
     story_pass(w, 1000);
-    expect(w, p->lanes[0].epoch == 3 && COUNT(w, held) == 0);
+    expect(w, p->lanes[0].epoch == 3 && COUNT(w, buffered_records) == 0);
     story_finish(w);
     expect(w, waits->delivered == 1);
 }

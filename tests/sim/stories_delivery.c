@@ -307,11 +307,12 @@ void clock_step_back_rereads(struct world *w)
     story_open(w);
     struct request *r = story_ask(w, TARGET_A, 900);
     story_pass(w, 100);
-    expect(w, COUNT(w, held) == 1 && COUNT(w, hops) == 0);
+    expect(w, COUNT(w, buffered_records) == 1 && COUNT(w, hops) == 0);
     process_step_clock(&w->processes[0], -10000);
     story_pass(w, 500);
     expect(w, w->notices[NOTICE_CLOCK_BACK] == 1);
-    expect(w, COUNT(w, held) == 0 && COUNT(w, hops) == 1); /* to the level that fits now */
+    expect(w,
+           COUNT(w, buffered_records) == 0 && COUNT(w, hops) == 1); /* to the level that fits now */
     story_until(w, r->delivered == 1);
     expect(w, w->now_ms > 10000);
     story_finish(w);
@@ -334,7 +335,7 @@ void records_of_a_slow_clock_are_late_not_lost(struct world *w)
     expect(w, story_level(w, 2, 0)->end == 2);
     story_until(w, first->delivered == 1 && second->delivered == 1);
     expect(w, second->finished_ms > 20000 && w->now_ms < 35000);
-    expect(w, COUNT(w, breaches) == 1 && COUNT(w, lateness_ms_max) > 20000);
+    expect(w, COUNT(w, order_violations) == 1 && COUNT(w, lateness_max_ms) > 20000);
     story_finish(w);
 }
 
@@ -354,7 +355,7 @@ static void tell_of_requests_younger_than_the_turn(struct world *w)
     struct request *dead = workload_send(w, &refused);
     story_pass(w, 1000);
     expect(w, now->delivered == 1 && held->delivered == 1 && dead->dead == 1);
-    expect(w, COUNT(w, hops) > 0 && COUNT(w, lateness_ms_max) >= TURN_MS);
+    expect(w, COUNT(w, hops) > 0 && COUNT(w, lateness_max_ms) >= TURN_MS);
     story_until(w, hops->delivered == 1);
     story_finish(w);
 }
@@ -426,7 +427,8 @@ void headers_count_against_the_budget(struct world *w)
     story_open(w);
     ask_with_headers(w, CODE_OK);
     story_pass(w, 500);
-    expect(w, COUNT(w, held) > 1 && COUNT(w, held) <= BUDGET * 3 / 4 / LEAST_COST);
+    expect(w, COUNT(w, buffered_records) > 1 &&
+                  COUNT(w, buffered_records) <= BUDGET * 3 / 4 / LEAST_COST);
     story_until(w, COUNT(w, deliveries) == MANY);
     story_finish(w);
 }
@@ -442,11 +444,12 @@ void dead_letters_take_a_share_of_the_budget(struct world *w)
     story_hold_landings(w);
     ask_with_headers(w, CODE_NO_TIME);
     story_pass(w, 500);
-    expect(w, COUNT(w, held) > 1 && COUNT(w, held) <= BUDGET / 4 / 2 / LEAST_COST + 1);
+    expect(w, COUNT(w, buffered_records) > 1 &&
+                  COUNT(w, buffered_records) <= BUDGET / 4 / 2 / LEAST_COST + 1);
     story_ask_lane(w, 1, TARGET_A, 900);
-    uint64_t held = COUNT(w, held);
+    uint64_t held = COUNT(w, buffered_records);
     story_pass(w, 100);
-    expect(w, COUNT(w, held) == held + 1);
+    expect(w, COUNT(w, buffered_records) == held + 1);
     story_let_land(w);
     story_until(w, COUNT(w, dead[CODE_NO_TIME]) == MANY);
     story_finish(w);

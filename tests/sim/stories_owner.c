@@ -66,7 +66,7 @@ void zombie_delivers_nothing_until_its_ownership_is_proved(struct world *w)
     struct process *zombie = story_owner(w, 0);
     struct request *r = story_ask(w, TARGET_A, 900);
     story_pass(w, 100);
-    expect(w, COUNT(w, held) == 1);
+    expect(w, COUNT(w, buffered_records) == 1);
     process_stall(zombie, 2 * w->setup.session_ms);
     story_until(w, story_owner(w, 0) != NULL && story_owner(w, 0) != zombie);
     story_until(w, r->delivered == 1);
@@ -93,7 +93,7 @@ void handover_repeats_nothing_after_clean_stop(struct world *w)
     story_until(w, !first->up && story_owner(w, 0) != NULL);
     expect(w, story_committed(w, -1, 0)->base == 0);
     story_finish(w);
-    expect(w, w->repeats == 0 && COUNT(w, skipped) > 0);
+    expect(w, w->repeats == 0 && COUNT(w, already_done) > 0);
 }
 
 /* A record is in flight when its lane is lost and assigned again, and is not read again yet. */
@@ -115,7 +115,7 @@ void late_success_of_an_earlier_life_marks_done(struct world *w)
     story_regroup(w);
     story_let_land(w);
     story_pass(w, 200);
-    expect(w, r->delivered == 1 && COUNT(w, deliveries) == 2 && COUNT(w, held) == 0);
+    expect(w, r->delivered == 1 && COUNT(w, deliveries) == 2 && COUNT(w, buffered_records) == 0);
     expect(w, story_committed(w, -1, 0)->base == 2); /* though it was not read in this life */
     story_finish(w);
     expect(w, w->forwards == 2);
@@ -151,7 +151,7 @@ void late_failure_of_an_earlier_life_only_frees(struct world *w)
     story_regroup(w);
     story_let_land(w);
     story_pass(w, 2000);
-    expect(w, COUNT(w, held) == 0 && COUNT(w, resends) == 0 && w->forwards == 2);
+    expect(w, COUNT(w, buffered_records) == 0 && COUNT(w, resends) == 0 && w->forwards == 2);
     story_finish(w);
     expect(w, w->forwards == 3 && r->delivered == 1);
 }

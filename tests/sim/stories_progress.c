@@ -26,7 +26,7 @@ void no_commit_means_beginning(struct world *w)
     expect(w, story_committed(w, 1, 0) == NULL);
     restart(w);
     story_finish(w);
-    expect(w, r->delivered >= 1 && COUNT(w, out_of_range) == 0 && COUNT(w, gaps) == 0);
+    expect(w, r->delivered >= 1 && COUNT(w, lost_positions) == 0 && COUNT(w, missing_offsets) == 0);
 }
 
 /* The record may stay in flight for as long as a revocation may take, and its process may die
@@ -68,11 +68,11 @@ void position_below_the_log_start_moves_up_and_counts(struct world *w)
     story_crash(w);
     oracle_truncate(w, w->processes[0].topic_of_slot[2], 0, 3);
     restart(w);
-    story_until(w, COUNT(w, out_of_range) == 1);
+    story_until(w, COUNT(w, lost_positions) == 1);
     story_until(w, asked[3]->delivered == 1);
     expect(w, asked[0]->delivered == 0 && asked[1]->delivered == 0 && asked[2]->delivered == 1);
     story_finish(w);
-    expect(w, COUNT(w, out_of_range) == 1);
+    expect(w, COUNT(w, lost_positions) == 1);
 }
 
 /* Offset 1 is in work and 2 to 5 are done when everything below 4 is cut off. */
@@ -97,7 +97,7 @@ void log_start_inside_a_run_of_done_offsets(struct world *w)
     story_until(w, w->forwards == forwards + 1);
     oracle_truncate(w, TOPIC_SCHEDULE, 0, 4);
     w->knobs.hold_fetches = false;
-    story_until(w, COUNT(w, out_of_range) == 1);
+    story_until(w, COUNT(w, lost_positions) == 1);
     struct request *next = story_ask(w, TARGET_A, 0);
     story_let_land(w);
     story_until(w, next->delivered == 1);
@@ -120,7 +120,7 @@ void a_log_start_far_above_base_forgets_nothing(struct world *w)
     oracle_truncate(w, TOPIC_SCHEDULE, 0, done->offset - 100);
     uint64_t forwards = w->forwards;
     restart(w);
-    story_until(w, COUNT(w, out_of_range) == 1);
+    story_until(w, COUNT(w, lost_positions) == 1);
     story_finish(w);
     expect(w, done->delivered == 1 && w->forwards == forwards);
 }
@@ -242,7 +242,7 @@ static void nothing_is_lost_after_jumps_to(struct world *w, int64_t first, int64
 {
     fetches_that_jump(w, first, second);
     story_finish(w);
-    expect(w, w->skip_at == 2 && COUNT(w, gaps) == 0 && COUNT(w, deliveries) == 7);
+    expect(w, w->skip_at == 2 && COUNT(w, missing_offsets) == 0 && COUNT(w, deliveries) == 7);
 }
 
 void a_gap_is_not_believed_if_the_second_reading_is_larger(struct world *w)
@@ -271,7 +271,7 @@ void a_gap_seen_once_does_not_outlive_a_rewind(struct world *w)
     expect(w, w->notices[NOTICE_CLOCK_BACK] == 1 && w->skip_at == 1);
     w->knobs.hold_fetches = false;
     story_finish(w);
-    expect(w, w->skip_at == 2 && COUNT(w, gaps) == 0 && COUNT(w, deliveries) == 7);
+    expect(w, w->skip_at == 2 && COUNT(w, missing_offsets) == 0 && COUNT(w, deliveries) == 7);
 }
 
 /* Whole and undamaged, and of a version that is not known. */
@@ -325,7 +325,7 @@ void watchdog_wakes_a_silent_queue(struct world *w)
     expect(w, in->fetching);
     in->version++; /* its answer will be dropped */
     story_until(w, r->delivered == 1);
-    expect(w, COUNT(w, watchdog) == 1 && w->notices[NOTICE_STALL_RECOVERY] == 1);
+    expect(w, COUNT(w, stall_recoveries) == 1 && w->notices[NOTICE_STALL_RECOVERY] == 1);
     expect(w, w->now_ms < 40000);
     story_finish(w);
 }

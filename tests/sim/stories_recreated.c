@@ -38,7 +38,7 @@ void position_beyond_the_log_end_blocks_its_queue_alone(struct world *w)
     story_pass(w, 10000);
     expect(w, other->delivered == 1 && waiting->delivered == 1);
     expect(w, held->delivered == 0 && held->dead == 0 && w->notices[NOTICE_BEYOND_END] == 1);
-    expect(w, story_committed(w, -1, 0)->base == 4 && COUNT(w, out_of_range) == 0);
+    expect(w, story_committed(w, -1, 0)->base == 4 && COUNT(w, lost_positions) == 0);
     oracle_truncate(w, TOPIC_SCHEDULE, 0, 1);
     story_finish(w);
 }

@@ -20,18 +20,19 @@ void the_survey_counts_waiting_records_and_names_the_first(struct world *w)
     story_begin(w);
     story_open(w);
     expect(w, counter_read(&stands(w, 2)->pending) == 0);
-    expect(w, counter_read(&stands(w, 2)->head_ms) == 0);
+    expect(w, counter_read(&stands(w, 2)->head_deadline_wall_ms) == 0);
     story_ask(w, TARGET_A, 8000);
     story_ask(w, TARGET_A, 8000);
     story_until(w, story_level(w, 1, 0)->n == 2);
     story_pass(w, 1000);
     const struct slot_stats *level = stands(w, 2);
-    int64_t head_ms = (int64_t)counter_read(&level->head_ms);
+    int64_t head_ms = (int64_t)counter_read(&level->head_deadline_wall_ms);
     expect(w, counter_read(&level->pending) == 2 && counter_read(&level->paused) == 1);
     expect(w, head_ms > wall_ms(w) && head_ms <= wall_ms(w) + 8000);
     story_finish(w);
     level = stands(w, 2);
-    expect(w, counter_read(&level->pending) == 0 && counter_read(&level->head_ms) == 0);
+    expect(w,
+           counter_read(&level->pending) == 0 && counter_read(&level->head_deadline_wall_ms) == 0);
     expect(w, counter_read(&level->paused) == 0 && counter_read(&level->reading) > 0);
 }
 
@@ -53,8 +54,8 @@ void the_survey_names_when_a_queue_was_blocked(struct world *w)
     story_until(w, w->notices[NOTICE_BEYOND_END] == 1);
     int64_t held_ms = wall_ms(w);
     story_pass(w, 5000);
-    int64_t head_ms = (int64_t)counter_read(&stands(w, 0)->head_ms);
-    expect(w, counter_read(&stands(w, 0)->held) == 1);
+    int64_t head_ms = (int64_t)counter_read(&stands(w, 0)->head_deadline_wall_ms);
+    expect(w, counter_read(&stands(w, 0)->blocked) == 1);
     expect(w, head_ms >= held_ms - 200 && head_ms <= held_ms + 200);
     oracle_truncate(w, TOPIC_SCHEDULE, 0, 0);
     story_finish(w);
@@ -69,13 +70,14 @@ void the_survey_names_the_overdue_record_in_work(struct world *w)
     int64_t asked_ms = wall_ms(w);
     story_ask(w, TARGET_A, 0);
     story_pass(w, 500);
-    expect(w, counter_read(&stands(w, 0)->head_ms) == 0); /* on its way, and not for long */
+    expect(w, counter_read(&stands(w, 0)->head_deadline_wall_ms) ==
+                  0); /* on its way, and not for long */
     story_pass(w, 2000);
-    int64_t head_ms = (int64_t)counter_read(&stands(w, 0)->head_ms);
+    int64_t head_ms = (int64_t)counter_read(&stands(w, 0)->head_deadline_wall_ms);
     expect(w, head_ms >= asked_ms && head_ms <= asked_ms + 200);
     w->knobs.hold_reports = false;
     story_finish(w);
-    expect(w, counter_read(&stands(w, 0)->head_ms) == 0);
+    expect(w, counter_read(&stands(w, 0)->head_deadline_wall_ms) == 0);
 }
 
 static uint64_t retrying(struct world *w)
@@ -90,7 +92,7 @@ static int64_t oldest_due_ms(struct world *w)
 {
     int64_t oldest_ms = 0;
     for (int slot = 0; slot < w->processes[0].slots; slot++) {
-        int64_t due_ms = (int64_t)counter_read(&stands(w, slot)->retrying_due_ms);
+        int64_t due_ms = (int64_t)counter_read(&stands(w, slot)->retrying_due_wall_ms);
         if (due_ms != 0 && (oldest_ms == 0 || due_ms < oldest_ms))
             oldest_ms = due_ms;
     }
@@ -120,7 +122,7 @@ void delay_by_a_target_is_counted_separately(struct world *w)
     uint64_t late_ms = (uint64_t)(wall_ms(w) - due_ms);
     story_pass(w, 500); /* until that is reported */
     expect(w, prompt->delivered == 1 && late_ms > 12000);
-    expect(w, COUNT(w, lateness_ms_max) < 500);
+    expect(w, COUNT(w, lateness_max_ms) < 500);
     expect(w, deliveries_delayed(w) == 1);
     expect(w, COUNT(w, target_delay.sum_ms) > 10000 && COUNT(w, target_delay.sum_ms) <= late_ms);
     story_finish(w);

@@ -348,7 +348,7 @@ Test(cli, explain_shows_each_stop_and_its_cost)
 {
     ends("delaybridge explain 37m -c /dev/null", EXIT_DONE, "37m: 2 hops\n  30m");
     cr_expect(strstr(out, "request: 4 (1 request, 2 hops, 1 delivery)") != NULL, "%s", out);
-    ends("delaybridge explain 700ms -c /dev/null", EXIT_DONE, "held in memory: 700ms");
+    ends("delaybridge explain 700ms -c /dev/null", EXIT_DONE, "in memory: 700ms");
     ends("delaybridge explain 30d -c configs/long-delays.yaml", EXIT_DONE, "30d: 6 hops");
     ends("delaybridge explain 10d -c /dev/null", EXIT_DONE, "2h       x 120");
 }

@@ -183,11 +183,11 @@ static void forget(void *ctx, struct target_id *target)
     fx.forgets++;
 }
 
-static void event(void *ctx, const struct notice *reported)
+static void notice(void *ctx, const struct notice *reported)
 {
     (void)ctx;
-    int at = fx.events_n % EVENTS_MAX;
-    struct notice *kept = &fx.events[at];
+    int at = fx.notices_n % NOTICES_MAX;
+    struct notice *kept = &fx.notices[at];
     *kept = *reported;
     if (reported->reason != NULL) {
         snprintf(fx.reasons[at], REASON_MAX, "%s", reported->reason);
@@ -198,7 +198,7 @@ static void event(void *ctx, const struct notice *reported)
         memcpy(fx.targets[at], reported->target.data, reported->target.len);
         kept->target = bytes_text(fx.targets[at]);
     }
-    fx.events_n++;
+    fx.notices_n++;
 }
 
 static int64_t wall_ms(void *ctx)
@@ -408,19 +408,19 @@ struct target *fixture_target(const char *name)
     return t;
 }
 
-int fixture_events(enum notice_kind kind)
+int fixture_notices(enum notice_kind kind)
 {
     int n = 0;
-    for (int i = 0; i < fx.events_n && i < EVENTS_MAX; i++)
-        n += fx.events[i].kind == kind;
+    for (int i = 0; i < fx.notices_n && i < NOTICES_MAX; i++)
+        n += fx.notices[i].kind == kind;
     return n;
 }
 
-const struct notice *fixture_event(enum notice_kind kind)
+const struct notice *fixture_notice(enum notice_kind kind)
 {
-    for (int i = fx.events_n; i-- > 0 && i >= fx.events_n - EVENTS_MAX;) {
-        if (fx.events[i % EVENTS_MAX].kind == kind)
-            return &fx.events[i % EVENTS_MAX];
+    for (int i = fx.notices_n; i-- > 0 && i >= fx.notices_n - NOTICES_MAX;) {
+        if (fx.notices[i % NOTICES_MAX].kind == kind)
+            return &fx.notices[i % NOTICES_MAX];
     }
     return NULL;
 }

@@ -9,7 +9,7 @@
 #include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
 
-enum { LEVEL = 1, LONG_LEVEL = 2, START = 100, EVENTS_MAX = 64, SHORT_MS = 1000, LONG_MS = 60000 };
+enum { LEVEL = 1, LONG_LEVEL = 2, START = 100, NOTICES_MAX = 64, SHORT_MS = 1000, LONG_MS = 60000 };
 #define BEGIN_WALL_MS ((int64_t)1790000000000)
 
 struct fixture {
@@ -37,9 +37,9 @@ struct fixture {
     bool reread;  /* of the last abort */
     uint64_t seq; /* of the last commit or finish */
     size_t progress_n;
-    struct notice events[EVENTS_MAX];
-    char reasons[EVENTS_MAX][REASON_MAX], targets[EVENTS_MAX][TOPIC_NAME_MAX + 1];
-    int events_n; /* the last EVENTS_MAX of them are kept */
+    struct notice notices[NOTICES_MAX];
+    char reasons[NOTICES_MAX][REASON_MAX], targets[NOTICES_MAX][TOPIC_NAME_MAX + 1];
+    int notices_n; /* the last NOTICES_MAX of them are kept */
 
     struct parcel *reported; /* the next call of reports reports it */
     enum report report;
@@ -72,7 +72,7 @@ struct target *fixture_target(const char *name);
 void fixture_offer(int slot, struct record *record); /* the port has this record at hand */
 void fixture_gain(int lane);                         /* each queue starts at START */
 
-int fixture_events(enum notice_kind kind);                 /* how many events of this kind */
-const struct notice *fixture_event(enum notice_kind kind); /* the last one; NULL: none */
+int fixture_notices(enum notice_kind kind);                 /* how many events of this kind */
+const struct notice *fixture_notice(enum notice_kind kind); /* the last one; NULL: none */
 
 #endif

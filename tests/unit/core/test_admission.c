@@ -66,7 +66,7 @@ Test(admission, silent_queue_is_woken_again)
     for (int i = 1; i < SILENCES; i++) {
         fixture_pass(SILENCE_MS);
         admission_serve(fx.b, q);
-        cr_expect_eq(counter_read(&fx.stats.watchdog), (uint64_t)i);
+        cr_expect_eq(counter_read(&fx.stats.stall_recoveries), (uint64_t)i);
     }
     cr_expect_eq(q->state, QUEUE_OPEN);
 }
@@ -80,7 +80,7 @@ Test(admission, head_that_stays_missing_proves_another_log)
         admission_serve(fx.b, q);
     }
     cr_expect(q->gone);
-    cr_expect_eq(fixture_events(NOTICE_REPLACED), 1);
+    cr_expect_eq(fixture_notices(NOTICE_REPLACED), 1);
 }
 
 Test(admission, head_that_the_client_has_not_reached_is_awaited)

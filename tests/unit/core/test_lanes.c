@@ -30,7 +30,7 @@ Test(lanes, topic_that_is_missing_at_the_start_blocks_its_queue)
     fx.end_offset = START + 4;
     gain_without_level();
     cr_expect_eq(q->state, QUEUE_BLOCKED);
-    cr_expect_eq(fixture_event(NOTICE_MISSING)->count, 4);
+    cr_expect_eq(fixture_notice(NOTICE_MISSING)->count, 4);
     cr_expect_eq(fixture_queue(LONG_LEVEL)->state, QUEUE_OPEN);
 }
 
@@ -39,7 +39,7 @@ Test(lanes, missing_topic_is_reported_once)
     bridge_topic_missing(fx.b, fixture_queue(LEVEL)->id);
     bridge_lane_lost(fx.b, 0);
     gain_without_level();
-    cr_expect_eq(fixture_events(NOTICE_MISSING), 1);
+    cr_expect_eq(fixture_notices(NOTICE_MISSING), 1);
 }
 
 Test(lanes, topic_that_is_back_is_read)

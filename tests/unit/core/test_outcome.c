@@ -116,7 +116,7 @@ Test(outcome, refused_delivery_waits_for_its_next_attempt)
     cr_expect_gt(stamp_of(p)->next_try_ms, fx.b->now.wall_ms);
     cr_expect_eq(stamp_of(p)->extras.error_code, DELIVERY_REFUSED);
     cr_expect_eq(n(&fx.stats.retries), 1);
-    const struct notice *notice = fixture_event(NOTICE_DELIVERY_FAILED);
+    const struct notice *notice = fixture_notice(NOTICE_DELIVERY_FAILED);
     cr_assert_not_null(notice);
     cr_expect_eq(notice->error, DELIVERY_REFUSED);
     cr_expect_eq(notice->attempt, 1);
@@ -188,7 +188,7 @@ Test(outcome, timeout_while_the_cluster_was_away_is_no_attempt)
     fixture_report(p, REPORT_TIMED_OUT);
     cr_expect_eq(stamp_of(p)->attempt, 0);
     cr_expect_eq(n(&fx.stats.resends), 1);
-    cr_expect_eq(fx.events_n, 0, "the target did not fail");
+    cr_expect_eq(fx.notices_n, 0, "the target did not fail");
 }
 
 Test(outcome, timeout_after_an_absence_of_the_cluster_is_no_attempt)
@@ -220,7 +220,7 @@ Test(outcome, hop_that_failed_is_sent_again_indefinitely)
         parcel_ready(fx.b, p);
         send_again(p);
     }
-    const struct notice *notice = fixture_event(NOTICE_FORWARD_FAILED);
+    const struct notice *notice = fixture_notice(NOTICE_FORWARD_FAILED);
     cr_assert_not_null(notice);
     cr_expect_eq(notice->to_slot, LONG_LEVEL);
     cr_expect_eq(notice->offset, START);
@@ -241,7 +241,7 @@ Test(outcome, dead_letter_too_large_goes_alone_then_without_value_then_bare)
     cr_expect_eq(fx.sent.content, DEAD_LETTER_REASON_ONLY);
     fixture_report(p, REPORT_TOO_LARGE);
     cr_expect_eq(p->state, PARCEL_WAITING, "it is sent again as it is");
-    cr_expect_eq(fixture_events(NOTICE_FORWARD_FAILED), 1);
+    cr_expect_eq(fixture_notices(NOTICE_FORWARD_FAILED), 1);
 }
 
 Test(outcome, late_success_of_a_lost_lane_is_done)

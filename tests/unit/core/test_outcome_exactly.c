@@ -100,7 +100,7 @@ Test(outcome_exactly, failure_among_others_is_read_again)
     bridge_aborted(fx.b, ABORT_CAUSE_RECORDS, "a record failed");
     cr_expect_eq(fx.aborts, 1);
     cr_expect(fx.reread);
-    cr_expect_eq(fixture_event(NOTICE_ABORTED)->count, 2);
+    cr_expect_eq(fixture_notice(NOTICE_ABORTED)->count, 2);
     cr_expect_eq(fixture_target("orders")->error, DELIVERY_REFUSED);
     cr_expect_eq(fx.b->txn.state, TXN_BROKEN);
 }
@@ -144,7 +144,7 @@ Test(outcome_exactly, second_end_of_a_transaction_is_ignored)
     bridge_aborted(fx.b, ABORT_CAUSE_CLUSTER, "fenced");
     bridge_aborted(fx.b, ABORT_CAUSE_CLUSTER, "fenced");
     cr_expect_eq(fx.aborts, 1);
-    cr_expect_eq(fixture_events(NOTICE_ABORTED), 1);
+    cr_expect_eq(fixture_notices(NOTICE_ABORTED), 1);
 }
 
 Test(outcome_exactly, targets_of_an_unexplained_failure_are_tried_alone)
@@ -160,7 +160,7 @@ Test(outcome_exactly, hop_of_an_unexplained_failure_is_named)
     int64_t offset = p->offset;
     fixture_report(p, REPORT_NOT_SENT);
     bridge_aborted(fx.b, ABORT_CAUSE_RECORDS, "not authorized");
-    const struct notice *notice = fixture_event(NOTICE_FORWARD_FAILED);
+    const struct notice *notice = fixture_notice(NOTICE_FORWARD_FAILED);
     cr_assert_not_null(notice);
     cr_expect_eq(notice->offset, offset);
     cr_expect_eq(notice->to_slot, LONG_LEVEL);
@@ -209,11 +209,11 @@ Test(outcome_exactly, lone_record_too_large_becomes_a_dead_letter_and_is_noted)
 Test(outcome_exactly, failed_hop_is_reported_once_it_was_sent)
 {
     fixture_report(hop(), REPORT_REFUSED);
-    cr_expect_eq(fixture_events(NOTICE_FORWARD_FAILED), 1);
+    cr_expect_eq(fixture_notices(NOTICE_FORWARD_FAILED), 1);
     fixture_again();
-    fx.events_n = 0;
+    fx.notices_n = 0;
     fixture_report(hop(), REPORT_NOT_SENT);
-    cr_expect_eq(fixture_events(NOTICE_FORWARD_FAILED), 0);
+    cr_expect_eq(fixture_notices(NOTICE_FORWARD_FAILED), 0);
 }
 
 Test(outcome_exactly, success_of_a_lost_lane_is_void)

@@ -19,7 +19,7 @@ static int64_t held_bytes(void)
 
 static uint64_t held(void)
 {
-    return counter_read(&fx.stats.held);
+    return counter_read(&fx.stats.buffered_records);
 }
 
 /* A parcel of the schedule topic, due after the time from now. */

@@ -192,7 +192,7 @@ Test(queue, range_that_was_read_too_rarely_blocks_nothing)
 Test(queue, block_reports_its_reason)
 {
     queue_block_for(fx.b, q, NOTICE_NEWER_ENVELOPE, START + 4);
-    const struct notice *notice = fixture_event(NOTICE_NEWER_ENVELOPE);
+    const struct notice *notice = fixture_notice(NOTICE_NEWER_ENVELOPE);
     cr_assert_not_null(notice);
     cr_expect_eq(notice->queue.slot, LEVEL);
     cr_expect_eq(notice->offset, START + 4);
@@ -203,7 +203,7 @@ Test(queue, block_reports_its_reason)
 Test(queue, replaced_log_is_blocked_without_progress)
 {
     queue_replaced(fx.b, q, START, "a sign");
-    const struct notice *notice = fixture_event(NOTICE_REPLACED);
+    const struct notice *notice = fixture_notice(NOTICE_REPLACED);
     cr_assert_not_null(notice);
     cr_expect_str_eq(notice->reason, "a sign");
     cr_expect_eq(q->state, QUEUE_BLOCKED);
@@ -238,8 +238,8 @@ Test(queue, missing_topic_counts_the_records_that_waited)
     fx.end_offset = START + 10;
     bridge_topic_missing(fx.b, q->id);
     bridge_topic_missing(fx.b, q->id);
-    cr_expect_eq(fixture_events(NOTICE_MISSING), 1);
-    cr_expect_eq(fixture_event(NOTICE_MISSING)->count, 9);
+    cr_expect_eq(fixture_notices(NOTICE_MISSING), 1);
+    cr_expect_eq(fixture_notice(NOTICE_MISSING)->count, 9);
     cr_expect(q->missing);
     cr_expect(q->log_mismatch);
     cr_expect_eq(q->state, QUEUE_BLOCKED);
@@ -248,13 +248,13 @@ Test(queue, missing_topic_counts_the_records_that_waited)
 Test(queue, missing_topic_of_unknown_end_counts_none)
 {
     bridge_topic_missing(fx.b, q->id);
-    cr_expect_eq(fixture_event(NOTICE_MISSING)->count, 0);
+    cr_expect_eq(fixture_notice(NOTICE_MISSING)->count, 0);
 }
 
 Test(queue, missing_topic_of_another_lane_is_ignored)
 {
     bridge_topic_missing(fx.b, bridge_queue(fx.b, 1, LEVEL)->id);
-    cr_expect_eq(fixture_events(NOTICE_MISSING), 0);
+    cr_expect_eq(fixture_notices(NOTICE_MISSING), 0);
 }
 
 Test(queue, work_is_limited_to_the_offsets_of_a_commit_text)
@@ -320,10 +320,10 @@ Test(queue, range_beyond_the_window_is_read_again_later)
 Test(queue, offsets_below_the_log_start_are_lost_and_done)
 {
     bridge_out_of_range(fx.b, q->id, START + 20, START + 50);
-    const struct notice *notice = fixture_event(NOTICE_OUT_OF_RANGE);
+    const struct notice *notice = fixture_notice(NOTICE_OUT_OF_RANGE);
     cr_assert_not_null(notice);
     cr_expect_eq(notice->count, 20);
-    cr_expect_eq(counter_read(&fx.stats.out_of_range), 1);
+    cr_expect_eq(counter_read(&fx.stats.lost_positions), 1);
     cr_expect_eq(q->window.base, START + 20);
     cr_expect_eq(fx.seek_offset, START + 20);
     cr_expect_eq(q->changes, 1);
@@ -334,7 +334,7 @@ Test(queue, unset_window_starts_at_the_log_start_without_a_loss)
 {
     set_unset();
     bridge_out_of_range(fx.b, q->id, 30, 30);
-    cr_expect_eq(fixture_events(NOTICE_OUT_OF_RANGE), 0);
+    cr_expect_eq(fixture_notices(NOTICE_OUT_OF_RANGE), 0);
     cr_expect_eq(q->window.base, 30);
     cr_expect_eq(q->silent_since_mono_ms, 0, "the log is empty");
 }
@@ -342,7 +342,7 @@ Test(queue, unset_window_starts_at_the_log_start_without_a_loss)
 Test(queue, position_inside_the_log_is_read_again)
 {
     bridge_out_of_range(fx.b, q->id, START - 10, START + 10);
-    cr_expect_eq(counter_read(&fx.stats.out_of_range), 0);
+    cr_expect_eq(counter_read(&fx.stats.lost_positions), 0);
     cr_expect_eq(fx.seek_offset, START);
     cr_expect_eq(q->changes, 0);
 }
@@ -350,7 +350,7 @@ Test(queue, position_inside_the_log_is_read_again)
 Test(queue, position_beyond_the_log_end_blocks)
 {
     bridge_out_of_range(fx.b, q->id, 0, START - 1);
-    cr_expect_eq(fixture_event(NOTICE_BEYOND_END)->offset, START);
+    cr_expect_eq(fixture_notice(NOTICE_BEYOND_END)->offset, START);
     cr_expect_eq(q->state, QUEUE_BLOCKED);
     cr_expect(q->log_mismatch);
     bridge_out_of_range(fx.b, q->id, START + 5, START + 9);
@@ -362,10 +362,10 @@ Test(queue, hop_stored_below_the_position_proves_another_log)
     struct parcel *p = fixture_parcel(SLOT_SCHEDULE, START, BEGIN_WALL_MS + 5 * SHORT_MS);
     p->floor_offset = START;
     bridge_hop_stored(fx.b, p, q->id, START - 1);
-    cr_expect_eq(fixture_events(NOTICE_REPLACED), 1);
+    cr_expect_eq(fixture_notices(NOTICE_REPLACED), 1);
     cr_expect(q->log_mismatch);
     bridge_hop_stored(fx.b, p, q->id, START - 1);
-    cr_expect_eq(fixture_events(NOTICE_REPLACED), 1, "reported once");
+    cr_expect_eq(fixture_notices(NOTICE_REPLACED), 1, "reported once");
 }
 
 Test(queue, hop_stored_at_the_known_end_or_later_proves_nothing)

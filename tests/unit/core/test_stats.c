@@ -84,14 +84,14 @@ Test(stats, early_counts_as_not_late)
 {
     cr_expect_eq(told_ms(-1), 0);
     cr_expect_eq(told_ms(INT64_MIN), 0);
-    cr_expect_eq(counter_read(&stats.lateness_ms_max), 0);
+    cr_expect_eq(counter_read(&stats.lateness_max_ms), 0);
 }
 
 Test(stats, the_maximum_is_exact_and_stays)
 {
     late(1, 123457);
     late(1, 5);
-    cr_expect_eq(counter_read(&stats.lateness_ms_max), 123457);
+    cr_expect_eq(counter_read(&stats.lateness_max_ms), 123457);
 }
 
 Test(stats, quantiles_of_nothing_are_0)
@@ -147,13 +147,13 @@ Test(stats, sums_add_counters_and_keep_the_larger_maximum)
     stats_sum(&sum, &stats);
     clear();
     counter_add(&stats.requests, 4);
-    counter_set(&stats.held, 7);
+    counter_set(&stats.buffered_records, 7);
     late(6, 7);
     stats_sum(&sum, &stats);
     cr_expect_eq(counter_read(&sum.requests), 7);
     cr_expect_eq(counter_read(&sum.dead[CODE_EXPIRED]), 2);
-    cr_expect_eq(counter_read(&sum.held), 7);
-    cr_expect_eq(counter_read(&sum.lateness_ms_max), 40);
+    cr_expect_eq(counter_read(&sum.buffered_records), 7);
+    cr_expect_eq(counter_read(&sum.lateness_max_ms), 40);
 }
 
 Test(stats, quantiles_of_a_sum_are_of_all_its_workers)
@@ -171,10 +171,10 @@ Test(stats, quantiles_of_a_sum_are_of_all_its_workers)
 /* Neither of these adds up. */
 static bool is_extreme(const struct counter *counter)
 {
-    bool extreme = counter == &stats.lateness_ms_max;
+    bool extreme = counter == &stats.lateness_max_ms;
     for (int slot = 0; slot < SLOTS_MAX; slot++)
-        extreme |=
-            counter == &stats.slots[slot].head_ms || counter == &stats.slots[slot].retrying_due_ms;
+        extreme |= counter == &stats.slots[slot].head_deadline_wall_ms ||
+                   counter == &stats.slots[slot].retrying_due_wall_ms;
     return extreme;
 }
 
@@ -196,27 +196,27 @@ Test(stats, every_counter_is_summed)
 Test(stats, the_head_of_a_sum_is_the_earliest_there_is)
 {
     struct stats sum = {0};
-    counter_set(&stats.slots[3].head_ms, 700);
+    counter_set(&stats.slots[3].head_deadline_wall_ms, 700);
     stats_sum(&sum, &stats);
     clear();
     stats_sum(&sum, &stats); /* nothing waits there */
-    cr_expect_eq(counter_read(&sum.slots[3].head_ms), 700);
-    counter_set(&stats.slots[3].head_ms, 600);
+    cr_expect_eq(counter_read(&sum.slots[3].head_deadline_wall_ms), 700);
+    counter_set(&stats.slots[3].head_deadline_wall_ms, 600);
     stats_sum(&sum, &stats);
-    cr_expect_eq(counter_read(&sum.slots[3].head_ms), 600);
+    cr_expect_eq(counter_read(&sum.slots[3].head_deadline_wall_ms), 600);
 }
 
 Test(stats, the_oldest_retrying_record_of_a_sum_is_the_earliest_there_is)
 {
     struct stats sum = {0};
-    counter_set(&stats.slots[3].retrying_due_ms, 700);
+    counter_set(&stats.slots[3].retrying_due_wall_ms, 700);
     stats_sum(&sum, &stats);
     clear();
     stats_sum(&sum, &stats);
-    cr_expect_eq(counter_read(&sum.slots[3].retrying_due_ms), 700);
-    counter_set(&stats.slots[3].retrying_due_ms, 600);
+    cr_expect_eq(counter_read(&sum.slots[3].retrying_due_wall_ms), 700);
+    counter_set(&stats.slots[3].retrying_due_wall_ms, 600);
     stats_sum(&sum, &stats);
-    cr_expect_eq(counter_read(&sum.slots[3].retrying_due_ms), 600);
+    cr_expect_eq(counter_read(&sum.slots[3].retrying_due_wall_ms), 600);
 }
 
 Test(stats, a_span_counts_in_the_smallest_bound_that_holds_it)

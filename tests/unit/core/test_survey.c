@@ -20,7 +20,7 @@ static const struct slot_stats *surveyed(int slot)
 
 static int64_t head_ms(int slot)
 {
-    return (int64_t)counter_read(&surveyed(slot)->head_ms);
+    return (int64_t)counter_read(&surveyed(slot)->head_deadline_wall_ms);
 }
 
 static uint64_t retrying(int slot)
@@ -127,7 +127,7 @@ Test(survey, refused_record_is_not_overdue)
     fixture_offer(LEVEL, fixture_raw(START, 3));
     fx.is_full = true;
     fixture_turn();
-    cr_assert_eq(counter_read(&fx.stats.held), 1);
+    cr_assert_eq(counter_read(&fx.stats.buffered_records), 1);
     fixture_pass(HOUR_MS);
     cr_expect_eq(head_ms(LEVEL), 0);
 }

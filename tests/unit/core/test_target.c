@@ -111,7 +111,7 @@ Test(target, missing_target_uses_up_attempts_until_it_is_looked_up_again)
     fx.lookup = LOOKUP_MISSING;
     cr_expect_eq(gate(), GATE_FAIL);
     cr_expect_eq(t->error, DELIVERY_MISSING);
-    cr_expect_eq(fixture_event(NOTICE_TARGET_DOWN)->span_ms, MISSING_MS);
+    cr_expect_eq(fixture_notice(NOTICE_TARGET_DOWN)->span_ms, MISSING_MS);
     fixture_pass(MISSING_MS - 1);
     cr_expect_eq(gate(), GATE_FAIL);
     cr_expect_eq(fx.lookups, 1);
@@ -144,7 +144,7 @@ Test(target, expected_target_that_is_missing_is_not_shut)
     fx.lookup = LOOKUP_MISSING;
     target_expect(fx.b, bytes_text("orders"));
     cr_expect_eq(t->state, TARGET_UNKNOWN, "it may exist when its first record is due");
-    cr_expect_eq(fx.events_n, 0);
+    cr_expect_eq(fx.notices_n, 0);
     fx.lookup = LOOKUP_FOUND;
     cr_expect_eq(gate(), GATE_OPEN);
 }
@@ -190,7 +190,7 @@ Test(target, refusal_shuts_the_target_and_uses_up_attempts)
     cr_expect_eq(gate(), GATE_FAIL);
     cr_expect_eq(t->error, DELIVERY_REFUSED);
     cr_expect_str_eq(t->why, "not authorized");
-    const struct notice *notice = fixture_event(NOTICE_TARGET_DOWN);
+    const struct notice *notice = fixture_notice(NOTICE_TARGET_DOWN);
     cr_assert_not_null(notice);
     cr_expect_str_eq(notice->reason, "not authorized");
     cr_expect_eq(notice->span_ms, DOWN_MS);
@@ -200,7 +200,7 @@ Test(target, target_that_is_down_is_reported_once)
 {
     target_refuses(fx.b, t, "a");
     target_refuses(fx.b, t, "b");
-    cr_expect_eq(fixture_events(NOTICE_TARGET_DOWN), 1);
+    cr_expect_eq(fixture_notices(NOTICE_TARGET_DOWN), 1);
 }
 
 Test(target, timeout_defers_records_without_an_attempt)
@@ -229,7 +229,7 @@ Test(target, target_that_failed_is_tried_with_one_record_at_a_time)
     cr_expect_eq(gate(), GATE_PARK);
     target_reported(fx.b, t, p, &(struct answer){.report = REPORT_OK});
     cr_expect_eq(t->state, TARGET_UP);
-    cr_expect_eq(fixture_events(NOTICE_TARGET_UP), 1);
+    cr_expect_eq(fixture_notices(NOTICE_TARGET_UP), 1);
 }
 
 Test(target, records_in_flight_to_a_target_take_a_quarter_of_the_budget)
@@ -278,7 +278,7 @@ Test(target, record_that_was_not_sent_says_nothing_of_its_target)
     struct parcel *p = sent();
     target_reported(fx.b, t, p, &(struct answer){REPORT_NOT_SENT, false, "full"});
     cr_expect_eq(gate(), GATE_OPEN);
-    cr_expect_eq(fx.events_n, 0);
+    cr_expect_eq(fx.notices_n, 0);
 }
 
 Test(target, silent_target_is_shut_after_a_second)

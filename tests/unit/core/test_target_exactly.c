@@ -134,7 +134,7 @@ Test(target_exactly, target_is_not_blamed_while_a_topic_of_ours_is_in_flight)
     fx.b->in_flight = 2;
     cr_expect_not(targets_hold(fx.b, "silent"));
     t->in_flight = fx.b->in_flight = 0;
-    cr_expect_eq(fx.events_n, 0);
+    cr_expect_eq(fx.notices_n, 0);
 }
 
 Test(target_exactly, targets_without_a_record_in_flight_are_not_blamed)
@@ -207,7 +207,7 @@ Test(target_exactly, doubted_target_waits_while_there_is_no_spare_producer)
     cr_expect_eq(gate(), GATE_DEFER);
     cr_expect_eq(t->error, DELIVERY_TIMED_OUT);
     cr_expect_eq(t->state, TARGET_DOWN);
-    cr_expect_eq(fx.events_n, 0, "the target did not fail");
+    cr_expect_eq(fx.notices_n, 0, "the target did not fail");
 }
 
 Test(target_exactly, doubted_target_is_tried_when_the_brokers_know_its_leaders)

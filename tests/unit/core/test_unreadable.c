@@ -47,7 +47,7 @@ Test(unreadable, three_equal_failures_block_the_queue)
     cr_expect_eq(fx.seeks, BAD_READINGS - 1);
     fail(START, END, 1);
     cr_expect_eq(q->state, QUEUE_BLOCKED);
-    const struct notice *notice = fixture_event(NOTICE_UNREADABLE);
+    const struct notice *notice = fixture_notice(NOTICE_UNREADABLE);
     cr_assert_not_null(event);
     cr_expect_eq(event->offset, START);
     cr_expect_eq(event->end, END);
@@ -66,10 +66,10 @@ Test(unreadable, blocked_and_closed_queues_ignore_failures)
 {
     block();
     fail(START, END, 1);
-    cr_expect_eq(fixture_events(NOTICE_UNREADABLE), 1);
+    cr_expect_eq(fixture_notices(NOTICE_UNREADABLE), 1);
     bridge_lane_lost(fx.b, 0);
     fail(START, END, BAD_READINGS);
-    cr_expect_eq(fixture_events(NOTICE_UNREADABLE), 1);
+    cr_expect_eq(fixture_notices(NOTICE_UNREADABLE), 1);
 }
 
 Test(unreadable, unset_window_begins_at_the_range)
@@ -114,7 +114,7 @@ Test(unreadable, range_that_another_one_dead_lettered_is_passed)
     cr_expect_eq(q->window.base, END);
     cr_expect_eq(q->state, QUEUE_OPEN);
     cr_expect_eq(fx.seek_offset, END);
-    cr_expect_eq(fixture_events(NOTICE_RANGE_SKIPPED), 1);
+    cr_expect_eq(fixture_notices(NOTICE_RANGE_SKIPPED), 1);
     cr_expect_eq(fx.records, 0, "no second dead letter");
 }
 

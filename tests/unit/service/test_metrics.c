@@ -172,7 +172,7 @@ Test(metrics, buckets_count_all_that_are_smaller_and_seconds_are_seconds)
 Test(metrics, a_head_is_there_only_while_something_waits)
 {
     cr_expect(strstr(written(), "head_deadline_timestamp_seconds{") == NULL);
-    counter_set(&stats.slots[2].head_ms, 1700000000123);
+    counter_set(&stats.slots[2].head_deadline_wall_ms, 1700000000123);
     cr_expect(
         says("delaybridge_level_head_deadline_timestamp_seconds{level=\"5s\"} 1700000000.123"));
 }
@@ -182,7 +182,7 @@ Test(metrics, delay_by_targets_is_separate_from_lateness)
     cr_expect(strstr(written(), "retrying_oldest_due_timestamp_seconds{") == NULL);
     spans_add(&stats.target_delay, 61000);
     counter_set(&stats.slots[2].retrying, 12);
-    counter_set(&stats.slots[2].retrying_due_ms, 1700000000123);
+    counter_set(&stats.slots[2].retrying_due_wall_ms, 1700000000123);
     cr_expect(says("delaybridge_target_delay_seconds_bucket{le=\"60\"} 0"));
     cr_expect(says("delaybridge_target_delay_seconds_bucket{le=\"300\"} 1"));
     cr_expect(says("delaybridge_target_delay_seconds_sum 61.000"));
@@ -208,41 +208,41 @@ Test(metrics, disabled_feature_has_no_series)
 Test(metrics, plain_counters_are_those_of_their_names)
 {
     counter_set(&stats.window_full, 21);
-    counter_set(&stats.skipped, 22);
-    counter_set(&stats.gaps, 23);
-    counter_set(&stats.out_of_range, 24);
-    counter_set(&stats.watchdog, 25);
+    counter_set(&stats.already_done, 22);
+    counter_set(&stats.missing_offsets, 23);
+    counter_set(&stats.lost_positions, 24);
+    counter_set(&stats.stall_recoveries, 25);
     counter_set(&stats.rebalances, 26);
     counter_set(&stats.resends, 27);
-    counter_set(&stats.breaches, 28);
+    counter_set(&stats.order_violations, 28);
     counter_set(&stats.throttled_ms, 2900);
     cr_expect(says("delaybridge_window_full_total 21"));
-    cr_expect(says("delaybridge_skipped_records_total 22"));
+    cr_expect(says("delaybridge_already_done_records_total 22"));
     cr_expect(says("delaybridge_missing_offsets_total 23"));
     cr_expect(says("delaybridge_lost_positions_total 24"));
-    cr_expect(says("delaybridge_queue_wakeups_total 25"));
+    cr_expect(says("delaybridge_stall_recoveries_total 25"));
     cr_expect(says("delaybridge_rebalances_total 26"));
     cr_expect(says("delaybridge_resends_total 27"));
-    cr_expect(says("delaybridge_level_disorder_breaches_total 28"));
+    cr_expect(says("delaybridge_order_violations_total 28"));
     cr_expect(says("delaybridge_throttle_seconds_total 2.900"));
 }
 
 Test(metrics, gauges_of_lanes_and_records_are_those_of_their_names)
 {
     counter_set(&stats.lanes, 31);
-    counter_set(&stats.held, 32);
-    counter_set(&stats.held_bytes, 33);
+    counter_set(&stats.buffered_records, 32);
+    counter_set(&stats.buffered_bytes, 33);
     counter_set(&stats.slots[0].pending, 34);
-    counter_set(&stats.slots[0].held, 35);
+    counter_set(&stats.slots[0].blocked, 35);
     counter_set(&stats.slots[1].paused, 36);
     counter_set(&stats.slots[2].reading, 37);
     metrics.refusals = 38;
     metrics.faults = 39;
     cr_expect(says("delaybridge_lanes 31"));
-    cr_expect(says("delaybridge_held_records 32"));
-    cr_expect(says("delaybridge_held_bytes 33"));
+    cr_expect(says("delaybridge_buffered_records 32"));
+    cr_expect(says("delaybridge_buffered_bytes 33"));
     cr_expect(says("delaybridge_level_pending_records{level=\"schedule\"} 34"));
-    cr_expect(says("delaybridge_partitions{level=\"schedule\",state=\"held\"} 35"));
+    cr_expect(says("delaybridge_partitions{level=\"schedule\",state=\"blocked\"} 35"));
     cr_expect(says("delaybridge_partitions{level=\"1s\",state=\"paused\"} 36"));
     cr_expect(says("delaybridge_partitions{level=\"5s\",state=\"reading\"} 37"));
     cr_expect(says("delaybridge_topic_findings{kind=\"refuse\"} 38"));
@@ -272,7 +272,7 @@ Test(metrics, a_canary_is_counted_and_timed)
     metrics.canary = &canary;
     counter_set(&canary.sent, 51);
     counter_set(&canary.received, 52);
-    counter_set(&canary.received_ms, 1700000000123);
+    counter_set(&canary.received_wall_ms, 1700000000123);
     spans_add(&canary.round_trip, 1053);
     spans_add(&canary.lateness, 54);
     cr_expect(says("delaybridge_canary_sent_total 51"));
