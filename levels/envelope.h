@@ -58,6 +58,21 @@ static inline int64_t stamp_until_ms(const struct stamp *stamp)
     return stamp->next_try_ms > stamp->due_ms ? stamp->next_try_ms : stamp->due_ms;
 }
 
+/* Returns the instant from which a delivery is late: the due time, or the request's timestamp if
+   that is later. */
+static inline int64_t stamp_late_from_ms(const struct stamp *stamp)
+{
+    return stamp->due_ms > stamp->timestamp_ms ? stamp->due_ms : stamp->timestamp_ms;
+}
+
+/* Returns the instant from which a record is late that waits for another try at its target. 0: its
+   target does not delay it. */
+static inline int64_t stamp_overdue_ms(const struct stamp *stamp)
+{
+    int64_t late_from_ms = stamp_late_from_ms(stamp);
+    return stamp->next_try_ms > late_from_ms ? late_from_ms : 0;
+}
+
 /* A decoded envelope. Every pointer is into the encoded bytes. */
 struct envelope {
     struct stamp stamp;

@@ -349,7 +349,7 @@ static enum code refuse_target(struct reading *r)
     say(r->refusal, r->given[FIELD_TARGET] != NULL ? "dlb-target " : "default_target ");
     quote(r->refusal, target);
     say(r->refusal, !topic_name_is_legal(target) ? " is not a legal topic name"
-                    : topic_is_internal(r->rules->targets.schedule, target)
+                    : topic_is_internal(r->rules->allowlist.schedule, target)
                         ? " is a topic of the bridge's own, or of Kafka's"
                         : " is not one that the configuration allows in targets");
     return CODE_TARGET_DENIED;
@@ -366,7 +366,7 @@ static enum code read_target(struct reading *r)
         say(r->refusal, "no dlb-target is given, and no default_target is configured");
         return CODE_NO_TARGET;
     }
-    return targets_allow(&r->rules->targets, r->stamp.target) ? CODE_OK : refuse_target(r);
+    return allowlist_allows(&r->rules->allowlist, r->stamp.target) ? CODE_OK : refuse_target(r);
 }
 
 enum code request_parse(const struct request_rules *rules, uint32_t lane,

@@ -4,16 +4,16 @@
 #ifndef DELAYBRIDGE_LEVELS_REQUEST_H
 #define DELAYBRIDGE_LEVELS_REQUEST_H
 
+#include "levels/allowlist.h"
 #include "levels/code.h"
 #include "levels/envelope.h"
 #include "levels/record.h"
-#include "levels/targets.h"
 
 #define REQUEST_ID_MAX 128
 
 /* The rules are borrowed and must outlive every stamp made with them. */
 struct request_rules {
-    struct targets targets;
+    struct allowlist allowlist;
     const char *default_target; /* NULL: every request must name its target */
     int64_t max_delay_ms;       /* from the request's timestamp */
 };

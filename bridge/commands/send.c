@@ -302,8 +302,8 @@ int cmd_send(struct cli *cli)
 {
     const struct config *config = cli->config;
     struct sending send = {.cli = cli,
-                           .rules = {.targets = {(const char *const *)config->targets,
-                                                 config->targets_n, config->schedule},
+                           .rules = {.allowlist = {(const char *const *)config->targets,
+                                                   config->targets_n, config->schedule},
                                      .default_target = config->default_target,
                                      .max_delay_ms = config->max_delay_ms}};
     struct draft draft = {.valued = true}; /* no --value: a tombstone, as the help says */

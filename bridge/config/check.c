@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check: combinations of keys, and required keys. */
 #include "bridge/config/loader.h"
+#include "levels/allowlist.h"
 #include "levels/duration.h"
 
 #include <ctype.h>
@@ -106,11 +107,11 @@ static int check_targets(struct loader *loader)
     }
     if (c->default_target == NULL)
         return 0;
-    struct targets allowed = {(const char *const *)c->targets, c->targets_n, c->schedule};
+    struct allowlist allowed = {(const char *const *)c->targets, c->targets_n, c->schedule};
     setting = setting_of(loader, "default_target");
     if (topic_is_internal(c->schedule, bytes_text(c->default_target)))
         return config_refuse(loader, &setting, c->default_target, NEVER_A_TARGET);
-    if (!targets_allow(&allowed, bytes_text(c->default_target)))
+    if (!allowlist_allows(&allowed, bytes_text(c->default_target)))
         return config_refuse(loader, &setting, c->default_target,
                              "not allowed by targets: add it there");
     return 0;

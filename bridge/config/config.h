@@ -8,7 +8,6 @@
 #include "bridge/base/error.h"
 #include "bridge/base/log.h"
 #include "levels/plan.h"
-#include "levels/targets.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,6 +4,7 @@
 
 #include "bridge/config/loader.h"
 #include "bridge/config/property.h"
+#include "levels/topic_name.h"
 
 #include <ctype.h>
 #include <errno.h>

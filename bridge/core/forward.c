@@ -101,11 +101,11 @@ static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
 static void count_lateness(struct bridge *b, struct parcel *p, const struct forward *f)
 {
     const struct stamp *stamp = &f->env->stamp;
-    int64_t from_wall_ms =
-        stamp->due_ms > stamp->timestamp_ms ? stamp->due_ms : stamp->timestamp_ms;
-    p->delayed_ms = stamp->next_try_ms > from_wall_ms ? stamp->next_try_ms - from_wall_ms : 0;
+    int64_t late_from_wall_ms = stamp_late_from_ms(stamp);
+    p->delayed_ms =
+        stamp->next_try_ms > late_from_wall_ms ? stamp->next_try_ms - late_from_wall_ms : 0;
     stats_lateness(b->stats, p->queue->id.slot,
-                   f->timestamp_wall_ms - from_wall_ms - p->delayed_ms);
+                   f->timestamp_wall_ms - late_from_wall_ms - p->delayed_ms);
 }
 
 static int send_target(struct bridge *b, struct parcel *p, struct target *t, struct forward *f)
@@ -137,7 +137,7 @@ static int deliver(struct bridge *b, struct parcel *p)
                            env.stamp.expires_ms, SHOWN(env.stamp.target), f.timestamp_wall_ms);
         return 0;
     }
-    if (!targets_allow(&b->config.rules.targets, env.stamp.target)) {
+    if (!allowlist_allows(&b->config.rules.allowlist, env.stamp.target)) {
         dead_letter_record(b, p, CODE_TARGET_DENIED,
                            "target %.*s is not allowed by targets any more",
                            SHOWN(env.stamp.target));

@@ -73,11 +73,10 @@ static void screen(struct bridge *b, struct queue *q, struct record *record)
     q->head_fault = envelope_open(record->value, &env);
     if (q->head_fault != 0)
         return;
-    int64_t until_wall_ms =
-        env.stamp.next_try_ms > env.stamp.due_ms ? env.stamp.next_try_ms : env.stamp.due_ms;
+    int64_t until_wall_ms = stamp_until_ms(&env.stamp);
     q->head_until_wall_ms = until_wall_ms;
     q->head_headers_n = env.headers_n;
-    q->head_overdue_wall_ms = stamp_overdue_wall_ms(&env.stamp);
+    q->head_overdue_wall_ms = stamp_overdue_ms(&env.stamp);
     q->head_target = env.stamp.target;
     q->head_release_wall_ms =
         plan_release_ms(&b->config.ladder, q->level_ms, record->timestamp_ms, until_wall_ms);

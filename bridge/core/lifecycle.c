@@ -39,22 +39,14 @@ static int pools_init(struct bridge *b)
     return targets_init(b);
 }
 
-static int64_t level_of_slot(const struct bridge *b, int slot)
-{
-    if (slot == SLOT_SCHEDULE)
-        return 0;
-    int level = slot - 1;
-    const struct ladder *ladder = &b->config.ladder;
-    return level < ladder->n ? ladder->level_ms[level] : b->config.retired_ms[level - ladder->n];
-}
-
 static void queues_init(struct bridge *b)
 {
     for (int lane = 0; lane < b->config.lanes; lane++) {
         for (int slot = 0; slot < b->queues_per_lane; slot++) {
             struct queue *q = bridge_queue(b, lane, slot);
             q->id = (struct queue_id){lane * b->queues_per_lane + slot, lane, slot};
-            q->level_ms = level_of_slot(b, slot);
+            if (slot != SLOT_SCHEDULE)
+                q->level_ms = ladder_slot_ms(&b->config.ladder, b->config.retired_ms, slot);
             q->mark.offset = -1;
             list_init(&q->revoked);
             window_init(&q->window, WINDOW_UNSET);

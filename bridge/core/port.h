@@ -14,7 +14,7 @@
 #include "levels/code.h"
 #include "levels/envelope.h"
 #include "levels/record.h"
-#include "levels/targets.h"
+#include "levels/topic_name.h"
 #include "levels/window.h"
 
 /* One record in work; opaque to the port, given back with bridge_reported. It begins with room in

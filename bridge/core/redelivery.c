@@ -25,8 +25,8 @@ static void put_back(struct bridge *b, struct parcel *p, struct envelope *env,
         return;
     }
     envelope_encode(env, (void *)record->value.data);
-    p->until_wall_ms = stamp->due_ms > stamp->next_try_ms ? stamp->due_ms : stamp->next_try_ms;
-    p->overdue_wall_ms = stamp_overdue_wall_ms(stamp);
+    p->until_wall_ms = stamp_until_ms(stamp);
+    p->overdue_wall_ms = stamp_overdue_ms(stamp);
     parcel_replace(b, p, record);
     parcel_ready(b, p);
 }

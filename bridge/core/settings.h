@@ -20,8 +20,9 @@ struct bridge_config {
                             these one is read at a time. 0: any number is */
     int64_t large_bytes; /* beyond memory_bytes, a queue may hold one record of so many bytes, and
                             one queue a larger one. 0: each a record of any size */
-    uint8_t target_labels[TARGET_LABELS]; /* by which targets[] of the stats the first entries of
-                                             rules.targets are counted; LABEL_OTHER: all further */
+    uint8_t
+        target_labels[TARGET_LABELS]; /* by which targets[] of the stats the first entries of
+                                         rules.allowlist are counted; LABEL_OTHER: all further */
     /* What any broker takes of one record, key, value and headers uncompressed; 0: any size. */
     size_t record_max_bytes;
     bool exactly_once;

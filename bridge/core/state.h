@@ -359,15 +359,6 @@ static inline bool queue_is_schedule(const struct queue *q)
     return q->id.slot == SLOT_SCHEDULE;
 }
 
-/* When a record that its target delays became due: due, or the request's timestamp if that is
-   later. 0: its target does not delay it. */
-static inline int64_t stamp_overdue_wall_ms(const struct stamp *stamp)
-{
-    int64_t from_wall_ms =
-        stamp->due_ms > stamp->timestamp_ms ? stamp->due_ms : stamp->timestamp_ms;
-    return stamp->next_try_ms > from_wall_ms ? from_wall_ms : 0;
-}
-
 static inline struct queue *bridge_queue(const struct bridge *b, int lane, int slot)
 {
     return &b->queues[lane * b->queues_per_lane + slot];

@@ -96,7 +96,7 @@ void target_expect(struct bridge *b, struct bytes name)
         return;
     struct target *t = target_find(b, name);
     bool is_free = !b->targets.all[b->targets.hand].used;
-    if (t == NULL && is_free && targets_allow(&b->config.rules.targets, name))
+    if (t == NULL && is_free && allowlist_allows(&b->config.rules.allowlist, name))
         t = target_get(b, name);
     if (t == NULL || t->state != TARGET_UNKNOWN || t->expected)
         return;

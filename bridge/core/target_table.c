@@ -75,7 +75,7 @@ struct target_stats *target_stats(const struct bridge *b, uint8_t label)
 
 uint8_t target_label(const struct bridge *b, struct bytes name)
 {
-    int entry = targets_entry(&b->config.rules.targets, name);
+    int entry = allowlist_entry(&b->config.rules.allowlist, name);
     if (entry < 0)
         return LABEL_NONE;
     return entry < TARGET_LABELS ? b->config.target_labels[entry] : LABEL_OTHER;

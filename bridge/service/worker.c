@@ -62,9 +62,9 @@ static int name_topics(struct worker *w)
 static struct request_rules rules_of(const struct worker *w, const struct config *live)
 {
     return (struct request_rules){
-        .targets = {.patterns = (const char *const *)live->targets,
-                    .patterns_n = live->targets_n,
-                    .schedule = w->config.config->schedule},
+        .allowlist = {.patterns = (const char *const *)live->targets,
+                      .patterns_n = live->targets_n,
+                      .schedule = w->config.config->schedule},
         .default_target = live->default_target,
         .max_delay_ms = live->max_delay_ms,
     };

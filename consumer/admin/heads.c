@@ -32,7 +32,7 @@ static void open_head(const struct offsets *offsets, struct head *head,
     if (err != 0)
         return;
     const struct stamp *stamp = &env.stamp;
-    int64_t until_wall_ms = stamp->next_try_ms > stamp->due_ms ? stamp->next_try_ms : stamp->due_ms;
+    int64_t until_wall_ms = stamp_until_ms(stamp);
     head->kind = HEAD_OPENED;
     head->due_wall_ms = stamp->due_ms;
     head->release_wall_ms =
@@ -40,21 +40,16 @@ static void open_head(const struct offsets *offsets, struct head *head,
                         stamped_wall_ms, until_wall_ms);
 }
 
-static int64_t later_of(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static void note_retrying(struct head *head, const rd_kafka_message_t *message)
 {
     struct envelope env;
     if (envelope_open(bytes_of(message->payload, message->len), &env) != 0)
         return;
-    int64_t due_ms = later_of(env.stamp.due_ms, env.stamp.timestamp_ms);
-    if (env.stamp.next_try_ms <= due_ms)
+    int64_t overdue_ms = stamp_overdue_ms(&env.stamp);
+    if (overdue_ms == 0)
         return;
-    if (head->retrying++ == 0 || due_ms < head->retrying_due_wall_ms)
-        head->retrying_due_wall_ms = due_ms;
+    if (head->retrying++ == 0 || overdue_ms < head->retrying_due_wall_ms)
+        head->retrying_due_wall_ms = overdue_ms;
 }
 
 static bool see(void *ctx, intptr_t tag, const rd_kafka_message_t *message)

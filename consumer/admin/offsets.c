@@ -50,8 +50,7 @@ struct offsets_cell *offsets_cell(const struct offsets *offsets, int lane, int s
 
 int64_t offsets_level_ms(const struct config *config, int slot)
 {
-    int n = config->ladder.n;
-    return slot <= n ? config->ladder.level_ms[slot - 1] : config->retired_ms[slot - 1 - n];
+    return ladder_slot_ms(&config->ladder, config->retired_ms, slot);
 }
 
 const char *offsets_topic(const struct config *config, int slot, char out[TOPIC_TEXT_MAX])

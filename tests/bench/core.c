@@ -228,7 +228,7 @@ int main(int argc, char **argv)
                                .headers = request_headers,
                                .headers_n = 3};
     s.rules = (struct request_rules){
-        .targets = {.patterns = patterns, .patterns_n = 1, .schedule = "schedule"},
+        .allowlist = {.patterns = patterns, .patterns_n = 1, .schedule = "schedule"},
         .max_delay_ms = INT64_MAX / 4};
     s.ladder = (struct ladder){.n = 18, .hold_ms = 1000, .slack_ms = 500};
     memcpy(s.ladder.level_ms, levels_ms, sizeof levels_ms);

@@ -2,6 +2,7 @@
 /* fuzz_config: any bytes as a configuration file. It is accepted or refused with a sentence, never
    a crash and never a leak. An accepted configuration fulfills config.h. */
 #include "bridge/config/config.h"
+#include "levels/allowlist.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -21,10 +22,10 @@ static void check_taken(const struct config *config)
     assert(config->retired_n >= 0 && config->retired_n <= LADDER_MAX);
     assert(config->workers >= 1 && config->partitions >= 1 && config->replication >= 1);
     assert(config->max_attempts >= 1 && config->memory_bytes > 0);
-    struct targets targets = {(const char *const *)config->targets, config->targets_n,
-                              config->schedule};
+    struct allowlist allowlist = {(const char *const *)config->targets, config->targets_n,
+                                  config->schedule};
     assert(config->default_target == NULL ||
-           targets_allow(&targets, bytes_text(config->default_target)));
+           allowlist_allows(&allowlist, bytes_text(config->default_target)));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -38,7 +38,7 @@ static void read_line(struct bytes line)
 {
     static const char *const patterns[] = {"*"};
     static const struct request_rules rules = {
-        .targets = {patterns, 1, "S"}, .default_target = "t", .max_delay_ms = 3600000};
+        .allowlist = {patterns, 1, "S"}, .default_target = "t", .max_delay_ms = 3600000};
     struct draft draft = {0};
     struct error why = {""};
     int err = draft_of_json(&draft, line, &why);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_duration: any bytes are safe as a duration, an instant, a topic name or a pattern. An
    accepted text is the same after formatting and parsing again. */
+#include "levels/allowlist.h"
 #include "levels/duration.h"
-#include "levels/targets.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -63,13 +63,13 @@ static void read_name(struct bytes name)
         memcpy(pattern, name.data, name.len);
     pattern[name.len] = '\0';
     const char *const patterns[] = {pattern, "*"};
-    struct targets targets = {patterns, 2, "schedule"};
+    struct allowlist allowlist = {patterns, 2, "schedule"};
     bool is_canary = bytes_equal(name, bytes_text("schedule.canary"));
     bool good = topic_name_is_legal(name) && (is_canary || !topic_is_internal("schedule", name));
-    assert(targets_allow(&targets, name) == good);
-    targets.patterns_n = 1;
-    assert(targets_allow(&targets, name) == good);
-    bool matches_a = targets_allow(&targets, bytes_text("a")), stars = pattern[0] != '\0';
+    assert(allowlist_allows(&allowlist, name) == good);
+    allowlist.patterns_n = 1;
+    assert(allowlist_allows(&allowlist, name) == good);
+    bool matches_a = allowlist_allows(&allowlist, bytes_text("a")), stars = pattern[0] != '\0';
     for (const char *at = pattern; *at != '\0'; at++)
         stars &= *at == '*' || *at == 'a';
     assert(!matches_a || stars);

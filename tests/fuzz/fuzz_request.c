@@ -118,7 +118,7 @@ static void check_stamp(const struct request_rules *rules, const struct record *
     assert(stamp->origin_offset == record->offset && stamp->origin_lane == 3);
     assert(stamp->next_try_ms == 0 && stamp->attempt == 0);
     assert(stamp->expires_ms >= stamp->due_ms);
-    assert(targets_allow(&rules->targets, stamp->target));
+    assert(allowlist_allows(&rules->allowlist, stamp->target));
 
     const struct header *at = find(record, "dlb-deliver-at"), *delay = find(record, "dlb-delay"),
                         *key = find(record, "dlb-key"), *id = find(record, "dlb-id");
@@ -152,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input in = {data, size};
     uint8_t choice = eat_byte(&in);
     struct request_rules rules = {
-        .targets = {PATTERNS, 2, "schedule"},
+        .allowlist = {PATTERNS, 2, "schedule"},
         .default_target = choice & 1 ? "orders.timeout" : NULL,
         .max_delay_ms = choice & 2 ? INT64_MAX : (int64_t)40 * 86400000,
     };

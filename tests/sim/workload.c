@@ -21,9 +21,9 @@ void workload_init(struct world *w)
     };
     memcpy(w->targets, targets, sizeof targets);
     w->rules = (struct request_rules){
-        .targets = {.patterns = patterns,
-                    .patterns_n = sizeof patterns / sizeof patterns[0],
-                    .schedule = "schedule"},
+        .allowlist = {.patterns = patterns,
+                      .patterns_n = sizeof patterns / sizeof patterns[0],
+                      .schedule = "schedule"},
         .default_target = w->setup.default_target ? targets[TARGET_DEFAULT].name : NULL,
         .max_delay_ms = MAX_DELAY_MS};
 }

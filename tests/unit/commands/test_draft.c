@@ -9,7 +9,7 @@
 
 static const char *const PATTERNS[] = {"orders"};
 static const struct request_rules RULES = {
-    .targets = {PATTERNS, 1, "S"}, .default_target = "orders", .max_delay_ms = 3600000};
+    .allowlist = {PATTERNS, 1, "S"}, .default_target = "orders", .max_delay_ms = 3600000};
 enum { NOW_MS = 1000000 };
 
 static struct error why;

@@ -242,9 +242,9 @@ static void set_defaults(bool exactly_once)
                 .ladder =
                     {.level_ms = {SHORT_MS, LONG_MS}, .n = 2, .hold_ms = SHORT_MS, .slack_ms = 500},
                 .lanes = 2,
-                .rules = {.targets = {.patterns = patterns,
-                                      .patterns_n = 2,
-                                      .schedule = "schedule"},
+                .rules = {.allowlist = {.patterns = patterns,
+                                        .patterns_n = 2,
+                                        .schedule = "schedule"},
                           .max_delay_ms = (int64_t)365 * 24 * 3600 * 1000},
                 .max_attempts = 3,
                 .memory_bytes = 1 << 20,
@@ -320,7 +320,7 @@ void fixture_gain(int lane)
     struct start starts[SLOTS_MAX];
     for (int slot = 0; slot < bridge_queues_per_lane(fx.b); slot++)
         starts[slot] = (struct start){.offset = START};
-    cr_assert_eq(bridge_lane_gained(fx.b, lane, starts, fx.b->now), 0);
+    cr_assert_eq(bridge_lane_assigned(fx.b, lane, starts, fx.b->now), 0);
 }
 
 void fixture_offer(int slot, struct record *record)

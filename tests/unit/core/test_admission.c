@@ -79,7 +79,7 @@ Test(admission, head_that_stays_missing_proves_another_log)
         fixture_pass(SILENCE_MS);
         admission_serve(fx.b, q);
     }
-    cr_expect(q->gone);
+    cr_expect(q->log_mismatch);
     cr_expect_eq(fixture_notices(NOTICE_REPLACED), 1);
 }
 
@@ -90,6 +90,6 @@ Test(admission, head_that_the_client_has_not_reached_is_awaited)
         fixture_pass(SILENCE_MS);
         admission_serve(fx.b, q);
     }
-    cr_expect_not(q->gone);
+    cr_expect_not(q->log_mismatch);
     cr_expect_eq(q->state, QUEUE_OPEN);
 }

@@ -25,8 +25,8 @@ static void deny_orders(void)
 {
     static const char *const bills[] = {"bills"};
     struct bridge_live live = {.rules = fx.config.rules, .max_attempts = 3};
-    live.rules.targets.patterns = bills;
-    live.rules.targets.patterns_n = 1;
+    live.rules.allowlist.patterns = bills;
+    live.rules.allowlist.patterns_n = 1;
     bridge_reconfigure(fx.b, &live);
 }
 
@@ -87,7 +87,7 @@ Test(forward, delivery_has_the_time_of_the_later_clock)
 {
     (void)served();
     cr_expect_eq(fx.sent.kind, FORWARD_TARGET);
-    cr_expect_eq(fx.sent.timestamp_ms, BEGIN_WALL_MS);
+    cr_expect_eq(fx.sent.timestamp_wall_ms, BEGIN_WALL_MS);
     cr_expect_str_eq(fx.sent.target->name, "orders");
 }
 

@@ -12,7 +12,7 @@ static void gain_without_level(void)
     struct start starts[SLOTS_MAX];
     for (int slot = 0; slot < bridge_queues_per_lane(fx.b); slot++)
         starts[slot] = (struct start){.offset = START, .missing = slot == LEVEL};
-    cr_assert_eq(bridge_lane_gained(fx.b, 0, starts, fx.b->now), 0);
+    cr_assert_eq(bridge_lane_assigned(fx.b, 0, starts, fx.b->now), 0);
 }
 
 Test(lanes, lane_that_was_lost_is_not_lost_again)

@@ -240,7 +240,7 @@ Test(parcel, quarter_of_the_budget_is_shared_by_the_owned_lanes)
     int64_t quarter = fx.config.memory_bytes / 4;
     const struct start starts[SLOTS_MAX] = {{0}};
     cr_expect_eq(lane_share_bytes(fx.b), quarter);
-    cr_assert_eq(bridge_lane_gained(fx.b, 1, starts, fx.b->now), 0);
+    cr_assert_eq(bridge_lane_assigned(fx.b, 1, starts, fx.b->now), 0);
     cr_expect_eq(lanes_owned(fx.b), 2);
     cr_expect_eq(lane_share_bytes(fx.b), quarter / 2);
     bridge_lane_lost(fx.b, 0);

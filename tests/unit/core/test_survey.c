@@ -34,9 +34,9 @@ Test(survey, queues_are_counted_by_their_state)
     queue_pause(fx.b, fixture_queue(LEVEL));
     cr_expect_eq(counter_read(&surveyed(LEVEL)->paused), 1);
     queue_block(fx.b, fixture_queue(LEVEL));
-    cr_expect_eq(counter_read(&surveyed(LEVEL)->held), 1);
+    cr_expect_eq(counter_read(&surveyed(LEVEL)->blocked), 1);
     bridge_lane_lost(fx.b, 0);
-    cr_expect_eq(counter_read(&surveyed(LEVEL)->held), 0, "a lane of another owner");
+    cr_expect_eq(counter_read(&surveyed(LEVEL)->blocked), 0, "a lane of another owner");
 }
 
 Test(survey, records_up_to_the_end_of_the_log_are_pending)
@@ -89,9 +89,10 @@ Test(survey, overdue_head_of_a_level_is_retrying)
     struct queue *q = fixture_queue(LEVEL);
     q->head_overdue_wall_ms = BEGIN_WALL_MS - 7;
     queue_pause(fx.b, q);
-    cr_expect_eq(counter_read(&surveyed(LEVEL)->retrying_due_ms), (uint64_t)BEGIN_WALL_MS - 7);
+    cr_expect_eq(counter_read(&surveyed(LEVEL)->retrying_due_wall_ms), (uint64_t)BEGIN_WALL_MS - 7);
     queue_block(fx.b, q);
-    cr_expect_eq(counter_read(&surveyed(LEVEL)->retrying_due_ms), 0, "its target is not the cause");
+    cr_expect_eq(counter_read(&surveyed(LEVEL)->retrying_due_wall_ms), 0,
+                 "its target is not the cause");
 }
 
 Test(survey, record_in_work_is_overdue_after_a_second)
@@ -138,7 +139,8 @@ Test(survey, record_that_its_target_delays_is_retrying_until_it_is_dead_lettered
     p->overdue_wall_ms = BEGIN_WALL_MS - 3;
     parcel_ready(fx.b, p);
     cr_expect_eq(retrying(LEVEL), 1);
-    cr_expect_eq(counter_read(&fx.stats.slots[LEVEL].retrying_due_ms), (uint64_t)BEGIN_WALL_MS - 3);
+    cr_expect_eq(counter_read(&fx.stats.slots[LEVEL].retrying_due_wall_ms),
+                 (uint64_t)BEGIN_WALL_MS - 3);
     dead_letter_mark(fx.b, p, &(struct refusal){.code = CODE_EXPIRED, .reason = "too late"});
     cr_expect_eq(retrying(LEVEL), 0);
 }

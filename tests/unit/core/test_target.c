@@ -180,7 +180,7 @@ Test(target, answer_that_comes_after_a_refusal_changes_nothing)
     fx.lookup = LOOKUP_FOUND;
     targets_serve(fx.b);
     cr_expect_eq(t->state, TARGET_DOWN);
-    cr_expect_null(fx.b->targets.asking);
+    cr_expect_null(fx.b->targets.looking_up);
 }
 
 Test(target, refusal_shuts_the_target_and_uses_up_attempts)
@@ -416,9 +416,9 @@ Test(target, full_table_keeps_targets_that_records_wait_for)
     cr_expect_null(numbered(TARGETS_MAX));
     cr_expect_eq(target_gate(fx.b, t), GATE_OPEN);
     numbered(5)->in_flight = 0;
-    fx.b->targets.asking = numbered(5);
+    fx.b->targets.looking_up = numbered(5);
     cr_expect_null(numbered(TARGETS_MAX), "its look-up is not answered yet");
-    fx.b->targets.asking = NULL;
+    fx.b->targets.looking_up = NULL;
     numbered(5)->took_mono_ms = 1;
     cr_expect_not_null(numbered(TARGETS_MAX), "no record waits for it");
     fixture_report(p, REPORT_OK);

@@ -36,7 +36,7 @@ static void stall(void)
     t->in_transaction = true;
     t->in_flight++;
     fx.b->in_flight++;
-    cr_assert(targets_hold(fx.b, "silent"));
+    cr_assert(targets_take_down_silent(fx.b, "silent"));
     t->in_flight--;
     fx.b->in_flight--;
 }
@@ -122,7 +122,7 @@ Test(target_exactly, target_that_is_down_stalls_no_second_time)
     fixture_pass(10);
     t->in_transaction = true;
     t->in_flight = fx.b->in_flight = 1;
-    cr_expect(targets_hold(fx.b, "silent"));
+    cr_expect(targets_take_down_silent(fx.b, "silent"));
     t->in_flight = fx.b->in_flight = 0;
     cr_expect_eq(t->recheck_mono_ms, recheck_ms);
 }
@@ -132,7 +132,7 @@ Test(target_exactly, target_is_not_blamed_while_a_topic_of_ours_is_in_flight)
     t->in_transaction = true;
     t->in_flight = 1;
     fx.b->in_flight = 2;
-    cr_expect_not(targets_hold(fx.b, "silent"));
+    cr_expect_not(targets_take_down_silent(fx.b, "silent"));
     t->in_flight = fx.b->in_flight = 0;
     cr_expect_eq(fx.notices_n, 0);
 }
@@ -142,7 +142,7 @@ Test(target_exactly, targets_without_a_record_in_flight_are_not_blamed)
     struct target *other = fixture_target("bills");
     other->in_transaction = t->in_transaction = true;
     t->in_flight = fx.b->in_flight = 1;
-    cr_expect(targets_hold(fx.b, "silent"));
+    cr_expect(targets_take_down_silent(fx.b, "silent"));
     t->in_flight = fx.b->in_flight = 0;
     cr_expect_eq(t->state, TARGET_DOWN);
     cr_expect_eq(other->state, TARGET_UNKNOWN);

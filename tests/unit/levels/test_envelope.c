@@ -613,3 +613,19 @@ Test(envelope, record_is_forwarded_when_due_or_at_its_next_try)
     cr_expect_eq(stamp_until_ms(&(struct stamp){.due_ms = 50, .next_try_ms = 49}), 50);
     cr_expect_eq(stamp_until_ms(&(struct stamp){.due_ms = 50, .next_try_ms = 51}), 51);
 }
+
+Test(envelope, record_can_be_late_from_its_due_time_or_its_request)
+{
+    cr_expect_eq(stamp_late_from_ms(&(struct stamp){.due_ms = 50, .timestamp_ms = 49}), 50);
+    cr_expect_eq(stamp_late_from_ms(&(struct stamp){.due_ms = 50, .timestamp_ms = 51}), 51);
+}
+
+Test(envelope, record_is_overdue_while_its_target_delays_it)
+{
+    cr_expect_eq(stamp_overdue_ms(&(struct stamp){.due_ms = 50, .next_try_ms = 50}), 0);
+    cr_expect_eq(stamp_overdue_ms(&(struct stamp){.due_ms = 50, .next_try_ms = 51}), 50);
+    struct stamp late_request = {.due_ms = 50, .timestamp_ms = 60, .next_try_ms = 60};
+    cr_expect_eq(stamp_overdue_ms(&late_request), 0);
+    late_request.next_try_ms = 61;
+    cr_expect_eq(stamp_overdue_ms(&late_request), 60);
+}

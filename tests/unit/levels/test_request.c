@@ -16,7 +16,7 @@ static const int64_t DAY = 86400000;
 static const char *const PATTERNS[] = {"orders.*", "a"};
 
 static const struct request_rules RULES = {
-    .targets = {PATTERNS, 2, "schedule"},
+    .allowlist = {PATTERNS, 2, "schedule"},
     .default_target = "orders.timeout",
     .max_delay_ms = (int64_t)40 * 86400000,
 };
