@@ -20,7 +20,7 @@ void commit_invalidate(struct bridge *b)
 static uint64_t next_commit(struct bridge *b)
 {
     b->commit.is_out = true;
-    b->commit.asked_mono_ms = b->now.mono_ms;
+    b->commit.started_mono_ms = b->now.mono_ms;
     return ++b->commit.seq;
 }
 
@@ -115,7 +115,7 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
     if (!ok)
         return;
     cluster_answered(b);
-    b->commit.answered_mono_ms = b->commit.asked_mono_ms;
+    b->commit.timed_mono_ms = b->commit.started_mono_ms;
     if (b->config.exactly_once)
         transaction_committed(b);
     b->commit.proving &= seq < b->commit.proof_seq;

@@ -53,7 +53,7 @@ static bool outlet_is_down(struct bridge *b, struct parcel *p, enum forward_kind
 {
     if (outlet_takes(b, p, kind, slot))
         return false;
-    bool soon = b->outlets.asking != NULL;
+    bool soon = b->outlets.looking_up != NULL;
     parcel_wait(b, p, b->now.wall_ms + (soon ? OUTLET_WAIT_MS : RESEND_MS));
     return true;
 }

@@ -21,7 +21,7 @@ static bool is_same_log(const struct queue *q, const struct start *start)
     return !start->fresh && start->offset >= q->base_kept;
 }
 
-int bridge_lane_gained(struct bridge *b, int lane, const struct start *starts, struct now now)
+int bridge_lane_assigned(struct bridge *b, int lane, const struct start *starts, struct now now)
 {
     assert(!b->lanes[lane].owned);
     b->now = now;

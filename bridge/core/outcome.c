@@ -54,7 +54,7 @@ static void succeeded(struct bridge *b, struct parcel *p, const struct target *t
     parcel_done(b, p);
 }
 
-static void tell_own_topic_failed(struct bridge *b, const struct parcel *p, const char *why)
+static void notice_own_topic_failed(struct bridge *b, const struct parcel *p, const char *why)
 {
     bridge_notice(b, (struct notice){.kind = NOTICE_FORWARD_FAILED,
                                      .queue = p->queue->id,
@@ -78,7 +78,7 @@ static void own_topic_failed(struct bridge *b, struct parcel *p, enum report rep
         parcel_ready(b, p);
         return;
     }
-    tell_own_topic_failed(b, p, why);
+    notice_own_topic_failed(b, p, why);
     redelivery_resend(b, p);
 }
 
@@ -135,7 +135,7 @@ static void note_failure(struct bridge *b, const struct parcel *p, enum report r
     else if (too_large)
         notes_add(b, p, NOTE_ALONE);
     else if (p->kind != FORWARD_TARGET && report != REPORT_NOT_SENT)
-        tell_own_topic_failed(b, p, why);
+        notice_own_topic_failed(b, p, why);
 }
 
 static void fail_transaction(struct bridge *b, struct parcel *p, struct target *target,
@@ -278,11 +278,11 @@ void outcome_watch_silence(struct bridge *b)
 {
     static const char why[] = "a target acknowledged nothing for three seconds";
     struct txn *t = &b->txn;
-    int64_t since_ms =
+    int64_t since_mono_ms =
         b->cluster.acked_mono_ms > t->ending_mono_ms ? b->cluster.acked_mono_ms : t->ending_mono_ms;
-    if (b->cluster.muted_mono_ms > since_ms)
-        since_ms = b->cluster.muted_mono_ms;
-    if (t->state != TXN_ENDING || t->failed || b->now.mono_ms - since_ms < TXN_SILENT_MS)
+    if (b->cluster.muted_mono_ms > since_mono_ms)
+        since_mono_ms = b->cluster.muted_mono_ms;
+    if (t->state != TXN_ENDING || t->failed || b->now.mono_ms - since_mono_ms < TXN_SILENT_MS)
         return;
     bool probe = t->single != NULL && t->single->target != NULL &&
                  t->single->target->state == TARGET_PROBING;

@@ -47,7 +47,7 @@ static void set_down(struct bridge *b, struct outlet *o, bool down, const char *
 static void look_up(struct bridge *b, struct outlet *o)
 {
     enum lookup found = b->port.lookup_outlet(b->port.ctx, id_of(b, o));
-    b->outlets.asking = found == LOOKUP_PENDING ? o : NULL;
+    b->outlets.looking_up = found == LOOKUP_PENDING ? o : NULL;
     if (found == LOOKUP_PENDING)
         return;
     int64_t after_ms = o->stalled ? LEADERS_MS : OUTLET_LEADERS_MS;
@@ -57,21 +57,22 @@ static void look_up(struct bridge *b, struct outlet *o)
     if (found == LOOKUP_UNWRITABLE || found == LOOKUP_UNKNOWN)
         return;
     set_down(b, o, false, NULL);
-    int64_t whole_ms = found == LOOKUP_FOUND ? 0 : b->now.mono_ms;
-    o->doubted = b->cluster.stall_mono_ms != 0 && !cluster_leaders_are_known(b, whole_ms, after_ms);
+    int64_t whole_mono_ms = found == LOOKUP_FOUND ? 0 : b->now.mono_ms;
+    o->doubted =
+        b->cluster.stall_mono_ms != 0 && !cluster_leaders_are_known(b, whole_mono_ms, after_ms);
     o->stalled &= o->doubted;
 }
 
-static bool may_ask(const struct bridge *b, const struct outlet *o)
+static bool may_look_up(const struct bridge *b, const struct outlet *o)
 {
-    return b->targets.asking == NULL && b->outlets.asking == NULL &&
+    return b->targets.looking_up == NULL && b->outlets.looking_up == NULL &&
            b->now.mono_ms >= o->recheck_mono_ms;
 }
 
 bool outlet_takes(struct bridge *b, const struct parcel *p, enum forward_kind kind, int slot)
 {
     struct outlet *o = outlet_of(b, p->queue->id.lane, kind, slot);
-    if (o->doubted && may_ask(b, o))
+    if (o->doubted && may_look_up(b, o))
         look_up(b, o);
     return !o->doubted;
 }
@@ -136,11 +137,11 @@ bool outlets_stop_intake(const struct bridge *b, int lane)
 static bool is_silent(const struct bridge *b, const struct outlet *o)
 {
     const struct cluster *c = &b->cluster;
-    int64_t since_ms =
+    int64_t since_mono_ms =
         o->answered_mono_ms > c->back_mono_ms ? o->answered_mono_ms : c->back_mono_ms;
-    if (c->muted_mono_ms > since_ms)
-        since_ms = c->muted_mono_ms;
-    return o->in_flight > 0 && c->acked_mono_ms - since_ms > OUTLET_SILENT_MS;
+    if (c->muted_mono_ms > since_mono_ms)
+        since_mono_ms = c->muted_mono_ms;
+    return o->in_flight > 0 && c->acked_mono_ms - since_mono_ms > OUTLET_SILENT_MS;
 }
 
 static void watch_silence(struct bridge *b)
@@ -162,10 +163,10 @@ void outlets_serve(struct bridge *b)
         watch_silence(b);
         return;
     }
-    if (b->outlets.asking != NULL)
-        look_up(b, b->outlets.asking);
+    if (b->outlets.looking_up != NULL)
+        look_up(b, b->outlets.looking_up);
     for (int i = 0; b->outlets.down > 0 && i < b->config.lanes * b->queues_per_lane; i++) {
-        if (b->outlets.all[i].down && may_ask(b, &b->outlets.all[i]))
+        if (b->outlets.all[i].down && may_look_up(b, &b->outlets.all[i]))
             look_up(b, &b->outlets.all[i]);
     }
 }

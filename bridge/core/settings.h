@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings: what a step machine is made with, and what may change while it runs. */
+/* settings: the configuration of a step machine, and the part of it that may change at run time. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_SETTINGS_H
 #define DELAYBRIDGE_BRIDGE_CORE_SETTINGS_H
 
@@ -7,34 +7,40 @@
 #include "levels/plan.h"
 #include "levels/request.h"
 
-/* Borrowed pointers inside rules must outlive the bridge. */
+/* All pointers, those inside rules included, are borrowed and must outlive the bridge. */
 struct bridge_config {
     struct ladder ladder;
-    const int64_t *retired_ms;
+    const int64_t *retired_ms; /* lengths of retired levels */
     int retired_n;
-    int lanes; /* partitions of S */
+    int lanes; /* partitions of the schedule topic */
     struct request_rules rules;
-    int max_attempts;
-    int64_t memory_bytes; /* of this worker: held and in flight */
-    int64_t bulk_bytes;  /* more than this at hand and not admitted makes a schedule queue bulky: of
-                            these one is read at a time. 0: any number is */
-    int64_t large_bytes; /* beyond memory_bytes, a queue may hold one record of so many bytes, and
-                            one queue a larger one. 0: each a record of any size */
-    uint8_t
-        target_labels[TARGET_LABELS]; /* by which targets[] of the stats the first entries of
-                                         rules.allowlist are counted; LABEL_OTHER: all further */
-    /* What any broker takes of one record, key, value and headers uncompressed; 0: any size. */
-    size_t record_max_bytes;
+    int max_attempts; /* deliveries of a record before it goes to the dead-letter topic */
     bool exactly_once;
-    bool skip_unreadable; /* a batch that cannot be read is dead-lettered as a range, and passed */
-    size_t commit_text_max;  /* bytes that a commit's text may have; 0: WINDOW_TEXT_MAX */
-    int64_t commit_again_ms; /* progress that does not change is committed again; 0: each hour */
-    int64_t session_ms; /* after half of it without a turn, ownership is proved before forwarding */
+
+    /* Memory, in bytes. */
+    int64_t memory_bytes; /* for records of this worker in memory and in flight */
+    /* A schedule queue is bulky with more than this fetched and not admitted. One of the bulky
+       queues is read at a time. 0: all are read. */
+    int64_t bulk_bytes;
+    /* A queue without records in work may exceed memory_bytes by one record of this size. One queue
+       may exceed it by a larger record. 0: each may, by a record of any size. */
+    int64_t large_bytes;
+
+    /* Limits of the brokers. */
+    size_t record_max_bytes; /* of a record: key, value and headers, uncompressed; 0: none */
+    size_t commit_text_max;  /* of commit metadata; 0: WINDOW_TEXT_MAX */
+    int64_t commit_again_ms; /* unchanged progress is committed again after this; 0: an hour */
+    int64_t session_ms;      /* after half of it without a turn, a commit must prove ownership of
+                                the lanes before anything is forwarded */
+    bool skip_unreadable; /* unreadable ranges are dead-lettered and skipped without an operator */
+    /* For each of the first entries of rules.allowlist, its index in stats.targets. All further
+       entries share LABEL_OTHER. */
+    uint8_t target_labels[TARGET_LABELS];
 };
 
-/* What may change between two turns. */
+/* The members of bridge_config that bridge_reconfigure replaces. */
 struct bridge_live {
-    struct request_rules rules; /* as in bridge_config */
+    struct request_rules rules;
     int max_attempts;
     uint8_t target_labels[TARGET_LABELS];
     size_t record_max_bytes;

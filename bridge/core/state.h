@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* state: the structures that the files of the step machine share. Nothing outside of bridge/core
-   includes this.
+/* state: the structures that the files of the step machine share. Only files of bridge/core include
+   this header.
 
-     lane     partition p of all our input topics; owned or not
-     queue    one input partition: window, at most one peeked head, open or paused
-     parcel   one record in work: in the wheel, ready, parked behind its target, or in flight
+     lane     partition p of all input topics of the bridge; owned or not
+     queue    one input partition: its window, its state, and at most one record that waits (head)
+     parcel   one record in work
      target   a topic that records are delivered to, and whether it is available
-     outlet   a partition of our own topics that a lane's hops or dead letters go to
+     outlet   a partition that a lane's hops or dead letters go to, and whether it is available
 
-   A parcel's life: admitted from its queue -> WAITING until its release -> READY -> IN_FLIGHT ->
-   done. Whatever fails puts it back to WAITING or READY; only an acknowledgement ends it. */
+   The life of a parcel:
+
+     admitted -> WAITING in the wheel -> READY -> IN_FLIGHT -> acknowledged: done, FREE
+                     ^                    |  ^        |
+                     |                    v  |        |
+                     |                  PARKED        | failed
+                     +--------------------------------+
+
+   A parcel is PARKED while its target cannot take one more record. A delivery that failed waits
+   again, for a hop into a level or for the same try. Only an acknowledgement ends a record. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_STATE_H
 #define DELAYBRIDGE_BRIDGE_CORE_STATE_H
 
@@ -20,104 +28,114 @@
 #include "levels/wheel.h"
 
 enum {
+    /* Commits. */
     COMMIT_EVERY_MS = 100,
-    COMMIT_LOST_MS = 5000, /* a commit without an answer for so long has none */
-    RECOMMIT_EVERY_MS = 3600 * 1000,
-    TRIM_EVERY_MS = 60 * 1000,
-    POLL_EVERY_MS = 1000,   /* open queues are polled without a signal */
+    COMMIT_LOST_MS = 5000,       /* a commit without an answer counts as lost */
+    RECOMMIT_EVERY_MS = 3600000, /* unchanged progress */
+    TRIM_EVERY_MS = 60000,       /* committed records of levels are deleted */
+
+    /* Reading. */
+    POLL_EVERY_MS = 1000,   /* open queues are polled without a wakeup */
     PAUSE_FAR_MS = 3000,    /* a head further away than this pauses its queue */
-    RESUME_AHEAD_MS = 1000, /* a resumed partition waits for the fetch that is under way */
-    SILENCE_MS = 5000,      /* a woken queue that gives nothing for so long is woken again */
-    SILENCES = 3,           /* at the log's end, after which a record that was there is missing */
-    CLOCK_BACK_MS = 1000,   /* a step back by more than this: held records are read again */
-    AWAY_MS = 3000,         /* no acknowledgement at all for so long: Kafka is away, not a target */
-    PROBE_EVERY_MS = 1000,  /* then a commit probes it */
+    RESUME_AHEAD_MS = 1000, /* a resumed partition first waits for a fetch that has begun */
+    SILENCE_MS = 5000,      /* a resumed queue without a record is read again */
+    SILENCES = 3,           /* at the log's end: then a record that was there is missing */
+    QUEUE_QUOTA = 128,      /* records of one queue in a turn */
+    BULK_TURN_MS = 1000,    /* of a bulky queue, while others are in line */
+    CLOCK_BACK_MS = 1000,   /* a larger step back: records in memory are read again */
+
+    /* The cluster. */
+    AWAY_MS = 3000, /* without any acknowledgement, Kafka is away, and no target is to blame */
+    PROBE_EVERY_MS = 1000, /* then a commit probes Kafka */
+    LEADERS_MS = 20000,    /* brokers know by then which partitions lost their leader */
     RESEND_MS = 500,
-    DOWN_MS = 5000, /* a target that failed is tried again after this */
-    STALLS_MAX = 4, /* each time it is left alone for twice as long */
-    STALLS_FORGOTTEN_MS = DOWN_MS << STALLS_MAX,
-    MISSING_MS = 2000,        /* the same for one that is not there */
-    LOOK_UP_AGAIN_MS = 2000,  /* after a look-up without an answer */
-    OUTLET_WAIT_MS = 20,      /* a record waits so long for the look-up of its own topic */
-    OUTLET_SILENT_MS = 3000,  /* at least once: it acknowledged nothing, and others did */
-    OUTLET_LEADERS_MS = 3000, /* after a stall brokers may still name a dead leader */
-    PARK_MS = 1000,           /* behind an unavailable target, no longer than this */
-    QUEUE_QUOTA = 128,        /* records of one queue in a turn */
-    BULK_TURN_MS = 1000,      /* of a bulky queue, while others are in line */
+
+    /* Targets. */
+    DOWN_MS = 5000,                              /* a target that failed is not tried for so long */
+    STALLS_MAX = 4,                              /* each stall doubles this time, so many times */
+    STALLS_FORGOTTEN_MS = DOWN_MS << STALLS_MAX, /* without a stall */
+    STALL_APART_MS = 10000,  /* exactly once: least time between stalls that stop all targets */
+    MISSING_MS = 2000,       /* a missing target is not looked up for so long */
+    LOOK_UP_AGAIN_MS = 2000, /* after a look-up without an answer */
+    PARK_MS = 1000,          /* longest time of a record behind an unavailable target */
+    PROVEN_MS = 60000,       /* a size that was too large is not tried again for so long */
     TARGETS_MAX = 1024,
+
+    /* Outlets. */
+    OUTLET_WAIT_MS = 20,      /* a record waits for the pending look-up of its outlet */
+    OUTLET_SILENT_MS = 3000,  /* at least once: no acknowledgement, while others are acknowledged */
+    OUTLET_LEADERS_MS = 3000, /* after a stall brokers may still name a dead leader */
     DEAD_LETTERS_MAX = 1024,
-    TXN_AGE_MS = 5,       /* a transaction is open for so long, for company */
-    TXN_AGE_MAX_MS = 100, /* and no longer than this, however much is due */
-    TXN_SILENT_MS = 3000, /* so long, after others were answered, targets may hold it */
-    TXN_HOPS_MS = 100,    /* hops wait for so long, so that few transactions are theirs */
+
+    /* Transactions. */
+    TXN_AGE_MS = 5,       /* open at least, so that records share it */
+    TXN_AGE_MAX_MS = 100, /* open at most, even if more records are due */
+    TXN_SILENT_MS = 3000, /* after the last acknowledgement its targets may hold it */
+    TXN_HOPS_MS = 100,    /* hops wait for each other, so that they need few transactions */
     TXN_RECORDS_MAX = 60000,
     TXN_BYTES_MAX = 32 << 20,
-    STALL_APART_MS = 10 * 1000, /* exactly once: between two stalls that stop all targets */
-    LEADERS_MS = 20 * 1000,     /* after this brokers know which partitions a dead one has left */
-    PROVEN_MS = 60 * 1000,      /* what a target found too large is not tried again before */
     NOTES_MAX = 256,
-    PARCEL_OVERHEAD =
-        512, /* what the client keeps for a record besides its bytes, and the parcel */
-    /* What a header costs besides its bytes: 24 in our list, 72 in the client's while the message
-       that it becomes is in flight. */
-    HEADER_OVERHEAD = 96
+
+    /* Memory, in bytes. */
+    PARCEL_OVERHEAD = 512, /* the parcel, and the client's own data of a record */
+    HEADER_OVERHEAD = 96   /* of a header: 24 in a record, 72 in the client while in flight */
 };
 
 enum parcel_state { PARCEL_FREE, PARCEL_WAITING, PARCEL_READY, PARCEL_PARKED, PARCEL_IN_FLIGHT };
 
 struct dead_letter {
-    struct link link; /* in the free list */
+    struct link link; /* in pools.dead_letters_free */
     struct refusal refusal;
-    uint8_t label; /* of its target */
+    uint8_t label; /* index of its target in stats.targets */
 };
 
 enum ownership {
     OWNED,   /* its lane is ours */
-    REVOKED, /* its lane was lost, or is read again: success marks its offset done */
-    FOREIGN  /* the lane's topics may be others by now: success marks nothing, unless the same
-                 record is read there and adopts it */
+    REVOKED, /* its lane was lost or is read again: success still marks its offset as done */
+    FOREIGN  /* its topic may be another one now: success marks nothing, unless the same record is
+                read again and adopts the parcel */
 };
 
 struct parcel {
-    struct parcel_note note; /* IN_FLIGHT: the port's; first, see bridge.h */
+    struct parcel_note note; /* IN_FLIGHT: the port's; must come first (port.h) */
     struct wheel_node node;  /* WAITING */
     struct link link;        /* FREE, READY, PARKED, or IN_FLIGHT and not OWNED */
     struct queue *queue;
-    struct record *record;
-    struct dead_letter *dead_letter; /* for the dead-letter topic; NULL: not */
+    struct record *record;           /* owned */
+    struct dead_letter *dead_letter; /* NULL: not for the dead-letter topic */
     struct target *target;           /* PARKED, or IN_FLIGHT to it */
     int64_t offset;                  /* in queue */
+    int64_t end;                     /* 0, or the parcel stands for all offsets below this */
     uint32_t headers_n;              /* of the message that it becomes */
-    int64_t end;                     /* 0, or it stands for all offsets below this */
-    int64_t until_wall_ms;           /* the later of due and next try */
-    int64_t overdue_wall_ms;         /* due since, and waits because of its target; 0: does not */
-    int64_t delayed_ms;    /* IN_FLIGHT to its target: how long that target has delayed it */
-    int64_t since_mono_ms; /* PARKED or IN_FLIGHT since */
-    int64_t floor_offset;  /* IN_FLIGHT to a level: that log's end was here or later at the start */
-    uint64_t checksum;     /* raw: record_checksum before the value was dropped */
-    uint8_t state;
-    uint8_t kind;       /* IN_FLIGHT: enum forward_kind */
-    uint8_t content;    /* dead_letter: enum dead_letter_content */
-    uint8_t to_slot;    /* IN_FLIGHT to a level: its slot */
-    bool keyless;       /* IN_FLIGHT to a target: delivered without a key */
-    bool raw;           /* record came from outside and is no envelope */
-    uint8_t ownership;  /* enum ownership; only IN_FLIGHT may be other than OWNED */
-    bool without_level; /* too large for its level */
-    bool alone;         /* too large once, perhaps for its batch */
-    bool too_large;     /* for its target, and was alone */
+    int64_t until_wall_ms;           /* the later of due time and next try */
+    int64_t overdue_wall_ms;         /* late because of its target since then; 0: it is not */
+    int64_t delayed_ms;              /* IN_FLIGHT to its target: the target's part of the delay */
+    int64_t since_mono_ms;           /* start of PARKED or IN_FLIGHT */
+    int64_t floor_offset; /* IN_FLIGHT to a level: its log ended here or later at the start */
+    uint64_t checksum;    /* raw: record_checksum of the record with its value */
+    uint8_t state;        /* enum parcel_state */
+    uint8_t kind;         /* IN_FLIGHT: enum forward_kind */
+    uint8_t content;      /* dead_letter: enum dead_letter_content */
+    uint8_t to_slot;      /* IN_FLIGHT to a level: its slot */
+    uint8_t ownership;    /* enum ownership; only IN_FLIGHT may be other than OWNED */
+    bool keyless;         /* IN_FLIGHT to a target: delivered without a key */
+    bool raw;             /* the record came from a producer and is no envelope */
+    bool without_level;   /* too large for its level */
+    bool alone;           /* gets a batch to itself: it, or its batch, was too large */
+    bool too_large;       /* for its target, proven alone */
 };
 
 enum queue_state {
-    QUEUE_OFF,    /* not our lane */
+    QUEUE_OFF,    /* its lane is not ours */
     QUEUE_OPEN,   /* being read */
-    QUEUE_PAUSED, /* its head is far */
-    QUEUE_BLOCKED /* stopped until an operator acts */
+    QUEUE_PAUSED, /* its next record is not near, or it waits in line (bulk.h) */
+    QUEUE_BLOCKED /* until an operator acts */
 };
 
-/* A record that was read and dropped: when it is read again, it must be the same. */
+/* A record that was read and dropped. The same record must come when it is read again. */
 struct mark {
     int64_t offset;      /* -1: none */
-    int64_t from_offset; /* no record is between here and offset */
+    int64_t from_offset; /* no record lies between here and offset */
     int64_t timestamp_wall_ms;
     uint64_t checksum;
 };
@@ -125,128 +143,147 @@ struct mark {
 struct queue {
     struct queue_id id;
     enum queue_state state;
-    bool active;         /* the port may have a record at hand */
-    bool seek_pending;   /* the next record may still be from before the seek */
-    bool log_mismatch;   /* blocked: its log ends before the committed offset, or is another one */
-    bool missing;        /* and gone: there is no such topic; hops to it wait */
-    bool waits_for_room; /* the head waits for room, not for time (counted once) */
-    bool in_line;        /* PAUSED: until the bulky queue before it is read */
-    int64_t level_ms;    /* 0: the schedule queue */
-    struct record *head; /* taken, not admitted */
-    int head_fault;      /* 0 or why the head is no envelope */
+    int64_t level_ms;    /* length of its level; 0: the schedule queue */
+    struct list revoked; /* parcels in flight that are not OWNED */
+    size_t parcels;      /* in work, OWNED */
+    size_t retrying;     /* records here that wait because of their target, as far as known */
+
+    /* The head: the record that was taken and not admitted. */
+    struct record *head; /* NULL: none */
+    int head_fault;      /* 0, or the error of envelope_open */
     uint32_t head_headers_n;
-    int64_t head_until_wall_ms;
-    int64_t head_overdue_wall_ms; /* as of a parcel */
-    struct bytes head_target;     /* in the head itself */
-    int64_t head_release_wall_ms;
-    int64_t admit_wall_ms;       /* head is admitted, or a paused head will be */
-    int64_t release_max_wall_ms; /* latest release seen, for the disorder bound */
-    int64_t paused_offset;       /* window.next then: the offset of the head that it waits for */
-    int64_t gap_offset, gap_end_offset; /* a gap that was seen; -1: none */
-    int gap_readings;                   /* that ended at gap_end_offset, in a row */
-    int64_t bad_from, bad_end;          /* a range that cannot be read; bad_end 0: none */
-    int bad_readings;                   /* that were equal, in a row */
-    bool skip_requested;                /* blocked at it: it is to be passed */
-    bool range_dead_lettered;           /* a dead letter names it */
-    int64_t silent_since_mono_ms;       /* woken, and nothing came yet; 0: not waiting */
-    int silences;                       /* in a row, since it was woken */
+    struct bytes head_target;   /* in the head's own memory */
+    int64_t head_until_wall_ms; /* as in struct parcel; so is the next one */
+    int64_t head_overdue_wall_ms;
+    int64_t head_release_wall_ms; /* it leaves its level then; blocked: since then none leaves */
+    int64_t admit_wall_ms;        /* it is admitted then, or read again if it was dropped */
+    int64_t release_max_wall_ms;  /* latest release that was seen, for the order of the level */
+    int64_t paused_offset;        /* window.next at the last pause */
+
+    /* Reading. */
+    bool active;                  /* the port may have a record */
+    bool seek_pending;            /* the next record may be from before the last seek */
+    bool waits_for_room;          /* the head waits for memory or a window, not for its time */
+    bool in_line;                 /* PAUSED: until the bulky queues before it were read */
+    int64_t silent_since_mono_ms; /* resumed then, and no record came yet; 0: not silent */
+    int silences;                 /* in a row */
     struct mark mark;
-    uint64_t changes;      /* of the window */
-    uint64_t changes_sent; /* of these, in the last commit sent */
-    uint64_t changes_kept; /* of these, in the last commit that succeeded */
-    int64_t base_sent, base_kept, base_trimmed;
-    size_t parcels;  /* in work for this lane */
-    size_t retrying; /* records that wait here because of their target, as far as we wrote them */
-    struct list revoked;
-    struct window window;
+    int64_t gap_offset;     /* start of a gap that is read again; -1: none */
+    int64_t gap_end_offset; /* the record after it */
+    int gap_readings;       /* in a row that ended at gap_end_offset */
+
+    /* Blocked. */
+    bool log_mismatch;        /* the log ends before the committed offset, or is another log */
+    bool missing;             /* the topic does not exist (implies log_mismatch); hops to it wait */
+    int64_t bad_from;         /* first offset of an unreadable range */
+    int64_t bad_end;          /* first offset after it; 0: none */
+    int bad_readings;         /* in a row that gave this range */
+    bool skip_requested;      /* the range is to be skipped */
+    bool range_dead_lettered; /* an operator's dead letter names the range */
+
+    /* Commits: versions of the window, and its base in them. */
+    uint64_t changes;      /* now */
+    uint64_t changes_sent; /* in the last commit that was sent */
+    uint64_t changes_kept; /* in the last commit that succeeded */
+    int64_t base_sent, base_kept;
+    int64_t base_trimmed; /* the log was deleted below this */
+
+    struct window window; /* last: it is large */
 };
 
 struct lane {
     bool owned;
-    size_t dead_letters;       /* of its parcels */
-    int64_t dead_letter_bytes; /* what these parcels cost */
+    size_t dead_letters;       /* its parcels for the dead-letter topic */
+    int64_t dead_letter_bytes; /* their memory */
     int outlets_down;
 };
 
 struct outlet {
     bool doubted;             /* exactly once: looked up before a record goes to it */
     bool stalled;             /* exactly once: a record to it was not acknowledged in time */
-    bool down;                /* it took no record at the last look-up, or for OUTLET_SILENT_MS */
+    bool down;                /* unwritable at the last look-up, or silent for OUTLET_SILENT_MS */
     int64_t recheck_mono_ms;  /* not looked up before */
-    int64_t answered_mono_ms; /* last report, or when in_flight left zero */
-    size_t in_flight;         /* records to it */
-    int64_t in_flight_bytes;  /* their cost */
+    int64_t answered_mono_ms; /* last report, or the start of the first record in flight */
+    size_t in_flight;         /* records */
+    int64_t in_flight_bytes;  /* their memory */
 };
 
 enum target_state {
-    TARGET_UNKNOWN, /* not looked up, or to be looked up again */
+    TARGET_UNKNOWN, /* to be looked up */
     TARGET_UP,
-    TARGET_PROBING, /* after a failure: one record at a time */
-    TARGET_DOWN     /* known bad until recheck */
+    TARGET_PROBING, /* after a failure, or doubted: one record at a time */
+    TARGET_DOWN     /* not tried until recheck_mono_ms */
 };
 
 struct target {
     struct target_id id;
-    struct link link; /* in its bucket */
+    struct link link; /* in its bucket of the table */
     enum target_state state;
-    bool used;
-    bool expected;       /* looked up before the first record was due */
-    bool doubted;        /* exactly once: looked up and tried alone before others share its
-                            transaction */
+    bool used;           /* the slot has a target */
+    bool expected;       /* was looked up before its first record was due */
+    bool doubted;        /* exactly once: probed before others share a transaction with it */
     bool failed;         /* since the last success */
-    bool in_transaction; /* the open one has records to it */
     bool costs_attempt;  /* DOWN: a record that is not tried uses up an attempt */
+    bool in_transaction; /* the open transaction has records to it */
+    uint8_t label;       /* index in stats.targets */
+    struct list parked;  /* parcels */
+    size_t in_flight, in_flight_bytes;
     int64_t recheck_mono_ms;
     int64_t whole_mono_ms;    /* brokers last reported leaders of all partitions; 0: never */
-    int stalls;               /* exactly once: how often it stopped all others lately */
     int64_t took_mono_ms;     /* last success */
-    int64_t answered_mono_ms; /* last report, or when in_flight left zero */
-    size_t in_flight, in_flight_bytes;
-    size_t large_bytes;          /* a record of this cost was too large; 0: none was */
-    size_t proven_bytes;         /* the same of one that was alone in its transaction */
-    int64_t proven_mono_ms;      /* last shown; 0: never */
-    bool keyless_in_transaction; /* the open one has a record without a key to it */
+    int64_t answered_mono_ms; /* last report, or the start of the first record in flight */
+    int stalls;               /* exactly once: how often it stopped all others lately */
+
+    /* Records that it does not accept (target_limits.h). Instants are 0 for never. */
+    size_t large_bytes;          /* a record of this cost may have been too large; 0: none */
+    size_t proven_bytes;         /* a record of this cost was too large alone */
+    int64_t proven_mono_ms;      /* last time */
+    bool keyless_in_transaction; /* the open transaction has a record without a key to it */
     bool keyless_suspect;        /* exactly once: a record without a key is tried alone */
-    int64_t keyless_mono_ms;     /* it last refused a lone record without a key (0: never) */
-    int64_t unfit_mono_ms;       /* the same of a record with a key */
-    struct list parked;
-    enum delivery_error error; /* of the last failure */
-    uint8_t label;             /* its entry's, in stats.targets */
+    int64_t keyless_mono_ms;     /* last refused a lone record without a key */
+    int64_t unfit_mono_ms;       /* last refused a lone record with a key */
+
+    /* The last failure. */
+    enum delivery_error error;
     char why[96];
 };
 
-/* transaction.c: exactly once. */
+/* Exactly once: the states of a transaction (transaction.h). */
 enum txn_state { TXN_OPEN, TXN_ENDING, TXN_COMMITTING, TXN_BROKEN };
 
-enum ready { READY_HOPS, READY_DELIVERIES, READY_N };
+/* The kinds of records that are ready. A transaction takes records of one kind. */
+enum ready { READY_HOPS, READY_DELIVERIES, READY_N }; /* hops: dead letters included */
 
 struct txn {
     enum txn_state state;
-    bool close_requested;         /* a record waits for the next one, to be alone in it */
-    bool failed;                  /* a report of it said no */
-    bool reason_known;            /* the failing record or target is known */
-    bool answered;                /* a report of it said yes */
-    bool timed_out;               /* a report of it said that no answer came in time */
-    bool announced;               /* its progress was, as if all reports had said yes */
-    enum ready takes;             /* decided with its first record */
-    size_t n, bytes;              /* in it */
-    int64_t since_mono_ms;        /* the first one */
-    int64_t ending_mono_ms;       /* takes no more since */
-    struct parcel *single;        /* alone in it */
-    struct parcel *failed_parcel; /* the same, if its report said no */
-    struct queue_id unsent;       /* where one is from that never left */
-    int64_t unsent_offset;
-    int unsent_to; /* and which slot's topic it was for, as in a notice */
+    enum ready takes;       /* decided by its first record */
+    size_t n, bytes;        /* its records */
+    int64_t since_mono_ms;  /* first record */
+    int64_t ending_mono_ms; /* start of ENDING */
+    struct parcel *single;  /* the only record that it may have; NULL: any number */
+    bool close_requested;   /* a record waits to be alone in the next transaction */
+    bool announced;         /* its progress was announced, as if every record succeeded */
+    bool answered;          /* a record was acknowledged */
+    bool timed_out;         /* a record timed out */
+    bool failed;            /* a record failed, so it cannot be committed */
+    bool reason_known;      /* the record or target at fault is known */
+
+    /* The failure. */
+    struct parcel *failed_parcel; /* single, if it failed */
     struct target *failed_target;
     enum report failed_report;
+    struct queue_id unsent; /* source of a record that failed and was not single */
+    int64_t unsent_offset;
+    int unsent_to; /* as notice.to_slot */
 
-    /* Kept from one to the next: */
-    enum ready took;    /* what the last one took */
-    bool single_failed; /* since the last commit */
-    uint32_t *taken;    /* exactly once: the parcels that it took, by index. Some were reported, and
-                           have carried others since. */
+    /* Kept when the next transaction begins. */
+    enum ready took;    /* the kind of the last transaction */
+    bool single_failed; /* a single record failed since the last commit */
+    uint32_t *taken;    /* indexes of the parcels of the transaction. Those that were reported may
+                           carry other records by now. */
 };
 
+/* Facts about a record (notes.h), as in struct parcel. */
 enum note_flag { NOTE_ALONE = 1, NOTE_WITHOUT_LEVEL = 2, NOTE_TOO_LARGE = 4 };
 
 struct note {
@@ -257,91 +294,94 @@ struct note {
 
 struct notes {
     struct note all[NOTES_MAX];
-    int n, hand;
+    int n;    /* in use */
+    int hand; /* index of the next one to overwrite */
 };
 
-/* Events since the last turn are judged by the next one. */
 struct clock {
-    struct now turn;      /* the last turn's */
+    struct now turn;      /* the last turn. Facts that came since are judged by the next turn */
     int64_t poll_mono_ms; /* open queues were last polled */
-    bool turn_incomplete; /* this turn left work that needs no waiting */
+    bool turn_incomplete; /* this turn left work that can be done at once */
 };
 
 /* Allocated once. */
 struct pools {
     struct parcel *parcels;
-    size_t parcels_n, parcels_high; /* high: those above were never used */
+    size_t parcels_n;
+    size_t parcels_high; /* parcels from here on were never used */
     struct list parcels_free;
     struct dead_letter *dead_letters;
     struct list dead_letters_free;
-    int64_t buffered_bytes; /* that all parcels count */
+    int64_t buffered_bytes; /* memory of all parcels in use */
 };
 
 struct target_table {
     struct target *all; /* TARGETS_MAX */
     struct list *buckets;
-    size_t hand, parked;
-    size_t asked_last;     /* whose look-up was the last one */
-    struct target *asking; /* whose look-up is not answered yet; NULL: none */
-    bool asked_for;        /* a record waits for the answer */
-    bool in_transaction;   /* some are */
+    size_t hand;               /* index of the next one to replace */
+    size_t parked;             /* parcels */
+    size_t looked_up_last;     /* index of the last one that was looked up */
+    struct target *looking_up; /* its look-up is pending; NULL: none is */
+    bool lookup_awaited;       /* a record waits for the pending look-up */
+    bool in_transaction;       /* the open transaction has records to some of them */
 };
 
 struct outlets {
-    struct outlet *all;    /* by lane and slot; slot 0: the lane's dead-letter partition */
-    struct outlet *asking; /* whose look-up is not answered yet; NULL: none */
-    int down;
-    int64_t watch_mono_ms;                /* silence was last looked for */
-    size_t large_bytes[FORWARD_DEAD + 1]; /* a record of this cost was too large for our topics of
-                                             this kind (0: none) */
+    struct outlet *all;        /* by lane and slot; slot 0: the lane's dead-letter partition */
+    struct outlet *looking_up; /* its look-up is pending; NULL: none is */
+    int down;                  /* number of outlets that are down */
+    int64_t watch_mono_ms;     /* silence was last checked */
+    size_t large_bytes[FORWARD_DEAD + 1]; /* by forward_kind; as in struct target */
 };
 
-/* Instants of the monotonic clock. */
 struct cluster {
-    int64_t acked_mono_ms; /* last acknowledgement of anything */
-    int64_t back_mono_ms;  /* Kafka had answered nothing for long, and did again */
-    int64_t muted_mono_ms; /* a broker that throttles reads nothing until then */
-    int64_t stall_mono_ms; /* a target last held all others */
+    int64_t acked_mono_ms; /* last acknowledgement of any record or commit */
+    int64_t back_mono_ms;  /* Kafka last answered after it was away */
+    int64_t muted_mono_ms; /* until then a broker reads no requests, because of a quota */
+    int64_t stall_mono_ms; /* a target or an outlet last stopped all others */
 };
 
-/* Instants of the monotonic clock. */
 struct commit {
-    struct progress *progress;
-    uint64_t seq;
-    uint64_t proof_seq;       /* exactly once: the first commit that proves anything */
-    bool is_out;              /* a commit waits for its answer */
-    bool proving;             /* nothing is forwarded until a commit has succeeded */
-    int64_t asked_mono_ms;    /* the commit that is out, or the last one */
-    int64_t answered_mono_ms; /* of a commit answered since the last turn; 0: none */
-    int64_t last_mono_ms, recommit_mono_ms, probe_mono_ms, trim_mono_ms; /* last time */
+    struct progress *progress; /* of the next commit; one entry for each queue */
+    uint64_t seq;              /* number of the last commit */
+    uint64_t proof_seq;        /* exactly once: the first commit that proves ownership */
+    bool is_out;               /* the last commit has no answer yet */
+    bool proving;              /* a commit must succeed before anything is forwarded */
+    int64_t started_mono_ms;   /* of the last commit */
+    int64_t timed_mono_ms; /* 0, or the start of a commit that was answered since the last turn */
+    int64_t last_mono_ms;  /* progress was last collected */
+    int64_t recommit_mono_ms; /* unchanged progress was last committed again */
+    int64_t probe_mono_ms;    /* Kafka was last probed */
+    int64_t trim_mono_ms;     /* levels were last trimmed */
 };
 
-/* Of the queues that keep much in memory that is not admitted, one is read at a time. */
+/* Queues with much memory that is not admitted (bulk.h). */
 struct bulk {
-    struct queue *queue;   /* the one that is read; NULL: none is */
-    int index;             /* of it, or of the last one */
-    int in_line;           /* queues */
+    struct queue *queue;   /* the bulky queue that is read; NULL: none */
+    int index;             /* of this queue, or of the last one */
+    int in_line;           /* number of bulky queues that wait */
     int serve_first;       /* the lane that the next turn begins with */
-    bool read;             /* some of the queue was admitted, or seen to be there */
-    int64_t begin_offset;  /* its window's next when its turn began */
-    int64_t since_mono_ms; /* since then */
+    bool read;             /* a record of the queue was admitted, or is known to be there */
+    int64_t begin_offset;  /* the queue's window.next when its turn began */
+    int64_t since_mono_ms; /* its turn began */
 };
 
-/* now is set by bridge_turn, bridge_settle, bridge_commit, bridge_survey and bridge_lane_gained.
-   All other calls of the worker happen at the time of the last of these. */
+/* now is set by bridge_turn, bridge_settle, bridge_commit, bridge_survey and bridge_lane_assigned.
+   All other functions use the time of the last of these. */
 struct bridge {
     struct bridge_config config;
     struct port port;
     struct stats *stats;
     struct now now;
-    int64_t span; /* offsets of a queue in work: their done bits fit a commit's text */
     int queues_per_lane;
-    struct lane *lanes;
-    struct queue *queues;
-    struct wheel wheel;
+    int64_t span;         /* offsets of a window whose done bits fit the text of a commit */
+    struct lane *lanes;   /* config.lanes */
+    struct queue *queues; /* by queue_id.index */
+    struct wheel wheel;   /* WAITING parcels */
     struct list ready[READY_N];
-    int64_t hops_since_mono_ms; /* since when hops are ready */
-    size_t in_flight, revoked;
+    int64_t hops_since_mono_ms; /* the first of the hops became ready */
+    size_t in_flight;           /* parcels */
+    size_t revoked;             /* parcels in flight that are not OWNED */
 
     struct clock clock;
     struct pools pools;

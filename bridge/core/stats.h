@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stats: what a worker counted. One thread writes, any may read at any time: plain relaxed stores.
- */
+/* stats: the counters, gauges and histograms of one worker. The worker's thread writes them, and
+   any thread may read them at any time: all accesses are relaxed and atomic. Counters only grow. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_STATS_H
 #define DELAYBRIDGE_BRIDGE_CORE_STATS_H
 
@@ -31,12 +31,12 @@ static inline void counter_add(struct counter *counter, uint64_t n)
     counter_set(counter, counter_read(counter) + n);
 }
 
-/* Lateness in ms, log-linear: exact below 16 ms, then sixteen buckets for each doubling (an error
-   of at most 6 %), the last one open. */
+/* Buckets of the fine histogram of lateness. Below 16 ms each ms has a bucket, above that each
+   doubling has sixteen (an error of at most 6 %). The last bucket is open. */
 enum { LATENESS_BUCKETS = 16 * 22 };
 
-/* Spans of time for the world to see: how many took at most SPAN_BOUNDS_MS[i], in n[i] those that
-   no smaller bound holds; the last one holds the rest. */
+/* A histogram of spans. n[i] counts spans of at most SPAN_BOUNDS_MS[i] that no smaller bound
+   includes. The last bucket is open. */
 enum { SPAN_BUCKETS = 17 };
 extern const double SPAN_BOUNDS_MS[SPAN_BUCKETS - 1];
 
@@ -45,105 +45,101 @@ struct spans {
     struct counter sum_ms;
 };
 
+/* Counts one span. A negative span counts as 0. */
 void spans_add(struct spans *spans, int64_t ms);
 
-/* How the counters of several workers merge: ADD them up, take the MAX, or the EARLIEST instant, of
-   which 0 is none. Each table below declares its counters and says so for each. */
+/* The tables below declare counters and say how those of several workers merge. ADD: their sum.
+   MAX: the largest. EARLIEST: the earliest instant, where 0 is none. */
 #define STATS_DECLARE(name, merge) struct counter name;
 
-/* Of one input topic, over the lanes that are owned. The first three count. The others are how it
-   stands, written by bridge_survey:
-
-     reading, paused, blocked  partitions
-     pending                records not done yet, as far as the log's end is known; exactly once the
-                            ends of transactions among them count
-     head_ms                wall: release of the first of them; 0: none waits
-     retrying               records that wait because of their target
-     retrying_due_ms        wall: due time of the first of those that are in memory; 0: none */
-#define STATS_SLOT(X)                                      \
-    X(hops, ADD)       /* acknowledged by a level topic */ \
-    X(deliveries, ADD) /* by a target */                   \
-    X(dead, ADD)       /* by the dead-letter topic */      \
-    X(reading, ADD)                                        \
-    X(paused, ADD)                                         \
-    X(blocked, ADD)                                        \
-    X(pending, ADD)                                        \
-    X(head_deadline_wall_ms, EARLIEST)                     \
-    X(retrying, ADD)                                       \
-    X(retrying_due_wall_ms, EARLIEST)
+/* One input topic, over all owned lanes. The first three are counters of acknowledged records, by
+   the topic that acknowledged them. The others are gauges, which bridge_survey writes. */
+#define STATS_SLOT(X)                                                                           \
+    X(hops, ADD)                       /* level topics */                                       \
+    X(deliveries, ADD)                 /* targets */                                            \
+    X(dead, ADD)                       /* the dead-letter topic */                              \
+    X(reading, ADD)                    /* partitions */                                         \
+    X(paused, ADD)                     /* partitions whose next record is not near */           \
+    X(blocked, ADD)                    /* partitions that wait for an operator */               \
+    X(pending, ADD)                    /* offsets that are not done, up to the known end of the \
+                                          log; exactly once, ends of transactions included */   \
+    X(head_deadline_wall_ms, EARLIEST) /* release of the first waiting record; 0: none */       \
+    X(retrying, ADD)                   /* records that wait because of their target */          \
+    X(retrying_due_wall_ms, EARLIEST)  /* oldest due time of those that are known; 0: none */
 
 struct slot_stats {
     STATS_SLOT(STATS_DECLARE)
-    struct spans lateness; /* of what was sent to targets: the bridge's own part */
+    struct spans lateness; /* of deliveries, without the time that their target delayed them */
 };
 
-/* Entries of `targets` that are counted apart (labels.h). NONE: no entry matches, or the canary;
-   OTHER: there was no room. */
-enum { DELIVERY_ERRORS = DELIVERY_UNFIT }; /* the last one */
+/* An index in stats.targets (labels.h). NONE: no entry of `targets` matches, or the canary. OTHER:
+   the entries for which there is no room. */
 enum { LABEL_NONE = 0, LABEL_OTHER = 63, TARGET_LABELS = LABEL_OTHER + 1 };
+enum { DELIVERY_ERRORS = DELIVERY_UNFIT }; /* the last one */
 
-/* Of the targets that one entry of `targets` stands for. */
+/* The targets that one entry of `targets` matches. */
 struct target_stats {
     struct counter deliveries;                    /* acknowledged */
-    struct counter deferrals;                     /* as in struct stats */
+    struct counter deferrals;                     /* returned to a level without an attempt */
     struct counter failures[DELIVERY_ERRORS + 1]; /* by enum delivery_error */
     struct counter dead[CODE_N];                  /* acknowledged by the dead-letter topic */
 };
 
 enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retired levels */
 
-/* Of one worker. Sums are read in this order, so that refused is never more than requests. */
-#define STATS_COUNTERS(X)                                                                        \
-    X(refused, ADD)          /* of the requests, sent to the dead-letter topic */                \
-    X(requests, ADD)         /* taken from the schedule topic */                                 \
-    X(hops, ADD)             /* acknowledged by a level topic */                                 \
-    X(deliveries, ADD)       /* acknowledged by a target */                                      \
-    X(retries, ADD)          /* deliveries that failed and went back to a level */               \
-    X(deferrals, ADD)        /* went back to a level untried: the target was known to be away */ \
-    X(resends, ADD)          /* failed for reasons of the client or the cluster, sent again */   \
-    X(already_done, ADD)     /* read again though done: the bitmap said so */                    \
-    X(order_violations, ADD) /* level records further out of order than slack + hold */          \
-    X(window_full, ADD)      /* admissions that waited for acknowledgements */                   \
-    X(missing_offsets, ADD)  /* offsets that did not exist any more, counted as done */          \
-    X(lost_positions, ADD)   /* positions that did not exist any more */                         \
-    X(stall_recoveries, ADD) /* queues that had to be woken again */                             \
-    X(commits, ADD)          /* that succeeded */                                                \
-    X(commits_failed, ADD)   /* that did not */                                                  \
-    X(aborts, ADD)           /* exactly once: transactions given up */                           \
-    X(throttled_ms, ADD)     /* for which a broker read nothing, because of a quota */           \
-    X(rebalances, ADD)       /* lanes gained or lost, counted once a change */                   \
-    X(lanes, ADD)            /* owned now */                                                     \
-    X(paused, ADD)           /* queues paused now */                                             \
-    X(buffered_records, ADD) /* parcels in work now */                                           \
-    X(buffered_bytes, ADD)   /* what they pin */                                                 \
-    X(lateness_max_ms, MAX)
+/* One worker. The sum over workers is read in this order, so refused is never above requests. */
+#define STATS_COUNTERS(X)                                                                      \
+    X(refused, ADD)          /* requests that were written to the dead-letter topic */         \
+    X(requests, ADD)         /* read from the schedule topic, refused ones included */         \
+    X(hops, ADD)             /* acknowledged by a level topic */                               \
+    X(deliveries, ADD)       /* acknowledged by a target */                                    \
+    X(retries, ADD)          /* deliveries that failed and returned to a level */              \
+    X(deferrals, ADD)        /* returned to a level without an attempt: the target was down */ \
+    X(resends, ADD)          /* failed because of the client or the cluster, and sent again */ \
+    X(already_done, ADD)     /* records that were read again although done */                  \
+    X(order_violations, ADD) /* records of a level further out of order than slack + hold */   \
+    X(window_full, ADD)      /* records that had to wait for room */                           \
+    X(missing_offsets, ADD)  /* offsets that do not exist, counted as done */                  \
+    X(lost_positions, ADD)   /* times that the position of a queue was deleted */              \
+    X(stall_recoveries, ADD) /* silent queues that were read again */                          \
+    X(commits, ADD)          /* that succeeded */                                              \
+    X(commits_failed, ADD)                                                                     \
+    X(aborts, ADD)       /* exactly once: aborted transactions */                              \
+    X(throttled_ms, ADD) /* total time for which a broker's quota stopped requests */          \
+    X(rebalances, ADD)                                                                         \
+    X(lanes, ADD)            /* gauge: owned lanes */                                          \
+    X(paused, ADD)           /* gauge: paused queues */                                        \
+    X(buffered_records, ADD) /* gauge: parcels in work, in memory or in flight */              \
+    X(buffered_bytes, ADD)   /* gauge: their share of memory_bytes */                          \
+    X(lateness_max_ms, MAX)  /* since the start */
 
 struct stats {
     STATS_COUNTERS(STATS_DECLARE)
     struct counter dead[CODE_N]; /* acknowledged by the dead-letter topic, by code */
     struct counter lateness[LATENESS_BUCKETS];
-    struct spans commit;       /* from the request to its answer */
-    struct spans target_delay; /* of deliveries that were tried before, or deferred: from due to
-                                  their last next try */
+    struct spans commit;       /* from the start of a commit to its answer */
+    struct spans target_delay; /* of deliveries that were tried before or deferred: from the due
+                                  time to the last try */
     struct slot_stats slots[SLOTS_MAX];
     struct target_stats targets[TARGET_LABELS];
 };
 
-/* How the canary fares. */
+/* The canary's own records. Their thread writes these counters. */
 struct canary_stats {
     struct counter sent;             /* acknowledged by the schedule topic */
-    struct counter received;         /* and back again */
-    struct counter received_wall_ms; /* wall: the last one; 0: none yet */
+    struct counter received;         /* read back from the canary topic */
+    struct counter received_wall_ms; /* of the last one; 0: none yet */
     struct spans round_trip, lateness;
 };
 
+/* Counts a delivery of a record that was read from slot. */
 void stats_lateness(struct stats *stats, int slot, int64_t late_ms);
 
-/* Merges from into sum, each counter as its table says. */
+/* Merges from into sum. */
 void stats_sum(struct stats *sum, const struct stats *from);
 
-/* Lateness in ms below which q (0..1) of the deliveries between two snapshots stayed; 0 if there
-   were none. before may be NULL. */
+/* Returns the q-quantile (0 to 1) of the lateness of the deliveries between two snapshots, rounded
+   down to its bucket. Returns 0 if there were none. before may be NULL: since the start. */
 int64_t stats_quantile_ms(const struct stats *now, const struct stats *before, double q);
 
 #endif

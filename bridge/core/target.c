@@ -45,9 +45,9 @@ static void found_there(struct bridge *b, struct target *t, enum lookup found)
 static void look_up(struct bridge *b, struct target *t, bool waited_for)
 {
     enum lookup found = b->port.lookup(b->port.ctx, &t->id);
-    b->targets.asking = found == LOOKUP_PENDING ? t : NULL;
-    b->targets.asked_for = waited_for;
-    b->targets.asked_last = (size_t)(t - b->targets.all);
+    b->targets.looking_up = found == LOOKUP_PENDING ? t : NULL;
+    b->targets.lookup_awaited = waited_for;
+    b->targets.looked_up_last = (size_t)(t - b->targets.all);
     if (t->state != TARGET_UNKNOWN) /* a report has said more meanwhile */
         return;
     if (!waited_for && found != LOOKUP_FOUND && found != LOOKUP_WHOLE) /* it may still be made */
@@ -83,7 +83,7 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
 /* One at a time; an unknown one waits until it has been. */
 static bool is_unknown(struct bridge *b, struct target *t)
 {
-    bool is_free = b->targets.asking == NULL && b->outlets.asking == NULL;
+    bool is_free = b->targets.looking_up == NULL && b->outlets.looking_up == NULL;
     if (t->state == TARGET_UNKNOWN && is_free && b->now.mono_ms >= t->recheck_mono_ms)
         look_up(b, t, true);
     return t->state == TARGET_UNKNOWN;
@@ -92,7 +92,7 @@ static bool is_unknown(struct bridge *b, struct target *t)
 /* Looked up once, and never at the cost of a target that is known. */
 void target_expect(struct bridge *b, struct bytes name)
 {
-    if (b->targets.asking != NULL || b->outlets.asking != NULL)
+    if (b->targets.looking_up != NULL || b->outlets.looking_up != NULL)
         return;
     struct target *t = target_find(b, name);
     bool is_free = !b->targets.all[b->targets.hand].used;
@@ -312,12 +312,12 @@ static bool is_silent(const struct bridge *b, const struct target *t)
 
 void targets_serve(struct bridge *b)
 {
-    if (b->targets.asking != NULL)
-        look_up(b, b->targets.asking, b->targets.asked_for);
+    if (b->targets.looking_up != NULL)
+        look_up(b, b->targets.looking_up, b->targets.lookup_awaited);
     if (b->targets.parked == 0)
         return;
-    size_t first =
-        b->targets.asked_last + 1; /* or a few without answers would be looked up indefinitely */
+    size_t first = b->targets.looked_up_last +
+                   1; /* or a few without answers would be looked up indefinitely */
     for (size_t i = 0; i < TARGETS_MAX; i++) {
         struct target *t = &b->targets.all[(first + i) % TARGETS_MAX];
         if (!t->used || list_is_empty(&t->parked) || is_unknown(b, t))

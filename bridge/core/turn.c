@@ -19,9 +19,9 @@ static void clock_update(struct bridge *b, struct now now)
     int64_t passed_ms = now.mono_ms - b->clock.turn.mono_ms;
     int64_t back_ms = b->clock.turn.wall_ms + passed_ms - now.wall_ms;
     b->now = b->clock.turn = now;
-    if (b->commit.answered_mono_ms != 0)
-        spans_add(&b->stats->commit, now.mono_ms - b->commit.answered_mono_ms);
-    b->commit.answered_mono_ms = 0;
+    if (b->commit.timed_mono_ms != 0)
+        spans_add(&b->stats->commit, now.mono_ms - b->commit.timed_mono_ms);
+    b->commit.timed_mono_ms = 0;
     if (passed_ms > b->config.session_ms / 2 && progress_is_any(b))
         commit_doubt_ownership(b, passed_ms);
     if (back_ms > CLOCK_BACK_MS)

@@ -191,7 +191,7 @@ static void on_gained(void *ctx, const int *lanes, int n, struct start *starts)
         n = 0;
     note_missing(w, n, starts);
     for (int i = 0; i < n; i++) {
-        unusable += bridge_lane_gained(w->bridge, lanes[i], starts + i * w->slots, worker_now());
+        unusable += bridge_lane_assigned(w->bridge, lanes[i], starts + i * w->slots, worker_now());
         w->lanes[i] = lanes[i];
     }
     w->lanes_n = n;

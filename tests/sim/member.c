@@ -235,7 +235,7 @@ static void gain(struct world *w, struct process *p, void *arg, int64_t n)
         struct start starts[TOPICS_MAX];
         open_lane(p, lane, placing, starts);
         process_before(p);
-        int unusable = bridge_lane_gained(p->bridge, lane, starts, p->now);
+        int unusable = bridge_lane_assigned(p->bridge, lane, starts, p->now);
         if (!process_after(p))
             return;
         if (unusable > 0)
