@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics: what the service counts, as Prometheus reads it (text format 0.0.4). One table names
-   every metric once: /metrics, 'help --metrics' and what alerts and dashboards may use come from
-   it. Labels are levels, kinds, states, codes and entries of `targets` (labels.h): never an id, a
-   key or a topic that a request names. */
+/* metrics: the counters of the service in the text format 0.0.4 of Prometheus. One table names
+   every metric once, for /metrics and 'help --metrics'. A test holds alerts and dashboards against
+   it. Labels are levels, kinds, states, codes and entries of `targets` (labels.h). A label is never
+   an id, a key or a topic that a request names. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_METRICS_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_METRICS_H
 
@@ -11,22 +11,24 @@
 
 #include <stdio.h>
 
-/* All borrowed. */
+/* The source of all samples. Pointers are borrowed. */
 struct metrics {
     const struct config *config;
-    const struct stats *stats;         /* of all workers together */
-    const struct canary_stats *canary; /* NULL: there is none */
+    const struct stats *stats;         /* the sum of all workers */
+    const struct canary_stats *canary; /* NULL: no canary */
     int lanes;                         /* of the schedule topic; 0: not known yet */
-    int refusals, faults;              /* findings about the topics, by kind */
-    uint32_t config_hash;              /* 0: nothing runs yet */
-    int64_t open_records;              /* behind open transactions; -1: not known */
+    int refusals, faults;              /* findings of the check of topics, by kind */
+    uint32_t config_hash;              /* 0: the service has not started */
+    int64_t open_records;              /* requests behind open transactions; -1: not known */
     bool ready;
-    const char *librdkafka; /* version */
+    const char *librdkafka; /* its version */
 };
 
+/* Writes all samples. */
 void metrics_write(FILE *out, const struct metrics *metrics);
 
-/* One line for each metric: NAME, TYPE, LABELS (with commas, or -) and what it is, tabs between. */
+/* Writes a line for each metric: NAME, TYPE, LABELS (with commas, or -) and HELP, separated by
+   tabs. */
 void metrics_print_table(FILE *out);
 
 #endif
