@@ -16,13 +16,13 @@ enum { OK = 200, UNAVAILABLE = 503, WHY_MAX = 256 };
 struct monitor {
     const struct config *config;
     struct http *http;
-    pthread_mutex_t turn; /* guards all that follows: main and the listener's thread */
+    pthread_mutex_t turn; /* guards all members below, between main and the listener */
     struct service *service;
-    struct stats stats; /* large; the last that was asked for */
-    char why[WHY_MAX];  /* no service: why not */
+    struct stats stats; /* the last sum; large */
+    char why[WHY_MAX];  /* service is NULL: the reason */
 };
 
-static void ask_stats(struct monitor *m)
+static void read_stats(struct monitor *m)
 {
     if (m->service != NULL)
         service_stats(m->service, &m->stats);
@@ -39,7 +39,7 @@ static int answer_metrics(void *ctx, FILE *body)
     struct monitor *m = ctx;
     char why[WHY_MAX];
     pthread_mutex_lock(&m->turn);
-    ask_stats(m);
+    read_stats(m);
     struct metrics metrics = {.config = m->config,
                               .stats = &m->stats,
                               .ready = is_ready(m, why),
@@ -61,7 +61,7 @@ static int answer_metrics(void *ctx, FILE *body)
 static int answer_live(void *ctx, FILE *body)
 {
     bool alive = monitor_is_alive(ctx);
-    fputs(alive ? "alive\n" : "a worker's loop has not come round for a minute\n", body);
+    fputs(alive ? "alive\n" : "a worker has not turned for a minute\n", body);
     return alive ? OK : UNAVAILABLE;
 }
 
@@ -105,8 +105,8 @@ struct monitor *monitor_start(const struct config *config, struct error *error)
     return m;
 }
 
-/* What stands is the next owner's to tell; what was counted stays. */
-static void forget_standing(struct stats *stats)
+/* Without a service gauges are 0, and counters keep their values. */
+static void clear_gauges(struct stats *stats)
 {
     counter_set(&stats->lanes, 0);
     counter_set(&stats->buffered_records, 0);
@@ -124,9 +124,9 @@ static void forget_standing(struct stats *stats)
 void monitor_watch(struct monitor *m, struct service *service, const char *why)
 {
     pthread_mutex_lock(&m->turn);
-    ask_stats(m);
+    read_stats(m);
     if (service == NULL)
-        forget_standing(&m->stats);
+        clear_gauges(&m->stats);
     m->service = service;
     snprintf(m->why, sizeof m->why, "%s", why);
     pthread_mutex_unlock(&m->turn);

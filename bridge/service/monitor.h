@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* monitor: whether the service lives and is ready, and what it counted, for whoever asks by HTTP:
+/* monitor: answers HTTP requests about the service, from before its start until after its stop:
 
-     /metrics   as Prometheus reads them (metrics.h)
-     /livez     200 while every worker's loop comes round: nothing about Kafka, so a restart helps
-     /readyz    200 while every worker knows its lanes, be it none, and is a member of its group;
-   503 with the reason before that, while Kafka is away for longer than the session, and from the
-   moment of a stop
+     /metrics   all metrics, for Prometheus (metrics.h)
+     /livez     200 while every worker turns; otherwise 503. Kafka has no part in it, so a restart
+                helps
+     /readyz    200 while every worker is a member of its group and knows its lanes, which may be
+                none. Otherwise 503 and the reason: before that, while Kafka is away for longer than
+                the session, and after the start of a stop
 
-   It answers from before the service starts until after it has stopped. */
+   All functions are safe from any thread between monitor_start and monitor_stop. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_MONITOR_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_MONITOR_H
 
@@ -17,15 +18,15 @@
 
 struct monitor;
 
-/* The config outlives the monitor. NULL with a sentence in error: its address cannot be had. With
-   no config->listen it only answers the calls below. */
+/* Returns a monitor that listens on config->listen, or NULL with a sentence in error. Without
+   config->listen it only serves the calls below. config must outlive the monitor. */
 struct monitor *monitor_start(const struct config *config, struct error *error);
 
-/* What is watched from now on. NULL: nothing any more, why says so ("draining"); the service may
-   then be freed, and its last figures stay. */
+/* Watches this service from now on. service NULL: watches none, for the reason why ("draining").
+   The service may then be freed, and its last counters remain. */
 void monitor_watch(struct monitor *monitor, struct service *service, const char *why);
 
-/* As /livez says. */
+/* Returns the answer of /livez. */
 bool monitor_is_alive(struct monitor *monitor);
 
 void monitor_stop(struct monitor *monitor);

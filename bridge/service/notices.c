@@ -11,29 +11,27 @@
 enum { COMMAND_MAX = TOPIC_TEXT_MAX + 64 };
 
 /* Each field of a line, with its value for a notice. A line has them in this order. */
-#define FIELDS(X)                                                                                 \
-    X(TOPIC, F_TEXT("topic", notices->topics[notice->queue.slot]))                                \
-    X(TO, F_TEXT("topic",                                                                         \
-                 notice->to_slot == 0 ? notices->dead_letter : notices->topics[notice->to_slot])) \
-    X(LANE, F_INT("lane", notice->queue.lane))                                                    \
-    X(OFFSET, F_OFFSET("offset", notice->offset))                                                 \
-    X(RANGE, F_RANGE("range", notice->offset, notice->end_offset))                                \
-    X(SKIP, F_TEXT("command", skip_command(notices, notice, command)))                            \
-    X(SOURCE,                                                                                     \
-      F_PLACE("source", notices->topics[notice->queue.slot], notice->queue.lane, notice->offset)) \
-    X(KEY, F_BYTES("key", notice->key))                                                           \
-    X(TARGET, name_field("target", notice->target, target))                                       \
-    X(CODE, F_TEXT("code", code_name(notice->code)))                                              \
-    X(ERROR, F_TEXT("error", delivery_error_name(notice->error)))                                 \
-    X(REASON, F_TEXT("reason", notice->reason == NULL ? "" : notice->reason))                     \
-    X(ATTEMPT, F_INT("attempt", notice->attempt))                                                 \
-    X(NEXT_TRY, F_INSTANT("next_try", notice->next_try_wall_ms))                                  \
-    X(OFFSETS, F_INT("offsets", notice->count))                                                   \
-    X(RECORDS, F_INT("records", notice->count))                                                   \
-    X(STALLED, F_MS("stalled_ms", notice->span_ms))                                               \
-    X(STEP, F_MS("step_ms", notice->span_ms))                                                     \
-    X(RETRY_IN, F_MS("retry_in_ms", notice->span_ms))                                             \
-    X(THROTTLE, F_MS("throttle_ms", notice->span_ms))
+#define FIELDS(X)                                                                      \
+    X(TOPIC, F_TEXT("topic", to->topics[n->queue.slot]))                               \
+    X(TO, F_TEXT("topic", n->to_slot == 0 ? to->dead_letter : to->topics[n->to_slot])) \
+    X(LANE, F_INT("lane", n->queue.lane))                                              \
+    X(OFFSET, F_OFFSET("offset", n->offset))                                           \
+    X(RANGE, F_RANGE("range", n->offset, n->end_offset))                               \
+    X(SKIP, F_TEXT("command", skip_command(to, n, command)))                           \
+    X(SOURCE, F_PLACE("source", to->topics[n->queue.slot], n->queue.lane, n->offset))  \
+    X(KEY, F_BYTES("key", n->key))                                                     \
+    X(TARGET, name_field("target", n->target, target))                                 \
+    X(CODE, F_TEXT("code", code_name(n->code)))                                        \
+    X(ERROR, F_TEXT("error", delivery_error_name(n->error)))                           \
+    X(REASON, F_TEXT("reason", n->reason == NULL ? "" : n->reason))                    \
+    X(ATTEMPT, F_INT("attempt", n->attempt))                                           \
+    X(NEXT_TRY, F_INSTANT("next_try", n->next_try_wall_ms))                            \
+    X(OFFSETS, F_INT("offsets", n->count))                                             \
+    X(RECORDS, F_INT("records", n->count))                                             \
+    X(STALLED, F_MS("stalled_ms", n->span_ms))                                         \
+    X(STEP, F_MS("step_ms", n->span_ms))                                               \
+    X(RETRY_IN, F_MS("retry_in_ms", n->span_ms))                                       \
+    X(THROTTLE, F_MS("throttle_ms", n->span_ms))
 
 #define FIELD_NUMBER(NAME, ...) FIELD_NUMBER_##NAME,
 enum { FIELDS(FIELD_NUMBER) FIELDS_N };
@@ -126,12 +124,11 @@ static struct sentence sentence_of(enum notice_kind kind)
 }
 
 /* Writes the command that skips an unreadable range. Returns out. */
-static const char *skip_command(const struct notices *notices, const struct notice *notice,
+static const char *skip_command(const struct notices *to, const struct notice *n,
                                 char out[COMMAND_MAX])
 {
     snprintf(out, COMMAND_MAX, "delaybridge skip %s/%d/%" PRId64 "-%" PRId64,
-             notices->topics[notice->queue.slot], notice->queue.lane, notice->offset,
-             notice->end_offset);
+             to->topics[n->queue.slot], n->queue.lane, n->offset, n->end_offset);
     return out;
 }
 
@@ -146,28 +143,28 @@ static struct log_field name_field(const char *key, struct bytes name, char out[
 
 /* Returns the key of the rate limit. The values of a record are not part of it, because they differ
    in each line. */
-static uint64_t key_of(const struct notice *notice, unsigned which)
+static uint64_t key_of(const struct notice *n, unsigned which)
 {
-    uint64_t key = limit_key(LIMIT_KEY, bytes_of(&notice->kind, sizeof notice->kind));
+    uint64_t key = limit_key(LIMIT_KEY, bytes_of(&n->kind, sizeof n->kind));
     if (which & TARGET)
-        key = limit_key(key, notice->target);
+        key = limit_key(key, n->target);
     if (which & CODE)
-        key = limit_key(key, bytes_of(&notice->code, sizeof notice->code));
+        key = limit_key(key, bytes_of(&n->code, sizeof n->code));
     if (which & ERROR)
-        key = limit_key(key, bytes_of(&notice->error, sizeof notice->error));
+        key = limit_key(key, bytes_of(&n->error, sizeof n->error));
     if (which & TO)
-        key = limit_key(key, bytes_of(&notice->to_slot, sizeof notice->to_slot));
+        key = limit_key(key, bytes_of(&n->to_slot, sizeof n->to_slot));
     if (which & (TOPIC | LANE))
-        key = limit_key(key, bytes_of(&notice->queue, sizeof notice->queue));
+        key = limit_key(key, bytes_of(&n->queue, sizeof n->queue));
     return key;
 }
 
-void notice_log(struct notices *notices, const struct notice *notice, int64_t mono_ms)
+void notice_log(struct notices *to, const struct notice *n, int64_t mono_ms)
 {
-    struct sentence sentence = sentence_of(notice->kind);
+    struct sentence sentence = sentence_of(n->kind);
     unsigned which = sentence.fields;
     uint64_t suppressed;
-    if (!limit_pass(&notices->limit, key_of(notice, which), mono_ms, &suppressed))
+    if (!limit_pass(&to->limit, key_of(n, which), mono_ms, &suppressed))
         return;
     char command[COMMAND_MAX], target[TOPIC_TEXT_MAX];
     struct log_field fields[FIELDS_N + 2];

@@ -1,205 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop, and the parts: made, replaced, freed. */
+/* The worker's loop, and its start and end. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "bridge/service/labels.h"
 #include "bridge/service/worker_parts.h"
 #include "consumer/client/client.h"
 
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 enum {
-    SESSION_MS = 6000,  /* unless the operator sets session.timeout.ms */
     REVOKE_MS = 2000,   /* a rebalance waits for the slowest member */
     GROUP_POLL_MS = 50, /* without a wakeup; far below max.poll.interval.ms */
     SURVEY_MS = 1000,
-    LOST_MS = 500, /* so long a turn may ask for the ends of logs */
+    LOST_MS = 500, /* longest time of a turn for queries of the ends of logs */
     KEEPALIVE_CHECK_MS = 60 * 1000,
-    KEEPALIVE_AGAIN_MS = 1000, /* while none is known */
+    KEEPALIVE_AGAIN_MS = 1000, /* while no partition is chosen */
     REJOIN_MS = 1000,
-    BULK_SHARE = 16, /* of memory */
-    BULK_LEAST = 8 << 20,
-    LARGE_SHARE = 256, /* of memory: a record of the usual 1 MB is not large by default */
-    FENCED_MS = 5000   /* so long a fenced member waits for what it has in flight */
+    FENCED_MS = 5000 /* a fenced member waits for its records in flight */
 };
-
-/* The parts. */
-
-static int name_topics(struct worker *w)
-{
-    const struct config *c = w->config.config;
-    w->slots = 1 + c->ladder.n + c->retired_n;
-    w->names = calloc((size_t)w->slots, sizeof *w->names);
-    w->topics = calloc((size_t)w->slots, sizeof *w->topics);
-    w->lanes = calloc((size_t)w->config.lanes, sizeof *w->lanes);
-    w->skip_search_offsets =
-        calloc((size_t)w->config.lanes * (size_t)w->slots, sizeof *w->skip_search_offsets);
-    w->missing = calloc((size_t)w->slots, sizeof *w->missing);
-    w->partitions = calloc((size_t)w->slots, sizeof *w->partitions);
-    if (!w->names || !w->topics || !w->lanes || !w->skip_search_offsets || !w->missing ||
-        !w->partitions)
-        return ERR_NO_MEMORY;
-    for (int i = 0; i < w->config.lanes * w->slots; i++)
-        w->skip_search_offsets[i] = -1;
-    w->topics[SLOT_SCHEDULE] = c->schedule;
-    for (int i = 1; i < w->slots; i++) {
-        int64_t ms = ladder_slot_ms(&c->ladder, c->retired_ms, i);
-        w->topics[i] = topic_of_level(c->schedule, ms, w->names[i]);
-    }
-    topic_of_pulse(c->schedule, w->pulse);
-    topic_of_dead_letter(c->schedule, w->dead_letter);
-    w->notices = (struct notices){.topics = w->topics,
-                                  .dead_letter = w->dead_letter,
-                                  .limit = LIMIT_INIT(NOTICE_EVERY_MS, 1)};
-    return 0;
-}
-
-/* What the live one says; the schedule topic stays as it was at the start. */
-static struct request_rules rules_of(const struct worker *w, const struct config *live)
-{
-    return (struct request_rules){
-        .allowlist = {.patterns = (const char *const *)live->targets,
-                      .patterns_n = live->targets_n,
-                      .schedule = w->config.config->schedule},
-        .default_target = live->default_target,
-        .max_delay_ms = live->max_delay_ms,
-    };
-}
-
-/* Well above what the client fetches ahead where nothing is compressed. */
-static int64_t bulk_bytes(int64_t memory_bytes)
-{
-    return memory_bytes / BULK_SHARE > BULK_LEAST ? memory_bytes / BULK_SHARE : BULK_LEAST;
-}
-
-static int start_bridge(struct worker *w)
-{
-    const struct config *c = w->config.config;
-    const char *session = config_property(c, CLIENT_INTAKE, "session.timeout.ms");
-    struct bridge_config config = {
-        .ladder = c->ladder,
-        .retired_ms = c->retired_ms,
-        .retired_n = c->retired_n,
-        .lanes = w->config.lanes,
-        .rules = rules_of(w, c),
-        .exactly_once = c->exactly_once,
-        .skip_unreadable = c->skip_unreadable,
-        .max_attempts = c->max_attempts,
-        .memory_bytes = c->memory_bytes / c->workers,
-        .bulk_bytes = bulk_bytes(c->memory_bytes / c->workers),
-        .large_bytes = c->memory_bytes / c->workers / LARGE_SHARE,
-        .commit_text_max = w->config.commits.text_max,
-        .commit_again_ms = w->config.commits.again_ms,
-        .record_max_bytes = w->config.record_max_bytes,
-        .session_ms = session != NULL ? strtol(session, NULL, 10) : SESSION_MS,
-    };
-    labels_number((const char *const *)c->targets, c->targets_n, config.target_labels);
-    struct port port = worker_port(w);
-    w->bridge = bridge_new(&config, &port, &w->stats, worker_now());
-    return w->bridge == NULL ? ERR_NO_MEMORY : 0;
-}
-
-/* The operator's id, else one that no other process has. */
-static int name_member(struct worker *w)
-{
-    const char *instance = config_property(w->config.config, CLIENT_INTAKE, "group.instance.id");
-    uint64_t random = 0;
-    w->transient = instance == NULL;
-    if (instance != NULL)
-        snprintf(w->instance, sizeof w->instance, "%s-%d", instance, w->config.number);
-    else if (getrandom(&random, sizeof random, 0) == sizeof random)
-        snprintf(w->instance, sizeof w->instance, "delaybridge-%016" PRIx64 "-%d", random,
-                 w->config.number);
-    else
-        return ERR_NO_MEMORY;
-    /* No instance id holds a colon, so no other group's can be the same. */
-    snprintf(w->transactional_id, sizeof w->transactional_id, "%s:%s", w->config.config->group,
-             w->instance);
-    return 0;
-}
-
-/* The source first: from then on the group's callbacks find all that they need. */
-static int connect_member(struct worker *w, struct error *error)
-{
-    struct source_config source = {.levels = w->levels,
-                                   .topics = w->topics,
-                                   .slots = w->slots,
-                                   .lanes = w->config.lanes,
-                                   .pulse_topic = w->pulse,
-                                   .wakeup = &w->wakeup};
-    w->source = source_new(&source);
-    if (w->source == NULL)
-        return error_set(error, ERR_NO_MEMORY, "out of memory");
-    rd_kafka_conf_t *conf = client_conf(w->config.config, CLIENT_INTAKE, error);
-    if (conf == NULL)
-        return ERR_CONFIG;
-    if (w->instance[0] != '\0')
-        rd_kafka_conf_set(conf, "group.instance.id", w->instance, NULL, 0);
-    struct group_config group = worker_group_config(w);
-    int err = group_new(&group, conf, &w->group, error);
-    if (err != 0)
-        return err;
-    source_join(w->source, group_handle(w->group));
-    if (source_check_keepalives(w->source, producer_handle(w->producer)))
-        w->keepalive_checked_mono_ms = worker_now().mono_ms;
-    return 0;
-}
-
-static void disconnect_member(struct worker *w)
-{
-    if (w->group != NULL)
-        group_close(w->group);
-    if (w->source != NULL)
-        source_free(w->source);
-    if (w->group != NULL)
-        group_free(w->group);
-    w->source = NULL;
-    w->group = NULL;
-}
-
-static int connect_all(struct worker *w, struct error *error)
-{
-    rd_kafka_conf_t *conf = client_conf(w->config.config, CLIENT_LEVELS, error);
-    if (conf == NULL)
-        return ERR_CONFIG;
-    w->levels = client_new(RD_KAFKA_CONSUMER, conf, error);
-    if (w->levels == NULL)
-        return client_failure();
-    rd_kafka_poll_set_consumer(w->levels);
-    if (client_prime(w->levels, w->topics, w->slots, error) != 0)
-        return ERR_KAFKA;
-    struct producer_config producer = worker_producer_config(w);
-    int err = producer_new(&producer, &w->producer, error);
-    return err != 0 ? err : connect_member(w, error);
-}
-
-static void worker_free(struct worker *w)
-{
-    if (w->producer != NULL && !producer_free(w->producer)) /* first: it reads records in flight */
-        return; /* Kafka is away in the middle of a transaction: the process ends all the same */
-    w->producer = NULL;
-    if (w->probe != NULL && !probe_free(w->probe))
-        return; /* it reads our topics' names */
-    if (w->bridge != NULL)
-        bridge_free(w->bridge); /* then the records go back, while their handles live */
-    disconnect_member(w);
-    /* Without the consumer's close: it has no group to leave, and waits for ever for a topic that
-       was deleted meanwhile. */
-    if (w->levels != NULL)
-        rd_kafka_destroy_flags(w->levels, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
-    wakeup_deinit(&w->wakeup);
-    free(w->names);
-    free(w->topics);
-    free(w->lanes);
-    free(w->skip_search_offsets);
-    free(w->missing);
-    free(w->partitions);
-    free(w);
-}
 
 /* The loop. */
 
@@ -222,8 +42,8 @@ static void serve_levels_handle(struct worker *w)
         rd_kafka_message_destroy(message); /* errors of brokers: logged by the client's callback */
 }
 
-/* After a transaction that broke: what is committed, and nothing else, is true. The next one begins
-   when nothing is left of what the lanes knew. */
+/* After a broken transaction only committed offsets count. The next transaction begins after the
+   lanes were lost, with all they knew. */
 static void read_again(struct worker *w)
 {
     if (w->reread)
@@ -245,7 +65,7 @@ static void take_live(struct worker *w)
         record_max_bytes == w->record_max_taken)
         return;
     const struct config *config = live != NULL ? live : w->config.config;
-    struct bridge_live taken = {.rules = rules_of(w, config),
+    struct bridge_live taken = {.rules = worker_rules(w, config),
                                 .max_attempts = config->max_attempts,
                                 .record_max_bytes = record_max_bytes};
     labels_number((const char *const *)config->targets, config->targets_n, taken.target_labels);
@@ -263,8 +83,8 @@ static void survey(struct worker *w, struct now now)
     bridge_survey(w->bridge, now);
 }
 
-/* Up to the very start of the millisecond in which something is due: in whole ones from here, what
-   is due would be half of one late, and by as much as the turn took. */
+/* Waits until the millisecond begins in which a record is due. A wait of whole ms from now would
+   make records late by half a ms on average, and by the time that the turn took. */
 static void wait_for_work(struct worker *w, struct now now, int64_t wait_ms)
 {
     int64_t wait_us = clock_until_us(now.wall_ms + wait_ms);
@@ -272,7 +92,7 @@ static void wait_for_work(struct worker *w, struct now now, int64_t wait_ms)
                 w);
 }
 
-/* The group first: after a long stop it may say that the lanes are gone. */
+/* The group comes first: after a long stall the lanes may be lost. */
 static void turn(struct worker *w)
 {
     struct now now = worker_now();
@@ -304,22 +124,24 @@ static bool is_stopping(const struct worker *w)
     return atomic_load_explicit(&w->stop, memory_order_relaxed);
 }
 
-/* The member is fatal to its client, so it needs a new one; what is known of the lanes stays. */
+/* A fenced member ruins its client, so it needs a new one. The windows of the lanes remain. */
 static void replace_member(struct worker *w)
 {
     struct error error;
     w->fenced_mono_ms = 0;
-    disconnect_member(w);
-    while (!is_stopping(w) && connect_member(w, &error) != 0) {
+    worker_disconnect_member(w);
+    while (!is_stopping(w) && worker_connect_member(w, &error) != 0) {
         log_warn("cannot rejoin the group, trying again", F_TEXT("reason", error.text));
-        disconnect_member(w);
-        atomic_store(&w->turned_mono_ms, worker_now().mono_ms); /* alive, though nothing turns */
+        worker_disconnect_member(w);
+        atomic_store(&w->turned_mono_ms,
+                     worker_now().mono_ms); /* alive, although no turn happens */
         poll(NULL, 0, REJOIN_MS);
     }
 }
 
-/* Who else has the operator's id has our lanes now, and would be fenced in turn. Our own id is
-   nobody else's: the group took a request that was late for one of a former life. */
+/* With the operator's id, another process has the lanes now. Joining again would fence that
+   process. An id of our own cannot be in use elsewhere: the group mistook a late request for a
+   second member, so the worker joins again. */
 static void member_fenced(struct worker *w)
 {
     int64_t now_mono_ms = worker_now().mono_ms;
@@ -352,14 +174,7 @@ static void *run(void *arg)
 
 static int start(struct worker *w, struct error *error)
 {
-    int err = name_member(w);
-    if (err == 0)
-        err = name_topics(w);
-    if (err == 0)
-        err = start_bridge(w);
-    if (err != 0)
-        return error_set(error, err, "%s", err_text(err));
-    err = connect_all(w, error);
+    int err = worker_make(w, error);
     if (err != 0 || pthread_create(&w->thread, NULL, run, w) == 0)
         return err;
     return error_set(error, ERR_NO_MEMORY, "no thread can be created");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker: one thread with a bridge, a member of the group, a reader of levels and its producers:
-   the whole way of a record for the lanes that the group gives it. Workers share nothing. */
+/* worker: one thread that forwards the records of its lanes. It has a bridge, a member of the
+   consumer group, a consumer of levels, and producers. Workers share nothing. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_WORKER_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_WORKER_H
 
@@ -16,41 +16,46 @@ struct worker;
 
 struct worker_config {
     const struct config *config; /* outlives the worker */
-    int number;                  /* from 0: suffix of group.instance.id where there is one */
-    int lanes;                   /* partitions of S */
+    int number;                  /* from 0; ends the operator's group.instance.id */
+    int lanes;                   /* partitions of the schedule topic */
     struct commit_limits commits;
-    size_t record_max_bytes; /* the largest record that brokers take (request_limit.h) */
+    size_t record_max_bytes; /* the largest record that brokers accept (request_limit.h) */
 };
 
-/* Connects, joins and starts the thread. Returns 0, or with a sentence in error ERR_KAFKA (try
-   again), ERR_CONFIG or ERR_NO_MEMORY. */
+/* Connects, joins the group and starts the thread. Returns 0 and sets *worker. Otherwise writes a
+   sentence to error and returns ERR_KAFKA (try again), ERR_CONFIG or ERR_NO_MEMORY. */
 int worker_start(const struct worker_config *config, struct worker **worker,
                  struct error *error) must_check;
 
+/* The functions from here to worker_stop are safe from any thread. */
+
 const struct stats *worker_stats(const struct worker *worker);
 
-/* It ended by itself, because another process has taken its place in the group, or because the
-   group has lost its offsets; it has sent this process a SIGTERM. */
+/* Returns true after the worker ended by itself, and sent SIGTERM to the process. Another process
+   took its place in the group, or the group lost its offsets. */
 bool worker_failed(const struct worker *worker);
 
-/* The group has said which lanes are its, be it none, and takes its heartbeats. */
+/* Returns true while the worker is a member of the group and knows its lanes, which may be none. */
 bool worker_joined(const struct worker *worker);
 
-/* When its loop last came round, monotonic; may be a few seconds ago when lanes go. */
+/* Returns the time of the last turn, of the monotonic clock. It may be a few seconds ago while
+   lanes are revoked. */
 int64_t worker_turned_mono_ms(const struct worker *worker);
 
-/* Take what can change while running from live, at the next turn; it outlives the worker, or until
-   worker_live says another. */
+/* The worker applies the settings of live that may change at run time at its next turn. live must
+   outlive the worker, or remain until worker_live returns a later one. */
 void worker_reload(struct worker *worker, const struct config *live);
-const struct config *worker_live(const struct worker *worker); /* the last one taken; NULL: none */
+/* Returns the configuration that was applied last; NULL: none since the start. */
+const struct config *worker_live(const struct worker *worker);
 
-/* Brokers take other sizes now: known to the worker at its next turn. */
+/* Sets the largest record that brokers accept, from the next turn on. */
 void worker_limit(struct worker *worker, size_t record_max_bytes);
 
-/* Ask it to drain and leave; returns at once. worker_join waits for that, at most about
-   config->drain_ms, frees it, and returns how many records were still in flight then: the next
-   owner of their lanes forwards them again. */
+/* Starts the end of the worker: it drains and leaves the group. Returns at once. */
 void worker_stop(struct worker *worker);
+
+/* Waits for the end, about config->drain_ms at most, and frees the worker. Returns the number of
+   records that were still in flight. The next owner of their lanes forwards them again. */
 size_t worker_join(struct worker *worker);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a worker's clients tell it: reports and transactions, and lanes that come and go. */
+/* The callbacks of a worker's clients: reports, transactions, and lanes that are assigned and lost.
+ */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "bridge/service/worker_parts.h"
@@ -66,16 +67,18 @@ static void on_trimmed(void *ctx, const char *topic, int lane, int64_t low)
 
 void worker_fail(struct worker *w)
 {
-    static atomic_flag signal_sent = ATOMIC_FLAG_INIT; /* a second signal would end it at once */
+    static atomic_flag signal_sent =
+        ATOMIC_FLAG_INIT; /* a second signal would end the process at once */
     atomic_store(&w->failed, true);
     if (!atomic_flag_test_and_set(&signal_sent) && !atomic_load(&w->stop))
-        kill(getpid(), SIGTERM); /* the process drains what its other workers have, and ends */
+        kill(getpid(), SIGTERM); /* the other workers drain, and the process ends */
 }
 
 enum begin { BEGIN, BEGIN_LATER, BEGIN_NEVER };
 
-/* A lane has its places from its first day on: what is deleted before it was read is missed, and
-   what an aborted transaction leaves in a level is not taken for records without offsets. */
+/* Commits the offsets at which new lanes begin. So records that are deleted before they are read
+   are counted as lost. And records of an aborted transaction in a level do not look like records
+   whose offsets expired. */
 static enum begin commit_initial_offsets(struct worker *w, const int *lanes, int n,
                                          struct start *starts)
 {
@@ -88,8 +91,8 @@ static enum begin commit_initial_offsets(struct worker *w, const int *lanes, int
     return later ? BEGIN_LATER : BEGIN;
 }
 
-/* Without offsets all that the levels and the schedule topic hold is read, also what was delivered
-   long ago. */
+/* Without offsets all records of the levels and of the schedule topic are read, even those that
+   were delivered long ago. */
 static enum begin without_offsets(struct worker *w, const int *lanes, int n, struct start *starts)
 {
     const struct config *c = w->config.config;
@@ -115,7 +118,7 @@ static enum begin without_offsets(struct worker *w, const int *lanes, int n, str
     return BEGIN_NEVER;
 }
 
-/* How many places say in a way that we cannot read what is done above them. */
+/* Returns the number of starts with commit metadata that cannot be decoded. */
 static int count_unreadable(const struct worker *w, int n, const struct start *starts)
 {
     struct window window;
@@ -126,7 +129,7 @@ static int count_unreadable(const struct worker *w, int n, const struct start *s
     return unreadable;
 }
 
-/* What was done above such a place would be done again. */
+/* Records above such an offset that are done would be delivered again. */
 static enum begin may_begin(struct worker *w, const int *lanes, int n, struct start *starts)
 {
     const struct config *c = w->config.config;
@@ -158,8 +161,8 @@ static void topic_missing(struct worker *w, int slot)
     }
 }
 
-/* A topic that is gone blocks its level and nothing else. One that is back is another one: the
-   lanes are gained again, with a place in it. */
+/* A missing topic blocks its level alone. A topic that is back is another one, so the lanes are
+   assigned again with an offset in it. */
 void worker_find_missing(struct worker *w, struct now now)
 {
     w->find_missing |= source_misses_topic(w->source);
@@ -217,7 +220,7 @@ void worker_on_wakeup(void *ctx, int32_t number)
         w->group_signaled |= number != WAKEUP_REPORTS;
 }
 
-/* A flush sends what lingers; one without anything to send would only keep the client awake. */
+/* Exactly once, nothing lingers in the client, and a flush would only keep it awake. */
 static void settle_step(struct worker *w)
 {
     if (w->config.config->exactly_once) {
@@ -252,8 +255,8 @@ static void settle(struct worker *w)
     }
     source_leave_levels(w->source);
     if (!await_commits(w, until_mono_ms))
-        return;                    /* one more could come to lie below it */
-    producer_reports(w->producer); /* what landed since */
+        return; /* a lost commit could arrive after the next one, and lower the offsets */
+    producer_reports(w->producer); /* that arrived meanwhile */
     bridge_commit(w->bridge, worker_now());
     (void)await_commits(w, until_mono_ms);
 }
@@ -264,7 +267,7 @@ static void on_lost(void *ctx, bool fenced)
     if (!fenced)
         settle(w);
     if (w->producer != NULL)
-        producer_recall(w->producer); /* the next owner forwards these */
+        producer_recall(w->producer); /* the next owner forwards these records */
     size_t in_flight = bridge_in_flight(w->bridge);
     for (int i = 0; i < w->lanes_n; i++)
         bridge_lane_lost(w->bridge, w->lanes[i]);
@@ -280,7 +283,7 @@ static void on_committed(void *ctx, uint64_t seq, bool ok)
     bridge_committed(((struct worker *)ctx)->bridge, seq, ok);
 }
 
-/* The callbacks, in the clients' own tables. */
+/* The tables of callbacks. */
 
 struct producer_config worker_producer_config(struct worker *w)
 {
@@ -303,8 +306,8 @@ struct producer_config worker_producer_config(struct worker *w)
                                     .ctx = w};
 }
 
-/* The offsets that a broken transaction has sent are held by it until its producer is made anew,
-   which this thread must not be kept from. */
+/* Committed offsets are not stable while a broken transaction is open, that is, until its producer
+   is replaced. This thread must not wait for them, because it replaces the producer. */
 static bool may_gain(void *ctx)
 {
     return !((struct worker *)ctx)->aborting;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_parts: what a worker is made of, for the files worker*.c alone. */
+/* worker_parts: the members of a worker, for the files worker*.c alone. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_WORKER_PARTS_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_WORKER_PARTS_H
 
@@ -7,6 +7,7 @@
 #include "bridge/service/notices.h"
 #include "bridge/service/worker.h"
 #include "consumer/admin/topics.h"
+#include "consumer/client/client.h"
 #include "consumer/group.h"
 #include "consumer/probe.h"
 #include "consumer/producer.h"
@@ -21,51 +22,80 @@ struct worker {
     struct bridge *bridge;
     struct wakeup wakeup;
     struct group *group;
-    rd_kafka_t *levels; /* the level handle: assigned by hand */
+    rd_kafka_t *levels; /* consumer of the levels, assigned by source */
     struct source *source;
     struct producer *producer;
-    struct probe *probe;          /* NULL: nothing was unreadable yet */
-    int64_t *skip_search_offsets; /* by queue: where the next look for its letter starts; -1:
-                                     nowhere yet */
-    int skip_search_next;         /* the queue whose turn it is */
-    int64_t measured_mono_ms, skip_searched_mono_ms;
-    char (*names)[TOPIC_TEXT_MAX];
-    const char **topics; /* by slot */
-    int slots;
     struct notices notices;
-    char pulse[TOPIC_TEXT_MAX], dead_letter[TOPIC_TEXT_MAX];
-    int *lanes; /* owned */
-    int lanes_n;
-    int64_t settle_ms; /* how long a revocation waits for records in flight */
-    int64_t keepalive_checked_mono_ms, group_polled_mono_ms, surveyed_mono_ms;
-    bool *missing;   /* by slot: the topic does not exist */
-    int *partitions; /* by slot, of the last look at the topics */
-    bool any_missing, find_missing;
-    int64_t topics_mono_ms; /* monotonic: that look */
-    int64_t fenced_mono_ms; /* monotonic: since when; 0: not */
-    bool group_signaled;
-    bool reread;        /* lose the lanes, and gain them again when the producer is back */
-    bool restarted;     /* it is */
-    bool regain;        /* and the lanes are not */
-    bool aborting;      /* a transaction: no lanes are gained before its producer is back */
-    bool transient;     /* the member's static id is of this process alone */
-    char instance[256]; /* that id; empty: a dynamic member */
-    char transactional_id[PRODUCER_ID_MAX - 2];
-    atomic_bool stop, failed, joined;
-    atomic_llong turned_mono_ms;               /* monotonic: the last turn */
-    _Atomic(const struct config *) next, live; /* to take, and taken: NULL: none */
-    atomic_size_t record_max_bytes;            /* to take */
-    size_t record_max_taken;
     pthread_t thread;
+
+    /* Topics. */
+    int slots;
+    const char **topics;           /* by slot */
+    char (*names)[TOPIC_TEXT_MAX]; /* memory of the levels' names in topics */
+    char pulse[TOPIC_TEXT_MAX], dead_letter[TOPIC_TEXT_MAX];
+    bool *missing;          /* by slot: the topic does not exist */
+    bool any_missing;       /* one of them does not */
+    bool find_missing;      /* check soon which topics exist */
+    int *partitions;        /* by slot, at the last such check */
+    int64_t topics_mono_ms; /* last such check */
+
+    /* Lanes and the group. */
+    int *lanes; /* owned; lanes_n of them */
+    int lanes_n;
+    int64_t settle_ms;      /* longest wait of a revocation for records in flight */
+    int64_t fenced_mono_ms; /* the member was fenced then; 0: it is not */
+    bool group_signaled;    /* the group has an event to poll */
+    bool transient;         /* the member's static id is of this process alone */
+    char instance[256];     /* that id */
+    char transactional_id[PRODUCER_ID_MAX - 2];
+
+    /* Exactly once, in the order in which an aborted transaction sets them. */
+    bool aborting;  /* no lane is assigned until the producer is replaced */
+    bool reread;    /* all lanes are to be lost, and assigned again afterwards */
+    bool restarted; /* the producer was replaced */
+    bool regain;    /* the lanes are to be assigned again */
+
+    /* Unreadable ranges (worker_unreadable.c). */
+    struct probe *probe;          /* NULL: it was not needed yet */
+    int64_t *skip_search_offsets; /* by queue index: the next search for an operator's dead letter
+ begins here (-1: anywhere) */
+    int skip_search_next;         /* index of the queue to search for next */
+    int64_t skip_searched_mono_ms, measured_mono_ms;
+
+    /* Last times, of the monotonic clock. */
+    int64_t keepalive_checked_mono_ms, group_polled_mono_ms, surveyed_mono_ms;
+
+    /* Shared with other threads. */
+    atomic_bool stop, failed, joined;
+    atomic_llong turned_mono_ms;         /* last turn */
+    _Atomic(const struct config *) next; /* to apply; NULL: none */
+    _Atomic(const struct config *) live; /* applied last; NULL: none */
+    atomic_size_t record_max_bytes;      /* to apply */
+    size_t record_max_taken;             /* applied last; not shared */
 };
 
-/* worker_lanes.c: what the clients tell the worker. */
+struct now worker_now(void);
+
+/* worker_make.c */
+
+/* Makes all parts and connects them. Returns 0, or an error of worker_start with a sentence. */
+int worker_make(struct worker *worker, struct error *error) must_check;
+/* Frees all parts that exist. */
+void worker_free(struct worker *worker);
+/* A member of the group with its source. Disconnecting one that does not exist does nothing. */
+int worker_connect_member(struct worker *worker, struct error *error) must_check;
+void worker_disconnect_member(struct worker *worker);
+struct request_rules worker_rules(const struct worker *worker, const struct config *live);
+
+/* worker_lanes.c: the callbacks of the clients. */
+
 struct producer_config worker_producer_config(struct worker *worker);
 struct group_config worker_group_config(struct worker *worker);
 void worker_on_wakeup(void *ctx, int32_t number);
-void worker_find_missing(struct worker *worker, struct now now); /* for each turn */
-void worker_fail(struct worker *worker); /* it ends, and the process with it */
-struct now worker_now(void);
+/* Finds topics that were deleted or created again. For each turn. */
+void worker_find_missing(struct worker *worker, struct now now);
+/* Ends the worker and the process. */
+void worker_fail(struct worker *worker);
 
 /* worker_unreadable.c: for each turn. */
 void worker_serve_unreadable(struct worker *worker, struct now now);

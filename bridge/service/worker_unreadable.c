@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches that the client cannot read: found by the source, measured by the probe, judged by the
-   step machine; and the letters by which operators give them up. */
+/* Batches that the client cannot read. The source finds them, the probe finds their end, and the
+   step machine decides. An operator skips a batch with a dead letter, which the probe searches for.
+ */
 #include "bridge/service/worker_parts.h"
 
 enum { SKIP_SEARCH_MS = 3000, MEASURE_AGAIN_MS = 1000 };
 
-/* Made when it is first needed, which is almost never. */
+/* The probe is made when it is first needed, which is almost never. */
 static bool ask(struct worker *w, const struct probe_question *question)
 {
     if (w->probe == NULL)
@@ -19,9 +20,9 @@ static void measured(struct worker *w, const struct probe_answer *answer)
     struct queue_id queue = answer->question.queue;
     if (!source_is_stuck(w->source, queue) ||
         source_position(w->source, queue) != answer->question.at)
-        return; /* the lane went, or is read elsewhere */
+        return; /* the lane was lost, or is read at another offset */
     if (!answer->known)
-        return; /* asked again */
+        return; /* measured again later */
     source_measured(w->source, queue);
     if (range->end > range->from)
         bridge_unreadable(w->bridge, queue, range->from, range->end);
@@ -58,7 +59,7 @@ static bool measure(struct worker *w)
     return ask(w, &question);
 }
 
-/* One queue of those held, in turn. */
+/* Searches for the dead letter of one blocked queue, each of them in turn. */
 static void search_skips(struct worker *w)
 {
     int n = w->config.lanes * w->slots;
