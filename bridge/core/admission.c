@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Admission: records of a queue are taken, screened, and admitted when their time is near. */
+/* Admission: takes the records of a queue, and admits them when their time is near. */
 #include "bridge/core/admission.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/bulk.h"
@@ -17,8 +17,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* One record for each queue is always allowed, so that each progresses; of large ones, one of all
-   queues. Requests leave a quarter of the budget to records that already wait. */
+/* Each queue may have one record in work, so that it progresses. Of all queues, one may have a
+   large record. Requests leave a quarter of the budget to records that already wait. */
 static bool has_budget(const struct bridge *b, const struct queue *q)
 {
     int64_t limit = b->config.memory_bytes;
@@ -46,8 +46,8 @@ static struct record *take_head(struct queue *q)
     return record;
 }
 
-/* False: the head stays, because there is no memory now, or too many records of the lane are dead
-   letters. */
+/* Turns the head into a dead letter. Returns false if the head stays: memory is short, or the lane
+   has too many dead letters. */
 static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
 {
     if (!dead_letter_available(b, q)) {
@@ -76,7 +76,7 @@ static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
     return true;
 }
 
-/* As request_parse says, and what time and size say. */
+/* Returns the code of request_parse, or the code of a request that expired or is too large. */
 static enum code judge_request(const struct bridge *b, const struct queue *q, struct stamp *stamp,
                                struct refusal *why)
 {
@@ -99,7 +99,7 @@ static enum code judge_request(const struct bridge *b, const struct queue *q, st
     return why->code = CODE_TOO_LARGE;
 }
 
-/* False: no memory now; the head stays. */
+/* Returns false if the head stays, because memory is short. */
 static bool admit_request(struct bridge *b, struct queue *q)
 {
     struct stamp stamp;
@@ -181,7 +181,7 @@ static bool admit(struct bridge *b, struct queue *q)
     return queue_is_schedule(q) ? admit_request(b, q) : admit_waiting(b, q);
 }
 
-/* The head's time is not near: a far one is read again when it is, and costs nothing until then. */
+/* A head that is far away takes no memory. It is read again when its time is near. */
 static void pause_if_far(struct bridge *b, struct queue *q)
 {
     if (q->admit_wall_ms - b->now.wall_ms <= PAUSE_FAR_MS)
@@ -195,8 +195,8 @@ static void wake_when_near(struct bridge *b, struct queue *q)
         return;
     queue_read_on(b, q);
     q->silences = 0;
-    if (q->window.next ==
-        q->paused_offset) /* else the head turned out to be done: nothing need come */
+    /* At another offset the head was done, and perhaps no record comes. */
+    if (q->window.next == q->paused_offset)
         q->silent_since_mono_ms = b->now.mono_ms;
 }
 
@@ -225,7 +225,7 @@ void admission_serve(struct bridge *b, struct queue *q)
     if (q->state != QUEUE_OPEN)
         return;
     if (queue_is_schedule(q) && outlets_stop_intake(b, q->id.lane))
-        return; /* its records would gather in memory, at the cost of other lanes */
+        return; /* its records would fill the memory of other lanes */
     watch_silence(b, q);
     if (q->state != QUEUE_OPEN)
         return;

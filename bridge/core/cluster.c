@@ -21,13 +21,12 @@ void bridge_throttled(struct bridge *b, int64_t for_ms)
         counter_add(&b->stats->throttled_ms, (uint64_t)(until_mono_ms - from_mono_ms));
         c->muted_mono_ms = until_mono_ms;
     }
-    if (for_ms >= AWAY_MS) /* no different from a broker that was away */
+    if (for_ms >= AWAY_MS) /* has the same effect as a broker that was away */
         c->back_mono_ms = until_mono_ms;
     bridge_notice(b, (struct notice){.kind = NOTICE_THROTTLED, .span_ms = for_ms});
 }
 
-/* Or it does not matter, since another transaction could begin without the producer that it holds.
- */
+/* Leaders do not matter if a spare producer could begin another transaction. */
 bool cluster_leaders_are_known(const struct bridge *b, int64_t whole_mono_ms, int64_t after_ms)
 {
     return whole_mono_ms - b->cluster.stall_mono_ms >= after_ms || b->port.spare(b->port.ctx);

@@ -16,7 +16,7 @@ void commit_invalidate(struct bridge *b)
     b->commit.is_out = false;
 }
 
-/* Returns the number of a commit that waits for its answer from here on. */
+/* Begins a commit, and returns its number. */
 static uint64_t next_commit(struct bridge *b)
 {
     b->commit.is_out = true;
@@ -24,8 +24,8 @@ static uint64_t next_commit(struct bridge *b)
     return ++b->commit.seq;
 }
 
-/* Exactly once: sends the progress that is to be committed with the transaction. False: neither has
-   anything. */
+/* Exactly once: announces the progress of the transaction. Returns false if there is neither
+   progress nor a record. */
 static bool announce(struct bridge *b)
 {
     size_t n = progress_collect(b);
@@ -40,16 +40,16 @@ static void commit_transaction(struct bridge *b)
 {
     b->commit.last_mono_ms = b->now.mono_ms;
     if (!b->txn.announced && !announce(b)) {
-        b->txn.state = TXN_OPEN; /* nothing in it, and no progress either */
+        b->txn.state = TXN_OPEN; /* neither record nor progress */
         return;
     }
     b->txn.state = TXN_COMMITTING;
     b->port.finish(b->port.ctx, next_commit(b));
 }
 
-/* Announces progress as if all records in flight were acknowledged. If one is not, nothing of the
-   transaction holds, and all is read again. Not for a single record, which may fail without that.
- */
+/* Announces progress as if all records in flight were acknowledged, which saves a round trip. If
+   one fails, the transaction is aborted and all lanes are read again. A single record may fail
+   without that, so its progress is not announced early. */
 static void announce_early(struct bridge *b)
 {
     for (size_t i = 0; i < b->txn.n; i++) {
@@ -107,7 +107,7 @@ static void transaction_committed(struct bridge *b)
 void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
 {
     if (seq < b->commit.seq && !b->config.exactly_once)
-        progress_touch(b, true); /* the broker may hold an older commit than the last one now */
+        progress_touch(b, true); /* this older commit may have replaced the last one */
     if (seq != b->commit.seq || !b->commit.is_out)
         return;
     b->commit.is_out = false;
@@ -132,7 +132,7 @@ void commit_serve(struct bridge *b)
         return;
     if (b->now.mono_ms - b->commit.recommit_mono_ms >= b->config.commit_again_ms) {
         b->commit.recommit_mono_ms = b->now.mono_ms;
-        progress_touch(b, true); /* or the broker would expire the offsets of idle queues */
+        progress_touch(b, true); /* the broker would expire the offsets of idle queues */
     }
     if (b->in_flight > 0 && b->now.mono_ms - b->cluster.acked_mono_ms >= PROBE_EVERY_MS &&
         b->now.mono_ms - b->commit.probe_mono_ms >= PROBE_EVERY_MS) {
@@ -158,13 +158,14 @@ void commit_doubt_ownership(struct bridge *b, int64_t stalled_ms)
     bridge_notice(b, (struct notice){.kind = NOTICE_STALLED_TURN, .span_ms = stalled_ms});
     b->commit.proving = true;
     b->commit.proof_seq = b->commit.seq + 1;
-    if (b->txn.announced && !b->commit.is_out) /* its offsets were sent before the stall */
+    /* Offsets that were sent before the stall prove nothing. */
+    if (b->txn.announced && !b->commit.is_out)
         b->commit.proof_seq++;
     if (!b->config.exactly_once)
         commit_invalidate(b);
 }
 
-/* Only a commit that succeeds says that the lanes are still ours. */
+/* Only a successful commit proves that the lanes are still ours. */
 void commit_prove_ownership(struct bridge *b)
 {
     if (!progress_is_any(b))

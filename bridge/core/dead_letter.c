@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dead letters: the pool of their reasons, each lane's share of it, and how much of a record goes.
- */
+/* Dead letters: their reasons, each lane's share of the pool, and their content. */
 #include "bridge/core/dead_letter.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/state.h"
@@ -60,7 +59,7 @@ void dead_letter_mark(struct bridge *b, struct parcel *p, const struct refusal *
 void dead_letter_record(struct bridge *b, struct parcel *p, enum code code, const char *format, ...)
 {
     struct refusal why = {.code = code};
-    va_list arguments; /* some point into the record, which dead_letter_keep replaces */
+    va_list arguments; /* may point into the record, which dead_letter_keep replaces */
     va_start(arguments, format);
     vsnprintf(why.reason, sizeof why.reason, format, arguments);
     va_end(arguments);
@@ -83,7 +82,7 @@ void dead_letter_too_large(struct bridge *b, struct parcel *p)
         p->record->cost_bytes, SHOWN(env.stamp.target));
 }
 
-/* Only check knows whether the topic lags behind what apply sets, or the record is beyond it. */
+/* Only check can find out whether 'topics apply' would raise the limit. */
 void dead_letter_too_large_for_level(struct bridge *b, struct parcel *p)
 {
     dead_letter_record(

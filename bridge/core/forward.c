@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sending: a record that is ready goes to a level, to its target, or to the dead-letter topic. */
+/* Forwarding: a ready record goes to a level, to its target, or to the dead-letter topic. */
 #include "bridge/core/forward.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/dead_letter.h"
@@ -16,8 +16,9 @@
 
 #include <inttypes.h>
 
-/* Returns the time of a delivery or a dead letter. A request that was written during this turn is
-   younger than the turn's clock. The clock may have stepped back since the turn began. */
+/* Returns the timestamp of a delivery or a dead letter. It is read now, because a request that was
+   written during this turn is younger than the turn. It is never before the turn, since the clock
+   may have stepped back. */
 static int64_t moment_wall_ms(const struct bridge *b)
 {
     int64_t at_wall_ms = b->port.wall_ms(b->port.ctx);
@@ -48,7 +49,7 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alon
     return 0;
 }
 
-/* Its lane waits, and no other. */
+/* A record for an outlet that is down waits. Only its lane is delayed. */
 static bool outlet_is_down(struct bridge *b, struct parcel *p, enum forward_kind kind, int slot)
 {
     if (outlet_takes(b, p, kind, slot))
@@ -97,7 +98,7 @@ static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
     return send(b, p, &f, outlet_is_suspect(b, p, FORWARD_LEVEL));
 }
 
-/* The target answers for the time until the next try, and the bridge for the time since then. */
+/* The target is to blame for the time until the next try, the bridge for the time since then. */
 static void count_lateness(struct bridge *b, struct parcel *p, const struct forward *f)
 {
     const struct stamp *stamp = &f->env->stamp;
@@ -181,12 +182,14 @@ static int deliver(struct bridge *b, struct parcel *p)
     return 0;
 }
 
-/* Time may have made another kind of it while it waited: then it has its turn among those. */
+/* While a record waited, a hop may have become a delivery or the reverse. It then joins the others
+   of its kind. */
 static int forward(struct bridge *b, struct parcel *p, enum ready kind)
 {
     if (p->dead_letter != NULL)
         return send_dead(b, p);
-    if (!parcel_fits(b, wire_size(p->record), WIRE_ADDED_LATER)) { /* it waited since it fitted */
+    /* The limit may have been lowered while the record waited. */
+    if (!parcel_fits(b, wire_size(p->record), WIRE_ADDED_LATER)) {
         dead_letter_record(b, p, CODE_TOO_LARGE, PARCEL_TOO_LARGE, wire_size(p->record),
                            b->config.record_max_bytes);
         return 0;
@@ -209,12 +212,12 @@ static void send_ready(struct bridge *b, enum ready kind)
     }
 }
 
-/* Deliveries come before hops. After a record has failed alone, hops come first, so that its
-   outcome is committed. If another record failed before that, both outcomes would be lost, and
-   learned again indefinitely. */
+/* Deliveries come before hops. After a record failed alone, hops come first, so that its outcome is
+   committed. Otherwise the next failure would void this outcome, and both would be repeated
+   indefinitely. */
 void forward_serve(struct bridge *b)
 {
-    if (b->txn.failed_parcel != NULL) /* it is among them, and not judged yet */
+    if (b->txn.failed_parcel != NULL) /* it is ready too, but its outcome is not decided yet */
         return;
     send_ready(b, b->txn.single_failed ? READY_HOPS : READY_DELIVERIES);
     send_ready(b, b->txn.single_failed ? READY_DELIVERIES : READY_HOPS);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heads: the next record of a queue is found and screened, and gaps before it are read again. */
+/* Heads: finds the next record of a queue, checks it, and reads gaps before it again. */
 #include "bridge/core/head.h"
 #include "bridge/core/queue.h"
 #include "bridge/core/state.h"
 #include "bridge/core/transaction.h"
 
-enum { GAP_READINGS = 3 }; /* two can both be wrong where a real gap lies next to a lost record */
+enum { GAP_READINGS = 3 }; /* two can be wrong where a real gap lies next to a lost record */
 
-/* A gap is believed when GAP_READINGS readings in a row end at the same record. Else the client may
-   have lost records that were there (a pause that crossed a fetch). The first record after a seek
-   may still be from before it, so a gap that it shows does not count as a reading. Transactions
-   leave gaps where they end: those of producers on the schedule topic, and ours on levels. */
+/* Returns true if the gap before a record may be wrong, and reads it again. The client may have
+   lost records, for example in a pause that crossed a fetch. A gap is real when GAP_READINGS
+   readings in a row end at the same record. The first record after a seek may be from before it, so
+   its gap does not count as a reading. Ends of transactions are usual gaps: those of producers on
+   the schedule topic, and ours on levels. */
 static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct record *record)
 {
     int64_t next = q->window.next;
@@ -31,7 +32,7 @@ static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct reco
     return true;
 }
 
-/* The record of the mark is still to be read. */
+/* Returns whether the record of the mark is still to be read. */
 static bool is_marked(const struct queue *q)
 {
     const struct window *w = &q->window;
@@ -40,7 +41,8 @@ static bool is_marked(const struct queue *q)
            !(window_fits(w, offset) && window_is_done(w, offset));
 }
 
-/* Offsets are never given twice in one log, nor is a record taken out of its middle. */
+/* Returns the contradiction between a record and the mark, or NULL. A log never reuses an offset,
+   and never loses a record from its middle. So a contradiction proves that it is another log. */
 static const char *contradiction(const struct queue *q, const struct record *record)
 {
     if (!is_marked(q) || record->offset < q->mark.from_offset)
@@ -61,6 +63,7 @@ bool head_is_missing(const struct bridge *b, const struct queue *q)
     return is_marked(q) && end >= 0 && end <= q->mark.offset;
 }
 
+/* Makes a record the head, and finds out when it is to be admitted. */
 static void screen(struct bridge *b, struct queue *q, struct record *record)
 {
     q->head = record;
@@ -83,7 +86,7 @@ static void screen(struct bridge *b, struct queue *q, struct record *record)
     q->admit_wall_ms = q->head_release_wall_ms - plan_lookahead_ms(&b->config.ladder);
 }
 
-/* Take records until one is worth looking at. */
+/* Takes records until one is neither done nor behind a doubtful gap. */
 bool head_find(struct bridge *b, struct queue *q)
 {
     while (q->active) {
@@ -97,7 +100,7 @@ bool head_find(struct bridge *b, struct queue *q)
         struct window *w = &q->window;
         if (w->base == WINDOW_UNSET) {
             window_init(w, record->offset);
-            queue_changed(q); /* a lane that comes back learns only from a place that was kept */
+            queue_changed(q); /* a commit keeps this base, for the case that the lane comes back */
         }
         if (record->offset < w->next || is_doubtful_gap(b, q, record)) {
             b->port.release(b->port.ctx, record);
@@ -129,9 +132,10 @@ bool head_find(struct bridge *b, struct queue *q)
     return false;
 }
 
-/* A request has become an envelope. A waiting record may have been written again for another try. A
-   refused record may have been kept without its value, but its checksum remains. The offset alone
-   proves nothing: the topic may be another one of the same name. */
+/* Returns whether the head is the record of a parcel. The offset proves nothing, because the topic
+   may be another one of the same name. A request became an envelope. The envelope of a waiting
+   record may have been written again for another try. A refused record may have lost its value, but
+   its checksum remains. */
 static bool head_is_of(const struct queue *q, const struct parcel *p)
 {
     const struct record *head = q->head, *sent = p->record;
@@ -153,7 +157,8 @@ static bool head_is_of(const struct queue *q, const struct parcel *p)
            bytes_equal(of_head.value, of_sent.value);
 }
 
-/* The record is already in flight, sent in an earlier life of this lane: its report decides. */
+/* Looks for the record among those in flight since an earlier assignment. Its report then decides.
+ */
 bool head_adopt_in_flight(struct bridge *b, struct queue *q, int64_t offset)
 {
     if (txn_voids_lost_work(b) || !queue_fits(b, q, offset))

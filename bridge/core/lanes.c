@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes: how they come and go. */
+/* Lanes: assigned, lost, and read again. */
 #include "bridge/core/lanes.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/commit.h"
@@ -14,8 +14,8 @@ static void count_lanes(struct bridge *b, int64_t change)
     counter_set(&b->stats->lanes, (uint64_t)((int64_t)counter_read(&b->stats->lanes) + change));
 }
 
-/* A committed place never goes back in one log. Where it did, or is missing, the topic may be
-   another one of the same name. */
+/* Returns whether the log is still the one that was committed. Committed offsets never decrease in
+   one log. */
 static bool is_same_log(const struct queue *q, const struct start *start)
 {
     return !start->fresh && start->offset >= q->base_kept;
@@ -26,13 +26,13 @@ int bridge_lane_assigned(struct bridge *b, int lane, const struct start *starts,
     assert(!b->lanes[lane].owned);
     b->now = now;
     b->lanes[lane].owned = true;
-    commit_invalidate(b); /* an older commit says nothing about these windows */
+    commit_invalidate(b); /* an answer to an older commit is not about these windows */
     count_lanes(b, 1);
     int unusable = 0;
     for (int slot = 0; slot < b->queues_per_lane; slot++) {
         struct queue *q = bridge_queue(b, lane, slot);
         const struct window before =
-            q->window; /* what an earlier life knew, and perhaps not committed */
+            q->window; /* of an earlier assignment, perhaps with more than was committed */
         bool same = is_same_log(q, &starts[slot]), was_missing = q->missing;
         q->missing = starts[slot].missing;
         if (was_missing != q->missing) /* a topic that is back may be the same one */
@@ -54,7 +54,7 @@ int bridge_lane_assigned(struct bridge *b, int lane, const struct start *starts,
     return unusable;
 }
 
-/* A record in flight outlives its lane: its report may still mark it done. */
+/* A record in flight outlives its lane. Its report may still mark it as done. */
 static void revoke(struct bridge *b, struct parcel *p)
 {
     p->ownership = REVOKED;
@@ -100,8 +100,8 @@ void bridge_lanes_settled(struct bridge *b)
     }
 }
 
-/* Late is allowed, early never. After a large step back, records in memory would wait for the clock
-   to catch up. So they are forgotten and read again, into the levels that now fit. */
+/* After a large step back, records in memory would wait for the clock to catch up. So they are
+   forgotten, read again, and go to the levels that fit now. */
 void lanes_clock_went_back(struct bridge *b, int64_t by_ms)
 {
     bridge_notice(b, (struct notice){.kind = NOTICE_CLOCK_BACK, .span_ms = by_ms});

@@ -4,7 +4,7 @@
 #define DELAYBRIDGE_BRIDGE_CORE_LANES_H
 
 #include "bridge/core/state.h"
-/* The wall clock went back: all that is held is forgotten and read again. */
+/* The wall clock went back: forgets all records in memory, and reads them again. */
 void lanes_clock_went_back(struct bridge *b, int64_t by_ms);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a step machine: made, reconfigured, checked and freed. */
+/* The life of a step machine: creation, reconfiguration, checks and end. */
 #include "bridge/core/bridge.h"
 #include "bridge/core/lanes.h"
 #include "bridge/core/outlet.h"
@@ -19,8 +19,8 @@ static int pools_init(struct bridge *b)
     size_t queues_n = (size_t)b->config.lanes * (size_t)b->queues_per_lane;
     if (b->pools.parcels_n < PARCELS_MIN + queues_n)
         b->pools.parcels_n = PARCELS_MIN + queues_n;
-    b->pools.parcels =
-        calloc(b->pools.parcels_n, sizeof *b->pools.parcels); /* touched only as far as needed */
+    /* The system adds memory to this when it is first used. */
+    b->pools.parcels = calloc(b->pools.parcels_n, sizeof *b->pools.parcels);
     b->pools.dead_letters = calloc(DEAD_LETTERS_MAX, sizeof *b->pools.dead_letters);
     b->lanes = calloc((size_t)b->config.lanes, sizeof *b->lanes);
     b->queues = calloc(queues_n, sizeof *b->queues);
@@ -133,10 +133,10 @@ static void check_parcels(const struct bridge *b)
         bytes += record_memory(p->record, p->headers_n);
         assert(p->ownership == OWNED || p->state == PARCEL_IN_FLIGHT);
         assert(p->ownership != OWNED || b->lanes[p->queue->id.lane].owned);
-        bool foreseen = b->txn.announced || b->txn.state == TXN_BROKEN;
+        bool marked_early = b->txn.announced || b->txn.state == TXN_BROKEN;
         assert(p->ownership != OWNED ||
-               p->offset < p->queue->window.base || /* the log's start passed it */
-               (foreseen && p->state == PARCEL_IN_FLIGHT) ||
+               p->offset < p->queue->window.base || /* the start of the log passed it */
+               (marked_early && p->state == PARCEL_IN_FLIGHT) ||
                !window_is_done(&p->queue->window, p->offset));
     }
     assert(in_flight == b->in_flight && revoked == b->revoked && parked == b->targets.parked);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes: the lesson of a transaction that a record broke, for the next reading of that record. */
+/* Notes: facts about records that broke a transaction, for the next reading of these records. */
 #include "bridge/core/notes.h"
 #include "bridge/core/state.h"
 
@@ -32,7 +32,7 @@ void notes_recall(struct bridge *b, struct parcel *p)
     }
 }
 
-/* Records that are done are not read again. Lanes of other owners teach us nothing. */
+/* Records that are done are not read again, and records of lost lanes are read by others. */
 void notes_forget(struct bridge *b)
 {
     for (int i = 0; b->notes.n > 0 && i < NOTES_MAX; i++) {

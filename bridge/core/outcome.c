@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outcomes: decides the fate of a record that was reported, and of the lanes when a transaction
-   breaks. */
+/* Outcomes: decides what happens to a record after its report, and to the lanes after an abort. */
 #include "bridge/core/outcome.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/cluster.h"
@@ -15,17 +14,17 @@
 #include "bridge/core/target_table.h"
 #include "bridge/core/transaction.h"
 
-/* Whether Kafka acknowledged nothing for a part of the record's flight, up to now or until it came
-   back. Then the target is not the cause, whichever answer came first. */
+/* Returns whether Kafka was away while the record was in flight. Then the target is not the cause
+   of a timeout, even if its answer came before others. */
 static bool kafka_was_away(const struct bridge *b, const struct parcel *p)
 {
-    if (b->config.exactly_once) /* only its last records are awaited, and no others are in flight */
+    if (b->config.exactly_once) /* all records in flight belong to the transaction */
         return !b->txn.answered;
     return b->now.mono_ms - b->cluster.acked_mono_ms > AWAY_MS ||
            p->since_mono_ms < b->cluster.back_mono_ms;
 }
 
-/* target: that it was delivered to, or NULL */
+/* target: of a delivery; NULL: a hop or a dead letter. */
 static void succeeded(struct bridge *b, struct parcel *p, const struct target *target)
 {
     struct slot_stats *slot = &b->stats->slots[p->queue->id.slot];
@@ -63,7 +62,7 @@ static void notice_own_topic_failed(struct bridge *b, const struct parcel *p, co
                                      .reason = why});
 }
 
-/* Hops and dead letters are tried indefinitely. Only a record that is too large never fits. */
+/* Hops and dead letters are tried indefinitely, unless the record is too large. */
 static void own_topic_failed(struct bridge *b, struct parcel *p, enum report report,
                              const char *why)
 {
@@ -90,7 +89,7 @@ static enum delivery_error delivery_error_of(enum report report)
     case REPORT_UNFIT:
         return DELIVERY_UNFIT;
     case REPORT_REFUSED:
-    case REPORT_OK: /* the others are no failure of the target */
+    case REPORT_OK: /* not failures of the target */
     case REPORT_TOO_LARGE:
     case REPORT_NOT_SENT:
         break;
@@ -107,7 +106,7 @@ static void target_failed(struct bridge *b, struct parcel *p, enum report report
     }
     if (report == REPORT_TOO_LARGE) {
         if (b->config.exactly_once)
-            notes_add(b, p, NOTE_TOO_LARGE); /* until its dead letter is committed */
+            notes_add(b, p, NOTE_TOO_LARGE); /* needed until the dead letter is committed */
         dead_letter_too_large(b, p);
     } else if (report == REPORT_NOT_SENT) {
         redelivery_resend(b, p);
@@ -116,7 +115,7 @@ static void target_failed(struct bridge *b, struct parcel *p, enum report report
     }
 }
 
-/* Decides the fate of a record that failed and is no longer in flight. */
+/* Decides what happens to a record that failed and is no longer in flight. */
 static void record_failed(struct bridge *b, struct parcel *p, enum report report, const char *why)
 {
     if (p->kind == FORWARD_TARGET)
@@ -125,7 +124,7 @@ static void record_failed(struct bridge *b, struct parcel *p, enum report report
         own_topic_failed(b, p, report, why);
 }
 
-/* The record breaks its transaction. Its note holds for its next reading. */
+/* Remembers the failure of a record that breaks its transaction, for its next reading. */
 static void note_failure(struct bridge *b, const struct parcel *p, enum report report,
                          const char *why)
 {
@@ -142,7 +141,7 @@ static void fail_transaction(struct bridge *b, struct parcel *p, struct target *
                              enum report report, const char *why)
 {
     note_failure(b, p, report, why);
-    /* Records without a key, if there are any, are tried alone first. */
+    /* If there are records without a key, these are tried alone first. */
     if (target != NULL && report == REPORT_UNFIT && !target->keyless_in_transaction)
         notes_add(b, p, NOTE_ALONE);
     txn_failed(b, p, target, report);
@@ -150,13 +149,12 @@ static void fail_transaction(struct bridge *b, struct parcel *p, struct target *
         parcel_forget(b, p);
         return;
     }
-    p->alone = true; /* it waits until the port reports that the transaction broke */
+    p->alone = true; /* waits for bridge_aborted */
     parcel_ready(b, p);
 }
 
-/* Exactly once: a record that timed out, or that its transaction took along, may be held by a
-   partition without a leader. The brokers are queried before the last producer meets that
-   partition. */
+/* Exactly once: a partition without a leader may be the cause of a timeout, and of reports NOT_SENT
+   in the same transaction. Its state is queried before the last producer sends to it. */
 static void doubt_unanswered(struct bridge *b, const struct parcel *p, enum report report)
 {
     b->txn.timed_out |= report == REPORT_TIMED_OUT && p->ownership == OWNED;
@@ -175,7 +173,7 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
     b->in_flight--;
     bool away = report == REPORT_TIMED_OUT && kafka_was_away(b, p);
     doubt_unanswered(b, p, report);
-    if (away && b->txn.single != p) /* a suspect is not tried for a while, even if Kafka was away */
+    if (away && b->txn.single != p) /* a suspect waits, even if Kafka was away */
         report = REPORT_NOT_SENT;
     struct target *target = p->target;
     if (p->kind != FORWARD_TARGET)
@@ -187,13 +185,13 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
         outlet_learn_size(b, p, report);
     if (away)
         report = REPORT_NOT_SENT;
-    bool void_anyhow = /* its transaction was aborted, or its log is gone */
+    bool is_void = /* its transaction was aborted, or it belongs to another log */
         (p->ownership != OWNED && b->config.exactly_once) || p->ownership == FOREIGN;
-    if (report == REPORT_OK && !void_anyhow) {
+    if (report == REPORT_OK && !is_void) {
         succeeded(b, p, target);
         return;
     }
-    if (p->ownership != OWNED) { /* it will be read again */
+    if (p->ownership != OWNED) { /* read again by the owner of the lane */
         parcel_forget(b, p);
         return;
     }
@@ -267,13 +265,13 @@ bool outcome_break(struct bridge *b, const char *why)
 {
     if (!b->config.exactly_once || (b->in_flight == b->revoked && b->txn.failed_parcel == NULL))
         return false;
-    b->txn.failed_parcel = NULL; /* it is forgotten with all others */
+    b->txn.failed_parcel = NULL; /* forgotten with all other records */
     bridge_aborted(b, ABORT_CAUSE_CLUSTER, why);
     return true;
 }
 
-/* Other records of the transaction were acknowledged, or it holds one record to a suspect, and then
-   nothing was. So the targets in flight hold it, and not the brokers, which may be slow. */
+/* A transaction whose last reports do not come: the brokers may be slow, or its targets are the
+   cause. They are the cause if other records of it were acknowledged, or if it is a probe. */
 void outcome_watch_silence(struct bridge *b)
 {
     static const char why[] = "a target acknowledged nothing for three seconds";
@@ -286,6 +284,6 @@ void outcome_watch_silence(struct bridge *b)
         return;
     bool probe = t->single != NULL && t->single->target != NULL &&
                  t->single->target->state == TARGET_PROBING;
-    if ((probe || t->answered) && targets_hold(b, why))
+    if ((probe || t->answered) && targets_take_down_silent(b, why))
         bridge_aborted(b, ABORT_CAUSE_CLUSTER, why);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outlets: the partitions of our own topics that a lane's hops and dead letters go to. One that has
-   no leader, or too few replicas in sync, must stop its lane only, and the log names it.
+/* Outlets: the partitions that a lane's hops and dead letters go to. An outlet without a leader, or
+   with too few replicas in sync, must stop its lane only, and the log names it.
 
-   Exactly once, a transaction with a record for such a partition cannot end, and its producer
-   cannot begin another. So each partition is looked up before its first record, and again after a
-   timeout; while it is unwritable its lane waits.
+   Exactly once, a transaction with a record for such an outlet cannot end, and its producer cannot
+   begin another. So an outlet is looked up before its first record, and again after a timeout. Its
+   lane waits while it is unwritable.
 
    At least once, its records stay in flight until it is back, and take memory that other lanes
    need. So the intake of a lane stops when such records cost more than the lane's share of a
@@ -29,7 +29,7 @@ static struct queue_id id_of(const struct bridge *b, const struct outlet *o)
     return (struct queue_id){index, index / b->queues_per_lane, index % b->queues_per_lane};
 }
 
-/* why: of one that is down. */
+/* why: the reason, if it is down. */
 static void set_down(struct bridge *b, struct outlet *o, bool down, const char *why)
 {
     if (o->down == down)
@@ -85,7 +85,7 @@ void outlets_doubt(struct bridge *b)
     }
 }
 
-/* The others may have lost the same broker: each is looked up before it is used again. */
+/* Other outlets may have lost the same broker, so all are looked up before they are used again. */
 void outlet_doubt(struct bridge *b, const struct parcel *p)
 {
     struct outlet *o = outlet_of(b, p->queue->id.lane, (enum forward_kind)p->kind, p->to_slot);
@@ -131,9 +131,9 @@ bool outlets_stop_intake(const struct bridge *b, int lane)
     return bytes >= lane_share_bytes(b);
 }
 
-/* While other records are acknowledged. If none is, Kafka is away. A broker that throttles reads
-   nothing: without that time a series of throttles would take down a partition that has a leader.
- */
+/* Returns whether an outlet acknowledges nothing while other records are acknowledged. Otherwise
+   Kafka is away. Time of a throttle does not count: a series of throttles would take a partition
+   down that has a leader. */
 static bool is_silent(const struct bridge *b, const struct outlet *o)
 {
     const struct cluster *c = &b->cluster;
@@ -155,8 +155,8 @@ static void watch_silence(struct bridge *b)
     }
 }
 
-/* A partition that is down stops its lane's intake, so it is looked up even if no record waits for
-   it. */
+/* An outlet that is down stops its lane's intake, so it is looked up even if no record waits for
+ * it. */
 void outlets_serve(struct bridge *b)
 {
     if (!txn_binds_topics(b)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parcels: records in work, from a fixed pool, and the byte budget that they count against. */
+/* Parcels: records in work from a fixed pool, with a budget of bytes. */
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
 #include "bridge/core/state.h"
@@ -9,8 +9,8 @@ bool parcel_available(const struct bridge *b)
     return !list_is_empty(&b->pools.parcels_free) || b->pools.parcels_high < b->pools.parcels_n;
 }
 
-/* Recently freed ones first: the high mark, which a lost lane walks, stays near the number in use.
- */
+/* Reuses the parcel that was freed last, so that parcels_high stays near the number in use. Walks
+   over all parcels end there. */
 static struct parcel *pool_take(struct bridge *b)
 {
     struct link *link = list_first(&b->pools.parcels_free);
@@ -56,7 +56,7 @@ void parcel_detach(struct bridge *b, struct parcel *p)
     case PARCEL_READY:
         list_remove(&p->link);
         break;
-    case PARCEL_FREE: /* in no list: just made, or reported */
+    case PARCEL_FREE: /* in no list: new, or reported */
     case PARCEL_IN_FLIGHT:
         break;
     }
@@ -108,12 +108,11 @@ static void mark_done(struct parcel *p)
         queue_pass_range(p->queue, p->end);
 }
 
-/* A done record stays done, even if its lane was lost and came back in between. A lane that is lost
-   learns from this if it comes back. */
+/* Marks the record in its window even if its lane was lost: the lane may come back. */
 void parcel_done(struct bridge *b, struct parcel *p)
 {
     mark_done(p);
-    if (!b->txn.announced) /* else it was foreseen, and counted */
+    if (!b->txn.announced) /* otherwise it was marked early, and counted then */
         queue_changed(p->queue);
     parcel_free(b, p);
 }
@@ -143,7 +142,8 @@ void parcel_ready(struct bridge *b, struct parcel *p)
     p->state = PARCEL_READY;
     if (hop && list_is_empty(&b->ready[READY_HOPS]))
         b->hops_since_mono_ms = b->now.mono_ms;
-    if (p->dead_letter != NULL) /* before another one may break its transaction */
+    /* The outcome of a dead letter is committed before another record can break a transaction. */
+    if (p->dead_letter != NULL)
         list_prepend(&b->ready[READY_HOPS], &p->link);
     else
         list_append(&b->ready[hop ? READY_HOPS : READY_DELIVERIES], &p->link);

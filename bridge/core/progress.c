@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Progress: the part of each queue's window that is to be committed, or was, or may be deleted. */
+/* Progress: windows that are to be committed, that were committed, and logs that may be deleted. */
 #include "bridge/core/progress.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/queue.h"
 #include "bridge/core/state.h"
 
-/* One queue's progress is to be committed again, though nothing changed. */
 void progress_touch(struct bridge *b, bool all)
 {
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
@@ -62,7 +61,7 @@ void progress_trim(struct bridge *b)
     b->commit.trim_mono_ms = b->now.mono_ms;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
-        bool suspect = q->silences > 0; /* records of another log would be deleted */
+        bool suspect = q->silences > 0; /* otherwise records of another log would be deleted */
         if (!queue_has_progress(q) || q->id.slot == SLOT_SCHEDULE || suspect ||
             q->base_kept <= q->base_trimmed)
             continue;

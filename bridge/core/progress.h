@@ -4,10 +4,11 @@
 #define DELAYBRIDGE_BRIDGE_CORE_PROGRESS_H
 
 #include "bridge/core/state.h"
-void progress_touch(struct bridge *b, bool all); /* all queues, or one, though nothing changed */
-size_t progress_collect(
-    struct bridge *b); /* changed windows, into b->commit.progress; returns their number */
-void progress_kept(struct bridge *b); /* the collected progress is committed */
+/* Lets the next commit contain progress that did not change: of all queues, or of one. */
+void progress_touch(struct bridge *b, bool all);
+/* Writes changed windows to b->commit.progress, and returns their number. */
+size_t progress_collect(struct bridge *b);
+void progress_kept(struct bridge *b); /* the collected progress was committed */
 void progress_trim(struct bridge *b); /* deletes committed records of levels */
 bool progress_is_any(const struct bridge *b);
 

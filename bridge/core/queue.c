@@ -12,7 +12,7 @@ void queue_changed(struct queue *q)
     q->changes++;
 }
 
-/* An offset in a topic that is gone would be one in the new topic of its name. */
+/* An offset of a deleted topic would be committed for the new topic of the same name. */
 bool queue_has_progress(const struct queue *q)
 {
     return q->state != QUEUE_OFF && !q->log_mismatch && q->window.base != WINDOW_UNSET;
@@ -55,7 +55,7 @@ void queue_drop_head(struct bridge *b, struct queue *q)
     q->waits_for_room = false;
 }
 
-/* A log that is known to be another one stays blocked: the committed offset is one of the old log.
+/* A queue whose log is another one stays blocked, because its committed offset is of the old log.
  */
 void queue_open(struct bridge *b, struct queue *q)
 {
@@ -94,7 +94,6 @@ void queue_forget_log(struct queue *q)
     queue_disown_in_flight(q);
 }
 
-/* Start reading again at the first offset that was not admitted. */
 void queue_read_on(struct bridge *b, struct queue *q)
 {
     queue_drop_head(b, q);
@@ -128,7 +127,7 @@ bool queue_is_blocked_at_range(const struct queue *q)
     return q->state == QUEUE_BLOCKED && q->bad_readings >= BAD_READINGS;
 }
 
-/* Records before the range are forgotten with all others, so they must come again first. */
+/* When all records are read again, records before the range come first, and then the range. */
 bool queue_forget_range(struct queue *q)
 {
     if (!queue_is_blocked_at_range(q))
@@ -152,7 +151,7 @@ void queue_block(struct bridge *b, struct queue *q)
 {
     queue_drop_head(b, q);
     set_state(b, q, QUEUE_BLOCKED);
-    q->head_release_wall_ms = b->now.wall_ms; /* since then nothing leaves it */
+    q->head_release_wall_ms = b->now.wall_ms; /* no record leaves since then */
 }
 
 void queue_block_for(struct bridge *b, struct queue *q, enum notice_kind why, int64_t offset)
@@ -169,7 +168,7 @@ void queue_replaced(struct bridge *b, struct queue *q, int64_t offset, const cha
                          .kind = NOTICE_REPLACED, .queue = q->id, .offset = offset, .reason = how});
 }
 
-/* The loss is known as far as the end of the log was. */
+/* Counts the loss up to the last known end of the log. */
 void queue_notice_missing(struct bridge *b, const struct queue *q, const struct window *lost)
 {
     int64_t end = b->port.end(b->port.ctx, q->id);
@@ -187,7 +186,7 @@ void bridge_topic_missing(struct bridge *b, struct queue_id id)
     queue_notice_missing(b, q, &q->window);
 }
 
-/* The window holds more than a commit's text may, where brokers take short texts only. */
+/* A window may hold more offsets than the text of a commit, if brokers accept short texts only. */
 bool queue_fits(const struct bridge *b, const struct queue *q, int64_t offset)
 {
     const struct window *w = &q->window;
@@ -209,7 +208,7 @@ void queue_start_at(struct queue *q, int64_t start)
     }
 }
 
-/* A late report of an earlier life may find other records in work: then it is read again. */
+/* A late report of an earlier assignment may not fit the window. Then the range is read again. */
 void queue_pass_range(struct queue *q, int64_t end)
 {
     const struct window *w = &q->window;
@@ -229,7 +228,7 @@ void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, in
         return;
     }
     if (q->window.base == WINDOW_UNSET || next < start) {
-        if (q->window.base != WINDOW_UNSET) { /* else no record is known that was there */
+        if (q->window.base != WINDOW_UNSET) { /* otherwise no lost record is known */
             counter_add(&b->stats->lost_positions, 1);
             bridge_notice(b, (struct notice){
                                  .kind = NOTICE_OUT_OF_RANGE, .queue = id, .count = start - next});
@@ -241,7 +240,6 @@ void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, in
     q->silent_since_mono_ms = q->window.next < end ? b->now.mono_ms : 0;
 }
 
-/* Where the level's log ends at least, for a hop that starts now. */
 int64_t queue_floor(const struct queue *q)
 {
     return queue_has_progress(q) ? q->window.next : 0;
@@ -256,7 +254,6 @@ void bridge_hop_stored(struct bridge *b, const struct parcel *p, struct queue_id
     queue_replaced(b, q, offset, "a new record was stored before the read position");
 }
 
-/* While the head waited for room, the report of its earlier life may have come. */
 bool queue_head_is_done(const struct queue *q)
 {
     return q->head->offset < q->window.next || window_is_done(&q->window, q->head->offset);

@@ -7,38 +7,38 @@
 #include "bridge/core/state.h"
 void queue_open(struct bridge *b, struct queue *q);
 void queue_close(struct bridge *b, struct queue *q);
-void queue_drop_head(struct bridge *b, struct queue *q); /* and leave a mark of it */
-/* The head is far: it is dropped, and read again when its time is near. */
+void queue_drop_head(struct bridge *b, struct queue *q); /* leaves a mark */
+/* Drops the head, and stops reading until its time is near. */
 void queue_pause(struct bridge *b, struct queue *q);
-void queue_stand_in_line(struct bridge *b, struct queue *q); /* paused until it is read on */
+void queue_stand_in_line(struct bridge *b, struct queue *q); /* paused until bulk.c reads it on */
 /* Seeks to the first offset that was not admitted. */
 void queue_read_on(struct bridge *b, struct queue *q);
 /* Seeks to the first offset that is not done. */
 void queue_reread(struct bridge *b, struct queue *q);
 void queue_block(struct bridge *b, struct queue *q); /* until an operator acts */
 void queue_block_for(struct bridge *b, struct queue *q, enum notice_kind why, int64_t offset);
-/* The topic was deleted and created again: the queue is blocked, and how names the sign of it. */
+/* The topic was deleted and created again. Blocks the queue. how: the evidence, for the log. */
 void queue_replaced(struct bridge *b, struct queue *q, int64_t offset, const char *how);
 void queue_notice_missing(struct bridge *b, const struct queue *q, const struct window *lost);
-void queue_forget_log(struct queue *q); /* the topic may be another one from here on */
-/* Records in flight from the queue may belong to another log: their success marks nothing. */
+void queue_forget_log(struct queue *q); /* the topic may be another one now */
+/* Records in flight may belong to another log, so their success marks nothing. */
 void queue_disown_in_flight(struct queue *q);
 void queue_start_at(struct queue *q, int64_t start_offset); /* all offsets below are done */
 
-void queue_changed(struct queue *q); /* its window: there is progress to commit */
+void queue_changed(struct queue *q); /* its window changed: there is progress to commit */
 bool queue_has_progress(const struct queue *q);
-/* Whether the done bit of offset fits the text of a commit. */
+/* Returns whether the done bit of offset fits the text of a commit. */
 bool queue_fits(const struct bridge *b, const struct queue *q, int64_t offset);
-int64_t queue_floor(const struct queue *q); /* the log's end is here or later */
-/* While the head waited for room, the report of its earlier life may have come. */
+int64_t queue_floor(const struct queue *q); /* the log ends here or later */
+/* Returns true if the head was marked as done after it was read, by a late report. */
 bool queue_head_is_done(const struct queue *q);
 struct mark queue_mark_of(const struct record *record);
 uint64_t record_checksum(const struct record *record); /* of key and value */
 
-enum { BAD_READINGS = 3 }; /* equal ones, after which a range is known to be unreadable */
+enum { BAD_READINGS = 3 }; /* equal readings that prove a range to be unreadable */
 /* Blocked at a range of offsets that the client cannot read (unreadable.h). */
 bool queue_is_blocked_at_range(const struct queue *q);
-bool queue_forget_range(struct queue *q);                   /* false: it is not blocked at one */
+bool queue_forget_range(struct queue *q); /* false: the queue is not blocked at a range */
 void queue_pass_range(struct queue *q, int64_t end_offset); /* all offsets below are done */
 
 void queue_check(const struct bridge *b, const struct queue *q); /* asserts its invariants */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Redelivery: a record that was not delivered waits for its next try, in a level or here. */
+/* Redelivery: a record that was not delivered waits for its next try, in a level or in memory. */
 #include "bridge/core/redelivery.h"
 #include "bridge/core/dead_letter.h"
 #include "bridge/core/parcel.h"
@@ -11,8 +11,7 @@ static const int64_t retry_after_ms[] = {5000,   10000,  30000,  60000,
                                          120000, 300000, 600000, 1800000};
 enum { RETRIES = sizeof retry_after_ms / sizeof retry_after_ms[0] };
 
-/* Writes the envelope again with its next try and the reason for it, for people: it waits in a
-   level. */
+/* Writes the next try and its reason into the envelope. Both survive in a level. */
 static void put_back(struct bridge *b, struct parcel *p, struct envelope *env,
                      struct failure failure)
 {

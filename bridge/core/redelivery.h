@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redelivery: a record that its target did not take waits for its next try, and after the last one
-   is a dead letter. */
+/* redelivery: a record that its target did not accept waits for its next try. After the last try it
+   becomes a dead letter. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_REDELIVERY_H
 #define DELAYBRIDGE_BRIDGE_CORE_REDELIVERY_H
 
 #include "bridge/core/state.h"
-/* A delivery that failed. why must outlive the call only. */
+/* The failure of a delivery. why is valid during the call. */
 struct failure {
     enum delivery_error error;
     const char *why;
 };
 
-/* Counts an attempt: the record waits for the next one, or is a dead letter after the last. */
+/* Counts a failed attempt. The record waits for the next one, or becomes a dead letter. */
 void redelivery_attempt_failed(struct bridge *b, struct parcel *p, struct failure failure);
-/* Back to a level without an attempt, because its target is down. */
+/* Returns a record to a level without an attempt, because its target is down. */
 void redelivery_defer(struct bridge *b, struct parcel *p, const struct target *t);
-/* The same record again in a moment: the client or the cluster is the cause. */
+/* Sends a record again in a moment, after a failure of the client or the cluster. */
 void redelivery_resend(struct bridge *b, struct parcel *p);
 
 #endif

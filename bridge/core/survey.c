@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The survey: how many records wait where, for people. Reads all structures, changes none. */
+/* The survey: writes the gauges of stats.slots. Reads all structures, and changes none. */
 #include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
 
@@ -22,8 +22,8 @@ static void note_head(struct standing *s, int64_t at_wall_ms)
     note_earlier(&s->head_wall_ms, at_wall_ms);
 }
 
-/* The head is known, or was before a pause and did not come again yet, or the queue is blocked
-   since. */
+/* Returns whether the release of the queue's head is known. The head waits, or it is read again
+   after a pause, or the queue is blocked. */
 static bool has_head(const struct queue *q)
 {
     bool silent = q->silent_since_mono_ms != 0 && q->window.next == q->paused_offset;
@@ -47,8 +47,8 @@ static void survey_queue(const struct bridge *b, const struct queue *q, struct s
         note_earlier(&s->retrying_due_wall_ms, q->head_overdue_wall_ms);
 }
 
-/* Behind its time, so its target or its topic does not take it. A request that was overdue when it
-   came is so from then on. */
+/* A parcel counts as the head of its queue if it is overdue, because its target or its topic does
+   not accept it. A request that was overdue when it came is overdue since its timestamp. */
 static void survey_parcel(const struct bridge *b, const struct parcel *p, struct standing *slots)
 {
     if (p->state == PARCEL_FREE || p->ownership != OWNED || p->raw)
@@ -59,7 +59,7 @@ static void survey_parcel(const struct bridge *b, const struct parcel *p, struct
     if (retrying)
         note_earlier(&s->retrying_due_wall_ms, p->overdue_wall_ms);
     if (s->head_wall_ms != 0 && p->until_wall_ms >= s->head_wall_ms)
-        return; /* not the first, whatever it holds */
+        return; /* not the first */
     if (p->until_wall_ms > b->now.wall_ms - OVERDUE_MS)
         return;
     struct envelope env;

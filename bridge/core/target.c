@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Targets: which of them take records now. A target that fails holds no other. Records in flight to
-   it are capped. Records that wait behind it are released after a second. While it is down it is
-   not tried. */
+/* Targets: which of them are available. A target that fails must not delay others. So records in
+   flight to it are limited, and a target that is down is not tried. Parked records return to a
+   level after a second. */
 #include "bridge/core/target.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/parcel.h"
@@ -22,7 +22,7 @@ static void fail(struct target *t, enum delivery_error error, const char *why)
 
 static void set_down(struct bridge *b, struct target *t, bool costs_attempt, int64_t for_ms)
 {
-    bool news = t->state != TARGET_DOWN; /* records under way fail one by one */
+    bool news = t->state != TARGET_DOWN; /* records in flight fail one by one */
     t->state = TARGET_DOWN;
     t->costs_attempt = costs_attempt;
     t->failed = true;
@@ -48,9 +48,10 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
     b->targets.looking_up = found == LOOKUP_PENDING ? t : NULL;
     b->targets.lookup_awaited = waited_for;
     b->targets.looked_up_last = (size_t)(t - b->targets.all);
-    if (t->state != TARGET_UNKNOWN) /* a report has said more meanwhile */
+    if (t->state != TARGET_UNKNOWN) /* a report came before the answer */
         return;
-    if (!waited_for && found != LOOKUP_FOUND && found != LOOKUP_WHOLE) /* it may still be made */
+    /* A topic that no record waits for may be created in time. */
+    if (!waited_for && found != LOOKUP_FOUND && found != LOOKUP_WHOLE)
         return;
     switch (found) {
     case LOOKUP_UNWRITABLE:
@@ -80,7 +81,7 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
     }
 }
 
-/* One at a time; an unknown one waits until it has been. */
+/* Looks up an unknown target, one at a time. Returns whether it is still unknown. */
 static bool is_unknown(struct bridge *b, struct target *t)
 {
     bool is_free = b->targets.looking_up == NULL && b->outlets.looking_up == NULL;
@@ -89,7 +90,7 @@ static bool is_unknown(struct bridge *b, struct target *t)
     return t->state == TARGET_UNKNOWN;
 }
 
-/* Looked up once, and never at the cost of a target that is known. */
+/* Looks up a target once, and never replaces a known target for it. */
 void target_expect(struct bridge *b, struct bytes name)
 {
     if (b->targets.looking_up != NULL || b->outlets.looking_up != NULL)
@@ -110,17 +111,17 @@ static bool has_room(const struct bridge *b, const struct target *t)
            (int64_t)t->in_flight_bytes < b->config.memory_bytes / 4 + (int64_t)PARCEL_OVERHEAD;
 }
 
-/* Exactly once: it stopped all targets, and so did this or another one a moment ago. */
+/* Exactly once: a target that stopped all others is not tried soon after any such stall. */
 static bool must_wait(const struct bridge *b, const struct target *t)
 {
     return t->stalls > 0 && t->state != TARGET_UP &&
            b->now.mono_ms - b->cluster.stall_mono_ms < STALL_APART_MS;
 }
 
-/* The brokers end no transaction in which a partition has no leader. The producer that this or
-   another target held is not back. If this target is the cause, it would hold the last producer
-   too. */
-static bool may_hold_the_last(const struct bridge *b, const struct target *t)
+/* Exactly once: brokers end no transaction that has a partition without a leader. The producer of
+   the last such transaction is not back. If this target is the cause, it would block the last
+   producer too. */
+static bool may_block_last_producer(const struct bridge *b, const struct target *t)
 {
     return (t->stalls > 0 || t->doubted) &&
            !cluster_leaders_are_known(b, t->whole_mono_ms, LEADERS_MS);
@@ -130,13 +131,14 @@ static enum gate probe(struct bridge *b, struct target *t)
 {
     if (t->in_flight > 0)
         return GATE_PARK;
-    if (!may_hold_the_last(b, t))
+    if (!may_block_last_producer(b, t))
         return GATE_OPEN;
+    /* Perhaps Kafka was away, and the other producer will be back in a moment. */
     if (t->stalls == 0 && b->now.mono_ms - b->cluster.stall_mono_ms < DOUBT_MS)
-        return GATE_WAIT; /* Kafka was away perhaps, and the other producer is back in a moment */
+        return GATE_WAIT;
     if (!t->failed)
         fail(t, DELIVERY_TIMED_OUT, "a partition of the topic lacks a leader, or replicas in sync");
-    t->state = TARGET_DOWN; /* nothing new is known of it */
+    t->state = TARGET_DOWN; /* no notice: nothing new is known */
     t->costs_attempt = false;
     t->recheck_mono_ms = b->now.mono_ms + DOWN_MS;
     return GATE_DEFER;
@@ -156,7 +158,7 @@ enum gate target_gate(struct bridge *b, struct target *t)
         return t->costs_attempt ? GATE_FAIL : GATE_DEFER;
     case TARGET_PROBING:
         return probe(b, t);
-    case TARGET_UNKNOWN: /* not any more */
+    case TARGET_UNKNOWN: /* impossible here */
     case TARGET_UP:
         break;
     }
@@ -180,8 +182,8 @@ void target_refuses(struct bridge *b, struct target *t, const char *why)
     set_down(b, t, true, DOWN_MS);
 }
 
-/* Exactly once all targets wait for the slowest, so one that holds a transaction is tried more and
-   more rarely. */
+/* Exactly once, all targets wait for the slowest one. So a target that stalls a transaction is
+   tried more and more rarely. */
 static void stalled(struct bridge *b, struct target *t, const char *why)
 {
     if (t->state == TARGET_DOWN)
@@ -202,13 +204,13 @@ void target_doubt(struct bridge *b, struct target *t)
         t->state = TARGET_UNKNOWN;
 }
 
-bool targets_hold(struct bridge *b, const char *why)
+bool targets_take_down_silent(struct bridge *b, const char *why)
 {
     size_t in_flight = 0;
     for (int i = 0; i < TARGETS_MAX; i++)
         in_flight += b->targets.all[i].used ? b->targets.all[i].in_flight : 0;
     if (in_flight < b->in_flight)
-        return false; /* so does a topic of our own */
+        return false; /* a topic of ours is silent, too */
     for (int i = 0; i < TARGETS_MAX; i++) {
         struct target *t = &b->targets.all[i];
         if (t->used && t->in_transaction && t->in_flight > 0)
@@ -217,7 +219,7 @@ bool targets_hold(struct bridge *b, const char *why)
     return true;
 }
 
-/* One of them broke the transaction, and it is not known which: each is tried alone. */
+/* One of these targets broke the transaction, so each of them is tried alone. */
 void targets_suspect(struct bridge *b, const char *why)
 {
     for (int i = 0; i < TARGETS_MAX; i++) {
@@ -237,7 +239,7 @@ void targets_forget_transaction(struct bridge *b)
     b->targets.in_transaction = false;
 }
 
-/* Parked records go back to the gate, which judges them again. */
+/* Returns parked records to the gate, which decides again. */
 static void unpark(struct bridge *b, struct target *t, size_t n)
 {
     for (struct link *l; n > 0 && (l = list_first(&t->parked)) != NULL; n--)
@@ -275,7 +277,7 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
     case REPORT_UNFIT:
         target_note_unfit(b, t, p, answer->alone);
         break;
-    case REPORT_TIMED_OUT: /* one stuck partition is no verdict on the others */
+    case REPORT_TIMED_OUT: /* other partitions of the topic may work */
         if (txn_binds_topics(b)) {
             stalled(b, t, answer->why);
             break;
@@ -302,7 +304,8 @@ void target_park(struct bridge *b, struct target *t, struct parcel *p)
     b->targets.parked++;
 }
 
-/* While other records are acknowledged. If none is, Kafka is away. */
+/* Returns whether a target acknowledges nothing while other records are acknowledged. Otherwise
+   Kafka is away. */
 static bool is_silent(const struct bridge *b, const struct target *t)
 {
     int64_t since_mono_ms = t->answered_mono_ms > b->cluster.back_mono_ms ? t->answered_mono_ms
@@ -316,8 +319,9 @@ void targets_serve(struct bridge *b)
         look_up(b, b->targets.looking_up, b->targets.lookup_awaited);
     if (b->targets.parked == 0)
         return;
-    size_t first = b->targets.looked_up_last +
-                   1; /* or a few without answers would be looked up indefinitely */
+    /* Each pass begins after the last look-up. Otherwise it would repeat the same few look-ups that
+       have no answer. */
+    size_t first = b->targets.looked_up_last + 1;
     for (size_t i = 0; i < TARGETS_MAX; i++) {
         struct target *t = &b->targets.all[(first + i) % TARGETS_MAX];
         if (!t->used || list_is_empty(&t->parked) || is_unknown(b, t))

@@ -4,15 +4,12 @@
 #include "bridge/core/state.h"
 #include "bridge/core/transaction.h"
 
-/* Exactly once: a record that may break its transaction has its own one. */
 bool target_is_suspect(const struct target *t, const struct parcel *p)
 {
     return t->state == TARGET_PROBING ||
            (t->large_bytes > 0 && p->record->cost_bytes >= t->large_bytes);
 }
 
-/* Exactly once: known from a record of no more bytes, a moment ago. Another try would break another
-   transaction. */
 bool target_is_too_small(const struct bridge *b, const struct target *t, const struct parcel *p)
 {
     return txn_binds_topics(b) && t->proven_mono_ms > 0 &&
@@ -36,8 +33,8 @@ bool target_refuses_keyless(const struct bridge *b, const struct target *t)
     return is_recent(b, t->keyless_mono_ms);
 }
 
-/* A compacted topic takes no record without a key. In a batch any record may have been refused, so
-   those without a key are suspected first. */
+/* A compacted topic accepts no record without a key. In a batch any record may have been refused,
+   so records without a key are suspected first. */
 void target_note_unfit(const struct bridge *b, struct target *t, const struct parcel *p, bool alone)
 {
     t->keyless_suspect |= t->keyless_in_transaction || p->keyless;
@@ -48,7 +45,7 @@ void target_note_unfit(const struct bridge *b, struct target *t, const struct pa
 }
 
 /* In a batch, any record may be the one that was too large. A record that failed alone proves the
-   limit, for a minute and for all that are no smaller. */
+   limit. The proof holds for PROVEN_MS, and for records of the same or a larger size. */
 void target_note_too_large(const struct bridge *b, struct target *t, const struct parcel *p,
                            bool alone)
 {
@@ -63,8 +60,8 @@ void target_note_too_large(const struct bridge *b, struct target *t, const struc
     t->proven_mono_ms = b->now.mono_ms;
 }
 
-/* The record was suspect because of another one of its batch, or the target's limit was raised. A
-   little less than the proven size stays suspect: sizes of a kind differ by a key's length. */
+/* A suspect record fits: another one of its batch was too large, or the limit was raised. Sizes a
+   little below the proven one stay suspect, because similar records differ in their keys. */
 void target_note_fits(struct target *t, const struct parcel *p)
 {
     if (p->record->cost_bytes >= t->proven_bytes)

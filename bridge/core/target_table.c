@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of targets: found by name, and replaced when it is full. */
+/* The table of targets: finds them by name, and replaces them when it is full. */
 #include "bridge/core/target_table.h"
 #include "bridge/core/state.h"
 
@@ -38,8 +38,8 @@ static struct list *bucket_of(struct bridge *b, struct bytes name)
     return &b->targets.buckets[hash % BUCKETS];
 }
 
-/* Names without a topic may be many. They are replaced first, or they would drive out the good
-   targets. */
+/* Requests may name many topics that do not exist. These are replaced first, so that they do not
+   drive out good targets. */
 static struct target *claim_slot(struct bridge *b)
 {
     for (int tries = 0; tries < 2 * TARGETS_MAX; tries++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The open transaction: which records it takes, and when it is over. */
+/* The open transaction: which records it accepts, and when it ends. */
 #include "bridge/core/transaction.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
@@ -44,7 +44,7 @@ static bool is_full(const struct txn *t)
     return t->n >= TXN_RECORDS_MAX || t->bytes >= TXN_BYTES_MAX;
 }
 
-/* A dead letter comes first in the list. */
+/* Returns whether hops may wait. Dead letters, which come first in the list, may not. */
 static bool hops_have_time(const struct bridge *b)
 {
     const struct link *first = list_first(&b->ready[READY_HOPS]);
@@ -53,8 +53,8 @@ static bool hops_have_time(const struct bridge *b)
            list_item(first, const struct parcel, link)->dead_letter == NULL;
 }
 
-/* Hops or deliveries, in turns if there are always both. The outcome of a record that failed alone
-   is a hop, and comes before the next record that may fail. */
+/* Returns the kind of records of the next transaction, in turns if there are always both. The
+   outcome of a record that failed alone is a hop. It comes before another record that may fail. */
 static enum ready next_takes(const struct bridge *b)
 {
     if (list_is_empty(&b->ready[READY_HOPS]))
@@ -66,7 +66,7 @@ static enum ready next_takes(const struct bridge *b)
 }
 
 /* Each partition of a transaction costs the broker milliseconds, one after another. Due records
-   would wait for hops, which have time. So hops have separate transactions. */
+   must not wait for hops, which have time. So hops have separate transactions. */
 bool txn_is_for(const struct bridge *b, enum ready kind)
 {
     if (!b->config.exactly_once)
@@ -122,7 +122,7 @@ static int64_t over_mono_ms(const struct bridge *b)
     if (!list_is_empty(&b->ready[t->takes]))
         return t->since_mono_ms + TXN_AGE_MAX_MS;
     return t->since_mono_ms +
-           (t->takes == READY_HOPS ? 0 : TXN_AGE_MS); /* hops had company already */
+           (t->takes == READY_HOPS ? 0 : TXN_AGE_MS); /* hops have waited for each other already */
 }
 
 bool txn_is_over(const struct bridge *b)
@@ -147,5 +147,6 @@ int64_t txn_wait_ms(const struct bridge *b)
     if (list_is_empty(&b->ready[READY_HOPS]))
         return BRIDGE_WAIT_MAX_MS;
     int64_t left_ms = b->hops_since_mono_ms + TXN_HOPS_MS - b->now.mono_ms;
-    return left_ms > 0 ? left_ms : BRIDGE_WAIT_MAX_MS; /* else the port has just refused a record */
+    /* 0 or less: the port has just refused a record. */
+    return left_ms > 0 ? left_ms : BRIDGE_WAIT_MAX_MS;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One turn: the clock, due records, reports, queues, progress, in this order. */
+/* One turn: the clock, due records, reports, queues and progress, in this order. */
 #include "bridge/core/admission.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/bulk.h"
@@ -40,7 +40,7 @@ static void deliver_due(struct bridge *b)
     forward_serve(b);
 }
 
-/* Levels first, all lanes, then requests: intake never makes deliveries late. */
+/* The levels of all lanes come before requests, so that intake never makes deliveries late. */
 static void serve_queues(struct bridge *b)
 {
     bool poll = b->now.mono_ms - b->clock.poll_mono_ms >= POLL_EVERY_MS;
@@ -60,8 +60,8 @@ static void serve_queues(struct bridge *b)
             }
         }
     }
-    b->bulk.serve_first = (b->bulk.serve_first + 1) %
-                          b->config.lanes; /* each lane gets scarce room first in its turn */
+    /* Each lane is first in some turn, to get room that is scarce. */
+    b->bulk.serve_first = (b->bulk.serve_first + 1) % b->config.lanes;
 }
 
 static int64_t wait_ms(const struct bridge *b)

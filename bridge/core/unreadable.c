@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges of offsets that the client cannot read: their queue is held, and passes them when they are
-   given up. */
+/* Ranges of offsets that the client cannot read. Their queue is blocked, and continues after them
+   when they are skipped. */
 #include "bridge/core/unreadable.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/dead_letter.h"
@@ -20,7 +20,8 @@ static void notice_range(struct bridge *b, const struct queue *q, enum notice_ki
                .kind = kind, .queue = q->id, .offset = q->bad_from, .end_offset = q->bad_end});
 }
 
-/* The client may have been short of memory, or its answer damaged on the way. */
+/* Returns whether enough readings agree. The client may have been short of memory, or its answer
+   damaged in the network. */
 static bool is_certain(struct queue *q, int64_t from, int64_t end)
 {
     bool same = q->bad_from == from && q->bad_end == end;
@@ -65,7 +66,8 @@ void bridge_skip_range(struct bridge *b, struct queue_id id, int64_t from, int64
         q->skip_requested = q->range_dead_lettered = true;
 }
 
-/* False: no memory now, or too much of the lane is on its way to the dead-letter topic. */
+/* Makes a dead letter that names the range. Returns false if memory is short, or the lane has too
+   many dead letters. */
 static bool dead_letter_range(struct bridge *b, struct queue *q)
 {
     if (head_adopt_in_flight(b, q, q->bad_from))
@@ -94,8 +96,8 @@ static bool dead_letter_range(struct bridge *b, struct queue *q)
     return true;
 }
 
-/* Records before the range are done first. So the window holds nothing else, however long the range
-   is. */
+/* Skips the range after all records before it are done. Then the window is empty, so a range of any
+   length fits. */
 void unreadable_serve(struct bridge *b, struct queue *q)
 {
     if (!queue_is_blocked_at_range(q) || !q->skip_requested || q->parcels > 0)

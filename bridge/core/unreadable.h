@@ -5,7 +5,7 @@
 #define DELAYBRIDGE_BRIDGE_CORE_UNREADABLE_H
 
 #include "bridge/core/state.h"
-/* A held queue: passes its range when that was given up, and what stood before it is done. */
+/* Skips the range of a blocked queue, if that was requested and all records before it are done. */
 void unreadable_serve(struct bridge *b, struct queue *q);
 
 #endif
