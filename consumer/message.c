@@ -3,7 +3,7 @@
 #include "consumer/message.h"
 
 #include "levels/decimal.h"
-#include "levels/duration.h"
+#include "levels/instant.h"
 #include "levels/request.h"
 
 #include <assert.h>
@@ -95,7 +95,7 @@ static void add_record_headers(rd_kafka_headers_t *to, const struct forward *f)
         const struct header *header = &f->record->headers[i];
         bool replaced =
             f->content != DEAD_LETTER_FULL && strcmp(header->name, HEADER_TRUNCATED) == 0;
-        if (!replaced && !header_is_verdict(header->name))
+        if (!replaced && !header_is_of_dead_letter(header->name))
             add(to, header->name, header->value);
     }
 }

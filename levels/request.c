@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request: parsing of the dlb- headers, and the sentences of refusals. */
+/* request: parsing of the dlb- headers. */
 #include "levels/request.h"
 #include "levels/duration.h"
+#include "levels/instant.h"
+#include "levels/refusal.h"
 #include "levels/utf8.h"
 
 #include <assert.h>
@@ -17,8 +19,8 @@ enum field {
     FIELD_EXPIRES_AT,
     FIELD_N,
     WRITTEN_DUE = FIELD_N,
-    WRITTEN_VERDICT,
-    WRITTEN_TRUNCATED = WRITTEN_VERDICT + 5,
+    WRITTEN_DEAD_LETTER,
+    WRITTEN_TRUNCATED = WRITTEN_DEAD_LETTER + 5,
     NAMES_N,
     FIELD_UNKNOWN = NAMES_N
 };
@@ -32,11 +34,11 @@ static const char *const NAMES[NAMES_N] = {
     [FIELD_OP] = "dlb-op",
     [FIELD_EXPIRES_AT] = "dlb-expires-at",
     [WRITTEN_DUE] = "dlb-due",
-    [WRITTEN_VERDICT] = "dlb-error",
-    [WRITTEN_VERDICT + 1] = "dlb-reason",
-    [WRITTEN_VERDICT + 2] = "dlb-source",
-    [WRITTEN_VERDICT + 3] = "dlb-sent-at",
-    [WRITTEN_VERDICT + 4] = "dlb-failed-at",
+    [WRITTEN_DEAD_LETTER] = "dlb-error",
+    [WRITTEN_DEAD_LETTER + 1] = "dlb-reason",
+    [WRITTEN_DEAD_LETTER + 2] = "dlb-source",
+    [WRITTEN_DEAD_LETTER + 3] = "dlb-sent-at",
+    [WRITTEN_DEAD_LETTER + 4] = "dlb-failed-at",
     [WRITTEN_TRUNCATED] = HEADER_TRUNCATED,
 };
 
@@ -53,77 +55,28 @@ struct reading {
     struct refusal *refusal;
 };
 
-/* The most bytes of a quoted value in a sentence, without quotes and dots. REASON_MAX has room for
-   our own words, two quoted values and two instants. */
-enum { QUOTED_MAX = 60 };
-
-static void say(struct refusal *refusal, const char *text)
-{
-    size_t n = strlen(refusal->reason), text_n = strlen(text);
-    assert(n + text_n < REASON_MAX);
-    memcpy(refusal->reason + n, text, text_n + 1);
-}
-
-/* Returns false for control characters, characters that break or reverse a line, and those that
-   would make the quoting ambiguous. */
-static bool is_plain(uint32_t point)
-{
-    if (point < 0xa0)
-        return point >= ' ' && point < 0x7f && point != '\'' && point != '\\';
-    bool turns = point == 0x061c || (point >= 0x200e && point <= 0x200f) ||
-                 (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
-    return !turns;
-}
-
-/* Appends 'value', with \xNN for each byte that is not plain text, and dots for the rest of a long
-   value. */
-static void quote(struct refusal *refusal, struct bytes value)
-{
-    static const char HEX[] = "0123456789abcdef";
-    const uint8_t *at = value.data;
-    char text[QUOTED_MAX + 1];
-    size_t n = 0, i = 0;
-    for (size_t len; i < value.len; i += len) {
-        uint32_t point = 0;
-        len = utf8_take(bytes_of(at + i, value.len - i), &point);
-        bool plain = len > 0 && is_plain(point);
-        if (!plain)
-            len = 1;
-        size_t written = plain ? len : 4;
-        if (n + written > QUOTED_MAX)
-            break;
-        const char escaped[4] = {'\\', 'x', HEX[at[i] >> 4], HEX[at[i] & 15]};
-        memcpy(text + n, plain ? (const char *)at + i : escaped, written);
-        n += written;
-    }
-    text[n] = '\0';
-    say(refusal, "'");
-    say(refusal, text);
-    say(refusal, i < value.len ? "…'" : "'");
-}
-
 static enum code refuse(struct reading *r, enum code code)
 {
-    r->refusal->code = code;
-    r->refusal->reason[0] = '\0';
+    refusal_begin(r->refusal, code);
     return code;
 }
 
 /* Writes a reason of the form: dlb-delay '15' why. */
 static enum code refuse_value(struct reading *r, enum code code, enum field field, const char *why)
 {
+    assert(r->given[field] != NULL);
     refuse(r, code);
-    say(r->refusal, NAMES[field]);
-    say(r->refusal, " ");
-    quote(r->refusal, r->given[field]->value);
-    say(r->refusal, why);
+    refusal_say(r->refusal, NAMES[field]);
+    refusal_say(r->refusal, " ");
+    refusal_quote(r->refusal, r->given[field]->value);
+    refusal_say(r->refusal, why);
     return code;
 }
 
 static void say_instant(struct reading *r, int64_t ms)
 {
     char text[INSTANT_TEXT_MAX];
-    say(r->refusal, instant_format(ms, text));
+    refusal_say(r->refusal, instant_format(ms, text));
 }
 
 static bool equal_in_any_case(const char *lower, const char *name)
@@ -152,11 +105,11 @@ static bool is_variant(const char *name)
     return false;
 }
 
-bool header_is_verdict(const char *name)
+bool header_is_of_dead_letter(const char *name)
 {
     if (name[0] != 'd')
         return false;
-    for (enum field f = WRITTEN_VERDICT; f < WRITTEN_TRUNCATED; f++)
+    for (enum field f = WRITTEN_DEAD_LETTER; f < WRITTEN_TRUNCATED; f++)
         if (strcmp(name, NAMES[f]) == 0)
             return true;
     return false;
@@ -188,12 +141,12 @@ static enum code refuse_header(struct reading *r, enum code code, const struct h
                                const char *why)
 {
     refuse(r, code);
-    say(r->refusal, "header ");
-    quote(r->refusal, bytes_text(header->name));
-    say(r->refusal, why);
+    refusal_say(r->refusal, "header ");
+    refusal_quote(r->refusal, bytes_text(header->name));
+    refusal_say(r->refusal, why);
     if (header->value.len > 0) {
-        say(r->refusal, "; its value is ");
-        quote(r->refusal, header->value);
+        refusal_say(r->refusal, "; its value is ");
+        refusal_quote(r->refusal, header->value);
     }
     return code;
 }
@@ -201,7 +154,7 @@ static enum code refuse_header(struct reading *r, enum code code, const struct h
 static enum code refuse_unreadable(struct reading *r)
 {
     refuse(r, CODE_BAD_HEADER);
-    say(r->refusal, "its headers cannot be parsed: more than 100,000, or damaged");
+    refusal_say(r->refusal, "its headers cannot be parsed: more than 100,000, or damaged");
     return CODE_BAD_HEADER;
 }
 
@@ -257,12 +210,12 @@ static enum code refuse_number_of_times(struct reading *r)
 {
     if (r->given[FIELD_DELIVER_AT] == NULL) {
         refuse(r, CODE_NO_TIME);
-        say(r->refusal, "neither dlb-deliver-at nor dlb-delay is given");
+        refusal_say(r->refusal, "neither dlb-deliver-at nor dlb-delay is given");
         return CODE_NO_TIME;
     }
     refuse_value(r, CODE_TWO_TIMES, FIELD_DELIVER_AT, " and dlb-delay ");
-    quote(r->refusal, r->given[FIELD_DELAY]->value);
-    say(r->refusal, " are both given; one is meant");
+    refusal_quote(r->refusal, r->given[FIELD_DELAY]->value);
+    refusal_say(r->refusal, " are both given; one is meant");
     return CODE_TWO_TIMES;
 }
 
@@ -288,8 +241,8 @@ static enum code refuse_time(struct reading *r, enum field field)
 static enum code refuse_unit(struct reading *r, enum field field, const char *unit)
 {
     refuse_value(r, CODE_TOO_FAR, field, " looks like ");
-    say(r->refusal, unit);
-    say(r->refusal, ": give milliseconds");
+    refusal_say(r->refusal, unit);
+    refusal_say(r->refusal, ": give milliseconds");
     return CODE_TOO_FAR;
 }
 
@@ -302,8 +255,8 @@ static enum code refuse_far(struct reading *r, enum field field)
     if (unit != NULL)
         return refuse_unit(r, field, unit);
     refuse_value(r, CODE_TOO_FAR, field, " is more than max_delay ");
-    say(r->refusal, duration_format(r->rules->max_delay_ms, max));
-    say(r->refusal, " after the request's timestamp ");
+    refusal_say(r->refusal, duration_format(r->rules->max_delay_ms, max));
+    refusal_say(r->refusal, " after the request's timestamp ");
     say_instant(r, r->stamp.timestamp_ms);
     return CODE_TOO_FAR;
 }
@@ -346,12 +299,12 @@ static enum code refuse_target(struct reading *r)
 {
     struct bytes target = r->stamp.target;
     refuse(r, CODE_TARGET_DENIED);
-    say(r->refusal, r->given[FIELD_TARGET] != NULL ? "dlb-target " : "default_target ");
-    quote(r->refusal, target);
-    say(r->refusal, !topic_name_is_legal(target) ? " is not a legal topic name"
-                    : topic_is_internal(r->rules->allowlist.schedule, target)
-                        ? " is a topic of the bridge's own, or of Kafka's"
-                        : " is not one that the configuration allows in targets");
+    refusal_say(r->refusal, r->given[FIELD_TARGET] != NULL ? "dlb-target " : "default_target ");
+    refusal_quote(r->refusal, target);
+    refusal_say(r->refusal, !topic_name_is_legal(target) ? " is not a legal topic name"
+                            : topic_is_internal(r->rules->allowlist.schedule, target)
+                                ? " is a topic of the bridge's own, or of Kafka's"
+                                : " is not one that the configuration allows in targets");
     return CODE_TARGET_DENIED;
 }
 
@@ -363,7 +316,7 @@ static enum code read_target(struct reading *r)
         r->stamp.target = bytes_text(r->rules->default_target);
     } else {
         refuse(r, CODE_NO_TARGET);
-        say(r->refusal, "no dlb-target is given, and no default_target is configured");
+        refusal_say(r->refusal, "no dlb-target is given, and no default_target is configured");
         return CODE_NO_TARGET;
     }
     return allowlist_allows(&r->rules->allowlist, r->stamp.target) ? CODE_OK : refuse_target(r);

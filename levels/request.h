@@ -37,7 +37,7 @@ struct bytes request_target(const struct request_rules *rules, const struct reco
 
 /* Returns true for the five headers of every dead-lettered record: dlb-error, dlb-reason,
    dlb-source, dlb-sent-at and dlb-failed-at, in exactly this spelling. */
-bool header_is_verdict(const char *name);
+bool header_is_of_dead_letter(const char *name);
 
 /* The header of a dead-lettered record that is not complete: "value" (the value is missing) or
    "all" (key and headers are missing too). A request with this header is refused, because the

@@ -6,7 +6,7 @@
 #include "bridge/base/clock.h"
 #include "bridge/base/limit.h"
 #include "bridge/base/quote.h"
-#include "levels/duration.h"
+#include "levels/instant.h"
 
 #include <inttypes.h>
 #include <poll.h>

@@ -5,6 +5,7 @@
 
 #include "bridge/commands/demo_feed.h"
 #include "levels/duration.h"
+#include "levels/instant.h"
 
 enum { DEMO_DELIVERIES = 10, DEMO_LEVELS_MAX = 8 };
 

@@ -8,6 +8,7 @@
 #include "consumer/admin/open_records.h"
 #include "levels/counted.h"
 #include "levels/duration.h"
+#include "levels/instant.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "bridge/commands/result.h"
 
 #include "levels/base64.h"
-#include "levels/duration.h"
+#include "levels/instant.h"
 
 #include <stdarg.h>
 #include <stdio.h>

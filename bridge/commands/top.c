@@ -4,6 +4,7 @@
 #include "bridge/commands/result.h"
 #include "bridge/commands/scrape.h"
 #include "levels/duration.h"
+#include "levels/instant.h"
 
 #include <math.h>
 #include <stdio.h>

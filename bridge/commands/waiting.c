@@ -4,6 +4,7 @@
 
 #include "bridge/commands/result.h"
 #include "levels/duration.h"
+#include "levels/instant.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
    accepted text is the same after formatting and parsing again. */
 #include "levels/allowlist.h"
 #include "levels/duration.h"
+#include "levels/instant.h"
 
 #include <assert.h>
 #include <stdlib.h>

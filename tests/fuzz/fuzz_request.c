@@ -2,6 +2,7 @@
 /* fuzz_request: a record with any headers becomes a stamp within its bounds, or a refusal with a
    complete sentence. */
 #include "levels/duration.h"
+#include "levels/instant.h"
 #include "levels/request.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
 /* message: the headers of a dead letter, and how large a message becomes. No broker is needed. */
 #include "consumer/message.h"
 #include "consumer/record.h"
-#include "levels/duration.h"
+#include "levels/instant.h"
 
 #include <criterion/criterion.h>
 

@@ -2,6 +2,7 @@
 /* duration: accepted and refused texts, each limit from both sides. The calendar is compared with
    one that counts single days. */
 #include "levels/duration.h"
+#include "levels/instant.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>

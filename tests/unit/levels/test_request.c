@@ -187,16 +187,16 @@ Test(request, dead_letter_without_its_whole_record_cannot_be_sent_again)
 
 Test(request, verdict_is_the_five_that_every_dead_letter_writes)
 {
-    cr_expect(header_is_verdict("dlb-error"));
-    cr_expect(header_is_verdict("dlb-reason"));
-    cr_expect(header_is_verdict("dlb-source"));
-    cr_expect(header_is_verdict("dlb-sent-at"));
-    cr_expect(header_is_verdict("dlb-failed-at"));
+    cr_expect(header_is_of_dead_letter("dlb-error"));
+    cr_expect(header_is_of_dead_letter("dlb-reason"));
+    cr_expect(header_is_of_dead_letter("dlb-source"));
+    cr_expect(header_is_of_dead_letter("dlb-sent-at"));
+    cr_expect(header_is_of_dead_letter("dlb-failed-at"));
     static const char *const OTHERS[] = {"dlb-due",    "dlb-delay",  "Dlb-Error", "dlb-errors",
                                          "dlb-failed", "dlb-",       "d",         "",
                                          "error",      "DLB-REASON", "dlb-err",   "dlb-truncated"};
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
-        cr_expect_not(header_is_verdict(OTHERS[i]), "%s", OTHERS[i]);
+        cr_expect_not(header_is_of_dead_letter(OTHERS[i]), "%s", OTHERS[i]);
 }
 
 Test(request, unknown_header_is_refused)
