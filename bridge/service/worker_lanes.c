@@ -18,7 +18,7 @@ struct now worker_now(void)
     return (struct now){.wall_ms = clock_wall_ms(), .mono_ms = clock_mono_ms()};
 }
 
-/* What the producer reports. */
+/* Reports of the producer. */
 
 static void on_reported(void *ctx, struct parcel *parcel, enum report report, const char *why)
 {
