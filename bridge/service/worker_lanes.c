@@ -243,7 +243,7 @@ static bool await_commits(struct worker *w, int64_t until_mono_ms)
     return group_await(w->group, left_ms < 500 ? 500 : (int)left_ms);
 }
 
-/* What flies lands, what landed is committed; then the lanes are somebody else's. */
+/* Awaits the reports of records in flight and commits them, before other members get the lanes. */
 static void settle(struct worker *w)
 {
     int64_t until_mono_ms = worker_now().mono_ms + w->settle_ms;
