@@ -48,9 +48,9 @@ Test(unreadable, three_equal_failures_block_the_queue)
     fail(START, END, 1);
     cr_expect_eq(q->state, QUEUE_BLOCKED);
     const struct notice *notice = fixture_notice(NOTICE_UNREADABLE);
-    cr_assert_not_null(event);
-    cr_expect_eq(event->offset, START);
-    cr_expect_eq(event->end, END);
+    cr_assert_not_null(notice);
+    cr_expect_eq(notice->offset, START);
+    cr_expect_eq(notice->end, END);
 }
 
 Test(unreadable, different_failures_do_not_add_up)
