@@ -50,7 +50,7 @@ Test(unreadable, three_equal_failures_block_the_queue)
     const struct notice *notice = fixture_notice(NOTICE_UNREADABLE);
     cr_assert_not_null(notice);
     cr_expect_eq(notice->offset, START);
-    cr_expect_eq(notice->end, END);
+    cr_expect_eq(notice->end_offset, END);
 }
 
 Test(unreadable, different_failures_do_not_add_up)
