@@ -52,8 +52,14 @@ static const struct setting for_levels[] = {
     {"receive.message.max.bytes", CLIENT_RECEIVE_MAX},
 };
 
+/* A broker reads the next request of a connection when it has answered the one before
+   (SocketServer.scala mutes the channel). Further requests only wait there, and the last of five is
+   five acknowledgements late. With one in flight, records that come meanwhile become one batch. */
+#define IN_FLIGHT "max.in.flight.requests.per.connection"
+
 static const struct setting for_hops[] = {
     {"linger.ms", "25"}, /* a hop has time */
+    {IN_FLIGHT, "1"},
     /* A whole batch is the least that reading a level partition costs in memory. */
     {"batch.size", "262144"},
     {"retry.backoff.ms", "50"},
@@ -61,6 +67,7 @@ static const struct setting for_hops[] = {
 
 static const struct setting for_deliveries[] = {
     {"linger.ms", "0"},
+    {IN_FLIGHT, "1"},
     /* After it, the record returns to a level. A broker that throttles may read the request eleven
        seconds later: with a shorter timeout the record would be delivered twice (pace.h). */
     {"message.timeout.ms", "15000"},
