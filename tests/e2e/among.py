@@ -254,14 +254,14 @@ class Among:
         self.calm_rss_mib = self.bridge.rss_mib()
         again = self.bad_times()
         sending.finish(stop=True)
+        for bad in self.things.values():
+            will_say(self.bridge, bad.says)  # of a target that does not answer, after its timeout
         self.each("heal")
         for topic in dict.fromkeys(topic for bad in self.things.values() for topic in bad.topics):
             stage.collector.add(topic)
         line = self.settle()
         require(self.bridge.running(), "the bridge ended:\n" + self.bridge.tail())
         figures = [bad.check(self) for bad in self.things.values() if bad.check]
-        for bad in self.things.values():
-            will_say(self.bridge, bad.says)
         return " ".join([line, *figures, self.judge_lateness(), again]).strip()
 
     def late_p99(self, window: tuple[int, int], spares: Callable[[Request], bool]) -> int:
