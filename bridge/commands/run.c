@@ -9,9 +9,11 @@
 #include "consumer/client/client.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -84,13 +86,13 @@ static void drain(struct life *life, int code)
     pthread_t watcher;
     if (pthread_create(&watcher, NULL, watch_stop, &watch) == 0)
         pthread_detach(watcher);
-    size_t flying = service_stop(life->service);
-    if (flying == 0)
+    size_t in_flight = service_stop(life->service);
+    if (in_flight == 0)
         log_info("stopped", F_BOOL("drained", true));
     else
         log_warn(
             "stopped with records in flight, the next owner of their lanes forwards them again",
-            F_BOOL("drained", false), F_COUNT("in_flight", flying),
+            F_BOOL("drained", false), F_COUNT("in_flight", in_flight),
             F_MS("drain_ms", life->cli->config->drain_ms));
 }
 
@@ -204,20 +206,44 @@ static void do_periodic(struct life *life)
     }
 }
 
+/* Returns the signal, or 0 after wait_ms or when a worker has failed. */
+static int wait_event(const struct life *life, int signals_fd, int64_t wait_ms)
+{
+    struct signalfd_siginfo got;
+    struct pollfd fds[] = {{.fd = signals_fd, .events = POLLIN},
+                           {.fd = service_failure_fd(life->service), .events = POLLIN}};
+    if (poll(fds, 2, (int)wait_ms) <= 0 || (fds[0].revents & POLLIN) == 0)
+        return 0;
+    return read(signals_fd, &got, sizeof got) == sizeof got ? (int)got.ssi_signo : 0;
+}
+
+/* Serves until a signal to end, or until a worker has failed: then the others drain. */
+static void serve_until_end(struct life *life, int signals_fd)
+{
+    for (;;) {
+        int64_t left_ms = life->heartbeat_ms + HEARTBEAT_MS - clock_mono_ms();
+        int got = wait_event(life, signals_fd, left_ms < 0 ? 0 : left_ms);
+        if (got == SIGHUP)
+            reload(life);
+        else if (got != 0 || service_failed(life->service))
+            return;
+        do_periodic(life);
+    }
+}
+
 static int serve(struct life *life)
 {
     notify("STATUS=serving");
     life->heartbeat_ms = life->recheck_ms = clock_mono_ms();
-    for (;;) {
-        int64_t left_ms = life->heartbeat_ms + HEARTBEAT_MS - clock_mono_ms();
-        int got = wait_signal(&life->set, left_ms < 0 ? 0 : left_ms);
-        if (got == SIGHUP)
-            reload(life);
-        else if (got != 0)
-            break;
-        do_periodic(life);
+    int signals_fd = signalfd(-1, &life->set, SFD_NONBLOCK | SFD_CLOEXEC);
+    bool opened = signals_fd != -1;
+    if (opened) {
+        serve_until_end(life, signals_fd);
+        close(signals_fd);
+    } else {
+        log_error("cannot wait for signals, exiting: raise the limit of open files");
     }
-    int code = service_failed(life->service) ? EXIT_INTERNAL : EXIT_DONE;
+    int code = !opened || service_failed(life->service) ? EXIT_INTERNAL : EXIT_DONE;
     drain(life, code);
     return code;
 }

@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 enum { QUERY_MS = 5000, ALIVE_MS = 60 * 1000, RELOAD_MS = 10 * 1000, RELOAD_STEP_MS = 10 };
 enum { SETTLE_MS = 3000, SETTLE_STEP_MS = 250 };
@@ -26,6 +28,7 @@ struct service {
     struct config *live; /* the configuration that the workers have applied; NULL: config */
     struct worker **workers;
     int workers_n;
+    int failure_fd;                     /* an eventfd; workers that fail write to it */
     atomic_int lanes, refusals, faults; /* of the last check */
     atomic_uint hash;                   /* of the configuration of the workers */
     size_t record_max_bytes; /* the largest record that brokers accept, of the last query */
@@ -158,8 +161,8 @@ static int start_workers(struct service *s, int lanes, struct commit_limits comm
     if (s->workers == NULL)
         return out_of_memory(error);
     for (; s->workers_n < s->config->workers; s->workers_n++) {
-        struct worker_config config = {s->config, s->workers_n, lanes, commits,
-                                       s->record_max_bytes};
+        struct worker_config config = {s->config, s->workers_n,        lanes,
+                                       commits,   s->record_max_bytes, s->failure_fd};
         int err = worker_start(&config, &s->workers[s->workers_n], error);
         if (err != 0)
             return err;
@@ -208,6 +211,11 @@ int service_start(const struct config *config, struct service **service, struct 
     s->config = config;
     s->last_ms = clock_mono_ms();
     atomic_store(&s->hash, config_hash(config));
+    s->failure_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (s->failure_fd == -1) {
+        free(s);
+        return error_set(error, ERR_NO_MEMORY, "out of file descriptors");
+    }
     rd_kafka_t *admin = connect_admin(config, error);
     int err = admin == NULL ? ERR_CONFIG : check_topics(s, admin, error);
     int lanes = atomic_load(&s->lanes);
@@ -377,6 +385,11 @@ bool service_failed(const struct service *s)
     return failed;
 }
 
+int service_failure_fd(const struct service *s)
+{
+    return s->failure_fd;
+}
+
 size_t service_stop(struct service *s)
 {
     size_t in_flight = 0;
@@ -392,6 +405,7 @@ size_t service_stop(struct service *s)
     if (s->live != NULL)
         config_deinit(s->live);
     free(s->live);
+    close(s->failure_fd);
     free(s);
     return in_flight;
 }

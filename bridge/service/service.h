@@ -52,6 +52,8 @@ void service_recheck(struct service *service);
 
 /* Returns whether a worker has ended by itself. The process must exit then. */
 bool service_failed(const struct service *service);
+/* Returns a file descriptor that is readable from that moment on. It belongs to the service. */
+int service_failure_fd(const struct service *service);
 
 /* Drains the workers, leaves the group and frees the service. Returns the number of records that
    were in flight when config->drain_ms had passed. */

@@ -20,6 +20,7 @@ struct worker_config {
     int lanes;                   /* partitions of the schedule topic */
     struct commit_limits commits;
     size_t record_max_bytes; /* the largest record that brokers accept (request_limit.h) */
+    int failure_fd;          /* an eventfd that the worker adds 1 to if it ends by itself */
 };
 
 /* Connects, joins the group and starts the thread. Returns 0 and sets *worker. Otherwise writes a
@@ -31,8 +32,8 @@ int worker_start(const struct worker_config *config, struct worker **worker,
 
 const struct stats *worker_stats(const struct worker *worker);
 
-/* Returns true after the worker ended by itself, and sent SIGTERM to the process. Another process
-   took its place in the group, or the group lost its offsets. */
+/* Returns true after the worker ended by itself. Another process took its place in the group, or
+   the group lost its offsets. */
 bool worker_failed(const struct worker *worker);
 
 /* Returns true while the worker is a member of the group and knows its lanes, which may be none. */

@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -116,7 +115,6 @@ void stage_open(struct stage *s, unsigned flags)
 {
     char error[256];
     int brokers = flags & STAGE_THREE_BROKERS ? 3 : 1;
-    signal(SIGTERM, SIG_IGN); /* a worker that ends by itself sends it to its process */
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_set(conf, "log_level", "0", error, sizeof error);
     s->host = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof error);
