@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: the entries of `targets` as the label "target" of metrics. An entry gets a number when it
-   is first configured and keeps it for the life of the process, so that counters of different
-   configurations do not mix. Bounded: entries beyond the room share one label. Safe from any
+   is first configured, and keeps it until the process ends. So counters of different configurations
+   do not mix. When all TARGET_LABELS are in use, further entries share LABEL_OTHER. Safe from any
    thread. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_LABELS_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_LABELS_H
@@ -10,11 +10,11 @@
 
 #include <stdint.h>
 
-/* The number of each entry, in their order, for the first n of TARGET_LABELS. */
+/* Sets numbers[i] to the number of entries[i], and the rest to LABEL_OTHER. */
 void labels_number(const char *const *entries, size_t n, uint8_t numbers[TARGET_LABELS]);
 
-/* The text of a number: an entry, "(none)" or "(other)"; NULL: no entry has it yet. Valid for the
-   life of the process. */
+/* Returns the text of a number: an entry, "(none)" or "(other)". Returns NULL if no entry has the
+   number yet. The text stays valid until the process ends. */
 const char *labels_text(int number);
 
 #endif

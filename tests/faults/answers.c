@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every kind of request that the service sends, answered with every error that a broker has for it:
-   while it starts, and in the running. A case is a line: "Produce (hops) NOT_LEADER_OR_FOLLOWER".
+/* Every kind of request that the service sends, answered with every error that a broker has for it.
+   The errors come at the start, in the running service or at the stop. A case's name: "Produce
+   (hops) NOT_LEADER_OR_FOLLOWER in the running".
 
-   The errors meet the service alone, and not who asks or who counts: these have other brokers
-   (stage_share_out). */
+   Only the service receives the errors. The clients that send requests and count deliveries use
+   other brokers (stage_share_out). */
 #include "tests/faults/parts.h"
 #include "tests/faults/stage.h"
 
@@ -19,7 +20,7 @@ struct row {
     const char *name;
     int16_t api;
     unsigned when;
-    int broker; /* 0: whichever is asked */
+    int broker; /* 0: all */
     rd_kafka_resp_err_t codes[CODES_MAX];
 };
 
@@ -157,7 +158,7 @@ static void name_of(const struct injection *in, char *out, int size)
                                    : "at the end");
 }
 
-/* Offsets are asked for five times before the log says that they cannot be read. */
+/* The service requests offsets five times before it logs that they cannot be read. */
 static size_t times_of(const struct injection *in)
 {
     return in->row->api == API_OFFSET_FETCH ? 3 : 1;
@@ -174,7 +175,7 @@ static void push(const struct stage *s, const struct injection *in)
     }
 }
 
-/* How many of what was pushed has met a request. */
+/* Returns how many of the pushed errors answered a request. */
 static size_t met(const struct stage *s, const struct injection *in)
 {
     size_t n = 0;
@@ -196,9 +197,10 @@ static bool may_kill(rd_kafka_resp_err_t code)
            code == E(INVALID_RECORD);
 }
 
-/* A look-up of the group's coordinator for a transaction's offsets that is refused for good loses
-   what it was asked with: rd_kafka_coord_req_handle_FindCoordinator gives back one of two
-   references, in 2.0.2 and in 2.8.0. Most runs of the case refuse another look-up. */
+/* Returns whether librdkafka itself leaks in this case (2.0.2 and 2.8.0 do). A permanently refused
+   look-up of the group's coordinator for a transaction's offsets leaks its request:
+   rd_kafka_coord_req_handle_FindCoordinator releases one of two references. In most runs of the
+   case the error meets another look-up. */
 static bool client_leaks(const struct injection *in)
 {
     return strcmp(in->row->name, "FindCoordinator") == 0 &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A producer whose client is broken for good, while it has nothing to do, or while it has: another
-   one takes its place, the log says so, and what is asked for is delivered, before and after. */
+/* A producer whose client is broken permanently, while idle or busy. Another producer replaces it,
+   and the log says so. All requests are delivered, before and after the failure. */
 #include "tests/faults/clients.h"
 #include "tests/faults/parts.h"
 #include "tests/faults/stage.h"
@@ -61,7 +61,8 @@ static void give_broker(const struct stage *s)
                                            i, STAGE_LEVELS);
 }
 
-/* What was too large for its batch goes by the one for what is alone. */
+/* Sends requests, and a broker refuses one batch as too large. Returns whether all requests were
+   answered and the producer for single records was used. */
 static bool ask_too_large(struct stage *s)
 {
     rd_kafka_mock_broker_push_request_error_rtts(s->mock, STAGE_TARGETS, API_PRODUCE, 1,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What asks for memory outside of a running service: configuration, the step machine, lines of
-   'send', the check of topics, the looks of the commands, the listener. The n-th time there is none
-   for it. */
+/* Allocation failures outside of a running service: configuration, the step machine, lines of
+   'send', the check of topics, the queries of the commands, the listener. The n-th allocation
+   fails. */
 #include "bridge/commands/draft.h"
 #include "bridge/core/bridge.h"
 #include "bridge/service/monitor.h"
@@ -20,7 +20,9 @@
 
 enum { ASK_MS = 10000 };
 
-/* What was asked for n times or more has failed; whether that was noticed is up to the part. */
+/* Returns NOT_REACHED if the part made fewer than n allocations, and WENT_ON if it succeeded
+   without the n-th. A part that failed must name memory as the reason (ENDED), else it is
+   BROKEN. */
 static enum ending ending(bool done, const char *why)
 {
     if (alloc_failed() == 0 && !done) {
@@ -35,7 +37,7 @@ static enum ending ending(bool done, const char *why)
     return strstr(why, "memory") != NULL ? ENDED : BROKEN;
 }
 
-/* What is set is whole: no key may get lost. */
+/* Returns whether the configuration is complete: no key may be lost. */
 static bool is_as_written(const struct config *c)
 {
     return c->targets_n == 3 && c->kafka_n == 4 && c->retired_n == 1 && c->ladder.n == 3 &&
@@ -193,7 +195,8 @@ static const struct question {
     {"POST /livez", 405, "only GET"},
 };
 
-/* Whoever there was no memory for is answered with nothing, and asks again. */
+/* Sends the request again if an allocation failed and no response came. Returns whether the
+   response is right. */
 static bool is_answered(const struct question *question)
 {
     static struct answer answer;

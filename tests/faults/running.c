@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The service in the running: it starts, joins, forwards, commits, stops, and the n-th time that
-   one of its parts asks for memory there is none; or there is none for a while. */
+/* The running service: it starts, joins, forwards, commits and stops. The n-th allocation of its
+   own code fails, alone or with all others for a while. */
 #include "tests/faults/alloc.h"
 #include "tests/faults/parts.h"
 #include "tests/faults/stage.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cluster, topics, requests, and what came of them. */
+/* Cluster, topics, requests, and their results. */
 #include "tests/faults/stage.h"
 
 #include "bridge/base/clock.h"
@@ -59,7 +59,7 @@ static void make_topics(const struct stage *s, int brokers)
     make_topic(s, target, STAGE_LANES, brokers);
 }
 
-/* other: what can change while running is not as it was. */
+/* other: settings that can change at run time have other values. */
 static void configure(const struct stage *s, struct config *config, bool other)
 {
     const unsigned flags = s->flags;
@@ -276,7 +276,8 @@ void stage_watch(struct stage *s, int64_t ms)
         serve(s);
 }
 
-/* Whose fault it is that something is missing: what the worker counts, and what the logs hold. */
+/* Prints the worker's counters and the size of the target's log, to find the cause of a missing
+   record. */
 static void explain(const struct stage *s)
 {
     static struct stats sum;

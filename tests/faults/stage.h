@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage: the real service on librdkafka's mock cluster, both in this process, with somebody who
-   asks and somebody who counts what comes.
+/* stage: the real service on librdkafka's mock cluster, both in this process. One client sends
+   requests, and another one counts the deliveries.
 
-   Requests name their due time, so early is early by the requests' own word. The mock keeps no
-   offsets of a transaction and shows what was aborted, so exactly once it can lose nothing and be
-   early with nothing, but what a fault has doubled is not held against it. */
+   Requests name their due time, so the counting client recognizes early deliveries. The mock keeps
+   no offsets of a transaction and shows aborted records. So, exactly once, lost and early records
+   are failures, and duplicates that a fault has caused are not. */
 #ifndef DELAYBRIDGE_TESTS_FAULTS_STAGE_H
 #define DELAYBRIDGE_TESTS_FAULTS_STAGE_H
 
@@ -31,7 +31,7 @@ struct stage {
     struct stage_request requests[STAGE_REQUESTS_MAX];
     int asked, answered; /* answered: at least once each */
     int twice, starts;
-    bool may_die;     /* also what is no poison may end in the dead-letter topic */
+    bool may_die;     /* valid requests may end in the dead-letter topic, too */
     char broken[256]; /* early or changed: the first one */
     struct error error;
 };
@@ -48,26 +48,30 @@ enum {
 void stage_open(struct stage *stage, unsigned flags);
 void stage_close(struct stage *stage);
 
-/* With three brokers: one leads the levels, one what is delivered to, one the requests. */
+/* With three brokers: one leads the levels, one the target and the dead-letter topic, one the
+   schedule topic. */
 enum { STAGE_LEVELS = 1, STAGE_TARGETS, STAGE_SCHEDULE };
 void stage_share_out(const struct stage *stage);
 
-/* Start the service; while Kafka does not answer, again. 0 or what service_start said. */
+/* Starts the service, and tries again while Kafka does not answer. Returns 0 or the error of
+   service_start. */
 int stage_start(struct stage *stage);
 void stage_stop(struct stage *stage);
 
-/* The configuration read again, for service_reload, which takes it. For odd n what can change while
-   running is another. */
+/* Returns a new configuration for service_reload, which becomes its owner. For odd n the settings
+   that can change at run time have other values. */
 struct config *stage_config(const struct stage *stage, int n);
 
-/* A few requests of each kind: due at once, soon (the wheel), later (one level and two), poison. */
+/* Sends a few requests of each kind: due at once, soon (the wheel), later (one level and two),
+   poison. */
 void stage_ask(struct stage *stage);
 
-/* Until each request was answered, or time is up. A service that ended is started again, as its
-   supervisor would. Returns whether all were, with what is wrong on stderr. */
+/* Waits until each request was answered, at most timeout_ms. Meanwhile restarts a service that
+   ended, as its supervisor would. Returns whether all were answered, none of them early or changed,
+   and prints the faults on stderr. */
 bool stage_await(struct stage *stage, int64_t timeout_ms);
 
-/* Serve what comes for so long. */
+/* Counts deliveries for this time. */
 void stage_watch(struct stage *stage, int64_t ms);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs in threads: workers, blocking calls, the clients' callbacks, the canary's, the
-   listener's, the log, figures that one thread writes and another reads, a configuration that is
-   swapped, starts and stops. Worth its time under ThreadSanitizer. */
+/* The threads of the service at the same time: workers, blocking calls, the log, and the callbacks
+   of clients, canary and listener. Another thread reads the figures that they write. The
+   configuration is swapped, and services start and stop. Run it under ThreadSanitizer. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "bridge/service/monitor.h"
@@ -124,7 +124,8 @@ static enum ending broken_transactions(void)
     return answered ? WENT_ON : BROKEN;
 }
 
-/* Who asks the listener in a loop, from before the service starts until after it has stopped. */
+/* A thread that queries the listener in a loop, from before the service starts until after it has
+   stopped. */
 struct scraper {
     pthread_t thread;
     struct answer answer;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker_limits: the smallest value of a broker setting, or the reason why no broker told it. With
-   KAFKA=host:port one test asks that broker, else it is skipped. */
+/* broker_limits: the smallest value of a broker setting, or the reason why it is unknown. With
+   KAFKA=host:port one test queries that broker, else it is skipped. */
 #include "consumer/admin/broker_limits.h"
 
 #include <criterion/criterion.h>
@@ -37,7 +37,7 @@ Test(broker_limits, value_that_is_no_number_is_ignored)
     cr_expect_not(limit.known);
 }
 
-Test(broker_limits, brokers_that_do_not_tell_leave_it_unknown)
+Test(broker_limits, brokers_without_an_answer_leave_the_limit_unknown)
 {
     struct admin admin = admin_of("test.mock.num.brokers", "3"); /* it has no DescribeConfigs */
     struct broker_limit limit = {.name = "socket.request.max.bytes", .least = 5, .known = true};

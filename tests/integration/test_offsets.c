@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* offsets and browse: what waits is what the logs hold less what the group committed, and looking
-   finds the first record that is not done. With KAFKA=host:port on that broker, else on the mock.
- */
+/* offsets and browse: the waiting records are those in the logs that the group has not committed as
+   done. Browsing finds the first of them. The tests use the broker of KAFKA=host:port, else the
+   mock. */
 #include "consumer/admin/browse.h"
 #include "consumer/admin/offsets.h"
 #include "consumer/client/admin.h"
@@ -21,7 +21,7 @@ enum { TIMEOUT_MS = 10000, LANES = 2, RECORDS = 10 };
 
 static struct error error;
 
-/* The consumer of the commands, and the brokers' addresses for a producer beside it. */
+/* Returns the consumer of the commands. brokers: the addresses for a producer. */
 static rd_kafka_t *consumer(const struct config *config, char *brokers, size_t size)
 {
     bool real = getenv("KAFKA") != NULL;
@@ -94,7 +94,7 @@ static void commit(rd_kafka_t *rk, const char *topic, int64_t base, const int64_
     rd_kafka_topic_partition_list_destroy(list);
 }
 
-Test(offsets, what_waits_is_what_is_not_done)
+Test(offsets, records_that_are_not_done_count_as_waiting)
 {
     struct config config = scratch_config("offsets", LANES, 1);
     char brokers[256], level[TOPIC_TEXT_MAX], name[TOPIC_TEXT_MAX];
@@ -207,7 +207,7 @@ Test(offsets, browsing_ends_where_it_is_enough_or_at_the_end)
     rd_kafka_destroy(rk);
 }
 
-Test(offsets, browsing_what_may_not_be_read_says_so)
+Test(offsets, browsing_without_the_right_to_read_reports_it)
 {
     struct config config = scratch_config("offsets", LANES, 1);
     char brokers[256];

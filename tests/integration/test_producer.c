@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* producer with a transactional id: what holds and what does not. On the mock, whose topics hold
-   aborted records too, so only what is said of them is judged. */
+/* producer with a transactional id: committed and aborted transactions. The mock's topics keep
+   aborted records, so the tests check only the reports of the producer. */
 #include "bridge/base/clock.h"
 #include "consumer/client/client.h"
 #include "consumer/client/mock.h"
@@ -109,7 +109,8 @@ static void serve(struct stage *stage)
     producer_reports(stage->producer);
 }
 
-/* A record that is acknowledged in the transaction of whoever has the turn. */
+/* Forwards a record in the transaction of the active producer, and waits for its
+   acknowledgement. */
 static void forward(struct stage *stage)
 {
     static const struct record record = {.value = {(const uint8_t *)"x", 1}};
@@ -138,7 +139,7 @@ static void commit(struct stage *stage, uint64_t seq, bool with_offsets)
         serve(stage);
 }
 
-Test(producer, what_was_forwarded_is_committed_with_its_offsets)
+Test(producer, forwarded_records_are_committed_with_their_offsets)
 {
     struct stage stage;
     open_stage(&stage);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topics: names; what check says about a cluster; that apply makes it right and leaves the rest as
-   it is. With KAFKA=host:port the latter runs on that broker, else it is skipped. */
+/* topics: names, the findings of check in a cluster, and apply, which fixes them and changes
+   nothing else. With KAFKA=host:port the tests of apply run on that broker, else they are
+   skipped. */
 #include "consumer/admin/topics_survey.h"
 #include "tests/integration/scratch.h"
 
@@ -167,9 +168,8 @@ Test(topics, a_setting_may_be_larger_or_smaller_only_where_the_rule_says_so)
     cr_assert_not(topic_rule_holds(&rule, "99"));
 }
 
-/* The mock cluster knows no DescribeConfigs: one line says so and nothing else stands in the way.
- */
-Test(topics, what_cannot_be_asked_is_skipped_with_one_line)
+/* The mock cluster knows no DescribeConfigs. One finding says so, and there is no other. */
+Test(topics, checks_without_an_answer_are_skipped_with_one_finding)
 {
     struct config config = scratch_config("topics", LANES, 3);
     rd_kafka_t *rk = client("test.mock.num.brokers", "3");
@@ -532,7 +532,7 @@ Test(topics, a_broker_that_refuses_a_setting_gets_the_property_and_the_key_named
     rd_kafka_destroy(rk);
 }
 
-Test(topics, apply_mends_what_is_wrong_and_keeps_what_else_is_set)
+Test(topics, apply_fixes_wrong_settings_and_keeps_all_others)
 {
     rd_kafka_t *rk = real();
     struct config config = scratch_config("topics", LANES, 3);
@@ -639,7 +639,7 @@ Test(topics, apply_grows_companions_to_the_schedule_topic)
     rd_kafka_destroy(rk);
 }
 
-Test(topics, a_level_that_was_removed_refuses_only_while_it_holds_records)
+Test(topics, a_removed_level_refuses_a_start_only_while_records_wait)
 {
     rd_kafka_t *rk = real();
     struct config config = scratch_config("topics", LANES, 3);

@@ -196,7 +196,7 @@ Test(cli, an_unreachable_kafka_exits_69)
          EXIT_UNREACHABLE, "Kafka does not answer");
 }
 
-Test(cli, every_command_has_usage_of_its_own)
+Test(cli, every_command_has_its_own_usage)
 {
     for (const struct command *c = COMMANDS; c->name != NULL; c++) {
         char line[100], first[100];
@@ -270,7 +270,7 @@ Test(cli, the_table_of_metrics_is_printed)
     ends("delaybridge help --metrics", EXIT_DONE, "delaybridge_resends_total\tcounter\t-\t");
 }
 
-Test(cli, top_says_who_does_not_answer)
+Test(cli, top_names_an_address_that_does_not_answer)
 {
     ends("delaybridge top -c /dev/null 127.0.0.1:1 --once", EXIT_UNREACHABLE, "127.0.0.1:1");
     ends("delaybridge top -c /dev/null --listen= --once", EXIT_USAGE, "listen");
@@ -307,7 +307,7 @@ static int type_into_stdin(const char *input)
     return keyboard;
 }
 
-Test(cli, send_says_what_it_reads_from_a_terminal)
+Test(cli, send_explains_its_input_on_a_terminal)
 {
     struct error error = {""};
     char line[300];

@@ -62,7 +62,7 @@ Test(scrape, several_services_add_up)
     scrape_deinit(&scrape);
 }
 
-Test(scrape, what_does_not_answer_is_told_from_what_is_no_service)
+Test(scrape, silent_address_is_distinguished_from_another_program)
 {
     struct scrape scrape = {0};
     body = "other_build_info 1\n";

@@ -50,7 +50,7 @@ Test(client, consumers_read_committed_and_never_make_up_a_position)
     }
 }
 
-Test(client, nobody_makes_it_leave_out_what_it_cannot_read)
+Test(client, check_of_checksums_cannot_be_overridden)
 {
     const char *ours;
     cr_expect(property_is_ours("check.crcs", &ours));
@@ -96,7 +96,7 @@ Test(client, unsecured_tokens_are_refused_where_the_client_ends_the_process_for_
         cr_expect(refusal != NULL && strstr(refusal, "2.2.0 or newer") != NULL);
 }
 
-Test(client, nobody_creates_a_topic_by_asking_for_it)
+Test(client, a_query_for_a_topic_does_not_create_it)
 {
     for (int role = CLIENT_ALL; role <= CLIENT_DELIVERIES; role++)
         has((enum client_role)role, "allow.auto.create.topics", "false");
@@ -120,7 +120,7 @@ Test(client, a_property_of_a_role_comes_after_the_one_for_all)
     }
 }
 
-Test(client, a_bad_property_is_told_from_one_that_there_is_not)
+Test(client, a_bad_value_is_distinguished_from_an_unknown_property)
 {
     cr_expect_eq(property_check("linger.ms", "5", error.text), 0);
     cr_expect_eq(property_check("linger.ms", "soon", error.text), ERR_CONFIG);
@@ -147,7 +147,7 @@ Test(client, properties_that_only_transactions_refuse_are_found_too)
     cr_expect(strstr(error.text, "socket.timeout.ms") != NULL, "%s", error.text);
 }
 
-Test(client, who_does_not_answer_is_named)
+Test(client, broker_that_does_not_answer_is_named)
 {
     struct property nobody = {
         .role = CLIENT_ALL, .name = (char *)"bootstrap.servers", .value = (char *)"127.0.0.1:1"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http: a listener, asked over a socket as anybody would. */
+/* http: a listener, queried through a plain socket. */
 #include "bridge/service/http.h"
 
 #include <arpa/inet.h>
@@ -55,7 +55,7 @@ static int dial(void)
     return fd;
 }
 
-/* What comes back for the request, until the other side closes. */
+/* Returns the response to the request, read until the other side closes. */
 static const char *ask(const char *request)
 {
     int fd = dial();
@@ -92,7 +92,7 @@ Test(http, it_is_read_only)
     cr_expect(strstr(answer, body) == NULL, "%s", answer);
 }
 
-Test(http, who_is_slow_holds_nobody)
+Test(http, slow_client_does_not_block_others)
 {
     int slow = dial();
     cr_assert_eq(write(slow, "GET /met", 8), 8);
