@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bridge: the step machine, which decides everything that happens to a record. It is pure: it has
-   no Kafka client, clock or thread, and it allocates nothing after bridge_new. Its functions bring
-   the time and the facts, and it acts through a port (port.h). The service and the simulator run
-   the same code.
+   no Kafka client, clock or thread, and it allocates nothing after bridge_new. The worker passes it
+   the time and the facts in the calls below, and it acts through a port (port.h). The service and
+   the simulator run the same code.
 
    One bridge serves the lanes of one worker. A lane is partition p of the schedule topic (slot 0)
-   and of every level topic (slots 1 and above). Its promises, for any behavior of the port:
+   and of every level topic (slots 1 and above). The bridge guarantees this, for any behavior of the
+   port:
      - A record is marked done only after its successor was acknowledged.
      - A committed offset is never above a record that is not done (window.h).
      - No record goes to a target before its due time, by the wall clock of the call.
      - No record goes to port.forward that is larger than record_max_bytes, if its size is known.
-     - Records in memory and in flight fit the memory budget, headers included. Beyond it each queue
-       may have one record of at most large_bytes, and one queue a larger one.
+     - Records in memory and in flight fit the memory budget, headers included. Beyond the budget,
+       each queue may have one record of at most large_bytes, and one queue a larger record.
      - Records on their way to the dead-letter topic take a quarter of the budget at most, and one
        more record for each lane.
 
@@ -55,7 +56,7 @@ void bridge_check(const struct bridge *bridge);
 enum { BRIDGE_WAIT_MAX_MS = 100 };
 int64_t bridge_turn(struct bridge *bridge, struct now now);
 
-/* port.take can return a record of this queue again. */
+/* A record of this queue is available again, after port.take returned NULL. */
 void bridge_wake(struct bridge *bridge, struct queue_id id);
 
 /* Writes the gauges of stats.slots. Once a second is enough. */
@@ -70,8 +71,8 @@ int bridge_lane_assigned(struct bridge *bridge, int lane, const struct start *st
                          struct now now);
 
 /* The group revoked a lane, or the member lost it. Forgets records in memory, and waits for the
-   reports of those in flight. Exactly once, the open transaction is aborted. So all lanes are lost
-   and assigned together, with no turn in between. */
+   reports of those in flight. Exactly once, aborts the open transaction. All lanes must then be
+   lost and assigned together, with no turn in between. */
 void bridge_lane_lost(struct bridge *bridge, int lane);
 
 /* All lanes of a rebalance were assigned. Forgets the windows of all other lanes: they may come
@@ -79,7 +80,8 @@ void bridge_lane_lost(struct bridge *bridge, int lane);
 void bridge_lanes_settled(struct bridge *bridge);
 
 /* Before lanes are lost: serves reports and commits progress, but takes and forwards no record.
-   Exactly once, ends the transaction. Returns the number of parcels that are still in flight. */
+   Exactly once, ends the transaction. Returns the number of parcels in flight, without those of
+   lost lanes, plus 1 while a transaction waits for its answer. */
 size_t bridge_settle(struct bridge *bridge, struct now now);
 
 /* Commits all progress that is not committed yet. */
@@ -91,13 +93,13 @@ size_t bridge_in_flight(const struct bridge *bridge);
 /* Outcomes. */
 
 /* A record that port.forward accepted has its report. why is a phrase for people, unused for
-   REPORT_OK. Only inside port.reports. */
+   REPORT_OK. Between turns or inside port.reports. */
 void bridge_reported(struct bridge *bridge, struct parcel *parcel, enum report report,
                      const char *why);
 
-/* A hop of this parcel was stored in a level, at offset or at an unknown place (-1). Only inside
-   port.reports, and before the report. An offset below the end of the level's log, as it was when
-   the hop started, proves that the topic was created again. */
+/* A hop of this parcel was stored in a level, at offset or at an unknown place (-1). Call it before
+   bridge_reported, between turns or inside port.reports. An offset below the end of the level's
+   log, as it was when the hop started, proves that the topic was created again. */
 void bridge_hop_stored(struct bridge *bridge, const struct parcel *parcel, struct queue_id level,
                        int64_t offset);
 
@@ -108,14 +110,14 @@ void bridge_committed(struct bridge *bridge, uint64_t seq, bool ok);
    ABORT_CAUSE_RECORDS: a target that refuses writes, or a record that no partition accepts, may be
    the cause. ABORT_CAUSE_CLUSTER: the cluster was away, the lanes have another owner, the outcome
    of the commit is unknown, or a record timed out. At most once for each producer, and never after
-   port.abort has aborted that producer. Never inside a call of the port. */
+   port.abort has aborted that producer. Between turns or inside port.reports. */
 void bridge_aborted(struct bridge *bridge, enum abort_cause cause, const char *why);
 
 /* The producer that port.abort replaces is ready. */
 void bridge_restarted(struct bridge *bridge);
 
-/* A broker reads no requests for for_ms, because a quota was exceeded. Until then no target and no
-   topic of ours is to blame for silence. Between turns or inside port.reports. */
+/* A broker reads no requests for for_ms, because a quota was exceeded. During this time, neither a
+   target nor a topic of ours is to blame for silence. Between turns or inside port.reports. */
 void bridge_throttled(struct bridge *bridge, int64_t for_ms);
 
 /* The log of this queue was deleted below base. Between turns or inside port.reports. */

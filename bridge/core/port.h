@@ -12,7 +12,8 @@
      - All calls come from one thread, inside a function of bridge.h.
 
    Units: instants are ms of the wall clock since 1970 (_wall_ms) or ms of the monotonic clock
-   (_mono_ms). A plain _ms is a span. Sizes are bytes of memory.
+   (_mono_ms). A plain _ms is a span. Sizes are bytes of memory. A sentence that begins with "at
+   least once" or "exactly once" is about that delivery mode only.
 
    Ownership of a record: take, make and keep give it to the step machine, and release returns it.
    From forward until its report the port may read it, and the step machine leaves it as it is.
@@ -84,7 +85,7 @@ struct forward {
        Otherwise the later of the turn and port.wall_ms. So it is never before the due time, nor
        before the request's timestamp while the clocks agree. */
     int64_t timestamp_wall_ms;
-    int slot;                         /* FORWARD_LEVEL: the level, in the same lane; same value */
+    int slot;                         /* FORWARD_LEVEL: the level, in the same lane */
     struct target_id *target;         /* FORWARD_TARGET */
     const struct envelope *env;       /* FORWARD_TARGET; FORWARD_DEAD of an envelope, else NULL */
     const struct refusal *refusal;    /* FORWARD_DEAD */
@@ -108,7 +109,7 @@ enum report {
 enum lookup {
     LOOKUP_FOUND,
     LOOKUP_UNWRITABLE, /* a partition has no leader, or too few replicas in sync for writes */
-    LOOKUP_WHOLE,      /* each partition has a leader, and two replicas in sync if it has two */
+    LOOKUP_WHOLE,      /* each partition has a leader, and two replicas or all in sync */
     LOOKUP_MISSING,    /* the topic does not exist, or the bridge may not see it */
     LOOKUP_UNKNOWN,    /* no broker answered */
     LOOKUP_PENDING     /* no answer yet: call again in a moment */
@@ -138,7 +139,7 @@ enum notice_kind {
     NOTICE_TARGET_DOWN,     /* target, error, reason, span_ms: not tried for this long */
     NOTICE_TARGET_UP,       /* target */
     NOTICE_ABORTED,         /* count, reason: the records of a transaction are read again */
-    NOTICE_FORWARD_FAILED,  /* queue, offset, to_slot, reason: of a topic of ours; sent again */
+    NOTICE_FORWARD_FAILED,  /* queue, offset, to_slot, reason: a hop or dead letter; sent again */
     NOTICE_DEAD_LETTERED,   /* queue, offset, key, target, code, reason */
     NOTICE_DELIVERY_FAILED, /* queue, offset, key, target, error, reason, attempt, next_try */
     NOTICE_UNREADABLE,      /* queue, offset, end_offset: blocked at an unreadable range */
@@ -217,10 +218,11 @@ struct port {
        Returns ERR_FULL: the port did not accept the record. It accepts none after the client knows
        that the transaction cannot be committed. */
     int (*forward)(void *ctx, const struct forward *forward);
-    /* Calls bridge_reported for every report that has arrived. */
+    /* Calls bridge_reported for every report that has arrived. Exactly once, it may also call
+       bridge_committed or bridge_aborted. */
     void (*reports)(void *ctx);
     /* Looks a target up, and never creates the topic. The step machine has one look-up pending at a
-       time. After LOOKUP_PENDING a turn comes when the answer is there. */
+       time. After LOOKUP_PENDING, the worker begins a turn when the answer has arrived. */
     enum lookup (*lookup)(void *ctx, struct target_id *target);
     /* Exactly once: looks up the partition that hops of a lane (slot of a level) or its dead
        letters (slot 0) go to. Never called while a target's look-up is pending. */
@@ -243,7 +245,7 @@ struct port {
     /* Exactly once: aborts the open transaction and replaces the producer. Missing reports still
        arrive. Answers to a commit of the old producer are dropped. bridge_restarted follows, never
        in this call. By then the old producer is fenced, or it never began to commit. The step
-       machine does not call abort again before that.
+       machine does not call abort again before bridge_restarted.
 
        reread: all lanes are lost before bridge_restarted. They are assigned again after it, with
        committed offsets that no open transaction can change. A rebalance meanwhile may revoke
