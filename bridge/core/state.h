@@ -17,7 +17,8 @@
                      +--------------------------------+
 
    A parcel is PARKED while its target cannot take one more record. A delivery that failed waits
-   again, for a hop into a level or for the same try. Only an acknowledgement ends a record. */
+   again: for a hop into a level, or to be sent once more. Only an acknowledgement makes a record
+   done. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_STATE_H
 #define DELAYBRIDGE_BRIDGE_CORE_STATE_H
 
@@ -39,26 +40,26 @@ enum {
     PAUSE_FAR_MS = 3000,    /* a head further away than this pauses its queue */
     RESUME_AHEAD_MS = 1000, /* a resumed partition first waits for a fetch that has begun */
     SILENCE_MS = 5000,      /* a resumed queue without a record is read again */
-    SILENCES = 3,           /* at the log's end: then a record that was there is missing */
+    SILENCES = 3,           /* this many at the log's end prove that a record is missing */
     QUEUE_QUOTA = 128,      /* records of one queue in a turn */
-    BULK_TURN_MS = 1000,    /* of a bulky queue, while others are in line */
+    BULK_TURN_MS = 1000,    /* longest turn of a bulky queue while others are in line */
     CLOCK_BACK_MS = 1000,   /* a larger step back: records in memory are read again */
 
     /* The cluster. */
     AWAY_MS = 3000, /* without any acknowledgement, Kafka is away, and no target is to blame */
     PROBE_EVERY_MS = 1000, /* then a commit probes Kafka */
     LEADERS_MS = 20000,    /* brokers know by then which partitions lost their leader */
-    RESEND_MS = 500,
+    RESEND_MS = 500,       /* a record that cannot be sent is tried again after this */
 
     /* Targets. */
-    DOWN_MS = 5000,                              /* a target that failed is not tried for so long */
-    STALLS_MAX = 4,                              /* each stall doubles this time, so many times */
-    STALLS_FORGOTTEN_MS = DOWN_MS << STALLS_MAX, /* without a stall */
+    DOWN_MS = 5000, /* a target that failed is not tried for this time */
+    STALLS_MAX = 4, /* stalls that count; each after the first doubles DOWN_MS */
+    STALLS_FORGOTTEN_MS = DOWN_MS << STALLS_MAX, /* without a stall, their count is 0 */
     STALL_APART_MS = 10000,  /* exactly once: least time between stalls that stop all targets */
-    MISSING_MS = 2000,       /* a missing target is not looked up for so long */
+    MISSING_MS = 2000,       /* a missing target is not looked up for this time */
     LOOK_UP_AGAIN_MS = 2000, /* after a look-up without an answer */
     PARK_MS = 1000,          /* longest time of a record behind an unavailable target */
-    PROVEN_MS = 60000,       /* a size that was too large is not tried again for so long */
+    PROVEN_MS = 60000,       /* a size that was too large is not tried again for this time */
     TARGETS_MAX = 1024,
 
     /* Outlets. */
@@ -70,7 +71,7 @@ enum {
     /* Transactions. */
     TXN_AGE_MS = 5,       /* open at least, so that records share it */
     TXN_AGE_MAX_MS = 100, /* open at most, even if more records are due */
-    TXN_SILENT_MS = 3000, /* after the last acknowledgement its targets may hold it */
+    TXN_SILENT_MS = 3000, /* a longer silence is blamed on its targets */
     TXN_HOPS_MS = 100,    /* hops wait for each other, so that they need few transactions */
     TXN_RECORDS_MAX = 60000,
     TXN_BYTES_MAX = 32 << 20,
@@ -111,7 +112,7 @@ struct parcel {
     int64_t overdue_wall_ms;         /* late because of its target since then; 0: it is not */
     int64_t delayed_ms;              /* IN_FLIGHT to its target: the target's part of the delay */
     int64_t since_mono_ms;           /* start of PARKED or IN_FLIGHT */
-    int64_t floor_offset; /* IN_FLIGHT to a level: its log ended here or later at the start */
+    int64_t floor_offset; /* IN_FLIGHT to a level: when it was sent, its log ended here or later */
     uint64_t checksum;    /* raw: record_checksum of the record with its value */
     uint8_t state;        /* enum parcel_state */
     uint8_t kind;         /* IN_FLIGHT: enum forward_kind */
@@ -155,7 +156,7 @@ struct queue {
     struct bytes head_target;   /* in the head's own memory */
     int64_t head_until_wall_ms; /* as in struct parcel; so is the next one */
     int64_t head_overdue_wall_ms;
-    int64_t head_release_wall_ms; /* it leaves its level then; blocked: since then none leaves */
+    int64_t head_release_wall_ms; /* it leaves its level then; BLOCKED: the block began */
     int64_t admit_wall_ms;        /* it is admitted then, or read again if it was dropped */
     int64_t release_max_wall_ms;  /* latest release that was seen, for the order of the level */
     int64_t paused_offset;        /* window.next at the last pause */
@@ -181,7 +182,7 @@ struct queue {
     bool skip_requested;      /* the range is to be skipped */
     bool range_dead_lettered; /* an operator's dead letter names the range */
 
-    /* Commits: versions of the window, and its base in them. */
+    /* Commits: version numbers of the window, and its base in two of them. */
     uint64_t changes;      /* now */
     uint64_t changes_sent; /* in the last commit that was sent */
     uint64_t changes_kept; /* in the last commit that succeeded */
@@ -202,7 +203,7 @@ struct outlet {
     bool doubted;             /* exactly once: looked up before a record goes to it */
     bool stalled;             /* exactly once: a record to it was not acknowledged in time */
     bool down;                /* unwritable at the last look-up, or silent for OUTLET_SILENT_MS */
-    int64_t recheck_mono_ms;  /* not looked up before */
+    int64_t recheck_mono_ms;  /* earliest next look-up */
     int64_t answered_mono_ms; /* last report, or the start of the first record in flight */
     size_t in_flight;         /* records */
     int64_t in_flight_bytes;  /* their memory */
@@ -299,7 +300,7 @@ struct notes {
 };
 
 struct clock {
-    struct now turn;      /* the last turn. Facts that came since are judged by the next turn */
+    struct now turn;      /* of the last turn, to detect stalls and clock steps */
     int64_t poll_mono_ms; /* open queues were last polled */
     bool turn_incomplete; /* this turn left work that can be done at once */
 };
@@ -355,13 +356,13 @@ struct commit {
     int64_t trim_mono_ms;     /* levels were last trimmed */
 };
 
-/* Queues with much memory that is not admitted (bulk.h). */
+/* Queues with many bytes in memory that are not admitted (bulk.h). */
 struct bulk {
     struct queue *queue;   /* the bulky queue that is read; NULL: none */
     int index;             /* of this queue, or of the last one */
     int in_line;           /* number of bulky queues that wait */
     int serve_first;       /* the lane that the next turn begins with */
-    bool read;             /* a record of the queue was admitted, or is known to be there */
+    bool read;             /* a record of the queue was admitted, or is known to have arrived */
     int64_t begin_offset;  /* the queue's window.next when its turn began */
     int64_t since_mono_ms; /* its turn began */
 };
