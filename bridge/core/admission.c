@@ -17,8 +17,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Each queue may have one record in work, so that it progresses. Of all queues, one may have a
-   large record. Requests leave a quarter of the budget to records that already wait. */
+/* Each queue may have one record in work beyond the budget, so that it progresses. A large record
+   may exceed the budget only while all other records fit. Requests leave a quarter of the budget to
+   records that already wait. */
 static bool has_budget(const struct bridge *b, const struct queue *q)
 {
     int64_t limit = b->config.memory_bytes;
@@ -181,7 +182,8 @@ static bool admit(struct bridge *b, struct queue *q)
     return queue_is_schedule(q) ? admit_request(b, q) : admit_waiting(b, q);
 }
 
-/* A head that is far away takes no memory. It is read again when its time is near. */
+/* Pauses a queue whose head leaves much later. This frees the memory of the head, which is read
+   again when its time is near. */
 static void pause_if_far(struct bridge *b, struct queue *q)
 {
     if (q->admit_wall_ms - b->now.wall_ms <= PAUSE_FAR_MS)
@@ -195,7 +197,8 @@ static void wake_when_near(struct bridge *b, struct queue *q)
         return;
     queue_read_on(b, q);
     q->silences = 0;
-    /* At another offset the head was done, and perhaps no record comes. */
+    /* If window.next has moved, the head is done. Then perhaps no record comes, and silence proves
+       nothing. */
     if (q->window.next == q->paused_offset)
         q->silent_since_mono_ms = b->now.mono_ms;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bulky queues: queues with much memory that is not admitted. On the schedule topic this memory is
-   unpacked batches of the client: a small batch may unpack to a thousand times its size. On any
-   topic it is a large record that gets no room. Every lane may have a bulky queue, so only one of
-   them is read at a time. While others are in line, its turn lasts BULK_TURN_MS. The others are
+/* Bulky queues: queues with many bytes in memory that are not admitted. On the schedule topic these
+   are unpacked batches of the client. A small batch may unpack to a thousand times its size. On any
+   topic it may be a large record that gets no room. Every lane may have a bulky queue, so only one
+   of them is read at a time. While others are in line, its turn lasts BULK_TURN_MS. The others are
    paused, which frees their memory. All other queues are read as usual. */
 #include "bridge/core/bulk.h"
 #include "bridge/core/parcel.h"
@@ -35,7 +35,7 @@ static struct queue *next_in_line(const struct bridge *b)
     return NULL;
 }
 
-/* read: a record of the queue is known to be there. */
+/* read: a record of the queue is known to have arrived. */
 static void begin(struct bridge *b, struct queue *q, bool read)
 {
     b->bulk.queue = q;
@@ -45,8 +45,8 @@ static void begin(struct bridge *b, struct queue *q, bool read)
     b->bulk.since_mono_ms = b->now.mono_ms;
 }
 
-/* Returns whether the queue whose turn it is has brought a record. A fetch may take longer than a
-   turn. So the turn goes to the queue whose fetch arrives first. Otherwise each queue would drop
+/* Returns whether a fetch has arrived for the queue whose turn it is. A fetch may take longer than
+   a turn. So the turn goes to the queue whose fetch arrives first. Otherwise each queue would drop
    the fetch that it waited for. */
 static bool has_brought(struct bridge *b)
 {
@@ -79,7 +79,7 @@ static void find_bulky(struct bridge *b)
 }
 
 /* Returns whether the turn of the bulky queue is over. A backlog may have no end, and a queue may
-   never get room. So a turn ends in time if others are in line. */
+   never get room. So a turn ends after BULK_TURN_MS if others are in line. */
 static bool bulky_is_over(struct bridge *b)
 {
     struct queue *q = b->bulk.queue;

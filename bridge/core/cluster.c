@@ -11,7 +11,7 @@ void cluster_answered(struct bridge *b)
     b->cluster.acked_mono_ms = b->now.mono_ms;
 }
 
-/* Time for which two brokers throttle counts once. */
+/* Throttle times of two brokers that overlap count once. */
 void bridge_throttled(struct bridge *b, int64_t for_ms)
 {
     struct cluster *c = &b->cluster;

@@ -10,11 +10,12 @@ void commit_now(struct bridge *b);   /* commits all progress */
 /* Ends the transaction, or commits progress when it is time. Returns whether a transaction still
    waits for its answer. */
 bool commit_settle(struct bridge *b);
-/* The answer to the last commit will be ignored. */
+/* Ignores the answer to the last commit. */
 void commit_invalidate(struct bridge *b);
 /* The process stalled, and its lanes may have another owner: nothing is forwarded until a commit
    that begins now or later has succeeded. */
 void commit_doubt_ownership(struct bridge *b, int64_t stalled_ms);
+/* Commits progress to end this doubt. Without any progress, no proof is needed. */
 void commit_prove_ownership(struct bridge *b);
 
 #endif

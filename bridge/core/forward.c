@@ -17,8 +17,8 @@
 #include <inttypes.h>
 
 /* Returns the timestamp of a delivery or a dead letter. It is read now, because a request that was
-   written during this turn is younger than the turn. It is never before the turn, since the clock
-   may have stepped back. */
+   written during this turn is younger than the turn. The clock may have stepped back, so the result
+   is at least the time of the turn. */
 static int64_t moment_wall_ms(const struct bridge *b)
 {
     int64_t at_wall_ms = b->port.wall_ms(b->port.ctx);
@@ -49,7 +49,8 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alon
     return 0;
 }
 
-/* A record for an outlet that is down waits. Only its lane is delayed. */
+/* Returns true if the outlet takes no record now. The record then waits, which delays its lane
+   only. */
 static bool outlet_is_down(struct bridge *b, struct parcel *p, enum forward_kind kind, int slot)
 {
     if (outlet_takes(b, p, kind, slot))

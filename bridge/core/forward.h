@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forward: sends all records that are ready, as far as the port and the transaction take them. */
+/* forward: sends all records that are ready, as far as the port and the transaction accept them. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_FORWARD_H
 #define DELAYBRIDGE_BRIDGE_CORE_FORWARD_H
 

@@ -100,7 +100,7 @@ bool head_find(struct bridge *b, struct queue *q)
         struct window *w = &q->window;
         if (w->base == WINDOW_UNSET) {
             window_init(w, record->offset);
-            queue_changed(q); /* a commit keeps this base, for the case that the lane comes back */
+            queue_changed(q); /* a commit keeps this base, in case the lane comes back */
         }
         if (record->offset < w->next || is_doubtful_gap(b, q, record)) {
             b->port.release(b->port.ctx, record);

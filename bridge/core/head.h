@@ -4,12 +4,12 @@
 #define DELAYBRIDGE_BRIDGE_CORE_HEAD_H
 
 #include "bridge/core/state.h"
-/* Takes records until one has to be admitted, now or later. False: none is at hand. */
+/* Takes records until one has to be admitted, now or later. False: none is available now. */
 bool head_find(struct bridge *b, struct queue *q);
-/* Whether the log ends at or before the record of the mark, which is not done. */
+/* Returns whether the log ends at or before the record of the mark, which is not done. */
 bool head_is_missing(const struct bridge *b, const struct queue *q);
-/* Admits the record at offset if it is in flight since an earlier life of the lane: its report
-   decides. False: no such record is in flight. */
+/* Admits the record at offset if it is in flight since an earlier assignment of the lane. Its
+   report then decides. False: no such record is in flight. */
 bool head_adopt_in_flight(struct bridge *b, struct queue *q, int64_t offset);
 
 #endif

@@ -19,7 +19,7 @@ static int pools_init(struct bridge *b)
     size_t queues_n = (size_t)b->config.lanes * (size_t)b->queues_per_lane;
     if (b->pools.parcels_n < PARCELS_MIN + queues_n)
         b->pools.parcels_n = PARCELS_MIN + queues_n;
-    /* The system adds memory to this when it is first used. */
+    /* The kernel provides this memory when it is first used. */
     b->pools.parcels = calloc(b->pools.parcels_n, sizeof *b->pools.parcels);
     b->pools.dead_letters = calloc(DEAD_LETTERS_MAX, sizeof *b->pools.dead_letters);
     b->lanes = calloc((size_t)b->config.lanes, sizeof *b->lanes);

@@ -14,8 +14,8 @@
 #include "bridge/core/target_table.h"
 #include "bridge/core/transaction.h"
 
-/* Returns whether Kafka was away while the record was in flight. Then the target is not the cause
-   of a timeout, even if its answer came before others. */
+/* Returns whether Kafka was away for a part of the time in which the record was in flight. The
+   target is then not the cause of a timeout, even if Kafka answers again by now. */
 static bool kafka_was_away(const struct bridge *b, const struct parcel *p)
 {
     if (b->config.exactly_once) /* all records in flight belong to the transaction */
@@ -154,7 +154,7 @@ static void fail_transaction(struct bridge *b, struct parcel *p, struct target *
 }
 
 /* Exactly once: a partition without a leader may be the cause of a timeout, and of reports NOT_SENT
-   in the same transaction. Its state is queried before the last producer sends to it. */
+   in the same transaction. Its state is looked up before the remaining producer sends to it. */
 static void doubt_unanswered(struct bridge *b, const struct parcel *p, enum report report)
 {
     b->txn.timed_out |= report == REPORT_TIMED_OUT && p->ownership == OWNED;
@@ -173,7 +173,7 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
     b->in_flight--;
     bool away = report == REPORT_TIMED_OUT && kafka_was_away(b, p);
     doubt_unanswered(b, p, report);
-    if (away && b->txn.single != p) /* a suspect waits, even if Kafka was away */
+    if (away && b->txn.single != p) /* a single record still counts against its target */
         report = REPORT_NOT_SENT;
     struct target *target = p->target;
     if (p->kind != FORWARD_TARGET)
@@ -270,8 +270,8 @@ bool outcome_break(struct bridge *b, const char *why)
     return true;
 }
 
-/* A transaction whose last reports do not come: the brokers may be slow, or its targets are the
-   cause. They are the cause if other records of it were acknowledged, or if it is a probe. */
+/* Aborts a transaction whose last reports do not arrive, if its targets are the cause and not slow
+   brokers. They are the cause if other records of it were acknowledged, or if it is a probe. */
 void outcome_watch_silence(struct bridge *b)
 {
     static const char why[] = "a target acknowledged nothing for three seconds";

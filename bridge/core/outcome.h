@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outcome: decides what becomes of a record when it was reported, and of the lanes when their
-   transaction breaks. The calls of the worker are in bridge.h. */
+/* outcome: decides what happens to a record after its report, and to the lanes after an abort. The
+   calls of the worker are in bridge.h. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_OUTCOME_H
 #define DELAYBRIDGE_BRIDGE_CORE_OUTCOME_H
 
 #include "bridge/core/state.h"
-/* Exactly once: a target that holds the transaction of all others for too long is down. */
+/* Exactly once: takes down a target that delays the shared transaction for too long. */
 void outcome_watch_silence(struct bridge *b);
-/* Exactly once: a lane is lost with a transaction open, which is given up. */
+/* Exactly once: gives up the open transaction before a lane is lost. */
 void outcome_lane_lost(struct bridge *b);
 /* Exactly once, with records in flight: breaks the transaction, so that all lanes are read again.
-   False: no record is in flight. */
+   Otherwise does nothing and returns false. */
 bool outcome_break(struct bridge *b, const char *why);
 
 #endif

@@ -7,8 +7,8 @@
    lane waits while it is unwritable.
 
    At least once, its records stay in flight until it is back, and take memory that other lanes
-   need. So the intake of a lane stops when such records cost more than the lane's share of a
-   quarter of it. */
+   need. So the intake of a lane stops when such records reach the lane's share of a quarter of the
+   budget. */
 #include "bridge/core/outlet.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/parcel.h"
@@ -131,9 +131,9 @@ bool outlets_stop_intake(const struct bridge *b, int lane)
     return bytes >= lane_share_bytes(b);
 }
 
-/* Returns whether an outlet acknowledges nothing while other records are acknowledged. Otherwise
-   Kafka is away. Time of a throttle does not count: a series of throttles would take a partition
-   down that has a leader. */
+/* Returns whether an outlet acknowledges nothing while other records are acknowledged. If no record
+   is acknowledged, Kafka is away. Throttle time does not count. Otherwise a series of throttles
+   would mark a writable partition as down. */
 static bool is_silent(const struct bridge *b, const struct outlet *o)
 {
     const struct cluster *c = &b->cluster;
@@ -171,7 +171,7 @@ void outlets_serve(struct bridge *b)
     }
 }
 
-/* Exactly once: a record that may break its transaction has its own one. */
+/* Exactly once: such a record may break its transaction, so it gets a separate one. */
 bool outlet_is_suspect(const struct bridge *b, const struct parcel *p, enum forward_kind kind)
 {
     return b->outlets.large_bytes[kind] > 0 &&

@@ -9,8 +9,8 @@ bool parcel_available(const struct bridge *b)
     return !list_is_empty(&b->pools.parcels_free) || b->pools.parcels_high < b->pools.parcels_n;
 }
 
-/* Reuses the parcel that was freed last, so that parcels_high stays near the number in use. Walks
-   over all parcels end there. */
+/* Reuses the parcel that was freed last, so that parcels_high stays near the number in use. Loops
+   over the parcels end at parcels_high. */
 static struct parcel *pool_take(struct bridge *b)
 {
     struct link *link = list_first(&b->pools.parcels_free);

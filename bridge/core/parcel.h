@@ -16,7 +16,7 @@ void parcel_forget(struct bridge *b, struct parcel *p); /* its record is read ag
 void parcel_done(struct bridge *b, struct parcel *p);   /* its record was acknowledged */
 /* Marks the record as done before its report. If it fails, all lanes are read again. */
 void parcel_foresee(struct parcel *p);
-void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms); /* wall */
+void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms); /* in the wheel */
 /* Moves it to the ready parcels, or to the wheel if it is not due. */
 void parcel_ready(struct bridge *b, struct parcel *p);
 void parcel_detach(struct bridge *b, struct parcel *p); /* from its list */
@@ -27,7 +27,7 @@ int64_t lane_share_bytes(const struct bridge *b);
 void parcel_replace(struct bridge *b, struct parcel *p, struct record *record);
 /* Returns whether brokers accept a record of this size with `added` more bytes. */
 bool parcel_fits(const struct bridge *b, size_t wire_size, size_t added);
-/* The reason if they do not, with the size and the limit as arguments. */
+/* The format of the reason if they do not. Its arguments are the size and the limit. */
 #define PARCEL_TOO_LARGE                                                                 \
     "its %zu bytes of key, value and headers are more, uncompressed, than the %zu that " \
     "socket.request.max.bytes of the brokers allows"

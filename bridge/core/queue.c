@@ -12,7 +12,8 @@ void queue_changed(struct queue *q)
     q->changes++;
 }
 
-/* An offset of a deleted topic would be committed for the new topic of the same name. */
+/* Returns whether the queue has an offset to commit. An offset of a deleted topic must not be
+   committed for a new topic of the same name. */
 bool queue_has_progress(const struct queue *q)
 {
     return q->state != QUEUE_OFF && !q->log_mismatch && q->window.base != WINDOW_UNSET;

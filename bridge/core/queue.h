@@ -10,7 +10,7 @@ void queue_close(struct bridge *b, struct queue *q);
 void queue_drop_head(struct bridge *b, struct queue *q); /* leaves a mark */
 /* Drops the head, and stops reading until its time is near. */
 void queue_pause(struct bridge *b, struct queue *q);
-void queue_stand_in_line(struct bridge *b, struct queue *q); /* paused until bulk.c reads it on */
+void queue_stand_in_line(struct bridge *b, struct queue *q); /* paused until bulk.c resumes it */
 /* Seeks to the first offset that was not admitted. */
 void queue_read_on(struct bridge *b, struct queue *q);
 /* Seeks to the first offset that is not done. */
@@ -29,7 +29,7 @@ void queue_changed(struct queue *q); /* its window changed: there is progress to
 bool queue_has_progress(const struct queue *q);
 /* Returns whether the done bit of offset fits the text of a commit. */
 bool queue_fits(const struct bridge *b, const struct queue *q, int64_t offset);
-int64_t queue_floor(const struct queue *q); /* the log ends here or later */
+int64_t queue_floor(const struct queue *q); /* its log is known to end here or later */
 /* Returns true if the head was marked as done after it was read, by a late report. */
 bool queue_head_is_done(const struct queue *q);
 struct mark queue_mark_of(const struct record *record);

@@ -15,7 +15,7 @@ struct failure {
 void redelivery_attempt_failed(struct bridge *b, struct parcel *p, struct failure failure);
 /* Returns a record to a level without an attempt, because its target is down. */
 void redelivery_defer(struct bridge *b, struct parcel *p, const struct target *t);
-/* Sends a record again in a moment, after a failure of the client or the cluster. */
+/* Sends a record again after RESEND_MS, because the client or the cluster failed. */
 void redelivery_resend(struct bridge *b, struct parcel *p);
 
 #endif

@@ -19,8 +19,8 @@ struct bridge_config {
 
     /* Memory, in bytes. */
     int64_t memory_bytes; /* for records of this worker in memory and in flight */
-    /* A schedule queue is bulky with more than this fetched and not admitted. One of the bulky
-       queues is read at a time. 0: all are read. */
+    /* A schedule queue is bulky if more bytes than this are fetched and not admitted. Bulky queues
+       are read one at a time. 0: no queue is bulky. */
     int64_t bulk_bytes;
     /* A queue without records in work may exceed memory_bytes by one record of this size. One queue
        may exceed it by a larger record. 0: each may, by a record of any size. */

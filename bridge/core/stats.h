@@ -93,7 +93,7 @@ enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retir
     X(requests, ADD)         /* read from the schedule topic, refused ones included */         \
     X(hops, ADD)             /* acknowledged by a level topic */                               \
     X(deliveries, ADD)       /* acknowledged by a target */                                    \
-    X(retries, ADD)          /* deliveries that failed and returned to a level */              \
+    X(retries, ADD)          /* deliveries that failed and will be tried again */              \
     X(deferrals, ADD)        /* returned to a level without an attempt: the target was down */ \
     X(resends, ADD)          /* failed because of the client or the cluster, and sent again */ \
     X(already_done, ADD)     /* records that were read again although done */                  \

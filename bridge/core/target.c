@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Targets: which of them are available. A target that fails must not delay others. So records in
-   flight to it are limited, and a target that is down is not tried. Parked records return to a
-   level after a second. */
+   flight to it are limited, and a target that is down is not tried. If it stays silent for a
+   second, its parked records return to a level. */
 #include "bridge/core/target.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/parcel.h"
@@ -50,7 +50,7 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
     b->targets.looked_up_last = (size_t)(t - b->targets.all);
     if (t->state != TARGET_UNKNOWN) /* a report came before the answer */
         return;
-    /* A topic that no record waits for may be created in time. */
+    /* No record waits for this topic yet, so it may still be created in time. */
     if (!waited_for && found != LOOKUP_FOUND && found != LOOKUP_WHOLE)
         return;
     switch (found) {
@@ -118,9 +118,9 @@ static bool must_wait(const struct bridge *b, const struct target *t)
            b->now.mono_ms - b->cluster.stall_mono_ms < STALL_APART_MS;
 }
 
-/* Exactly once: brokers end no transaction that has a partition without a leader. The producer of
-   the last such transaction is not back. If this target is the cause, it would block the last
-   producer too. */
+/* Exactly once: brokers cannot end a transaction that has a partition without a leader, so its
+   producer is blocked. Returns whether a record for this target may block the remaining producer in
+   the same way. */
 static bool may_block_last_producer(const struct bridge *b, const struct target *t)
 {
     return (t->stalls > 0 || t->doubted) &&
@@ -304,8 +304,8 @@ void target_park(struct bridge *b, struct target *t, struct parcel *p)
     b->targets.parked++;
 }
 
-/* Returns whether a target acknowledges nothing while other records are acknowledged. Otherwise
-   Kafka is away. */
+/* Returns whether a target acknowledges nothing while other records are acknowledged. If no record
+   is acknowledged, Kafka is away. */
 static bool is_silent(const struct bridge *b, const struct target *t)
 {
     int64_t since_mono_ms = t->answered_mono_ms > b->cluster.back_mono_ms ? t->answered_mono_ms

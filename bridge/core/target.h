@@ -12,7 +12,7 @@ enum gate {
     GATE_PARK,  /* park it behind the target: target_park */
     GATE_DEFER, /* return it to a level, without an attempt */
     GATE_FAIL,  /* count a failed attempt, without a try */
-    GATE_WAIT   /* ask again in a moment */
+    GATE_WAIT   /* wait in memory for a moment, then decide again */
 };
 
 /* The report of a delivery. */
@@ -33,12 +33,14 @@ void target_park(struct bridge *b, struct target *t, struct parcel *p);
 void target_sent(struct bridge *b, struct target *t, struct parcel *p);
 void target_reported(struct bridge *b, struct target *t, struct parcel *p,
                      const struct answer *answer);
+/* The target refuses records: takes it down. */
 void target_refuses(struct bridge *b, struct target *t, const char *why);
 /* Exactly once: a record to it was not answered, so it may lack a leader. */
 void target_doubt(struct bridge *b, struct target *t);
 
 /* The targets of the open transaction. */
-/* Returns true if only they are silent. Takes these down. */
+/* Takes down those that are silent, and returns true. Returns false if a topic of ours is silent,
+   too. */
 bool targets_take_down_silent(struct bridge *b, const char *why);
 void targets_suspect(struct bridge *b, const char *why); /* each is tried alone */
 void targets_forget_transaction(struct bridge *b);

@@ -61,7 +61,8 @@ void target_note_too_large(const struct bridge *b, struct target *t, const struc
 }
 
 /* A suspect record fits: another one of its batch was too large, or the limit was raised. Sizes a
-   little below the proven one stay suspect, because similar records differ in their keys. */
+   little below the proven one stay suspect, because similar records differ by little more than
+   their keys. */
 void target_note_fits(struct target *t, const struct parcel *p)
 {
     if (p->record->cost_bytes >= t->proven_bytes)

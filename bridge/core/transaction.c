@@ -53,8 +53,9 @@ static bool hops_have_time(const struct bridge *b)
            list_item(first, const struct parcel, link)->dead_letter == NULL;
 }
 
-/* Returns the kind of records of the next transaction, in turns if there are always both. The
-   outcome of a record that failed alone is a hop. It comes before another record that may fail. */
+/* Returns the kind of records of the next transaction. If both kinds are always ready, they take
+   turns. The outcome of a record that failed alone is a hop. It comes before another record that
+   may fail. */
 static enum ready next_takes(const struct bridge *b)
 {
     if (list_is_empty(&b->ready[READY_HOPS]))

@@ -7,10 +7,10 @@
      COMMITTING  the port commits; then OPEN again
      BROKEN      aborted; the port replaces its producer; then OPEN again
 
-   Reports mark windows at once, as in the other mode. The marks become true when the transaction is
-   committed. If it breaks, all lanes are lost and read again from the committed offsets, with the
-   notes of single records (notes.h). Only a record that is alone in its transaction can fail
-   without that.
+   Reports mark windows at once, as in the other mode. The marks become valid when the transaction
+   is committed. If it breaks, all lanes are lost and read again from the committed offsets. Notes
+   (notes.h) keep the records at fault from breaking another transaction. A record that is alone in
+   its transaction can fail without a loss of the lanes.
 
    At least once there is no transaction: it accepts every record, and never ends. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_TRANSACTION_H
@@ -21,7 +21,7 @@ int txn_init(struct bridge *b) must_check;
 void txn_deinit(struct bridge *b);
 void txn_begin(struct bridge *b); /* an empty one */
 
-/* The effects of the mode on other modules. Each is false at least once. */
+/* The effects of the mode on other modules. Each returns false in at-least-once mode. */
 bool txn_binds_topics(const struct bridge *b); /* one unavailable topic delays all others */
 bool txn_leaves_gaps(const struct bridge *b);  /* ends of transactions use offsets of levels */
 /* Returns whether uncommitted work is void when a lane is lost. */

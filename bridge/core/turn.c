@@ -60,7 +60,7 @@ static void serve_queues(struct bridge *b)
             }
         }
     }
-    /* Each lane is first in some turn, to get room that is scarce. */
+    /* Another lane is first in each turn, so that each lane gets its part of scarce room. */
     b->bulk.serve_first = (b->bulk.serve_first + 1) % b->config.lanes;
 }
 

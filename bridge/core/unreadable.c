@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges of offsets that the client cannot read. Their queue is blocked, and continues after them
-   when they are skipped. */
+/* Ranges of offsets that the client cannot read. Such a range blocks its queue, which continues
+   after the range was skipped. */
 #include "bridge/core/unreadable.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/dead_letter.h"
@@ -96,7 +96,7 @@ static bool dead_letter_range(struct bridge *b, struct queue *q)
     return true;
 }
 
-/* Skips the range after all records before it are done. Then the window is empty, so a range of any
+/* Skips the range when all records before it are done. Then the window is empty, so a range of any
    length fits. */
 void unreadable_serve(struct bridge *b, struct queue *q)
 {
