@@ -10,7 +10,7 @@
 struct allowlist {
     const char *const *patterns; /* '*' matches any run of characters; all others are literal */
     size_t patterns_n;
-    const char *schedule; /* S: the schedule topic; its own topics are never targets */
+    const char *schedule; /* S: the schedule topic; the bridge's own topics are never targets */
 };
 
 /* Returns true for a legal name that is not internal and matches a pattern. Also returns true for

@@ -65,8 +65,8 @@ static inline int64_t stamp_late_from_ms(const struct stamp *stamp)
     return stamp->due_ms > stamp->timestamp_ms ? stamp->due_ms : stamp->timestamp_ms;
 }
 
-/* Returns the instant from which a record is late that waits for another try at its target. 0: its
-   target does not delay it. */
+/* For a record that waits for another try at its target, returns the instant from which it is late.
+   Returns 0 if the target does not delay the record. */
 static inline int64_t stamp_overdue_ms(const struct stamp *stamp)
 {
     int64_t late_from_ms = stamp_late_from_ms(stamp);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refusal: writes the sentence of a struct refusal, part by part. Text that does not fit REASON_MAX
-   is a mistake of the caller: only refusal_quote is bounded. */
+/* refusal: writes the sentence of a struct refusal, part by part. Only refusal_quote bounds its
+   text. Other text that does not fit REASON_MAX fails an assertion. */
 #ifndef DELAYBRIDGE_LEVELS_REFUSAL_H
 #define DELAYBRIDGE_LEVELS_REFUSAL_H
 

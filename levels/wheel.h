@@ -15,8 +15,8 @@
    - a bit of `occupied` is set if and only if its slot is not empty
    - ready is sorted, and each node of late is due
 
-   Cost: add and remove are O(1), next is O(slots/64). Pop is O(1), but it first sorts the nodes of
-   late, all together. Advance costs O(slots/64) and the nodes that fall due, for any step. */
+   Cost: add and remove are O(1), next is O(slots/64). Pop is O(1), after it has sorted all nodes of
+   late at once. Advance costs O(slots/64) and the nodes that fall due, for any step. */
 #ifndef DELAYBRIDGE_LEVELS_WHEEL_H
 #define DELAYBRIDGE_LEVELS_WHEEL_H
 
@@ -46,8 +46,8 @@ struct wheel {
 enum { WHEEL_SLOTS_MAX = 1 << 20 };
 
 /* Allocates slots for nodes up to span_ms ahead: a power of two, WHEEL_SLOTS_MAX at most. A node
-   further ahead is allowed: it shares a slot and is skipped until its round. Returns 0 or
-   ERR_NO_MEMORY. */
+   further ahead is allowed: it shares a slot with nearer nodes, and is skipped until it is due.
+   Returns 0 or ERR_NO_MEMORY. */
 int wheel_init(struct wheel *wheel, size_t span_ms, int64_t now_ms) must_check;
 void wheel_deinit(struct wheel *wheel);
 

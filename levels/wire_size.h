@@ -12,8 +12,9 @@
    may gain. A request that fits at intake therefore fits until it is delivered. */
 enum { WIRE_ADDED_LATER = 1536, WIRE_ADDED_IN_ITS_LIFE = 4096 };
 
-/* Return the bytes of key and headers with the lengths of each header, and wire_size those of the
-   value too. The result is an upper bound of the size on the wire for headers below 128 MiB. */
+/* Return the size of key and headers, the length fields of each header included. wire_size also
+   counts the value. The result is an upper bound of the size on the wire for headers below 128
+   MiB. */
 size_t wire_size_without_value(const struct record *record);
 size_t wire_size(const struct record *record);
 
