@@ -55,8 +55,8 @@ rd_kafka_t *group_handle(const struct group *group);
 void group_poll(struct group *group);
 
 /* Return the progress as offsets with metadata, and this member's identity, for a transactional
-   producer to commit. The caller owns both. Return NULL if memory is lacking; group_offsets also
-   while no lane is owned. */
+   producer to commit. The caller owns both. Return NULL if memory is lacking. group_offsets also
+   returns NULL while no lane is owned. */
 rd_kafka_topic_partition_list_t *group_offsets(const struct group *group,
                                                const struct progress *progress, size_t n);
 rd_kafka_consumer_group_metadata_t *group_identity(const struct group *group);

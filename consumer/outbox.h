@@ -4,18 +4,18 @@
 
    Why: librdkafka lets an idempotent producer have five records of a partition in flight, since it
    counts records where a broker counts requests. If a sixth record waits longer than its linger,
-   the broker's thread polls with a timeout of zero until an acknowledgement arrives. It burns a
-   core, and on the brokers' own machine it delays that acknowledgement (librdkafka 2.0 to 2.12). In
-   rd_kafka_toppar_producer_serve, rdkafka_broker.c sets next_wakeup before it checks the limit. So
-   the client gets no record that it cannot send at once.
+   the broker's thread polls with a timeout of zero until an acknowledgement arrives. The thread
+   then uses a whole core, and on a broker's machine it even delays that acknowledgement (librdkafka
+   2.0 to 2.12). In rd_kafka_toppar_producer_serve, rdkafka_broker.c sets next_wakeup before it
+   checks the limit. So the client gets no record that it cannot send at once.
 
    Acknowledgements are slow if the last measured one took OUTBOX_SLOW_MS longer than the linger.
    They are also slow if the one that is being measured has already taken so long. Then the client
-   has one request at most, however many records are held. The turn of the worker that hands over
-   the next request is short compared to an acknowledgement. If acknowledgements are fast, a client
-   that streams polls only for a moment, and streaming saves that turn.
+   has one request at most, however many records are held. The next request waits for a turn of the
+   worker, which is short compared to a slow acknowledgement. If acknowledgements are fast, a
+   streaming client polls only for a moment, and no request waits for a turn.
 
-   A record goes to the client at once
+   While no record is held, a record goes to the client at once
      - if no record is in flight, or fewer than OUTBOX_SINGLES and the client does not linger;
      - if the client still gathers the batch, by its linger;
      - if the client streams and acknowledgements are fast. It streams after it had more than a

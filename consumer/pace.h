@@ -8,8 +8,9 @@
    if they have timed out. A record that timed out is then written twice, or its transaction fails.
    The client also sends all these records again on another connection, and they count again.
 
-   A broker sums the bytes of ten to eleven seconds (quota.window.num). It accepts so many at once.
-   Each later request must wait until enough of these bytes have left the window.
+   A broker sums the bytes of ten to eleven seconds (quota.window.num). It accepts the quota of this
+   whole window at once. Each later request must wait until enough of these bytes have left the
+   window.
      - Not throttled: the bytes of a client in flight are limited to a part of the most that brokers
        took within one window. So only few requests are the first to exceed a quota. Only records of
        the last half second count. Older ones wait for another reason, such as a missing leader, and
@@ -17,9 +18,9 @@
      - Throttled within the last minute: no record is sent while a broker reads none, then a single
        one. If that one does not exceed the quota, the clients send at the rate that the quota
        allows, evenly. The rate follows from the bytes that brokers took and from the throttle time.
-       A second without throttling raises it a little. Records without an acknowledgement count for
-       two seconds in which brokers read. Otherwise one that waits for a leader would stop all
-       others.
+       A second without throttling raises it a little. A record without an acknowledgement counts
+       for two seconds in which brokers read. If it counted longer, a record that waits for a leader
+       would stop all others.
    All clients of the producer share the second rule, since a quota of the user sums their bytes.
 
    Pure: no client, no clock, no allocation. Times are monotonic milliseconds. */
@@ -30,10 +31,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* EPOCHS: quarters of a second in which brokers read, as far as they are kept. */
+/* An epoch is a quarter of a second in which brokers read. EPOCHS: the number of epochs that are
+   kept. */
 enum { PACE_SECONDS = 12, PACE_CLIENTS = 5, PACE_EPOCHS = 8 };
 
-/* The limit on a client's young records while brokers do not throttle. The larger one holds. */
+/* The limit on a client's young records while brokers do not throttle. The larger of the two
+   applies. */
 struct pace_share {
     int part; /* 1/part of the most bytes that brokers took */
     size_t least_bytes;
@@ -68,7 +71,7 @@ struct pace {
 
 void pace_init(struct pace *pace, const struct pace_share share[PACE_CLIENTS]);
 
-/* Returns whether a client may send a record of about so many bytes now. False: try in a later
+/* Returns whether a client may send a record of about this many bytes now. False: try in a later
    turn. */
 bool pace_takes(struct pace *pace, int client, size_t bytes, int64_t now_mono_ms);
 

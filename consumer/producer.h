@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* producer: forwards records. At least once, one idempotent client sends hops and dead-letter
-   records and lingers, since a hop has time. Another client sends deliveries and does not linger.
-   Payloads are not copied: the caller keeps each record alive until its report.
+/* producer: forwards records. In at-least-once mode, one idempotent client sends hops and
+   dead-letter records. It lingers, since a hop has time. Another client sends deliveries and does
+   not linger. Payloads are not copied: the caller keeps each record alive until its report.
 
    A client sends no more than brokers let through (pace.h); producer_forward then returns ERR_FULL.
 
@@ -15,8 +15,8 @@
 
    After a failure, the client is recreated under the same id, which fences the requests of the old
    one. The same happens after a request failed on the wire and was sent again. Its first copy may
-   arrive late and end a later transaction. Meanwhile the other client continues, unless offsets
-   older than its own may still arrive. */
+   arrive late and end a later transaction. Meanwhile the other client takes the turn, unless
+   offsets from the failed client may still arrive. */
 #ifndef DELAYBRIDGE_CONSUMER_PRODUCER_H
 #define DELAYBRIDGE_CONSUMER_PRODUCER_H
 

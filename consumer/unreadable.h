@@ -5,8 +5,8 @@
 
    An operator gives up a batch with a record on the dead-letter topic that names the range in its
    header dlb-range. A bridge whose partition is blocked by this range searches for that record. Any
-   principal with Write on the dead-letter topic can write one. A producer of requests cannot, since
-   dlb-error is always set by the bridge. */
+   principal with Write on the dead-letter topic can write one. Requests cannot forge such a record,
+   since the bridge sets dlb-error itself. */
 #ifndef DELAYBRIDGE_CONSUMER_UNREADABLE_H
 #define DELAYBRIDGE_CONSUMER_UNREADABLE_H
 

@@ -28,8 +28,8 @@ struct wakeup {
 int wakeup_init(struct wakeup *wakeup) must_check;
 void wakeup_deinit(struct wakeup *wakeup);
 
-/* Makes queue write number into the pipe from now on. The queue must be read itself: a queue that
-   is forwarded to another one never writes. */
+/* Makes queue write number into the pipe from now on. Read the queue directly: a queue that is
+   forwarded to another one never writes. */
 void wakeup_attach(struct wakeup *wakeup, rd_kafka_queue_t *queue, int32_t number);
 
 /* Writes number into the pipe, from any thread. */

@@ -18,10 +18,10 @@ struct browse {
        the list. Returns false if no more records of this partition are needed. message is valid
        during the call. */
     bool (*each)(void *ctx, intptr_t tag, const rd_kafka_message_t *message);
-    /* Called when a partition ends first: no readable record lies between the last record and
-       offset. May be NULL. */
+    /* Called when a partition ends before each has returned false. No readable record lies between
+       the last record and offset. May be NULL. */
     void (*ended)(void *ctx, intptr_t tag, int64_t offset);
-    /* Called when an unreadable batch (unreadable.h) stands at offset; the partition is read no
+    /* Called when an unreadable batch (unreadable.h) begins at offset; the partition is read no
        further. May be NULL. */
     void (*unreadable)(void *ctx, intptr_t tag, int64_t offset);
     void *ctx;

@@ -13,8 +13,8 @@ struct head {
     int lane;
     int64_t offset, due_wall_ms;
     int64_t release_wall_ms; /* when it leaves this level */
-    /* Records that wait because of their target, among the head and the records read behind it.
-       Their number, and the due time of the oldest. */
+    /* The number of records that wait because of their target, and the due time of the oldest. Only
+       the head and the records read behind it count. */
     int64_t retrying, retrying_due_wall_ms;
     bool retrying_is_cut; /* more records wait than were read */
     size_t looked_bytes;  /* size of the records read */

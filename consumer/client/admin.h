@@ -13,7 +13,7 @@
 struct admin {
     rd_kafka_t *rk; /* borrowed */
     int timeout_ms;
-    /* Any broker, to describe settings of topics. 0 or less: the controller. */
+    /* The id of the broker that describes settings. 0 or less: the controller does. */
     int32_t ask;
     rd_kafka_resp_err_t code;
     struct error error;

@@ -29,8 +29,8 @@ rd_kafka_t *client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, struct error
    ERR_CONFIG. */
 int client_failure(void);
 
-/* Makes conf that of a transactional producer with this id. Returns 0, or ERR_CONFIG with a
-   sentence. */
+/* Sets the properties of a transactional producer with this id in conf. Returns 0, or ERR_CONFIG
+   with a sentence. */
 int client_transactional(rd_kafka_conf_t *conf, const char *id, struct error *error) must_check;
 
 /* Aborts the open transaction, waits half a second at most for it, and destroys the handle. Records
