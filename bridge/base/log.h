@@ -13,9 +13,9 @@
      X_ms     a span; an instant is written as RFC 3339
 
    Never blocks: a line that stderr does not accept at once is dropped, and the next line has the
-   number of dropped ones (dropped=). Never floods: of one message 100 lines pass in ten seconds,
-   and a later line has the number of others (withheld=). Lines of level debug are not limited. A
-   field that does not fit into a line of 4 KiB is left out, and the line has cut=true. */
+   number of dropped ones (dropped=). Never floods: 100 lines of one message pass in ten seconds,
+   and a later line has the number of the others (withheld=). Lines of level debug are not limited.
+   A field that does not fit into a line of 4 KiB is left out, and the line has cut=true. */
 #ifndef DELAYBRIDGE_BRIDGE_BASE_LOG_H
 #define DELAYBRIDGE_BRIDGE_BASE_LOG_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics: the counters of the service in the text format 0.0.4 of Prometheus. One table names
-   every metric once, for /metrics and 'help --metrics'. A test holds alerts and dashboards against
+   every metric once, for /metrics and 'help --metrics'. A test compares alerts and dashboards with
    it. Labels are levels, kinds, states, codes and entries of `targets` (labels.h). A label is never
    an id, a key or a topic that a request names. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_METRICS_H

@@ -15,7 +15,8 @@ struct metric {
     size_t offset; /* for the writer: a counter's place in its struct, or an enum value */
 };
 
-/* The metrics that exist only sometimes (transactions, canary) write no sample otherwise. */
+/* The writer of an optional metric (transactions, canary) writes no sample if its feature is
+   off. */
 void metrics_write_counter(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_counter_ms(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_requests(FILE *out, const struct metric *metric, const struct metrics *m);

@@ -2,11 +2,11 @@
 /* monitor: answers HTTP requests about the service, from before its start until after its stop:
 
      /metrics   all metrics, for Prometheus (metrics.h)
-     /livez     200 while every worker turns; otherwise 503. Kafka has no part in it, so a restart
-                helps
+     /livez     200 while every worker finishes a turn each minute. Otherwise 503: restart the
+                process. An outage of Kafka is no reason for 503
      /readyz    200 while every worker is a member of its group and knows its lanes, which may be
-                none. Otherwise 503 and the reason: before that, while Kafka is away for longer than
-                the session, and after the start of a stop
+                none. Otherwise 503 and the reason: the service starts or stops, or Kafka is away
+                for longer than the session
 
    All functions are safe from any thread between monitor_start and monitor_stop. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_MONITOR_H
@@ -22,8 +22,8 @@ struct monitor;
    config->listen it only serves the calls below. config must outlive the monitor. */
 struct monitor *monitor_start(const struct config *config, struct error *error);
 
-/* Watches this service from now on. service NULL: watches none, for the reason why ("draining").
-   The service may then be freed, and its last counters remain. */
+/* Watches this service from now on. service NULL: watches none, and /readyz answers with why
+   ("draining"). The service may then be freed, and its last counters remain. */
 void monitor_watch(struct monitor *monitor, struct service *service, const char *why);
 
 /* Returns the answer of /livez. */

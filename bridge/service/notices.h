@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* notices: writes the notices of the step machine as log lines for an operator. The first notice of
-   a kind, code, target and error is a line at once, and then one in ten seconds (limit.h). Its
-   field suppressed= is the number of notices without a line. Each value has one field. Texts of
-   producers and brokers are quoted and bounded. */
+/* notices: writes the notices of the step machine as log lines for an operator. Notices are of one
+   sort if they have the same kind, partition, code, target and error. The first notice of a sort is
+   logged at once, and then one in ten seconds (limit.h). Its field suppressed= is the number of
+   notices without a line. Each value has one field. Texts of producers and brokers are quoted and
+   bounded. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_NOTICES_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_NOTICES_H
 

@@ -10,7 +10,7 @@ enum process_figure {
     PROCESS_RSS_BYTES, /* resident */
     PROCESS_START_S,   /* Unix time of its start */
     PROCESS_FDS,       /* open file descriptors */
-    PROCESS_FDS_MAX    /* and their limit */
+    PROCESS_FDS_MAX    /* limit of open file descriptors */
 };
 
 /* Sets *value. Returns false if the system does not have the figure (no /proc). */

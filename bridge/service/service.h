@@ -19,8 +19,9 @@ struct service;
 int service_start(const struct config *config, struct service **service,
                   struct error *error) must_check;
 
-/* Applies the keys of fresh that can change in a running service: targets, default target, maximum
-   delay, attempts. The workers apply them between two turns. The service owns fresh afterwards. */
+/* Applies keys of fresh in the running service: targets, default_target, max_delay and
+   max_attempts. The caller applies log.level. Waits for ten seconds at most until every worker has
+   applied them between two turns. The service owns fresh afterwards. */
 void service_reload(struct service *service, struct config *fresh);
 
 /* Returns whether each worker has finished a turn within the last minute. */

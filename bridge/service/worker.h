@@ -43,8 +43,8 @@ bool worker_joined(const struct worker *worker);
    lanes are revoked. */
 int64_t worker_turned_mono_ms(const struct worker *worker);
 
-/* The worker applies the settings of live that may change at run time at its next turn. live must
-   outlive the worker, or remain until worker_live returns a later one. */
+/* At its next turn, the worker applies those settings of live that may change at run time. live
+   must stay valid until worker_live returns a later one, or until the worker ends. */
 void worker_reload(struct worker *worker, const struct config *live);
 /* Returns the configuration that was applied last; NULL: none since the start. */
 const struct config *worker_live(const struct worker *worker);
@@ -52,7 +52,7 @@ const struct config *worker_live(const struct worker *worker);
 /* Sets the largest record that brokers accept, from the next turn on. */
 void worker_limit(struct worker *worker, size_t record_max_bytes);
 
-/* Starts the end of the worker: it drains and leaves the group. Returns at once. */
+/* Requests the end of the worker, which then drains and leaves the group. Returns at once. */
 void worker_stop(struct worker *worker);
 
 /* Waits for the end, about config->drain_ms at most, and frees the worker. Returns the number of
