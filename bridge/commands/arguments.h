@@ -42,7 +42,8 @@ const char *arguments_text(const struct arguments *arguments, const char *name);
 int64_t arguments_number(const struct arguments *arguments, const char *name);
 double arguments_rate(const struct arguments *arguments, const char *name);
 
-/* Return whether a value belongs to the command's own table, and whether any such was given. */
+/* Return whether a value belongs to the command's own table, and whether any value of this table
+   was given. */
 bool arguments_is_own(const struct arguments *arguments, const struct option_value *value);
 bool arguments_have_own(const struct arguments *arguments);
 

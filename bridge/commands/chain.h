@@ -16,8 +16,8 @@ struct chain {
     int64_t in_memory_ms; /* the rest, shorter than any level, in memory */
 };
 
-/* Computes the stops of a record that loses no time on its way. A stop absorbs the rest
-   that suits no other level (plan_release_ms), so there may be fewer than plan_chain computes. */
+/* Computes the stops of a record that loses no time on its way. A stop also waits for the remainder
+   that fits no level (plan_release_ms). So there may be fewer stops than plan_chain computes. */
 void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_ms);
 
 #endif

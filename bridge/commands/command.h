@@ -54,7 +54,7 @@ extern const struct command COMMANDS[]; /* ends with a NULL name */
 /* Returns NULL if there is no command of this name. */
 const struct command *command_find(const char *name);
 
-/* The commands, one a file. Each returns an exit code. */
+/* The commands, one for each file. Each returns an exit code. */
 int cmd_run(struct cli *cli);
 int cmd_check(struct cli *cli);
 int cmd_topics(struct cli *cli);

@@ -16,7 +16,7 @@ enum option_kind {
     OPTION_NUMBER,   /* a whole number in decimal digits: no sign, space, unit or other base */
     OPTION_DURATION, /* such as 1m30s; its bounds are milliseconds */
     OPTION_AMOUNT,   /* a whole number such as 300, 20k or 1.5M; k and M are powers of ten */
-    OPTION_RATE,     /* the same above 0, with a fraction */
+    OPTION_RATE,     /* the same, but above 0 and with any fraction */
     OPTION_TEXT,
     OPTION_FILE,  /* a path; only completion differs from a text */
     OPTION_CHOICE /* one of the words of choices */

@@ -20,7 +20,8 @@ struct scrape {
 
 /* Reads http://ADDRESS/metrics (HOST:PORT) into scrape, which starts zeroed. Adds the value to a
    sample of the same name. *_timestamp_seconds keeps the earlier value, *_configured the larger.
-   Returns 0, or with a sentence in error ERR_KAFKA (no answer) or ERR_DATA (another service). */
+   Returns 0. Otherwise returns ERR_KAFKA (no answer) or ERR_DATA (another service), with a sentence
+   in error. */
 int scrape_read(struct scrape *scrape, const char *address, int timeout_ms,
                 struct error *error) must_check;
 /* Does the same with the text of an answer, including its head. Returns 0, or ERR_DATA with scrape
