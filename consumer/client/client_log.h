@@ -9,8 +9,8 @@
 
 /* Callbacks for a conf; any thread may call them. */
 void client_log(const rd_kafka_t *rk, int level, const char *facility, const char *text);
-/* Use it together with client_log_error: the client reports the failure of a broker to both, so
-   this one logs it at level debug. */
+/* Does the same, but logs the failure of a broker at level debug. Use it together with
+   client_log_error, which also gets this failure. */
 void client_log_rest(const rd_kafka_t *rk, int level, const char *facility, const char *text);
 /* Logs errors. It logs at level debug that a broker closed an established connection, since brokers
    close idle ones. */
