@@ -29,12 +29,12 @@ static void mark(int64_t offset)
     fx.b->port.release(NULL, record);
 }
 
-/* A record of the same content, but for one field of the stamp. */
-static struct record *with_stamp(struct record *record, void (*change)(struct stamp *stamp))
+/* A record of the same content, but for one field of the envelope. */
+static struct record *changed(struct record *record, void (*change)(struct envelope *env))
 {
     struct envelope env;
     cr_assert_eq(envelope_open(record->value, &env), 0);
-    change(&env.stamp);
+    change(&env);
     struct record *other = fx.b->port.make(NULL, record->key, envelope_size(&env));
     cr_assert_not_null(other);
     envelope_encode(&env, (void *)other->value.data);
@@ -43,24 +43,29 @@ static struct record *with_stamp(struct record *record, void (*change)(struct st
     return other;
 }
 
-static void change_lane(struct stamp *stamp)
+static void change_lane(struct envelope *env)
 {
-    stamp->origin_lane++;
+    env->stamp.origin_lane++;
 }
 
-static void change_offset(struct stamp *stamp)
+static void change_offset(struct envelope *env)
 {
-    stamp->origin_offset++;
+    env->stamp.origin_offset++;
 }
 
-static void change_timestamp(struct stamp *stamp)
+static void change_timestamp(struct envelope *env)
 {
-    stamp->timestamp_ms++;
+    env->stamp.timestamp_ms++;
 }
 
-static void change_attempt(struct stamp *stamp)
+static void change_attempt(struct envelope *env)
 {
-    stamp->attempt++;
+    env->stamp.attempt++;
+}
+
+static void change_value(struct envelope *env)
+{
+    env->value = bytes_text("other");
 }
 
 Test(head, marked_record_is_read_again)
@@ -158,7 +163,7 @@ Test(head, record_in_flight_is_adopted)
 Test(head, record_written_again_for_another_try_is_adopted)
 {
     (void)regained(LEVEL);
-    cr_expect(adopts(with_stamp(fixture_record(START, BEGIN_WALL_MS), change_attempt)));
+    cr_expect(adopts(changed(fixture_record(START, BEGIN_WALL_MS), change_attempt)));
 }
 
 Test(head, request_of_a_record_in_flight_is_adopted)
@@ -182,10 +187,16 @@ Test(head, request_of_another_time_or_value_is_not_adopted)
 Test(head, record_of_another_request_is_not_adopted)
 {
     (void)regained(LEVEL);
-    void (*const changes[])(struct stamp *) = {change_lane, change_offset, change_timestamp};
+    void (*const changes[])(struct envelope *) = {change_lane, change_offset, change_timestamp};
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
-        cr_expect_not(adopts(with_stamp(fixture_record(START, BEGIN_WALL_MS), changes[i])));
+        cr_expect_not(adopts(changed(fixture_record(START, BEGIN_WALL_MS), changes[i])));
     cr_expect_not(adopts(fixture_raw(START, 5)), "it is no envelope");
+}
+
+Test(head, record_with_another_value_is_not_adopted)
+{
+    (void)regained(LEVEL);
+    cr_expect_not(adopts(changed(fixture_record(START, BEGIN_WALL_MS), change_value)));
 }
 
 Test(head, record_with_another_key_is_not_adopted)

@@ -3,9 +3,11 @@
 #include "bridge/core/bridge.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/commit.h"
+#include "bridge/core/dead_letter.h"
 #include "bridge/core/forward.h"
 #include "bridge/core/outcome.h"
 #include "bridge/core/parcel.h"
+#include "bridge/core/queue.h"
 #include "bridge/core/transaction.h"
 #include "tests/unit/core/fixture.h"
 
@@ -36,6 +38,18 @@ static struct parcel *lone_delivery(void)
 {
     struct parcel *p = fixture_parcel(SLOT_SCHEDULE, next_offset(), fx.b->now.wall_ms);
     p->alone = true;
+    parcel_ready(fx.b, p);
+    forward_serve(fx.b);
+    cr_assert_eq(fx.b->txn.single, p);
+    return p;
+}
+
+/* A dead letter that is alone in its transaction. */
+static struct parcel *lone_dead_letter(void)
+{
+    struct parcel *p = fixture_parcel(SLOT_SCHEDULE, next_offset(), fx.b->now.wall_ms);
+    p->alone = true;
+    dead_letter_mark(fx.b, p, &(struct refusal){.code = CODE_EXPIRED, .reason = "too late"});
     parcel_ready(fx.b, p);
     forward_serve(fx.b);
     cr_assert_eq(fx.b->txn.single, p);
@@ -138,6 +152,20 @@ Test(outcome_exactly, lone_record_that_was_not_sent_by_a_fault_of_the_cluster_is
     cr_expect_eq(fixture_target("orders")->state, TARGET_UP);
 }
 
+Test(outcome_exactly, lone_dead_letter_that_was_not_sent_for_its_own_sake_is_reported)
+{
+    struct parcel *p = lone_dead_letter();
+    fixture_report(p, REPORT_NOT_SENT);
+    cr_expect_null(fixture_notice(NOTICE_FORWARD_FAILED), "the cluster may be at fault");
+    bridge_aborted(fx.b, ABORT_CAUSE_RECORDS, "not authorized");
+    const struct notice *notice = fixture_notice(NOTICE_FORWARD_FAILED);
+    cr_assert_not_null(notice);
+    cr_expect_str_eq(notice->reason, "not authorized");
+    cr_expect_eq(notice->offset, START);
+    cr_expect_eq(p->state, PARCEL_WAITING, "it is sent again");
+    cr_expect_eq(fixture_notices(NOTICE_TARGET_DOWN), 0);
+}
+
 Test(outcome_exactly, second_end_of_a_transaction_is_ignored)
 {
     (void)delivery();
@@ -164,6 +192,18 @@ Test(outcome_exactly, hop_of_an_unexplained_failure_is_named)
     cr_assert_not_null(notice);
     cr_expect_eq(notice->offset, offset);
     cr_expect_eq(notice->to_slot, LONG_LEVEL);
+}
+
+Test(outcome_exactly, failure_of_a_transaction_without_records_names_no_hop)
+{
+    queue_changed(fixture_queue(SLOT_SCHEDULE));
+    end_transaction();
+    cr_assert_eq(fx.finishes, 1, "it has progress only");
+    bridge_aborted(fx.b, ABORT_CAUSE_RECORDS, "invalid state");
+    cr_expect_eq(fixture_notice(NOTICE_ABORTED)->count, 0);
+    cr_expect_eq(fixture_notices(NOTICE_FORWARD_FAILED), 0);
+    cr_expect_eq(fx.aborts, 1);
+    cr_expect(fx.reread);
 }
 
 Test(outcome_exactly, fault_of_the_cluster_blames_no_target)

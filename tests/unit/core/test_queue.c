@@ -357,6 +357,16 @@ Test(queue, position_beyond_the_log_end_blocks)
     cr_expect_eq(fx.seeks, 0, "a blocked queue is not read");
 }
 
+Test(queue, position_of_a_lost_lane_is_ignored)
+{
+    bridge_lane_lost(fx.b, 0);
+    bridge_out_of_range(fx.b, q->id, START + 20, START + 50);
+    cr_expect_eq(counter_read(&fx.stats.lost_positions), 0);
+    cr_expect_eq(fixture_notices(NOTICE_OUT_OF_RANGE), 0);
+    cr_expect_eq(fx.seeks, 0);
+    cr_expect_eq(q->window.base, START);
+}
+
 Test(queue, hop_stored_below_the_position_proves_another_log)
 {
     struct parcel *p = fixture_parcel(SLOT_SCHEDULE, START, BEGIN_WALL_MS + 5 * SHORT_MS);

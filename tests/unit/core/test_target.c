@@ -247,6 +247,17 @@ Test(target, records_in_flight_to_a_target_take_a_quarter_of_the_budget)
     cr_expect_eq(t->in_flight_bytes, 0);
 }
 
+Test(target, records_in_flight_to_a_target_are_limited_in_number)
+{
+    const size_t in_flight_max = 100000;
+    (void)sent();
+    t->in_flight = in_flight_max - 1;
+    cr_expect_eq(gate(), GATE_OPEN);
+    t->in_flight = in_flight_max;
+    cr_expect_eq(gate(), GATE_PARK);
+    t->in_flight = 1;
+}
+
 Test(target, report_of_a_target_without_room_releases_no_parked_record)
 {
     struct parcel *p = sent();
@@ -374,6 +385,21 @@ Test(target, target_is_counted_by_its_entry_of_targets)
     cr_expect_eq(target_label(fx.b, bytes_text("other")), LABEL_NONE);
 }
 
+Test(target, targets_of_further_entries_share_a_counter)
+{
+    static const char *entries[TARGET_LABELS + 1];
+    for (int i = 0; i < TARGET_LABELS; i++)
+        entries[i] = "bills";
+    entries[TARGET_LABELS] = "orders";
+    struct bridge_live live = {.rules = fx.config.rules, .max_attempts = 3};
+    live.rules.allowlist.patterns = entries;
+    live.rules.allowlist.patterns_n = TARGET_LABELS + 1;
+    live.target_labels[TARGET_LABELS - 1] = 9;
+    bridge_reconfigure(fx.b, &live);
+    cr_expect_eq(t->label, LABEL_OTHER);
+    cr_expect_eq(target_label(fx.b, bytes_text("bills")), 9);
+}
+
 Test(target, reconfigured_entries_change_the_counters_of_known_targets)
 {
     struct bridge_live live = {.rules = fx.config.rules, .max_attempts = 3};
@@ -422,6 +448,19 @@ Test(target, full_table_keeps_targets_that_records_wait_for)
     numbered(5)->took_mono_ms = 1;
     cr_expect_not_null(numbered(TARGETS_MAX), "no record waits for it");
     fixture_report(p, REPORT_OK);
+}
+
+Test(target, full_table_keeps_a_target_with_parked_records)
+{
+    for (int i = 1; i < TARGETS_MAX; i++)
+        numbered(i)->in_flight = 1;
+    park(1);
+    cr_expect_null(numbered(TARGETS_MAX));
+    cr_expect_eq(target_find(fx.b, bytes_text("orders")), t);
+    targets_serve(fx.b);
+    cr_assert_eq(fx.b->targets.parked, 0);
+    cr_expect_not_null(numbered(TARGETS_MAX));
+    cr_expect_null(target_find(fx.b, bytes_text("orders")));
 }
 
 Test(target, early_lookup_replaces_no_known_target)

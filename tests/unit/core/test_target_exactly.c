@@ -190,6 +190,17 @@ Test(target_exactly, doubted_target_is_looked_up_again)
     cr_expect_eq(t->state, TARGET_PROBING, "and tried alone");
 }
 
+Test(target_exactly, doubted_target_that_is_tried_alone_is_looked_up_again)
+{
+    fx.lookup = LOOKUP_FOUND;
+    cr_assert_eq(gate(), GATE_OPEN);
+    cr_assert_eq(t->state, TARGET_PROBING);
+    target_doubt(fx.b, t);
+    cr_expect_eq(t->state, TARGET_UNKNOWN);
+    cr_expect_eq(gate(), GATE_OPEN);
+    cr_expect_eq(fx.lookups, 2);
+}
+
 Test(target_exactly, doubt_does_not_reopen_a_target_that_is_down)
 {
     target_refuses(fx.b, t, "not authorized");

@@ -196,6 +196,28 @@ Test(unreadable, dead_letter_in_flight_from_an_earlier_life_is_adopted)
     cr_expect_eq(q->parcels, 1);
 }
 
+Test(unreadable, range_that_a_late_report_passed_is_not_passed_again)
+{
+    skip_ranges();
+    block();
+    unreadable_serve(fx.b, q);
+    struct parcel *p = letter();
+    cr_assert_not_null(p);
+    forward_serve(fx.b);
+    bridge_lane_lost(fx.b, 0);
+    fixture_gain(0);
+    block();
+    bridge_skip_range(fx.b, q->id, START, END);
+    fixture_report(p, REPORT_OK);
+    cr_assert_eq(q->window.base, END);
+    uint64_t changes = q->changes;
+    unreadable_serve(fx.b, q);
+    cr_expect_eq(q->changes, changes, "its progress is counted already");
+    cr_expect_eq(q->state, QUEUE_OPEN);
+    cr_expect_eq(fixture_notices(NOTICE_RANGE_SKIPPED), 1);
+    cr_expect_eq(fx.records, 0, "no second dead letter");
+}
+
 Test(unreadable, range_that_was_done_in_part_is_dead_lettered_from_there)
 {
     skip_ranges();

@@ -534,6 +534,17 @@ Test(envelope, invalid_fields_with_a_checksum_are_damaged)
     release(bytes);
 }
 
+Test(envelope, null_key_without_an_override_is_damaged)
+{
+    struct stamp stamp = some_stamp();
+    struct record record = some_record();
+    stamp.key_overridden = false;
+    struct bytes bytes = enclose(&stamp, &record);
+    cr_assert_eq(open_patched(bytes, 5, "\x08", 1), 0);
+    cr_assert_eq(open_patched(bytes, 5, "\x0c", 1), ERR_DAMAGED);
+    release(bytes);
+}
+
 /* The headers are last here, so a sanitizer also finds reads past the end. */
 Test(envelope, truncated_headers_are_damaged)
 {

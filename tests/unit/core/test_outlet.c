@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* outlet: whether the topics of hops and dead letters accept records, exactly once. */
+#include "bridge/core/outlet.h"
+#include "tests/unit/core/fixture.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(outlet, .init = fixture_start_exactly_once, .fini = fixture_stop);
+
+Test(outlet, doubt_after_a_stall_ends_when_enough_replicas_are_in_sync)
+{
+    const struct parcel *p = fixture_parcel(SLOT_SCHEDULE, START, BEGIN_WALL_MS + LONG_MS);
+    fx.has_spare = false;
+    fx.b->cluster.stall_mono_ms = fx.b->now.mono_ms;
+    fixture_pass(OUTLET_LEADERS_MS);
+    fx.outlet_lookup = LOOKUP_FOUND; /* it has a leader, and no spare replica */
+    cr_expect_not(outlet_takes(fx.b, p, FORWARD_LEVEL, LONG_LEVEL));
+    fixture_pass(LOOK_UP_AGAIN_MS);
+    fx.outlet_lookup = LOOKUP_WHOLE;
+    cr_expect(outlet_takes(fx.b, p, FORWARD_LEVEL, LONG_LEVEL));
+    cr_expect_eq(fx.outlet_lookups, 2);
+}
