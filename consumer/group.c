@@ -199,9 +199,13 @@ static void join_again(struct group *g)
     g->rejoin = false;
     g->joined_mono_ms = clock_mono_ms();
     rd_kafka_unsubscribe(g->rk);
-    if (subscribe(g, &error) != 0)
-        log_error("cannot subscribe to the schedule topic: restart this process",
-                  F_TEXT("reason", error.text));
+    if (subscribe(g, &error) == 0)
+        return;
+    g->rejoin = true;
+    log_error(
+        "cannot subscribe to the schedule topic, lanes wait, trying again: restart this process "
+        "if this repeats",
+        F_TEXT("reason", error.text));
 }
 
 /* Handles a fatal error. The client revokes the partitions without a rebalance callback, so this
@@ -237,7 +241,7 @@ void group_poll(struct group *g)
         rd_kafka_message_destroy(message);
     }
     rd_kafka_queue_poll_callback(g->commits, 0);
-    if (g->rejoin && clock_mono_ms() - g->joined_mono_ms >= REJOIN_MS)
+    if (g->rejoin && !g->fenced && clock_mono_ms() - g->joined_mono_ms >= REJOIN_MS)
         join_again(g);
     if (!g->fenced && rd_kafka_fatal_error(g->rk, NULL, 0) != 0)
         on_fatal(g);
