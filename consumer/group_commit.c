@@ -43,10 +43,12 @@ static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
     g->commits_out--;
     err = first_error(err, list);
     if (err != 0)
-        log_warn("commit failed, trying again", F_TEXT("error", rd_kafka_err2name(err)),
-                 F_HINT(err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
-                            ? "allow Read on the schedule and level topics"
-                            : NULL));
+        log_warn(
+            "commit failed, trying again, a crash now repeats deliveries: run 'delaybridge check'",
+            F_TEXT("error", rd_kafka_err2name(err)),
+            F_HINT(err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
+                       ? "allow Read on the schedule and level topics"
+                       : NULL));
     part_answered(g, (uint64_t)(uintptr_t)opaque, err == 0);
 }
 
@@ -182,7 +184,9 @@ static void send_request(struct group *g, const rd_kafka_topic_partition_list_t 
     if (err == 0)
         return;
     g->commits_out--;
-    log_warn("commit could not be sent, trying again", F_TEXT("error", rd_kafka_err2name(err)));
+    log_warn("commit could not be sent, trying again, a crash now repeats deliveries: restart this "
+             "process if this repeats",
+             F_TEXT("error", rd_kafka_err2name(err)));
     part_answered(g, g->seq, false);
 }
 

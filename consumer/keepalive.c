@@ -85,8 +85,10 @@ static void log_failure(rd_kafka_error_t *error)
 {
     if (error == NULL)
         return;
-    log_warn("cannot assign keep-alive partitions, drained partitions may stall for a second",
-             F_TEXT("error", rd_kafka_error_name(error)));
+    log_warn(
+        "cannot assign keep-alive partitions, drained partitions may stall for a second: restart "
+        "this process if this repeats",
+        F_TEXT("error", rd_kafka_error_name(error)));
     rd_kafka_error_destroy(error);
 }
 

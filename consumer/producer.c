@@ -194,8 +194,10 @@ static bool start_alone(struct producer *p)
     struct error error;
     if (p->clients[ALONE].rk != NULL || producer_client_start(p, ALONE, &error) == 0)
         return true;
-    log_error("cannot start the producer for single records, trying again: run 'delaybridge check'",
-              F_TEXT("reason", error.text));
+    log_error(
+        "cannot start the producer for records that are sent alone, they wait, trying again: run "
+        "'delaybridge check'",
+        F_TEXT("reason", error.text));
     return false;
 }
 

@@ -255,7 +255,8 @@ static void log_slow(struct producer_turn *turn)
     if (running_ms - turn->logged_ms < SLOW_MS)
         return;
     turn->logged_ms = running_ms;
-    log_warn("transactional producer waits for the brokers, transactions wait",
+    log_warn("transactional producer waits for the brokers, records of its worker wait: run "
+             "kafka-topics.sh --describe --unavailable-partitions",
              F_TEXT("id", turn->id), F_TEXT("call", txn_calls_name(turn->calls)),
              F_MS("waited_ms", running_ms));
 }

@@ -63,9 +63,14 @@ static void open_queue(struct source *s, int lane, int slot)
     wakeup_attach(s->config.wakeup, p->queue, source_queue(s, lane, slot).index);
 }
 
-static int log_failed(const char *error)
+static int log_failed(bool add, const char *error)
 {
-    log_warn("consumer refused a change of its assignment", F_TEXT("error", error));
+    log_warn(
+        add ? "cannot assign partitions to the client, their lanes wait: restart this process "
+              "if this repeats"
+            : "cannot remove partitions from the client, the next assignment may fail: restart "
+              "this process if this repeats",
+        F_TEXT("error", error));
     return ERR_KAFKA;
 }
 
@@ -80,7 +85,7 @@ static int change_levels(struct source *s, bool add, const rd_kafka_topic_partit
                                   : rd_kafka_incremental_unassign(s->config.levels, list);
     if (error == NULL)
         return 0;
-    int err = log_failed(rd_kafka_error_name(error));
+    int err = log_failed(add, rd_kafka_error_name(error));
     rd_kafka_error_destroy(error);
     return err;
 }
@@ -88,7 +93,7 @@ static int change_levels(struct source *s, bool add, const rd_kafka_topic_partit
 static int assign_intake(struct source *s, const rd_kafka_topic_partition_list_t *list)
 {
     rd_kafka_resp_err_t err = rd_kafka_assign(s->config.intake, list);
-    return err == 0 ? 0 : log_failed(rd_kafka_err2name(err));
+    return err == 0 ? 0 : log_failed(list != NULL, rd_kafka_err2name(err));
 }
 
 int source_assign(struct source *s, const int *lanes, int n, const struct start *starts)

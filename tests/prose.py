@@ -46,7 +46,7 @@ TURNS = (
     (r"(?:mend|mends|mended|mending)", "fix"),
     (r"lets? go|letting go", "releases"),
     (r"(?:come|comes|came) round", "runs, returns"),
-    (r"takes? nothing", "is unavailable"),
+    (r"(?:takes?|took|taken) nothing", "is unavailable, accepts none"),
     (r"(?:go|goes|went|going) on", "continues"),
     (r"(?:get|gets|got|getting) on", "progresses"),
     (rf"of (?:its|their) own(?! (?!{SMALL}\b)[a-z])", "its own, separate"),
@@ -317,7 +317,7 @@ PLANTED = (
     ("tests/a.c", "Test(a, who_waits)\nTest(a, nobody_waits)\n", [2]),
     ("a.py", '"""Says what\nis new."""\nx = "# nobody"  # somebody\n', [1, 3]),
     ("a.sh", "#!/bin/sh\n# One thing\n# stands still.\necho ${#nobody}\n", [3]),
-    ("a.yaml", "a: b # It is mended.\ndescription: It takes nothing.\n", [1, 2]),
+    ("a.yaml", "a: b # It is mended.\ndescription: It took nothing.\n", [1, 2]),
     ("a.md", "What is it?\n\n| a | goes on |\n|---|---|\n```\nnobody\n```\n`nobody` waits.\n- Whoever.\n", [3, 9]),
 )
 

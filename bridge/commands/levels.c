@@ -126,8 +126,9 @@ static void print_row(const struct view *view, struct row row)
         printf("  BLOCKED: a newer delaybridge wrote offset %lld of lane %d",
                (long long)row.head->offset, row.head->lane);
     else if (row.head != NULL)
-        printf("  offset %lld of lane %d is no envelope", (long long)row.head->offset,
-               row.head->lane);
+        printf(
+            "  delaybridge did not write offset %lld of lane %d: it goes to the dead-letter topic",
+            (long long)row.head->offset, row.head->lane);
     putchar('\n');
 }
 

@@ -61,7 +61,10 @@ static void *watch_stop(void *arg)
     int got = wait_signal(&watch->set, watch->wait_ms);
     if (got != 0)
         _exit(128 + got);
-    log_warn("Kafka client does not end, exiting without it", F_MS("waited_ms", watch->wait_ms));
+    log_warn(
+        "Kafka client does not end, exiting without it: no record is lost, check that all brokers "
+        "run",
+        F_MS("waited_ms", watch->wait_ms));
     _exit(watch->code);
 }
 

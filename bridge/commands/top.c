@@ -224,7 +224,7 @@ static void print_head(const struct top *t)
     printf("  ready %.0f of %d", ready, t->addresses_n);
     if (answered < t->addresses_n)
         printf("  (%s)", t->why.text);
-    printf("\nlanes %.0f of %.0f  buffered %s (%.0f of %.0f MiB)  refusing topic settings %.0f\n",
+    printf("\nlanes %.0f of %.0f  buffered %s (%.0f of %.0f MiB)  unsafe topic settings %.0f\n",
            scrape_value(&t->now, "delaybridge_lanes"),
            scrape_value(&t->now, "delaybridge_lanes_configured"),
            grouped(scrape_value(&t->now, "delaybridge_buffered_records"), buffered),

@@ -59,7 +59,7 @@ void redelivery_attempt_failed(struct bridge *b, struct parcel *p, struct failur
         return;
     }
     char tries[COUNTED_MAX];
-    dead_letter_record(b, p, CODE_TARGET_FAILED, "%.*s took nothing in %s: %.85s",
+    dead_letter_record(b, p, CODE_TARGET_FAILED, "%.*s did not accept it in %s: %.85s",
                        SHOWN(env.stamp.target), counted(attempts, "attempt", tries), failure.why);
 }
 

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { COMMAND_MAX = TOPIC_TEXT_MAX + 64 };
+enum { COMMAND_MAX = 1000 };
 
 /* Each field of a line, with its value for a notice. A line has them in this order. */
 #define FIELDS(X)                                                                      \
@@ -18,6 +18,7 @@ enum { COMMAND_MAX = TOPIC_TEXT_MAX + 64 };
     X(OFFSET, F_OFFSET("offset", n->offset))                                           \
     X(RANGE, F_RANGE("range", n->offset, n->end_offset))                               \
     X(SKIP, F_TEXT("command", skip_command(to, n, command)))                           \
+    X(RESET, F_TEXT("command", reset_command(to, n, command)))                         \
     X(SOURCE, F_PLACE("source", to->topics[n->queue.slot], n->queue.lane, n->offset))  \
     X(KEY, F_BYTES("key", n->key))                                                     \
     X(TARGET, name_field("target", n->target, target))                                 \
@@ -44,83 +45,78 @@ struct sentence {
     const char *message;
 };
 
-static struct sentence sentence_of(enum notice_kind kind)
+/* By kind. NOTICE_DEAD_LETTERED is not in this table: its sentence depends on the code. */
+static const struct sentence sentences[NOTICE_KINDS] = {
+    [NOTICE_GAP] = {LOG_WARN, TOPIC | LANE | OFFSETS,
+                    "offsets missing in a level topic, counted as processed: harmless after a "
+                    "change from exactly-once, otherwise send the lost records again"},
+    [NOTICE_OUT_OF_RANGE] = {LOG_ERROR, TOPIC | LANE | OFFSETS,
+                             "records were deleted before they were read, continuing at the start "
+                             "of the log: run 'delaybridge check'"},
+    [NOTICE_BEYOND_END] = {LOG_ERROR, TOPIC | LANE | OFFSET | RESET,
+                           "committed offset is beyond the end of the log, partition blocked: stop "
+                           "all processes, run the command in this line, then start them"},
+    [NOTICE_MISSING] = {LOG_ERROR, TOPIC | LANE | RECORDS,
+                        "level topic does not exist, its records are lost and requests for this "
+                        "level wait: run 'delaybridge topics apply'"},
+    [NOTICE_REPLACED] = {LOG_ERROR, TOPIC | LANE | OFFSET | REASON | RESET,
+                         "topic was recreated under the running bridge, partition blocked: stop "
+                         "all processes, run the command in this line, then start them"},
+    [NOTICE_NEWER_ENVELOPE] = {LOG_ERROR, TOPIC | LANE | OFFSET,
+                               "record was written by a newer delaybridge, partition blocked: "
+                               "upgrade this process"},
+    [NOTICE_STALL_RECOVERY] = {LOG_WARN, TOPIC | LANE | STALLED,
+                               "partition stalled after a resume, its records wait, reading it "
+                               "again: restart this process if this repeats"},
+    [NOTICE_CLOCK_BACK] = {LOG_WARN, STEP, "clock stepped back, reading buffered records again"},
+    [NOTICE_STALLED_TURN] = {LOG_WARN, STALLED,
+                             "process stalled, forwarding suspended until a commit confirms lane "
+                             "ownership: give the process more CPU"},
+    [NOTICE_TARGET_DOWN] = {LOG_WARN, TARGET | ERROR | REASON | RETRY_IN,
+                            "target unavailable, deliveries deferred"},
+    [NOTICE_TARGET_UP] = {LOG_INFO, TARGET, "target available again, deliveries continue"},
+    [NOTICE_ABORTED] = {LOG_WARN, REASON | RECORDS,
+                        "transaction aborted, reading its records again"},
+    [NOTICE_FORWARD_FAILED] = {LOG_ERROR, TO | SOURCE | REASON,
+                               "cannot write to a topic of the bridge, trying again: run "
+                               "'delaybridge check'"},
+    [NOTICE_DELIVERY_FAILED] = {LOG_WARN,
+                                SOURCE | KEY | TARGET | ERROR | REASON | ATTEMPT | NEXT_TRY,
+                                "delivery failed, trying again"},
+    [NOTICE_UNREADABLE] = {LOG_ERROR, TOPIC | LANE | OFFSET | RANGE | SKIP,
+                           "batch is unreadable, partition blocked until the range is skipped: run "
+                           "the command in this line"},
+    [NOTICE_RANGE_SKIPPED] = {LOG_WARN, TOPIC | LANE | OFFSET | RANGE,
+                              "unreadable batch skipped, its range is in the dead-letter topic"},
+    [NOTICE_OUTLET_DOWN] = {LOG_ERROR, TO | LANE | REASON,
+                            "partition of the bridge unavailable, its lane waits: run "
+                            "kafka-topics.sh --describe --unavailable-partitions"},
+    [NOTICE_OUTLET_UP] = {LOG_INFO, TO | LANE,
+                          "partition of the bridge available again, its lane continues"},
+    [NOTICE_THROTTLED] = {LOG_WARN, THROTTLE,
+                          "broker quota exceeded, forwarding waits: raise producer_byte_rate or "
+                          "request_percentage of the bridge's user or client id"},
+};
+
+/* The notice comes before the dead letter is written. */
+static const struct sentence expired = {
+    LOG_WARN, TO | SOURCE | KEY | TARGET | CODE | REASON,
+    "record expires before its delivery, it goes to the dead-letter topic"};
+static const struct sentence undeliverable = {
+    LOG_WARN, TO | SOURCE | KEY | TARGET | CODE | REASON,
+    "delivery failed at every attempt, the record goes to the dead-letter topic: correct the "
+    "target, then send the record again"};
+static const struct sentence refused = {
+    LOG_WARN, TO | SOURCE | KEY | TARGET | CODE | REASON,
+    "record refused, it goes to the dead-letter topic: correct the cause, then send it again"};
+
+static const struct sentence *sentence_of(const struct notice *n)
 {
-    switch (kind) {
-    case NOTICE_GAP:
-        return (struct sentence){LOG_WARN, TOPIC | LANE | OFFSETS,
-                                 "offsets missing in a level topic, counted as processed"};
-    case NOTICE_OUT_OF_RANGE:
-        return (struct sentence){LOG_ERROR, TOPIC | LANE | OFFSETS,
-                                 "records were deleted before they were read, continuing at the "
-                                 "start of the log: run 'delaybridge check'"};
-    case NOTICE_BEYOND_END:
-        return (struct sentence){
-            LOG_ERROR, TOPIC | LANE | OFFSET,
-            "committed offset is beyond the end of the log, partition blocked: stop all processes, "
-            "then run kafka-consumer-groups.sh --reset-offsets --to-earliest"};
-    case NOTICE_MISSING:
-        return (struct sentence){LOG_ERROR, TOPIC | LANE | RECORDS,
-                                 "level topic does not exist, its records are lost and requests "
-                                 "for this level wait: run 'delaybridge topics apply'"};
-    case NOTICE_REPLACED:
-        return (struct sentence){
-            LOG_ERROR, TOPIC | LANE | OFFSET | REASON,
-            "topic was recreated under the running bridge, partition blocked: stop all processes, "
-            "then run kafka-consumer-groups.sh --reset-offsets --to-earliest"};
-    case NOTICE_NEWER_ENVELOPE:
-        return (struct sentence){
-            LOG_ERROR, TOPIC | LANE | OFFSET,
-            "record was written by a newer delaybridge, partition blocked: upgrade this process"};
-    case NOTICE_STALL_RECOVERY:
-        return (struct sentence){LOG_WARN, TOPIC | LANE | STALLED,
-                                 "partition stalled after resume, seeking again"};
-    case NOTICE_CLOCK_BACK:
-        return (struct sentence){LOG_WARN, STEP,
-                                 "clock stepped back, reading buffered records again"};
-    case NOTICE_STALLED_TURN:
-        return (struct sentence){
-            LOG_WARN, STALLED,
-            "process stalled, forwarding suspended until a commit confirms lane ownership"};
-    case NOTICE_TARGET_DOWN:
-        return (struct sentence){LOG_WARN, TARGET | ERROR | REASON | RETRY_IN,
-                                 "target unavailable, deliveries deferred"};
-    case NOTICE_TARGET_UP:
-        return (struct sentence){LOG_INFO, TARGET, "target available again, deliveries continue"};
-    case NOTICE_ABORTED:
-        return (struct sentence){LOG_WARN, REASON | RECORDS,
-                                 "transaction aborted, reading its records again"};
-    case NOTICE_FORWARD_FAILED:
-        return (struct sentence){
-            LOG_ERROR, TO | SOURCE | REASON,
-            "cannot write to a topic of the bridge, trying again: run 'delaybridge check'"};
-    case NOTICE_DEAD_LETTERED:
-        return (struct sentence){LOG_WARN, SOURCE | KEY | TARGET | CODE | REASON,
-                                 "record refused, written to the dead-letter topic"};
-    case NOTICE_DELIVERY_FAILED:
-        return (struct sentence){LOG_WARN,
-                                 SOURCE | KEY | TARGET | ERROR | REASON | ATTEMPT | NEXT_TRY,
-                                 "delivery failed, trying again"};
-    case NOTICE_UNREADABLE:
-        return (struct sentence){LOG_ERROR, TOPIC | LANE | OFFSET | RANGE | SKIP,
-                                 "batch is unreadable, partition blocked until the range is "
-                                 "skipped: run the command in this line"};
-    case NOTICE_RANGE_SKIPPED:
-        return (struct sentence){LOG_WARN, TOPIC | LANE | OFFSET | RANGE,
-                                 "unreadable batch skipped, its range is in the dead-letter topic"};
-    case NOTICE_OUTLET_DOWN:
-        return (struct sentence){LOG_ERROR, TO | LANE | REASON,
-                                 "partition of the bridge unavailable, its lane waits: run "
-                                 "kafka-topics.sh --describe --unavailable-partitions"};
-    case NOTICE_OUTLET_UP:
-        return (struct sentence){LOG_INFO, TO | LANE,
-                                 "partition of the bridge available again, its lane continues"};
-    case NOTICE_THROTTLED:
-        return (struct sentence){LOG_WARN, THROTTLE,
-                                 "broker quota exceeded, forwarding waits: raise "
-                                 "producer_byte_rate of the bridge's user or client id"};
-    }
-    return (struct sentence){LOG_ERROR, 0, ""};
+    if (n->kind != NOTICE_DEAD_LETTERED)
+        return &sentences[n->kind];
+    if (n->code == CODE_EXPIRED)
+        return &expired;
+    return n->code == CODE_TARGET_FAILED ? &undeliverable : &refused;
 }
 
 /* Writes the command that skips an unreadable range. Returns out. */
@@ -129,6 +125,17 @@ static const char *skip_command(const struct notices *to, const struct notice *n
 {
     snprintf(out, COMMAND_MAX, "delaybridge skip %s/%d/%" PRId64 "-%" PRId64,
              to->topics[n->queue.slot], n->queue.lane, n->offset, n->end_offset);
+    return out;
+}
+
+/* Writes the command that sets the group's offset to the start of the log. Returns out. */
+static const char *reset_command(const struct notices *to, const struct notice *n,
+                                 char out[COMMAND_MAX])
+{
+    snprintf(out, COMMAND_MAX,
+             "kafka-consumer-groups.sh --bootstrap-server BROKER --group %s --topic %s:%d "
+             "--reset-offsets --to-earliest --execute",
+             to->group, to->topics[n->queue.slot], n->queue.lane);
     return out;
 }
 
@@ -161,8 +168,8 @@ static uint64_t key_of(const struct notice *n, unsigned which)
 
 void notice_log(struct notices *to, const struct notice *n, int64_t mono_ms)
 {
-    struct sentence sentence = sentence_of(n->kind);
-    unsigned which = sentence.fields;
+    const struct sentence *sentence = sentence_of(n);
+    unsigned which = sentence->fields;
     uint64_t suppressed;
     if (!limit_pass(&to->limit, key_of(n, which), mono_ms, &suppressed))
         return;
@@ -175,5 +182,5 @@ void notice_log(struct notices *to, const struct notice *n, int64_t mono_ms)
     FIELDS(FIELD_ADD)
     fields[fields_n++] = F_NONZERO("suppressed", suppressed);
     fields[fields_n] = F_END;
-    log_line(sentence.level, sentence.message, fields);
+    log_line(sentence->level, sentence->message, fields);
 }

@@ -16,6 +16,7 @@ enum { NOTICE_EVERY_MS = 10000 };
 struct notices {
     const char *const *topics; /* names by slot; borrowed */
     const char *dead_letter;   /* borrowed */
+    const char *group;         /* borrowed */
     struct limit limit;
 };
 

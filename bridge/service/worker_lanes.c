@@ -81,9 +81,12 @@ static enum begin commit_initial_offsets(struct worker *w, const int *lanes, int
     if (group_commit_initial(w->group, w->levels, lanes, n, starts) == 0)
         return BEGIN;
     bool later = w->config.config->exactly_once;
-    log_warn(later ? "cannot commit initial offsets, joining the group again"
-                   : "cannot commit initial offsets, continuing without them",
-             F_INT("lanes", n));
+    log_warn(
+        later ? "cannot commit initial offsets, lanes wait, joining the group again: allow Read on "
+                "the group and the topics"
+              : "cannot commit initial offsets, continuing, deleted records are not counted as "
+                "lost: allow Read on the group and the topics",
+        F_INT("lanes", n));
     return later ? BEGIN_LATER : BEGIN;
 }
 

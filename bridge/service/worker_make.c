@@ -41,6 +41,7 @@ static int name_topics(struct worker *w)
     topic_of_dead_letter(c->schedule, w->dead_letter);
     w->notices = (struct notices){.topics = w->topics,
                                   .dead_letter = w->dead_letter,
+                                  .group = c->group,
                                   .limit = LIMIT_INIT(NOTICE_EVERY_MS, 1)};
     return 0;
 }

@@ -18,7 +18,7 @@ static struct bytes header_of(const struct message *m, const char *name)
 
 enum { SENT_MS = 1795219, FAILED_MS = 1795399 };
 
-static const struct refusal refusal = {CODE_TARGET_FAILED, "it took nothing"};
+static const struct refusal refusal = {CODE_TARGET_FAILED, "it did not accept it"};
 
 static struct message letter_of(int64_t due_ms, int64_t expires_ms)
 {

@@ -19,6 +19,7 @@ static void prepare(void)
 {
     notices = (struct notices){.topics = topics,
                                .dead_letter = "schedule.dead-letter",
+                               .group = "delaybridge.schedule",
                                .limit = LIMIT_INIT(NOTICE_EVERY_MS, 1)};
     log_init(LOG_INFO, LOG_JSON);
     cr_assert_eq(pipe(ends), 0);
@@ -129,6 +130,52 @@ Test(notices, values_of_strangers_are_quoted_and_bounded)
     cr_expect_lt(strlen(text), 2000);
     cr_expect_eq(member(json, "key")[0], '"');
     json_decref(json);
+}
+
+Test(notices, dead_letter_lines_distinguish_refusal_expiry_and_failed_target)
+{
+    static const struct {
+        enum code code;
+        const char *message;
+    } rows[] = {
+        {CODE_BAD_TIME, "record refused, it goes to"},
+        {CODE_TOO_LARGE, "record refused, it goes to"},
+        {CODE_EXPIRED, "record expires before its delivery, it goes to"},
+        {CODE_TARGET_FAILED, "delivery failed at every attempt, the record goes to"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct notice e = refused("orders");
+        e.code = rows[i].code;
+        notice_log(&notices, &e, 0);
+        json_t *json = line();
+        cr_expect_not_null(strstr(member(json, "msg"), rows[i].message), "%s", text);
+        cr_expect_str_eq(member(json, "topic"), "schedule.dead-letter");
+        json_decref(json);
+    }
+}
+
+Test(notices, blocked_partition_has_the_whole_command_in_its_line)
+{
+    static const struct {
+        enum notice_kind kind;
+        const char *command;
+    } rows[] = {
+        {NOTICE_BEYOND_END, "kafka-consumer-groups.sh --bootstrap-server BROKER --group "
+                            "delaybridge.schedule --topic schedule.5s:3 --reset-offsets "
+                            "--to-earliest --execute"},
+        {NOTICE_REPLACED, "kafka-consumer-groups.sh --bootstrap-server BROKER --group "
+                          "delaybridge.schedule --topic schedule.5s:3 --reset-offsets "
+                          "--to-earliest --execute"},
+        {NOTICE_UNREADABLE, "delaybridge skip schedule.5s/3/17-40"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct notice e = {
+            .kind = rows[i].kind, .queue = {8, 3, 2}, .offset = 17, .end_offset = 40};
+        notice_log(&notices, &e, 0);
+        json_t *json = line();
+        cr_expect_str_eq(member(json, "command"), rows[i].command);
+        json_decref(json);
+    }
 }
 
 Test(notices, every_kind_of_event_has_its_own_line)
