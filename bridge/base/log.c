@@ -110,7 +110,7 @@ static void line_place(struct line *line, const char *key, const struct log_plac
 static void line_range(struct line *line, const char *key, const struct log_range *range)
 {
     char text[64];
-    snprintf(text, sizeof text, "%" PRId64 "-%" PRId64, range->from, range->end);
+    snprintf(text, sizeof text, "%" PRId64 "-%" PRId64, range->base, range->next);
     line_text(line, key, text);
 }
 
@@ -153,6 +153,7 @@ static void line_field(struct line *line, const struct log_field *field)
     case LOG_FIELD_RANGE:
         line_range(line, field->key, &field->value.range);
         break;
+    case LOG_FIELD_LIMIT:
     case LOG_FIELD_END:
         break;
     }
@@ -200,15 +201,30 @@ static void line_write(struct line *line, uint64_t withheld)
     pthread_mutex_unlock(&log_turn);
 }
 
+/* Returns the kind of a line: its message, and its subject if it has one. Subjects for which the
+   limit has no room share the slot of the message. */
+static struct limit_kind kind_of(const char *message, const struct log_field *fields)
+{
+    uint64_t key = limit_key(LIMIT_KEY, bytes_text(message));
+    struct limit_kind kind = {.key = key, .group = key};
+    for (; fields->type != LOG_FIELD_END; fields++) {
+        if (fields->type != LOG_FIELD_LIMIT)
+            continue;
+        kind.key = limit_key(key, bytes_of(&fields->value.count, sizeof fields->value.count));
+    }
+    return kind;
+}
+
 /* Returns whether the line may be written. Lines of level debug are not limited: an operator has
    enabled them to see all of them. */
-static bool may_pass(enum log_level level, const char *message, uint64_t *withheld)
+static bool may_pass(enum log_level level, const char *message, const struct log_field *fields,
+                     uint64_t *withheld)
 {
     if (level == LOG_DEBUG)
         return true;
-    uint64_t key = limit_key(LIMIT_KEY, bytes_text(message));
+    struct limit_kind kind = kind_of(message, fields);
     pthread_mutex_lock(&log_turn);
-    bool pass = limit_pass(&log_limit, key, clock_mono_ms(), withheld);
+    bool pass = limit_pass(&log_limit, kind, clock_mono_ms(), withheld);
     pthread_mutex_unlock(&log_turn);
     return pass;
 }
@@ -216,7 +232,7 @@ static bool may_pass(enum log_level level, const char *message, uint64_t *withhe
 void log_line(enum log_level level, const char *message, const struct log_field *fields)
 {
     uint64_t withheld = 0;
-    if ((int)level < atomic_load(&log_least) || !may_pass(level, message, &withheld))
+    if ((int)level < atomic_load(&log_least) || !may_pass(level, message, fields, &withheld))
         return;
     int shape = atomic_load(&log_shape);
     struct line line = {.json = shape == LOG_AUTO ? !isatty(STDERR_FILENO) : shape == LOG_JSON};

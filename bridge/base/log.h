@@ -14,8 +14,9 @@
 
    Never blocks: a line that stderr does not accept at once is dropped, and the next line has the
    number of dropped ones (dropped=). Never floods: 100 lines of one message pass in ten seconds,
-   and a later line has the number of the others (withheld=). Lines of level debug are not limited.
-   A field that does not fit into a line of 4 KiB is left out, and the line has cut=true. */
+   and a later line has the number of the others (withheld=). F_LIMIT gives a subject a limit that
+   is separate from other subjects of the message. Lines of level debug are not limited. A field
+   that does not fit into a line of 4 KiB is left out, and the line has cut=true. */
 #ifndef DELAYBRIDGE_BRIDGE_BASE_LOG_H
 #define DELAYBRIDGE_BRIDGE_BASE_LOG_H
 
@@ -38,7 +39,8 @@ enum log_type {
     LOG_FIELD_BOOL,
     LOG_FIELD_INSTANT, /* wall clock, ms; written as RFC 3339 */
     LOG_FIELD_PLACE,
-    LOG_FIELD_RANGE
+    LOG_FIELD_RANGE,
+    LOG_FIELD_LIMIT /* not written: the subject of the line, for its limit */
 };
 
 /* A record of a topic, written as TOPIC/LANE/OFFSET. */
@@ -48,9 +50,9 @@ struct log_place {
     int64_t offset;
 };
 
-/* Offsets from up to before end, written as FROM-END. */
+/* The offsets of base up to the one before next, written as BASE-NEXT. */
 struct log_range {
-    int64_t from, end;
+    int64_t base, next;
 };
 
 /* Borrows its texts for the call. */
@@ -85,8 +87,10 @@ struct log_field {
 #define F_INSTANT(name, wall_ms) LOG_FIELD(name, INSTANT, integer, (wall_ms))
 #define F_PLACE(name, topic_, lane_, offset_) \
     LOG_FIELD(name, PLACE, place, {.topic = (topic_), .lane = (lane_), .offset = (offset_)})
-#define F_RANGE(name, from_, end_) LOG_FIELD(name, RANGE, range, {.from = (from_), .end = (end_)})
-#define F_END                      LOG_FIELD(NULL, END, integer, 0)
+#define F_RANGE(name, base_, next_) \
+    LOG_FIELD(name, RANGE, range, {.base = (base_), .next = (next_)})
+#define F_LIMIT(subject) LOG_FIELD(NULL, LIMIT, count, (subject)) /* see limit_key */
+#define F_END            LOG_FIELD(NULL, END, integer, 0)
 
 void log_init(enum log_level level, enum log_format format);
 void log_set_level(enum log_level level);

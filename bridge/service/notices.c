@@ -148,39 +148,48 @@ static struct log_field name_field(const char *key, struct bytes name, char out[
     return F_TEXT(key, out);
 }
 
-/* Returns the key of the rate limit. The values of a record are not part of it, because they differ
-   in each line. */
-static uint64_t key_of(const struct notice *n, unsigned which)
+/* Returns the kind of a line for the rate limit. Its key has the target's name and the lane. Its
+   group has the entry of `targets` instead of the name, and no lane. The values of a record are in
+   neither, because they differ in each line. */
+static struct limit_kind kind_of(const struct notices *to, const struct notice *n, unsigned which)
 {
-    uint64_t key = limit_key(LIMIT_KEY, bytes_of(&n->kind, sizeof n->kind));
-    if (which & TARGET)
-        key = limit_key(key, n->target);
+    uint64_t group = limit_key(LIMIT_KEY, bytes_of(&n->kind, sizeof n->kind));
     if (which & CODE)
-        key = limit_key(key, bytes_of(&n->code, sizeof n->code));
+        group = limit_key(group, bytes_of(&n->code, sizeof n->code));
     if (which & ERROR)
-        key = limit_key(key, bytes_of(&n->error, sizeof n->error));
+        group = limit_key(group, bytes_of(&n->error, sizeof n->error));
     if (which & TO)
-        key = limit_key(key, bytes_of(&n->to_slot, sizeof n->to_slot));
-    if (which & (TOPIC | LANE))
-        key = limit_key(key, bytes_of(&n->queue, sizeof n->queue));
-    return key;
+        group = limit_key(group, bytes_of(&n->to_slot, sizeof n->to_slot));
+    if (which & TOPIC)
+        group = limit_key(group, bytes_of(&n->queue.slot, sizeof n->queue.slot));
+    struct limit_kind kind = {.key = group, .group = group};
+    if (which & TARGET) {
+        int entry = allowlist_entry(&to->targets, n->target);
+        kind.group = limit_key(group, bytes_of(&entry, sizeof entry));
+        kind.key = limit_key(group, n->target);
+    }
+    if (which & LANE)
+        kind.key = limit_key(kind.key, bytes_of(&n->queue.lane, sizeof n->queue.lane));
+    return kind;
 }
 
 void notice_log(struct notices *to, const struct notice *n, int64_t mono_ms)
 {
     const struct sentence *sentence = sentence_of(n);
     unsigned which = sentence->fields;
+    struct limit_kind kind = kind_of(to, n, which);
     uint64_t suppressed;
-    if (!limit_pass(&to->limit, key_of(n, which), mono_ms, &suppressed))
+    if (!limit_pass(&to->limit, kind, mono_ms, &suppressed))
         return;
     char command[COMMAND_MAX], target[TOPIC_TEXT_MAX];
-    struct log_field fields[FIELDS_N + 2];
+    struct log_field fields[FIELDS_N + 3];
     size_t fields_n = 0;
 #define FIELD_ADD(NAME, ...)   \
     if ((which & (NAME)) != 0) \
         fields[fields_n++] = __VA_ARGS__;
     FIELDS(FIELD_ADD)
     fields[fields_n++] = F_NONZERO("suppressed", suppressed);
+    fields[fields_n++] = F_LIMIT(kind.group);
     fields[fields_n] = F_END;
     log_line(sentence->level, sentence->message, fields);
 }

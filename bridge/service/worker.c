@@ -70,6 +70,7 @@ static void take_live(struct worker *w)
                                 .record_max_bytes = record_max_bytes};
     labels_number((const char *const *)config->targets, config->targets_n, taken.target_labels);
     bridge_reconfigure(w->bridge, &taken);
+    w->notices.targets = taken.rules.allowlist;
     w->record_max_taken = record_max_bytes;
     atomic_store(&w->live, live);
 }

@@ -42,6 +42,7 @@ static int name_topics(struct worker *w)
     w->notices = (struct notices){.topics = w->topics,
                                   .dead_letter = w->dead_letter,
                                   .group = c->group,
+                                  .targets = worker_rules(w, c).allowlist,
                                   .limit = LIMIT_INIT(NOTICE_EVERY_MS, 1)};
     return 0;
 }

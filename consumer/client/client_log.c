@@ -26,7 +26,8 @@ static bool may_pass(const char *client, const char *what, uint64_t *suppressed)
 {
     uint64_t key = limit_key(limit_key(LIMIT_KEY, bytes_text(client)), bytes_text(what));
     pthread_mutex_lock(&repeats.turn);
-    bool pass = limit_pass(&repeats.limit, key, clock_mono_ms(), suppressed);
+    struct limit_kind kind = {.key = key};
+    bool pass = limit_pass(&repeats.limit, kind, clock_mono_ms(), suppressed);
     pthread_mutex_unlock(&repeats.turn);
     return pass;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log: the two shapes of a line, its limits, and a reader that does not read. */
+#include "bridge/base/limit.h"
 #include "bridge/base/log.h"
 
 #include <criterion/criterion.h>
@@ -191,4 +192,27 @@ Test(log, flood_of_one_message_is_withheld_and_others_are_not)
     const char *text = logged_end();
     cr_expect_eq(count_lines(text), 100 + 1, "%d lines", count_lines(text));
     cr_expect_not_null(strstr(text, "another message"));
+}
+
+Test(log, flood_of_one_subject_does_not_hide_another_subject_of_the_message)
+{
+    logged_begin(LOG_JSON);
+    for (int i = 0; i < 40000; i++)
+        log_error("flood", F_INT("i", i), F_LIMIT(1));
+    log_error("flood", F_TEXT("target", "another subject"), F_LIMIT(2));
+    const char *text = logged_end();
+    cr_expect_eq(count_lines(text), 100 + 1, "%d lines", count_lines(text));
+    cr_expect_not_null(strstr(text, "another subject"));
+}
+
+Test(log, subjects_without_number_make_few_lines)
+{
+    int lines = 0;
+    logged_begin(LOG_JSON);
+    for (uint64_t i = 0; i < 40000; i++) {
+        log_error("flood", F_LIMIT(i));
+        lines += count_lines(logged_text());
+    }
+    logged_end();
+    cr_expect_leq(lines, LIMIT_KEYS + 100);
 }

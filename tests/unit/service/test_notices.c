@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static const char *const topics[] = {"schedule", "schedule.1s", "schedule.5s"};
+static const char *const targets[] = {"noise.*", "orders"};
 static struct notices notices;
 static char text[1 << 16];
 static int ends[2], saved;
@@ -20,6 +21,7 @@ static void prepare(void)
     notices = (struct notices){.topics = topics,
                                .dead_letter = "schedule.dead-letter",
                                .group = "delaybridge.schedule",
+                               .targets = {targets, 2, "schedule"},
                                .limit = LIMIT_INIT(NOTICE_EVERY_MS, 1)};
     log_init(LOG_INFO, LOG_JSON);
     cr_assert_eq(pipe(ends), 0);
@@ -225,6 +227,43 @@ Test(notices, codes_targets_and_errors_do_not_suppress_each_other)
     e.offset++;
     notice_log(&notices, &e, 0);
     cr_expect_eq(written()[0], '\0');
+}
+
+/* Returns how many lines a failing target adds. */
+static int failing(const char *target)
+{
+    struct notice e = {.kind = NOTICE_DELIVERY_FAILED,
+                       .target = bytes_text(target),
+                       .error = DELIVERY_REFUSED,
+                       .reason = "unknown topic"};
+    notice_log(&notices, &e, 0);
+    return written()[0] != '\0';
+}
+
+Test(notices, hundreds_of_failing_names_do_not_hide_another_target)
+{
+    char name[32];
+    int lines = 0;
+    for (int i = 0; i < 500; i++) {
+        snprintf(name, sizeof name, "noise.%d.events", i);
+        lines += failing(name);
+    }
+    cr_expect_leq(lines, LIMIT_KEYS + 1);
+    cr_expect_eq(failing("orders"), 1);
+    cr_expect_eq(failing("orders"), 0);
+}
+
+Test(notices, workers_with_failing_names_do_not_hide_another_target)
+{
+    char name[32];
+    for (int worker = 0; worker < 4; worker++) {
+        notices.limit = (struct limit)LIMIT_INIT(NOTICE_EVERY_MS, 1);
+        for (int i = 0; i < 500; i++) {
+            snprintf(name, sizeof name, "noise.%d.events", i);
+            failing(name);
+        }
+    }
+    cr_expect_eq(failing("orders"), 1);
 }
 
 Test(notices, targets_without_number_make_few_lines)
