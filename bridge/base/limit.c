@@ -2,7 +2,7 @@
 /* The slots of a limit: one for each key, one for each group, and one that all others share. */
 #include "bridge/base/limit.h"
 
-enum { WAYS = 8 }; /* slots in which a key may be: few, so that all are checked */
+enum { WAYS = 8 }; /* slots that one key may use; few, so that a search checks all of them */
 
 uint64_t limit_key(uint64_t key, struct bytes more)
 {

@@ -22,6 +22,6 @@ void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_
     chain->hops = chain->shown;
     if (level != PLAN_HOLD)
         chain->hops += plan_chain(ladder, delay_ms - at_ms, NULL, 0);
-    else if (delay_ms > waited_ms) /* otherwise slack allowed a longer level */
+    else if (delay_ms > waited_ms) /* false if slack allowed a longer level */
         chain->in_memory_ms = delay_ms - waited_ms;
 }

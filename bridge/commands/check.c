@@ -55,7 +55,7 @@ static void print_findings(const struct cli *cli, const struct findings *finding
         printf("%s: run starts, but requests fail, wait or get lost\n",
                counted(faults, "fault", counts));
     if (is_ok(findings))
-        printf("topics: ok (schedule %s, %s, %s)\n", config->schedule,
+        printf("topics: ok (schedule topic '%s', %s, %s)\n", config->schedule,
                counted(findings->partitions, "lane", counts),
                counted(config->ladder.n + config->retired_n, "level", levels));
 }
@@ -67,8 +67,8 @@ static void warn_of_commits(struct cli *cli, rd_kafka_t *rk)
     commit_limits_ask(&admin, &limits);
     if (!limits.retention_known)
         complain(cli, EXIT_DONE,
-                 "warning: offsets.retention.minutes of the brokers is not known (%s): set it to "
-                 "180 or more, or allow DescribeConfigs on the cluster",
+                 "warning: cannot read offsets.retention.minutes of the brokers (%s): make sure "
+                 "that it is 180 or more, or allow DescribeConfigs on the cluster",
                  limits.error.text);
 }
 
@@ -83,7 +83,7 @@ static void look_for_open_transactions(struct cli *cli, rd_kafka_t *rk, struct f
         open_records_deinit(&open);
     }
     if (err != 0)
-        complain(cli, EXIT_DONE, "warning: open transactions on %s are not known: %s",
+        complain(cli, EXIT_DONE, "warning: cannot look for open transactions on %s: %s",
                  cli->config->schedule, error.text);
 }
 
@@ -93,7 +93,7 @@ static void look_for_blocked(struct cli *cli, struct findings *findings)
 {
     struct error error;
     if (blocked_judge(cli->config, cli->timeout_ms, findings, &error) != 0)
-        complain(cli, EXIT_DONE, "warning: blocked partitions are not known: %s", error.text);
+        complain(cli, EXIT_DONE, "warning: cannot look for blocked partitions: %s", error.text);
 }
 
 int cmd_check(struct cli *cli)

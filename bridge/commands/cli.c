@@ -41,9 +41,10 @@ int cli_unknown_command(const struct cli *cli, const char *name)
 static int too_many(const struct command *command, const char *operand, struct error *error)
 {
     if (command->operands_most == 0)
-        return error_set(error, ERR_DATA, "%s takes no '%.80s'", command->name, operand);
-    return error_set(error, ERR_DATA, "'%.80s' is one too many: delaybridge %s %s", operand,
-                     command->name, command->operands);
+        return error_set(error, ERR_DATA, "unexpected argument '%.80s': %s takes options only",
+                         operand, command->name);
+    return error_set(error, ERR_DATA, "unexpected argument '%.80s': use 'delaybridge %s %s'",
+                     operand, command->name, command->operands);
 }
 
 /* Returns 0, or ERR_DATA with a sentence. */
@@ -54,7 +55,7 @@ static int check_operands(const struct command *command, const struct arguments 
     if (n > command->operands_most)
         return too_many(command, arguments->operands[command->operands_most], error);
     if (n < command->operands_least)
-        return error_set(error, ERR_DATA, "%s needs an operand: delaybridge %s %s", command->name,
+        return error_set(error, ERR_DATA, "an argument is missing: use 'delaybridge %s %s'",
                          command->name, command->operands);
     if (n == 0 || command->words == NULL)
         return 0;

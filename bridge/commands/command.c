@@ -12,26 +12,32 @@ static const struct option NO_OPTIONS[] = {{.name = NULL}};
 static const struct option TOPICS_OPTIONS[] = {
     {.name = "--fewer-replicas",
      .kind = OPTION_SWITCH,
-     .help = "apply: create topics even if fewer brokers are alive than 'replication'"},
+     .help = "apply: use fewer replicas than 'replication' if brokers are missing"},
     {.name = NULL},
 };
 
 static const struct option SEND_OPTIONS[] = {
-    {.name = "--delay", .kind = OPTION_TEXT, .value = "D", .help = "deliver after this time: 15m"},
+    {.name = "--delay",
+     .kind = OPTION_TEXT,
+     .value = "D",
+     .help = "deliver after this delay, such as 15m"},
     {.name = "--at",
      .kind = OPTION_TEXT,
      .value = "T",
-     .help = "deliver at this time: 2026-11-21T08:00:00Z"},
+     .help = "deliver at this time, such as 2026-11-21T08:00:00Z"},
     {.name = "--target",
      .kind = OPTION_TEXT,
      .value = "TOPIC",
-     .help = "topic of the delivery (default_target)"},
-    {.name = "--key", .kind = OPTION_TEXT, .value = "KEY", .help = "key of the delivery"},
+     .help = "topic to deliver to (default_target)"},
+    {.name = "--key",
+     .kind = OPTION_TEXT,
+     .value = "KEY",
+     .help = "key of the request and of its delivery"},
     {.name = "--id", .kind = OPTION_TEXT, .value = "NAME", .help = "identifier of the request"},
     {.name = "--expires-at",
      .kind = OPTION_TEXT,
      .value = "T",
-     .help = "do not deliver after this time"},
+     .help = "do not deliver after this time, a time as in --at"},
     {.name = "--header",
      .kind = OPTION_TEXT,
      .value = "NAME=VALUE",
@@ -40,12 +46,12 @@ static const struct option SEND_OPTIONS[] = {
     {.name = "--value",
      .kind = OPTION_TEXT,
      .value = "S|@FILE",
-     .help = "value, or the file that holds it; without this option a tombstone"},
+     .help = "value, or @ and the file that holds it; without this option the value is null"},
     {.name = NULL},
 };
 
 static const struct option LEVELS_OPTIONS[] = {
-    {.name = "--lanes", .kind = OPTION_SWITCH, .help = "show one line for each lane"},
+    {.name = "--lanes", .kind = OPTION_SWITCH, .help = "show one line for each lane of each level"},
     {.name = "--watch", .kind = OPTION_SWITCH, .help = "repeat every two seconds"},
     {.name = NULL},
 };
@@ -57,19 +63,19 @@ static const struct option PEEK_OPTIONS[] = {
      .least = 1,
      .most = INT_MAX,
      .initial = "20",
-     .help = "records to show"},
+     .help = "show at most this many records"},
     {.name = NULL},
 };
 
 static const struct option TOP_OPTIONS[] = {
-    {.name = "--once", .kind = OPTION_SWITCH, .help = "show one picture and exit"},
+    {.name = "--once", .kind = OPTION_SWITCH, .help = "print once and exit"},
     {.name = "--every",
      .kind = OPTION_DURATION,
      .value = "D",
      .least = 1,
      .most = 3600 * 1000,
      .initial = "1s",
-     .help = "time between two pictures"},
+     .help = "time between two updates"},
     {.name = NULL},
 };
 
@@ -79,42 +85,44 @@ static const struct option SIZE_OPTIONS[] = {
      .value = "N",
      .most = RATE_MAX,
      .required = true,
-     .help = "requests a second, such as 300, 20k or 1.5M"},
+     .help = "number of requests a second, such as 300, 20k or 1.5M"},
     {.name = "--delay",
      .kind = OPTION_DURATION,
      .value = "D",
      .most = INT64_MAX,
      .required = true,
-     .help = "the usual delay, such as 15m"},
+     .help = "delay of a typical request, such as 15m"},
     {.name = "--payload",
      .kind = OPTION_AMOUNT,
      .value = "N",
      .most = BYTES_MAX,
      .initial = "1000",
-     .help = "bytes of key and value"},
+     .help = "bytes of key and value of a request"},
     {.name = "--headers",
      .kind = OPTION_AMOUNT,
      .value = "N",
      .most = BYTES_MAX,
      .initial = "100",
-     .help = "bytes of the user headers"},
+     .help = "bytes of the user headers of a request"},
     {.name = NULL},
 };
 
 static const struct option DEMO_OPTIONS[] = {
-    {.name = "--no-tty", .kind = OPTION_SWITCH, .help = "print lines in place of a live picture"},
+    {.name = "--no-tty", .kind = OPTION_SWITCH, .help = "print lines instead of a live view"},
     {.name = "--seconds",
      .kind = OPTION_NUMBER,
      .value = "N",
      .least = 5, /* the last requests are sent 2.5 s before the end */
      .most = 3600,
      .initial = "30",
-     .help = "duration"},
+     .help = "duration in seconds"},
     {.name = NULL},
 };
 
 static const struct option HELP_OPTIONS[] = {
-    {.name = "--yaml", .kind = OPTION_SWITCH, .help = "print a commented configuration, every key"},
+    {.name = "--yaml",
+     .kind = OPTION_SWITCH,
+     .help = "print a configuration file with every key, explained and at its default"},
     {.name = "--metrics",
      .kind = OPTION_SWITCH,
      .help = "print each metric with its type, labels and meaning"},
@@ -128,52 +136,63 @@ static const struct option HELP_OPTIONS[] = {
 
 const struct command COMMANDS[] = {
     {"run", "", 0, 0, NULL, NO_OPTIONS, "run the bridge until SIGTERM",
-     "Checks the topics, joins the group and serves the lanes that it is assigned. Waits for Kafka "
-     "if it\nis not reachable yet. SIGTERM or SIGINT drains and exits 0; a second signal exits "
-     "immediately.\n",
+     "Checks the topics, joins the consumer group and serves its assigned lanes. If Kafka is not\n"
+     "reachable, it waits. On SIGTERM or SIGINT it finishes the records in flight and exits 0. A\n"
+     "second signal ends it immediately. On SIGHUP it reads the configuration again.\n",
      NEEDS_TARGETS, cmd_run},
     {"check", "", 0, 0, NULL, NO_OPTIONS, "check the configuration and the topics",
-     "Every finding says what to do. Exits 78 if the bridge would refuse to start. Exits 78 "
-     "also\nif requests would fail or get lost: a target does not exist, or topic settings make "
-     "brokers\n"
-     "refuse or delete records.\n",
+     "Each finding names its fix. Exits 78 if 'run' would refuse to start, or if requests would "
+     "fail\nor get lost. For example, a target does not exist, or topic settings make brokers "
+     "refuse or\ndelete records.\n",
      NEEDS_TARGETS, cmd_check},
     {"topics", "plan|apply", 1, 1, "plan|apply", TOPICS_OPTIONS,
      "compare (plan) or fix (apply) Delaybridge's own topics",
-     "plan changes nothing and exits 78 if there is something to do. It prints a table of topics "
-     "with\npartitions, replicas and settings.\n",
+     "plan prints the changes that apply would make, with partitions, replicas and settings. It "
+     "changes\nnothing, and exits 78 if a change is necessary.\n",
      NEEDS_BROKERS, cmd_topics},
-    {"send", "", 0, 0, NULL, SEND_OPTIONS, "send one request, or one for each line of JSON",
-     "Without any of these options it reads JSON lines from stdin:\n"
+    {"send", "", 0, 0, NULL, SEND_OPTIONS,
+     "send one request, or one for each line of JSON on stdin",
+     "Give either --delay or --at. Without any of these options, the command reads one JSON object "
+     "a line\nfrom stdin, with the same names:\n"
      "  {\"delay\": \"15m\", \"target\": …, \"key\": …, \"id\": …, \"expires-at\": …,\n"
      "   \"headers\": {…} or [[name, value], …], \"value\": …}\n"
-     "Write bytes as {\"base64\": …} and a tombstone as null. Prints topic, partition and "
-     "offset\nof each request.\n",
+     "\"at\" replaces \"delay\". Write bytes as {\"base64\": …}. A value of null is a "
+     "tombstone.\nPrints topic, partition and offset of each request.\n",
      NEEDS_TARGETS, cmd_send},
     {"levels", "", 0, 0, NULL, LEVELS_OPTIONS,
-     "show the records that wait in each level, and overdue ones", "", NEEDS_BROKERS, cmd_levels},
-    {"peek", "LEVEL [LANE]", 1, 2, NULL, PEEK_OPTIONS, "show records that wait in a level, decoded",
-     "Shows the first records that are not done: due, remaining, hops, id, target, headers, key, "
-     "value.\n",
+     "show how many records wait in each level, and whether the first is overdue",
+     "A record waits until it is processed. The head of a level is the record that leaves first, "
+     "to\nanother level or to its target.\n"
+     "  HEAD LEAVES  when the head leaves its level\n"
+     "  HEAD DUE     when the delivery of the head is due\n"
+     "  OVERDUE      how long the head should have left\n"
+     "  RETRYING     records whose target failed, and how long the oldest is overdue\n"
+     "  COMMITTED    with --lanes: the committed offset of the lane\n",
+     NEEDS_BROKERS, cmd_levels},
+    {"peek", "LEVEL [LANE]", 1, 2, NULL, PEEK_OPTIONS, "show the first records of a level, decoded",
+     "Shows records that are not processed yet, from all lanes or from LANE: due time, levels to "
+     "come,\ntarget, id, key, headers and value. 'delaybridge levels' lists the levels.\n",
      NEEDS_BROKERS, cmd_peek},
     {"skip", "TOPIC/PARTITION/BASE-NEXT", 1, 1, NULL, NO_OPTIONS,
-     "give up a batch that cannot be read",
-     "Pass the range that the log names when a batch blocks a partition. Any other range is "
-     "refused.\nWrites a dead letter that names the range; a running bridge then continues at "
-     "NEXT.\n",
+     "skip a batch that cannot be read",
+     "A batch that cannot be read blocks its partition. The log and 'delaybridge check' name its "
+     "range:\nBASE is the first offset of the batch, NEXT the offset after its last record. Any "
+     "other range is\nrefused. The command writes the range to the dead-letter topic, and a "
+     "running bridge continues at\nNEXT.\n",
      NEEDS_BROKERS, cmd_skip},
-    {"top", "[HOST:PORT...]", 0, ADDRESSES_MAX, NULL, TOP_OPTIONS, "show running instances, live",
-     "Reads /metrics of the addresses, or of 'listen' if none is given, and adds them up. Shows "
-     "for\neach level the waiting records, when the first one leaves, hops and deliveries a "
-     "second,\nand lateness since the last picture.\n",
+    {"top", "[HOST:PORT...]", 0, ADDRESSES_MAX, NULL, TOP_OPTIONS, "show running instances live",
+     "Reads /metrics of each address and shows the sums. Without one, it reads 'listen'. For each "
+     "level\nit shows the waiting records, when the first of them leaves, and hops and deliveries "
+     "a "
+     "second.\nLateness is that of the deliveries since the last update.\n",
      NEEDS_CONFIG, cmd_top},
     {"size", "", 0, 0, NULL, SIZE_OPTIONS, "estimate the resources that a load needs",
-     "Prints disk and traffic of the brokers, lanes, workers and memory, for the configured "
-     "levels,\nreplication, partitions and memory.\n",
+     "Estimates disk and traffic of the brokers, and lanes, workers and memory of the bridge. "
+     "Uses the\nconfigured levels, replication, partitions and memory.\n",
      NEEDS_CONFIG, cmd_size},
-    {"explain", "DELAY", 1, 1, NULL, NO_OPTIONS, "show the chain of levels that a delay takes", "",
-     NEEDS_CONFIG, cmd_explain},
-    {"demo", "", 0, 0, NULL, DEMO_OPTIONS, "see it work: a broker in memory, requests, deliveries",
+    {"explain", "DELAY", 1, 1, NULL, NO_OPTIONS,
+     "show the levels that a delay passes, and their cost", "", NEEDS_CONFIG, cmd_explain},
+    {"demo", "", 0, 0, NULL, DEMO_OPTIONS, "watch requests and deliveries, with a broker in memory",
      "", NEEDS_NOTHING, cmd_demo},
     {"version", "", 0, 0, NULL, NO_OPTIONS, "print the versions of the bridge and of librdkafka",
      "", NEEDS_NOTHING, cmd_version},

@@ -26,7 +26,7 @@ enum cli_needs {
 /* The input of a command. */
 struct cli {
     const struct config *config; /* NULL: the command needs none */
-    const char *config_path;     /* as config_load takes it */
+    const char *config_path;     /* the file of -c; NULL: the usual files */
     enum cli_needs needs;
     int argc; /* arguments after the name of the command */
     char **argv;
@@ -41,7 +41,7 @@ struct command {
     const char *name;
     const char *operands; /* as in the usage line: "LEVEL [LANE]", or "" */
     int operands_least, operands_most;
-    const char *words; /* accepted as first operand, "plan|apply"; NULL: the command decides */
+    const char *words; /* accepted first operands: "plan|apply"; NULL: the command checks them */
     const struct option *options;
     const char *summary; /* one line */
     const char *help;    /* lines below the options, or "" */

@@ -21,7 +21,7 @@
 
 enum {
     LANES = 2,
-    REST_MS = 2500, /* at the end no request is due, so that all deliveries have arrived */
+    REST_MS = 2500, /* at the end, without due requests, so that all deliveries arrive */
     JOIN_MS = 10000,
     JOIN_STEP_MS = 20,
     DRAW_MS = 250,
@@ -34,9 +34,9 @@ struct demo {
     struct config config;
     struct service *service;
     struct demo_feed *feed;
-    rd_kafka_t *look; /* for waiting records, read as in the command levels */
+    rd_kafka_t *look; /* a client that reads waiting records, as the command levels does */
     bool tty;
-    bool json; /* only a summary is printed */
+    bool json; /* print only a summary */
     int64_t start_ms, run_ms;
     pthread_mutex_t lock; /* guards the members below, which the feed's threads write */
     struct demo_picture picture;

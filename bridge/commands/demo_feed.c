@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of a small shop, and the consumer of their deliveries. */
+/* Sends requests of a small shop, and receives their deliveries. */
 #include "bridge/commands/demo_feed.h"
 
 #include "bridge/base/clock.h"
@@ -75,7 +75,7 @@ static bool ends_in_time(const struct demo_feed *f, unsigned n)
     return clock_wall_ms() + orders[n % ORDERS_N].delay_ms < f->end_ms;
 }
 
-/* Returns how many orders from the n-th on would end too late. Few fit a short demonstration. */
+/* Returns how many orders from the n-th on to skip, because they would be due after the end. */
 static unsigned skip_long(const struct demo_feed *f, unsigned n)
 {
     unsigned skipped = 0;

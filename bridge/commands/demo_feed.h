@@ -22,8 +22,8 @@ struct demo_event {
 /* Returns the n-th target of the requests, or NULL after the last. Each has one partition. */
 const char *demo_feed_target(int n);
 
-/* Sends requests for send_ms; every delay ends before end_ms. Returns NULL with a sentence in
-   error. on_event is called from the feed's threads, from one at a time. */
+/* Sends requests for send_ms. All of them are due within end_ms. Calls on_event from its threads,
+   one call at a time. Returns NULL with a sentence in error if it cannot start. */
 struct demo_feed *demo_feed_start(const struct config *config, int64_t send_ms, int64_t end_ms,
                                   void (*on_event)(void *ctx, const struct demo_event *event),
                                   void *ctx, struct error *error);

@@ -13,11 +13,12 @@
 
 enum { BAR_MAX = 24 };
 
+/* Returns HH:MM:SS.mmm, a part of out. */
 static const char *clock_of(int64_t ms, char out[INSTANT_TEXT_MAX])
 {
     instant_format(ms, out);
-    out[23] = '\0'; /* without the zone: the day is cut off by the caller */
-    return out + 11;
+    out[23] = '\0';  /* cuts the zone */
+    return out + 11; /* skips the day */
 }
 
 static void draw_level(const struct demo_picture *p, const struct demo_level *level)
@@ -28,9 +29,9 @@ static void draw_level(const struct demo_picture *p, const struct demo_level *le
     bar[length] = '\0';
     printf("  %-6s %5" PRId64 "  %-*s", level->name, level->waiting, BAR_MAX, bar);
     if (level->next_ms != 0 && level->next_ms <= p->now_ms)
-        printf("  head moves on now");
+        printf("  head leaves now");
     else if (level->next_ms != 0)
-        printf("  head moves on in %5.1f s", (double)(level->next_ms - p->now_ms) / 1000.0);
+        printf("  head leaves in %5.1f s", (double)(level->next_ms - p->now_ms) / 1000.0);
     printf(LINE);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo_view: the demonstration as a live picture on a terminal, or as lines. */
+/* demo_view: shows the demonstration live on a terminal, or as lines. */
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_DEMO_VIEW_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_DEMO_VIEW_H
 

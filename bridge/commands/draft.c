@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields to headers, JSON to fields. */
+/* Turns fields into headers, and JSON into fields. */
 #include "bridge/commands/draft.h"
 
 #include "levels/base64.h"
@@ -8,14 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Fields that travel as headers. */
+/* Fields that become headers of the request. */
 static const struct {
     const char *field, *header;
-} TRAVELS[] = {{"delay", "dlb-delay"},
-               {"at", "dlb-deliver-at"},
-               {"target", "dlb-target"},
-               {"id", "dlb-id"},
-               {"expires-at", "dlb-expires-at"}};
+} HEADER_FIELDS[] = {{"delay", "dlb-delay"},
+                     {"at", "dlb-deliver-at"},
+                     {"target", "dlb-target"},
+                     {"id", "dlb-id"},
+                     {"expires-at", "dlb-expires-at"}};
 
 static void drop(struct bytes *bytes)
 {
@@ -77,9 +77,9 @@ int draft_set(struct draft *draft, const char *field, struct bytes value)
         draft->valued = true;
         return replace(&draft->value, value);
     }
-    for (size_t i = 0; i < sizeof TRAVELS / sizeof *TRAVELS; i++)
-        if (strcmp(field, TRAVELS[i].field) == 0)
-            return draft_header(draft, bytes_text(TRAVELS[i].header), value);
+    for (size_t i = 0; i < sizeof HEADER_FIELDS / sizeof *HEADER_FIELDS; i++)
+        if (strcmp(field, HEADER_FIELDS[i].field) == 0)
+            return draft_header(draft, bytes_text(HEADER_FIELDS[i].header), value);
     return ERR_RANGE;
 }
 
@@ -112,7 +112,7 @@ static int add_header(struct draft *draft, const json_t *name, const json_t *val
 {
     const char *text = json_string_value(name);
     if (text == NULL || *text == '\0' || strlen(text) != json_string_length(name))
-        return fault(error, "headers", "has a name that is no text");
+        return fault(error, "headers", "has a name that is not a text");
     struct bytes bytes;
     int err = bytes_of_json(value, &bytes);
     if (err != 0)
@@ -167,7 +167,7 @@ static int add_field(struct draft *draft, const char *field, const json_t *json,
     drop(&bytes);
     if (err == ERR_RANGE)
         return fault(error, field,
-                     "is not a field: delay, at, target, key, id, expires-at, headers, value");
+                     "is not a field (delay, at, target, key, id, expires-at, headers, value)");
     return err == 0 ? 0 : fault(error, field, err_text(err));
 }
 
@@ -206,7 +206,8 @@ int draft_judge(const struct draft *draft, const struct request_rules *rules, in
                             .headers = draft->headers,
                             .headers_n = draft->headers_n};
     if (!draft->valued)
-        return error_set(error, ERR_DATA, "no value: set one (in JSON null makes a tombstone)");
+        return error_set(error, ERR_DATA,
+                         "'value' is missing: set it, or set it to null for a tombstone");
     enum code code = request_parse(rules, 0, &record, now_ms, &stamp, &refusal);
     if (code == CODE_OK)
         return 0;

@@ -7,7 +7,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Escapes what roff would interpret: backslashes, minus signs, requests at the start of a line. */
+/* Escapes characters that roff interprets: backslashes, minus signs, and a dot or an apostrophe at
+   the start of a line. */
 static void print_roff(FILE *out, const char *text)
 {
     bool at_start = true;

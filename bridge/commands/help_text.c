@@ -51,7 +51,7 @@ void help_print_all(FILE *out)
         fprintf(out, "  %-8s %s\n", c->name, c->summary);
     fputs("\noptions of every command:\n", out);
     print_options(out, COMMON_OPTIONS);
-    fputs("\nkeys of the configuration, as options:\n", out);
+    fputs("\nkeys of the configuration, each also an option:\n", out);
     config_print_help(out);
 }
 
@@ -66,7 +66,7 @@ void help_print_command(FILE *out, const struct command *command)
     if (command->help[0] != '\0')
         fprintf(out, "\n%s", command->help);
     if (command->needs != NEEDS_NOTHING)
-        fputs("\nalso -c FILE, -o text|json, --timeout D and every key of the configuration as an "
-              "option:\nsee 'delaybridge help'\n",
+        fputs("\n'delaybridge help' lists the options of every command: -c FILE, -o text|json, "
+              "--timeout D,\nand one for each key of the configuration.\n",
               out);
 }

@@ -20,11 +20,11 @@ enum { WATCH_S = 2, RETRYING_MAX = DURATION_TEXT_MAX + 32 };
 struct view {
     const struct cli *cli;
     struct offsets offsets;
-    struct head *heads; /* like offsets.cells */
+    struct head *heads; /* one for each of offsets.cells */
     struct open_records asker;
     struct open_lane *open; /* by lane */
     int64_t now_ms;
-    bool lanes; /* a line for each */
+    bool lanes; /* one line for each lane of each level */
 };
 
 /* One line of the table: a level, or one lane of it. */
@@ -112,8 +112,8 @@ static void print_row(const struct view *view, struct row row)
     else if (row.cell != NULL)
         printf(" %12s", "-");
     if (row.stuck != NULL)
-        printf("  BLOCKED: lane %d is committed at %lld, beyond its log's end %lld", row.stuck_lane,
-               (long long)row.stuck->window->base, (long long)row.stuck->end);
+        printf("  BLOCKED: committed offset %lld of lane %d is beyond the end of its log, %lld",
+               (long long)row.stuck->window->base, row.stuck_lane, (long long)row.stuck->end);
     else if (row.head != NULL && row.head->kind == HEAD_OPENED)
         printf("  %-24s  %-24s  %-12s  %s", instant_format(row.head->release_wall_ms, release),
                instant_format(row.head->due_wall_ms, due),
@@ -168,15 +168,15 @@ static json_t *row_json(const struct view *view, struct row row)
     return line;
 }
 
-/* Passes each line to as: by level, or by lane. */
-static void each_row(const struct view *view, void (*as)(const struct view *, struct row, json_t *),
-                     json_t *list)
+/* Calls emit for each row: for each level, or for each lane of each level. */
+static void each_row(const struct view *view,
+                     void (*emit)(const struct view *, struct row, json_t *), json_t *list)
 {
     for (int slot = 1; slot < view->offsets.slots; slot++) {
         if (!view->lanes)
-            as(view, row_of_slot(view, slot), list);
+            emit(view, row_of_slot(view, slot), list);
         for (int lane = 0; view->lanes && lane < view->offsets.lanes; lane++)
-            as(view, row_of_lane(view, slot, lane), list);
+            emit(view, row_of_lane(view, slot, lane), list);
     }
 }
 
@@ -191,14 +191,14 @@ static void as_json(const struct view *view, struct row row, json_t *list)
     json_array_append_new(list, row_json(view, row));
 }
 
-/* Passes each lane of the schedule topic that a batch blocks to as. */
-static void each_blocked(const struct view *view, void (*as)(const struct head *, json_t *),
+/* Calls emit for each lane of the schedule topic that an unreadable batch blocks. */
+static void each_blocked(const struct view *view, void (*emit)(const struct head *, json_t *),
                          json_t *list)
 {
     for (int lane = 0; lane < view->offsets.lanes; lane++) {
         const struct head *head = &view->heads[lane * view->offsets.slots];
         if (head->kind == HEAD_UNREADABLE)
-            as(head, list);
+            emit(head, list);
     }
 }
 
@@ -217,13 +217,13 @@ static void blocked_as_json(const struct head *head, json_t *list)
         list, json_pack("{s:i, s:I}", "lane", head->lane, "offset", (json_int_t)head->offset));
 }
 
-/* Passes each lane of the schedule topic with records behind an open transaction to as. */
+/* Calls emit for each lane of the schedule topic with records behind an open transaction. */
 static void each_open(const struct view *view,
-                      void (*as)(int lane, const struct open_lane *, json_t *), json_t *list)
+                      void (*emit)(int lane, const struct open_lane *, json_t *), json_t *list)
 {
     for (int lane = 0; lane < view->offsets.lanes; lane++) {
         if (open_records_of(&view->open[lane]) > 0)
-            as(lane, &view->open[lane], list);
+            emit(lane, &view->open[lane], list);
     }
 }
 
@@ -284,7 +284,7 @@ static int look_for_open(struct view *view, struct error *error)
                   ? ERR_NO_MEMORY
                   : open_records_ask(&view->asker, view->open, lanes, view->cli->timeout_ms);
     if (err != 0)
-        (void)error_set(error, err, "asking for the high watermarks of %.100s: %s",
+        (void)error_set(error, err, "cannot read the high watermarks of %.100s: %s",
                         view->cli->config->schedule, err_text(err));
     return err;
 }

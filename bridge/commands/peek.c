@@ -55,8 +55,8 @@ static int look(struct peek *peek, rd_kafka_t *rk, struct error *error)
     if (err != 0)
         return err;
     if (peek->lane >= peek->offsets.lanes)
-        return error_set(error, ERR_RANGE, "there is no lane %d: %s has lanes 0 to %d", peek->lane,
-                         peek->cli->config->schedule, peek->offsets.lanes - 1);
+        return error_set(error, ERR_RANGE, "%s has no lane %d, only 0 to %d",
+                         peek->cli->config->schedule, peek->lane, peek->offsets.lanes - 1);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(8);
     for (int lane = 0; lane < peek->offsets.lanes; lane++) {
         const struct offsets_cell *cell = offsets_cell(&peek->offsets, lane, peek->slot);
@@ -100,11 +100,19 @@ static int read_operands(struct peek *peek)
     const struct arguments *arguments = peek->cli->arguments;
     const char *level = arguments->operands[0];
     if (!read_level(peek, level))
-        return complain(
-            peek->cli, EXIT_USAGE,
-            "'%s' is neither in levels nor in retired_levels: 'delaybridge levels' lists both",
-            level);
+        return complain(peek->cli, EXIT_USAGE,
+                        "'%s' is not a level: 'delaybridge levels' lists levels and retired_levels",
+                        level);
     return arguments->operands_n > 1 ? read_lane(peek, arguments->operands[1]) : EXIT_DONE;
+}
+
+static void print_none(const struct peek *peek)
+{
+    char level[DURATION_TEXT_MAX], lane[32] = "";
+    if (peek->lane >= 0)
+        snprintf(lane, sizeof lane, "lane %d of ", peek->lane);
+    printf("no record waits in %slevel %s\n", lane,
+           duration_format(offsets_level_ms(peek->cli->config, peek->slot), level));
 }
 
 static int exit_code(int err)
@@ -131,7 +139,7 @@ int cmd_peek(struct cli *cli)
         return code;
     int err = look(&peek, rk, &error);
     if (err == 0 && peek.shown == 0 && !cli->json)
-        puts("nothing waits there");
+        print_none(&peek);
     offsets_deinit(&peek.offsets);
     rd_kafka_destroy(rk);
     return err == 0 ? EXIT_DONE : complain(cli, exit_code(err), "%s", error.text);

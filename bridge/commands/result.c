@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints results to stdout and errors to stderr. */
 #include "bridge/commands/result.h"
 
 #include "levels/base64.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 
 enum { SENTENCE_MAX = 4096 };
-static const char WARNING[] = "warning: "; /* begins the text of a warning; JSON has a key for it */
+static const char WARNING[] = "warning: "; /* a sentence begins with it; JSON has a key instead */
 
 /* Returns the code of an error object for an exit code. It is part of the JSON contract. */
 static const char *code_text(int code)

@@ -20,7 +20,7 @@
 enum {
     HEARTBEAT_MS = 10 * 1000,
     RECHECK_MS = 3600 * 1000,
-    AGAIN_MS = 5000, /* between two tries, each of up to 5 s */
+    AGAIN_MS = 5000, /* between two attempts to start */
     STOP_MS = 5000
 };
 
@@ -53,8 +53,8 @@ struct watch {
 };
 
 /* Ends the process while the main thread drains: at a second signal, or when a client does not end.
-   librdkafka waits indefinitely for a deleted topic. By then the lanes are revoked, and progress is
-   committed. */
+   librdkafka waits indefinitely for a deleted topic. Nothing is lost: before that time the lanes
+   are revoked and progress is committed. */
 static void *watch_stop(void *arg)
 {
     const struct watch *watch = arg;
@@ -73,7 +73,7 @@ struct life {
     sigset_t set;
     struct monitor *monitor;
     struct service *service;
-    int64_t heartbeat_ms, recheck_ms; /* the last ones; monotonic */
+    int64_t heartbeat_ms, recheck_ms; /* when each was done last; monotonic */
     pthread_t watchdog;
     bool watched;
 };
@@ -99,7 +99,8 @@ static void drain(struct life *life, int code)
             F_MS("drain_ms", life->cli->config->drain_ms));
 }
 
-/* Notifies the service manager in time, also while the main thread waits. Only workers decide. */
+/* Notifies the service manager, also while the main thread waits for Kafka or drains. The watchdog
+   must restart the process only when a worker hangs. */
 static void *notify_watchdog(void *arg)
 {
     struct monitor *monitor = arg;
@@ -122,8 +123,8 @@ static void start_watchdog(struct life *life)
 static void stop_monitor(struct life *life)
 {
     if (life->watched) {
-        pthread_cancel(
-            life->watchdog); /* it is canceled in a sleep or a send, where it holds no lock */
+        /* The thread ends in a sleep or a send, where it holds no lock. */
+        pthread_cancel(life->watchdog);
         pthread_join(life->watchdog, NULL);
     }
     monitor_stop(life->monitor);
@@ -135,7 +136,7 @@ static int refuse(int err, const struct error *error)
     return err;
 }
 
-/* Starts the service. Waits while Kafka is unreachable; a refused start is final. */
+/* Starts the service, and tries again while Kafka is unreachable. Any other error is final. */
 static int start(struct life *life)
 {
     for (;;) {
@@ -176,7 +177,7 @@ static void say_restart(void *ctx, const char *key, bool live)
  */
 static void reload(struct life *life)
 {
-    static struct config taken; /* of the last reload; a shallow copy, only for comparison */
+    static struct config taken; /* by the last reload: a shallow copy for comparison */
     struct error error = {""};
     struct config *fresh = calloc(1, sizeof *fresh);
     notify("RELOADING=1");
@@ -220,7 +221,7 @@ static int wait_event(const struct life *life, int signals_fd, int64_t wait_ms)
     return read(signals_fd, &got, sizeof got) == sizeof got ? (int)got.ssi_signo : 0;
 }
 
-/* Serves until a signal to end, or until a worker has failed: then the others drain. */
+/* Returns at a signal to end, or when a worker has failed. The caller then drains. */
 static void serve_until_end(struct life *life, int signals_fd)
 {
     for (;;) {
@@ -265,7 +266,7 @@ int cmd_run(struct cli *cli)
         log_warn(CLIENT_OLD_SCRAM, F_TEXT("librdkafka", rd_kafka_version_str()));
     int err = client_try(cli->config, &error) == 0 ? 0 : refuse(ERR_CONFIG, &error);
     if (err == 0) {
-        notify("READY=1\nSTATUS=waiting for Kafka"); /* the rest may take as long as Kafka does */
+        notify("READY=1\nSTATUS=waiting for Kafka"); /* the start may wait for Kafka */
         start_watchdog(&life);
         err = start(&life);
     }

@@ -36,7 +36,7 @@ static int connect_to(const struct addrinfo *at, int timeout_ms)
 static int dial(const char *address, int timeout_ms, struct error *error)
 {
     char host[HOST_MAX];
-    const char *port = address_cut(address, host), *why = "not HOST:PORT";
+    const char *port = address_cut(address, host), *why = "not HOST:PORT, such as 127.0.0.1:9404";
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
     int fd = -1, err = port == NULL ? 0 : getaddrinfo(host, port, &hints, &found);
@@ -49,7 +49,7 @@ static int dial(const char *address, int timeout_ms, struct error *error)
     if (found != NULL)
         freeaddrinfo(found);
     if (fd < 0)
-        return error_set(error, -1, "%s: %s", address, why);
+        return error_set(error, -1, "cannot connect to '%s': %s", address, why);
     return fd;
 }
 
@@ -121,7 +121,7 @@ static void join(struct scrape_sample *sample, double value)
 
 static void keep(struct scrape *s, size_t at, const char *name, double value)
 {
-    /* All instances write the same samples in the same order, so check the same place first. */
+    /* All instances list the same samples in the same order, so try the same index first. */
     struct scrape_sample *sample = at < s->n && strcmp(s->samples[at].name, name) == 0
                                        ? &s->samples[at]
                                        : (struct scrape_sample *)(void *)scrape_find(s, name);
@@ -174,7 +174,7 @@ int scrape_read(struct scrape *s, const char *address, int timeout_ms, struct er
         return 0;
     return error_set(
         error, err,
-        "%s answers without the metrics of a delaybridge: name the 'listen' address of one",
+        "%s does not serve metrics of delaybridge: pass the 'listen' address of an instance",
         address);
 }
 

@@ -25,7 +25,8 @@ struct sending {
     int failed_code; /* exit code of the last request that failed */
 };
 
-/* Returns the exit code. A fatal error of the client hides the one of the broker. */
+/* Returns the exit code of a failed request. After a fatal error, librdkafka reports only that its
+   client has failed, so this gets the original error. */
 static int exit_of(rd_kafka_t *rk, rd_kafka_resp_err_t code, struct error *error)
 {
     (void)error_set(error, 0, "%s", rd_kafka_err2str(code));
@@ -81,7 +82,7 @@ static rd_kafka_headers_t *headers_of(const struct draft *draft)
     return headers;
 }
 
-/* Returns 0 when librdkafka has the request, or its error. */
+/* Hands the request to librdkafka. Returns 0 or its error. */
 static rd_kafka_resp_err_t produce(struct sending *send, const struct draft *draft, long line)
 {
     rd_kafka_headers_t *headers = headers_of(draft);
@@ -128,7 +129,7 @@ static int send_line(struct sending *send, struct bytes text, long line)
     return code == EXIT_DONE ? code : complain(send->cli, code, "line %ld: %s", line, error.text);
 }
 
-/* Sends lines until the first invalid one; the lines before it are sent. */
+/* Sends all lines before the first invalid one. */
 static int send_lines(struct sending *send)
 {
     if (isatty(STDIN_FILENO))
@@ -149,7 +150,7 @@ static int send_lines(struct sending *send)
     return code;
 }
 
-/* Reads the whole file to the heap. Returns false with errno. */
+/* Reads a whole file; the caller frees it. Returns false and sets errno on an error. */
 static bool read_file(const char *path, struct bytes *out)
 {
     FILE *file = fopen(path, "rb");
@@ -197,7 +198,7 @@ static int add_header(struct draft *draft, const struct cli *cli, const char *te
         return complain(cli, EXIT_USAGE, "--header: '%s' is not NAME=VALUE", text);
     int err = draft_header(draft, bytes_of(text, (size_t)(equals - text)), bytes_text(equals + 1));
     if (err == ERR_FULL)
-        return complain(cli, EXIT_USAGE, "--header: '%s' is one too many, %d at most", text,
+        return complain(cli, EXIT_USAGE, "--header: '%s' exceeds the limit, which is %d", text,
                         DRAFT_HEADERS_MAX);
     return err == 0 ? EXIT_DONE : complain(cli, EXIT_INTERNAL, "--header: %s", err_text(err));
 }
@@ -214,7 +215,7 @@ static int add_option(struct draft *draft, const struct cli *cli, const char *na
     return err == 0 ? EXIT_DONE : complain(cli, EXIT_INTERNAL, "%s: %s", name, err_text(err));
 }
 
-/* Sets the fields of the draft, which are the own options of send. */
+/* Sets a field of the draft for each option of send. */
 static int read_options(struct draft *draft, const struct cli *cli)
 {
     const struct arguments *arguments = cli->arguments;
@@ -227,7 +228,8 @@ static int read_options(struct draft *draft, const struct cli *cli)
     return code;
 }
 
-/* Searches the list of all topics: a request by name could create the topic. */
+/* Checks that the schedule topic exists. Lists all topics, because metadata for one name could
+   create that topic. */
 static int find_schedule(const struct sending *send)
 {
     const rd_kafka_metadata_t *metadata;
@@ -245,7 +247,8 @@ static int find_schedule(const struct sending *send)
                             "topic %s does not exist: run 'delaybridge topics apply'", schedule);
 }
 
-/* Sets the partitioner, so that a key keeps its lane, and acknowledgement by all replicas. */
+/* Connects. Its partitioner keeps records with equal keys in one lane, and all replicas must
+   acknowledge. */
 static int connect_to_send(struct sending *send)
 {
     struct error error;

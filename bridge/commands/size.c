@@ -107,24 +107,26 @@ static void print_text(const struct config *c, const struct load *load, const st
     printf("%.0f requests/s of %s, delayed by %s, %s\n\n", load->rate,
            bytes_text_of((double)(load->payload + load->headers), a),
            duration_format(load->delay_ms, delay), counted(c->replication, "replica", replicas));
-    printf("%-24s %" PRId64 " over %d level%s\n", "hops", s->hops, s->levels,
+    printf("%-24s %" PRId64 " in %d level%s\n", "hops", s->hops, s->levels,
            s->levels == 1 ? "" : "s");
-    printf("%-24s %.0f (%s each on a level)\n", "waiting records", s->waiting,
+    printf("%-24s %.0f (%s each in a level topic)\n", "waiting records", s->waiting,
            bytes_text_of(s->record, a));
-    printf("%-24s %s (of it %s of segments with records that are done)\n", "disk of all brokers",
+    printf("%-24s %s (%s of it for records that are processed already)\n", "disk of all brokers",
            bytes_text_of(s->disk, a),
            bytes_text_of((double)c->replication * s->levels * s->lanes * SEGMENT, b));
     printf("%-24s %s/s written, %s/s read\n", "traffic of all brokers",
            bytes_text_of(s->written_s, a), bytes_text_of(s->read_s, b));
     printf("%-24s %d%s\n", "lanes", s->lanes,
-           s->lanes == c->partitions ? " (partitions as configured are enough)"
-                                     : " (set partitions before topics apply)");
-    printf("%-24s %d (of a core each, at half load)\n", "workers", s->workers);
-    printf("%-24s %.0f MiB (memory: %s)\n", "memory of a process", s->memory_mib,
+           s->lanes == c->partitions
+               ? " (as configured)"
+               : " (more than configured: set 'partitions' before 'topics apply')");
+    printf("%-24s %d (threads, planned at half a core each)\n", "workers", s->workers);
+    printf("%-24s %.0f MiB (with 'memory' at %s)\n", "memory of each process", s->memory_mib,
            bytes_text_of((double)c->memory_bytes, a));
-    puts("\nRetention: levels keep records as long as they wait, independent of the retention of\n"
-         "other topics. The schedule topic must keep requests as long as the bridge may be down.\n"
-         "CPU is an estimate from figures measured with 100-byte values: measure your load.");
+    puts("\nLevel topics keep records as long as they wait. Set the retention of the schedule "
+         "topic\n"
+         "to the longest time that the bridge may be down. The number of workers is an estimate\n"
+         "from measurements with 100-byte values: measure your own load.");
 }
 
 static void print_as_json(const struct sizing *s)

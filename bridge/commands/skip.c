@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delaybridge skip: gives up a batch that cannot be read, by a dead letter that names its range. */
+/* delaybridge skip: skips a batch that cannot be read, by a dead letter that names its range. */
 #include "bridge/commands/connect.h"
 #include "bridge/commands/result.h"
 #include "consumer/admin/offsets.h"
@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Reads a number of at most `most`, which the character `end` must follow. Returns the text behind
+   `end`, or NULL. */
 static const char *number(const char *text, char end, int64_t most, int64_t *value)
 {
     char *after;
@@ -24,7 +26,7 @@ static const char *number(const char *text, char end, int64_t most, int64_t *val
     return after + 1;
 }
 
-/* Reads TOPIC/P/BASE-NEXT. Names of topics contain no slash. */
+/* Reads TOPIC/PARTITION/BASE-NEXT. Names of topics contain no slash. */
 static bool read_range(const char *text, char topic[TOPIC_TEXT_MAX], struct range *range)
 {
     size_t n = strcspn(text, "/");
@@ -52,7 +54,7 @@ static bool is_read_by_us(const struct config *config, const char *topic)
     return false;
 }
 
-/* Checks that exactly this range is unreadable. Readable records must not be given up. */
+/* Checks that exactly this range is unreadable. Readable records must not be skipped. */
 static int check_range(const struct cli *cli, const struct range *range)
 {
     struct error error;
@@ -73,12 +75,12 @@ static int check_range(const struct cli *cli, const struct range *range)
                         range->partition);
     if (found.end == found.from)
         return complain(cli, EXIT_DATA,
-                        "offset %" PRId64 " of %s/%d can be read: nothing is skipped", range->from,
+                        "offset %" PRId64 " of %s/%d can be read: nothing was skipped", range->from,
                         range->topic, range->partition);
     if (found.from != range->from || found.end != range->end)
         return complain(cli, EXIT_DATA,
-                        "another range cannot be read: run delaybridge skip %s/%d/%" PRId64
-                        "-%" PRId64,
+                        "the batch has another range: run 'delaybridge skip %s/%d/%" PRId64
+                        "-%" PRId64 "'",
                         range->topic, range->partition, found.from, found.end);
     return EXIT_DONE;
 }
@@ -112,7 +114,8 @@ int cmd_skip(struct cli *cli)
     const char *text = cli->arguments->operands[0];
     if (!read_range(text, topic, &range))
         return complain(cli, EXIT_USAGE,
-                        "'%s' is not TOPIC/PARTITION/BASE-NEXT, as the log names it", text);
+                        "'%s' is not TOPIC/PARTITION/BASE-NEXT: pass the range that the log names",
+                        text);
     if (!is_read_by_us(cli->config, topic))
         return complain(
             cli, EXIT_USAGE,
@@ -129,7 +132,7 @@ int cmd_skip(struct cli *cli)
                              (json_int_t)range.end));
     else
         printf("%s/%d/%" PRId64 "-%" PRId64
-               " is given up: a running bridge passes it within seconds\n",
-               topic, range.partition, range.from, range.end);
+               " skipped: within seconds, a running bridge continues at offset %" PRId64 "\n",
+               topic, range.partition, range.from, range.end, range.end);
     return EXIT_DONE;
 }

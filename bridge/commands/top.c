@@ -26,8 +26,8 @@ struct top {
     int64_t every_ms;
     struct scrape now, before;
     int64_t now_ms, before_ms; /* monotonic */
-    int silent;                /* addresses that did not answer the last request */
-    struct error why;          /* the reason of one of them */
+    int silent;                /* addresses whose last request failed */
+    struct error why;          /* why one of them failed */
 };
 
 __attribute__((format(printf, 2, 3))) static double rate(const struct top *t, const char *format,
@@ -40,7 +40,7 @@ __attribute__((format(printf, 2, 3))) static double rate(const struct top *t, co
     va_end(args);
     double passed_s = (double)(t->now_ms - t->before_ms) / 1000;
     double more = scrape_value(&t->now, name) - scrape_value(&t->before, name);
-    return passed_s <= 0 || more < 0 ? 0 : more / passed_s; /* less: an instance was restarted */
+    return passed_s <= 0 || more < 0 ? 0 : more / passed_s; /* below 0: an instance was restarted */
 }
 
 static double total(const struct scrape *s, const char *prefix)
@@ -59,8 +59,7 @@ static double total_rate(const struct top *t, const char *prefix)
     return passed_s <= 0 || more < 0 ? 0 : more / passed_s;
 }
 
-/* Returns the deliveries since the last picture that were late by at most the bound of the bucket.
- */
+/* Returns the number of deliveries since the last update that were late by at most bound. */
 static double late_within(const struct top *t, const char *level, const char *bound)
 {
     char name[NAME_MAX];
@@ -69,14 +68,15 @@ static double late_within(const struct top *t, const char *level, const char *bo
     return scrape_value(&t->now, name) - scrape_value(&t->before, name);
 }
 
-/* A quantile of the deliveries since the last picture. */
+/* A quantile of the lateness of the deliveries since the last update. */
 enum lateness_kind { LATENESS_NONE, LATENESS_WITHIN, LATENESS_ABOVE };
 struct lateness {
     enum lateness_kind kind; /* no delivery; at most at_most_ms; above the largest bucket */
     double at_most_ms;
 };
 
-/* Returns the smallest bound that contains the part q of the deliveries since the last picture. */
+/* Returns the smallest bound of a bucket that a share q of the deliveries since the last update
+   does not exceed. */
 static struct lateness quantile(const struct top *t, const char *level, double q)
 {
     char prefix[NAME_MAX], bound[CELL_MAX];
@@ -181,7 +181,7 @@ struct row {
     double retrying;
     const struct scrape_sample *oldest; /* when it was due; NULL: none retries */
     struct lateness p50, p99;
-    double counted; /* deliveries that p50 and p99 describe */
+    double counted; /* deliveries since the last update, the base of p50 and p99 */
 };
 
 static bool row_at(const struct top *t, int n, struct row *row)
@@ -335,8 +335,7 @@ static int choose_addresses(struct top *t)
     if (t->addresses_n > 0)
         return EXIT_DONE;
     if (t->cli->config->listen == NULL)
-        return complain(t->cli, EXIT_USAGE,
-                        "'listen' is empty, so no instance is known: name a HOST:PORT");
+        return complain(t->cli, EXIT_USAGE, "'listen' is empty: pass the HOST:PORT of an instance");
     t->addresses = (char *const *)&t->cli->config->listen;
     t->addresses_n = 1;
     return EXIT_DONE;

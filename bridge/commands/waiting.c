@@ -114,7 +114,7 @@ static void print_when(const struct waiting *w, int64_t now_ms)
            rest_ms < 0 ? " late" : "");
     print_time("leaves", release_ms(w));
     int hops = hops_left(w, levels);
-    printf("  %-9s %d", "hops left", hops);
+    printf("  %-9s %d%s", "hops left", hops, hops > 0 ? ":" : "");
     for (int i = 0; i < hops && i < HOPS_SHOWN; i++)
         printf(" %s", duration_format(w->config->ladder.level_ms[levels[i]], text));
     puts(hops > HOPS_SHOWN ? " ..." : "");

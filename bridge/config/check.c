@@ -159,7 +159,8 @@ int config_require_brokers(const struct config *config, struct error *error)
     if (has_property(config, "bootstrap.servers") || has_property(config, "metadata.broker.list"))
         return 0;
     return error_set(error, ERR_CONFIG,
-                     "%s: kafka: bootstrap.servers is not set: list the brokers as HOST:PORT,…",
+                     "bootstrap.servers is not set (%s): set it under kafka, or pass -X "
+                     "bootstrap.servers=HOST:PORT",
                      file_of(config));
 }
 
@@ -168,6 +169,6 @@ int config_require_targets(const struct config *config, struct error *error)
     if (config->targets_n > 0)
         return 0;
     return error_set(error, ERR_CONFIG,
-                     "%s: targets is not set: list the topics that requests may name",
+                     "targets is not set (%s): list the topics that requests may name",
                      file_of(config));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diff: the keys that differ between two configurations. */
+/* Finds the keys that differ between two configurations. */
 #include "bridge/config/loader.h"
 
 static bool same_text(const char *a, const char *b)
@@ -20,8 +20,8 @@ static bool same_targets(const struct config *a, const struct config *b)
     return same;
 }
 
-/* Compares in the order of writing. Another order counts as a difference, even if it has the same
-   effect. */
+/* Compares the properties of a role one by one. The same properties in another order count as a
+   difference. */
 static bool same_properties(const struct config *a, const struct config *b, enum client_role role)
 {
     size_t i = 0, j = 0;

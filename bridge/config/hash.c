@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash: of the keys that must be equal in all members of a group. */
+/* The hash of the keys that must be equal in all members of a group. */
 #include "bridge/config/config.h"
 
 #include <string.h>

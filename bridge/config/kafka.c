@@ -63,7 +63,8 @@ static void remove_old(struct config *c, enum client_role role, const char *name
     c->kafka_n = kept;
 }
 
-/* Appends the property, because of several aliases of one property librdkafka uses the last one. */
+/* Puts the property last. Several names can mean one property, and librdkafka uses the last value.
+ */
 static void put(struct config *c, struct property property)
 {
     remove_old(c, property.role, property.name);

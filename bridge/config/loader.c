@@ -23,7 +23,7 @@ static int load_defaults(struct loader *loader)
 }
 
 /* Returns the file to read if no path is given, or NULL. */
-static const char *file_of_habit(void)
+static const char *default_file(void)
 {
     static const char *const PATHS[] = {"./delaybridge.yaml", "/etc/delaybridge/delaybridge.yaml"};
     for (size_t i = 0; i < 2; i++)
@@ -35,7 +35,7 @@ static const char *file_of_habit(void)
 static int load_file(struct loader *loader, const char *path)
 {
     if (path == NULL)
-        path = file_of_habit();
+        path = default_file();
     if (path == NULL)
         return 0;
     loader->config->path = config_keep(path);
@@ -63,9 +63,9 @@ static void guess_variable(const char *name, char why[PROPERTY_ERROR_MAX])
         *c = *c == '.' ? '_' : (char)toupper((unsigned char)*c);
 }
 
-/* Sets group.instance.id for KAFKA_GROUP_INSTANCE_ID. Returns ERR_RANGE for an unknown property.
-   Such a variable is no error: for a service delaybridge-kafka, Kubernetes sets
-   DELAYBRIDGE_KAFKA_PORT. */
+/* Sets the property of a variable: group.instance.id for KAFKA_GROUP_INSTANCE_ID. Returns ERR_RANGE
+   for an unknown property. The caller ignores it, because for a service delaybridge-kafka
+   Kubernetes sets DELAYBRIDGE_KAFKA_PORT. */
 static int load_property_variable(struct loader *loader, const struct setting *given, char *name,
                                   char why[PROPERTY_ERROR_MAX])
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* property: the properties that the operator may not set, and the check of all others by
-   librdkafka. */
+/* The properties that the operator may not set. librdkafka checks all others. */
 #include "bridge/config/property.h"
 
 #include "levels/err.h"

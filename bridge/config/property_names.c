@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* property_names: names that librdkafka does not know: of the Java client, and misspelled ones. */
+/* Advice for names that librdkafka does not know: those of the Java client, and misspelled ones. */
 #include "bridge/config/property.h"
 
 #include "levels/nearest.h"

@@ -15,11 +15,11 @@ const struct config_key CONFIG_KEYS[] = {
      .type = TYPE_PROPERTIES,
      .shown = "bootstrap.servers: localhost:9092",
      .help =
-         "Properties of librdkafka for all connections. A value may be {file: PATH}: the content "
-         "of "
-         "the file, which is never printed. Flags: -X NAME=VALUE, -X hops.NAME=VALUE. Variables: "
-         "DELAYBRIDGE_KAFKA_BOOTSTRAP_SERVERS. Properties required for the delivery guarantees "
-         "cannot be set. Each worker appends -0, -1, ... to a group.instance.id."},
+         "Properties of librdkafka for all connections. The value {file: PATH} is read from a file "
+         "and never printed. The flag is -X NAME=VALUE, or -X hops.NAME=VALUE for one kind of "
+         "client. The variable of bootstrap.servers is DELAYBRIDGE_KAFKA_BOOTSTRAP_SERVERS. "
+         "Properties that the delivery guarantees require cannot be set. Each worker appends its "
+         "number to group.instance.id: -0, -1, ..."},
     {.name = "kafka.intake",
      .type = TYPE_PROPERTIES,
      .shown = "{fetch.wait.max.ms: 100}",
@@ -47,8 +47,8 @@ const struct config_key CONFIG_KEYS[] = {
      AT(schedule),
      .initial = "schedule",
      .help =
-         "The topic for requests. The names of the bridge's own topics begin with its name and a "
-         "dot."},
+         "The topic for requests. The names of the bridge's other topics begin with this name and "
+         "a dot."},
     {.name = "levels",
      .type = TYPE_LEVELS,
      AT(ladder.level_ms),
@@ -88,39 +88,40 @@ const struct config_key CONFIG_KEYS[] = {
      .type = TYPE_LOST_OFFSETS,
      .initial = "refuse",
      .help =
-         "The reaction of exactly-once to lost offsets: refuse to start, or redeliver all records "
-         "in the level topics and schedule. Offsets expire if no process runs for "
-         "offsets.retention.minutes (7 days). A new group has none, and damaged commit metadata "
-         "counts as lost. Level topics that were never written need no offsets. at-least-once "
-         "always redelivers, and logs a warning."},
+         "For exactly-once, when the group has lost committed offsets. refuse: do not start. "
+         "redeliver: deliver all records in the level topics and schedule again. Offsets are lost "
+         "when no process runs for offsets.retention.minutes (7 days), when you change group, or "
+         "when commit metadata is damaged. A level topic that was never written needs none. "
+         "at-least-once always redelivers, and logs a warning."},
     {.name = "unreadable",
      .type = TYPE_UNREADABLE,
      .initial = "block",
-     .help = "The reaction to a batch that is damaged or too large when decompressed. block: its "
-             "partition waits until you run 'delaybridge skip'. skip: a record in the dead-letter "
-             "topic names the range of offsets, and the partition continues after it."},
+     .help = "For a batch that is damaged, or too large when decompressed. block: its partition "
+             "waits until you run 'delaybridge skip'. skip: the bridge writes the batch's range of "
+             "offsets to the dead-letter topic, and continues after the batch."},
     {.name = "max_attempts",
      .type = TYPE_COUNT,
      AT(max_attempts),
      .least = 1,
      .most = 1000,
      .initial = "8",
-     .help = "Attempts to deliver a record, with growing pauses, before it goes to the dead-letter "
-             "topic.",
+     .help = "How often the bridge tries to deliver a record, with growing pauses, before it moves "
+             "the record to the dead-letter topic.",
      .live = true},
     {.name = "hold",
      .type = TYPE_SPAN,
      AT(ladder.hold_ms),
      .most = DAY_MS,
      .initial = "1s",
-     .help = "The longest remaining delay that waits in memory instead of a level. At least the "
-             "smallest level minus slack."},
+     .help = "A record waits in memory, not in a level topic, when its remaining delay is at most "
+             "this long. hold must be at least the smallest level minus slack."},
     {.name = "slack",
      .type = TYPE_SPAN,
      AT(ladder.slack_ms),
      .most = DAY_MS,
      .initial = "500ms",
-     .help = "Tolerance for transit time: a level accepts delays that are shorter by this much."},
+     .help = "A record may enter a level that is longer than its remaining delay, by at most this. "
+             "It makes up for time that is lost on the way from level to level."},
     {.name = "memory",
      .type = TYPE_SIZE,
      AT(memory_bytes),
@@ -128,10 +129,11 @@ const struct config_key CONFIG_KEYS[] = {
      .most = (int64_t)1 << 46,
      .initial = "256MiB",
      .help =
-         "Limit for records in memory with their headers, for the whole process. Fetching pauses "
-         "when it is reached. Each partition may still hold one record of 1/256 of it, and each "
-         "worker one larger record. Fetched batches are extra, about three for each worker: one "
-         "decompressed batch of the schedule topic, or 256 KiB of compressed ones."},
+         "Limit for the records that a process has in memory, with their headers. At the limit, "
+         "the process pauses fetching. One record for each partition, of up to 1/256 of the limit, "
+         "may exceed it, and so may one larger record for each worker. Fetched data is not "
+         "included: about three fetches for each worker. A fetch is one decompressed batch of the "
+         "schedule topic, or 256 KiB of compressed batches."},
     {.name = "drain",
      .type = TYPE_SPAN,
      AT(drain_ms),
@@ -142,16 +144,18 @@ const struct config_key CONFIG_KEYS[] = {
      .type = TYPE_RETIRED,
      AT(retired_ms),
      .initial = "",
-     .help = "Levels that are still read but no longer written. List here each level that you "
-             "remove from levels, until its topic is empty."},
+     .help =
+         "Levels that the bridge still reads but no longer writes. When you remove a level from "
+         "levels, list it here until its topic is empty."},
     {.name = "partitions",
      .type = TYPE_COUNT,
      AT(partitions),
      .least = 1,
      .most = 10000,
      .initial = "8",
-     .help = "The number of lanes: the partitions of the topics that 'topics apply' creates. If "
-             "the schedule topic exists, its number of partitions is used."},
+     .help = "The number of lanes, which is the number of partitions of the topics that 'topics "
+             "apply' creates. If the schedule topic exists, its number of partitions is used "
+             "instead."},
     {.name = "replication",
      .type = TYPE_COUNT,
      AT(replication),
@@ -162,12 +166,12 @@ const struct config_key CONFIG_KEYS[] = {
     {.name = "topic_settings",
      .type = TYPE_TOPIC_SETTINGS,
      .shown = "{max.message.bytes: 8388608, segment.bytes: default}",
-     .help = "Topic properties that replace those that 'topics apply' sets on the bridge's topics. "
-             "Use it for Kafka services with other limits. On the schedule topic they are set only "
-             "when it is created. The value default leaves a property to the brokers. Flag and "
-             "variable: NAME=VALUE, separated by commas. cleanup.policy, retention.ms, "
-             "retention.bytes and message.timestamp.type cannot be set: the delivery guarantees "
-             "require them."},
+     .help = "Properties of the bridge's topics, in place of those that 'topics apply' would set. "
+             "Use it for Kafka services with other limits. 'topics apply' does not change an "
+             "existing schedule topic. The value default leaves a property to the brokers. Flag "
+             "and variable take NAME=VALUE, separated by commas. cleanup.policy, retention.ms, "
+             "retention.bytes and message.timestamp.type cannot be set, because the delivery "
+             "guarantees require their values."},
     {.name = "log.level",
      .type = TYPE_LOG_LEVEL,
      AT(log_level),
@@ -198,9 +202,9 @@ const struct config_key CONFIG_KEYS[] = {
      AT(canary_ms),
      .most = DAY_MS,
      .initial = "0s",
-     .help = "The interval of canary requests, usually 10s. 0s: none. A canary goes through the "
-             "smallest level to the topic S.canary, and metrics report its round trip. Run 'topics "
-             "apply' after you set it."},
+     .help = "The interval of canary requests, usually 10s. 0s: none. A canary is a test request "
+             "of the bridge. It goes through the smallest level to the topic schedule.canary, and "
+             "metrics report its round trip. Run 'topics apply' after you set it."},
 };
 const size_t CONFIG_KEYS_N = sizeof CONFIG_KEYS / sizeof CONFIG_KEYS[0];
 _Static_assert(sizeof CONFIG_KEYS / sizeof CONFIG_KEYS[0] <= CONFIG_KEYS_MAX,
@@ -299,7 +303,8 @@ static void print_comment(FILE *out, const char *indent, const char *text, const
     print_wrapped(out, all, 96, prefix);
 }
 
-/* "log.level" is in the map log, which its first key opens. The key kafka opens its own map. */
+/* Prints one key. "log.level" is in the map log: `opens` says that this key is the first in its
+   map, whose name comes first. */
 static void print_key(FILE *out, const struct config_key *key, bool opens)
 {
     const char *dot = strchr(key->name, '.'), *indent = dot == NULL ? "" : "  ";

@@ -12,7 +12,7 @@
     X("cleanup.policy", "delete",                                          \
       "compaction would delete records with the same key that still wait") \
     X("message.timestamp.type", "CreateTime",                              \
-      "a record's stop is computed from the timestamp that the bridge gave it")
+      "the bridge computes from its own timestamp when a record leaves the level")
 
 /* Returns why topic_settings cannot replace this topic property, or NULL if it can. */
 const char *topic_setting_fixed(const char *name);

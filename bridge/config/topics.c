@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topic_settings: topic properties that replace the choice of the bridge. */
+/* The key topic_settings: topic properties that replace the choice of the bridge. */
 #include "bridge/base/memory.h"
 #include "bridge/config/loader.h"
 #include "bridge/config/topic_settings.h"

@@ -136,7 +136,8 @@ static int set_spans(struct loader *loader, const struct config_key *key,
     struct config *c = loader->config;
     int64_t *spans = key->type == TYPE_LEVELS ? c->ladder.level_ms : c->retired_ms;
     if (setting->n > LADDER_MAX)
-        return config_refuse(loader, setting, NULL, "%zu are too many: at most %d", setting->n,
+        return config_refuse(loader, setting, NULL,
+                             "%zu levels are too many: at most %d are allowed", setting->n,
                              LADDER_MAX);
     for (size_t i = 0; i < setting->n; i++) {
         const char *why = read_span(setting->values[i], &spans[i]);

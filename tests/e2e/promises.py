@@ -78,7 +78,9 @@ def commands_write_and_show(stage: Stage, path: Path) -> None:
     time.sleep(3)
     shown = stage.run("peek", "10s", "-c", str(path), "--limit", "50").stdout
     require(sorted(re.findall(r'^  key +"(.*)"$', shown, re.M)) == sorted(keys) and '"a"="b"' in shown,
-            f"peek does not show all that waits:\n{shown}")
+            f"peek does not show all records that wait:\n{shown}")
+    empty = stage.run("peek", "1s", "-c", str(path)).stdout
+    require(empty == "no record waits in level 1s\n", f"peek does not say that the level is empty:\n{empty}")
     for args, lines_n in ((("peek", "10s", "0"), None), (("levels",), 1), (("levels", "--lanes"), 1), (("check",), 1),
                           (("topics", "plan"), 1), (("topics", "apply"), 1)):
         done = stage.run(*args, "-c", str(path), "-o", "json")  # validates

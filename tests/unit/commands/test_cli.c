@@ -134,13 +134,14 @@ Test(cli, every_command_takes_values_after_an_equals_sign)
 Test(cli, operands_are_counted)
 {
     ends("delaybridge peek -c /dev/null -Xbootstrap.servers=a:1", EXIT_USAGE,
-         "peek needs an operand: delaybridge peek LEVEL [LANE]");
+         "an argument is missing: use 'delaybridge peek LEVEL [LANE]'");
     ends("delaybridge peek -c /dev/null -Xbootstrap.servers=a:1 1s 2 3", EXIT_USAGE,
-         "'3' is one too many: delaybridge peek LEVEL [LANE]");
+         "unexpected argument '3': use 'delaybridge peek LEVEL [LANE]'");
     ends("delaybridge topics -c /dev/null show", EXIT_USAGE, "'show' is not one of plan|apply");
     ends("delaybridge topics -c /dev/null -Xbootstrap.servers=a:1 plan --fewer-replicas",
          EXIT_USAGE, "--fewer-replicas is an option of 'topics apply'");
-    ends("delaybridge check more", EXIT_USAGE, "check takes no 'more'");
+    ends("delaybridge check more", EXIT_USAGE,
+         "unexpected argument 'more': check takes options only");
 }
 
 /* The value of an option is never read as an option: this one is the file. */
@@ -281,8 +282,8 @@ Test(cli, top_names_an_address_that_does_not_answer)
 Test(cli, size_counts_hops_disk_lanes_and_memory)
 {
     ends("delaybridge size -c /dev/null --rate 20k --delay 15m --payload 1k", EXIT_DONE, "hops");
-    cr_expect(strstr(out, "2 over 2 levels") != NULL, "%s", out); /* 10m and 5m */
-    cr_expect(strstr(out, "18000000 (") != NULL, "%s", out);      /* 20,000 a second for 900 s */
+    cr_expect(strstr(out, "2 in 2 levels") != NULL, "%s", out); /* 10m and 5m */
+    cr_expect(strstr(out, "18000000 (") != NULL, "%s", out);    /* 20,000 a second for 900 s */
     ends("delaybridge size -c /dev/null --rate 300k --delay 30s -o json", EXIT_DONE, "\"lanes\":");
     json_t *size = json_loads(out, 0, NULL);
     cr_expect_geq(json_integer_value(json_object_get(size, "lanes")), 22, "%s", out);

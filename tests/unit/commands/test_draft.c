@@ -85,7 +85,7 @@ Test(draft, faults_are_reported_before_the_request_is_sent)
     refuses("[]", "not a JSON object");
     refuses("{\"delay\":\"1s\"", "not a JSON object: ");
     refuses("{\"delay\":\"1s\",\"delay\":\"1s\",\"value\":\"\"}", "not a JSON object: ");
-    refuses("{\"delay\":\"1s\"}", "no value");
+    refuses("{\"delay\":\"1s\"}", "'value' is missing");
     refuses("{\"value\":\"\"}", "no_time");
     refuses("{\"delay\":\"1\",\"value\":\"\"}", "bad_time");
     refuses("{\"delay\":1,\"value\":\"\"}", "'delay' is neither");

@@ -69,8 +69,8 @@ Test(scrape, silent_address_is_distinguished_from_another_program)
     cr_expect_eq(scrape_read(&scrape, address, 1000, &error), ERR_DATA);
     cr_expect(strstr(error.text, address) != NULL, "%s", error.text);
     cr_expect_eq(scrape_read(&scrape, "127.0.0.1:1", 1000, &error), ERR_KAFKA);
-    cr_expect(strstr(error.text, "127.0.0.1:1: ") != NULL, "%s", error.text);
+    cr_expect(strstr(error.text, "'127.0.0.1:1': ") != NULL, "%s", error.text);
     cr_expect_eq(scrape_read(&scrape, "nonsense", 1000, &error), ERR_KAFKA);
-    cr_expect(strstr(error.text, "nonsense: not HOST:PORT") != NULL, "%s", error.text);
+    cr_expect(strstr(error.text, "'nonsense': not HOST:PORT") != NULL, "%s", error.text);
     scrape_deinit(&scrape);
 }
