@@ -120,6 +120,26 @@ Test(client, a_property_of_a_role_comes_after_the_one_for_all)
     }
 }
 
+Test(client, hops_linger_for_a_tenth_of_the_shortest_stay_in_a_level_and_at_most_100_ms)
+{
+    static const struct {
+        int64_t level_ms, slack_ms;
+        const char *linger_ms;
+    } cases[] = {{3600000, 100, "100"}, {1000, 100, "90"}, {100, 10, "9"}, {2, 1, "0"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct config config = config_with(NULL, 0);
+        config.ladder =
+            (struct ladder){.level_ms = {cases[i].level_ms}, .n = 1, .slack_ms = cases[i].slack_ms};
+        char got[64];
+        size_t size = sizeof got;
+        rd_kafka_conf_t *conf = client_conf(&config, CLIENT_HOPS, &error);
+        cr_assert_not_null(conf, "%s", error.text);
+        rd_kafka_conf_get(conf, "linger.ms", got, &size);
+        cr_expect_str_eq(got, cases[i].linger_ms);
+        rd_kafka_conf_destroy(conf);
+    }
+}
+
 Test(client, a_bad_value_is_distinguished_from_an_unknown_property)
 {
     cr_expect_eq(property_check("linger.ms", "5", error.text), 0);
