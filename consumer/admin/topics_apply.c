@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the bridge's topics follow the rules: create, grow, correct, then wait until every broker
    shows the changes. */
-#include "bridge/base/clock.h"
+#include "consumer/admin/topics_settle.h"
 #include "consumer/admin/topics_survey.h"
 #include "levels/counted.h"
 
@@ -10,9 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-enum { SETTLE_EACH_MS = 100, SETTLE_MS = 60 * 1000 };
 
 struct apply {
     struct admin admin;
@@ -194,12 +191,6 @@ static int create_missing(struct apply *a)
     return err;
 }
 
-static bool is_short(const struct survey *survey, const struct topic_seen *topic)
-{
-    return topic_has_lanes(topic->kind) && topic->partitions > 0 &&
-           topic->partitions < survey->lanes;
-}
-
 static int grow_short(struct apply *a)
 {
     char why[ERROR_MAX];
@@ -211,7 +202,7 @@ static int grow_short(struct apply *a)
     size_t n = 0;
     for (size_t i = 0; i < survey->topics_n; i++) {
         const struct topic_seen *topic = &survey->topics[i];
-        if (!is_short(survey, topic))
+        if (!topic_is_short(survey, topic))
             continue;
         say(a, "growing %s from %d to %d partitions", topic->name, topic->partitions,
             survey->lanes);
@@ -306,93 +297,28 @@ static int correct_settings(struct apply *a)
     return err;
 }
 
-static bool is_settled(const struct survey *survey, const struct config *config)
-{
-    for (size_t i = 0; i < survey->topics_n; i++) {
-        const struct topic_seen *topic = &survey->topics[i];
-        if (topic->partitions == 0 || is_short(survey, topic))
-            return false;
-        struct topic_rule rules[TOPIC_RULES_MAX];
-        size_t n = topic_rules(topic, config, rules);
-        for (size_t k = 0; k < n; k++) {
-            const char *value = topic_setting(topic, rules[k].name);
-            if (value != NULL && !topic_rule_holds(&rules[k], value))
-                return false;
-        }
-    }
-    return true;
-}
-
-static bool is_made(const struct survey *survey, const struct config *config)
-{
-    (void)config;
-    for (size_t i = 0; i < survey->topics_n; i++)
-        if (survey->topics[i].partitions == 0)
-            return false;
-    return true;
-}
-
-typedef bool is_done_fn(const struct survey *survey, const struct config *config);
-
-/* Sets shown to whether every broker shows the changes. A broker that has not learned of a topic
-   answers that the topic does not exist. */
-static int ask_every_broker(struct apply *a, is_done_fn *is_done, bool *shown)
-{
-    int err = 0;
-    *shown = true;
-    for (int i = 0; err == 0 && *shown && i < a->survey.brokers; i++) {
-        struct survey seen;
-        a->admin.ask = a->survey.broker_ids[i];
-        err = survey_take_from(&a->admin, a->config, &seen);
-        *shown = err == 0 && is_done(&seen, a->config) && seen.unread[0] == '\0';
-        survey_deinit(&seen);
-    }
-    return err;
-}
-
-/* Waits until every broker shows the changes, which they learn one after the other. The next
-   command may depend on them. */
-static int settle(struct apply *a, is_done_fn *is_done)
-{
-    bool known = a->survey.unread[0] == '\0', shown = false;
-    int64_t until_mono_ms = clock_mono_ms() + SETTLE_MS;
-    while (clock_mono_ms() < until_mono_ms) {
-        survey_deinit(&a->survey);
-        int err = survey_take(&a->admin, a->config, &a->survey);
-        shown = err == 0 && is_done(&a->survey, a->config);
-        if (shown && known)
-            err = ask_every_broker(a, is_done, &shown);
-        if (err != 0 || shown)
-            return err;
-        rd_kafka_poll(a->admin.rk, 0);
-        nanosleep(&(struct timespec){.tv_nsec = SETTLE_EACH_MS * 1000000L}, NULL);
-    }
-    return error_set(
-        &a->admin.error, ERR_KAFKA,
-        "the changes are made, but a minute later not every broker shows them: see the brokers' "
-        "logs, and run it again");
-}
-
 static int apply_all(struct apply *a)
 {
     char topics[COUNTED_MAX];
     int err = survey_take(&a->admin, a->config, &a->survey);
-    if (err == 0 && is_settled(&a->survey, a->config) && a->survey.unread[0] == '\0')
+    if (err == 0 && topics_are_settled(&a->survey, a->config, SETTLE_ON_RULES) &&
+        a->survey.unread[0] == '\0')
         return 0;
     if (err == 0 && a->survey.unread[0] != '\0')
         say(a, "warning: settings of topics are not changed, since they could not be read (%s)",
             a->survey.unread);
-    bool whole = err == 0 && is_made(&a->survey, a->config);
+    bool whole = err == 0 && topics_are_settled(&a->survey, a->config, SETTLE_ON_CREATION);
     if (err == 0)
         err = create_missing(a);
     if (err == 0 && !whole)
-        err = settle(a, is_made); /* new topics show the cluster's defaults */
+        /* New topics then show the cluster's defaults. */
+        err = topics_settle(&a->admin, a->config, &a->survey, SETTLE_ON_CREATION);
     if (err == 0)
         err = grow_short(a);
     if (err == 0)
         err = correct_settings(a);
     if (err == 0)
-        err = settle(a, is_settled);
+        err = topics_settle(&a->admin, a->config, &a->survey, SETTLE_ON_RULES);
     if (err == 0)
         say(a, "done: %s created, %d grown, %d changed", counted(a->job->created, "topic", topics),
             a->job->grown, a->job->changed);
