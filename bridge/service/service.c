@@ -5,6 +5,7 @@
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "bridge/service/canary.h"
+#include "bridge/service/heartbeat.h"
 #include "bridge/service/worker.h"
 #include "consumer/admin/request_limit.h"
 #include "consumer/admin/topics.h"
@@ -34,8 +35,7 @@ struct service {
     size_t record_max_bytes; /* the largest record that brokers accept, of the last query */
     struct canary *canary;   /* NULL: none */
     struct watch *watch;     /* NULL: none */
-    struct stats last;       /* at the last heartbeat */
-    int64_t last_ms;
+    struct heartbeat heartbeat;
 };
 
 static void log_finding(const struct finding *f)
@@ -209,7 +209,7 @@ int service_start(const struct config *config, struct service **service, struct 
     if (s == NULL)
         return out_of_memory(error);
     s->config = config;
-    s->last_ms = clock_mono_ms();
+    s->heartbeat.last_mono_ms = clock_mono_ms();
     atomic_store(&s->hash, config_hash(config));
     s->failure_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (s->failure_fd == -1) {
@@ -251,40 +251,11 @@ void service_stats(const struct service *s, struct stats *sum)
         stats_sum(sum, worker_stats(s->workers[i]));
 }
 
-static double rate(const struct counter *now, const struct counter *before, int64_t ms)
-{
-    return (double)(counter_read(now) - counter_read(before)) * 1000.0 / (double)(ms > 0 ? ms : 1);
-}
-
-static uint64_t dead_letters(const struct stats *stats)
-{
-    uint64_t n = 0;
-    for (int code = 0; code < CODE_N; code++)
-        n += counter_read(&stats->dead[code]);
-    return n;
-}
-
 void service_heartbeat(struct service *s)
 {
     static struct stats now; /* large; only the main thread calls this */
     service_stats(s, &now);
-    int64_t at_ms = clock_mono_ms(), ms = at_ms - s->last_ms;
-    const struct stats *last = &s->last;
-    log_info("heartbeat", F_COUNT("lanes", counter_read(&now.lanes)),
-             F_RATE("requests_per_s", rate(&now.requests, &last->requests, ms)),
-             F_RATE("hops_per_s", rate(&now.hops, &last->hops, ms)),
-             F_RATE("deliveries_per_s", rate(&now.deliveries, &last->deliveries, ms)),
-             F_MS("late_p50_ms", stats_quantile_ms(&now, last, 0.5)),
-             F_MS("late_p99_ms", stats_quantile_ms(&now, last, 0.99)),
-             F_MS("late_max_ms", stats_quantile_ms(&now, last, 1.0)),
-             F_COUNT("buffered_records", counter_read(&now.buffered_records)),
-             F_COUNT("buffered_bytes", counter_read(&now.buffered_bytes)),
-             F_COUNT("paused", counter_read(&now.paused)),
-             F_COUNT("dead_letters", dead_letters(&now)),
-             F_COUNT("retries", counter_read(&now.retries)),
-             F_COUNT("order_violations", counter_read(&now.order_violations)));
-    memcpy(&s->last, &now, sizeof now);
-    s->last_ms = at_ms;
+    heartbeat_log(&s->heartbeat, &now, clock_mono_ms());
 }
 
 void service_recheck(struct service *s)
