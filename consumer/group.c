@@ -43,8 +43,8 @@ static struct start *starts_of(const rd_kafka_topic_partition_list_t *list)
     return starts;
 }
 
-/* Keeps the identity of this generation. Under a later identity, the coordinator would accept the
-   offsets of a transaction that began in this one. */
+/* Keeps the member's identity in this generation, for the offsets of its transactions. With the
+   identity of a later generation, the coordinator would accept the offsets of an earlier one. */
 static void keep_member(struct group *g)
 {
     if (g->member != NULL)
@@ -58,7 +58,7 @@ static bool gain(struct group *g, const int *lanes, int n, int tries_max)
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__TIMED_OUT;
     struct start *starts = NULL;
     for (int tries = 0; starts == NULL && tries < tries_max; tries++) {
-        /* Sleeping delays no record: no lane is owned between lost and gained. */
+        /* This delays no record: no lane is owned between lost and gained. */
         if (tries > 0)
             poll(NULL, 0, ASK_PAUSE_MS);
         err = n == 0 ? 0 : ask_committed(g, list);
@@ -78,8 +78,8 @@ static bool gain(struct group *g, const int *lanes, int n, int tries_max)
     return ok;
 }
 
-/* Lists the assigned lanes that have level partitions. The others exist only because the schedule
-   topic has grown since the start. */
+/* Lists the assigned lanes that have level partitions. A lane without them was added to the
+   schedule topic after the start. */
 static int known_lanes(const struct group *g, const rd_kafka_topic_partition_list_t *given,
                        int *lanes)
 {
@@ -208,8 +208,8 @@ static void join_again(struct group *g)
         F_TEXT("reason", error.text));
 }
 
-/* Handles a fatal error. The client revokes the partitions without a rebalance callback, so this
-   function calls lost. */
+/* Handles a fatal error: calls lost, since the client revokes the partitions without a rebalance
+   callback. */
 static void on_fatal(struct group *g)
 {
     char text[256] = "";
@@ -301,8 +301,8 @@ static void poll_while(struct group *g, bool (*condition)(const struct group *),
     }
 }
 
-/* Leaves the group. rd_kafka_consumer_close does not leave for a static member. An unsubscription
-   does, once the client knows its member id; the client drops the id when the request is sent. */
+/* Leaves the group. For a static member rd_kafka_consumer_close does not do so. An unsubscription
+   does, if the client knows its member id. The client forgets the id after the request is sent. */
 static void leave(struct group *g)
 {
     poll_while(g, is_outside, JOIN_MS);

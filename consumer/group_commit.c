@@ -21,9 +21,9 @@ static rd_kafka_resp_err_t first_error(rd_kafka_resp_err_t err,
     return err;
 }
 
-/* Counts one answered request; a commit succeeds when all its requests have succeeded. An answer
-   that arrives after a later commit was sent counts as a failure. The broker may have handled this
-   request last, and it lacks the later offsets. */
+/* Counts one answered request. A commit succeeds when all its requests have succeeded. An answer
+   to an earlier commit counts as a failure. The broker may have handled that request after the
+   later one, and so overwritten the later offsets. */
 static void part_answered(struct group *g, uint64_t seq, bool ok)
 {
     if (seq != g->seq) {
@@ -130,8 +130,8 @@ static void on_initial_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
     *(rd_kafka_resp_err_t *)opaque = first_error(err, list);
 }
 
-/* Commits, and waits for INITIAL_MS at most; rd_kafka_commit has no timeout. A later answer finds
-   its queue destroyed, so it cannot write to answer. */
+/* Commits, and waits for INITIAL_MS at most, since rd_kafka_commit has no timeout. An answer after
+   that time is dropped with its queue, and does not write to the local variable. */
 static rd_kafka_resp_err_t commit_and_wait(struct group *g,
                                            const rd_kafka_topic_partition_list_t *list)
 {
@@ -198,7 +198,7 @@ void group_commit(struct group *g, uint64_t seq, const struct progress *progress
     }
     g->seq = seq;
     g->parts_ok = true;
-    g->parts_out = 1; /* one extra: the commit cannot end before all requests are sent */
+    g->parts_out = 1; /* one extra, so that the commit does not end before all requests are sent */
     for (size_t sent = 0; sent < n;) {
         rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)(n - sent));
         sent += fill_request(g, list, progress + sent, n - sent);

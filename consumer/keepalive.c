@@ -13,7 +13,7 @@ enum { PARTITIONS_MAX = 64, WAKE_MS = 100 };
 struct keepalive {
     const char *topic;
     int partitions[PARTITIONS_MAX];
-    int64_t starts[PARTITIONS_MAX]; /* log ends as last answered, else BEGINNING */
+    int64_t starts[PARTITIONS_MAX]; /* log ends of the last answer; BEGINNING: not known */
     int n;
     bool paused;
 };
@@ -139,8 +139,8 @@ void keepalive_resume(struct keepalive *k, rd_kafka_t *rk)
     k->paused = false;
 }
 
-/* Requests all log ends in one call. rd_kafka_query_watermark_offsets exceeds its timeout while a
-   broker is silent. */
+/* Requests all log ends in one call, since rd_kafka_query_watermark_offsets exceeds its timeout
+   while a broker is silent. */
 void keepalive_wake(struct keepalive *k, rd_kafka_t *rk)
 {
     rd_kafka_topic_partition_list_t *list = chosen_list(k);

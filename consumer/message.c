@@ -36,8 +36,8 @@ static void add_position(rd_kafka_headers_t *to, const char *topic, int64_t lane
     add(to, "dlb-source", bytes_of(text, (size_t)(at - text)));
 }
 
-/* Adds the position of the request on the schedule topic. For a record that was never a request,
-   adds the position where it was read. */
+/* Adds the position of the request on the schedule topic. A record that came from no request gets
+   the position at which it was read. */
 static void add_source(rd_kafka_headers_t *to, const struct forward *f, const char *const *topics)
 {
     const struct envelope *env = f->env;
@@ -66,8 +66,8 @@ static rd_kafka_headers_t *delivery_headers(const struct forward *f, const char 
     return to;
 }
 
-/* Adds an instant. Clamps it to INSTANT_MS_MIN, the earliest that a request may carry; it is in the
-   past either way. */
+/* Adds an instant. One before INSTANT_MS_MIN, the earliest that a request may have, becomes
+   INSTANT_MS_MIN. Both are in the past. */
 static void add_instant(rd_kafka_headers_t *to, const char *name, int64_t ms)
 {
     add_number(to, name, ms < INSTANT_MS_MIN ? INSTANT_MS_MIN : ms);
@@ -87,7 +87,7 @@ static void add_request_headers(rd_kafka_headers_t *to, const struct stamp *stam
 }
 
 /* Adds the headers of the record as it was read. A record that is written whole keeps
-   HEADER_TRUNCATED from an earlier round. Without this header, a record that has lost its value
+   HEADER_TRUNCATED of an earlier dead letter. Without this header, a record that has lost its value
    would pass as a tombstone. */
 static void add_record_headers(rd_kafka_headers_t *to, const struct forward *f)
 {
@@ -110,7 +110,7 @@ static void add_original_headers(rd_kafka_headers_t *to, const struct forward *f
     add_request_headers(to, &f->env->stamp);
 }
 
-/* Returns when the request, or the record that is no request, was written (wall clock). Without a
+/* Returns the wall clock time at which the request or the foreign record was written. Without a
    timestamp, returns the bridge's clock, from which a delay counts as well. */
 static int64_t sent_wall_ms(const struct forward *f)
 {

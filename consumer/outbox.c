@@ -2,7 +2,7 @@
 /* The decisions about records that arrive, records that are held, and batches. */
 #include "consumer/outbox.h"
 
-/* A client streams until less than this part of a batch is in flight. */
+/* Streaming ends when less than 1/STREAM_PART of a batch is in flight. */
 enum { STREAM_PART = 4 };
 
 void outbox_init(struct outbox *o)
@@ -17,9 +17,9 @@ struct outbox_item *outbox_first(const struct outbox *o)
     return first == NULL ? NULL : list_item(first, struct outbox_item, link);
 }
 
-/* Returns whether the client still gathers its batch. A record that arrives after the client has
-   sent the batch would wait there for the acknowledgement. So half of the linger is a reserve, in
-   case this thread is delayed. */
+/* Returns whether the client still gathers its batch. A record that reaches the client after the
+   batch was sent would wait for the acknowledgement of that batch. This thread may be delayed, so
+   only the first half of the linger counts. */
 static bool client_gathers(const struct outbox *o, const struct outbox_limits *limits,
                            int64_t now_mono_ms)
 {

@@ -7,11 +7,11 @@
 
 enum {
     EPOCH_MS = 250,
-    THROTTLED_MS = 60 * 1000, /* clients count as throttled for so long after the last time */
+    THROTTLED_MS = 60 * 1000, /* clients count as throttled until this long after the last time */
     WINDOW_S = 11,            /* of a broker's quota; PACE_SECONDS is a little longer */
     LEAST_RATE = 16 * 1024,   /* bytes a second; other programs may have used up the quota */
-    MORE_PART = 16,           /* this part of the rate is added after a second without throttling */
-    SPARE_PART = 32, /* this part of the rate is left for uncounted bytes, such as batch headers */
+    MORE_PART = 16,           /* a second without throttling raises the rate by 1/MORE_PART */
+    SPARE_PART = 32, /* 1/SPARE_PART of the rate is left for uncounted bytes: batch headers */
     EPOCHS = 1000 / EPOCH_MS
 };
 
@@ -47,7 +47,7 @@ static void next_epoch(struct pace *p)
     }
 }
 
-/* Records do not age while a broker leaves them unread. */
+/* Begins the epochs that have passed. No epoch passes while a broker leaves records unread. */
 static void advance_epochs(struct pace *p, int64_t now_mono_ms)
 {
     int64_t quarter = now_mono_ms / EPOCH_MS, from = p->muted_until_mono_ms / EPOCH_MS;
@@ -74,8 +74,10 @@ static void advance(struct pace *p, int64_t now_mono_ms)
     advance_epochs(p, now_mono_ms);
 }
 
-/* Returns whether the rate allows the bytes. The sum over the window counts first: the burst before
-   the first throttling must leave it. */
+/* Returns whether the rate allows the bytes. Without a live record, one may go: the probe, or the
+   first record of an epoch. Otherwise the rate limits three sums: the bytes of the window, the
+   bytes in flight, and those of the epoch. The window includes the burst before the first
+   throttling. */
 static bool quota_takes(const struct pace *p, size_t bytes)
 {
     if (p->live_n == 0 && (p->probing || p->epoch_bytes == 0))
@@ -92,9 +94,9 @@ static size_t young_bytes(const struct pace *p, int client)
     return live[p->epoch % PACE_EPOCHS] + live[(p->epoch + PACE_EPOCHS - 1) % PACE_EPOCHS];
 }
 
-/* Returns whether the client's share allows the bytes. The share is at least twice the bytes that
-   are not young any more. So many records to a target without a leader delay others only for a
-   second or two, even if brokers took few bytes before. */
+/* Returns whether the client's share allows the bytes. Bytes that are no longer young may belong to
+   a target without a leader. The share is at least twice their number. So such a target delays
+   other records for a second or two at most, even if brokers accepted few bytes before. */
 static bool share_takes(const struct pace *p, int client, size_t bytes)
 {
     const struct pace_share *share = &p->share[client];
@@ -109,7 +111,7 @@ bool pace_takes(struct pace *p, int client, size_t bytes, int64_t now_mono_ms)
     advance(p, now_mono_ms);
     if (now_mono_ms < p->muted_until_mono_ms)
         return false;
-    p->probing &= !p->probed; /* brokers took the probe and did not throttle */
+    p->probing &= !p->probed; /* brokers accepted the probe and did not throttle */
     p->probed = false;
     return is_throttled(p, now_mono_ms) ? quota_takes(p, bytes) : share_takes(p, client, bytes);
 }
@@ -169,7 +171,7 @@ static size_t rate_that_throttles(const struct pace *p, int64_t for_ms, int64_t 
 void pace_throttled(struct pace *p, int64_t for_ms, int64_t now_mono_ms)
 {
     advance(p, now_mono_ms);
-    if (!p->probing) /* else the broker may count a burst that has left our window */
+    if (!p->probing) /* during a probe, the broker may count a burst that has left our window */
         p->rate_bytes = rate_that_throttles(p, for_ms, now_mono_ms);
     p->took_most = 0;
     p->probing = true;

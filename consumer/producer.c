@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gives records to the clients (producer_clients.c) and passes on their reports. */
+/* Sends records to the clients (producer_clients.c) and passes on their reports. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "consumer/message.h"
@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-/* A request waits for those before it on its connection, and each of these exceeds the quota by
-   more. So with one for each of eight partitions few should be on their way. A hop does not time
-   out, and lingers. */
+/* A broker handles the requests of a connection in order. Once a quota is exceeded, each one makes
+   the next wait longer, and a delivery may time out meanwhile. So the other clients may have an
+   eighth of the bytes in flight. The client of hops may have half, since a hop has no timeout. */
 static const struct pace_share pace_share[PACE_CLIENTS] = {[HOPS] = {2, 64 << 10},
                                                            [DELIVERIES] = {8, 32 << 10},
                                                            [ALONE] = {8, 32 << 10},
@@ -53,7 +53,7 @@ const char *producer_why(rd_kafka_resp_err_t err)
                : rd_kafka_err2str(err);
 }
 
-/* Passes on the client's report on one record. */
+/* Passes the client's report on one record to the step machine. */
 static void report(struct producer *p, struct answer answer)
 {
     const char *why = answer.err == 0 ? "" : producer_why(answer.err);
@@ -63,8 +63,8 @@ static void report(struct producer *p, struct answer answer)
     p->config.reported(p->config.ctx, answer.parcel, report_of(answer.err), why);
 }
 
-/* Queues a report, and passes on the oldest of HEARD_MAX. A parcel has left the CPU cache by the
-   time of its report; the prefetch loads it meanwhile. */
+/* Queues a report, and passes on the oldest one if HEARD_MAX are queued. By now the parcel has left
+   the CPU cache, so it is prefetched while earlier reports are handled. */
 static void hear(struct producer *p, struct answer answer)
 {
     struct answer *place = &p->heard[p->heard_n % HEARD_MAX];
@@ -211,7 +211,7 @@ int producer_forward(struct producer *p, const struct forward *f)
         return ERR_FULL;
     if (role != ALONE || start_alone(p))
         return producer_send(p, f, role);
-    /* Report the failure later: a refusal would stop the records behind this one. */
+    /* Report the failure later: ERR_FULL would stop the records behind this one. */
     return producer_remember_failed(p, f->parcel, RD_KAFKA_RESP_ERR__DESTROY) ? 0 : ERR_FULL;
 }
 

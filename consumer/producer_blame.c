@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-/* Returns whether a record or its topic is the cause. Another try would then fail in the same way.
- */
+/* Returns whether the error is the fault of a record or its topic, so that another try would fail
+   in the same way. */
 static bool is_of_records(rd_kafka_resp_err_t err)
 {
     switch ((int)err) {
@@ -50,8 +50,8 @@ void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *
                                                                      : "");
 }
 
-/* Gets the cause from the client, with a call that can only fail. The error of a purged record does
-   not name it. */
+/* Gets the cause from the client, with a call that can only fail. The reports of purged records do
+   not name the cause. */
 void producer_txn_ask_why(struct producer *p)
 {
     rd_kafka_error_t *error = rd_kafka_begin_transaction(p->clients[p->txn.turn].rk);

@@ -17,8 +17,8 @@ static bool owns_topics(const struct producer *p, enum role role)
                                         : role == HOPS || role == ALONE;
 }
 
-/* Opens the topics of the bridge. The opaque of a topic is its slot; only a level has one above 0.
- */
+/* Opens the topics of the bridge. The opaque of a topic is its slot. The dead-letter topic has
+   none, so its reports look like those of slot 0, which is never written to. */
 static int open_own_topics(struct producer *p, struct client *c)
 {
     int slots = p->config.slots;
@@ -54,7 +54,8 @@ static void set_record_max(const struct producer *p, rd_kafka_conf_t *conf)
         rd_kafka_conf_set(conf, "message.max.bytes", text, NULL, 0);
 }
 
-/* From rd_kafka_poll, or in the thread of a txn_calls call. */
+/* Keeps the longest throttle time until serve_throttling reads it. The client calls this from
+   rd_kafka_poll, or in the thread of txn_calls. */
 static void on_throttle(rd_kafka_t *rk, const char *broker, int32_t id, int ms, void *opaque)
 {
     (void)rk, (void)broker, (void)id;
@@ -94,8 +95,8 @@ static double number_of(const rd_kafka_conf_t *conf, const char *name)
     return rd_kafka_conf_get(conf, name, text, &size) == RD_KAFKA_CONF_OK ? strtod(text, NULL) : 0;
 }
 
-/* Returns when an outbox sends a batch. BATCH_BYTES bounds held records, so that they are still in
-   the CPU cache when they are sent. */
+/* Returns the limits at which an outbox sends a batch. BATCH_BYTES bounds the held records, so that
+   they are still in the CPU cache when they are sent. */
 static struct outbox_limits limits_of(const rd_kafka_conf_t *conf)
 {
     enum { BATCH_BYTES = 128 << 10 };
@@ -160,8 +161,8 @@ void producer_client_stop(struct producer *p, enum role role)
         rd_kafka_destroy(rk);
 }
 
-/* Replaces a broken client. Its records are reported as purged; its successor has a new producer
-   id. */
+/* Replaces a broken client. The records of the old client are reported as purged. The new client
+   has another producer id. */
 void producer_client_rebuild(struct producer *p, enum role role)
 {
     struct client *c = &p->clients[role];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records into the clients: each partition's by its outbox, a batch at a time. */
+/* Sends records to the clients: the outbox of a route decides when a batch is sent. */
 #include "bridge/base/clock.h"
 #include "consumer/producer_parts.h"
 
@@ -15,8 +15,8 @@ static struct parcel *parcel_of(struct outgoing *o)
     return (struct parcel *)(void *)o;
 }
 
-/* Chooses the partition of a record with a key. The client calls it, and passes the number of
-   partitions, which it keeps. */
+/* Chooses the partition of a record with a key, as a callback of the client. Keeps the number of
+   partitions, which only the client knows. */
 int32_t producer_partition(const rd_kafka_topic_t *topic, const void *key, size_t key_len,
                            int32_t partitions_n, void *topic_opaque, void *parcel)
 {
@@ -27,7 +27,7 @@ int32_t producer_partition(const rd_kafka_topic_t *topic, const void *key, size_
                                                    parcel);
 }
 
-/* A target's records go where the Java default partitioner would put them. */
+/* Returns the client's handle of a target's topic, and creates it at the first record. */
 static rd_kafka_topic_t *target_topic(struct producer *p, struct target_topics *t, enum role role)
 {
     if (t->topic[role] == NULL)
@@ -56,7 +56,7 @@ static struct route *route_of(struct producer *p, const struct forward *f, struc
     return &t->routes[partition % ROUTES_KEYED];
 }
 
-/* The client takes the headers over if it takes the record. */
+/* Passes a record to the client. If this succeeds, the client owns the headers. */
 static rd_kafka_resp_err_t produce(struct producer *p, struct route *route, struct outgoing *o,
                                    const struct dispatch *d)
 {
@@ -68,7 +68,7 @@ static rd_kafka_resp_err_t produce(struct producer *p, struct route *route, stru
         {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {(void *)m->key.data, m->key.len}},
         {.vtype = RD_KAFKA_VTYPE_VALUE, .u.mem = {(void *)m->value.data, m->value.len}},
         {.vtype = RD_KAFKA_VTYPE_TIMESTAMP, .u.i64 = d->timestamp_ms},
-        {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = 0}, /* the payload stays where it is */
+        {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = 0}, /* no copy: the record outlives the report */
         {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u.ptr = parcel_of(o)},
         {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = m->headers},
     };
@@ -108,7 +108,7 @@ static struct outgoing *first_held(const struct route *route)
                : (struct outgoing *)(void *)((char *)first - offsetof(struct outgoing, item));
 }
 
-static void let_go(struct route *route, struct outgoing *o)
+static void remove_held(struct route *route, struct outgoing *o)
 {
     outbox_take(&route->outbox, &o->item);
     if (list_is_empty(&route->outbox.held))
@@ -130,7 +130,7 @@ bool producer_remember_failed(struct producer *p, struct parcel *parcel, rd_kafk
     return true;
 }
 
-/* The client is full or broken; others of its records would meet the same. */
+/* Returns whether the client is full or broken, so that its other records would fail as well. */
 static bool is_of_client(rd_kafka_resp_err_t err)
 {
     return err == RD_KAFKA_RESP_ERR__QUEUE_FULL || err == RD_KAFKA_RESP_ERR__FATAL ||
@@ -143,8 +143,8 @@ static void fail_transaction(struct producer *p, rd_kafka_resp_err_t err)
         producer_txn_fail(p, err, producer_why(err));
 }
 
-/* Returns about how many bytes the record has in a request. An envelope holds the headers of a
-   delivery. */
+/* Returns about how many bytes the record has in a request. The value of an envelope includes the
+   headers of the delivery. */
 static size_t written_bytes(const struct forward *f, const struct message *m)
 {
     enum { OVERHEAD = 24, ADDED_HEADERS = 96 };
@@ -178,7 +178,8 @@ int producer_send(struct producer *p, const struct forward *f, enum role role)
     return producer_remember_failed(p, f->parcel, err) ? 0 : ERR_FULL;
 }
 
-/* 0, or an error of the client, which has not taken the record. */
+/* Sends the first held record of a route. Returns 0, or the error of a client that did not accept
+   the record. */
 static rd_kafka_resp_err_t send_first(struct producer *p, struct route *route)
 {
     struct outgoing *o = first_held(route);
@@ -189,11 +190,11 @@ static rd_kafka_resp_err_t send_first(struct producer *p, struct route *route)
             return err;
         drop_headers(&o->held.message);
     }
-    let_go(route, o);
+    remove_held(route, o);
     return 0;
 }
 
-/* act may end the pending state of its route, and of no other. */
+/* Calls act for each route that holds records. act may remove its own route from the list. */
 static void each_pending(struct producer *p, void (*act)(struct producer *p, struct route *route))
 {
     for (struct link *l = list_first(&p->pending), *next; l != NULL; l = next) {
@@ -202,7 +203,7 @@ static void each_pending(struct producer *p, void (*act)(struct producer *p, str
     }
 }
 
-/* If the client is full or broken the rest goes at a later call. */
+/* Sends the held records of a route, or a part of them if the client becomes full or broken. */
 static void send_held(struct producer *p, struct route *route)
 {
     while (!list_is_empty(&route->outbox.held) && send_first(p, route) == 0)
@@ -241,8 +242,8 @@ static void drop_route(struct producer *p, struct route *route)
 {
     for (struct outgoing *o; (o = first_held(route)) != NULL;) {
         if (!producer_remember_failed(p, parcel_of(o), RD_KAFKA_RESP_ERR__PURGE_QUEUE))
-            return; /* no memory: at the next call */
-        let_go(route, o);
+            return; /* out of memory: the next call drops the rest */
+        remove_held(route, o);
         drop_headers(&o->held.message);
     }
 }
@@ -256,7 +257,7 @@ static void free_route(struct producer *p, struct route *route)
 {
     (void)p;
     for (struct outgoing *o; (o = first_held(route)) != NULL;) {
-        let_go(route, o);
+        remove_held(route, o);
         drop_headers(&o->held.message);
     }
 }

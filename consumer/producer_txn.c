@@ -86,7 +86,8 @@ static void start(struct producer *p, enum role role)
     txn_calls_init(turn->calls, p->clients[role].rk);
 }
 
-/* Destroys a client and its topics. Its successor ends the transaction that it left open. */
+/* Destroys a client and its topics. The next client with this id ends the transaction that the old
+   one left open. */
 static void renew(struct producer *p, enum role role)
 {
     struct producer_turn *turn = turn_of(p, role);
@@ -199,8 +200,8 @@ static void serve_committed(struct producer *p, const struct outcome *outcome)
         p->config.committed(p->config.ctx, t->seq);
 }
 
-/* Commits; all records are reported and the offsets sent. After a failure it does nothing, and the
-   transaction is aborted. */
+/* Commits the transaction: all its records are reported, and its offsets are sent. Does nothing
+   after a failure, since the transaction is aborted then. */
 static void finish(struct producer *p)
 {
     struct producer_txn *t = &p->txn;
@@ -245,8 +246,8 @@ static void serve_outcome(struct producer *p, enum role role, const struct outco
     }
 }
 
-/* Logs a call that lasts long. It may wait for brokers indefinitely, and it blocks all
-   transactions. */
+/* Logs a call that lasts long. The call may wait for brokers indefinitely, and no transaction ends
+   meanwhile. */
 static void log_slow(struct producer_turn *turn)
 {
     int64_t running_ms = txn_calls_running_ms(turn->calls);
@@ -277,8 +278,8 @@ static void serve_turn(struct producer *p, enum role role)
     }
 }
 
-/* Gives the next transaction to the other client if that is ready and this one is being recreated.
- */
+/* Gives the next transaction to the other client if that one is ready, and the current one is being
+   recreated. */
 static void choose_turn(struct producer *p)
 {
     enum txn_phase phase = current(p)->phase;
@@ -288,7 +289,7 @@ static void choose_turn(struct producer *p)
 }
 
 /* Sends the announced offsets in the transaction. Drops them if the transaction cannot begin or has
-   failed; it is aborted then. */
+   failed: it will be aborted. */
 static void send_offsets(struct producer *p)
 {
     struct producer_txn *t = &p->txn;
@@ -306,7 +307,7 @@ static void refuse(struct producer *p)
 {
     p->txn.refused = false;
     producer_txn_fail(p, RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION,
-                      "the lanes are not ours, or there is no memory");
+                      "the lanes are no longer assigned, or memory is lacking");
     purge(p);
 }
 
@@ -315,9 +316,9 @@ static bool is_in(struct producer *p, enum txn_phase phase)
     return current(p)->phase == phase;
 }
 
-/* Returns whether the next transaction may begin. The failed client must be destroyed first. Its
-   offsets stay unstable until its successor has initialized the id, and only this loop can start
-   the successor. */
+/* Returns whether the next transaction may begin. The failed client must be destroyed first, since
+   only then this loop starts its successor. Until the successor has initialized the id, Kafka
+   returns no committed offsets. */
 static bool may_restart(struct producer *p)
 {
     return is_in(p, PHASE_READY) && turn_of(p, other_than(p->txn.turn))->phase != PHASE_CLOSING;

@@ -6,7 +6,7 @@
 
 struct kafka_record {
     struct record record;
-    rd_kafka_message_t *message; /* NULL: bytes of our own follow the struct */
+    rd_kafka_message_t *message; /* owns the bytes; NULL: they follow the struct */
     struct header headers[];
 };
 
@@ -23,8 +23,8 @@ static size_t list_headers(rd_kafka_headers_t *from, struct header *to, size_t n
     return bytes;
 }
 
-/* Sets *headers, owned by the message; NULL: it has none. Returns false if the client cannot parse
-   them. It lists at most 100,000 headers. */
+/* Sets *headers, which the message owns, or NULL if it has none. Returns false if the client cannot
+   parse them: it refuses more than 100,000 headers. */
 static bool parse_headers(const rd_kafka_message_t *message, rd_kafka_headers_t **headers)
 {
     *headers = NULL;

@@ -8,7 +8,7 @@
 #include "consumer/unreadable.h"
 
 enum {
-    RECORD_OVERHEAD = 400, /* bytes that the client keeps of a fetched record besides its content */
+    RECORD_OVERHEAD = 400, /* bytes that the client needs for a record in addition to its content */
     MARKS = 2              /* queue entries of a resume and of a seek, which are no records */
 };
 
@@ -38,9 +38,9 @@ void source_set_paused(struct source *s, struct queue_id queue, bool paused)
         source_drop_fetched(s, queue);
 }
 
-/* The client keeps the fetched records of a paused partition. Its own purge stops at the mark of
-   the pause, which it puts in front of them. A read of the queue passes the mark and drops older
-   records. Records of a fetch that was in flight arrive later.
+/* Reads the queue until it is empty, since the client keeps the fetched records of a paused
+   partition. Its own purge stops at the mark of the pause, which precedes these records. The
+   records of a fetch that was in flight arrive later.
 
    An error of the topic must be handled here, since the client reports it only once. It reports the
    end of the log or an unreadable batch again at the next read. */
@@ -64,8 +64,8 @@ rd_kafka_message_t *source_next_message(struct partition *p)
     return kept != NULL ? kept : rd_kafka_consume_queue(p->queue, 0);
 }
 
-/* If memory is lacking, keeps the message for the next call, within a second. A dropped one would
-   look like a gap that a transaction left, and would count as done. */
+/* Returns the record of a message. If memory is lacking, keeps the message for the next call. A
+   dropped message would look like a gap that a transaction left, and would count as done. */
 static struct record *hand_over(struct partition *p, struct queue_id queue,
                                 rd_kafka_message_t *message)
 {

@@ -44,9 +44,9 @@ void source_join(struct source *s, rd_kafka_t *intake)
     s->config.intake = intake;
 }
 
-/* Opens the queue again before each assignment. The client forgets a partition that is unassigned
-   before the metadata of its topic arrived, and an older queue would then read no partition. A
-   queue that is redirected only after the assignment leaks the records fetched until then. */
+/* Opens a new queue before each assignment. The client drops its object of a partition that is
+   unassigned before metadata arrives, and the old queue would then receive no records. The queue
+   must be separate before the assignment, or the records fetched until then leak. */
 static void open_queue(struct source *s, int lane, int slot)
 {
     struct partition *p = source_partition(s, lane, slot);
@@ -74,9 +74,9 @@ static int log_failed(bool add, const char *error)
     return ERR_KAFKA;
 }
 
-/* Changes the assignment of the level handle by lanes alone, and keeps its keep-alive partitions.
-   Unassigning and assigning one of those at once can trip an assertion of the client when the
-   handle is closed. */
+/* Changes only the lanes in the assignment of the level handle. Its keep-alive partitions stay
+   assigned: if one is removed and added again, the client may fail an assertion when the handle is
+   closed. */
 static int change_levels(struct source *s, bool add, const rd_kafka_topic_partition_list_t *list)
 {
     if (list->cnt == 0)
@@ -149,9 +149,9 @@ void source_unassign(struct source *s)
     (void)!assign_intake(s, NULL);
 }
 
-/* Moves only the level handle to a new choice. With the eager protocol, the group member's
-   assignment cannot change between rebalances; the next one brings the new choice. Until then a
-   backlog that was drained can stall for up to a second. */
+/* Chooses the keep-alive partitions again, and moves the level handle to a new choice. The member's
+   handle follows at the next rebalance, since its assignment cannot change earlier. Until then, a
+   drained backlog of the schedule topic can delay the next requests for up to a second. */
 bool source_check_keepalives(struct source *s, rd_kafka_t *ask)
 {
     keepalive_resume(s->keepalive, s->config.levels); /* the old choice */

@@ -20,12 +20,11 @@ static bool is_missing(rd_kafka_resp_err_t err)
            err == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
 }
 
-/* Pauses the partition, for three reasons. The client skips some of these batches, and later
-   records must wait. To decompress the batch repeatedly would occupy a core. After a wrong checksum
-   the client reads on inside the batch, takes other bytes for an offset, and may give the partition
-   up.
- */
-static void get_stuck(struct source *s, struct queue_id queue, const rd_kafka_message_t *message)
+/* Stops reading at an unreadable batch, for three reasons. The client skips some of these batches,
+   and later records must wait. Repeated decompression would occupy a core. After a wrong checksum
+   the client continues inside the batch, mistakes other bytes for an offset, and may stop fetching
+   the partition. */
+static void mark_stuck(struct source *s, struct queue_id queue, const rd_kafka_message_t *message)
 {
     struct partition *p = &s->partitions[queue.index];
     if (p->next_offset == WINDOW_UNSET)
@@ -41,7 +40,7 @@ void source_take_error(struct source *s, struct queue_id queue, const rd_kafka_m
     if (p->stuck) {
         p->stopped |= position_is_lost(message->err);
     } else if (unreadable_is(message->err)) {
-        get_stuck(s, queue, message);
+        mark_stuck(s, queue, message);
     } else if (position_is_lost(message->err)) {
         s->any_lost = p->lost = p->stopped = true;
     } else if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
@@ -109,7 +108,7 @@ void source_read_again(struct source *s, struct queue_id queue)
     source_seek(s, queue, p->next_offset);
 }
 
-/* Returns the index of the next lost partition, from the end of the last search on, or -1. */
+/* Returns the index of the next lost partition after the one found last, or -1. */
 static int next_lost(struct source *s)
 {
     int n = s->config.lanes * s->config.slots;

@@ -10,16 +10,17 @@
 
 enum { LOST_ASK_MS = 2000 };
 
-/* Counts lanes that lost offsets; the lists have all partitions of a lane in a row. A level without
-   an offset is read from the beginning of its log. A lane without one repeats requests from the
-   beginning of the schedule topic, though they left the levels long ago. */
+/* Counts lanes that lost offsets. In both lists the partitions of a lane follow one another. A
+   level that lost its offset is read from the beginning of its log, so the loss matters if the log
+   has records. If the schedule topic has lost its offset too, old requests are read again. Then any
+   level that has ever had a record proves the loss. */
 static int count_lost(const rd_kafka_topic_partition_list_t *lows,
                       const rd_kafka_topic_partition_list_t *ends)
 {
     int n = 0, last = -1;
     for (int i = 0; i < ends->cnt; i++) {
         const rd_kafka_topic_partition_t *end = &ends->elems[i];
-        bool lane_unset = end->opaque != NULL;
+        bool lane_unset = end->opaque != NULL; /* no offset of the schedule topic either */
         if (end->offset <= (lane_unset ? 0 : lows->elems[i].offset) || end->partition == last)
             continue;
         last = end->partition;

@@ -13,9 +13,9 @@
 enum {
     ASK_MS = 500,
     LIST_MS = 2000,
-    LIST_EVERY_MS = 500, /* a list serves so long, and LIST_SHARE times its request at least */
-    LIST_SHARE = 20,
-    FRESH_MS = 1000,
+    LIST_EVERY_MS = 500, /* a list is used for at least this long, */
+    LIST_SHARE = 20,     /* and for at least LIST_SHARE times the duration of its request */
+    FRESH_MS = 1000,     /* an answer about one topic is used for this long */
     SETTLE_MS = 1000
 };
 
@@ -23,7 +23,7 @@ struct topic_lookup {
     struct blocking_call *blocking_call;
     bool answer_pending; /* a lookup was started, and its answer was not returned yet */
     rd_kafka_t *rk;
-    char topic[TOPIC_NAME_MAX + 1]; /* of the last lookup, as the three below */
+    char topic[TOPIC_NAME_MAX + 1]; /* of the last lookup, as the next four members */
     enum lookup found;
     enum lookup *partitions; /* by partition */
     int partitions_n;
@@ -92,8 +92,8 @@ static enum lookup judge(struct topic_lookup *l, const struct rd_kafka_metadata_
     }
 }
 
-/* Requests the metadata of a topic that was in the list. The client keeps each topic that it is
-   given until its handle is destroyed, and requests a missing one again each second. */
+/* Requests the metadata of a topic, which must be in the list. The client would keep the name of a
+   missing topic until its handle is destroyed, and request it again each second. */
 static enum lookup look_up(struct topic_lookup *l)
 {
     const struct rd_kafka_metadata *metadata;

@@ -41,7 +41,7 @@ static void send_request(struct trim *t)
     rd_kafka_DeleteRecords_destroy(request);
     rd_kafka_topic_partition_list_destroy(t->list);
     t->list = rd_kafka_topic_partition_list_new(1);
-    t->asked++;
+    t->in_flight++;
 }
 
 /* Calls trimmed for each trimmed partition. Returns the error of the request or of one of its
@@ -68,7 +68,7 @@ void trim_serve(struct trim *t)
     if (t->list->cnt > 0)
         send_request(t);
     rd_kafka_event_t *event;
-    while (t->asked > 0 && (event = rd_kafka_queue_poll(t->answers, 0)) != NULL) {
+    while (t->in_flight > 0 && (event = rd_kafka_queue_poll(t->answers, 0)) != NULL) {
         rd_kafka_resp_err_t err = take_answer(t, event);
         if (err != 0 && !t->failed)
             log_warn("cannot delete processed records of level topics, disk space is not freed",
@@ -77,7 +77,7 @@ void trim_serve(struct trim *t)
                                 ? "allow Delete on the level topics"
                                 : NULL));
         t->failed = err != 0;
-        t->asked--;
+        t->in_flight--;
         rd_kafka_event_destroy(event);
     }
 }

@@ -13,7 +13,7 @@ struct trim {
     rd_kafka_t *rk; /* borrowed; NULL: not open */
     rd_kafka_queue_t *answers;
     rd_kafka_topic_partition_list_t *list; /* deletions of the next request */
-    int asked;                             /* requests in flight */
+    int in_flight;                         /* requests without an answer */
     bool failed;                           /* the last request failed; a failure is logged once */
     /* Called from trim_serve for each partition whose log now begins at low. */
     void (*trimmed)(void *ctx, const char *topic, int partition, int64_t low);

@@ -15,7 +15,7 @@
 enum {
     PAUSE_MS = 100, /* between two tries of a call */
     FREE_MS = 1000, /* how long txn_calls_free waits for the running job */
-    /* Offsets in one request; the broker writes a request as one batch of at most 1 MB. */
+    /* Offsets in one request. The broker writes a request as one batch of at most 1 MB. */
     OFFSETS_MAX = 1000,
     TEXT_BYTES_MAX = 512 * 1024 /* metadata in one request */
 };
@@ -43,9 +43,9 @@ static void set_outcome(struct txn_calls *c, rd_kafka_error_t *error)
         rd_kafka_error_destroy(error);
 }
 
-/* Repeats a call without a timeout while its error is retriable. A commit that timed out and is
-   repeated may receive the answer to its first try. librdkafka 2.0.2 then fails an assertion and
-   ends the process. */
+/* Makes a call without a timeout, and repeats it while its error is retriable. With a timeout, a
+   repeated commit could receive the answer to its first try. librdkafka 2.0.2 then fails an
+   assertion and ends the process. */
 static rd_kafka_error_t *call_on(struct txn_calls *c,
                                  rd_kafka_error_t *(*call)(rd_kafka_t *rk, int timeout_ms))
 {

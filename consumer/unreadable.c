@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads at chosen offsets, and the dead-letter records that give up a range. */
+/* Finds the range of an unreadable batch, and writes and finds the dead letter that skips it. */
 #include "consumer/unreadable.h"
 
 #include "bridge/base/clock.h"
@@ -80,7 +80,7 @@ static int read_at(rd_kafka_t *rk, const struct range *range, int64_t offset,
 struct search {
     rd_kafka_t *rk;
     const struct range *range;
-    int64_t base;       /* first offset of the batch, as the error named it */
+    int64_t base;       /* first offset of the batch, from the client's error */
     int64_t in, beyond; /* known offsets inside the batch and beyond it */
     int64_t next;       /* first readable offset at beyond or later */
 };
@@ -186,7 +186,7 @@ static int64_t first_of_the_day(rd_kafka_t *rk, const char *topic, int partition
 int unreadable_look(rd_kafka_t *rk, const char *dead_letter, const struct range *range, int64_t *at,
                     bool *found)
 {
-    const struct range letters = {.topic = dead_letter, .partition = range->partition};
+    const struct range dead_letters = {.topic = dead_letter, .partition = range->partition};
     int64_t low, high, from = *at;
     *found = false;
     if (rd_kafka_query_watermark_offsets(rk, dead_letter, range->partition, &low, &high, ASK_MS) !=
@@ -194,15 +194,15 @@ int unreadable_look(rd_kafka_t *rk, const char *dead_letter, const struct range 
         return ERR_KAFKA;
     if (from < 0)
         from = first_of_the_day(rk, dead_letter, range->partition);
-    if (from < 0 || from > high) /* no record is that young */
+    if (from < 0 || from > high) /* the topic has no record of the last day */
         from = high;
     int64_t until_mono_ms = clock_mono_ms() + READ_MS;
-    bool ended = from >= high || assign_at(rk, &letters, from) != 0;
+    bool ended = from >= high || assign_at(rk, &dead_letters, from) != 0;
     while (!ended && !*found && clock_mono_ms() < until_mono_ms) {
         rd_kafka_message_t *message = rd_kafka_consumer_poll(rk, POLL_MS);
         if (message == NULL)
             continue;
-        if (is_answer(message, &letters, from)) {
+        if (is_answer(message, &dead_letters, from)) {
             ended = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
             *found = message->err == 0 && is_dead_letter(message, range);
             from = ended ? message->offset : message->offset + 1;

@@ -13,7 +13,7 @@ int wakeup_init(struct wakeup *wakeup)
     int fds[2];
     if (pipe2(fds, O_NONBLOCK | O_CLOEXEC) != 0)
         return ERR_NO_MEMORY;
-    /* The default size holds 16,384 numbers, so a refusal rarely matters. */
+    /* If the kernel refuses, the default size of 16,384 numbers remains, which usually suffices. */
     fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES);
     *wakeup = (struct wakeup){fds[0], fds[1]};
     return 0;

@@ -104,7 +104,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Reads from the end on: earlier records belong to other processes. */
+/* Reads the topic from its end, since earlier records are not of this process. */
 static int watch_topic(struct canary *c, struct error *error)
 {
     rd_kafka_topic_partition_list_t *all = rd_kafka_topic_partition_list_new(1);
@@ -144,7 +144,7 @@ static int connect_both(struct canary *c, struct error *error)
     return 0;
 }
 
-/* Chooses a delay that is just too long for the wheel alone. */
+/* Chooses a delay that is just long enough to need a level. */
 static void choose_delay(struct canary *c)
 {
     const struct ladder *ladder = &c->config->ladder;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The entries that were ever configured, in the order of their coming. */
+/* All entries that were configured since the start. The index of an entry is its number. */
 #include "bridge/service/labels.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@ static struct {
     char *texts[TARGET_LABELS]; /* owned, and kept */
 } known = {.turn = PTHREAD_MUTEX_INITIALIZER};
 
-/* Without memory for its name an entry is counted with the others. */
+/* Returns the number of an entry. If memory is lacking for a new entry, it shares LABEL_OTHER. */
 static int number_of(const char *entry)
 {
     for (int i = LABEL_NONE + 1; i < LABEL_OTHER; i++) {

@@ -57,7 +57,7 @@ static const struct metric METRICS[] = {
      "read them.",
      LEVEL(retrying)},
     {"delaybridge_retrying_oldest_due_timestamp_seconds", "gauge", "level",
-     "Oldest due time of these records, of those in memory or at the head of a partition. No "
+     "Oldest due time of these records, if they are in memory or at the head of a partition. No "
      "series if there are none.",
      LEVEL_TIME(retrying_due_wall_ms)},
     {"delaybridge_level_pending_records", "gauge", "level",
@@ -65,8 +65,8 @@ static const struct metric METRICS[] = {
      "Exactly once, ends of transactions are included.",
      LEVEL(pending)},
     {"delaybridge_level_head_deadline_timestamp_seconds", "gauge", "level",
-     "Time at which the first waiting record leaves its level. In the past: the first overdue "
-     "record should have left then. No series if no record waits.",
+     "Time at which the first waiting record leaves its level. A time in the past belongs to an "
+     "overdue record. No series if no record waits.",
      LEVEL_TIME(head_deadline_wall_ms)},
     {"delaybridge_order_violations_total", "counter", "",
      "Records further out of order in their level than slack and hold allow. A clock stepped, "
@@ -90,7 +90,7 @@ static const struct metric METRICS[] = {
      "Records that waited for room in memory or in the window of their partition.",
      STATS(window_full)},
     {"delaybridge_already_done_records_total", "counter", "",
-     "Records that were read again and were done: duplicates that did not happen.",
+     "Records that were read again although they were done. They were not delivered again.",
      STATS(already_done)},
     {"delaybridge_missing_offsets_total", "counter", "",
      "Offsets that do not exist, counted as done. With transactions, their ends are included.",

@@ -35,7 +35,7 @@ static int slots(const struct metrics *m)
     return 1 + m->config->ladder.n + m->config->retired_n;
 }
 
-/* The label of a level; the schedule topic's is its role. */
+/* Returns the label of a slot: the level's duration, or "schedule". */
 static const char *level_name(const struct metrics *m, int slot, char text[DURATION_TEXT_MAX])
 {
     if (slot == 0)
@@ -253,7 +253,7 @@ void metrics_write_canary_last(FILE *out, const struct metric *metric, const str
 
 void metrics_write_canary_interval(FILE *out, const struct metric *metric, const struct metrics *m)
 {
-    if (m->config->canary_ms > 0) /* also if it could not be started */
+    if (m->config->canary_ms > 0) /* also if the canary could not be started */
         sample_ms(out, metric->name, (uint64_t)m->config->canary_ms);
 }
 

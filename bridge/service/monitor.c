@@ -105,7 +105,7 @@ struct monitor *monitor_start(const struct config *config, struct error *error)
     return m;
 }
 
-/* Without a service gauges are 0, and counters keep their values. */
+/* Sets the gauges to 0 for the time without a service. Counters keep their values. */
 static void clear_gauges(struct stats *stats)
 {
     counter_set(&stats->lanes, 0);

@@ -98,7 +98,7 @@ static const struct sentence sentences[NOTICE_KINDS] = {
                           "request_percentage of the bridge's user or client id"},
 };
 
-/* The notice comes before the dead letter is written. */
+/* Of NOTICE_DEAD_LETTERED, which comes before the dead letter is written. */
 static const struct sentence expired = {
     LOG_WARN, TO | SOURCE | KEY | TARGET | CODE | REASON,
     "record expires before its delivery, it goes to the dead-letter topic"};
@@ -139,7 +139,8 @@ static const char *reset_command(const struct notices *to, const struct notice *
     return out;
 }
 
-/* A legal name of a topic is longer than the part of other bytes that is shown. */
+/* Returns a field with a target's name. A legal name is written whole, where F_BYTES would cut it.
+ */
 static struct log_field name_field(const char *key, struct bytes name, char out[TOPIC_TEXT_MAX])
 {
     if (!topic_name_is_legal(name))

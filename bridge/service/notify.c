@@ -14,7 +14,7 @@
 
 enum {
     MESSAGE_MAX = 512,
-    SEND_S = 1 /* a manager that does not read delays the process no longer */
+    SEND_S = 1 /* longest wait for a manager that does not read */
 };
 
 void notify(const char *format, ...)

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Reads a field of /proc/self/stat, counted from 1 as proc(5) does. The second may contain spaces.
- */
+/* Reads a field of /proc/self/stat with its number in proc(5). Searches from the end of the second
+   field, which may contain spaces. */
 static bool stat_field(int number, double *value)
 {
     char line[1024];
@@ -40,8 +40,9 @@ static bool cpu_s(double *value)
     return true;
 }
 
-/* Field 22 is in clock ticks since boot. It is computed once, because the difference of the two
-   clocks varies. Two threads may compute it at the same time, with the same result. */
+/* Returns the start time, computed from field 22, which is in clock ticks since boot. It is
+   computed once, because the difference of the two clocks varies. Two threads may compute it at
+   once. */
 static bool start_s(double *value)
 {
     static _Atomic double known;

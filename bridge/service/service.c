@@ -60,15 +60,16 @@ static void record_findings(struct service *s, const struct findings *findings)
     atomic_store(&s->lanes, findings->partitions);
 }
 
-/* Keep the handle only as long as necessary: each one costs a thousandth of a core, even idle. */
+/* Connects a handle for admin requests. The caller destroys it soon, since even an idle handle
+   costs a thousandth of a core. */
 static rd_kafka_t *connect_admin(const struct config *config, struct error *error)
 {
     rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
     return conf == NULL ? NULL : client_new(RD_KAFKA_PRODUCER, conf, error);
 }
 
-/* A broker may learn of new topics later than the others. Check again after a refusal, or one early
-   answer would end the process. */
+/* Checks the topics, and checks again after a refusal. A broker may learn of new topics later than
+   the others, and its early answer must not end the process. */
 static int check_topics_settled(const struct config *config, rd_kafka_t *admin,
                                 struct findings *findings, struct error *error)
 {
@@ -83,8 +84,8 @@ static int check_topics_settled(const struct config *config, rd_kafka_t *admin,
     }
 }
 
-/* A broker may not know yet of a right that was just given. The check runs again after a refusal,
-   or one early answer would end the process. */
+/* Checks the producers, and checks again after a refusal. A broker may not know yet of a right that
+   was just granted, and its early answer must not end the process. */
 static void check_producers_settled(const struct config *config, struct findings *findings)
 {
     size_t earlier_n = findings->n;
@@ -272,7 +273,7 @@ void service_recheck(struct service *s)
         bool known = query_request_limit(s, admin);
         for (int i = 0; known && i < s->workers_n; i++)
             worker_limit(s->workers[i], s->record_max_bytes);
-    } /* else Kafka is unreachable, which the clients log */
+    } /* otherwise Kafka is unreachable, which the clients log */
     rd_kafka_destroy(admin);
 }
 

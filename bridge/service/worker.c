@@ -14,7 +14,7 @@ enum {
     REVOKE_MS = 2000,   /* a rebalance waits for the slowest member */
     GROUP_POLL_MS = 50, /* without a wakeup; far below max.poll.interval.ms */
     SURVEY_MS = 1000,
-    LOST_MS = 500, /* longest time of a turn for queries of the ends of logs */
+    LOST_MS = 500, /* longest time that one turn spends on queries of the ends of logs */
     KEEPALIVE_CHECK_MS = 60 * 1000,
     KEEPALIVE_AGAIN_MS = 1000, /* while no partition is chosen */
     REJOIN_MS = 1000,
@@ -42,8 +42,8 @@ static void serve_levels_handle(struct worker *w)
         rd_kafka_message_destroy(message); /* errors of brokers: logged by the client's callback */
 }
 
-/* After a broken transaction only committed offsets count. The next transaction begins after the
-   lanes were lost, with all they knew. */
+/* Reads the lanes again after a broken transaction. Only committed offsets count then, so all lanes
+   are lost before the next transaction begins, and assigned again afterwards. */
 static void read_again(struct worker *w)
 {
     if (w->reread)
@@ -125,7 +125,8 @@ static bool is_stopping(const struct worker *w)
     return atomic_load_explicit(&w->stop, memory_order_relaxed);
 }
 
-/* A fenced member ruins its client, so it needs a new one. The windows of the lanes remain. */
+/* Joins with a new client, because the client of a fenced member stays unusable. The windows of the
+   lanes remain in memory. */
 static void replace_member(struct worker *w)
 {
     struct error error;
@@ -140,9 +141,9 @@ static void replace_member(struct worker *w)
     }
 }
 
-/* With the operator's id, another process has the lanes now. Joining again would fence that
-   process. An id of our own cannot be in use elsewhere: the group mistook a late request for a
-   second member, so the worker joins again. */
+/* Ends the worker, or joins again. If the id is the operator's, another process with this id has
+   the lanes now, and to join again would fence that process. A generated id is unique: the group
+   mistook a late request for a second member, so the worker joins again. */
 static void member_fenced(struct worker *w)
 {
     int64_t now_mono_ms = worker_now().mono_ms;

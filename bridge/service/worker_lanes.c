@@ -72,9 +72,9 @@ void worker_fail(struct worker *w)
 
 enum begin { BEGIN, BEGIN_LATER, BEGIN_NEVER };
 
-/* Commits the offsets at which new lanes begin. So records that are deleted before they are read
-   are counted as lost. And records of an aborted transaction in a level do not look like records
-   whose offsets expired. */
+/* Commits the offsets at which new lanes begin, for two reasons. Records that are deleted before
+   they are read then count as lost. And an aborted transaction in a level does not look like
+   records whose committed offsets have expired. */
 static enum begin commit_initial_offsets(struct worker *w, const int *lanes, int n,
                                          struct start *starts)
 {
@@ -90,8 +90,8 @@ static enum begin commit_initial_offsets(struct worker *w, const int *lanes, int
     return later ? BEGIN_LATER : BEGIN;
 }
 
-/* Without offsets all records of the levels and of the schedule topic are read, even those that
-   were delivered long ago. */
+/* Decides about lanes without committed offsets. Their levels and schedule topic are read from the
+   beginning, which may deliver old records again. */
 static enum begin without_offsets(struct worker *w, const int *lanes, int n, struct start *starts)
 {
     const struct config *c = w->config.config;
@@ -128,7 +128,8 @@ static int count_unreadable(const struct worker *w, int n, const struct start *s
     return unreadable;
 }
 
-/* Records above such an offset that are done would be delivered again. */
+/* Decides whether the lanes may begin. Without their commit metadata, records that are done above
+   the committed offset would be delivered again. */
 static enum begin may_begin(struct worker *w, const int *lanes, int n, struct start *starts)
 {
     const struct config *c = w->config.config;
@@ -160,8 +161,8 @@ static void topic_missing(struct worker *w, int slot)
     }
 }
 
-/* A missing topic blocks its level alone. A topic that is back is another one, so the lanes are
-   assigned again with an offset in it. */
+/* Checks which level topics exist. A missing topic blocks only its level. A topic that exists again
+   has a new log, so the lanes are assigned again to get an offset in it. */
 void worker_find_missing(struct worker *w, struct now now)
 {
     w->find_missing |= source_misses_topic(w->source);
@@ -219,7 +220,7 @@ void worker_on_wakeup(void *ctx, int32_t number)
         w->group_signaled |= number != WAKEUP_REPORTS;
 }
 
-/* Exactly once, nothing lingers in the client, and a flush would only keep it awake. */
+/* Waits for reports. Exactly once, no record lingers in the client, so a flush is useless. */
 static void settle_step(struct worker *w)
 {
     if (w->config.config->exactly_once) {
@@ -227,7 +228,7 @@ static void settle_step(struct worker *w)
         return;
     }
     producer_flush(w->producer, SETTLE_STEP_MS);
-    (void)group_await(w->group, 1); /* the next commit waits for the answer */
+    (void)group_await(w->group, 1); /* the next commit is sent after this answer */
 }
 
 static void settle_until(struct worker *w, int64_t until_mono_ms)
@@ -255,7 +256,7 @@ static void settle(struct worker *w)
     source_leave_levels(w->source);
     if (!await_commits(w, until_mono_ms))
         return; /* a lost commit could arrive after the next one, and lower the offsets */
-    producer_reports(w->producer); /* that arrived meanwhile */
+    producer_reports(w->producer); /* those that arrived during the commit */
     bridge_commit(w->bridge, worker_now());
     (void)await_commits(w, until_mono_ms);
 }
@@ -305,8 +306,8 @@ struct producer_config worker_producer_config(struct worker *w)
                                     .ctx = w};
 }
 
-/* Committed offsets are not stable while a broken transaction is open, that is, until its producer
-   is replaced. This thread must not wait for them, because it replaces the producer. */
+/* Returns false while a broken transaction is open: its offsets are not stable until its producer
+   is replaced. This thread replaces the producer, so it must not wait for the offsets. */
 static bool may_gain(void *ctx)
 {
     return !((struct worker *)ctx)->aborting;

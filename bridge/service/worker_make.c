@@ -11,9 +11,9 @@
 
 enum {
     SESSION_MS = 6000, /* unless the operator sets session.timeout.ms */
-    BULK_SHARE = 16,   /* of memory */
+    BULK_SHARE = 16,   /* 1/BULK_SHARE of memory */
     BULK_BYTES_MIN = 8 << 20,
-    LARGE_SHARE = 256 /* of memory: a record of the usual 1 MB is not large by default */
+    LARGE_SHARE = 256 /* 1/LARGE_SHARE of memory: a record of the usual 1 MB is not large */
 };
 
 static int name_topics(struct worker *w)
@@ -59,7 +59,7 @@ struct request_rules worker_rules(const struct worker *w, const struct config *l
     };
 }
 
-/* Well above the bytes that the client fetches ahead without compression. */
+/* Returns a limit well above the bytes that the client fetches ahead without compression. */
 static int64_t bulk_bytes(int64_t memory_bytes)
 {
     return memory_bytes / BULK_SHARE > BULK_BYTES_MIN ? memory_bytes / BULK_SHARE : BULK_BYTES_MIN;
@@ -92,7 +92,7 @@ static int start_bridge(struct worker *w)
     return w->bridge == NULL ? ERR_NO_MEMORY : 0;
 }
 
-/* The operator's group.instance.id, else an id that no other process has. */
+/* Sets the member's id: the operator's group.instance.id, or an id that no other process has. */
 static int name_member(struct worker *w)
 {
     const char *instance = config_property(w->config.config, CLIENT_INTAKE, "group.instance.id");

@@ -56,10 +56,11 @@ struct worker {
     bool regain;    /* the lanes are to be assigned again */
 
     /* Unreadable ranges (worker_unreadable.c). */
-    struct probe *probe;          /* NULL: it was not needed yet */
-    int64_t *skip_search_offsets; /* by queue index: the next search for an operator's dead letter
- begins here (-1: anywhere) */
-    int skip_search_next;         /* index of the queue to search for next */
+    struct probe *probe; /* NULL: it was not needed yet */
+    /* By queue index: offset at which the next search for the operator's dead letter begins.
+       -1: not known yet. */
+    int64_t *skip_search_offsets;
+    int skip_search_next; /* index of the queue to search for next */
     int64_t skip_searched_mono_ms, measured_mono_ms;
 
     /* Last times, of the monotonic clock. */

@@ -123,7 +123,7 @@ static void port_forget(void *ctx, struct target_id *target)
 static void port_notice(void *ctx, const struct notice *notice)
 {
     struct worker *w = ctx;
-    /* Either may come from a topic that is gone. */
+    /* Both may mean that a topic no longer exists. */
     w->find_missing |=
         notice->kind == NOTICE_FORWARD_FAILED || notice->kind == NOTICE_STALL_RECOVERY;
     notice_log(&w->notices, notice, worker_now().mono_ms);

@@ -6,7 +6,8 @@
 
 enum { SKIP_SEARCH_MS = 3000, MEASURE_AGAIN_MS = 1000 };
 
-/* The probe is made when it is first needed, which is almost never. */
+/* Passes a question to the probe. Creates the probe at the first question, which most workers never
+   have. */
 static bool ask(struct worker *w, const struct probe_question *question)
 {
     if (w->probe == NULL)

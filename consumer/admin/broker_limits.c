@@ -46,8 +46,8 @@ static void note_answer(const rd_kafka_ConfigResource_t *told, struct broker_lim
     }
 }
 
-/* Requests the settings of one broker from that broker. No other broker knows them, and one request
-   names one broker. */
+/* Requests the settings of one broker from that broker: no other broker knows them. A request can
+   name one broker only. */
 static void ask_broker(struct admin *admin, int32_t id, struct broker_limit *limits, size_t n,
                        struct error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Assigns, reads every partition, unassigns. */
+/* Assigns partitions, reads each one until its caller has enough, and unassigns them. */
 #include "consumer/admin/browse.h"
 #include "bridge/base/clock.h"
 #include "consumer/unreadable.h"
@@ -30,7 +30,7 @@ static void take(struct reading *reading, const rd_kafka_message_t *message)
     const rd_kafka_topic_partition_t *at =
         rd_kafka_topic_partition_list_find(reading->open, topic, message->partition);
     if (at == NULL)
-        return; /* finished; not paused, since a pause outlives the assignment */
+        return; /* finished; it is not paused, because a pause would outlive the assignment */
     const struct browse *browse = reading->browse;
     bool continues = message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF;
     if (!continues && browse->ended != NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heads: read from each committed base, without the records that are done above it. */
+/* Reads each partition from its committed base, and skips the records that are done above it. */
 #include "consumer/admin/heads.h"
 
 #include "consumer/admin/browse.h"
@@ -71,8 +71,8 @@ static bool see(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
     return head->looked_bytes < looking->share_bytes && message->offset + 1 < cell->end;
 }
 
-static rd_kafka_topic_partition_list_t *where_something_waits(const struct offsets *offsets,
-                                                              bool levels)
+/* Lists the partitions of the levels, or of the schedule topic, that may have waiting records. */
+static rd_kafka_topic_partition_list_t *list_waiting(const struct offsets *offsets, bool levels)
 {
     char name[TOPIC_TEXT_MAX];
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(64);
@@ -88,8 +88,8 @@ static rd_kafka_topic_partition_list_t *where_something_waits(const struct offse
     return list;
 }
 
-/* Handles the end of a partition. A partition without a head holds only ends of transactions and
-   aborted records, so no record waits. */
+/* Handles the end of a partition. If no head was found, only aborted records and markers of
+   transactions were left, so no record waits. */
 static void end(void *ctx, intptr_t tag, int64_t offset)
 {
     const struct looking *looking = ctx;
@@ -116,7 +116,7 @@ static int browse_heads(struct looking *looking, rd_kafka_t *rk, int timeout_ms,
                             .ended = end,
                             .unreadable = stop_at,
                             .ctx = looking};
-    rd_kafka_topic_partition_list_t *list = where_something_waits(looking->offsets, levels);
+    rd_kafka_topic_partition_list_t *list = list_waiting(looking->offsets, levels);
     looking->share_bytes = LOOK_BYTES / (size_t)(list->cnt > 0 ? list->cnt : 1);
     int err = list->cnt == 0 ? 0 : browse_read(&browse, list, error);
     rd_kafka_topic_partition_list_destroy(list);
@@ -129,14 +129,13 @@ struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
     struct looking looking = {
         .offsets = offsets,
         .heads = calloc((size_t)offsets->lanes * (size_t)offsets->slots, sizeof *looking.heads)};
-    /* Unused: a login without Read on the schedule topic still sees the levels. */
-    struct error unread;
+    struct error ignored; /* a login without Read on the schedule topic still sees the levels */
     if (looking.heads == NULL) {
         (void)error_set(error, ERR_NO_MEMORY, "out of memory");
         return NULL;
     }
     if (browse_heads(&looking, rk, timeout_ms, true, error) == 0) {
-        (void)!browse_heads(&looking, rk, REQUESTS_MS, false, &unread);
+        (void)!browse_heads(&looking, rk, REQUESTS_MS, false, &ignored);
         return looking.heads;
     }
     free(looking.heads);

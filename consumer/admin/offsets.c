@@ -145,7 +145,7 @@ static int open_window(struct offsets_cell *cell, const rd_kafka_topic_partition
     if (!cell->committed || at->offset < cell->low)
         window_init(cell->window, cell->low);
     else if (window_decode(cell->window, at->offset, text) != 0)
-        /* The metadata is not the bridge's, so no record above the base is done. */
+        /* Another program wrote the metadata: no record above the base counts as done. */
         window_init(cell->window, at->offset);
     if (cell->end > cell->window->base)
         cell->waiting = window_pending(cell->window, cell->end);

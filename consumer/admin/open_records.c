@@ -34,8 +34,8 @@ void open_records_deinit(struct open_records *open)
     open->uncommitted = NULL;
 }
 
-/* Requests the high watermarks first, so that a record written between the two requests does not
-   count. */
+/* Requests the high watermarks first. A record that is written between the two requests would
+   otherwise look like one of an open transaction. */
 int open_records_ask(const struct open_records *open, struct open_lane *lanes, int n,
                      int timeout_ms)
 {
@@ -116,7 +116,7 @@ int open_records_judge(const struct open_records *open, int timeout_ms, struct f
     int err = open_records_ask(open, seen, lanes, timeout_ms);
     for (int i = 0; err == 0 && i < lanes; i++)
         records += open_records_of(&seen[i]);
-    if (err == 0 && records > 0) { /* repeat it: most transactions end soon */
+    if (err == 0 && records > 0) { /* only a transaction that is still open later is reported */
         poll(NULL, 0, LASTING_MS);
         err = open_records_ask(open, now, lanes, timeout_ms);
         if (err == 0)

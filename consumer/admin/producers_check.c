@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks that the brokers serve a worker's producers under this login. Only a producer that starts
-   like a worker's shows it: brokers may list a request and still refuse it. */
+/* Checks that the brokers serve a worker's producers under this login. It starts such a producer,
+   since brokers may list a kind of request as supported and still refuse it. */
 #include "bridge/base/clock.h"
 #include "consumer/admin/topics.h"
 #include "consumer/admin/topics_survey.h"
@@ -57,7 +57,7 @@ static void judge(const struct config *config, const rd_kafka_error_t *failure,
     case RD_KAFKA_RESP_ERR__FENCED:
     case RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
     case RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS:
-        break; /* another check runs, so the brokers do serve transactions */
+        break; /* another check uses the id, so the brokers do serve transactions */
     default:
         finding_add(findings, FINDING_FAULT, STATE_TOPIC, NULL,
                     "no transactional producer can start now (%s): are as many brokers alive as "
@@ -66,9 +66,9 @@ static void judge(const struct config *config, const rd_kafka_error_t *failure,
     }
 }
 
-/* Sends all kinds of requests that a worker sends to a coordinator, in a transaction that is
-   aborted. The transaction commits an offset of S.pulse, which no member commits, so it delays no
-   member that reads its offsets. */
+/* Sends each kind of request that a worker sends to a coordinator, in a transaction that is
+   aborted. The transaction contains an offset of S.pulse. Members do not use that offset, so they
+   do not wait for the end of the transaction. */
 static rd_kafka_error_t *try_transaction(rd_kafka_t *rk, const struct config *config,
                                          int timeout_ms)
 {
@@ -78,10 +78,10 @@ static rd_kafka_error_t *try_transaction(rd_kafka_t *rk, const struct config *co
         return failure;
     rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(one, topic_of_pulse(config->schedule, pulse), 0)->offset = 0;
-    rd_kafka_consumer_group_metadata_t *nobody =
+    rd_kafka_consumer_group_metadata_t *no_member =
         rd_kafka_consumer_group_metadata_new(config->group);
-    failure = rd_kafka_send_offsets_to_transaction(rk, one, nobody, timeout_ms);
-    rd_kafka_consumer_group_metadata_destroy(nobody);
+    failure = rd_kafka_send_offsets_to_transaction(rk, one, no_member, timeout_ms);
+    rd_kafka_consumer_group_metadata_destroy(no_member);
     rd_kafka_topic_partition_list_destroy(one);
     return failure;
 }
@@ -106,7 +106,7 @@ static void judge_transactions(const struct config *config, int timeout_ms,
     bool started = failure == NULL;
     if (started)
         failure = try_transaction(rk, config, timeout_ms);
-    /* Other failures concern a topic or the group; other checks report them. */
+    /* Other checks report failures that concern a topic or the group. */
     if (failure != NULL && (!started || is_unsupported(failure)))
         judge(config, failure, findings);
     if (failure != NULL)
@@ -114,7 +114,7 @@ static void judge_transactions(const struct config *config, int timeout_ms,
     client_transactional_destroy(rk, false);
 }
 
-/* Notes that the client has a producer id. Only its statistics show this. */
+/* Notes whether the client has a producer id. Only the client's statistics show this. */
 static int note_id(rd_kafka_t *rk, char *json, size_t len, void *opaque)
 {
     (void)rk, (void)len;

@@ -5,8 +5,8 @@
 #include "consumer/admin/broker_limits.h"
 
 enum {
-    /* Upper bound for the rest of a request: names of topic, client and transaction, and the header
-       of the batch. */
+    /* Upper bound for the bytes of a request without its record: the names of topic, client and
+       transaction, and the header of the batch. */
     FRAME_BYTES = 4096,
     RECORD_LEAST = 1000, /* range of message.max.bytes */
     RECORD_MOST = 1000000000

@@ -80,8 +80,8 @@ static void check_settings(struct findings *findings, const struct config *confi
     }
 }
 
-/* Warns of a short retention: operators plan for a day without any bridge. Less than the hour of
-   the rule is a fault. apply does not change it; the operator chooses. */
+/* Warns of a retention below a day, for which operators plan to run without a bridge. A retention
+   below an hour breaks a rule already. apply does not change it, since the operator chooses. */
 static void check_retention(struct findings *findings, const struct topic_seen *schedule)
 {
     enum { HOUR_MS = 3600 * 1000, DAY_MS = 24 * HOUR_MS };
@@ -102,8 +102,8 @@ static void check_retention(struct findings *findings, const struct topic_seen *
             schedule->name, size);
 }
 
-/* Adds one finding for all topics that can lose records with one broker; it usually concerns all
-   topics. */
+/* Adds one finding for all topics that can lose records with one broker. Usually these are all
+   topics of the bridge. */
 static void check_replicas(struct findings *findings, const struct survey *survey)
 {
     const struct topic_seen *alone = NULL, *acked_alone = NULL;

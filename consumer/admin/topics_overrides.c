@@ -69,9 +69,8 @@ static bool breaks(const struct topic_seen *topic, const struct topic_override *
     const char *value = value_of(topic, override);
     size_t n = value == NULL || !takes_overrides(topic) ? 0 : topic_rules_own(topic, rules);
     for (size_t i = 0; i < n; i++) {
-        /* Kafka's default applies, and it complies. */
-        bool unknown = value[0] == '\0' && rules[i].late;
-        if (strcmp(rules[i].name, override->name) != 0 || unknown ||
+        bool complies = value[0] == '\0' && rules[i].late; /* Kafka's default applies */
+        if (strcmp(rules[i].name, override->name) != 0 || complies ||
             (value[0] != '\0' && topic_rule_holds(&rules[i], value)))
             continue;
         *broken = rules[i];

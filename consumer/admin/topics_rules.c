@@ -19,8 +19,8 @@
 #define MINUTE  "60000"
 #define FOREVER "9223372036854775807"
 
-/* Brokers refuse a record whose timestamp differs from their clock by more. Each broker knows some
-   of the names: difference until 3.9, the others since 3.6. */
+/* Brokers refuse a record whose timestamp differs from their clock by more than such a bound. Which
+   names they know depends on their version: difference until 3.9, before and after since 3.6. */
 #define TIMESTAMP_RULES(least, why)                                                               \
     {"message.timestamp.before.max.ms", least, RULE_AT_LEAST, FINDING_FAULT, why, FOREVER, true}, \
         {"message.timestamp.after.max.ms", least, RULE_AT_LEAST, FINDING_FAULT, why, HOUR, true}, \
@@ -60,7 +60,7 @@ static const struct topic_rule level_rules[] = {
 
 static const struct topic_rule dead_letter_rules[] = {
     {"cleanup.policy", "delete", RULE_EXACTLY, FINDING_REFUSE,
-     "compaction takes no record without a key, and would keep only the last of those with the "
+     "compaction refuses records without a key, and would keep only the last of those with the "
      "same key",
      NULL, false},
     {"max.message.bytes", LARGEST, RULE_AT_LEAST, FINDING_WARN,
@@ -70,7 +70,7 @@ static const struct topic_rule dead_letter_rules[] = {
 
 static const struct topic_rule cancelled_rules[] = {
     {"cleanup.policy", "compact", RULE_EXACTLY, FINDING_WARN,
-     "it would grow without end or forget cancellations in force", NULL, false},
+     "the topic would grow without a limit, or lose cancellations in force", NULL, false},
 };
 
 static const struct topic_rule target_rules[] = {
@@ -92,8 +92,7 @@ static const struct {
     [TOPIC_TARGET] = {target_rules, COUNT(target_rules)},
 };
 
-/* Returns the rule for min.insync.replicas of an existing topic; before, its replicas are unknown.
- */
+/* Returns the rule for min.insync.replicas of an existing topic, whose replicas are known. */
 static struct topic_rule insync_rule(const struct topic_seen *topic)
 {
     return (struct topic_rule){

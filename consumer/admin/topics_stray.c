@@ -9,18 +9,17 @@
 
 #include <stdlib.h>
 
-/* Requests the first or the next offsets. Returns false with the reason in admin. */
+/* Requests the beginnings or the ends of the logs. Returns false with the reason in admin. */
 static bool ask_offsets(struct admin *admin, rd_kafka_topic_partition_list_t *list, int64_t which)
 {
     admin->code = log_ends_await(admin->rk, list, which, admin->timeout_ms);
     return admin->code == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-/* Raises the offsets in from to the committed ones, below which all records are done. An offset
-   beyond the end is ignored: the topic was recreated. Without an answer, all records may wait. Only
-   a consumer may do this: any other client that requests offsets crashes when the coordinator
-   moves.
- */
+/* Raises the offsets in from to the committed ones, below which all records are done. A committed
+   offset beyond the end is ignored, because the topic was recreated. Without an answer all records
+   count. reader must be a consumer: another client that requests offsets crashes when the
+   coordinator moves. */
 static void skip_committed(const struct admin *admin, rd_kafka_t *reader,
                            rd_kafka_topic_partition_list_t *from,
                            const rd_kafka_topic_partition_list_t *ends)
@@ -79,8 +78,8 @@ static void see_end(void *ctx, intptr_t i, int64_t offset)
         look->from->elems[i].offset = offset;
 }
 
-/* Reads a record of each partition. Ends of transactions and aborted records take offsets too, so
-   only a read shows records. Raises from to the end where it found none.
+/* Reads a record of each partition. Markers of transactions and aborted records have offsets too,
+   so offsets alone do not prove that records wait. Raises from to the end where it found no record.
 
    The records of an open transaction, and those behind it, cannot be read yet, but the high
    watermark includes them. Returns false with the reason in admin if the result is unknown. */

@@ -166,7 +166,7 @@ static int keep_settings(struct topic_seen *topic, const rd_kafka_ConfigResource
     for (size_t i = 0; i < n; i++) {
         const char *value = rd_kafka_ConfigEntry_value(entries[i]);
         if (value == NULL)
-            continue; /* a sensitive setting has no value; topics have none */
+            continue; /* the broker hides it as sensitive, which no setting of a topic is */
         struct topic_setting *setting = &topic->settings[topic->settings_n++];
         setting->name = strdup(rd_kafka_ConfigEntry_name(entries[i]));
         setting->value = strdup(value);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks the targets that the configuration names in full: whether they exist, and how their
-   settings affect deliveries. apply does not change them; their operator decides. */
+   settings affect deliveries. apply never changes a target, which has its own operator. */
 #include "consumer/admin/topics_survey.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread, two handles, and the answers that it compares. */
+/* One thread that compares the offsets of two handles, and notices the end of an outage. */
 #include "consumer/admin/watch.h"
 
 #include "bridge/base/clock.h"
@@ -38,7 +38,7 @@ static void look(struct watch *w)
     atomic_store(&w->records, records);
 }
 
-/* Ends an outage when any broker answers. A missing leader is reported elsewhere. */
+/* Ends an outage when any broker answers. The lanes of a missing leader have their own messages. */
 static void ask_if_back(const struct watch *w)
 {
     const rd_kafka_metadata_t *metadata;
@@ -106,7 +106,8 @@ static void watch_free(struct watch *w)
     free(w);
 }
 
-/* Lets the condition use the monotonic clock: a step of the wall clock must not stretch a tick. */
+/* Makes the condition use the monotonic clock, so that a step of the wall clock does not stretch a
+   tick. */
 static void init_stopped(struct watch *w)
 {
     pthread_condattr_t monotonic;

@@ -18,13 +18,14 @@ static const struct setting for_all[] = {
     /* A broker that returns is noticed within a second. */
     {"reconnect.backoff.ms", "50"},
     {"reconnect.backoff.max.ms", "1000"},
-    /* Other requests to a broker wait behind one that it never answers. */
+    /* A request that a broker never answers delays all later requests to that broker. */
     {"socket.timeout.ms", "10000"},
 };
 
-/* Limit of a fetch: bytes of all partitions that a broker leads, or one batch. Compressed batches
-   may decompress to a thousand times as much, all at once, before the bridge sees a record. The
-   client demands that message.max.bytes, which only producers use, is no larger. */
+/* Limit of a fetch: the bytes of all partitions that a broker leads, or one batch. The client
+   decompresses all batches of a fetch at once, perhaps to a thousand times their size, before the
+   bridge sees a record. The client demands that message.max.bytes is no larger, although only
+   producers use it. */
 #define INTAKE_FETCH_MAX "262144"
 
 static const struct setting for_intake[] = {
@@ -33,7 +34,7 @@ static const struct setting for_intake[] = {
     {"session.timeout.ms", "6000"},
     {"max.poll.interval.ms", "15000"},
     {"fetch.wait.max.ms", "100"},
-    /* Enough for the time of one fetch, which may contain emptied partitions alone. */
+    /* Enough records for the duration of one fetch, which may leave this partition out. */
     {"queued.min.messages", "8000"},
     {"queued.max.messages.kbytes", "1024"},
     {"message.max.bytes", INTAKE_FETCH_MAX},
@@ -42,9 +43,9 @@ static const struct setting for_intake[] = {
     {"receive.message.max.bytes", CLIENT_RECEIVE_MAX},
 };
 
-/* Unread partitions cost memory, so little of each is fetched ahead. An emptied partition waits for
-   the fetch in flight, which must therefore be short. Drained partitions are paused and not in it
-   (source.h). */
+/* Unread partitions cost memory, so little of each is fetched ahead. A partition without
+   queued records waits for the end of the fetch in flight, so fetches must be short. Drained
+   partitions are paused and not part of a fetch (source.h). */
 static const struct setting for_levels[] = {
     {"fetch.wait.max.ms", "20"},
     {"queued.min.messages", "2000"},
@@ -60,7 +61,7 @@ static const struct setting for_levels[] = {
 
 static const struct setting for_hops[] = {
     {IN_FLIGHT, "1"},
-    /* A whole batch is the least that reading a level partition costs in memory. */
+    /* Reading a level partition needs the memory of one batch at least, so batches are small. */
     {"batch.size", "262144"},
     {"retry.backoff.ms", "50"},
 };
@@ -68,8 +69,8 @@ static const struct setting for_hops[] = {
 static const struct setting for_deliveries[] = {
     {"linger.ms", "0"},
     {IN_FLIGHT, "1"},
-    /* After it, the record returns to a level. A broker that throttles may read the request eleven
-       seconds later: with a shorter timeout the record would be delivered twice (pace.h). */
+    /* After this time the record returns to a level. A broker that throttles may read the request
+       eleven seconds later: with a shorter timeout the record would be delivered twice (pace.h). */
     {"message.timeout.ms", "15000"},
     {"retry.backoff.ms", "50"},
 };
@@ -101,7 +102,7 @@ static const struct setting fixed_for_levels[] = {
 static const struct setting fixed_for_producers[] = {
     {"enable.idempotence", "true"},
     {"acks", "all"},
-    /* Java's. It holds for every topic handle, whichever code creates the handle first. */
+    /* Java's default. It applies to every topic handle, whichever code creates the handle first. */
     {"partitioner", "murmur2_random"},
     /* The producer lowers it to the limit of the brokers (request_limit.h). */
     {"message.max.bytes", "100000000"},
@@ -132,9 +133,9 @@ static int set_all(rd_kafka_conf_t *conf, const struct setting *settings, size_t
     return 0;
 }
 
-/* Shortens a pause of librdkafka 2.2 and newer. It does not fetch a partition for a second once
-   enough records are queued, and a busy partition runs dry in milliseconds. Older versions do not
-   know the property, and do not need it. */
+/* Shortens a pause of librdkafka 2.2 and newer. When enough records of a partition are queued, the
+   client does not fetch it for a second, but a busy worker takes them within milliseconds. Older
+   versions do not know the property, and do not need it. */
 static int shorten_backoff(rd_kafka_conf_t *conf, struct error *error)
 {
     return rd_kafka_conf_set(conf, "fetch.queue.backoff.ms", "5", error->text,
@@ -263,10 +264,10 @@ static void ignore(rd_kafka_error_t *error)
         rd_kafka_error_destroy(error);
 }
 
-/* Aborts the transaction and destroys the handle. With timeout 0 the abort only begins. The next
-   call, which can only fail, is answered after the abort has stopped the registration of
-   partitions. In rare cases the client is faster than its check of the timeout, and sends the end
-   of the transaction. Brokers that verify partitions (3.6 and newer) then refuse late requests. */
+/* Aborts the transaction and destroys the handle. The abort of a tainted client has timeout 0, so
+   it only begins: the client registers no more partitions, and its successor ends the transaction.
+   The next call can only fail, and returns when this is done. In rare cases the client still ends
+   the transaction. Brokers that verify partitions (3.6 and newer) then refuse late requests. */
 void client_transactional_destroy(rd_kafka_t *rk, bool tainted)
 {
     ignore(rd_kafka_abort_transaction(rk, tainted ? 0 : ABORT_MS));
@@ -300,7 +301,7 @@ int client_try(const struct config *config, struct error *error)
 
 enum { PRIME_MS = 5000 };
 
-/* Requests all topics: a request for the locally known ones allows the broker to create them. */
+/* Requests the metadata of all topics: a request by name allows the broker to create a topic. */
 int client_prime(rd_kafka_t *rk, const char *const *topics, int n, struct error *error)
 {
     for (int i = 0; i < n; i++)

@@ -45,7 +45,8 @@ static void log_text(const rd_kafka_t *rk, enum log_level level, const char *fac
 
 static bool is_noise(const char *facility)
 {
-    /* All handles get the operator's properties, and warn of those for the other kind of client. */
+    /* The operator's properties go to all handles. A producer warns of those for consumers, and
+       a consumer of those for producers. */
     return strcmp(facility, "CONFWARN") == 0;
 }
 

@@ -6,9 +6,8 @@
 
 #include <string.h>
 
-enum {
-    RENEWS_UNSECURED = 0x020200ff
-}; /* older versions end the process at 80 % of a token's life */
+/* Older versions end the process when they renew an unsecured token. */
+enum { RENEWS_UNSECURED = 0x020200ff };
 
 static bool is_set(const rd_kafka_conf_t *conf, const char *name, const char *value)
 {

@@ -44,8 +44,8 @@ static bool is_refused_tls(rd_kafka_resp_err_t err, const char *text)
     return err == RD_KAFKA_RESP_ERR__SSL && (of_certificate || strstr(text, "alert") != NULL);
 }
 
-/* Returns whether the token server is unavailable, as a broker may be. A token server answers a
-   refusal with "error" (RFC 6749). */
+/* Returns whether no token was received, although the token server has not refused one. It may be
+   unavailable for a while, like a broker. A refusal contains "error" (RFC 6749). */
 static bool is_token_late(const char *text)
 {
     return strstr(text, "Failed to acquire SASL OAUTHBEARER token") != NULL &&
@@ -102,8 +102,8 @@ static bool is_refused(rd_kafka_t *rk, rd_kafka_queue_t *events, struct error *e
 
 enum { FIRST_WAIT_MS = 250 };
 
-/* Checks for a refusal between two waits. The waits double, since a large cluster may answer
-   slowly. */
+/* Waits for metadata, and checks for a refusal between two waits. The waits double, since a large
+   cluster may answer slowly. */
 static int await_answer(rd_kafka_t *rk, rd_kafka_queue_t *events, int timeout_ms,
                         struct error *error)
 {

@@ -10,8 +10,8 @@
 
 enum { ELECT_MS = 100 };
 
-/* Passes LOG_BEGINNING or LOG_END as timestamp: the client forwards the number, and ListOffsets
-   accepts both. The client's call for a single partition would be a hundred times slower. */
+/* Passes LOG_BEGINNING or LOG_END as a timestamp, which ListOffsets accepts. The client has a call
+   for this, but for one partition only, and a hundred times slower. */
 rd_kafka_resp_err_t log_ends_ask(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
                                  int64_t which, int timeout_ms)
 {
@@ -38,8 +38,7 @@ static bool is_electing(rd_kafka_resp_err_t err)
 {
     return err == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION ||
            err == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
-           err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION; /* the client's error if no partition has a
-                                                           leader */
+           err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION; /* if no partition has a leader */
 }
 
 rd_kafka_resp_err_t log_ends_await(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,

@@ -20,7 +20,7 @@ struct mock *mock_start(struct error *error)
         return NULL;
     }
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    /* The host has no brokers, and would warn of that. */
+    /* The host has no bootstrap.servers, and would warn of that. */
     rd_kafka_conf_set(conf, "log_level", "3", NULL, 0);
     m->host = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error->text, sizeof error->text);
     if (m->host == NULL) {
