@@ -19,7 +19,7 @@ struct reading {
 static int refuse(struct reading *reading, const char *topic, struct error *error)
 {
     reading->browse->code = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
-    return error_set(error, ERR_KAFKA, "reading %s: allow Read on it", topic);
+    return error_set(error, ERR_KAFKA, "cannot read %s: allow Read on it", topic);
 }
 
 static void take(struct reading *reading, const rd_kafka_message_t *message)
@@ -64,7 +64,7 @@ static int read_all(struct reading *reading, struct error *error)
         return err;
     char partitions[COUNTED_MAX];
     reading->browse->code = RD_KAFKA_RESP_ERR__TIMED_OUT;
-    return error_set(error, ERR_KAFKA, "%s did not answer in time, %s[%d] first",
+    return error_set(error, ERR_KAFKA, "%s did not answer in time, for example %s[%d]",
                      counted(reading->open->cnt, "partition", partitions),
                      reading->open->elems[0].topic, reading->open->elems[0].partition);
 }
@@ -75,7 +75,7 @@ int browse_read(struct browse *browse, const rd_kafka_topic_partition_list_t *fr
     rd_kafka_resp_err_t code = rd_kafka_assign(browse->rk, from);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
         browse->code = code;
-        return error_set(error, ERR_KAFKA, "assigning partitions: %s", rd_kafka_err2str(code));
+        return error_set(error, ERR_KAFKA, "cannot assign partitions: %s", rd_kafka_err2str(code));
     }
     struct reading reading = {browse, rd_kafka_topic_partition_list_copy(from)};
     for (int i = 0; i < from->cnt; i++) /* a copy of a list omits opaques */

@@ -61,9 +61,9 @@ const char *offsets_topic(const struct config *config, int slot, char out[TOPIC_
     return out;
 }
 
-static int fail(const struct look *look, const char *doing, rd_kafka_resp_err_t code)
+static int fail(const struct look *look, const char *what, rd_kafka_resp_err_t code)
 {
-    return error_set(look->error, ERR_KAFKA, "%s: %s", doing, rd_kafka_err2str(code));
+    return error_set(look->error, ERR_KAFKA, "cannot read %s: %s", what, rd_kafka_err2str(code));
 }
 
 static const char *topic_of(const struct look *look, int slot, char out[TOPIC_TEXT_MAX])
@@ -81,7 +81,7 @@ static int ask_partitions(struct look *look)
     const rd_kafka_metadata_t *metadata;
     rd_kafka_resp_err_t code = rd_kafka_metadata(look->rk, 1, NULL, &metadata, look->timeout_ms);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-        return fail(look, "asking for the list of topics", code);
+        return fail(look, "the list of topics", code);
     for (int slot = 0; slot <= look->offsets->slots; slot++) {
         topic_of(look, slot, name);
         for (int i = 0; i < metadata->topic_cnt; i++)
@@ -108,17 +108,17 @@ static void list_partitions(struct look *look)
 }
 
 /* Checks the answers to one list. The error of any partition ends the whole read. */
-static int check_list(const struct look *look, const char *doing, rd_kafka_resp_err_t code)
+static int check_list(const struct look *look, const char *what, rd_kafka_resp_err_t code)
 {
     for (int i = 0; code == RD_KAFKA_RESP_ERR_NO_ERROR && i < look->list->cnt; i++)
         code = look->list->elems[i].err;
-    return code == RD_KAFKA_RESP_ERR_NO_ERROR ? 0 : fail(look, doing, code);
+    return code == RD_KAFKA_RESP_ERR_NO_ERROR ? 0 : fail(look, what, code);
 }
 
 static int ask_ends(struct look *look, int64_t which)
 {
     rd_kafka_resp_err_t code = log_ends_ask(look->rk, look->list, which, look->timeout_ms);
-    int err = check_list(look, "asking for the ends of partitions", code);
+    int err = check_list(look, "the ends of partitions", code);
     if (err != 0)
         return err;
     struct offsets *offsets = look->offsets;
@@ -155,10 +155,9 @@ static int open_window(struct offsets_cell *cell, const rd_kafka_topic_partition
 static int ask_committed(struct look *look)
 {
     rd_kafka_resp_err_t code = rd_kafka_committed(look->rk, look->list, look->timeout_ms);
-    char doing[128];
-    snprintf(doing, sizeof doing, "asking for the offsets of group %.64s",
-             look->offsets->config->group);
-    int err = check_list(look, doing, code);
+    char what[128];
+    snprintf(what, sizeof what, "the offsets of group %.64s", look->offsets->config->group);
+    int err = check_list(look, what, code);
     for (int i = 0; i < look->list->cnt && err == 0; i++) {
         const rd_kafka_topic_partition_t *at = &look->list->elems[i];
         if (at->opaque != NULL)

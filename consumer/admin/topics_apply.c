@@ -42,7 +42,7 @@ static int fail(struct apply *a, const struct step *step, const char *topic, con
     char reason[ERROR_MAX / 2];
     /* A copy, since why may point to admin.error. */
     snprintf(reason, sizeof reason, "%.*s", (int)sizeof reason - 1, why);
-    return error_set(&a->admin.error, ERR_KAFKA, "%s %s: %s", step->doing, topic, reason);
+    return error_set(&a->admin.error, ERR_KAFKA, "%s %s failed: %s", step->doing, topic, reason);
 }
 
 struct verdict {

@@ -147,7 +147,7 @@ static int ask_metadata(struct admin *admin, const struct config *config, struct
     const rd_kafka_metadata_t *metadata;
     admin->code = rd_kafka_metadata(admin->rk, 1, NULL, &metadata, admin->timeout_ms);
     if (admin->code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        (void)error_set(&admin->error, ERR_KAFKA, "asking for the list of topics: %s",
+        (void)error_set(&admin->error, ERR_KAFKA, "cannot read the list of topics: %s",
                         rd_kafka_err2str(admin->code));
         return ERR_KAFKA;
     }

@@ -229,7 +229,7 @@ Test(offsets, browsing_without_the_right_to_read_reports_it)
     cr_expect_eq(browse_read(&browse, list, &error), ERR_KAFKA);
     cr_expect_eq(browse.code, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
     char wanted[512];
-    snprintf(wanted, sizeof wanted, "reading %s: allow Read on it", config.schedule);
+    snprintf(wanted, sizeof wanted, "cannot read %s: allow Read on it", config.schedule);
     cr_expect_str_eq(error.text, wanted);
     rd_kafka_topic_partition_list_destroy(list);
     rd_kafka_destroy(rk);
