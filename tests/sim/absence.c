@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members that are not heard for a while: who is silent for longer than a session is put out. */
+/* Members without heartbeats. The coordinator removes a member that is silent for longer than a
+   session. */
 #include "tests/sim/world.h"
 
 static void silence_expires(struct world *w, struct process *p, void *arg, int64_t n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arena: memory that lives as long as one seed. What the bridge is given never comes from here, so
-   that a sanitizer sees each of its mistakes. */
+/* arena: memory that lives as long as one seed. Memory that is lent to the bridge never comes from
+   here, so that a sanitizer sees each wrong access of the bridge. */
 #ifndef DELAYBRIDGE_TESTS_SIM_ARENA_H
 #define DELAYBRIDGE_TESTS_SIM_ARENA_H
 
@@ -20,7 +20,7 @@ struct arena {
     struct arena_chunk *chunks;
 };
 
-/* Zeroed. */
+/* Returns zeroed memory. */
 static inline void *arena_take(struct arena *arena, size_t size)
 {
     struct arena_chunk *chunk = arena->chunks;
@@ -38,7 +38,7 @@ static inline void *arena_take(struct arena *arena, size_t size)
     return memset(data, 0, size);
 }
 
-/* Everything taken is void; one chunk is kept. */
+/* Releases all memory but one chunk, which later calls use again. */
 static inline void arena_reset(struct arena *arena)
 {
     while (arena->chunks != NULL && arena->chunks->next != NULL) {

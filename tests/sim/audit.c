@@ -6,8 +6,8 @@
 
 enum { HEADERS_MAX = 24, BRIDGE_OVERHEAD = 512 + HEADERS_MAX * 96, RECORDS_A_QUEUE = 3 };
 
-/* Every record that progress covers has a successor that is stored. Offsets below the last commit
-   were checked then. */
+/* Checks that every record which progress marks as done has a stored successor. An earlier commit
+   has checked the offsets below its own. */
 void oracle_claim(struct process *p, const struct progress *progress)
 {
     struct world *w = p->world;
@@ -22,12 +22,12 @@ void oracle_claim(struct process *p, const struct progress *progress)
     if (w->missing[topic])
         world_fail(w, "p%d commits %d/%d, whose topic is gone", p->id, q.slot, q.lane);
     if (progress->base < 0 || progress->base > log->end)
-        world_fail(w, "p%d commits %d/%d at %lld, and the log ends at %lld", p->id, q.slot, q.lane,
+        world_fail(w, "p%d commits %d/%d at %lld, but the log ends at %lld", p->id, q.slot, q.lane,
                    (long long)progress->base, (long long)log->end);
     size_t text_max = w->setup.commit_text_max > 0 ? w->setup.commit_text_max : WINDOW_TEXT_MAX;
     if (progress->text_len > text_max || strlen(progress->text) != progress->text_len ||
         !committed_parse(&w->arena, &claim))
-        world_fail(w, "p%d commits %d/%d at %lld with a text that does not fit: %.60s", p->id,
+        world_fail(w, "p%d commits %d/%d at %lld with metadata of another base: %.60s", p->id,
                    q.slot, q.lane, (long long)progress->base, progress->text);
     int64_t covered_end = claim.base + (int64_t)claim.bits_n * 8;
     for (size_t i = log_find(log, before ? before->base : 0); i < log->n; i++) {
@@ -36,8 +36,8 @@ void oracle_claim(struct process *p, const struct progress *progress)
             break;
         bool done = entry->done || coordinator_holds(p->producer, entry);
         if (!done && !entry->gone && committed_covers(&claim, entry->offset))
-            world_fail(w, "p%d commits %d/%d with %lld as done, which is not stored anywhere",
-                       p->id, q.slot, q.lane, (long long)entry->offset);
+            world_fail(w, "p%d commits %d/%d with %lld as done, but no successor is stored", p->id,
+                       q.slot, q.lane, (long long)entry->offset);
     }
     for (int64_t offset = later_of(log->end, claim.base); offset < covered_end; offset++) {
         if (committed_covers(&claim, offset))
@@ -46,7 +46,7 @@ void oracle_claim(struct process *p, const struct progress *progress)
     }
 }
 
-/* The log is cut in any case. The process gets no answer if it has ended. */
+/* Cuts the log, also if the process has ended meanwhile. Only a live process gets an answer. */
 static void trimmed(struct world *w, struct process *nobody, void *arg, int64_t base)
 {
     (void)w, (void)nobody;
@@ -72,8 +72,8 @@ void oracle_trim(struct process *p, struct queue_id q, int64_t base)
     if (q.slot == SLOT_SCHEDULE)
         world_fail(w, "p%d trims the schedule topic", p->id);
     if (c == NULL || base > c->base)
-        world_fail(w, "p%d trims %d/%d to %lld, and %lld is committed", p->id, q.slot, q.lane,
-                   (long long)base, c ? (long long)c->base : -1);
+        world_fail(w, "p%d trims %d/%d to %lld, beyond the committed offset %lld", p->id, q.slot,
+                   q.lane, (long long)base, c ? (long long)c->base : -1);
     if (w->knobs.trims_fail)
         return;
     int64_t at_ms = w->now_ms + world_delay(w, w->knobs.commit_ms);
@@ -83,7 +83,7 @@ void oracle_trim(struct process *p, struct queue_id q, int64_t base)
     world_at(w, at_ms, p, trim_answered, id, base);
 }
 
-/* Whatever is refused by a target may refuse, untried, whatever waits for it. */
+/* After a refusal, the bridge may fail other records to this target without trying them. */
 void oracle_target_failed(struct world *w, const char *name)
 {
     for (struct request *r = w->requests; r != NULL; r = r->next) {
@@ -126,7 +126,7 @@ void oracle_notice(struct process *p, const struct notice *notice)
         world_fail(w, "p%d believes that %d/%d ends before %lld", p->id, q.slot, q.lane,
                    (long long)notice->offset);
     if (notice->kind == NOTICE_MISSING && !w->missing[p->topic_of_slot[q.slot]])
-        world_fail(w, "p%d believes that there is no topic of %d/%d", p->id, q.slot, q.lane);
+        world_fail(w, "p%d believes that the topic of %d/%d is missing", p->id, q.slot, q.lane);
     if (notice->kind == NOTICE_REPLACED && !w->replaced_ok)
         world_fail(w, "p%d believes that %d/%d is another log at %lld", p->id, q.slot, q.lane,
                    (long long)notice->offset);
@@ -134,14 +134,15 @@ void oracle_notice(struct process *p, const struct notice *notice)
         world_fail(w, "p%d sees a newer envelope in %d/%d", p->id, q.slot, q.lane);
 }
 
-/* A stop that begins at T on a level L ends between T + L - slack and T + L + hold. So a log that
-   is written in order of T is sorted by release up to slack + hold. */
+/* Checks the order of a level log. A stop that begins at T on level L ends between T + L - slack
+   and T + L + hold. So releases in a log that is written in order of T go back by at most slack +
+   hold. */
 void oracle_level_appended(struct world *w, struct log *log, const struct entry *entry,
                            const struct ladder *ladder, int life)
 {
     struct envelope env;
     if (envelope_open(entry->value, &env) != 0)
-        world_fail(w, "a level record that is no envelope was stored");
+        world_fail(w, "a level record without an envelope was stored");
     int64_t stamped_ms = entry->timestamp_ms;
     int64_t until_ms = later_of(env.stamp.due_ms, env.stamp.next_try_ms);
     int64_t level_ms = 0, rest_ms, release_ms = until_ms;
@@ -181,11 +182,10 @@ void oracle_unusable(struct process *p, int lane, int n)
 {
     p->world->texts_ignored += n;
     if (!p->world->metadata_is_foreign)
-        world_fail(p->world, "p%d ignores %d committed texts of lane %d, which are sound", p->id, n,
-                   lane);
+        world_fail(p->world, "p%d ignores %d valid metadata texts of lane %d", p->id, n, lane);
 }
 
-/* The counters of the targets add up to the counters of the worker. */
+/* Checks that the counters of all targets add up to those of the worker. */
 static void audit_targets(const struct process *p)
 {
     const struct stats *stats = &p->stats;
@@ -200,9 +200,9 @@ static void audit_targets(const struct process *p)
         dead += counter_read(&stats->dead[code]);
     if (deliveries != counter_read(&stats->deliveries) ||
         deferrals != counter_read(&stats->deferrals) || dead != dead_by_target)
-        world_fail(p->world, "p%d counts other records by target than in all", p->id);
+        world_fail(p->world, "p%d: the counters by target do not add up to the total", p->id);
     if (p->refusals_told < dead || p->failures_told != counter_read(&stats->retries))
-        world_fail(p->world, "p%d has a refusal or a failed delivery that it did not tell", p->id);
+        world_fail(p->world, "p%d did not report a refusal or a failed delivery", p->id);
 }
 
 void oracle_process_bounds(struct process *p)
@@ -214,10 +214,10 @@ void oracle_process_bounds(struct process *p)
     int64_t each = most + BRIDGE_OVERHEAD, large = w->setup.large_bytes;
     int64_t beyond = large > 0 && large < each ? queues * large + each : queues * each;
     if (held > w->setup.memory_bytes + beyond)
-        world_fail(w, "p%d says it holds %lld bytes, and may hold %lld", p->id, (long long)held,
+        world_fail(w, "p%d counts %lld bytes, but may hold %lld", p->id, (long long)held,
                    (long long)w->setup.memory_bytes);
     if (p->outstanding_bytes > w->setup.memory_bytes + queues * RECORDS_A_QUEUE * most)
-        world_fail(w, "p%d holds %lld bytes of records, and may hold %lld", p->id,
+        world_fail(w, "p%d holds %lld bytes of records, but may hold %lld", p->id,
                    (long long)p->outstanding_bytes, (long long)w->setup.memory_bytes);
     audit_targets(p);
     if (w->setup.order_is_exact && !w->log_disordered &&
@@ -225,7 +225,8 @@ void oracle_process_bounds(struct process *p)
         world_fail(w, "p%d counts a breach of the order", p->id);
 }
 
-/* Every report older than lag_ms, in the lanes that it has now, is committed. */
+/* Checks that every report older than lag_ms is committed, in the lanes that the process owns now.
+ */
 static void check_committed(struct process *p, int64_t lag_ms)
 {
     struct world *w = p->world;

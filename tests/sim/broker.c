@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model broker: logs, and the text form of progress as a reader of the contract would take it.
+/* The model broker: its logs, and a separate parser of commit metadata, written from the contract.
  */
 #include "tests/sim/broker.h"
 
@@ -115,7 +115,7 @@ bool committed_parse(struct arena *arena, struct committed *committed)
         int digit = base64_digit(text[at]);
         if (digit < 0)
             return false;
-        for (int i = 5; i >= 0; i--, bit++) { /* a byte's highest bit comes first */
+        for (int i = 5; i >= 0; i--, bit++) { /* from a byte's highest bit on */
             if (digit >> i & 1)
                 bits[bit / 8] |= (uint8_t)(1 << (7 - bit % 8));
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* broker: a model of the part of Kafka that the bridge depends on. It has logs with gaps and a
-   start that moves, and a group with a generation, owners and committed offsets. For each input
-   record it also knows whether the successor is stored, as no real broker does. The invariants need
+   start that moves, and a group with a generation, owners and committed offsets. Unlike a real
+   broker, it also knows for each input record whether the successor is stored. The invariants need
    that. */
 #ifndef DELAYBRIDGE_TESTS_SIM_BROKER_H
 #define DELAYBRIDGE_TESTS_SIM_BROKER_H
@@ -26,14 +26,14 @@ struct entry {
     struct bytes key, value;
     const struct header *headers;
     size_t headers_n;
-    struct request *request;           /* of a request: its required outcome */
-    struct attempt *attempts;          /* forwards so far, the latest first */
-    const struct transaction *made_in; /* cannot be read before its end; NULL: can be */
-    bool foreign;                      /* on a level topic, and not from the bridge */
-    int64_t unreadable_end;            /* its batch cannot be read, up to here; 0: it can */
+    struct request *request;  /* a request, with its required outcome; NULL: another record */
+    struct attempt *attempts; /* its forwards, the latest first */
+    const struct transaction *made_in; /* not readable before the end of this one; NULL: readable */
+    bool foreign;                      /* on a level topic, not written by the bridge */
+    int64_t unreadable_end;            /* end of its unreadable batch; 0: it is readable */
     bool done;                         /* a successor is stored */
-    bool gone;                         /* cut off by a fault: it cannot be forwarded any more */
-    int verdicts;                      /* foreign: dead letters */
+    bool gone;                         /* cut off by a fault, so it cannot be forwarded */
+    int verdicts;                      /* of a foreign record: its dead letters */
 };
 
 /* One partition. Offsets ascend, with gaps. */
@@ -41,9 +41,9 @@ struct log {
     struct entry **entries;
     size_t n, capacity;
     int64_t start, end;
-    size_t stable_n;                        /* so many entries at least can be read */
-    int64_t read_end;                       /* a process has read up to here */
-    int64_t release_max_ms, stamped_max_ms; /* of records appended in order (oracle.c) */
+    size_t stable_n;                        /* at least this many entries can be read */
+    int64_t read_end;                       /* the end of reading, by any process */
+    int64_t release_max_ms, stamped_max_ms; /* maxima over the records (oracle.c) */
     int stamped_max_life;
 };
 
@@ -53,7 +53,7 @@ struct committed {
     struct bytes text;
     const uint8_t *bits; /* bit i of byte b: base + 8 b + i is done */
     size_t bits_n;       /* bytes */
-    int life, epoch;     /* of the process that committed, and of its lane */
+    int life, epoch;     /* of the committing process and of its lane */
     uint64_t sent_step;
     const struct committed *before;
 };
@@ -63,31 +63,31 @@ struct broker {
     int lanes, topics;
     int64_t level_ms[TOPICS_MAX]; /* 0: the schedule topic */
     struct log logs[TOPICS_MAX][LANES_MAX];
-    const struct committed *committed[TOPICS_MAX][LANES_MAX]; /* NULL: never */
-    int undone_n;                               /* entries without a successor that are not gone */
-    int pending_offsets[TOPICS_MAX][LANES_MAX]; /* of transactions that have not ended */
-    int transactions_n;                         /* the same */
+    const struct committed *committed[TOPICS_MAX][LANES_MAX]; /* NULL: no commit yet */
+    int undone_n;                               /* entries that still need a successor */
+    int pending_offsets[TOPICS_MAX][LANES_MAX]; /* offsets in transactions that have not ended */
+    int transactions_n;                         /* transactions that have not ended */
     int generation;
     int owner_life[LANES_MAX]; /* a process in one of its lives, or NO_LIFE */
 };
 
 void broker_init(struct broker *broker, struct arena *arena, int lanes);
 
-/* The topic of a level (0: the schedule topic), made if it is new. */
+/* Returns the topic of a level (0: the schedule topic), and creates a missing one. */
 int broker_topic(struct broker *broker, int64_t level_ms);
 
-/* A copy of everything goes to the end of the log. */
+/* Appends a copy of the entry. */
 struct entry *log_append(struct broker *broker, struct log *log, const struct entry *from);
 
-/* Index of the first entry at or after offset; log->n if there is none. */
+/* Returns the index of the first entry at or after offset, or log->n. */
 size_t log_find(const struct log *log, int64_t offset);
-struct entry *log_at(const struct log *log, int64_t offset); /* NULL: no such offset */
+struct entry *log_at(const struct log *log, int64_t offset); /* NULL: no record has this offset */
 
-/* Where reading ends: at the first record of an open transaction, or at the log's end. */
+/* Returns where reading ends: at the first record of an open transaction, or at the log's end. */
 int64_t log_stable_end(struct log *log);
 
-/* A commit's text, read without the bridge's code. False: not a text that the bridge would write
-   for this base (the checksum is not verified). */
+/* Parses the metadata of a commit, without code of the bridge and without its checksum. Returns
+   false if the bridge would not write this text for this base. */
 bool committed_parse(struct arena *arena, struct committed *committed);
 bool committed_covers(const struct committed *committed, int64_t offset);
 

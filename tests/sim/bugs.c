@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lying layer. Each bug is what a plausible mistake in a port or in the bridge would look like
-   from outside. */
+/* The layer that lies. Each bug imitates the effect of a plausible mistake in a port or in the
+   bridge. */
 #include "tests/sim/world.h"
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ static enum bug bug_of(const struct process *p)
     return p->world->bug;
 }
 
-/* One call in n lies. Any test would find a bug that always shows. */
+/* Lies in one of n calls, since any test would find a bug that always shows. */
 static bool sometimes(const struct process *p, int n)
 {
     return rng_int(&p->world->rng, 1, n) == 1;

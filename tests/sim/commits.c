@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commits on their way to the coordinator and back: in order, late, refused to a member of an old
-   generation, or never answered. Exactly once, the offsets go first, then the end of their
+/* Commits on their way to the coordinator and back. They arrive in order, late or never, and one of
+   an old generation is refused. Exactly once, a commit sends its offsets and then the end of their
    transaction. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
@@ -10,28 +10,28 @@ enum outcome { COMMIT_OK, COMMIT_REFUSED, COMMIT_UNKNOWN };
 
 struct commit {
     struct commit *next;
-    struct producer *producer; /* exactly once; else NULL */
+    struct producer *producer; /* exactly once; NULL at least once */
     bool offsets_taken;
-    bool finishing; /* exactly once: the end of the transaction is on its way too */
+    bool finishing; /* exactly once: the end of the transaction was sent, too */
     bool waiting;   /* for that */
     bool told;      /* that its outcome is unknown, and it is still on its way */
     int generation;
     int64_t lands_at;
     uint64_t seq, sent_step;
     enum outcome outcome;
-    struct progress *progress; /* of which the items are made */
+    struct progress *progress; /* the memory of the items */
     size_t n;
     struct offset_item items[];
 };
 
-/* One connection to the coordinator: requests arrive in the order of sending. */
+/* One connection to the coordinator. Requests arrive in the order in which they were sent. */
 struct commit_line {
     struct process *process;
     int life;
     struct commit *head, **end;
 };
 
-/* A transaction that is not known to be committed is as good as lost, until it is known. */
+/* Treats the transaction as failed as long as its commit is not confirmed. */
 static void transaction_failed(struct process *p, struct commit *c)
 {
     if (c->producer->given_up)
@@ -84,7 +84,7 @@ static void arm(struct world *w, struct commit_line *line, int64_t at_ms)
                  0);
 }
 
-/* The group's coordinator takes offsets of its members alone. */
+/* Returns whether the sender is a member. The coordinator refuses offsets of others. */
 static bool is_member(struct world *w, const struct commit_line *line, const struct commit *c)
 {
     if (w->bug == BUG_GENERATION_BLANK)
@@ -108,7 +108,7 @@ static void take_offsets(struct world *w, const struct commit_line *line, struct
     coordinator_take_offsets(c->producer, c->items, w->bug == BUG_OFFSETS_APART ? 0 : c->n);
 }
 
-/* Several requests, or partitions with separate errors. */
+/* Decides whether only some partitions of this commit fail. */
 static bool is_partial(struct world *w)
 {
     return rng_chance(&w->rng, w->knobs.commit_partly) || fails(w, FAILURE_COMMIT_PARTLY);
@@ -137,7 +137,7 @@ static void take_effect(struct world *w, const struct commit_line *line, struct 
         offsets_count(w, c->items, c->n, line->life);
 }
 
-/* The client stops waiting for a request that may still arrive later. */
+/* Decides whether the client stops waiting for this request, which may still arrive. */
 static bool is_delayed(struct world *w, struct process *p, struct commit *c)
 {
     if (c->producer == NULL || c->told ||
@@ -152,7 +152,8 @@ static bool is_delayed(struct world *w, struct process *p, struct commit *c)
     return true;
 }
 
-/* The head of the line reaches the coordinator, or not; and so does the answer. */
+/* Decides whether the first commit of the line reaches the coordinator, and whether the answer
+   returns. */
 static void judge(struct world *w, struct commit_line *line, struct commit *c)
 {
     struct process *p = line->process;
@@ -200,7 +201,7 @@ static void landed(struct world *w, struct process *nobody, void *arg, int64_t n
     struct commit *c = line->head;
     bool alive = p->up && p->life == line->life && !(c->producer != NULL && c->producer->given_up);
     if (!alive && !c->told && rng_chance(&w->rng, 5000))
-        return; /* the connection broke before this one */
+        return; /* the connection broke before this commit */
     bool busy = c->producer != NULL && coordinator_is_busy(c->producer) && !c->producer->fenced;
     int64_t back_ms = world_coordinator_back(w);
     if (w->knobs.hold_commits || back_ms > w->now_ms || busy) {
@@ -231,11 +232,11 @@ static void send(struct process *p, struct commit *c)
         arm(w, line, w->now_ms);
 }
 
-/* Every committed record was reported and stored. */
+/* Checks that every record of the transaction was reported and stored. */
 static void check_transaction(const struct process *p)
 {
     if (p->restarting || p->producer->given_up)
-        world_fail(p->world, "p%d commits, and has no producer", p->id);
+        world_fail(p->world, "p%d commits without a producer", p->id);
     if (p->producer->unreported > 0)
         world_fail(p->world, "p%d commits while %zu records are in flight", p->id,
                    p->producer->unreported);
@@ -291,7 +292,7 @@ void port_announce(void *ctx, const struct progress *progress, size_t n)
     if (!port_enter(p))
         return;
     if (p->announced != NULL || (p->producer->solo && p->producer->unreported > 0))
-        world_fail(p->world, "p%d announces what it may not", p->id);
+        world_fail(p->world, "p%d announces a commit that it may not send", p->id);
     trace(p->world, p, "announces %zu queues", n);
     p->announced = commit_of(p, progress, n);
     p->announced->producer = p->producer;

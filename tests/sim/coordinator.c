@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transactions from their first record to their last marker. */
+/* The life of a transaction, from its first record to its last marker. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
 
@@ -9,7 +9,7 @@ enum ending { OPEN, COMMITTED, ABORTED };
 struct transaction {
     struct producer *producer;
     enum ending state;
-    int unmarked; /* logs, and offsets, that its end has not reached */
+    int unmarked; /* logs and offsets without a marker of its end */
     struct written *written, **written_end;
     const struct offset_item *offsets;
     size_t offsets_n;
@@ -58,7 +58,7 @@ static void timed_out(struct world *w, struct process *nobody, void *arg, int64_
         world_at(w, world_coordinator_back(w) + 1, nobody, timed_out, arg, n);
         return;
     }
-    trace(w, NULL, "a transaction of life %d is aborted by time", t->producer->life);
+    trace(w, NULL, "a transaction of life %d times out and is aborted", t->producer->life);
     coordinator_fence(t->producer);
 }
 
@@ -98,7 +98,7 @@ void coordinator_take_offsets(struct producer *producer, const struct offset_ite
         world_of(producer)->broker.pending_offsets[items[i].topic][items[i].lane]++;
 }
 
-/* Aborted records were never seen, and their offsets remain a gap. */
+/* Writes the marker to one log. The offsets of aborted records remain as a gap. */
 static void mark_log(struct world *w, struct transaction *t, int topic, int lane)
 {
     struct log *log = &w->broker.logs[topic][lane];
@@ -129,7 +129,7 @@ static void mark(struct world *w, struct process *nobody, void *arg, int64_t n)
     w->broker.transactions_n -= --t->unmarked == 0;
 }
 
-/* It is decided; each partition learns of it in its own time. */
+/* Decides the transaction. Its marker reaches each partition after a random delay. */
 static void end(struct transaction *t, enum ending ending)
 {
     struct world *w = world_of(t->producer);
@@ -153,7 +153,7 @@ void coordinator_commit(struct producer *producer)
     for (const struct written *it = t->written; it != NULL; it = it->next) {
         written_counts(w, it);
         if (!committed_covers(w->broker.committed[it->from_topic][it->lane], it->input->offset))
-            world_fail(w, "topic %d lane %d offset %lld is forwarded, and not in the same progress",
+            world_fail(w, "topic %d lane %d offset %lld is forwarded without being in the progress",
                        it->from_topic, it->lane, (long long)it->input->offset);
     }
     end(t, COMMITTED);

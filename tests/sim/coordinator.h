@@ -10,13 +10,13 @@
 
 #include "tests/sim/producer.h"
 
-/* A record that was written because of another one. */
+/* A record that was written as successor of another one. */
 struct written {
     struct written *next;
-    struct entry *input, *made; /* made: on a level, else NULL */
+    struct entry *input, *made; /* made: the record on a level, else NULL */
     struct attempt *attempt;
     int from_topic, topic, lane;
-    struct request *request; /* NULL: of a foreign record */
+    struct request *request; /* NULL: for a foreign record */
     enum forward_kind kind;
 };
 
@@ -25,27 +25,27 @@ struct offset_item {
     struct committed *committed;
 };
 
-/* Nothing to wait for: it counts. */
+/* Counts an outcome that is part of no transaction. */
 void written_counts(struct world *world, const struct written *it);
 void offsets_count(struct world *world, const struct offset_item *items, size_t n, int life);
 
-/* Into the transaction of this producer; one is begun if none is open. */
+/* Adds the record to the open transaction of this producer. Begins one if none is open. */
 void coordinator_write(struct producer *producer, struct written *it);
 void coordinator_take_offsets(struct producer *producer, const struct offset_item *items, size_t n);
 
 void coordinator_commit(struct producer *producer);
 
-/* Fences the producer: no request of it is accepted any more, and its open transaction is
-   aborted. */
+/* Fences the producer: aborts its open transaction and refuses its later requests. */
 void coordinator_fence(struct producer *producer);
 
-/* Whether a partition of its transaction has no leader: the brokers do not end it then. */
+/* Returns whether a partition of its transaction has no leader, so that the brokers cannot end it.
+ */
 bool coordinator_is_held(const struct producer *producer);
-/* Whether the markers of its last transaction are not all written: the next one waits. */
+/* Returns whether markers of its last transaction are missing, so that the next one must wait. */
 bool coordinator_is_busy(const struct producer *producer);
 
-/* Its last transaction holds a successor of this record, and is not committed, for all that its
-   client knows. */
+/* Returns whether its last transaction has a successor of this record and, as far as its client
+   knows, is not committed. */
 bool coordinator_holds(const struct producer *producer, const struct entry *input);
 
 #endif

@@ -9,7 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The hash of all lines before seeds the hash of this line, so their order counts. */
+/* Adds the line to the hash. The order of lines counts, since the hash of earlier lines is the
+   seed. */
 void digest_add_line(struct digest *d)
 {
     line_text(&d->line, "\n");
@@ -29,7 +30,8 @@ static const char *mode_text(enum mode mode)
     return mode == MODE_EXACTLY_ONCE ? "exactly once " : "at least once";
 }
 
-/* Returns how many runs failed. The digest of a failed run covers its calls before the failure. */
+/* Runs all seeds in one mode. Returns how many failed. The digest of a failed run covers its calls
+   up to the failure. */
 static uint64_t digest_mode(struct world *world, const struct digest_options *options)
 {
     struct digest *d = world->digest;

@@ -17,7 +17,7 @@
 #include "tests/sim/world.h"
 
 struct digest {
-    uint64_t hash, calls; /* of the seed that runs */
+    uint64_t hash, calls; /* of the current seed */
     bool prints;          /* each line is printed, too */
     struct line line;     /* the call under way; empty between calls */
 };

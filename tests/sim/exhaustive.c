@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small worlds. Their variants are the mode, one process or two, and producers with or without
-   names. A few draws decide the delays and which requests of a dead process still arrive. */
+/* The small worlds. A variant sets the delivery mode, one or two processes, and producers with or
+   without names. A few random draws set delays, and which requests of a dead process arrive. */
 #include "tests/sim/exhaustive.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/workload.h"
@@ -29,7 +29,7 @@ static int variant_of(uint64_t seed, const struct scope *scope)
     return (int)(seed % (uint64_t)scope->variants);
 }
 
-/* Starts each process that has died again. */
+/* Restarts each process that has died. */
 static void watch(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
     if (w->ending)
@@ -109,7 +109,8 @@ static void run_failure(struct world *w)
     ask(w, 0, 0);
     ask(w, 1, 700);
     ask(w, 0, 2500);
-    for (int64_t delay_ms = 11000; delay_ms <= 12500; delay_ms += 500) /* they wait together */
+    for (int64_t delay_ms = 11000; delay_ms <= 12500;
+         delay_ms += 500) /* so that they wait together */
         ask(w, 0, delay_ms);
     ask_badly(w);
     run_finish(w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exhaustive: small worlds in which one failure happens, at each possible place in turn, in both
-   delivery modes. A process dies at each port call of a world with two lanes, two levels and three
-   records. Each other failure (failures.h) has a few more records, valid and invalid ones. */
+/* exhaustive: small worlds with one failure each, at each possible place in turn, in both delivery
+   modes. In one kind of world a process dies: it has two lanes, two levels and three records. The
+   worlds of all other failures (failures.h) have a few more records, valid and invalid ones. */
 #ifndef DELAYBRIDGE_TESTS_SIM_EXHAUSTIVE_H
 #define DELAYBRIDGE_TESTS_SIM_EXHAUSTIVE_H
 
@@ -9,17 +9,17 @@
 
 enum { DYING_PROCESSES = 2, DEATH_VARIANTS = 32, FAILURE_VARIANTS = 32 };
 
-/* kind: the process that dies, or the failure. The variant alone determines the random draws. So
-   all runs of a variant are the same run, each up to its own place. */
+/* A kind is the process that dies, or the failure. The random draws depend on the variant only. So
+   all runs of a variant are equal up to the place of their failure. */
 struct scope {
     const char *option;
-    int kinds, variants; /* kinds: from 1 on */
+    int kinds, variants; /* kinds count from 1 */
     void (*run)(struct world *world);
 };
 
 extern const struct scope scope_of_deaths, scope_of_failures;
 
-/* Returns the seed of one run. at: the opportunity that fails; 0: none. */
+/* Returns the seed of one run. at: the opportunity at which the failure happens; 0: none. */
 uint64_t scope_seed(const struct scope *scope, uint64_t at, int kind, int variant);
 
 #endif

@@ -101,7 +101,7 @@ static void strike(struct world *w, struct process *p, void *arg, int64_t n)
     }
 }
 
-/* After the call, since nothing but time can pass within one. */
+/* Strikes after a call, because within a call only time passes. */
 void failure_strikes(struct process *p)
 {
     struct world *w = p->world;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Faults: chances for the small ones, and times for the great ones. */
+/* Faults: small ones have a probability, great ones happen at certain times. */
 #include "tests/sim/faults.h"
 #include "tests/sim/coordinator.h"
 #include "tests/sim/workload.h"
@@ -24,9 +24,9 @@ enum great {
 };
 
 struct faults {
-    int64_t every_ms[GREAT_N]; /* on average; 0: never */
+    int64_t every_ms[GREAT_N]; /* average time between two; 0: never */
     int64_t clock_step_ms;
-    bool crashes_lose_time; /* a restart takes long */
+    bool crashes_lose_time; /* restarts take long */
 };
 
 static struct process *random_process(struct world *w)
@@ -53,8 +53,8 @@ static void restart_later(struct world *w, int id)
     world_at(w, w->now_ms + rng_between(&w->rng, 10, most_ms), NULL, restart, NULL, id);
 }
 
-/* Fenced by a producer with the same name. Its client may learn that at once, or from the answer if
-   it waits for the end of a transaction. */
+/* Fences the producer as another one of the same name would. Its client may learn that at once, or
+   from the answer to the end of its transaction. */
 static void fence(struct process *p)
 {
     coordinator_fence(p->producer);
@@ -139,8 +139,8 @@ static int random_chain(struct world *w)
     return rng_int(&w->rng, 0, w->broker.topics - 1) * LANES_MAX + lane;
 }
 
-/* Partitions change their leaders cleanly: no record is lost, and requests have no answer for a
-   while. */
+/* Leaves partitions without a leader for a while. No record is lost, and requests have no answer
+   meanwhile. */
 static void change_leaders(struct world *w)
 {
     int n = rng_int(&w->rng, 1, 8);
@@ -251,7 +251,7 @@ static void choose_knobs(struct rng *rng, struct knobs *knobs)
     knobs->lookup_pending = choose_chance(rng, 9000);
 }
 
-/* Seeds that are long in virtual time: hours or days, and turns that leap. */
+/* Chooses a seed of hours or days of virtual time, with long leaps between turns. */
 static void choose_long(struct world *w)
 {
     static const struct ladder hours = {{1000, 60000, 3600000, 43200000}, 4, 1000, 500};
@@ -309,7 +309,7 @@ static void choose_greats(struct world *w, struct faults *faults)
         w->processes[id].wall_ahead_ms = rng_between(rng, -3000, 3000);
         w->processes[id].drift_ppm = rng_between(rng, -2000, 2000);
         if (w->skew_ms_max < 4000)
-            w->skew_ms_max = 4000; /* with what drift adds */
+            w->skew_ms_max = 4000; /* including drift */
     }
 }
 
@@ -348,7 +348,7 @@ void faults_choose(struct world *w)
     w->faults = faults;
     setup_fair(w);
     choose_setup(w);
-    bool one_ladder = w->setup.switch_ms == 0; /* else processes end to take the other one up */
+    bool one_ladder = w->setup.switch_ms == 0; /* false: processes restart with the other ladder */
     w->setup.is_calm = rng_chance(rng, 500) && w->setup.leap_ms == BRIDGE_WAIT_MAX_MS &&
                        w->setup.memory_bytes >= 4 << 20 && one_ladder;
     if (!w->setup.is_calm) {
@@ -371,7 +371,7 @@ void faults_choose(struct world *w)
     }
 }
 
-/* The roll-out of a new ladder comes to its end. */
+/* Replaces the last processes with the old ladder. */
 static void replace_old(struct world *w, struct process *p)
 {
     if (!p->up)

@@ -47,7 +47,7 @@ void field_name(struct line *line, const char *key, struct bytes name)
     }
 }
 
-/* Leaves out the phrase of the last error: it is a sentence. */
+/* Leaves out the text of the last error, because lines contain no sentences. */
 static void put_extras(struct line *line, const struct extras *e)
 {
     if (e->error_code != 0) {
@@ -88,7 +88,7 @@ static void put_envelope(struct line *line, const struct envelope *env)
     field_hash(line, "value", env->value);
 }
 
-/* The stored value: an envelope, or a record that was never one. */
+/* Adds the stored value: an envelope, or the value of a foreign record. */
 static void put_value(struct line *line, const struct forward *f)
 {
     struct envelope opened;

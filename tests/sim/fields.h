@@ -7,15 +7,16 @@
 #include "tests/sim/line.h"
 #include "tests/sim/world.h"
 
-/* The topic of a slot: S, a level's span, or none. */
+/* Appends the topic of a slot: S, a level's span, or none. */
 void field_topic(struct line *line, const struct process *process, int slot);
 /* " queue=TOPIC/PARTITION" */
 void field_queue(struct line *line, const struct process *process, struct queue_id queue);
-/* 8 digits of the hash; "null" is not the hash of empty bytes. */
+/* Appends 8 digits of the hash, or "null". */
 void field_hash(struct line *line, const char *key, struct bytes bytes);
-/* The name of a topic. Bytes that would break the line are escaped: a producer may write any. */
+/* Appends the name of a topic. Escapes bytes that would break the line, since a producer may write
+   any. */
 void field_name(struct line *line, const char *key, struct bytes name);
-/* All that port.forward is given. */
+/* Appends all arguments of port.forward. */
 void field_forward(struct line *line, const struct process *process, const struct forward *forward);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The port, memory: records that are lent and come back, and are made unreadable then. */
+/* The memory of the port: lends records to the bridge, and makes them unreadable when they come
+   back. */
 #include "tests/sim/world.h"
 
 #include <assert.h>
@@ -11,7 +12,7 @@ enum { RECORD_OVERHEAD = 200, RELEASED = 0xdd };
 struct lent {
     struct record record;
     size_t size, cost_bytes;
-    bool fetched; /* it pins the batch that it came in */
+    bool fetched; /* it pins the batch in which it was fetched */
     char data[];
 };
 
@@ -96,7 +97,7 @@ void port_release(void *ctx, struct record *record)
     struct process *p = ctx;
     struct lent *lent = (struct lent *)record;
     if (p->outstanding == 0)
-        world_fail(p->world, "p%d gives back more records than it was given", p->id);
+        world_fail(p->world, "p%d returns more records than it borrowed", p->id);
     p->outstanding--;
     p->outstanding_bytes -= (int64_t)lent->cost_bytes;
     memset(lent->data, RELEASED, lent->size);

@@ -13,7 +13,7 @@ enum { LINE_BYTES = 8192, LINE_DIGITS_MAX = 20 };
 
 struct line {
     size_t len;
-    char text[LINE_BYTES]; /* not terminated */
+    char text[LINE_BYTES]; /* without a NUL byte at the end */
 };
 
 static inline void line_bytes(struct line *line, const void *data, size_t len)

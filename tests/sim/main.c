@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim: the real bridge in a model world, one seed after the other. See tests/sim/README.md. */
+/* sim: runs the real bridge in a model world, one seed after the other. See tests/sim/README.md. */
 #include "tests/sim/digest.h"
 #include "tests/sim/exhaustive.h"
 #include "tests/sim/faults.h"
@@ -17,15 +17,14 @@ enum { PROGRESS_SEEDS = 10000, FAILURES_MAX = 10, BUG_SEEDS = 5000, EX_USAGE = 6
 enum { KEPT_BYTES = 1 << 30 };
 
 struct options {
-    uint64_t from, n, minutes; /* minutes: for so long at most; 0: as long as it takes */
+    uint64_t from, n, minutes; /* minutes: the longest run; 0: no limit */
     bool strict, verbose, bugs, scenarios, exhaustive, failures, one, digest, calls;
     const char *scenario;
     enum bug bug;
     const char *program;
 };
 
-/* An assert in the bridge is a finding like any other: the seed is printed, and the next one
-   runs. */
+/* Turns a failed assert of the bridge into a failed seed. The next seed still runs. */
 static void trap_assert(int number)
 {
     (void)number;
@@ -33,7 +32,7 @@ static void trap_assert(int number)
     siglongjmp(world_trap, 1);
 }
 
-/* Memory stays with the process: a small world would spend more time on returning and requesting it
+/* Keeps freed memory in the process. A small world would spend more time on requests to the kernel
    than on its work. */
 static void keep_memory(void)
 {
@@ -69,7 +68,7 @@ static void print_totals(const struct stats *sum, uint64_t crashes, uint64_t rep
 #undef N
 }
 
-/* Each so many seeds of a long run. */
+/* Prints the progress of a long run. */
 static void print_progress(const struct options *options, uint64_t done, double took)
 {
     if (done % PROGRESS_SEEDS != 0 || options->n <= PROGRESS_SEEDS)
@@ -137,7 +136,7 @@ static bool bug_is_found(const struct options *options, enum bug bug)
     unsigned long seed = strtoul(found + strlen("seed "), NULL, 10);
     if (reason != NULL)
         reason[strcspn(reason, "\n")] = '\0';
-    bool judged = status != 0 && reason != NULL; /* not that it crashed, or could not start */
+    bool judged = status != 0 && reason != NULL; /* false: the child crashed or could not start */
     printf("%-26s %-9s %5lu  %s\n", bug_name(bug), judged ? "found" : "NOT FOUND", seed,
            reason != NULL ? reason + 8 : bug_text(bug));
     return judged;
@@ -159,8 +158,8 @@ static void tell_failure(const struct options *options, const struct scope *scop
            world_failure, options->program, scope->option, seed);
 }
 
-/* Runs once without the failure, which counts the places, and then with it at each of them. Returns
-   their number. A run that differed before its place, or never reached it, has failed. */
+/* Runs once without the failure to count its places, then once for each place. Returns their
+   number. A run that differs before its place, or never reaches it, has failed. */
 static uint64_t run_places(const struct options *options, const struct scope *scope, int kind,
                            int variant, uint64_t *failed)
 {
@@ -191,7 +190,7 @@ static uint64_t run_places(const struct options *options, const struct scope *sc
     return places;
 }
 
-/* Each process that there is dies at each of its calls. */
+/* Lets each process die at each of its calls. */
 static int run_exhaustive(const struct options *options)
 {
     uint64_t failed = 0, calls = 0;
@@ -354,7 +353,7 @@ static struct options parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    setvbuf(stdout, NULL, _IOLBF, 0); /* a sanitizer may end the process without */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a sanitizer may end the process without a flush */
     struct options options = parse(argc, argv);
     signal(SIGABRT, trap_assert);
     keep_memory();

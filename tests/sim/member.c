@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The group with the eager protocol: every rebalance revokes all lanes of all members. Each member
-   settles and commits in its own time, then the lanes are assigned again. A member that is silent
-   for too long is removed and may not know it. */
+   settles and commits, then the lanes are assigned again. A member that is silent for too long is
+   removed, perhaps without its knowledge. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
 
@@ -52,7 +52,7 @@ static void lose_lanes(struct process *p)
     }
 }
 
-/* The client has found out that it is a member no more: no time to settle. */
+/* The client learns that it was removed from the group. It has no time to settle. */
 static void lost(struct world *w, struct process *p, void *arg, int64_t n)
 {
     if (p->member == MEMBER_OUT || member_is_known(p))
@@ -77,13 +77,13 @@ static void lost(struct world *w, struct process *p, void *arg, int64_t n)
 void member_expel(struct world *w, int id)
 {
     struct process *p = &w->processes[id];
-    trace(w, p, "is put out of the group");
+    trace(w, p, "is removed from the group");
     if (member_is_known(p))
         world_at(w, w->now_ms + world_delay(w, 800), p, lost, NULL, 0);
     w->known_life[id] = NO_LIFE;
 }
 
-/* A member that has not joined again by now is removed. */
+/* Removes each member that has not joined again in time. */
 static void regroup_timeout(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
     (void)nobody;
@@ -100,7 +100,7 @@ static void regroup_timeout(struct world *w, struct process *nobody, void *arg, 
 void group_regroup(struct world *w)
 {
     if (!w->regrouping) {
-        trace(w, NULL, "the group is formed anew");
+        trace(w, NULL, "the group is formed again");
         w->regrouping = true;
         for (int id = 0; id < w->setup.processes; id++) {
             if (member_is_known(&w->processes[id]))
@@ -121,7 +121,7 @@ static void regroup_later(struct world *w, struct process *nobody, void *arg, in
     group_regroup(w);
 }
 
-/* A log without a committed offset gets one at its beginning. */
+/* Whether a log without a committed offset gets one at its start, and whether the process knows. */
 enum placing { PLACES_TAKEN, PLACES_UNCOMMITTED, PLACES_UNKNOWN };
 
 static bool is_placeless(const struct process *p)
@@ -190,7 +190,7 @@ static void open_lane(struct process *p, int lane, enum placing placing, struct 
     }
 }
 
-/* The effect of a transaction without an end is unknown. */
+/* Returns whether the offsets of its lanes are stable: no open transaction holds them. */
 static bool is_stable(const struct process *p)
 {
     for (int lane = 0; lane < p->world->setup.lanes; lane++) {
@@ -299,14 +299,14 @@ static void try_complete(struct world *w)
 static void revoke_begin(struct process *p)
 {
     struct world *w = p->world;
-    trace(w, p, "gives its lanes up");
+    trace(w, p, "releases its lanes");
     p->member = MEMBER_REVOKING;
     p->settled = false;
     p->deadline_ms = w->now_ms + rng_between(&w->rng, 0, SETTLE_MS_MAX);
     world_at(w, w->now_ms, p, revoke, NULL, 0);
 }
 
-/* That may take long, and it has no lanes meanwhile. */
+/* Returns whether it must wait for pending offsets. It has no lanes meanwhile. */
 static bool waits_for_offsets(const struct process *p)
 {
     return p->member == MEMBER_ASSIGNED && (p->rereads || p->unstable);
@@ -330,10 +330,10 @@ static void leave(struct process *p)
     trace(w, p, "ends");
     producer_died(p->producer);
     if (w->setup.exactly_once && rng_chance(&w->rng, 5000))
-        coordinator_fence(p->producer); /* it had the time to say so */
+        coordinator_fence(p->producer); /* it could tell the coordinator */
     process_free(p);
     w->known_life[p->id] = NO_LIFE;
-    w->regrouping = false; /* a new round, without it */
+    w->regrouping = false; /* the next round takes place without it */
     group_regroup(w);
 }
 
@@ -351,7 +351,7 @@ static void revoke_end(struct process *p, bool committed)
         return;
     }
     process_turn_by(p, w->now_ms);
-    if (!member_is_known(p)) { /* it was put out meanwhile */
+    if (!member_is_known(p)) { /* it was removed meanwhile */
         p->member = MEMBER_OUT;
         member_join(p);
         return;
@@ -359,8 +359,8 @@ static void revoke_end(struct process *p, bool committed)
     try_complete(w);
 }
 
-/* Settles until no record is in flight or time is up, commits, waits for the answer and releases
-   the lanes. n: waiting. */
+/* Revokes the lanes. Settles until no record is in flight or time is up, commits, waits for the
+   answer and releases the lanes. n: whether it waits. */
 static void revoke(struct world *w, struct process *p, void *arg, int64_t n)
 {
     if (p->member != MEMBER_REVOKING)
@@ -408,7 +408,7 @@ static void stop(struct world *w, struct process *p, void *arg, int64_t n)
 
 void member_stop(struct process *p)
 {
-    trace(p->world, p, "is asked to end");
+    trace(p->world, p, "is requested to end");
     p->leaving = true;
     stop(p->world, p, NULL, 0);
 }

@@ -12,7 +12,7 @@ const char *names_truncation(enum dead_letter_content content);
 const char *names_lookup(enum lookup lookup);
 const char *names_notice(enum notice_kind kind);
 const char *names_code(enum code code);
-/* "other" for a number of a newer program. */
+/* Returns "other" for a number of a newer program. */
 const char *names_error(enum delivery_error error);
 const char *names_deferral(enum deferral deferral);
 

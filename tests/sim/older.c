@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An older program in the group, modeled at the port. The bridge of this simulator reads and writes
-   version 2. An older one reads and writes version 1. */
+/* Models an older program at the port. The bridge of this simulator reads and writes envelopes of
+   version 2, and an older one only those of version 1. */
 #include "tests/sim/world.h"
 
 #define XXH_INLINE_ALL

@@ -16,7 +16,8 @@ static struct target_model *target_of(struct world *w, const struct request *r)
     return &w->targets[i];
 }
 
-/* A target that has refused a record without a key would refuse any: they need not be tried. */
+/* Counts failed attempts. A target that has refused a record without a key refuses all of them, so
+   the bridge need not try. */
 static int failures_of(struct world *w, const struct request *r)
 {
     return r->key.data == NULL && target_of(w, r)->refuses_keyless ? INT_MAX : r->failures;
@@ -25,10 +26,10 @@ static int failures_of(struct world *w, const struct request *r)
 /* Names the place of a record in messages about failures. */
 #define AT(q, offset) (q).slot, (q).lane, (long long)(offset)
 
-/* A record may be forwarded again unless the process knows that it is done. It does not know that
-   if the last try failed or has no outcome. It also does not if the lane's progress was read before
-   the first try was committed. Where the group has no offset, records in flight may belong to an
-   earlier topic and prove nothing. */
+/* A process must not forward a record again if it knows that the record is done. It does not know
+   if the last attempt failed or has no outcome. Nor does it know if it read the lane's progress
+   before the first attempt was committed. Without an offset of the group, records in flight may
+   belong to an earlier topic, and prove nothing. */
 static void check_repeat(struct process *p, const struct forwarded *f)
 {
     struct world *w = p->world;
@@ -38,7 +39,8 @@ static void check_repeat(struct process *p, const struct forwarded *f)
     int known_epoch = lane->fresh_epoch[p->topic_of_slot[q.slot]];
     if (committed_covers(start, f->input->offset))
         world_fail(w,
-                   "p%d forwards %d/%d/%lld again: it was committed as done when it got the lane",
+                   "p%d forwards %d/%d/%lld again, but it was committed as done when the lane was "
+                   "assigned",
                    p->id, AT(q, f->input->offset));
     for (const struct attempt *a = f->input->attempts; a != NULL; a = a->next) {
         if (a->state == ATTEMPT_FAILED || a->state == ATTEMPT_LOST ||
@@ -48,7 +50,7 @@ static void check_repeat(struct process *p, const struct forwarded *f)
             world_fail(w, "p%d forwards %d/%d/%lld while it is still in flight", p->id,
                        AT(q, f->input->offset));
         if (a->life == p->life && a->told_epoch == lane->epoch)
-            world_fail(w, "p%d forwards %d/%d/%lld, though it was told that it is stored", p->id,
+            world_fail(w, "p%d forwards %d/%d/%lld after the report that it is stored", p->id,
                        AT(q, f->input->offset));
         if (a->state == ATTEMPT_OK && start != NULL && start->life == a->life &&
             start->epoch == a->told_epoch && a->told_step < start->sent_step)
@@ -80,7 +82,7 @@ static void check_bytes(struct process *p, const struct forwarded *f, struct byt
                    r->headers_n);
 }
 
-/* The stamp says of the request what the request says. */
+/* Checks that the stamp agrees with the request. */
 static void check_stamp(struct process *p, const struct forwarded *f, const struct stamp *stamp)
 {
     struct request *r = f->request;
@@ -91,7 +93,8 @@ static void check_stamp(struct process *p, const struct forwarded *f, const stru
         due_ms = stamp->timestamp_ms + r->delay_ms;
         int64_t read_ms = stamp->timestamp_ms - EPOCH_MS;
         if (read_ms < r->appended_ms - w->skew_ms_max || read_ms > w->now_ms + w->skew_ms_max)
-            world_fail(w, "a request without time was stamped when it was not read");
+            world_fail(
+                w, "a request without a timestamp has a stamp of another time than its reading");
     }
     if (stamp->due_ms != due_ms || stamp->expires_ms != r->expires_ms)
         world_fail(w, "%d/%d/%lld: another due time or expiry", AT(q, f->input->offset));
@@ -111,7 +114,7 @@ static void check_delivery(struct process *p, const struct forwarded *f)
     const struct request *r = f->request;
     struct queue_id q = f->forward->from;
     if (r == NULL || r->expect != CODE_OK)
-        world_fail(w, "%d/%d/%lld is delivered and must be refused", AT(q, f->input->offset));
+        world_fail(w, "%d/%d/%lld is delivered, but must be refused", AT(q, f->input->offset));
     const struct stamp *stamp = &f->forward->env->stamp;
     check_stamp(p, f, stamp);
     check_bytes(p, f, stamp->key_overridden ? stamp->key : f->forward->record->key);
@@ -126,11 +129,12 @@ static void check_delivery(struct process *p, const struct forwarded *f)
     int64_t due_ms = later_of(p->ready_ms, later_of(stamp->due_ms - EPOCH_MS, r->appended_ms));
     int64_t late_ms = w->setup.exactly_once ? CALM_LATE_EXACTLY_ONCE_MS : CALM_LATE_MS;
     if (w->setup.is_calm && w->now_ms > due_ms + late_ms)
-        world_fail(w, "%d/%d/%lld is %lld ms late, and nothing was wrong", AT(q, f->input->offset),
+        world_fail(w, "%d/%d/%lld is %lld ms late without any fault", AT(q, f->input->offset),
                    (long long)(w->now_ms - due_ms));
 }
 
-/* A record that was put back says why; any other one is written as older programs read it. */
+/* Checks that a postponed record has the reason, and that any other record has no optional fields,
+   as older programs require. */
 static void check_extras(struct process *p, const struct forwarded *f, const struct stamp *stamp)
 {
     struct queue_id q = f->forward->from;
@@ -139,10 +143,9 @@ static void check_extras(struct process *p, const struct forwarded *f, const str
     bool was_older = put_back && extras_are_none(extras) && f->input->value.data != NULL &&
                      memcmp(f->input->value.data, "DLBE\1", 5) == 0;
     if (put_back && !was_older && (extras->error_code == 0 || bytes_is_null(extras->error)))
-        world_fail(p->world, "%d/%d/%lld was put back and does not say why",
-                   AT(q, f->input->offset));
+        world_fail(p->world, "%d/%d/%lld was postponed without a reason", AT(q, f->input->offset));
     if (!put_back && !extras_are_none(extras))
-        world_fail(p->world, "%d/%d/%lld has optional fields, and needs none",
+        world_fail(p->world, "%d/%d/%lld has optional fields without need",
                    AT(q, f->input->offset));
 }
 
@@ -152,14 +155,13 @@ static void check_hop(struct process *p, const struct forwarded *f)
     struct queue_id q = f->forward->from;
     struct envelope env;
     if (f->forward->slot < 1 || f->forward->slot > p->ladder->n)
-        world_fail(w, "p%d hops to slot %d, which is no level that is written", p->id,
-                   f->forward->slot);
+        world_fail(w, "p%d hops to slot %d, which is not a written level", p->id, f->forward->slot);
     if (w->missing[p->topic_of_slot[f->forward->slot]])
         world_fail(w, "p%d hops to slot %d, whose topic is gone", p->id, f->forward->slot);
     if (f->request == NULL || f->request->expect != CODE_OK)
-        world_fail(w, "%d/%d/%lld hops and must be refused", AT(q, f->input->offset));
+        world_fail(w, "%d/%d/%lld hops, but must be refused", AT(q, f->input->offset));
     if (envelope_open(f->forward->record->value, &env) != 0)
-        world_fail(w, "%d/%d/%lld hops and is no envelope", AT(q, f->input->offset));
+        world_fail(w, "%d/%d/%lld hops, but is not an envelope", AT(q, f->input->offset));
     struct forward opened = *f->forward;
     opened.env = &env;
     struct forwarded with = {.forward = &opened, .input = f->input, .request = f->request};
@@ -170,8 +172,8 @@ static void check_hop(struct process *p, const struct forwarded *f)
         world_fail(w, "%d/%d/%lld is tried again after too long", AT(q, f->input->offset));
 }
 
-/* Brokers close the connection on a larger record: the client sends it again without end, and all
-   other records of that connection wait. */
+/* Checks the request limit. A broker closes the connection on a larger request, and the client
+   repeats it without end. All other records of the connection wait. */
 static void check_request_size(const struct process *p, const struct forwarded *f)
 {
     struct world *w = p->world;
@@ -194,12 +196,12 @@ static bool may_pass(const struct world *w, size_t size, size_t added)
     return w->setup.request_max_bytes == 0 || size + added <= w->setup.request_max_bytes;
 }
 
-/* May a request that should be delivered be dead-lettered with this code? */
+/* Returns whether a request that should be delivered may be dead-lettered with this code. */
 static bool may_die(struct process *p, const struct forwarded *f, enum code code)
 {
     const struct request *r = f->request;
     switch (code) {
-    case CODE_EXPIRED: /* judged before, perhaps by a clock that was stepped since */
+    case CODE_EXPIRED: /* it was judged earlier, and the clock may have stepped since */
         return later_of(p->clock.wall_ms, process_clock(p).wall_ms) + 2 * p->world->skew_ms_max >
                r->expires_ms;
     case CODE_TOO_LARGE:
@@ -231,7 +233,7 @@ static void check_dead(struct process *p, const struct forwarded *f)
                 (code == CODE_TOO_LARGE && w->setup.request_max_bytes > 0)) &&
                may_die(p, f, code);
     if (!fair)
-        world_fail(w, "%d/%d/%lld goes to the dead-letter topic as %s (%s): not what was expected",
+        world_fail(w, "%d/%d/%lld goes to the dead-letter topic as %s (%s), which is not expected",
                    AT(forward->from, f->input->offset), code_name(code), forward->refusal->reason);
     if (forward->refusal->reason[0] == '\0')
         world_fail(w, "a dead letter without a reason");
@@ -257,12 +259,12 @@ static void check_dead(struct process *p, const struct forwarded *f)
                 !bytes_equal(forward->record->value, f->input->value)) ||
                (forward->from.slot == SLOT_SCHEDULE &&
                 forward->record->headers_n != f->input->headers_n)) {
-        world_fail(w, "a refused record is not as it came");
+        world_fail(w, "a refused record was changed");
     }
 }
 
-/* A hop is stamped with the clock that chose its level. All else is stamped with the clock as it is
-   now, but never before the turn's clock, which judged that the record is due. */
+/* Checks the timestamp. A hop has the time of the clock that chose its level. Any other record has
+   the current time, but never one before the turn's clock, which judged that the record is due. */
 static void check_timestamp(struct process *p, const struct forwarded *f)
 {
     struct world *w = p->world;
@@ -278,7 +280,7 @@ static void check_timestamp(struct process *p, const struct forwarded *f)
                    AT(f->forward->from, f->input->offset));
     int64_t turn_ms = p->now.wall_ms;
     if (stamp_ms != (hop ? turn_ms : later_of(turn_ms, bug_now(p, process_clock(p)).wall_ms)))
-        world_fail(w, "p%d stamps a record with another time than now", p->id);
+        world_fail(w, "p%d stamps a record with a time that is not now", p->id);
 }
 
 struct attempt *oracle_forwarded(struct process *p, struct forwarded *f)
@@ -311,8 +313,8 @@ struct attempt *oracle_forwarded(struct process *p, struct forwarded *f)
     return a;
 }
 
-/* Sent in an earlier life of the lane, and so far above the committed offset that the bitmap of
-   this life may not reach it. */
+/* Returns whether the window of this life may not reach the record: it was sent in an earlier life,
+   far above the committed offset. */
 static bool beyond_the_window(const struct attempt *a, int epoch, const struct committed *c)
 {
     return a->sent_epoch != epoch && c != NULL && a->offset - c->base >= WINDOW_SPAN;
@@ -327,12 +329,12 @@ void oracle_told(struct process *p, struct attempt *a, struct queue_id from,
     a->told_step = p->world->step;
     a->told_ms = p->world->now_ms;
     a->told_epoch = lane->owned ? lane->epoch : -1;
-    /* the bridge cannot note it for a queue without a committed or read record */
+    /* the bridge cannot note this for a queue without a committed or read record */
     int topic = p->topic_of_slot[from.slot];
     if (lane->start[topic] == NULL && !p->inboxes[from.index].was_read)
         a->told_epoch = -1;
-    /* nor if the group had no offset since, or the lane another owner: it may have been of a topic
-       that was there before */
+    /* nor if the group had no offset since, or the lane had another owner: the record may belong to
+       an earlier topic */
     if (a->sent_epoch < lane->fresh_epoch[topic] || a->sent_epoch < lane->away_epoch)
         a->told_epoch = -1;
     if (beyond_the_window(a, lane->epoch, p->world->broker.committed[topic][from.lane]))
@@ -373,7 +375,7 @@ static int64_t patience_ms(const struct world *w)
     return ms;
 }
 
-/* In virtual time; the latest that it can be. */
+/* Returns the latest possible due time of the request, in virtual time. */
 static int64_t due_of(const struct world *w, const struct request *r)
 {
     if (r->due_ms == DUE_UNKNOWN)
@@ -385,7 +387,7 @@ int64_t oracle_limit_ms(const struct world *w)
 {
     int64_t due_ms = w->quiet_ms;
     for (const struct request *r = w->requests; r != NULL; r = r->next)
-        due_ms = later_of(due_ms, due_of(w, r)); /* also of the excused there may be copies */
+        due_ms = later_of(due_ms, due_of(w, r)); /* excused requests may have copies, too */
     return due_ms + patience_ms(w);
 }
 
@@ -396,16 +398,18 @@ static void check_request(struct world *w, const struct request *r)
     if (r->excused)
         return;
     if (!r->finished)
-        world_fail(w, "request %d/%lld (due %.3f s, to %s) came to nothing", r->lane,
+        world_fail(w, "request %d/%lld (due %.3f s, to %s) has no outcome", r->lane,
                    (long long)r->offset, (double)due_ms / 1000, r->target);
     if (r->finished_ms > limit_ms)
         world_fail(w, "request %d/%lld (due %.3f s) took until %.3f s", r->lane,
                    (long long)r->offset, (double)due_ms / 1000, (double)r->finished_ms / 1000);
     if (r->expect != CODE_OK && r->delivered > 0)
-        world_fail(w, "request %d/%lld was delivered and refused", r->lane, (long long)r->offset);
+        world_fail(w, "request %d/%lld was both delivered and refused", r->lane,
+                   (long long)r->offset);
 }
 
-/* Nothing is left to do: everything is done, and committed as far as a lane was ever committed. */
+/* Checks that every record of the log is done, and that the progress is committed if the lane has
+   any commit. */
 static void check_log(struct world *w, int topic, int lane)
 {
     const struct log *log = &w->broker.logs[topic][lane];
@@ -415,10 +419,10 @@ static void check_log(struct world *w, int topic, int lane)
         if (entry->gone)
             continue;
         if (!entry->done || (entry->foreign && entry->verdicts == 0))
-            world_fail(w, "topic %d lane %d offset %lld was never done", topic, lane,
+            world_fail(w, "topic %d lane %d offset %lld is not done", topic, lane,
                        (long long)entry->offset);
         if (!committed_covers(c, entry->offset))
-            world_fail(w, "topic %d lane %d offset %lld is done and not committed", topic, lane,
+            world_fail(w, "topic %d lane %d offset %lld is done, but not committed", topic, lane,
                        (long long)entry->offset);
     }
 }

@@ -9,11 +9,11 @@
 
 /* The largest records that topics take, in bytes of value. */
 enum { TARGET_BYTES_MAX = 2000, LEVEL_BYTES_MAX = 4000, DEAD_BYTES_MAX = 6000 };
-enum { REQUEST_BYTES_MAX = 7000 }; /* of a request of any kind, in worlds that have such a limit */
+enum { REQUEST_BYTES_MAX = 7000 }; /* the largest request to a broker, in worlds with this limit */
 
-/* The allowed lateness without faults, from the moment when a process has lanes and a producer. New
-   targets are looked up one a turn, and turns may be 100 ms apart. Then the longest time of a
-   commit, and the longest wait between two tries. */
+/* The allowed lateness without faults, after a process has lanes and a producer. The bridge looks
+   up one new target in each turn, and turns may be 100 ms apart. The other two are the longest time
+   of a commit, and the longest pause between two attempts. */
 enum {
     CALM_LATE_MS = 350,
     CALM_LATE_EXACTLY_ONCE_MS = 600,
@@ -26,7 +26,8 @@ static inline int64_t later_of(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The wall clock counts a delay from the moment when the bridge reads: due is not known before. */
+/* The due time of a request without a timestamp, whose delay counts from its reading by the bridge.
+ */
 #define DUE_UNKNOWN INT64_MIN
 
 struct request {
@@ -34,12 +35,12 @@ struct request {
     int lane;
     int64_t offset, appended_ms;
     int64_t due_ms, delay_ms;
-    int64_t expires_ms; /* INT64_MAX: never */
+    int64_t expires_ms; /* INT64_MAX: it never expires */
     const char *target;
     struct bytes key, value, id;  /* key: of the delivered record */
-    const struct header *headers; /* the business's own */
+    const struct header *headers; /* user headers */
     size_t headers_n;
-    enum code expect; /* CODE_OK: it is to be delivered, if anything can take it */
+    enum code expect; /* CODE_OK: the request must be delivered, if its target can take it */
     int failures;     /* deliveries that were reported as failed */
     int delivered, dead;
     bool finished, excused;
@@ -51,13 +52,13 @@ enum attempt_state { ATTEMPT_FLYING, ATTEMPT_OK, ATTEMPT_FAILED, ATTEMPT_LOST };
 /* One forward of one record, by one life of a process. */
 struct attempt {
     struct attempt *next;
-    struct attempt *before;              /* of the same producer */
-    const struct transaction *stored_in; /* NULL: nowhere, or for good */
+    struct attempt *before;              /* the previous one of the same producer */
+    const struct transaction *stored_in; /* NULL: not stored, or without a transaction */
     int life;
-    int64_t offset; /* the record's */
+    int64_t offset; /* offset of the record */
     enum attempt_state state;
-    int sent_epoch; /* the lane's, when it was forwarded */
-    int told_epoch; /* the lane's at the report; -1: not its lane then */
+    int sent_epoch; /* epoch of the lane when the record was forwarded */
+    int told_epoch; /* the same at the report; -1: another process owned the lane */
     uint64_t told_step;
     int64_t told_ms;
 };
@@ -75,7 +76,7 @@ void oracle_told(struct process *p, struct attempt *attempt, struct queue_id fro
                  struct request *request, enum forward_kind kind, enum report report);
 void oracle_finished(struct world *world, struct request *request, enum forward_kind kind);
 
-/* A level record was appended. life: of its writer. */
+/* Checks a new record of a level log. life: the life of its writer. */
 void oracle_level_appended(struct world *world, struct log *log, const struct entry *entry,
                            const struct ladder *ladder, int life);
 
@@ -87,20 +88,22 @@ void oracle_trim(struct process *p, struct queue_id queue, int64_t base);
 enum lookup oracle_lookup(struct process *p, const struct target_id *target);
 void oracle_notice(struct process *p, const struct notice *notice);
 
-/* So many texts of a lane's start were ignored, though the simulator can read them. */
+/* Checks n metadata texts that the bridge ignored at the start of a lane, although the simulator
+   can parse them. */
 void oracle_unusable(struct process *p, int lane, int n);
 
 /* Checks memory and counters, after each call into the bridge. */
 void oracle_process_bounds(struct process *p);
-/* The process crashed: reports that are older than the time of a commit must be committed. */
+/* Checks a crashed process: reports older than the time of a commit must be committed. */
 void oracle_process_ends(struct process *p);
-/* The process stopped cleanly: every report is committed. */
+/* Checks a process that stopped cleanly: every report must be committed. */
 void oracle_clean_stop(struct process *p);
 
-/* The records of [log.start, start) are cut off: they need not be forwarded. */
+/* Cuts off the records of [log.start, start). They need not be forwarded. */
 void oracle_truncate(struct world *world, int topic, int lane, int64_t start);
 
-/* When the last request must be finished; every log must be done and committed then. */
+/* Returns the time at which every request must have its outcome, and every log must be done and
+   committed. */
 int64_t oracle_limit_ms(const struct world *world);
 bool oracle_all_committed(const struct world *world);
 void oracle_final(struct world *world);

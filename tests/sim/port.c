@@ -37,8 +37,8 @@ static struct inbox *inbox_of(struct process *p, struct queue_id q)
 {
     if (q.lane < 0 || q.lane >= p->world->setup.lanes || q.slot < 0 || q.slot >= p->slots ||
         q.index != q.lane * p->slots + q.slot)
-        world_fail(p->world, "p%d names a queue that is none: %d/%d/%d", p->id, q.index, q.lane,
-                   q.slot);
+        world_fail(p->world, "p%d names a queue that does not exist: %d/%d/%d", p->id, q.index,
+                   q.lane, q.slot);
     return &p->inboxes[q.index];
 }
 
@@ -47,13 +47,13 @@ static struct queue_id queue_of(const struct process *p, int64_t index)
     return (struct queue_id){(int)index, (int)index / p->slots, (int)index % p->slots};
 }
 
-/* A broker sends a whole batch, even if the requested offset is in its middle. */
+/* Returns whether the position is inside a batch. A broker sends the whole batch then. */
 static bool is_inside(const struct log *log, const struct entry *batch, int64_t offset)
 {
     return batch->unreadable_end > offset && batch->offset >= log->start;
 }
 
-/* At hand: handed out by the next take. */
+/* Returns the record that the next take hands out, or NULL. */
 static struct entry *at_hand(struct process *p, struct queue_id q)
 {
     struct inbox *in = inbox_of(p, q);
@@ -94,7 +94,7 @@ static void tell_queue(struct process *p, struct queue_id q)
     struct world *w = p->world;
     struct inbox *in = inbox_of(p, q);
     if (rng_chance(&w->rng, w->knobs.never_wake) || fails(w, FAILURE_NEVER_WOKEN)) {
-        trace(w, p, "queue %d/%d is never woken", q.slot, q.lane);
+        trace(w, p, "queue %d/%d gets no wakeup", q.slot, q.lane);
         return;
     }
     int64_t at_ms = w->now_ms;
@@ -105,7 +105,8 @@ static void tell_queue(struct process *p, struct queue_id q)
     world_at(w, at_ms, p, wake, NULL, (int64_t)in->version * QUEUES_MAX + q.index);
 }
 
-/* The position does not exist. The bridge hears of it between turns, as from a worker. */
+/* Reports that the position does not exist. The bridge learns this between turns, as from a worker.
+ */
 static void out_of_range(struct process *p, struct queue_id q)
 {
     struct log *log = log_of(p, q);
@@ -118,8 +119,8 @@ static void out_of_range(struct process *p, struct queue_id q)
         process_turn_by(p, p->world->now_ms);
 }
 
-/* A fetch may jump over records of a level, but not twice in a row at the same place. Where
-   transactions leave gaps everywhere, it jumps only after a seek. */
+/* Decides whether a fetch jumps over records of a level. It never jumps twice in a row at the same
+   place. With the gaps of transactions, it jumps only after a seek. */
 static void skip_once(struct process *p, struct queue_id q)
 {
     struct inbox *in = inbox_of(p, q);
@@ -247,8 +248,8 @@ static struct entry *next_entry(struct process *p, struct queue_id q)
     return entry;
 }
 
-/* A separate query, independent of the fetched records: the first record from its position on is
-   this one. */
+/* Answers a separate query, independent of fetched records: whether this record is the first from
+   its position on. */
 static bool is_first(struct process *p, struct queue_id q, const struct entry *entry)
 {
     struct log *log = log_of(p, q);
@@ -290,7 +291,7 @@ static void unreadable(struct world *w, struct process *p, void *arg, int64_t n)
         process_turn_by(p, w->now_ms);
 }
 
-/* The client says so, and gives nothing until a seek. */
+/* Reports that a batch cannot be read. The queue delivers nothing until a seek. */
 static void cannot_read(struct process *p, struct queue_id q, struct entry *entry)
 {
     struct inbox *in = inbox_of(p, q);
@@ -301,7 +302,7 @@ static void cannot_read(struct process *p, struct queue_id q, struct entry *entr
              (int64_t)in->version * QUEUES_MAX + q.index);
 }
 
-/* As lent: without what a record costs besides its bytes. */
+/* Returns the bytes at hand, counted as in lending.c, without the overhead of a record. */
 static int64_t port_unread(void *ctx, struct queue_id q)
 {
     struct process *p = ctx;
@@ -314,7 +315,7 @@ static int64_t port_unread(void *ctx, struct queue_id q)
     return bytes;
 }
 
-/* In a turn one queue of the schedule topic is read that has so much at hand, and no other. */
+/* Checks that a turn reads at most one queue of the schedule topic that has this much at hand. */
 static void check_bulk(struct process *p, struct queue_id q)
 {
     struct world *w = p->world;
@@ -325,7 +326,7 @@ static void check_bulk(struct process *p, struct queue_id q)
     inbox_of(p, q)->bulk_step = w->step;
     for (int lane = 0; lane < w->setup.lanes; lane++) {
         if (lane != q.lane && p->inboxes[lane * p->slots].bulk_step == w->step)
-            world_fail(w, "p%d reads lanes %d and %d, and each has over %lld bytes at hand", p->id,
+            world_fail(w, "p%d reads lanes %d and %d, each with over %lld bytes at hand", p->id,
                        q.lane, lane, (long long)limit);
     }
 }
@@ -352,7 +353,7 @@ static struct record *port_take(void *ctx, struct queue_id q)
     }
     struct entry *entry = next_entry(p, q);
     if (entry == NULL) {
-        p->calls--; /* looking in vain is no work */
+        p->calls--; /* a call without a result is no work */
         if (in->fetched != log_stable_end(log_of(p, q)))
             fetch_later(p, q);
         return NULL;
@@ -381,7 +382,8 @@ static void port_pause(void *ctx, struct queue_id q)
     in->fetched = in->at;
 }
 
-/* Records at hand from beyond the new position may come once more before the requested ones. */
+/* Keeps fetched records beyond the new position. They may come once more, before the requested
+   ones. */
 static void keep_ahead(struct world *w, struct inbox *in, int64_t offset)
 {
     if (!rng_chance(&w->rng, w->knobs.ahead_after_seek) &&
@@ -400,7 +402,7 @@ static void port_seek(void *ctx, struct queue_id q, int64_t offset)
         return;
     struct world *w = p->world;
     struct inbox *in = inbox_of(p, q);
-    trace(w, p, "queue %d/%d: reads on at %lld", q.slot, q.lane, (long long)offset);
+    trace(w, p, "queue %d/%d: reading continues at %lld", q.slot, q.lane, (long long)offset);
     if (!in->open)
         world_fail(w, "p%d seeks queue %d/%d, which is not its own", p->id, q.slot, q.lane);
     in->paused = in->fetching = in->hidden = in->from_start = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes: lives, clocks and turns. What a worker's loop does around the bridge, done in virtual
+/* Processes: lives, clocks and turns. This is the loop of a worker around the bridge, in virtual
    time. */
 #include "tests/sim/digest.h"
 #include "tests/sim/oracle.h"
@@ -32,8 +32,8 @@ void process_step_clock(struct process *p, int64_t by_ms)
     note_skew(p);
 }
 
-/* Levels of the other ladder alone are read until they are empty. Before the switch the levels to
-   come are unknown, unless they were foretold. */
+/* Retires the levels that only the other ladder has: they are read until they are empty. Before the
+   switch, a process knows the levels of the new ladder only if the setup has foretold them. */
 static int retired_levels(const struct ladder *own, const struct ladder *other, int64_t *retired_ms)
 {
     int n = 0;
@@ -112,7 +112,7 @@ void process_free(struct process *p)
     p->bridge = NULL;
     p->up = false;
     if (p->outstanding != 0)
-        world_fail(p->world, "%zu records were not given back", p->outstanding);
+        world_fail(p->world, "%zu records were not returned", p->outstanding);
 }
 
 /* kill -9: its memory is lost. Its requests may still arrive. */
@@ -169,16 +169,16 @@ static void unstall(struct world *w, struct process *p, void *arg, int64_t n)
 void process_stall(struct process *p, int64_t for_ms)
 {
     struct world *w = p->world;
-    trace(w, p, "stands still for %lld ms", (long long)for_ms);
+    trace(w, p, "is stalled for %lld ms", (long long)for_ms);
     p->stalled = true;
     p->stalled_until = w->now_ms + for_ms;
     world_at(w, p->stalled_until, p, unstall, NULL, 0);
     member_silent(p, for_ms);
 }
 
-/* After a long pause the process may have been fenced. It may forward no record before a commit
-   that it sent after the pause has succeeded. At least once, a process without committed offsets
-   that has read no record has nothing to commit. It may deliver records again. */
+/* Notices a long pause, after which the process may have been fenced. It must not forward a record
+   before a commit, sent after the pause, has succeeded. At least once, a process without committed
+   offsets and read records has nothing to commit. It may deliver records again. */
 static void notice_pause(struct process *p)
 {
     bool owns = false, knows = false;
@@ -194,16 +194,19 @@ static void notice_pause(struct process *p)
     p->turned_mono_ms = p->clock.mono_ms;
 }
 
-/* A loop that requests its next call at once, and then does nothing, burns a core. */
+/* Fails if the bridge repeatedly requests an immediate turn and then does nothing: it would use up
+   a core. */
 static void watch_spin(struct process *p, int64_t wait_ms)
 {
     if (wait_ms > 0 || p->calls != p->calls_at_turn)
         p->idle_turns = 0;
     else if (++p->idle_turns > IDLE_TURNS_MAX)
-        world_fail(p->world, "p%d spins: %d turns at once that did nothing", p->id, p->idle_turns);
+        world_fail(p->world, "p%d spins: %d immediate turns without any work", p->id,
+                   p->idle_turns);
 }
 
-/* A turn takes time: the clock was read at its start, though not before the last call. */
+/* Begins a turn. A turn takes time, so its clock may be older than now, but not older than the last
+   call. */
 static void begin_turn(struct process *p)
 {
     const struct knobs *knobs = &p->world->knobs;
@@ -223,7 +226,8 @@ static void turn(struct world *w, struct process *p, void *arg, int64_t n)
     if (p->turn_at != w->now_ms)
         return;
     p->turn_at = INT64_MAX;
-    if (p->stalled || p->member == MEMBER_REVOKING || w->knobs.hold_turns) /* its end comes back */
+    if (p->stalled || p->member == MEMBER_REVOKING ||
+        w->knobs.hold_turns) /* revoke starts turns again */
         return;
     begin_turn(p);
     notice_pause(p);
@@ -233,7 +237,7 @@ static void turn(struct world *w, struct process *p, void *arg, int64_t n)
     if (!process_after(p))
         return;
     if (wait_ms < 0 || wait_ms > BRIDGE_WAIT_MAX_MS)
-        world_fail(w, "p%d asks to be called in %lld ms", p->id, (long long)wait_ms);
+        world_fail(w, "p%d requests its next turn in %lld ms", p->id, (long long)wait_ms);
     watch_spin(p, wait_ms);
     if (wait_ms == BRIDGE_WAIT_MAX_MS)
         wait_ms = w->setup.leap_ms;

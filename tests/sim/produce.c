@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The port, writing side. Records on their way to one partition stay in order, those to different
-   partitions do not. Each is stored or not, and is reported so, or is not reported. */
+/* The port, writing side. Records to one partition stay in order, records to different partitions
+   may not. A record is stored or not. Its report says so, or says that the outcome is unknown. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
 
@@ -22,7 +22,7 @@ static int target_index(const struct world *w, const char *name)
     return -1;
 }
 
-/* The longer of key and value. The bytes that an envelope adds do not count. */
+/* Returns the size of key or value, the larger one, without the bytes that an envelope adds. */
 static size_t size_of(const struct flight *f, enum dead_letter_content letter)
 {
     bool whole = f->request != NULL && letter == DEAD_LETTER_FULL;
@@ -30,7 +30,7 @@ static size_t size_of(const struct flight *f, enum dead_letter_content letter)
     return f->made.key.len > value_len ? f->made.key.len : value_len;
 }
 
-/* How it will end, as far as that is known when it is sent. */
+/* Decides the outcome of a record as far as it is known at the start. */
 static void decide(struct world *w, struct flight *f, const struct forward *forward)
 {
     struct knobs *knobs = &w->knobs;
@@ -53,7 +53,7 @@ static void decide(struct world *w, struct flight *f, const struct forward *forw
     f->stored = f->report == REPORT_TIMED_OUT && rng_chance(&w->rng, 5000);
 }
 
-/* The one failure of this world, if this is its turn. */
+/* Decides the outcome in a world with one failure, if this is its opportunity. */
 static void decide_by_failure(struct world *w, struct flight *f, const struct forward *forward)
 {
     bool delivery = f->kind == FORWARD_TARGET;
@@ -157,7 +157,7 @@ static void store(struct world *w, struct producer *producer, struct flight *f)
         inbox_appended(w, f->topic, f->lane);
 }
 
-/* While a partition has no leader no record is stored there. A delivery times out. A hop waits,
+/* Handles a partition without a leader: it stores no record. A delivery times out. A hop waits,
    unless it is part of a transaction. */
 static bool outage_keeps(struct world *w, struct flight *f)
 {
@@ -191,7 +191,8 @@ static void report_later(struct world *w, struct producer *producer, struct flig
     world_at(w, at_ms, f->process, reported, f, 0);
 }
 
-/* It waits still: for its time, the broker, or the end of the transaction before. */
+/* Returns whether the record must still wait: for its time, the broker, or the end of the
+   transaction before. */
 static bool is_kept(struct world *w, struct producer *producer, struct flight *f)
 {
     if (f->lands_at > w->now_ms)
@@ -241,8 +242,8 @@ void flight_land(struct world *w, struct process *nobody, void *arg, int64_t n)
     producer_arm(producer, (int)n);
 }
 
-/* The record to store. The client copies headers and key at once, but not the value, which must
-   stay the same until the report. */
+/* Makes the record to store. The client copies headers and key at once, but not the value, which
+   must not change before the report. */
 static void make_entry(struct world *w, struct flight *f, const struct forward *forward)
 {
     const struct record *record = forward->record;
@@ -277,20 +278,20 @@ static struct request *request_of(struct process *p, const struct forward *forwa
     return input->request;
 }
 
-/* A record that is tried alone has its own transaction. */
+/* Checks that a record that is tried alone has its own transaction. */
 static void check_company(struct process *p, const struct forward *forward)
 {
     struct producer *producer = p->producer;
     if (!p->world->setup.exactly_once)
         return;
     if (producer->solo || (forward->alone && producer->attempts != NULL))
-        world_fail(p->world, "p%d forwards %d/%d/%lld beside one that is to be alone", p->id,
+        world_fail(p->world, "p%d forwards %d/%d/%lld next to a record that must be alone", p->id,
                    forward->from.slot, forward->from.lane, (long long)forward->offset);
     producer->solo = forward->alone;
 }
 
-/* Exactly once, one record may find out that a partition has no leader. After that the brokers know
-   it, and another record there would block another producer. */
+/* Checks records to partitions without a leader, exactly once. One record may find this out. After
+   that the brokers know it, and a second record would block another producer. */
 static void check_leader(struct process *p, const struct forward *forward, int chain)
 {
     struct world *w = p->world;
@@ -298,8 +299,10 @@ static void check_leader(struct process *p, const struct forward *forward, int c
         return;
     p->producer->takes_part[chain] = true;
     if (world_is_leaderless(w, chain) && p->timed_out_ms[chain] > w->leaderless_since[chain])
-        world_fail(w, "p%d forwards %d/%d/%lld to where one has timed out, and nobody leads", p->id,
-                   forward->from.slot, forward->from.lane, (long long)forward->offset);
+        world_fail(
+            w,
+            "p%d forwards %d/%d/%lld to a partition without a leader, where a record has timed out",
+            p->id, forward->from.slot, forward->from.lane, (long long)forward->offset);
 }
 
 int port_forward(void *ctx, const struct forward *forward)
@@ -310,9 +313,9 @@ int port_forward(void *ctx, const struct forward *forward)
         fails(w, FAILURE_FULL))
         return ERR_FULL;
     if (p->restarting)
-        world_fail(w, "p%d forwards, and has no producer", p->id);
+        world_fail(w, "p%d forwards without a producer", p->id);
     if (p->announced != NULL)
-        world_fail(w, "p%d forwards what its transaction does not announce", p->id);
+        world_fail(w, "p%d forwards a record that its transaction does not announce", p->id);
     check_company(p, forward);
     struct log *log = &w->broker.logs[p->topic_of_slot[forward->from.slot]][forward->from.lane];
     struct forwarded seen = {.forward = forward, .input = log_at(log, forward->offset)};
@@ -365,7 +368,7 @@ void port_reports(void *ctx)
     struct process *p = ctx;
     struct world *w = p->world;
     struct flight *f = p->reports;
-    p->calls--; /* looking for reports is no work */
+    p->calls--; /* a call without a report is no work */
     if (!port_enter(p) || w->knobs.hold_reports)
         return;
     p->reports = NULL;
@@ -380,7 +383,7 @@ void port_reports(void *ctx)
         if (bug_report_lost(p))
             continue;
         f->producer->unreported--;
-        trace(w, p, "is told that %d/%d/%lld is %s", f->from.slot, f->from.lane,
+        trace(w, p, "gets the report that %d/%d/%lld is %s", f->from.slot, f->from.lane,
               (long long)f->input->offset, why_text[f->report]);
         if (f->report == REPORT_TIMED_OUT)
             p->timed_out_ms[f->chain] = w->now_ms;

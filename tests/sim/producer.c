@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A producer's life: its records under way, and the ways in which they end. */
+/* The life of a producer, and the outcomes of its records in flight. */
 #include "tests/sim/producer.h"
 #include "tests/sim/oracle.h"
 
@@ -91,7 +91,7 @@ void producer_give_up(struct producer *producer)
         a->state = ATTEMPT_LOST;
 }
 
-/* Of each partition, a part of the records under way still arrives. */
+/* Lets a part of the records in flight to each partition still arrive. */
 void producer_died(struct producer *producer)
 {
     struct world *w = producer->process->world;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* producer: one Kafka producer of one process. Exactly once, it has a transaction and an end. Its
-   own process gives it up and makes another, or the coordinator fences it. */
+/* producer: one Kafka producer of one process. Exactly once, it has a transaction. It ends when its
+   process replaces it, or when the coordinator fences it. */
 #ifndef DELAYBRIDGE_TESTS_SIM_PRODUCER_H
 #define DELAYBRIDGE_TESTS_SIM_PRODUCER_H
 
@@ -9,7 +9,7 @@
 struct attempt;
 struct transaction; /* coordinator.h */
 
-/* A record on its way. */
+/* A record in flight. */
 struct flight {
     struct flight *next;
     struct process *process;
@@ -22,13 +22,13 @@ struct flight {
     struct bytes lent_value; /* the same bytes, as the bridge lent them */
     struct queue_id from;
     enum forward_kind kind;
-    const struct ladder *ladder; /* of the writer */
+    const struct ladder *ladder; /* the ladder of the writer */
     int topic, lane, chain;
-    int64_t landed_offset; /* on a level */
+    int64_t landed_offset; /* its offset on a level */
     enum report report;
-    bool stored; /* with REPORT_TIMED_OUT: the broker has it nevertheless */
+    bool stored; /* with REPORT_TIMED_OUT: whether the broker has it */
     bool vanishes;
-    bool unnamed; /* it breaks its transaction, and the client does not say that it did */
+    bool unnamed; /* it breaks its transaction, but the client does not name it */
     int64_t sent_ms, lands_at;
 };
 
@@ -45,36 +45,37 @@ struct producer {
     bool died;
     struct chain chains[CHAINS_N];
 
-    bool takes_part[CHAINS_N];       /* its transaction has, or had, a record there */
-    bool fenced;                     /* the coordinator accepts no more requests of it */
-    bool given_up;                   /* its process has done with it */
-    bool solo;                       /* its transaction has one record, and takes no other */
-    bool failed;                     /* a forward of it has */
-    bool asked;                      /* to commit, and not known to have done so */
+    bool takes_part[CHAINS_N];       /* whether its transaction has, or had, a record there */
+    bool fenced;                     /* the coordinator refuses its requests */
+    bool given_up;                   /* its process has replaced it */
+    bool solo;                       /* its transaction has one record and accepts no other */
+    bool failed;                     /* a record of its transaction has failed */
+    bool asked;                      /* a commit was requested, and its outcome is unknown */
     bool torn;                       /* its client knows that the transaction cannot be committed */
-    bool told_torn;                  /* and the bridge knows, or soon will */
-    enum abort_cause cause;          /* of what tore it */
-    size_t unreported;               /* forwards that were not reported to the bridge */
-    struct transaction *transaction; /* the last one; NULL: none yet */
+    bool told_torn;                  /* and the bridge knows this, or will soon */
+    enum abort_cause cause;          /* why it cannot be committed */
+    size_t unreported;               /* records without a report to the bridge */
+    struct transaction *transaction; /* the last transaction; NULL: none yet */
     struct attempt *attempts;        /* forwards since the last commit that succeeded */
 };
 
 struct producer *producer_new(struct process *process);
 void producer_died(struct producer *producer);
-void producer_kick(struct producer *producer); /* after hold_landings */
+void producer_kick(struct producer *producer); /* continues after hold_landings */
 
-void producer_arm(struct producer *producer, int i); /* its head is stored in time */
+void producer_arm(struct producer *producer, int i); /* schedules the storing of the first record */
 
-/* Part of the transaction has failed: the client may drop any of its records under way. */
+/* Marks the transaction as failed because of one record. The client may drop any of its records in
+   flight. */
 void producer_tear(struct flight *cause);
 
-/* The same, of no record's making: the client has found out that it was fenced. */
+/* Marks the transaction as failed because the client has learned that it is fenced. */
 void producer_break(struct producer *producer);
 
 /* Sends no more records. Those that were not stored are reported as not sent. */
 void producer_give_up(struct producer *producer);
 
-/* It is not sent, or no answer comes any more. */
+/* Reports a record that was not sent, or that gets no answer. */
 void flight_give_up(struct flight *flight);
 void flight_land(struct world *world, struct process *nobody, void *arg, int64_t chain);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The port that records each call as a line and passes it on. The line of a call with an answer
-   ends after that call. The port calls the bridge only in calls without an answer, so lines never
-   nest. */
+/* The port that records each call as a line and passes it on. If a call has an answer, its line
+   ends with the answer. The inner port calls the bridge only during calls without an answer, so
+   lines never nest. */
 #include "tests/sim/digest.h"
 #include "tests/sim/fields.h"
 #include "tests/sim/names.h"
@@ -95,7 +95,7 @@ static int record_forward(void *ctx, const struct forward *forward)
     return err;
 }
 
-/* The bridge acts on each report within this call. */
+/* Records the call before it passes it on, because the bridge acts on each report within it. */
 static void record_reports(void *ctx)
 {
     const struct recorder *r = ctx;
@@ -122,7 +122,7 @@ static void record_seek(void *ctx, struct queue_id queue, int64_t offset)
     r->real.seek(r->real.ctx, queue, offset);
 }
 
-/* A line for the call, and one for each queue. */
+/* Writes a line for the call, and one for each queue. */
 static void put_progress(const struct recorder *r, const struct progress *progress, size_t n)
 {
     struct line *line = &digest_of(r)->line;

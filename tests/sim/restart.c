@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Restart of a producer, exactly once. When the transaction is broken, the bridge gives its
-   producer up. The next producer fences it, which takes time, and only then are lanes read again.
-   If the old producer was never requested to commit, another one continues at once and fences it
+/* Replacement of a producer, exactly once. When a transaction breaks, the bridge gives its producer
+   up. The next producer fences the old one, which takes time, and then the lanes are read again. If
+   the old one was never requested to commit, another producer continues at once and fences it
    later. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
@@ -19,7 +19,7 @@ static void again(struct process *p, void (*run)(struct world *, struct process 
     world_at(p->world, p->world->now_ms + POLL_MS, p, run, arg, 0);
 }
 
-/* The client knows it. Mostly all that the old one sent was reported by then. */
+/* The new producer is ready. Usually all records of the old one have been reported by then. */
 static void restarted(struct world *w, struct process *p, void *arg, int64_t n)
 {
     struct producer *old = arg;
@@ -43,7 +43,8 @@ static void restarted(struct world *w, struct process *p, void *arg, int64_t n)
         member_regain(p);
 }
 
-/* The coordinator ends what the old one had open before it answers. */
+/* Returns whether the coordinator has ended the transaction of the old one, which it does before it
+   answers. */
 static bool has_fenced(struct world *w, struct process *p, struct producer *old)
 {
     if (hears_nobody(w, p) || w->knobs.hold_fences)
@@ -90,9 +91,9 @@ void port_abort(void *ctx, bool reread)
     struct world *w = p->world;
     if (!port_enter(p))
         return;
-    trace(w, p, "gives its producer up%s", reread ? ", and reads again" : "");
+    trace(w, p, "replaces its producer%s", reread ? ", and reads again" : "");
     if (p->restarting)
-        world_fail(w, "p%d gives a producer up that it does not have", p->id);
+        world_fail(w, "p%d replaces a producer that it does not have", p->id);
     p->restarting = true;
     p->announced = NULL;
     producer_give_up(p->producer);
@@ -112,7 +113,7 @@ bool port_spare(void *ctx)
     return p->fencing == 0 || p->world->bug == BUG_LEADERLESS_IS_WHOLE;
 }
 
-/* A producer of the same name is fenced before the first one of a new life may begin. */
+/* Starts the first producer of a life. It first fences an earlier producer of the same name. */
 static void first(struct world *w, struct process *p, void *arg, int64_t n)
 {
     struct producer *old = arg;
@@ -148,7 +149,7 @@ void process_join(struct process *p)
 
 void process_aborted(struct process *p, enum abort_cause cause, const char *why)
 {
-    trace(p->world, p, "is told that its transaction is aborted: %s", why);
+    trace(p->world, p, "gets the report that its transaction is aborted: %s", why);
     process_before(p);
     bug_aborted(p, cause, why);
     if (process_after(p))

@@ -18,14 +18,14 @@ static inline uint64_t rng_next(struct rng *rng)
     return z ^ z >> 31;
 }
 
-/* Neighbours have nothing in common. */
+/* Returns a generator. Those of neighboring seeds are unrelated. */
 static inline struct rng rng_of(uint64_t seed)
 {
     struct rng rng = {seed};
     return (struct rng){rng_next(&rng)};
 }
 
-/* low <= result <= high */
+/* Returns a number from low to high, both included. */
 static inline int64_t rng_between(struct rng *rng, int64_t low, int64_t high)
 {
     return low + (int64_t)(rng_next(rng) % (uint64_t)(high - low + 1));
@@ -36,8 +36,8 @@ static inline int rng_int(struct rng *rng, int low, int high)
     return (int)rng_between(rng, low, high);
 }
 
-/* True that many times of ten thousand. Draws nothing for 0, so that a fault that is off does not
-   change later draws. */
+/* Returns true with this probability out of ten thousand. Draws no number for 0, so that a disabled
+   fault does not change later draws. */
 static inline bool rng_chance(struct rng *rng, int of_10k)
 {
     return of_10k > 0 && rng_int(rng, 0, 9999) < of_10k;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run: start, faults, quiet, and the end where nothing may be left over. */
+/* A run: start, faults, quiet phase, and an end at which no record may be left. */
 #include "tests/sim/faults.h"
 #include "tests/sim/oracle.h"
 
@@ -19,13 +19,13 @@ static void drain(struct world *w)
         if (w->now_ms > limit_ms)
             break;
         if (w->step > STEPS_MAX)
-            world_fail(w, "no end in sight after %d steps", STEPS_MAX);
+            world_fail(w, "not drained after %d steps", STEPS_MAX);
         if (!world_step(w))
             break;
     }
 }
 
-/* Stops all processes. A stalled one stops when it resumes. A process that starts after that has no
+/* Stops all processes, a stalled one when it resumes. Processes that start after that must find no
    work. */
 static void start_again(struct world *w)
 {

@@ -1,143 +1,143 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenarios: interleavings that the random mix would rarely hit, each pinned as a small story. Its
-   name is the rule that it proves. */
+/* scenarios: interleavings that random seeds would rarely produce, each as a small story. The name
+   of a story is the rule that it proves. */
 #ifndef DELAYBRIDGE_TESTS_SIM_SCENARIOS_H
 #define DELAYBRIDGE_TESTS_SIM_SCENARIOS_H
 
 #include "tests/sim/world.h"
 
-#define SCENARIO_TABLE(X)                                                      \
-    /* stories_owner.c: who owns a lane, and may act */                        \
-    X(a_proof_that_failed_is_requested_again)                                  \
-    X(a_stall_that_ends_in_another_call_is_seen_by_the_turn)                   \
-    X(zombie_delivers_nothing_until_its_ownership_is_proved)                   \
-    X(handover_repeats_nothing_after_clean_stop)                               \
-    X(late_success_of_an_earlier_life_marks_done)                              \
-    X(late_success_is_known_to_a_queue_without_progress)                       \
-    X(late_failure_of_an_earlier_life_only_frees)                              \
-    X(record_in_flight_is_not_sent_twice)                                      \
-    X(a_head_that_waits_for_room_may_turn_out_done)                            \
-    X(late_success_beyond_the_window_is_forgotten)                             \
-    X(levels_read_first_written_later)                                         \
-    /* stories_progress.c: where reading starts and continues */               \
-    X(no_commit_means_beginning)                                               \
-    X(progress_is_committed_while_a_revocation_waits)                          \
-    X(position_below_the_log_start_moves_up_and_counts)                        \
-    X(log_start_inside_a_run_of_done_offsets)                                  \
-    X(a_log_start_far_above_base_forgets_nothing)                              \
-    X(foreign_metadata_is_ignored)                                             \
-    X(trim_never_beyond_commit)                                                \
-    X(a_trim_that_failed_is_requested_again)                                   \
-    X(a_short_text_bounds_the_records_in_work)                                 \
-    X(idle_progress_is_committed_again)                                        \
-    X(a_gap_is_not_believed_if_the_second_reading_is_larger)                   \
-    X(a_gap_is_not_believed_if_the_second_reading_is_smaller)                  \
-    X(a_gap_is_not_believed_for_two_readings_that_agree)                       \
-    X(a_gap_seen_once_does_not_outlive_a_rewind)                               \
-    X(newer_envelope_blocks_its_queue_and_damaged_one_is_dead_lettered)        \
-    X(watchdog_wakes_a_silent_queue)                                           \
-    /* stories_recreated.c: topics that are deleted and made again */          \
-    X(position_beyond_the_log_end_blocks_its_queue_alone)                      \
-    X(blocked_queue_does_not_delay_the_proof_of_ownership)                     \
-    X(blocked_queue_is_not_trimmed)                                            \
-    X(committed_offset_that_went_back_belongs_to_another_log)                  \
-    X(another_record_at_a_paused_head_blocks_the_queue)                        \
-    X(another_record_at_a_paused_head_blocks_the_queue_exactly_once)           \
-    X(no_record_at_a_paused_head_blocks_the_queue)                             \
-    X(a_log_end_at_a_paused_head_blocks_the_queue)                             \
-    X(a_hop_stored_before_the_position_blocks_the_queue)                       \
-    X(a_missing_topic_blocks_its_level_alone)                                  \
-    X(a_missing_topic_blocks_its_level_alone_exactly_once)                     \
-    X(record_in_flight_from_before_another_owner_belongs_to_another_log)       \
-    /* stories_delivery.c: sizes, targets, clocks, memory */                   \
-    X(too_large_for_level_and_dead_letter_goes_without_value)                  \
-    X(dead_letter_with_too_large_a_key_goes_bare)                              \
-    X(dead_letter_with_too_large_a_key_goes_bare_exactly_once)                 \
-    X(too_large_batch_is_tried_alone)                                          \
-    X(record_that_no_broker_takes_is_never_sent)                               \
-    X(record_that_no_broker_takes_is_never_sent_exactly_once)                  \
-    X(dead_letter_in_flight_without_its_value_is_not_sent_again)               \
-    X(waiting_record_above_a_lowered_limit_is_dead_lettered)                   \
-    X(waiting_record_above_a_lowered_limit_is_dead_lettered_exactly_once)      \
-    X(failing_target_does_not_block_the_lane)                                  \
-    X(target_without_a_lookup_answer_does_not_block_others)                    \
-    X(a_target_is_looked_up_before_its_record_is_due)                          \
-    X(a_target_that_is_made_in_time_costs_no_attempt)                          \
-    X(early_lookup_of_a_missing_target_fails_no_record)                        \
-    X(silent_target_does_not_block_the_lane)                                   \
-    X(kafka_away_uses_up_no_attempts)                                          \
-    X(an_outage_shuts_no_target_in_any_order_of_answers)                       \
-    X(clock_step_back_rereads)                                                 \
-    X(records_of_a_slow_clock_are_late_not_lost)                               \
-    X(a_delivery_is_stamped_after_its_request)                                 \
-    X(a_delivery_is_stamped_after_its_request_exactly_once)                    \
-    X(a_record_that_expires_during_a_turn_is_not_delivered)                    \
-    X(a_clock_step_back_during_a_turn_stamps_nothing_early)                    \
-    X(budget_of_one_record_still_progresses)                                   \
-    X(headers_count_against_the_budget)                                        \
-    X(dead_letters_take_a_share_of_the_budget)                                 \
-    /* stories_bulk.c: lanes that each have much at hand */                    \
-    X(bulky_lanes_are_read_one_at_a_time)                                      \
-    X(a_bulky_lane_without_room_does_not_stop_another)                         \
-    X(a_bulky_backlog_does_not_starve_another_lane)                            \
-    /* stories_unreadable.c: batches that the client cannot read */            \
-    X(unreadable_batch_is_dead_lettered_and_passed)                            \
-    X(unreadable_batch_is_dead_lettered_and_passed_exactly_once)               \
-    X(unreadable_batch_is_not_passed_before_its_dead_letter)                   \
-    X(unreadable_batch_blocks_its_partition_until_it_is_given_up)              \
-    X(unreadable_batch_blocks_its_partition_until_it_is_given_up_exactly_once) \
-    X(unreadable_batch_and_a_clock_step_lose_no_record_before_it)              \
-    X(unreadable_batch_that_can_be_read_after_all_is_read)                     \
-    X(unreadable_batch_is_passed_once_though_its_lane_comes_back)              \
-    /* stories_survey.c: figures for people */                                 \
-    X(the_survey_counts_waiting_records_and_names_the_first)                   \
-    X(the_survey_names_when_a_queue_was_blocked)                               \
-    X(the_survey_names_the_overdue_record_in_work)                             \
-    X(delay_by_a_target_is_counted_separately)                                 \
-    X(a_record_that_waits_for_its_target_is_retrying)                          \
-    /* stories_older.c: programs of two versions in one group */               \
-    X(an_older_process_is_blocked_by_version_2_alone)                          \
-    X(an_older_process_is_blocked_by_version_2_alone_exactly_once)             \
-    X(record_of_version_1_survives_an_upgrade_and_a_rollback)                  \
-    /* stories_transaction.c: exactly once, and what breaks it */              \
-    X(an_abort_reads_again_from_the_committed_offsets)                         \
-    X(a_commit_that_arrived_without_an_answer_doubles_nothing)                 \
-    X(a_commit_that_was_lost_loses_nothing)                                    \
-    X(a_commit_that_arrives_after_the_fence_does_nothing)                      \
-    X(another_transaction_begins_before_the_broken_one_is_fenced)              \
-    X(transaction_of_a_fenced_zombie_blocks_nothing)                           \
-    X(commit_of_a_dead_process_is_awaited)                                     \
-    X(lost_lanes_abort_the_transaction)                                        \
-    X(settling_commits_the_open_transaction)                                   \
-    X(nothing_is_delivered_after_a_stall_until_ownership_is_proved)            \
-    X(hops_wait_and_have_separate_transactions)                                \
-    X(hops_that_became_due_while_they_waited_are_delivered_together)           \
-    X(hops_that_the_port_refuses_cause_no_busy_loop)                           \
-    X(markers_on_levels_are_no_gaps)                                           \
-    X(a_gap_after_a_seek_is_read_once_more)                                    \
-    X(a_gap_after_a_seek_is_read_once_more_among_markers)                      \
-    /* stories_blame.c: exactly once, and the cause of a failure */            \
-    X(too_large_breaks_one_transaction_and_is_tried_alone)                     \
-    X(target_that_stalls_a_transaction_is_deferred_within_seconds)             \
-    X(throttling_is_no_silence_of_a_target)                                    \
-    X(throttling_for_seconds_uses_up_no_attempt)                               \
-    X(notes_of_many_records_survive_the_next_abort)                            \
-    X(more_that_fit_no_level_than_can_be_noted)                                \
-    X(suspect_that_was_too_large_in_a_batch_is_not_dead_lettered)              \
-    X(refusing_target_makes_suspects_and_others_continue)                      \
-    X(record_that_failed_alone_uses_up_one_attempt)                            \
-    X(silent_target_breaks_one_transaction_and_is_deferred)                    \
-    X(slow_target_stalls_other_targets_ever_more_rarely)                       \
-    X(target_that_blocks_one_producer_is_not_tried_on_the_last)                \
-    X(record_refused_without_a_key_is_not_tried_in_a_batch_again)              \
-    X(a_level_without_a_leader_blocks_its_lane_alone)                          \
-    X(silent_level_is_reported_and_blocks_its_lane_alone)                      \
-    X(silent_level_takes_a_share_of_the_budget)                                \
-    X(a_level_behind_a_series_of_throttles_is_not_shut)                        \
-    X(a_level_that_loses_its_leader_breaks_one_transaction)                    \
-    X(lone_record_to_a_target_without_a_leader_blocks_one_producer)            \
-    X(target_that_is_whole_again_is_tried_on_the_last_producer)                \
-    X(clock_step_back_aborts_the_transaction)                                  \
+#define SCENARIO_TABLE(X)                                                     \
+    /* stories_owner.c: ownership of lanes */                                 \
+    X(a_proof_that_failed_is_requested_again)                                 \
+    X(a_stall_that_ends_in_another_call_is_noticed_by_the_turn)               \
+    X(zombie_delivers_nothing_until_its_ownership_is_proved)                  \
+    X(handover_repeats_nothing_after_clean_stop)                              \
+    X(late_success_of_an_earlier_life_marks_done)                             \
+    X(late_success_is_known_to_a_queue_without_progress)                      \
+    X(late_failure_of_an_earlier_life_only_frees)                             \
+    X(record_in_flight_is_not_sent_twice)                                     \
+    X(a_head_that_waits_for_room_may_prove_done)                              \
+    X(late_success_beyond_the_window_is_forgotten)                            \
+    X(levels_read_first_written_later)                                        \
+    /* stories_progress.c: where reading starts and continues */              \
+    X(no_commit_means_start_of_the_log)                                       \
+    X(progress_is_committed_while_a_revocation_waits)                         \
+    X(position_below_the_log_start_moves_up_and_counts)                       \
+    X(log_start_inside_a_run_of_done_offsets)                                 \
+    X(a_log_start_far_above_base_forgets_nothing)                             \
+    X(foreign_metadata_is_ignored)                                            \
+    X(trim_never_beyond_commit)                                               \
+    X(a_trim_that_failed_is_requested_again)                                  \
+    X(a_short_text_bounds_the_records_in_work)                                \
+    X(idle_progress_is_committed_again)                                       \
+    X(a_gap_is_read_again_if_the_second_reading_is_larger)                    \
+    X(a_gap_is_read_again_if_the_second_reading_is_smaller)                   \
+    X(a_gap_is_read_again_after_two_equal_readings)                           \
+    X(a_gap_seen_once_is_forgotten_at_a_rewind)                               \
+    X(newer_envelope_blocks_its_queue_and_damaged_one_is_dead_lettered)       \
+    X(watchdog_wakes_a_silent_queue)                                          \
+    /* stories_recreated.c: topics that are deleted and recreated */          \
+    X(position_beyond_the_log_end_blocks_its_queue_alone)                     \
+    X(blocked_queue_does_not_delay_the_proof_of_ownership)                    \
+    X(blocked_queue_is_not_trimmed)                                           \
+    X(committed_offset_that_went_back_belongs_to_another_log)                 \
+    X(another_record_at_a_paused_head_blocks_the_queue)                       \
+    X(another_record_at_a_paused_head_blocks_the_queue_exactly_once)          \
+    X(no_record_at_a_paused_head_blocks_the_queue)                            \
+    X(a_log_end_at_a_paused_head_blocks_the_queue)                            \
+    X(a_hop_stored_before_the_position_blocks_the_queue)                      \
+    X(a_missing_topic_blocks_its_level_alone)                                 \
+    X(a_missing_topic_blocks_its_level_alone_exactly_once)                    \
+    X(record_in_flight_from_before_another_owner_belongs_to_another_log)      \
+    /* stories_delivery.c: sizes, targets, clocks, memory */                  \
+    X(too_large_for_level_and_dead_letter_goes_without_value)                 \
+    X(dead_letter_with_too_large_a_key_goes_bare)                             \
+    X(dead_letter_with_too_large_a_key_goes_bare_exactly_once)                \
+    X(too_large_batch_is_tried_alone)                                         \
+    X(record_above_the_request_limit_is_never_sent)                           \
+    X(record_above_the_request_limit_is_never_sent_exactly_once)              \
+    X(dead_letter_in_flight_without_its_value_is_not_sent_again)              \
+    X(waiting_record_above_a_lowered_limit_is_dead_lettered)                  \
+    X(waiting_record_above_a_lowered_limit_is_dead_lettered_exactly_once)     \
+    X(failing_target_does_not_block_the_lane)                                 \
+    X(target_without_a_lookup_answer_does_not_block_others)                   \
+    X(a_target_is_looked_up_before_its_record_is_due)                         \
+    X(a_target_that_is_created_in_time_costs_no_attempt)                      \
+    X(early_lookup_of_a_missing_target_fails_no_record)                       \
+    X(silent_target_does_not_block_the_lane)                                  \
+    X(kafka_away_uses_up_no_attempts)                                         \
+    X(an_outage_closes_no_target_in_any_order_of_answers)                     \
+    X(clock_step_back_rereads)                                                \
+    X(records_of_a_slow_clock_are_late_not_lost)                              \
+    X(a_delivery_is_stamped_after_its_request)                                \
+    X(a_delivery_is_stamped_after_its_request_exactly_once)                   \
+    X(a_record_that_expires_during_a_turn_is_not_delivered)                   \
+    X(a_clock_step_back_during_a_turn_stamps_nothing_early)                   \
+    X(budget_of_one_record_still_progresses)                                  \
+    X(headers_count_against_the_budget)                                       \
+    X(dead_letters_take_a_share_of_the_budget)                                \
+    /* stories_bulk.c: lanes with much data at hand */                        \
+    X(bulky_lanes_are_read_one_at_a_time)                                     \
+    X(a_bulky_lane_without_room_does_not_stop_another)                        \
+    X(a_bulky_backlog_does_not_starve_another_lane)                           \
+    /* stories_unreadable.c: batches that the client cannot read */           \
+    X(unreadable_batch_is_dead_lettered_and_passed)                           \
+    X(unreadable_batch_is_dead_lettered_and_passed_exactly_once)              \
+    X(unreadable_batch_is_not_passed_before_its_dead_letter)                  \
+    X(unreadable_batch_blocks_its_partition_until_it_is_skipped)              \
+    X(unreadable_batch_blocks_its_partition_until_it_is_skipped_exactly_once) \
+    X(unreadable_batch_and_a_clock_step_lose_no_record_before_it)             \
+    X(unreadable_batch_that_becomes_readable_is_read)                         \
+    X(unreadable_batch_is_passed_once_though_its_lane_comes_back)             \
+    /* stories_survey.c: figures for operators */                             \
+    X(the_survey_counts_waiting_records_and_names_the_first)                  \
+    X(the_survey_names_when_a_queue_was_blocked)                              \
+    X(the_survey_names_the_overdue_record_in_work)                            \
+    X(delay_by_a_target_is_counted_separately)                                \
+    X(a_record_that_waits_for_its_target_is_retrying)                         \
+    /* stories_older.c: programs of two versions in one group */              \
+    X(an_older_process_is_blocked_by_version_2_alone)                         \
+    X(an_older_process_is_blocked_by_version_2_alone_exactly_once)            \
+    X(record_of_version_1_survives_an_upgrade_and_a_rollback)                 \
+    /* stories_transaction.c: exactly once, and what breaks it */             \
+    X(an_abort_reads_again_from_the_committed_offsets)                        \
+    X(a_commit_that_arrived_without_an_answer_doubles_nothing)                \
+    X(a_commit_that_was_lost_loses_nothing)                                   \
+    X(a_commit_that_arrives_after_the_fence_does_nothing)                     \
+    X(another_transaction_begins_before_the_broken_one_is_fenced)             \
+    X(transaction_of_a_fenced_zombie_blocks_nothing)                          \
+    X(commit_of_a_dead_process_is_awaited)                                    \
+    X(lost_lanes_abort_the_transaction)                                       \
+    X(settling_commits_the_open_transaction)                                  \
+    X(nothing_is_delivered_after_a_stall_until_ownership_is_proved)           \
+    X(hops_wait_and_have_separate_transactions)                               \
+    X(hops_that_became_due_while_they_waited_are_delivered_together)          \
+    X(hops_that_the_port_refuses_cause_no_busy_loop)                          \
+    X(markers_on_levels_are_not_gaps)                                         \
+    X(a_gap_after_a_seek_is_read_once_more)                                   \
+    X(a_gap_after_a_seek_is_read_once_more_among_markers)                     \
+    /* stories_blame.c: exactly once, and the cause of a failure */           \
+    X(too_large_breaks_one_transaction_and_is_tried_alone)                    \
+    X(target_that_stalls_a_transaction_is_deferred_within_seconds)            \
+    X(throttled_target_is_not_silent)                                         \
+    X(throttling_for_seconds_uses_up_no_attempt)                              \
+    X(notes_of_many_records_survive_the_next_abort)                           \
+    X(more_records_that_fit_no_level_than_notes)                              \
+    X(suspect_that_was_too_large_in_a_batch_is_not_dead_lettered)             \
+    X(refusing_target_makes_suspects_and_others_continue)                     \
+    X(record_that_failed_alone_uses_up_one_attempt)                           \
+    X(silent_target_breaks_one_transaction_and_is_deferred)                   \
+    X(slow_target_stalls_other_targets_ever_more_rarely)                      \
+    X(target_that_blocks_one_producer_is_not_tried_on_the_last)               \
+    X(record_refused_without_a_key_is_not_tried_in_a_batch_again)             \
+    X(a_level_without_a_leader_blocks_its_lane_alone)                         \
+    X(silent_level_is_reported_and_blocks_its_lane_alone)                     \
+    X(silent_level_takes_a_share_of_the_budget)                               \
+    X(a_level_behind_a_series_of_throttles_is_not_closed)                     \
+    X(a_level_that_loses_its_leader_breaks_one_transaction)                   \
+    X(lone_record_to_a_target_without_a_leader_blocks_one_producer)           \
+    X(target_that_is_whole_again_is_tried_on_the_last_producer)               \
+    X(clock_step_back_aborts_the_transaction)                                 \
     X(clock_step_back_after_a_lone_failure_rereads)
 
 #define SCENARIO_DECLARE(name) void name(struct world *world);
@@ -149,6 +149,6 @@ struct scenario {
     void (*run)(struct world *world);
 };
 
-extern const struct scenario scenarios[]; /* the last has no name */
+extern const struct scenario scenarios[]; /* ends with a NULL name */
 
 #endif

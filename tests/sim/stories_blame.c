@@ -23,11 +23,12 @@ void too_large_breaks_one_transaction_and_is_tried_alone(struct world *w)
     story_pass(w, 1000);
     expect(w, COUNT(w, aborts) == 2 && large->dead == 1 && COUNT(w, dead[CODE_TOO_LARGE]) == 1);
     expect_ends(w, good, MANY, 1, 0);
-    struct request *next = story_ask_large(w, 0, TARGET_BYTES_MAX + 1); /* known to be too large */
+    struct request *next =
+        story_ask_large(w, 0, TARGET_BYTES_MAX + 1); /* of a size that is known to be too large */
     good[0] = story_ask(w, TARGET_A, 0);
     story_pass(w, 1000);
     expect(w, COUNT(w, aborts) == 2 && next->dead == 1 && good[0]->delivered == 1);
-    story_pass(w, 60 * 1000); /* perhaps its limit was raised meanwhile */
+    story_pass(w, 60 * 1000); /* the limit may have been raised meanwhile */
     next = story_ask_large(w, 0, TARGET_BYTES_MAX + 1);
     story_pass(w, 1000);
     expect(w, COUNT(w, aborts) == 3 && next->dead == 1);
@@ -55,7 +56,7 @@ void target_that_stalls_a_transaction_is_deferred_within_seconds(struct world *w
 }
 
 /* One target answers, then the broker reads nothing for four seconds. */
-void throttling_is_no_silence_of_a_target(struct world *w)
+void throttled_target_is_not_silent(struct world *w)
 {
     story_begin_exactly_once(w);
     story_open(w);
@@ -67,7 +68,7 @@ void throttling_is_no_silence_of_a_target(struct world *w)
     story_until(w, w->forwards == forwards + 2);
     struct process *p = story_owner(w, 0);
     story_pass(w, 1);
-    w->knobs.hold_landings = false; /* to the other one nothing is armed */
+    w->knobs.hold_landings = false; /* nothing is armed for the other one */
     for (int i = 0; i < TARGET_PARTITIONS; i++)
         producer_arm(p->producer, CHAINS_TARGETS + TARGET_B * TARGET_PARTITIONS + i);
     bridge_throttled(p->bridge, 4000);
@@ -91,13 +92,14 @@ void notes_of_many_records_survive_the_next_abort(struct world *w)
     story_pass(w, 5000);
     expect_ends(w, large, MANY, 0, 1);
     expect_ends(w, larger, MANY, 0, 1);
-    expect(w, COUNT(w, aborts) <= 1 + 3 * MANY); /* each alone, and half of them without room */
+    expect(w, COUNT(w, aborts) <=
+                  1 + 3 * MANY); /* each alone, but only half of them fit in the notes */
     story_finish(w);
 }
 
 /* The level topics take smaller records than the schedule topic, because topics apply was not
    run. */
-void more_that_fit_no_level_than_can_be_noted(struct world *w)
+void more_records_that_fit_no_level_than_notes(struct world *w)
 {
     enum { MORE = 300 };
     struct request *large[MORE];
@@ -112,7 +114,7 @@ void more_that_fit_no_level_than_can_be_noted(struct world *w)
     story_finish(w);
 }
 
-/* Alone in its transaction it is in no batch with others. */
+/* A record that is alone in its transaction is in no batch with others. */
 void suspect_that_was_too_large_in_a_batch_is_not_dead_lettered(struct world *w)
 {
     story_begin_exactly_once(w);
@@ -138,7 +140,7 @@ void refusing_target_makes_suspects_and_others_continue(struct world *w)
         good[i] = story_ask(w, TARGET_B, 0);
     }
     story_pass(w, 1000);
-    expect(w, COUNT(w, aborts) == 2); /* all together, and the bad one alone */
+    expect(w, COUNT(w, aborts) == 2); /* one of all together, one of the bad record alone */
     expect_ends(w, good, MANY, 1, 0);
     expect_ends(w, bad, MANY, 0, 0);
     expect(w, story_committed(w, -1, 0)->base == 2 * MANY); /* they wait in a level */
@@ -147,7 +149,7 @@ void refusing_target_makes_suspects_and_others_continue(struct world *w)
     expect_ends(w, bad, MANY, 1, 0);
 }
 
-/* It is reported, and a turn passes before the port says that its transaction is broken. */
+/* The failure is reported, and a turn passes before the port reports the broken transaction. */
 static void fail_alone_and_wait(struct world *w)
 {
     struct process *p = &w->processes[0];
@@ -166,7 +168,8 @@ void record_that_failed_alone_uses_up_one_attempt(struct world *w)
     w->targets[TARGET_A].mood = TARGET_REFUSES;
     struct request *r = story_ask(w, TARGET_A, 0);
     story_until(w, COUNT(w, aborts) == 1);
-    w->targets[TARGET_A].mood = TARGET_AWAY; /* the client names it, and it is shut */
+    w->targets[TARGET_A].mood =
+        TARGET_AWAY; /* the client names the target, and the bridge closes it */
     fail_alone_and_wait(w);
     story_until(w, COUNT(w, aborts) == 2);
     story_pass(w, 500);
@@ -196,7 +199,8 @@ void silent_target_breaks_one_transaction_and_is_deferred(struct world *w)
     expect(w, first->delivered == 1);
 }
 
-/* It answers now in time and now not, so each transaction that it is part of may last for 5 s. */
+/* The target answers sometimes in time and sometimes not, so each of its transactions may last for
+   5 s. */
 void slow_target_stalls_other_targets_ever_more_rarely(struct world *w)
 {
     enum { SECONDS = 60, WAITS_MAX = 4, LONGEST = 9 };
@@ -216,7 +220,7 @@ void slow_target_stalls_other_targets_ever_more_rarely(struct world *w)
     story_finish(w);
 }
 
-/* A partition without a leader: the brokers do not end the transaction that it is in. */
+/* The brokers cannot end a transaction that includes a partition without a leader. */
 void target_that_blocks_one_producer_is_not_tried_on_the_last(struct world *w)
 {
     enum { SECONDS = 60 };
@@ -275,7 +279,7 @@ static struct request *ask_with_key(struct world *w)
     return workload_send(w, &ask);
 }
 
-/* The first record shows it, in a batch and alone. Then it is known for a minute. */
+/* The first record fails in a batch and alone. Then the bridge knows this target for a minute. */
 void record_refused_without_a_key_is_not_tried_in_a_batch_again(struct world *w)
 {
     enum { SECONDS = 50 };
@@ -326,13 +330,13 @@ void a_level_without_a_leader_blocks_its_lane_alone(struct world *w)
     hop_in_both_lanes(w, held, good, SECONDS);
     expect(w, COUNT(w, aborts) == 0 && w->notices[NOTICE_OUTLET_DOWN] == 1);
     expect_ends(w, good, SECONDS, 1, 0);
-    expect_ends(w, held + 1, SECONDS - 1, 0, 0); /* the first one became due in memory */
+    expect_ends(w, held + 1, SECONDS - 1, 0, 0); /* the first one fell due in memory */
     story_until(w, w->notices[NOTICE_OUTLET_UP] == 1);
     story_finish(w);
     expect_ends(w, held, SECONDS, 1, 0);
 }
 
-/* Its transaction is blocked. The other producer continues without that lane. */
+/* The transaction of that level is blocked. The other producer continues without the lane. */
 void a_level_that_loses_its_leader_breaks_one_transaction(struct world *w)
 {
     enum { SECONDS = 40, STALL = 12 };
@@ -352,7 +356,7 @@ void a_level_that_loses_its_leader_breaks_one_transaction(struct world *w)
     expect_ends(w, held, SECONDS, 1, 0);
 }
 
-/* At least once its records stay in flight until the leader is back. */
+/* At least once, records to the level stay in flight until the leader is back. */
 void silent_level_is_reported_and_blocks_its_lane_alone(struct world *w)
 {
     enum { SECONDS = 20 };
@@ -370,7 +374,7 @@ void silent_level_is_reported_and_blocks_its_lane_alone(struct world *w)
     expect_ends(w, held, SECONDS, 1, 0);
 }
 
-/* More requests of its lane would wait in memory, at the cost of all others. */
+/* Without a share, requests of the lane would use up the memory of all others. */
 void silent_level_takes_a_share_of_the_budget(struct world *w)
 {
     enum { SECONDS = 12, EACH = 10, SOON = 4, BUDGET = 128 << 10 };
@@ -387,8 +391,8 @@ void silent_level_takes_a_share_of_the_budget(struct world *w)
     story_finish(w);
 }
 
-/* The broker of that level reads nothing for seven seconds, and each throttle is a short one. */
-void a_level_behind_a_series_of_throttles_is_not_shut(struct world *w)
+/* The broker of that level throttles for seven seconds, by many short throttles. */
+void a_level_behind_a_series_of_throttles_is_not_closed(struct world *w)
 {
     enum { SECONDS = 7, THROTTLE_MS = 1500 };
     struct request *held[SECONDS];
@@ -407,7 +411,7 @@ void a_level_behind_a_series_of_throttles_is_not_shut(struct world *w)
     expect_ends(w, held, SECONDS, 1, 0);
 }
 
-/* Its transaction has no other record, so no record is acknowledged, as if Kafka were away. */
+/* The transaction has no other record, so nothing is acknowledged, as if Kafka were away. */
 void lone_record_to_a_target_without_a_leader_blocks_one_producer(struct world *w)
 {
     enum { SECONDS = 60, STALL = 15 };
@@ -444,7 +448,7 @@ void clock_step_back_aborts_the_transaction(struct world *w)
     story_let_land(w);
     story_pass(w, 1000);
     expect(w, COUNT(w, buffered_records) == 0 &&
-                  COUNT(w, hops) == 2); /* by that clock both are not due */
+                  COUNT(w, hops) == 2); /* by that clock, neither is due */
     story_finish(w);
     expect(w, flies->delivered == 1 && waits->delivered == 1);
 }

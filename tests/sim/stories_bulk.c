@@ -30,7 +30,7 @@ static void open_lanes(struct world *w)
     w->knobs.fetch_n = EACH;
 }
 
-/* The model checks with each record taken that no two lanes have much at hand. */
+/* With each record taken, the port checks that no second lane with much at hand is read. */
 void bulky_lanes_are_read_one_at_a_time(struct world *w)
 {
     open_lanes(w);
@@ -42,7 +42,7 @@ void bulky_lanes_are_read_one_at_a_time(struct world *w)
     story_finish(w);
 }
 
-/* While the dead-letter topic is unavailable, records at hand of its lane get no room. */
+/* While the dead-letter topic is unavailable, the records at hand of one lane find no room. */
 void a_bulky_lane_without_room_does_not_stop_another(struct world *w)
 {
     story_begin(w);
@@ -64,7 +64,7 @@ void a_bulky_lane_without_room_does_not_stop_another(struct world *w)
     story_finish(w);
 }
 
-/* Deliveries take time, and with them room, so that the backlog lasts and moves all the time. */
+/* Deliveries take time and room, so the backlog lasts and moves all the time. */
 void a_bulky_backlog_does_not_starve_another_lane(struct world *w)
 {
     story_begin(w);

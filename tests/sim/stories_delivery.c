@@ -11,8 +11,9 @@ void too_large_for_level_and_dead_letter_goes_without_value(struct world *w)
     struct request *next = story_ask(w, TARGET_A, 0);
     story_pass(w, 500);
     expect(w, r->dead == 1 && COUNT(w, dead[CODE_TOO_LARGE]) == 1 && next->delivered == 1);
-    expect(w, story_committed(w, -1, 0)->base == 2); /* it stops no other */
-    expect(w, w->forwards == 5); /* to its level, with its value, alone, without, and the next */
+    expect(w, story_committed(w, -1, 0)->base == 2); /* the next record continues */
+    expect(w, w->forwards == 5); /* hop, dead letter with the value, the same alone, dead letter
+                                    without the value, next record */
     story_finish(w);
 }
 
@@ -23,7 +24,7 @@ static void tell_of_long_key(struct world *w)
     struct request *next = story_ask(w, TARGET_A, 0);
     story_pass(w, 3000);
     expect(w, r->dead == 1 && COUNT(w, dead[CODE_TOO_LARGE]) == 1 && next->delivered == 1);
-    expect(w, story_committed(w, -1, 0)->base == 2); /* it stops no other */
+    expect(w, story_committed(w, -1, 0)->base == 2); /* the next record continues */
     story_finish(w);
 }
 
@@ -65,17 +66,17 @@ static void tell_of_what_no_broker_takes(struct world *w)
     story_pass(w, 500);
     expect(w, soon->dead == 1 && late->dead == 1 && key->dead == 1 && next->delivered == 1);
     expect(w, COUNT(w, dead[CODE_TOO_LARGE]) == 3 && COUNT(w, refused) == 3);
-    expect(w, w->forwards == 4); /* three dead letters and the next one */
+    expect(w, w->forwards == 4); /* three dead letters and the next record */
     story_finish(w);
 }
 
-void record_that_no_broker_takes_is_never_sent(struct world *w)
+void record_above_the_request_limit_is_never_sent(struct world *w)
 {
     story_begin(w);
     tell_of_what_no_broker_takes(w);
 }
 
-void record_that_no_broker_takes_is_never_sent_exactly_once(struct world *w)
+void record_above_the_request_limit_is_never_sent_exactly_once(struct world *w)
 {
     story_begin_exactly_once(w);
     tell_of_what_no_broker_takes(w);
@@ -101,7 +102,7 @@ void dead_letter_in_flight_without_its_value_is_not_sent_again(struct world *w)
     story_finish(w);
 }
 
-/* The brokers were restarted with a smaller limit while it waited. */
+/* The brokers are restarted with a smaller limit while the record waits. */
 static void tell_of_lowered_limit(struct world *w)
 {
     story_open(w);
@@ -160,7 +161,7 @@ void failing_target_does_not_block_the_lane(struct world *w)
         expect(w, bad[i]->delivered == 1);
 }
 
-/* As if its look-up was sent to a stopped broker. */
+/* The look-up has no answer, as if it had been sent to a stopped broker. */
 void target_without_a_lookup_answer_does_not_block_others(struct world *w)
 {
     story_begin(w);
@@ -177,7 +178,7 @@ void target_without_a_lookup_answer_does_not_block_others(struct world *w)
     story_finish(w);
 }
 
-/* When it is due, no look-up is answered any more. */
+/* When the record is due, look-ups have no answers any more. */
 void a_target_is_looked_up_before_its_record_is_due(struct world *w)
 {
     story_begin(w);
@@ -191,7 +192,7 @@ void a_target_is_looked_up_before_its_record_is_due(struct world *w)
     story_finish(w);
 }
 
-void a_target_that_is_made_in_time_costs_no_attempt(struct world *w)
+void a_target_that_is_created_in_time_costs_no_attempt(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -224,7 +225,7 @@ void early_lookup_of_a_missing_target_fails_no_record(struct world *w)
     story_finish(w);
 }
 
-/* It has as many records in flight as are allowed, and acknowledges none. */
+/* The target has as many records in flight as allowed, and acknowledges none. */
 void silent_target_does_not_block_the_lane(struct world *w)
 {
     struct request *bad[PAIRS], *good[PAIRS];
@@ -236,8 +237,8 @@ void silent_target_does_not_block_the_lane(struct world *w)
     for (int i = 0; i < PAIRS; i++)
         bad[i] = story_ask(w, TARGET_A, 0);
     story_pass(w, 900);
-    expect(w, w->forwards < PAIRS); /* the others wait behind it */
-    w->knobs.hold_landings = false; /* to the silent one nothing was armed */
+    expect(w, w->forwards < PAIRS); /* the other records wait behind them */
+    w->knobs.hold_landings = false; /* nothing was armed for the silent one */
     for (int i = 0; i < PAIRS; i++)
         good[i] = story_ask(w, TARGET_B, 0);
     story_pass(w, 1500);
@@ -247,7 +248,7 @@ void silent_target_does_not_block_the_lane(struct world *w)
     story_finish(w);
 }
 
-/* Others are answered meanwhile, through another broker. */
+/* Another broker acknowledges the records of other targets meanwhile. */
 void throttling_for_seconds_uses_up_no_attempt(struct world *w)
 {
     story_begin(w);
@@ -282,8 +283,8 @@ void kafka_away_uses_up_no_attempts(struct world *w)
     story_finish(w);
 }
 
-/* A loop that was blocked hears of a commit before it hears of the deliveries that timed out. */
-void an_outage_shuts_no_target_in_any_order_of_answers(struct world *w)
+/* A loop that was blocked gets the answer to a commit before the timeouts of deliveries. */
+void an_outage_closes_no_target_in_any_order_of_answers(struct world *w)
 {
     story_begin(w);
     w->setup.max_attempts = 1;
@@ -318,7 +319,7 @@ void clock_step_back_rereads(struct world *w)
     story_finish(w);
 }
 
-/* An hour slow, it puts a record that is due soon where the long waits are. */
+/* A clock that is an hour slow puts a record that is due soon into a level of long waits. */
 void records_of_a_slow_clock_are_late_not_lost(struct world *w)
 {
     static const int64_t hour_ms = 3600 * 1000;
@@ -341,8 +342,8 @@ void records_of_a_slow_clock_are_late_not_lost(struct world *w)
 
 enum { TURN_MS = 50 };
 
-/* The requests are written while a turn lasts: its clock is older than they are. The oracle
-   compares each timestamp with its request's. */
+/* Requests are written during a turn, whose clock is older than they are. The oracle compares the
+   timestamp of each record with that of its request. */
 static void tell_of_requests_younger_than_the_turn(struct world *w)
 {
     story_open(w);
@@ -384,7 +385,8 @@ void a_record_that_expires_during_a_turn_is_not_delivered(struct world *w)
     story_finish(w);
 }
 
-/* By the turn's clock a record is due. The stepped clock would stamp the record before that. */
+/* A record is due by the clock of the turn. The stepped clock would stamp it before its due time.
+ */
 void a_clock_step_back_during_a_turn_stamps_nothing_early(struct world *w)
 {
     story_begin(w);
@@ -419,7 +421,7 @@ static void ask_with_headers(struct world *w, enum code fault)
         workload_send(w, &ask);
 }
 
-/* The client lists each header of a message, which costs more than its bytes. */
+/* The client allocates a list entry for each header, so a header costs more than its bytes. */
 void headers_count_against_the_budget(struct world *w)
 {
     story_begin(w);

@@ -4,7 +4,7 @@
 
 enum { WAITING = 500 };
 
-/* Stop the process that owns the lane, after the next one has started. */
+/* Starts the next process, then stops the one that owns the lane. */
 static void replace_with(struct world *w, int id, bool older)
 {
     w->is_older[id] = older;
@@ -36,7 +36,7 @@ static void tell_of_older(struct world *w)
     w->setup.processes = 2;
     w->targets[TARGET_A].mood = TARGET_REFUSES;
     struct request *refused = story_ask(w, TARGET_A, 0);
-    struct request *waits = story_ask(w, TARGET_B, 33000); /* in 30s, then in 1s */
+    struct request *waits = story_ask(w, TARGET_B, 33000); /* it waits in 30s, then in 1s */
     story_until(w, committed_covers(story_committed(w, -1, 0), refused->offset) &&
                        committed_covers(story_committed(w, -1, 0), waits->offset));
     replace_with(w, 1, true);
@@ -62,7 +62,7 @@ void an_older_process_is_blocked_by_version_2_alone_exactly_once(struct world *w
     tell_of_older(w);
 }
 
-/* No target fails, so all that waits is of version 1 in whatever program wrote it. */
+/* No target fails, so both programs write only version 1. */
 void record_of_version_1_survives_an_upgrade_and_a_rollback(struct world *w)
 {
     struct request *of_older[WAITING], *of_newer[WAITING];

@@ -17,8 +17,9 @@ void a_proof_that_failed_is_requested_again(struct world *w)
     process_stall(p, STALL_MS);
     group_regroup(w);
     story_until(w, p->member == MEMBER_REVOKING);
-    w->knobs.hold_turns = true; /* the lane is lost and assigned in one poll of the client: */
-    story_until(w, p->lanes[0].epoch == 2); /* nothing in it is to be committed now */
+    w->knobs.hold_turns =
+        true; /* the lane is lost and assigned again within one poll of the client */
+    story_until(w, p->lanes[0].epoch == 2); /* it has nothing to commit now */
     w->knobs.hold_turns = false;
     expect(w, w->notices[NOTICE_STALLED_TURN] == 1 && COUNT(w, commits_failed) > 0);
     w->knobs.commit_fails = 0;
@@ -28,7 +29,7 @@ void a_proof_that_failed_is_requested_again(struct world *w)
     story_finish(w);
 }
 
-/* A revocation that is called off, say. */
+/* Settles without losing the lanes, as when a revocation is canceled. */
 static void settle(struct world *w, struct process *p, void *arg, int64_t n)
 {
     (void)w;
@@ -39,7 +40,7 @@ static void settle(struct world *w, struct process *p, void *arg, int64_t n)
     process_after(p);
 }
 
-void a_stall_that_ends_in_another_call_is_seen_by_the_turn(struct world *w)
+void a_stall_that_ends_in_another_call_is_noticed_by_the_turn(struct world *w)
 {
     story_begin(w);
     story_open(w);
@@ -87,7 +88,7 @@ void handover_repeats_nothing_after_clean_stop(struct world *w)
     for (int i = 0; i < 20; i++)
         story_ask(w, i % 2 ? TARGET_B : TARGET_A, i % 4 * 700);
     story_pass(w, 300);
-    w->knobs.report_ms = 200; /* some are under way when it is requested to end */
+    w->knobs.report_ms = 200; /* some are in flight when the process must end */
     story_ask(w, TARGET_B, 0);
     member_stop(first);
     story_until(w, !first->up && story_owner(w, 0) != NULL);
@@ -116,12 +117,12 @@ void late_success_of_an_earlier_life_marks_done(struct world *w)
     story_let_land(w);
     story_pass(w, 200);
     expect(w, r->delivered == 1 && COUNT(w, deliveries) == 2 && COUNT(w, buffered_records) == 0);
-    expect(w, story_committed(w, -1, 0)->base == 2); /* though it was not read in this life */
+    expect(w, story_committed(w, -1, 0)->base == 2); /* although it was not read in this life */
     story_finish(w);
     expect(w, w->forwards == 2);
 }
 
-/* A queue without any done record has a committed offset, from the first record seen. */
+/* A queue without a done record commits an offset as soon as it has seen its first record. */
 void late_success_is_known_to_a_queue_without_progress(struct world *w)
 {
     story_begin(w);
@@ -171,7 +172,7 @@ void record_in_flight_is_not_sent_twice(struct world *w)
 
 /* The lane's second life starts further back than the first one ended. So its window has no room
    for the last record, which is still in flight from the first life. */
-void a_head_that_waits_for_room_may_turn_out_done(struct world *w)
+void a_head_that_waits_for_room_may_prove_done(struct world *w)
 {
     story_begin(w);
     w->knobs.no_places = true;
@@ -228,7 +229,8 @@ void late_success_beyond_the_window_is_forgotten(struct world *w)
     expect(w, w->forwards == 3 && far->delivered == 2 && w->repeats == 1);
 }
 
-/* A rolling change of levels, and back: who writes the old ones reads the new ones already. */
+/* A rolling change of levels, and back. Processes that write the old levels already read the new
+   ones. */
 void levels_read_first_written_later(struct world *w)
 {
     static const struct ladder before = {{1000, 5000, 30000}, 3, 1000, 500};

@@ -11,13 +11,13 @@ static void restart(struct world *w)
     story_until(w, story_owner(w, 0) != NULL);
 }
 
-void no_commit_means_beginning(struct world *w)
+void no_commit_means_start_of_the_log(struct world *w)
 {
     story_begin(w);
     w->knobs.no_places = true;
     story_open(w);
     struct log *level = story_level(w, 1, 0);
-    level->start = level->end = 7; /* others were here, long ago */
+    level->start = level->end = 7; /* the log held other records long ago */
     w->knobs.hold_commits = true;
     struct request *r = story_ask(w, TARGET_A, 8000);
     story_until(w, level->n == 1);
@@ -29,8 +29,7 @@ void no_commit_means_beginning(struct world *w)
     expect(w, r->delivered >= 1 && COUNT(w, lost_positions) == 0 && COUNT(w, missing_offsets) == 0);
 }
 
-/* The record may stay in flight for as long as a revocation may take, and its process may die
-   then. */
+/* The record may stay in flight for as long as a revocation takes, and then its process may die. */
 void progress_is_committed_while_a_revocation_waits(struct world *w)
 {
     story_begin(w);
@@ -75,7 +74,7 @@ void position_below_the_log_start_moves_up_and_counts(struct world *w)
     expect(w, COUNT(w, lost_positions) == 1);
 }
 
-/* Offset 1 is in work and 2 to 5 are done when everything below 4 is cut off. */
+/* Offset 1 is being processed, and 2 to 5 are done, when the log is cut below 4. */
 void log_start_inside_a_run_of_done_offsets(struct world *w)
 {
     story_begin(w);
@@ -105,7 +104,7 @@ void log_start_inside_a_run_of_done_offsets(struct world *w)
     expect(w, lost->delivered == 1 && w->forwards == forwards + 2);
 }
 
-/* Offset 0 is in work and a far higher one is done when all offsets between them are cut off. */
+/* Offset 0 is being processed, and a far higher one is done, when the log is cut between them. */
 void a_log_start_far_above_base_forgets_nothing(struct world *w)
 {
     story_begin(w);
@@ -125,7 +124,7 @@ void a_log_start_far_above_base_forgets_nothing(struct world *w)
     expect(w, done->delivered == 1 && w->forwards == forwards);
 }
 
-/* Offsets were translated by a mirror, and the text was not. */
+/* A mirror translated the offsets, but not the metadata. */
 void foreign_metadata_is_ignored(struct world *w)
 {
     story_begin(w);
@@ -166,8 +165,8 @@ void trim_never_beyond_commit(struct world *w)
     story_finish(w);
 }
 
-/* A broker takes texts of 64 bytes, which hold 192 offsets. No more are in work at a time, so done
-   offsets are known after a crash. */
+/* A broker accepts metadata of 64 bytes, which holds 192 offsets. The bridge processes no more at a
+   time, so that all done offsets are known after a crash. */
 void a_short_text_bounds_the_records_in_work(struct world *w)
 {
     story_begin(w);
@@ -185,7 +184,7 @@ void a_short_text_bounds_the_records_in_work(struct world *w)
     expect(w, COUNT(w, deliveries) == 301 && w->repeats == 0);
 }
 
-/* The broker forgets the offset of an idle level after three times this span. */
+/* The broker deletes the offset of an idle level after three times this span. */
 void idle_progress_is_committed_again(struct world *w)
 {
     story_begin(w);
@@ -215,7 +214,7 @@ void a_trim_that_failed_is_requested_again(struct world *w)
     story_finish(w);
 }
 
-/* Offsets 1 to 6 of the shortest level are there and not fetched; the next fetches jump. */
+/* Stores offsets 1 to 6 of the shortest level, and lets the next two fetches jump over some. */
 static void fetches_that_jump(struct world *w, int64_t first_to, int64_t second_to)
 {
     story_begin(w);
@@ -245,26 +244,27 @@ static void nothing_is_lost_after_jumps_to(struct world *w, int64_t first, int64
     expect(w, w->skip_at == 2 && COUNT(w, missing_offsets) == 0 && COUNT(w, deliveries) == 7);
 }
 
-void a_gap_is_not_believed_if_the_second_reading_is_larger(struct world *w)
+void a_gap_is_read_again_if_the_second_reading_is_larger(struct world *w)
 {
     nothing_is_lost_after_jumps_to(w, 3, 5);
 }
 
-void a_gap_is_not_believed_if_the_second_reading_is_smaller(struct world *w)
+void a_gap_is_read_again_if_the_second_reading_is_smaller(struct world *w)
 {
     nothing_is_lost_after_jumps_to(w, 5, 3);
 }
 
-void a_gap_is_not_believed_for_two_readings_that_agree(struct world *w)
+void a_gap_is_read_again_after_two_equal_readings(struct world *w)
 {
     nothing_is_lost_after_jumps_to(w, 3, 3);
 }
 
-void a_gap_seen_once_does_not_outlive_a_rewind(struct world *w)
+void a_gap_seen_once_is_forgotten_at_a_rewind(struct world *w)
 {
     fetches_that_jump(w, 3, 3);
     struct process *p = &w->processes[0];
-    story_until(w, w->skip_at == 1 && story_inbox(p, 0, 1)->at == 1); /* it is read once more */
+    story_until(w,
+                w->skip_at == 1 && story_inbox(p, 0, 1)->at == 1); /* offset 1 is read once more */
     w->knobs.hold_fetches = true;
     process_step_clock(p, -2000);
     story_pass(w, 200);
@@ -274,7 +274,7 @@ void a_gap_seen_once_does_not_outlive_a_rewind(struct world *w)
     expect(w, w->skip_at == 2 && COUNT(w, missing_offsets) == 0 && COUNT(w, deliveries) == 7);
 }
 
-/* Whole and undamaged, and of a version that is not known. */
+/* Appends an undamaged envelope of an unknown version. */
 static void append_newer(struct world *w, int topic)
 {
     uint8_t envelope[80] = {'D', 'L', 'B', 'E', 200};
@@ -307,13 +307,13 @@ void newer_envelope_blocks_its_queue_and_damaged_one_is_dead_lettered(struct wor
     expect(w, w->notices[NOTICE_NEWER_ENVELOPE] == 1 &&
                   story_level(w, 1, 0)->entries[0]->done == false);
     story_crash(w);
-    oracle_truncate(w, topic, 0, 1); /* an operator acts */
+    oracle_truncate(w, topic, 0, 1); /* an operator deletes the record */
     restart(w);
     story_until(w, behind->delivered == 1);
     story_finish(w);
 }
 
-/* The fetch that a resumed partition waits for never ends. */
+/* A resumed partition waits for a fetch that never ends. */
 void watchdog_wakes_a_silent_queue(struct world *w)
 {
     story_begin(w);

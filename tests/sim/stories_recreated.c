@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of topics that are deleted and made again: facts about the old topic prove nothing of the
-   new one. */
+/* Stories of topics that are deleted and recreated: facts about the old topic prove nothing about
+   the new one. */
 #include "tests/sim/story.h"
 
-/* Replaces the old topic's log by an empty one. */
-static void make_anew(struct world *w, struct log *log)
+/* Replaces the log of the old topic by an empty one. */
+static void empty_log(struct world *w, struct log *log)
 {
     log->n = log->stable_n = 0;
     log->start = log->end = log->read_end = 0;
     w->beyond_end_ok = true;
 }
 
-/* The committed offset of the schedule topic lies beyond its end. Returns the request that waits in
-   a level. */
+/* Blocks lane 0: the committed offset of the schedule topic is beyond the end of its log. Returns a
+   request that waits in a level. */
 static struct request *hold_lane_0(struct world *w, int done)
 {
     story_begin(w);
@@ -24,7 +24,7 @@ static struct request *hold_lane_0(struct world *w, int done)
     story_pass(w, 500);
     expect(w, story_committed(w, -1, 0)->base == done + 1);
     story_crash(w);
-    make_anew(w, &w->broker.logs[TOPIC_SCHEDULE][0]);
+    empty_log(w, &w->broker.logs[TOPIC_SCHEDULE][0]);
     process_start(w, 0);
     story_until(w, w->notices[NOTICE_BEYOND_END] == 1);
     return waiting;
@@ -43,7 +43,7 @@ void position_beyond_the_log_end_blocks_its_queue_alone(struct world *w)
     story_finish(w);
 }
 
-/* A stall is proved harmless by a commit, of a queue that is still committed. */
+/* After a stall, a commit proves ownership. It needs a queue that is not blocked. */
 void blocked_queue_does_not_delay_the_proof_of_ownership(struct world *w)
 {
     struct request *waiting = hold_lane_0(w, 3);
@@ -64,13 +64,13 @@ static void append_foreign(struct world *w, struct log *log, int n)
 
 static void replace_level(struct world *w, struct log *log, int n)
 {
-    make_anew(w, log);
+    empty_log(w, log);
     w->replaced_ok = true;
     append_foreign(w, log, n);
 }
 
-/* The head of the longest level is far; its partition is paused. Before it, done records are done.
- */
+/* Pauses the partition of the longest level, because its first record is due late. The `done`
+   records before it are processed. */
 static struct log *pause_level(struct world *w, int done)
 {
     struct log *level = story_level(w, 2, 0);
@@ -84,7 +84,7 @@ static struct log *pause_level(struct world *w, int done)
     return level;
 }
 
-/* The rest of the world continues. Records of the new log stay there. */
+/* Expects that records of the new log stay there, and that all else continues. */
 static void expect_held(struct world *w, struct log *level)
 {
     story_until(w, w->notices[NOTICE_REPLACED] == 1);
@@ -134,7 +134,7 @@ void no_record_at_a_paused_head_blocks_the_queue(struct world *w)
     expect_held(w, level);
 }
 
-/* Nothing comes, and no error either. */
+/* The client returns neither a record nor an error. */
 void a_log_end_at_a_paused_head_blocks_the_queue(struct world *w)
 {
     story_begin(w);
@@ -156,12 +156,12 @@ void a_hop_stored_before_the_position_blocks_the_queue(struct world *w)
     story_until(w, w->forwards > forwards);
     replace_level(w, level, 0);
     story_let_land(w);
-    story_pass(w, 1000); /* the partition is paused: only the hop shows it */
+    story_pass(w, 1000); /* the partition is paused, so only the hop can show the new log */
     expect(w, w->notices[NOTICE_REPLACED] == 1);
     expect_held(w, level);
 }
 
-/* Its offsets are those of the old log. */
+/* The offsets of a blocked queue belong to the old log. */
 void blocked_queue_is_not_trimmed(struct world *w)
 {
     story_begin(w);
@@ -171,7 +171,7 @@ void blocked_queue_is_not_trimmed(struct world *w)
         story_ask(w, TARGET_A, 2000);
     story_until(w, COUNT(w, deliveries) == 3);
     story_until(w, story_committed(w, 0, 0)->base == 3);
-    make_anew(w, level);
+    empty_log(w, level);
     for (int i = 0; i < 4; i++)
         story_ask(w, TARGET_A, 2000);
     story_until(w, w->notices[NOTICE_BEYOND_END] == 1 && level->end == 4);
@@ -196,8 +196,8 @@ void committed_offset_that_went_back_belongs_to_another_log(struct world *w)
     struct committed *place = arena_take(&w->arena, sizeof *place);
     *place = (struct committed){.text = story_committed(w, -1, 0)->text, .life = NO_LIFE};
     w->metadata_is_foreign = true;
-    make_anew(w, &w->broker.logs[TOPIC_SCHEDULE][0]);
-    w->broker.committed[TOPIC_SCHEDULE][0] = place; /* another member's, meanwhile */
+    empty_log(w, &w->broker.logs[TOPIC_SCHEDULE][0]);
+    w->broker.committed[TOPIC_SCHEDULE][0] = place; /* a commit of another member, meanwhile */
     for (int i = 0; i < 5; i++)
         asked[i] = story_ask(w, TARGET_B, 0);
     story_regroup(w);
@@ -208,7 +208,7 @@ void committed_offset_that_went_back_belongs_to_another_log(struct world *w)
     story_finish(w);
 }
 
-/* The group is formed again until lane 0 has the wanted owner. */
+/* Repeats rebalances until lane 0 has the wanted owner. */
 static void move_lane_0(struct world *w, const struct process *to)
 {
     do
@@ -232,10 +232,11 @@ void record_in_flight_from_before_another_owner_belongs_to_another_log(struct wo
     story_until(w, w->forwards == 4);
     w->knobs.hold_fetches = true;
     move_lane_0(w, second);
-    make_anew(w, &w->broker.logs[TOPIC_SCHEDULE][0]);
+    empty_log(w, &w->broker.logs[TOPIC_SCHEDULE][0]);
     for (int i = 0; i < 3; i++)
         story_ask(w, TARGET_B, 0);
-    oracle_truncate(w, TOPIC_SCHEDULE, 0, 3); /* the second member's work, committed at 3 again */
+    oracle_truncate(w, TOPIC_SCHEDULE, 0,
+                    3); /* the second member has processed them, and commits 3 again */
     struct request *fourth = story_ask(w, TARGET_B, 0);
     move_lane_0(w, first);
     w->knobs.hold_fetches = false;
@@ -246,18 +247,18 @@ void record_in_flight_from_before_another_owner_belongs_to_another_log(struct wo
     story_finish(w);
 }
 
-/* Kafka forgets the group's places in a topic that it deletes. */
+/* Deletes a level topic. Kafka then deletes the group's offsets of this topic, too. */
 static void delete_level(struct world *w, int level, struct request *waiting)
 {
     int topic = w->processes[0].topic_of_slot[1 + level];
-    make_anew(w, story_level(w, level, 0));
+    empty_log(w, story_level(w, level, 0));
     w->broker.committed[topic][0] = NULL;
     w->missing[topic] = true;
     waiting->excused = true;
     w->open_n--;
 }
 
-/* A level topic is deleted under a running bridge, which learns of it, and later it is back. */
+/* Deletes a level topic under a running bridge, and creates it again later. */
 static void lose_a_level(struct world *w)
 {
     story_open(w);
@@ -272,7 +273,7 @@ static void lose_a_level(struct world *w)
     expect(w, w->notices[NOTICE_MISSING] == 1);
     struct request *other = story_ask(w, TARGET_A, 6000), *kept = story_ask(w, TARGET_A, 40000);
     story_pass(w, 8000);
-    story_regroup(w); /* still missing: it is not said again */
+    story_regroup(w); /* still missing, but not reported again */
     struct request *behind = story_ask(w, TARGET_A, 6000);
     story_pass(w, 130000);
     expect(w, other->delivered == 1 && behind->delivered == 1 && kept->delivered == 1);

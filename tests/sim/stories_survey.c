@@ -7,7 +7,7 @@ static int64_t wall_ms(const struct world *w)
     return w->processes[0].now.wall_ms;
 }
 
-/* How a slot stands now; 0: the schedule topic. */
+/* Returns the figures of a slot. 0: the schedule topic. */
 static const struct slot_stats *stands(struct world *w, int slot)
 {
     struct process *p = &w->processes[0];
@@ -36,8 +36,8 @@ void the_survey_counts_waiting_records_and_names_the_first(struct world *w)
     expect(w, counter_read(&level->paused) == 0 && counter_read(&level->reading) > 0);
 }
 
-/* A lane that is blocked until an operator acts is overdue from then on, the schedule topic's
-   too. */
+/* A blocked lane counts as overdue from the time when it was blocked, also on the schedule topic.
+ */
 void the_survey_names_when_a_queue_was_blocked(struct world *w)
 {
     story_begin(w);
@@ -61,7 +61,7 @@ void the_survey_names_when_a_queue_was_blocked(struct world *w)
     story_finish(w);
 }
 
-/* A head that is read, and does not leave, is the one to be woken for. */
+/* A first record that was read but does not leave is the one that an operator must know of. */
 void the_survey_names_the_overdue_record_in_work(struct world *w)
 {
     story_begin(w);
@@ -71,7 +71,7 @@ void the_survey_names_the_overdue_record_in_work(struct world *w)
     story_ask(w, TARGET_A, 0);
     story_pass(w, 500);
     expect(w, counter_read(&stands(w, 0)->head_deadline_wall_ms) ==
-                  0); /* on its way, and not for long */
+                  0); /* in flight, but not for long */
     story_pass(w, 2000);
     int64_t head_ms = (int64_t)counter_read(&stands(w, 0)->head_deadline_wall_ms);
     expect(w, head_ms >= asked_ms && head_ms <= asked_ms + 200);
@@ -108,7 +108,7 @@ static uint64_t deliveries_delayed(const struct world *w)
     return n;
 }
 
-/* The lateness of the bridge stays small, however long the target refuses. */
+/* The bridge's own lateness stays small, however long the target refuses. */
 void delay_by_a_target_is_counted_separately(struct world *w)
 {
     story_begin(w);
@@ -120,7 +120,7 @@ void delay_by_a_target_is_counted_separately(struct world *w)
     w->targets[TARGET_A].mood = TARGET_FINE;
     story_until(w, delayed->delivered == 1);
     uint64_t late_ms = (uint64_t)(wall_ms(w) - due_ms);
-    story_pass(w, 500); /* until that is reported */
+    story_pass(w, 500); /* until the report has arrived */
     expect(w, prompt->delivered == 1 && late_ms > 12000);
     expect(w, COUNT(w, lateness_max_ms) < 500);
     expect(w, deliveries_delayed(w) == 1);
@@ -138,7 +138,8 @@ void a_record_that_waits_for_its_target_is_retrying(struct world *w)
     struct request *first = story_ask(w, TARGET_A, 0);
     story_pass(w, 2000);
     struct request *second = story_ask(w, TARGET_A, 0), *good = story_ask(w, TARGET_B, 8000);
-    int looks = 0, seen = 0; /* between two stops the record is read again, and not seen */
+    int looks = 0,
+        seen = 0; /* between two stops the record is read again, and the survey does not count it */
     for (; looks < 36; looks++) {
         story_pass(w, 500);
         expect(w, retrying(w) == 2);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of transactions: which records are committed, which are not, and how a process finds
-   out. */
+/* Stories of transactions: which records are committed, and how a process learns that. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/story.h"
 
-/* Two records are delivered and reported, and their transaction is not committed yet. */
+/* Delivers two records, which are reported, in a transaction that is not committed yet. */
 static struct process *open_with_two(struct world *w)
 {
     story_open(w);
@@ -61,7 +60,7 @@ void a_commit_that_was_lost_loses_nothing(struct world *w)
     expect_all_once(w);
 }
 
-/* It is on its way while everything is read and sent again. */
+/* The commit is in flight while all its records are read and sent again. */
 void a_commit_that_arrives_after_the_fence_does_nothing(struct world *w)
 {
     story_begin_exactly_once(w);
@@ -77,7 +76,7 @@ void a_commit_that_arrives_after_the_fence_does_nothing(struct world *w)
     expect_all_once(w);
 }
 
-/* What the broken one has stored is still there, and counts for nothing. */
+/* Records that the broken transaction has stored are still there, but do not count. */
 void another_transaction_begins_before_the_broken_one_is_fenced(struct world *w)
 {
     story_begin_exactly_once(w);
@@ -111,13 +110,14 @@ void transaction_of_a_fenced_zombie_blocks_nothing(struct world *w)
     process_stall(zombie, 4 * w->setup.session_ms);
     story_until(w, story_owner(w, 0) != NULL && story_owner(w, 0) != zombie);
     story_until(w, r->delivered == 1);
-    expect(w, w->now_ms < 20000 && zombie->stalled); /* its level could be read again by then */
+    expect(w,
+           w->now_ms < 20000 && zombie->stalled); /* another process can read the level by then */
     story_until(w, !zombie->stalled);
     story_finish(w);
     expect_all_once(w);
 }
 
-/* Its offsets are with the coordinator, and the end of its transaction is on its way. */
+/* The coordinator has the offsets, and the end of the transaction is in flight. */
 void commit_of_a_dead_process_is_awaited(struct world *w)
 {
     story_begin_exactly_once(w);
@@ -145,7 +145,7 @@ void lost_lanes_abort_the_transaction(struct world *w)
 {
     story_begin_exactly_once(w);
     struct process *p = open_with_two(w);
-    w->knobs.hold_commits = true; /* no time to end it */
+    w->knobs.hold_commits = true; /* no time to end the transaction */
     story_regroup(w);
     w->knobs.hold_commits = false;
     expect(w, COUNT(w, aborts) == 1 && p->lanes[0].epoch == 2 && w->requests->delivered == 0);
@@ -233,12 +233,12 @@ void hops_that_became_due_while_they_waited_are_delivered_together(struct world 
     story_pass(w, 400);
     for (int i = 0; i < N; i++)
         expect(w, late[i]->delivered == 1);
-    expect(w, COUNT(w, commits) < commits + N / 4); /* not a transaction for each */
+    expect(w, COUNT(w, commits) < commits + N / 4); /* not one transaction for each record */
     story_finish(w);
     expect_all_once(w);
 }
 
-void markers_on_levels_are_no_gaps(struct world *w)
+void markers_on_levels_are_not_gaps(struct world *w)
 {
     story_begin_exactly_once(w);
     story_open(w);
@@ -250,13 +250,14 @@ void markers_on_levels_are_no_gaps(struct world *w)
     expect(w, level->n == 5 && level->end == 10);
     int version = story_inbox(&w->processes[0], 0, 1)->version;
     story_pass(w, 4000);
-    expect(w, story_inbox(&w->processes[0], 0, 1)->version == version); /* nothing was read twice */
+    expect(w,
+           story_inbox(&w->processes[0], 0, 1)->version == version); /* no record was read twice */
     expect(w, story_committed(w, 0, 0)->base == 9);
     story_finish(w);
     expect_all_once(w);
 }
 
-/* The clock steps back, so a level is read again, and the fetch that answers jumps. */
+/* Lets the clock step back, so that a level is read again, by a fetch that jumps. */
 static void jump_after_a_seek(struct world *w)
 {
     story_open(w);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches that the client cannot read. */
+/* Stories of batches that the client cannot read. */
 #include "tests/sim/story.h"
 
-enum { BATCH = 40000 }; /* more than a window */
+enum { BATCH = 40000 }; /* more records than a window holds */
 
 static struct queue_id schedule_of(int lane, const struct process *p)
 {
@@ -82,20 +82,19 @@ static void blocks(struct world *w)
     story_finish(w);
 }
 
-void unreadable_batch_blocks_its_partition_until_it_is_given_up(struct world *w)
+void unreadable_batch_blocks_its_partition_until_it_is_skipped(struct world *w)
 {
     story_begin(w);
     blocks(w);
 }
 
-void unreadable_batch_blocks_its_partition_until_it_is_given_up_exactly_once(struct world *w)
+void unreadable_batch_blocks_its_partition_until_it_is_skipped_exactly_once(struct world *w)
 {
     story_begin_exactly_once(w);
     blocks(w);
 }
 
-/* After a clock step back all is read again, also the records before the batch that are not
-   done. */
+/* After a clock step back, all records are read again, also unfinished ones before the batch. */
 void unreadable_batch_and_a_clock_step_lose_no_record_before_it(struct world *w)
 {
     story_begin(w);
@@ -109,8 +108,8 @@ void unreadable_batch_and_a_clock_step_lose_no_record_before_it(struct world *w)
     story_finish(w);
 }
 
-/* Read twice, and then it can be read. */
-void unreadable_batch_that_can_be_read_after_all_is_read(struct world *w)
+/* Two attempts to read the batch fail, the third one succeeds. */
+void unreadable_batch_that_becomes_readable_is_read(struct world *w)
 {
     story_begin(w);
     w->setup.skip_unreadable = true;
@@ -124,8 +123,8 @@ void unreadable_batch_that_can_be_read_after_all_is_read(struct world *w)
     story_finish(w);
 }
 
-/* More offsets were passed than a window holds, and no commit of them was stored when the same
-   process is assigned the lane again. */
+/* The batch has more offsets than a window. When the same process is assigned the lane again, no
+   commit beyond the batch has been stored. */
 void unreadable_batch_is_passed_once_though_its_lane_comes_back(struct world *w)
 {
     story_begin(w);

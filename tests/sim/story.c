@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of stories: worlds without chance, waits, and checks of the result. */
+/* The parts of stories: worlds without random faults, waits, and checks of the result. */
 #include "tests/sim/story.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/producer.h"
@@ -39,7 +39,7 @@ void story_pass(struct world *w, int64_t ms)
     while (w->events_n > 0 && w->events[0].at <= until_ms) {
         world_step(w);
         if (w->step > STEPS_MAX)
-            world_fail(w, "no end in sight after %d steps", STEPS_MAX);
+            world_fail(w, "not drained after %d steps", STEPS_MAX);
     }
     world_run(w, until_ms);
 }
@@ -47,7 +47,7 @@ void story_pass(struct world *w, int64_t ms)
 void story_wait(struct world *w, int64_t since_ms, const char *what)
 {
     if (w->now_ms - since_ms > FOR_EVER_MS || w->step > STEPS_MAX || !world_step(w))
-        world_fail(w, "it never came to this: %s", what);
+        world_fail(w, "this never became true: %s", what);
 }
 
 struct request *story_ask_lane(struct world *w, int lane, int target, int64_t delay_ms)

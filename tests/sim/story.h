@@ -9,14 +9,14 @@
 
 #include <stddef.h>
 
-/* One process, one lane, levels of 1, 5 and 30 s. The story may change the setup before it opens:
-   then the broker is there, and all processes are started. */
+/* Sets up one process, one lane, and levels of 1, 5 and 30 s. The story may change the setup before
+   it calls story_open, which starts the broker and all processes. */
 void story_begin(struct world *world);
 void story_open(struct world *world);
-/* All faults end; everything must drain, and nothing may come again after a clean stop. */
+/* Ends all faults. Every record must drain, and none may be forwarded again after a clean stop. */
 void story_finish(struct world *world);
 
-void story_pass(struct world *world, int64_t ms); /* time passes */
+void story_pass(struct world *world, int64_t ms); /* lets time pass */
 /* One step of a wait. Fails when the wait has lasted too long. */
 void story_wait(struct world *world, int64_t since_ms, const char *what);
 #define story_until(world, condition)                           \
@@ -24,13 +24,13 @@ void story_wait(struct world *world, int64_t since_ms, const char *what);
         for (int64_t since_ms = (world)->now_ms; !(condition);) \
             story_wait(world, since_ms, #condition);            \
     } while (0)
-#define expect(world, condition)                                                      \
-    do {                                                                              \
-        if (!(condition))                                                             \
-            world_fail(world, "line %d: it should be that %s", __LINE__, #condition); \
+#define expect(world, condition)                                              \
+    do {                                                                      \
+        if (!(condition))                                                     \
+            world_fail(world, "line %d: expected: %s", __LINE__, #condition); \
     } while (0)
 
-/* The same, exactly once. */
+/* Does the same as story_begin, exactly once. */
 void story_begin_exactly_once(struct world *world);
 
 struct request *story_ask(struct world *world, int target, int64_t delay_ms);
@@ -43,15 +43,16 @@ void story_hold_landings(struct world *world);
 void story_let_land(struct world *world);
 
 struct process *story_owner(struct world *world, int lane);
-struct log *story_level(struct world *world, int level, int lane); /* of the first process */
+struct log *story_level(struct world *world, int level,
+                        int lane); /* a level of the first process */
 struct inbox *story_inbox(struct process *process, int lane, int slot);
 const struct committed *story_committed(struct world *world, int level,
-                                        int lane); /* -1: schedule */
+                                        int lane); /* level -1: the schedule topic */
 
-/* The first process is killed, and not missed any more when its next life begins. */
+/* Kills the first process. Its next life begins when the group no longer expects the old one. */
 void story_crash(struct world *world);
 
-/* A counter of all lives together. */
+/* Returns the sum of a counter over all lives. */
 uint64_t story_sum(const struct world *world, size_t counter);
 #define COUNT(world, name) story_sum(world, offsetof(struct stats, name))
 

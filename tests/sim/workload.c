@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests as text headers, and the rule of the contract that says what each must come to. */
+/* Writes requests as headers, and decides their required outcome by the contract. */
 #include "tests/sim/workload.h"
 
 #include <inttypes.h>
@@ -28,7 +28,7 @@ void workload_init(struct world *w)
         .max_delay_ms = MAX_DELAY_MS};
 }
 
-/* Headers while they are gathered: the business's own and ours, mixed. */
+/* Headers of a request: user headers and dlb- headers, mixed. */
 struct gathering {
     struct world *world;
     struct header all[HEADERS_MAX], own[HEADERS_MAX];
@@ -42,7 +42,7 @@ static struct bytes text(struct world *w, const char *format, int64_t n)
     return arena_copy(&w->arena, bytes_text(buffer));
 }
 
-/* Ours go anywhere among the others. */
+/* Inserts a dlb- header at a random place among the others. */
 static void add_ours(struct gathering *g, const char *name, struct bytes value)
 {
     size_t at = (size_t)rng_between(&g->world->rng, 0, (int64_t)g->all_n);
@@ -142,7 +142,7 @@ static void add_stamp(struct gathering *g, const struct ask *ask, const struct r
         add_ours(
             g, "dlb-expires-at",
             text(w, "%" PRId64, due_ms + (ask->fault == CODE_EXPIRED ? -1 : ask->expires_in_ms)));
-    if (rng_chance(&w->rng, 500)) /* of an earlier delivery: dropped */
+    if (rng_chance(&w->rng, 500)) /* from an earlier delivery; the bridge drops it */
         add_ours(g, "dlb-due", bytes_text("17"));
 }
 
@@ -161,8 +161,8 @@ static struct bytes text_or_null(const char *string)
     return string != NULL ? bytes_text(string) : bytes_null();
 }
 
-/* A fact that a process learns late may still fail a request that came meanwhile, once in each
-   process. */
+/* Counts failures that are known already. A process that learns of one late may fail a later
+   request, once in each process. */
 static int known_failures(const struct world *w, const struct target_model *target)
 {
     return target->failed < w->setup.processes ? target->failed : w->setup.processes;
@@ -260,7 +260,7 @@ struct request *workload_random(struct world *w, int64_t most_ms)
                       .has_value = rng_chance(rng, 9000),
                       .headers = rng_int(rng, 0, 4)};
     ask.value_len = ask.has_value ? random_size(w) : 0;
-    if (ask.value_len > DEAD_BYTES_MAX && ask.headers > 2) /* it is the key that is too large */
+    if (ask.value_len > DEAD_BYTES_MAX && ask.headers > 2) /* here the key is too large */
         ask.key = workload_long_key(w, ask.value_len), ask.value_len = 10;
     if (ask.override_key == NULL)
         ask.override_null = rng_chance(rng, 500);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual time: a heap of events, and the loop that leaps from one to the next. */
+/* Virtual time: a heap of events, and the loop that runs them in order. */
 #include "tests/sim/world.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@ char world_failure[512];
 
 void world_init(struct world *world, uint64_t seed)
 {
-    struct arena arena = world->arena; /* its memory is used again */
+    struct arena arena = world->arena; /* keeps the memory for the next seed */
     struct happening *events = world->events;
     size_t events_capacity = world->events_capacity;
     arena_reset(&arena);
@@ -54,7 +54,7 @@ bool world_passes(struct world *world, uint64_t seed, void (*run)(struct world *
 {
     world_init(world, seed);
     if (sigsetjmp(world_trap, 1) != 0)
-        return false; /* what the bridge has allocated is lost */
+        return false; /* memory of the bridge is lost */
     run(world);
     world_deinit(world);
     return true;

@@ -24,8 +24,8 @@
 enum { SKIPS_MAX = 4 };
 enum { PROCESSES_MAX = 4, TARGETS_N = 5, TARGET_PARTITIONS = 3 };
 enum { QUEUES_MAX = LANES_MAX * TOPICS_MAX };
-/* Where one producer's records stay in order: a level partition, a lane's dead letters, or one
-   partition of a target. */
+/* A chain: a place in which one producer's records stay in order. It is a level partition, a lane's
+   dead letters, or a partition of a target. */
 enum { CHAINS_DEAD = QUEUES_MAX, CHAINS_TARGETS = CHAINS_DEAD + LANES_MAX };
 enum { CHAINS_N = CHAINS_TARGETS + TARGETS_N * TARGET_PARTITIONS };
 
@@ -38,30 +38,31 @@ struct world;
 struct process;
 struct producer;
 
-/* How the world misbehaves. Chances are of ten thousand, times are the most that something takes
-   (in ms; mostly it takes an eighth). */
+/* How likely and how long faults are. Probabilities are out of ten thousand. Times are maxima in
+   ms, and most delays take an eighth of them. */
 struct knobs {
     int64_t fetch_ms, land_ms, report_ms, commit_ms, turn_ms, notice_ms;
-    int64_t mark_ms, restart_ms;     /* a transaction's markers; a new producer */
-    int restarts_at_once;            /* another producer continues meanwhile */
-    int late_wake, never_wake;       /* of a queue that got records */
-    int take_nothing;                /* take says that there is nothing */
-    int stale_after_seek;            /* records before the position are handed out again */
-    int ahead_after_seek;            /* records fetched before, from beyond it, come first */
-    int skip_once;                   /* a fetch jumps over records of a level */
-    int full, no_memory;             /* of forward and make */
-    int timed_out, not_sent, batch;  /* of a forward; batch: TOO_LARGE if it is not alone */
-    int commit_fails, commit_silent; /* commit_silent: it may be stored, without an answer */
-    int commit_partly;               /* at least once: of some partitions, and reported as failed */
+    int64_t mark_ms, restart_ms; /* the markers of a transaction; a new producer */
+    int restarts_at_once;        /* another producer continues meanwhile */
+    int late_wake, never_wake;   /* the wakeup of a queue with records is late, or missing */
+    int take_nothing;            /* take returns no record, although one is at hand */
+    int stale_after_seek;        /* records before the position are handed out again */
+    int ahead_after_seek;        /* records beyond the new position, fetched earlier, come first */
+    int skip_once;               /* a fetch jumps over records of a level */
+    int full, no_memory;         /* errors of forward and make */
+    int timed_out, not_sent,
+        batch; /* outcomes of a forward; batch: TOO_LARGE if the record is not alone */
+    int commit_fails, commit_silent; /* commit_silent: no answer, and it may be stored or not */
+    int commit_partly; /* at least once: stored for some partitions, and reported as failed */
     int lookup_unknown, lookup_pending;
-    bool no_places;       /* scenarios: at a gain, offsets that were never committed stay unknown */
-    bool trims_fail;      /* scenarios: nothing is deleted */
+    bool no_places;       /* scenarios: at an assignment, offsets without a commit stay unknown */
+    bool trims_fail;      /* scenarios: no records are deleted */
     bool lose_answers;    /* scenarios: commits take effect without an answer */
     int fetch_n;          /* scenarios: entries in a fetch; 0: any number */
-    int64_t turn_age_ms;  /* scenarios: a turn's clock was read so long before it forwards */
-    int64_t turn_step_ms; /* scenarios: and the wall clock has stepped by so much since */
+    int64_t turn_age_ms;  /* scenarios: age of a turn's clock when the turn forwards */
+    int64_t turn_step_ms; /* scenarios: step of the wall clock since then */
     bool hold_landings, hold_reports, hold_commits, hold_fetches, hold_turns,
-        hold_fences; /* scenarios: not now */
+        hold_fences; /* scenarios: these events wait */
 };
 
 /* KEYED: it refuses each record without a key, as a compacted topic does. */
@@ -69,48 +70,49 @@ enum target_mood { TARGET_FINE, TARGET_AWAY, TARGET_REFUSES, TARGET_SLOW, TARGET
 
 struct setup {
     int processes, lanes;
-    struct ladder ladder, ladder_before; /* before: of processes born before switch_ms */
+    struct ladder ladder, ladder_before; /* before: of processes that start before switch_ms */
     int64_t switch_ms;
-    bool levels_foretold; /* the old ones read the new ladder's levels, too */
+    bool levels_foretold; /* processes with the old ladder read the new levels, too */
     int64_t memory_bytes, bulk_bytes, large_bytes, session_ms, leap_ms;
-    size_t commit_text_max;   /* of the broker; 0: the usual one */
-    int64_t commit_again_ms;  /* 0: the usual span */
-    size_t request_max_bytes; /* brokers close the connection on more; 0: on nothing */
+    size_t commit_text_max;   /* limit of the broker; 0: the default */
+    int64_t commit_again_ms;  /* 0: the default */
+    size_t request_max_bytes; /* brokers close the connection on a larger request; 0: no limit */
     int max_attempts;
     bool default_target;
     bool exactly_once;
     bool skip_unreadable;
-    bool producers_have_names; /* a new life fences the producer of the one before */
-    bool order_is_exact;       /* clocks in step, one ladder: no breach of the bound is allowed */
-    bool commits_are_prompt; /* nothing delays a commit: acknowledged records are soon committed */
+    bool producers_have_names; /* a new life fences the producer of the previous life */
+    bool order_is_exact;     /* equal clocks and one ladder, so no breach of the order is allowed */
+    bool commits_are_prompt; /* no fault delays commits */
     bool floods;             /* bursts of large records, and little memory */
-    bool is_calm;            /* no fault at all: nothing may be late */
+    bool is_calm;            /* no fault at all, so no record may be late */
 };
 
 /* One input partition at one client. */
 struct inbox {
-    int64_t next; /* behind the last record handed out; < 0: the log's start */
+    int64_t next; /* position after the last record handed out; < 0: the log's start */
     bool open, paused, fetching;
-    bool hidden; /* records are at hand, and take does not say so */
+    bool hidden; /* records are at hand, but take returns none */
     bool from_start, was_read, sought;
     int version;     /* answers to an older fetch are dropped */
-    int64_t at;      /* next to be handed out */
-    int64_t fetched; /* records at hand end here */
+    int64_t at;      /* index of the next record to hand out */
+    int64_t fetched; /* end of the records at hand */
     int64_t skipped_at, skipped_to;
-    int stale;                /* so many before at are handed out again */
-    int64_t ahead, ahead_end; /* of before the seek, and still handed out */
-    uint64_t bulk_step;       /* when it was last read with much at hand */
+    int stale;                /* number of records before `at` that are handed out again */
+    int64_t ahead, ahead_end; /* records fetched before the seek that are still handed out */
+    uint64_t bulk_step;       /* step of the last read with much at hand */
 };
 
 enum member { MEMBER_OUT, MEMBER_STABLE, MEMBER_REVOKING, MEMBER_JOINING, MEMBER_ASSIGNED };
 
 struct held_lane {
-    bool owned, has_base; /* has_base: something of it was committed or read */
-    int epoch;            /* counts gains */
+    bool owned, has_base; /* has_base: the lane has a commit or a read record */
+    int epoch;            /* number of assignments */
     uint64_t gained_step;
-    const struct committed *start[TOPICS_MAX]; /* by topic: the committed offset then */
-    int fresh_epoch[TOPICS_MAX];               /* when last nothing was */
-    int away_epoch; /* the first one after another member was given the lane */
+    const struct committed
+        *start[TOPICS_MAX];      /* by topic: the committed offset at the assignment */
+    int fresh_epoch[TOPICS_MAX]; /* epoch of the last assignment without a committed offset */
+    int away_epoch;              /* first epoch after another member owned the lane */
 };
 
 struct flight;
@@ -119,11 +121,11 @@ struct commit; /* commits.c */
 struct process {
     struct world *world;
     int64_t ready_ms; /* since when it has lanes and a producer */
-    int id, life;     /* lives are counted in the whole world: no two processes share one */
+    int id, life;     /* life: unique in the world */
     bool up;
-    bool dead;    /* crashed inside a call: nothing it still does has any effect */
+    bool dead;    /* crashed inside a call: its further calls have no effect */
     bool may_act; /* inside a turn: it may take and forward */
-    int crash_in; /* dies at that port call from now; 0: not */
+    int crash_in; /* number of port calls until it dies; 0: it does not die */
     struct bridge *bridge;
     struct stats stats;
     uint64_t refusals_told, failures_told;
@@ -132,8 +134,8 @@ struct process {
     int64_t retired_ms[TOPICS_MAX];
 
     int64_t born_ms, wall_ahead_ms, drift_ppm;
-    struct now now;   /* the time that the bridge received */
-    struct now clock; /* the true one (a bug may lie) */
+    struct now now;   /* the time that was passed to the bridge */
+    struct now clock; /* the true time (a bug may pass another) */
     int64_t turn_at;
     uint64_t calls, calls_at_turn;
     int idle_turns;
@@ -146,35 +148,35 @@ struct process {
 
     enum member member;
     int generation;
-    int64_t deadline_ms; /* of a revocation */
+    int64_t deadline_ms; /* end of the revocation */
     bool isolated;       /* the coordinator does not hear it */
     bool leaving, settled;
-    bool restarting;   /* it has no producer */
-    bool rereads;      /* its lanes come back when it has one */
-    bool unstable;     /* its lanes are assigned when no transaction holds their offsets */
-    int fencing;       /* producers given up and not fenced yet, while another continues */
-    unsigned assigned; /* lanes, as bits */
-    uint64_t commit_sent, commit_answered; /* the last ones */
-    struct commit *announced;              /* exactly once: its offsets are sent; NULL: none */
+    bool restarting;   /* it waits for a producer */
+    bool rereads;      /* its lanes are assigned again when it has a producer */
+    bool unstable;     /* its lanes wait until no open transaction has their offsets */
+    int fencing;       /* replaced producers that are not fenced yet, while another one continues */
+    unsigned assigned; /* lanes, one bit each */
+    uint64_t commit_sent, commit_answered; /* numbers of the last commits */
+    struct commit *announced; /* exactly once: the commit whose offsets were sent; NULL: none */
     bool commit_ok;
     struct held_lane lanes[LANES_MAX];
     struct inbox inboxes[QUEUES_MAX];
     struct producer *producer;
     void *liar; /* bugs.c */
     struct flight *reports, **reports_end;
-    int64_t timed_out_ms[CHAINS_N]; /* the last report of a timeout there; 0: none */
+    int64_t timed_out_ms[CHAINS_N]; /* time of the last timeout reported for this chain; 0: none */
     struct commit_line *commit_line;
-    const struct target_id *asked; /* and not answered yet; NULL: none */
-    enum lookup answer;            /* to that, as of the query */
-    size_t outstanding;            /* records that it holds */
+    const struct target_id *asked; /* the look-up without an answer so far; NULL: none */
+    enum lookup answer;            /* its answer, decided at the query */
+    size_t outstanding;            /* number of records lent to the bridge */
     int64_t outstanding_bytes, record_bytes_max;
 };
 
 struct happening {
     int64_t at;
     uint64_t order;
-    struct process *process; /* NULL: of no process */
-    int life;                /* the event is void once the process has another */
+    struct process *process; /* NULL: an event of the world */
+    int life;                /* life of the process; in another life the event does nothing */
     void (*run)(struct world *world, struct process *process, void *arg, int64_t n);
     void *arg;
     int64_t n;
@@ -184,9 +186,9 @@ struct target_model {
     const char *name;
     enum target_mood mood;
     bool allowed;
-    int failed;           /* so often */
-    bool refuses_keyless; /* a report said so */
-    bool unanswered;      /* stories: look-ups of it have no answer */
+    int failed;           /* number of failed records */
+    bool refuses_keyless; /* it was reported that the target refuses records without a key */
+    bool unanswered;      /* stories: look-ups of the target have no answer */
 };
 
 struct world {
@@ -201,43 +203,44 @@ struct world {
     struct request_rules rules;
     enum bug bug;
     enum mode mode;
-    struct digest *digest;  /* records the calls to all ports; NULL: they are not recorded */
+    struct digest *digest;  /* records the calls to all ports; NULL: no recording */
     struct failing failing; /* exhaustive.c: the one failure */
 
     struct happening *events;
     size_t events_n, events_capacity;
     uint64_t orders, step, forwards;
-    int flying_n; /* sent, and neither stored nor given up */
+    int flying_n; /* records sent, and neither stored nor dropped */
     int64_t now_ms;
-    int64_t quiet_ms;                   /* faults end here; INT64_MAX: not yet known */
-    int64_t outage_until;               /* the whole broker is away */
-    int64_t coordinator_until;          /* no commit and no member is accepted */
-    int64_t leaderless_until[CHAINS_N]; /* the partition has no leader */
-    bool ending;                        /* no process starts any more unless a story starts it */
-    bool log_disordered;                /* by writers that overlapped */
-    bool unprovable; /* a process stalled and had nothing to prove its lanes with */
-    bool beyond_end_ok, newer_ok, replaced_ok, metadata_is_foreign; /* scenarios bring them about */
+    int64_t quiet_ms;                   /* end of the faults; INT64_MAX: not known yet */
+    int64_t outage_until;               /* end of an outage of the broker */
+    int64_t coordinator_until;          /* until then no commit and no member is accepted */
+    int64_t leaderless_until[CHAINS_N]; /* until then the chain's partition has no leader */
+    bool ending;                        /* processes no longer start, except by a story */
+    bool log_disordered;                /* writers overlapped, so level logs are out of order */
+    bool unprovable; /* a process stalled and had no commit to prove its ownership */
+    bool beyond_end_ok, newer_ok, replaced_ok,
+        metadata_is_foreign;  /* faults that only scenarios cause */
     bool missing[TOPICS_MAX]; /* scenarios: topics that were deleted */
     int64_t leaderless_since[CHAINS_N];
-    bool is_older[PROCESSES_MAX]; /* scenarios: knows version 1 of the envelope alone */
-    int64_t skip_to[SKIPS_MAX];   /* scenarios: so the next fetches of a level jump */
+    bool is_older[PROCESSES_MAX]; /* scenarios: knows only version 1 of the envelope */
+    int64_t skip_to[SKIPS_MAX];   /* scenarios: targets of the jumps of the next fetches */
     int skip_n, skip_at;
-    uint64_t notices[NOTICE_KINDS]; /* events, of all processes */
+    uint64_t notices[NOTICE_KINDS]; /* notices of all processes, by kind */
     int texts_ignored;
-    int64_t skew_ms_max; /* the largest difference that any clock ever had */
+    int64_t skew_ms_max; /* the largest difference of any clock so far */
     int lives;
     bool regrouping;                       /* a rebalance is under way */
-    int64_t ghosts_until;                  /* until then the coordinator waits for one that died */
+    int64_t ghosts_until;                  /* until then the coordinator waits for a dead member */
     struct producer *named[PROCESSES_MAX]; /* the last producer of each name */
     int known_life[PROCESSES_MAX]; /* members, as the coordinator sees them; NO_LIFE: none */
 
     struct request *requests, **requests_end;
-    size_t requests_n, open_n; /* open: not finished yet */
+    size_t requests_n, open_n; /* requests_n: all; open_n: without an outcome so far */
     int64_t finish_by_ms;
     bool verbose;
-    bool strict; /* bridge_check after every call, not after some: it is two thirds of the time */
-    struct stats totals;       /* of all lives */
-    uint64_t crashes, repeats; /* repeats: forwards of records that had been forwarded before */
+    bool strict;         /* bridge_check after every call, which takes two thirds of the time */
+    struct stats totals; /* sums over all lives */
+    uint64_t crashes, repeats; /* repeats: records that were forwarded again */
     void *faults;              /* faults.c */
 };
 
@@ -247,14 +250,16 @@ extern char world_failure[512];
 void world_init(struct world *world, uint64_t seed);
 void world_deinit(struct world *world);
 void world_forget(struct world *world); /* frees the memory that its seeds shared */
-/* Runs one seed from init to deinit. False: it failed. */
+/* Runs one seed from init to deinit. Returns false if it failed. */
 bool world_passes(struct world *world, uint64_t seed, void (*run)(struct world *));
 void world_at(struct world *world, int64_t at, struct process *process,
               void (*run)(struct world *, struct process *, void *, int64_t), void *arg, int64_t n);
-bool world_step(struct world *world); /* false: nothing is to happen any more */
+bool world_step(struct world *world); /* runs the next event; false: none is left */
 void world_run(struct world *world, int64_t until_ms);
-int64_t world_delay(struct world *world, int64_t most_ms); /* mostly an eighth of it */
-int64_t world_coordinator_back(const struct world *world); /* when; in the past: it is there */
+int64_t world_delay(struct world *world,
+                    int64_t most_ms); /* a random delay, mostly up to an eighth of most_ms */
+int64_t world_coordinator_back(
+    const struct world *world); /* time of its return; in the past: it is available */
 int64_t world_leader_back(const struct world *world, int chain);
 void world_take_leader(struct world *world, int chain, int64_t until_ms);
 bool world_is_leaderless(const struct world *world, int chain);
@@ -271,20 +276,19 @@ world_note(struct world *world, const struct process *process, const char *forma
 /* process.c: a life from birth to death, its clock, its turns. */
 void process_start(struct world *world, int id);
 void process_crash(struct process *process);
-void process_free(
-    struct process *process); /* releases its memory; records in flight may still be stored */
+void process_free(struct process *process); /* kill -9; records in flight may still be stored */
 void process_turn_by(struct process *process, int64_t at_ms);
 struct now process_clock(const struct process *process);
 void process_step_clock(struct process *process, int64_t by_ms);
 void process_stall(struct process *process, int64_t for_ms);
 bool process_is_away(const struct process *process); /* down, or stalled */
-/* Around each call into the bridge. after: false if it died inside. */
+/* Surround each call into the bridge. process_after returns false if the process died inside. */
 void process_before(struct process *process);
 bool process_after(struct process *process);
 
 /* port.c */
 struct port port_of(struct process *process);
-bool port_enter(struct process *process); /* false: dead */
+bool port_enter(struct process *process); /* false: the process is dead */
 struct queue_id port_queue(const struct process *process, int lane, int topic, bool *found);
 void inbox_open(struct process *process, struct queue_id queue, int64_t offset);
 void inbox_close(struct process *process, struct queue_id queue);
@@ -296,7 +300,7 @@ void port_release(void *ctx, struct record *record);
 struct record *port_make(void *ctx, struct bytes key, size_t value_size);
 struct record *port_keep(void *ctx, struct record *record);
 bool port_pins_batch(const struct record *record);
-/* Gives an envelope of version 2 a version that an older program does not know. */
+/* Gives an envelope of version 2 a version that older programs do not know. */
 void older_reads(uint8_t *envelope, size_t size);
 /* Returns the envelope that an older program writes instead of this one. */
 struct bytes older_writes(struct arena *arena, struct bytes envelope);
@@ -307,14 +311,14 @@ void port_reports(void *ctx);
 
 /* member.c: the group. */
 void member_join(struct process *process);
-void member_gone(struct process *process, bool at_once);      /* crashed */
-void member_stop(struct process *process);                    /* SIGTERM: settle, commit, leave */
-void member_silent(struct process *process, int64_t for_ms);  /* no heartbeats for so long */
+void member_gone(struct process *process, bool at_once);     /* crashed */
+void member_stop(struct process *process);                   /* SIGTERM: settle, commit, leave */
+void member_silent(struct process *process, int64_t for_ms); /* sends no heartbeats for this time */
 void member_isolate(struct process *process, int64_t for_ms); /* from the coordinator alone */
 void member_expel(struct world *world, int id);
 bool member_is_known(const struct process *process);
-void member_notice(struct process *process); /* that the group is formed again */
-void member_reread(struct process *process); /* its lanes go, and come when it has a producer */
+void member_notice(struct process *process); /* the client learns of a rebalance */
+void member_reread(struct process *process); /* releases its lanes until it has a producer */
 void member_regain(struct process *process);
 void group_regroup(struct world *world);
 
@@ -323,11 +327,11 @@ void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_
 void port_announce(void *ctx, const struct progress *progress, size_t n);
 void port_finish(void *ctx, uint64_t seq);
 
-/* restart.c: exactly once, from a producer that is lost to the next one. */
+/* restart.c: exactly once, the replacement of a producer. */
 void port_abort(void *ctx, bool reread);
 bool port_spare(void *ctx);
-void process_join(struct process *process); /* as soon as it has a producer */
+void process_join(struct process *process); /* joins the group once it has a producer */
 void process_aborted(struct process *process, enum abort_cause cause, const char *why);
-void process_torn(struct process *process); /* its transaction is; all was reported */
+void process_torn(struct process *process); /* marks its transaction as broken after all reports */
 
 #endif
