@@ -38,11 +38,11 @@ static void read_instant(struct bytes text)
     assert(ms >= (epoch ? 100000000000 : -62167219200000 - 86400000));
     assert(strlen(instant_format(ms, out)) < INSTANT_TEXT_MAX);
     if (out[0] == '-')
-        return; /* before the year 0000: a zone ahead of UTC in its first hours */
+        return; /* before the year 0000, by a zone ahead of UTC */
     assert(instant_parse(bytes_text(out), &back) == 0 && back == ms);
 }
 
-/* Each duration is parsed back to the same value after formatting. */
+/* Checks that each formatted duration is parsed back to the same value. */
 static void write_number(struct bytes bytes)
 {
     int64_t ms, back;

@@ -50,7 +50,7 @@ static void seal(uint8_t *bytes, size_t size)
     put_little(bytes + 8, 8, XXH3_64bits_withSeed(bytes + 16, size - 16, little(bytes, 8)));
 }
 
-/* The value gets the rest of the bytes. */
+/* Corrects the lengths so that the value takes the rest of the bytes. */
 static void fit_value(uint8_t *bytes, size_t size, uint8_t version)
 {
     uint64_t others = 80 + little(bytes + 64, 2) + little(bytes + 66, 2) + little(bytes + 68, 4) +

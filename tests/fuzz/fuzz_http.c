@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 enum { FD_MAX = 64, KEPT = 4096, CHUNK = 1 << 16, NEXT_EACH = 64 };
-enum { TIMEOUT_S = 4 /* below IDLE_S of the listener */, PAUSES_MAX = TIMEOUT_S * 20000 };
+enum { TIMEOUT_S = 4 /* less than IDLE_S of the listener */, PAUSES_MAX = TIMEOUT_S * 20000 };
 
 static struct sockaddr_in address;
 
-/* The only listening socket of this process. */
+/* Finds the listening socket of this process, which has only one. */
 static bool find_listener(void)
 {
     for (int fd = 0; fd < FD_MAX; fd++) {
@@ -44,7 +44,7 @@ static int dial(struct sockaddr_in *own)
     return fd;
 }
 
-/* Returns whether the other end, which is in this process too, has read all bytes. */
+/* Returns whether the listener, which runs in this process, has read all bytes. */
 static bool is_read(const struct sockaddr_in *own)
 {
     for (int fd = 0; fd < FD_MAX; fd++) {
@@ -58,8 +58,8 @@ static bool is_read(const struct sockaddr_in *own)
     return false;
 }
 
-/* libmicrohttpd misses an end of the stream that arrives with the bytes before it, and would keep
-   an incomplete request for IDLE_S. So the end follows when the bytes are read or answered. */
+/* Ends the stream after the listener has read or answered all bytes. If the end arrives together
+   with bytes, libmicrohttpd misses it, and would keep an incomplete request for IDLE_S. */
 static void send_end(int fd, const struct sockaddr_in *own)
 {
     static const struct timespec pause = {.tv_nsec = 50 * 1000};
@@ -103,7 +103,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     static struct error error;
     static struct config config;
-    static struct monitor *monitor; /* until the end */
+    static struct monitor *monitor; /* never stopped */
     (void)argc, (void)argv;
     block_alarm();
     int flags_n = 1;

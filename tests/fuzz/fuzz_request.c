@@ -54,7 +54,7 @@ static int64_t eat_time(struct input *in)
     return ms;
 }
 
-/* A separate copy, so that a sanitizer checks its bounds. */
+/* Returns a separate copy, so that a sanitizer checks its bounds. */
 static void *own(struct bytes bytes)
 {
     char *copy = malloc(bytes.len + 1);

@@ -10,7 +10,8 @@
 static struct window window, other;
 static char text[WINDOW_TEXT_MAX + 1], again[WINDOW_TEXT_MAX + 1];
 
-/* Encoding accepted text gives the same text. After refused text no offset is done. */
+/* Checks that encoding accepted text gives the same text, and that refused text marks no offset as
+   done. */
 static void read_text(int64_t offset, struct bytes metadata)
 {
     int err = window_decode(&other, offset, metadata);
@@ -23,7 +24,7 @@ static void read_text(int64_t offset, struct bytes metadata)
         assert(window_pending(&other, offset + WINDOW_SPAN) == WINDOW_SPAN);
 }
 
-/* Each step uses two bytes: the operation, and the distance. */
+/* Runs one step: an operation and a distance, of one byte each. */
 static void step(uint8_t what, uint8_t far)
 {
     int64_t distance = what & 8 ? far * 97 : far;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The name and the property are the function's own, until the next call. */
+/* Returns a configuration whose name and property are valid until the next call. */
 static inline struct config scratch_config(const char *prefix, int lanes, int replication)
 {
     static char schedule[64];

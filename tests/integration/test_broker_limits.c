@@ -28,7 +28,7 @@ Test(broker_limits, smallest_value_of_all_brokers_counts)
     cr_expect_eq(limit.least, 1048576);
 }
 
-Test(broker_limits, value_that_is_no_number_is_ignored)
+Test(broker_limits, value_that_is_not_a_number_is_ignored)
 {
     static const char *const VALUES[] = {"", "many", "12 ", "1e6", "99999999999999999999"};
     struct broker_limit limit = {.name = "socket.request.max.bytes"};
@@ -39,7 +39,8 @@ Test(broker_limits, value_that_is_no_number_is_ignored)
 
 Test(broker_limits, brokers_without_an_answer_leave_the_limit_unknown)
 {
-    struct admin admin = admin_of("test.mock.num.brokers", "3"); /* it has no DescribeConfigs */
+    struct admin admin =
+        admin_of("test.mock.num.brokers", "3"); /* the mock cluster has no DescribeConfigs */
     struct broker_limit limit = {.name = "socket.request.max.bytes", .least = 5, .known = true};
     cr_assert_eq(broker_limits_ask(&admin, &limit, 1), 0, "%s", admin.error.text);
     cr_expect_not(limit.known);
@@ -48,7 +49,7 @@ Test(broker_limits, brokers_without_an_answer_leave_the_limit_unknown)
     rd_kafka_destroy(admin.rk);
 }
 
-Test(broker_limits, real_brokers_tell_their_settings)
+Test(broker_limits, real_brokers_return_their_settings)
 {
     if (getenv("KAFKA") == NULL)
         cr_skip("needs KAFKA=host:port\n");

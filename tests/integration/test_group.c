@@ -59,7 +59,7 @@ static void on_committed(void *ctx, uint64_t seq, bool ok)
     (void)ctx, (void)seq, (void)ok;
 }
 
-/* Serves the group until it has gained lanes n times. */
+/* Serves the group until lanes were assigned n times. */
 static void await_gained(struct group *group, int n)
 {
     int64_t until_mono_ms = clock_mono_ms() + TIMEOUT_MS;

@@ -33,7 +33,7 @@ static void create(rd_kafka_t *rk, const char *topic, const char *least)
     rd_kafka_event_destroy(event);
 }
 
-/* The mock has no DescribeConfigs. */
+/* The mock cluster has no DescribeConfigs. */
 Test(insync, brokers_without_an_answer_leave_it_unknown)
 {
     rd_kafka_t *rk = client_of("test.mock.num.brokers", "3");

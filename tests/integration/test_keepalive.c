@@ -23,7 +23,8 @@ static void make_chosen_keepalives(void)
     cluster = rd_kafka_handle_mock_cluster(rk);
     rd_kafka_mock_topic_create(cluster, "s.pulse", BROKERS, 1);
     for (int i = 0; i < BROKERS; i++)
-        rd_kafka_mock_partition_set_leader(cluster, "s.pulse", i, i + 1); /* it draws lots */
+        rd_kafka_mock_partition_set_leader(cluster, "s.pulse", i,
+                                           i + 1); /* the mock chooses leaders at random */
     keepalive = keepalive_new("s.pulse");
     cr_assert_not_null(keepalive);
     cr_assert(keepalive_choose(keepalive, rk, SILENT_MS));
@@ -53,9 +54,9 @@ static void silence_brokers(void)
 
 TestSuite(keepalive, .init = make_chosen_keepalives, .fini = free_keepalives);
 
-Test(keepalive, brokers_that_say_nothing_are_not_waited_for)
+Test(keepalive, silent_brokers_delay_no_wakeup)
 {
-    keepalive_wake(keepalive, rk); /* who leads is known now */
+    keepalive_wake(keepalive, rk); /* the leaders are known now */
     silence_brokers();
     int64_t start_ms = clock_mono_ms();
     keepalive_wake(keepalive, rk);
@@ -63,7 +64,7 @@ Test(keepalive, brokers_that_say_nothing_are_not_waited_for)
     cr_expect_lt(took_ms, SOON_MS, "it took %lld ms", (long long)took_ms);
 }
 
-Test(keepalive, it_starts_where_it_ends_as_far_as_that_is_known)
+Test(keepalive, reading_starts_at_the_end_once_the_end_is_known)
 {
     expect_starts(RD_KAFKA_OFFSET_BEGINNING);
     keepalive_wake(keepalive, rk);

@@ -21,7 +21,7 @@ enum { TIMEOUT_MS = 10000, LANES = 2, RECORDS = 10 };
 
 static struct error error;
 
-/* Returns the consumer of the commands. brokers: the addresses for a producer. */
+/* Returns a consumer as commands use it. Writes the addresses for a producer to brokers. */
 static rd_kafka_t *consumer(const struct config *config, char *brokers, size_t size)
 {
     bool real = getenv("KAFKA") != NULL;
@@ -75,7 +75,7 @@ static void fill(const char *brokers, const char *topic, int n)
     rd_kafka_destroy(rk);
 }
 
-/* Offsets 0 .. base-1 and those in also are done. */
+/* Commits that the offsets below base, and those in `also`, are done. */
 static void commit(rd_kafka_t *rk, const char *topic, int64_t base, const int64_t *also, size_t n)
 {
     static struct window window;
@@ -124,7 +124,7 @@ Test(offsets, records_that_are_not_done_count_as_waiting)
     rd_kafka_destroy(rk);
 }
 
-Test(offsets, without_a_schedule_topic_there_is_nothing_to_see)
+Test(offsets, missing_schedule_topic_is_an_error_with_a_command)
 {
     struct config config = scratch_config("offsets", LANES, 1);
     char brokers[256];
@@ -144,8 +144,9 @@ static void doze(int number)
     poll(NULL, 0, DOZE_MS);
 }
 
-/* Either question fails, and this thread finds both answers at once: it dozes when they come. */
-Test(offsets, both_ends_are_known_or_none)
+/* One of two queries fails. This thread sleeps when the answers arrive, so that it finds both at
+   once. */
+Test(offsets, ends_of_a_log_are_both_known_or_both_unknown)
 {
     enum { LIST_OFFSETS = 2, TRIES = 10 };
     struct config config = scratch_config("offsets", LANES, 1);
@@ -182,8 +183,9 @@ static bool see(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
     return seen_n < *(int *)ctx;
 }
 
-/* Twice with one handle, as levels --watch does; then an end that comes before enough. */
-Test(offsets, browsing_ends_where_it_is_enough_or_at_the_end)
+/* Reads twice with one handle, as levels --watch does, then up to an end below the requested
+   number. */
+Test(offsets, browsing_ends_at_the_requested_number_or_at_the_end)
 {
     struct config config = scratch_config("offsets", LANES, 1);
     char brokers[256];

@@ -15,15 +15,16 @@ enum {
     RECORDS = 1500,
     EVERY_US = 1000,
     ROUND_TRIP_MS = 60, /* longer than any linger */
-    LONG_TRIP_MS = 400, /* several batches of LARGE values come meanwhile */
+    LONG_TRIP_MS = 400, /* long enough for several batches of LARGE values */
     LARGE = 1000,
     TIMEOUT_MS = 20000,
-    BUSY_PERCENT = 20 /* 2 with an outbox; a thread that does not pause takes all that it gets */
+    BUSY_PERCENT =
+        20 /* with an outbox it is 2; a thread that polls without a pause takes much more */
 };
 
 static const char *const topics[SLOTS] = {"schedule", "schedule.1s"};
 
-/* A parcel begins with the port's note. */
+/* The start of a parcel, as the port uses it. */
 struct sent {
     struct parcel_note note;
     int number;
@@ -104,7 +105,8 @@ static void forward(struct stage *stage, struct forward *f, int number)
     f->parcel = (struct parcel *)(void *)&stage->records[number];
     f->timestamp_wall_ms = clock_wall_ms();
     int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
-    while (producer_forward(stage->producer, f) != 0) { /* not before brokers took more */
+    while (producer_forward(stage->producer, f) !=
+           0) { /* full until the brokers acknowledge more */
         cr_assert_lt(clock_mono_ms(), until_ms);
         serve(stage, 1000);
     }
@@ -115,7 +117,7 @@ static int64_t cpu_us(void)
     return clock_us(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/* Records at a steady rate to a partition; returns the percentage of a core that this took. */
+/* Sends records at a steady rate to one partition. Returns the used percentage of a core. */
 static int64_t stream(struct stage *stage, struct forward *f, int round_trip_ms)
 {
     mock_delay(stage->mock, round_trip_ms);

@@ -12,7 +12,7 @@ enum { TIMEOUT_MS = 20000, LANES = 1, SLOTS = 2 };
 
 static const char *const topics[SLOTS] = {"schedule", "schedule.1s"};
 
-/* What the producer has said. */
+/* The events of the producer. */
 struct heard {
     int reports, refusals;
     uint64_t committed;
@@ -143,7 +143,7 @@ Test(producer, forwarded_records_are_committed_with_their_offsets)
 {
     struct stage stage;
     open_stage(&stage);
-    for (uint64_t seq = 1; seq <= 4; seq++) { /* each producer twice */
+    for (uint64_t seq = 1; seq <= 4; seq++) { /* two transactions for each producer */
         forward(&stage);
         commit(&stage, seq, true);
         cr_assert_eq(stage.heard.committed, seq);
@@ -152,8 +152,9 @@ Test(producer, forwarded_records_are_committed_with_their_offsets)
     close_stage(&stage);
 }
 
-/* As when there is no memory for them: the lanes would do the same again. */
-Test(producer, without_its_offsets_nothing_is_committed)
+/* Without its offsets, for example for lack of memory, a committed transaction would be repeated.
+ */
+Test(producer, transaction_without_its_offsets_is_aborted)
 {
     struct stage stage;
     open_stage(&stage);
@@ -164,7 +165,7 @@ Test(producer, without_its_offsets_nothing_is_committed)
     close_stage(&stage);
 }
 
-Test(producer, another_transaction_can_be_begun_after_one_that_was_given_up)
+Test(producer, new_transaction_begins_after_an_aborted_one)
 {
     struct stage stage;
     open_stage(&stage);

@@ -69,7 +69,7 @@ static void expect_letter(const struct record *record)
     rd_kafka_headers_destroy(m.headers);
 }
 
-/* Kept apart from its batch it is the same record, also one that was read without headers. */
+/* Checks that a copy outside its batch is the same record, also if it was read without headers. */
 static void expect_kept(rd_kafka_t *consumer, size_t headers_n, bool with_headers)
 {
     rd_kafka_message_t *message = rd_kafka_consumer_poll(consumer, TIMEOUT_MS);

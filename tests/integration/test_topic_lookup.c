@@ -76,7 +76,7 @@ Test(topic_lookup, one_answer_serves_all_partitions_of_a_topic)
     cr_expect_eq(topic_lookup_get_partition(lookup, rk, "level", 1), LOOKUP_UNWRITABLE);
 }
 
-/* The client would keep each name, and request its metadata each second. */
+/* The client would keep each name and request its metadata every second. */
 Test(topic_lookup, missing_names_never_reach_the_client)
 {
     char name[32];
@@ -93,7 +93,7 @@ Test(topic_lookup, missing_names_never_reach_the_client)
     rd_kafka_metadata_destroy(known);
 }
 
-Test(topic_lookup, topic_that_is_made_later_is_found_within_seconds)
+Test(topic_lookup, topic_that_is_created_later_is_found_within_seconds)
 {
     cr_expect_eq(answer("later"), LOOKUP_MISSING);
     rd_kafka_mock_topic_create(cluster, "later", 2, 1);

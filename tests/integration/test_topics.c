@@ -61,7 +61,7 @@ static void apply(rd_kafka_t *rk, const struct config *config, void (*say)(const
     findings_deinit(&left);
 }
 
-/* Partition 0 of topic is done up to offset. */
+/* Commits that partition 0 of topic is done up to offset. */
 static void commit(const char *group, const char *topic, int64_t offset)
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
@@ -85,7 +85,7 @@ static const struct finding *about(const struct findings *findings, const char *
     return NULL;
 }
 
-/* Brokers learn of a change a moment after it was acknowledged. */
+/* Repeats the check, because brokers show a change a moment after its acknowledgement. */
 static struct findings check_until(rd_kafka_t *rk, const struct config *config, const char *words)
 {
     for (int tries = 0;; tries++) {
@@ -109,7 +109,7 @@ static void await_gone(rd_kafka_t *rk, const struct config *config, const char *
     }
 }
 
-/* All settings of a topic are replaced by these. */
+/* Replaces all settings of a topic. */
 static void alter(rd_kafka_t *rk, const char *topic, const char *const (*settings)[2], size_t n)
 {
     struct admin admin = {.rk = rk, .timeout_ms = TIMEOUT_MS};
@@ -168,7 +168,7 @@ Test(topics, a_setting_may_be_larger_or_smaller_only_where_the_rule_says_so)
     cr_assert_not(topic_rule_holds(&rule, "99"));
 }
 
-/* The mock cluster knows no DescribeConfigs. One finding says so, and there is no other. */
+/* The mock cluster has no DescribeConfigs. The only finding says so. */
 Test(topics, checks_without_an_answer_are_skipped_with_one_finding)
 {
     struct config config = scratch_config("topics", LANES, 3);
@@ -189,7 +189,7 @@ Test(topics, checks_without_an_answer_are_skipped_with_one_finding)
     rd_kafka_destroy(rk);
 }
 
-Test(topics, missing_topics_refuse_a_start_and_are_not_created_by_looking)
+Test(topics, missing_topics_refuse_a_start_and_the_check_creates_none)
 {
     struct config config = scratch_config("topics", LANES, 3);
     rd_kafka_t *rk = client("test.mock.num.brokers", "1");
@@ -205,8 +205,8 @@ Test(topics, missing_topics_refuse_a_start_and_are_not_created_by_looking)
     rd_kafka_destroy(rk);
 }
 
-/* A pattern names no topic, and the canary's topic is made by apply. */
-Test(topics, a_target_that_is_named_in_full_and_does_not_exist_is_a_fault)
+/* A pattern names no topic, and apply creates the canary's topic. */
+Test(topics, missing_target_with_a_full_name_is_a_fault)
 {
     struct config config = scratch_config("topics", LANES, 3);
     char canary[TOPIC_TEXT_MAX];
@@ -228,8 +228,8 @@ Test(topics, a_target_that_is_named_in_full_and_does_not_exist_is_a_fault)
     rd_kafka_destroy(rk);
 }
 
-/* Topics with fewer replicas would stay so. */
-Test(topics, one_broker_alive_is_written_as_one)
+/* apply would create topics with fewer replicas, which stay so. */
+Test(topics, one_broker_alive_is_written_in_the_singular)
 {
     struct config config = scratch_config("topics", LANES, 3);
     rd_kafka_t *rk = client("test.mock.num.brokers", "1");
@@ -241,7 +241,7 @@ Test(topics, one_broker_alive_is_written_as_one)
     rd_kafka_destroy(rk);
 }
 
-Test(topics, apply_makes_nothing_while_fewer_brokers_are_alive_than_replication_says)
+Test(topics, apply_creates_nothing_with_fewer_brokers_than_replication)
 {
     struct config config = scratch_config("topics", LANES, 3);
     rd_kafka_t *rk = client("test.mock.num.brokers", "2");
@@ -264,11 +264,11 @@ static const struct plan_row *row_of(const struct plan *plan, const char *topic)
     return NULL;
 }
 
-Test(topics, the_plan_has_partitions_replicas_and_settings_of_each_topic_to_be_made)
+Test(topics, plan_has_partitions_replicas_and_settings_of_each_new_topic)
 {
     struct config config = scratch_config("topics", LANES, 4);
     config.retired_n = 0;
-    config.partitions = LANES + 5; /* S exists */
+    config.partitions = LANES + 5; /* the schedule topic exists */
     rd_kafka_t *rk = client("test.mock.num.brokers", "3");
     rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
     char level[TOPIC_TEXT_MAX], short_level[TOPIC_TEXT_MAX];
@@ -322,7 +322,7 @@ static struct config overridden(const char *prefix)
     return config;
 }
 
-Test(topics, topic_settings_replaces_what_new_topics_are_made_with)
+Test(topics, topic_settings_replaces_settings_of_new_topics)
 {
     static const enum topic_kind OWN[] = {TOPIC_SCHEDULE,  TOPIC_LEVEL, TOPIC_DEAD_LETTER,
                                           TOPIC_CANCELLED, TOPIC_PULSE, TOPIC_CANARY};
@@ -345,7 +345,7 @@ Test(topics, topic_settings_replaces_what_new_topics_are_made_with)
     cr_expect_str_eq(pair_of(pairs, n, "segment.bytes"), "134217728");
 }
 
-Test(topics, topic_settings_leaves_targets_and_a_schedule_topic_that_exists_alone)
+Test(topics, topic_settings_changes_no_target_and_no_existing_schedule_topic)
 {
     struct config config = overridden("topics");
     struct topic_seen schedule = {.kind = TOPIC_SCHEDULE, .partitions = 1};
@@ -408,7 +408,7 @@ Test(topics, the_plan_shows_topic_settings_and_warns_once_for_each)
     int chosen = 0;
     for (size_t i = 0; i < findings.n; i++)
         chosen += findings.items[i].chosen;
-    cr_expect_eq(chosen, 1); /* what the broker's segment.bytes is, no topic shows yet */
+    cr_expect_eq(chosen, 1); /* no topic shows the broker's segment.bytes yet */
     plan_deinit(&plan);
     findings_deinit(&findings);
     rd_kafka_destroy(rk);
@@ -433,7 +433,7 @@ Test(topics, uneven_partition_counts_refuse_a_start)
     rd_kafka_destroy(rk);
 }
 
-Test(topics, after_apply_nothing_refuses_and_apply_has_nothing_to_say)
+Test(topics, after_apply_no_finding_refuses_and_another_apply_changes_nothing)
 {
     rd_kafka_t *rk = real();
     struct config config = scratch_config("topics", LANES, 3);
@@ -461,7 +461,7 @@ static void expect_overridden(const struct survey *survey)
     }
 }
 
-Test(topics, apply_makes_topics_with_topic_settings_and_check_warns_once_of_each)
+Test(topics, apply_creates_topics_with_topic_settings_and_check_warns_once_of_each)
 {
     rd_kafka_t *rk = real();
     struct config config = overridden("topics");
@@ -488,7 +488,7 @@ Test(topics, apply_makes_topics_with_topic_settings_and_check_warns_once_of_each
     rd_kafka_destroy(rk);
 }
 
-Test(topics, apply_brings_topic_settings_to_levels_that_exist)
+Test(topics, apply_sets_topic_settings_on_existing_levels)
 {
     rd_kafka_t *rk = real();
     struct config config = scratch_config("topics", LANES, 3);
@@ -511,8 +511,8 @@ Test(topics, apply_brings_topic_settings_to_levels_that_exist)
     rd_kafka_destroy(rk);
 }
 
-/* The broker refuses the value as a service refuses one beyond its limits. */
-Test(topics, a_broker_that_refuses_a_setting_gets_the_property_and_the_key_named)
+/* The broker refuses the value as a Kafka service refuses values beyond its limits. */
+Test(topics, refused_setting_is_reported_with_its_property_and_the_key)
 {
     rd_kafka_t *rk = real();
     struct config config = scratch_config("topics", LANES, 3);
@@ -558,8 +558,8 @@ Test(topics, apply_fixes_wrong_settings_and_keeps_all_others)
     rd_kafka_destroy(rk);
 }
 
-/* Each setting makes requests fail or get lost, alone. topic: "" is S, ".x" a companion, else a
-   target. */
+/* Settings that make requests fail or get lost, one each. topic: "" is the schedule topic, ".x"
+   another topic of the bridge, else a target. */
 static const struct bad_setting {
     const char *topic, *name, *value;
     enum finding_kind kind;
@@ -595,7 +595,7 @@ static void expect_found(rd_kafka_t *rk, const struct config *config, const stru
                   (found->fix != NULL) == bad->mended,
               "%s %s", topic, words);
     findings_deinit(&findings);
-    if (!bad->mended) { /* apply changes nothing then, and waits for nothing */
+    if (!bad->mended) { /* apply changes nothing then, and does not wait */
         alter(rk, topic, NULL, 0);
         await_gone(rk, config, words);
     }
@@ -605,7 +605,7 @@ static void expect_found(rd_kafka_t *rk, const struct config *config, const stru
     findings_deinit(&findings);
 }
 
-Test(topics, settings_that_refuse_or_lose_records_are_found_one_by_one)
+Test(topics, each_setting_that_refuses_or_loses_records_is_found)
 {
     rd_kafka_t *rk = real();
     struct config config = scratch_config("topics", LANES, 1);
@@ -663,15 +663,15 @@ Test(topics, a_removed_level_refuses_a_start_only_while_records_wait)
               "what is done does not wait");
     findings_deinit(&findings);
 
-    commit(config.group, level, 2); /* of a topic that was there before this one */
+    commit(config.group, level, 2); /* left by an earlier topic of this name */
     findings = check_until(rk, &config, "1m30s to retired_levels");
     cr_expect(about(&findings, "1m30s to retired_levels") != NULL);
     findings_deinit(&findings);
     rd_kafka_destroy(rk);
 }
 
-/* OffsetFetch, answered as by a broker that was the group's coordinator a moment ago. */
-Test(topics, a_coordinator_that_moves_does_not_end_the_process)
+/* The answer to OffsetFetch comes from a broker that is no longer the coordinator. */
+Test(topics, moving_coordinator_does_not_end_the_process)
 {
     enum { OFFSET_FETCH = 9 };
     struct config config = scratch_config("topics", LANES, 1);

@@ -30,7 +30,7 @@ static void stop(void)
 
 TestSuite(transactions, .init = start, .fini = stop);
 
-/* The one finding. */
+/* Checks that there is exactly this finding. */
 static void expect(enum finding_kind kind, const char *words)
 {
     struct config config = scratch_config("transactions", 1, 1);
@@ -48,7 +48,7 @@ static void expect(enum finding_kind kind, const char *words)
     findings_deinit(&findings);
 }
 
-Test(transactions, brokers_without_them_refuse_the_start)
+Test(transactions, brokers_without_transactions_refuse_the_start)
 {
     rd_kafka_mock_set_apiversion(mock, API_INIT_PRODUCER_ID, -1, -1);
     expect(FINDING_REFUSE, "the brokers do not serve transactions");

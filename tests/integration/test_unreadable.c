@@ -35,7 +35,7 @@ static rd_kafka_t *reader(const char *brokers)
     return client(RD_KAFKA_CONSUMER, settings);
 }
 
-/* One batch of n records. */
+/* Writes one batch of n records. */
 static void write_batch(rd_kafka_t *producer, int n, size_t size)
 {
     static char zeros[BIG];
@@ -65,7 +65,7 @@ static rd_kafka_t *writer(void)
     return client(RD_KAFKA_PRODUCER, settings);
 }
 
-/* 3 that can be read, a batch that cannot, 2, a batch that cannot, and another behind it. */
+/* The log: 3 readable records, an unreadable batch, 2 records, two unreadable batches. */
 Test(unreadable, range_is_the_batch_from_each_of_its_offsets)
 {
     rd_kafka_t *producer = writer();
@@ -88,7 +88,7 @@ Test(unreadable, range_is_the_batch_from_each_of_its_offsets)
     rd_kafka_destroy(producer);
 }
 
-Test(unreadable, letter_is_found_by_its_range)
+Test(unreadable, dead_letter_is_found_by_its_range)
 {
     rd_kafka_t *producer = writer();
     rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(producer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runner: runs the tests that registered themselves, in one process. Criterion's stand-in. */
+/* runner: replaces Criterion. Runs all registered tests in one process. */
 #include <criterion/criterion.h>
 
 #include <fnmatch.h>

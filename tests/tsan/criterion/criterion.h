@@ -17,9 +17,9 @@ struct test_options {
     int sentinel;
     void (*init)(void);
     void (*fini)(void);
-    int signal;     /* the test must end by it; such a test runs in a child */
-    int exit_code;  /* likewise */
-    double timeout; /* left to ctest */
+    int signal;     /* the signal by which the test must end; such a test runs in a child */
+    int exit_code;  /* the exit code of the test, which runs in a child */
+    double timeout; /* ignored; ctest has a timeout */
     bool disabled;
     const char *description;
 };

@@ -13,7 +13,7 @@ static uint64_t hash_of(uint64_t n)
     return limit_key(LIMIT_KEY, bytes_of(&n, sizeof n));
 }
 
-/* A kind without a group. */
+/* Returns a kind that belongs to no group. */
 static struct limit_kind kind_of(uint64_t n)
 {
     return (struct limit_kind){.key = hash_of(n)};
@@ -79,7 +79,7 @@ Test(limit, keys_without_a_slot_share_the_slot_of_their_group)
     cr_expect_not(limit_pass(&limit, kind, 2, &suppressed));
 }
 
-/* As tests/sim's: a seed repeats it. */
+/* Returns a random number that the seed repeats. */
 static uint64_t random_next(uint64_t *state)
 {
     *state ^= *state << 13;
@@ -88,7 +88,8 @@ static uint64_t random_next(uint64_t *state)
     return *state;
 }
 
-/* Most passes that any span of every_ms saw, and whether the counts add up all along. */
+/* Returns the largest number of passes within any span of every_ms. Checks the counts at each step.
+ */
 static int most_passed(uint64_t seed, uint64_t keys, uint64_t groups)
 {
     struct limit limit = LIMIT_INIT(1000, 2);
@@ -117,7 +118,7 @@ static int most_passed(uint64_t seed, uint64_t keys, uint64_t groups)
 Test(limit, lines_are_bounded_and_counted_for_any_keys)
 {
     for (uint64_t seed = 1; seed <= 5; seed++) {
-        /* A period begins with its first line: two of them touch any span of that length. */
+        /* A span of that length can touch two periods: a period begins with its first line. */
         cr_expect_leq(most_passed(seed, 3, 0), 2 * 3 * 2);
         cr_expect_leq(most_passed(seed, 18000, 0), 2 * (LIMIT_KEYS + 1) * 2);
         cr_expect_leq(most_passed(seed, 18000, 3), 2 * (LIMIT_KEYS + 3) * 2);

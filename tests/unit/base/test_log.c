@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <unistd.h>
 
-/* stderr into a pipe, until logged_end. */
+/* Redirects stderr into a pipe, until logged_end. */
 struct logged {
     int real, read, write;
     char text[65536 * 2];
@@ -27,7 +27,7 @@ static void logged_begin(enum log_format format)
     close(ends[1]);
 }
 
-/* All that is in the pipe. */
+/* Returns all text in the pipe. */
 static const char *logged_text(void)
 {
     ssize_t n = read(logged.read, logged.text, sizeof logged.text - 1);
@@ -59,7 +59,7 @@ static const char *member(json_t *line, const char *key)
     return text == NULL ? "(no string)" : text;
 }
 
-Test(log, logfmt_quotes_texts_that_are_no_words)
+Test(log, logfmt_quotes_texts_other_than_single_words)
 {
     logged_begin(LOG_LOGFMT);
     log_info("lane assigned", F_INT("lane", 3), F_TEXT("topic", "schedule.1m"),
@@ -156,11 +156,11 @@ Test(log, lines_below_the_level_are_left_out)
     cr_expect(strstr(text, "no") == NULL && strstr(text, "n=3") != NULL, "%s", text);
 }
 
-Test(log, a_reader_that_sleeps_costs_lines_and_never_time, .timeout = 10)
+Test(log, sleeping_reader_loses_lines_but_delays_nothing, .timeout = 10)
 {
     enum { LINES = 4000 };
     logged_begin(LOG_LOGFMT);
-    log_set_level(LOG_DEBUG); /* of which none is withheld */
+    log_set_level(LOG_DEBUG); /* messages at debug are not limited */
     for (int i = 0; i < LINES; i++)
         log_debug("a line of some length, so that the pipe is full soon", F_INT("i", i));
     int told = 0;
@@ -205,7 +205,7 @@ Test(log, flood_of_one_subject_does_not_hide_another_subject_of_the_message)
     cr_expect_not_null(strstr(text, "another subject"));
 }
 
-Test(log, subjects_without_number_make_few_lines)
+Test(log, any_number_of_subjects_writes_few_lines)
 {
     int lines = 0;
     logged_begin(LOG_JSON);

@@ -25,9 +25,9 @@ Test(quote, bytes_are_text_or_hexadecimal_and_bounded)
     memset(many, 'x', sizeof many);
     quote_bytes(bytes_of(many, sizeof many), out);
     cr_expect_eq(strlen(out), QUOTE_BYTES_MAX + strlen("\"...\""), "%s", out);
-    memcpy(many + QUOTE_BYTES_MAX - 1, "é", 2); /* cut within a character */
+    memcpy(many + QUOTE_BYTES_MAX - 1, "é", 2); /* the limit is inside a character */
     cr_expect_str_eq(quote_bytes(bytes_of(many, sizeof many), out) + QUOTE_BYTES_MAX, "...\"");
-    memset(many, '"', sizeof many); /* the longest form of each byte */
+    memset(many, '"', sizeof many); /* each byte in its longest form */
     cr_expect_lt(strlen(quote_bytes(bytes_of(many, sizeof many), out)), QUOTE_BYTES_TEXT_MAX);
     memset(many, 0x80, sizeof many);
     cr_expect_lt(strlen(quote_bytes(bytes_of(many, sizeof many), out)), QUOTE_BYTES_TEXT_MAX);

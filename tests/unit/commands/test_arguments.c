@@ -32,7 +32,7 @@ static struct arguments arguments;
 static struct error error;
 static char copy[500], *argv[32];
 
-/* Cuts the line at its spaces; a configured command unless the line begins with "!". */
+/* Parses the words of a line. A "!" at its start means a command without configuration. */
 static int parse(const char *line)
 {
     char *rest = copy;

@@ -30,7 +30,7 @@ static void take_back(FILE *file, int fd, int real, char *text)
     fclose(file);
 }
 
-/* The exit code of a command line, which is cut at its spaces. */
+/* Runs the words of a command line. Returns the exit code. */
 static int program(const char *line)
 {
     char copy[500], *argv[32], *rest = copy;
@@ -92,7 +92,7 @@ Test(cli, a_misspelled_command_or_option_names_the_nearest_one)
     cr_expect(strstr(err, "did you mean") == NULL, "%s", err);
 }
 
-/* What no number is, and numbers outside the bounds. */
+/* Texts that are not numbers, and numbers outside the bounds. */
 static const char *const NO_NUMBERS[] = {
     "-1", "0x1", "1e3", "+2", "3x", "1.5.2", "nan", "inf", "99999999999999999999", "-0"};
 
@@ -144,14 +144,14 @@ Test(cli, operands_are_counted)
          "unexpected argument 'more': check takes options only");
 }
 
-/* The value of an option is never read as an option: this one is the file. */
+/* The value of an option is never read as an option. Here "-o" is the file. */
 Test(cli, a_value_that_looks_like_an_option_stays_a_value)
 {
     ends("delaybridge explain 37m -c -o", EXIT_CONFIG, "-o");
     ends("delaybridge size -c /dev/null --rate 1 --delay --help", EXIT_USAGE, "'--help'");
 }
 
-Test(cli, zero_and_bounds_of_numeric_options_are_said)
+Test(cli, errors_of_numeric_options_name_their_bounds)
 {
     ends("delaybridge peek -c /dev/null -Xbootstrap.servers=a:1 1s --limit 0", EXIT_USAGE,
          "--limit: '0' is not a number from 1 to 2147483647");
@@ -297,7 +297,7 @@ Test(cli, size_counts_hops_disk_lanes_and_memory)
     ends("delaybridge size -c /dev/null --nope 1", EXIT_USAGE, "'--nope'");
 }
 
-/* The terminal's other end, with input typed into it. */
+/* Makes a terminal of stdin and types input into it. Returns its other end. */
 static int type_into_stdin(const char *input)
 {
     int keyboard = posix_openpt(O_RDWR | O_NOCTTY);
@@ -325,7 +325,7 @@ Test(cli, send_explains_its_input_on_a_terminal)
     mock_stop(mock);
 }
 
-Test(cli, send_reads_a_file_without_a_word)
+Test(cli, send_prints_no_hint_without_a_terminal)
 {
     struct error error = {""};
     char line[300];
@@ -338,7 +338,7 @@ Test(cli, send_reads_a_file_without_a_word)
     mock_stop(mock);
 }
 
-/* A short demonstration shows some requests, and all of them arrive. */
+/* Even a short demo shows some requests, and all of them are delivered. */
 Test(cli, a_short_demo_shows_requests_and_deliveries)
 {
     ends("delaybridge demo --no-tty --seconds 5", EXIT_DONE, " requested ");
@@ -354,7 +354,7 @@ Test(cli, explain_shows_each_stop_and_its_cost)
     ends("delaybridge explain 10d -c /dev/null", EXIT_DONE, "2h       x 120");
 }
 
-/* A stop that takes up the odd rest saves the hops that it would have been. */
+/* A stop that also waits for the odd remainder saves hops. */
 Test(cli, explain_walks_the_chain_to_its_due_time)
 {
     static const char *const DELAYS[] = {"1ms", "1s500ms", "37m", "2h3m4s", "39d23h59m59s999ms"};

@@ -9,7 +9,7 @@
 
 enum { NAMES_MAX = 1000 };
 
-/* " --delay --at": the options of a table, as a shell would list them. */
+/* Writes the options of a table, such as " --delay --at". Returns out. */
 static const char *names_of(const struct option *table, char out[NAMES_MAX])
 {
     int n = 0;
@@ -19,7 +19,7 @@ static const char *names_of(const struct option *table, char out[NAMES_MAX])
     return out;
 }
 
-/* Adds the word that text starts with; "\-" of roff is "-". */
+/* Adds the first word of text. Reads roff's "\-" as "-". */
 static void add_name(char out[NAMES_MAX], const char *text)
 {
     size_t n = strlen(out);
@@ -30,7 +30,7 @@ static void add_name(char out[NAMES_MAX], const char *text)
     out[n] = '\0';
 }
 
-/* What a function prints; the caller frees it. */
+/* Returns the output of a function. The caller frees it. */
 static char *printed(void (*print)(FILE *out, const void *arg), const void *arg)
 {
     char *text = NULL;
@@ -57,8 +57,8 @@ static void print_completion(FILE *out, const void *shell)
     cr_assert_eq(help_print_completion(out, shell), 0);
 }
 
-/* The options of the lines that begin with prefix, up to end; prefix ends where an option begins.
- */
+/* Collects the options in all lines before end that begin with prefix. An option follows the
+   prefix. */
 static void collect(const char *text, const char *end, const char *prefix, char names[NAMES_MAX])
 {
     names[0] = '\0';
@@ -98,7 +98,7 @@ Test(help, the_manual_page_lists_the_options_of_the_tables)
     free(text);
 }
 
-/* The line of the shell function that offers the words of a command. */
+/* Reads the line of the shell function that offers the words of a command. */
 static void offered(const char *text, const char *command, char names[NAMES_MAX])
 {
     char start[64];
@@ -109,7 +109,7 @@ static void offered(const char *text, const char *command, char names[NAMES_MAX]
         return;
     const char *end = strchr(at + 1, '\n');
     for (at = strstr(at, " --"); at != NULL && at < end; at = strstr(at + 1, " --"))
-        if (at[3] != ' ') /* the end of compadd's own options */
+        if (at[3] != ' ') /* the two dashes that end compadd's own options */
             add_name(names, at + 1);
     names[strcspn(names, "'")] = '\0';
 }
@@ -179,7 +179,7 @@ Test(help, rows_are_complete_and_their_initial_values_in_bounds)
         }
 }
 
-/* The option would hide the key, or the common option. */
+/* An equal name would hide the key or the common option. */
 Test(help, no_option_of_a_command_has_the_name_of_a_key)
 {
     for (const struct command *c = COMMANDS; c->name != NULL; c++)

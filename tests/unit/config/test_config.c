@@ -36,7 +36,7 @@ static const char *file_of(const char *text)
     return path;
 }
 
-/* Loads text as a file and the flag, if there is one. */
+/* Loads text as a file, with one flag unless it is NULL. */
 static int load(const char *text, const char *flag)
 {
     char *argv[] = {(char *)flag};
@@ -201,7 +201,7 @@ Test(config, a_refusal_is_one_line_without_control_characters)
     cr_expect(strchr(error.text, '\033') == NULL, "%s", error.text);
 }
 
-Test(config, text_that_is_no_key_is_refused)
+Test(config, unknown_key_is_refused)
 {
     refuses("hodl: 1s\n", ".yaml:1: hodl: unknown key");
     refuses("max-delay: 1s\n", "unknown key");
@@ -272,7 +272,7 @@ Test(config, a_key_that_is_set_twice_is_refused)
     refuses("log: {level: info, level: warn}\n", "twice");
 }
 
-Test(config, other_yaml_than_a_plain_map_is_refused)
+Test(config, yaml_other_than_a_plain_map_is_refused)
 {
     refuses("levels: [1s\n", "not YAML");
     refuses("hold: &a 1s\nslack: *a\n", "aliases");
@@ -364,7 +364,8 @@ static void note_difference(void *ctx, const char *key, bool live)
     snprintf(differences + n, sizeof differences - n, "%s%s ", live ? "+" : "-", key);
 }
 
-/* The keys that differ between two files. A + marks those that a running service takes over. */
+/* Returns the keys that differ between two files, with + before those that a running service
+   applies. */
 static const char *difference(const char *before, const char *after)
 {
     struct config first;
@@ -571,7 +572,7 @@ Test(config, brokers_and_targets_are_required)
     config_deinit(&config);
 }
 
-Test(config, a_named_file_must_be_there)
+Test(config, a_named_file_must_exist)
 {
     int argc = 0;
     cr_expect_eq(config_load(&config, "/nonexistent.yaml", &argc, NULL, warn, &error), ERR_CONFIG);

@@ -38,7 +38,7 @@ Test(client, producers_are_idempotent_acknowledged_by_all_and_partition_as_java_
     has(CLIENT_HOPS, "message.timeout.ms", "0");
 }
 
-Test(client, consumers_read_committed_and_never_make_up_a_position)
+Test(client, consumers_read_committed_and_never_choose_a_position)
 {
     for (int role = CLIENT_INTAKE; role <= CLIENT_LEVELS; role++) {
         has((enum client_role)role, "isolation.level", "read_committed");
@@ -86,7 +86,7 @@ Test(client, a_login_by_oauthbearer_without_a_source_of_tokens_is_refused)
             CLIENT_ALL, (char *)"sasl.oauthbearer.method", (char *)"oidc", false}));
 }
 
-Test(client, unsecured_tokens_are_refused_where_the_client_ends_the_process_for_them)
+Test(client, unsecured_tokens_are_refused_if_the_client_would_end_the_process)
 {
     const char *refusal = oauth_refusal((struct property){
         CLIENT_ALL, (char *)"enable.sasl.oauthbearer.unsecure.jwt", (char *)"true", false});
@@ -181,7 +181,7 @@ Test(client, broker_that_does_not_answer_is_named)
     rd_kafka_destroy(rk);
 }
 
-/* Each advice is a property that librdkafka has. */
+/* The advice of each name is a property of librdkafka. */
 Test(client, each_name_of_the_java_client_leads_to_a_property_that_exists)
 {
     static const char *const NAMES[] = {"ssl.truststore.location",
@@ -205,7 +205,7 @@ Test(client, each_name_of_the_java_client_leads_to_a_property_that_exists)
     }
 }
 
-Test(client, a_token_server_that_is_away_is_waited_for)
+Test(client, unreachable_token_server_is_not_a_final_refusal)
 {
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__AUTHENTICATION;
     cr_expect_not(client_refusal_is_final(

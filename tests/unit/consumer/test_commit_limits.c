@@ -33,7 +33,7 @@ Test(commit_limits, unknown_value_has_the_default)
     cr_assert_not(of(-1, -1).retention_known);
 }
 
-Test(commit_limits, the_smaller_text_counts)
+Test(commit_limits, smaller_limit_of_metadata_counts)
 {
     cr_assert_eq(of(1024, -1).text_max, 1024);
     cr_assert_eq(of(0, -1).text_max, 1);

@@ -42,7 +42,7 @@ static struct message letter_of(int64_t due_ms, int64_t expires_ms)
     return m;
 }
 
-Test(message, instants_of_a_dead_letter_can_be_sent_again)
+Test(message, instants_of_a_dead_letter_are_valid_in_a_request)
 {
     static const int64_t DUE_MS[] = {-5, 0, INSTANT_MS_MIN - 1, INSTANT_MS_MIN, 1790000000000};
     for (size_t i = 0; i < sizeof DUE_MS / sizeof *DUE_MS; i++) {
@@ -56,9 +56,8 @@ Test(message, instants_of_a_dead_letter_can_be_sent_again)
     }
 }
 
-/* A dead-lettered record whose request never waited. The caller destroys m.headers. */
-static struct message dead_dead_dead_dead_letter_of_request(struct record *record,
-                                                            enum dead_letter_content letter)
+/* Returns the dead letter of a request that never waited. The caller destroys m.headers. */
+static struct message dead_letter_of_request(struct record *record, enum dead_letter_content letter)
 {
     struct forward f = {.kind = FORWARD_DEAD,
                         .record = record,
@@ -73,7 +72,7 @@ static void expect_header(const struct message *m, const char *name, const char 
     cr_expect(bytes_equal(header_of(m, name), bytes_text(value)), "%s is not %s", name, value);
 }
 
-Test(message, dead_letter_says_when_its_request_was_sent)
+Test(message, dead_letter_has_the_timestamp_of_its_request)
 {
     struct message waited = letter_of(SENT_MS, SENT_MS);
     expect_header(&waited, "dlb-sent-at", "1795219");
@@ -82,25 +81,26 @@ Test(message, dead_letter_says_when_its_request_was_sent)
     struct record *record = record_make(bytes_text("key"), 0);
     cr_assert_not_null(record);
     record->timestamp_ms = SENT_MS;
-    struct message refused = dead_dead_dead_dead_letter_of_request(record, DEAD_LETTER_FULL);
+    struct message refused = dead_letter_of_request(record, DEAD_LETTER_FULL);
     expect_header(&refused, "dlb-sent-at", "1795219");
     expect_header(&refused, "dlb-failed-at", "1795399");
     rd_kafka_headers_destroy(refused.headers);
 
-    record->timestamp_ms = -1; /* it has none: the bridge's clock counts, as for dlb-delay */
-    struct message timeless = dead_dead_dead_dead_letter_of_request(record, DEAD_LETTER_FULL);
+    record->timestamp_ms =
+        -1; /* without a timestamp, the bridge's clock counts, as for dlb-delay */
+    struct message timeless = dead_letter_of_request(record, DEAD_LETTER_FULL);
     expect_header(&timeless, "dlb-sent-at", "1795399");
     rd_kafka_headers_destroy(timeless.headers);
     record_release(record);
 }
 
-Test(message, dead_letter_marks_the_part_that_it_lacks)
+Test(message, dead_letter_names_its_missing_part)
 {
     struct record *record = record_make(bytes_text("key"), 5);
     cr_assert_not_null(record);
-    struct message whole = dead_dead_dead_dead_letter_of_request(record, DEAD_LETTER_FULL),
-                   valueless = dead_dead_dead_dead_letter_of_request(record, DEAD_LETTER_NO_VALUE),
-                   bare = dead_dead_dead_dead_letter_of_request(record, DEAD_LETTER_REASON_ONLY);
+    struct message whole = dead_letter_of_request(record, DEAD_LETTER_FULL),
+                   valueless = dead_letter_of_request(record, DEAD_LETTER_NO_VALUE),
+                   bare = dead_letter_of_request(record, DEAD_LETTER_REASON_ONLY);
     const void *value;
     size_t len;
     cr_expect_neq(rd_kafka_header_get_last(whole.headers, "dlb-truncated", &value, &len), 0);

@@ -10,7 +10,7 @@ Test(open_records, offsets_between_the_stable_one_and_the_end_wait)
     cr_expect_eq(open_records_of(&lane), 20);
     lane.stable_offset = 120;
     cr_expect_eq(open_records_of(&lane), 0);
-    lane.stable_offset = 125; /* the two were queried one after the other */
+    lane.stable_offset = 125; /* the two offsets are queried one after the other */
     cr_expect_eq(open_records_of(&lane), 0);
 }
 

@@ -30,7 +30,7 @@ static void report(struct outbox *o, const struct outbox_limits *limits, int n)
         outbox_reported(o, limits, &(struct outbox_item){.bytes = BYTES}, 0);
 }
 
-Test(outbox, a_client_that_does_not_linger_gets_one_less_than_five)
+Test(outbox, client_without_linger_gets_at_most_four_records)
 {
     struct outbox o;
     outbox_init(&o);
@@ -89,13 +89,13 @@ Test(outbox, a_batch_that_is_held_makes_the_client_stream)
         send(&o, &at_once, 1);
     }
     cr_assert(outbox_is_open(&o, &at_once, 0));
-    report(&o, &at_once, 12); /* 200 of 1,000 bytes are left */
+    report(&o, &at_once, 12); /* 200 of 1,000 bytes remain */
     cr_assert(outbox_is_open(&o, &at_once, 0), "as few as go one by one");
     cr_assert_not(o.streaming);
     outbox_check(&o);
 }
 
-/* One record is acknowledged after so many ms, and 30 more are held meanwhile. */
+/* Acknowledges one record after a time, while 30 more are held. */
 static void hold_behind_an_acknowledgement(struct outbox *o, const struct outbox_limits *limits,
                                            int64_t ack_ms)
 {
@@ -141,7 +141,7 @@ Test(outbox, acknowledgements_that_are_fast_again_let_the_client_stream)
 {
     struct outbox o;
     hold_behind_an_acknowledgement(&o, &at_once, OUTBOX_SLOW_MS + 1);
-    for (int n = 0; n < OUTBOX_SINGLES; n++) /* one of them measures */
+    for (int n = 0; n < OUTBOX_SINGLES; n++) /* one of these measures the round trip */
         outbox_reported(&o, &at_once, &(struct outbox_item){.bytes = BYTES}, 5);
     cr_assert_not(o.acks_slow);
     for (int n = 0; outbox_batch_takes(&o, &at_once, 0); n++) {
@@ -152,7 +152,7 @@ Test(outbox, acknowledgements_that_are_fast_again_let_the_client_stream)
     cr_assert(o.streaming);
 }
 
-Test(outbox, a_few_large_records_are_no_stream)
+Test(outbox, a_few_large_records_do_not_start_streaming)
 {
     struct outbox o;
     outbox_init(&o);
@@ -161,8 +161,8 @@ Test(outbox, a_few_large_records_are_no_stream)
     cr_assert_not(outbox_is_open(&o, &at_once, 0));
 }
 
-/* Records of all sizes, added, sent and reported in any order. None passes another, and the client
-   has no fifth unless it streams or gathers. */
+/* Adds, sends and reports records of all sizes in random order. No record passes another. The
+   client has at most four records, unless it streams or gathers a batch. */
 Test(outbox, any_order_of_events_keeps_the_order_of_records)
 {
     unsigned seed = 20261125;

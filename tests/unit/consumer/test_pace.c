@@ -20,11 +20,12 @@ enum {
 enum { LEAST = 32000, TIMEOUT_MS = 12000 };
 static const struct pace_share shares[PACE_CLIENTS] = {
     {2, 2 * LEAST}, {8, LEAST}, {8, LEAST}, {8, LEAST}, {8, LEAST}};
-/* Partitions have one batch each on its way. Records that arrive meanwhile form the next batch. */
+/* Records in flight: one batch for each partition. Records that arrive meanwhile form the next
+   batch. */
 struct records {
     struct pace_item items[RECORDS];
     int n;
-    int64_t first_ms; /* when the first of them was sent */
+    int64_t first_ms; /* when the first record was sent */
 };
 
 struct partition {
@@ -54,7 +55,7 @@ static bool send(int client, int n)
     return true;
 }
 
-/* As many as it takes, from item number from on. */
+/* Sends items, from number `from` on, until the pace stops it. */
 static int send_all(int client, int from)
 {
     int n = from;
@@ -119,10 +120,10 @@ Test(pace, nothing_is_sent_while_a_broker_reads_nothing)
     cr_assert(send(DELIVERIES, sent));
 }
 
-/* Of a broker. */
+/* The quota of a broker. */
 struct quota {
     int64_t bytes_per_s;
-    int64_t took[WINDOW_S + 1]; /* by the second; Kafka's window has eleven samples */
+    int64_t took[WINDOW_S + 1]; /* bytes by second; Kafka's window has eleven samples */
     int64_t second;
     int64_t muted_until_ms;
 };
@@ -146,7 +147,7 @@ struct run {
     int64_t longest_ms; /* from sending to the answer */
 };
 
-/* There is always a record to send, to each partition in turn. */
+/* Sends without end, to each partition in turn. */
 static void fill(int *sent)
 {
     while (pace_takes(&pace, DELIVERIES, BYTES, now_ms)) {
@@ -185,7 +186,7 @@ static int64_t take_batch(struct quota *q, struct records *batch, struct run *r)
     return over_ms;
 }
 
-/* The broker takes a batch each millisecond, in order, and none while it throttles. */
+/* Runs a broker that takes one batch each millisecond, in order, and none while it throttles. */
 static struct run run(struct quota *q, int64_t for_ms)
 {
     struct run r = {0};
@@ -214,7 +215,7 @@ Test(pace, a_quota_makes_records_late_and_lets_none_time_out)
     }
 }
 
-Test(pace, a_quota_that_is_gone_is_forgotten)
+Test(pace, removed_quota_is_forgotten)
 {
     struct quota q = {.bytes_per_s = 30000, .second = now_ms / 1000};
     run(&q, 30 * 1000);
@@ -246,7 +247,7 @@ Test(pace, unread_records_count_after_throttling_of_any_length)
     cr_expect_not(send(DELIVERIES, sent));
 }
 
-Test(pace, many_records_without_a_leader_hold_others_for_seconds_only)
+Test(pace, many_records_without_a_leader_delay_others_by_seconds_only)
 {
     int stuck = 0;
     for (int i = 0; i < 30; i++, now_ms += 100) {
@@ -256,7 +257,7 @@ Test(pace, many_records_without_a_leader_hold_others_for_seconds_only)
     cr_expect_eq(stuck, ITEMS - 1);
 }
 
-/* Other clients of its user write, and this one nearly nothing. */
+/* Other clients of the same user use up the quota, and this one writes nearly nothing. */
 Test(pace, quota_that_others_use_up_leaves_a_rate)
 {
     send(DELIVERIES, 0);
@@ -280,7 +281,7 @@ static void throttle_after(int records, int64_t for_ms)
 
 Test(pace, throttled_probe_leaves_the_rate)
 {
-    throttle_after(2000, 13000); /* of 1,000 bytes: at 81 kB/s */
+    throttle_after(2000, 13000); /* 2,000 records of 1,000 bytes, at 81 kB/s */
     now_ms += 13000;
     cr_assert(send(DELIVERIES, 0));
     answer(0, 1);
@@ -290,7 +291,7 @@ Test(pace, throttled_probe_leaves_the_rate)
     cr_expect_gt(run(&q, 10 * 1000).answered * BYTES, 700 * 1000);
 }
 
-/* Its broker reads nothing for long, and others answer meanwhile. */
+/* One broker reads nothing for a long time, while others answer. */
 Test(pace, second_throttling_leaves_half_of_the_rate)
 {
     throttle_after(2000, 13000);

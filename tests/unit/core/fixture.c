@@ -14,7 +14,7 @@ enum { BEGIN_MONO_MS = 1000000, VALUE_MAX = 4096 };
 
 struct fixture fx;
 
-/* A record of the port: the struct, then its key and its value. */
+/* A record of the port. Its key and value follow the struct. */
 struct port_record {
     struct record record;
     char bytes[];

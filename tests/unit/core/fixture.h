@@ -13,66 +13,67 @@ enum { LEVEL = 1, LONG_LEVEL = 2, START = 100, NOTICES_MAX = 64, SHORT_MS = 1000
 #define BEGIN_WALL_MS ((int64_t)1790000000000)
 
 struct fixture {
-    struct bridge_config config; /* as defaults; fixture_again uses a changed one */
+    struct bridge_config config; /* starts with defaults; fixture_again uses the changed one */
     struct bridge *b;
     struct stats stats;
 
     /* Answers of the port. */
-    const char *target; /* of the records that fixture_record makes */
+    const char *target; /* target of the records that fixture_record makes */
     int64_t expires_ms;
     enum lookup lookup, outlet_lookup;
-    bool is_full;       /* forward takes no record */
+    bool is_full;       /* forward refuses records */
     bool has_spare;     /* another transaction could begin */
     bool has_no_memory; /* make and keep fail */
     int64_t end_offset, drained_offset;
-    struct record *offered; /* take hands it over once, for this slot of lane 0 */
+    struct record *offered; /* take returns it once, for this slot of lane 0 */
     int offered_slot;
 
     /* Calls of the port. */
-    int records; /* made and not released */
+    int records; /* records that are made but not released */
     int forwarded, lookups, outlet_lookups, seeks, pauses, commits, announces, finishes, aborts;
     int forgets, trims;
-    struct forward sent; /* the last one; its pointers are not valid any more */
+    struct forward sent; /* the last forward; its pointers are no longer valid */
     int64_t seek_offset, trim_base;
-    bool reread;  /* of the last abort */
-    uint64_t seq; /* of the last commit or finish */
+    bool reread;  /* argument of the last abort */
+    uint64_t seq; /* number of the last commit or finish */
     size_t progress_n;
     struct notice notices[NOTICES_MAX];
     char reasons[NOTICES_MAX][REASON_MAX], targets[NOTICES_MAX][TOPIC_NAME_MAX + 1];
-    int notices_n; /* the last NOTICES_MAX of them are kept */
+    int notices_n; /* number of notices; the last NOTICES_MAX are kept */
 
-    struct parcel *reported; /* the next call of reports reports it */
+    struct parcel *reported; /* reported by the next call of reports */
     enum report report;
     const char *why;
 };
 extern struct fixture fx;
 
-/* init and fini of a suite. fixture_stop fails if a record was not released. */
+/* The init and fini of a suite. fixture_stop fails if a record was not released. */
 void fixture_start(void);
 void fixture_start_exactly_once(void);
-void fixture_again(void); /* a new step machine with fx.config */
+void fixture_again(void); /* makes a new step machine with fx.config */
 void fixture_stop(void);
 
-void fixture_pass(int64_t ms); /* on both clocks, without a turn */
+void fixture_pass(int64_t ms); /* advances both clocks, without a turn */
 void fixture_turn(void);
-struct queue *fixture_queue(int slot); /* of lane 0 */
+struct queue *fixture_queue(int slot); /* a queue of lane 0 */
 
-/* A record that is not an envelope, with a value of n bytes. */
+/* Returns a record that is not an envelope, with a value of n bytes. */
 struct record *fixture_raw(int64_t offset, size_t n);
-/* A record of a level, for fx.target, due at due_ms. */
+/* Returns a record of a level, for fx.target, due at due_ms. */
 struct record *fixture_record(int64_t offset, int64_t due_ms);
-/* Such a record admitted to its queue, in no list. */
+/* Does the same, and admits the record to its queue. The parcel is in no list. */
 struct parcel *fixture_parcel(int slot, int64_t offset, int64_t due_ms);
-/* The same, sent. It must be taken by the port. */
+/* Does the same, and sends the record. The port must accept it. */
 struct parcel *fixture_send(int slot, int64_t offset, int64_t due_ms);
-/* One that is for the dead-letter topic, sent. */
+/* Sends a record to the dead-letter topic. */
 struct parcel *fixture_send_dead(int slot, int64_t offset);
-void fixture_report(struct parcel *p, enum report report); /* from inside port.reports */
+void fixture_report(struct parcel *p, enum report report); /* reports from within port.reports */
 struct target *fixture_target(const char *name);
-void fixture_offer(int slot, struct record *record); /* the port has this record at hand */
-void fixture_gain(int lane);                         /* each queue starts at START */
+void fixture_offer(int slot, struct record *record); /* makes the port have this record at hand */
+void fixture_gain(int lane); /* assigns the lane; each queue starts at START */
 
-int fixture_notices(enum notice_kind kind);                 /* how many events of this kind */
-const struct notice *fixture_notice(enum notice_kind kind); /* the last one; NULL: none */
+int fixture_notices(enum notice_kind kind); /* number of events of this kind */
+const struct notice *
+fixture_notice(enum notice_kind kind); /* the last event of this kind; NULL: none */
 
 #endif

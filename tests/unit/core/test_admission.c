@@ -32,7 +32,7 @@ Test(admission, head_waits_for_a_free_parcel)
     cr_expect_eq(q->parcels, 1);
 }
 
-/* The head at START is far and its queue is paused until it is near. */
+/* Pauses a queue whose head at START is due late, and wakes it when the head is near. */
 static void pause_and_wake(bool head_is_done)
 {
     q = fixture_queue(LONG_LEVEL);
@@ -83,7 +83,7 @@ Test(admission, head_that_stays_missing_proves_another_log)
     cr_expect_eq(fixture_notices(NOTICE_REPLACED), 1);
 }
 
-Test(admission, head_that_the_client_has_not_reached_is_awaited)
+Test(admission, head_that_the_client_has_not_fetched_yet_is_awaited)
 {
     pause_and_wake(false);
     for (int i = 0; i < 2 * SILENCES; i++) {

@@ -8,7 +8,7 @@
 
 #include <criterion/criterion.h>
 
-/* Of a name only so much fits the reason. */
+/* The largest part of a name that a reason shows. */
 enum { SHOWN_MAX = 120 };
 static char long_target[TOPIC_NAME_MAX + 1];
 
@@ -40,7 +40,7 @@ static bool is_available(void)
     return dead_letter_available(fx.b, fixture_queue(SLOT_SCHEDULE));
 }
 
-Test(dead_letter, each_lane_has_its_share)
+Test(dead_letter, each_lane_has_its_own_share)
 {
     fx.config.memory_bytes = 64 << 20;
     fixture_again();
@@ -52,7 +52,7 @@ Test(dead_letter, each_lane_has_its_share)
     cr_expect(dead_letter_available(fx.b, bridge_queue(fx.b, 1, SLOT_SCHEDULE)));
 }
 
-Test(dead_letter, pool_has_an_end)
+Test(dead_letter, pool_has_a_limit)
 {
     fx.config.memory_bytes = 64 << 20;
     fixture_again();

@@ -20,7 +20,7 @@ static void start(void)
 
 TestSuite(head, .init = start, .fini = fixture_stop);
 
-/* The record at the offset is read and dropped. */
+/* Reads the record at the offset and drops it, which leaves a mark. */
 static void mark(int64_t offset)
 {
     struct record *record = fixture_record(offset, BEGIN_WALL_MS);
@@ -29,7 +29,7 @@ static void mark(int64_t offset)
     fx.b->port.release(NULL, record);
 }
 
-/* A record of the same content, but for one field of the envelope. */
+/* Returns a record that differs in one field of the envelope. */
 static struct record *changed(struct record *record, void (*change)(struct envelope *env))
 {
     struct envelope env;
@@ -102,7 +102,7 @@ Test(head, log_that_ends_before_the_mark_misses_its_record)
     cr_expect(head_is_missing(fx.b, q));
     fx.drained_offset = START + 3;
     cr_expect_not(head_is_missing(fx.b, q));
-    fx.drained_offset = -1; /* its end is not reached yet */
+    fx.drained_offset = -1; /* the end is not reached yet */
     cr_expect_not(head_is_missing(fx.b, q));
 }
 
@@ -130,7 +130,7 @@ Test(head, unset_window_misses_no_record)
     cr_expect_not(head_is_missing(fx.b, q));
 }
 
-/* The record at START is in flight when its lane is lost and assigned again. */
+/* Sends the record at START, then loses its lane and gets it again. Returns the parcel. */
 static struct parcel *regained(int slot)
 {
     q = fixture_queue(slot);

@@ -30,7 +30,7 @@ static struct parcel *dead(void)
     return fixture_send_dead(SLOT_SCHEDULE, fixture_queue(SLOT_SCHEDULE)->window.next);
 }
 
-/* Sends a record that is ready again. */
+/* Sends a record again that is ready. */
 static void send_again(const struct parcel *p)
 {
     forward_serve(fx.b);

@@ -33,7 +33,7 @@ static struct parcel *delivery(void)
     return fixture_send(SLOT_SCHEDULE, next_offset(), fx.b->now.wall_ms);
 }
 
-/* A delivery that is alone in its transaction. */
+/* Sends a delivery alone in its transaction. */
 static struct parcel *lone_delivery(void)
 {
     struct parcel *p = fixture_parcel(SLOT_SCHEDULE, next_offset(), fx.b->now.wall_ms);
@@ -44,7 +44,7 @@ static struct parcel *lone_delivery(void)
     return p;
 }
 
-/* A dead letter that is alone in its transaction. */
+/* Sends a dead letter alone in its transaction. */
 static struct parcel *lone_dead_letter(void)
 {
     struct parcel *p = fixture_parcel(SLOT_SCHEDULE, next_offset(), fx.b->now.wall_ms);
@@ -60,7 +60,7 @@ static struct parcel *hop(void)
 {
     struct parcel *p = fixture_parcel(SLOT_SCHEDULE, next_offset(), fx.b->now.wall_ms + HOUR_MS);
     parcel_ready(fx.b, p);
-    fx.b->hops_since_mono_ms -= TXN_HOPS_MS; /* it had company */
+    fx.b->hops_since_mono_ms -= TXN_HOPS_MS; /* hops have waited long enough */
     forward_serve(fx.b);
     cr_assert_eq(p->state, PARCEL_IN_FLIGHT);
     return p;
@@ -133,7 +133,7 @@ Test(outcome_exactly, lone_failure_is_an_attempt_and_keeps_the_lanes)
     bridge_check(fx.b);
 }
 
-Test(outcome_exactly, lone_record_that_was_not_sent_for_its_own_sake_is_refused)
+Test(outcome_exactly, lone_record_not_sent_because_of_itself_is_refused)
 {
     struct parcel *p = lone_delivery();
     fixture_report(p, REPORT_NOT_SENT);
@@ -152,7 +152,7 @@ Test(outcome_exactly, lone_record_that_was_not_sent_by_a_fault_of_the_cluster_is
     cr_expect_eq(fixture_target("orders")->state, TARGET_UP);
 }
 
-Test(outcome_exactly, lone_dead_letter_that_was_not_sent_for_its_own_sake_is_reported)
+Test(outcome_exactly, lone_dead_letter_not_sent_because_of_itself_is_reported)
 {
     struct parcel *p = lone_dead_letter();
     fixture_report(p, REPORT_NOT_SENT);
@@ -213,7 +213,7 @@ Test(outcome_exactly, fault_of_the_cluster_blames_no_target)
     cr_expect_eq(fixture_target("orders")->state, TARGET_UP);
 }
 
-Test(outcome_exactly, record_too_large_in_a_batch_is_noted_to_be_alone)
+Test(outcome_exactly, record_too_large_in_a_batch_is_noted_for_a_transaction_alone)
 {
     fixture_report(delivery(), REPORT_TOO_LARGE);
     cr_expect_eq(note_of(START), NOTE_ALONE);
@@ -230,7 +230,7 @@ Test(outcome_exactly, unfit_record_is_noted_if_no_keyless_record_may_be_the_caus
     cr_expect_eq(note_of(START), 0);
 }
 
-Test(outcome_exactly, hop_too_large_is_noted_to_go_to_no_level)
+Test(outcome_exactly, hop_too_large_is_noted_as_fit_for_no_level)
 {
     fixture_report(hop(), REPORT_TOO_LARGE);
     cr_expect_eq(note_of(START), NOTE_WITHOUT_LEVEL);
@@ -291,7 +291,7 @@ Test(outcome_exactly, timeout_next_to_acknowledgements_blames_the_target)
     cr_expect_eq(fixture_target("orders")->stalls, 1);
 }
 
-Test(outcome_exactly, record_that_a_timeout_took_along_doubts_its_target)
+Test(outcome_exactly, record_lost_by_the_timeout_of_another_doubts_its_target)
 {
     fx.target = "bills";
     struct parcel *other = delivery();
@@ -334,7 +334,8 @@ Test(outcome_exactly, break_forgets_a_lone_failure)
     cr_expect_eq(stamp_of(p)->attempt, 0);
 }
 
-/* Two targets share a transaction, and one acknowledges its record. */
+/* Sends records to two targets in one transaction, and one of them acknowledges. Returns the other
+   record. */
 static struct parcel *silent_next_to_another(void)
 {
     fx.target = "bills";

@@ -22,7 +22,7 @@ static uint64_t held(void)
     return counter_read(&fx.stats.buffered_records);
 }
 
-/* A parcel of the schedule topic, due after the time from now. */
+/* Returns a parcel of the schedule topic that is due after ms. */
 static struct parcel *due_in(int64_t offset, int64_t ms)
 {
     return fixture_parcel(SLOT_SCHEDULE, offset, fx.b->now.wall_ms + ms);

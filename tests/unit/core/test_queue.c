@@ -18,7 +18,7 @@ static void start(void)
 
 TestSuite(queue, .init = start, .fini = fixture_stop);
 
-/* Admits the offsets below end, and leaves them in progress. */
+/* Admits the offsets below end without finishing them. */
 static void admit_below(int64_t end)
 {
     for (int64_t offset = q->window.next; offset < end; offset++)
@@ -56,7 +56,7 @@ Test(queue, open_queue_has_no_progress_to_commit)
     cr_expect(queue_has_progress(q));
 }
 
-Test(queue, log_that_is_another_one_stays_blocked_when_its_lane_is_assigned)
+Test(queue, replaced_log_stays_blocked_when_its_lane_is_assigned)
 {
     q->log_mismatch = true;
     queue_open(fx.b, q);
@@ -134,7 +134,7 @@ Test(queue, read_on_seeks_to_the_first_offset_that_was_not_admitted)
     cr_expect_eq(paused(), 0);
 }
 
-Test(queue, queue_in_line_is_counted_until_it_leaves_the_pause)
+Test(queue, queue_in_the_list_is_counted_until_it_is_resumed)
 {
     queue_stand_in_line(fx.b, q);
     cr_expect_eq(fx.b->bulk.in_line, 1);

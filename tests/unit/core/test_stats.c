@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <inttypes.h>
 
-/* BIN: buckets to a doubling; exact below it. */
+/* BIN: buckets for each doubling; a lateness below it is exact. */
 enum { BIN = 16, SECOND_MS = 1000, HOUR_MS = 3600 * 1000 };
 
 static struct stats stats, before;
@@ -29,7 +29,7 @@ static void late(int n, int64_t ms)
         stats_lateness(&stats, 0, ms);
 }
 
-/* What the histogram makes of one lateness. */
+/* Returns the lateness that the histogram reports for one of ms. */
 static int64_t told_ms(int64_t ms)
 {
     stats = (struct stats){0};
@@ -55,7 +55,8 @@ Test(stats, lateness_is_reported_too_small_by_a_sixteenth_at_most)
 Test(stats, each_doubling_begins_and_ends_exactly)
 {
     for (int64_t edge_ms = BIN; edge_ms <= (int64_t)1 << 24; edge_ms *= 2) {
-        int64_t width_ms = edge_ms > 2 * BIN ? edge_ms / (2 * BIN) : 1; /* of a bucket below */
+        int64_t width_ms =
+            edge_ms > 2 * BIN ? edge_ms / (2 * BIN) : 1; /* of a bucket below the edge */
         cr_expect_eq(told_ms(edge_ms), edge_ms);
         cr_expect_eq(told_ms(edge_ms - 1), edge_ms - width_ms);
     }
@@ -71,7 +72,7 @@ Test(stats, a_longer_lateness_is_never_reported_as_a_shorter_one)
     }
 }
 
-Test(stats, the_last_bucket_takes_all_longer_ones)
+Test(stats, the_last_bucket_counts_all_longer_latenesses)
 {
     int64_t most_ms = told_ms(INT64_MAX);
     cr_expect_gt(most_ms, 9 * (int64_t)HOUR_MS);
@@ -103,7 +104,7 @@ Test(stats, quantiles_of_nothing_are_0)
     cr_expect_eq(quantile_ms(1), 0);
 }
 
-Test(stats, quantiles_are_of_the_sorted_row)
+Test(stats, quantiles_are_elements_of_the_sorted_list)
 {
     for (int ms = 9; ms >= 0; ms--)
         late(10, ms);
@@ -113,7 +114,7 @@ Test(stats, quantiles_are_of_the_sorted_row)
     cr_expect_eq(quantile_ms(1), 9);
 }
 
-Test(stats, one_that_is_late_among_a_thousand_shows_at_the_end_only)
+Test(stats, one_late_record_of_a_thousand_shows_only_in_the_last_quantile)
 {
     late(999, 2);
     late(1, HOUR_MS);
@@ -131,7 +132,7 @@ Test(stats, quantiles_between_snapshots_see_only_later_records)
     cr_expect_geq(stats_quantile_ms(&stats, NULL, 0.5), HOUR_MS - HOUR_MS / BIN);
 }
 
-Test(stats, without_a_snapshot_quantiles_are_of_all_time)
+Test(stats, quantiles_without_a_snapshot_cover_all_records)
 {
     late(10, 3);
     before = (struct stats){0};
@@ -156,7 +157,7 @@ Test(stats, sums_add_counters_and_keep_the_larger_maximum)
     cr_expect_eq(counter_read(&sum.lateness_max_ms), 40);
 }
 
-Test(stats, quantiles_of_a_sum_are_of_all_its_workers)
+Test(stats, quantiles_of_a_sum_cover_all_its_workers)
 {
     struct stats sum = {0};
     late(50, 1);
@@ -168,7 +169,7 @@ Test(stats, quantiles_of_a_sum_are_of_all_its_workers)
     cr_expect_eq(stats_quantile_ms(&sum, NULL, 0.75), 9);
 }
 
-/* Neither of these adds up. */
+/* Returns whether a sum keeps the extreme value of this counter. */
 static bool is_extreme(const struct counter *counter)
 {
     bool extreme = counter == &stats.lateness_max_ms;
@@ -193,20 +194,20 @@ Test(stats, every_counter_is_summed)
     }
 }
 
-Test(stats, the_head_of_a_sum_is_the_earliest_there_is)
+Test(stats, the_head_of_a_sum_is_the_earliest_head)
 {
     struct stats sum = {0};
     counter_set(&stats.slots[3].head_deadline_wall_ms, 700);
     stats_sum(&sum, &stats);
     clear();
-    stats_sum(&sum, &stats); /* nothing waits there */
+    stats_sum(&sum, &stats); /* no record waits in the second worker */
     cr_expect_eq(counter_read(&sum.slots[3].head_deadline_wall_ms), 700);
     counter_set(&stats.slots[3].head_deadline_wall_ms, 600);
     stats_sum(&sum, &stats);
     cr_expect_eq(counter_read(&sum.slots[3].head_deadline_wall_ms), 600);
 }
 
-Test(stats, the_oldest_retrying_record_of_a_sum_is_the_earliest_there_is)
+Test(stats, the_oldest_retrying_record_of_a_sum_is_the_earliest_one)
 {
     struct stats sum = {0};
     counter_set(&stats.slots[3].retrying_due_wall_ms, 700);

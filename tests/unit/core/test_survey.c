@@ -114,7 +114,7 @@ Test(survey, first_of_the_overdue_records_is_named)
     cr_expect_eq(head_ms(SLOT_SCHEDULE), BEGIN_WALL_MS + 200);
 }
 
-Test(survey, request_that_came_overdue_is_so_since_it_was_written)
+Test(survey, request_written_overdue_is_overdue_since_its_timestamp)
 {
     parcel_ready(fx.b, fixture_parcel(SLOT_SCHEDULE, START, BEGIN_WALL_MS - HOUR_MS));
     fixture_pass(OVERDUE_MS - 1);

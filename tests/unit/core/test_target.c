@@ -57,7 +57,7 @@ static enum gate gate(void)
     return target_gate(fx.b, t);
 }
 
-/* A record to another target is acknowledged: Kafka is not away. */
+/* Acknowledges a record to another target, which proves that Kafka is available. */
 static void others_answer(void)
 {
     cluster_answered(fx.b);
@@ -172,7 +172,7 @@ Test(target, early_lookup_waits_for_another_one)
     cr_expect_eq(fx.lookups, 1);
 }
 
-Test(target, answer_that_comes_after_a_refusal_changes_nothing)
+Test(target, answer_after_a_refusal_changes_nothing)
 {
     fx.lookup = LOOKUP_PENDING;
     cr_expect_eq(gate(), GATE_PARK);
@@ -284,7 +284,7 @@ Test(target, target_that_is_down_releases_all_parked_records)
     cr_expect_eq(ready(), 70);
 }
 
-Test(target, record_that_was_not_sent_says_nothing_of_its_target)
+Test(target, record_that_was_not_sent_proves_nothing_about_its_target)
 {
     struct parcel *p = sent();
     target_reported(fx.b, t, p, &(struct answer){REPORT_NOT_SENT, false, "full"});

@@ -29,7 +29,7 @@ static struct parcel *sent(void)
                         fx.b->now.wall_ms);
 }
 
-/* The target stalls a transaction, and its record is reported. */
+/* Lets the target stall a transaction, and reports its record. */
 static void stall(void)
 {
     t->state = TARGET_UP;

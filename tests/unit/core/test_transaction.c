@@ -156,7 +156,7 @@ Test(transaction, hops_do_not_wait_when_the_budget_is_used)
     cr_expect(is_for_hops());
 }
 
-Test(transaction, dead_letter_does_not_wait_for_company)
+Test(transaction, dead_letter_does_not_wait_for_other_records)
 {
     struct parcel *p = delivery();
     dead_letter_mark(fx.b, p, &(struct refusal){.code = CODE_EXPIRED, .reason = "too late"});
@@ -190,7 +190,7 @@ Test(transaction, transaction_without_hops_is_for_deliveries)
     cr_expect_not(is_for_hops());
 }
 
-Test(transaction, deliveries_wait_a_moment_for_company)
+Test(transaction, deliveries_wait_briefly_for_other_records)
 {
     txn_took(fx.b, delivery(), false);
     cr_expect_not(txn_is_over(fx.b));
@@ -199,7 +199,7 @@ Test(transaction, deliveries_wait_a_moment_for_company)
     cr_expect(txn_is_over(fx.b));
 }
 
-Test(transaction, hops_had_their_company_already)
+Test(transaction, hops_do_not_wait_for_other_records)
 {
     txn_took(fx.b, hop(), false);
     cr_expect(txn_is_over(fx.b));

@@ -78,7 +78,8 @@ Test(allowlist, canary_is_a_target_with_any_patterns)
     cr_expect(allows("orders", "schedule.canary"));
     cr_expect_not(allows("schedule.*", "schedule.pulse"));
     cr_expect_not(allows("orders", "schedule.canary.x"));
-    cr_expect_not(allows("*", "__consum.canary")); /* as long as the schedule topic's name */
+    cr_expect_not(
+        allows("*", "__consum.canary")); /* a prefix as long as the name of the schedule topic */
 }
 
 Test(allowlist, many_stars_match_in_bounded_time, .timeout = 5)
@@ -127,7 +128,7 @@ static int entry(const char *name)
     return allowlist_entry(&allowlist, bytes_text(name));
 }
 
-Test(allowlist, entry_with_the_longest_literal_beginning_counts)
+Test(allowlist, entry_with_the_longest_literal_prefix_counts)
 {
     cr_expect_eq(entry("orders.timeout"), 2);
     cr_expect_eq(entry("orders.retry"), 1);

@@ -20,7 +20,7 @@ Test(base64, every_length_is_preserved)
     }
 }
 
-Test(base64, other_text_than_encode_writes_is_refused)
+Test(base64, text_that_encode_never_writes_is_refused)
 {
     static const char *const BAD[] = {"A",    "AA",   "AAA",      "A===", "====", "AA=A",
                                       "AB==", "AAB=", "AA==AA==", "A-AA", " AAA"};
@@ -41,7 +41,7 @@ Test(base64, text_without_padding_is_preserved)
     }
 }
 
-Test(base64, other_text_than_put_writes_is_refused)
+Test(base64, text_that_put_never_writes_is_refused)
 {
     static const char *const BAD[] = {"A", "AAAAA", "AB", "AAB", "A-", "AA==", "AA "};
     uint8_t out[8];

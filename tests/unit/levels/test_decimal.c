@@ -19,7 +19,7 @@ static void expect_as_printf(int64_t number, int digits)
     cr_expect_str_eq(got, want);
 }
 
-Test(decimal, is_written_as_printf_writes_it)
+Test(decimal, number_is_written_as_printf_writes_it)
 {
     for (int64_t power = INT64_MAX / 10 + 1; power > 0; power /= 10) { /* of 19 digits down to 1 */
         for (int64_t near = -1; near <= 1; near++) {
@@ -36,7 +36,7 @@ Test(decimal, is_written_as_printf_writes_it)
     expect_as_printf(INT64_MAX, 1);
 }
 
-Test(decimal, has_the_requested_number_of_digits)
+Test(decimal, number_has_the_requested_number_of_digits)
 {
     for (int digits = 0; digits <= 20; digits++) {
         expect_as_printf(0, digits);

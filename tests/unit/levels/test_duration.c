@@ -154,7 +154,7 @@ Test(duration, iso_is_upper_case_and_in_order)
          "PT1M2M", "PT1S2S", "PT1H2S3M", "1h30m PT1S", "1hPT1S", "PT1H30m");
 }
 
-Test(duration, fraction_is_for_seconds_alone)
+Test(duration, only_seconds_may_have_a_fraction)
 {
     expect_span("PT4.5S", 4500);
     expect_span("PT0.001S", 1);
@@ -416,7 +416,7 @@ Test(duration, any_bytes_are_safe)
     random_start();
     for (int i = 0; i < 500000; i++) {
         size_t n = random_next() % 32;
-        char *text = malloc(n + 1); /* its end is watched when sanitizers are on */
+        char *text = malloc(n + 1); /* exact size, so that sanitizers watch its end */
         cr_assert_not_null(text);
         for (size_t k = 0; k < n; k++)
             text[k] =

@@ -12,7 +12,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* On the heap and of exact size, so that a sanitizer finds reads past the end. */
+/* Copies to the heap in exact size, so that a sanitizer finds reads past the end. */
 static struct bytes exact(const void *data, size_t len)
 {
     void *copy = malloc(len ? len : 1);
@@ -405,7 +405,7 @@ Test(envelope, any_flipped_bit_is_damage)
     release(bytes);
 }
 
-/* With a correct checksum only lengths, flags and fields decide. */
+/* With a correct checksum, only lengths, flags and fields decide. */
 
 /* Overwrites bytes, corrects the checksum and opens. */
 static int open_patched(struct bytes bytes, size_t at, const void *patch, size_t n)

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-/* On the heap and of exact size, so that a sanitizer finds reads past the end. */
+/* Opens a heap copy of exact size, so that a sanitizer finds reads past the end. */
 static int open_exact(const void *data, size_t len, struct extras *extras)
 {
     uint8_t *copy = malloc(len ? len : 1);
@@ -78,15 +78,15 @@ Test(extras, long_phrase_is_cut_between_characters)
 Test(extras, invalid_fields_are_damaged)
 {
     cr_assert_eq(OPEN("\x02\x01\0\x01"), 0);
-    cr_assert_eq(OPEN("\x02\x01\0\x01\x02\x01\0\x01"), ERR_DAMAGED);   /* twice */
-    cr_assert_eq(OPEN("\x02\x01\0\x01\x01\x02\0\x01\0"), ERR_DAMAGED); /* out of order */
-    cr_assert_eq(OPEN("\x02\x01"), ERR_DAMAGED);                       /* a head that is cut */
+    cr_assert_eq(OPEN("\x02\x01\0\x01\x02\x01\0\x01"), ERR_DAMAGED);   /* the same field twice */
+    cr_assert_eq(OPEN("\x02\x01\0\x01\x01\x02\0\x01\0"), ERR_DAMAGED); /* fields out of order */
+    cr_assert_eq(OPEN("\x02\x01"), ERR_DAMAGED);                       /* a cut head of a field */
     cr_assert_eq(OPEN("\x02\x01\0"), ERR_DAMAGED);
-    cr_assert_eq(OPEN("\x02\x01\0\0"), ERR_DAMAGED); /* no reason */
+    cr_assert_eq(OPEN("\x02\x01\0\0"), ERR_DAMAGED); /* no deferral reason */
     cr_assert_eq(OPEN("\x02\x02\0\x01\x01"), ERR_DAMAGED);
     cr_assert_eq(OPEN("\x01\x01\0\x01"), ERR_DAMAGED);   /* half a code */
     cr_assert_eq(OPEN("\x01\x02\0\0\0"), ERR_DAMAGED);   /* no code */
-    cr_assert_eq(OPEN("\x03\x02\0\x01\0"), ERR_DAMAGED); /* a retry that is cut */
+    cr_assert_eq(OPEN("\x03\x02\0\x01\0"), ERR_DAMAGED); /* a cut retry field */
     uint8_t longest[3 + 2 + ERROR_TEXT_MAX + 1] = {1, 2 + ERROR_TEXT_MAX + 1, 0, 1};
     cr_assert_eq(open_exact(longest, sizeof longest, &(struct extras){0}), ERR_DAMAGED);
     uint8_t topic[3 + 22 + 250] = {3, (22 + 250) & 0xff, (22 + 250) >> 8};
@@ -96,7 +96,7 @@ Test(extras, invalid_fields_are_damaged)
 Test(extras, unknown_field_is_newer)
 {
     cr_assert_eq(OPEN("\x02\x01\0\x01\x05\0\0"), ERR_NEWER);
-    cr_assert_eq(OPEN("\x05\x01\0"), ERR_DAMAGED); /* one that is cut */
+    cr_assert_eq(OPEN("\x05\x01\0"), ERR_DAMAGED); /* a cut unknown field */
 }
 
 Test(extras, numbers_have_names_and_unknown_ones_none)

@@ -36,10 +36,10 @@ static void finds(const char *word, const char *name)
 
 Test(nearest, one_slip_of_each_kind_is_found)
 {
-    finds("hodl", "hold");    /* swapped */
-    finds("level", "levels"); /* missing */
-    finds("peeks", "peek");   /* added */
-    finds("sand", "send");    /* wrong */
+    finds("hodl", "hold");    /* two letters swapped */
+    finds("level", "levels"); /* one missing */
+    finds("peeks", "peek");   /* one added */
+    finds("sand", "send");    /* a wrong letter */
     finds("snd", "send");
 }
 

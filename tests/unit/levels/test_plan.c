@@ -95,7 +95,7 @@ Test(plan, late_records_wait_in_memory)
 
 Test(plan, odd_remainder_waits_at_the_first_stop)
 {
-    /* 45.7 s are 30, 10, 5 and 0.7 s, and the first stop, of 30 s, includes the 0.7 s. */
+    /* 45.7 s are 30, 10, 5 and 0.7 s. The first stop, of 30 s, also waits for the 0.7 s. */
     cr_assert_eq(plan_release_ms(&LADDER, 30 * SECOND, 0, 45700), 30700);
     cr_assert_eq(plan_release_ms(&LADDER, 10 * SECOND, 30700, 45700), 40700);
     cr_assert_eq(plan_release_ms(&LADDER, 5 * SECOND, 40700, 45700), 45700);
@@ -171,7 +171,8 @@ Test(plan, lookahead_covers_the_disorder_of_a_level)
     cr_assert_eq(plan_lookahead_ms(&LADDER), 2000 + PLAN_MARGIN_MS);
 }
 
-/* Simulates the way from 0 to due, late by up to half of slack at each hop. Returns the hops. */
+/* Simulates the chain from 0 to due, with a delay of up to half of slack at each hop. Returns the
+   number of hops. */
 static int travel(const struct ladder *ladder, int64_t due_ms)
 {
     int hops = 0;

@@ -27,7 +27,7 @@ struct outcome {
     struct refusal refusal;
 };
 
-/* A header of a name and the bytes of a literal. */
+/* A header with the bytes of a literal. */
 #define H(name, literal) ((struct header){name, {literal, sizeof literal - 1}})
 #define H_NULL(name)     ((struct header){name, {NULL, 0}})
 #define DELAY            H("dlb-delay", "1m")
@@ -176,16 +176,17 @@ Test(request, headers_of_the_bridge_are_ignored_in_any_number)
                 H("dlb-sent-at", "x"), H_NULL("dlb-sent-at"));
 }
 
-Test(request, dead_letter_without_its_whole_record_cannot_be_sent_again)
+Test(request, incomplete_dead_letter_cannot_be_sent_again)
 {
     EXPECT_CODE(CODE_BAD_HEADER, DELAY, H("dlb-truncated", "value"));
     EXPECT_CODE(CODE_BAD_HEADER, DELAY, H("dlb-truncated", "all"));
     EXPECT_CODE(CODE_BAD_HEADER, DELAY, H("dlb-truncated", ""));
     EXPECT_CODE(CODE_BAD_HEADER, DELAY, H_NULL("dlb-truncated"));
-    EXPECT_CODE(CODE_BAD_HEADER, H("dlb-truncated", "value")); /* said before the missing time */
+    EXPECT_CODE(CODE_BAD_HEADER,
+                H("dlb-truncated", "value")); /* reported before the missing time */
 }
 
-Test(request, verdict_is_the_five_that_every_dead_letter_writes)
+Test(request, verdict_has_the_five_headers_of_every_dead_letter)
 {
     cr_expect(header_is_of_dead_letter("dlb-error"));
     cr_expect(header_is_of_dead_letter("dlb-reason"));
@@ -566,7 +567,7 @@ Test(request, first_fault_of_the_order_is_reported)
         cr_expect(told[code] > 0 || code == CODE_BAD_ID, "%s never came up", code_name(code));
 }
 
-Test(request, bad_id_stands_between_operation_and_time)
+Test(request, bad_id_is_reported_after_operation_and_before_time)
 {
     char id[129];
     memset(id, 'i', sizeof id);

@@ -72,7 +72,7 @@ Test(topic_name, kafkas_topics_are_internal)
     EACH(expect_foreign, "_", "_schemas", "a__b");
 }
 
-Test(topic_name, names_that_only_look_like_ours_are_foreign)
+Test(topic_name, names_similar_to_own_topics_are_foreign)
 {
     EACH(expect_foreign, "schedule2", "schedule-1m", "schedule.", "schedule.orders", "schedule.1w",
          "schedule.pulse2", "schedule.puls", "schedule.1m.x", "schedul", "Schedule", "SCHEDULE.1m",

@@ -95,7 +95,7 @@ Test(wheel, far_node_is_skipped_until_its_round)
 Test(wheel, jump_over_many_rounds_keeps_the_order)
 {
     struct wheel_node later = {0}, soon = {0}, last = {0};
-    wheel_add(&wheel, &later, 1001 + 2048); /* the slot that is visited first */
+    wheel_add(&wheel, &later, 1001 + 2048); /* in the slot that is visited first */
     wheel_add(&wheel, &last, 1000 + 3600000);
     wheel_add(&wheel, &soon, 1500);
     wheel_advance(&wheel, 1000 + 7200000);

@@ -301,7 +301,7 @@ Test(window, text_longer_than_any_of_ours_is_refused)
     expect_refused(100, bytes_of(longest, sizeof longest));
 }
 
-Test(window, text_in_which_base_itself_is_done_is_refused)
+Test(window, text_with_base_itself_done_is_refused)
 {
     static char wrong[WINDOW_TEXT_MAX + 1];
     window_init(&window, 100);
@@ -448,7 +448,7 @@ Test(window, random_history_equals_an_array_of_flags)
     free(done);
 }
 
-Test(window, learns_done_offsets_of_an_earlier_assignment)
+Test(window, window_learns_done_offsets_of_an_earlier_assignment)
 {
     struct window before, after;
     window_init(&before, 100);
@@ -466,7 +466,8 @@ Test(window, learns_done_offsets_of_an_earlier_assignment)
     window_check(&after);
 }
 
-/* As after a skipped batch of that many offsets, or after a long time without a commit. */
+/* This happens after a skipped batch with that many offsets, or after a long time without a commit.
+ */
 Test(window, base_that_is_more_than_a_span_ahead_is_learned)
 {
     struct window before, after;
@@ -488,7 +489,7 @@ Test(window, base_that_is_more_than_a_span_ahead_is_learned)
     }
 }
 
-Test(window, unset_window_neither_learns_nor_teaches)
+Test(window, unset_window_neither_learns_nor_passes_on_offsets)
 {
     struct window set, unset;
     window_init(&set, 7);
@@ -498,7 +499,7 @@ Test(window, unset_window_neither_learns_nor_teaches)
     cr_assert_eq(unset.base, WINDOW_UNSET);
 }
 
-/* All offsets in the span of a short text are done, except the base. The text holds them all. */
+/* The text holds all offsets of its span, if all but the base are done. */
 Test(window, short_text_holds_its_span)
 {
     static struct window full, again;

@@ -18,7 +18,7 @@ Test(wire_size, counts_key_value_and_headers_with_their_lengths)
 
 Test(wire_size, envelope_is_within_the_bound_of_added_bytes)
 {
-    char id[REQUEST_ID_MAX], target[249]; /* the longest of both */
+    char id[REQUEST_ID_MAX], target[249]; /* both at their longest */
     memset(id, 'i', sizeof id);
     memset(target, 't', sizeof target);
     const struct stamp stamp = {.id = bytes_of(id, sizeof id),

@@ -76,13 +76,13 @@ Test(http, a_route_answers_with_its_status_and_body)
     cr_expect(strstr(answer, "sick\n") != NULL, "%s", answer);
 }
 
-Test(http, other_paths_say_which_there_are)
+Test(http, unknown_path_lists_the_known_ones)
 {
     cr_expect(strstr(ask("GET / HTTP/1.0\r\n\r\n"), " 404 ") != NULL, "%s", answer);
     cr_expect(strstr(answer, "/metrics\n/sick\n") != NULL, "%s", answer);
 }
 
-Test(http, it_is_read_only)
+Test(http, server_is_read_only)
 {
     cr_expect(strstr(ask("POST /metrics HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc"), " 405 ") !=
                   NULL,
@@ -100,7 +100,7 @@ Test(http, slow_client_does_not_block_others)
     close(slow);
 }
 
-Test(http, an_address_that_cannot_be_had_is_quoted)
+Test(http, an_unusable_address_is_quoted)
 {
     cr_expect_null(http_start(address, routes, &body, &error));
     cr_expect(strstr(error.text, address) != NULL && strstr(error.text, "in use") != NULL, "%s",

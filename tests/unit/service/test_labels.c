@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-Test(labels, entry_keeps_its_number_in_another_configuration)
+Test(labels, entry_keeps_its_number_after_a_reload)
 {
     static const char *const before[] = {"orders.*", "billing"}, *const after[] = {"new",
                                                                                    "billing"};

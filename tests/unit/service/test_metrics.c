@@ -36,7 +36,7 @@ static const char *written(void)
     return text;
 }
 
-/* A whole line of it. */
+/* Returns whether the text has exactly this line. */
 static bool says(const char *line)
 {
     size_t n = strlen(line);
@@ -88,7 +88,7 @@ Test(metrics, the_table_names_each_metric_once_with_its_help_and_type)
     }
 }
 
-Test(metrics, counters_stand_where_they_belong)
+Test(metrics, counters_have_the_labels_of_their_origin)
 {
     static const char *const entries[] = {"orders.*", "billing"};
     uint8_t numbers[TARGET_LABELS];
@@ -154,7 +154,7 @@ Test(metrics, unknown_open_transactions_have_no_series)
     cr_expect(says("delaybridge_schedule_open_transaction_records 12"));
 }
 
-Test(metrics, buckets_count_all_that_are_smaller_and_seconds_are_seconds)
+Test(metrics, buckets_are_cumulative_and_in_seconds)
 {
     stats_lateness(&stats, 1, 2);
     stats_lateness(&stats, 1, 40);
@@ -169,7 +169,7 @@ Test(metrics, buckets_count_all_that_are_smaller_and_seconds_are_seconds)
     cr_expect(says("delaybridge_lateness_seconds_count{level=\"5s\"} 0"));
 }
 
-Test(metrics, a_head_is_there_only_while_something_waits)
+Test(metrics, a_head_is_exported_only_while_records_wait)
 {
     cr_expect(strstr(written(), "head_deadline_timestamp_seconds{") == NULL);
     counter_set(&stats.slots[2].head_deadline_wall_ms, 1700000000123);
@@ -204,7 +204,7 @@ Test(metrics, disabled_feature_has_no_series)
     cr_expect(strstr(written(), "canary_last_received_timestamp_seconds 0") == NULL);
 }
 
-Test(metrics, plain_counters_are_those_of_their_names)
+Test(metrics, each_plain_counter_has_its_name)
 {
     counter_set(&stats.window_full, 21);
     counter_set(&stats.already_done, 22);
@@ -226,7 +226,7 @@ Test(metrics, plain_counters_are_those_of_their_names)
     cr_expect(says("delaybridge_throttle_seconds_total 2.900"));
 }
 
-Test(metrics, gauges_of_lanes_and_records_are_those_of_their_names)
+Test(metrics, each_gauge_of_lanes_and_records_has_its_name)
 {
     counter_set(&stats.lanes, 31);
     counter_set(&stats.buffered_records, 32);
@@ -248,7 +248,7 @@ Test(metrics, gauges_of_lanes_and_records_are_those_of_their_names)
     cr_expect(says("delaybridge_topic_findings{kind=\"fault\"} 39"));
 }
 
-Test(metrics, commits_are_counted_by_their_end_and_timed)
+Test(metrics, commits_are_counted_by_result_and_timed)
 {
     counter_set(&stats.commits, 41);
     counter_set(&stats.commits_failed, 42);
@@ -281,7 +281,7 @@ Test(metrics, a_canary_is_counted_and_timed)
     cr_expect(says("delaybridge_canary_lateness_seconds_sum 0.054"));
 }
 
-/* Of a sample without labels; -1: there is none. */
+/* Returns the value of a sample without labels, or -1. */
 static double value_of(const char *name)
 {
     size_t n = strlen(name);
@@ -291,9 +291,10 @@ static double value_of(const char *name)
     return -1;
 }
 
-Test(metrics, figures_of_the_process_are_its_own)
+Test(metrics, process_metrics_describe_this_process)
 {
-    while (clock() < CLOCKS_PER_SEC / 20) /* the system counts hundredths of a second */
+    while (clock() <
+           CLOCKS_PER_SEC / 20) /* uses enough CPU: the system counts hundredths of a second */
         continue;
     double now_s = (double)time(NULL), fds = value_of("process_open_fds");
     cr_expect_gt(value_of("process_cpu_seconds_total"), 0);

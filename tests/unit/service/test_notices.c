@@ -82,7 +82,7 @@ Test(notices, refusal_has_a_field_for_each_value)
     json_decref(json);
 }
 
-Test(notices, failed_delivery_says_when_the_record_is_tried_again)
+Test(notices, failed_delivery_has_the_time_of_the_next_attempt)
 {
     struct notice e = {.kind = NOTICE_DELIVERY_FAILED,
                        .queue = {-1, 0, 0},
@@ -120,7 +120,7 @@ Test(notices, own_topic_that_refuses_is_named)
     json_decref(json);
 }
 
-Test(notices, values_of_strangers_are_quoted_and_bounded)
+Test(notices, foreign_values_are_quoted_and_bounded)
 {
     static char much[100000];
     memset(much, '"', sizeof much - 1);
@@ -128,7 +128,7 @@ Test(notices, values_of_strangers_are_quoted_and_bounded)
     e.key = e.target = bytes_of(much, sizeof much - 1);
     e.reason = much;
     notice_log(&notices, &e, 0);
-    json_t *json = line(); /* one line of JSON, whatever is in it */
+    json_t *json = line(); /* one line of JSON with any content */
     cr_expect_lt(strlen(text), 2000);
     cr_expect_eq(member(json, "key")[0], '"');
     json_decref(json);
@@ -266,7 +266,7 @@ Test(notices, workers_with_failing_names_do_not_hide_another_target)
     cr_expect_eq(failing("orders"), 1);
 }
 
-Test(notices, targets_without_number_make_few_lines)
+Test(notices, any_number_of_targets_writes_few_lines)
 {
     char name[32];
     int lines = 0;

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A manager that listens at the name ('@': of the abstract namespace). */
+/* Returns the socket of a manager that listens at the name. '@' means the abstract namespace. */
 static int manager_at(const char *name)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -27,7 +27,7 @@ static int manager_at(const char *name)
     return fd;
 }
 
-/* One more for its queue; false: it is full. */
+/* Sends one more message. Returns false if the queue is full. */
 static bool send_more(const char *name)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
