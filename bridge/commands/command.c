@@ -148,7 +148,9 @@ const struct command COMMANDS[] = {
     {"topics", "plan|apply", 1, 1, "plan|apply", TOPICS_OPTIONS,
      "compare (plan) or fix (apply) Delaybridge's own topics",
      "plan prints the changes that apply would make, with partitions, replicas and settings. It "
-     "changes\nnothing, and exits 78 if a change is necessary.\n",
+     "changes\nnothing, and exits 78 if a change is necessary. apply waits until every broker "
+     "shows "
+     "its\nchanges, for six times --timeout at most.\n",
      NEEDS_BROKERS, cmd_topics},
     {"send", "", 0, 0, NULL, SEND_OPTIONS,
      "send one request, or one for each line of JSON on stdin",

@@ -140,6 +140,7 @@ static int plan(const struct cli *cli, rd_kafka_t *rk)
 static void say_text(const char *line)
 {
     puts(line);
+    fflush(stdout); /* topics apply may wait for brokers next */
 }
 
 static void say_json(const char *line)

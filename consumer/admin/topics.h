@@ -52,9 +52,10 @@ struct topics_job {
     int created, grown, changed;   /* numbers of topics */
 };
 
-/* Creates missing topics, corrects wrong ones, and waits until every broker shows the changes.
-   Fills left with the findings that it cannot correct. Returns 0, ERR_KAFKA (try again), or
-   ERR_CONFIG (a broker refused, or too few brokers are alive) with a sentence. */
+/* Creates missing topics, corrects wrong ones, and waits until every broker shows the changes, for
+   six times timeout_ms at most. Fills left with the findings that it cannot correct. Returns 0,
+   ERR_KAFKA (try again), or ERR_CONFIG (a broker refused, or too few brokers are alive) with a
+   sentence. */
 int topics_apply(rd_kafka_t *rk, const struct config *config, struct topics_job *job,
                  struct findings *left, struct error *error) must_check;
 

@@ -297,28 +297,43 @@ static int correct_settings(struct apply *a)
     return err;
 }
 
+/* Takes the first survey. Nothing is changed while the settings of an existing topic are unknown:
+   wrong ones would stay. */
+static int take_first(struct apply *a)
+{
+    int err = survey_take(&a->admin, a->config, &a->survey);
+    if (err == 0 && a->survey.behind)
+        err = error_set(&a->admin.error, ERR_KAFKA,
+                        "nothing is changed, since a topic is still unknown to broker %d (%s): "
+                        "see its log, and run it again",
+                        a->admin.ask, a->survey.unread);
+    return err;
+}
+
 static int apply_all(struct apply *a)
 {
     char topics[COUNTED_MAX];
-    int err = survey_take(&a->admin, a->config, &a->survey);
-    if (err == 0 && topics_are_settled(&a->survey, a->config, SETTLE_ON_RULES) &&
+    struct settling settling = {
+        .admin = &a->admin, .config = a->config, .survey = &a->survey, .say = a->job->say};
+    int err = take_first(a);
+    if (err == 0 && topics_are_settled(&a->survey, a->config, SETTLE_ON_RULES, NULL) &&
         a->survey.unread[0] == '\0')
         return 0;
     if (err == 0 && a->survey.unread[0] != '\0')
         say(a, "warning: settings of topics are not changed, since they could not be read (%s)",
             a->survey.unread);
-    bool whole = err == 0 && topics_are_settled(&a->survey, a->config, SETTLE_ON_CREATION);
+    bool whole = err == 0 && topics_are_settled(&a->survey, a->config, SETTLE_ON_CREATION, NULL);
     if (err == 0)
         err = create_missing(a);
     if (err == 0 && !whole)
         /* New topics then show the cluster's defaults. */
-        err = topics_settle(&a->admin, a->config, &a->survey, SETTLE_ON_CREATION);
+        err = topics_settle(&settling, SETTLE_ON_CREATION);
     if (err == 0)
         err = grow_short(a);
     if (err == 0)
         err = correct_settings(a);
     if (err == 0)
-        err = topics_settle(&a->admin, a->config, &a->survey, SETTLE_ON_RULES);
+        err = topics_settle(&settling, SETTLE_ON_RULES);
     if (err == 0)
         say(a, "done: %s created, %d grown, %d changed", counted(a->job->created, "topic", topics),
             a->job->grown, a->job->changed);

@@ -161,6 +161,12 @@ bool topic_has_lanes(enum topic_kind kind)
     return kind == TOPIC_LEVEL || kind == TOPIC_DEAD_LETTER || kind == TOPIC_CANCELLED;
 }
 
+bool topic_is_short(const struct survey *survey, const struct topic_seen *topic)
+{
+    return topic_has_lanes(topic->kind) && topic->partitions > 0 &&
+           topic->partitions < survey->lanes;
+}
+
 enum { WITHOUT_LIMIT = -1 }; /* of a retention */
 
 /* Returns whether two values are equal. Brokers show "0.5" for "0.50", and "true" for "TRUE". */

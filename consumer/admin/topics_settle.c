@@ -1,77 +1,129 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes surveys until the cluster, and then each of its brokers, shows the state. */
+/* Surveys that are repeated until brokers have learned of all topics, or show the same state. */
 #include "consumer/admin/topics_settle.h"
 
 #include "bridge/base/clock.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <time.h>
 
-enum { SETTLE_EACH_MS = 100, SETTLE_MS = 60 * 1000 };
+enum { EACH_MS = 100, LONG_MS = 5000 };
 
-bool topic_is_short(const struct survey *survey, const struct topic_seen *topic)
+static void pause_shortly(void)
 {
-    return topic_has_lanes(topic->kind) && topic->partitions > 0 &&
-           topic->partitions < survey->lanes;
+    nanosleep(&(struct timespec){.tv_nsec = EACH_MS * 1000000L}, NULL);
 }
 
-static bool follows_rules(const struct topic_seen *topic, const struct config *config)
+int survey_take(struct admin *admin, const struct config *config, struct survey *survey)
+{
+    int64_t until_mono_ms = clock_mono_ms() + admin->timeout_ms;
+    admin->ask = 0;
+    int err = survey_take_from(admin, config, survey);
+    while (err == 0 && survey->behind && clock_mono_ms() < until_mono_ms) {
+        pause_shortly();
+        survey_deinit(survey);
+        admin->ask = 0;
+        err = survey_take_from(admin, config, survey);
+    }
+    return err;
+}
+
+/* Returns false. */
+__attribute__((format(printf, 2, 3))) static bool lags(struct lag *lag, const char *format, ...)
+{
+    va_list arguments;
+    if (lag == NULL)
+        return false;
+    va_start(arguments, format);
+    vsnprintf(lag->text, sizeof lag->text, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static bool follows_rules(const struct topic_seen *topic, const struct config *config,
+                          struct lag *lag)
 {
     struct topic_rule rules[TOPIC_RULES_MAX];
     size_t n = topic_rules(topic, config, rules);
     for (size_t i = 0; i < n; i++) {
         const char *value = topic_setting(topic, rules[i].name);
         if (value != NULL && !topic_rule_holds(&rules[i], value))
-            return false;
+            return lags(lag, "%s has %s=%s", topic->name, rules[i].name, value);
     }
     return true;
 }
 
 bool topics_are_settled(const struct survey *survey, const struct config *config,
-                        enum settle_on state)
+                        enum settle_on state, struct lag *lag)
 {
     for (size_t i = 0; i < survey->topics_n; i++) {
         const struct topic_seen *topic = &survey->topics[i];
         if (topic->partitions == 0)
-            return false;
-        if (state == SETTLE_ON_RULES &&
-            (topic_is_short(survey, topic) || !follows_rules(topic, config)))
+            return lags(lag, "%s does not exist", topic->name);
+        if (state == SETTLE_ON_CREATION)
+            continue;
+        if (topic_is_short(survey, topic))
+            return lags(lag, "%s has partitions=%d", topic->name, topic->partitions);
+        if (!follows_rules(topic, config, lag))
             return false;
     }
     return true;
 }
 
-/* Sets *settled to whether the broker admin->ask shows the state. A broker that has not learned of
-   a topic answers that the topic does not exist. */
-static int ask_broker(struct admin *admin, const struct config *config, enum settle_on state,
-                      bool *settled)
+/* Returns whether a survey of the broker admin->ask shows the state. Sets the lag otherwise. */
+static bool shows(struct settling *s, const struct survey *seen, enum settle_on state)
+{
+    struct lag lag = {""};
+    if (seen->behind)
+        lags(&lag, "%s", seen->unread);
+    else if (topics_are_settled(seen, s->config, state, &lag))
+        return true;
+    return lags(&s->lag, "broker %d: %.*s", s->admin->ask, (int)sizeof lag.text - 32, lag.text);
+}
+
+/* Sets shown to whether the broker shows the state. */
+static int ask_broker(struct settling *s, int32_t broker, enum settle_on state, bool *shown)
 {
     struct survey seen;
-    int err = survey_take_from(admin, config, &seen);
-    *settled = err == 0 && topics_are_settled(&seen, config, state) && seen.unread[0] == '\0';
+    s->admin->ask = broker;
+    int err = survey_take_from(s->admin, s->config, &seen);
+    *shown = err == 0 && shows(s, &seen, state);
     survey_deinit(&seen);
     return err;
 }
 
-int topics_settle(struct admin *admin, const struct config *config, struct survey *survey,
-                  enum settle_on state)
+static void say_if_long(struct settling *s)
 {
-    bool readable = survey->unread[0] == '\0', settled = false;
-    int64_t until_mono_ms = clock_mono_ms() + SETTLE_MS;
-    while (clock_mono_ms() < until_mono_ms) {
-        survey_deinit(survey);
-        int err = survey_take(admin, config, survey);
-        settled = err == 0 && topics_are_settled(survey, config, state);
-        for (int i = 0; err == 0 && settled && readable && i < survey->brokers; i++) {
-            admin->ask = survey->broker_ids[i];
-            err = ask_broker(admin, config, state, &settled);
-        }
-        if (err != 0 || settled)
+    char line[sizeof s->lag.text + 64];
+    if (s->said || s->waited_ms < LONG_MS)
+        return;
+    s->said = true;
+    snprintf(line, sizeof line, "waiting until every broker shows the changes (%s)", s->lag.text);
+    s->say(line);
+}
+
+int topics_settle(struct settling *s, enum settle_on state)
+{
+    bool readable = s->survey->unread[0] == '\0', shown = false;
+    int64_t most_ms = (int64_t)s->admin->timeout_ms * SETTLE_TIMEOUTS;
+    int64_t start_mono_ms = clock_mono_ms() - s->waited_ms;
+    while (s->waited_ms < most_ms) {
+        survey_deinit(s->survey);
+        s->admin->ask = 0;
+        int err = survey_take_from(s->admin, s->config, s->survey);
+        shown = err == 0 && shows(s, s->survey, state);
+        for (int i = 0; err == 0 && shown && readable && i < s->survey->brokers; i++)
+            err = ask_broker(s, s->survey->broker_ids[i], state, &shown);
+        s->waited_ms = clock_mono_ms() - start_mono_ms;
+        if (err != 0 || shown)
             return err;
-        rd_kafka_poll(admin->rk, 0);
-        nanosleep(&(struct timespec){.tv_nsec = SETTLE_EACH_MS * 1000000L}, NULL);
+        rd_kafka_poll(s->admin->rk, 0);
+        say_if_long(s);
+        pause_shortly();
     }
-    return error_set(
-        &admin->error, ERR_KAFKA,
-        "the changes are made, but a minute later not every broker shows them: see the brokers' "
-        "logs, and run it again");
+    return error_set(&s->admin->error, ERR_KAFKA,
+                     "the changes are made, but %d s later not every broker shows them (%s): see "
+                     "that broker's log, and run it again",
+                     (int)(s->waited_ms / 1000), s->lag.text);
 }

@@ -190,6 +190,9 @@ static int keep_answer(struct survey *survey, rd_kafka_event_t *event)
         if (topic == NULL)
             continue;
         char *unread = topic->kind == TOPIC_TARGET ? survey->targets_unread : survey->unread;
+        /* Brokers check the right first, so this broker may not know the topic yet. */
+        if (code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART && topic->kind != TOPIC_TARGET)
+            survey->behind = true;
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
             snprintf(unread, ERROR_MAX, "%s: %s", name, rd_kafka_err2str(code));
         else if (keep_settings(topic, told[i]) != 0)
@@ -224,17 +227,14 @@ static int ask_settings(struct admin *admin, struct survey *survey)
     } else if (n > 0 && admin_is_denied(admin->code)) {
         snprintf(survey->unread, sizeof survey->unread, "%s", admin->error.text);
     } else if (n > 0) {
-        err = ERR_KAFKA;
+        char why[ERROR_MAX / 2];
+        snprintf(why, sizeof why, "%.*s", (int)sizeof why - 1, admin->error.text);
+        err = error_set(&admin->error, ERR_KAFKA,
+                        "cannot read the settings of topics from broker %d: %s", admin->ask, why);
     }
     rd_kafka_ConfigResource_destroy_array(requested, n);
     free(requested);
     return err;
-}
-
-int survey_take(struct admin *admin, const struct config *config, struct survey *survey)
-{
-    admin->ask = 0;
-    return survey_take_from(admin, config, survey);
 }
 
 int survey_take_from(struct admin *admin, const struct config *config, struct survey *survey)

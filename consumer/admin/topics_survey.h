@@ -63,13 +63,15 @@ struct survey {
     int32_t *broker_ids;
     int lanes;                      /* partitions of S, or those that it will be created with */
     char unread[ERROR_MAX];         /* why settings are not known; "" if they are */
+    bool behind;                    /* a broker does not know a topic yet that another one lists */
     char targets_unread[ERROR_MAX]; /* the same for targets */
 };
 
-/* Takes a survey. Returns 0, or ERR_KAFKA with the reason in admin->error. Call survey_deinit in
-   any case. */
+/* Takes a survey. While it is behind, takes another one, for admin->timeout_ms at most. Returns 0,
+   or ERR_KAFKA with the reason in admin->error. Call survey_deinit in any case. */
 int survey_take(struct admin *admin, const struct config *config, struct survey *survey) must_check;
-/* Does the same, with the settings as the broker admin->ask shows them. */
+/* Takes one survey, with the settings as the broker admin->ask shows them. 0: any broker, whose
+   number it then is. */
 int survey_take_from(struct admin *admin, const struct config *config,
                      struct survey *survey) must_check;
 void survey_deinit(struct survey *survey);
@@ -101,6 +103,8 @@ void targets_judge(const struct survey *survey, const struct config *config,
 /* Returns whether the topic must have one partition for each lane. S does not count, since its
    partitions are the lanes. */
 bool topic_has_lanes(enum topic_kind kind);
+/* Returns whether the topic exists and lacks partitions. */
+bool topic_is_short(const struct survey *survey, const struct topic_seen *topic);
 
 /* Fills in the bridge's own rules for this topic. Returns how many. They point into the topic. */
 size_t topic_rules_own(const struct topic_seen *topic, struct topic_rule rules[TOPIC_RULES_MAX]);

@@ -6,12 +6,13 @@ import os
 import re
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 from bad_input import says
 from client import Admin
 from processes import CACHE, ROOT
 from secured import APPLY, Fortress, Right
-from stage import LANES, Skip, Stage, require
+from stage import LANES, Skip, Stage, level_topics, require
 
 INTEGRATION = ROOT / "build" / "dev" / "integration_tests"
 ROUNDS, OWN_TOPICS = 5, 22  # schedule, 18 levels, dead letters, cancels, pulse
@@ -56,6 +57,30 @@ def apply_three(stage: Stage) -> str:
     says(stage, "told to", stage.run("topics", "apply", "--fewer-replicas", "-c", str(path)), (0,), "replicas=2")
     require(set(stage.admin.described("late").values()) == {2}, "other replicas than two")
     return f"{ROUNDS} times on each of three brokers at once; refused with two alive"
+
+
+def learns_late(stage: Stage) -> str:
+    """A broker learns of topics seconds late: 'topics apply' waits, corrects all of them, and names the broker in the end."""
+    stage.broker(proxied=True)
+    for topic in (stage.schedule, *level_topics(stage.schedule)):
+        stage.admin.create(topic, LANES)  # without the settings of a level
+    path = stage.config()
+    stage.proxy.unlearned = {"schedule.3m", "schedule.1h"}
+    with ThreadPoolExecutor(1) as pool:
+        applying = pool.submit(stage.apply, path)
+        Admin.wait("three looks at settings", lambda: stage.proxy.passed["DescribeConfigs", 1] >= 3)
+        stage.proxy.unlearned = set()
+        applying.result()
+    planned = stage.run("topics", "plan", "-c", str(path))
+    require(planned.returncode == 0 and planned.stdout == "nothing to do\n",
+            f"after apply, plan ended with {planned.returncode}:\n{planned.stdout}{planned.stderr}")
+    path, stage.proxy.unlearned = stage.config(retired_levels=["42s"]), {"schedule.42s"}
+    says(stage, "never learned", stage.run("topics", "apply", "--timeout", "2s", "-c", str(path)), (69,),
+         "waiting until every broker shows the changes (broker 1: schedule.42s: ",
+         "12 s later not every broker shows them (broker 1: schedule.42s: ")
+    says(stage, "unknown at the start", stage.run("topics", "apply", "--timeout", "1s", "-c", str(path)), (69,),
+         "nothing is changed", "broker 1", "schedule.42s")
+    return "all corrected; gave up with the name of broker and topic"
 
 
 POLICY = """
@@ -118,4 +143,4 @@ def may_not_alter(stage: Stage) -> str:
     return "each right named"
 
 
-SCENARIOS = {play.__name__: play for play in (integration, apply_three, policy, may_not_alter)}
+SCENARIOS = {play.__name__: play for play in (integration, apply_three, learns_late, policy, may_not_alter)}

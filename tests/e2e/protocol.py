@@ -6,10 +6,12 @@ from __future__ import annotations
 import struct
 
 NAMES = {0: "Produce", 1: "Fetch", 8: "OffsetCommit", 9: "OffsetFetch", 11: "JoinGroup", 12: "Heartbeat", 14: "SyncGroup",
-         18: "ApiVersions", 22: "InitProducerId", 24: "AddPartitionsToTxn", 25: "AddOffsetsToTxn", 26: "EndTxn", 28: "TxnOffsetCommit"}
+         18: "ApiVersions", 22: "InitProducerId", 24: "AddPartitionsToTxn", 25: "AddOffsetsToTxn", 26: "EndTxn", 28: "TxnOffsetCommit",
+         32: "DescribeConfigs"}
 # The versions that are decoded.
 PRODUCES, COMMITS, FETCHES, MEMBERS = range(3, 8), range(3, 8), range(6, 8), range(4)
-SERVED = 3  # version of ApiVersions
+SERVED, DESCRIBES = 3, 1  # versions of ApiVersions and of DescribeConfigs
+UNKNOWN_TOPIC = 3
 REBALANCE_IN_PROGRESS = 27
 BATCH_COUNT = 57  # offset of the number of records in a batch
 
@@ -184,4 +186,27 @@ def serving_without(frame: bytes, hidden: set[str]) -> bytes:
     if len(kept) > 126:
         raise ValueError("more kinds than one byte counts")
     body = frame[4:8] + struct.pack(">hB", error, len(kept) + 1) + b"".join(kept) + reader.rest()
+    return struct.pack(">i", len(body)) + body
+
+
+def describing_without(frame: bytes, unknown: set[str]) -> bytes:
+    """Returns the answer to a DescribeConfigs of version DESCRIBES as a broker gives it that does not know these topics
+    yet."""
+    reader = Bytes(frame[12:])  # after the throttle time
+
+    def entry() -> None:
+        reader.string(), reader.string(), reader.take(3)  # name, value, three flags
+        reader.array(lambda: (reader.string(), reader.string(), reader.take(1)))  # synonyms
+
+    def resource() -> bytes:
+        start = reader.at
+        reader.number("h"), reader.string()  # error, its sentence
+        kind, name = reader.number("b"), reader.string()
+        reader.array(entry)
+        if name not in unknown:
+            return reader.data[start:reader.at]
+        return struct.pack(">hhbh", UNKNOWN_TOPIC, -1, kind, len(name)) + name.encode() + struct.pack(">i", 0)
+
+    resources = reader.array(resource)
+    body = frame[4:12] + struct.pack(">i", len(resources)) + b"".join(resources)
     return struct.pack(">i", len(body)) + body

@@ -73,6 +73,7 @@ class Proxy(threading.Thread):
         self.ports = ports
         self.rules: list[Rule] = []
         self.hidden: set[str] = set()  # kinds of request that the brokers seem not to support
+        self.unlearned: set[str] = set()  # topics whose settings the brokers seem not to know yet
         self.passed: Counter[tuple[str, int]] = Counter()  # requests, by kind and broker
         self.evidence = Evidence()
         self.joins: Counter[str] = Counter()  # by process; a join ends its earlier ownership
@@ -214,6 +215,8 @@ class Link:
                 rule = asked and asked.rule
                 if asked and asked.api == "ApiVersions" and asked.version == protocol.SERVED and self.proxy.hidden:
                     frame = protocol.serving_without(frame, self.proxy.hidden)
+                if asked and asked.api == "DescribeConfigs" and self.proxy.unlearned:
+                    frame = protocol.describing_without(frame, self.proxy.unlearned)
                 if asked and asked.commit and protocol.says_yes(frame):
                     asked.commit.kept_ms = time.time() * 1000
                 if rule and rule.way == "answer_late":

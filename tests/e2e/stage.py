@@ -24,6 +24,7 @@ from verifier import Doubts, Report, verify
 TARGETS = {"e2e.a": 6, "e2e.b": 3, "e2e.c": 1}
 LANES = 8
 PLACELESS_S = 20
+APPLY_S = 120  # topics apply gives up after a minute
 
 
 class Fault(Exception):
@@ -108,15 +109,19 @@ class Stage:
         return path
 
     def run(self, *args: str, timeout: float = 60, **more) -> subprocess.CompletedProcess:
-        done = subprocess.run([str(self.binary), *args], capture_output=True, text=True, timeout=timeout,
-                              stdin=subprocess.DEVNULL, check=False, **more)
+        try:
+            done = subprocess.run([str(self.binary), *args], capture_output=True, text=True, timeout=timeout,
+                                  stdin=subprocess.DEVNULL, check=False, **more)
+        except subprocess.TimeoutExpired as late:
+            said = b"".join(part or b"" for part in (late.stdout, late.stderr)).decode(errors="replace")
+            raise Fault(f"{' '.join(args[:2])} did not end in {timeout:.0f} s: {said.strip()[-600:]}") from late
         with open(self.folder / "commands.log", "a", encoding="utf-8") as log:
             log.write(done.stdout + done.stderr)
         require(not (found := faults_of_command(args, done.stdout, done.stderr)), f"not by the schema: {found}")
         return done
 
     def apply(self, config: Path) -> None:
-        done = self.run("topics", "apply", "-c", str(config))
+        done = self.run("topics", "apply", "-c", str(config), timeout=APPLY_S)
         require(done.returncode == 0,
                 f"topics apply ended with {done.returncode}: {done.stderr.strip()[-600:]}")
 
