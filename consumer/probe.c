@@ -54,8 +54,10 @@ static bool is_connected(struct probe *p)
         p->rk = client_new(RD_KAFKA_CONSUMER, conf, &error);
     }
     if (p->rk == NULL)
-        log_warn("cannot start the consumer for unreadable batches, trying again",
-                 F_TEXT("reason", error.text));
+        log_warn(
+            "cannot start the consumer for unreadable batches, blocked partitions wait, trying "
+            "again: run 'delaybridge check'",
+            F_TEXT("reason", error.text));
     return p->rk != NULL;
 }
 

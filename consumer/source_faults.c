@@ -50,7 +50,7 @@ void source_take_error(struct source *s, struct queue_id queue, const rd_kafka_m
     } else if (is_missing(message->err) && queue.slot != SLOT_SCHEDULE) {
         s->any_missing = true; /* the worker checks the topics, and logs a missing one */
     } else if (message->err != RD_KAFKA_RESP_ERR__TIMED_OUT) {
-        log_warn("cannot read a partition, trying again",
+        log_warn("cannot read a partition, its records wait, trying again",
                  F_TEXT("topic", s->config.topics[queue.slot]), F_INT("lane", queue.lane),
                  F_TEXT("error", rd_kafka_err2name(message->err)),
                  F_HINT(message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED

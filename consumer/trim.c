@@ -71,11 +71,13 @@ void trim_serve(struct trim *t)
     while (t->in_flight > 0 && (event = rd_kafka_queue_poll(t->answers, 0)) != NULL) {
         rd_kafka_resp_err_t err = take_answer(t, event);
         if (err != 0 && !t->failed)
-            log_warn("cannot delete processed records of level topics, disk space is not freed",
-                     F_TEXT("error", rd_kafka_err2name(err)),
-                     F_HINT(err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
-                                ? "allow Delete on the level topics"
-                                : NULL));
+            log_warn(
+                "cannot delete processed records of level topics, disk space is not freed, trying "
+                "again",
+                F_TEXT("error", rd_kafka_err2name(err)),
+                F_HINT(err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
+                           ? "allow Delete on the level topics"
+                           : NULL));
         t->failed = err != 0;
         t->in_flight--;
         rd_kafka_event_destroy(event);

@@ -72,8 +72,8 @@ static void receive(struct canary *c, const rd_kafka_message_t *message)
     char sent[24] = "";
     rd_kafka_headers_t *headers;
     if (message->err != 0)
-        log_warn("cannot read the canary topic, trying again", F_TEXT("topic", c->topic),
-                 F_TEXT("error", rd_kafka_err2name(message->err)));
+        log_warn("cannot read the canary topic, its metrics stop, trying again",
+                 F_TEXT("topic", c->topic), F_TEXT("error", rd_kafka_err2name(message->err)));
     if (message->err != 0 || rd_kafka_message_headers(message, &headers) != 0 ||
         !is_own(c, headers) || message->len >= sizeof sent)
         return;

@@ -101,7 +101,8 @@ static const struct sentence sentences[NOTICE_KINDS] = {
 /* Of NOTICE_DEAD_LETTERED, which comes before the dead letter is written. */
 static const struct sentence expired = {
     LOG_WARN, TO | SOURCE | KEY | TARGET | CODE | REASON,
-    "record expires before its delivery, it goes to the dead-letter topic"};
+    "record expires before its delivery, it goes to the dead-letter topic: check its expiry, and "
+    "whether deliveries are late"};
 static const struct sentence undeliverable = {
     LOG_WARN, TO | SOURCE | KEY | TARGET | CODE | REASON,
     "delivery failed at every attempt, the record goes to the dead-letter topic: correct the "

@@ -133,7 +133,8 @@ static void replace_member(struct worker *w)
     w->fenced_mono_ms = 0;
     worker_disconnect_member(w);
     while (!is_stopping(w) && worker_connect_member(w, &error) != 0) {
-        log_warn("cannot rejoin the group, trying again", F_TEXT("reason", error.text));
+        log_warn("cannot rejoin the group, lanes wait, trying again: run 'delaybridge check'",
+                 F_TEXT("reason", error.text));
         worker_disconnect_member(w);
         atomic_store(&w->turned_mono_ms,
                      worker_now().mono_ms); /* alive, although no turn happens */

@@ -99,7 +99,8 @@ static enum begin without_offsets(struct worker *w, const int *lanes, int n, str
     if (starts_find_missing(w->levels, w->topics, w->slots, lanes, n, starts) == 0)
         lost = starts_lost(w->levels, w->topics, w->slots, lanes, n, starts);
     if (lost < 0) {
-        log_warn("cannot read the ends of level topics, lost offsets cannot be ruled out",
+        log_warn("cannot read the ends of level topics, lost offsets cannot be ruled out: run "
+                 "'delaybridge check'",
                  F_INT("lanes", n));
         return c->exactly_once ? BEGIN_LATER : BEGIN;
     }
@@ -204,7 +205,9 @@ static void on_gained(void *ctx, const int *lanes, int n, struct start *starts)
         log_warn("commit metadata of another program ignored, records may be delivered again",
                  F_INT("partitions", unusable));
     if (source_assign(w->source, lanes, n, starts) != 0) {
-        log_warn("cannot read the assigned lanes, joining the group again", F_INT("lanes", n));
+        log_warn("cannot read the assigned lanes, they wait, joining the group again: restart this "
+                 "process if this repeats",
+                 F_INT("lanes", n));
         group_rejoin(w->group);
     }
     atomic_store(&w->joined, begin == BEGIN);

@@ -130,7 +130,7 @@ static int look(struct looking *looking, rd_kafka_t *rk, int timeout_ms, struct 
 
 /* Destroys a handle without closing it. It has no group to leave, and closing may wait for a
    deleted topic. */
-static void drop(rd_kafka_t *rk)
+static void destroy_unclosed(rd_kafka_t *rk)
 {
     if (rk != NULL)
         rd_kafka_destroy_flags(rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
@@ -151,7 +151,7 @@ int blocked_judge(const struct config *config, int timeout_ms, struct findings *
     int err = look(&looking, rk, timeout_ms, error);
     free(looking.heads);
     offsets_deinit(&looking.offsets);
-    drop(looking.measurer);
-    drop(rk);
+    destroy_unclosed(looking.measurer);
+    destroy_unclosed(rk);
     return err;
 }

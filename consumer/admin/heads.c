@@ -52,7 +52,7 @@ static void note_retrying(struct head *head, const rd_kafka_message_t *message)
         head->retrying_due_wall_ms = overdue_ms;
 }
 
-static bool see(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
+static bool note_record(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
 {
     const struct looking *looking = ctx;
     const struct offsets_cell *cell = &looking->offsets->cells[tag];
@@ -90,7 +90,7 @@ static rd_kafka_topic_partition_list_t *list_waiting(const struct offsets *offse
 
 /* Handles the end of a partition. If no head was found, only aborted records and markers of
    transactions were left, so no record waits. */
-static void end(void *ctx, intptr_t tag, int64_t offset)
+static void note_end(void *ctx, intptr_t tag, int64_t offset)
 {
     const struct looking *looking = ctx;
     struct offsets_cell *cell = &looking->offsets->cells[tag];
@@ -98,7 +98,7 @@ static void end(void *ctx, intptr_t tag, int64_t offset)
         cell->waiting = 0;
 }
 
-static void stop_at(void *ctx, intptr_t tag, int64_t offset)
+static void note_unreadable(void *ctx, intptr_t tag, int64_t offset)
 {
     const struct looking *looking = ctx;
     struct head *head = &looking->heads[tag];
@@ -112,9 +112,9 @@ static int browse_heads(struct looking *looking, rd_kafka_t *rk, int timeout_ms,
 {
     struct browse browse = {.rk = rk,
                             .timeout_ms = timeout_ms,
-                            .each = see,
-                            .ended = end,
-                            .unreadable = stop_at,
+                            .each = note_record,
+                            .ended = note_end,
+                            .unreadable = note_unreadable,
                             .ctx = looking};
     rd_kafka_topic_partition_list_t *list = list_waiting(looking->offsets, levels);
     looking->share_bytes = LOOK_BYTES / (size_t)(list->cnt > 0 ? list->cnt : 1);

@@ -83,7 +83,7 @@ static void see_end(void *ctx, intptr_t i, int64_t offset)
 
    The records of an open transaction, and those behind it, cannot be read yet, but the high
    watermark includes them. Returns false with the reason in admin if the result is unknown. */
-static bool look_beyond(struct admin *admin, rd_kafka_t *rk, struct look *look)
+static bool find_records(struct admin *admin, rd_kafka_t *rk, struct look *look)
 {
     struct error error;
     struct browse browse = {.rk = rk,
@@ -110,12 +110,12 @@ static bool look_beyond(struct admin *admin, rd_kafka_t *rk, struct look *look)
 
 /* Returns how many offsets wait. Returns -1 if brokers did not answer, or if the count is 0 and the
    partitions could not be read. */
-static int64_t count_beyond(struct admin *admin, rd_kafka_t *reader, struct look *look)
+static int64_t count_waiting(struct admin *admin, rd_kafka_t *reader, struct look *look)
 {
     if (!ask_offsets(admin, look->from, LOG_BEGINNING) || !ask_offsets(admin, look->ends, LOG_END))
         return -1;
     skip_committed(admin, reader, look->from, look->ends);
-    bool looked = look_beyond(admin, reader, look);
+    bool looked = find_records(admin, reader, look);
     int64_t waiting = sum_between(look->from, look->ends);
     return looked || waiting > 0 ? waiting : -1;
 }
@@ -130,7 +130,7 @@ int64_t stray_waiting(struct admin *admin, rd_kafka_t *reader, const struct topi
     rd_kafka_topic_partition_list_add_range(look.from, topic->name, 0, topic->partitions - 1);
     look.ends = rd_kafka_topic_partition_list_copy(look.from);
     look.found = memory_or_end(calloc((size_t)topic->partitions, sizeof *look.found));
-    int64_t waiting = count_beyond(admin, reader, &look);
+    int64_t waiting = count_waiting(admin, reader, &look);
     free(look.found);
     rd_kafka_topic_partition_list_destroy(look.from);
     rd_kafka_topic_partition_list_destroy(look.ends);
