@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gain by the linked allocator."""
+"""The gain from the linked allocator."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -16,7 +16,7 @@ def c_library() -> str:
 
 
 def allocator(place: Place, count: int = 600_000) -> list[Row]:
-    """Delivery with the C library's allocator in place of jemalloc."""
+    """Delivery with the C library's allocator instead of jemalloc."""
     def delivery(env: dict[str, str]) -> dict:
         config, target = due_in_level(place, count)
         place.rest()

@@ -22,10 +22,10 @@ class Column:
         return all(a > b if self.more else a < b for a, b in zip(ours, theirs))
 
 
-COLUMNS = {"late": Column("late at 1,000/s, p50 / p99 / max", " ms"), "most": Column("most delivered a second", "k/s", True),
-           "instant": Column("100,000 due at one instant, a second", "k/s", True),
-           "cpu": Column("servers' CPU a message, at most", " µs")}
-IN_MEMORY = 1.5  # goal, as a multiple of the CPU of a single node that keeps all messages in memory
+COLUMNS = {"late": Column("late at 1,000/s, p50 / p99 / max", " ms"), "most": Column("highest sustained rate", "k/s", True),
+           "instant": Column("100,000 due at one instant, deliveries a second", "k/s", True),
+           "cpu": Column("servers' CPU a message, upper bound", " µs")}
+IN_MEMORY = 1.5  # goal: a multiple of the CPU of a single node that keeps all messages in memory
 OTHERS: dict[str, dict[str, Figure]] = {
     "RocketMQ": {"late": (586, 1069, 1112), "most": (12.5,), "instant": (33,), "cpu": (80,)},
     "its 100 ms tick": {"late": (65, 117, 155)},
@@ -36,7 +36,7 @@ OTHERS: dict[str, dict[str, Figure]] = {
 ABOUT = {"RocketMQ": "RocketMQ 5.4, timer (CPU 80 to 110 µs)", "its 100 ms tick": "the same with a tick of 100 ms",
          "its levels": "RocketMQ 5.4, levels", "RabbitMQ": "RabbitMQ, TTL and DLX on quorum queues",
          "Redis": "Redis, sorted set polled at 100 ms, in memory", "etf1": "etf1's scheduler for Kafka"}
-KILLED = "10 to 26 % duplicates and 6 to 12 s late in all others but Redis"
+KILLED = "all others but Redis: 10 to 26 % duplicates, 6 to 12 s late"
 
 
 def missed(name: str, ours: Figure) -> list[str]:
@@ -56,7 +56,7 @@ def told(name: str) -> str:
 
 
 def section(ours: dict[str, Figure], killed: str) -> list[str]:
-    """Returns the table, with the bridge first. The brackets contain how many of the programs with a figure it beats."""
+    """Returns the table, with the bridge first. Its brackets have the number of programs that it beats in this column."""
     cells = {name: column.told(ours.get(name)) for name, column in COLUMNS.items()}
     for name, figure in ours.items():
         all_of_them = sum(name in has for has in OTHERS.values())
@@ -65,7 +65,8 @@ def section(ours: dict[str, Figure], killed: str) -> list[str]:
              "| **the bridge** | " + " | ".join(cells.values()) + " |"]
     lines += [f"| {ABOUT[who]} | " + " | ".join(column.told(has.get(name)) for name, column in COLUMNS.items()) + " |"
               for who, has in OTHERS.items()]
-    return ["One node each, on this machine; the others were not measured again here. In brackets: than how many of them the "
-            f"bridge is better (of Redis's CPU, which keeps all in memory, {IN_MEMORY} times is good). Ours is without the first "
-            "seconds of a stream, in which clients connect: `late` says what they were.", "", *lines, "",
-            f"In flow, {killed or 'kill -9: –'}."]
+    return ["One node each, on this machine. The others were not measured again for this table. The bridge's brackets say how "
+            "many of the programs with a figure it beats. Redis keeps all messages in memory, so the bridge may use "
+            f"{IN_MEMORY} times its CPU. The bridge's figures do not count the first seconds of a stream, in which clients "
+            "connect. The part `late` has their lateness.", "", *lines, "",
+            f"Under load, {killed or 'kill -9: –'}."]

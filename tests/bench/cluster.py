@@ -79,8 +79,8 @@ def row(what: str, seen: dict, calm: list[dict], quiet_ms: float) -> Row:
     if not complete:
         text += f"; {seen['seen']} seen, {seen['early']} early: not whole"
     if not quiet:
-        text += f"; not judged: late without it too, p99 above {quiet_ms} ms"
-    return Row(f"{what}: ms the three others are late, p50 / p99 / max", text, f"p99 ≤ {MOST_P99:g} × without",
+        text += f"; not judged: the machine is too busy, p99 above {quiet_ms} ms without the bad target"
+    return Row(f"{what}: lateness of the three other targets in ms, p50 / p99 / max", text, f"p99 ≤ {MOST_P99:g} × without",
                complete and quiet and ratio <= MOST_P99, ratio, complete and quiet)
 
 
@@ -104,7 +104,7 @@ def slow(place: Place, settle_s: int = SETTLE_S, calm_s: int = CALM_S, stopped_s
     place.create(slow_one, 4, on=[3], min_insync_replicas="1")
     place.rest(settle_s)
     if leader_of_quorum(place) == 3:
-        raise RuntimeError("broker 3 leads the quorum: this would measure another thing")
+        raise RuntimeError("broker 3 leads the quorum, so its stop would measure an election")
     warm(place, targets, slow_one, warm_rounds)
     before = targets.stream(slow_one, calm_s)
     broker = place.kafka.pid(3)
@@ -120,7 +120,7 @@ def slow(place: Place, settle_s: int = SETTLE_S, calm_s: int = CALM_S, stopped_s
     after = targets.stream(slow_one, calm_s)
     targets.bridge.stop()
     return [row(f"a target's leader is stopped for {stopped_s} s", stopped, [before, after], SLOW_QUIET_MS),
-            Row("what it was to get, once it is back", f"{back['distinct']:,} of {count:,}, "
+            Row("the records of that target after its return", f"{back['distinct']:,} of {count:,}, "
                 f"{back['seen'] - back['distinct']} twice, after {back_s:.1f} s", "= count", back["distinct"] == count)]
 
 

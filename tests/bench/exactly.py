@@ -20,7 +20,7 @@ def flat_out(place: Place, what: str, prepare) -> Row:
 
     seen = place.in_turns(once=lambda: rate("exactly-once"), least=lambda: rate("at-least-once"))
     once, least = (seen[mode]["per_second"] for mode in ("once", "least"))
-    return Row(f"exactly once: {what}, rate beside at least once",
+    return Row(f"exactly once: {what}, rate / at least once",
                f"{once / least:.2f} ({once / 1000:.0f}k/s, {least / 1000:.0f}k/s)", "≥ 0.5", once / least >= 0.5,
                once / least, all(result["complete"] for result in seen.values()))
 

@@ -41,7 +41,7 @@ def compare(place: Place, what: str, ratio_goal: float, cpu_goal: float, prepare
         lambda r: r["per_second"], lambda r: r["cpu_us"][0], lambda r: sum(r["cpu_us"][1:])))
     ratio, sound = rate["bridge"] / rate["loop"], all(result["complete"] for result in seen.values())
     return [
-        Row(f"{what}: rate beside the bare loop's",
+        Row(f"{what}: rate / bare loop",
             f"{ratio:.2f} ({rate['bridge'] / 1000:.0f}k/s, {rate['loop'] / 1000:.0f}k/s)",
             f"≥ {ratio_goal}", ratio >= ratio_goal, ratio, sound),
         Row(f"{what}: client CPU a record",

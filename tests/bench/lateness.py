@@ -8,7 +8,7 @@ from processes import cpu_seconds, free_port
 from table import Row
 
 BOUNDS = {"1 ms": "0.001", "5 ms": "0.005", "all": "+Inf"}  # buckets of the histogram
-SETTLE_S, SECONDS = 3, 10  # a stream does not count while its clients connect
+SETTLE_S, SECONDS = 3, 10  # the first seconds do not count, since clients connect then
 
 
 def handed(*ports: int) -> dict[str, float]:
@@ -120,7 +120,7 @@ def late(place: Place, seconds: int = SECONDS) -> list[Row]:
     figure = tuple(bridge[quantile] for quantile in ("p50", "p99", "max"))
     missed = beside.missed("late", figure)
     return [row("late at 1,000/s, ms p50 / p99 / p99.9 / max", bridge, plain, (1, 5)),
-            Row("the same beside others, ms p50 / p99 / max",
+            Row("the same, compared with other programs, ms p50 / p99 / max",
                 " / ".join(f"{ms:.1f}" for ms in figure) + f" ({beside.told('late')}){beside.verdict(missed)}",
                 "less than all", not missed, bridge["p99"], bridge["complete"] and bridge["early"] == 0,
                 column=("late", figure))]

@@ -211,7 +211,7 @@ int bench_load(void)
                          .headers = (int)option_int("headers", 1),
                          .orders = option_int("orders", 0) != 0};
     const char *const settings[] = {
-        "enable.idempotence", /* with it the client's thread may spin (consumer/outbox.h) */
+        "enable.idempotence", /* idempotent, the client's thread may spin (consumer/outbox.h) */
         "false",
         "acks",
         "all",

@@ -79,7 +79,8 @@ rd_kafka_t *client(rd_kafka_type_t type,
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     set(conf, "bootstrap.servers", option("bootstrap", "localhost:9092"));
     set(conf, "socket.nagle.disable", "true");
-    if (type == RD_KAFKA_CONSUMER) /* as in the bridge; clients without need of it do not know it */
+    if (type == RD_KAFKA_CONSUMER) /* as in the bridge; versions of librdkafka that do not need it
+                                      do not know it */
         rd_kafka_conf_set(conf, "fetch.queue.backoff.ms", "5", why, sizeof why);
     for (; *settings != NULL; settings += 2)
         set(conf, settings[0], settings[1]);
@@ -97,7 +98,7 @@ static void add_topic(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list, con
     const struct rd_kafka_metadata *metadata;
     rd_kafka_topic_t *topic = rd_kafka_topic_new(rk, name, NULL);
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR;
-    for (int tries = 0; tries < TRIES; tries++) { /* brokers learn of a new topic after a while */
+    for (int tries = 0; tries < TRIES; tries++) { /* brokers show a new topic after a while */
         err = rd_kafka_metadata(rk, 0, topic, &metadata, 10000);
         err = err != 0 ? err : metadata->topics[0].err;
         if (err == 0)

@@ -27,7 +27,7 @@ struct meter {
     int pids_n;
 };
 
-/* Reads the CPU clock of the process: one call, although a broker has a hundred threads. */
+/* Reads the CPU clock of the process, which includes all threads, in one call. */
 static double cpu_us_of(const char *pid)
 {
     clockid_t clock;

@@ -24,7 +24,7 @@ GOALS = {"most": "more than all", "instant": "more than all", "cpu": "≤ 1.5 ×
 
 
 def column_row(what: str, name: str, figure: float, text: str, holds: bool = True) -> Row:
-    """holds: the figure may be compared."""
+    """holds: whether the figure may be compared."""
     missed = beside.missed(name, (figure,))
     return Row(what, f"{text} ({beside.told(name)}){beside.verdict(missed) if holds else ''}", GOALS[name],
                holds and not missed, figure, column=(name, (figure,)) if holds else None)
@@ -34,7 +34,7 @@ def instant_100k(place: Place, count: int = 100_000) -> list[Row]:
     """100,000 records due at one millisecond, as for other programs: the rate until the last one is read."""
     one = one_stop_each(place, count)
     rate = count / one.seen["last"]
-    row = column_row("100k due at one instant: a second", "instant", rate,
+    row = column_row("100k due at one instant: deliveries a second", "instant", rate,
                      f"{rate:.0f}k/s, the last after {one.seen['last']:.0f} ms")
     return [replace(row, sound=one.sound)]
 
@@ -97,11 +97,11 @@ def most_with(place: Place, rates: tuple[int, ...], seconds: int, lanes: int) ->
     told = "; ".join(map(str, sorted(tried, key=lambda one: one.rate)))
     one, kept = best or tried[-1], best.rate / 1000 if best else 0
     cpu = one.bridge_us + one.broker_us
-    return [column_row(f"most delivered a second, one level, {lanes} lanes, with generator and reader", "most", kept,
-                       (f"{kept:.0f}k/s: " if best else "not one of these: ") + told, best is not None),
-            column_row(f"CPU a message at that, {lanes} lanes", "cpu", cpu,
-                       f"{cpu:.1f} µs: bridge {one.bridge_us:.1f}, broker {one.broker_us:.1f}, in which is what it takes when "
-                       f"idle, {idle_us / one.rate:.1f}, and its compiler, {one.compiler_us:.1f}",
+    return [column_row(f"highest sustained rate, one level, {lanes} lanes, with generator and reader", "most", kept,
+                       (f"{kept:.0f}k/s: " if best else "none of these: ") + told, best is not None),
+            column_row(f"CPU a message at this rate, {lanes} lanes", "cpu", cpu,
+                       f"{cpu:.1f} µs: bridge {one.bridge_us:.1f}, broker {one.broker_us:.1f} (of it, idle "
+                       f"{idle_us / one.rate:.1f} and its compiler {one.compiler_us:.1f})",
                        best is not None)]
 
 
@@ -153,11 +153,11 @@ def killed(place: Place, what: str, named: bool) -> Row:
     seen = Pair(place, named).play()
     twice, worst_s = seen["seen"] - seen["distinct"], seen["max"] / 1000
     whole = seen["complete"] and seen["early"] == 0
-    text = (f"{twice} twice, {twice / FLOW_RATE:.1%} of a second's, {twice / (FLOW_RATE * FLOW_S):.2%} of all; "
+    text = (f"{twice} duplicates, {twice / FLOW_RATE:.1%} of a second of records, {twice / (FLOW_RATE * FLOW_S):.2%} of all; "
             f"at most {worst_s:.1f} s late, p99 {seen['p99'] / 1000:.1f} s ({beside.KILLED})")
     if not whole:
         text += f"; {seen['distinct']:,} of {FLOW_RATE * FLOW_S:,} seen, {seen['early']} early"
-    return Row(what, text, "duplicates < 10 % of a second's, late < 6 s",
+    return Row(what, text, "duplicates < 10 % of a second, late < 6 s",
                whole and twice < FLOW_RATE / 10 and worst_s < 6, worst_s, whole, column=(KILLED, ()))
 
 

@@ -14,8 +14,8 @@ from table import STATED, Row
 SECONDS, CALM_RATE, CALM_MS = 60, 1000, 100
 EARLIER, LEAD_S = 60_000, 10
 MEMORY_MIB = 256
-OFFERED = 2.4  # Offered rate, as a multiple of one that is too high. A generator may fall behind a little.
-DRAIN = 1.5    # Time for the rest, as a multiple of its time at that rate.
+OFFERED = 2.4  # Offered rate, as a multiple of a rate that is not sustained. Generators may fall behind a little.
+DRAIN = 1.5    # Time for the rest, as a multiple of the time at that rate.
 
 
 def too_much(place: Place, rates: tuple[int, ...], seconds: int) -> int:
@@ -23,7 +23,7 @@ def too_much(place: Place, rates: tuple[int, ...], seconds: int) -> int:
     _, tried = highest(place, rates, seconds)
     failed = [one.rate for one in tried if not one.kept]
     if not failed:
-        raise RuntimeError(f"it keeps up with all of {rates}: this would be no flood")
+        raise RuntimeError(f"the bridge sustains all of {rates}, so this part cannot overload it")
     return min(failed)
 
 
@@ -97,11 +97,11 @@ def overload(place: Place, seconds: int = SECONDS, idle_s: int = 30, rates: tupl
 
 
 def of_the_flood(flood: Flood, most: int, seconds: int) -> list[Row]:
-    return [Row(f"offered for {seconds} s / the least that it did not keep up with",
+    return [Row(f"offered for {seconds} s / lowest rate that is not sustained",
                 f"{flood.rate / 1000:.0f}k/s / {most / 1000:.0f}k/s ({flood.offered:,} offered, {flood.left:,} of them unread at "
                 "the end)", "≥ 2 times", flood.rate >= 2 * most),
-            Row("taken in and delivered meanwhile", f"{flood.taken / 1000:.0f}k/s and {flood.out / 1000:.0f}k/s, "
-                f"{flood.taken / most:.2f} and {flood.out / most:.2f} of that", STATED, True)]
+            Row("read and delivered meanwhile", f"{flood.taken / 1000:.0f}k/s and {flood.out / 1000:.0f}k/s, "
+                f"{flood.taken / most:.2f} and {flood.out / most:.2f} of that rate", STATED, True)]
 
 
 def of_the_readers(flood: Flood, seen: dict, early: dict) -> list[Row]:
@@ -112,21 +112,21 @@ def of_the_readers(flood: Flood, seen: dict, early: dict) -> list[Row]:
     return [
         Row("nothing lost", f"{lost} of {wanted + EARLIER:,} missing, {twice} twice, {came_early} early", "0",
             lost == 0 and twice == 0 and came_early == 0),
-        Row("ms late p50 / p99 / max: what was accepted before the flood, and the flood",
+        Row("ms late p50 / p99 / max: requests before the flood; the flood",
             f"{late(early)}; {late(seen)}", "the former's p99 ≤ 1,000", early["p99"] <= 1000),
-        Row("what was due first goes first: a record comes after one of its lane that was due later, p99 / max",
-            f"by {early['inverted']['p99']:.0f} / {early['inverted']['max']:.0f} ms of what was accepted before, "
-            f"{seen['inverted']['p99']:.0f} / {seen['inverted']['max']:.0f} ms of the flood, which is due in the "
-            "order of its coming but for 500 ms", "the former's p99 ≤ 100", early["inverted"]["p99"] <= 100)]
+        Row("order: ms by which a record follows one of its lane that is due later, p99 / max",
+            f"{early['inverted']['p99']:.0f} / {early['inverted']['max']:.0f} before the flood; "
+            f"{seen['inverted']['p99']:.0f} / {seen['inverted']['max']:.0f} in the flood, whose delays differ by 500 ms",
+            "the former's p99 ≤ 100", early["inverted"]["p99"] <= 100)]
 
 
 def of_the_end(flood: Flood, seen: dict, most: int) -> list[Row]:
     at_most_s = DRAIN * flood.left / most
     recovered = max(0.0, (seen["calm"] - flood.fell_ms) / 1000)
-    return [Row("after the load fell, what was left is out", f"after {flood.drained_s:.0f} s, "
+    return [Row("after the flood, the rest is delivered", f"after {flood.drained_s:.0f} s, "
                 f"{flood.left / max(flood.drained_s, 0.1) / 1000:.0f}k/s",
                 f"≤ {at_most_s:.0f} s: {DRAIN} times as long as at {most / 1000:.0f}k/s", flood.drained_s <= at_most_s),
-            Row(f"and p99 ≤ {CALM_MS} ms again", f"after {recovered:.0f} s", "≤ 5 s after that",
+            Row(f"after the flood, p99 ≤ {CALM_MS} ms again", f"after {recovered:.0f} s", "≤ 5 s after the rest",
                 recovered <= flood.drained_s + 5)]
 
 
@@ -137,7 +137,7 @@ def late(seen: dict) -> str:
 @dataclass(frozen=True)
 class Bound:
     mib: float
-    partitions: int  # of levels in which a record ever waited
+    partitions: int  # number of level partitions with waiting records, now or earlier
 
 
 def bound_mib(place: Place, name: str) -> Bound:

@@ -60,7 +60,7 @@ class Tool:
 
     def await_ready(self) -> "Tool":
         if self.process.stdout.readline().strip() != "ready":
-            raise RuntimeError(f"bench {self.part} did not begin")
+            raise RuntimeError(f"bench {self.part} did not start")
         return self
 
     def result(self, timeout: float = 300) -> dict:

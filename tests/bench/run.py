@@ -221,19 +221,19 @@ def not_to_update(names: list[str]) -> str:
     """Returns the parts that --update accepts instead of these, or an empty string if it accepts these."""
     grown = {name for name in PARTS if name.startswith("growth_")}
     if not names or set(names) & set(IN_COMPARISON):
-        return f"parts, but none of {', '.join(IN_COMPARISON)}: what is compared is of a whole run"
+        return f"parts, but none of {', '.join(IN_COMPARISON)}: a comparison needs all of its parts"
     if set(names) & grown not in (set(), grown):
-        return "the growth_ parts together, for they share a plot"
+        return "all growth_ parts together, since they share a plot"
     return ""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", nargs="*", help="those named; all, if none is")
+    parser.add_argument("part", nargs="*", help="the parts to run; all parts by default")
     parser.add_argument("--list", action="store_true", help="name the parts")
-    parser.add_argument("--rounds", type=int, help="so many that count of each, in the form that the table has")
-    parser.add_argument("--update", action="store_true", help="put the parts named into RESULTS.md, and leave the others")
-    parser.add_argument("--out", type=Path, default=None, help="write the table here")
+    parser.add_argument("--rounds", type=int, help="number of rounds that count, in the full form of each part")
+    parser.add_argument("--update", action="store_true", help="replace the sections of these parts in RESULTS.md")
+    parser.add_argument("--out", type=Path, default=None, help="the file for the table")
     options = parser.parse_args()
     unknown = [name for name in options.part if name not in PARTS]
     if options.list:
@@ -247,7 +247,7 @@ def main() -> int:
         return 64
     brief = bool(options.part) and options.rounds is None and not options.update
     start, places = time.monotonic(), Places(brief)
-    version = version_of(BINARY)  # the measured build; the tree may change meanwhile
+    version = version_of(BINARY)  # of the measured build, since the tree may change meanwhile
     out = options.out or (None if options.part else RESULTS)
     try:
         results = play_all(options.part or list(PARTS), places, options.rounds, brief, out, version)

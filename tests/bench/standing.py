@@ -36,8 +36,8 @@ def idle(place: Place, watch_s: int = WATCH_S) -> list[Row]:
     place.rest(4)
     after = broker_cpu(place, watch_s)
     more = during - min(before, after)
-    return [Row("idle, 152 partitions: bridge / broker above its own idle, of a core, without its compiler",
-                f"{cpu:.1f} % / {more:.1f} % ({during:.1f} %; own idle before and after {before:.1f}, {after:.1f} %)",
+    return [Row("idle, 152 partitions: CPU of the bridge / more CPU of the broker than without it, in percent of a core",
+                f"{cpu:.1f} % / {more:.1f} % ({during:.1f} %; without the bridge before and after {before:.1f}, {after:.1f} %)",
                 "≤ 1 % / ≤ 3 %", cpu <= 1 and more <= 3, more, more > -0.5),
             Row("idle: RSS", f"{rss:.0f} MiB", "≤ 64 MiB", rss <= 64)]
 
@@ -66,8 +66,8 @@ def start(place: Place, count: int = 1_000_000) -> list[Row]:
     owned = lanes_assigned_ms(bridge)
     rss = bridge.rss_mib()
     bridge.stop()
-    rows.append(Row(f"start with {count // 1000}k waiting: when a reader has the first due delivery",
-                    f"{seen - owned:.0f} ms after the bridge has logged that it gained its lanes ({owned - began} ms after the "
+    rows.append(Row(f"start with {count // 1000}k waiting records: time of the first delivery",
+                    f"{seen - owned:.0f} ms after the log line of the assigned lanes ({owned - began} ms after the "
                     f"start of its process); RSS {rss:.0f} MiB", "≤ 1,000 ms", seen - owned <= 1000))
     name, config = place.schedule()
     place.load(topic=name, kind="request", count=count, due=now_ms() + 3_700_000, target=target)

@@ -30,8 +30,8 @@ class Cost:
     p50: float
     p99: float
     rss_mib: float
-    hops: float  # of a message
-    handed: float  # the share that a client had within a millisecond after the due time
+    hops: float  # hops of a message
+    handed: float  # the share that the client had within a millisecond of the due time
     whole: bool
 
     @property
@@ -66,7 +66,7 @@ def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, w
                             env={"DELAYBRIDGE_LISTEN": f"127.0.0.1:{port}"}) for port in ports]
     how = {"topic": name, "kind": "request", "target": target, "size": stream.size, "linger": stream.linger_ms}
     prime_ms = min(stream.delay_ms, PRIME_MS)
-    place.load(**how, count=PRIME, delay=200, delay_max=prime_ms)  # connects to the target
+    place.load(**how, count=PRIME, delay=200, delay_max=prime_ms)  # so that the bridge is connected to the target
     place.rest(prime_ms / 1000 + 1)
     full_s = SETTLE_S + stream.delay_max_ms / 1000  # from here on as many records leave as arrive
     count = int(stream.rate * (full_s + watch_s))

@@ -23,8 +23,8 @@ class Row:
     value: str
     goal: str
     reached: bool
-    measure: float = 0.0  # Rounds are ordered by it.
-    sound: bool = True    # False: an error that other rounds do not outweigh.
+    measure: float = 0.0  # The value that orders rounds.
+    sound: bool = True    # False: an error that no other round can outweigh.
     data: object = None   # Input of a drawing.
     column: tuple[str, beside.Figure] | None = None  # The column of the comparison that it fills.
 
@@ -83,14 +83,13 @@ def version_of(binary: Path) -> str:
 
 def header(version: str, binary: Path, tool: Path, jvm: str, seconds: float) -> str:
     return (f"`./dev bench`, {time.strftime('%Y-%m-%d')}, {seconds / 60:.0f} minutes. {machine()}. {version}; "
-            f"Apache Kafka {kafka_version()} ({java(jvm)}; acks=all; how many brokers is said at each part) on the same cores, "
-            "and so are generator, reader and meter. Allocator of the bridge: "
-            f"{allocator(binary)}; of the bare loop and the rest of the tool: {allocator(tool)}. "
-            "Records of 100 bytes, 8 lanes, unless said. Where a part has rounds, each figure is that of the round in the "
-            "middle by itself, so that two of one part may be of two rounds, and all of them are in brackets: the rate's "
-            "ratio, the CPU, of lateness the p99 or its ratio. Before them come up to four cold ones that do not count, "
-            "while the brokers' compilers take more than a twentieth of a core; where they still did in some that count, "
-            "it is said. A goal that is `stated` is none: the figure is there to be read.")
+            f"Apache Kafka {kafka_version()} ({java(jvm)}; acks=all) on the same cores as generator, reader and meter. Each part "
+            f"names its number of brokers. Allocator of the bridge: {allocator(binary)}; of the bare loop and the rest of the "
+            f"tool: {allocator(tool)}. Records have 100 bytes, and there are 8 lanes, unless a part says otherwise. A figure is "
+            "the median of its part's rounds, each figure by itself. Brackets contain the values of all rounds: the ratio of "
+            "rates, the CPU, or for lateness the p99 or its ratio. Up to four cold rounds come first and do not count. A round "
+            "is cold while the brokers' compilers use more than a twentieth of a core, and a part names cold rounds that count. "
+            "The goal `stated` means that the figure has no goal.")
 
 
 def comparison(rows: list[Row]) -> list[str]:
@@ -98,7 +97,7 @@ def comparison(rows: list[Row]) -> list[str]:
     ours = dict(row.column for row in rows if row.column)
     killed = "; ".join(f"{row.what}: {row.value}" for row in rows if row.column and row.column[0] == KILLED)
     ours.pop(KILLED, None)
-    return ["", "## Beside others", "", *beside.section(ours, killed)] if ours or killed else []
+    return ["", "## Compared with other programs", "", *beside.section(ours, killed)] if ours or killed else []
 
 
 def section(name: str, about: str, rows: list[Row]) -> str:
@@ -110,7 +109,7 @@ def write(path: Path, head: str, parts: dict[str, tuple[str, list[Row]]]) -> Non
     sections = ["\n".join(["# Results", "", head, *comparison([row for _, rows in parts.values() for row in rows]), ""])]
     sections += [section(name, about, rows) for name, (about, rows) in parts.items()]
     if any(name.startswith("growth_") for name in parts):
-        sections.append("## growth\n\n![what grows with what](growth.svg)\n")
+        sections.append("## growth\n\n![growth of cost and lateness](growth.svg)\n")
     path.write_text("\n".join(sections))
 
 

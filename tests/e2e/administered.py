@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The topic commands with several brokers, with brokers that learn slowly, and with brokers that refuse."""
+"""The topic commands with several brokers, with brokers that show topics late, and with brokers that refuse settings."""
 from __future__ import annotations
 
 import os
@@ -22,7 +22,7 @@ SUITES = ("topics", "offsets", "broker_limits", "insync")  # suites whose tests 
 def integration(stage: Stage) -> str:
     """Runs the integration tests that are skipped without a broker."""
     if not INTEGRATION.exists():
-        raise Skip(f"{INTEGRATION} is not there: cmake --preset dev && cmake --build --preset dev")
+        raise Skip(f"{INTEGRATION} does not exist: cmake --preset dev && cmake --build --preset dev")
     broker = stage.broker().bootstrap
     passed = 0
     for suite in SUITES:
@@ -53,10 +53,10 @@ def apply_three(stage: Stage) -> str:
     path = stage.config(schedule="late", replication=3)
     says(stage, "two of three alive", stage.run("topics", "apply", "-c", str(path)), (78,),
          "replication is 3 and 2 brokers are alive", "--fewer-replicas")
-    require(not stage.admin.described("late"), "topics were made though it refused")
+    require(not stage.admin.described("late"), "topics were created although apply refused")
     says(stage, "told to", stage.run("topics", "apply", "--fewer-replicas", "-c", str(path)), (0,), "replicas=2")
-    require(set(stage.admin.described("late").values()) == {2}, "other replicas than two")
-    return f"{ROUNDS} times on each of three brokers at once; refused with two alive"
+    require(set(stage.admin.described("late").values()) == {2}, "a number of replicas other than two")
+    return f"{ROUNDS} times visible on all three brokers at the end of apply; refused with two alive"
 
 
 def learns_late(stage: Stage) -> str:
@@ -119,7 +119,7 @@ def policy(stage: Stage) -> str:
     says(stage, "within its limits", stage.run("topics", "apply", "-c", str(path)), (0,), "dead-lettered as too_large")
     stage.admin.create("e2e.a", 1)
     says(stage, "check", stage.run("check", "-c", str(path)), (0,), "dead-lettered as too_large")
-    return "quoted twice, then made within the limits"
+    return "refused and quoted twice, then created within the limits"
 
 
 def may_not_alter(stage: Stage) -> str:

@@ -23,7 +23,7 @@ def archive_file() -> Path:
 
 
 def write(bootstrap: str) -> None:
-    """A topic, and records in a transaction."""
+    """Writes records to a topic in a transaction."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for created in admin.create_topics([NewTopic(TOPIC, 4, 1)]).values():
         created.result(TIMEOUT_S)
@@ -37,7 +37,7 @@ def write(bootstrap: str) -> None:
 
 
 def read(bootstrap: str) -> None:
-    """The same records, by a member of a group that commits."""
+    """Reads these records as a member of a group that commits."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": TOPIC, "auto.offset.reset": "earliest",
                          "log_level": 0})
     consumer.subscribe([TOPIC])
@@ -47,7 +47,7 @@ def read(bootstrap: str) -> None:
 
 
 def make_archive() -> None:
-    """Without it each broker starts as Java starts any program."""
+    """Writes the archive. Without it, brokers only start more slowly."""
     file = archive_file()
     if file.exists():
         return

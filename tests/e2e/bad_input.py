@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input of every sort. Each gets a clear message or a dead letter, without a crash or a loss."""
+"""Bad input of every kind. Each has a clear message or a dead letter as result, without a crash or a loss."""
 from __future__ import annotations
 
 import json
@@ -22,8 +22,8 @@ CRASHES = (-4, -6, -7, -8, -11, 132, 134, 135, 136, 139)
 
 def says(stage: Stage, what: str, done: subprocess.CompletedProcess, codes: tuple[int, ...], *words: str) -> None:
     text = done.stdout + done.stderr
-    require(done.returncode not in CRASHES, f"{what}: it crashed ({done.returncode}):\n{text[-800:]}")
-    require(done.returncode in codes, f"{what}: it ended with {done.returncode}, not {codes}:\n{text[-800:]}")
+    require(done.returncode not in CRASHES, f"{what}: the command crashed ({done.returncode}):\n{text[-800:]}")
+    require(done.returncode in codes, f"{what}: the command ended with {done.returncode}, not {codes}:\n{text[-800:]}")
     for word in words:
         require(word in text, f"{what}: {word!r} is not in its output:\n{text[-800:]}")
 
@@ -35,28 +35,28 @@ def bad_config(stage: Stage) -> str:
         ("not YAML", good + "hold: [1s\nlog: {", (78,), ("config-", ".yaml")),
         ("a tab", good + "log:\n\tlevel: info\n", (78,), ("config-",)),
         ("an unknown key", good + "hodl: 1s\n", (78,), ("config-", "hodl", "4")),
-        ("an unknown key below one", good + "log:\n  colour: red\n", (78,), ("config-", "colour")),
+        ("an unknown key in a map", good + "log:\n  colour: red\n", (78,), ("config-", "colour")),
         ("a duration without unit", good + "hold: 15\n", (78,), ("config-", "hold", "15", "4")),
-        ("a size that is none", good + "memory: lots\n", (78,), ("memory", "lots")),
-        ("a number that is none", good + "partitions: eight\n", (78,), ("partitions", "eight")),
+        ("an invalid size", good + "memory: lots\n", (78,), ("memory", "lots")),
+        ("an invalid number", good + "partitions: eight\n", (78,), ("partitions", "eight")),
         ("a number out of range", good + "workers: -1\n", (78,), ("workers", "-1")),
-        ("a map in place of a value", good + "group: {a: b}\n", (78,), ("group",)),
-        ("a value in place of a map", good + "log: loud\n", (78,), ("log",)),
+        ("a map instead of a value", good + "group: {a: b}\n", (78,), ("group",)),
+        ("a value instead of a map", good + "log: loud\n", (78,), ("log",)),
         ("the same key twice", good + "hold: 1s\nhold: 2s\n", (78,), ("hold",)),
-        ("levels that leave a gap at the bottom", good + "levels: [10s, 30s]\n", (78,), ("levels",)),
+        ("levels that do not fit hold and slack", good + "levels: [10s, 30s]\n", (78,), ("levels",)),
         ("levels that do not ascend", good + "levels: [1s, 10s, 5s]\n", (78,), ("levels",)),
         ("no targets", "kafka:\n  bootstrap.servers: 127.0.0.1:1\ntargets: []\n", (78,), ("targets",)),
-        ("a default target outside of targets", good + "default_target: other\n", (78,), ("default_target", "other")),
-        ("a property that the guarantees rest on", "targets: [a]\nkafka:\n  bootstrap.servers: 127.0.0.1:1\n  acks: 1\n",
+        ("a default target that targets does not allow", good + "default_target: other\n", (78,), ("default_target", "other")),
+        ("a property that the guarantees require", "targets: [a]\nkafka:\n  bootstrap.servers: 127.0.0.1:1\n  acks: 1\n",
          (78,), ("acks",)),
-        ("our key among Kafka's", "targets: [a]\nkafka:\n  bootstrap.servers: 127.0.0.1:1\n  group.id: x\n",
+        ("a Kafka property that has its own key", "targets: [a]\nkafka:\n  bootstrap.servers: 127.0.0.1:1\n  group.id: x\n",
          (78,), ("group.id", "group")),
         ("a Kafka property that does not exist",
          "targets: [a]\nkafka:\n  bootstrap.servers: 127.0.0.1:1\n  bootstrp: x\n", (78,), ("bootstrp",)),
-        ("a delivery that there is not", good + "delivery: at-most-once\n", (78,), ("delivery", "at-most-once")),
+        ("an unknown delivery mode", good + "delivery: at-most-once\n", (78,), ("delivery", "at-most-once")),
         ("an empty schedule topic", good + 'schedule: ""\n', (78,), ("schedule",)),
         ("a schedule topic with an illegal name", good + "schedule: a/b\n", (78,), ("schedule", "a/b")),
-        ("a secret's file that is not there", "targets: [a]\nkafka:\n  bootstrap.servers: 127.0.0.1:1\n"
+        ("a missing file of a secret", "targets: [a]\nkafka:\n  bootstrap.servers: 127.0.0.1:1\n"
          "  sasl.password: {file: /nowhere/secret}\n", (78,), ("/nowhere/secret",)),
         ("OAUTHBEARER without tokens", good.replace("targets", "  security.protocol: SASL_SSL\n"
          "  sasl.mechanisms: OAUTHBEARER\ntargets"), (78,), ("OAUTHBEARER", "token")),
@@ -67,7 +67,7 @@ def bad_config(stage: Stage) -> str:
         path.write_bytes(text.encode(errors="surrogateescape"))
         says(stage, what, stage.run("run", "-c", str(path)), codes, *words)
     path = stage.config()
-    says(stage, "a file that is not there", stage.run("run", "-c", "/nowhere.yaml"), (64, 78), "/nowhere.yaml")
+    says(stage, "a missing configuration file", stage.run("run", "-c", "/nowhere.yaml"), (64, 78), "/nowhere.yaml")
     says(stage, "an unknown flag", stage.run("run", "-c", str(path), "--frobnicate", "1"), (64, 78), "--frobnicate")
     says(stage, "a bad flag", stage.run("run", "-c", str(path), "--hold", "soon"), (64, 78), "hold", "soon")
     says(stage, "an unknown command", stage.run("frobnicate"), (64,), "frobnicate")
@@ -88,9 +88,9 @@ def unreachable(stage: Stage) -> str:
     waiting = Bridge(stage.binary, path, "waiting").start()
     time.sleep(12)
     require(waiting.running(), "run must wait for an unreachable Kafka, and ended:\n" + waiting.tail())
-    require(waiting.log.stat().st_size > 0, "run waits for an unreachable Kafka and does not say so")
+    require(waiting.log.stat().st_size > 0, "run waits for an unreachable Kafka without a message")
     begun = time.monotonic()
-    require(waiting.stop() == 0 and time.monotonic() - begun < 5, "SIGTERM does not end one that waits")
+    require(waiting.stop() == 0 and time.monotonic() - begun < 5, "SIGTERM does not end a bridge that waits for Kafka")
 
     kafka = Kafka(stage.folder)
     port = kafka.port
@@ -112,7 +112,7 @@ def unreachable(stage: Stage) -> str:
     wrong = stage.run("run", "-c", str(login("wrong", "wrong.yaml")))
     says(stage, "wrong credentials", wrong, (78,))
     require("uthentication" in wrong.stderr or "redential" in wrong.stderr,
-            "wrong credentials: it does not say that it is them:\n" + wrong.stderr[-800:])
+            "wrong credentials: no message names them:\n" + wrong.stderr[-800:])
     require("wrong" not in wrong.stderr.replace("wrong.yaml", "").replace("wrong credentials", ""),
             "the password is in the log")
     return f"check gave up after {took:.0f}s, run waited, wrong credentials were refused"
@@ -135,11 +135,11 @@ def bad_topics(stage: Stage) -> str:
         says(stage, f"{what}: run", stage.run("run", "-c", str(path)), (78,), topic, "topics apply")
         says(stage, f"{what}: plan", stage.run("topics", "plan", "-c", str(path)), (78,), topic)
         stage.apply(path)
-        says(stage, f"{what}: check once applied", stage.run("check", "-c", str(path)), (0,))
+        says(stage, f"{what}: check after apply", stage.run("check", "-c", str(path)), (0,))
     faults = (("a short retention of requests", "schedule", {"retention_ms": "60000"}, "retention.ms=60000"),
               ("a target that refuses old timestamps", "e2e.a", {"message_timestamp_before_max_ms": "1000"},
                "message.timestamp.before.max.ms=1000"),
-              ("more replicas in sync than there are", "schedule.5s", {"min_insync_replicas": "2"},
+              ("more in-sync replicas than replicas", "schedule.5s", {"min_insync_replicas": "2"},
                "min.insync.replicas=2"))
     for what, topic, settings, word in faults:
         stage.admin.set(topic, **settings)
@@ -148,7 +148,7 @@ def bad_topics(stage: Stage) -> str:
         if topic == "e2e.a":  # not a topic of the bridge, so apply does not change it
             stage.admin.set(topic, message_timestamp_before_max_ms="9223372036854775807")
         stage.apply(path)
-        says(stage, f"{what}: check once cured", stage.run("check", "-c", str(path)), (0,))
+        says(stage, f"{what}: check after the fix", stage.run("check", "-c", str(path)), (0,))
     absent = stage.config("absent.yaml", targets=["e2e.*", "payments.missing"], default_target="e2e.missing")
     says(stage, "targets that do not exist: check", stage.run("check", "-c", str(absent)), (78,),
          "the default target e2e.missing does not exist", "target payments.missing does not exist")
@@ -198,13 +198,13 @@ def level_removed(stage: Stage, exactly_once: bool) -> None:
                      end_of(stage, "schedule.10s") >= end + REMOVED)
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
     without = stage.config(f"{mode}-without.yaml", **others)
-    says(stage, "a level was removed that still holds records", stage.run("run", "-c", str(without)), (78,),
+    says(stage, "run starts although a removed level has records", stage.run("run", "-c", str(without)), (78,),
          "schedule.10s", "retired_levels")
     bridge = stage.bridge(stage.config(f"{mode}-retired.yaml", **others, retired_levels=["10s"]), f"{mode}-retired")
     judge(stage.verify())
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
     undecided_holds(stage, without)
-    says(stage, f"a level that was drained {mode} once: check", stage.run("check", "-c", str(without)), (0,),
+    says(stage, f"a level that was drained {mode}: check", stage.run("check", "-c", str(without)), (0,),
          "nothing waits in topic schedule.10s")
     bridge = stage.bridge(without, f"{mode}-without")
     send(50, 2000)
@@ -277,12 +277,12 @@ def bad_records(stage: Stage) -> str:
     stage.collector.seen = [s for s in stage.collector.seen if s not in delivered]
     line = judge(stage.verify(own))
     require(len(refused) + len(delivered) == len(unsure),
-            f"of {len(unsure)} that the target does not take, {len(refused)} are too_large and "
+            f"of {len(unsure)} that are too large for the target, {len(refused)} are too_large and "
             f"{len(delivered)} delivered")
     require(all(s.value == b"v" and s.key == b"big" for s in refused), "a too_large one lost its key or value")
     require(len(strangers) == 2 * len(foreign), f"{len(strangers)} of {2 * len(foreign)} foreign records are not_ours")
     require(sorted(s.value or b"" for s in strangers) == sorted(2 * [v or b"" for v in foreign]),
-            "the foreign records are not in the dead-letter topic as they came")
+            "the foreign records are changed in the dead-letter topic")
     require(all((s.header("dlb-reason") or b"") and ("h", b"1") in s.headers for s in strangers),
             "a foreign record's dead letter has no reason or lost its header")
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
@@ -300,7 +300,7 @@ def first_of(bootstrap: str, topic: str, partition: int) -> bytes:
     consumer.assign([TopicPartition(topic, partition, 0)])
     message = consumer.poll(20)
     consumer.close()
-    require(message is not None and message.error() is None, f"nothing waits in {topic}/{partition}")
+    require(message is not None and message.error() is None, f"no record is in {topic}/{partition}")
     return message.value()
 
 
@@ -313,14 +313,14 @@ def lost_offsets(stage: Stage) -> str:
         stage.sender.send(generator.request(now_ms(), wait_ms=25_000))
     stage.sender.flush()
     time.sleep(3)
-    require(bridge.stop() == 0, "SIGTERM did not end it cleanly:\n" + bridge.tail())
+    require(bridge.stop() == 0, "SIGTERM did not end the bridge cleanly:\n" + bridge.tail())
     stage.admin.forget_group(stage.group)
     will_refuse(stage, config, "refused")
     again = stage.bridge(stage.config("again.yaml", lost_offsets="redeliver"), "again")
     will_say(again, "committed offsets are lost")
     report = stage.verify(timeout=60)
     require(report.faults["lost"] == 0 and report.faults["early"] == 0, report.line())
-    require(again.stop() == 0, "SIGTERM did not end it cleanly:\n" + again.tail())
+    require(again.stop() == 0, "SIGTERM did not end the bridge cleanly:\n" + again.tail())
     for topic in level_topics(stage.schedule):
         stage.admin.delete_up_to_end(topic)
     stage.admin.forget_group(stage.group)
@@ -332,7 +332,7 @@ def will_refuse(stage: Stage, config, name: str) -> None:
     refused = Bridge(stage.binary, config, name).start()
     code = refused.wait(20)
     require(code == 70 and "refusing exactly-once" in refused.tail(),
-            f"it ended with {code}:\n{refused.tail()}")
+            f"the bridge ended with {code}:\n{refused.tail()}")
 
 
 def full_disk(stage: Stage) -> str:
@@ -364,7 +364,7 @@ def on_full_disk(stage: Stage, disk: Path) -> str:
     filler = Producer({"bootstrap.servers": stage.kafka.bootstrap, "log_level": 0, "message.timeout.ms": 10_000, "linger.ms": 5})
     start = time.monotonic()
     while stage.kafka.running():
-        require(time.monotonic() - start < 120, "the disk is full and the broker lives on")
+        require(time.monotonic() - start < 120, "the disk is full, but the broker is still running")
         for _ in range(20):
             try:
                 filler.produce("filler", value=noise.randbytes(100_000))
@@ -372,7 +372,7 @@ def on_full_disk(stage: Stage, disk: Path) -> str:
                 pass
         filler.poll(0.01)
     time.sleep(5)
-    require(bridge.running(), "the broker died and the bridge with it:\n" + bridge.tail())
+    require(bridge.running(), "the broker died, and the bridge ended:\n" + bridge.tail())
     for segment in (disk / "data").glob("broker-1/filler-0/*"):
         segment.unlink()
     subprocess.run(["mount", "-o", "remount,size=256m", str(disk)], check=True)

@@ -111,7 +111,7 @@ class OnBridges(Hand):
         outage. It is then started again, as a supervisor would."""
         for bridge in self.bridges:
             if not bridge.running():
-                require(self.is_fenced(bridge), "it ended by itself:\n" + bridge.tail())
+                require(self.is_fenced(bridge), "the bridge ended by itself:\n" + bridge.tail())
                 self.count["fenced and started again"] += 1
                 bridge.start()
         return self.dice.choice(self.bridges)
@@ -132,7 +132,7 @@ class OnBridges(Hand):
         young = bridge.age() < 10  # it may not handle signals yet
         code = bridge.stop()
         require(code == 0 or (young and code == -signal.SIGTERM) or self.is_fenced(bridge),
-                f"SIGTERM ended it with {code}:\n{bridge.tail()}")
+                f"SIGTERM ended the bridge with {code}:\n{bridge.tail()}")
         bridge.start()
         self.count["restarts by SIGTERM"] += 1
 
@@ -179,7 +179,7 @@ def totals(report: Report, faults: Counter, rebalances: int) -> dict[str, int]:
     return {**faults, "rebalances": rebalances, "poison records": report.dead, "kinds of poison": len(report.kinds),
             "requests": report.requests, "lost": report.faults["lost"], "early": report.faults["early"],
             "delivered twice": report.duplicates, "unacknowledged, yet written": report.written_unsure,
-            "written twice by their producer": report.written_twice}
+            "written twice by the producer": report.written_twice}
 
 
 def chaos(stage: Stage) -> str:
@@ -220,7 +220,7 @@ def chaos(stage: Stage) -> str:
     trace.end()
     if doubles:
         line += " | " + doubles.line()
-        stage.totals |= {"forwarded": doubles.forwards, "forwarded, and could come twice": doubles.about,
-                         "delivered twice, known to its bridge for over 100 ms": doubles.known_beyond(COMMITTED_MS),
+        stage.totals |= {"forwarded": doubles.forwards, "forwarded records that an excuse would cover": doubles.about,
+                         "delivered twice, known to the bridge for over 100 ms": doubles.known_beyond(COMMITTED_MS),
                          **{f"delivered twice, by {kind}": n for kind, n in doubles.excused.items()}}
     return line + " | " + " ".join(f"{name.replace(' ', '_')}={n}" for name, n in sorted(stage.totals.items()))

@@ -218,7 +218,7 @@ class Collector(threading.Thread):
             self.consumer.close()
 
     def take_some(self) -> None:
-        """Takes all records that are there as soon as the first one is, so that each gets the time at which it came."""
+        """Takes all fetched records as soon as the first one is there, so that each has the time of its receipt."""
         first = self.consumer.poll(0.05)
         if first is None:
             return
@@ -319,7 +319,7 @@ class Admin:
         deadline = time.monotonic() + timeout
         while not seen():
             if time.monotonic() > deadline:
-                raise RuntimeError(f"{what} is not to be seen after {timeout} s")
+                raise RuntimeError(f"{what} is not visible after {timeout} s")
             time.sleep(0.1)
 
     def forbid_writing(self, topic: str) -> None:

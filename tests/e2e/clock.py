@@ -19,7 +19,7 @@ class Clock(Steps):
         super().__init__()
         compiler = shutil.which("gcc") or shutil.which("cc")
         if not compiler:
-            raise Skip("no C compiler for the clock")
+            raise Skip("no C compiler to build the clock shim")
         library, self.file = folder / "clockshim.so", folder / "clock"
         subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", str(library), str(SHIM)], check=True)
         self.env = {"LD_PRELOAD": str(library), "DELAYBRIDGE_TEST_CLOCK": str(self.file)}

@@ -230,7 +230,7 @@ class Doubles:
         kinds = " ".join(f"{kind.replace(' ', '_')}={n}" for kind, n in sorted(self.excused.items()))
         known = f" known_beyond_100ms={self.known_beyond(COMMITTED_MS)}" if self.known_ms else ""
         known += f" longest_known={max(self.known_ms):.0f}ms" if self.known_ms else ""
-        return (f"twice: {kinds or 'nothing'}{known} excusable={self.about / max(1, self.forwards):.1%} of "
+        return (f"duplicates: {kinds or 'none'}{known} excusable={self.about / max(1, self.forwards):.1%} of "
                 f"{self.forwards} forwards unexplained={len(self.unexplained)}")
 
     def examples(self, count: int = 3) -> str:

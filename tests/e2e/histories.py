@@ -61,10 +61,10 @@ class Act(Stage):
         def done() -> bool:
             ends = sum(p.offset for p in self.progress() if p.topic == self.schedule)
             return ends >= len(self.sender.journal)
-        self.admin.wait(f"all of {self.schedule} taken", done)
+        self.admin.wait(f"all of {self.schedule} read", done)
 
     def end(self, bridge) -> None:
-        require(bridge.stop() == 0, f"{self.schedule}: SIGTERM did not end it cleanly:\n{bridge.tail()}")
+        require(bridge.stop() == 0, f"{self.schedule}: SIGTERM did not end the bridge cleanly:\n{bridge.tail()}")
 
     def progress(self) -> list[TopicPartition]:
         """Returns the committed offsets of the schedule topic and its levels."""
@@ -97,7 +97,7 @@ def recreated(act: Act) -> str:
     if act.exactly_once:
         refused = act.bridge(config, "refused", members=0)
         require(refused.wait(20) == 70 and "refusing exactly-once" in refused.tail(),
-                f"it does not refuse:\n{refused.tail()}")
+                f"the bridge does not refuse:\n{refused.tail()}")
         config = act.other("redeliver", lost_offsets="redeliver")
     bridge = act.bridge(config, "second")
     will_say(bridge, "committed offsets are lost")
@@ -106,7 +106,7 @@ def recreated(act: Act) -> str:
     act.sender.journal = []
     judge(act.verify(act.send(30), timeout=40))
     act.end(bridge)
-    return "refused until configured to redeliver" if act.exactly_once else "said, and read from its beginning"
+    return "refused until configured to redeliver" if act.exactly_once else "logged, and read from the beginning"
 
 
 def recreated_alive(act: Act) -> str:
@@ -120,7 +120,7 @@ def recreated_alive(act: Act) -> str:
     will_say(bridge, "beyond the end of the log", 60)
     if act.exactly_once:
         act.end(bridge)
-        return "held and said"  # the rest is the history recreated
+        return "blocked and logged"  # the rest is the history recreated
     second = act.bridge(act.path, "second", members=2)  # a rebalance
     judge(act.verify(timeout=60))
     act.end(second)
@@ -148,7 +148,7 @@ def truncated(act: Act) -> str:
     bridge = act.bridge(act.path, "third")
     judge(act.verify(timeout=40))
     act.end(bridge)
-    return "held and said, and read on once the offsets are reset"
+    return "blocked and logged, and read again after the offsets are reset"
 
 
 def head_deleted(act: Act) -> str:
@@ -169,7 +169,7 @@ def head_deleted(act: Act) -> str:
     for topic in read, unread:
         will_say(bridge, f'continuing at the start of the log: run \'delaybridge check\'","topic":"{topic}"')
     act.end(bridge)
-    return f"{len(lost)} lost with it and logged; all later ones are delivered"
+    return f"{len(lost)} records lost and logged; all later ones delivered"
 
 
 CUT_GAP_S = 5  # Time between the records that retention deletes and those that it keeps.
@@ -194,15 +194,15 @@ def retention_cut(act: Act) -> str:
     act.admin.wait(f"{topic} cut by retention", lambda: all(
         start >= ends[place] for place, start in act.ends(topic, OffsetSpec.earliest()).items()))
     act.admin.set(topic, retention_ms="3600000")  # keeps the others
-    require_prompt(now_ms() - cut_since < CUT_GAP_S * 1000, "Kafka may have deleted the younger ones too")
-    require_prompt(now_ms() - since < READ_AFTER_MS, "Kafka deletes nothing before it is read")
+    require_prompt(now_ms() - cut_since < CUT_GAP_S * 1000, "Kafka may also have deleted the younger records")
+    require_prompt(now_ms() - since < READ_AFTER_MS, "Kafka deleted no record before it was read")
     cut = sum(act.ends(topic, OffsetSpec.earliest()).values())
     judge(act.verify(left + act.send(20), timeout=60))
-    require(said_gone(bridge, topic) == cut, f"{cut} offsets were deleted, and {said_gone(bridge, topic)} are said")
+    require(said_gone(bridge, topic) == cut, f"{cut} offsets were deleted, but {said_gone(bridge, topic)} are logged")
     act.end(bridge)
     for command in "run", "check":
         says(act, command, act.run(command, "-c", str(path)), (78,), topic, "retention.ms=3600000", "topics apply")
-    return f"the {len(lost)} that retention took are said, the {len(left)} behind them delivered; refused at a start"
+    return f"the {len(lost)} deleted records are logged, the {len(left)} later ones delivered; a start is refused"
 
 
 def said_gone(bridge, topic: str) -> int:
@@ -228,7 +228,7 @@ def foreign_progress(act: Act) -> str:
     if act.exactly_once:
         refused = act.bridge(act.path, "refused", members=0)
         require(refused.wait(20) == 70 and "refusing exactly-once" in refused.tail(),
-                f"it took {len(kept)} places it cannot read:\n{refused.tail()}")
+                f"the bridge accepted {len(kept)} offsets with unreadable metadata:\n{refused.tail()}")
         config = act.other("redeliver", lost_offsets="redeliver")
     bridge = act.bridge(config, "second")
     will_say(bridge, "commit metadata of another program ignored")
@@ -261,7 +261,7 @@ def newer_record(act: Act) -> str:
     bridge = act.bridge(act.path, "third")
     judge(act.verify(timeout=60))
     act.end(bridge)
-    return f"its level is held there and nothing else; the {len(behind)} behind it came when it was gone"
+    return f"only its partition is blocked; the {len(behind)} records behind it came after its removal"
 
 
 def of_version(envelope: bytes, version: int) -> bytes:
@@ -321,7 +321,7 @@ def grown(act: Act) -> str:
     bridge = act.bridge(act.path, "second")
     judge(act.verify(timeout=40))
     act.end(bridge)
-    return f"logged, refused at a start, fixed by topics apply; the {len(waiting)} waiting requests came then"
+    return f"logged, a start refused, fixed by topics apply; then the {len(waiting)} waiting requests came"
 
 
 def mode_switch(act: Act) -> str:

@@ -43,7 +43,7 @@ def no_transactions(stage: Stage) -> str:
     stage.proxy.hidden = set()
     checked = stage.run("check", "-c", str(transactional))
     require(checked.returncode == 0, f"with both: check ended with {checked.returncode}:\n{checked.stdout}")
-    return f"78 for each; without transactions at least once delivers: {line}"
+    return f"exit 78 for each; at least once works without transactions: {line}"
 
 
 def offsets_expire(stage: Stage) -> str:
@@ -101,13 +101,13 @@ def trim_forbidden(stage: Stage) -> str:
     will_say(bridge, "allow Delete on the level topics", 90)
     places = [("schedule.1s", lane) for lane in range(8)]
     ends = stage.admin.offsets(places, OffsetSpec.latest())
-    require(sum(ends.values()) > 0, "nothing was in the level")
+    require(sum(ends.values()) > 0, "no record was in the level")
     starts = stage.admin.offsets(places, OffsetSpec.earliest())
     require(sum(starts.values()) == 0, f"deleted without the right: {starts}")
     fortress.allow("bridge", deletes)
     stage.admin.wait("all deleted", lambda: stage.admin.offsets(places, OffsetSpec.earliest()) == ends, 130)
-    require(bridge.stop() == 0, f"SIGTERM did not end it cleanly:\n{bridge.tail()}")
-    return f"said, and made up for; {line}"
+    require(bridge.stop() == 0, f"SIGTERM did not end the bridge cleanly:\n{bridge.tail()}")
+    return f"logged, and deleted later; {line}"
 
 
 SCENARIOS = {"no_transactions": no_transactions, "trim_forbidden": trim_forbidden,

@@ -46,7 +46,7 @@ def send_packed(stage: Stage, codec: str, shape: str, kind: str) -> int:
         for value in batch(shape, rand):
             sender.produce(stage.schedule, value=value, headers=HEADERS[kind], partition=lane)
             count += 1
-        require(sender.flush(60) == 0, f"a batch packed by {codec} was not written")
+        require(sender.flush(60) == 0, f"a batch compressed with {codec} was not written")
     return count
 
 
@@ -93,7 +93,7 @@ def packed(stage: Stage, shape: str, kind: str = "good") -> str:
         await_records(stage, [dead if kind == "refused" else TARGET], count, bridge)
         most = peak.end() - idle
         line.append(f"{codec}={most:.0f}")
-        require(most < BOUND_MIB, f"{codec}: {most:.0f} MiB more than idle, and {BOUND_MIB} are allowed:\n{bridge.tail()}")
+        require(most < BOUND_MIB, f"{codec}: {most:.0f} MiB more than idle, but {BOUND_MIB} are allowed:\n{bridge.tail()}")
         require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
     return f"{count} records, MiB more than idle: {' '.join(line)} of {BOUND_MIB} allowed"
 
@@ -148,8 +148,8 @@ def many_targets(stage: Stage) -> str:
         await_records(stage, names, total, bridge)
         line.append(peak.end() - idle)
     most = max(line)
-    require(most < bound, f"{most:.0f} MiB more than idle, and {bound:.0f} are allowed:\n{bridge.tail()}")
-    require(line[-1] < line[0] * 1.25 + 4, f"it grows with each round: {line}")
+    require(most < bound, f"{most:.0f} MiB more than idle, but {bound:.0f} are allowed:\n{bridge.tail()}")
+    require(line[-1] < line[0] * 1.25 + 4, f"memory grows with each round: {line}")
     return f"{total} records to {partitions} partitions, MiB more than idle: " \
            f"{' '.join(f'{mib:.0f}' for mib in line)} of {bound:.0f} allowed"
 

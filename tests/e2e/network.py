@@ -48,12 +48,12 @@ def held_requests(stage: Stage) -> str:
     time.sleep(4)
     plan = rounds(stage.full, stage.exactly_once)
     ends = [late_end(stage, bridge) for _ in range((5 if stage.full else 2) if stage.exactly_once else 0)]
-    require(sum(ends) * 2 >= len(ends), f"of {len(ends)} late ends only {sum(ends)} came into an open transaction")
+    require(sum(ends) * 2 >= len(ends), f"only {sum(ends)} of {len(ends)} late ends arrived in an open transaction")
     for api, way, seconds in plan:
         rule = stage.proxy.add(api, way, seconds)
         if api == "InitProducerId":  # only a new producer sends it, and the next request needs one
             stage.proxy.add("EndTxn", "answer_lost")
-        require(stage.proxy.wait(rule, 40), f"no {api} within 40 s, to be {way}:\n{bridge.tail()}")
+        require(stage.proxy.wait(rule, 40), f"no {api} within 40 s that could be {way}:\n{bridge.tail()}")
         time.sleep(seconds + 2)
     sending.finish(stop=True)
     line = judge_network(stage, trace, 90)
@@ -86,7 +86,7 @@ def late_end(stage: Stage, bridge: Bridge) -> bool:
     bridge.kill()
     offsets.times = 0  # it may have met none
     bridge.start()
-    require(stage.admin.wait_members(stage.group, 1), "it does not get its lanes back:\n" + bridge.tail())
+    require(stage.admin.wait_members(stage.group, 1), "the bridge does not get its lanes back:\n" + bridge.tail())
     time.sleep(3)
     return met
 
@@ -140,8 +140,8 @@ def broker_hangs(stage: Stage) -> str:
             if (key := s.header("dlb-source")) in written}
     after = [ms for key, ms in late.items()
              if hung + taken_over * 1000 < written[key].earliest < hung + hangs * 1000]
-    require(len(after) > RATE, f"only {len(after)} were due when the others had taken over")
-    require_prompt(max(after) < 3000, f"{taken_over} s after it fell silent, records came {max(after):.0f} ms late")
+    require(len(after) > RATE, f"only {len(after)} records were due after the takeover")
+    require_prompt(max(after) < 3000, f"{taken_over} s after the coordinator fell silent, records came {max(after):.0f} ms late")
     return f"{line} most_late={max(late.values()):.0f}ms due_after_takeover={len(after)} of_them_late={max(after):.0f}ms"
 
 

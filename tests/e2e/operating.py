@@ -134,7 +134,7 @@ def waiting_records_are_shown(stage: Stage, watch: Watch) -> None:
     stage.sender.flush()
     time.sleep(2.5)
     pending = watch.total("level_pending_records", 'level="10s"')
-    require(pending == 16, f"16 wait in 10s, {pending} are shown")
+    require(pending == 16, f"16 records wait in 10s, but {pending} are shown")
     left = watch.total("level_head_deadline_timestamp_seconds", 'level="10s"') - time.time()
     require(0 < left < 12, f"the head of 10s leaves in {left:.1f} s")
     require(watch.total("partitions", 'level="10s",state="paused"') > 0, "no partition of 10s is paused")
@@ -159,7 +159,7 @@ def configuration_changes(stage: Stage, bridge: Bridge, config: Path, **settings
     judge(stage.verify(timeout=20))
     config.write_text("targets: []\n")
     bridge.process.send_signal(signal.SIGHUP)
-    require("targets" in logged(bridge, "keeping the old one"), "the sentence names the key")
+    require("targets" in logged(bridge, "keeping the old one"), "the message names the key")
     config.write_text(text)
     bridge.process.send_signal(signal.SIGHUP)
     time.sleep(0.5)
@@ -183,7 +183,7 @@ def operated(stage: Stage) -> str:
     manager, watch = Manager(stage.folder), Watch(port)
     bridge = stage.bridge(config, env={"NOTIFY_SOCKET": str(manager.path), "WATCHDOG_USEC": "2000000"},
                           args=("-Xsasl.password=hunter2",))
-    require(b"hunter2" not in Path(f"/proc/{bridge.pid}/cmdline").read_bytes(), "the password stands in /proc")
+    require(b"hunter2" not in Path(f"/proc/{bridge.pid}/cmdline").read_bytes(), "the password is visible in /proc")
     manager.wait("READY=1", 5)
     watch.wait("/readyz", 200, 10)
     require(watch.get("/livez")[0] == 200, "alive")
@@ -195,7 +195,7 @@ def operated(stage: Stage) -> str:
     judge(stage.verify())
     time.sleep(1.5)  # the survey runs once a second
     figures_agree(stage, watch)
-    require(watch.total("level_pending_records", 'level="10s"') == 0, "nothing waits any more")
+    require(watch.total("level_pending_records", 'level="10s"') == 0, "no record waits any more")
     promtool = find_promtool()
     if promtool:
         lint = subprocess.run([promtool, "check", "metrics"], input=watch.get("/metrics")[1], text=True,
@@ -216,5 +216,5 @@ def operated(stage: Stage) -> str:
     code = bridge.stop()
     manager.wait("STOPPING=1", 1)
     require(code == 0, f"stopped with {code}: {bridge.tail()}")
-    return (f"{line}; not ready {gone:.1f} s after Kafka went, ready {back:.1f} s after it was started; "
-            f"promtool {'agrees' if promtool else 'is not here'}")
+    return (f"{line}; not ready {gone:.1f} s after Kafka stopped, ready {back:.1f} s after its start; "
+            f"promtool {'agrees' if promtool else 'is not installed'}")

@@ -58,7 +58,7 @@ DELAY = ("dlb-delay", "1s")
 
 kind("a header that does not exist", "unknown_header", DELAY, ("dlb-dealy", "1s"))
 kind("the prefix alone", "unknown_header", DELAY, ("dlb-", "x"))
-kind("an unknown one in capitals", "unknown_header", DELAY, ("DLB-RETRIES", "3"))
+kind("an unknown header in capitals", "unknown_header", DELAY, ("DLB-RETRIES", "3"))
 kind("a longer name", "unknown_header", DELAY, ("dlb-delay2", "1s"))
 kind("unknown before twice", "unknown_header", DELAY, DELAY, ("dlb-x", None))
 kind("unknown before everything", "unknown_header", ("dlb-op", "explode"), ("dlb-?", ""))
@@ -67,10 +67,10 @@ kind("the delay twice", "bad_header", DELAY, DELAY)
 kind("the target twice", "bad_header", DELAY, ("dlb-target", "a"), ("dlb-target", "a"))
 kind("the key twice", "bad_header", DELAY, ("dlb-key", "a"), ("dlb-key", None))
 kind("a case variant", "bad_header", ("Dlb-Delay", "1s"))
-kind("a case variant of what the bridge writes", "bad_header", DELAY, ("DLB-Source", "a/0/1"))
+kind("a case variant of a header of the bridge", "bad_header", DELAY, ("DLB-Source", "a/0/1"))
 kind("a dead letter without its value, sent again", "bad_header", DELAY, ("dlb-truncated", "value"))
 kind("a bare dead letter, sent again", "bad_header", ("dlb-truncated", "all"))
-kind("a case variant of the mark of a dead letter", "bad_header", DELAY, ("dlb-Truncated", "value"))
+kind("a case variant of dlb-truncated", "bad_header", DELAY, ("dlb-Truncated", "value"))
 kind("a null delay", "bad_header", ("dlb-delay", None))
 kind("an empty delay", "bad_header", ("dlb-delay", b""))
 kind("a null id", "bad_header", DELAY, ("dlb-id", None))
@@ -98,7 +98,7 @@ kind("an id of 43 characters and 129 bytes", "bad_id", DELAY, ("dlb-id", "\u952e
 kind("a bad id before no time", "bad_id", ("dlb-id", "y" * 130))
 
 kind("no time", "no_time")
-kind("no time but a target", "no_time", ("dlb-target", "e2e.a"))
+kind("a target without a time", "no_time", ("dlb-target", "e2e.a"))
 kind("no time before a bad expiry", "no_time", ("dlb-expires-at", "never"))
 
 timed("two times", "two_times", lambda c: [("dlb-delay", "1s"), ("dlb-deliver-at", c.now)])
@@ -114,7 +114,7 @@ for text in ("1763712000", "99999999999", "-1763712000000", "+1763712000000", "1
              "2026-11-21T08:00:00.Z", "2026-11-21T08:00:00+25:00", "20261121T080000Z", "9223372036854775808",
              "2025-02-29T00:00:00Z", " 2026-11-21T08:00:00Z", "1763712000000ms", "2026-11-21T08:00:00,5Z"):
     kind(f"the instant {text!r}", "bad_time", ("dlb-deliver-at", text))
-kind("an expiry that is no time", "bad_time", DELAY, ("dlb-expires-at", "later"))
+kind("an expiry that is not an instant", "bad_time", DELAY, ("dlb-expires-at", "later"))
 kind("an expiry that is a duration", "bad_time", DELAY, ("dlb-expires-at", "1h"))
 kind("a bad time before a denied target", "bad_time", ("dlb-delay", "1 s"), ("dlb-target", "secret"))
 kind("a NUL in a time", "bad_time", ("dlb-delay", b"1s\x00"))
@@ -125,8 +125,8 @@ timed("50 days from now", "too_far", lambda c: [("dlb-deliver-at", c.now + 50 * 
 timed("50 days from now, RFC 3339", "too_far",
       lambda c: [("dlb-deliver-at", rfc3339(c.now + 50 * 86_400_000, 480))])
 kind("the year 9999", "too_far", ("dlb-deliver-at", "9999-12-31T23:59:59Z"))
-kind("what 64 bits just hold", "too_far", ("dlb-deliver-at", "9223372036854775807"))
-kind("a delay that 64 bits just hold", "too_far", ("dlb-delay", "9223372036854775807ms"))
+kind("the largest instant of 64 bits", "too_far", ("dlb-deliver-at", "9223372036854775807"))
+kind("the largest delay of 64 bits", "too_far", ("dlb-delay", "9223372036854775807ms"))
 kind("too far before a denied target", "too_far", ("dlb-delay", "400d"), ("dlb-target", "secret"))
 
 timed("an expiry before the due time", "expired",
@@ -134,7 +134,7 @@ timed("an expiry before the due time", "expired",
 timed("an expiry before the instant, RFC 3339", "expired",
       lambda c: [("dlb-deliver-at", c.now + 600_000), ("dlb-expires-at", rfc3339(c.now + 599_999))])
 timed("an expiry in the past", "expired", lambda c: [("dlb-delay", "0s"), ("dlb-expires-at", c.now - 60_000)])
-timed("due, and expired, before it was written", "expired",
+timed("due and expired before it was written", "expired",
       lambda c: [("dlb-deliver-at", c.now - 10_000), ("dlb-expires-at", c.now - 5000)])
 timed("expired before a denied target", "expired",
       lambda c: [("dlb-delay", "1h"), ("dlb-expires-at", c.now), ("dlb-target", "secret")])

@@ -34,9 +34,9 @@ def waits_for_kafka(stage: Stage) -> None:
         says(stage, f"{command[0]} without a broker", stage.run(*command, "-c", str(path), "--timeout", "1s"), (69,))
         require(time.monotonic() - start < 5, f"{command[0]} gave up after {time.monotonic() - start:.0f} s")
     time.sleep(12)
-    require(Watch(port).get("/readyz")[0] == 503, "it is ready without Kafka")
-    require(waiting.tail(100).count("waiting for Kafka") >= 2, f"not a line each 10 s:\n{waiting.tail()}")
-    require(waiting.stop() == 0, "SIGTERM does not end one that waits")
+    require(Watch(port).get("/readyz")[0] == 503, "the bridge is ready without Kafka")
+    require(waiting.tail(100).count("waiting for Kafka") >= 2, f"no log line each 10 s:\n{waiting.tail()}")
+    require(waiting.stop() == 0, "SIGTERM does not end a bridge that waits for Kafka")
 
 
 def configuration_is_found(stage: Stage, path: Path) -> None:
@@ -54,13 +54,13 @@ def configuration_is_found(stage: Stage, path: Path) -> None:
             process.send_signal(signal.SIGTERM)
             process.wait(20)
         os.close(ours)
-        require(line.startswith("{") != terminal, f"{'a terminal' if terminal else 'a pipe'} is told {line!r}")
+        require(line.startswith("{") != terminal, f"{'a terminal' if terminal else 'a pipe'} shows {line!r}")
 
 
 def send_lines(stage: Stage, path: Path, lines: str, *args: str) -> subprocess.CompletedProcess:
     done = subprocess.run([str(stage.binary), "send", "-c", str(path), *args], input=lines, text=True,
                           capture_output=True, check=False)
-    require(not (found := faults_of_command(("send", *args), done.stdout, done.stderr)), f"not by the schema: {found}")
+    require(not (found := faults_of_command(("send", *args), done.stdout, done.stderr)), f"the output breaks the schema: {found}")
     return done
 
 
@@ -97,7 +97,7 @@ def run_meets_apply(stage: Stage) -> None:
     time.sleep(0.5)
     stage.apply(path)
     will_say(bridge, '"msg":"started"')
-    require(bridge.stop() == 0, "it does not end")
+    require(bridge.stop() == 0, "the bridge does not end")
 
 
 def target_leaves_the_list(stage: Stage, bridge: Bridge, **settings) -> None:
@@ -144,9 +144,9 @@ def second_signal_ends_it(stage: Stage, bridge: Bridge, path: Path) -> None:
     try:
         time.sleep(2)
         bridge.process.send_signal(signal.SIGTERM)
-        require(bridge.wait(1) is None, "it did not wait for records in flight")
+        require(bridge.wait(1) is None, "SIGTERM did not wait for records in flight")
         bridge.process.send_signal(signal.SIGTERM)
-        require(bridge.wait(1) is not None, "a second SIGTERM does not end it")
+        require(bridge.wait(1) is not None, "a second SIGTERM does not end the bridge")
     finally:
         os.kill(broker, signal.SIGCONT)
 
@@ -161,7 +161,7 @@ def drain_gives_up(stage: Stage, **settings) -> None:
     start = time.monotonic()
     code = bridge.stop()
     took = time.monotonic() - start
-    require(code == 0 and 1.5 < took < 6, f"SIGTERM ended it with {code} after {took:.1f} s:\n{bridge.tail()}")
+    require(code == 0 and 1.5 < took < 6, f"SIGTERM ended the bridge with {code} after {took:.1f} s:\n{bridge.tail()}")
     will_say(bridge, '"drained":false')
 
 

@@ -72,7 +72,7 @@ class Proxy(threading.Thread):
         super().__init__(daemon=True)
         self.ports = ports
         self.rules: list[Rule] = []
-        self.hidden: set[str] = set()  # kinds of request that the brokers seem not to support
+        self.hidden: set[str] = set()  # request kinds that the brokers seem not to support
         self.unlearned: set[str] = set()  # topics whose settings the brokers seem not to know yet
         self.passed: Counter[tuple[str, int]] = Counter()  # requests, by kind and broker
         self.evidence = Evidence()

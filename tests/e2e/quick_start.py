@@ -49,7 +49,7 @@ def quick_start(stage: Stage) -> str:
         done = subprocess.run(["bash", "-c", line], cwd=folder, env=env, capture_output=True, text=True, timeout=60,
                               stdin=subprocess.DEVNULL, check=False)
         wanted = 78 if line == "delaybridge topics plan" else 0
-        require(done.returncode == wanted, f"{line}: it ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        require(done.returncode == wanted, f"{line}: the command ended with {done.returncode}:\n{done.stdout}{done.stderr}")
         return done.stdout
 
     n, last = 0, ""
@@ -66,7 +66,7 @@ def quick_start(stage: Stage) -> str:
             else:
                 last = shell(line)
     require("order-17" in last and '{"order": 17}' in last and "dlb-source" in last, f"no delivery came:\n{last}")
-    return f"{n} lines, and the delivery came"
+    return f"{n} lines run, and the delivery came"
 
 
 def start(stage: Stage, path: Path) -> None:

@@ -74,7 +74,7 @@ def bounded_memory(stage: Stage) -> str:
     # The client and the bridge each list the headers of one record a lane, and its batch is decompressed.
     head_mib = HEADERS * (96 + 4) / MIB
     bound = memory_mib + LANES * 2 * head_mib + 32
-    require(most < bound, f"{most:.0f} MiB more than before, and {bound:.0f} are allowed:\n{bridge.tail()}")
+    require(most < bound, f"{most:.0f} MiB more than before, but {bound:.0f} are allowed:\n{bridge.tail()}")
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
     return f"{requests} refused requests, {most:.0f} MiB more than before, of {bound:.0f} allowed"
 
@@ -125,7 +125,7 @@ def require_blocked(stage: Stage, path: Path, place: str, level: str) -> None:
     """Checks that metrics, levels and check show the batch at this place, and that check names the command."""
     stage.admin.wait("the blocked partition in /metrics", lambda: blocked(stage, level) == 1)
     shown = stage.run("levels", "-c", str(path)).stdout
-    require("cannot be read" in shown and "BLOCKED" in shown, f"levels does not show it:\n{shown}")
+    require("cannot be read" in shown and "BLOCKED" in shown, f"levels does not show the blocked partition:\n{shown}")
     done = stage.run("check", "-c", str(path))
     require(done.returncode == 78 and f"run 'delaybridge skip {place}'" in done.stdout,
             f"check ends with {done.returncode}, and does not name {place}:\n{done.stdout}{done.stderr}")
@@ -147,9 +147,9 @@ def unreadable(stage: Stage) -> str:
     behind = send_good(stage, 80)
     stuck = [r for r in behind if r.partition == lane]
     free = [r for r in before + behind if r not in stuck]
-    require(stuck, "no request came to lie behind the batch")
+    require(stuck, "no request lies behind the batch")
     will_say(bridge, f"delaybridge skip {place}", 60)
-    require(stage.collector.wait_for(free, stage.schedule, 20) == 0, "other partitions are held as well")
+    require(stage.collector.wait_for(free, stage.schedule, 20) == 0, "other partitions are blocked, too")
     require(len(stage.collector.missing(stuck, stage.schedule)) == len(stuck), "a record behind the batch was delivered")
     require_blocked(stage, path, place, "schedule")
     topic, _, range_ = place.split("/")
@@ -218,7 +218,7 @@ def damaged(stage: Stage) -> str:
 
     bridge = stage.bridge(path)
     stuck = [r for r in behind if r.partition == lane]
-    require(stuck, "no request came to lie behind the batch")
+    require(stuck, "no request lies behind the batch")
     for begin in begins:
         will_say(bridge, f"delaybridge skip {begin}-", 60)
     # A range ends at the next record, so it includes a transaction marker.
@@ -226,7 +226,7 @@ def damaged(stage: Stage) -> str:
     for place, name in zip(places, ("schedule", "30s")):
         require_blocked(stage, path, place, name)
     free = [r for r in behind if r not in stuck]
-    require(stage.collector.wait_for(free, stage.schedule, 20) == 0, "other partitions are held as well")
+    require(stage.collector.wait_for(free, stage.schedule, 20) == 0, "other partitions are blocked, too")
     for place in places:
         done = stage.run("skip", place, "-c", str(path))
         require(done.returncode == 0, f"skip {place} ended with {done.returncode}: {done.stderr}")
@@ -236,7 +236,7 @@ def damaged(stage: Stage) -> str:
         until(f"no dead letter names {place}", bridge, lambda at=place: letters(stage, at) == 1)
         require_free(stage, path, name)
     came = [s for s in list(stage.collector.seen) if s.value is not None and s.value[:7] == b"damaged"]
-    require(not came, f"of the damaged batches came {came}")
+    require(not came, f"of the damaged batches, {came} records came")
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
     return f"{', '.join(places)}: blocked, shown, skipped; {len(stuck)} requests waited behind them, then came"
 

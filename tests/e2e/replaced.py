@@ -45,12 +45,13 @@ def replaced(act: Act) -> str:
     starts = act.ends(level, OffsetSpec.earliest())
     require(sum(starts.values()) == 0, f"records of the new log were deleted: {starts}")
     kept = sum(ends.values())
-    require(kept > 0, "nothing is in the new log")
+    require(kept > 0, "no record is in the new log")
     act.commit([TopicPartition(level, lane, 0) for lane in range(LANES)])  # --reset-offsets --to-earliest
     bridge = act.bridge(act.path, "second")
     judge(act.verify(done + new, timeout=60))
     act.end(bridge)
-    return f"held and said; {len(old)} were lost with the old log, the {len(new)} in the new one delivered after a reset"
+    return f"blocked and logged; {len(old)} records lost with the old log, the {len(new)} of the new one came "\
+           "after a reset"
 
 
 def level_deleted(stage: Stage) -> str:
@@ -83,7 +84,7 @@ def deleted(act: Act) -> str:
     judge(act.verify(good + held + back, timeout=60))
     require(sum(act.ends(level, OffsetSpec.latest()).values()) > 0, "the level is not used again")
     act.end(bridge)
-    return f"said, {len(lost)} were lost with it, the {len(good) + len(held)} others came; in use again after topics apply"
+    return f"logged; {len(lost)} records lost with the topic, the {len(good) + len(held)} others came; in use again after apply"
 
 
 SCENARIOS = both_modes(level_replaced, level_deleted)

@@ -37,7 +37,7 @@ def mixed(stage: Stage) -> str:
     line = judge(report)
     require(bridge.running(), "the bridge ended by itself:\n" + bridge.tail())
     code = bridge.stop()
-    require(code == 0, f"SIGTERM ended it with {code}:\n{bridge.tail()}")
+    require(code == 0, f"SIGTERM ended the bridge with {code}:\n{bridge.tail()}")
     warm = late_from(stage, 8000)  # a broker compiles its code in its first seconds
     require_prompt(report.share(warm, .99) < 2000, f"p99 {report.share(warm, .99)} ms late: {line}")
     return line
@@ -89,7 +89,7 @@ def clean_restarts(stage: Stage, bridges: list[Bridge], restarts: int) -> str:
         start = time.monotonic()
         code = bridges[n % len(bridges)].stop()
         longest = max(longest, time.monotonic() - start)
-        require(code == 0, f"SIGTERM ended it with {code}:\n{bridges[n % len(bridges)].tail()}")
+        require(code == 0, f"SIGTERM ended the bridge with {code}:\n{bridges[n % len(bridges)].tail()}")
         bridges[n % len(bridges)].start()
     time.sleep(4)
     sending.finish(stop=True)
@@ -215,11 +215,11 @@ def broker_away(stage: Stage, seconds: int) -> str:
     due = {(r.partition, r.offset): r.earliest for r in stage.sender.journal}
     outage_is_logged(bridge, up - down)
     late = [s.timestamp_ms - up for s in stage.collector.seen if down <= due[source(s)] <= up]
-    require(late, "nothing was due while the broker was away")
+    require(late, "no record was due while the broker was away")
     require(report.duplicates <= 60,
-            f"{report.duplicates} were delivered twice: more than what was in flight")
+            f"{report.duplicates} were delivered twice, more than were in flight")
     limit = 5000 if seconds >= 20 else 9000  # a session; delayed commits may cost another one
-    require_prompt(max(late) < limit, f"what was due meanwhile came {max(late):.0f} ms after the broker")
+    require_prompt(max(late) < limit, f"records due meanwhile came {max(late):.0f} ms after the broker")
     return f"{line} away={(up - down) / 1000:.0f}s due_meanwhile={len(late)} last_after_up={max(late):.0f}ms"
 
 
@@ -243,7 +243,7 @@ def fenced(stage: Stage) -> str:
         time.sleep(3)
         instance = stage.admin.instances(stage.group)[0]
         intruder = Intruder(stage.kafka.bootstrap, stage.group, stage.schedule, instance)
-        require(intruder.fenced(20), "the bridge did not take its place again:\n" + bridge.tail())
+        require(intruder.fenced(20), "the bridge did not rejoin:\n" + bridge.tail())
         require(stage.admin.wait_members(stage.group, 1), f"{n}: the group does not settle")
     time.sleep(2)
     sending.finish(stop=True)
@@ -315,7 +315,7 @@ def bad_targets(stage: Stage) -> str:
     # In exactly once, each discovery of a bad target aborts a transaction, which may contain good records.
     calm, more = p99["before"], (1500, 200) if stage.exactly_once else (100, 100)
     require_prompt(p99["meeting"] <= max(2 * calm, calm + more[0]) and p99["beside"] <= max(2 * calm, calm + more[1]),
-                   f"good ones were held: p99 ms {told}")
+                   f"good records were delayed: p99 ms {told}")
     return f"{line} good_p99_ms {told}"
 
 
@@ -334,7 +334,7 @@ def clock_step(stage: Stage) -> str:
     report = stage.verify(timeout=90, showed=clock.showed)
     line = judge(report)
     moved = sum(1 for s in stage.collector.seen if s.timestamp_ms - s.received_ms > 3000)
-    require(moved > 0, "the clock was not stepped: no record bears a time ahead of ours")
+    require(moved > 0, "the clock was not stepped: no record has a stamp ahead of this clock")
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
     return f"{line} steps={clock.steps} stamped_ahead={moved}"
 
@@ -357,7 +357,7 @@ def idle(stage: Stage) -> str:
     broker = (cpu_seconds(stage.kafka.pid()) - broker) / seconds
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
     require(not stage.collector.seen, f"{len(stage.collector.seen)} records came out an hour early")
-    require(cpu < 0.01, f"it takes {cpu:.2%} of a core to wait (RSS {rss:.0f} MiB)")
+    require(cpu < 0.01, f"waiting uses {cpu:.2%} of a core (RSS {rss:.0f} MiB)")
     return f"cpu={cpu:.2%} of a core over {seconds:.0f}s rss={rss:.0f}MiB partitions=152 broker_cpu={broker:.1%}"
 
 
@@ -378,12 +378,12 @@ def drain(stage: Stage) -> str:
         stage.sender.flush()
         require(now_ms() < due - 2000, "the requests were not all written in time")
         lanes = {r.partition for r in stage.sender.journal[first:]}
-        require(len(lanes) == 1, f"one key is in the lanes {lanes}")
+        require(len(lanes) == 1, f"records of one key are in lanes {lanes}")
         report = stage.verify(timeout=60)
         judge(report)
         results.append(report.share(report.here_ms, 1))
     require_prompt(max(results) < 1000, f"6,000 records due at once took {results} ms")
-    return f"6000 records of one partition: the last is here after {max(results)} ms | {report.line()}"
+    return f"6000 records of one partition: the last came after {max(results)} ms | {report.line()}"
 
 
 SCENARIOS = {**both_modes(mixed, kill9, broker_restart, broker_blink, fenced, bad_targets, clock_step, chaos),

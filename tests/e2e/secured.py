@@ -165,7 +165,7 @@ class Fortress:
             proc = Path(f"/proc/{process.pid}")
             said += process.log.read_text() + (proc / "cmdline").read_text() + (proc / "environ").read_text()
         for user, password in self.secrets.items():
-            require(password not in said, f"{what}: {user}'s password is there to be read")
+            require(password not in said, f"{what}: {user}'s password is printed")
 
 
 def setting(stage: Stage) -> Fortress:
@@ -223,12 +223,12 @@ def without(stage: Stage, fortress: Fortress, right: Right, config: Path, name: 
     generator, deadline = stage.generator(1500), time.monotonic() + (90 if right.slow else 25)
     said = re.compile(right.says)
     while not said.search(bridge.tail(400)):
-        require(time.monotonic() < deadline, f"without {right} it does not say {right.says!r}:\n{bridge.tail(20)}")
+        require(time.monotonic() < deadline, f"without {right}, the bridge does not print {right.says!r}:\n{bridge.tail(20)}")
         stage.sender.send(generator.request(int(time.time() * 1000), target="e2e.a"))
         time.sleep(0.2)
     stage.sender.flush()
     if right.fatal:
-        require(bridge.wait(15) == 78, f"without {right} it ended with {bridge.process.poll()}:\n{bridge.tail()}")
+        require(bridge.wait(15) == 78, f"without {right}, the bridge ended with {bridge.process.poll()}:\n{bridge.tail()}")
     fortress.keeps_secrets(name, bridge.tail(10_000))
     fortress.allow("bridge", [right])
     bridge.stop()
@@ -250,12 +250,12 @@ def refused_logins(stage: Stage, fortress: Fortress) -> None:
             said = done.stdout + done.stderr
             require(done.returncode == 78 and sentence in said,
                     f"{what}: {command} ended with {done.returncode}:\n{said[-800:]}")
-            require("not-the-password" not in said, f"{what}: {command} says the password")
+            require("not-the-password" not in said, f"{what}: {command} prints the password")
             fortress.keeps_secrets(f"{what}: {command}", said)
     # A user without rights can log in, and sees no topic.
     path = stage.config("stranger.yaml", kafka=fortress.mutual("stranger"))
     done = stage.run("check", "-c", str(path))
-    require(done.returncode == 78 and "allow Describe" in done.stdout, f"a stranger: {done.stdout}{done.stderr}")
+    require(done.returncode == 78 and "allow Describe" in done.stdout, f"a user without rights: {done.stdout}{done.stderr}")
 
 
 def scram_works(stage: Stage) -> bool:

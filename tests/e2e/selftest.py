@@ -74,13 +74,13 @@ class Planted(unittest.TestCase):
         by_source = {f"schedule/{r.partition}/{r.offset}".encode(): r for r in self.sent}
         return next(s for s in self.delivered[20:] if wanted(by_source[s.header("dlb-source")]))
 
-    def test_nothing_where_nothing_is_wrong(self):
+    def test_correct_history_has_no_fault(self):
         report = self.report()
         self.assertEqual((dict(report.faults), report.duplicates), ({}, 0))
         self.assertEqual((report.delivered, report.dead), (360, 40))
         self.assertEqual(unaccounted(self.sent, self.delivered + self.dead, "schedule"), 0)
 
-    def test_a_lost_one(self):
+    def test_a_lost_record(self):
         self.delivered.pop(33)
         self.assertEqual(unaccounted(self.sent, self.delivered + self.dead, "schedule"), 1)
         self.found("lost")
@@ -89,22 +89,22 @@ class Planted(unittest.TestCase):
         self.dead.pop(3)
         self.found("lost")
 
-    def test_one_that_was_never_sent(self):
+    def test_record_that_was_never_sent(self):
         odd = copy.deepcopy(self.delivered[5])
         odd.headers[-1] = ("dlb-source", b"schedule/0/999999")
         self.delivered.append(odd)
         self.found("unknown")
 
-    def test_one_without_source(self):
+    def test_record_without_source(self):
         self.delivered[5].headers.pop()
         self.found("unknown", "lost")
 
-    def test_one_stamped_a_millisecond_early(self):
+    def test_record_stamped_a_millisecond_early(self):
         seen = self.delivery(lambda r: r.due > r.stamped_ms)
         seen.timestamp_ms = int(seen.header("dlb-due")) - 1
         self.found("early")
 
-    def test_one_that_is_stamped_before_its_request_was_sent(self):
+    def test_record_that_is_stamped_before_its_request_was_sent(self):
         seen = self.delivered[30]
         request = next(r for r in self.sent if f"schedule/{r.partition}/{r.offset}".encode() == seen.header("dlb-source"))
         request.sent_ms = seen.timestamp_ms
@@ -112,7 +112,7 @@ class Planted(unittest.TestCase):
         request.sent_ms += 1
         self.found("early")
 
-    def test_one_that_is_here_early_whatever_its_stamp_says(self):
+    def test_record_received_early_in_spite_of_its_stamp(self):
         seen = self.delivery(lambda r: r.due > r.stamped_ms)
         seen.received_ms = int(seen.header("dlb-due")) - 0.5
         self.found("early")
@@ -127,14 +127,14 @@ class Planted(unittest.TestCase):
         clock.add(seen.timestamp_ms - 3000 + until, 0)
         return self.report(showed=by_either(clock))
 
-    def test_one_that_is_here_early_by_a_clock_that_was_ahead_when_it_was_stamped(self):
+    def test_record_received_early_by_a_clock_that_was_ahead_when_it_was_stamped(self):
         self.assertEqual(dict(self.by_a_clock_ahead(until=1).faults), {})
         self.assertEqual(dict(self.by_a_clock_ahead(until=1000).faults), {})
 
-    def test_one_that_is_here_early_when_the_clock_was_right_again(self):
+    def test_record_received_early_when_the_clock_was_right_again(self):
         self.assertEqual(dict(self.by_a_clock_ahead(until=-101).faults), {"early": 1})
 
-    def test_one_that_is_here_earlier_than_the_clock_was_ahead(self):
+    def test_record_received_earlier_than_the_clock_was_ahead(self):
         seen, clock = self.delivery(lambda r: r.due > r.stamped_ms), Steps()
         clock.add(0, 3000)
         seen.received_ms = seen.timestamp_ms - 3001
@@ -142,7 +142,7 @@ class Planted(unittest.TestCase):
         seen.received_ms = seen.timestamp_ms - 3000
         self.assertEqual(dict(self.report(showed=by_either(clock)).faults), {})
 
-    def test_one_that_is_here_early_by_the_clock_of_its_writer(self):
+    def test_record_received_early_by_the_clock_of_its_writer(self):
         seen, clock = self.delivery(lambda r: r.due > r.stamped_ms), Steps()
         clock.add(0, 3000)
         seen.received_ms = seen.timestamp_ms - 2500
@@ -150,7 +150,7 @@ class Planted(unittest.TestCase):
             showed = of_writer(lambda other, name=writer: name if other is seen else "other", {"ahead": clock.showed})
             self.assertEqual(dict(self.report(showed=showed).faults), faults)
 
-    def test_one_that_is_here_when_it_is_due_but_not_by_a_clock_that_is_behind(self):
+    def test_record_received_in_time_but_early_by_a_clock_that_is_behind(self):
         clock = Steps()
         clock.add(0, -3000)
         for seen in self.delivered:
@@ -159,53 +159,53 @@ class Planted(unittest.TestCase):
         self.delivered[30].received_ms -= 3
         self.assertEqual(dict(self.report(showed=clock.showed).faults), {"early": 1})
 
-    def test_one_that_is_stamped_later_than_it_is_here(self):
+    def test_record_with_a_stamp_after_its_receipt(self):
         self.delivered[30].timestamp_ms += 3
         self.found("early")
 
-    def test_a_doubled_one(self):
+    def test_a_duplicate_delivery(self):
         self.delivered.append(copy.deepcopy(self.delivered[9]))
         report = self.report()
         self.assertEqual((report.duplicates, dict(report.faults)), (1, {}))
 
-    def test_a_doubled_dead_letter(self):
+    def test_a_duplicate_dead_letter(self):
         self.dead.append(copy.deepcopy(self.dead[9]))
         self.assertEqual(self.report().duplicates, 1)
 
-    def test_a_doubled_one_in_exactly_once(self):
+    def test_a_duplicate_delivery_in_exactly_once(self):
         self.delivered.append(copy.deepcopy(self.delivered[9]))
         self.assertEqual(dict(self.report(exactly_once=True).faults), {"doubled": 1})
 
-    def test_one_of_unknown_fate_may_come(self):
+    def test_unsure_record_may_come(self):
         doubts = Doubts(unsure=[self.unacknowledged(33), self.unacknowledged(60)])  # a good request and a poisoned one
         report = self.report(doubts=doubts)
         self.assertEqual((dict(report.faults), report.written_unsure), ({}, 2))
 
-    def test_one_of_unknown_fate_may_stay_away(self):
+    def test_unsure_record_may_be_missing(self):
         request = self.sent.pop(33)
         source = f"schedule/{request.partition}/{request.offset}".encode()
         self.delivered = [s for s in self.delivered if s.header("dlb-source") != source]
         report = self.report(doubts=Doubts(unsure=[request]))
         self.assertEqual((dict(report.faults), report.written_unsure), ({}, 0))
 
-    def test_one_of_unknown_fate_that_comes_twice(self):
+    def test_unsure_record_that_comes_twice(self):
         request = self.unacknowledged(33)
         again = copy.deepcopy(next(s for s in self.delivered if s.value == request.value and request.value))
         again.headers[-1] = ("dlb-source", b"schedule/0/999999")
         self.delivered.append(again)
         self.assertEqual(dict(self.report(doubts=Doubts(unsure=[request])).faults), {"unknown": 1})
 
-    def test_one_of_unknown_fate_that_comes_changed(self):
+    def test_unsure_record_that_comes_changed(self):
         request = self.unacknowledged(33)
         seen = next(s for s in self.delivered if s.value == request.value and request.value)
         seen.topic = "e2e.b" if seen.topic == "e2e.a" else "e2e.a"
         self.assertEqual(self.report(doubts=Doubts(unsure=[request])).faults["topic"], 1)
 
-    def test_one_that_was_acknowledged_without_its_place_must_come(self):
+    def test_record_acknowledged_without_an_offset_must_come(self):
         doubts = Doubts(placeless=[self.unacknowledged(33)])
         self.assertEqual((dict(self.report(doubts=doubts).faults), doubts.placeless[0].offset), ({}, 33 // 8))
 
-    def test_one_that_was_acknowledged_without_its_place_and_is_lost(self):
+    def test_record_acknowledged_without_an_offset_that_is_lost(self):
         request = self.sent[33]
         source = f"schedule/{request.partition}/{request.offset}".encode()
         self.delivered = [s for s in self.delivered if s.header("dlb-source") != source]
@@ -223,20 +223,20 @@ class Planted(unittest.TestCase):
         """Returns a reader of the log that finds the request n at every offset."""
         return lambda source: (self.sent[n].key, self.sent[n].value, self.sent[n].headers)
 
-    def test_one_that_its_producer_wrote_twice(self):
+    def test_record_that_its_producer_wrote_twice(self):
         self.written_again(33)
         report = self.report(written=self.log(33), exactly_once=True)
         self.assertEqual((dict(report.faults), report.written_twice, report.duplicates), ({}, 1, 0))
 
-    def test_one_that_its_producer_wrote_twice_and_that_came_three_times(self):
+    def test_record_that_its_producer_wrote_twice_and_that_came_three_times(self):
         self.delivered.append(copy.deepcopy(self.written_again(33)))
         self.assertEqual(dict(self.report(written=self.log(33), exactly_once=True).faults), {"doubled": 1})
 
-    def test_one_that_came_twice_with_the_source_of_another_record(self):
+    def test_record_that_came_twice_with_the_source_of_another_record(self):
         self.written_again(33)
         self.assertEqual(dict(self.report(written=self.log(34)).faults), {"unknown": 1})
 
-    def test_one_that_was_refused_to_its_producer_and_came(self):
+    def test_record_that_the_broker_refused_and_that_came(self):
         doubts = Doubts(refused=[self.unacknowledged(33)])
         self.assertEqual(dict(self.report(doubts=doubts).faults), {"refused_came": 1})
 
@@ -281,7 +281,7 @@ class Planted(unittest.TestCase):
         seen.headers = list(dict.fromkeys(seen.headers))
         self.found("headers")
 
-    def test_ours_that_was_passed_on(self):
+    def test_dlb_header_that_was_passed_on(self):
         self.delivery().headers.insert(0, ("dlb-delay", b"1s"))
         self.found("headers")
 
@@ -324,7 +324,7 @@ class Planted(unittest.TestCase):
         self.delivered.append(seen)
         self.found("accepted")
 
-    def test_a_good_one_that_was_refused(self):
+    def test_a_good_record_that_was_refused(self):
         seen = self.delivered.pop(2)
         seen.headers = [("dlb-error", b"bad_time"), ("dlb-reason", b"a sentence of its own"),
                         ("dlb-source", seen.header("dlb-source")), ("dlb-sent-at", b"1"), ("dlb-failed-at", b"1")]
@@ -386,20 +386,20 @@ class Waited(unittest.TestCase):
         seen = Seen("schedule.dead-letter", 1, 0, NOW, b"k", b"v", headers + verdict, NOW)
         return dict(verify([request], [], [seen], "schedule", {}).faults)
 
-    def test_as_it_should_be(self):
+    def test_correct_dead_letter(self):
         self.assertEqual(self.check([("a", b"1"), ("dlb-deliver-at", str(NOW + 5000).encode()),
                                      ("dlb-target", b"e2e.a"), ("dlb-id", b"n")]), {})
 
     def test_without_the_due_time(self):
         self.assertEqual(self.check([("a", b"1"), ("dlb-target", b"e2e.a"), ("dlb-id", b"n")]), {"headers": 1})
 
-    def test_with_the_headers_as_they_came(self):
+    def test_with_unchanged_headers(self):
         self.assertEqual(self.check(self.CAME), {"headers": 1})
 
-    def test_one_that_expired_before_it_was_read_has_its_headers_as_they_came(self):
+    def test_record_that_expired_before_it_was_read_keeps_its_headers(self):
         self.assertEqual(self.check(self.CAME, "expired"), {})
 
-    def test_one_that_expired_has_its_headers_as_they_came_or_rebuilt_but_not_a_mixture(self):
+    def test_expired_record_has_its_headers_unchanged_or_rebuilt_but_no_mixture(self):
         rebuilt = [("a", b"1"), ("dlb-deliver-at", str(NOW + 5000).encode()), ("dlb-target", b"e2e.a"), ("dlb-id", b"n")]
         self.assertEqual(self.check(rebuilt, "expired"), {})
         self.assertEqual(self.check([*self.CAME, ("dlb-target", b"e2e.a")], "expired"), {"headers": 1})
@@ -407,14 +407,14 @@ class Waited(unittest.TestCase):
 
 
 class Contract(unittest.TestCase):
-    def test_murmur2_as_the_java_client_has_it(self):
+    def test_murmur2_equals_that_of_the_java_client(self):
         for key, value in {b"21": -973932308, b"foobar": -790332482, b"abc": 479470107,
                            b"a-little-bit-long-string": -985981536,
                            b"a-little-bit-longer-string": -1486304829,
                            b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8": -58897971}.items():
             self.assertEqual(contract.murmur2(key), value & 0xFFFFFFFF)
 
-    def test_times_as_they_are_written(self):
+    def test_times_are_formatted_as_documented(self):
         self.assertEqual(contract.rfc3339(1763712000250, 480), "2025-11-21T16:00:00.250+08:00")
         self.assertEqual(contract.rfc3339(1763712000000, -330, micros=300), "2025-11-21T02:29:59.999700-05:30")
         self.assertEqual(contract.rfc3339(1763712000000, lower=True), "2025-11-21t08:00:00z")
@@ -424,7 +424,7 @@ class Contract(unittest.TestCase):
         self.assertEqual(contract.iso_duration(1, micros=500), "PT0.0005S")
         self.assertEqual(contract.iso_duration(0), "PT0S")
 
-    def test_there_are_enough_kinds_of_poison(self):
+    def test_poison_has_enough_kinds(self):
         self.assertGreaterEqual(len(poison.KINDS), 25)
         self.assertEqual(len({k.name for k in poison.KINDS}), len(poison.KINDS))
         self.assertLessEqual({k.code for k in poison.KINDS}, set(contract.CODES))

@@ -81,78 +81,78 @@ class Doubled(unittest.TestCase):
         self.take(B, 27_000, schedule=(8, ""))
         self.end(1, 27_010)
 
-    def test_one_that_came_once(self):
+    def test_record_that_came_once(self):
         self.take(B, 20_100)
         self.excused()
 
-    def test_one_whose_write_was_never_acknowledged(self):
+    def test_record_whose_write_was_never_acknowledged(self):
         self.ends.clear()
         self.end(5, None)
         self.end(6, 27_000)
         self.excused(not_acknowledged=1)
 
-    def test_one_whose_answer_came_while_its_bridge_was_stalled(self):
+    def test_record_whose_answer_came_while_its_bridge_was_stalled(self):
         self.lived(20_000)
         self.lived(40_000, since=23_100)
         self.left(23_100)
         self.end(1, 27_010)
         self.excused(not_acknowledged=1)
 
-    def test_one_whose_bridge_lived_when_its_answer_came(self):
+    def test_record_whose_bridge_lived_when_its_answer_came(self):
         self.lived(40_000)
         self.left(23_100)
         self.end(1, 27_010)
         self.unexplained()
 
-    def test_one_whose_bridge_sent_more_on_the_same_line(self):
+    def test_record_whose_bridge_sent_more_on_the_same_line(self):
         self.lived(20_000)
         self.line.alive_ms = 20_040
         self.left(23_100)
         self.end(1, 27_010)
         self.unexplained()
 
-    def test_one_that_was_forwarded_just_before_its_bridge_died(self):
+    def test_record_that_was_forwarded_just_before_its_bridge_died(self):
         self.lived(20_700)
         self.handed_over()
         self.excused(not_committed=1)
 
-    def test_one_that_was_known_for_long_before_its_bridge_died(self):
+    def test_record_that_was_known_for_long_before_its_bridge_died(self):
         self.lived(21_800)
         self.handed_over()
         self.unexplained()
 
-    def test_one_whose_bridge_was_a_member_again_when_it_was_known(self):
+    def test_record_whose_bridge_was_a_member_again_when_it_was_known(self):
         self.lived(20_000)
         self.lived(25_000, since=20_500, joins=2)
         self.handed_over()
         self.excused(not_committed=1)
 
-    def test_one_whose_bridge_was_known_to_no_coordinator(self):
+    def test_record_whose_bridge_was_known_to_no_coordinator(self):
         self.lived(20_000)
         for at in range(20_100, 25_000, 250):
             self.evidence.live(A, at)  # it sent a request, and was referred to another coordinator
         self.handed_over()
         self.excused(not_committed=1)
 
-    def test_what_an_answer_says_of_the_member(self):
+    def test_answers_that_confirm_a_member(self):
         for version, error, known in ((3, 0, True), (0, 0, True), (3, 27, True), (3, 16, False), (0, 25, False)):
             frame = struct.pack(">ii", 10, 1) + (bytes(4) if version else b"") + struct.pack(">h", error)
             self.assertEqual(says_member(frame, version), known, (version, error))
 
-    def test_one_whose_commit_was_not_answered(self):
+    def test_record_whose_commit_was_not_answered(self):
         self.lived(22_000)
         self.committed(20_100)
         self.handed_over()
         self.excused(not_committed=1)
 
-    def test_one_whose_commits_were_refused(self):
+    def test_record_whose_commits_were_refused(self):
         self.lived(22_000, since=550)
         for at in range(20_100, 22_000, 100):
             self.committed(at, at + 10, kept=False)
         self.handed_over()
         self.excused(not_committed=1)
 
-    def test_one_whose_commits_were_refused_each_time_that_a_coordinator_was_found(self):
+    def test_record_whose_commits_were_refused_each_time_that_a_coordinator_was_found(self):
         self.lived(20_000)
         for at in range(20_100, 25_000, 600):
             self.evidence.sign((A, 1), at)
@@ -160,7 +160,7 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.excused(not_committed=1)
 
-    def test_one_whose_bridge_lived_on_without_a_commit_after_one_was_refused(self):
+    def test_record_whose_bridge_lived_on_without_a_commit_after_one_was_refused(self):
         self.lived(20_000)
         for at in range(20_100, 25_000, 600):
             self.lived(at + 300, since=at)
@@ -169,26 +169,26 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.unexplained()
 
-    def test_one_whose_bridge_died_just_after_an_earlier_commit_was_answered_at_last(self):
+    def test_record_whose_bridge_died_just_after_an_earlier_commit_was_answered_at_last(self):
         self.lived(21_250)
         self.committed(20_000, 21_100, kept=True)
         self.handed_over()
         self.excused(not_committed=1)
 
-    def test_one_whose_bridge_lived_on_after_an_earlier_commit_was_answered_at_last(self):
+    def test_record_whose_bridge_lived_on_after_an_earlier_commit_was_answered_at_last(self):
         self.lived(21_900)
         self.committed(20_000, 21_100, kept=True)
         self.handed_over()
         self.unexplained()
 
-    def test_one_after_which_other_progress_was_committed(self):
+    def test_record_after_which_other_progress_was_committed(self):
         self.lived(20_000)
         self.committed(20_150, 20_800)
         self.committed(21_600, 21_610)
         self.handed_over()
         self.unexplained()
 
-    def test_one_after_which_the_progress_of_others_alone_was_committed(self):
+    def test_record_after_which_only_progress_of_others_was_committed(self):
         self.lived(20_000)
         self.committed(15_000, 15_010, level=(0, ""))
         self.committed(20_150, 20_800)
@@ -196,21 +196,21 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.unexplained()
 
-    def test_one_of_which_the_first_commit_in_a_while_says_nothing(self):
+    def test_first_commit_in_a_while_proves_nothing(self):
         """The commit may have waited in the client for a coordinator."""
         self.lived(20_000)
         self.committed(23_000, 23_010)
         self.handed_over()
         self.excused(not_committed=1)
 
-    def test_one_of_which_the_commit_after_another_says_nothing(self):
+    def test_commit_right_after_another_proves_nothing(self):
         self.lived(20_000)
         self.committed(20_150, 20_800)
         self.committed(20_810, 20_820)
         self.handed_over()
         self.unexplained()
 
-    def test_one_of_which_the_commit_after_one_that_was_answered_at_once_says_nothing(self):
+    def test_commit_after_an_immediate_answer_proves_nothing(self):
         """Its thread may not have processed both answers yet."""
         self.lived(20_000)
         self.committed(20_040, 20_050)
@@ -218,7 +218,7 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.excused(not_committed=1)
 
-    def test_one_of_which_a_commit_that_is_sent_again_after_another_says_nothing(self):
+    def test_repeated_commit_after_another_proves_nothing(self):
         self.lived(20_000)
         self.committed(20_010, level=(0, ""))
         self.committed(22_000, 22_010)
@@ -226,27 +226,27 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.excused(not_committed=1)
 
-    def test_one_that_was_committed(self):
+    def test_record_that_was_committed(self):
         self.lived(20_000)
         self.committed(21_600, 21_610, level=(1, ""))
         self.handed_over()
         self.unexplained()
 
-    def test_one_whose_bridge_committed_without_it(self):
+    def test_record_whose_bridge_committed_without_it(self):
         self.lived(20_000)
         self.committed(20_150, 20_800)
         self.committed(21_600, 21_610, level=(0, "1 0 8f3c9a11 Ag"))
         self.handed_over()
         self.unexplained()
 
-    def test_one_of_which_an_earlier_commit_that_was_sent_again_says_nothing(self):
+    def test_repeated_earlier_commit_proves_nothing(self):
         self.lived(20_000)
         self.committed(20_010, level=(0, ""))
         self.committed(24_000, 24_010, level=(0, ""))
         self.handed_over()
         self.excused(not_committed=1)
 
-    def test_one_whose_commit_lies_below_an_earlier_one_that_was_sent_again(self):
+    def test_record_whose_commit_lies_below_an_earlier_one_that_was_sent_again(self):
         self.lived(20_000)
         self.committed(20_010, level=(0, ""))
         self.committed(24_000, 24_010, level=(1, ""))
@@ -254,7 +254,7 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.excused(not_committed=1)
 
-    def test_one_whose_commit_lies_above_an_earlier_one_that_was_sent_again(self):
+    def test_record_whose_commit_lies_above_an_earlier_one_that_was_sent_again(self):
         self.lived(20_000)
         self.committed(20_010, level=(0, ""))
         self.committed(24_000, 24_010, level=(0, ""))
@@ -262,7 +262,7 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.unexplained()
 
-    def test_one_whose_bridge_repeats_progress_that_was_kept_before_it(self):
+    def test_record_whose_bridge_repeats_progress_that_was_kept_before_it(self):
         self.lived(20_000)
         self.committed(20_010, 20_020, level=(0, ""))
         self.committed(22_000, 22_010)
@@ -270,14 +270,14 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.unexplained()
 
-    def test_one_whose_commit_lies_below_a_later_one(self):
+    def test_record_whose_commit_lies_below_a_later_one(self):
         self.lived(20_000)
         self.committed(21_000, 21_010, level=(1, ""))
         self.committed(22_000, 22_010, level=(0, "1 0 8f3c9a11 Ag"))
         self.handed_over()
         self.unexplained()
 
-    def test_one_whose_commit_lies_below_an_earlier_one_that_says_so_too(self):
+    def test_record_whose_commit_lies_below_an_earlier_one_with_the_same_progress(self):
         self.lived(20_000)
         self.committed(20_100, level=(1, ""))
         self.committed(24_000, 24_010, level=(2, ""))
@@ -285,19 +285,19 @@ class Doubled(unittest.TestCase):
         self.handed_over()
         self.unexplained()
 
-    def test_one_whose_commit_was_refused_and_never_tried_again(self):
+    def test_record_whose_commit_was_refused_and_never_tried_again(self):
         self.lived(22_000)
         self.committed(20_100, 20_110, kept=False)
         self.handed_over()
         self.unexplained()
 
-    def test_one_that_the_next_owner_knew(self):
+    def test_record_that_the_next_owner_knew(self):
         self.lived(20_700)
         self.take(B, 27_000, schedule=(8, ""), level=(1, ""))
         self.end(1, 27_010)
         self.unexplained()
 
-    def test_one_that_the_next_owner_knew_above_the_base(self):
+    def test_record_that_the_next_owner_knew_above_the_base(self):
         self.ends.clear()
         self.hops.clear()
         self.hop(3, 1100)
@@ -306,19 +306,19 @@ class Doubled(unittest.TestCase):
         self.end(3, 27_010)
         self.unexplained()
 
-    def test_one_whose_lane_was_not_taken_again(self):
+    def test_record_whose_lane_was_not_taken_again(self):
         self.lived(20_700)
         self.end(1, 27_010)
         self.unexplained()
 
-    def test_one_whose_lane_was_taken_before_it_and_another_lane_after(self):
+    def test_record_whose_lane_was_taken_before_it_and_another_lane_after(self):
         self.take(A, 19_000, schedule=(8, ""))
         self.take(B, 20_100, lane=4)
         self.line = Line(A)
         self.end(1, 27_010)
         self.unexplained()
 
-    def test_one_that_was_hopped_twice(self):
+    def test_record_that_was_hopped_twice(self):
         self.lived(1100)
         self.take(B, 8000)
         self.hop(1, 8010)
@@ -337,19 +337,19 @@ class Doubled(unittest.TestCase):
             self.wrote(END, 1, offset, at)
         self.end(60, 28_000)
 
-    def test_one_that_waited_in_its_process_when_the_lane_was_lost(self):
+    def test_record_that_waited_in_its_process_when_the_lane_was_lost(self):
         self.sent_after_its_lane_was_lost(26_000, 27_300, 27_310, 27_320, 27_330, 27_340)
         self.excused(sent_late=1)
 
-    def test_one_that_was_sent_behind_others_that_were_not_answered_yet(self):
+    def test_record_that_was_sent_behind_others_that_were_not_answered_yet(self):
         self.sent_after_its_lane_was_lost(27_300, 27_310, 27_320, 27_330, 27_340, 27_980, 27_990)
         self.excused(sent_late=1)
 
-    def test_one_that_was_sent_when_all_that_had_waited_was_gone(self):
+    def test_record_that_was_sent_after_all_waiting_ones_were_gone(self):
         self.sent_after_its_lane_was_lost(27_300, 27_310, 27_320, 27_330, 27_340, 27_400)
         self.unexplained()
 
-    def test_one_that_came_more_often_than_was_explained(self):
+    def test_record_with_more_copies_than_excuses(self):
         self.lived(20_700)
         self.handed_over()
         self.lived(40_000, since=27_000, process=B)
@@ -357,7 +357,7 @@ class Doubled(unittest.TestCase):
         doubles = self.judge()
         self.assertEqual((list(doubles.unexplained), dict(doubles.excused)), ([b"schedule/3/7"], {"not committed": 1}))
 
-    def test_a_copy_that_was_made_later_is_not_where_it_came_from(self):
+    def test_later_copy_is_not_the_source_of_an_earlier_forward(self):
         self.lived(20_700)
         self.hop(1, 21_000)
         self.take(B, 27_000, schedule=(8, ""), level=(1, ""))
@@ -372,7 +372,7 @@ class Doubled(unittest.TestCase):
         doubles = self.judge()
         self.assertEqual((doubles.about, doubles.forwards), (1, 2))
 
-    def test_progress_as_a_commit_sends_it(self):
+    def test_progress_is_read_from_a_commit(self):
         def text(word: str) -> bytes:
             return struct.pack(">h", len(word)) + word.encode()
 
@@ -381,12 +381,12 @@ class Doubled(unittest.TestCase):
         frame += struct.pack(">iqi", 3, 41, -1) + text("1 41 0dd3f1a0 CgE") + struct.pack(">iqi", 5, 7, -1) + struct.pack(">h", -1)
         self.assertEqual(progress_of(frame, 7), {("s.1s", 3): (41, "1 41 0dd3f1a0 CgE"), ("s.1s", 5): (7, "")})
 
-    def test_progress_as_the_bridge_writes_it(self):
+    def test_progress_is_read_as_the_bridge_writes_it(self):
         self.assertEqual(done_above("1 41 0dd3f1a0 CgE"), {1, 3, 8})
         self.assertEqual(done_above("1 41 0dd3f1a0"), frozenset())
         self.assertEqual(done_above(""), frozenset())
 
-    def test_when_a_request_came_that_was_read_later(self):
+    def test_arrival_time_of_a_request_that_was_read_later(self):
         reader = Reader(loop=asyncio.new_event_loop())
         with patch("time.time", side_effect=[1, 2, 3]):
             for data in (b"aab", b"b", b"c"):

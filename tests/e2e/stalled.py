@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that stalls for a while and keeps its lanes."""
+"""A process that stalls briefly and keeps its lanes."""
 from __future__ import annotations
 
 import os

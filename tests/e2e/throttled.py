@@ -45,7 +45,7 @@ def throttled(stage: Stage) -> str:
     require("broker quota exceeded" in log, "nothing was throttled:\n" + bridge.tail())
     for words in ("delivery failed", "target unavailable", "transaction aborted",
                   "partition of the bridge unavailable"):
-        require(words not in log, f"throttling is taken for a failure ({words}):\n{bridge.tail(30)}")
+        require(words not in log, f"throttling is treated as a failure ({words}):\n{bridge.tail(30)}")
     require_prompt(took <= (wait_ms / 1000 + MOST * write_s if stage.full else MOST * 2 * write_s), line)
     return line
 

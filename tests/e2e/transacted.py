@@ -75,7 +75,7 @@ def aborted_requests(stage: Stage) -> str:
         writer.write(to_lane(generator, lane, 20))
     behind = [send_all(stage, to_lane(generator, lane, 20)) for lane in range(3)]
     transact(stage, writers, generator, 300 if stage.full else 40)
-    require(stage.collector.wait_for(behind[2], stage.schedule, 30) == 0, "an open transaction holds other lanes")
+    require(stage.collector.wait_for(behind[2], stage.schedule, 30) == 0, "an open transaction blocks other lanes")
     open_is_shown(stage, config)
     time.sleep(2)
     slow_until = now_ms()
@@ -86,7 +86,7 @@ def aborted_requests(stage: Stage) -> str:
     judge(stage.verify(timeout=90))
     held = [first_here(stage, behind[0]) - slow_until, first_here(stage, behind[1]) - dying_since - TIMED_OUT_MS]
     require(min(held) >= 0, f"they came {held} ms after the transaction before them had ended")
-    stage.admin.wait("no level in which something waits, as /metrics says", lambda: not pending(Watch(stage.spare_port)))
+    stage.admin.wait("no waiting records in /metrics", lambda: not pending(Watch(stage.spare_port)))
     if not stage.exactly_once:
         stage.admin.wait("no open transaction in /metrics", lambda: open_records(Watch(stage.spare_port)) == 0)
     return f"{progress_is_kept(stage, bridge, config, generator)} aborted={len(stage.sender.refused)} " \
@@ -97,7 +97,7 @@ def open_is_shown(stage: Stage, config: Path) -> None:
     """Checks that levels, check and /metrics show the slow transaction and the requests behind it."""
     told = json.loads(stage.run("levels", "-c", str(config), "-o", "json").stdout)
     held = {lane["lane"]: lane["records"] for lane in told["open_transactions"]}
-    require(held.get(0, 0) >= 40 and 2 not in held, f"levels says {told['open_transactions']}")
+    require(held.get(0, 0) >= 40 and 2 not in held, f"levels shows {told['open_transactions']}")
     text = stage.run("levels", "-c", str(config)).stdout
     require("OPEN TRANSACTION" in text and "of lane 0, from offset" in text, f"levels says {text}")
     done = stage.run("check", "-c", str(config))
@@ -126,7 +126,8 @@ def progress_is_kept(stage: Stage, bridge: Bridge, config: Path, generator: Gene
     require(done.returncode == 0, f"levels: {done.stderr}")
     told = json.loads(done.stdout)
     left = {level["level"]: level["waiting"] for level in told["levels"] if level["waiting"]}
-    require(told["backlog"] == 0 and not left, f"all is delivered, and the backlog is {told['backlog']}, in levels {left}")
+    require(told["backlog"] == 0 and not left,
+            f"all records are delivered, but the backlog is {told['backlog']}, in levels {left}")
     stage.bridge(config, "second")
     for lane in range(LANES):
         send_all(stage, to_lane(generator, lane, 5))
@@ -159,7 +160,7 @@ def transact(stage: Stage, writers: list[Transacted], generator: Generator, coun
     for writer in writers:
         writer.end(commit=dice.random() < 0.5)
     stage.sender.flush()
-    require(any(w.journal for w in writers) and any(w.refused for w in writers), "all have ended in one way")
+    require(any(w.journal for w in writers) and any(w.refused for w in writers), "all transactions have the same outcome")
 
 
 def first_here(stage: Stage, requests: list[Request]) -> int:

@@ -28,7 +28,7 @@ def send_huge(stage: Stage, size: int) -> None:
                              "message.max.bytes": 1_000_000_000, "partitioner": "murmur2_random"})
         producer.produce(stage.schedule, value=bytes(size), key=b"huge-" + codec.encode(),
                          headers=[("dlb-delay", b"%dms" % DELAY_MS), ("dlb-target", b"e2e.a"), ("h", b"1")])
-        require(producer.flush(30) == 0, f"the huge one packed by {codec} was not written")
+        require(producer.flush(30) == 0, f"the huge request compressed with {codec} was not written")
         time.sleep(APART_S)
 
 
@@ -40,19 +40,19 @@ def dead_letters_of_huge(stage: Stage) -> list[Seen]:
         if len(letters) >= len(CODECS):
             stage.collector.seen = [s for s in stage.collector.seen if s not in letters]
             return letters
-        require(now_ms() < until, f"{len(letters)} of {len(CODECS)} huge ones are dead letters")
+        require(now_ms() < until, f"{len(letters)} of {len(CODECS)} huge requests are dead letters")
         time.sleep(0.2)
 
 
 def check_letters(letters: list[Seen]) -> None:
-    require(len(letters) == len(CODECS), f"{len(letters)} dead letters of {len(CODECS)} huge ones")
+    require(len(letters) == len(CODECS), f"{len(letters)} dead letters of {len(CODECS)} huge requests")
     for letter in letters:
         names = dict(letter.headers)
         require(names["dlb-error"] == b"too_large" and names[TRUNCATED] == b"value" and letter.value is None,
-                f"the dead letter of a huge one: {letter.headers}")
+                f"the dead letter of a huge request: {letter.headers}")
         require(names["h"] == b"1" and names["dlb-delay"] == b"%dms" % DELAY_MS, f"its headers: {letter.headers}")
         took = int(names["dlb-failed-at"]) - int(names["dlb-sent-at"])
-        require_prompt(took < INTAKE_MS, f"a huge one was refused after {took} ms, not at intake")
+        require_prompt(took < INTAKE_MS, f"a huge request was refused after {took} ms, not at intake")
 
 
 def late_p99(stage: Stage, start: int, end: int) -> int:
@@ -82,7 +82,7 @@ def huge_among_good(stage: Stage, size: int) -> str:
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
     without, beside = late_p99(stage, *calm), late_p99(stage, *bad)
     figures = f"good_p99_ms with/without={beside}/{without}"
-    require_prompt(beside <= max(MOST * without, without + FLOOR_MS), f"good requests were held: {figures}")
+    require_prompt(beside <= max(MOST * without, without + FLOOR_MS), f"good requests were delayed: {figures}")
     return f"{line} {figures}"
 
 

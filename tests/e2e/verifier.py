@@ -161,7 +161,7 @@ def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedul
             by_source[source] = request
             report.written_twice += 1
         if request is None and recognise(seen, refused):
-            report.fault("refused_came", f"{source} was refused to its producer, and came out")
+            report.fault("refused_came", f"{source} was refused by the broker, but came out")
             continue
         if request is None:
             report.fault("unknown", f"{seen.topic}/{seen.partition}/{seen.offset} has dlb-source {source}")
@@ -169,7 +169,7 @@ def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedul
         copies[source].append(seen)
         check(report, request, seen, partitions, showed)
     for request in (r for alike in placeless.values() for r in alike):
-        report.fault("lost", f"one that was acknowledged without its place ({request.kind}, due {request.due})")
+        report.fault("lost", f"a request acknowledged without an offset ({request.kind}, due {request.due})")
     for source, request in by_source.items():
         have = copies.get(source, [])
         if not have:
@@ -239,7 +239,7 @@ def check_dead(report: Report, request: Request, seen: Seen, partitions, showed:
     except UnicodeDecodeError:
         sentence = ""
     if len(sentence) < 10:
-        report.fault("verdict", f"{where}: {clip(reason)} is no sentence")
+        report.fault("verdict", f"{where}: {clip(reason)} is not a sentence")
     failed_at = seen.header("dlb-failed-at") or b""
     # A test may step the clock of a bridge by seconds, not by minutes.
     if not failed_at.isdigit() or abs(int(failed_at) - seen.received_ms) > 600_000:

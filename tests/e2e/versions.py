@@ -92,7 +92,7 @@ def errors_shown(stage: Stage, config: Path) -> list[dict]:
 def until(what: str, seen, timeout: float = 20):
     deadline = time.monotonic() + timeout
     while not (found := seen()):
-        require(time.monotonic() < deadline, f"it never came to this: {what}")
+        require(time.monotonic() < deadline, f"this never became true: {what}")
         time.sleep(0.2)
     return found
 
@@ -124,7 +124,7 @@ def records_of_version_2(stage: Stage, group: Rollout, older: Path) -> str:
     refused = ask(stage, 20, "e2e.c", 0, keyless=True)
     shown = until("peek shows why a record waits", lambda: errors_shown(stage, group.config))[0]
     require(shown["last_error"]["code"] == "unfit" and shown["last_error"]["text"] and shown["attempt"] >= 1
-            and shown["next_try"], f"peek shows another reason: {shown}")
+            and shown["next_try"], f"peek shows a different reason: {shown}")
     levels = json.loads(stage.run("levels", "-o", "json", "-c", str(group.config)).stdout)["levels"]
     require(any(level["level"] == "5s" and level["retrying"] > 0 and level["retrying_overdue_ms"] > 0 for level in levels),
             f"levels does not show that they are retrying: {levels}")

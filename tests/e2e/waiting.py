@@ -142,7 +142,7 @@ def wait_through(stage: Stage, name: str, count: int) -> Cost:
         bridge, start_s = start_among(stage, config, bridge, generator, f"{name}-{n}")
         starts.append(start_s)
     start_s = min(starts)
-    require(counter.total == 0, "something came too early")
+    require(counter.total == 0, "a record came too early")
     start_memory = bridge.rss_mib()
 
     time.sleep(max(0.0, (first_due - now_ms()) / 1000))
