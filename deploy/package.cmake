@@ -35,11 +35,12 @@ packaged(${PROJECT_SOURCE_DIR}/configs/minimal.yaml /usr/share/doc/delaybridge/e
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "Delaybridge maintainers <maintainers@delaybridge.example>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "delay queue on Kafka that delivers records at their time")
-set(CPACK_PACKAGE_DESCRIPTION "Delaybridge delivers Kafka records later: a producer writes a record to one
-topic, with a header that says when and where to, and at that time the record
-is on its target topic. Until then it waits in Kafka itself, so any number of
-records may wait for any time, and a process can be killed at any point.")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "delayed delivery for Kafka records")
+set(CPACK_PACKAGE_DESCRIPTION "Delaybridge delivers Kafka records later. A producer writes a record to the
+schedule topic, with headers that set the due time and the target topic. When
+it is due, Delaybridge forwards it to the target. Until then it waits in Kafka
+itself. So any number of records may wait for any time, and a process can be
+killed at any point.")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_INSTALL_PREFIX /usr)
@@ -52,7 +53,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_NAME delaybridge)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# The headers would require 0.8.1. Our tests run with this version.
+# From the headers, the dependency would be 0.8.1. The tests run with this version.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "librdkafka1 (>= 2.0.2)")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS ca-certificates)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

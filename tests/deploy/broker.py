@@ -17,7 +17,7 @@ KAFKA = ROOT / "tests" / "kafka" / "kafka"
 
 
 def free_port(spare: tuple[int, ...] = (0,)) -> int:
-    """A port that is free, and those so far above it; below the ports that the system gives to connections."""
+    """Returns a free port. The ports at these offsets above it are free, too. All are below the ports of connections."""
     for port in range(22000 + os.getpid() % 97 * 20, 31000, 20):
         with contextlib.ExitStack() as stack:
             try:
@@ -32,7 +32,7 @@ def free_port(spare: tuple[int, ...] = (0,)) -> int:
 
 
 class Broker:
-    """with Broker(folder) as broker: broker.bootstrap"""
+    """A broker for a with statement: with Broker(folder) as broker: broker.bootstrap"""
 
     def __init__(self, folder: Path):
         self.folder, self.port = folder, free_port((0, 100))
@@ -47,17 +47,17 @@ class Broker:
         run(KAFKA, "clean", "--dir", self.folder)
 
     def create(self, *topics: NewTopic) -> None:
-        """Makes them, and waits until they are to be seen."""
+        """Creates topics, and waits until they are visible."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         for future in admin.create_topics(list(topics)).values():
             future.result(30)
         deadline = time.monotonic() + 30
         while missing := {t.topic for t in topics} - set(admin.list_topics(timeout=20).topics):
-            require(time.monotonic() < deadline, f"not to be seen: {sorted(missing)}")
+            require(time.monotonic() < deadline, f"not visible: {sorted(missing)}")
             time.sleep(0.2)
 
     def await_value(self, topic: str, value: str, timeout: float) -> int:
-        """Until the record with this value is in the topic; returns its timestamp."""
+        """Waits until a record with this value is in the topic. Returns its timestamp."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             said = subprocess.run(["kcat", "-C", "-q", "-e", "-b", self.bootstrap, "-t", topic, "-f", "%T %s\n"],
@@ -67,11 +67,11 @@ class Broker:
                 if seen == value:
                     return int(stamp)
             time.sleep(0.2)
-        raise Failed(f"{value} is not on {topic} after {timeout:.0f} s")
+        raise Failed(f"{value} is not in {topic} after {timeout:.0f} s")
 
 
 def journey(broker: Broker, send, topic: str = "orders.timeout") -> str:
-    """Sends requests by send(args...) and sees each delivered, none before its time."""
+    """Sends requests by send(args...), and checks that each is delivered and none is early."""
     late = []
     for delay_ms, value in ((0, "at once"), (700, "soon"), (6200, "through a level")):
         before = time.time_ns() // 1_000_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Helm chart: linted, unit-tested, held against the schemas of three Kubernetes, and against the bridge."""
+"""The Helm chart: checked by helm lint, its unit tests, the schemas of three Kubernetes versions, and the bridge."""
 from __future__ import annotations
 
 import json
@@ -13,9 +13,9 @@ import tools
 from broker import Broker
 from parts import CHART, DEPLOY, Failed, World, load, part, require, run
 
-KUBERNETES = ("1.27", "1.32", "1.37")  # the oldest that Chart.yaml allows, one between, the newest known
+KUBERNETES = ("1.27", "1.32", "1.37")  # the oldest version that Chart.yaml allows, one between, and the newest
 VALUES = sorted((CHART / "ci").glob("*.yaml"))
-NOT_KUBERNETES = ("monitoring.coreos.com/", "kafka.strimzi.io/")  # of operators: no schema in Kubernetes
+NOT_KUBERNETES = ("monitoring.coreos.com/", "kafka.strimzi.io/")  # kinds of operators, which Kubernetes has no schema for
 
 
 def rendered(values: Path, *more: str, kubernetes: str = KUBERNETES[-1]) -> list[dict]:
@@ -30,7 +30,7 @@ def the(documents: list[dict], kind: str, name: str = "rel-delaybridge") -> dict
 
 @part("chart.lint", quick=True)
 def lint(world: World) -> str:
-    """helm lint --strict finds nothing, with the least of values and with all."""
+    """helm lint --strict finds nothing, with the minimal values and with all."""
     del world
     tool = tools.helm()
     for values in VALUES:
@@ -51,11 +51,11 @@ def unit(world: World) -> str:
 
 @part("chart.schemas", quick=True)
 def schemas(world: World) -> str:
-    """Rendered objects are valid in the oldest Kubernetes that the chart allows, in one between and in the newest."""
+    """Rendered objects are valid in three Kubernetes versions: the oldest that the chart allows, one between, the newest."""
     del world
     import kubernetes_validate  # pylint: disable=import-outside-toplevel
     oldest = load((CHART / "Chart.yaml").read_text())[0]["kubeVersion"]
-    require(oldest == f">={KUBERNETES[0]}.0-0", f"Chart.yaml allows {oldest}, tested is {KUBERNETES[0]}")
+    require(oldest == f">={KUBERNETES[0]}.0-0", f"Chart.yaml allows {oldest}, but the test uses {KUBERNETES[0]}")
     count = 0
     for values in VALUES:
         for kind in ("Deployment", "StatefulSet"):
@@ -80,8 +80,8 @@ def restart(world: World) -> str:
         pod = the(rendered(CHART / "ci" / "least.yaml", *more), "Deployment")["spec"]["template"]
         return pod["metadata"]["annotations"]["checksum/config"]
     require(checksum() != checksum("--set", "config.max_delay=7d"), "max_delay changed, the pods did not")
-    require(checksum() == checksum("--set", "replicas=5"), "a replica more changed the pods")
-    return "max_delay does, replicas does not"
+    require(checksum() == checksum("--set", "replicas=5"), "another replica changed the pods")
+    return "max_delay changes pods, replicas does not"
 
 
 @part("chart.alerts", quick=True)
@@ -111,7 +111,7 @@ def keys(world: World) -> str:
 
 @part("chart.config", quick=True)
 def config(world: World) -> str:
-    """The bridge accepts the configuration that the chart makes, and refuses the same with one key misspelt."""
+    """The bridge accepts the configuration that the chart renders, and refuses it with a misspelled key."""
     for values in VALUES:
         file: Path = world.folder / f"chart-{values.name}"
         text = the(rendered(values), "ConfigMap")["data"]["delaybridge.yaml"]
@@ -123,13 +123,13 @@ def config(world: World) -> str:
         run(world.binary, "explain", "1m", "-c", file)
         file.write_text(file.read_text().replace("targets:", "tragets:"))
         done = subprocess.run([world.binary, "explain", "1m", "-c", file], capture_output=True, text=True, check=False)
-        require(done.returncode == 78, f"a misspelt key is taken: {done.returncode}")
+        require(done.returncode == 78, f"a misspelled key is accepted: {done.returncode}")
     return f"{len(VALUES)} configurations"
 
 
 @part("chart.strimzi")
 def strimzi(world: World) -> str:
-    """The KafkaTopics of the chart are what `delaybridge topics apply` would make: a plan finds nothing to do."""
+    """The KafkaTopics of the chart equal the topics of `delaybridge topics apply`: a plan has no changes."""
     values = world.folder / "strimzi.yaml"
     values.write_text("topics: {mode: strimzi, strimzi: {cluster: c, replicas: 1, brokers: 1}}\n"
                       "config: {retired_levels: [45s], canary: 10s}\n")
@@ -139,7 +139,7 @@ def strimzi(world: World) -> str:
         text = the(documents, "ConfigMap")["data"]["delaybridge.yaml"]
         file.write_text(text.replace("kafka:9092", broker.bootstrap) + "\nreplication: 1\n")
         before = run(world.binary, "topics", "plan", "-c", file, fails=True).stdout
-        require("schedule.canary" in before, f"the plan does not miss a topic: {before}")
+        require("schedule.canary" in before, f"the plan lacks a missing topic: {before}")
         topics = [d["spec"] for d in documents if d["kind"] == "KafkaTopic"]
         broker.create(*(NewTopic(t["topicName"], t["partitions"], t["replicas"],
                                  config={k: str(v) for k, v in t["config"].items()}) for t in topics))

@@ -26,9 +26,9 @@ from tools import fresh
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", nargs="*", help="those named, or whose first word is named; all, if none is")
-    parser.add_argument("--list", action="store_true", help="name the parts, and the rule of each")
-    parser.add_argument("--quick", action="store_true", help="only those that take seconds")
+    parser.add_argument("part", nargs="*", help="parts to run, by name or by first word; all parts by default")
+    parser.add_argument("--list", action="store_true", help="list the parts, each with its rule")
+    parser.add_argument("--quick", action="store_true", help="run only parts that take seconds")
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "delaybridge")
     return parser.parse_args()
 

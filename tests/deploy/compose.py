@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compose file, without an engine: what docker-compose makes of it."""
+"""The compose file as docker-compose reads it, without an engine."""
 from __future__ import annotations
 
 import os
@@ -10,19 +10,19 @@ from parts import DEPLOY, Skip, World, load, part, require, run
 
 @part("compose")
 def compose(world: World) -> str:
-    """docker-compose understands the file; the bridge starts after topics and target, on a read-only root."""
+    """docker-compose accepts the file. The bridge starts after topics and target, on a read-only root."""
     if shutil.which("docker-compose") is None:
-        raise Skip("no docker-compose here")
+        raise Skip("docker-compose is not installed")
     merged = load(run("docker-compose", "-f", DEPLOY / "compose.yaml", "config").stdout)[0]["services"]
     require(set(merged) == {"kafka", "target", "topics", "bridge"}, f"services {sorted(merged)}")
     for name in ("topics", "bridge"):
-        require(merged[name].get("read_only") is True, f"{name} has a root it can write to")
+        require(merged[name].get("read_only") is True, f"{name} has a writable root")
         require(merged[name]["cap_drop"] == ["ALL"], f"{name} keeps capabilities")
-        require(merged[name]["build"]["context"] == str(DEPLOY.parent), f"{name} is built elsewhere")
+        require(merged[name]["build"]["context"] == str(DEPLOY.parent), f"{name} is built from another file")
     after = merged["bridge"]["depends_on"]
     for name in ("topics", "target"):
         require(after[name]["condition"] == "service_completed_successfully", f"the bridge does not wait for {name}")
-    # An unknown variable is logged, a bad value refuses.
+    # The bridge logs unknown variables, and refuses bad values.
     said = run(world.binary, "explain", "1m", env={**os.environ, **merged["bridge"]["environment"]}, cwd=world.folder)
     require("unknown" not in said.stdout, said.stdout)
-    return f"{len(merged)} services; validated only, no engine here to run them"
+    return f"{len(merged)} services; validated only, since no engine is installed"

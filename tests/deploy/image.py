@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The container image: built from the Dockerfile as it is, and run as an orchestrator would."""
+"""The container image: built from the unchanged Dockerfile, and run as an orchestrator would run it."""
 from __future__ import annotations
 
 import contextlib
@@ -18,7 +18,7 @@ from parts import CACHE, DEPLOY, ROOT, Failed, Skip, World, need_root, part, req
 
 NAME = "localhost/delaybridge:check"
 BASE = "docker.io/library/debian:trixie-slim"
-# What Debian's slim images leave out.
+# Files that Debian's slim images leave out.
 SLIM = ("./var/cache/apt/archives/*.deb", "./var/cache/apt/*.bin", "./var/lib/apt/lists/*", "./usr/share/doc/*",
         "./usr/share/man/*", "./usr/share/info/*", "./usr/share/locale/*", "./var/log/*")
 # podman without systemd and without the right to raise limits. crun does not support a cgroup2 next to
@@ -30,7 +30,7 @@ RUN = ["run", "--rm", "--pull", "never", "--network", "host", "--cgroups=disable
 
 
 def base_tar(suite: str) -> Path:
-    """A Debian from its mirror in place of the image of the same name: a tar in the cache."""
+    """Returns a tar in the cache: a Debian from its mirror, which replaces the image of the same name."""
     need_root("debootstrap")
     if shutil.which("debootstrap") is None:
         raise Skip("no debootstrap here")
@@ -71,7 +71,7 @@ class Store:
 
 @part("image")
 def image(world: World) -> str:
-    """The Dockerfile as it is builds an image that runs read-only as 65532, delivers, and drains on SIGTERM."""
+    """The unchanged Dockerfile builds an image that runs read-only as 65532, delivers, and drains on SIGTERM."""
     need_root("buildah")
     for tool in ("buildah", "podman", "crun", "kcat"):
         if shutil.which(tool) is None:
@@ -98,21 +98,21 @@ def image(world: World) -> str:
 
 
 def look(store: Store) -> None:
-    """What an orchestrator reads of it."""
+    """Checks the metadata of the image that an orchestrator reads."""
     config = json.loads(store.buildah("inspect", "--type", "image", NAME))["Docker"]["config"]
     require(config["User"] == "65532:65532", f"user {config['User']}")
     require(config["Entrypoint"] == ["delaybridge"] and config["Cmd"] == ["run"],
             f"runs {config['Entrypoint']} {config['Cmd']}")
     require("DELAYBRIDGE_LISTEN=0.0.0.0:9404" in config["Env"], f"environment {config['Env']}")
-    require(config.get("Healthcheck", {}).get("Test", ["NONE"]) == ["NONE"], "it has a health check")
+    require(config.get("Healthcheck", {}).get("Test", ["NONE"]) == ["NONE"], "the image has a health check")
     labels = config["Labels"]
     for label in ("title", "description", "version", "revision", "licenses", "base.name"):
         require(labels.get(f"org.opencontainers.image.{label}"), f"no label {label}")
-    require(labels["org.opencontainers.image.revision"] == "0123456789", "the label revision has another value than the build argument")
+    require(labels["org.opencontainers.image.revision"] == "0123456789", "the label revision differs from the build argument")
     version = run(*store.podman(*RUN, NAME, "version")).stdout
-    require("0123456789" in version, f"`version` does not say the revision: {version}")
+    require("0123456789" in version, f"`version` does not print the revision: {version}")
     who = run(*store.podman(*RUN, "--entrypoint", "id", NAME)).stdout
-    require("uid=65532" in who and "gid=65532" in who, f"it runs as {who}")
+    require("uid=65532" in who and "gid=65532" in who, f"the image runs as {who}")
     touched = run(*store.podman(*RUN, "--user", "0", "--entrypoint", "touch", NAME, "/usr/bin/x"), fails=True).stdout
     require("Read-only file system" in touched, f"its root is not read-only: {touched}")
     for dirty in ("/src", "/usr/bin/gcc", "/usr/bin/cmake"):
@@ -132,7 +132,7 @@ def deliver(world: World, store: Store) -> str:
         run(*store.podman(*RUN, *given, NAME, "topics", "apply"))
         log = world.folder / "image.log"
         with open(log, "wb") as out:
-            # podman hands SIGTERM to the process, which is number 1 of its namespace.
+            # podman passes SIGTERM to the process, which is number 1 in its namespace.
             bridge = subprocess.Popen(store.podman(*RUN, *given, NAME), stdin=subprocess.DEVNULL, stdout=out, stderr=out)
         try:
             await_ready(port, bridge, log)
@@ -144,18 +144,18 @@ def deliver(world: World, store: Store) -> str:
         finally:
             with contextlib.suppress(ProcessLookupError):
                 bridge.kill()
-        require(code == 0, f"it ended with {code} after SIGTERM: {log.read_text()[-1500:]}")
-        require("stopped" in log.read_text(), "it did not say that it stopped")
+        require(code == 0, f"the bridge ended with {code} after SIGTERM: {log.read_text()[-1500:]}")
+        require("stopped" in log.read_text(), "the log does not report the stop")
     return f"{seen}; SIGTERM: exit 0 after {took:.1f} s"
 
 
 def await_ready(port: int, bridge: subprocess.Popen, log: Path) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        require(bridge.poll() is None, f"it ended with {bridge.returncode}: {log.read_text()[-1500:]}")
+        require(bridge.poll() is None, f"the bridge ended with {bridge.returncode}: {log.read_text()[-1500:]}")
         with contextlib.suppress(OSError):
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2) as answer:
                 if answer.status == 200:
                     return
         time.sleep(0.1)
-    raise Failed(f"/readyz does not say 200: {log.read_text()[-1500:]}")
+    raise Failed(f"/readyz does not answer 200: {log.read_text()[-1500:]}")

@@ -11,7 +11,7 @@ from parts import ROOT, World, part, require
 SESSION_S = 30  # the chart's statefulSet.sessionTimeout
 AWAY_S = 2  # how long a replaced pod is absent, without pulling an image
 ROWS = ("nothing", "upgrade", "scale-down", "crash", "node loss")
-LIMIT_MS = 3000  # at most, on top of WAITS and three times the delay without an event (a busy machine)
+LIMIT_MS = 3000  # limit, in addition to WAITS and three times the delay without an event, on a busy machine
 WAITS = {("Deployment", "crash"): 6, ("Deployment", "node loss"): 6, ("StatefulSet", "upgrade"): AWAY_S,
          ("StatefulSet", "crash"): AWAY_S, ("StatefulSet", "scale-down"): SESSION_S,
          ("StatefulSet", "node loss"): SESSION_S}
@@ -19,7 +19,7 @@ WAITS = {("Deployment", "crash"): 6, ("Deployment", "node loss"): 6, ("StatefulS
 
 @part("membership")
 def membership(world: World) -> str:
-    """A Deployment's lanes come back at once after a stop, a StatefulSet's after a restart; the longest wait of each."""
+    """The lanes of a Deployment move at once after a stop, those of a StatefulSet return after a restart. Prints the waits."""
     sys.path.insert(0, str(ROOT / "tests" / "e2e"))
     figures = {}
     for kind in ("Deployment", "StatefulSet"):
@@ -57,11 +57,11 @@ def play(world: World, kind: str) -> dict[str, int]:
         return Bridge(stage.binary, folder / "delaybridge.yaml", f"pod-{count}", env)
 
     def event(row: str, act, members: int, at_least_s: float = 0) -> None:
-        """Watches the waits from act on until the group has so many members, and 3 s more."""
+        """Runs act, and watches waits until the group has this many members, plus 3 s."""
         time.sleep(4)
         start = time.time()
         act()
-        require(stage.admin.wait_members(stage.group, members, SESSION_S + 30), f"{kind}, {row}: no member has the lanes")
+        require(stage.admin.wait_members(stage.group, members, SESSION_S + 30), f"{kind}, {row}: the members have no lanes")
         time.sleep(max(3.0, at_least_s - (time.time() - start)))
         windows.append((row, start * 1000, time.time() * 1000))
 
@@ -71,30 +71,30 @@ def play(world: World, kind: str) -> dict[str, int]:
         require(stage.admin.wait_members(stage.group, 2), f"no lanes:\n{pods[0].tail()}")
         generator = stage.generator(3000)
         sending = stage.background(lambda n, now: generator.request(now), 1_000_000, 200)
-        time.sleep(8)  # until all have begun
+        time.sleep(8)  # until all pods serve lanes
         event("nothing", lambda: None, 2)
 
         def upgrade() -> None:
-            """A Deployment's new pod joins before the old one leaves; a StatefulSet's comes after it."""
+            """Upgrades: the new pod of a Deployment joins before the old one leaves, that of a StatefulSet after it."""
             new = pod(0)
             if not static:
                 new.start()
                 require(stage.admin.wait_members(stage.group, 3), "the new pod has no lanes")
-            require(pods[0].stop() == 0, "SIGTERM did not end well")
+            require(pods[0].stop() == 0, "SIGTERM did not end the pod cleanly")
             if static:
                 time.sleep(AWAY_S)
                 new.start()
             pods[0] = new
 
         def crash() -> None:
-            """The container is started again by itself."""
+            """Kills a container, which is then restarted."""
             pods[0].kill()
             time.sleep(AWAY_S)
             pods[0] = pod(0).start()
 
         event("upgrade", upgrade, 2, 8)
         event("crash", crash, 2, 12)
-        event("scale-down", lambda: require(pods[1].stop() == 0, "SIGTERM did not end well"), 1)
+        event("scale-down", lambda: require(pods[1].stop() == 0, "SIGTERM did not end the pod cleanly"), 1)
         pods[1] = pod(1).start()
         require(stage.admin.wait_members(stage.group, 2), "the second pod has no lanes again")
         event("node loss", lambda: pods[1].kill(), 1)

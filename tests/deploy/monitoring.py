@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alerts, runbook and dashboard speak of metrics that exist, and the alerts fire when they should."""
+"""Alerts, runbook and dashboard use only existing metrics, and the alerts fire when they should."""
 from __future__ import annotations
 
 import json
@@ -22,7 +22,7 @@ SCRAPED = {"namespace", "job", "instance"}  # added by Prometheus: the target of
 
 
 def metrics(world: World) -> dict[str, set[str]]:
-    """The labels of each name that a scrape shows, from the binary's own table."""
+    """Returns the labels of each metric in a scrape, from the binary's own table."""
     done = subprocess.run([str(world.binary), "help", "--metrics"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Skip(f"{world.binary.name} has no `help --metrics`")
@@ -48,9 +48,9 @@ def panels() -> list[dict]:
 
 
 def judge(where: str, expression: str, legend: str, known: dict[str, set[str]]) -> set[str]:
-    """Names and labels of one expression; returns the names."""
+    """Checks the names and labels of one expression. Returns the names."""
     names = set(OURS.findall(expression))
-    require(names, f"{where}: no metric of ours in {expression}")
+    require(names, f"{where}: no metric of delaybridge in {expression}")
     require(names <= set(known), f"{where}: no such metric: {', '.join(sorted(names - set(known)))}")
     labels = {label.strip() for group in re.findall(r"\bby \(([^)]*)\)", expression) for label in group.split(",")}
     labels |= set(re.findall(r"([a-z_]+)\s*(?:=~|!~|!=|=)\"", expression))
@@ -62,7 +62,7 @@ def judge(where: str, expression: str, legend: str, known: dict[str, set[str]]) 
 
 @part("alerts.rules", quick=True)
 def rules(world: World) -> str:
-    """Each alert of the list is there, fires when it should and not before."""
+    """Each alert of the list exists, fires when it should, and not before."""
     del world
     names = [a["alert"].removeprefix("Delaybridge") for a in alerts()]
     require(set(names) == WANTED and len(names) == len(WANTED), f"the alerts are {names}")
@@ -75,16 +75,16 @@ def rules(world: World) -> str:
         checks = test["alert_rule_test"]
         fires = {c["alertname"] for c in checks if c["exp_alerts"]}
         silent = {c["alertname"] for c in checks if not c["exp_alerts"]}
-        require(fires <= silent, f"{test['name']}: no moment before it fires")
+        require(fires <= silent, f"{test['name']}: tests no moment before the alert fires")
         fired |= fires
     missing = {a["alert"] for a in alerts()} - fired
-    require(not missing, f"no test in which these fire: {sorted(missing)}")
-    return f"{len(names)} alerts in {len(tests)} stories: each fires, and does not a little before"
+    require(not missing, f"no test fires these alerts: {sorted(missing)}")
+    return f"{len(names)} alerts in {len(tests)} stories: each fires, and not shortly before"
 
 
 @part("alerts.runbook", quick=True)
 def runbook(world: World) -> str:
-    """Each alert has a severity, a summary, and a paragraph in the runbook that its link leads to."""
+    """Each alert has a severity, a summary, and a link to its paragraph in the runbook."""
     del world
     text = (DEPLOY / "prometheus" / "RUNBOOK.md").read_text()
     headings = re.findall(r"^## (\S+)$", text, re.M)
@@ -97,14 +97,14 @@ def runbook(world: World) -> str:
         paragraph = text.split(f"## {name}\n")[1].split("\n## ")[0].strip()
         severity = alert["labels"]["severity"].capitalize()
         require(paragraph.startswith(severity), f"RUNBOOK.md: {name} does not begin with {severity}")
-        require(len(paragraph) > 200, f"RUNBOOK.md says little of {name}")
-    require(len(headings) == len(alerts()), f"RUNBOOK.md has paragraphs of no alert: {headings}")
+        require(len(paragraph) > 200, f"RUNBOOK.md: the paragraph {name} is too short")
+    require(len(headings) == len(alerts()), f"RUNBOOK.md has paragraphs without an alert: {headings}")
     return f"{len(headings)} paragraphs"
 
 
 @part("alerts.names", quick=True)
 def alert_names(world: World) -> str:
-    """The alerts and their tests speak of metrics and labels that exist."""
+    """The alerts and their tests use only existing metrics and labels."""
     known, used = metrics(world), set()
     for alert in alerts():
         used |= judge(alert["alert"], alert["expr"], alert["annotations"]["summary"].replace("{{ $value", ""), known)
@@ -117,7 +117,7 @@ def alert_names(world: World) -> str:
 
 @part("dashboard", quick=True)
 def dashboard(world: World) -> str:
-    """The dashboard is JSON whose expressions Prometheus can read."""
+    """The dashboard is JSON, and its expressions are valid PromQL."""
     expressions = [t["expr"] for p in panels() for t in p["targets"]]
     plain = [e.replace("$__rate_interval", "1m").replace("$job", ".*") for e in expressions]
     file: Path = world.folder / "dashboard-rules.yaml"
@@ -131,12 +131,12 @@ def dashboard(world: World) -> str:
 
 @part("dashboard.names", quick=True)
 def dashboard_names(world: World) -> str:
-    """The dashboard speaks of metrics and labels that exist, and of each that the bridge has."""
+    """The dashboard uses only existing metrics and labels, and each metric of the bridge."""
     known, used = metrics(world), set()
     for panel in panels():
         for target in panel["targets"]:
             used |= judge(panel["title"], target["expr"], target["legendFormat"], known)
     families = {re.sub(r"_(bucket|sum|count)$", "", n) for n in known if n.startswith("delaybridge_")}
     shown = {re.sub(r"_(bucket|sum|count)$", "", n) for n in used}
-    require(families <= shown, f"on no panel: {', '.join(sorted(families - shown))}")
+    require(families <= shown, f"metrics without a panel: {', '.join(sorted(families - shown))}")
     return f"{len(used)} metrics on {len(panels())} panels"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Debian package: built, checked by lintian, installed into a separate Debian, run and removed."""
+"""The Debian package: built, checked by lintian, installed in a separate Debian, run and removed."""
 from __future__ import annotations
 
 import contextlib
@@ -22,12 +22,12 @@ WANTED = ("/usr/bin/delaybridge", CONFIG, "/lib/systemd/system/delaybridge.servi
 
 
 def built(world: World) -> Path:
-    """The package, made once a run."""
+    """Builds the package, once a run."""
     if "deb" not in world.notes:
         recipe = world.binary.parent / "CPackConfig.cmake"
         require(recipe.exists(), f"{recipe} is not there: ./dev build")
         if shutil.which("dpkg-shlibdeps") is None:
-            raise Skip("no dpkg-shlibdeps here (dpkg-dev)")
+            raise Skip("dpkg-shlibdeps is not installed (dpkg-dev)")
         run("cpack", "--config", recipe, "-B", world.folder / "deb")
         world.notes["deb"] = next((world.folder / "deb").glob("*.deb"))
     return world.notes["deb"]
@@ -35,7 +35,7 @@ def built(world: World) -> Path:
 
 @part("package.lintian")
 def lintian(world: World) -> str:
-    """lintian finds nothing to say about the package, and all is in it."""
+    """lintian has no findings about the package, and all files are in it."""
     package = built(world)
     if shutil.which("lintian") is None:
         raise Skip("no lintian here")
@@ -82,7 +82,7 @@ def lifetime(world: World, root: Path) -> str:
     require(not list((root / "etc/systemd/system").rglob("delaybridge*")), "the service was enabled")
     version = inside(root, "delaybridge", "version").stdout.splitlines()[0]
     said = inside(root, "delaybridge", "run", fails=True).stdout
-    require("targets" in said, f"unedited it does not ask for targets: {said}")
+    require("targets" in said, f"the unedited configuration gives no error about targets: {said}")
     with Broker(world.folder / "kafka-deb") as broker:
         broker.create(NewTopic("orders.timeout", 2, 1))
         config = root / CONFIG[1:]
@@ -99,12 +99,12 @@ def lifetime(world: World, root: Path) -> str:
             await_ready(port, bridge, log)
             seen = journey(broker, lambda *args: inside(root, "delaybridge", *args))
             bridge.terminate()
-            require(bridge.wait(30) == 0, f"it ended with {bridge.returncode}")
+            require(bridge.wait(30) == 0, f"the bridge ended with {bridge.returncode}")
         finally:
             with contextlib.suppress(ProcessLookupError):
                 bridge.kill()
     inside(root, "apt-get", "remove", "-qq", "-y", "delaybridge")
-    require(config.exists() and not (root / "usr/bin/delaybridge").exists(), "remove took the configuration")
+    require(config.exists() and not (root / "usr/bin/delaybridge").exists(), "remove deleted the configuration")
     inside(root, "dpkg", "--purge", "delaybridge")
-    require(not config.parent.exists(), "purge left something in /etc")
+    require(not config.parent.exists(), "purge left files in /etc")
     return f"{version}: {seen}; removed and purged"

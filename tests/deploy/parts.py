@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a part of the checks is, and what parts share."""
+"""The parts of the checks, and the code that they share."""
 from __future__ import annotations
 
 import os
@@ -17,18 +17,18 @@ CACHE = Path(os.environ.get("DEV_CACHE", ROOT / ".cache"))
 
 
 class Failed(Exception):
-    """It is not as it must be."""
+    """The checked property does not hold."""
 
 
 class Skip(Exception):
-    """The part cannot run here, with the reason."""
+    """The part cannot run on this machine. The message is the reason."""
 
 
 @dataclass
 class World:
-    """What the parts are given."""
-    folder: Path  # of this run, gone afterwards
-    binary: Path  # the bridge, as it is built
+    """The arguments of all parts."""
+    folder: Path  # temporary folder of this run
+    binary: Path  # the bridge of the current build
     notes: dict = field(default_factory=dict)
 
 
@@ -60,7 +60,7 @@ def require(condition: object, sentence: str) -> None:
 
 
 def run(*args, fails: bool = False, **more) -> subprocess.CompletedProcess:
-    """Runs a command; Failed with the end of its output unless it ends with 0 (or not, with fails)."""
+    """Runs a command. Raises Failed with the end of its output unless it ends with 0, or with fails unless it does not."""
     done = subprocess.run([str(a) for a in args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace", check=False, **more)
     if (done.returncode != 0) != fails:
@@ -70,7 +70,7 @@ def run(*args, fails: bool = False, **more) -> subprocess.CompletedProcess:
 
 
 def load(text: str) -> list:
-    """All documents of a YAML text."""
+    """Returns all documents of a YAML text."""
     return [d for d in yaml.load_all(text, yaml.CSafeLoader) if d]
 
 

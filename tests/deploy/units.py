@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The systemd unit: understood, and shut in."""
+"""The systemd unit: valid, and confined."""
 from __future__ import annotations
 
 import re
@@ -8,20 +8,20 @@ import shutil
 from parts import DEPLOY, Skip, World, part, require, run
 
 UNIT = DEPLOY / "systemd" / "delaybridge.service"
-EXPOSURE = 1.5  # at most; the result line has the measured value
+EXPOSURE = 1.5  # the limit; the result line has the measured value
 
 
 @part("systemd", quick=True)
 def unit(world: World) -> str:
-    """systemd knows each word of the unit, and its exposure is low."""
+    """systemd accepts each directive of the unit, and its exposure is low."""
     if shutil.which("systemd-analyze") is None:
-        raise Skip("no systemd-analyze here")
+        raise Skip("systemd-analyze is not installed")
     text = UNIT.read_text()
     for line in ("Type=notify", "WatchdogSec=30s", "ExecReload=/bin/kill -HUP $MAINPID",
                  "RestartPreventExitStatus=64 78"):
-        require(f"\n{line}\n" in text, f"the unit does not say {line}")
+        require(f"\n{line}\n" in text, f"the unit lacks {line}")
     here = world.folder / UNIT.name
-    here.write_text(text.replace("/usr/bin/delaybridge", "/bin/true"))  # verify wants the program to be there
+    here.write_text(text.replace("/usr/bin/delaybridge", "/bin/true"))  # verify requires that the program exists
     said = run("systemd-analyze", "verify", "--man=no", here).stdout
     ours = [line for line in said.splitlines() if UNIT.name in line]
     require(not ours, "\n".join(ours))

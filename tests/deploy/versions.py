@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One version, wherever it is written."""
+"""One version in all places."""
 from __future__ import annotations
 
 import re
@@ -9,7 +9,7 @@ from parts import CHART, DEPLOY, ROOT, World, part, require
 
 @part("versions", quick=True)
 def versions(world: World) -> str:
-    """The project's version is that of image, chart, compose file and Debian changelog."""
+    """Image, chart, compose file and Debian changelog have the project's version."""
     del world
     version = re.search(r"project\(delaybridge VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
     places = {

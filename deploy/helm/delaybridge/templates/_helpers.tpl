@@ -1,11 +1,11 @@
 {{/* SPDX-License-Identifier: Apache-2.0 */}}
-{{/* Names, labels, and what several templates share. */}}
+{{/* Names, labels, and other definitions that several templates share. */}}
 
 {{- define "delaybridge.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" }}
 {{- end }}
 
-{{/* 50 characters: what Kubernetes puts behind it still fits a label of 63. */}}
+{{/* Cut at 50 characters, because Kubernetes appends a suffix, and a label has at most 63. */}}
 {{- define "delaybridge.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride }}
 {{- $whole := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
@@ -40,7 +40,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
-{{/* A duration as the bridge writes them (1m30s, 250ms) in milliseconds. */}}
+{{/* The milliseconds of a duration in the bridge's form, such as 1m30s or 250ms. */}}
 {{- define "delaybridge.ms" -}}
 {{- $ms := 0 }}
 {{- $of := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 "d" 86400000 }}
@@ -53,7 +53,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $ms }}
 {{- end }}
 
-{{/* A duration as level topics are named by it: 60s is 1m, 90s is 1m30s. */}}
+{{/* A duration as in the name of a level topic: 60s is 1m, 90s is 1m30s. */}}
 {{- define "delaybridge.level" -}}
 {{- $left := include "delaybridge.ms" . | int64 }}
 {{- range $unit, $ms := dict "1d" 86400000 "2h" 3600000 "3m" 60000 "4s" 1000 "5ms" 1 }}
@@ -69,7 +69,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
 {{- end }}
 
-{{/* delaybridge.yaml: the values' config, and credentials as references to files. */}}
+{{/* delaybridge.yaml: config of the values, with credentials as references to files. */}}
 {{- define "delaybridge.config" -}}
 {{- $config := deepCopy .Values.config }}
 {{- $kafka := $config.kafka | default dict }}
@@ -99,7 +99,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- toYaml $config }}
 {{- end }}
 
-{{/* Above drain and the 5 s after it, or the pod is killed while it gives its lanes back. */}}
+{{/* Longer than drain and the 5 s after it. Otherwise the pod is killed before it has released its lanes. */}}
 {{- define "delaybridge.grace" -}}
 {{- $drain := include "delaybridge.ms" (default "10s" .Values.config.drain) | atoi }}
 {{- $least := add (div (add $drain 999) 1000) 5 }}
@@ -113,7 +113,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- int $grace }}
 {{- end }}
 
-{{/* What each pod of the chart, and each container, runs as. */}}
+{{/* The security contexts of each pod and container of the chart. */}}
 {{- define "delaybridge.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532
@@ -128,7 +128,7 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end }}
 
-{{/* Where configuration and secrets are mounted, and (dict "root" $ "configMap" NAME "secret" NAME) from what. */}}
+{{/* The mounts of configuration and secrets. The volumes take (dict "root" $ "configMap" NAME "secret" NAME). */}}
 {{- define "delaybridge.mounts" -}}
 - {name: config, mountPath: /etc/delaybridge, readOnly: true}
 {{- if .Values.credentials.existingSecret }}

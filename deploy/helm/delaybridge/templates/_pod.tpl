@@ -1,5 +1,5 @@
 {{/* SPDX-License-Identifier: Apache-2.0 */}}
-{{/* The bridge's pod: the same in a Deployment and in a StatefulSet, but for its name in the group. */}}
+{{/* The bridge's pod. In a StatefulSet it also has a group.instance.id. */}}
 {{- define "delaybridge.pod" -}}
 metadata:
   annotations:
@@ -37,7 +37,7 @@ spec:
         - name: DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID
           valueFrom: {fieldRef: {fieldPath: metadata.name}}
         - {name: DELAYBRIDGE_KAFKA_SESSION_TIMEOUT_MS, value: {{ $session }}}
-        - {name: DELAYBRIDGE_KAFKA_MAX_POLL_INTERVAL_MS, value: {{ $session }}} # must not be less
+        - {name: DELAYBRIDGE_KAFKA_MAX_POLL_INTERVAL_MS, value: {{ $session }}} # must not be shorter than the session
         {{- end }}
         {{- with .Values.extraEnv }}
         {{- toYaml . | nindent 8 }}
