@@ -31,7 +31,7 @@ class Covered(NamedTuple):
 
 
 def percent(part: int, whole: int) -> str:
-    """Rounded down: 100 % means all."""
+    """Formats a percentage, rounded down, so that 100 % means all."""
     return f"{1000 * part // whole / 10:.1f} %" if whole else "-"
 
 

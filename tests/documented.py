@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents say of the log, the metrics and the alerts can happen. Each message that README.md or the runbook
+"""The messages, metrics and alerts of the documents exist and have tests. Each message that README.md or the runbook
 quotes is a constant in the source and has a test that makes it happen (tests/e2e/messages.py). The unit tests of the
 metrics page show each metric with a value that is not zero. Each alert has a moment in which it fires, and one in which
 it does not."""
@@ -15,31 +15,31 @@ sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 from messages import SAID, parts  # noqa: E402  pylint: disable=wrong-import-position
 
 DOCUMENTS = ("README.md", "deploy/prometheus/RUNBOOK.md")
-# Phrases in backticks that are no messages: commands, options, "key: value", JSON.
+# Phrases in backticks that are not messages: commands, options, "key: value", JSON.
 OTHERS = re.compile(r"(delaybridge|\./dev|kafka-[a-z-]+\.sh|kcat|kubectl|systemctl|python3|topics|top|kill) |-|[\w.-]+: |{")
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 def joined(path: Path) -> str:
-    """A source with string literals that follow one another made one."""
+    """Returns a source in which adjacent string literals are joined."""
     return re.sub(r'"\s*\n\s*"', "", path.read_text())
 
 
 def constants() -> list[str]:
-    """All string literals of the program."""
+    """Returns all string literals of the program."""
     files = [p for d in ("bridge", "consumer", "levels") for p in sorted((ROOT / d).rglob("*.c"))]
     return [literal for file in files for literal in LITERAL.findall(joined(file))]
 
 
 def quoted(document: str) -> list[str]:
-    """The messages among the phrases in backticks, wherever they stand."""
+    """Returns the messages among the phrases in backticks."""
     text = re.sub(r"^```.*?^```", "", (ROOT / document).read_text(), flags=re.M | re.S)
     phrases = [" ".join(phrase.split()) for phrase in re.findall(r"`([^`]+)`", text)]
     return [phrase for phrase in phrases if " " in phrase and not OTHERS.match(phrase)]
 
 
 def has_test(phrase: str) -> bool:
-    """run.py searches the logs of scenarios. Any other test contains the words."""
+    """Returns whether the test exists. Logs of scenarios are searched by run.py; another test must contain the words."""
     test = SAID[phrase]
     if "/" in test:
         file = ROOT / test
@@ -57,12 +57,12 @@ def faults_of_messages() -> list[str]:
         if phrase not in SAID:
             faults.append(f"{document} quotes a message that tests/e2e/messages.py does not name: {phrase}")
         elif not has_test(phrase):
-            faults.append(f"tests/e2e/messages.py: {SAID[phrase]} is no test of {phrase}")
+            faults.append(f"tests/e2e/messages.py: {SAID[phrase]} does not test {phrase}")
     return faults + [f"tests/e2e/messages.py: no document quotes {phrase}" for phrase in SAID if phrase not in wanted]
 
 
 def moved(tests: str, name: str) -> bool:
-    """Whether the page shows the metric with another value than zero, or a test reads its value."""
+    """Returns whether a test expects another value than zero on the metrics page, or reads the value."""
     shown = re.findall(rf'\bcr_expect\(\s*says\("{name}(?:_bucket|_sum|_count)?(?:{{[^}}]*}})? ([0-9.]+)"', tests)
     shown += re.findall(rf'"{name}(?:{{[^}}]*}})? ([0-9.]+)"', tests) if "_info" in name else []
     return any(float(value) != 0 for value in shown) or f'value_of("{name}")' in tests

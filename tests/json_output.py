@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON of the commands that need no broker, and the errors of all, are as docs/schemas/ says. Commands that meet a
+"""The JSON of commands without a broker, and the errors of all commands, follow docs/schemas/. Commands that meet a
 broker are validated in the end-to-end scenario *promises*.
 
   json_output.py DELAYBRIDGE"""
@@ -47,7 +47,7 @@ ERRORS = (
     ("top -c /dev/null 127.0.0.1:1 --once", 69, "unreachable"),
 ) + tuple((f"{command} -c /dev/null {KAFKA} --targets a --timeout 300ms", 69, "unreachable") for command in
           ("check", "topics plan", "topics apply", "levels", "peek 1s", "skip schedule/0/1-2", "send --delay 1s --value v"))
-# What a running instance shows; the second reading has one delivery more.
+# The metrics of a running instance. The second reading has one more delivery.
 METRICS = """delaybridge_build_info{{version="0"}} 1
 delaybridge_ready 1
 delaybridge_lanes 4
@@ -95,7 +95,7 @@ def faults_of_error(done: subprocess.CompletedProcess, code: int, name: str) -> 
     found = faults_of_result(done, code, "error", 0)
     last = (done.stderr.splitlines() or ["{}"])[-1]
     if not found and json.loads(last).get("error", {}).get("code") != name:
-        found.append(f"the last line is no error '{name}': {last}")
+        found.append(f"the last line is not an error '{name}': {last}")
     return found
 
 
@@ -112,7 +112,7 @@ def faults_of_top(binary: str) -> list[str]:
 
 
 def faults_of_validator() -> list[str]:
-    """Each planted fault is found."""
+    """Checks that the validator finds each planted fault."""
     right = {"topic": "t", "partition": 0, "offset": 5, "line": None}
     at = {"format": "date-time", "type": "string"}
     planted = (

@@ -39,7 +39,7 @@ class Message(NamedTuple):
 
 
 def arguments(text: str, at: int) -> list[str]:
-    """The arguments of the call whose parenthesis is open before `at`."""
+    """Returns the arguments of the call whose opening parenthesis is before `at`."""
     found, start, depth = [], at, 1
     while depth > 0:
         literal = LITERAL.match(text, at)
@@ -55,12 +55,12 @@ def arguments(text: str, at: int) -> list[str]:
 
 
 def joined(text: str) -> str:
-    """Literals that follow one another made one."""
+    """Joins adjacent literals."""
     return re.sub(r'"\s*"', "", text)
 
 
 def texts(argument: str, sources: dict[Path, str]) -> list[str]:
-    """The constants that a message argument may be: a literal, a macro, or a choice between literals."""
+    """Returns the texts of a message argument: a literal, a macro, or a choice between literals."""
     if re.fullmatch(r"[A-Z_]+", argument):
         for text in sources.values():
             macro = re.search(rf"#define {argument}\s+(?:\\\n\s*)?((?:{LITERAL.pattern}\s*)+)", text)
@@ -115,13 +115,13 @@ def faults_of(found: list[Message]) -> list[str]:
     for message in found:
         where = places.setdefault(message.text, message)
         if where is not message:
-            faults.append(f"{message.file}: {where.file} has this message too: {message.text}")
+            faults.append(f"{message.file}: {where.file} has the same message: {message.text}")
         if message.text.startswith("no constant"):
             faults.append(f"{message.file}: a log message must be constant text: {message.text}")
         elif message.text[0].isupper() and not message.text.startswith(NAMES):
-            faults.append(f"{message.file}: a log message begins in lower case: {message.text}")
+            faults.append(f"{message.file}: a log message must begin in lower case: {message.text}")
         if message.text.endswith(".") or "%" in message.text:
-            faults.append(f"{message.file}: a log message has no full stop and no format: {message.text}")
+            faults.append(f"{message.file}: a log message must have no full stop and no format: {message.text}")
     return faults
 
 
@@ -132,12 +132,12 @@ PLANTED = (
     ('log_info("Started");', ["lower case"]),
     ('log_info("started.");', ["full stop"]),
     ('log_info("%d started");', ["full stop"]),
-    ('log_info("started"); log_warn("started");', ["this message too"]),
+    ('log_info("started"); log_warn("started");', ["the same message"]),
 )
 
 
 def selftest() -> list[str]:
-    """The check finds planted faults, and nothing else."""
+    """Checks that planted faults are found, and no others."""
     faults = []
     for source, wanted in PLANTED:
         found = faults_of(list(calls(ROOT / "planted.c", source, {})))
@@ -159,7 +159,7 @@ def main() -> int:
     elif now != then:
         faults.append("the sources and tests/log_messages.txt differ: run tests/log_messages.py --update")
         faults += difflib.unified_diff(then.splitlines(), now.splitlines(), "log_messages.txt", "sources", "", "", 0, "")
-    print("\n".join(faults) or f"log_messages: {len(found)} messages, as in the list")
+    print("\n".join(faults) or f"log_messages: {len(found)} messages, all in the list")
     return 1 if faults else 0
 
 

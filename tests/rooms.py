@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The folder is the rule: it determines the files that a file may include. One table has the includes of each room. The
+"""The folder of a file determines which files it may include. One table lists the allowed includes of each room. The
 test also fails on a circle of modules or rooms, and on a room without a README.
 
   rooms.py [--graph]    --graph prints the arrows between the rooms"""
@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 KAFKA = ("librdkafka/",)
 SYSTEM = ("pthread.h", "sys/", "unistd.h", "fcntl.h", "poll.h", "netdb.h", "arpa/", "netinet/", "signal.h", "time.h")
-# room: the rooms and headers that it may include besides its own, and the system headers that it may not.
+# room: other rooms and headers that it may include, and system headers that it may not include.
 ROOMS = {
     "levels": ((), KAFKA + SYSTEM + ("yaml.h", "jansson.h", "microhttpd.h")),
     "bridge/core": (("levels",), KAFKA + SYSTEM + ("yaml.h", "jansson.h", "microhttpd.h")),
@@ -24,11 +24,11 @@ ROOMS = {
     "bridge/commands": (("levels", "bridge/base", "bridge/config", "bridge/core", "consumer", "bridge/service"), ()),
     "tests/sim": (("levels", "bridge/core"), KAFKA + ("pthread.h", "sys/", "fcntl.h", "poll.h")),
 }
-# Inside consumer/ from the lowest to the highest: each includes those before it.
+# The folders of consumer/, lowest first. Each may include those before it.
 CONSUMER = ("consumer/client", "consumer", "consumer/admin")
-# Of the configuration only these use librdkafka.
+# The only files of the configuration that may use librdkafka.
 KAFKA_IN_CONFIG = ("bridge/config/property.c", "bridge/config/property_names.c")
-# levels/ and the core are passed the time.
+# levels/ and the core must not read a clock: they receive the time as an argument.
 CLOCK = re.compile(r"\b(clock_gettime|gettimeofday|time|nanosleep|usleep|sleep)\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 
@@ -65,20 +65,20 @@ def faults_of(path: str, text: str) -> list[str]:
         elif system and system.startswith(ROOMS[room][1]) and ROOMS[room][1]:
             found.append(f"{path}: {room}/ may not include <{system}>")
         elif room == "bridge/config" and system.startswith(KAFKA) and path not in KAFKA_IN_CONFIG:
-            found.append(f"{path}: of the configuration only {KAFKA_IN_CONFIG} may include <{system}>")
+            found.append(f"{path}: in the configuration, only {KAFKA_IN_CONFIG} may include <{system}>")
     if room in ("levels", "bridge/core") and CLOCK.search(text):
-        found.append(f"{path}: {room}/ is passed the time, it does not ask for it")
+        found.append(f"{path}: {room}/ must not read a clock: it receives the time as an argument")
     return found
 
 
 def module_of(path: str) -> str:
-    """A pair of .c and .h is a module; X_parts.h is the private header of X. In the simulator each file is one: the
-    world and what lives in it know each other."""
+    """A pair of .c and .h is a module; X_parts.h is the private header of X. In the simulator each file is
+    a module, since the world and its parts include each other."""
     return path if room_of(path) == "tests/sim" else path[:-2].removesuffix("_parts")
 
 
 def modules(texts: dict[str, str]) -> dict[str, set[str]]:
-    """For each module those that its files include."""
+    """Returns for each module the modules that its files include."""
     arrows: dict[str, set[str]] = {}
     for path, text in texts.items():
         module = module_of(path)
@@ -88,7 +88,7 @@ def modules(texts: dict[str, str]) -> dict[str, set[str]]:
 
 
 def circle(arrows: dict[str, set[str]]) -> list[str]:
-    """One circle, or nothing."""
+    """Returns one circle, or an empty list."""
     done: set[str] = set()
 
     def walk(node: str, path: list[str]) -> list[str]:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# How the code reads, as tests: style.sh format | plurals | tidy BUILD_DIR
+# Checks of the code's style: style.sh format | plurals | tidy BUILD_DIR
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -16,14 +16,14 @@ format() {
     found=$(c_files | xargs -r clang-format --dry-run -Werror 2>&1 | grep -F ': error:')
     if [ -n "$found" ]; then
         head -n 20 <<<"$found"
-        echo "format: $(wc -l <<<"$found") places in these files, cured by ./dev fmt:" \
+        echo "format: $(wc -l <<<"$found") places in these files, fixed by ./dev fmt:" \
             $(cut -d: -f1 <<<"$found" | sort -u)
         exit 1
     fi
-    echo "format: $(c_files | wc -l) files as .clang-format says"
+    echo "format: $(c_files | wc -l) files follow .clang-format"
 }
 
-# A number in front of a plural is 1 some day: levels/counted.h writes both.
+# A number in a message can be 1, and then a fixed plural is wrong. counted() of levels/counted.h writes both forms.
 plurals() {
     local found files number='(%[-0-9.*]*(l|ll|z)?[du]|PRI[a-z]+[0-9]+ *")'
     files=$(find levels consumer bridge -name "*.c")
@@ -34,7 +34,7 @@ plurals() {
         echo "plurals: use counted() of levels/counted.h"
         exit 1
     fi
-    echo "plurals: no number stands in front of a fixed plural"
+    echo "plurals: no number before a fixed plural"
 }
 
 tidy() {
@@ -45,7 +45,7 @@ tidy() {
     local status=$?
     sed 's/\x1b\[[0-9;]*m//g' "$log" | grep -vE '^(clang-tidy-14|[0-9]+ warnings? generated|$)'
     rm -f "$log"
-    [ $status -eq 0 ] && echo "tidy: nothing found"
+    [ $status -eq 0 ] && echo "tidy: no findings"
     exit $status
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clockshim: a wall clock that a test can step. LD_PRELOAD it; the first eight bytes of the file
-   named by DELAYBRIDGE_TEST_CLOCK are the milliseconds (int64, host order) that the clock is ahead.
-   Timed waits are left alone: their deadlines come from timespec_get, which is too. */
+/* clockshim: a wall clock that a test can step. It is loaded by LD_PRELOAD. The first eight bytes
+   of the file named by DELAYBRIDGE_TEST_CLOCK are the milliseconds (int64, host order) by which the
+   clock is ahead. Timed waits do not change: their deadlines come from timespec_get, which is not
+   replaced. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
