@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import administered
@@ -70,6 +70,9 @@ SANITIZED = ("mixed", "mixed_exactly", "operated")
 ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "UNSURE": 3, "SKIPPED": 77}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}
+LIMIT = -1000  # in place of the exit code of a scenario that does not end
+CAUSE = "cause.txt"
+CAUSE_MAX = 300  # characters of a failure, in the last lines
 
 
 def arguments() -> argparse.Namespace:
@@ -88,12 +91,16 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def cause(text: str) -> str:
+    """Returns the line of a failure that says most: the first one of a sentence, the last one of a traceback."""
+    lines = text.strip().splitlines() or [""]
+    return lines[-1 if lines[0].startswith("Traceback") else 0][:CAUSE_MAX]
+
+
 def play(name: str, options: argparse.Namespace, folder: Path) -> int:
     """Runs one here and says its line; returns one of ENDS."""
     stage = Stage(folder, options.binary.resolve(), options.full, options.seed)
-    build = stage.binary.parent.name
-    label = name if build == "release" else f"{name} on {build}"
-    start = time.monotonic()
+    label, start = Turn(name, options.binary).label(), time.monotonic()
     try:
         outcome, text = "PASSED", ALL[name](stage)
     except Skip as skip:
@@ -117,6 +124,7 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
         if outcome in ("PASSED", "LATE") and SANITIZER.search(log.read_text(errors="replace")):
             outcome, text = "FAILED", f"a sanitizer's report is in {log}"
     print(f"{outcome:7} {label} ({time.monotonic() - start:.0f} s): {text}", flush=True)
+    (folder / CAUSE).write_text(cause(text))
     return ENDS[outcome]
 
 
@@ -126,6 +134,10 @@ class Turn:
     name: str
     binary: Path
 
+    def label(self) -> str:
+        build = self.binary.resolve().parent.name
+        return self.name if build == "release" else f"{self.name} on {build}"
+
     def places(self) -> int:
         return 3 if self.name in HEAVY else 1
 
@@ -133,7 +145,14 @@ class Turn:
         return -1 if self.name in HEAVY else LONG.index(self.name) if self.name in LONG else len(LONG)
 
 
-def play_apart(turn: Turn, options: argparse.Namespace, totals: dict[str, dict[str, int]]) -> str:
+@dataclass
+class Tally:
+    """The results of all scenarios so far."""
+    totals: dict[str, dict[str, int]] = field(default_factory=dict)
+    causes: dict[str, str] = field(default_factory=dict)  # by label, of the last failure
+
+
+def play_apart(turn: Turn, options: argparse.Namespace, tally: Tally) -> str:
     """Runs one scenario in a separate process, so that its clients end with it. Returns passed, failed, late, unsure or
     skipped."""
     name = turn.name
@@ -143,15 +162,18 @@ def play_apart(turn: Turn, options: argparse.Namespace, totals: dict[str, dict[s
     try:
         code = subprocess.run(again, check=False, timeout=3600 if options.full else 600).returncode
     except subprocess.TimeoutExpired:
-        code = -1
+        code = LIMIT
     finally:
         end_leftovers(folder)
     outcome = next((end.lower() for end, number in ENDS.items() if number == code), "failed")
+    crash = f"the scenario itself ended with {code}" if code != LIMIT else "the scenario itself did not end in time"
     if code not in ENDS.values():
-        print(f"FAILED  {name}: the scenario itself ended with {code}", flush=True)
+        print(f"FAILED  {name}: {crash}", flush=True)
     if (file := folder / "totals.json").exists() and (counted := json.loads(file.read_text())):
-        totals[name] = counted
+        tally.totals[name] = counted
     if outcome in ("failed", "late", "unsure"):
+        said = folder / CAUSE
+        tally.causes[turn.label()] = said.read_text() if said.exists() else crash
         print(f"        seed {options.seed}, logs in {folder}", flush=True)
     elif not options.keep:
         shutil.rmtree(folder, ignore_errors=True)
@@ -207,18 +229,21 @@ def main() -> int:
     if not options.full:
         os.environ.setdefault("KAFKA_JVM", SHORT_LIVED)
     make_archive()
-    totals: dict[str, dict[str, int]] = {}
+    tally = Tally()
     turns.sort(key=Turn.order)
-    outcomes = play_in_turns(turns, options.jobs, Turn.places, lambda turn: play_apart(turn, options, totals))
+    outcomes = play_in_turns(turns, options.jobs, Turn.places, lambda turn: play_apart(turn, options, tally))
     doubtful = (["late"] if options.jobs > 1 else []) + (["unsure"] if not options.full else [])
     twice = sum(outcome in doubtful for outcome in outcomes)
     if twice:
         print(f"{twice} late beside others or unsure: once more, alone", flush=True)
-        outcomes = [play_apart(turn, options, totals) if outcome in doubtful else outcome
+        outcomes = [play_apart(turn, options, tally) if outcome in doubtful else outcome
                     for turn, outcome in zip(turns, outcomes)]
     outcomes = ["failed" if outcome in ("late", "unsure") else outcome for outcome in outcomes]
-    if totals:
-        print(table(totals))
+    if tally.totals:
+        print(table(tally.totals))
+    for turn, outcome in zip(turns, outcomes):
+        if outcome == "failed":
+            print(f"e2e: failed: {turn.label()}: {tally.causes[turn.label()]}")
     print(f"e2e: {len(turns)} run, {outcomes.count('passed')} passed, {outcomes.count('failed')} failed, "
           f"{outcomes.count('skipped')} skipped, {'full' if options.full else 'reduced'} counts, "
           f"{f'{twice} of them twice, ' if twice else ''}"
