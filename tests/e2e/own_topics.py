@@ -108,6 +108,13 @@ class AmongOwn(Among):
             stage.collector.add(name)
         return stage.bridge(path)
 
+    def good(self) -> Maker:
+        """Makes good requests for the other lanes. A transaction may have written to a partition when the broker ends. Kafka
+        then keeps it open until the broker is back, and no lane of the worker moves. This test does not measure that."""
+        generator = self.stage.generator(MAX_WAIT_MS)
+        keys = [in_lane(lane) for lane in range(LANES) if lane not in AWAY]
+        return lambda n, now: generator.request(now, key=keys[n % len(keys)])
+
     def turns(self) -> list[list[str]]:
         """All bad things share the broker, so they are one turn."""
         return [self.names]

@@ -62,6 +62,8 @@ ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_delete
 # Three brokers each, and faults in a clock's time: first, and each in three places.
 HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",
          "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
+# They compare lateness with and without a fault, so fewer others run next to them: two places each.
+COMPARING = {"among", "among_exactly", "own_topics_exactly", "bad_targets", "bad_targets_exactly", "huge_unpacked"}
 # About a minute and more each: before the others, so that none of them is the last to run.
 LONG = ("histories", "among", "among_exactly", "own_topics_exactly", "held_requests_exactly", "kill9", "kill9_exactly", "bad_topics", "rebalance",
         "operated", "broker_blink", "broker_blink_exactly", "broker_restart", "broker_restart_exactly", "full_disk",
@@ -139,7 +141,7 @@ class Turn:
         return self.name if build == "release" else f"{self.name} on {build}"
 
     def places(self) -> int:
-        return 3 if self.name in HEAVY else 1
+        return 3 if self.name in HEAVY else 2 if self.name in COMPARING else 1
 
     def order(self) -> int:
         return -1 if self.name in HEAVY else LONG.index(self.name) if self.name in LONG else len(LONG)
