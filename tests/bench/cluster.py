@@ -155,7 +155,7 @@ def missing(place: Place, seconds: int = CALM_S) -> list[Row]:
 
 
 def missing_exactly(place: Place, seconds: int = CALM_S) -> list[Row]:
-    """The same in exactly once."""
+    """The same, exactly once."""
     return beside_missing(place, seconds, True)
 
 
@@ -165,7 +165,7 @@ def forbidden(place: Place, seconds: int = CALM_S) -> list[Row]:
 
 
 def forbidden_exactly(place: Place, seconds: int = CALM_S) -> list[Row]:
-    """The same in exactly once."""
+    """The same, exactly once."""
     return beside_forbidden(place, seconds, True)
 
 
@@ -175,5 +175,5 @@ def too_large(place: Place, seconds: int = CALM_S) -> list[Row]:
 
 
 def too_large_exactly(place: Place, seconds: int = CALM_S) -> list[Row]:
-    """The same in exactly once."""
+    """The same, exactly once."""
     return beside_small(place, seconds, True)

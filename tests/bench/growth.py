@@ -25,12 +25,12 @@ class Growth:
     title: str
 
 
-GROWTHS = {"lanes": Growth((1, 8, 32), ("1", "8", "32"), 1, MOST, "lanes"),
-           "waiting": Growth((0, 1_000_000, 5_000_000), ("0", "1M", "5M"), 0, MOST, "records waiting"),
-           "payload": Growth((100, 1000, 10_000), ("100 B", "1 KB", "10 KB"), 0, 2.0, "value"),
-           "levels": Growth((1, 3, 8), ("1", "3", "8"), 0, 8, "levels crossed"),
-           "workers": Growth((1, 2), ("1", "2"), 0, MOST, "workers"),
-           "processes": Growth((1, 2), ("1", "2"), 0, MOST, "processes")}
+GROWTHS = {"lanes": Growth((1, 8, 32), ("1", "8", "32"), 1, MOST, "number of lanes"),
+           "waiting": Growth((0, 1_000_000, 5_000_000), ("0", "1M", "5M"), 0, MOST, "number of waiting records"),
+           "payload": Growth((100, 1000, 10_000), ("100 B", "1 KB", "10 KB"), 0, 2.0, "size of values"),
+           "levels": Growth((1, 3, 8), ("1", "3", "8"), 0, 8, "number of levels"),
+           "workers": Growth((1, 2), ("1", "2"), 0, MOST, "number of workers"),
+           "processes": Growth((1, 2), ("1", "2"), 0, MOST, "number of processes")}
 
 
 def play(place: Place, what: str, value: int, **how) -> Cost:
@@ -68,7 +68,7 @@ def growth(what: str) -> Callable[..., list[Row]]:
         one = GROWTHS[what]
         values = (one.values[one.base], one.values[-1]) if ends else one.values
         return [row(what, {value: play(place, what, value, **how) for value in values[::1 if place.round % 2 else -1]})]
-    part.__doc__ = f"The growth with {GROWTHS[what].title}: {', '.join(GROWTHS[what].names)}; 5,000/s."
+    part.__doc__ = f"Cost and lateness by {GROWTHS[what].title}: {', '.join(GROWTHS[what].names)}; 5,000/s."
     return part
 
 

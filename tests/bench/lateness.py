@@ -12,8 +12,8 @@ SETTLE_S, SECONDS = 3, 10  # the first seconds do not count, since clients conne
 
 
 def handed(*ports: int) -> dict[str, float]:
-    """Returns how many records the bridges at these ports gave to their clients within so many ms, and in all, by their
-    histograms. Later delays are caused by Kafka and the shared machine."""
+    """Returns the numbers of records that the bridges at these ports passed to their clients within each bound, by their
+    histograms. Kafka and the shared machine cause all later delays."""
     counts = [metric(port, "delaybridge_lateness_seconds_bucket", *(f'le="{bound}"' for bound in BOUNDS.values()))
               for port in ports]
     return dict(zip(BOUNDS, map(sum, zip(*counts))))

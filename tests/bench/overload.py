@@ -78,7 +78,7 @@ class Flood:
 
 def overload(place: Place, seconds: int = SECONDS, idle_s: int = 30, rates: tuple[int, ...] = RATES,
              flow_s: int = FLOW_S) -> list[Row]:
-    """Twice the rate that is too high is offered for 60 s, while 60,000 earlier requests become due."""
+    """Twice a rate that the bridge does not sustain is offered for 60 s, while 60,000 earlier requests become due."""
     most = too_much(place, rates, flow_s)
     rate = int(OFFERED * most)
     place.rest()
