@@ -215,7 +215,7 @@ static enum code refuse_number_of_times(struct reading *r)
     }
     refuse_value(r, CODE_TWO_TIMES, FIELD_DELIVER_AT, " and dlb-delay ");
     refusal_quote(r->refusal, r->given[FIELD_DELAY]->value);
-    refusal_say(r->refusal, " are both given; one is meant");
+    refusal_say(r->refusal, " are both given: give one of them");
     return CODE_TWO_TIMES;
 }
 
@@ -304,7 +304,7 @@ static enum code refuse_target(struct reading *r)
     refusal_say(r->refusal, !topic_name_is_legal(target) ? " is not a legal topic name"
                             : topic_is_internal(r->rules->allowlist.schedule, target)
                                 ? " is a topic of the bridge's own, or of Kafka's"
-                                : " is not one that the configuration allows in targets");
+                                : " is not allowed by targets of the configuration");
     return CODE_TARGET_DENIED;
 }
 

@@ -117,7 +117,7 @@ static int check_list(const struct look *look, const char *what, rd_kafka_resp_e
 
 static int ask_ends(struct look *look, int64_t which)
 {
-    rd_kafka_resp_err_t code = log_ends_ask(look->rk, look->list, which, look->timeout_ms);
+    rd_kafka_resp_err_t code = log_ends_await(look->rk, look->list, which, look->timeout_ms);
     int err = check_list(look, "the ends of partitions", code);
     if (err != 0)
         return err;

@@ -124,16 +124,17 @@ static void check_replicas(struct findings *findings, const struct survey *surve
     }
     if (alone != NULL)
         finding_add(findings, FINDING_WARN, alone->name, NULL,
-                    "%s (%s first) have partitions with a single replica: the loss of one broker "
-                    "loses their "
-                    "records. Add replicas with 'kafka-reassign-partitions.sh'; three are usual",
+                    "%s, for example %s, have partitions with a single replica: the loss of one "
+                    "broker loses their records. Use three replicas "
+                    "(kafka-reassign-partitions.sh)",
                     counted(alone_n, "topic", topics), alone->name);
     if (acked_alone != NULL)
-        finding_add(findings, FINDING_WARN, acked_alone->name, NULL,
-                    "min.insync.replicas=1 in %s (%s first): one broker alone may acknowledge a "
-                    "write, which is lost with that broker. With three replicas, set it to 2 with "
-                    "'kafka-configs.sh --alter --add-config min.insync.replicas=2'",
-                    counted(acked_alone_n, "topic", topics), acked_alone->name);
+        finding_add(
+            findings, FINDING_WARN, acked_alone->name, NULL,
+            "min.insync.replicas=1 in %s, for example %s: one broker alone may acknowledge a "
+            "write, which is lost with that broker. With three replicas, set it to 2 with "
+            "'kafka-configs.sh --alter --add-config min.insync.replicas=2'",
+            counted(acked_alone_n, "topic", topics), acked_alone->name);
 }
 
 static void check_stray(struct findings *findings, const struct topic_seen *stray, int64_t waiting,

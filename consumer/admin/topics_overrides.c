@@ -98,7 +98,7 @@ static void judge_one(const struct survey *survey, const struct topic_override *
     char topics[COUNTED_MAX];
     const char *value = value_of(first, override);
     finding_add(findings, rule.kind, first->name, NULL,
-                "topic_settings: %s (%s first) with %s=%s, where %s%s is usual: %s",
+                "topic_settings: %s, for example %s, with %s=%s, where %s%s is usual: %s",
                 counted(topics_n, "topic", topics), first->name, override->name,
                 value[0] == '\0' ? "unknown" : value, rule.value, topic_rule_bound(&rule),
                 consequence_of(&rule));

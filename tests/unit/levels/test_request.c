@@ -368,7 +368,7 @@ Test(request, target_must_be_allowed)
     struct record record = {.timestamp_ms = STAMPED, .headers = &DELAY, .headers_n = 1};
     struct outcome o = parse_under(&rules, &record);
     cr_expect_str_eq(o.refusal.reason,
-                     "default_target 'b' is not one that the configuration allows in targets");
+                     "default_target 'b' is not allowed by targets of the configuration");
 }
 
 Test(request, reason_is_a_sentence_about_the_value)
@@ -386,7 +386,7 @@ Test(request, reason_is_a_sentence_about_the_value)
     EXPECT_REASON("dlb-op 'x' is not an operation; this version knows schedule alone",
                   H("dlb-op", "x"));
     EXPECT_REASON("neither dlb-deliver-at nor dlb-delay is given", H("x", "y"));
-    EXPECT_REASON("dlb-deliver-at 'x' and dlb-delay '1m' are both given; one is meant", DELAY,
+    EXPECT_REASON("dlb-deliver-at 'x' and dlb-delay '1m' are both given: give one of them", DELAY,
                   H("dlb-deliver-at", "x"));
     EXPECT_REASON("dlb-delay '15' has no unit; 250ms, 15m, 1h30m or PT15M is meant",
                   H("dlb-delay", "15"));
@@ -416,7 +416,7 @@ Test(request, reason_is_a_sentence_about_the_value)
     EXPECT_REASON("dlb-target 'a b' is not a legal topic name", DELAY, H("dlb-target", "a b"));
     EXPECT_REASON("dlb-target '__x' is a topic of the bridge's own, or of Kafka's", DELAY,
                   H("dlb-target", "__x"));
-    EXPECT_REASON("dlb-target 'b' is not one that the configuration allows in targets", DELAY,
+    EXPECT_REASON("dlb-target 'b' is not allowed by targets of the configuration", DELAY,
                   H("dlb-target", "b"));
 }
 
