@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { JOBS_MAX = 64, JOBS = 24, TIMEOUT_S = 150, TAIL_BYTES = 3000, NAME_BYTES = 128 };
+enum { JOBS_MAX = 64, JOBS = 32, TIMEOUT_S = 150, TAIL_BYTES = 3000, NAME_BYTES = 128 };
 enum { TRIES = 3 };
 #define AS_IT_SHOULD "it ended as it should\n" /* but for what a sanitizer finds behind it */
 enum { OVER_AFTER = 8 /* cases in a row that reach nothing: threads do not always ask as often */ };
