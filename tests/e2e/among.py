@@ -43,7 +43,7 @@ IDLE_S, IDLE_SHARE = 4, 0.05              # the share of a core after all work i
 class Bad:
     """A kind of bad thing. `prepare` runs before the bridge starts, `begin` at the start of the bad time and `heal` at its
     end. After that every request must come out. `spares` selects the good requests that share nothing with the bad thing;
-    the others are not measured."""
+    the others are not measured. `more_ms` is a documented cost in each mode, which its limit includes."""
     make: Callable[[Stage], Maker]
     rate: float = 20
     seconds: float | None = None  # None: as all others
@@ -56,6 +56,7 @@ class Bad:
     says: str = ""                                 # the log must have it
     after_s: tuple[int, int] = (0, 0)              # by mode: the window begins this long after `begin`
     apart: bool = False                            # it is played only by name
+    more_ms: tuple[int, int] = (0, 0)
 
 
 def to(target: str, stage: Stage, code: str | None = None, **fixed) -> Maker:
@@ -303,7 +304,8 @@ class Among:
     def limit(self, name: str) -> float:
         floor_ms = FLOOR_MS[self.stage.exactly_once]
         again_ms = min(MOST * self.late_without(name), DOUBTFUL * floor_ms) if name in self.calm_again else 0
-        return max(MOST * self.late_p99(self.calm, self.things[name].spares), floor_ms, again_ms)
+        more_ms = self.things[name].more_ms[self.stage.exactly_once]
+        return max(MOST * self.late_p99(self.calm, self.things[name].spares), floor_ms, again_ms) + more_ms
 
     def judge_lateness(self) -> str:
         line = "good_p99_ms with/without " + " ".join(f"{n}={self.late(n)}/{self.late_without(n)}" for n in self.names)

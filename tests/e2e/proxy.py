@@ -29,6 +29,7 @@ class Rule:
     seconds: float = 0  # the delay
     times: int = 1
     whose: bytes | None = None  # only this transactional id; set to the one of the last request that was met
+    broker: int | None = None   # only requests to this broker
     hits: int = 0
 
 
@@ -103,15 +104,17 @@ class Proxy(threading.Thread):
                 Reader(limit=1 << 20), lambda r, w: Link(self, n).serve(r, w, p)), "127.0.0.1", ours)
         self.ready.set()
 
-    def add(self, api: str, way: str, seconds: float = 0, times: int = 1, whose: bytes | None = None) -> Rule:
-        rule = Rule(api, way, seconds, times, whose)
+    def add(self, api: str, way: str, seconds: float = 0, times: int = 1, **only) -> Rule:
+        """only: whose, broker."""
+        rule = Rule(api, way, seconds, times, **only)
         self.rules.append(rule)
         return rule
 
-    def match(self, api: str, frame: bytes) -> Rule | None:
+    def match(self, api: str, frame: bytes, broker: int) -> Rule | None:
         whose = protocol.transaction_of(frame) if api in TRANSACTIONAL else None
         for rule in self.rules:
-            if rule.api == api and rule.hits < rule.times and rule.whose in (None, whose):
+            if rule.api == api and rule.hits < rule.times and rule.whose in (None, whose) and \
+                    rule.broker in (None, broker):
                 rule.hits += 1
                 rule.whose = whose
                 return rule
@@ -194,7 +197,7 @@ class Link:
             number, version, correlation = struct.unpack_from(">hhi", frame, 4)
             api = NAMES.get(number, "other")
             self.proxy.passed[api, self.broker] += 1
-            rule = self.proxy.match(api, frame)
+            rule = self.proxy.match(api, frame, self.broker)
             if rule and rule.way == "request_lost":
                 self.client.transport.abort()
                 return

@@ -35,6 +35,7 @@ import reading
 import replaced
 import scenarios
 import secured
+import slow
 import stalled
 import static
 import targets
@@ -49,8 +50,8 @@ from stage import Fault, Late, Skip, Stage, Unsure
 from turns import play_in_turns
 
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
-         waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, everyday,
-         throttled)
+         waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
+         everyday, throttled)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
@@ -58,7 +59,7 @@ ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_delete
              "level_deleted", "apply_three", "policy", "may_not_alter", "offsets_expire", "offsets_expire_exactly",
              "short_commits", "short_commits_exactly", "trim_forbidden", "huge_unpacked_exactly", "small_request_limit",
              "smallest_request_limit", "smallest_request_limit_exactly", "packed_one", "packed_many_exactly",
-             "packed_refused", "many_targets", "many_targets_exactly"} | among.ON_DEMAND | own_topics.ON_DEMAND
+             "packed_refused", "many_targets", "many_targets_exactly"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND
 # Three brokers each, and faults in a clock's time: first, and each in three places.
 HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",
          "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
