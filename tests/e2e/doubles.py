@@ -166,6 +166,12 @@ class Evidence:
         before = bisect.bisect_right(self.takes[lane], at, key=lambda t: t.told_ms)
         return self.takes[lane][before - 1] if before else None
 
+    def absence(self, lane: int, last: Take) -> Take | None:
+        """Returns the latest take by another process, if the process of the last take had the lane before that too."""
+        owner, before = last.owner[0], self.takes[lane][:self.takes[lane].index(last)]
+        others = [n for n, take in enumerate(before) if take.owner[0] != owner]
+        return before[others[-1]] if others and any(t.owner[0] == owner for t in before[:others[-1]]) else None
+
     def next_take(self, lane: int, at: float) -> Take | None:
         after = bisect.bisect_right(self.takes[lane], at, key=lambda t: t.told_ms)
         return self.takes[lane][after] if after < len(self.takes[lane]) else None
@@ -242,8 +248,9 @@ UNACKNOWLEDGED, UNCOMMITTED, LATE = "not acknowledged", "not committed", "sent l
 
 
 class Judge:
-    def __init__(self, evidence: Evidence):
-        self.evidence = evidence
+    def __init__(self, evidence: Evidence, stamps: dict[Record, int]):
+        """stamps: when each forward was handed to the client, by the clock of its process."""
+        self.evidence, self.stamps = evidence, stamps
         evidence.sort()
 
     def excuse(self, forward: Record, copies: list[Record], source: Record) -> tuple[str, float] | None:
@@ -257,6 +264,9 @@ class Judge:
             return None
         if last.owner[0] != process:
             return (LATE, 0) if evidence.waited(forward, write, last.told_ms) else None
+        absence = evidence.absence(lane, last)  # the process may also have the lane again when it sends the record
+        if absence and self.stamps[forward] < absence.asked_ms and evidence.waited(forward, write, absence.told_ms):
+            return LATE, 0
         take = evidence.next_take(lane, write.asked_ms)
         unknown = [c for c in self.origins(forward, [source] + copies, write) if take and not take.knows(c)]
         if all(evidence.could_commit(last.owner, c, write.told_ms, take.asked_ms) for c in unknown):
@@ -296,7 +306,8 @@ class Judge:
 def judge_doubles(ends: list[Seen], hops: list[Seen], schedule: str, evidence: Evidence) -> Doubles:
     """Judges all requests. Each duplicate is a record that was forwarded again. So an earlier forward of the request, to
     a level or to its target, must have an excuse."""
-    judge, result = Judge(evidence), Doubles()
+    judge = Judge(evidence, {(s.topic, s.partition, s.offset): s.timestamp_ms for s in (*ends, *hops)})
+    result = Doubles()
     levels: dict[bytes, list[Record]] = defaultdict(list)
     forwards: dict[bytes, list[Record]] = defaultdict(list)
     for hop in hops:

@@ -33,9 +33,9 @@ class Doubled(unittest.TestCase):
         self.wrote(LEVEL, LANE, offset, at)
         self.hops.append(Seen(LEVEL, LANE, offset, 0, b"k", bytes(48) + struct.pack("<qI", 7, LANE), [], 0))
 
-    def end(self, offset: int, at: float | None) -> None:
+    def end(self, offset: int, at: float | None, stamp: int = 0) -> None:
         self.wrote(END, 1, offset, at)
-        self.ends.append(Seen(END, 1, offset, 0, b"k", b"v", [("dlb-source", b"schedule/3/7")], 0))
+        self.ends.append(Seen(END, 1, offset, stamp, b"k", b"v", [("dlb-source", b"schedule/3/7")], 0))
 
     def wrote(self, topic: str, partition: int, offset: int, at: float | None) -> None:
         """Adds a write at this time, acknowledged 30 ms later. None: it was never acknowledged."""
@@ -347,6 +347,22 @@ class Doubled(unittest.TestCase):
 
     def test_record_that_was_sent_after_all_waiting_ones_were_gone(self):
         self.sent_after_its_lane_was_lost(27_300, 27_310, 27_320, 27_330, 27_340, 27_400)
+        self.unexplained()
+
+    def sent_after_its_lane_came_back(self, stamp: int) -> None:
+        """A loses the lane to B and gets it again. Then it sends a record that B has delivered. stamp: of that record."""
+        self.ends.clear()
+        self.take(B, 27_000, schedule=(8, ""))
+        self.end(1, 27_010, stamp=27_005)
+        self.take(A, 35_000, schedule=(8, ""), level=(1, ""))
+        self.end(60, 48_000, stamp=stamp)
+
+    def test_record_that_waited_in_its_process_until_the_lane_came_back(self):
+        self.sent_after_its_lane_came_back(stamp=26_000)
+        self.excused(sent_late=1)
+
+    def test_record_that_was_forwarded_again_after_the_lane_came_back(self):
+        self.sent_after_its_lane_came_back(stamp=47_900)
         self.unexplained()
 
     def test_record_with_more_copies_than_excuses(self):
