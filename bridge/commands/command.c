@@ -167,7 +167,7 @@ const struct command COMMANDS[] = {
      "to\nanother level or to its target.\n"
      "  HEAD LEAVES  when the head leaves its level\n"
      "  HEAD DUE     when the delivery of the head is due\n"
-     "  OVERDUE      how long the head should have left\n"
+     "  OVERDUE      time since the head should have left\n"
      "  RETRYING     records whose target failed, and how long the oldest is overdue\n"
      "  COMMITTED    with --lanes: the committed offset of the lane\n",
      NEEDS_BROKERS, cmd_levels},

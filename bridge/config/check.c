@@ -34,8 +34,8 @@ static int check_schedule(struct loader *loader)
     return 0;
 }
 
-/* Returns the key at fault. A fault of the default levels comes from the hold or slack that the
-   operator set. */
+/* Returns the key at fault. If the levels are the default ones, the operator's hold or slack is at
+   fault. */
 static const char *ladder_key(const struct loader *loader, enum ladder_field field)
 {
     switch (field) {

@@ -91,7 +91,7 @@ const struct config_key CONFIG_KEYS[] = {
          "For exactly-once, when the group has lost committed offsets. refuse: do not start. "
          "redeliver: deliver all records in the level topics and schedule again. Offsets are lost "
          "when no process runs for offsets.retention.minutes (7 days), when you change group, or "
-         "when commit metadata is damaged. A level topic that was never written needs none. "
+         "when commit metadata is damaged. A level topic that was never written needs no offsets. "
          "at-least-once always redelivers, and logs a warning."},
     {.name = "unreadable",
      .type = TYPE_UNREADABLE,
@@ -120,8 +120,8 @@ const struct config_key CONFIG_KEYS[] = {
      AT(ladder.slack_ms),
      .most = DAY_MS,
      .initial = "500ms",
-     .help = "A record may enter a level that is longer than its remaining delay, by at most this. "
-             "It makes up for time that is lost on the way from level to level."},
+     .help = "How much longer than the remaining delay of a record its next level may be. This "
+             "makes up for the time that the record takes from level to level."},
     {.name = "memory",
      .type = TYPE_SIZE,
      AT(memory_bytes),
@@ -130,10 +130,10 @@ const struct config_key CONFIG_KEYS[] = {
      .initial = "256MiB",
      .help =
          "Limit for the records that a process has in memory, with their headers. At the limit, "
-         "the process pauses fetching. One record for each partition, of up to 1/256 of the limit, "
-         "may exceed it, and so may one larger record for each worker. Fetched data is not "
-         "included: about three fetches for each worker. A fetch is one decompressed batch of the "
-         "schedule topic, or 256 KiB of compressed batches."},
+         "the process pauses fetching. Two exceptions: each partition may have one record of up to "
+         "1/256 of the limit, and each worker one larger record. Fetched data comes on top: about "
+         "three fetches for each worker. A fetch is one decompressed batch of the schedule topic, "
+         "or 256 KiB of compressed batches."},
     {.name = "drain",
      .type = TYPE_SPAN,
      AT(drain_ms),

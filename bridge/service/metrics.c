@@ -20,7 +20,7 @@ static const struct metric METRICS[] = {
      metrics_write_requests, 0},
     {"delaybridge_forwarded_records_total", "counter", "level,kind",
      "Records that a level topic (hop), a target (delivery) or the dead-letter topic acknowledged, "
-     "by their last level. Exactly once, records of aborted transactions count again.",
+     "by their last level. With exactly-once, records of aborted transactions count again.",
      metrics_write_forwarded, 0},
     {"delaybridge_dead_letter_records_total", "counter", "code,target",
      "Records that the dead-letter topic acknowledged, by the code in dlb-error and the entry of "
@@ -61,8 +61,8 @@ static const struct metric METRICS[] = {
      "series if there are none.",
      LEVEL_TIME(retrying_due_wall_ms)},
     {"delaybridge_level_pending_records", "gauge", "level",
-     "Records that are not done, on owned partitions. Level schedule: requests that were not read. "
-     "Exactly once, ends of transactions are included.",
+     "Records that are not done, on owned partitions. In level schedule: unread requests. "
+     "With exactly-once, ends of transactions are included.",
      LEVEL(pending)},
     {"delaybridge_level_head_deadline_timestamp_seconds", "gauge", "level",
      "Time at which the first waiting record leaves its level. A time in the past belongs to an "
@@ -105,10 +105,10 @@ static const struct metric METRICS[] = {
     {"delaybridge_commits_total", "counter", "result", "Commits of progress, by result.",
      metrics_write_commits, 0},
     {"delaybridge_commit_seconds", "histogram", "",
-     "Time from a commit to its answer. Exactly once: from the end of a transaction.",
+     "Time from a commit to its answer. With exactly-once: from the end of a transaction.",
      metrics_write_commit, 0},
     {"delaybridge_transactions_total", "counter", "result",
-     "Transactions by result. Exactly once only.", metrics_write_transactions, 0},
+     "Transactions by result. With exactly-once only.", metrics_write_transactions, 0},
     {"delaybridge_ready", "gauge", "", "1 if /readyz answers 200, else 0.", metrics_write_ready, 0},
     {"delaybridge_config_hash", "gauge", "",
      "Hash of targets, default_target, levels and delivery, which must be equal on all members of "

@@ -60,8 +60,8 @@ static void judge(const struct config *config, const rd_kafka_error_t *failure,
         break; /* another check uses the id, so the brokers do serve transactions */
     default:
         finding_add(findings, FINDING_FAULT, STATE_TOPIC, NULL,
-                    "no transactional producer can start now (%s): are as many brokers alive as "
-                    "transaction.state.log.replication.factor of the brokers says?",
+                    "no transactional producer can start now (%s): check that as many brokers are "
+                    "alive as their transaction.state.log.replication.factor demands",
                     why);
     }
 }
