@@ -111,7 +111,7 @@ static void add_original_headers(rd_kafka_headers_t *to, const struct forward *f
 }
 
 /* Returns the wall clock time at which the request or the foreign record was written. Without a
-   timestamp, returns the bridge's clock, from which a delay counts as well. */
+   timestamp, returns the bridge's clock. A delay counts from this clock as well. */
 static int64_t sent_wall_ms(const struct forward *f)
 {
     int64_t ms = f->env != NULL ? f->env->stamp.timestamp_ms : f->record->timestamp_ms;

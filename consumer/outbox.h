@@ -12,8 +12,8 @@
    Acknowledgements are slow if the last measured one took OUTBOX_SLOW_MS longer than the linger.
    They are also slow if the one that is being measured has already taken so long. Then the client
    has one request at most, however many records are held. The next request waits for a turn of the
-   worker, which is short compared to a slow acknowledgement. If acknowledgements are fast, a
-   streaming client polls only for a moment, and no request waits for a turn.
+   worker, which is short compared to a slow acknowledgement. If acknowledgements are fast, the
+   thread polls only for a moment, so the client may stream: no request waits for a turn.
 
    While no record is held, a record goes to the client at once
      - if no record is in flight, or fewer than OUTBOX_SINGLES and the client does not linger;

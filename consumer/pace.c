@@ -7,7 +7,7 @@
 
 enum {
     EPOCH_MS = 250,
-    THROTTLED_MS = 60 * 1000, /* clients count as throttled until this long after the last time */
+    THROTTLED_MS = 60 * 1000, /* for this time after throttling, clients count as throttled */
     WINDOW_S = 11,            /* of a broker's quota; PACE_SECONDS is a little longer */
     LEAST_RATE = 16 * 1024,   /* bytes a second; other programs may have used up the quota */
     MORE_PART = 16,           /* a second without throttling raises the rate by 1/MORE_PART */
@@ -74,10 +74,10 @@ static void advance(struct pace *p, int64_t now_mono_ms)
     advance_epochs(p, now_mono_ms);
 }
 
-/* Returns whether the rate allows the bytes. Without a live record, one may go: the probe, or the
-   first record of an epoch. Otherwise the rate limits three sums: the bytes of the window, the
-   bytes in flight, and those of the epoch. The window includes the burst before the first
-   throttling. */
+/* Returns whether the rate allows the bytes. Without a live record, one record is allowed: the
+   probe, or the first record of an epoch. Otherwise the rate limits three sums: the bytes of the
+   window, the bytes in flight, and those of the epoch. The window includes the burst before the
+   first throttling. */
 static bool quota_takes(const struct pace *p, size_t bytes)
 {
     if (p->live_n == 0 && (p->probing || p->epoch_bytes == 0))

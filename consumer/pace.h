@@ -12,9 +12,9 @@
    whole window at once. Each later request must wait until enough of these bytes have left the
    window.
      - Not throttled: a client's bytes in flight are limited to a part of the largest sum that
-       brokers accepted within one window. So only few requests are the first to exceed a quota.
-   Only records of the last half second count. Older ones wait for another reason, such as a missing
-   leader, and must not delay others.
+       brokers accepted within one window. So few requests are in flight when one exceeds a quota.
+       Only records of the last half second count. Older ones wait for another reason, such as a
+       missing leader, and must not delay others.
      - Throttled within the last minute: no record is sent while a broker reads none, then a single
        one. If that one does not exceed the quota, the clients send at the rate that the quota
        allows, evenly. The rate follows from the bytes that brokers took and from the throttle time.

@@ -11,8 +11,8 @@
 
 struct probe;
 
-/* end true: where does the range end? end false: is there a dead-letter record for the range, at
-   the offset at of its partition or later? */
+/* end is true: where does the range end? end is false: is there a dead-letter record for the range,
+   from offset `at` of its partition on? */
 struct probe_question {
     bool end;
     struct queue_id queue;

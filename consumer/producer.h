@@ -41,7 +41,7 @@ struct producer_config {
     void (*reported)(void *ctx, struct parcel *parcel, enum report report, const char *why);
     /* Called before reported: the record is stored on this level at offset. */
     void (*landed)(void *ctx, const struct parcel *parcel, struct queue_id level, int64_t offset);
-    /* A broker reads nothing from one of the clients for so long: a quota was exceeded. */
+    /* A quota was exceeded: a broker reads nothing from one of the clients for for_ms. */
     void (*throttled)(void *ctx, int64_t for_ms);
     /* The log of a level partition now begins at low. */
     void (*trimmed)(void *ctx, const char *topic, int partition, int64_t low);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Creates, replaces and stops the clients of a producer. At least once there are three idempotent
-   ones: for hops, for deliveries, and for records that must be alone in their batch. Exactly once
-   there are two transactional ones (producer_txn.c), and the one for hops. */
+/* Creates, replaces and stops the clients of a producer. With at-least-once there are three
+   idempotent ones: for hops, for deliveries, and for records that must be alone in their batch.
+   With exactly-once there are two transactional ones (producer_txn.c), and the one for hops. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "consumer/producer_parts.h"

@@ -14,8 +14,9 @@
 
 #include <stdatomic.h>
 
-/* The clients. HOPS also serves lookups and trims; exactly once it does nothing else, since the
-   transactional FIRST and SECOND send all records in turns. ALONE sends one record in a batch. */
+/* The clients. HOPS also serves lookups and trims. With exactly-once it does nothing else, since
+   the transactional FIRST and SECOND send all records in turns. ALONE sends one record in a
+   batch. */
 enum role { HOPS, DELIVERIES, ALONE, FIRST, SECOND, ROLES };
 
 /* The records on their way to a client for one partition, or for several that share the route. */
@@ -132,7 +133,7 @@ struct producer {
     struct trim trim;
     struct topic_lookup *lookup;
     struct pace pace;
-    atomic_int throttled_ms; /* a broker reads nothing for so long, as last heard */
+    atomic_int throttled_ms; /* last throttle time that a broker has returned */
     int64_t turn_mono_ms;    /* last call of producer_reports */
     struct answer *failed;   /* refused by the client at once, reported later */
     size_t failed_n, failed_size;

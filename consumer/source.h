@@ -7,10 +7,10 @@
        drained queue wakes it. So each handle also fetches keep-alive partitions, which are empty,
        one on each broker (keepalive.h). While all level partitions are paused, the level handle
        pauses them too: the seek that resumes a level partition wakes the thread.
-     - A fetch request names every partition that is not paused, even an empty one. This is the cost
-       of idling. So a drained level partition becomes idle: it is paused until this worker has
-       stored a record in it. A former owner that was cut off may have stored records there as well.
-       So all idle partitions are read again every ten seconds.
+     - A fetch request names every partition that is not paused, even an empty one. This is why an
+       idle bridge uses CPU. So a drained level partition becomes idle: it is paused until this
+       worker has stored a record in it. A former owner that was cut off may have stored records
+       there as well. So all idle partitions are read again every ten seconds.
      - Resuming a partition that is not paused rewinds it, and a pause outlives the assignment. So
        the source keeps its own pause flags, and clears them before partitions are revoked.
      - A seek drops the fetched records, but one record of the old position may still arrive. The
@@ -93,7 +93,7 @@ bool source_lost_position(struct source *source, struct queue_id *queue, int64_t
 /* Finds a queue that is stuck: its position lies in an unreadable batch (unreadable.h) whose range
    was not measured yet. Returns false if there is none. A stuck partition is paused, and hands over
    no record before a seek. If the client has given the partition up, a seek to the same position
-   only requests another measurement: the client would give it up again. */
+   only requests another measurement. The client would fail there again. */
 bool source_find_stuck(struct source *source, struct queue_id *queue);
 bool source_is_stuck(const struct source *source, struct queue_id queue);
 void source_measured(struct source *source, struct queue_id queue);   /* the range is reported */

@@ -23,7 +23,7 @@ struct topic_lookup {
     struct blocking_call *blocking_call;
     bool answer_pending; /* a lookup was started, and its answer was not returned yet */
     rd_kafka_t *rk;
-    char topic[TOPIC_NAME_MAX + 1]; /* of the last lookup, as the next four members */
+    char topic[TOPIC_NAME_MAX + 1]; /* this and the next four members belong to the last lookup */
     enum lookup found;
     enum lookup *partitions; /* by partition */
     int partitions_n;

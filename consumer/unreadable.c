@@ -82,7 +82,7 @@ struct search {
     const struct range *range;
     int64_t base;       /* first offset of the batch, from the client's error */
     int64_t in, beyond; /* known offsets inside the batch and beyond it */
-    int64_t next;       /* first readable offset at beyond or later */
+    int64_t next;       /* first readable offset, at `beyond` or later */
 };
 
 /* Reads at offset, and moves one bound there. */

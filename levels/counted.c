@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* counted: the plural of a noun, by the end of its singular. */
 #include "levels/counted.h"
 
 #include <inttypes.h>

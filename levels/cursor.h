@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cursor: reads a text from its beginning to its end, for the parsers of durations and instants.
-   Each function that takes characters returns false if the text does not continue so. The cursor
-   may then be anywhere. */
+   Each function that takes characters returns false if the text does not continue with them. The
+   cursor may then be anywhere. */
 #ifndef DELAYBRIDGE_LEVELS_CURSOR_H
 #define DELAYBRIDGE_LEVELS_CURSOR_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* decimal: digits from the last to the first. */
 #include "levels/decimal.h"
 
 char *decimal_put(char *out, int64_t number, int digits)

@@ -106,8 +106,8 @@ int plan_level(const struct ladder *ladder, int64_t remaining_ms)
     return 0;
 }
 
-/* Returns how often in a row plan_level returns i, when no level above i fits rest_ms. A stop needs
-   least_ms, so this is a division where a loop would take thousands of steps. */
+/* Returns how often in a row plan_level returns i, when no level above i fits rest_ms. Each stop
+   needs least_ms, so one division replaces a loop of thousands of steps. */
 static int64_t stops_at(const struct ladder *ladder, int i, int64_t rest_ms)
 {
     int64_t level_ms = ladder->level_ms[i];

@@ -13,8 +13,8 @@ enum { LADDER_MAX = 64 };
 /* A thousand years, so that sums cannot overflow. */
 #define LADDER_MS_MAX ((int64_t)365000 * 24 * 3600 * 1000)
 
-/* The levels that are written, in ascending order, and the two allowances.
-   Invariants (ladder_check):
+/* The levels that new stops use, in ascending order, and the two allowances. Invariants
+   (ladder_check):
    - 1 <= n <= LADDER_MAX, and no value is above LADDER_MS_MAX
    - hold_ms and slack_ms are not negative
    - each level is longer than slack_ms and longer than the level before it

@@ -197,7 +197,7 @@ static void wake_when_near(struct bridge *b, struct queue *q)
         return;
     queue_read_on(b, q);
     q->silences = 0;
-    /* If window.next has moved, the head is done. Then perhaps no record comes, and silence proves
+    /* If window.next has moved, the head is done. There may be no other record, so silence proves
        nothing. */
     if (q->window.next == q->paused_offset)
         q->silent_since_mono_ms = b->now.mono_ms;

@@ -6,6 +6,6 @@
 
 #include "bridge/core/state.h"
 void admission_serve(struct bridge *b, struct queue *q);
-int64_t admission_wait_ms(const struct bridge *b, const struct queue *q); /* until it has work */
+int64_t admission_wait_ms(const struct bridge *b, const struct queue *q); /* ms until it has work */
 
 #endif

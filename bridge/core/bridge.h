@@ -12,7 +12,8 @@
      - No record goes to a target before its due time, by the wall clock of the call.
      - No record goes to port.forward that is larger than record_max_bytes, if its size is known.
      - Records in memory and in flight fit the memory budget, headers included. Beyond the budget,
-       each queue may have one record of at most large_bytes, and one queue a larger record.
+       each queue may have one record of at most large_bytes. One queue at a time may have a larger
+       record.
      - Records on their way to the dead-letter topic take a quarter of the budget at most, and one
        more record for each lane.
 
@@ -71,8 +72,8 @@ int bridge_lane_assigned(struct bridge *bridge, int lane, const struct start *st
                          struct now now);
 
 /* The group revoked a lane, or the member lost it. Forgets records in memory, and waits for the
-   reports of those in flight. Exactly once, aborts the open transaction. All lanes must then be
-   lost and assigned together, with no turn in between. */
+   reports of those in flight. With exactly-once, aborts the open transaction. All lanes must then
+   be lost and assigned together, with no turn in between. */
 void bridge_lane_lost(struct bridge *bridge, int lane);
 
 /* All lanes of a rebalance were assigned. Forgets the windows of all other lanes: they may come
@@ -80,8 +81,8 @@ void bridge_lane_lost(struct bridge *bridge, int lane);
 void bridge_lanes_settled(struct bridge *bridge);
 
 /* Before lanes are lost: serves reports and commits progress, but takes and forwards no record.
-   Exactly once, ends the transaction. Returns the number of parcels in flight, without those of
-   lost lanes, plus 1 while a transaction waits for its answer. */
+   With exactly-once, ends the transaction. Returns the number of parcels in flight, without those
+   of lost lanes, plus 1 while a transaction waits for its answer. */
 size_t bridge_settle(struct bridge *bridge, struct now now);
 
 /* Commits all progress that is not committed yet. */
@@ -106,7 +107,7 @@ void bridge_hop_stored(struct bridge *bridge, const struct parcel *parcel, struc
 /* The commit seq of port.commit or port.finish succeeded or failed. */
 void bridge_committed(struct bridge *bridge, uint64_t seq, bool ok);
 
-/* Exactly once: the transaction cannot be committed, and all of its records were reported.
+/* Exactly-once: the transaction cannot be committed, and all of its records were reported.
    ABORT_CAUSE_RECORDS: a target that refuses writes, or a record that no partition accepts, may be
    the cause. ABORT_CAUSE_CLUSTER: the cluster was away, the lanes have another owner, the outcome
    of the commit is unknown, or a record timed out. At most once for each producer, and never after

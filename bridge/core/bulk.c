@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bulky queues: queues with many bytes in memory that are not admitted. On the schedule topic these
    are unpacked batches of the client. A small batch may unpack to a thousand times its size. On any
-   topic it may be a large record that gets no room. Every lane may have a bulky queue, so only one
-   of them is read at a time. While others are in line, its turn lasts BULK_TURN_MS. The others are
-   paused, which frees their memory. All other queues are read as usual. */
+   topic, a single large record without room in memory also makes a queue bulky. Every lane may have
+   a bulky queue, so only one of them is read at a time. While others are in line, its turn lasts
+   BULK_TURN_MS. The others are paused, which frees their memory. All other queues are read as
+   usual. */
 #include "bridge/core/bulk.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"

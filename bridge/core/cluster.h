@@ -7,9 +7,9 @@
 #include "bridge/core/state.h"
 /* Something was acknowledged, or a commit succeeded. */
 void cluster_answered(struct bridge *b);
-/* Returns whether brokers have named all leaders since the last stall. whole_mono_ms: when they
-   last did (monotonic, 0 is never). after_ms: an answer counts only this long after the stall or
-   later. Also true if the port has a spare producer, because another transaction could begin
+/* Returns whether brokers have named all leaders since the last stall. whole_mono_ms: time of their
+   last such answer (0: never). after_ms: an answer counts only if it came at least this long after
+   the stall. Also true if the port has a spare producer, because another transaction could begin
    then. */
 bool cluster_leaders_are_known(const struct bridge *b, int64_t whole_mono_ms, int64_t after_ms);
 

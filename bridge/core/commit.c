@@ -24,7 +24,7 @@ static uint64_t next_commit(struct bridge *b)
     return ++b->commit.seq;
 }
 
-/* Exactly once: announces the progress of the transaction. Returns false if there is neither
+/* Exactly-once: announces the progress of the transaction. Returns false if there is neither
    progress nor a record. */
 static bool announce(struct bridge *b)
 {
@@ -107,7 +107,7 @@ static void transaction_committed(struct bridge *b)
 void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
 {
     if (seq < b->commit.seq && !b->config.exactly_once)
-        progress_touch(b, true); /* this older commit may have replaced the last one */
+        progress_touch(b, true); /* this older commit may have overwritten newer offsets */
     if (seq != b->commit.seq || !b->commit.is_out)
         return;
     b->commit.is_out = false;

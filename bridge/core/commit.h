@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commit: decides when progress is committed, in both modes. At most one commit waits for its
-   answer. Exactly once, a commit ends the open transaction. */
+   answer. With exactly-once, a commit ends the open transaction. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_COMMIT_H
 #define DELAYBRIDGE_BRIDGE_CORE_COMMIT_H
 

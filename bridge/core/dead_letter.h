@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dead_letter: records that go to the dead-letter topic, each with its reason. The reasons are a
-   fixed pool, and each lane has its share of it and of a quarter of the budget. */
+/* dead_letter: records that go to the dead-letter topic, each with its reason. A fixed pool holds
+   the reasons. Each lane has a share of this pool, and a share of a quarter of the memory
+   budget. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_DEAD_LETTER_H
 #define DELAYBRIDGE_BRIDGE_CORE_DEAD_LETTER_H
 
@@ -8,7 +9,7 @@
 /* The arguments of %.*s for a target's name, cut to the room in a reason. */
 #define SHOWN(target) (target).len > 120 ? 120 : (int)(target).len, (const char *)(target).data
 
-/* Returns whether the lane of this queue may have one more. */
+/* Returns whether the lane of this queue may have one more dead letter. */
 bool dead_letter_available(const struct bridge *b, const struct queue *q);
 /* Copies the record out of its fetched batch. Otherwise a long wait would keep the whole batch in
    memory. False: no memory now. */
@@ -21,7 +22,7 @@ void dead_letter_mark(struct bridge *b, struct parcel *p, const struct refusal *
    for RESEND_MS, and is then decided again. */
 void dead_letter_record(struct bridge *b, struct parcel *p, enum code code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-void dead_letter_too_large(struct bridge *b, struct parcel *p); /* for its target */
+void dead_letter_too_large(struct bridge *b, struct parcel *p); /* too large for its target */
 void dead_letter_too_large_for_level(struct bridge *b, struct parcel *p);
 
 #endif

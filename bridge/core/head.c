@@ -5,7 +5,7 @@
 #include "bridge/core/state.h"
 #include "bridge/core/transaction.h"
 
-enum { GAP_READINGS = 3 }; /* two can be wrong where a real gap lies next to a lost record */
+enum { GAP_READINGS = 3 }; /* two equal readings may be wrong next to a real gap */
 
 /* Returns true if the gap before a record may be wrong, and reads it again. The client may have
    lost records, for example in a pause that crossed a fetch. A gap is real when GAP_READINGS
@@ -32,7 +32,7 @@ static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct reco
     return true;
 }
 
-/* Returns whether the record of the mark is still to be read. */
+/* Returns whether the record of the mark was not read again yet. */
 static bool is_marked(const struct queue *q)
 {
     const struct window *w = &q->window;
@@ -100,7 +100,7 @@ bool head_find(struct bridge *b, struct queue *q)
         struct window *w = &q->window;
         if (w->base == WINDOW_UNSET) {
             window_init(w, record->offset);
-            queue_changed(q); /* a commit keeps this base, in case the lane comes back */
+            queue_changed(q); /* commits this base, for a later assignment of the lane */
         }
         if (record->offset < w->next || is_doubtful_gap(b, q, record)) {
             b->port.release(b->port.ctx, record);

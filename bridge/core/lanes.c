@@ -32,10 +32,10 @@ int bridge_lane_assigned(struct bridge *b, int lane, const struct start *starts,
     for (int slot = 0; slot < b->queues_per_lane; slot++) {
         struct queue *q = bridge_queue(b, lane, slot);
         const struct window before =
-            q->window; /* of an earlier assignment, perhaps with more than was committed */
+            q->window; /* of an earlier assignment; it may know more done offsets than the commit */
         bool same = is_same_log(q, &starts[slot]), was_missing = q->missing;
         q->missing = starts[slot].missing;
-        if (was_missing != q->missing) /* a topic that is back may be the same one */
+        if (was_missing != q->missing) /* a topic that exists again may be the old one */
             q->log_mismatch = q->missing;
         if (starts[slot].offset == WINDOW_UNSET)
             window_init(&q->window, WINDOW_UNSET);

@@ -153,7 +153,7 @@ static void fail_transaction(struct bridge *b, struct parcel *p, struct target *
     parcel_ready(b, p);
 }
 
-/* Exactly once: a partition without a leader may be the cause of a timeout, and of reports NOT_SENT
+/* Exactly-once: a partition without a leader may be the cause of a timeout, and of reports NOT_SENT
    in the same transaction. Its state is looked up before the remaining producer sends to it. */
 static void doubt_unanswered(struct bridge *b, const struct parcel *p, enum report report)
 {

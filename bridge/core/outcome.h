@@ -5,12 +5,12 @@
 #define DELAYBRIDGE_BRIDGE_CORE_OUTCOME_H
 
 #include "bridge/core/state.h"
-/* Exactly once: takes down a target that delays the shared transaction for too long. */
+/* Exactly-once: marks a target as down that delays the shared transaction for too long. */
 void outcome_watch_silence(struct bridge *b);
-/* Exactly once: gives up the open transaction before a lane is lost. */
+/* Exactly-once: gives up the open transaction before a lane is lost. */
 void outcome_lane_lost(struct bridge *b);
-/* Exactly once, with records in flight: breaks the transaction, so that all lanes are read again.
-   Otherwise does nothing and returns false. */
+/* With exactly-once and records in flight, breaks the transaction, so that all lanes are read
+   again. Otherwise does nothing and returns false. */
 bool outcome_break(struct bridge *b, const char *why);
 
 #endif

@@ -2,11 +2,11 @@
 /* Outlets: the partitions that a lane's hops and dead letters go to. An outlet without a leader, or
    with too few replicas in sync, must stop its lane only, and the log names it.
 
-   Exactly once, a transaction with a record for such an outlet cannot end, and its producer cannot
-   begin another. So an outlet is looked up before its first record, and again after a timeout. Its
-   lane waits while it is unwritable.
+   With exactly-once, a transaction with a record for such an outlet cannot end, and its producer
+   cannot begin another. So an outlet is looked up before its first record, and again after a
+   timeout. Its lane waits while it is unwritable.
 
-   At least once, its records stay in flight until it is back, and take memory that other lanes
+   With at-least-once, its records stay in flight until it is back, and take memory that other lanes
    need. So the intake of a lane stops when such records reach the lane's share of a quarter of the
    budget. */
 #include "bridge/core/outlet.h"
@@ -171,7 +171,7 @@ void outlets_serve(struct bridge *b)
     }
 }
 
-/* Exactly once: such a record may break its transaction, so it gets a separate one. */
+/* Exactly-once: such a record may break its transaction, so it gets a separate one. */
 bool outlet_is_suspect(const struct bridge *b, const struct parcel *p, enum forward_kind kind)
 {
     return b->outlets.large_bytes[kind] > 0 &&

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* outlet: a partition that a lane's hops or dead letters go to. An unwritable outlet stops its lane
-   only. At least once it accepts every record. */
+   only. With at-least-once, an outlet accepts every record. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_OUTLET_H
 #define DELAYBRIDGE_BRIDGE_CORE_OUTLET_H
 
 #include "bridge/core/state.h"
-/* Returns whether a record may go to the outlet. Exactly once, looks it up if it is doubted. */
+/* Returns whether a record may go to the outlet. With exactly-once, looks up a doubted outlet
+   first. */
 bool outlet_takes(struct bridge *b, const struct parcel *p, enum forward_kind kind, int slot);
 void outlet_sent(struct bridge *b, const struct parcel *p);
 void outlet_reported(struct bridge *b, const struct parcel *p, enum report report);
 /* Returns whether the lane must read no requests, because their hops could only wait in memory. */
 bool outlets_stop_intake(const struct bridge *b, int lane);
-void outlet_doubt(struct bridge *b, const struct parcel *p); /* its record timed out */
-void outlets_doubt(struct bridge *b);                        /* all, until their next look-up */
+void outlet_doubt(struct bridge *b, const struct parcel *p); /* after a timeout of p */
+void outlets_doubt(struct bridge *b);                        /* doubts all until looked up */
 void outlets_serve(struct bridge *b);                        /* looks up, or checks for silence */
 /* Returns whether a record of this cost was too large for topics of this kind. */
 bool outlet_is_suspect(const struct bridge *b, const struct parcel *p, enum forward_kind kind);

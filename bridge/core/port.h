@@ -12,16 +12,16 @@
      - All calls come from one thread, inside a function of bridge.h.
 
    Units: instants are ms of the wall clock since 1970 (_wall_ms) or ms of the monotonic clock
-   (_mono_ms). A plain _ms is a span. Sizes are bytes of memory. A sentence that begins with "at
-   least once" or "exactly once" is about that delivery mode only.
+   (_mono_ms). A plain _ms is a span. Sizes are bytes of memory. A sentence that begins with
+   "At-least-once" or "Exactly-once" is about that delivery mode only.
 
    Ownership of a record: take, make and keep give it to the step machine, and release returns it.
    From forward until its report the port may read it, and the step machine leaves it as it is.
 
-   Order of calls, at least once:
+   Order of calls, at-least-once:
      take -> forward -> bridge_reported -> commit -> bridge_committed
 
-   Order of calls, exactly once, for each transaction:
+   Order of calls, exactly-once, for each transaction:
      take -> forward -> announce -> bridge_reported -> finish -> bridge_committed
    A transaction that fails ends with bridge_aborted or a report that is not REPORT_OK. Then abort
    -> bridge_restarted follows, and the next transaction begins. */
@@ -90,8 +90,8 @@ struct forward {
     const struct envelope *env;       /* FORWARD_TARGET; FORWARD_DEAD of an envelope, else NULL */
     const struct refusal *refusal;    /* FORWARD_DEAD */
     enum dead_letter_content content; /* FORWARD_DEAD */
-    /* FORWARD_TARGET, FORWARD_DEAD: the record has a batch to itself, because it may not fit.
-       Exactly once also: it is the only record of its transaction. */
+    /* FORWARD_TARGET, FORWARD_DEAD: the record has a batch to itself, because it may not fit. With
+       exactly-once it is also the only record of its transaction. */
     bool alone;
 };
 
@@ -99,7 +99,7 @@ struct forward {
 enum report {
     REPORT_OK,        /* acknowledged by the broker */
     REPORT_TOO_LARGE, /* the topic can never store the record or the batch that it was in */
-    REPORT_UNFIT,     /* the topic refuses the record, or another one of its batch, for its kind */
+    REPORT_UNFIT,     /* the topic refuses a kind of record: this one, or another of its batch */
     REPORT_REFUSED,   /* the topic does not exist, or the bridge may not write to it */
     REPORT_TIMED_OUT, /* no answer in time: the record may be stored or not */
     REPORT_NOT_SENT   /* the client gave it up, and the record is not the reason: send it again */
@@ -109,7 +109,7 @@ enum report {
 enum lookup {
     LOOKUP_FOUND,
     LOOKUP_UNWRITABLE, /* a partition has no leader, or too few replicas in sync for writes */
-    LOOKUP_WHOLE,      /* each partition has a leader, and two replicas or all in sync */
+    LOOKUP_WHOLE,      /* each partition has a leader, and all or two replicas in sync */
     LOOKUP_MISSING,    /* the topic does not exist, or the bridge may not see it */
     LOOKUP_UNKNOWN,    /* no broker answered */
     LOOKUP_PENDING     /* no answer yet: call again in a moment */
@@ -218,13 +218,13 @@ struct port {
        Returns ERR_FULL: the port did not accept the record. It accepts none after the client knows
        that the transaction cannot be committed. */
     int (*forward)(void *ctx, const struct forward *forward);
-    /* Calls bridge_reported for every report that has arrived. Exactly once, it may also call
+    /* Calls bridge_reported for every report that has arrived. With exactly-once, it may also call
        bridge_committed or bridge_aborted. */
     void (*reports)(void *ctx);
     /* Looks a target up, and never creates the topic. The step machine has one look-up pending at a
        time. After LOOKUP_PENDING, the worker begins a turn when the answer has arrived. */
     enum lookup (*lookup)(void *ctx, struct target_id *target);
-    /* Exactly once: looks up the partition that hops of a lane (slot of a level) or its dead
+    /* Exactly-once: looks up the partition that hops of a lane (slot of a level) or its dead
        letters (slot 0) go to. Never called while a target's look-up is pending. */
     enum lookup (*lookup_outlet)(void *ctx, struct queue_id outlet);
     /* Frees the handle of a target that the step machine no longer uses. */
@@ -232,17 +232,17 @@ struct port {
 
     /* Committing. */
 
-    /* At least once: commits progress of n queues. bridge_committed(seq, ok) follows, in this call
+    /* At-least-once: commits progress of n queues. bridge_committed(seq, ok) follows, in this call
        or later. */
     void (*commit)(void *ctx, uint64_t seq, const struct progress *progress, size_t n);
-    /* Exactly once: the transaction contains this progress (n may be 0) and every record that was
+    /* Exactly-once: the transaction contains this progress (n may be 0) and every record that was
        forwarded, acknowledged or not. The port may send the progress to the brokers. No forward
        follows before finish. */
     void (*announce)(void *ctx, const struct progress *progress, size_t n);
-    /* Exactly once: every record was acknowledged. Commits records and progress together, or
+    /* Exactly-once: every record was acknowledged. Commits records and progress together, or
        neither. bridge_committed(seq, true) or bridge_aborted follows. */
     void (*finish)(void *ctx, uint64_t seq);
-    /* Exactly once: aborts the open transaction and replaces the producer. Missing reports still
+    /* Exactly-once: aborts the open transaction and replaces the producer. Missing reports still
        arrive. Answers to a commit of the old producer are dropped. bridge_restarted follows, never
        in this call. By then the old producer is fenced, or it never began to commit. The step
        machine does not call abort again before bridge_restarted.
@@ -251,7 +251,7 @@ struct port {
        committed offsets that no open transaction can change. A rebalance meanwhile may revoke
        them. */
     void (*abort)(void *ctx, bool reread);
-    /* Exactly once: returns whether a spare producer could begin a transaction at once after an
+    /* Exactly-once: returns whether a spare producer could begin a transaction at once after an
        abort. */
     bool (*spare)(void *ctx);
     /* Deletes the records of a level below base, which is committed. Success calls bridge_trimmed.

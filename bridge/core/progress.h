@@ -4,7 +4,7 @@
 #define DELAYBRIDGE_BRIDGE_CORE_PROGRESS_H
 
 #include "bridge/core/state.h"
-/* Lets the next commit contain progress that did not change: of all queues, or of one. */
+/* Makes the next commit contain unchanged progress: of all queues, or else of a single one. */
 void progress_touch(struct bridge *b, bool all);
 /* Writes changed windows to b->commit.progress, and returns their number. */
 size_t progress_collect(struct bridge *b);

@@ -56,8 +56,8 @@ void queue_drop_head(struct bridge *b, struct queue *q)
     q->waits_for_room = false;
 }
 
-/* A queue whose log is another one stays blocked, because its committed offset is of the old log.
- */
+/* A queue whose topic was recreated stays blocked, because its committed offset belongs to the old
+   log. */
 void queue_open(struct bridge *b, struct queue *q)
 {
     set_state(b, q, QUEUE_OPEN);
@@ -152,7 +152,7 @@ void queue_block(struct bridge *b, struct queue *q)
 {
     queue_drop_head(b, q);
     set_state(b, q, QUEUE_BLOCKED);
-    q->head_release_wall_ms = b->now.wall_ms; /* no record leaves since then */
+    q->head_release_wall_ms = b->now.wall_ms; /* time since which no record leaves */
 }
 
 void queue_block_for(struct bridge *b, struct queue *q, enum notice_kind why, int64_t offset)

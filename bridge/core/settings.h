@@ -23,7 +23,7 @@ struct bridge_config {
        are read one at a time. 0: no queue is bulky. */
     int64_t bulk_bytes;
     /* A queue without records in work may exceed memory_bytes by one record of this size. One queue
-       may exceed it by a larger record. 0: each may, by a record of any size. */
+       may exceed it by a larger record. 0: each queue may exceed it by one record of any size. */
     int64_t large_bytes;
 
     /* Limits of the brokers. */

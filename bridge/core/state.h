@@ -40,7 +40,7 @@ enum {
     PAUSE_FAR_MS = 3000,    /* a head further away than this pauses its queue */
     RESUME_AHEAD_MS = 1000, /* a resumed partition first waits for a fetch that has begun */
     SILENCE_MS = 5000,      /* a resumed queue without a record is read again */
-    SILENCES = 3,           /* this many at the log's end prove that a record is missing */
+    SILENCES = 3,           /* this many silences at the log's end prove that a record is missing */
     QUEUE_QUOTA = 128,      /* records of one queue in a turn */
     BULK_TURN_MS = 1000,    /* longest turn of a bulky queue while others are in line */
     CLOCK_BACK_MS = 1000,   /* a larger step back: records in memory are read again */
@@ -54,8 +54,8 @@ enum {
     /* Targets. */
     DOWN_MS = 5000, /* a target that failed is not tried for this time */
     STALLS_MAX = 4, /* stalls that count; each after the first doubles DOWN_MS */
-    STALLS_FORGOTTEN_MS = DOWN_MS << STALLS_MAX, /* without a stall, their count is 0 */
-    STALL_APART_MS = 10000,  /* exactly once: least time between stalls that stop all targets */
+    STALLS_FORGOTTEN_MS = DOWN_MS << STALLS_MAX, /* without a stall for so long, the count is 0 */
+    STALL_APART_MS = 10000,  /* exactly-once: least time between stalls that stop all targets */
     MISSING_MS = 2000,       /* a missing target is not looked up for this time */
     LOOK_UP_AGAIN_MS = 2000, /* after a look-up without an answer */
     PARK_MS = 1000,          /* longest time of a record behind an unavailable target */
@@ -64,7 +64,7 @@ enum {
 
     /* Outlets. */
     OUTLET_WAIT_MS = 20,      /* a record waits for the pending look-up of its outlet */
-    OUTLET_SILENT_MS = 3000,  /* at least once: no acknowledgement, while others are acknowledged */
+    OUTLET_SILENT_MS = 3000,  /* at-least-once: no acknowledgement, while others are acknowledged */
     OUTLET_LEADERS_MS = 3000, /* after a stall brokers may still name a dead leader */
     DEAD_LETTERS_MAX = 1024,
 
@@ -106,7 +106,7 @@ struct parcel {
     struct dead_letter *dead_letter; /* NULL: not for the dead-letter topic */
     struct target *target;           /* PARKED, or IN_FLIGHT to it */
     int64_t offset;                  /* in queue */
-    int64_t end;                     /* 0, or the parcel stands for all offsets below this */
+    int64_t end;                     /* end of its range of offsets; 0: it is one record */
     uint32_t headers_n;              /* of the message that it becomes */
     int64_t until_wall_ms;           /* the later of due time and next try */
     int64_t overdue_wall_ms;         /* late because of its target since then; 0: it is not */
@@ -123,7 +123,7 @@ struct parcel {
     bool raw;             /* the record came from a producer and is no envelope */
     bool without_level;   /* too large for its level */
     bool alone;           /* gets a batch to itself: it, or its batch, was too large */
-    bool too_large;       /* for its target, proven alone */
+    bool too_large;       /* for its target: it was alone in its batch */
 };
 
 enum queue_state {
@@ -154,7 +154,7 @@ struct queue {
     int head_fault;      /* 0, or the error of envelope_open */
     uint32_t head_headers_n;
     struct bytes head_target;   /* in the head's own memory */
-    int64_t head_until_wall_ms; /* as in struct parcel; so is the next one */
+    int64_t head_until_wall_ms; /* like until_wall_ms of a parcel */
     int64_t head_overdue_wall_ms;
     int64_t head_release_wall_ms; /* it leaves its level then; BLOCKED: the block began */
     int64_t admit_wall_ms;        /* it is admitted then, or read again if it was dropped */
@@ -171,14 +171,14 @@ struct queue {
     struct mark mark;
     int64_t gap_offset;     /* start of a gap that is read again; -1: none */
     int64_t gap_end_offset; /* the record after it */
-    int gap_readings;       /* in a row that ended at gap_end_offset */
+    int gap_readings;       /* successive readings that ended at gap_end_offset */
 
     /* Blocked. */
     bool log_mismatch;        /* the log ends before the committed offset, or is another log */
     bool missing;             /* the topic does not exist (implies log_mismatch); hops to it wait */
     int64_t bad_from;         /* first offset of an unreadable range */
     int64_t bad_end;          /* first offset after it; 0: none */
-    int bad_readings;         /* in a row that gave this range */
+    int bad_readings;         /* successive readings that gave this range */
     bool skip_requested;      /* the range is to be skipped */
     bool range_dead_lettered; /* an operator's dead letter names the range */
 
@@ -200,8 +200,8 @@ struct lane {
 };
 
 struct outlet {
-    bool doubted;             /* exactly once: looked up before a record goes to it */
-    bool stalled;             /* exactly once: a record to it was not acknowledged in time */
+    bool doubted;             /* exactly-once: looked up before a record goes to it */
+    bool stalled;             /* exactly-once: a record to it was not acknowledged in time */
     bool down;                /* unwritable at the last look-up, or silent for OUTLET_SILENT_MS */
     int64_t recheck_mono_ms;  /* earliest next look-up */
     int64_t answered_mono_ms; /* last report, or the start of the first record in flight */
@@ -222,7 +222,7 @@ struct target {
     enum target_state state;
     bool used;           /* the slot has a target */
     bool expected;       /* was looked up before its first record was due */
-    bool doubted;        /* exactly once: probed before others share a transaction with it */
+    bool doubted;        /* exactly-once: probed before others share a transaction with it */
     bool failed;         /* since the last success */
     bool costs_attempt;  /* DOWN: a record that is not tried uses up an attempt */
     bool in_transaction; /* the open transaction has records to it */
@@ -233,23 +233,23 @@ struct target {
     int64_t whole_mono_ms;    /* brokers last reported leaders of all partitions; 0: never */
     int64_t took_mono_ms;     /* last success */
     int64_t answered_mono_ms; /* last report, or the start of the first record in flight */
-    int stalls;               /* exactly once: how often it stopped all others lately */
+    int stalls;               /* exactly-once: how often it stopped all others lately */
 
     /* Records that it does not accept (target_limits.h). Instants are 0 for never. */
     size_t large_bytes;          /* a record of this cost may have been too large; 0: none */
     size_t proven_bytes;         /* a record of this cost was too large alone */
     int64_t proven_mono_ms;      /* last time */
     bool keyless_in_transaction; /* the open transaction has a record without a key to it */
-    bool keyless_suspect;        /* exactly once: a record without a key is tried alone */
-    int64_t keyless_mono_ms;     /* last refused a lone record without a key */
-    int64_t unfit_mono_ms;       /* last refused a lone record with a key */
+    bool keyless_suspect;        /* exactly-once: a record without a key is tried alone */
+    int64_t keyless_mono_ms;     /* last time that it refused a lone record without a key */
+    int64_t unfit_mono_ms;       /* last time that it refused a lone record with a key */
 
     /* The last failure. */
     enum delivery_error error;
     char why[96];
 };
 
-/* Exactly once: the states of a transaction (transaction.h). */
+/* Exactly-once: the states of a transaction (transaction.h). */
 enum txn_state { TXN_OPEN, TXN_ENDING, TXN_COMMITTING, TXN_BROKEN };
 
 /* The kinds of records that are ready. A transaction takes records of one kind. */
@@ -345,15 +345,15 @@ struct cluster {
 struct commit {
     struct progress *progress; /* of the next commit; one entry for each queue */
     uint64_t seq;              /* number of the last commit */
-    uint64_t proof_seq;        /* exactly once: the first commit that proves ownership */
+    uint64_t proof_seq;        /* exactly-once: the first commit that proves ownership */
     bool is_out;               /* the last commit has no answer yet */
     bool proving;              /* a commit must succeed before anything is forwarded */
     int64_t started_mono_ms;   /* of the last commit */
-    int64_t timed_mono_ms; /* 0, or the start of a commit that was answered since the last turn */
-    int64_t last_mono_ms;  /* progress was last collected */
-    int64_t recommit_mono_ms; /* unchanged progress was last committed again */
-    int64_t probe_mono_ms;    /* Kafka was last probed */
-    int64_t trim_mono_ms;     /* levels were last trimmed */
+    int64_t timed_mono_ms;     /* start of the commit answered since the last turn; 0: none */
+    int64_t last_mono_ms;      /* progress was last collected */
+    int64_t recommit_mono_ms;  /* unchanged progress was last committed again */
+    int64_t probe_mono_ms;     /* Kafka was last probed */
+    int64_t trim_mono_ms;      /* levels were last trimmed */
 };
 
 /* Queues with many bytes in memory that are not admitted (bulk.h). */

@@ -31,8 +31,8 @@ static inline void counter_add(struct counter *counter, uint64_t n)
     counter_set(counter, counter_read(counter) + n);
 }
 
-/* Buckets of the fine histogram of lateness. Below 16 ms each ms has a bucket, above that each
-   doubling has sixteen (an error of at most 6 %). The last bucket is open. */
+/* Buckets of the fine histogram of lateness. Below 16 ms each ms has a bucket. Above, each doubling
+   has sixteen buckets, so the error is at most 6 %. The last bucket is open. */
 enum { LATENESS_BUCKETS = 16 * 22 };
 
 /* A histogram of spans. n[i] counts spans of at most SPAN_BOUNDS_MS[i] that no smaller bound
@@ -62,7 +62,7 @@ void spans_add(struct spans *spans, int64_t ms);
     X(paused, ADD)                     /* partitions whose next record is not near */           \
     X(blocked, ADD)                    /* partitions that wait for an operator */               \
     X(pending, ADD)                    /* offsets that are not done, up to the known end of the \
-                                          log; exactly once, ends of transactions included */   \
+                                          log; with exactly-once also ends of transactions */   \
     X(head_deadline_wall_ms, EARLIEST) /* release of the first waiting record; 0: none */       \
     X(retrying, ADD)                   /* records that wait because of their target */          \
     X(retrying_due_wall_ms, EARLIEST)  /* oldest due time of those that are known; 0: none */
@@ -104,7 +104,7 @@ enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retir
     X(stall_recoveries, ADD) /* silent queues that were read again */                          \
     X(commits, ADD)          /* that succeeded */                                              \
     X(commits_failed, ADD)                                                                     \
-    X(aborts, ADD)       /* exactly once: aborted transactions */                              \
+    X(aborts, ADD)       /* exactly-once: aborted transactions */                              \
     X(throttled_ms, ADD) /* total time for which a broker's quota stopped requests */          \
     X(rebalances, ADD)                                                                         \
     X(lanes, ADD)            /* gauge: owned lanes */                                          \

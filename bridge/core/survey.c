@@ -48,7 +48,7 @@ static void survey_queue(const struct bridge *b, const struct queue *q, struct s
 }
 
 /* A parcel counts as the head of its queue if it is overdue, because its target or its topic does
-   not accept it. A request that was overdue when it came is overdue since its timestamp. */
+   not accept it. A request that was written after its due time is overdue since its timestamp. */
 static void survey_parcel(const struct bridge *b, const struct parcel *p, struct standing *slots)
 {
     if (p->state == PARCEL_FREE || p->ownership != OWNED || p->raw)

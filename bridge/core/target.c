@@ -111,14 +111,14 @@ static bool has_room(const struct bridge *b, const struct target *t)
            (int64_t)t->in_flight_bytes < b->config.memory_bytes / 4 + (int64_t)PARCEL_OVERHEAD;
 }
 
-/* Exactly once: a target that stopped all others is not tried soon after any such stall. */
+/* Exactly-once: a target that stopped all others is not tried soon after any such stall. */
 static bool must_wait(const struct bridge *b, const struct target *t)
 {
     return t->stalls > 0 && t->state != TARGET_UP &&
            b->now.mono_ms - b->cluster.stall_mono_ms < STALL_APART_MS;
 }
 
-/* Exactly once: brokers cannot end a transaction that has a partition without a leader, so its
+/* Exactly-once: brokers cannot end a transaction that has a partition without a leader, so its
    producer is blocked. Returns whether a record for this target may block the remaining producer in
    the same way. */
 static bool may_block_last_producer(const struct bridge *b, const struct target *t)
@@ -182,7 +182,7 @@ void target_refuses(struct bridge *b, struct target *t, const char *why)
     set_down(b, t, true, DOWN_MS);
 }
 
-/* Exactly once, all targets wait for the slowest one. So a target that stalls a transaction is
+/* With exactly-once, all targets wait for the slowest one. So a target that stalls a transaction is
    tried more and more rarely. */
 static void stalled(struct bridge *b, struct target *t, const char *why)
 {

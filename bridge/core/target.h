@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* target: a topic that records are delivered to, and whether it is available (a circuit breaker). A
    target that fails must not delay others. So records in flight to it are limited, and while it is
-   down it is not tried. Exactly once, records to different targets share a transaction, so a
+   down it is not tried. With exactly-once, records to different targets share a transaction, so a
    doubted target is first tried alone. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_TARGET_H
 #define DELAYBRIDGE_BRIDGE_CORE_TARGET_H
@@ -33,14 +33,14 @@ void target_park(struct bridge *b, struct target *t, struct parcel *p);
 void target_sent(struct bridge *b, struct target *t, struct parcel *p);
 void target_reported(struct bridge *b, struct target *t, struct parcel *p,
                      const struct answer *answer);
-/* The target refuses records: takes it down. */
+/* The target refuses records: marks it as down. */
 void target_refuses(struct bridge *b, struct target *t, const char *why);
-/* Exactly once: a record to it was not answered, so it may lack a leader. */
+/* Exactly-once: a record to it was not answered, so it may lack a leader. */
 void target_doubt(struct bridge *b, struct target *t);
 
 /* The targets of the open transaction. */
-/* Takes down those that are silent, and returns true. Returns false if a topic of ours is silent,
-   too. */
+/* Marks the silent ones as down, and returns true. Returns false, and changes nothing, if a topic
+   of ours is silent too. */
 bool targets_take_down_silent(struct bridge *b, const char *why);
 void targets_suspect(struct bridge *b, const char *why); /* each is tried alone */
 void targets_forget_transaction(struct bridge *b);

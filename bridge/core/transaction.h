@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transaction: the state of the open transaction. Exactly once, forwarded records and the progress
-   that they make are one transaction:
+/* transaction: the state of the open transaction. With exactly-once, forwarded records and the
+   progress that they make are one transaction:
 
      OPEN        accepts records; ends when no more are due, or when it is old or full
      ENDING      accepts none; waits for its last reports, and its progress is announced meanwhile
@@ -12,14 +12,15 @@
    (notes.h) keep the records at fault from breaking another transaction. A record that is alone in
    its transaction can fail without a loss of the lanes.
 
-   At least once there is no transaction: it accepts every record, and never ends. */
+   With at-least-once there is no real transaction: the open one accepts every record and never
+   ends. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_TRANSACTION_H
 #define DELAYBRIDGE_BRIDGE_CORE_TRANSACTION_H
 
 #include "bridge/core/state.h"
 int txn_init(struct bridge *b) must_check;
 void txn_deinit(struct bridge *b);
-void txn_begin(struct bridge *b); /* an empty one */
+void txn_begin(struct bridge *b); /* begins an empty one */
 
 /* The effects of the mode on other modules. Each returns false in at-least-once mode. */
 bool txn_binds_topics(const struct bridge *b); /* one unavailable topic delays all others */
@@ -35,7 +36,7 @@ bool txn_takes(struct bridge *b, bool alone);
 void txn_took(struct bridge *b, struct parcel *p, bool alone);
 /* A record failed, so the transaction cannot be committed. */
 void txn_failed(struct bridge *b, struct parcel *p, struct target *target, enum report report);
-/* Returns whether it must accept no more records. */
+/* Returns whether it is complete: it accepts no more records. */
 bool txn_is_over(const struct bridge *b);
 bool txn_is_out(const struct bridge *b); /* ENDING or COMMITTING */
 /* Returns the ms until it needs a turn. */

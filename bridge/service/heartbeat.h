@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Large. All zeros, with the time of the start in last_mono_ms, is a new one. */
+/* A large struct. Starts zeroed, except that last_mono_ms is the time of the start. */
 struct heartbeat {
     struct stats last; /* the figures of the last line */
     int64_t last_mono_ms;

@@ -4,9 +4,9 @@
    logged at once, and then one in ten seconds (limit.h). Its field suppressed= is the number of
    notices without a line.
 
-   When there are more sorts than LIMIT_KEYS, those of one entry of `targets`, code and error share
-   a line in ten seconds. So hundreds of failing names under one pattern do not hide another target.
-   Each value has one field. Texts of producers and brokers are quoted and bounded. */
+   When there are more sorts than LIMIT_KEYS, those with the same entry of `targets`, code and error
+   share one line in ten seconds. So hundreds of failing names under one pattern do not hide another
+   target. Each value has one field. Texts of producers and brokers are quoted and bounded. */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_NOTICES_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_NOTICES_H
 

@@ -16,7 +16,7 @@ struct worker;
 
 struct worker_config {
     const struct config *config; /* outlives the worker */
-    int number;                  /* from 0; ends the operator's group.instance.id */
+    int number;                  /* from 0; suffix of the operator's group.instance.id */
     int lanes;                   /* partitions of the schedule topic */
     struct commit_limits commits;
     size_t record_max_bytes; /* the largest record that brokers accept (request_limit.h) */
@@ -32,8 +32,8 @@ int worker_start(const struct worker_config *config, struct worker **worker,
 
 const struct stats *worker_stats(const struct worker *worker);
 
-/* Returns true after the worker ended by itself. Another process took its place in the group, or
-   the group lost its offsets. */
+/* Returns true after the worker ended by itself, because another process took its place in the
+   group or the group lost its offsets. */
 bool worker_failed(const struct worker *worker);
 
 /* Returns true while the worker is a member of the group and knows its lanes, which may be none. */

@@ -67,7 +67,7 @@ static void on_trimmed(void *ctx, const char *topic, int lane, int64_t low)
 void worker_fail(struct worker *w)
 {
     atomic_store(&w->failed, true);
-    (void)eventfd_write(w->config.failure_fd, 1); /* fails only at 2^64 - 1 failures */
+    (void)eventfd_write(w->config.failure_fd, 1); /* fails only when the counter overflows */
 }
 
 enum begin { BEGIN, BEGIN_LATER, BEGIN_NEVER };
@@ -223,7 +223,7 @@ void worker_on_wakeup(void *ctx, int32_t number)
         w->group_signaled |= number != WAKEUP_REPORTS;
 }
 
-/* Waits for reports. Exactly once, no record lingers in the client, so a flush is useless. */
+/* Waits for reports. With exactly-once, no record lingers in the client, so a flush is useless. */
 static void settle_step(struct worker *w)
 {
     if (w->config.config->exactly_once) {

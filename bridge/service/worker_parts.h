@@ -34,7 +34,7 @@ struct worker {
     char (*names)[TOPIC_TEXT_MAX]; /* memory of the levels' names in topics */
     char pulse[TOPIC_TEXT_MAX], dead_letter[TOPIC_TEXT_MAX];
     bool *missing;          /* by slot: the topic does not exist */
-    bool any_missing;       /* one of them does not */
+    bool any_missing;       /* some topic does not exist */
     bool find_missing;      /* check soon which topics exist */
     int *partitions;        /* by slot, at the last such check */
     int64_t topics_mono_ms; /* last such check */
@@ -45,11 +45,11 @@ struct worker {
     int64_t settle_ms;      /* longest wait of a revocation for records in flight */
     int64_t fenced_mono_ms; /* the member was fenced then; 0: it is not */
     bool group_signaled;    /* the group has an event to poll */
-    bool transient;         /* the member's static id is of this process alone */
+    bool transient;         /* no other process has the member's static id */
     char instance[256];     /* that id */
     char transactional_id[PRODUCER_ID_MAX - 2];
 
-    /* Exactly once, in the order in which an aborted transaction sets them. */
+    /* Exactly-once: steps after an aborted transaction, in their order. */
     bool aborting;  /* no lane is assigned until the producer is replaced */
     bool reread;    /* all lanes are to be lost, and assigned again afterwards */
     bool restarted; /* the producer was replaced */
@@ -83,7 +83,8 @@ struct now worker_now(void);
 int worker_make(struct worker *worker, struct error *error) must_check;
 /* Frees all parts that exist. */
 void worker_free(struct worker *worker);
-/* A member of the group with its source. Disconnecting one that does not exist does nothing. */
+/* Connect and disconnect the group member and its source. Disconnecting does nothing if there is no
+   member. */
 int worker_connect_member(struct worker *worker, struct error *error) must_check;
 void worker_disconnect_member(struct worker *worker);
 struct request_rules worker_rules(const struct worker *worker, const struct config *live);

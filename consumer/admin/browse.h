@@ -29,8 +29,8 @@ struct browse {
 };
 
 /* Reads every partition of the list from its offset to its end, or until each returns false.
-   Returns 0, or ERR_KAFKA with a sentence in error. The reading may exceed the timeout, Read may be
-   denied, or the assignment may fail. */
+   Returns 0, or ERR_KAFKA with a sentence in error. Causes are an exceeded timeout, a missing right
+   to read, or a failed assignment. */
 int browse_read(struct browse *browse, const rd_kafka_topic_partition_list_t *from,
                 struct error *error) must_check;
 

@@ -19,8 +19,9 @@
 #define MINUTE  "60000"
 #define FOREVER "9223372036854775807"
 
-/* Brokers refuse a record whose timestamp differs from their clock by more than such a bound. Which
-   names they know depends on their version: difference until 3.9, before and after since 3.6. */
+/* Brokers refuse a record whose timestamp differs from their clock by more than such a bound. The
+   name of the bound depends on the version: `difference` until 3.9, `before` and `after` since
+   3.6. */
 #define TIMESTAMP_RULES(least, why)                                                               \
     {"message.timestamp.before.max.ms", least, RULE_AT_LEAST, FINDING_FAULT, why, FOREVER, true}, \
         {"message.timestamp.after.max.ms", least, RULE_AT_LEAST, FINDING_FAULT, why, HOUR, true}, \

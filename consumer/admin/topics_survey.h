@@ -62,7 +62,7 @@ struct survey {
     int brokers;
     int32_t *broker_ids;
     int lanes;                      /* partitions of S, or those that it will be created with */
-    char unread[ERROR_MAX];         /* why settings are not known; "" if they are */
+    char unread[ERROR_MAX];         /* why settings are unknown; "": they are known */
     bool behind;                    /* a broker does not know a topic yet that another one lists */
     char targets_unread[ERROR_MAX]; /* the same for targets */
 };
@@ -86,10 +86,10 @@ __attribute__((format(printf, 5, 6))) void finding_add(struct findings *findings
 void survey_judge(const struct survey *survey, struct admin *admin, const struct config *config,
                   struct findings *findings);
 
-/* Returns how many offsets of a stray topic wait beyond the committed ones, in partitions that hold
-   a record there. Returns -1 with the reason in admin if the number is unknown. reader: from
-   stray_reader, or NULL. Without a reader the count includes all offsets of the log and the ends of
-   transactions. Records behind an open transaction are unknown then. */
+/* Returns how many offsets of a stray topic wait: those beyond the committed ones, in partitions
+   with a record beyond them. Returns -1 with the reason in admin if the number is unknown. reader:
+   from stray_reader, or NULL. Without a reader the count includes all offsets of the log and the
+   ends of transactions. Records behind an open transaction are unknown then. */
 int64_t stray_waiting(struct admin *admin, rd_kafka_t *reader, const struct topic_seen *topic);
 
 /* Returns a consumer for stray_waiting, or NULL if no broker answers in time. The caller destroys

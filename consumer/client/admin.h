@@ -13,7 +13,7 @@
 struct admin {
     rd_kafka_t *rk; /* borrowed */
     int timeout_ms;
-    /* The id of the broker that describes settings. 0 or less: the controller does. */
+    /* The id of the broker that describes settings. 0 or less: the controller describes them. */
     int32_t ask;
     rd_kafka_resp_err_t code;
     struct error error;

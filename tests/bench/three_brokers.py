@@ -50,7 +50,7 @@ def streams(place: Place, rates: tuple[int, ...], seconds: int) -> Streams:
 def warm(place: Place, streams_max: int) -> None:
     """Runs streams that do not count until the brokers have compiled their code: plain ones first, then the bridge's in
     both modes. Records at a low rate use other code of a broker than bulk. Three compilers on two cores delay every
-    record by seconds, and streams that overload the brokers never end that."""
+    record by seconds. Streams that overload the brokers keep them compiling."""
     for kind in ("plain", *MODES.values()):
         for _ in range(streams_max):
             began, compiled = time.monotonic(), place.compiled()

@@ -305,7 +305,7 @@ def first_of(bootstrap: str, topic: str, partition: int) -> bytes:
 
 
 def lost_offsets(stage: Stage) -> str:
-    """The group has lost its offsets, with waiting records and with empty levels: exactly once refuses to start."""
+    """The group has lost its offsets, with waiting records and with empty levels: exactly-once refuses to start."""
     stage.exactly_once = True
     config, generator = stage.ready(), stage.generator(1000)
     bridge = stage.bridge(config)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All kinds of faults at once, on three brokers with three replicas of each record. One hand injects faults into the
+"""All kinds of faults at once, on three brokers with three replicas of each record. One thread injects faults into the
 bridges, another into the brokers. Faults are counted for the table of run.py."""
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ class OnBridges(Hand):
         self.bridges, self.clock, self.thirds = bridges, clock, 0
 
     def bridge(self) -> Bridge:
-        """Returns one of the running bridges. The one with an operator's id ends when the group fences it after its own
-        outage. It is then started again, as a supervisor would."""
+        """Returns one of the running bridges. The bridge with an operator's id ends when the group fences it after its
+        own outage. It is then started again, as by a supervisor."""
         for bridge in self.bridges:
             if not bridge.running():
                 require(self.is_fenced(bridge), "the bridge ended by itself:\n" + bridge.tail())
@@ -168,8 +168,8 @@ FULL = ({"kill_bridge": 100, "restart_bridge": 10, "stop_bridge": 26, "third_bri
 
 
 def pauses(stage: Stage) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Returns the pauses between two faults of each hand. At least once needs times without a broker fault: otherwise every
-    duplicate would have an excuse."""
+    """Returns the pauses between two faults of each thread. With at-least-once there must be times without a broker
+    fault: otherwise every duplicate would have an excuse."""
     if stage.full:
         return ((.5, 2.5), (2, 5)) if stage.exactly_once else ((2, 5), (18, 28))
     return (1, 4), (2, 5) if stage.exactly_once else (7, 11)

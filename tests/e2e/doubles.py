@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges duplicates. At least once allows a second delivery in three cases:
+"""Judges duplicates. At-least-once allows a second delivery in three cases:
 
 - Kafka never acknowledged the first forward to the bridge.
 - The forward was acknowledged, but not yet committed when another process got the lane.
@@ -20,10 +20,10 @@ from contract import Seen
 from protocol import Place
 
 COMMITTED_MS = 100  # Interval of commits.
-COMMIT_MS = 700  # A fact known so long before the answer to a commit is in the next commit.
+COMMIT_MS = 700  # Facts known this long before the answer to a commit are in the next commit.
 IDLE_MS = 1500   # Longest time without a commit, also on a busy machine.
 SIGN_MS = 200    # A member sends a heartbeat each 100 ms.
-NEXT_MS = 200    # A member sends its next commit so soon after the answer to the last one.
+NEXT_MS = 200    # Longest time from the answer to a commit to the next commit.
 IN_FLIGHT = 5    # Requests of an idempotent producer to one partition.
 Owner = tuple[str, int]  # A process, and its number of requests to join the group.
 Record = tuple[str, int, int]  # topic, partition, offset
@@ -206,7 +206,8 @@ class Evidence:
         return any(since <= c.first_ms for c in kept) or self.was_idle(owner, known + IDLE_MS, until)
 
     def composed_after(self, owner: Owner, known: float) -> float:
-        """Returns when commits begin to contain a known fact: each one follows the answer to the one before."""
+        """Returns the time from which on commits contain a fact: the first answer to a commit that came COMMIT_MS or
+        more after it was known."""
         return min((c.told_ms for c in self.commits[owner] if known + COMMIT_MS <= c.told_ms), default=math.inf)
 
     def was_idle(self, owner: Owner, since: float, until: float) -> bool:

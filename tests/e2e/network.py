@@ -18,11 +18,12 @@ EXACTLY = ("EndTxn", "TxnOffsetCommit", "AddPartitionsToTxn", "AddOffsetsToTxn",
            "InitProducerId")
 AT_LEAST = ("OffsetCommit", "Produce", "Heartbeat", "Fetch")
 
-# Recovery time by mode. First a session, an election and the 10 s of a client. In exactly once, the other producer's
+# Recovery time by mode. First a session, an election and the 10 s of a client. With exactly-once, the other producer's
 # transaction may then meet the same broker. Kafka answers for up to 30 s that a transaction is still being ended.
 HANGS_S, TAKEN_OVER_S = {False: 45, True: 80}, {False: 25, True: 60}
 
-# The cases of the reduced counts: above all a late end of a transaction, when the next one may be open.
+# The cases of the reduced counts. The first ones concern the end of a transaction, which may arrive when the next one
+# is open.
 REDUCED = {
     True: [("EndTxn", "request_late", LONG_S), ("EndTxn", "answer_late", LONG_S), ("EndTxn", "request_lost", 0),
            ("EndTxn", "answer_lost", 0), ("AddPartitionsToTxn", "request_late", SHORT_S),
@@ -73,9 +74,9 @@ def judge_network(stage: Stage, trace: Collector, timeout: float) -> str:
 
 def late_end(stage: Stage, bridge: Bridge) -> bool:
     """Delays the end of a transaction. The client repeats it and opens the next transaction. The late end arrives when
-    the records of that one are written and its offsets are not. Then the process dies. If the broker applied the late
-    end to the open transaction, its records would be committed without their offsets, and delivered again. Returns
-    whether the late end arrived in this state."""
+    the records of the next transaction are written and its offsets are not. Then the process dies. If the broker
+    applied the late end to the open transaction, its records would be committed without their offsets, and delivered
+    again. Returns whether the late end arrived in this state."""
     end = stage.proxy.add("EndTxn", "request_late", LONG_S)
     require(stage.proxy.wait(end, 20), "no transaction ended within 20 s:\n" + bridge.tail())
     released = time.monotonic() + LONG_S

@@ -312,7 +312,7 @@ def bad_targets(stage: Stage) -> str:
             late[part].append(seen.timestamp_ms - r.earliest)
     p99 = {part: sorted(times)[int(len(times) * 0.99)] for part, times in late.items()}
     told = " ".join(f"{part}={ms}" for part, ms in p99.items())
-    # In exactly once, each discovery of a bad target aborts a transaction, which may contain good records.
+    # With exactly-once, each discovery of a bad target aborts a transaction, which may contain good records.
     calm, more = p99["before"], (1500, 200) if stage.exactly_once else (100, 100)
     require_prompt(p99["meeting"] <= max(2 * calm, calm + more[0]) and p99["beside"] <= max(2 * calm, calm + more[1]),
                    f"good records were delayed: p99 ms {told}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members with an operator's id in exactly once: killed and started again with the same id."""
+"""Members with an operator's id in exactly-once mode: killed and started again with the same id."""
 from __future__ import annotations
 
 import time
@@ -10,7 +10,7 @@ from stage import Stage, judge, require, require_prompt
 
 
 def static_exactly(stage: Stage) -> str:
-    """Exactly once: after kill -9, a start with the same group.instance.id has its lanes back in about a second."""
+    """Exactly-once: after kill -9, a start with the same group.instance.id has its lanes back in about a second."""
     stage.exactly_once = True
     config, kills = stage.ready(), 20 if stage.full else 4
     bridges = [Bridge(stage.binary, config, f"static-{n}", {"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": f"e2e-{n}"}).start()

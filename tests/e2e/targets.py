@@ -44,7 +44,7 @@ def target_deleted(stage: Stage) -> str:
     line = judge(report, 60)
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
     require("e2e.gone" not in stage.admin.topics(), "the bridge recreated the deleted target")
-    # In exactly once, all records of the transaction wait once for the timeout of those in flight to the target.
+    # With exactly-once, all records of the transaction wait once for the timeout of those in flight to the target.
     good = sorted(s.timestamp_ms - r.earliest for s, r in seen_of(stage, "good"))
     require(good[int(len(good) * .99)] < (13_000 if stage.exactly_once else 2500),
             f"good records were delayed: p99 {good[int(len(good) * .99)]} ms: {line}")

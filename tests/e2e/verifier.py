@@ -141,9 +141,10 @@ def twin(source: bytes, sent: list[Request], written: Written) -> Request | None
 def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedule: str,
            partitions: dict[str, int], showed: Showed = right, exactly_once: bool = False,
            doubts: Doubts | None = None, written: Written = lambda source: None) -> Report:
-    """Judges all records. showed: the times that the clocks of the bridges can have shown, since no record may be received
-    before its stamp. Duplicates are counted, and are a fault in exactly once; otherwise the caller judges them. An unsure
-    request may come out, but only once and unchanged. A second copy that written finds in the log must come out once."""
+    """Judges all records. showed: the times that the clocks of the bridges can have shown, since no record may be
+    received before its stamp. Duplicates are counted, and are a fault with exactly-once; otherwise the caller judges
+    them. An unsure request may come out, but only once and unchanged. A second copy that written finds in the log must
+    come out once."""
     report = Report(requests=len(sent), delivered=len(delivered), dead=len(dead))
     by_source = {source_of(r, schedule): r for r in sent}
     doubts = doubts or Doubts()

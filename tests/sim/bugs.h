@@ -23,7 +23,7 @@
     X(OUT_OF_RANGE_TO_END, "out_of_range_to_end", "a lost position jumps to the log's end")      \
     X(TRIM_TOO_FAR, "trim_too_far", "a level is trimmed one record beyond the committed offset") \
     X(FENCED_IS_SUCCESS, "fenced_is_success", "a refused commit is reported as successful")      \
-    X(LANE_KEPT, "lane_kept", "the bridge is not told that a lane was lost")                     \
+    X(LANE_KEPT, "lane_kept", "the bridge does not learn that a lane was lost")                  \
     X(ORDER_SWAPPED, "order_swapped", "two fetched records are swapped")                         \
     X(REPORT_TWICE, "report_twice", "a delivery report is applied twice")                        \
     X(REPORT_LOST, "report_lost", "a delivery report is lost")                                   \

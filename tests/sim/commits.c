@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commits on their way to the coordinator and back. They arrive in order, late or never, and one of
-   an old generation is refused. Exactly once, a commit sends its offsets and then the end of their
-   transaction. */
+   an old generation is refused. With exactly-once, a commit sends its offsets and then the end of
+   their transaction. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
 
@@ -10,11 +10,11 @@ enum outcome { COMMIT_OK, COMMIT_REFUSED, COMMIT_UNKNOWN };
 
 struct commit {
     struct commit *next;
-    struct producer *producer; /* exactly once; NULL at least once */
+    struct producer *producer; /* NULL with at-least-once */
     bool offsets_taken;
-    bool finishing; /* exactly once: the end of the transaction was sent, too */
-    bool waiting;   /* for that */
-    bool told;      /* that its outcome is unknown, and it is still on its way */
+    bool finishing; /* exactly-once: the end of the transaction was sent, too */
+    bool waiting;   /* for the answer to that end */
+    bool told;      /* the outcome was reported as unknown; the commit may still arrive */
     int generation;
     int64_t lands_at;
     uint64_t seq, sent_step;

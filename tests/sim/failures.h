@@ -23,14 +23,14 @@
     X(REFUSED, "a record is refused by its topic")                                                 \
     X(TOO_LARGE, "a delivery's batch is too large")                                                \
     X(UNFIT, "a delivery's batch has a record that the target does not take")                      \
-    X(UNNAMED, "exactly once: a target refuses a record, and the client does not name the target") \
+    X(UNNAMED, "exactly-once: a target refuses a record, and the client does not name the target") \
     X(REPORT_LATE, "a report comes seconds later")                                                 \
     X(COMMIT_FAILED, "a commit fails, and has no effect")                                          \
     X(COMMIT_REFUSED, "a commit is refused by the coordinator")                                    \
     X(COMMIT_LOST, "a commit is never answered, and has no effect")                                \
     X(COMMIT_UNANSWERED, "a commit is never answered, though it has taken effect")                 \
-    X(COMMIT_PARTLY, "at least once: a commit fails for some partitions")                          \
-    X(COMMIT_LATE, "exactly once: an end of a transaction arrives after its client gave up")       \
+    X(COMMIT_PARTLY, "at-least-once: a commit fails for some partitions")                          \
+    X(COMMIT_LATE, "exactly-once: an end of a transaction arrives after its client gave up")       \
     X(LOOKUP_UNKNOWN, "a look-up has no answer")                                                   \
     X(LOOKUP_MISSING, "a look-up says that there is no such target")                               \
     /* events after a process has acted */                                                         \
@@ -46,8 +46,8 @@
     X(NO_COORDINATOR, "there is no coordinator for three seconds")                                 \
     X(CLOCK_BACK, "the clock steps back")                                                          \
     X(CLOCK_AHEAD, "the clock steps ahead")                                                        \
-    X(FENCED, "exactly once: the producer is fenced, and its client knows at once")                \
-    X(FENCED_UNHEARD, "exactly once: the producer is fenced, and its client does not know")
+    X(FENCED, "exactly-once: the producer is fenced, and its client knows at once")                \
+    X(FENCED_UNHEARD, "exactly-once: the producer is fenced, and its client does not know")
 
 #define FAILURE_ENUM(id, text) FAILURE_##id,
 enum failure { FAILURE_NONE, FAILURE_TABLE(FAILURE_ENUM) FAILURE_N };

@@ -169,7 +169,7 @@ static void check_hop(struct process *p, const struct forwarded *f)
     check_bytes(p, &with, env.stamp.key_overridden ? env.stamp.key : f->forward->record->key);
     check_extras(p, &with, &env.stamp);
     if (env.stamp.next_try_ms > p->clock.wall_ms + RETRY_MS_MAX + 2 * w->skew_ms_max)
-        world_fail(w, "%d/%d/%lld is tried again after too long", AT(q, f->input->offset));
+        world_fail(w, "%d/%d/%lld is tried again too late", AT(q, f->input->offset));
 }
 
 /* Checks the request limit. A broker closes the connection on a larger request, and the client

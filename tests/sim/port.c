@@ -248,8 +248,8 @@ static struct entry *next_entry(struct process *p, struct queue_id q)
     return entry;
 }
 
-/* Answers a separate query, independent of fetched records: whether this record is the first from
-   its position on. */
+/* Answers a separate query, which does not depend on fetched records. Returns whether no record
+   lies between the position and this record. */
 static bool is_first(struct process *p, struct queue_id q, const struct entry *entry)
 {
     struct log *log = log_of(p, q);

@@ -177,8 +177,8 @@ void process_stall(struct process *p, int64_t for_ms)
 }
 
 /* Notices a long pause, after which the process may have been fenced. It must not forward a record
-   before a commit, sent after the pause, has succeeded. At least once, a process without committed
-   offsets and read records has nothing to commit. It may deliver records again. */
+   before a commit, sent after the pause, has succeeded. With at-least-once, a process without
+   committed offsets and read records has nothing to commit. It may deliver records again. */
 static void notice_pause(struct process *p)
 {
     bool owns = false, knows = false;

@@ -290,8 +290,8 @@ static void check_company(struct process *p, const struct forward *forward)
     producer->solo = forward->alone;
 }
 
-/* Checks records to partitions without a leader, exactly once. One record may find this out. After
-   that the brokers know it, and a second record would block another producer. */
+/* Checks records to partitions without a leader, in exactly-once mode. One record may find this
+   out. After that the brokers know it, and a second record would block another producer. */
 static void check_leader(struct process *p, const struct forward *forward, int chain)
 {
     struct world *w = p->world;

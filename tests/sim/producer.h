@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* producer: one Kafka producer of one process. Exactly once, it has a transaction. It ends when its
-   process replaces it, or when the coordinator fences it. */
+/* producer: one Kafka producer of one process. With exactly-once, it has a transaction. It ends
+   when its process replaces it, or when the coordinator fences it. */
 #ifndef DELAYBRIDGE_TESTS_SIM_PRODUCER_H
 #define DELAYBRIDGE_TESTS_SIM_PRODUCER_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replacement of a producer, exactly once. When a transaction breaks, the bridge gives its producer
-   up. The next producer fences the old one, which takes time, and then the lanes are read again. If
-   the old one was never requested to commit, another producer continues at once and fences it
-   later. */
+/* Replacement of a producer, in exactly-once mode. When a transaction breaks, the bridge gives its
+   producer up. The next producer fences the old one, which takes time, and then the lanes are read
+   again. If the old one was never requested to commit, another producer continues at once and
+   fences it later. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
 

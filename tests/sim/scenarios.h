@@ -99,7 +99,7 @@
     X(an_older_process_is_blocked_by_version_2_alone)                         \
     X(an_older_process_is_blocked_by_version_2_alone_exactly_once)            \
     X(record_of_version_1_survives_an_upgrade_and_a_rollback)                 \
-    /* stories_transaction.c: exactly once, and what breaks it */             \
+    /* stories_transaction.c: exactly-once, and its failures */               \
     X(an_abort_reads_again_from_the_committed_offsets)                        \
     X(a_commit_that_arrived_without_an_answer_doubles_nothing)                \
     X(a_commit_that_was_lost_loses_nothing)                                   \
@@ -116,7 +116,7 @@
     X(markers_on_levels_are_not_gaps)                                         \
     X(a_gap_after_a_seek_is_read_once_more)                                   \
     X(a_gap_after_a_seek_is_read_once_more_among_markers)                     \
-    /* stories_blame.c: exactly once, and the cause of a failure */           \
+    /* stories_blame.c: exactly-once, and the cause of a failure */           \
     X(too_large_breaks_one_transaction_and_is_tried_alone)                    \
     X(target_that_stalls_a_transaction_is_deferred_within_seconds)            \
     X(throttled_target_is_not_silent)                                         \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of blame, exactly once: the cause of a broken transaction is found, and other records
-   wait only a moment. */
+/* Stories of blame in exactly-once mode: the cause of a broken transaction is found, and other
+   records wait only a moment. */
 #include "tests/sim/producer.h"
 #include "tests/sim/story.h"
 
@@ -356,7 +356,7 @@ void a_level_that_loses_its_leader_breaks_one_transaction(struct world *w)
     expect_ends(w, held, SECONDS, 1, 0);
 }
 
-/* At least once, records to the level stay in flight until the leader is back. */
+/* With at-least-once, records to the level stay in flight until the leader is back. */
 void silent_level_is_reported_and_blocks_its_lane_alone(struct world *w)
 {
     enum { SECONDS = 20 };

@@ -205,7 +205,7 @@ void a_target_that_is_created_in_time_costs_no_attempt(struct world *w)
     story_finish(w);
 }
 
-/* The question is older than that, and so is its answer, which comes when the record waits for it.
+/* The query was sent before that, so its answer is old when it reaches the waiting record.
  */
 void early_lookup_of_a_missing_target_fails_no_record(struct world *w)
 {

@@ -30,7 +30,7 @@ void story_wait(struct world *world, int64_t since_ms, const char *what);
             world_fail(world, "line %d: expected: %s", __LINE__, #condition); \
     } while (0)
 
-/* Does the same as story_begin, exactly once. */
+/* Does the same as story_begin, in exactly-once mode. */
 void story_begin_exactly_once(struct world *world);
 
 struct request *story_ask(struct world *world, int target, int64_t delay_ms);

@@ -53,7 +53,7 @@ struct knobs {
     int timed_out, not_sent,
         batch; /* outcomes of a forward; batch: TOO_LARGE if the record is not alone */
     int commit_fails, commit_silent; /* commit_silent: no answer, and it may be stored or not */
-    int commit_partly; /* at least once: stored for some partitions, and reported as failed */
+    int commit_partly; /* at-least-once: stored for some partitions, and reported as failed */
     int lookup_unknown, lookup_pending;
     bool no_places;       /* scenarios: at an assignment, offsets without a commit stay unknown */
     bool trims_fail;      /* scenarios: no records are deleted */
@@ -157,7 +157,7 @@ struct process {
     int fencing;       /* replaced producers that are not fenced yet, while another one continues */
     unsigned assigned; /* lanes, one bit each */
     uint64_t commit_sent, commit_answered; /* numbers of the last commits */
-    struct commit *announced; /* exactly once: the commit whose offsets were sent; NULL: none */
+    struct commit *announced; /* exactly-once: the commit whose offsets were sent; NULL: none */
     bool commit_ok;
     struct held_lane lanes[LANES_MAX];
     struct inbox inboxes[QUEUES_MAX];
@@ -327,7 +327,7 @@ void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_
 void port_announce(void *ctx, const struct progress *progress, size_t n);
 void port_finish(void *ctx, uint64_t seq);
 
-/* restart.c: exactly once, the replacement of a producer. */
+/* restart.c: the replacement of a producer, in exactly-once mode. */
 void port_abort(void *ctx, bool reread);
 bool port_spare(void *ctx);
 void process_join(struct process *process); /* joins the group once it has a producer */

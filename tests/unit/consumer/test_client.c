@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client: what every handle is made with, whatever the operator sets. No broker is needed. */
+/* client: the properties that every handle has, whatever the operator sets. No broker is needed. */
 #include "bridge/config/property.h"
 #include "consumer/client/client.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client_log: what a client says of an outage is few lines, and none of them twice. */
+/* client_log: an outage makes a few lines in the log, and none of them twice. */
 #include "consumer/client/client_log.h"
 
 #include "bridge/base/log.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* outbox: which records the client gets at once, and which ones wait for the next batch. */
 #include "consumer/outbox.h"
 
 #include <criterion/criterion.h>

@@ -202,7 +202,7 @@ static struct run run(struct quota *q, int64_t for_ms)
     return r;
 }
 
-Test(pace, a_quota_makes_records_late_and_lets_none_time_out)
+Test(pace, under_a_quota_records_are_late_and_none_times_out)
 {
     for (int64_t rate = 25000; rate <= 3200000; rate *= 2) {
         begin();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outcome: the fate of a record that was reported, at least once. */
+/* outcome: the fate of a record after its report, in at-least-once mode. */
 #include "bridge/core/bridge.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/forward.h"

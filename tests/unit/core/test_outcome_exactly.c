@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outcome_exactly: the fate of a record and of its transaction, exactly once. */
+/* outcome_exactly: the fate of a record and of its transaction, in exactly-once mode. */
 #include "bridge/core/bridge.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/commit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outlet: whether the topics of hops and dead letters accept records, exactly once. */
+/* outlet: whether the topics of hops and dead letters accept records, in exactly-once mode. */
 #include "bridge/core/outlet.h"
 #include "tests/unit/core/fixture.h"
 

@@ -224,7 +224,7 @@ Test(queue, forgotten_log_disowns_its_records_in_flight)
     cr_expect_not(q->log_mismatch);
 }
 
-Test(queue, forgotten_log_without_a_topic_stays_gone)
+Test(queue, forgotten_log_of_a_missing_topic_stays_mismatched)
 {
     q->missing = true;
     queue_forget_log(q);

@@ -47,7 +47,7 @@ Test(stats, lateness_is_reported_too_small_by_a_sixteenth_at_most)
 {
     for (int64_t ms = 0; ms < 9 * HOUR_MS; ms += 1 + ms / 97) {
         int64_t told = told_ms(ms);
-        cr_assert(told <= ms && (ms - told) * BIN <= ms, "%" PRId64 " is told as %" PRId64, ms,
+        cr_assert(told <= ms && (ms - told) * BIN <= ms, "%" PRId64 " is reported as %" PRId64, ms,
                   told);
     }
 }

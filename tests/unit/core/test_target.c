@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target: whether a target takes records now, at least once. target_table and target_limits have
-   their rules here too. */
+/* target: whether a target takes records now, in at-least-once mode. target_table and target_limits
+   have their rules here too. */
 #include "bridge/core/bridge.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/parcel.h"
@@ -139,7 +139,7 @@ Test(target, expected_target_is_looked_up_once)
     cr_expect_eq(t->state, TARGET_UNKNOWN);
 }
 
-Test(target, expected_target_that_is_missing_is_not_shut)
+Test(target, expected_target_that_is_missing_is_not_down)
 {
     fx.lookup = LOOKUP_MISSING;
     target_expect(fx.b, bytes_text("orders"));
@@ -183,7 +183,7 @@ Test(target, answer_after_a_refusal_changes_nothing)
     cr_expect_null(fx.b->targets.looking_up);
 }
 
-Test(target, refusal_shuts_the_target_and_uses_up_attempts)
+Test(target, target_that_refuses_is_down_and_uses_up_attempts)
 {
     struct parcel *p = sent();
     target_reported(fx.b, t, p, &(struct answer){REPORT_REFUSED, false, "not authorized"});
@@ -210,7 +210,7 @@ Test(target, timeout_defers_records_without_an_attempt)
     cr_expect_eq(gate(), GATE_DEFER);
 }
 
-Test(target, timeout_does_not_shut_a_target_that_took_a_later_record)
+Test(target, target_that_took_a_later_record_is_not_down_after_a_timeout)
 {
     struct parcel *stuck = sent(), *later = sent();
     fixture_pass(10);
@@ -292,7 +292,7 @@ Test(target, record_that_was_not_sent_proves_nothing_about_its_target)
     cr_expect_eq(fx.notices_n, 0);
 }
 
-Test(target, silent_target_is_shut_after_a_second)
+Test(target, silent_target_is_down_after_a_second)
 {
     (void)sent();
     park(2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target_exactly: targets that share a transaction, exactly once. A target that stalls the
+/* target_exactly: targets that share a transaction, in exactly-once mode. A target that stalls the
    transaction of all others is tried alone, and ever more rarely. */
 #include "bridge/core/bridge.h"
 #include "bridge/core/target.h"

@@ -90,7 +90,7 @@ Test(unreadable, range_begins_at_the_position)
     cr_expect_eq(end, END);
 }
 
-Test(unreadable, range_below_the_position_is_read_over)
+Test(unreadable, range_below_the_position_does_not_block)
 {
     window_admit(&q->window, END);
     fail(START, END, BAD_READINGS);
@@ -106,7 +106,7 @@ Test(unreadable, failure_behind_a_head_is_no_reading_of_the_range)
     cr_expect_eq(q->state, QUEUE_OPEN);
 }
 
-Test(unreadable, range_that_another_one_dead_lettered_is_passed)
+Test(unreadable, range_that_an_operator_dead_lettered_is_passed)
 {
     block();
     bridge_skip_range(fx.b, q->id, START, END);
@@ -118,9 +118,9 @@ Test(unreadable, range_that_another_one_dead_lettered_is_passed)
     cr_expect_eq(fx.records, 0, "no second dead letter");
 }
 
-Test(unreadable, other_ranges_are_not_given_up)
+Test(unreadable, only_the_blocked_range_is_skipped)
 {
-    bridge_skip_range(fx.b, q->id, START, END); /* none is held */
+    bridge_skip_range(fx.b, q->id, START, END); /* no range is blocked yet */
     block();
     bridge_skip_range(fx.b, q->id, START + 1, END);
     bridge_skip_range(fx.b, q->id, START, END + 1);

@@ -168,7 +168,7 @@ Test(envelope, extreme_numbers_are_preserved)
     release(bytes);
 }
 
-Test(envelope, business_headers_keep_order_and_bytes)
+Test(envelope, user_headers_keep_order_and_bytes)
 {
     struct stamp stamp = some_stamp();
     struct record record = some_record();

@@ -560,11 +560,11 @@ Test(request, first_fault_of_the_order_is_reported)
         struct record record = {.timestamp_ms = STAMPED, .headers = headers, .headers_n = n};
         struct outcome o = parse_under(&rules, &record);
         enum code want = first_fault(picked, n, rules.default_target != NULL);
-        cr_assert_eq(o.code, want, "%s is told, not %s", code_name(o.code), code_name(want));
+        cr_assert_eq(o.code, want, "%s is reported, not %s", code_name(o.code), code_name(want));
         told[o.code]++;
     }
     for (enum code code = CODE_OK; code <= CODE_TARGET_DENIED; code++)
-        cr_expect(told[code] > 0 || code == CODE_BAD_ID, "%s never came up", code_name(code));
+        cr_expect(told[code] > 0 || code == CODE_BAD_ID, "%s was never reported", code_name(code));
 }
 
 Test(request, bad_id_is_reported_after_operation_and_before_time)

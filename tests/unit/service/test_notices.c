@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tell: each event has its line, each value its field, and no number of events makes many lines. */
+/* notices: each event has its line, and each value its field. Any number of events makes few
+   lines. */
 #include "bridge/service/notices.h"
 
 #include "bridge/base/log.h"
