@@ -660,7 +660,7 @@ Test(topics, a_removed_level_refuses_a_start_only_while_records_wait)
     commit(config.group, level, 1);
     findings = check_until(rk, &config, ".1m30s and 1m30s is neither");
     cr_expect(about(&findings, ".1m30s and 1m30s is neither") != NULL,
-              "what is done does not wait");
+              "processed offsets do not wait");
     findings_deinit(&findings);
 
     commit(config.group, level, 2); /* left by an earlier topic of this name */

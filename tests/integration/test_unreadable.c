@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unreadable: the range of a batch that cannot be unpacked, and its letter. On the mock, with a
-   consumer that unpacks a megabyte at most. */
+/* unreadable: the range of a batch that cannot be unpacked, and its dead letter. On the mock, with
+   a consumer that unpacks a megabyte at most. */
 #include "consumer/unreadable.h"
 
 #include <criterion/criterion.h>
