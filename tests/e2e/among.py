@@ -22,15 +22,13 @@ Maker = Callable[[int, int], Request]  # (number, time) -> a request that is par
 RATE, MAX_WAIT_MS = 100, 1500  # of the good requests
 WARM_S, CALM_S = 4, 6
 MOST = 2.0                     # the limit, as a multiple of the p99 without the bad thing
-# No limit is lower, in at-least-once and in exactly-once mode. In a window of 5 s, one pause of 50 ms is the p99, for
-# example a garbage collection in a broker. The p99 of calm windows differs by as much. It differs by twice as much in
-# exactly-once mode, where a record waits for the end of its transaction.
+# The lowest limit: at-least-once, exactly-once. One pause of 50 ms, such as a garbage collection in a broker, is the p99 of a
+# window of 5 s. In exactly-once mode a record also waits for the end of its transaction.
 FLOOR_MS = 50, 100
-# A window above its limit is played again, up to AGAIN times, and then the last one counts. A pause does not repeat, but a
-# cost of the bridge does. The load of the machine changes within a run, so a calm window precedes the repeated one. It
-# counts if its p99 is higher than that of the first calm window. It may raise no limit above DOUBTFUL floors, because it may
-# contain a lasting cost of the bridge. Above DOUBTFUL limits a window is not repeated: a transaction that could not end has
-# cost 0.9 to 18 s.
+# A window above its limit is played again, up to AGAIN times. Only the last window counts: a pause does not repeat, but a cost
+# of the bridge does. Before each repeated window a calm one measures the load of the machine at that time. If its p99 is
+# higher than that of the first calm window, it raises the limit, to at most DOUBTFUL times the floor.
+# A window above DOUBTFUL times its limit is not repeated. A transaction that could not end has cost 0.9 to 18 s.
 DOUBTFUL, AGAIN = 4, 2
 ATTEMPTS = 3
 SECOND = 2                     # the broker that may stop; it is no controller
