@@ -2,14 +2,14 @@
 /* The slots of a limit: one for each key, one for each group, and one that all others share. */
 #include "bridge/base/limit.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 enum { WAYS = 8 }; /* slots that one key may use; few, so that a search checks all of them */
 
 uint64_t limit_key(uint64_t key, struct bytes more)
 {
-    const uint8_t *at = more.data;
-    for (size_t i = 0; i < more.len; i++)
-        key = (key ^ at[i]) * 0x100000001b3; /* FNV-1a */
-    key = (key ^ 0xff) * 0x100000001b3;      /* "ab" + "c" is another key than "a" + "bc" */
+    key = XXH3_64bits_withSeed(more.data, more.len, key);
     return key == 0 ? 1 : key;
 }
 

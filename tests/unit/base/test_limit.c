@@ -43,6 +43,19 @@ Test(limit, keys_do_not_suppress_each_other)
     cr_expect(!limit_pass(&limit, kind_of(1), 1, &suppressed));
 }
 
+Test(limit, names_that_differ_in_their_last_character_have_a_slot_each)
+{
+    struct limit limit = LIMIT_INIT(EVERY_MS, 1);
+    uint64_t suppressed;
+    int passed = 0;
+    for (char last = 'a'; last <= 'p'; last++) {
+        char name[] = {'o', 'r', 'd', 'e', 'r', 's', '.', last, '\0'};
+        struct limit_kind kind = {.key = limit_key(LIMIT_KEY, bytes_text(name))};
+        passed += limit_pass(&limit, kind, 0, &suppressed);
+    }
+    cr_expect_eq(passed, 'p' - 'a' + 1);
+}
+
 Test(limit, burst_of_lines_passes_in_each_period)
 {
     struct limit limit = LIMIT_INIT(EVERY_MS, 3);
