@@ -40,13 +40,17 @@ ERRORS = (
     ("explain 41d -c /dev/null", 64, "usage"),
     ("size -c /dev/null --rate many --delay 1s", 64, "usage"),
     ("demo --seconds 4", 64, "usage"),
+    (f"find -c /dev/null {KAFKA}", 64, "usage"),
+    (f"find -c /dev/null {KAFKA} --id x --due soon", 64, "usage"),
+    (f"find -c /dev/null {KAFKA} --source other/0/1", 64, "usage"),
     ("explain 1m -c /nonexistent.yaml", 78, "config"),
     ("explain 1m -c /dev/null --hold 1x", 78, "config"),
     ("run -c /dev/null", 78, "config"),
     (f"send -c /dev/null {KAFKA} --targets a --value @/nonexistent --delay 1s", 65, "data"),
     ("top -c /dev/null 127.0.0.1:1 --once", 69, "unreachable"),
 ) + tuple((f"{command} -c /dev/null {KAFKA} --targets a --timeout 300ms", 69, "unreachable") for command in
-          ("check", "topics plan", "topics apply", "levels", "peek 1s", "skip schedule/0/1-2", "send --delay 1s --value v"))
+          ("check", "topics plan", "topics apply", "levels", "peek 1s", "find --id x", "forecast", "skip schedule/0/1-2",
+           "send --delay 1s --value v"))
 # The metrics of a running instance. The second reading has one more delivery.
 METRICS = """delaybridge_build_info{{version="0"}} 1
 delaybridge_ready 1

@@ -67,6 +67,42 @@ static const struct option PEEK_OPTIONS[] = {
     {.name = NULL},
 };
 
+static const struct option FIND_OPTIONS[] = {
+    {.name = "--id", .kind = OPTION_TEXT, .value = "NAME", .help = "dlb-id of the request"},
+    {.name = "--key", .kind = OPTION_TEXT, .value = "KEY", .help = "record key of the request"},
+    {.name = "--source",
+     .kind = OPTION_TEXT,
+     .value = "S/P/O",
+     .help = "topic, partition and offset of the request, as in dlb-source"},
+    {.name = "--due",
+     .kind = OPTION_TEXT,
+     .value = "T[±D]",
+     .help = "time of delivery, such as 2026-11-21T08:00:00Z±5m; ±1s by default"},
+    {.name = "--sent",
+     .kind = OPTION_TEXT,
+     .value = "T[±D]",
+     .help = "timestamp of the request, as in --due"},
+    {.name = "--until",
+     .kind = OPTION_TEXT,
+     .value = "T",
+     .help = "search targets up to this time (an hour after the due time)"},
+    {.name = "--limit",
+     .kind = OPTION_NUMBER,
+     .value = "N",
+     .least = 1,
+     .most = 1000,
+     .initial = "20",
+     .help = "stop after this many records"},
+    {.name = NULL},
+};
+
+static const struct option FORECAST_OPTIONS[] = {
+    {.name = "--deliveries",
+     .kind = OPTION_SWITCH,
+     .help = "estimate deliveries by minute, from a sample of the waiting records"},
+    {.name = NULL},
+};
+
 static const struct option TOP_OPTIONS[] = {
     {.name = "--once", .kind = OPTION_SWITCH, .help = "print once and exit"},
     {.name = "--every",
@@ -175,6 +211,21 @@ const struct command COMMANDS[] = {
      "Shows records that are not processed yet, from all lanes or from LANE: due time, levels to "
      "come,\ntarget, id, key, headers and value. 'delaybridge levels' lists the levels.\n",
      NEEDS_BROKERS, cmd_peek},
+    {"find", "", 0, 0, NULL, FIND_OPTIONS, "find out where a request is",
+     "Give --id, --key or --source. The answer is waiting, delivered or dead-lettered, with the "
+     "place of\nthe record. Deliveries and dead letters are searched only if no such record waits. "
+     "There is no\nindex. --key and --source limit the search to one lane. --due, --sent and "
+     "--source limit it to a\nrange of each level. --id alone reads all waiting records. A record "
+     "counts as waiting until its\nprogress is committed. Exits 1 if there is no such record.\n",
+     NEEDS_BROKERS, cmd_find},
+    {"forecast", "", 0, 0, NULL, FORECAST_OPTIONS, "show how many records leave each level soon",
+     "Counts the waiting records that leave each level, to another level or to their target. "
+     "Reads\n"
+     "offsets only, so the number of waiting records does not matter. --deliveries reads one "
+     "record "
+     "in a\nhundred, at least 1,000 of each level. It warns of an instant with more than 10,000 "
+     "deliveries.\n",
+     NEEDS_BROKERS, cmd_forecast},
     {"skip", "TOPIC/PARTITION/BASE-NEXT", 1, 1, NULL, NO_OPTIONS,
      "skip a batch that cannot be read",
      "A batch that cannot be read blocks its partition. The log and 'delaybridge check' name its "

@@ -9,6 +9,7 @@
 
 enum exit_code {
     EXIT_DONE = 0,
+    EXIT_NOT_FOUND = 1, /* find: no answer, as with grep */
     EXIT_USAGE = 64,
     EXIT_DATA = 65,
     EXIT_UNREACHABLE = 69, /* Kafka */
@@ -61,6 +62,8 @@ int cmd_topics(struct cli *cli);
 int cmd_send(struct cli *cli);
 int cmd_levels(struct cli *cli);
 int cmd_peek(struct cli *cli);
+int cmd_find(struct cli *cli);
+int cmd_forecast(struct cli *cli);
 int cmd_skip(struct cli *cli);
 int cmd_top(struct cli *cli);
 int cmd_size(struct cli *cli);

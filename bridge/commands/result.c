@@ -27,6 +27,7 @@ static const char *code_text(int code)
         return "config";
     case EXIT_INTERNAL:
     case EXIT_DONE:
+    case EXIT_NOT_FOUND:
         break;
     }
     return "internal";

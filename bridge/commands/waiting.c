@@ -112,7 +112,8 @@ static void print_when(const struct waiting *w, int64_t now_ms)
     print_time("due", stamp->due_ms);
     printf("  %-9s %s%s\n", "remaining", duration_format(rest_ms < 0 ? -rest_ms : rest_ms, text),
            rest_ms < 0 ? " late" : "");
-    print_time("leaves", release_ms(w));
+    if (w->level_ms > 0)
+        print_time("leaves", release_ms(w));
     int hops = hops_left(w, levels);
     printf("  %-9s %d%s", "hops left", hops, hops > 0 ? ":" : "");
     for (int i = 0; i < hops && i < HOPS_SHOWN; i++)
@@ -212,10 +213,11 @@ json_t *waiting_json(const struct waiting *w, int64_t now_ms)
         return fault_json(w, line);
     const struct stamp *stamp = &w->env.stamp;
     json_object_update_new(
-        line, json_pack("{s:o, s:I, s:o, s:o, s:o, s:i}", "due", instant_json(stamp->due_ms),
-                        "remaining_ms", (json_int_t)(stamp->due_ms - now_ms), "leaves",
-                        instant_json(release_ms(w)), "hops", hops_json(w), "timestamp",
-                        instant_json(stamp->timestamp_ms), "attempt", (int)stamp->attempt));
+        line,
+        json_pack("{s:o, s:I, s:o, s:o, s:o, s:i}", "due", instant_json(stamp->due_ms),
+                  "remaining_ms", (json_int_t)(stamp->due_ms - now_ms), "leaves",
+                  w->level_ms > 0 ? instant_json(release_ms(w)) : json_null(), "hops", hops_json(w),
+                  "timestamp", instant_json(stamp->timestamp_ms), "attempt", (int)stamp->attempt));
     json_object_set_new(line, "last_error", error_json(&stamp->extras));
     json_object_set_new(line, "deferred", deferral_json(&stamp->extras));
     json_object_set_new(line, "next_try",

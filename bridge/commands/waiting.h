@@ -10,9 +10,9 @@
 
 struct waiting {
     const struct config *config; /* borrowed */
-    int64_t level_ms;
+    int64_t level_ms;            /* 0: a request on the schedule topic, which leaves no level */
     int lane;
-    int64_t offset, stamped_ms; /* on the level topic */
+    int64_t offset, stamped_ms; /* on the level topic; of a request: the present */
     struct bytes key;           /* of the record on the level topic */
     int opened;                 /* 0: env is filled; or the error, such as ERR_FOREIGN */
     struct envelope env;

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delaybridge find: searches the topics for one request: does it wait, was it delivered, or was it
+   dead-lettered? There is no index. levels/stay.h says which parts of the levels can hold it. */
+#include "bridge/base/clock.h"
+#include "bridge/commands/connect.h"
+#include "bridge/commands/find_parts.h"
+#include "bridge/commands/place.h"
+#include "bridge/commands/result.h"
+#include "consumer/client/client.h"
+#include "levels/instant.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The searches, in their order. The first one with an answer ends the command. */
+static int (*const SEARCHES[])(struct find *) = {
+    find_request, /* due time and target, while the schedule topic has the request */
+    find_waiting, /* on the schedule topic and in the levels */
+    find_request_in_history,
+    find_dead_letter, /* before the target, on which Read may be denied */
+    find_delivered,
+};
+
+static int read_source(struct wanted *wanted, const struct config *config, const char *text,
+                       struct error *error)
+{
+    struct place place;
+    if (place_parse(bytes_text(text), config->schedule, &place) != 0)
+        return error_set(error, ERR_DATA, "--source: '%s' is not %s/PARTITION/OFFSET", text,
+                         config->schedule);
+    wanted->by_source = true;
+    wanted->lane = place.partition;
+    wanted->source_offset = place.offset;
+    return 0;
+}
+
+static struct bytes text_of(const struct arguments *arguments, const char *name)
+{
+    const char *text = arguments_text(arguments, name);
+    return text == NULL ? bytes_null() : bytes_text(text);
+}
+
+static int read_times(struct wanted *wanted, const struct arguments *arguments, struct error *error)
+{
+    const char *due = arguments_text(arguments, "--due");
+    const char *sent = arguments_text(arguments, "--sent");
+    const char *until = arguments_text(arguments, "--until");
+    wanted->due_known = due != NULL;
+    wanted->sent_known = sent != NULL;
+    int err = due == NULL ? 0 : around_parse("--due", due, &wanted->due, error);
+    if (err == 0 && sent != NULL)
+        err = around_parse("--sent", sent, &wanted->sent, error);
+    if (err == 0 && until != NULL && instant_parse(bytes_text(until), &wanted->until_ms) != 0)
+        err =
+            error_set(error, ERR_DATA, "--until: '%s'%s", until, instant_fault(bytes_text(until)));
+    return err;
+}
+
+static int read_options(struct find *find)
+{
+    const struct arguments *arguments = find->cli->arguments;
+    struct wanted *wanted = &find->wanted;
+    const char *source = arguments_text(arguments, "--source");
+    wanted->id = text_of(arguments, "--id");
+    wanted->key = text_of(arguments, "--key");
+    wanted->lane = -1;
+    wanted->limit = (int)arguments_number(arguments, "--limit");
+    if (source == NULL && bytes_is_null(wanted->id) && bytes_is_null(wanted->key))
+        return error_set(&find->error, ERR_DATA, "give --id, --key or --source");
+    int err = source == NULL ? 0 : read_source(wanted, find->cli->config, source, &find->error);
+    return err != 0 ? err : read_times(wanted, arguments, &find->error);
+}
+
+/* Computes the lane of the key as producers do, with murmur2. */
+static int choose_lane(struct find *find)
+{
+    struct wanted *wanted = &find->wanted;
+    int lanes = find->offsets.lanes;
+    if (wanted->lane < 0 && !bytes_is_null(wanted->key))
+        wanted->lane = rd_kafka_msg_partitioner_murmur2(NULL, wanted->key.data, wanted->key.len,
+                                                        lanes, NULL, NULL);
+    if (wanted->lane >= lanes)
+        return error_set(&find->error, ERR_DATA, "--source: %s has no partition %d, only 0 to %d",
+                         find->cli->config->schedule, wanted->lane, lanes - 1);
+    return 0;
+}
+
+static int search(struct find *find)
+{
+    int err = offsets_read(&find->offsets, find->rk, find->cli->timeout_ms, &find->error);
+    if (err == 0)
+        err = choose_lane(find);
+    for (size_t i = 0; err == 0 && find->found_n == 0 && i < sizeof SEARCHES / sizeof *SEARCHES;
+         i++)
+        err = SEARCHES[i](find);
+    return err;
+}
+
+static int answer(const struct find *find)
+{
+    for (int i = 0; i < find->found_n; i++)
+        find_print(find, &find->found[i]);
+    if (find->found_n > 0)
+        return EXIT_DONE;
+    if (find->denied[0] == '\0') {
+        find_print_none(find);
+        return EXIT_NOT_FOUND;
+    }
+    find_print_not_waiting(find);
+    return complain(find->cli, EXIT_CONFIG, "not waiting; cannot read %s: allow Read on it",
+                    find->denied);
+}
+
+static int exit_code(int err)
+{
+    return err == ERR_DATA        ? EXIT_USAGE
+           : err == ERR_CONFIG    ? EXIT_CONFIG
+           : err == ERR_NO_MEMORY ? EXIT_INTERNAL
+                                  : EXIT_UNREACHABLE;
+}
+
+static void deinit(struct find *find)
+{
+    for (int i = 0; i < find->known_n; i++)
+        free((void *)find->known[i].key.data);
+    for (int i = 0; i < find->found_n; i++) {
+        free((void *)find->found[i].key.data);
+        free((void *)find->found[i].value.data);
+    }
+    free(find->found);
+    offsets_deinit(&find->offsets);
+    if (find->rk != NULL)
+        rd_kafka_destroy(find->rk);
+}
+
+int cmd_find(struct cli *cli)
+{
+    static struct find find; /* large */
+    find = (struct find){.cli = cli, .now_ms = clock_wall_ms()};
+    pthread_mutex_init(&find.mutex, NULL);
+    find.offsets.config = cli->config;
+    if (read_options(&find) != 0)
+        return complain(cli, EXIT_USAGE, "%s", find.error.text);
+    find.found = calloc((size_t)find.wanted.limit, sizeof *find.found);
+    if (find.found == NULL)
+        return complain(cli, EXIT_INTERNAL, "out of memory");
+    rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_ALL, &find.error);
+    int code = EXIT_DONE;
+    if (conf == NULL) {
+        code = complain(cli, EXIT_CONFIG, "%s", find.error.text);
+    } else {
+        scan_conf(cli->config, conf);
+        code = connect_kafka(cli, RD_KAFKA_CONSUMER, conf, &find.rk);
+    }
+    if (code == EXIT_DONE) {
+        int err = search(&find);
+        code = err == 0 ? answer(&find) : complain(cli, exit_code(err), "%s", find.error.text);
+    }
+    deinit(&find);
+    return code;
+}

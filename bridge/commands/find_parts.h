@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The private parts of the command find: the question, the answers, and the searches. */
+#ifndef DELAYBRIDGE_BRIDGE_COMMANDS_FIND_PARTS_H
+#define DELAYBRIDGE_BRIDGE_COMMANDS_FIND_PARTS_H
+
+#include "bridge/commands/around.h"
+#include "bridge/commands/command.h"
+#include "consumer/admin/offsets.h"
+#include "consumer/admin/scan.h"
+#include "levels/bytes.h"
+#include "levels/code.h"
+
+#include <pthread.h>
+
+enum { FOUND_MAX = 1000, KNOWN_MAX = 64, SEARCHED_MAX = 2 * LADDER_MAX + 16, NOTES_MAX = 8 };
+
+/* The question. */
+struct wanted {
+    struct bytes id, key; /* null: not given */
+    bool by_source;
+    int lane; /* the lane of the source or key; -1: all lanes */
+    int64_t source_offset;
+    bool due_known, sent_known;
+    struct around due, sent;
+    int64_t
+        until_ms; /* end of the search for deliveries; 0: DELIVERED_WITHIN_MS after the due time */
+    int limit;
+};
+
+/* A request that was found on the schedule topic. */
+struct known {
+    int lane;
+    int64_t offset, timestamp_ms, due_ms;
+    enum code code; /* not CODE_OK: it is or will be dead-lettered, and has no target */
+    char target[TOPIC_TEXT_MAX];
+    struct bytes key; /* of its delivery; owned */
+};
+
+/* One answer. */
+struct found {
+    enum { FOUND_WAITING, FOUND_DELIVERED, FOUND_DEAD } state;
+    char topic[TOPIC_TEXT_MAX];
+    int slot; /* FOUND_WAITING: of the queue; 0 is the schedule topic */
+    int partition;
+    int64_t offset, stamped_ms;
+    struct bytes key, value; /* owned; value: the envelope of a waiting record */
+    int source_lane;         /* of the request; -1: unknown */
+    int64_t source_offset;
+    int64_t due_ms;  /* 0: unknown */
+    int64_t late_ms; /* FOUND_DELIVERED */
+    char code[32];   /* FOUND_DEAD, and a waiting request that will be refused; else "" */
+    char reason[REASON_MAX + 16];
+};
+
+/* The searches of one topic. */
+struct searched {
+    char topic[TOPIC_TEXT_MAX];
+    int partitions;            /* in the widest scan */
+    int scan, scan_partitions; /* the last scan of this topic */
+    int64_t offsets;           /* in all scans */
+};
+
+struct find {
+    const struct cli *cli;
+    rd_kafka_t *rk;
+    struct wanted wanted;
+    struct offsets offsets;
+    pthread_mutex_t mutex; /* of known and found: scans call back from several threads */
+    struct known known[KNOWN_MAX];
+    int known_n;
+    struct found *found;
+    int found_n;
+    struct searched searched[SEARCHED_MAX];
+    int searched_n, scans_n;
+    char notes[NOTES_MAX][160]; /* sentences: limits of this search */
+    int notes_n;
+    char denied[TOPIC_TEXT_MAX]; /* a target that may not be read, or "" */
+    struct error error;          /* the sentence of a failed search */
+    int64_t now_ms;
+    bool only_requests; /* this scan looks for requests, not for waiting records */
+    bool bar_shown;
+};
+
+/* Searches. Each returns 0, or an error with a sentence in find->error, and adds to found or
+   known. */
+
+/* Reads the request at wanted.source_offset, or those sent within wanted.sent. */
+int find_request(struct find *find) must_check;
+
+/* Searches the lanes for waiting records: first the ranges for the due time, if it is known, then
+   all that waits. */
+int find_waiting(struct find *find) must_check;
+
+/* Searches all that the schedule topic still has, to learn due time and target. Does nothing if
+   find_request has found the request. */
+int find_request_in_history(struct find *find) must_check;
+
+int find_dead_letter(struct find *find) must_check;
+int find_delivered(struct find *find) must_check;
+
+/* Helpers of the searches. */
+
+typedef bool find_each(void *ctx, const struct scan_range *range,
+                       const rd_kafka_message_t *message);
+
+/* Reads the ranges, shows the progress on a terminal, and counts the searched offsets. */
+int find_scan(struct find *find, struct scan_range *ranges, int n, find_each *each) must_check;
+
+/* Moves both ends of the ranges by their times (scan_narrow). */
+int find_narrow(struct find *find, struct scan_range *ranges, int n) must_check;
+
+/* Fills one range for each partition of a topic from first to last. from_ms, to_ms: limits of the
+   timestamps; 0: none. */
+struct topic_part {
+    const char *topic;
+    int first, last;
+    int64_t from_ms, to_ms;
+};
+int find_topic_ranges(struct find *find, const struct topic_part *part,
+                      struct scan_range *ranges) must_check;
+
+__attribute__((format(printf, 2, 3))) void find_note(struct find *find, const char *format, ...);
+
+/* Returns false when there is no room for more answers. Called by several threads. found->key and
+   found->value are copied. A second answer for one waiting request replaces the older one. */
+bool find_add(struct find *find, const struct found *found);
+
+/* Returns a copy that the caller frees; null for null and without memory. */
+struct bytes find_copy(struct bytes bytes);
+
+/* Prints one answer, or the sentence that there is none. */
+void find_print(const struct find *find, const struct found *found);
+void find_print_none(const struct find *find);
+/* Prints the answer that the record does not wait, but that its target may not be read. */
+void find_print_not_waiting(const struct find *find);
+
+#endif

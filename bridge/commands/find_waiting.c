@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The searches of the schedule topic and of the levels. */
+#include "bridge/commands/find_parts.h"
+#include "bridge/commands/place.h"
+
+#include "levels/request.h"
+#include "levels/stay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool is_wanted(const struct wanted *wanted, struct bytes id, struct bytes key,
+                      struct place source)
+{
+    if (wanted->by_source &&
+        (source.partition != wanted->lane || source.offset != wanted->source_offset))
+        return false;
+    return (bytes_is_null(wanted->id) || bytes_equal(id, wanted->id)) &&
+           (bytes_is_null(wanted->key) || bytes_equal(key, wanted->key));
+}
+
+static struct bytes id_of(const rd_kafka_message_t *message)
+{
+    rd_kafka_headers_t *headers;
+    const void *value;
+    size_t len;
+    if (rd_kafka_message_headers(message, &headers) != 0 ||
+        rd_kafka_header_get_last(headers, "dlb-id", &value, &len) != 0)
+        return bytes_null();
+    return bytes_of(value, len);
+}
+
+static bool match_level(struct find *find, const struct scan_range *range,
+                        const rd_kafka_message_t *message)
+{
+    struct envelope env;
+    struct bytes key = bytes_of(message->key, message->key_len);
+    struct bytes value = bytes_of(message->payload, message->len);
+    const struct offsets_cell *cell = offsets_cell(&find->offsets, range->partition, range->tag);
+    if (window_is_done(cell->window, message->offset) || envelope_open(value, &env) != 0)
+        return true;
+    const struct stamp *stamp = &env.stamp;
+    struct place source = {(int)stamp->origin_lane, stamp->origin_offset};
+    if (!is_wanted(&find->wanted, stamp->id, key, source))
+        return true;
+    struct found found = {.state = FOUND_WAITING,
+                          .slot = range->tag,
+                          .partition = range->partition,
+                          .offset = message->offset,
+                          .stamped_ms = rd_kafka_message_timestamp(message, NULL),
+                          .key = key,
+                          .value = value,
+                          .source_lane = (int)stamp->origin_lane,
+                          .source_offset = stamp->origin_offset,
+                          .due_ms = stamp->due_ms};
+    snprintf(found.topic, sizeof found.topic, "%s", range->topic);
+    return find_add(find, &found);
+}
+
+/* A request on the schedule topic. */
+struct request {
+    int lane;
+    struct record record;
+    bool pending;       /* the bridge has not processed it yet */
+    struct stamp stamp; /* if it is not refused */
+    struct refusal refusal;
+};
+
+/* Judges a request as the bridge does, or did: an old one must not be judged by today's clock. */
+static void judge(const struct find *find, struct request *request)
+{
+    static const char *const ANY[] = {"*"};
+    const struct config *config = find->cli->config;
+    bool listed = config->targets_n > 0;
+    const struct request_rules rules = {
+        .allowlist = {listed ? (const char *const *)config->targets : ANY,
+                      listed ? config->targets_n : 1, config->schedule},
+        .default_target = config->default_target,
+        .max_delay_ms = config->max_delay_ms};
+    int64_t sent_ms = request->record.timestamp_ms;
+    request->refusal.code = request_parse(&rules, (uint32_t)request->lane, &request->record,
+                                          request->pending || sent_ms < 0 ? find->now_ms : sent_ms,
+                                          &request->stamp, &request->refusal);
+}
+
+/* Returns the message as a record, whose headers the caller frees. */
+static struct record record_of(const rd_kafka_message_t *message)
+{
+    rd_kafka_headers_t *from = NULL;
+    rd_kafka_timestamp_type_t type;
+    int64_t timestamp_ms = rd_kafka_message_timestamp(message, &type);
+    rd_kafka_resp_err_t err = rd_kafka_message_headers(message, &from);
+    size_t n = err == 0 ? rd_kafka_header_cnt(from) : 0;
+    struct header *headers = calloc(n + 1, sizeof *headers);
+    n = headers == NULL ? 0 : n;
+    for (size_t i = 0; i < n; i++) {
+        const void *value;
+        size_t len;
+        rd_kafka_header_get_all(from, i, &headers[i].name, &value, &len);
+        headers[i].value = bytes_of(value, len);
+    }
+    return (struct record){.offset = message->offset,
+                           .timestamp_ms =
+                               type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? -1 : timestamp_ms,
+                           .key = bytes_of(message->key, message->key_len),
+                           .value = bytes_of(message->payload, message->len),
+                           .headers = headers,
+                           .headers_n = n,
+                           .headers_unreadable = err != 0 && err != RD_KAFKA_RESP_ERR__NOENT};
+}
+
+static bool is_known(const struct find *find, int lane, int64_t offset)
+{
+    for (int i = 0; i < find->known_n; i++)
+        if (find->known[i].lane == lane && find->known[i].offset == offset)
+            return true;
+    return false;
+}
+
+static void add_known(struct find *find, const struct request *request)
+{
+    const struct stamp *stamp = &request->stamp;
+    const struct record *record = &request->record;
+    pthread_mutex_lock(&find->mutex);
+    if (find->known_n < KNOWN_MAX && !is_known(find, request->lane, record->offset)) {
+        struct known *known = &find->known[find->known_n++];
+        *known = (struct known){.lane = request->lane,
+                                .offset = record->offset,
+                                .timestamp_ms = record->timestamp_ms,
+                                .code = request->refusal.code};
+        if (known->code == CODE_OK) {
+            known->due_ms = stamp->due_ms;
+            known->key = find_copy(stamp->key_overridden ? stamp->key : record->key);
+            snprintf(known->target, sizeof known->target, "%.*s", (int)stamp->target.len,
+                     (const char *)stamp->target.data);
+        }
+    }
+    pthread_mutex_unlock(&find->mutex);
+}
+
+/* Adds a request that the bridge has not processed yet. */
+static bool add_pending(struct find *find, const struct request *request)
+{
+    struct found found = {.state = FOUND_WAITING,
+                          .partition = request->lane,
+                          .offset = request->record.offset,
+                          .stamped_ms = find->now_ms,
+                          .key = request->record.key,
+                          .source_lane = request->lane,
+                          .source_offset = request->record.offset};
+    void *envelope = NULL;
+    snprintf(found.topic, sizeof found.topic, "%s", find->cli->config->schedule);
+    if (request->refusal.code != CODE_OK) {
+        snprintf(found.code, sizeof found.code, "%s", code_name(request->refusal.code));
+        snprintf(found.reason, sizeof found.reason, "%s", request->refusal.reason);
+    } else {
+        size_t size = envelope_enclosed_size(&request->stamp, &request->record);
+        envelope = malloc(size);
+        if (envelope != NULL)
+            envelope_enclose(&request->stamp, &request->record, envelope);
+        found.value = bytes_of(envelope, envelope == NULL ? 0 : size);
+        found.due_ms = request->stamp.due_ms;
+    }
+    bool continues = find_add(find, &found);
+    free(envelope);
+    return continues;
+}
+
+static bool match_request(struct find *find, const rd_kafka_message_t *message)
+{
+    struct bytes key = bytes_of(message->key, message->key_len);
+    struct bytes id = bytes_is_null(find->wanted.id) ? bytes_null() : id_of(message);
+    struct place source = {message->partition, message->offset};
+    if (!is_wanted(&find->wanted, id, key, source))
+        return true;
+    const struct window *window = offsets_cell(&find->offsets, message->partition, 0)->window;
+    struct request request = {.lane = message->partition, .record = record_of(message)};
+    request.pending = message->offset >= window->base && !window_is_done(window, message->offset);
+    judge(find, &request);
+    add_known(find, &request);
+    bool continues = !request.pending || find->only_requests || add_pending(find, &request);
+    free((void *)request.record.headers);
+    return continues;
+}
+
+static bool each(void *ctx, const struct scan_range *range, const rd_kafka_message_t *message)
+{
+    struct find *find = ctx;
+    return range->tag == 0 ? match_request(find, message) : match_level(find, range, message);
+}
+
+/* Lists the partitions of the wanted lanes, each from its committed base. history: only those of
+   the schedule topic, each from the start of its log. Returns their number. */
+static int list_ranges(const struct find *find, bool history, struct scan_range *ranges)
+{
+    const struct offsets *offsets = &find->offsets;
+    int n = 0;
+    for (int i = 0; i < offsets->lanes * offsets->slots; i++) {
+        const struct offsets_cell *cell = &offsets->cells[i];
+        int lane = i / offsets->slots, slot = i % offsets->slots;
+        if ((history && slot > 0) || cell->end == 0 || cell->window == NULL ||
+            (find->wanted.lane >= 0 && lane != find->wanted.lane))
+            continue;
+        struct scan_range *range = &ranges[n++];
+        *range = (struct scan_range){.partition = lane,
+                                     .from = history ? cell->low : cell->window->base,
+                                     .end = cell->end,
+                                     .tag = slot};
+        offsets_topic(offsets->config, slot, range->topic);
+    }
+    return n;
+}
+
+static struct scan_range *new_ranges(struct find *find)
+{
+    const struct offsets *offsets = &find->offsets;
+    struct scan_range *ranges =
+        calloc((size_t)offsets->lanes * (size_t)offsets->slots, sizeof *ranges);
+    if (ranges == NULL)
+        (void)error_set(&find->error, ERR_NO_MEMORY, "%s", err_text(ERR_NO_MEMORY));
+    return ranges;
+}
+
+/* Limits a range of the schedule topic to the offset of --source. */
+static void limit_to_source(const struct wanted *wanted, struct scan_range *range)
+{
+    if (!wanted->by_source || range->tag != 0)
+        return;
+    range->from = range->from > wanted->source_offset ? range->from : wanted->source_offset;
+    if (range->end > wanted->source_offset)
+        range->end = wanted->source_offset + 1;
+}
+
+static int scan_history(struct find *find, const struct around *sent)
+{
+    struct scan_range *ranges = new_ranges(find);
+    if (ranges == NULL)
+        return ERR_NO_MEMORY;
+    int n = list_ranges(find, true, ranges);
+    for (int i = 0; i < n; i++) {
+        limit_to_source(&find->wanted, &ranges[i]);
+        ranges[i].from_ms = sent == NULL ? 0 : sent->from_ms;
+        ranges[i].to_ms = sent == NULL ? 0 : sent->to_ms;
+    }
+    int err = find_narrow(find, ranges, n);
+    if (err == 0)
+        err = find_scan(find, ranges, n, each);
+    free(ranges);
+    return err;
+}
+
+int find_request(struct find *find)
+{
+    const struct wanted *wanted = &find->wanted;
+    if (!wanted->by_source && !wanted->sent_known)
+        return 0;
+    find->only_requests = true;
+    int err = scan_history(find, wanted->by_source ? NULL : &wanted->sent);
+    find->only_requests = false;
+    if (err == 0 && find->known_n == 0)
+        find_note(find, wanted->by_source
+                            ? "the schedule topic no longer has this offset"
+                            : "the schedule topic has no such request from the time of --sent");
+    return err;
+}
+
+int find_request_in_history(struct find *find)
+{
+    return find->known_n > 0 || find->wanted.by_source ? 0 : scan_history(find, NULL);
+}
+
+/* Returns whether the due time is known: from --due, or from the requests that were found. */
+static bool due_range(const struct find *find, struct around *due)
+{
+    *due = find->wanted.due;
+    if (find->wanted.due_known)
+        return true;
+    for (int i = 0; i < find->known_n; i++) {
+        const struct known *known = &find->known[i];
+        if (known->code != CODE_OK)
+            return false;
+        due->from_ms = i == 0 || known->due_ms < due->from_ms ? known->due_ms : due->from_ms;
+        due->to_ms = i == 0 || known->due_ms > due->to_ms ? known->due_ms : due->to_ms;
+    }
+    return find->known_n > 0;
+}
+
+/* Scans the schedule topic and the levels. due: NULL, or the times that limit the levels. before:
+   NULL, or the ends that an earlier scan has reached. */
+static int scan_waiting(struct find *find, const struct around *due, const int64_t *before)
+{
+    const struct config *config = find->cli->config;
+    struct scan_range *ranges = new_ranges(find);
+    if (ranges == NULL)
+        return ERR_NO_MEMORY;
+    int n = list_ranges(find, false, ranges);
+    for (int i = 0; i < n; i++) {
+        struct scan_range *range = &ranges[i];
+        limit_to_source(&find->wanted, range);
+        if (before != NULL) {
+            int64_t end = before[range->partition * find->offsets.slots + range->tag];
+            range->from = range->from > end ? range->from : end;
+        }
+        if (due == NULL || range->tag == 0)
+            continue;
+        struct stay stay = stay_in(&config->ladder, offsets_level_ms(config, range->tag),
+                                   due->from_ms, due->to_ms);
+        range->from_ms = stay.after_ms == STAY_UNBOUNDED ? 0 : stay.after_ms + 1;
+        range->to_ms = stay.up_to_ms > 0 ? stay.up_to_ms : 1;
+    }
+    int err = find_narrow(find, ranges, n);
+    if (err == 0)
+        err = find_scan(find, ranges, n, each);
+    free(ranges);
+    return err;
+}
+
+/* Searches the records that were written since the first look. A record may have moved to a topic
+   whose end was read before the move. If that was committed before the offsets were read, the first
+   look misses it. */
+static int scan_moved(struct find *find)
+{
+    int cells = find->offsets.lanes * find->offsets.slots;
+    int64_t *before = calloc((size_t)cells, sizeof *before);
+    if (before == NULL)
+        return error_set(&find->error, ERR_NO_MEMORY, "%s", err_text(ERR_NO_MEMORY));
+    for (int i = 0; i < cells; i++)
+        before[i] = find->offsets.cells[i].end;
+    int lanes = find->offsets.lanes;
+    const struct config *config = find->cli->config;
+    offsets_deinit(&find->offsets);
+    find->offsets.config = config;
+    int err = offsets_read(&find->offsets, find->rk, find->cli->timeout_ms, &find->error);
+    if (err == 0 && find->offsets.lanes == lanes)
+        err = scan_waiting(find, NULL, before);
+    free(before);
+    return err;
+}
+
+int find_waiting(struct find *find)
+{
+    struct around due;
+    bool known = due_range(find, &due);
+    int err = scan_waiting(find, known ? &due : NULL, NULL);
+    if (err == 0 && known && find->found_n == 0) {
+        find_note(find, "the ranges for the due time held nothing, so all that waits was searched");
+        err = scan_waiting(find, NULL, NULL);
+    }
+    return err == 0 && find->found_n == 0 ? scan_moved(find) : err;
+}
