@@ -205,6 +205,7 @@ def secured(stage: Stage) -> str:
     refused_logins(stage, fortress)
     fortress.allow("bridge", RUN + (EXACTLY if stage.exactly_once else []))
     end(delivers(stage, fortress, config, "plain"))
+    find_reads_targets(stage, fortress, config)
     end(delivers(stage, fortress, stage.config("mutual.yaml", kafka=fortress.mutual()), "mutual"))
     missed = EXACTLY if stage.exactly_once and not stage.full else RUN + (EXACTLY if stage.exactly_once else [])
     missed = [right for right in missed if stage.full or not right.slow]
@@ -214,6 +215,25 @@ def secured(stage: Stage) -> str:
     end(delivers(stage, fortress, config, "again"))
     line = judge(stage.verify())
     return f"{line} rights={len(RUN) + len(EXACTLY) * stage.exactly_once} each_missed={len(missed)}"
+
+
+def find_reads_targets(stage: Stage, fortress: Fortress, config: Path) -> None:
+    """The bridge cannot read its targets, so find cannot either. It says so, and with the right it finds the delivery."""
+    request = next(r for r in stage.sender.journal if r.code is None and r.target == "e2e.a")
+    command = ("find", "--source", f"schedule/{request.partition}/{request.offset}", "-c", str(config))
+    read = Right("topic", "e2e.a", "read")
+    denied = stage.run(*command, "-o", "json")
+    require(denied.returncode == 78 and '"not_waiting"' in denied.stdout and "cannot read e2e.a: allow Read" in denied.stderr,
+            f"find without Read on a target ended with {denied.returncode}: {denied.stdout}{denied.stderr}")
+    fortress.allow("bridge", [read])
+    allowed = stage.run(*command)
+    require(allowed.returncode == 0 and allowed.stdout.startswith("delivered to e2e.a"),
+            f"find with Read on a target ended with {allowed.returncode}: {allowed.stdout}{allowed.stderr}")
+    fortress.forbid("bridge", read)
+    bad = next(r for r in stage.sender.journal if r.code is not None)
+    dead = stage.run("find", "--source", f"schedule/{bad.partition}/{bad.offset}", "-c", str(config))
+    require(dead.returncode == 0 and dead.stdout.startswith("dead-lettered in"),
+            f"find of a dead letter without Read on targets ended with {dead.returncode}: {dead.stdout}{dead.stderr}")
 
 
 def without(stage: Stage, fortress: Fortress, right: Right, config: Path, name: str) -> None:
