@@ -46,11 +46,17 @@ ERRORS = (
     ("explain 1m -c /nonexistent.yaml", 78, "config"),
     ("explain 1m -c /dev/null --hold 1x", 78, "config"),
     ("run -c /dev/null", 78, "config"),
+    (f"dead-letters -c /dev/null {KAFKA} --code target_faild", 64, "usage"),
+    (f"dead-letters -c /dev/null {KAFKA} --target a/b", 64, "usage"),
+    (f"dead-letters -c /dev/null {KAFKA} --since 1795219200", 64, "usage"),
+    (f"dead-letters -c /dev/null {KAFKA} --since 1795219200000 --until 1795219200000", 64, "usage"),
+    (f"redrive -c /dev/null {KAFKA} --targets a --keep-due --restart-delay", 64, "usage"),
+    (f"redrive -c /dev/null {KAFKA} --targets a --limit 0", 64, "usage"),
     (f"send -c /dev/null {KAFKA} --targets a --value @/nonexistent --delay 1s", 65, "data"),
     ("top -c /dev/null 127.0.0.1:1 --once", 69, "unreachable"),
 ) + tuple((f"{command} -c /dev/null {KAFKA} --targets a --timeout 300ms", 69, "unreachable") for command in
-          ("check", "topics plan", "topics apply", "levels", "peek 1s", "find --id x", "forecast", "skip schedule/0/1-2",
-           "send --delay 1s --value v"))
+          ("check", "topics plan", "topics apply", "levels", "peek 1s", "find --id x", "forecast", "dead-letters", "redrive",
+           "skip schedule/0/1-2", "send --delay 1s --value v"))
 # The metrics of a running instance. The second reading has one more delivery.
 METRICS = """delaybridge_build_info{{version="0"}} 1
 delaybridge_ready 1

@@ -103,6 +103,67 @@ static const struct option FORECAST_OPTIONS[] = {
     {.name = NULL},
 };
 
+/* The four rows that select dead-lettered records (selection.h). */
+#define SELECTION_OPTIONS                                                                   \
+    {.name = "--code",                                                                      \
+     .kind = OPTION_TEXT,                                                                   \
+     .value = "CODE",                                                                       \
+     .repeatable = true,                                                                    \
+     .help = "only this dlb-error, such as target_failed, can be repeated"},                \
+        {.name = "--target",                                                                \
+         .kind = OPTION_TEXT,                                                               \
+         .value = "TOPIC",                                                                  \
+         .repeatable = true,                                                                \
+         .help = "only requests for this topic, can be repeated"},                          \
+        {.name = "--since",                                                                 \
+         .kind = OPTION_TEXT,                                                               \
+         .value = "T",                                                                      \
+         .help = "only dead-lettered at this time or later, such as 2026-11-21T08:00:00Z"}, \
+    {                                                                                       \
+        .name = "--until", .kind = OPTION_TEXT, .value = "T",                               \
+        .help = "only dead-lettered before this time, a time as in --since"                 \
+    }
+
+static const struct option DEAD_LETTERS_OPTIONS[] = {
+    SELECTION_OPTIONS,
+    {.name = "--show",
+     .kind = OPTION_NUMBER,
+     .value = "N",
+     .most = INT_MAX,
+     .initial = "0",
+     .help = "show the first N of the selected records"},
+    {.name = NULL},
+};
+
+static const struct option REDRIVE_OPTIONS[] = {
+    SELECTION_OPTIONS,
+    {.name = "--keep-due",
+     .kind = OPTION_SWITCH,
+     .help = "count a dlb-delay from the first sending, so that the due time stays"},
+    {.name = "--restart-delay", .kind = OPTION_SWITCH, .help = "count a dlb-delay from now"},
+    {.name = "--drop-expiry",
+     .kind = OPTION_SWITCH,
+     .help = "send expired requests, too, without their dlb-expires-at"},
+    {.name = "--with-cancels",
+     .kind = OPTION_SWITCH,
+     .help = "send requests that cancel or replace others, too"},
+    {.name = "--dry-run",
+     .kind = OPTION_SWITCH,
+     .help = "only show the result: send nothing, keep the progress"},
+    {.name = "--limit",
+     .kind = OPTION_NUMBER,
+     .value = "N",
+     .least = 1,
+     .most = INT64_MAX,
+     .help = "send at most this many"},
+    {.name = "--rate",
+     .kind = OPTION_RATE,
+     .value = "N",
+     .most = RATE_MAX,
+     .help = "send at most this many a second, such as 200 or 5k"},
+    {.name = NULL},
+};
+
 static const struct option TOP_OPTIONS[] = {
     {.name = "--once", .kind = OPTION_SWITCH, .help = "print once and exit"},
     {.name = "--every",
@@ -233,6 +294,26 @@ const struct command COMMANDS[] = {
      "other range is\nrefused. The command writes the range to the dead-letter topic, and a "
      "running bridge continues at\nNEXT.\n",
      NEEDS_BROKERS, cmd_skip},
+    {"dead-letters", "", 0, 0, NULL, DEAD_LETTERS_OPTIONS,
+     "count the records of the dead-letter topic by code and target, and show them",
+     "Reads the whole topic up to its end. Without options it counts all records.\n", NEEDS_BROKERS,
+     cmd_dead_letters},
+    {"redrive", "", 0, 0, NULL, REDRIVE_OPTIONS, "send dead-lettered requests again",
+     "Sends the selected records to the schedule topic, without the headers that the bridge added. "
+     "If a\nrequest has a dlb-delay, exactly one of --keep-due and --restart-delay is necessary. "
+     "A record that\nlacks a part (dlb-truncated) is read again at its dlb-source. Lists and skips "
+     "records that are no\nrequests, that are gone or expired, or that the bridge would refuse "
+     "again.\n"
+     "Progress is kept in the group GROUP.redrive.HASH, with a hash of --code, --target, --since "
+     "and\n--until. A second run with the same filters continues, also with other options. A run "
+     "with other\nfilters may send the same record again. Skipped records are passed: select them "
+     "with other\nfilters. Records that are dead-lettered after the start are left for the next "
+     "run. Kafka forgets\nthe progress of a group that is not used for offsets.retention.minutes "
+     "(7 days).\n"
+     "Progress is committed after requests are acknowledged. If the process is killed, no request "
+     "is\nlost, and at most the last 1,000 are sent twice. Do not run it twice at a time with the "
+     "same\nfilters.\n",
+     NEEDS_TARGETS, cmd_redrive},
     {"top", "[HOST:PORT...]", 0, ADDRESSES_MAX, NULL, TOP_OPTIONS, "show running instances live",
      "Reads /metrics of each address and shows the sums. Without one, it reads 'listen'. For each "
      "level\nit shows the waiting records, when the first of them leaves, and hops and deliveries "

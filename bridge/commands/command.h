@@ -14,7 +14,8 @@ enum exit_code {
     EXIT_DATA = 65,
     EXIT_UNREACHABLE = 69, /* Kafka */
     EXIT_INTERNAL = 70,
-    EXIT_CONFIG = 78 /* also findings of check and topics plan, and a refused login */
+    EXIT_PARTIAL = 75, /* a part is done: run the command again */
+    EXIT_CONFIG = 78   /* also findings of check and topics plan, and a refused login */
 };
 
 enum cli_needs {
@@ -65,6 +66,8 @@ int cmd_peek(struct cli *cli);
 int cmd_find(struct cli *cli);
 int cmd_forecast(struct cli *cli);
 int cmd_skip(struct cli *cli);
+int cmd_dead_letters(struct cli *cli);
+int cmd_redrive(struct cli *cli);
 int cmd_top(struct cli *cli);
 int cmd_size(struct cli *cli);
 int cmd_explain(struct cli *cli);

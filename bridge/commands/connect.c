@@ -6,6 +6,9 @@
 #include "consumer/admin/offsets.h"
 #include "consumer/client/client.h"
 
+#include <stdio.h>
+#include <string.h>
+
 int connect_kafka(const struct cli *cli, rd_kafka_type_t type, rd_kafka_conf_t *conf,
                   rd_kafka_t **rk)
 {
@@ -31,4 +34,91 @@ int connect_to_look(const struct cli *cli, rd_kafka_t **rk)
         return complain(cli, EXIT_CONFIG, "%s", error.text);
     offsets_conf(cli->config, conf);
     return connect_kafka(cli, RD_KAFKA_CONSUMER, conf, rk);
+}
+
+/* Checks that the schedule topic exists. Lists all topics, because metadata for one name could
+   create that topic. */
+static int find_schedule(const struct cli *cli, rd_kafka_t *rk)
+{
+    const rd_kafka_metadata_t *metadata;
+    const char *schedule = cli->config->schedule;
+    rd_kafka_resp_err_t code = rd_kafka_metadata(rk, 1, NULL, &metadata, cli->timeout_ms);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        return complain(cli, EXIT_UNREACHABLE, "%s", rd_kafka_err2str(code));
+    bool found = false;
+    for (int i = 0; i < metadata->topic_cnt; i++)
+        found = found || strcmp(metadata->topics[i].topic, schedule) == 0;
+    rd_kafka_metadata_destroy(metadata);
+    return found ? EXIT_DONE
+                 : complain(cli, EXIT_CONFIG,
+                            "topic %s does not exist: run 'delaybridge topics apply'", schedule);
+}
+
+int connect_to_send(const struct cli *cli,
+                    void (*reported)(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx),
+                    void *ctx, rd_kafka_t **rk)
+{
+    struct error error;
+    char timeout[16];
+    snprintf(timeout, sizeof timeout, "%d", cli->timeout_ms);
+    const char *const settings[][2] = {{"partitioner", "murmur2_random"},
+                                       {"acks", "all"},
+                                       {"enable.idempotence", "true"},
+                                       {"message.max.bytes", "1000000000"},
+                                       {"message.timeout.ms", timeout}};
+    *rk = NULL;
+    rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_ALL, &error);
+    if (conf == NULL)
+        return complain(cli, EXIT_CONFIG, "%s", error.text);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (rd_kafka_conf_set(conf, settings[i][0], settings[i][1], error.text,
+                              sizeof error.text) != 0) {
+            rd_kafka_conf_destroy(conf);
+            return complain(cli, EXIT_CONFIG, "%s", error.text);
+        }
+    rd_kafka_conf_set_dr_msg_cb(conf, reported);
+    rd_kafka_conf_set_opaque(conf, ctx);
+    int code = connect_kafka(cli, RD_KAFKA_PRODUCER, conf, rk);
+    return code == EXIT_DONE ? find_schedule(cli, *rk) : code;
+}
+
+int connect_exit_of(rd_kafka_t *rk, rd_kafka_resp_err_t code, struct error *error)
+{
+    rd_kafka_resp_err_t fatal = rd_kafka_fatal_error(rk, error->text, sizeof error->text);
+    if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR)
+        code = fatal;
+    else
+        (void)error_set(error, 0, "%s", rd_kafka_err2str(code));
+    switch ((int)code) {
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED: /* an idempotent producer needs Write */
+        (void)error_set(error, 0, "%s: allow Write on the schedule topic", rd_kafka_err2str(code));
+        return EXIT_CONFIG;
+    case RD_KAFKA_RESP_ERR__AUTHENTICATION:
+        return EXIT_CONFIG;
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+        return EXIT_DATA;
+    default:
+        return EXIT_UNREACHABLE;
+    }
+}
+
+int connect_to_dead_letters(const struct cli *cli, const char *group, struct dead_reader *reader)
+{
+    struct error error;
+    rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_ALL, &error);
+    if (conf == NULL)
+        return complain(cli, EXIT_CONFIG, "%s", error.text);
+    dead_reader_conf(cli->config, group, conf);
+    int code = connect_kafka(cli, RD_KAFKA_CONSUMER, conf, &reader->rk);
+    if (code != EXIT_DONE)
+        return code;
+    topic_of_dead_letter(cli->config->schedule, reader->topic);
+    reader->timeout_ms = cli->timeout_ms;
+    int err = dead_reader_open(reader, group != NULL, &error);
+    return err == 0            ? EXIT_DONE
+           : err == ERR_CONFIG ? complain(cli, EXIT_CONFIG, "%s", error.text)
+                               : complain(cli, EXIT_UNREACHABLE, "%s", error.text);
 }

@@ -4,6 +4,7 @@
 #define DELAYBRIDGE_BRIDGE_COMMANDS_CONNECT_H
 
 #include "bridge/commands/command.h"
+#include "consumer/admin/dead_reader.h"
 #include "levels/err.h"
 
 #include <librdkafka/rdkafka.h>
@@ -16,5 +17,23 @@ int connect_kafka(const struct cli *cli, rd_kafka_type_t type, rd_kafka_conf_t *
 
 /* Does the same for a consumer that reads topics without changing the group (offsets_conf). */
 int connect_to_look(const struct cli *cli, rd_kafka_t **rk) must_check;
+
+/* Does the same for a producer of requests. Its partitioner keeps records with equal keys in one
+   lane, all replicas must acknowledge, and --timeout bounds each record. Checks that the schedule
+   topic exists. reported: called with ctx for each record. The caller destroys *rk, if it is not
+   NULL, in any case. */
+int connect_to_send(const struct cli *cli,
+                    void (*reported)(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx),
+                    void *ctx, rd_kafka_t **rk) must_check;
+
+/* Returns the exit code for a record that was not stored, and sets its sentence. After a fatal
+   error, the client only reports that it has failed or purged the record, so this gets the original
+   error. */
+int connect_exit_of(rd_kafka_t *rk, rd_kafka_resp_err_t code, struct error *error);
+
+/* Creates the handle of reader and opens it. group: NULL, or the group from whose progress it
+   resumes. reader starts with spot set; the caller calls dead_reader_deinit in any case. */
+int connect_to_dead_letters(const struct cli *cli, const char *group,
+                            struct dead_reader *reader) must_check;
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENTENCE_MAX = 4096 };
+enum { SENTENCE_MAX = 4096, SHOWN_MAX = 400 };
 static const char WARNING[] = "warning: "; /* a sentence begins with it; JSON has a key instead */
 
 /* Returns the code of an error object for an exit code. It is part of the JSON contract. */
@@ -25,6 +25,8 @@ static const char *code_text(int code)
         return "unreachable";
     case EXIT_CONFIG:
         return "config";
+    case EXIT_PARTIAL:
+        return "partial";
     case EXIT_INTERNAL:
     case EXIT_DONE:
     case EXIT_NOT_FOUND:
@@ -94,4 +96,34 @@ json_t *bytes_json(struct bytes bytes)
     json_t *wrapped = json_pack("{s:s}", "base64", encoded);
     free(encoded);
     return wrapped;
+}
+
+static bool is_text(struct bytes bytes)
+{
+    json_t *text = json_stringn(bytes.data, bytes.len); /* checks that it is UTF-8 */
+    bool is = text != NULL;
+    json_decref(text);
+    return is;
+}
+
+void print_bytes(struct bytes bytes)
+{
+    const unsigned char *at = bytes.data;
+    unsigned highest = at == NULL || is_text(bytes) ? 0xff : 0x7e;
+    if (at == NULL) {
+        fputs("null", stdout);
+        return;
+    }
+    putchar('"');
+    for (size_t i = 0; i < bytes.len && i < SHOWN_MAX; i++) {
+        if (at[i] == '"' || at[i] == '\\')
+            printf("\\%c", at[i]);
+        else if (at[i] < 0x20 || at[i] == 0x7f || at[i] > highest)
+            printf("\\x%02x", at[i]);
+        else
+            putchar(at[i]);
+    }
+    fputs(bytes.len > SHOWN_MAX ? "...\"" : "\"", stdout);
+    if (bytes.len > SHOWN_MAX)
+        printf(" (%zu bytes)", bytes.len);
 }

@@ -22,4 +22,8 @@ json_t *instant_json(int64_t wall_ms);
 /* Returns a string, {"base64": ...} if the bytes are not UTF-8, or null. */
 json_t *bytes_json(struct bytes bytes);
 
+/* Prints bytes to stdout in quotes, at most 400 of them, or "null". Escapes bytes that could
+   control a terminal. */
+void print_bytes(struct bytes bytes);
+
 #endif

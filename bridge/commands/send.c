@@ -4,7 +4,6 @@
 #include "bridge/commands/connect.h"
 #include "bridge/commands/draft.h"
 #include "bridge/commands/result.h"
-#include "consumer/client/client.h"
 #include "levels/counted.h"
 
 #include <errno.h>
@@ -25,27 +24,6 @@ struct sending {
     int failed_code; /* exit code of the last request that failed */
 };
 
-/* Returns the exit code of a failed request. After a fatal error, librdkafka reports only that its
-   client has failed, so this gets the original error. */
-static int exit_of(rd_kafka_t *rk, rd_kafka_resp_err_t code, struct error *error)
-{
-    (void)error_set(error, 0, "%s", rd_kafka_err2str(code));
-    if (code == RD_KAFKA_RESP_ERR__FATAL)
-        code = rd_kafka_fatal_error(rk, error->text, sizeof error->text);
-    switch ((int)code) {
-    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
-    case RD_KAFKA_RESP_ERR__AUTHENTICATION:
-        return EXIT_CONFIG;
-    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
-    case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
-    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
-        return EXIT_DATA;
-    default:
-        return EXIT_UNREACHABLE;
-    }
-}
-
 /* The opaque of a message is its line number on the heap, or NULL for a request from flags. */
 static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx)
 {
@@ -57,7 +35,7 @@ static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ct
     const char *topic = rd_kafka_topic_name(message->rkt);
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
         send->failed++;
-        send->failed_code = exit_of(rk, message->err, &error);
+        send->failed_code = connect_exit_of(rk, message->err, &error);
         if (line > 0)
             snprintf(at, sizeof at, "line %ld: ", line);
         complain(send->cli, 0, "%snot stored: %s", at, error.text);
@@ -116,7 +94,7 @@ static int send_draft(struct sending *send, const struct draft *draft, long line
         send->sent++;
         return EXIT_DONE;
     }
-    return exit_of(send->rk, code, error);
+    return connect_exit_of(send->rk, code, error);
 }
 
 static int send_line(struct sending *send, struct bytes text, long line)
@@ -228,52 +206,6 @@ static int read_options(struct draft *draft, const struct cli *cli)
     return code;
 }
 
-/* Checks that the schedule topic exists. Lists all topics, because metadata for one name could
-   create that topic. */
-static int find_schedule(const struct sending *send)
-{
-    const rd_kafka_metadata_t *metadata;
-    const char *schedule = send->cli->config->schedule;
-    rd_kafka_resp_err_t code =
-        rd_kafka_metadata(send->rk, 1, NULL, &metadata, send->cli->timeout_ms);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-        return complain(send->cli, EXIT_UNREACHABLE, "%s", rd_kafka_err2str(code));
-    bool found = false;
-    for (int i = 0; i < metadata->topic_cnt; i++)
-        found = found || strcmp(metadata->topics[i].topic, schedule) == 0;
-    rd_kafka_metadata_destroy(metadata);
-    return found ? EXIT_DONE
-                 : complain(send->cli, EXIT_CONFIG,
-                            "topic %s does not exist: run 'delaybridge topics apply'", schedule);
-}
-
-/* Connects. Its partitioner keeps records with equal keys in one lane, and all replicas must
-   acknowledge. */
-static int connect_to_send(struct sending *send)
-{
-    struct error error;
-    char timeout[16];
-    snprintf(timeout, sizeof timeout, "%d", send->cli->timeout_ms);
-    const char *const settings[][2] = {{"partitioner", "murmur2_random"},
-                                       {"acks", "all"},
-                                       {"enable.idempotence", "true"},
-                                       {"message.max.bytes", "1000000000"},
-                                       {"message.timeout.ms", timeout}};
-    rd_kafka_conf_t *conf = client_conf(send->cli->config, CLIENT_ALL, &error);
-    if (conf == NULL)
-        return complain(send->cli, EXIT_CONFIG, "%s", error.text);
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (rd_kafka_conf_set(conf, settings[i][0], settings[i][1], error.text,
-                              sizeof error.text) != 0) {
-            rd_kafka_conf_destroy(conf);
-            return complain(send->cli, EXIT_CONFIG, "%s", error.text);
-        }
-    rd_kafka_conf_set_dr_msg_cb(conf, reported);
-    rd_kafka_conf_set_opaque(conf, send);
-    int code = connect_kafka(send->cli, RD_KAFKA_PRODUCER, conf, &send->rk);
-    return code == EXIT_DONE ? find_schedule(send) : code;
-}
-
 static int finish(struct sending *send, int code)
 {
     char requests[COUNTED_MAX];
@@ -312,7 +244,7 @@ int cmd_send(struct cli *cli)
     struct draft draft = {.valued = true}; /* no --value: a tombstone, as the help says */
     int code = read_options(&draft, cli);
     if (code == EXIT_DONE)
-        code = connect_to_send(&send);
+        code = connect_to_send(cli, reported, &send, &send.rk);
     if (code == EXIT_DONE)
         code = send_all(&send, &draft);
     if (send.rk != NULL)

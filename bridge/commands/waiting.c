@@ -9,39 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { SHOWN_MAX = 400, HOPS_SHOWN = 8, NUMBER_MAX = 12 };
-
-static bool is_text(struct bytes bytes)
-{
-    json_t *text = json_stringn(bytes.data, bytes.len); /* checks that it is UTF-8 */
-    bool is = text != NULL;
-    json_decref(text);
-    return is;
-}
-
-/* Prints bytes in quotes, at most SHOWN_MAX of them. Escapes bytes that could control a terminal.
- */
-static void print_bytes(struct bytes bytes)
-{
-    const unsigned char *at = bytes.data;
-    unsigned highest = at == NULL || is_text(bytes) ? 0xff : 0x7e;
-    if (at == NULL) {
-        fputs("null", stdout);
-        return;
-    }
-    putchar('"');
-    for (size_t i = 0; i < bytes.len && i < SHOWN_MAX; i++) {
-        if (at[i] == '"' || at[i] == '\\')
-            printf("\\%c", at[i]);
-        else if (at[i] < 0x20 || at[i] == 0x7f || at[i] > highest)
-            printf("\\x%02x", at[i]);
-        else
-            putchar(at[i]);
-    }
-    fputs(bytes.len > SHOWN_MAX ? "...\"" : "\"", stdout);
-    if (bytes.len > SHOWN_MAX)
-        printf(" (%zu bytes)", bytes.len);
-}
+enum { HOPS_SHOWN = 8, NUMBER_MAX = 12 };
 
 static int64_t release_ms(const struct waiting *w)
 {

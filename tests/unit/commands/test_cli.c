@@ -240,12 +240,25 @@ Test(cli, version_names_librdkafka_too)
     ends("delaybridge version -o json", EXIT_DONE, "\"librdkafka\":");
 }
 
+/* Writes a name as roff does: "\\-" for each "-". Returns text. */
+static const char *roff(const char *name, char text[100])
+{
+    size_t n = 0;
+    for (; *name != '\0' && n < 97; name++) {
+        if (*name == '-')
+            text[n++] = '\\';
+        text[n++] = *name;
+    }
+    text[n] = '\0';
+    return text;
+}
+
 Test(cli, the_manual_page_holds_every_command_and_every_key)
 {
     ends("delaybridge help --man", EXIT_DONE, ".TH DELAYBRIDGE 1");
     for (const struct command *c = COMMANDS; c->name != NULL; c++) {
-        char line[100];
-        snprintf(line, sizeof line, "\n.B %s", c->name);
+        char line[120], name[100];
+        snprintf(line, sizeof line, "\n.B %s", roff(c->name, name));
         cr_expect(strstr(out, line) != NULL, "%s", line);
     }
     cr_expect(strstr(out, "\n.B retired_levels") != NULL && strstr(out, "\n.B log.level") != NULL);

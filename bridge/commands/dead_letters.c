@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delaybridge dead-letters: counts the records of the dead-letter topic, and shows them. */
+#include "bridge/commands/connect.h"
+#include "bridge/commands/result.h"
+#include "bridge/commands/selection.h"
+#include "bridge/commands/tally.h"
+#include "consumer/admin/dead_reader.h"
+#include "consumer/record.h"
+#include "levels/counted.h"
+#include "levels/instant.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { POLL_MS = 100 };
+
+struct dead_letters {
+    const struct cli *cli;
+    struct selection selection;
+    struct dead_reader reader;
+    struct spot spot;
+    struct tally tally;
+    int64_t show, shown, others, foreign, unreadable;
+};
+
+static json_t *time_json(int64_t wall_ms)
+{
+    return wall_ms < 0 ? json_null() : instant_json(wall_ms);
+}
+
+static json_t *headers_json(const struct record *record)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < record->headers_n; i++)
+        json_array_append_new(list,
+                              json_pack("[o, o]", bytes_json(bytes_text(record->headers[i].name)),
+                                        bytes_json(record->headers[i].value)));
+    return list;
+}
+
+static void show_json(const struct dead_event *event, const struct record *record,
+                      const struct dead_record *letter)
+{
+    json_t *line = json_pack("{s:i, s:I, s:o, s:o, s:o, s:o}", "partition", event->partition,
+                             "offset", (json_int_t)event->offset, "code", bytes_json(letter->code),
+                             "reason", bytes_json(letter->reason), "source",
+                             bytes_json(letter->source), "target", bytes_json(letter->target));
+    json_object_update_new(line, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "sent_at",
+                                           time_json(letter->sent_wall_ms), "failed_at",
+                                           time_json(letter->failed_wall_ms), "truncated",
+                                           bytes_json(letter->truncated), "key",
+                                           bytes_json(record->key), "headers", headers_json(record),
+                                           "value", bytes_json(record->value)));
+    print_json(line);
+}
+
+static void print_time(const char *name, int64_t wall_ms)
+{
+    char text[INSTANT_TEXT_MAX];
+    if (wall_ms >= 0)
+        printf("  %-9s %s\n", name, instant_format(wall_ms, text));
+}
+
+static void print_field(const char *name, struct bytes bytes)
+{
+    printf("  %-9s ", name);
+    print_bytes(bytes);
+    putchar('\n');
+}
+
+static void show_text(const struct dead_event *event, const struct record *record,
+                      const struct dead_record *letter)
+{
+    printf("lane %d offset %" PRId64 "\n", event->partition, event->offset);
+    print_field("code", letter->code);
+    print_field("reason", letter->reason);
+    print_field("source", letter->source);
+    print_field("target", letter->target);
+    print_time("sent", letter->sent_wall_ms);
+    print_time("failed", letter->failed_wall_ms);
+    if (!bytes_is_null(letter->truncated))
+        print_field("truncated", letter->truncated);
+    print_field("key", record->key);
+    for (size_t i = 0; i < record->headers_n; i++) {
+        printf("  %-9s ", "header");
+        print_bytes(bytes_text(record->headers[i].name));
+        putchar('=');
+        print_bytes(record->headers[i].value);
+        putchar('\n');
+    }
+    print_field("value", record->value);
+}
+
+static int take_record(struct dead_letters *d, const struct dead_event *event,
+                       const struct record *record)
+{
+    struct dead_record letter;
+    if (!dead_record_read(record, d->cli->config->default_target, &letter)) {
+        d->foreign++;
+        return EXIT_DONE;
+    }
+    if (!dead_filter_selects(&d->selection.filter, &letter)) {
+        d->others++;
+        return EXIT_DONE;
+    }
+    if (tally_add(&d->tally, &letter) < 0)
+        return complain(d->cli, EXIT_INTERNAL, "out of memory");
+    if (d->shown >= d->show)
+        return EXIT_DONE;
+    d->shown++;
+    if (d->cli->json)
+        show_json(event, record, &letter);
+    else
+        show_text(event, record, &letter);
+    return EXIT_DONE;
+}
+
+static int take_message(struct dead_letters *d, const struct dead_event *event)
+{
+    struct record *record = record_of_message(event->message, true);
+    if (record == NULL) {
+        rd_kafka_message_destroy(event->message);
+        return complain(d->cli, EXIT_INTERNAL, "out of memory");
+    }
+    int code = take_record(d, event, record);
+    record_release(record);
+    return code;
+}
+
+static int read_all(struct dead_letters *d)
+{
+    struct error error;
+    struct dead_event event;
+    int code = EXIT_DONE, result = DEAD_READ_NONE;
+    while (code == EXIT_DONE && result != DEAD_READ_END) {
+        result = dead_reader_next(&d->reader, POLL_MS, &event, &error);
+        if (result < 0)
+            code = complain(d->cli, result == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s",
+                            error.text);
+        else if (result == DEAD_READ_RECORD)
+            code = take_message(d, &event);
+        else if (result == DEAD_READ_UNREADABLE)
+            d->unreadable++;
+    }
+    return code;
+}
+
+static void print_result(const struct dead_letters *d)
+{
+    if (d->cli->json) {
+        print_json(json_pack("{s:o, s:I, s:I, s:I, s:I}", "counts", tally_json(&d->tally),
+                             "records", (json_int_t)d->tally.n, "others", (json_int_t)d->others,
+                             "foreign", (json_int_t)d->foreign, "unreadable_batches",
+                             (json_int_t)d->unreadable));
+        return;
+    }
+    char batches[COUNTED_MAX];
+    tally_print(&d->tally);
+    printf("selected: %" PRId64 ", not selected: %" PRId64, d->tally.n, d->others);
+    if (d->foreign > 0)
+        printf(", not written by the bridge: %" PRId64, d->foreign);
+    if (d->unreadable > 0)
+        printf(", %s", counted(d->unreadable, "unreadable batch", batches));
+    putchar('\n');
+}
+
+static int open_and_read(struct dead_letters *d)
+{
+    int code = connect_to_dead_letters(d->cli, NULL, &d->reader);
+    if (code == EXIT_DONE)
+        code = read_all(d);
+    if (code == EXIT_DONE)
+        print_result(d);
+    dead_reader_deinit(&d->reader);
+    return code;
+}
+
+int cmd_dead_letters(struct cli *cli)
+{
+    struct dead_letters d = {.cli = cli,
+                             .spot = {.config = cli->config, .timeout_ms = cli->timeout_ms},
+                             .show = arguments_number(cli->arguments, "--show")};
+    d.reader.spot = &d.spot;
+    int code = selection_read(&d.selection, cli);
+    if (code == EXIT_DONE)
+        code = open_and_read(&d);
+    spot_deinit(&d.spot);
+    tally_deinit(&d.tally);
+    selection_deinit(&d.selection);
+    return code;
+}
