@@ -33,6 +33,7 @@ import own_topics
 import promises
 import quick_start
 import reading
+import redriven
 import replaced
 import scenarios
 import secured
@@ -52,7 +53,7 @@ from turns import play_in_turns
 
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
-         everyday, throttled, found)
+         everyday, throttled, found, redriven)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
@@ -60,7 +61,8 @@ ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_delete
              "level_deleted", "apply_three", "policy", "may_not_alter", "offsets_expire", "offsets_expire_exactly",
              "short_commits", "short_commits_exactly", "trim_forbidden", "huge_unpacked_exactly", "small_request_limit",
              "smallest_request_limit", "smallest_request_limit_exactly", "packed_one", "packed_many_exactly",
-             "packed_refused", "many_targets", "many_targets_exactly"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND
+             "packed_refused", "many_targets", "many_targets_exactly",
+             "redriven_exactly"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND
 # Three brokers each, and faults in a clock's time: first, and each in three places.
 HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",
          "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}

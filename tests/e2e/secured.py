@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A broker that requires rights: SASL over TLS, mutual TLS, and the smallest set of ACLs.
 
-RUN, EXACTLY and APPLY contain the rights that deploy/security.md lists. The bridge's user has no other rights in these
+RUN, EXACTLY, APPLY and REDRIVE contain the rights that deploy/security.md lists. The bridge's user has no other rights in these
 scenarios. Each right is removed once, and the message of the bridge is checked."""
 from __future__ import annotations
 
@@ -61,6 +61,13 @@ RUN = [
 ]
 EXACTLY = [Right("transactional_id", "delaybridge.schedule", "write", True, fatal=True,
                  says="delaybridge.schedule.*allow Write on its transactional id")]
+# The commands that read dead letters and send them again. Write on the schedule topic also shows it.
+REDRIVE = [
+    Right("topic", "schedule.dead-letter", "read", says="schedule.dead-letter appears to be missing.*allow Read on it"),
+    Right("group", "delaybridge.schedule.redrive.", "read", True, says="allow Read on the group"),
+    Right("topic", "schedule", "write", says="allow Write on the schedule topic"),
+    Right("topic", "schedule", "read", says="cannot read schedule: allow Read on it"),
+]
 # Alter allows more partitions. AlterConfigs includes DescribeConfigs.
 APPLY = [Right("topic", name, operation, prefixed) for name, prefixed in (("schedule", False), ("schedule.", True))
          for operation in ("create", "alter", "alter_configs")]
@@ -71,7 +78,7 @@ class Fortress:
 
     def __init__(self, stage: Stage):
         self.stage, self.folder = stage, stage.folder
-        self.secrets = {user: secrets.token_hex(12) for user in ("bridge", "operator")}
+        self.secrets = {user: secrets.token_hex(12) for user in ("bridge", "operator", "redriver")}
         for user, password in self.secrets.items():
             (self.folder / f"{user}.password").write_text(password + "\n")
         self.certificates()
@@ -214,7 +221,9 @@ def secured(stage: Stage) -> str:
     require(len(stage.sender.journal) > 0, "nothing was sent")
     end(delivers(stage, fortress, config, "again"))
     line = judge(stage.verify())
-    return f"{line} rights={len(RUN) + len(EXACTLY) * stage.exactly_once} each_missed={len(missed)}"
+    redrive_needs(stage, fortress)  # it adds dead letters that the verifier would call foreign
+    rights = len(RUN) + len(EXACTLY) * stage.exactly_once + len(REDRIVE)
+    return f"{line} rights={rights} each_missed={len(missed) + len(REDRIVE)}"
 
 
 def find_reads_targets(stage: Stage, fortress: Fortress, config: Path) -> None:
@@ -252,6 +261,37 @@ def without(stage: Stage, fortress: Fortress, right: Right, config: Path, name: 
     fortress.keeps_secrets(name, bridge.tail(10_000))
     fortress.allow("bridge", [right])
     bridge.stop()
+
+
+def redrive_needs(stage: Stage, fortress: Fortress) -> None:
+    """Removes each right of the user that sends dead letters again. The command names it and ends with 78."""
+    config = stage.config("redriver.yaml", kafka=fortress.sasl("redriver"))
+    request = next(r for r in stage.sender.journal if r.code is None and r.expires_ms is None and r.expires_delay is None)
+    verdict = [("dlb-reason", b"r"), ("dlb-failed-at", b"4102444800000")]  # 2100: no other dead letter is selected
+    for headers in ([("dlb-deliver-at", str(int(time.time() * 1000) + 864_000_000).encode()), ("dlb-target", b"e2e.a"),
+                     ("dlb-error", b"target_denied"), ("dlb-source", b"schedule/0/0")],
+                    [("dlb-error", b"too_large"), ("dlb-source", f"schedule/{request.partition}/{request.offset}".encode()),
+                     ("dlb-truncated", b"all")]):
+        stage.sender.producer.produce("schedule.dead-letter", b"v", b"k", headers=headers + verdict, partition=0)
+    stage.sender.producer.flush(10)
+    fortress.allow("redriver", REDRIVE)
+    for right in REDRIVE:
+        fortress.forbid("redriver", right)
+        code, dry = ("too_large", ["--dry-run", "--restart-delay"]) if right == REDRIVE[3] else ("target_denied", [])
+        done = redrive(stage, config, code, dry)
+        said = done.stdout + done.stderr
+        require(done.returncode == 78 and re.search(right.says, said),
+                f"without {right}, redrive ended with {done.returncode} and does not print {right.says!r}:\n{said}")
+        fortress.keeps_secrets(f"redrive without {right}", said)
+        fortress.allow("redriver", [right])
+    for code, dry in (("too_large", ["--dry-run", "--restart-delay"]), ("target_denied", [])):
+        done = redrive(stage, config, code, dry)
+        require(done.returncode == 0 and '"sent":1,' in done.stdout,
+                f"with all rights, redrive of {code} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+
+
+def redrive(stage: Stage, config: Path, code: str, more: list[str]) -> subprocess.CompletedProcess:
+    return stage.run("redrive", "--code", code, "--since", "2100-01-01T00:00:00Z", *more, "-c", str(config), "-o", "json")
 
 
 def refused_logins(stage: Stage, fortress: Fortress) -> None:
