@@ -63,7 +63,10 @@ static const struct option PEEK_OPTIONS[] = {
      .least = 1,
      .most = INT_MAX,
      .initial = "20",
-     .help = "show at most this many records"},
+     .help = "show at most this many records; with --follow without a limit"},
+    {.name = "--follow",
+     .kind = OPTION_SWITCH,
+     .help = "continue with the records that arrive, until Ctrl-C"},
     {.name = NULL},
 };
 
@@ -269,8 +272,10 @@ const struct command COMMANDS[] = {
      "  COMMITTED    with --lanes: the committed offset of the lane\n",
      NEEDS_BROKERS, cmd_levels},
     {"peek", "LEVEL [LANE]", 1, 2, NULL, PEEK_OPTIONS, "show the first records of a level, decoded",
-     "Shows records that are not processed yet, from all lanes or from LANE: due time, levels to "
-     "come,\ntarget, id, key, headers and value. 'delaybridge levels' lists the levels.\n",
+     "Shows records that are not processed yet, from all lanes or from LANE. Each has due time, "
+     "levels to\ncome, target, id, key, headers and value, and failed attempts with the last "
+     "error. "
+     "'delaybridge\nlevels' lists the levels.\n",
      NEEDS_BROKERS, cmd_peek},
     {"find", "", 0, 0, NULL, FIND_OPTIONS, "find out where a request is",
      "Give --id, --key or --source. The answer is waiting, delivered or dead-lettered, with the "

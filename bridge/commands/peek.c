@@ -6,6 +6,7 @@
 #include "bridge/commands/waiting.h"
 #include "consumer/admin/browse.h"
 #include "consumer/admin/offsets.h"
+#include "consumer/unreadable.h"
 #include "levels/duration.h"
 
 #include <limits.h>
@@ -13,12 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { POLL_MS = 100 };
+
 struct peek {
     const struct cli *cli;
     struct offsets offsets;
     int slot;
     int lane; /* -1: all */
     int limit, shown;
+    bool follow; /* show later records, too */
     int64_t now_ms;
 };
 
@@ -47,6 +51,32 @@ static bool show(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
     return peek->shown < peek->limit;
 }
 
+/* Shows records up to the limit, also those that arrive later. */
+static int follow(struct peek *peek, rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *list,
+                  struct error *error)
+{
+    rd_kafka_resp_err_t code = rd_kafka_assign(rk, list);
+    int err = code == RD_KAFKA_RESP_ERR_NO_ERROR
+                  ? 0
+                  : error_set(error, ERR_KAFKA, "cannot assign: %s", rd_kafka_err2str(code));
+    while (err == 0 && peek->shown < peek->limit) {
+        rd_kafka_message_t *message = rd_kafka_consumer_poll(rk, POLL_MS);
+        if (message == NULL)
+            continue;
+        peek->now_ms = clock_wall_ms();
+        if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR && show(peek, 0, message))
+            fflush(stdout);
+        else if (message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+            err = error_set(error, ERR_CONFIG, "cannot read the level: allow Read on its topic");
+        else if (unreadable_is(message->err))
+            err = error_set(error, ERR_KAFKA,
+                            "lane %d has a batch that cannot be read: run 'delaybridge check'",
+                            message->partition);
+        rd_kafka_message_destroy(message);
+    }
+    return err;
+}
+
 static int look(struct peek *peek, rd_kafka_t *rk, struct error *error)
 {
     char name[TOPIC_TEXT_MAX];
@@ -60,14 +90,15 @@ static int look(struct peek *peek, rd_kafka_t *rk, struct error *error)
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(8);
     for (int lane = 0; lane < peek->offsets.lanes; lane++) {
         const struct offsets_cell *cell = offsets_cell(&peek->offsets, lane, peek->slot);
-        if (cell->waiting == 0 || (peek->lane >= 0 && peek->lane != lane))
+        bool has_records = peek->follow ? cell->window != NULL : cell->waiting > 0;
+        if (!has_records || (peek->lane >= 0 && peek->lane != lane))
             continue;
         rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(
             list, offsets_topic(peek->cli->config, peek->slot, name), lane);
         at->offset = cell->window->base;
     }
     struct browse browse = {.rk = rk, .timeout_ms = timeout_ms, .each = show, .ctx = peek};
-    err = browse_read(&browse, list, error);
+    err = peek->follow ? follow(peek, rk, list, error) : browse_read(&browse, list, error);
     rd_kafka_topic_partition_list_destroy(list);
     return err;
 }
@@ -129,7 +160,10 @@ int cmd_peek(struct cli *cli)
     struct peek peek = {.cli = cli,
                         .lane = -1,
                         .limit = (int)arguments_number(cli->arguments, "--limit"),
+                        .follow = arguments_have(cli->arguments, "--follow"),
                         .now_ms = clock_wall_ms()};
+    if (peek.follow && !arguments_have(cli->arguments, "--limit"))
+        peek.limit = INT_MAX;
     peek.offsets.config = cli->config;
     rd_kafka_t *rk;
     int code = read_operands(&peek);

@@ -79,6 +79,7 @@ def commands_write_and_show(stage: Stage, path: Path) -> None:
     shown = stage.run("peek", "10s", "-c", str(path), "--limit", "50").stdout
     require(sorted(re.findall(r'^  key +"(.*)"$', shown, re.M)) == sorted(keys) and '"a"="b"' in shown,
             f"peek does not show all records that wait:\n{shown}")
+    peek_follows(stage, path, keys)
     empty = stage.run("peek", "1s", "-c", str(path)).stdout
     require(empty == "no record waits in level 1s\n", f"peek does not say that the level is empty:\n{empty}")
     for args, lines_n in ((("peek", "10s", "0"), None), (("levels",), 1), (("levels", "--lanes"), 1), (("check",), 1),
@@ -86,6 +87,19 @@ def commands_write_and_show(stage: Stage, path: Path) -> None:
         done = stage.run(*args, "-c", str(path), "-o", "json")  # validates
         require(done.returncode == 0 and lines_n in (None, len(done.stdout.splitlines())),
                 f"{args} ended with {done.returncode}: {done.stdout}{done.stderr}")
+
+
+def peek_follows(stage: Stage, path: Path, keys: list[str]) -> None:
+    """peek --follow shows the records that wait and those that arrive, until its limit."""
+    peek = subprocess.Popen([str(stage.binary), "peek", "10s", "-c", str(path), "--follow", "--limit", str(len(keys) + 3), "-o",
+                             "json"], stdout=subprocess.PIPE, text=True)
+    shown = [json.loads(peek.stdout.readline()) for _ in keys]
+    require(sorted(line["key"] for line in shown) == sorted(keys), f"peek --follow shows {shown}")
+    later = ["later-1", "later-2", "later-3"]
+    says(stage, "send", send_lines(stage, path, "".join(
+        json.dumps({"delay": "15s", "key": key, "value": "v", "target": "e2e.b"}) + "\n" for key in later)), (0,))
+    rest = [json.loads(line)["key"] for line in peek.communicate(timeout=30)[0].splitlines()]
+    require((sorted(rest), peek.returncode) == (later, 0), f"peek --follow ended with {peek.returncode}: {rest}")
 
 
 def run_meets_apply(stage: Stage) -> None:
