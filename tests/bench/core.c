@@ -5,6 +5,7 @@
 
    bench_core hops LEAST MOST: prints the mean hops of delays spread evenly between these seconds,
    with the default levels and some values of hold. */
+#include "levels/cancels.h"
 #include "levels/envelope.h"
 #include "levels/plan.h"
 #include "levels/request.h"
@@ -196,6 +197,107 @@ static void windows(void)
     measure("window: encode, 24,000 records in work", 20000, encode, &w);
 }
 
+/* Cancels: n of them are in force, and the look-ups come 64 at a time, as records become ready. */
+struct voids {
+    struct cancels table;
+    int lane;
+    int64_t n, from; /* look-ups go to names from .. from + n - 1 */
+};
+
+enum { READY = 64 };
+
+static struct cancel_print order_print(const struct voids *v, int64_t order)
+{
+    char name[24] = "order-2026-000000000000";
+    for (size_t at = 22; order > 0; at--, order /= 10)
+        name[at] = (char)('0' + order % 10);
+    return cancels_print(&v->table, CANCEL_BY_KEY, bytes_of(name, 23));
+}
+
+static void look_up(void *ctx, int64_t n)
+{
+    struct voids *v = ctx;
+    struct cancel_print prints[READY];
+    uint64_t at = 88172645463325252u;
+    for (int64_t i = 0; i < n; i += READY) {
+        for (int k = 0; k < READY; k++) {
+            at = at * 6364136223846793005u + 1442695040888963407u;
+            prints[k] = order_print(v, v->from + (int64_t)(at >> 33) % (v->n > 0 ? v->n : 1000));
+            cancels_prefetch(&v->table, prints[k]);
+        }
+        for (int k = 0; k < READY; k++)
+            sink += cancels_void(&v->table, v->lane, prints[k], 0);
+    }
+}
+
+static void skip_lane(void *ctx, int64_t n)
+{
+    const struct voids *v = ctx;
+    for (int64_t i = 0; i < n; i++)
+        sink += cancels_has(&v->table, v->lane);
+}
+
+static void enter(void *ctx, int64_t n)
+{
+    struct voids *v = ctx;
+    for (int64_t i = 0; i < n; i++)
+        sink += cancels_put(&v->table, v->lane, order_print(v, i % v->n), i, SIZE_MAX);
+}
+
+static void restore(void *ctx, int64_t n)
+{
+    struct voids *v = ctx;
+    for (int64_t i = 0; i < n; i++)
+        sink += cancels_restore(&v->table, v->lane, order_print(v, i), i + 1);
+}
+
+static struct voids *voids_of(int64_t n, size_t memory)
+{
+    static struct voids v;
+    v = (struct voids){.n = n};
+    if (cancels_init(&v.table, memory, 7) != 0)
+        exit(70);
+    v.lane = cancels_open(&v.table, 0);
+    return &v;
+}
+
+static void cancels(int64_t n, size_t memory)
+{
+    char name[64];
+    struct voids *v = voids_of(n, memory);
+    restore(v, n);
+    v->from = n;
+    snprintf(name, sizeof name, "cancels: look-up, none of %" PRId64 " names it", n);
+    measure(name, 1 << 20, look_up, v);
+    v->from = 0;
+    snprintf(name, sizeof name, "cancels: look-up, one of %" PRId64 " names it", n);
+    measure(name, 1 << 20, look_up, v);
+    if (n > 0) {
+        snprintf(name, sizeof name, "cancels: enter a name again, %" PRId64 " in force", n);
+        measure(name, 1 << 20, enter, v);
+    }
+    cancels_deinit(&v->table);
+}
+
+static void restore_from_empty(void *ctx, int64_t n)
+{
+    (void)ctx;
+    struct voids *v = voids_of(n, 64 << 20);
+    restore(v, n);
+    cancels_deinit(&v->table);
+}
+
+static void all_cancels(void)
+{
+    struct voids *none = voids_of(0, 64 << 20);
+    measure("cancels: a lane without entries", 1 << 26, skip_lane, none);
+    cancels_deinit(&none->table);
+    cancels(50000, 64 << 20);
+    cancels(3000000, 64 << 20);
+    cancels(5000000, 100 << 20);
+    measure("cancels: restore 5000000", 5000000, restore_from_empty, NULL);
+}
+
 static const int64_t levels_ms[] = {1000,   5000,   10000,   30000,   60000,   120000,
                                     180000, 240000, 300000,  360000,  420000,  480000,
                                     540000, 600000, 1200000, 1800000, 3600000, 7200000};
@@ -241,5 +343,6 @@ int main(int argc, char **argv)
     holds(10000);
     holds(1000000);
     windows();
+    all_cancels();
     return allocations > 16; /* setup may allocate; the row of a piece has its own count */
 }
