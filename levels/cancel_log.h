@@ -42,7 +42,7 @@ enum { SEAL_SCHEDULE = 0, SEAL_CANCELS = -1, SEAL_ENDS_MAX = 2 + 2 * LADDER_MAX 
 
 struct seal_end {
     int64_t level_ms; /* or SEAL_SCHEDULE, SEAL_CANCELS */
-    int64_t end;      /* log end (high watermark); of the schedule topic: what was admitted */
+    int64_t end;      /* high watermark; of the schedule topic: the first offset not admitted */
 };
 
 struct cancel_seal {

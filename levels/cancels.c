@@ -9,8 +9,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* `rest` from its highest bit: 12 bits of the fingerprint, 12 of id + 1, 1 matched, 39 of the
-   distance from the lane's first offset, signed. 0 is a free slot. */
+/* `rest`, from its highest bit: 12 bits of the fingerprint, 12 of id + 1, 1 matched, 39 of a
+   distance. The distance is signed and counts from the lane's first offset. 0 is a free slot. */
 struct cancels_slot {
     uint64_t high;
     uint64_t rest;
