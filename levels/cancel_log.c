@@ -54,10 +54,11 @@ size_t cancel_seal_encode(const struct cancel_seal *seal, void *out)
     return put_checksum(start, at);
 }
 
-size_t cancel_barrier_encode(void *out)
+size_t cancel_barrier_encode(int64_t number, void *out)
 {
-    put_head(out, CANCEL_RECORD_BARRIER);
-    return put_checksum(out, (uint8_t *)out + CANCEL_BARRIER_SIZE);
+    uint8_t *start = out;
+    put_head(start, CANCEL_RECORD_BARRIER);
+    return put_checksum(start, put_i64(start + CHECKED_AT, number));
 }
 
 static int decode_entry(const uint8_t *at, size_t size, struct cancel_entry *entry)
@@ -87,6 +88,14 @@ static int decode_seal(const uint8_t *at, size_t size, struct cancel_seal *seal)
     return 0;
 }
 
+static int decode_barrier(const uint8_t *at, size_t size, int64_t *number)
+{
+    if (size != CANCEL_BARRIER_SIZE)
+        return ERR_DAMAGED;
+    *number = get_i64(at + CHECKED_AT);
+    return *number < 0 ? ERR_DAMAGED : 0;
+}
+
 static bool find_type(const uint8_t *at, enum cancel_record *type)
 {
     for (size_t i = 0; i < MAGICS_N; i++) {
@@ -113,7 +122,7 @@ int cancel_record_decode(struct bytes value, struct cancel_decoded *decoded)
     case CANCEL_RECORD_SEAL:
         return decode_seal(at, value.len, &decoded->is.seal);
     case CANCEL_RECORD_BARRIER:
-        return value.len == CANCEL_BARRIER_SIZE ? 0 : ERR_DAMAGED;
+        return decode_barrier(at, value.len, &decoded->is.barrier);
     }
     return ERR_FOREIGN;
 }

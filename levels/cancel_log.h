@@ -5,7 +5,8 @@
      entry     a cancel or replace that was read from the schedule topic; the record's key is the
                name that it voids
      seal      log ends of the lane, read when all cancels below the first of them were in force
-     barrier   the schedule topic was recreated: entries and seals before it belong to the old one
+     barrier   the schedule topic was recreated: entries and seals before it belong to the old one;
+               numbered like a seal, so that a late one of an earlier owner is recognized
 
    Format; integers little endian, no padding:
      0  magic "DLBC" (entry), "DLBS" (seal) or "DLBB" (barrier)
@@ -14,7 +15,7 @@
      8  u64 checksum: XXH3-64 of bytes 16 to the end, seeded with bytes 0-7 as one u64
    Entry:   16  i64 offset     24  i64 timestamp     32  i64 in force
    Seal:    16  i64 number     24  u32 count, u32 0  32  count times: i64 level, i64 end
-   A barrier has 16 bytes.
+   Barrier: 16  i64 number
 
    The first sixteen bytes keep their meaning in every version. */
 #ifndef DELAYBRIDGE_LEVELS_CANCEL_LOG_H
@@ -55,14 +56,14 @@ enum cancel_record { CANCEL_RECORD_ENTRY, CANCEL_RECORD_SEAL, CANCEL_RECORD_BARR
 
 enum {
     CANCEL_ENTRY_SIZE = 40,
-    CANCEL_BARRIER_SIZE = 16,
+    CANCEL_BARRIER_SIZE = 24,
     CANCEL_SEAL_MAX = 32 + 16 * SEAL_ENDS_MAX,
 };
 
 /* Each writes to out and returns the size. */
 size_t cancel_entry_encode(const struct cancel_entry *entry, void *out);
 size_t cancel_seal_encode(const struct cancel_seal *seal, void *out);
-size_t cancel_barrier_encode(void *out);
+size_t cancel_barrier_encode(int64_t number, void *out);
 
 /* A decoded record; the member that belongs to `type` is set. */
 struct cancel_decoded {
@@ -70,6 +71,7 @@ struct cancel_decoded {
     union {
         struct cancel_entry entry;
         struct cancel_seal seal;
+        int64_t barrier; /* its number */
     } is;
 };
 

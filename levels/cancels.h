@@ -51,6 +51,21 @@ enum {
    entries on the topic of cancels. */
 enum cancel_kind { CANCEL_BY_KEY = 0, CANCEL_BY_ID = 1 };
 
+enum { CANCEL_NAME_MAX = 128 };
+
+/* Returns the name of a request with this record key and dlb-id (null: none), and sets its kind.
+   Returns null if it has no name. A request without a record key has none, since the key decides
+   its lane. A key is a name if it has 1 to CANCEL_NAME_MAX bytes. */
+static inline struct bytes cancel_name(struct bytes key, struct bytes id, enum cancel_kind *kind)
+{
+    *kind = bytes_is_null(id) ? CANCEL_BY_KEY : CANCEL_BY_ID;
+    if (bytes_is_null(key))
+        return bytes_null();
+    if (!bytes_is_null(id))
+        return id;
+    return key.len >= 1 && key.len <= CANCEL_NAME_MAX ? key : bytes_null();
+}
+
 struct cancel_print {
     uint64_t high;
     uint16_t low; /* 12 bits */

@@ -20,7 +20,8 @@
     X(CODE_TOO_LARGE, "too_large")           \
     X(CODE_TARGET_FAILED, "target_failed")   \
     X(CODE_NOT_OURS, "not_ours")             \
-    X(CODE_UNREADABLE, "unreadable")
+    X(CODE_UNREADABLE, "unreadable")         \
+    X(CODE_CANCELS_FULL, "cancels_full")
 
 #define CODE_ENUM(id, name) id,
 enum code { CODE_OK = 0, CODE_TABLE(CODE_ENUM) CODE_N };

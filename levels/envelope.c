@@ -212,6 +212,7 @@ static void read_stamp(const uint8_t *in, struct stamp *stamp)
     stamp->origin_offset = get_i64(in + 48);
     stamp->origin_lane = get_u32(in + 56);
     stamp->attempt = get_u16(in + 6);
+    stamp->op = REQUEST_SCHEDULE;
     stamp->key_overridden = in[5] & KEY_OVERRIDDEN;
 }
 
@@ -247,6 +248,17 @@ int envelope_open(struct bytes bytes, struct envelope *env)
     env->headers = take(&at, get_u32(in + 72), true);
     env->value = take(&at, get_u32(in + 76), !(flags & VALUE_NULL));
     return headers_are_sound(env->headers, env->headers_n) ? 0 : ERR_DAMAGED;
+}
+
+void envelope_origin(struct bytes bytes, struct stamp *stamp)
+{
+    const uint8_t *in = bytes.data, *at = in + STAMP_SIZE;
+    if (in[4] == VERSION_EXTRAS)
+        at += EXTRAS_LENGTH + get_u16(at);
+    at += get_u16(in + 64) + get_u32(in + 68);
+    stamp->origin_offset = get_i64(in + 48);
+    stamp->origin_lane = get_u32(in + 56);
+    stamp->id = take(&at, get_u16(in + 66), in[5] & HAS_ID);
 }
 
 bool envelope_header_next(const struct envelope *env, size_t *at, struct header *header)

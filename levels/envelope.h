@@ -35,6 +35,8 @@
 
 #define STAMP_NEVER INT64_MAX
 
+enum request_op { REQUEST_SCHEDULE, REQUEST_CANCEL, REQUEST_REPLACE };
+
 /* The bridge's data about a request. All times are epoch ms. All bytes are borrowed. */
 struct stamp {
     int64_t due_ms;
@@ -44,6 +46,7 @@ struct stamp {
     int64_t origin_offset; /* of the request in the schedule topic */
     uint32_t origin_lane;
     uint16_t attempt;    /* failed deliveries so far */
+    uint8_t op;          /* enum request_op, by request_parse; an envelope does not have it */
     bool key_overridden; /* the delivery gets `key`, which may be null, not the record's key */
     struct bytes key;
     struct bytes id;     /* null: the request has no dlb-id */
@@ -100,6 +103,10 @@ void envelope_encode(const struct envelope *env, void *out);
      ERR_DAMAGED    our magic, but a wrong checksum or length
      ERR_NEWER      intact, but written by a newer program (see Versions) */
 int envelope_open(struct bytes bytes, struct envelope *env) must_check;
+
+/* Sets the origin and the id of the stamp, and nothing else. The bytes must be an envelope that
+   envelope_open has accepted. Costs much less than opening it again. */
+void envelope_origin(struct bytes bytes, struct stamp *stamp);
 
 /* Reads the next header of a decoded envelope. Start with *at = 0. Returns false at the end. */
 bool envelope_header_next(const struct envelope *env, size_t *at, struct header *header);

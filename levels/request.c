@@ -51,6 +51,7 @@ struct reading {
     const struct header *given[FIELD_N]; /* NULL: not given */
     const struct header *bad;            /* the first bad header ... */
     const char *bad_why;                 /* ... and its fault */
+    struct bytes key;                    /* of the record */
     struct stamp stamp;
     struct refusal *refusal;
 };
@@ -183,6 +184,19 @@ static enum code read_headers(struct reading *r, const struct record *record)
     return r->bad == NULL ? CODE_OK : refuse_header(r, CODE_BAD_HEADER, r->bad, r->bad_why);
 }
 
+/* A cancel names requests, and is none: a time or a target would be ignored. */
+static enum code check_cancel(struct reading *r)
+{
+    for (enum field f = 0; f < FIELD_N; f++) {
+        if (f == FIELD_OP || f == FIELD_ID || r->given[f] == NULL)
+            continue;
+        refuse_value(r, CODE_BAD_OP, FIELD_OP, " takes dlb-id alone, and not ");
+        refusal_say(r->refusal, NAMES[f]);
+        return CODE_BAD_OP;
+    }
+    return CODE_OK;
+}
+
 static enum code read_op(struct reading *r)
 {
     if (r->given[FIELD_OP] == NULL)
@@ -190,20 +204,34 @@ static enum code read_op(struct reading *r)
     struct bytes op = r->given[FIELD_OP]->value;
     if (bytes_equal(op, bytes_text("schedule")))
         return CODE_OK;
-    bool later = bytes_equal(op, bytes_text("cancel")) || bytes_equal(op, bytes_text("replace"));
-    return refuse_value(r, CODE_BAD_OP, FIELD_OP,
-                        later ? " is not in this version, which knows schedule alone"
-                              : " is not an operation; this version knows schedule alone");
+    bool cancel = bytes_equal(op, bytes_text("cancel"));
+    bool known = cancel || bytes_equal(op, bytes_text("replace"));
+    if (!known)
+        return refuse_value(r, CODE_BAD_OP, FIELD_OP,
+                            r->rules->cancels
+                                ? " is not an operation; schedule, cancel or replace is meant"
+                                : " is not an operation; this version knows schedule alone");
+    if (!r->rules->cancels)
+        return refuse_value(r, CODE_BAD_OP, FIELD_OP,
+                            " is not in this version, which knows schedule alone");
+    r->stamp.op = cancel ? REQUEST_CANCEL : REQUEST_REPLACE;
+    return cancel ? check_cancel(r) : CODE_OK;
 }
 
 static enum code read_id(struct reading *r)
 {
-    if (r->given[FIELD_ID] == NULL)
+    if (r->given[FIELD_ID] != NULL) {
+        r->stamp.id = r->given[FIELD_ID]->value;
+        if (r->stamp.id.len > REQUEST_ID_MAX)
+            return refuse_value(r, CODE_BAD_ID, FIELD_ID, " is longer than 128 bytes");
+    }
+    enum cancel_kind kind;
+    if (r->stamp.op == REQUEST_SCHEDULE || !bytes_is_null(cancel_name(r->key, r->stamp.id, &kind)))
         return CODE_OK;
-    r->stamp.id = r->given[FIELD_ID]->value;
-    if (r->stamp.id.len <= REQUEST_ID_MAX)
-        return CODE_OK;
-    return refuse_value(r, CODE_BAD_ID, FIELD_ID, " is longer than 128 bytes");
+    return refuse_value(r, CODE_BAD_ID, FIELD_OP,
+                        bytes_is_null(r->key)
+                            ? " needs the record key of its request, which decides the partition"
+                            : " needs dlb-id, or a record key of 1 to 128 bytes");
 }
 
 static enum code refuse_number_of_times(struct reading *r)
@@ -322,27 +350,57 @@ static enum code read_target(struct reading *r)
     return allowlist_allows(&r->rules->allowlist, r->stamp.target) ? CODE_OK : refuse_target(r);
 }
 
+static enum code read_request(struct reading *r)
+{
+    if (r->given[FIELD_KEY] != NULL) {
+        r->stamp.key_overridden = true;
+        r->stamp.key = r->given[FIELD_KEY]->value;
+    }
+    enum code code = read_times(r);
+    return code != CODE_OK ? code : read_target(r);
+}
+
 enum code request_parse(const struct request_rules *rules, uint32_t lane,
                         const struct record *record, int64_t now_ms, struct stamp *stamp,
                         struct refusal *refusal)
 {
-    struct reading r = {.rules = rules, .refusal = refusal};
+    struct reading r = {.rules = rules, .key = record->key, .refusal = refusal};
     r.stamp.timestamp_ms = record->timestamp_ms >= 0 ? record->timestamp_ms : now_ms;
     r.stamp.expires_ms = STAMP_NEVER;
     r.stamp.origin_offset = record->offset;
     r.stamp.origin_lane = lane;
 
-    enum code code;
-    if ((code = read_headers(&r, record)) != CODE_OK || (code = read_op(&r)) != CODE_OK ||
-        (code = read_id(&r)) != CODE_OK || (code = read_times(&r)) != CODE_OK ||
-        (code = read_target(&r)) != CODE_OK)
-        return code;
-    if (r.given[FIELD_KEY] != NULL) {
-        r.stamp.key_overridden = true;
-        r.stamp.key = r.given[FIELD_KEY]->value;
-    }
+    enum code code = read_headers(&r, record);
+    if (code == CODE_OK)
+        code = read_op(&r);
+    if (code == CODE_OK)
+        code = read_id(&r);
+    if (code == CODE_OK && r.stamp.op != REQUEST_CANCEL)
+        code = read_request(&r);
     *stamp = r.stamp;
-    return CODE_OK;
+    return code;
+}
+
+bool request_has_op(const struct record *record)
+{
+    for (size_t i = 0; i < record->headers_n; i++) {
+        if (strcmp(record->headers[i].name, NAMES[FIELD_OP]) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool request_voids(enum code code, const struct stamp *stamp)
+{
+    switch ((enum request_op)stamp->op) {
+    case REQUEST_CANCEL:
+        return code == CODE_OK;
+    case REQUEST_REPLACE:
+        return code == CODE_OK || code == CODE_TARGET_DENIED;
+    case REQUEST_SCHEDULE:
+        break;
+    }
+    return false;
 }
 
 struct bytes request_target(const struct request_rules *rules, const struct record *record)

@@ -5,31 +5,42 @@
 #define DELAYBRIDGE_LEVELS_REQUEST_H
 
 #include "levels/allowlist.h"
+#include "levels/cancels.h"
 #include "levels/code.h"
 #include "levels/envelope.h"
 #include "levels/record.h"
 
-#define REQUEST_ID_MAX 128
+#define REQUEST_ID_MAX CANCEL_NAME_MAX
 
 /* The rules are borrowed and must outlive every stamp made with them. */
 struct request_rules {
     struct allowlist allowlist;
     const char *default_target; /* NULL: every request must name its target */
     int64_t max_delay_ms;       /* from the request's timestamp */
+    bool cancels;               /* false: the operations cancel and replace are refused as bad_op */
 };
 
 /* Parses the record at (lane, record->offset). now_ms is the bridge's wall clock: it replaces the
    timestamp of a record that has none.
    Returns CODE_OK and fills *stamp, whose bytes point into the record or the rules. Else returns
-   the code of the first fault in the order of code.h and fills *refusal.
+   the code of the first fault in the order of code.h and fills *refusal. Each code leaves the parts
+   of the stamp that were read before the fault. CODE_TARGET_DENIED, the last one, leaves all.
    - Headers named exactly dlb-due, dlb-source, dlb-error, dlb-reason, dlb-sent-at or dlb-failed-at
      are ignored, in any number.
    - A request with HEADER_TRUNCATED is refused as bad_header.
    - A record whose headers cannot be parsed is refused as bad_header.
-   - The operations cancel and replace are refused as bad_op in this version. */
+   - A cancel has the headers dlb-op and dlb-id alone. Its stamp has neither a time nor a target.
+   - A cancel or replace without a record key, or without a name, is refused as bad_id. */
 enum code request_parse(const struct request_rules *rules, uint32_t lane,
                         const struct record *record, int64_t now_ms, struct stamp *stamp,
                         struct refusal *refusal);
+
+/* Returns true if the record has a header dlb-op. All other records are plain requests. */
+bool request_has_op(const struct record *record);
+
+/* Returns true if a request with this code of request_parse voids older requests of its name: a
+   cancel, or a replace of correct form. A replace whose target is denied is of correct form. */
+bool request_voids(enum code code, const struct stamp *stamp);
 
 /* Returns the requested target, also of a record that is refused: its first dlb-target (any bytes),
    else the default target, else null. */

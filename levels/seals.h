@@ -35,7 +35,7 @@ struct seals {
     bool foreign[SEALS_MAX];         /* names a level that the lane does not have */
     const int64_t *parts_ms;
     size_t parts_n, n;
-    int64_t last;     /* number of the newest seal; -1: none was added */
+    int64_t last;     /* number of the newest seal or barrier; -1: none was added */
     unsigned thinned; /* how often every second seal was dropped */
 };
 
@@ -45,8 +45,12 @@ struct seals {
 int seals_init(struct seals *seals, const int64_t *parts_ms, size_t parts_n) must_check;
 void seals_deinit(struct seals *seals);
 
-/* Forgets all seals, for example at a barrier. The numbers continue. */
+/* Forgets all seals. The numbers continue. */
 void seals_forget(struct seals *seals);
+
+/* A barrier was written, or read at the start: forgets all seals before it. Returns false, and
+   forgets none, if its number is not above the last one's: it arrived late. */
+bool seals_bar(struct seals *seals, int64_t number);
 
 /* Returns the number for the next seal of this lane. */
 int64_t seals_next(const struct seals *seals);

@@ -118,6 +118,11 @@ static void check_stamp(const struct request_rules *rules, const struct record *
     assert(stamp->timestamp_ms == (record->timestamp_ms < 0 ? now_ms : record->timestamp_ms));
     assert(stamp->origin_offset == record->offset && stamp->origin_lane == 3);
     assert(stamp->next_try_ms == 0 && stamp->attempt == 0);
+    assert(rules->cancels || stamp->op == REQUEST_SCHEDULE);
+    if (stamp->op == REQUEST_CANCEL) {
+        assert(find(record, "dlb-target") == NULL && find(record, "dlb-delay") == NULL);
+        return;
+    }
     assert(stamp->expires_ms >= stamp->due_ms);
     assert(allowlist_allows(&rules->allowlist, stamp->target));
 
@@ -155,10 +160,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct request_rules rules = {
         .allowlist = {PATTERNS, 2, "schedule"},
         .default_target = choice & 1 ? "orders.timeout" : NULL,
+        .cancels = choice & 4,
         .max_delay_ms = choice & 2 ? INT64_MAX : (int64_t)40 * 86400000,
     };
     struct header headers[HEADERS_MAX];
     struct record record = {.offset = 9, .timestamp_ms = eat_time(&in), .headers = headers};
+    if (choice & 8)
+        record.key = bytes_text("k");
     int64_t now_ms = 1795219200000;
     while (in.left > 0 && record.headers_n < HEADERS_MAX)
         headers[record.headers_n++] = eat_header(&in);

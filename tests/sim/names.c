@@ -132,6 +132,8 @@ const char *names_code(enum code code)
         return "not_ours";
     case CODE_UNREADABLE:
         return "unreadable";
+    case CODE_CANCELS_FULL:
+        return "cancels_full";
     case CODE_N:
         break;
     }

@@ -78,9 +78,10 @@ Test(cancel_log, a_seal_keeps_its_ends)
 Test(cancel_log, a_barrier_is_a_barrier)
 {
     uint8_t out[CANCEL_BARRIER_SIZE];
-    cr_assert_eq(cancel_barrier_encode(out), sizeof out);
+    cr_assert_eq(cancel_barrier_encode(9, out), sizeof out);
     cr_assert_eq(decode(out, sizeof out), 0);
     cr_expect_eq(decoded.type, CANCEL_RECORD_BARRIER);
+    cr_expect_eq(decoded.is.barrier, 9);
 }
 
 Test(cancel_log, bytes_of_an_entry_stay_the_same_in_all_versions)
@@ -102,7 +103,7 @@ Test(cancel_log, each_changed_bit_is_refused)
     for (int type = 0; type < 3; type++) {
         size_t size = type == 0   ? cancel_entry_encode(&entry, out)
                       : type == 1 ? cancel_seal_encode(&seal, out)
-                                  : cancel_barrier_encode(out);
+                                  : cancel_barrier_encode(9, out);
         for (size_t bit = 0; bit < size * 8; bit++) {
             out[bit / 8] ^= (uint8_t)(1 << bit % 8);
             cr_expect_neq(decode(out, size), 0, "type %d, bit %zu", type, bit);

@@ -122,6 +122,15 @@ static void expect_extras(const struct extras *got, const struct extras *want)
     cr_assert(bytes_equal(got->retry.origin_topic, want->retry.origin_topic));
 }
 
+static void expect_origin(struct bytes bytes, const struct stamp *want)
+{
+    struct stamp got;
+    envelope_origin(bytes, &got);
+    cr_assert_eq(got.origin_offset, want->origin_offset);
+    cr_assert_eq(got.origin_lane, want->origin_lane);
+    cr_assert(bytes_equal(got.id, want->id));
+}
+
 static void expect_stamp(const struct stamp *got, const struct stamp *want)
 {
     expect_extras(&got->extras, &want->extras);
@@ -146,6 +155,7 @@ Test(envelope, opens_to_the_enclosed_fields)
     struct envelope env;
     cr_assert_eq(envelope_open(bytes, &env), 0);
     expect_stamp(&env.stamp, &stamp);
+    expect_origin(bytes, &stamp);
     cr_assert(bytes_equal(env.value, record.value));
     release(bytes);
 }
@@ -165,6 +175,7 @@ Test(envelope, extreme_numbers_are_preserved)
     struct envelope env;
     cr_assert_eq(envelope_open(bytes, &env), 0);
     expect_stamp(&env.stamp, &stamp);
+    expect_origin(bytes, &stamp);
     release(bytes);
 }
 
@@ -211,6 +222,7 @@ Test(envelope, null_is_not_empty)
                 struct envelope env;
                 cr_assert_eq(envelope_open(bytes, &env), 0);
                 expect_stamp(&env.stamp, &stamp);
+                expect_origin(bytes, &stamp);
                 cr_assert(bytes_equal(env.value, record.value));
                 release(bytes);
             }

@@ -268,6 +268,81 @@ Test(request, schedule_is_the_only_operation)
     EXPECT_CODE(CODE_BAD_OP, DELAY, H("dlb-op", "sched"));
 }
 
+/* Parses headers under rules that accept cancels. */
+static struct outcome parse_op(struct bytes key, const struct header *headers, size_t n)
+{
+    struct request_rules rules = RULES;
+    rules.cancels = true;
+    struct record record = {
+        .offset = 4711, .timestamp_ms = STAMPED, .key = key, .headers = headers, .headers_n = n};
+    return parse_under(&rules, &record);
+}
+
+#define PARSE_OP(key, ...)                              \
+    parse_op(key, (const struct header[]){__VA_ARGS__}, \
+             sizeof((const struct header[]){__VA_ARGS__}) / sizeof(struct header))
+#define CANCEL  H("dlb-op", "cancel")
+#define REPLACE H("dlb-op", "replace")
+
+Test(request, a_cancel_has_a_name_alone)
+{
+    struct bytes key = bytes_text("k");
+    struct outcome o = PARSE_OP(key, CANCEL);
+    cr_assert_eq(o.code, CODE_OK);
+    cr_expect_eq(o.stamp.op, REQUEST_CANCEL);
+    cr_expect(bytes_is_null(o.stamp.id) && o.stamp.origin_offset == 4711);
+    o = PARSE_OP(key, CANCEL, H("dlb-id", "a"), H("dlb-due", "1"), H("trace", "x"));
+    cr_assert_eq(o.code, CODE_OK);
+    cr_expect(bytes_equal(o.stamp.id, bytes_text("a")));
+    const struct header others[] = {DELAY, H("dlb-deliver-at", "1"), H("dlb-target", "orders.eu"),
+                                    H_NULL("dlb-key"), H("dlb-expires-at", "1")};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        o = PARSE_OP(key, CANCEL, others[i]);
+        cr_expect_eq(o.code, CODE_BAD_OP, "%s", others[i].name);
+        cr_expect(strstr(o.refusal.reason, others[i].name) != NULL, "%s", o.refusal.reason);
+    }
+}
+
+Test(request, a_cancel_or_replace_needs_a_key_and_a_name)
+{
+    static const char long_key[129] = {'k'};
+    cr_expect_eq(PARSE_OP(bytes_null(), CANCEL, H("dlb-id", "a")).code, CODE_BAD_ID);
+    cr_expect_eq(PARSE_OP(bytes_null(), REPLACE, DELAY, H("dlb-id", "a")).code, CODE_BAD_ID);
+    cr_expect_eq(PARSE_OP(bytes_of("", 0), CANCEL).code, CODE_BAD_ID);
+    cr_expect_eq(PARSE_OP(bytes_of("", 0), CANCEL, H("dlb-id", "a")).code, CODE_OK);
+    cr_expect_eq(PARSE_OP(bytes_of(long_key, 128), CANCEL).code, CODE_OK);
+    cr_expect_eq(PARSE_OP(bytes_of(long_key, 129), CANCEL).code, CODE_BAD_ID);
+    cr_expect_eq(PARSE_OP(bytes_of(long_key, 129), REPLACE, DELAY, H("dlb-id", "a")).code, CODE_OK);
+}
+
+Test(request, a_replace_is_a_request)
+{
+    struct outcome o = PARSE_OP(bytes_text("k"), REPLACE, DELAY);
+    cr_assert_eq(o.code, CODE_OK);
+    cr_expect_eq(o.stamp.op, REQUEST_REPLACE);
+    cr_expect_eq(o.stamp.due_ms, STAMPED + 60000);
+    cr_expect_eq(PARSE_OP(bytes_text("k"), REPLACE).code, CODE_NO_TIME);
+    cr_expect_eq(PARSE_OP(bytes_text("k"), H("dlb-op", "Cancel")).code, CODE_BAD_OP);
+}
+
+Test(request, a_replace_that_is_denied_voids_and_one_of_wrong_form_does_not)
+{
+    struct outcome o = PARSE_OP(bytes_text("k"), REPLACE, DELAY, H("dlb-target", "payroll"));
+    cr_assert_eq(o.code, CODE_TARGET_DENIED);
+    cr_expect(request_voids(o.code, &o.stamp));
+    o = PARSE_OP(bytes_text("k"), REPLACE, H("dlb-delay", "x"));
+    cr_assert_eq(o.code, CODE_BAD_TIME);
+    cr_expect_not(request_voids(o.code, &o.stamp));
+    o = PARSE_OP(bytes_text("k"), DELAY, H("dlb-target", "payroll"));
+    cr_expect_not(request_voids(o.code, &o.stamp));
+    o = PARSE_OP(bytes_text("k"), CANCEL);
+    cr_expect(request_voids(o.code, &o.stamp));
+    const struct header headers[] = {DELAY, CANCEL};
+    struct record with = {.headers = headers, .headers_n = 2},
+                  without = {.headers = headers, .headers_n = 1};
+    cr_expect(request_has_op(&with) && !request_has_op(&without));
+}
+
 Test(request, id_has_128_bytes_at_most)
 {
     char id[129];
