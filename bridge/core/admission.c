@@ -3,6 +3,7 @@
 #include "bridge/core/admission.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/bulk.h"
+#include "bridge/core/cancel.h"
 #include "bridge/core/dead_letter.h"
 #include "bridge/core/head.h"
 #include "bridge/core/notes.h"
@@ -47,9 +48,28 @@ static struct record *take_head(struct queue *q)
     return record;
 }
 
+/* A request while it is judged. */
+struct intake {
+    struct stamp stamp;
+    struct refusal why;
+    struct record *entry; /* to be written first; NULL: it voids nothing */
+};
+
+/* Returns the parcel of a request whose entry, if it has one, is written first. */
+static struct parcel *request_parcel(struct bridge *b, struct queue *q, struct record *record,
+                                     struct record *entry)
+{
+    struct parcel *p = parcel_new(b, q, record);
+    notes_recall(b, p);
+    if (entry != NULL)
+        cancel_precede(b, p, entry);
+    return p;
+}
+
 /* Turns the head into a dead letter. Returns false if the head stays: memory is short, or the lane
    has too many dead letters. */
-static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
+static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why,
+                   struct record *entry)
 {
     if (!dead_letter_available(b, q)) {
         q->waits_for_room = true;
@@ -67,8 +87,7 @@ static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
     }
     q->head = kept;
     q->head_headers_n = (uint32_t)kept->headers_n;
-    struct parcel *p = parcel_new(b, q, take_head(q));
-    notes_recall(b, p);
+    struct parcel *p = request_parcel(b, q, take_head(q), entry);
     p->raw = true;
     p->checksum = checksum;
     dead_letter_mark(b, p, why);
@@ -77,15 +96,11 @@ static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why)
     return true;
 }
 
-/* Returns the code of request_parse, or the code of a request that expired or is too large. */
-static enum code judge_request(const struct bridge *b, const struct queue *q, struct stamp *stamp,
-                               struct refusal *why)
+/* Returns the code of a well-formed request that expired or is too large. */
+static enum code judge_request(const struct bridge *b, const struct queue *q, struct intake *in)
 {
-    const struct record *request = q->head;
-    enum code code =
-        request_parse(&b->config.rules, (uint32_t)q->id.lane, request, b->now.wall_ms, stamp, why);
-    if (code != CODE_OK)
-        return code;
+    const struct stamp *stamp = &in->stamp;
+    struct refusal *why = &in->why;
     if (b->now.wall_ms > stamp->expires_ms) {
         snprintf(why->reason, sizeof why->reason,
                  "dlb-expires-at (%" PRId64 " ms) had passed when the request was read (%" PRId64
@@ -93,41 +108,79 @@ static enum code judge_request(const struct bridge *b, const struct queue *q, st
                  stamp->expires_ms, b->now.wall_ms);
         return why->code = CODE_EXPIRED;
     }
-    size_t size = wire_size(request);
-    if (parcel_fits(b, size, WIRE_ADDED_IN_ITS_LIFE))
+    size_t size = wire_size(q->head);
+    if (stamp->op == REQUEST_CANCEL || parcel_fits(b, size, WIRE_ADDED_IN_ITS_LIFE))
         return CODE_OK;
     snprintf(why->reason, sizeof why->reason, PARCEL_TOO_LARGE, size, b->config.record_max_bytes);
     return why->code = CODE_TOO_LARGE;
 }
 
-/* Returns false if the head stays, because memory is short. */
-static bool admit_request(struct bridge *b, struct queue *q)
+/* The cancel is in force at once, and its entry follows. */
+static bool admit_cancel(struct bridge *b, struct queue *q, struct record *entry)
 {
-    struct stamp stamp;
-    struct refusal why;
-    enum code code = judge_request(b, q, &stamp, &why);
-    if (code != CODE_OK) {
-        bool refused = refuse(b, q, &why);
-        counter_add(&b->stats->requests, refused);
-        counter_add(&b->stats->refused, refused);
-        return refused;
-    }
-    struct record *record =
-        b->port.make(b->port.ctx, q->head->key, envelope_enclosed_size(&stamp, q->head));
-    if (record == NULL)
-        return false;
-    envelope_enclose(&stamp, q->head, (void *)record->value.data);
-    record->offset = q->head->offset;
-    if (stamp.due_ms - b->now.wall_ms <= b->config.ladder.hold_ms)
-        target_expect(b, stamp.target);
     struct record *request = take_head(q);
-    struct parcel *p = parcel_new(b, q, record);
-    notes_recall(b, p);
+    q->head_headers_n = 0;
+    struct parcel *p = parcel_new(b, q, entry);
     b->port.release(b->port.ctx, request);
-    p->until_wall_ms = stamp.due_ms;
-    counter_add(&b->stats->requests, 1);
+    p->raw = true;
+    p->entry_kind = ENTRY_CANCEL;
     parcel_ready(b, p);
     return true;
+}
+
+static bool admit_schedule(struct bridge *b, struct queue *q, const struct intake *in)
+{
+    const struct stamp *stamp = &in->stamp;
+    struct record *record =
+        b->port.make(b->port.ctx, q->head->key, envelope_enclosed_size(stamp, q->head));
+    if (record == NULL)
+        return false;
+    envelope_enclose(stamp, q->head, (void *)record->value.data);
+    record->offset = q->head->offset;
+    if (stamp->due_ms - b->now.wall_ms <= b->config.ladder.hold_ms)
+        target_expect(b, stamp->target);
+    struct record *request = take_head(q);
+    struct parcel *p = request_parcel(b, q, record, in->entry);
+    b->port.release(b->port.ctx, request);
+    p->until_wall_ms = stamp->due_ms;
+    parcel_ready(b, p);
+    return true;
+}
+
+/* Admits a request that was judged. Returns false if the head stays, because memory is short. */
+static bool admit_judged(struct bridge *b, struct queue *q, struct intake *in, enum code code)
+{
+    if (code == CODE_OK && in->stamp.op == REQUEST_CANCEL)
+        return admit_cancel(b, q, in->entry);
+    if (code == CODE_OK)
+        return admit_schedule(b, q, in);
+    bool refused = refuse(b, q, &in->why, in->entry);
+    counter_add(&b->stats->refused, refused);
+    return refused;
+}
+
+/* A replace is refused for its form only, and then voids nothing. One that expired or is denied
+   voids older requests, and becomes a dead letter. */
+static bool admit_request(struct bridge *b, struct queue *q)
+{
+    struct intake in = {.entry = NULL};
+    enum code code = request_parse(&b->config.rules, (uint32_t)q->id.lane, q->head, b->now.wall_ms,
+                                   &in.stamp, &in.why);
+    bool voids = request_voids(code, &in.stamp);
+    if (code == CODE_OK)
+        code = judge_request(b, q, &in);
+    if (voids && cancel_apply(b, q, &in.stamp, &in.why) != CODE_OK) {
+        code = in.why.code;
+        voids = false;
+    }
+    if (voids && (in.entry = cancel_entry(b, q, &in.stamp)) == NULL)
+        return false;
+    bool admitted = admit_judged(b, q, &in, code);
+    counter_add(&b->stats->requests, admitted);
+    counter_add(&b->stats->cancels_refused, admitted && code == CODE_CANCELS_FULL);
+    if (!admitted && in.entry != NULL)
+        b->port.release(b->port.ctx, in.entry);
+    return admitted;
 }
 
 static void watch_order(struct bridge *b, struct queue *q)
@@ -151,7 +204,7 @@ static bool admit_waiting(struct bridge *b, struct queue *q)
         strcpy(why.reason, q->head_fault == ERR_DAMAGED
                                ? "an envelope on a level topic that is damaged"
                                : "a record on a level topic that the bridge did not write");
-        return refuse(b, q, &why);
+        return refuse(b, q, &why, NULL);
     }
     watch_order(b, q);
     int64_t until_wall_ms = q->head_until_wall_ms, release_wall_ms = q->head_release_wall_ms;

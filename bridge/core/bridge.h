@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bridge: the step machine, which decides everything that happens to a record. It is pure: it has
-   no Kafka client, clock or thread, and it allocates nothing after bridge_new. The worker passes it
+   no Kafka client, clock or thread, and it allocates nothing after bridge_new. The one exception is
+   a restore of more cancels than the table of a process holds. The worker passes it
    the time and the facts in the calls below, and it acts through a port (port.h). The service and
    the simulator run the same code.
 
@@ -16,6 +17,8 @@
        record.
      - Records on their way to the dead-letter topic take a quarter of the budget at most, and one
        more record for each lane.
+     - No record is forwarded that a cancel in force voids. All cancels that stand in a lane's logs
+       when the lane is assigned are in force before its first record is forwarded.
 
    A turn serves due records, then reports, then level records whose time is near, then new requests
    within a quota. So intake can never make deliveries late.
@@ -123,6 +126,27 @@ void bridge_throttled(struct bridge *bridge, int64_t for_ms);
 
 /* The log of this queue was deleted below base. Between turns or inside port.reports. */
 void bridge_trimmed(struct bridge *bridge, struct queue_id id, int64_t base);
+
+/* Cancels. Between turns or inside port.reports. */
+
+/* The answer to port.query_ends. ends: one for each slot of bridge_queues_per_lane, and then one
+   for the topic of cancels. whole: each of these partitions has a leader and all of its replicas.
+ */
+void bridge_ends(struct bridge *bridge, int lane, const struct log_ends *ends, bool whole);
+
+/* A record of the log that port.load reads for this lane. The record is valid during the call.
+   Headers are filled for LOAD_REQUESTS only. */
+void bridge_loaded(struct bridge *bridge, int lane, const struct record *record);
+
+/* The load has ended. next: the first offset that it did not read, load.end or above. */
+void bridge_load_ended(struct bridge *bridge, int lane, int64_t next);
+
+/* The topic of cancels of this lane was deleted below an offset. */
+void bridge_cancels_trimmed(struct bridge *bridge, int lane, int64_t below);
+
+/* Returns whether the lane applies its cancels before it opens, and sets the offset that the load
+   has reached and its end. */
+bool bridge_lane_is_loading(const struct bridge *bridge, int lane, int64_t *at, int64_t *end);
 
 /* Trouble with a log. Between turns. */
 

@@ -73,7 +73,8 @@ static void find_bulky(struct bridge *b)
 {
     for (int lane = 0; lane < b->config.lanes; lane++) {
         struct queue *q = bridge_queue(b, lane, SLOT_SCHEDULE);
-        if (q->state == QUEUE_OPEN && q->window.base != WINDOW_UNSET &&
+        bool loads = b->lanes[lane].cancels.loading != LOADING_NONE;
+        if (q->state == QUEUE_OPEN && !loads && q->window.base != WINDOW_UNSET &&
             is_bulky(b, q, b->config.bulk_bytes))
             take_turns(b, q);
     }

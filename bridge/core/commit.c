@@ -2,10 +2,12 @@
 /* Commits: when progress is committed, in both delivery modes. */
 #include "bridge/core/commit.h"
 #include "bridge/core/bridge.h"
+#include "bridge/core/cancel.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/notes.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/progress.h"
+#include "bridge/core/restore.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target.h"
 #include "bridge/core/transaction.h"
@@ -54,7 +56,7 @@ static void announce_early(struct bridge *b)
 {
     for (size_t i = 0; i < b->txn.n; i++) {
         struct parcel *p = &b->pools.parcels[b->txn.taken[i]];
-        if (p->state != PARCEL_IN_FLIGHT)
+        if (p->state != PARCEL_IN_FLIGHT || !cancel_completes(p))
             continue;
         assert(p->ownership == OWNED); /* a lane that is lost ends the transaction */
         parcel_foresee(p);
@@ -118,6 +120,7 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
     b->commit.timed_mono_ms = b->commit.started_mono_ms;
     if (b->config.exactly_once)
         transaction_committed(b);
+    restore_committed(b);
     b->commit.proving &= seq < b->commit.proof_seq;
     progress_kept(b);
 }

@@ -2,6 +2,8 @@
 /* Forwarding: a ready record goes to a level, to its target, or to the dead-letter topic. */
 #include "bridge/core/forward.h"
 #include "bridge/core/bridge.h"
+#include "bridge/core/cancel.h"
+#include "bridge/core/cancel_table.h"
 #include "bridge/core/dead_letter.h"
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
@@ -32,14 +34,14 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alon
     f->parcel = p;
     f->from = p->queue->id;
     f->offset = p->offset;
-    f->record = p->record;
+    f->record = p->entry != NULL ? p->entry : p->record;
     int err = b->port.forward(b->port.ctx, f);
     if (err != 0)
         return err;
     parcel_detach(b, p);
     p->state = PARCEL_IN_FLIGHT;
     p->kind = (uint8_t)f->kind;
-    p->to_slot = (uint8_t)f->slot;
+    p->to_slot = (int16_t)f->slot;
     p->since_mono_ms = b->now.mono_ms;
     if (b->in_flight++ == 0)
         b->cluster.acked_mono_ms = b->now.mono_ms;
@@ -76,6 +78,15 @@ static int send_dead(struct bridge *b, struct parcel *p)
                         .content = (enum dead_letter_content)p->content,
                         .alone = alone};
     return send(b, p, &f, alone);
+}
+
+static int send_entry(struct bridge *b, struct parcel *p)
+{
+    if (outlet_is_down(b, p, FORWARD_CANCEL, SLOT_CANCELS))
+        return 0;
+    struct forward f = {
+        .kind = FORWARD_CANCEL, .timestamp_wall_ms = moment_wall_ms(b), .slot = SLOT_CANCELS};
+    return send(b, p, &f, false);
 }
 
 static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
@@ -187,6 +198,12 @@ static int deliver(struct bridge *b, struct parcel *p)
    of its kind. */
 static int forward(struct bridge *b, struct parcel *p, enum ready kind)
 {
+    if (p->entry_kind != ENTRY_NONE)
+        return send_entry(b, p);
+    if (cancel_table_is_used(b, p) && cancel_table_voids(b, p)) {
+        cancel_drop(b, p);
+        return 0;
+    }
     if (p->dead_letter != NULL)
         return send_dead(b, p);
     /* The limit may have been lowered while the record waited. */

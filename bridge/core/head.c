@@ -165,6 +165,8 @@ bool head_adopt_in_flight(struct bridge *b, struct queue *q, int64_t offset)
         return false;
     for (struct link *l = list_first(&q->revoked); l != NULL; l = list_after(&q->revoked, l)) {
         struct parcel *p = list_item(l, struct parcel, link);
+        if (p->kind == FORWARD_CANCEL) /* its cancel is read again, and writes another entry */
+            continue;
         bool same = q->head != NULL ? head_is_of(q, p) : p->ownership != FOREIGN;
         if (p->offset != offset || !same)
             continue;

@@ -2,10 +2,12 @@
 /* Lanes: assigned, lost, and read again. */
 #include "bridge/core/lanes.h"
 #include "bridge/core/bridge.h"
+#include "bridge/core/cancel_table.h"
 #include "bridge/core/commit.h"
 #include "bridge/core/outcome.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
+#include "bridge/core/restore.h"
 #include "bridge/core/state.h"
 #include "bridge/core/transaction.h"
 
@@ -51,6 +53,7 @@ int bridge_lane_assigned(struct bridge *b, int lane, const struct start *starts,
         else if (same && !txn_voids_lost_work(b) && window_learn(&q->window, &before))
             queue_changed(q);
     }
+    restore_begin(b, lane, &starts[SLOT_SCHEDULE]);
     return unusable;
 }
 
@@ -83,6 +86,7 @@ void bridge_lane_lost(struct bridge *b, int lane)
     outcome_lane_lost(b);
     b->lanes[lane].owned = false;
     count_lanes(b, -1);
+    restore_end(b, lane);
     forget_parcels(b, lane);
     for (int slot = 0; slot < b->queues_per_lane; slot++)
         queue_close(b, bridge_queue(b, lane, slot));
@@ -97,6 +101,7 @@ void bridge_lanes_settled(struct bridge *b)
         window_init(&q->window, WINDOW_UNSET);
         q->missing = false;
         queue_forget_log(q);
+        cancel_table_close(b, q->id.lane);
     }
 }
 
@@ -111,7 +116,8 @@ void lanes_clock_went_back(struct bridge *b, int64_t by_ms)
         if (!b->lanes[lane].owned)
             continue;
         forget_parcels(b, lane);
-        for (int slot = 0; slot < b->queues_per_lane; slot++)
+        restore_forgot_parcels(b, lane);
+        for (int slot = 0; !restore_is_under_way(b, lane) && slot < b->queues_per_lane; slot++)
             queue_reread(b, bridge_queue(b, lane, slot));
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a step machine: creation, reconfiguration, checks and end. */
 #include "bridge/core/bridge.h"
+#include "bridge/core/cancel_table.h"
 #include "bridge/core/lanes.h"
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
@@ -25,7 +26,8 @@ static int pools_init(struct bridge *b)
     b->lanes = calloc((size_t)b->config.lanes, sizeof *b->lanes);
     b->queues = calloc(queues_n, sizeof *b->queues);
     b->commit.progress = malloc(queues_n * sizeof *b->commit.progress);
-    b->outlets.all = calloc(queues_n, sizeof *b->outlets.all);
+    b->outlets.all =
+        calloc((size_t)b->config.lanes * (size_t)outlets_per_lane(b), sizeof *b->outlets.all);
     if (!b->pools.parcels || !b->pools.dead_letters || !b->lanes || !b->queues ||
         !b->commit.progress || !b->outlets.all || txn_init(b) != 0)
         return ERR_NO_MEMORY;
@@ -65,6 +67,8 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
         b->config.commit_text_max = WINDOW_TEXT_MAX;
     if (b->config.commit_again_ms == 0)
         b->config.commit_again_ms = RECOMMIT_EVERY_MS;
+    if (b->config.seal_ms == 0)
+        b->config.seal_ms = SEAL_EVERY_MS;
     b->span = window_span_of(b->config.commit_text_max);
     b->port = *port;
     b->stats = stats;
@@ -74,7 +78,8 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
             b->clock.poll_mono_ms = now.mono_ms;
     b->queues_per_lane = 1 + config->ladder.n + config->retired_n;
     size_t span_ms = (size_t)(plan_lookahead_ms(&config->ladder) + config->ladder.hold_ms + 1000);
-    if (pools_init(b) != 0 || wheel_init(&b->wheel, span_ms, now.wall_ms) != 0) {
+    if (pools_init(b) != 0 || cancel_table_init(b) != 0 ||
+        wheel_init(&b->wheel, span_ms, now.wall_ms) != 0) {
         bridge_free(b);
         return NULL;
     }
@@ -89,9 +94,13 @@ void bridge_free(struct bridge *b)
             bridge_lane_lost(b, lane);
     }
     for (size_t i = 0; i < b->pools.parcels_high; i++) {
-        if (b->pools.parcels[i].state != PARCEL_FREE)
-            b->port.release(b->port.ctx, b->pools.parcels[i].record);
+        struct parcel *p = &b->pools.parcels[i];
+        if (p->state == PARCEL_FREE)
+            continue;
+        parcel_drop_entry(b, p);
+        b->port.release(b->port.ctx, p->record);
     }
+    cancel_table_deinit(b);
     targets_deinit(b);
     wheel_deinit(&b->wheel);
     free(b->outlets.all);
@@ -107,6 +116,7 @@ void bridge_free(struct bridge *b)
 void bridge_reconfigure(struct bridge *b, const struct bridge_live *live)
 {
     b->config.rules = live->rules;
+    b->config.rules.cancels = b->cancels.is_on;
     b->config.max_attempts = live->max_attempts;
     memcpy(b->config.target_labels, live->target_labels, sizeof live->target_labels);
     targets_relabel(b);
@@ -131,6 +141,7 @@ static void check_parcels(const struct bridge *b)
         parked += p->state == PARCEL_PARKED;
         revoked += p->ownership != OWNED;
         bytes += record_memory(p->record, p->headers_n);
+        bytes += p->entry != NULL ? record_memory(p->entry, 0) : 0;
         assert(p->ownership == OWNED || p->state == PARCEL_IN_FLIGHT);
         assert(p->ownership != OWNED || b->lanes[p->queue->id.lane].owned);
         bool marked_early = b->txn.announced || b->txn.state == TXN_BROKEN;
@@ -146,6 +157,8 @@ static void check_parcels(const struct bridge *b)
 void bridge_check(const struct bridge *b)
 {
     wheel_check(&b->wheel);
+    if (b->cancels.is_on)
+        cancels_check(&b->cancels.table);
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++)
         queue_check(b, &b->queues[i]);
     check_parcels(b);

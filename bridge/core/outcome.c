@@ -2,6 +2,7 @@
 /* Outcomes: decides what happens to a record after its report, and to the lanes after an abort. */
 #include "bridge/core/outcome.h"
 #include "bridge/core/bridge.h"
+#include "bridge/core/cancel.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/commit.h"
 #include "bridge/core/dead_letter.h"
@@ -9,6 +10,8 @@
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/redelivery.h"
+#include "bridge/core/restore.h"
+#include "bridge/core/seal.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target.h"
 #include "bridge/core/target_table.h"
@@ -24,7 +27,18 @@ static bool kafka_was_away(const struct bridge *b, const struct parcel *p)
            p->since_mono_ms < b->cluster.back_mono_ms;
 }
 
-/* target: of a delivery; NULL: a hop or a dead letter. */
+/* A record of the topic of cancels was acknowledged. */
+static void note_stored(struct bridge *b, struct parcel *p)
+{
+    if (p->entry_kind == ENTRY_SEAL)
+        seal_stored(b, p);
+    else if (p->entry_kind == ENTRY_BARRIER)
+        restore_barrier_stored(b, p);
+    else
+        cancel_stored(b, p);
+}
+
+/* target: of a delivery; NULL: any other record. */
 static void succeeded(struct bridge *b, struct parcel *p, const struct target *target)
 {
     struct slot_stats *slot = &b->stats->slots[p->queue->id.slot];
@@ -44,6 +58,9 @@ static void succeeded(struct bridge *b, struct parcel *p, const struct target *t
             spans_add(&b->stats->target_delay, p->delayed_ms);
         counter_add(&target_stats(b, target->label)->deliveries, 1);
         break;
+    case FORWARD_CANCEL:
+        note_stored(b, p);
+        return;
     case FORWARD_DEAD:
         counter_add(&b->stats->dead[p->dead_letter->refusal.code], 1);
         counter_add(&target_stats(b, p->dead_letter->label)->dead[p->dead_letter->refusal.code], 1);
@@ -66,11 +83,16 @@ static void notice_own_topic_failed(struct bridge *b, const struct parcel *p, co
 static void own_topic_failed(struct bridge *b, struct parcel *p, enum report report,
                              const char *why)
 {
+    if (p->entry_kind == ENTRY_SEAL) {
+        seal_failed(b, p);
+        return;
+    }
     if (report == REPORT_TOO_LARGE && p->kind == FORWARD_LEVEL) {
         dead_letter_too_large_for_level(b, p);
         return;
     }
-    if (report == REPORT_TOO_LARGE && p->content != DEAD_LETTER_REASON_ONLY) {
+    if (report == REPORT_TOO_LARGE && p->kind == FORWARD_DEAD &&
+        p->content != DEAD_LETTER_REASON_ONLY) {
         if (p->alone)
             p->content++;
         p->alone = true; /* a broker judges batches, not records */
@@ -131,7 +153,7 @@ static void note_failure(struct bridge *b, const struct parcel *p, enum report r
     bool too_large = report == REPORT_TOO_LARGE;
     if (p->kind == FORWARD_LEVEL && too_large)
         notes_add(b, p, NOTE_WITHOUT_LEVEL);
-    else if (too_large)
+    else if (too_large && p->kind != FORWARD_CANCEL)
         notes_add(b, p, NOTE_ALONE);
     else if (p->kind != FORWARD_TARGET && report != REPORT_NOT_SENT)
         notice_own_topic_failed(b, p, why);
@@ -185,8 +207,9 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
         outlet_learn_size(b, p, report);
     if (away)
         report = REPORT_NOT_SENT;
-    bool is_void = /* its transaction was aborted, or it belongs to another log */
-        (p->ownership != OWNED && b->config.exactly_once) || p->ownership == FOREIGN;
+    bool is_void = /* its transaction was aborted, it belongs to another log, or is read again */
+        (p->ownership != OWNED && (b->config.exactly_once || p->kind == FORWARD_CANCEL)) ||
+        p->ownership == FOREIGN;
     if (report == REPORT_OK && !is_void) {
         succeeded(b, p, target);
         return;

@@ -17,16 +17,26 @@
 
 enum { OUTLET_WATCH_MS = 1000 };
 
+static int outlets_n(const struct bridge *b)
+{
+    return b->config.lanes * outlets_per_lane(b);
+}
+
 static struct outlet *outlet_of(const struct bridge *b, int lane, enum forward_kind kind, int slot)
 {
-    int index = kind == FORWARD_DEAD ? SLOT_SCHEDULE : slot;
-    return &b->outlets.all[lane * b->queues_per_lane + index];
+    int index = kind == FORWARD_DEAD     ? SLOT_SCHEDULE
+                : kind == FORWARD_CANCEL ? b->queues_per_lane
+                                         : slot;
+    return &b->outlets.all[lane * outlets_per_lane(b) + index];
 }
 
 static struct queue_id id_of(const struct bridge *b, const struct outlet *o)
 {
     int index = (int)(o - b->outlets.all);
-    return (struct queue_id){index, index / b->queues_per_lane, index % b->queues_per_lane};
+    int lane = index / outlets_per_lane(b), slot = index % outlets_per_lane(b);
+    if (slot == b->queues_per_lane)
+        return (struct queue_id){-1, lane, SLOT_CANCELS};
+    return (struct queue_id){lane * b->queues_per_lane + slot, lane, slot};
 }
 
 /* why: the reason, if it is down. */
@@ -79,7 +89,7 @@ bool outlet_takes(struct bridge *b, const struct parcel *p, enum forward_kind ki
 
 void outlets_doubt(struct bridge *b)
 {
-    for (int i = 0; txn_binds_topics(b) && i < b->config.lanes * b->queues_per_lane; i++) {
+    for (int i = 0; txn_binds_topics(b) && i < outlets_n(b); i++) {
         b->outlets.all[i].doubted = true;
         b->outlets.all[i].recheck_mono_ms = 0;
     }
@@ -97,7 +107,8 @@ void outlet_doubt(struct bridge *b, const struct parcel *p)
 
 static int64_t cost_of(const struct parcel *p)
 {
-    return (int64_t)p->record->cost_bytes + PARCEL_OVERHEAD;
+    const struct record *sent = p->entry != NULL ? p->entry : p->record;
+    return (int64_t)sent->cost_bytes + PARCEL_OVERHEAD;
 }
 
 void outlet_sent(struct bridge *b, const struct parcel *p)
@@ -124,8 +135,8 @@ bool outlets_stop_intake(const struct bridge *b, int lane)
     if (b->lanes[lane].outlets_down == 0 || txn_binds_topics(b))
         return b->lanes[lane].outlets_down > 0;
     int64_t bytes = 0;
-    for (int slot = 0; slot < b->queues_per_lane; slot++) {
-        const struct outlet *o = &b->outlets.all[lane * b->queues_per_lane + slot];
+    for (int i = 0; i < outlets_per_lane(b); i++) {
+        const struct outlet *o = &b->outlets.all[lane * outlets_per_lane(b) + i];
         bytes += o->down ? o->in_flight_bytes : 0;
     }
     return bytes >= lane_share_bytes(b);
@@ -149,7 +160,7 @@ static void watch_silence(struct bridge *b)
     if (b->now.mono_ms - b->outlets.watch_mono_ms < OUTLET_WATCH_MS)
         return;
     b->outlets.watch_mono_ms = b->now.mono_ms;
-    for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
+    for (int i = 0; i < outlets_n(b); i++) {
         if (is_silent(b, &b->outlets.all[i]))
             set_down(b, &b->outlets.all[i], true, "nothing was acknowledged for three seconds");
     }
@@ -165,7 +176,7 @@ void outlets_serve(struct bridge *b)
     }
     if (b->outlets.looking_up != NULL)
         look_up(b, b->outlets.looking_up);
-    for (int i = 0; b->outlets.down > 0 && i < b->config.lanes * b->queues_per_lane; i++) {
+    for (int i = 0; b->outlets.down > 0 && i < outlets_n(b); i++) {
         if (b->outlets.all[i].down && may_look_up(b, &b->outlets.all[i]))
             look_up(b, &b->outlets.all[i]);
     }
@@ -181,7 +192,7 @@ bool outlet_is_suspect(const struct bridge *b, const struct parcel *p, enum forw
 /* A record that fits after all shows that the limit of the topics was raised. */
 void outlet_learn_size(struct bridge *b, const struct parcel *p, enum report report)
 {
-    if (p->content != DEAD_LETTER_FULL)
+    if (p->content != DEAD_LETTER_FULL || p->kind == FORWARD_CANCEL)
         return;
     size_t *large_bytes = &b->outlets.large_bytes[p->kind];
     bool larger = outlet_is_suspect(b, p, (enum forward_kind)p->kind);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outlet: a partition that a lane's hops or dead letters go to. An unwritable outlet stops its lane
-   only. With at-least-once, an outlet accepts every record. */
+/* outlet: a partition that a lane's hops, dead letters or entries of cancels go to. An unwritable
+   outlet stops its lane only. With at-least-once, an outlet accepts every record. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_OUTLET_H
 #define DELAYBRIDGE_BRIDGE_CORE_OUTLET_H
 

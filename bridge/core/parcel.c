@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parcels: records in work from a fixed pool, with a budget of bytes. */
 #include "bridge/core/parcel.h"
+#include "bridge/core/cancel_table.h"
 #include "bridge/core/queue.h"
 #include "bridge/core/state.h"
 
@@ -70,8 +71,19 @@ void parcel_replace(struct bridge *b, struct parcel *p, struct record *record)
     b->pools.buffered_bytes += parcel_memory(p);
 }
 
+void parcel_drop_entry(struct bridge *b, struct parcel *p)
+{
+    p->entry_kind = ENTRY_NONE;
+    if (p->entry == NULL)
+        return;
+    b->pools.buffered_bytes -= record_memory(p->entry, 0);
+    b->port.release(b->port.ctx, p->entry);
+    p->entry = NULL;
+}
+
 static void parcel_free(struct bridge *b, struct parcel *p)
 {
+    parcel_drop_entry(b, p);
     b->pools.buffered_bytes -= parcel_memory(p);
     counter_set(&b->stats->buffered_records, counter_read(&b->stats->buffered_records) - 1);
     if (p->dead_letter != NULL) {
@@ -117,6 +129,15 @@ void parcel_done(struct bridge *b, struct parcel *p)
     parcel_free(b, p);
 }
 
+/* Progress that was announced does not have it, so the next one must. */
+void parcel_void(struct bridge *b, struct parcel *p)
+{
+    parcel_detach(b, p);
+    mark_done(p);
+    queue_changed(p->queue);
+    parcel_free(b, p);
+}
+
 void parcel_foresee(struct parcel *p)
 {
     mark_done(p);
@@ -130,20 +151,24 @@ void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms)
     wheel_add(&b->wheel, &p->node, at_wall_ms);
 }
 
+/* An entry is sent with deliveries, because the sender of its cancel waits for it. */
 void parcel_ready(struct bridge *b, struct parcel *p)
 {
-    int64_t remaining_ms = p->until_wall_ms - b->now.wall_ms;
-    bool hop = p->dead_letter != NULL || remaining_ms > b->config.ladder.hold_ms;
+    int64_t remaining_ms = p->entry_kind != ENTRY_NONE ? 0 : p->until_wall_ms - b->now.wall_ms;
+    bool letter = p->dead_letter != NULL && p->entry_kind == ENTRY_NONE;
+    bool hop = letter || remaining_ms > b->config.ladder.hold_ms;
     if (!hop && remaining_ms > 0) {
         parcel_wait(b, p, p->until_wall_ms);
         return;
     }
     parcel_detach(b, p);
     p->state = PARCEL_READY;
+    if (cancel_table_is_used(b, p) && !p->hashed)
+        cancel_table_hash(b, p);
     if (hop && list_is_empty(&b->ready[READY_HOPS]))
         b->hops_since_mono_ms = b->now.mono_ms;
     /* The outcome of a dead letter is committed before another record can break a transaction. */
-    if (p->dead_letter != NULL)
+    if (letter)
         list_prepend(&b->ready[READY_HOPS], &p->link);
     else
         list_append(&b->ready[hop ? READY_HOPS : READY_DELIVERIES], &p->link);

@@ -14,6 +14,9 @@ int64_t parcel_memory(const struct parcel *p);
 struct parcel *parcel_new(struct bridge *b, struct queue *q, struct record *record);
 void parcel_forget(struct bridge *b, struct parcel *p); /* its record is read again */
 void parcel_done(struct bridge *b, struct parcel *p);   /* its record was acknowledged */
+/* A cancel voids the record: it is done, and has no report. */
+void parcel_void(struct bridge *b, struct parcel *p);
+void parcel_drop_entry(struct bridge *b, struct parcel *p); /* releases its entry */
 /* Marks the record as done before its report. If it fails, all lanes are read again. */
 void parcel_foresee(struct parcel *p);
 void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms); /* in the wheel */

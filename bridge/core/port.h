@@ -28,6 +28,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_CORE_PORT_H
 #define DELAYBRIDGE_BRIDGE_CORE_PORT_H
 
+#include "levels/cancel_log.h"
 #include "levels/code.h"
 #include "levels/envelope.h"
 #include "levels/record.h"
@@ -47,14 +48,15 @@ struct now {
     int64_t wall_ms, mono_ms;
 };
 
-/* One input partition. index = lane * queues_per_lane + slot, so it can be an index into the port's
- * arrays. lane is the number of the partition. */
+/* One partition of a lane. index = lane * queues_per_lane + slot, so it can be an index into the
+   port's arrays. lane is the number of the partition. The topic of cancels is no input: it has a
+   slot and no index. Only lookup_outlet and notices name it. */
 struct queue_id {
     int index;
     int lane;
     int slot; /* 0: the schedule topic; 1 .. ladder.n: the levels; then the retired levels */
 };
-enum { SLOT_SCHEDULE = 0 };
+enum { SLOT_SCHEDULE = 0, SLOT_CANCELS = -1 };
 
 /* A topic that records are delivered to. */
 struct target_id {
@@ -62,8 +64,10 @@ struct target_id {
     void *handle; /* the port's own; NULL until its first lookup */
 };
 
-/* The topic that a record is forwarded to. */
-enum forward_kind { FORWARD_LEVEL, FORWARD_TARGET, FORWARD_DEAD };
+/* The topic that a record is forwarded to. FORWARD_CANCEL: the topic of cancels, in the same lane.
+   Its records are sent as soon as deliveries are, and have no headers. */
+enum forward_kind { FORWARD_LEVEL, FORWARD_TARGET, FORWARD_DEAD, FORWARD_CANCEL };
+enum { FORWARD_KINDS = FORWARD_CANCEL + 1 };
 
 /* The parts of a record that go to the dead-letter topic. A record that is too large for this topic
    is sent again with the next, smaller content. */
@@ -79,7 +83,7 @@ struct forward {
     enum forward_kind kind;
     struct parcel *parcel;
     struct queue_id from;
-    int64_t offset; /* of the record in from */
+    int64_t offset; /* of the record in from; FORWARD_CANCEL of a seal or barrier: -1 */
     const struct record *record;
     /* Timestamp of the new record. FORWARD_LEVEL: the time of the turn, which chose the level.
        Otherwise the later of the turn and port.wall_ms. So it is never before the due time, nor
@@ -146,9 +150,15 @@ enum notice_kind {
     NOTICE_RANGE_SKIPPED,   /* queue, offset, end_offset: reads on after such a range */
     NOTICE_OUTLET_DOWN,     /* queue, to_slot, reason: records of this lane for that topic wait */
     NOTICE_OUTLET_UP,       /* queue, to_slot */
-    NOTICE_THROTTLED        /* span_ms: a broker reads no requests for this long */
+    NOTICE_THROTTLED,       /* span_ms: a broker reads no requests for this long */
+    NOTICE_CANCELLED,       /* queue, offset, key, target: dropped, because a cancel voids it */
+    NOTICE_CANCEL_NOT_OURS, /* queue, offset, reason: a record of the topic of cancels, ignored */
+    NOTICE_CANCEL_NEWER,    /* queue, offset: the lane waits for a newer program */
+    NOTICE_LANE_RESTORED,   /* queue, count, span_ms: cancels in force, when the lane opened */
+    NOTICE_CANCELS_VOID,    /* queue, count: cancels of a schedule topic that was recreated */
+    NOTICE_CANCELS_GREW     /* queue, count: entries that the table has room for, since a restore */
 };
-enum { NOTICE_KINDS = NOTICE_THROTTLED + 1 };
+enum { NOTICE_KINDS = NOTICE_CANCELS_GREW + 1 };
 
 /* key, target and reason may have any bytes that a producer or a broker wrote. */
 struct notice {
@@ -158,7 +168,7 @@ struct notice {
     int64_t end_offset;    /* the first offset after the range that begins at offset */
     int64_t count;
     int64_t span_ms;
-    int to_slot;         /* of the topic that was written to; 0: the dead-letter topic */
+    int to_slot;         /* of the topic that was written to. 0 is the dead-letter topic */
     struct bytes key;    /* null: none */
     struct bytes target; /* null: none */
     enum code code;
@@ -174,6 +184,26 @@ struct start {
     struct bytes text; /* the commit metadata; empty: none */
     bool fresh;        /* the group had no offset, so windows of earlier assignments are void */
     bool missing;      /* the topic does not exist; has the effect of bridge_topic_missing */
+    /* Slot 0 only: the member kept its generation since it lost the lane, as after port.abort. So
+       no other owner can have written cancels. */
+    bool kept;
+};
+
+/* The part of a partition that its brokers keep. */
+struct log_ends {
+    int64_t start;
+    int64_t end;        /* high watermark, records of open transactions included */
+    int64_t stable_end; /* of the schedule topic: its last stable offset; others: unused */
+};
+
+/* The logs that port.load reads. */
+enum load_log { LOAD_CANCELS, LOAD_REQUESTS };
+
+/* Reads [from, end) of a log of one lane. */
+struct load {
+    enum load_log log;
+    int lane;
+    int64_t from, end;
 };
 
 /* The reason why a transaction cannot be committed. */
@@ -257,6 +287,26 @@ struct port {
     /* Deletes the records of a level below base, which is committed. Success calls bridge_trimmed.
        Otherwise the step machine repeats the call a minute later. */
     void (*trim)(void *ctx, struct queue_id queue, int64_t base);
+
+    /* Cancels. These calls are never made if bridge_config.cancel_memory is 0. A lane that is lost
+       ends its load, and drops the answer to its question. */
+
+    /* Queries the brokers for the ends of all logs of a lane. bridge_ends follows later, or never:
+       then the step machine repeats the call. The answer to an earlier call is then dropped. The
+       ends are high watermarks. A handle that reads committed records would answer with the last
+       stable offset, and miss records of open transactions. */
+    void (*query_ends)(void *ctx, int lane);
+    /* Reads a part of a log. bridge_loaded follows for each committed record in it, in order, and
+       then bridge_load_ended. The load ends when reading has reached load.end, with open
+       transactions decided. Only the position ends it: never a time, an error, or a number of
+       records. If records were deleted, it continues at the start of the log, and it skips
+       unreadable batches. LOAD_REQUESTS: the port moves the position of the lane's queue of slot 0,
+       and the step machine seeks it afterwards. While a lane loads, take is not called for it, and
+       neither bridge_out_of_range nor bridge_unreadable for its queue of slot 0. */
+    void (*load)(void *ctx, const struct load *load);
+    /* Deletes the records of a lane's topic of cancels below this offset. Success calls
+       bridge_cancels_trimmed. Otherwise the step machine repeats the call a minute later. */
+    void (*trim_cancels)(void *ctx, int lane, int64_t below);
 
     /* Other. */
 

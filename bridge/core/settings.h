@@ -26,6 +26,11 @@ struct bridge_config {
        may exceed it by a larger record. 0: each queue may exceed it by one record of any size. */
     int64_t large_bytes;
 
+    /* Cancels. */
+    size_t cancel_memory; /* bytes of the table; 0: cancel and replace are refused as bad_op */
+    uint64_t cancel_seed; /* of its fingerprints, random for each process */
+    int64_t seal_ms;      /* between two seals of a lane; 0: a minute */
+
     /* Limits of the brokers. */
     size_t record_max_bytes; /* of a record: key, value and headers, uncompressed; 0: none */
     size_t commit_text_max;  /* of commit metadata; 0: WINDOW_TEXT_MAX */

@@ -22,6 +22,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_CORE_STATE_H
 #define DELAYBRIDGE_BRIDGE_CORE_STATE_H
 
+#include "bridge/core/cancel_state.h"
 #include "bridge/core/port.h"
 #include "bridge/core/settings.h"
 #include "bridge/core/stats.h"
@@ -103,6 +104,7 @@ struct parcel {
     struct link link;        /* FREE, READY, PARKED, or IN_FLIGHT and not OWNED */
     struct queue *queue;
     struct record *record;           /* owned */
+    struct record *entry;            /* ENTRY_REPLACE: the entry, owned; else NULL */
     struct dead_letter *dead_letter; /* NULL: not for the dead-letter topic */
     struct target *target;           /* PARKED, or IN_FLIGHT to it */
     int64_t offset;                  /* in queue */
@@ -112,18 +114,23 @@ struct parcel {
     int64_t overdue_wall_ms;         /* late because of its target since then; 0: it is not */
     int64_t delayed_ms;              /* IN_FLIGHT to its target: the target's part of the delay */
     int64_t since_mono_ms;           /* start of PARKED or IN_FLIGHT */
-    int64_t floor_offset; /* IN_FLIGHT to a level: when it was sent, its log ended here or later */
-    uint64_t checksum;    /* raw: record_checksum of the record with its value */
-    uint8_t state;        /* enum parcel_state */
-    uint8_t kind;         /* IN_FLIGHT: enum forward_kind */
-    uint8_t content;      /* dead_letter: enum dead_letter_content */
-    uint8_t to_slot;      /* IN_FLIGHT to a level: its slot */
-    uint8_t ownership;    /* enum ownership; only IN_FLIGHT may be other than OWNED */
-    bool keyless;         /* IN_FLIGHT to a target: delivered without a key */
-    bool raw;             /* the record came from a producer and is no envelope */
-    bool without_level;   /* too large for its level */
-    bool alone;           /* gets a batch to itself: it, or its batch, was too large */
-    bool too_large;       /* for its target: it was alone in its batch */
+    int64_t floor_offset;  /* IN_FLIGHT to a level: when it was sent, its log ended here or later */
+    uint64_t checksum;     /* raw: record_checksum of the record with its value */
+    int64_t origin_offset; /* hashed: of its request in the schedule topic */
+    struct cancel_print print; /* hashed, and not nameless: of its name */
+    bool hashed;               /* its name was looked for (cancel.h) */
+    bool nameless;             /* hashed: it has none in this lane */
+    uint8_t entry_kind;        /* enum entry_kind */
+    uint8_t state;             /* enum parcel_state */
+    uint8_t kind;              /* IN_FLIGHT: enum forward_kind */
+    uint8_t content;           /* dead_letter: enum dead_letter_content */
+    int16_t to_slot;           /* IN_FLIGHT to a level: its slot */
+    uint8_t ownership;         /* enum ownership; only IN_FLIGHT may be other than OWNED */
+    bool keyless;              /* IN_FLIGHT to a target: delivered without a key */
+    bool raw;                  /* the record came from a producer and is no envelope */
+    bool without_level;        /* too large for its level */
+    bool alone;                /* gets a batch to itself: it, or its batch, was too large */
+    bool too_large;            /* for its target: it was alone in its batch */
 };
 
 enum queue_state {
@@ -194,6 +201,7 @@ struct queue {
 
 struct lane {
     bool owned;
+    struct lane_cancels cancels;
     size_t dead_letters;       /* its parcels for the dead-letter topic */
     int64_t dead_letter_bytes; /* their memory */
     int outlets_down;
@@ -253,7 +261,11 @@ struct target {
 enum txn_state { TXN_OPEN, TXN_ENDING, TXN_COMMITTING, TXN_BROKEN };
 
 /* The kinds of records that are ready. A transaction takes records of one kind. */
-enum ready { READY_HOPS, READY_DELIVERIES, READY_N }; /* hops: dead letters included */
+enum ready {
+    READY_HOPS,       /* and dead letters */
+    READY_DELIVERIES, /* and records of the topic of cancels */
+    READY_N
+};
 
 struct txn {
     enum txn_state state;
@@ -328,11 +340,13 @@ struct target_table {
 };
 
 struct outlets {
-    struct outlet *all;        /* by lane and slot; slot 0: the lane's dead-letter partition */
-    struct outlet *looking_up; /* its look-up is pending; NULL: none is */
-    int down;                  /* number of outlets that are down */
-    int64_t watch_mono_ms;     /* silence was last checked */
-    size_t large_bytes[FORWARD_DEAD + 1]; /* by forward_kind; as in struct target */
+    /* By lane and slot. Slot 0 is the lane's dead-letter partition. The one after the last slot is
+       its partition of the topic of cancels. */
+    struct outlet *all;
+    struct outlet *looking_up;         /* its look-up is pending; NULL: none is */
+    int down;                          /* number of outlets that are down */
+    int64_t watch_mono_ms;             /* silence was last checked */
+    size_t large_bytes[FORWARD_KINDS]; /* by forward_kind; as in struct target */
 };
 
 struct cluster {
@@ -393,6 +407,7 @@ struct bridge {
     struct txn txn;
     struct notes notes;
     struct bulk bulk;
+    struct cancel_state cancels;
 };
 
 static inline bool queue_is_schedule(const struct queue *q)
@@ -403,6 +418,12 @@ static inline bool queue_is_schedule(const struct queue *q)
 static inline struct queue *bridge_queue(const struct bridge *b, int lane, int slot)
 {
     return &b->queues[lane * b->queues_per_lane + slot];
+}
+
+/* One for each slot, and one for the topic of cancels. */
+static inline int outlets_per_lane(const struct bridge *b)
+{
+    return b->queues_per_lane + 1;
 }
 
 static inline void bridge_notice(struct bridge *b, struct notice notice)

@@ -58,6 +58,7 @@ void spans_add(struct spans *spans, int64_t ms);
     X(hops, ADD)                       /* level topics */                                       \
     X(deliveries, ADD)                 /* targets */                                            \
     X(dead, ADD)                       /* the dead-letter topic */                              \
+    X(cancelled, ADD)                  /* a counter: records that a cancel voids */             \
     X(reading, ADD)                    /* partitions */                                         \
     X(paused, ADD)                     /* partitions whose next record is not near */           \
     X(blocked, ADD)                    /* partitions that wait for an operator */               \
@@ -107,6 +108,12 @@ enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retir
     X(aborts, ADD)       /* exactly-once: aborted transactions */                              \
     X(throttled_ms, ADD) /* total time for which a broker's quota stopped requests */          \
     X(rebalances, ADD)                                                                         \
+    X(cancels, ADD)          /* cancels that were acknowledged by the topic of cancels */      \
+    X(replaces, ADD)         /* the same of replaces */                                        \
+    X(cancels_refused, ADD)  /* for lack of room */                                            \
+    X(cancelled, ADD)        /* records that were dropped because of a cancel */               \
+    X(cancel_entries, ADD)   /* gauge: entries of the table */                                 \
+    X(lanes_restoring, ADD)  /* gauge: lanes that apply their cancels before they open */      \
     X(lanes, ADD)            /* gauge: owned lanes */                                          \
     X(paused, ADD)           /* gauge: paused queues */                                        \
     X(buffered_records, ADD) /* gauge: parcels in work, in memory or in flight */              \

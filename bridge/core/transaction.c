@@ -94,7 +94,8 @@ void txn_took(struct bridge *b, struct parcel *p, bool alone)
     b->txn.taken[t->n] = (uint32_t)(p - b->pools.parcels);
     if (t->n++ == 0) {
         t->since_mono_ms = b->now.mono_ms;
-        t->takes = b->txn.took = p->kind == FORWARD_TARGET ? READY_DELIVERIES : READY_HOPS;
+        bool urgent = p->kind == FORWARD_TARGET || p->kind == FORWARD_CANCEL;
+        t->takes = b->txn.took = urgent ? READY_DELIVERIES : READY_HOPS;
     }
     t->bytes += p->record->cost_bytes;
     if (alone)

@@ -3,6 +3,7 @@
 #include "bridge/core/admission.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/bulk.h"
+#include "bridge/core/cancel_table.h"
 #include "bridge/core/commit.h"
 #include "bridge/core/forward.h"
 #include "bridge/core/lanes.h"
@@ -10,6 +11,8 @@
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/progress.h"
+#include "bridge/core/restore.h"
+#include "bridge/core/seal.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target.h"
 #include "bridge/core/transaction.h"
@@ -50,7 +53,7 @@ static void serve_queues(struct bridge *b)
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < b->config.lanes; i++) {
             int lane = (b->bulk.serve_first + i) % b->config.lanes;
-            if (!b->lanes[lane].owned)
+            if (!b->lanes[lane].owned || restore_is_under_way(b, lane))
                 continue;
             int from = pass == 0 ? 1 : SLOT_SCHEDULE, to = pass == 0 ? b->queues_per_lane : 1;
             for (int slot = from; slot < to; slot++) {
@@ -100,6 +103,9 @@ int64_t bridge_turn(struct bridge *b, struct now now)
     serve_queues(b);
     wheel_advance(&b->wheel, now.wall_ms);
     deliver_due(b);
+    restore_serve(b);
+    seal_serve(b);
+    cancel_table_serve(b);
     commit_serve(b);
     outcome_watch_silence(b);
     progress_trim(b);

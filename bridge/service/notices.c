@@ -96,6 +96,20 @@ static const struct sentence sentences[NOTICE_KINDS] = {
     [NOTICE_THROTTLED] = {LOG_WARN, THROTTLE,
                           "broker quota exceeded, forwarding waits: raise producer_byte_rate or "
                           "request_percentage of the bridge's user or client id"},
+    [NOTICE_CANCELLED] = {LOG_INFO, SOURCE | KEY | TARGET, "request cancelled"},
+    [NOTICE_CANCEL_NOT_OURS] = {LOG_ERROR, LANE | OFFSET | REASON,
+                                "record of the topic of cancels is damaged or foreign, ignored: "
+                                "allow only the bridge to write there"},
+    [NOTICE_CANCEL_NEWER] =
+        {LOG_ERROR, LANE | OFFSET,
+         "cancel was written by a newer delaybridge, lane blocked: upgrade this "
+         "process"},
+    [NOTICE_LANE_RESTORED] = {LOG_INFO, LANE | RECORDS, "cancels of a lane are in force again"},
+    [NOTICE_CANCELS_GREW] = {LOG_WARN, LANE | RECORDS,
+                             "more cancels in force than fit the table, table enlarged: raise "
+                             "cancel_memory"},
+    [NOTICE_CANCELS_VOID] = {LOG_WARN, LANE | RECORDS,
+                             "schedule topic was recreated, its older cancels are void"},
 };
 
 /* Of NOTICE_DEAD_LETTERED, which comes before the dead letter is written. */

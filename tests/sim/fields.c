@@ -114,6 +114,9 @@ void field_forward(struct line *line, const struct process *p, const struct forw
     case FORWARD_LEVEL:
         field_topic(line, p, f->slot);
         break;
+    case FORWARD_CANCEL:
+        line_text(line, "cancels");
+        break;
     case FORWARD_TARGET:
         line_text(line, f->target->name);
         break;

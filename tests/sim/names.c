@@ -14,6 +14,8 @@ const char *names_kind(enum forward_kind kind)
         return "target";
     case FORWARD_DEAD:
         return "dead";
+    case FORWARD_CANCEL:
+        return "cancel";
     }
     return OTHER;
 }
@@ -93,6 +95,18 @@ const char *names_notice(enum notice_kind kind)
         return "outlet_open";
     case NOTICE_THROTTLED:
         return "throttled";
+    case NOTICE_CANCELLED:
+        return "cancelled";
+    case NOTICE_CANCEL_NOT_OURS:
+        return "cancel_not_ours";
+    case NOTICE_CANCEL_NEWER:
+        return "cancel_newer";
+    case NOTICE_LANE_RESTORED:
+        return "lane_restored";
+    case NOTICE_CANCELS_VOID:
+        return "cancels_void";
+    case NOTICE_CANCELS_GREW:
+        return "cancels_grew";
     }
     return OTHER;
 }

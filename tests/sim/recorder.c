@@ -6,7 +6,7 @@
 #include "tests/sim/fields.h"
 #include "tests/sim/names.h"
 
-enum { PORT_CALLS = 22 };
+enum { PORT_CALLS = 25 };
 _Static_assert(sizeof(struct port) == (1 + PORT_CALLS) * sizeof(void *),
                "the recorder has a function for each call");
 
@@ -189,6 +189,35 @@ static void record_trim(void *ctx, struct queue_id queue, int64_t base)
     r->real.trim(r->real.ctx, queue, base);
 }
 
+static void record_query_ends(void *ctx, int lane)
+{
+    const struct recorder *r = ctx;
+    line_number(begin(r, "query_ends"), "lane", lane);
+    end(r);
+    r->real.query_ends(r->real.ctx, lane);
+}
+
+static void record_load(void *ctx, const struct load *load)
+{
+    const struct recorder *r = ctx;
+    struct line *line = begin(r, load->log == LOAD_CANCELS ? "load_cancels" : "load_requests");
+    line_number(line, "lane", load->lane);
+    line_number(line, "from", load->from);
+    line_number(line, "end", load->end);
+    end(r);
+    r->real.load(r->real.ctx, load);
+}
+
+static void record_trim_cancels(void *ctx, int lane, int64_t below)
+{
+    const struct recorder *r = ctx;
+    struct line *line = begin(r, "trim_cancels");
+    line_number(line, "lane", lane);
+    line_number(line, "below", below);
+    end(r);
+    r->real.trim_cancels(r->real.ctx, lane, below);
+}
+
 static enum lookup record_lookup(void *ctx, struct target_id *target)
 {
     const struct recorder *r = ctx;
@@ -305,6 +334,9 @@ struct port recorder_port(struct process *p, struct port port)
                          .abort = record_abort,
                          .spare = record_spare,
                          .trim = record_trim,
+                         .query_ends = record_query_ends,
+                         .load = record_load,
+                         .trim_cancels = record_trim_cancels,
                          .lookup = record_lookup,
                          .lookup_outlet = record_lookup_outlet,
                          .end = record_end,

@@ -139,6 +139,28 @@ static void trim(void *ctx, struct queue_id queue, int64_t base)
     fx.trim_base = base;
 }
 
+static void query_ends(void *ctx, int lane)
+{
+    (void)ctx;
+    (void)lane;
+    fx.queries++;
+}
+
+static void load(void *ctx, const struct load *begun)
+{
+    (void)ctx;
+    fx.loads++;
+    fx.load = *begun;
+}
+
+static void trim_cancels(void *ctx, int lane, int64_t below)
+{
+    (void)ctx;
+    (void)lane;
+    fx.cancels_trims++;
+    fx.cancels_trim_below = below;
+}
+
 static enum lookup lookup(void *ctx, struct target_id *target)
 {
     (void)ctx;
@@ -222,6 +244,9 @@ static const struct port port = {
     .abort = give_up,
     .spare = spare,
     .trim = trim,
+    .query_ends = query_ends,
+    .load = load,
+    .trim_cancels = trim_cancels,
     .lookup = lookup,
     .lookup_outlet = lookup_outlet,
     .end = end,

@@ -31,7 +31,9 @@ struct fixture {
     /* Calls of the port. */
     int records; /* records that are made but not released */
     int forwarded, lookups, outlet_lookups, seeks, pauses, commits, announces, finishes, aborts;
-    int forgets, trims;
+    int forgets, trims, queries, loads, cancels_trims;
+    struct load load; /* the last one */
+    int64_t cancels_trim_below;
     struct forward sent; /* the last forward; its pointers are no longer valid */
     int64_t seek_offset, trim_base;
     bool reread;  /* argument of the last abort */

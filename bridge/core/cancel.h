@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cancel: takes cancels and replaces into work, writes their entries, and drops records that they
+   void. An entry is the record of a cancel on the topic of cancels (levels/cancel_log.h). */
+#ifndef DELAYBRIDGE_BRIDGE_CORE_CANCEL_H
+#define DELAYBRIDGE_BRIDGE_CORE_CANCEL_H
+
+#include "bridge/core/state.h"
+/* Puts the cancel that the head of q makes in force. Returns CODE_OK, or refuses it for lack of
+   room. */
+enum code cancel_apply(struct bridge *b, struct queue *q, const struct stamp *stamp,
+                       struct refusal *why);
+/* Returns the entry of the head of q. NULL: no memory now. */
+struct record *cancel_entry(struct bridge *b, const struct queue *q, const struct stamp *stamp);
+/* The parcel sends this entry first, and its own record when the entry is acknowledged. */
+void cancel_precede(struct bridge *b, struct parcel *p, struct record *entry);
+/* Returns a parcel of no input record, whose record goes to the topic of cancels. NULL: no room or
+   memory now. */
+struct parcel *cancel_note(struct bridge *b, int lane, enum entry_kind kind, struct bytes value);
+/* The entry of this parcel was acknowledged. */
+void cancel_stored(struct bridge *b, struct parcel *p);
+/* Returns whether an acknowledgement completes an input record. */
+bool cancel_completes(const struct parcel *p);
+/* A cancel voids the record: it is done without a successor. */
+void cancel_drop(struct bridge *b, struct parcel *p);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of cancels: its share for each lane, its room, and look-ups of records. */
+#include "bridge/core/cancel_table.h"
+#include "bridge/core/state.h"
+
+#include <stdlib.h>
+
+static int lane_init(struct bridge *b, struct lane_cancels *lane)
+{
+    size_t parts_n = (size_t)b->queues_per_lane;
+    lane->passed = calloc(parts_n, sizeof *lane->passed);
+    if (lane->passed == NULL)
+        return ERR_NO_MEMORY;
+    return seals_init(&lane->seals, b->cancels.parts_ms, parts_n);
+}
+
+int cancel_table_init(struct bridge *b)
+{
+    struct cancel_state *c = &b->cancels;
+    for (int lane = 0; lane < b->config.lanes; lane++)
+        b->lanes[lane].cancels.id = -1;
+    c->is_on = b->config.rules.cancels = b->config.cancel_memory > 0;
+    if (!c->is_on)
+        return 0;
+    c->parts_ms = calloc((size_t)b->queues_per_lane, sizeof *c->parts_ms);
+    if (c->parts_ms == NULL ||
+        cancels_init(&c->table, b->config.cancel_memory, b->config.cancel_seed) != 0)
+        return ERR_NO_MEMORY;
+    for (int slot = 1; slot < b->queues_per_lane; slot++)
+        c->parts_ms[slot] = ladder_slot_ms(&b->config.ladder, b->config.retired_ms, slot);
+    c->share = CANCELS_LOAD(c->table.slots_n) / (size_t)b->config.lanes;
+    int err = 0;
+    for (int lane = 0; err == 0 && lane < b->config.lanes; lane++)
+        err = lane_init(b, &b->lanes[lane].cancels);
+    return err;
+}
+
+void cancel_table_deinit(struct bridge *b)
+{
+    for (int lane = 0; b->lanes != NULL && lane < b->config.lanes; lane++) {
+        seals_deinit(&b->lanes[lane].cancels.seals);
+        free(b->lanes[lane].cancels.passed);
+    }
+    cancels_deinit(&b->cancels.table);
+    free(b->cancels.parts_ms);
+}
+
+void cancel_table_open(struct bridge *b, int lane, int64_t first)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    l->id = cancels_open(&b->cancels.table, first);
+    if (l->id < 0) { /* ids of closed lanes are free after their entries were cleared */
+        cancels_sweep(&b->cancels.table);
+        l->id = cancels_open(&b->cancels.table, first);
+    }
+    assert(l->id >= 0);
+    l->is_any = l->complete = false;
+    l->log_next = 0;
+    l->requests_next = -1;
+    l->trim_below = 0;
+    l->witness = (struct witness){.offset = -1};
+    seals_forget(&l->seals);
+}
+
+void cancel_table_close(struct bridge *b, int lane)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    if (l->id < 0)
+        return;
+    cancels_close(&b->cancels.table, l->id);
+    l->id = -1;
+    l->is_any = false;
+    l->seals.last = -1;
+    l->number = 0;
+}
+
+/* A name that is cancelled many times takes one slot, but many records of the topic of cancels. */
+static bool log_is_full(const struct bridge *b, const struct lane_cancels *lane)
+{
+    return lane->log_end - lane->log_start >= 2 * (int64_t)b->cancels.share;
+}
+
+/* Dead entries may take the room. A sweep takes milliseconds, so it is rare. */
+static bool sweep(struct bridge *b)
+{
+    if (b->now.mono_ms - b->cancels.swept_mono_ms < CANCELS_SWEEP_MS)
+        return false;
+    b->cancels.swept_mono_ms = b->now.mono_ms;
+    cancels_sweep(&b->cancels.table);
+    return true;
+}
+
+int cancel_table_put(struct bridge *b, int lane, struct cancel_print print, int64_t offset)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    bool matched;
+    if (cancels_find(&b->cancels.table, l->id, print, &matched) >= offset)
+        return 0; /* it is read again */
+    if (log_is_full(b, l))
+        return ERR_FULL;
+    int err = cancels_put(&b->cancels.table, l->id, print, offset, b->cancels.share);
+    if (err == ERR_FULL && sweep(b))
+        err = cancels_put(&b->cancels.table, l->id, print, offset, b->cancels.share);
+    l->is_any |= err == 0;
+    return err;
+}
+
+/* Without memory for a larger table, a cancel could be forgotten. So the process ends. */
+void cancel_table_restore(struct bridge *b, int lane, struct cancel_print print, int64_t offset)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    size_t slots_n = b->cancels.table.slots_n;
+    int err = cancels_restore(&b->cancels.table, l->id, print, offset);
+    assert(err != ERR_NO_MEMORY);
+    l->is_any |= err == 0;
+    if (b->cancels.table.slots_n == slots_n)
+        return;
+    bridge_notice(b, (struct notice){.kind = NOTICE_CANCELS_GREW,
+                                     .queue = {-1, lane, SLOT_CANCELS},
+                                     .count = (int64_t)CANCELS_LOAD(b->cancels.table.slots_n)});
+}
+
+void cancel_table_hash(struct bridge *b, struct parcel *p)
+{
+    struct stamp stamp;
+    enum cancel_kind kind;
+    p->hashed = p->nameless = true;
+    if (p->raw)
+        return;
+    envelope_origin(p->record->value, &stamp);
+    struct bytes name = cancel_name(p->record->key, stamp.id, &kind);
+    if (bytes_is_null(name) || stamp.origin_lane != (uint32_t)p->queue->id.lane)
+        return;
+    p->nameless = false;
+    p->origin_offset = stamp.origin_offset;
+    p->print = cancels_print(&b->cancels.table, kind, name);
+    cancels_prefetch(&b->cancels.table, p->print);
+}
+
+/* A record that became ready before its lane had a cancel has no fingerprint yet. */
+bool cancel_table_voids(struct bridge *b, struct parcel *p)
+{
+    if (!p->hashed)
+        cancel_table_hash(b, p);
+    return !p->nameless && cancels_void(&b->cancels.table, b->lanes[p->queue->id.lane].cancels.id,
+                                        p->print, p->origin_offset);
+}
+
+void cancel_table_serve(struct bridge *b)
+{
+    struct cancel_state *c = &b->cancels;
+    if (!c->is_on)
+        return;
+    if (c->table.used > 0)
+        cancels_clear(&c->table, CANCELS_CLEAR_SLOTS);
+    for (int lane = 0; lane < b->config.lanes; lane++) {
+        struct lane_cancels *l = &b->lanes[lane].cancels;
+        l->is_any = l->is_any && cancels_has(&c->table, l->id);
+    }
+    counter_set(&b->stats->cancel_entries, c->table.used);
+}

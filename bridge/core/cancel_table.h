@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cancel_table: the cancels in force, by lane and name, and the records that they void. A cancel
+   voids each request of its name whose offset on the schedule topic is smaller. */
+#ifndef DELAYBRIDGE_BRIDGE_CORE_CANCEL_TABLE_H
+#define DELAYBRIDGE_BRIDGE_CORE_CANCEL_TABLE_H
+
+#include "bridge/core/state.h"
+int cancel_table_init(struct bridge *b) must_check;
+void cancel_table_deinit(struct bridge *b);
+
+/* Begins an empty table of a lane. Its offsets are near `first`. */
+void cancel_table_open(struct bridge *b, int lane, int64_t first);
+/* Forgets the cancels and seals of a lane. */
+void cancel_table_close(struct bridge *b, int lane);
+
+/* A cancel that was read from the schedule topic. Returns ERR_FULL if the lane has no room for it,
+   or ERR_RANGE. */
+int cancel_table_put(struct bridge *b, int lane, struct cancel_print print,
+                     int64_t offset) must_check;
+/* A cancel that was in force before the lane was assigned. Takes any room. */
+void cancel_table_restore(struct bridge *b, int lane, struct cancel_print print, int64_t offset);
+
+/* Returns whether a record of this lane may be void. Costs one branch if not. */
+static inline bool cancel_table_is_used(const struct bridge *b, const struct parcel *p)
+{
+    return b->lanes[p->queue->id.lane].cancels.is_any;
+}
+
+/* Finds the fingerprint of a record's name, for a look-up that follows soon. */
+void cancel_table_hash(struct bridge *b, struct parcel *p);
+/* Returns whether a cancel voids the record. */
+bool cancel_table_voids(struct bridge *b, struct parcel *p);
+
+/* Frees a few slots of dead entries. Each turn. */
+void cancel_table_serve(struct bridge *b);
+
+#endif

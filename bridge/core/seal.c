@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seals: the query, the record, and the death of cancels. */
+#include "bridge/core/seal.h"
+#include "bridge/core/cancel.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/queue.h"
+#include "bridge/core/state.h"
+
+enum { THINNED_MAX = 6 };
+
+void seal_restart(struct bridge *b, int lane)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    l->queried = l->seal_out = false;
+    l->queried_mono_ms = b->now.mono_ms;
+}
+
+/* Each time that seals had no room, half of them were dropped, and the rest must last for twice as
+   long. */
+static int64_t period_ms(const struct bridge *b, const struct lane_cancels *l)
+{
+    unsigned thinned = l->seals.thinned < THINNED_MAX ? l->seals.thinned : THINNED_MAX;
+    return b->config.seal_ms << thinned;
+}
+
+static void trim(struct bridge *b, int lane)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    l->trimmed_mono_ms = b->now.mono_ms;
+    if (l->trim_below > l->log_start)
+        b->port.trim_cancels(b->port.ctx, lane, l->trim_below);
+}
+
+void bridge_cancels_trimmed(struct bridge *b, int lane, int64_t below)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    if (below > l->log_start)
+        l->log_start = below;
+}
+
+static void serve_lane(struct bridge *b, int lane)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    const struct window *w = &bridge_queue(b, lane, SLOT_SCHEDULE)->window;
+    if (!b->lanes[lane].owned || l->loading != LOADING_NONE)
+        return;
+    if (b->now.mono_ms - l->trimmed_mono_ms >= period_ms(b, l))
+        trim(b, lane);
+    if (!l->is_any || l->seal_out || w->base == WINDOW_UNSET ||
+        b->now.mono_ms - l->queried_mono_ms < period_ms(b, l))
+        return;
+    l->queried = true;
+    l->queried_mono_ms = b->now.mono_ms;
+    l->covered_offset = w->next;
+    b->port.query_ends(b->port.ctx, lane);
+}
+
+void seal_serve(struct bridge *b)
+{
+    for (int lane = 0; b->cancels.is_on && lane < b->config.lanes; lane++)
+        serve_lane(b, lane);
+}
+
+/* Returns whether every record up to the end of the log was read and is done. A head that waits, in
+   memory or in a paused queue, was read and is not. */
+static bool is_drained(const struct queue *q, int64_t committed)
+{
+    return q->state == QUEUE_OPEN && q->head == NULL && q->window.base == q->window.next &&
+           q->window.base == committed;
+}
+
+/* Returns the offset below which all records of a queue are finished, and the group has committed
+   that. A level whose log was deleted up to its end has passed. So has one that was read to its
+   end, since ends of transactions behind its last record are never committed. */
+static int64_t passed_of(const struct bridge *b, const struct queue *q, int64_t committed,
+                         int64_t start)
+{
+    if (queue_is_schedule(q)) /* it may be read again from there */
+        return committed;
+    int64_t passed = committed > start ? committed : start;
+    int64_t end = is_drained(q, committed) ? b->port.drained(b->port.ctx, q->id) : -1;
+    return end > passed ? end : passed;
+}
+
+/* Judges by the bases that were committed at the last query. Then cancels die a period later
+   than they could, and no late answer matters. */
+static void judge(struct bridge *b, int lane, const struct log_ends *ends)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    int64_t passed[SLOTS_MAX], dead_below, trim_below;
+    for (int slot = 0; slot < b->queues_per_lane; slot++)
+        passed[slot] = passed_of(b, bridge_queue(b, lane, slot), l->passed[slot], ends[slot].start);
+    if (!seals_judge(&l->seals, passed, &dead_below, &trim_below))
+        return;
+    cancels_kill(&b->cancels.table, l->id, dead_below);
+    if (trim_below > l->trim_below)
+        l->trim_below = trim_below;
+    trim(b, lane);
+    seals_prune(&l->seals, passed);
+}
+
+static void note_committed(struct bridge *b, int lane)
+{
+    for (int slot = 0; slot < b->queues_per_lane; slot++) {
+        const struct queue *q = bridge_queue(b, lane, slot);
+        if (queue_has_progress(q))
+            b->lanes[lane].cancels.passed[slot] = q->base_kept;
+    }
+}
+
+static void write_seal(struct bridge *b, int lane, const struct log_ends *ends)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    struct cancel_seal *seal = &l->seal;
+    uint8_t out[CANCEL_SEAL_MAX];
+    int64_t next = seals_next(&l->seals);
+    *seal = (struct cancel_seal){.number = l->number > next ? l->number : next};
+    seal->ends[seal->n++] = (struct seal_end){SEAL_SCHEDULE, l->covered_offset};
+    for (int slot = 1; slot < b->queues_per_lane; slot++)
+        seal->ends[seal->n++] = (struct seal_end){b->cancels.parts_ms[slot], ends[slot].end};
+    seal->ends[seal->n++] = (struct seal_end){SEAL_CANCELS, ends[b->queues_per_lane].end};
+    size_t size = cancel_seal_encode(seal, out);
+    l->seal_out = cancel_note(b, lane, ENTRY_SEAL, bytes_of(out, size)) != NULL;
+    l->number = seal->number + l->seal_out;
+}
+
+void seal_ends(struct bridge *b, int lane, const struct log_ends *ends, bool whole)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    if (!l->queried)
+        return;
+    l->queried = false;
+    l->log_start = ends[b->queues_per_lane].start;
+    l->log_end = ends[b->queues_per_lane].end;
+    judge(b, lane, ends);
+    note_committed(b, lane);
+    if (whole)
+        write_seal(b, lane, ends);
+}
+
+/* This worker has read or written all records before the seal. */
+void seal_stored(struct bridge *b, struct parcel *p)
+{
+    struct lane_cancels *l = &b->lanes[p->queue->id.lane].cancels;
+    int64_t log_end = l->seal.ends[l->seal.n - 1].end;
+    seals_add(&l->seals, &l->seal);
+    l->log_end++;
+    l->seal_out = false;
+    if (log_end > l->log_next)
+        l->log_next = log_end;
+    parcel_forget(b, p);
+}
+
+/* Its ends would be old when it arrives at last. The next query brings new ones. */
+void seal_failed(struct bridge *b, struct parcel *p)
+{
+    b->lanes[p->queue->id.lane].cancels.seal_out = false;
+    parcel_forget(b, p);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* restore, seal: the steps of a lane until it opens, and the life of its cancels. */
+#include "bridge/core/bridge.h"
+#include "bridge/core/cancel_table.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/restore.h"
+#include "bridge/core/seal.h"
+#include "levels/little.h"
+#include "tests/unit/core/fixture.h"
+
+#include <criterion/criterion.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { QUEUES = 3, END = 200 };
+
+static struct log_ends ends[QUEUES + 1];
+static struct lane_cancels *lane;
+
+/* Lane 0 has just been assigned. The topic of cancels is empty. */
+static void start_again(void)
+{
+    fx.config.cancel_memory = 1 << 12;
+    fixture_again();
+    lane = &fx.b->lanes[0].cancels;
+    for (int slot = 0; slot < QUEUES; slot++)
+        ends[slot] = (struct log_ends){0, END, END};
+    ends[QUEUES] = (struct log_ends){0};
+}
+
+static void start(void)
+{
+    fixture_start();
+    start_again();
+}
+
+static void start_exactly_once(void)
+{
+    fixture_start_exactly_once();
+    start_again();
+}
+
+TestSuite(restore, .init = start, .fini = fixture_stop);
+TestSuite(restore_exactly, .init = start_exactly_once, .fini = fixture_stop);
+
+static void answer(void)
+{
+    bridge_ends(fx.b, 0, ends, true);
+}
+
+static void open_lane(void)
+{
+    answer();
+    answer();
+    if (lane->loading == LOADING_REQUESTS)
+        bridge_load_ended(fx.b, 0, END);
+    cr_assert_eq(lane->loading, LOADING_NONE);
+}
+
+static void give(const void *value, size_t size, const char *key)
+{
+    const struct record record = {
+        .offset = 3, .key = bytes_text(key), .value = bytes_of(value, size)};
+    bridge_loaded(fx.b, 0, &record);
+}
+
+static void give_entry(int64_t offset)
+{
+    uint8_t value[CANCEL_ENTRY_SIZE];
+    const struct cancel_entry entry = {.kind = CANCEL_BY_KEY, .offset = offset};
+    give(value, cancel_entry_encode(&entry, value), "key");
+}
+
+/* Answers the first query: the topic of cancels ends at n. */
+static void begin_load(int64_t n)
+{
+    ends[QUEUES] = (struct log_ends){0, n, n};
+    answer();
+    cr_assert_eq(lane->loading, LOADING_LOG);
+    cr_assert(fx.load.log == LOAD_CANCELS && fx.load.from == 0 && fx.load.end == n);
+}
+
+Test(restore, a_lane_takes_no_record_before_its_cancels_are_in_force)
+{
+    fixture_offer(LEVEL, fixture_record(START, BEGIN_WALL_MS));
+    fixture_turn();
+    cr_expect_not_null(fx.offered);
+    begin_load(5);
+    give_entry(150);
+    bridge_load_ended(fx.b, 0, 5);
+    cr_expect_eq(fx.queries, 2);
+    answer();
+    cr_assert_eq(lane->loading, LOADING_REQUESTS);
+    cr_expect(fx.load.from == START && fx.load.end == END);
+    fixture_turn();
+    cr_expect_not_null(fx.offered);
+    bridge_load_ended(fx.b, 0, END);
+    cr_expect_eq(fx.seek_offset, START);
+    fixture_turn();
+    cr_expect_null(fx.offered);
+    cr_expect_eq(fixture_notice(NOTICE_LANE_RESTORED)->count, 1);
+}
+
+Test(restore, a_query_without_an_answer_is_repeated)
+{
+    cr_expect_eq(fx.queries, 1);
+    fixture_pass(ENDS_LOST_MS - 1);
+    fixture_turn();
+    cr_expect_eq(fx.queries, 1);
+    fixture_pass(1);
+    fixture_turn();
+    cr_expect_eq(fx.queries, 2);
+}
+
+/* Gives a record of this magic with a version that no program has yet. */
+static void give_newer(const char *magic)
+{
+    uint8_t value[CANCEL_ENTRY_SIZE] = {0};
+    memcpy(value, magic, 4);
+    value[4] = 9;
+    uint64_t seed = get_u64(value);
+    put_u64(value + 8, XXH3_64bits_withSeed(value + 16, sizeof value - 16, seed));
+    give(value, sizeof value, "key");
+}
+
+Test(restore, an_entry_of_a_newer_program_blocks_the_lane)
+{
+    begin_load(5);
+    give_newer("DLBS");
+    cr_expect_eq(lane->loading, LOADING_LOG, "a seal is ignored");
+    give_newer("DLBC");
+    cr_expect_eq(fixture_notices(NOTICE_CANCEL_NEWER), 1);
+    bridge_load_ended(fx.b, 0, 5);
+    fixture_pass(ENDS_LOST_MS);
+    fixture_turn();
+    cr_expect_eq(lane->loading, LOADING_BLOCKED);
+}
+
+Test(restore, a_foreign_record_is_reported_and_ignored)
+{
+    begin_load(5);
+    give("what is this doing here", 24, "key");
+    cr_expect_eq(fixture_notices(NOTICE_CANCEL_NOT_OURS), 1);
+    bridge_load_ended(fx.b, 0, 5);
+    open_lane();
+}
+
+Test(restore, lanes_of_the_same_generation_load_nothing)
+{
+    open_lane();
+    struct start starts[QUEUES] = {
+        {.offset = START, .kept = true}, {.offset = START}, {.offset = START}};
+    bridge_lane_lost(fx.b, 0);
+    int queries = fx.queries;
+    bridge_lane_assigned(fx.b, 0, starts, fx.b->now);
+    cr_expect(fx.queries == queries && lane->loading == LOADING_NONE);
+    bridge_lane_lost(fx.b, 0);
+    starts[0].kept = false;
+    bridge_lane_assigned(fx.b, 0, starts, fx.b->now);
+    cr_expect_eq(lane->loading, LOADING_LOG_END);
+    cr_expect_eq(lane->requests_next, END, "the rest is read");
+    bridge_lane_lost(fx.b, 0);
+    starts[0].kept = true;
+    bridge_lane_assigned(fx.b, 0, starts, fx.b->now);
+    cr_expect_eq(lane->loading, LOADING_LOG_END, "the restore before had not ended");
+}
+
+/* Lets the newest entry be of a request above the end of the schedule topic. */
+static struct parcel *write_barrier(void)
+{
+    begin_load(5);
+    give_entry(END);
+    bridge_load_ended(fx.b, 0, 5);
+    answer();
+    cr_assert_eq(lane->loading, LOADING_BARRIER);
+    cr_expect_eq(fixture_notices(NOTICE_CANCELS_VOID), 1);
+    fixture_turn();
+    cr_assert_eq(fx.sent.kind, FORWARD_CANCEL);
+    cr_expect_eq(fx.sent.offset, -1);
+    return fx.sent.parcel;
+}
+
+Test(restore, a_barrier_is_acknowledged_before_the_lane_opens)
+{
+    fixture_report(write_barrier(), REPORT_TIMED_OUT);
+    cr_expect_eq(lane->loading, LOADING_BARRIER);
+    fixture_pass(RESEND_MS);
+    fixture_turn();
+    fixture_report(fx.sent.parcel, REPORT_OK);
+    cr_expect_eq(lane->loading, LOADING_REQUESTS);
+    cr_expect_not(lane->barrier_in_doubt);
+    bridge_load_ended(fx.b, 0, END);
+    cr_expect_eq(seals_next(&lane->seals), 1);
+}
+
+Test(restore_exactly, a_barrier_of_an_aborted_transaction_is_written_again)
+{
+    fixture_report(write_barrier(), REPORT_OK);
+    cr_assert_eq(lane->loading, LOADING_REQUESTS);
+    cr_expect(lane->barrier_in_doubt);
+    bridge_load_ended(fx.b, 0, END);
+    const struct start starts[QUEUES] = {
+        {.offset = START, .kept = true}, {.offset = START}, {.offset = START}};
+    bridge_lane_lost(fx.b, 0);
+    bridge_lane_assigned(fx.b, 0, starts, fx.b->now);
+    cr_expect_eq(lane->loading, LOADING_LOG_END);
+    cr_expect_eq(lane->log_next, 0, "all entries are read again");
+}
+
+Test(restore, forgotten_parcels_of_a_barrier_are_made_again)
+{
+    write_barrier();
+    int forwarded = fx.forwarded;
+    restore_forgot_parcels(fx.b, 0);
+    fixture_turn();
+    cr_expect_eq(fx.forwarded, forwarded + 1);
+}
+
+Test(restore, a_recreated_topic_of_cancels_is_read_from_its_start)
+{
+    begin_load(5);
+    give_entry(150);
+    bridge_load_ended(fx.b, 0, 5);
+    open_lane();
+    bridge_lane_lost(fx.b, 0);
+    fixture_gain(0);
+    begin_load(2);
+    cr_expect_eq(fx.load.from, 0);
+}
+
+/* In steps, since a turn that comes too late forwards nothing. */
+static void wait_for_seal(void)
+{
+    for (int i = 0; i < 6; i++) {
+        fixture_pass(SEAL_EVERY_MS / 6);
+        fixture_turn();
+    }
+}
+
+static void put_cancel(int64_t offset)
+{
+    const struct cancel_print print = {.high = (uint64_t)offset << 40};
+    cr_assert_eq(cancel_table_put(fx.b, 0, print, offset), 0);
+}
+
+Test(restore, a_lane_without_cancels_has_no_seals)
+{
+    open_lane();
+    int queries = fx.queries;
+    wait_for_seal();
+    cr_expect_eq(fx.queries, queries);
+    put_cancel(110);
+    wait_for_seal();
+    cr_expect_eq(fx.queries, queries + 1);
+}
+
+Test(restore, a_seal_waits_for_whole_partitions)
+{
+    open_lane();
+    put_cancel(110);
+    wait_for_seal();
+    bridge_ends(fx.b, 0, ends, false);
+    fixture_turn();
+    cr_expect_eq(fx.forwarded, 0);
+    wait_for_seal();
+    answer();
+    fixture_turn();
+    cr_assert_eq(fx.forwarded, 1);
+    cr_expect(lane->seal_out);
+    fixture_report(fx.sent.parcel, REPORT_OK);
+    cr_expect(!lane->seal_out && lane->seals.n == 1);
+}
+
+Test(restore, a_seal_that_failed_is_not_sent_again)
+{
+    open_lane();
+    put_cancel(110);
+    wait_for_seal();
+    answer();
+    fixture_turn();
+    fixture_report(fx.sent.parcel, REPORT_TIMED_OUT);
+    cr_expect(!lane->seal_out && lane->seals.n == 0);
+    fixture_pass(RESEND_MS);
+    fixture_turn();
+    cr_expect_eq(fx.forwarded, 1);
+}
+
+Test(restore, a_trim_without_an_answer_is_repeated)
+{
+    open_lane();
+    lane->trim_below = 50;
+    wait_for_seal();
+    cr_expect(fx.cancels_trims == 1 && fx.cancels_trim_below == 50);
+    wait_for_seal();
+    cr_expect_eq(fx.cancels_trims, 2);
+    bridge_cancels_trimmed(fx.b, 0, 50);
+    wait_for_seal();
+    cr_expect_eq(fx.cancels_trims, 2);
+}
+
+Test(restore, the_worker_sees_the_position_of_a_load)
+{
+    int64_t at, end;
+    begin_load(5);
+    give_entry(150);
+    cr_expect(bridge_lane_is_loading(fx.b, 0, &at, &end));
+    cr_expect(at == 4 && end == 5);
+    bridge_load_ended(fx.b, 0, 5);
+    open_lane();
+    cr_expect_not(bridge_lane_is_loading(fx.b, 0, &at, &end));
+}
