@@ -3,6 +3,7 @@
    that an ended process had received. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
+#include "tests/sim/voids.h"
 
 enum { HEADERS_MAX = 24, BRIDGE_OVERHEAD = 512 + HEADERS_MAX * 96, RECORDS_A_QUEUE = 3 };
 
@@ -34,7 +35,8 @@ void oracle_claim(struct process *p, const struct progress *progress)
         const struct entry *entry = log->entries[i];
         if (entry->offset >= covered_end)
             break;
-        bool done = entry->done || coordinator_holds(p->producer, entry);
+        bool done = entry->done || coordinator_holds(p->producer, entry) ||
+                    (entry->request != NULL && void_is_allowed(entry->request));
         if (!done && !entry->gone && committed_covers(&claim, entry->offset))
             world_fail(w, "p%d commits %d/%d with %lld as done, but no successor is stored", p->id,
                        q.slot, q.lane, (long long)entry->offset);
@@ -122,6 +124,9 @@ void oracle_notice(struct process *p, const struct notice *notice)
 {
     struct world *w = p->world;
     struct queue_id q = notice->queue;
+    void_notice(p, notice);
+    if (notice->kind == NOTICE_CLOCK_BACK)
+        p->reread_step = w->step;
     if (notice->kind == NOTICE_BEYOND_END && !w->beyond_end_ok)
         world_fail(w, "p%d believes that %d/%d ends before %lld", p->id, q.slot, q.lane,
                    (long long)notice->offset);

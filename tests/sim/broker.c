@@ -19,7 +19,7 @@ int broker_topic(struct broker *broker, int64_t level_ms)
         if (broker->level_ms[topic] == level_ms)
             return topic;
     }
-    if (broker->topics == TOPICS_MAX)
+    if (broker->topics == TOPIC_CANCELS)
         abort();
     for (int lane = 0; lane < LANES_MAX; lane++) {
         struct log *log = &broker->logs[broker->topics][lane];

@@ -14,7 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LANES_MAX = 4, TOPICS_MAX = 12, TOPIC_SCHEDULE = 0, NO_LIFE = -1 };
+/* The topic of cancels is the last one. It is none of broker.topics, which are read and done. */
+enum { LANES_MAX = 4, TOPICS_MAX = 13, TOPIC_SCHEDULE = 0, TOPIC_CANCELS = TOPICS_MAX - 1 };
+enum { NO_LIFE = -1 };
 
 struct request; /* oracle.h */
 struct attempt;

@@ -11,6 +11,8 @@ struct liar {
     struct port real;
     struct parcel *fakes[FAKES_MAX]; /* DONE_AT_ENQUEUE */
     int fakes_n;
+    const struct parcel *faked[FAKES_MAX]; /* CANCEL_DONE_AT_INSERT */
+    int faked_n;
     struct record *stash[QUEUES_MAX];     /* ORDER_SWAPPED */
     struct bytes text_before[QUEUES_MAX]; /* METADATA_OF_ANOTHER_BASE */
     struct start sent[QUEUES_MAX];        /* START_AS_SENT */
@@ -112,8 +114,20 @@ static int lie_forward(void *ctx, const struct forward *forward)
         liar->refusal.code = (enum code)(liar->refusal.code % (CODE_N - 1) + 1);
         f.refusal = &liar->refusal;
     }
+    struct record entry;
+    uint8_t bytes[CANCEL_ENTRY_SIZE];
+    if (bug_of(p) == BUG_ENTRY_OF_ANOTHER && f.kind == FORWARD_CANCEL &&
+        f.record->value.len == sizeof bytes) {
+        entry = *f.record;
+        memcpy(bytes, f.record->value.data, sizeof bytes);
+        bytes[16]--;
+        entry.value = bytes_of(bytes, sizeof bytes);
+        f.record = &entry;
+    }
     int err = liar->real.forward(ctx, &f);
-    if (err == 0 && bug_of(p) == BUG_DONE_AT_ENQUEUE && liar->fakes_n < FAKES_MAX)
+    bool early = bug_of(p) == BUG_DONE_AT_ENQUEUE ||
+                 (bug_of(p) == BUG_CANCEL_DONE_AT_INSERT && f.kind == FORWARD_CANCEL);
+    if (err == 0 && early && liar->fakes_n < FAKES_MAX)
         liar->fakes[liar->fakes_n++] = f.parcel;
     return err;
 }
@@ -122,8 +136,11 @@ static void lie_reports(void *ctx)
 {
     struct process *p = ctx;
     struct liar *liar = p->liar;
-    for (int i = 0; i < liar->fakes_n; i++)
+    for (int i = 0; i < liar->fakes_n; i++) {
+        if (liar->faked_n < FAKES_MAX && bug_of(p) == BUG_CANCEL_DONE_AT_INSERT)
+            liar->faked[liar->faked_n++] = liar->fakes[i];
         bridge_reported(p->bridge, liar->fakes[i], REPORT_OK, "queued");
+    }
     liar->fakes_n = 0;
     liar->real.reports(ctx);
 }
@@ -258,9 +275,24 @@ struct now bug_now(const struct process *p, struct now now)
     return now;
 }
 
+/* Each parcel of this list was reported when it was sent. It may be in use again. */
+static bool is_faked(struct process *p, const struct parcel *parcel)
+{
+    struct liar *liar = p->liar;
+    if (bug_of(p) != BUG_CANCEL_DONE_AT_INSERT)
+        return false;
+    for (int i = 0; i < liar->faked_n; i++) {
+        if (liar->faked[i] != parcel)
+            continue;
+        liar->faked[i] = liar->faked[--liar->faked_n];
+        return true;
+    }
+    return false;
+}
+
 void bug_reported(struct process *p, struct parcel *parcel, enum report report, const char *why)
 {
-    if (bug_of(p) == BUG_DONE_AT_ENQUEUE)
+    if (bug_of(p) == BUG_DONE_AT_ENQUEUE || is_faked(p, parcel))
         return;
     if (bug_of(p) == BUG_TIMEOUT_IS_SUCCESS && report == REPORT_TIMED_OUT)
         report = REPORT_OK;
@@ -338,6 +370,20 @@ size_t bug_record_max(const struct world *w)
 int64_t bug_stamp(const struct world *w, int64_t stamp_ms)
 {
     return w->bug == BUG_STAMP_OF_BROKER ? stamp_ms + 3000 : stamp_ms;
+}
+
+void bug_ends(const struct process *p, int slot, struct log_ends *ends)
+{
+    bool cancels = slot == p->slots;
+    if (bug_of(p) == BUG_SEAL_OF_STABLE_ENDS && !cancels && slot != SLOT_SCHEDULE)
+        ends->end = ends->stable_end;
+    if (bug_of(p) == BUG_LOAD_TO_STABLE_END && cancels)
+        ends->end = ends->stable_end;
+}
+
+bool bug_load_ends(const struct process *p)
+{
+    return bug_of(p) == BUG_LOAD_ENDED_BY_TIME;
 }
 
 void bug_start(struct process *p, int lane, int slot, struct start *start)

@@ -55,7 +55,13 @@
     X(HEAD_FORGED, "head_forged", "a record has another timestamp at each reading")              \
     X(UNREAD_UNKNOWN, "unread_unknown", "a queue always seems to have no records at hand")       \
     X(LEADERLESS_IS_WHOLE, "leaderless_is_whole",                                                \
-      "leaders and a spare producer always seem to be available")
+      "leaders and a spare producer always seem to be available")                                \
+    X(CANCEL_DONE_AT_INSERT, "cancel_done_at_insert", "a cancel is done before its entry is")    \
+    X(SEAL_OF_STABLE_ENDS, "seal_of_stable_ends", "the ends of levels are last stable offsets")  \
+    X(LOAD_TO_STABLE_END, "load_to_stable_end", "cancels are loaded to the last stable offset")  \
+    X(LOAD_ENDED_BY_TIME, "load_ended_by_time", "a load ends after a while, at any position")    \
+    X(HOP_WITHOUT_TIMEOUT, "hop_without_timeout", "a client never gives up a hop")               \
+    X(ENTRY_OF_ANOTHER, "entry_of_another", "the entry of a cancel names the offset before")
 
 #define BUG_ENUM(id, name, text) BUG_##id,
 enum bug { BUG_NONE, BUG_TABLE(BUG_ENUM) BUG_N };
@@ -83,6 +89,8 @@ void bug_out_of_range(struct process *process, struct queue_id queue, int64_t st
 enum lookup bug_lookup(const struct world *world, enum lookup found);
 size_t bug_record_max(const struct world *world); /* the limit that the bridge is configured with */
 int64_t bug_stamp(const struct world *world, int64_t stamp_ms);
+void bug_ends(const struct process *process, int slot, struct log_ends *ends);
+bool bug_load_ends(const struct process *process);
 void bug_start(struct process *process, int lane, int slot, struct start *start);
 
 #endif

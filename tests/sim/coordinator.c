@@ -2,6 +2,7 @@
 /* The life of a transaction, from its first record to its last marker. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
+#include "tests/sim/voids.h"
 
 enum { TIMEOUT_MS = 10000, SWEEP_MS = 5000, OFFSETS = -1 };
 enum ending { OPEN, COMMITTED, ABORTED };
@@ -16,9 +17,17 @@ struct transaction {
     bool is_on[TOPICS_MAX][LANES_MAX];
 };
 
+/* A seal has no input, and the entry of a replace only precedes its request. */
+static bool completes(const struct written *it)
+{
+    return it->kind != FORWARD_CANCEL || (it->request != NULL && it->request->op == REQUEST_CANCEL);
+}
+
 void written_counts(struct world *w, const struct written *it)
 {
     struct entry *input = it->input;
+    if (!completes(it))
+        return;
     if (w->setup.exactly_once && input->done)
         world_fail(w, "topic %d lane %d offset %lld was forwarded twice, and both are committed",
                    it->from_topic, it->lane, (long long)input->offset);
@@ -32,6 +41,19 @@ void written_counts(struct world *w, const struct written *it)
         input->verdicts++;
 }
 
+/* Records that progress covers, and that have no successor, were dropped. */
+static void finish_voided(struct world *w, const struct offset_item *item)
+{
+    const struct committed *c = item->committed;
+    const struct log *log = &w->broker.logs[item->topic][item->lane];
+    int64_t end = c->base + (int64_t)c->bits_n * 8;
+    for (size_t i = log_find(log, c->before != NULL ? c->before->base : 0);
+         w->cancels != NULL && i < log->n && log->entries[i]->offset < end; i++) {
+        if (committed_covers(c, log->entries[i]->offset))
+            void_covered(w, log->entries[i]);
+    }
+}
+
 void offsets_count(struct world *w, const struct offset_item *items, size_t n, int life)
 {
     for (const struct offset_item *item = items; item < items + n; item++) {
@@ -41,6 +63,7 @@ void offsets_count(struct world *w, const struct offset_item *items, size_t n, i
                        item->lane, (long long)(*at)->base, (long long)item->committed->base);
         item->committed->before = *at;
         *at = item->committed;
+        finish_voided(w, item);
     }
 }
 
@@ -137,8 +160,9 @@ static void end(struct transaction *t, enum ending ending)
           ending == COMMITTED ? "committed" : "aborted");
     t->state = ending;
     for (int i = 0; i < TOPICS_MAX * LANES_MAX; i++) {
+        int64_t more_ms = i / LANES_MAX == TOPIC_CANCELS ? w->knobs.cancels_mark_ms : 0;
         if (t->is_on[i / LANES_MAX][i % LANES_MAX])
-            world_at(w, w->now_ms + world_delay(w, w->knobs.mark_ms), NULL, mark, t, i);
+            world_at(w, w->now_ms + more_ms + world_delay(w, w->knobs.mark_ms), NULL, mark, t, i);
     }
     if (t->offsets != NULL)
         world_at(w, w->now_ms + world_delay(w, w->knobs.mark_ms), NULL, mark, t, OFFSETS);
@@ -149,10 +173,12 @@ void coordinator_commit(struct producer *producer)
 {
     struct world *w = world_of(producer);
     struct transaction *t = open_transaction(producer);
+    for (const struct written *it = t->written; it != NULL; it = it->next)
+        written_counts(w, it);
     offsets_count(w, t->offsets, t->offsets_n, producer->life);
     for (const struct written *it = t->written; it != NULL; it = it->next) {
-        written_counts(w, it);
-        if (!committed_covers(w->broker.committed[it->from_topic][it->lane], it->input->offset))
+        if (completes(it) &&
+            !committed_covers(w->broker.committed[it->from_topic][it->lane], it->input->offset))
             world_fail(w, "topic %d lane %d offset %lld is forwarded without being in the progress",
                        it->from_topic, it->lane, (long long)it->input->offset);
     }

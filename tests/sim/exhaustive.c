@@ -6,7 +6,12 @@
 #include "tests/sim/workload.h"
 
 enum { WATCH_MS = 100 };
-enum { VARIANT_EXACTLY_ONCE = 1, VARIANT_TWO_PROCESSES = 2, VARIANT_NAMES = 4 };
+enum {
+    VARIANT_EXACTLY_ONCE = 1,
+    VARIANT_TWO_PROCESSES = 2,
+    VARIANT_NAMES = 4,
+    VARIANT_CANCELS = 8
+};
 
 uint64_t scope_seed(const struct scope *scope, uint64_t at, int kind, int variant)
 {
@@ -52,6 +57,13 @@ static void ask(struct world *w, int lane, int64_t delay_ms)
     workload_send(w, &ask);
 }
 
+/* Of the name that all others have. */
+static void cancel(struct world *w, int lane, enum request_op op)
+{
+    struct ask ask = {.lane = lane, .op = op, .target = TARGET_A, .key = "k", .delay_ms = 3000};
+    workload_send(w, &ask);
+}
+
 static void set_up(struct world *w, int variant, const struct ladder *ladder)
 {
     setup_fair(w);
@@ -62,6 +74,10 @@ static void set_up(struct world *w, int variant, const struct ladder *ladder)
     w->setup.exactly_once = variant & VARIANT_EXACTLY_ONCE;
     w->setup.processes = variant & VARIANT_TWO_PROCESSES ? 2 : 1;
     w->setup.producers_have_names = variant & VARIANT_NAMES;
+    enum failure kind = w->failing.kind;
+    bool cancels = variant & VARIANT_CANCELS || kind == FAILURE_CANCEL || kind == FAILURE_REPLACE;
+    w->setup.cancel_memory = cancels ? 1 << 12 : 0;
+    w->setup.seal_ms = 1000;
     w->quiet_ms = 0;
     broker_init(&w->broker, &w->arena, w->setup.lanes);
     workload_init(w);
@@ -80,6 +96,11 @@ static void run_death(struct world *w)
     ask(w, 0, 0);
     ask(w, 0, 2500);
     ask(w, 1, 4500);
+    if (w->setup.cancel_memory > 0) {
+        cancel(w, 1, REQUEST_CANCEL);
+        ask(w, 0, 3500);
+        cancel(w, 0, REQUEST_REPLACE);
+    }
     run_finish(w);
 }
 
@@ -113,6 +134,10 @@ static void run_failure(struct world *w)
          delay_ms += 500) /* so that they wait together */
         ask(w, 0, delay_ms);
     ask_badly(w);
+    if (w->setup.cancel_memory > 0) {
+        cancel(w, 1, REQUEST_CANCEL);
+        cancel(w, 1, REQUEST_REPLACE);
+    }
     run_finish(w);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opportunities, and the events of a process between two calls. */
 #include "tests/sim/coordinator.h"
+#include "tests/sim/workload.h"
 
 enum { OUTAGE_MS = 4000, OUTAGE_LONG_MS = 10000, LEADERLESS_MS = 3000, STEP_MS = 2500 };
 
@@ -62,11 +63,25 @@ static void strike_member(struct world *w, struct process *p, enum failure kind)
     }
 }
 
+static void cancel_all(struct world *w, enum request_op op)
+{
+    for (int lane = 0; lane < w->setup.lanes; lane++) {
+        struct ask ask = {.lane = lane, .op = op, .target = TARGET_A, .key = "k", .delay_ms = 2000};
+        workload_send(w, &ask);
+    }
+}
+
 static void strike(struct world *w, struct process *p, void *arg, int64_t n)
 {
     (void)arg;
     enum failure kind = (enum failure)n;
     switch (kind) {
+    case FAILURE_CANCEL:
+        cancel_all(w, REQUEST_CANCEL);
+        break;
+    case FAILURE_REPLACE:
+        cancel_all(w, REQUEST_REPLACE);
+        break;
     case FAILURE_OUTAGE:
         w->outage_until = w->now_ms + OUTAGE_MS;
         break;
@@ -107,6 +122,8 @@ void failure_strikes(struct process *p)
     struct world *w = p->world;
     enum failure kind = w->failing.kind;
     bool transactional = kind == FAILURE_FENCED || kind == FAILURE_FENCED_UNHEARD;
+    if (w->ending && (kind == FAILURE_CANCEL || kind == FAILURE_REPLACE))
+        return; /* nothing may be left to do */
     if (kind >= FAILURE_REGROUP && (w->setup.exactly_once || !transactional) && fails(w, kind))
         world_at(w, w->now_ms, p, strike, NULL, (int64_t)kind);
 }

@@ -40,6 +40,8 @@
     X(STALL, "the process stalls for longer than a session")                                       \
     X(STALL_HALF, "the process stalls for more than half of a session")                            \
     X(STOP, "the process is requested to end")                                                     \
+    X(CANCEL, "a cancel of all waiting records is written")                                        \
+    X(REPLACE, "a replace of all waiting records is written")                                      \
     X(OUTAGE, "the broker is away for four seconds")                                               \
     X(OUTAGE_LONG, "the broker is away for ten seconds")                                           \
     X(LEADERLESS, "no partition has a leader for three seconds")                                   \

@@ -333,6 +333,31 @@ static void choose_workload(struct world *w, int64_t faults_ms)
         world_at(w, rng_between(rng, 0, faults_ms), NULL, send, NULL, most_ms);
 }
 
+static void cancel(struct world *w, struct process *nobody, void *arg, int64_t most_ms)
+{
+    (void)nobody;
+    (void)arg;
+    workload_cancel(w, most_ms);
+}
+
+/* Each seed has cancels, from few to more than requests. Half of the tables are small. Seals follow
+   each other faster than in life, with the timeouts of clients in proportion. */
+static void choose_cancels(struct world *w, int64_t faults_ms)
+{
+    static const int64_t seals_ms[] = {1000, 2000, 10000, 60000};
+    struct rng *rng = &w->cancel_rng;
+    const struct ladder *ladder = &w->setup.ladder;
+    if (w->without_cancels)
+        return;
+    w->setup.cancel_memory = rng_chance(rng, 5000) ? 1 << 20 : (size_t)rng_int(rng, 300, 2000);
+    w->setup.seal_ms = seals_ms[rng_int(rng, 0, 3)];
+    w->knobs.ends_lost = w->setup.is_calm ? 0 : choose_chance(rng, 3000);
+    int64_t most_ms = ladder->level_ms[ladder->n - 1] * 2;
+    int n = rng_int(rng, 1, 1 << rng_int(rng, 2, 7));
+    for (int i = 0; i < n; i++)
+        world_at(w, rng_between(rng, 0, faults_ms), NULL, cancel, NULL, most_ms);
+}
+
 static void quiet(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
     (void)nobody;
@@ -364,6 +389,7 @@ void faults_choose(struct world *w)
     workload_init(w);
     int64_t faults_ms = rng_between(rng, 5000, 60000);
     choose_workload(w, faults_ms);
+    choose_cancels(w, faults_ms);
     world_at(w, faults_ms, NULL, quiet, NULL, 0);
     for (int i = 0; i < GREAT_N; i++) {
         if (faults->every_ms[i] > 0)

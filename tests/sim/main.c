@@ -18,7 +18,7 @@ enum { KEPT_BYTES = 1 << 30 };
 
 struct options {
     uint64_t from, n, minutes; /* minutes: the longest run; 0: no limit */
-    bool strict, verbose, bugs, scenarios, exhaustive, failures, one, digest, calls;
+    bool strict, verbose, bugs, scenarios, exhaustive, failures, one, digest, calls, stop;
     const char *scenario;
     enum bug bug;
     const char *program;
@@ -97,7 +97,7 @@ static int run_seeds(const struct options *options)
             printf("seed %" PRIu64 " FAILED: %s\n  again: %s --seed %" PRIu64 " -v%s%s\n", seed,
                    world_failure, options->program, seed, options->bug ? " --bug " : "",
                    options->bug ? bug_name(options->bug) : "");
-            if (options->bug != BUG_NONE)
+            if (options->bug != BUG_NONE || options->stop)
                 break;
         }
         exactly_once += world.setup.exactly_once;
@@ -118,22 +118,35 @@ static int run_seeds(const struct options *options)
     return failed > 0;
 }
 
-/* Each bug has its own process, because the bug may end it. */
+/* Runs the bug in its own process, because it may end it. Returns its exit status, and writes the
+   first line with a failure to `found`. */
+static int run_bug(const struct options *options, enum bug bug, const char *what, char found[1024])
+{
+    char command[1024], line[1024];
+    snprintf(command, sizeof command, "'%s' --bug %s %s 2>&1", options->program, bug_name(bug),
+             what);
+    FILE *pipe = popen(command, "r");
+    found[0] = '\0';
+    if (pipe == NULL)
+        return -1;
+    while (fgets(line, sizeof line, pipe) != NULL) {
+        if (strstr(line, "FAILED: ") != NULL && found[0] == '\0')
+            snprintf(found, sizeof line, "%s", line);
+    }
+    return pclose(pipe);
+}
+
+/* The first seeds find most bugs. A few need a story, which takes less time than all seeds. */
 static bool bug_is_found(const struct options *options, enum bug bug)
 {
-    char command[1024], line[1024], found[1024] = "";
-    snprintf(command, sizeof command, "'%s' --bug %s --seeds %d 2>&1", options->program,
-             bug_name(bug), BUG_SEEDS);
-    FILE *pipe = popen(command, "r");
-    if (pipe == NULL)
-        return false;
-    while (fgets(line, sizeof line, pipe) != NULL) {
-        if (strncmp(line, "seed ", 5) == 0 && found[0] == '\0')
-            snprintf(found, sizeof found, "%s", line);
-    }
-    int status = pclose(pipe);
+    char found[1024] = "", all[32];
+    snprintf(all, sizeof all, "--seeds %d", BUG_SEEDS);
+    const char *const runs[] = {"--seeds 200", "--scenarios", all};
+    int status = 0;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs && found[0] == '\0'; i++)
+        status = run_bug(options, bug, runs[i], found);
     char *reason = strstr(found, "FAILED: ");
-    unsigned long seed = strtoul(found + strlen("seed "), NULL, 10);
+    unsigned long seed = strncmp(found, "seed ", 5) == 0 ? strtoul(found + 5, NULL, 10) : 0;
     if (reason != NULL)
         reason[strcspn(reason, "\n")] = '\0';
     bool judged = status != 0 && reason != NULL; /* false: the child crashed or could not start */
@@ -236,6 +249,7 @@ static int run_scenarios(const struct options *options)
     int passed = 0, failed = 0;
     world.verbose = options->verbose;
     world.strict = true;
+    world.bug = options->bug;
     for (const struct scenario *s = scenarios; s->name != NULL; s++) {
         if (options->scenario != NULL && strcmp(options->scenario, s->name) != 0)
             continue;
@@ -265,7 +279,7 @@ static int run_digest(const struct options *options)
 
 static _Noreturn void usage(void)
 {
-    fputs("usage: sim [--seeds N | --minutes M] [--from S] [--strict] | --seed S [-v]\n"
+    fputs("usage: sim [--seeds N | --minutes M] [--from S] [--strict] [--stop] | --seed S [-v]\n"
           "           | --scenarios [--scenario NAME] | --exhaustive | --failures\n"
           "           | --bugs | --bug NAME [--seeds N]\n"
           "           | --digest [--seeds N] [--from S] [--seed S] [-v] [--calls] [--bug NAME]\n",
@@ -303,6 +317,10 @@ static struct options parse(int argc, char **argv)
         }
         if (strcmp(arg, "--failures") == 0) {
             options.failures = true;
+            continue;
+        }
+        if (strcmp(arg, "--stop") == 0) { /* at the first failure */
+            options.stop = true;
             continue;
         }
         if (strcmp(arg, "--digest") == 0) {

@@ -3,7 +3,9 @@
    settles and commits, then the lanes are assigned again. A member that is silent for too long is
    removed, perhaps without its knowledge. */
 #include "tests/sim/coordinator.h"
+#include "tests/sim/loads.h"
 #include "tests/sim/oracle.h"
+#include "tests/sim/voids.h"
 
 enum { SETTLE_MS_MAX = 2000, COMMIT_WAIT_MS = 1000, STEP_MS = 5 };
 
@@ -44,6 +46,7 @@ static void lose_lanes(struct process *p)
             continue;
         process_before(p);
         bug_lane_lost(p, lane);
+        loads_end(p, lane);
         for (int slot = 0; slot < p->slots; slot++)
             inbox_close(p, (struct queue_id){lane * p->slots + slot, lane, slot});
         p->lanes[lane].owned = false;
@@ -217,6 +220,7 @@ static void gain(struct world *w, struct process *p, void *arg, int64_t n)
         world_at(w, w->now_ms + STEP_MS, p, gain, arg, n);
         return;
     }
+    bool rereads = p->rereads; /* in the same generation */
     enum placing placing = place_lanes(p);
     if (w->setup.exactly_once && placing != PLACES_TAKEN) {
         world_at(w, w->now_ms + STEP_MS, p, gain, arg, n);
@@ -234,6 +238,8 @@ static void gain(struct world *w, struct process *p, void *arg, int64_t n)
         trace(w, p, "gains lane %d", lane);
         struct start starts[TOPICS_MAX];
         open_lane(p, lane, placing, starts);
+        starts[SLOT_SCHEDULE].kept = rereads;
+        void_lane_gained(p, lane, rereads);
         process_before(p);
         int unusable = bridge_lane_assigned(p->bridge, lane, starts, p->now);
         if (!process_after(p))

@@ -2,6 +2,7 @@
 /* The rules of forwarding: when, how often and with which bytes a record may be forwarded, and its
    outcome at the end. */
 #include "tests/sim/oracle.h"
+#include "tests/sim/voids.h"
 
 #include <limits.h>
 
@@ -29,7 +30,8 @@ static int failures_of(struct world *w, const struct request *r)
 /* A process must not forward a record again if it knows that the record is done. It does not know
    if the last attempt failed or has no outcome. Nor does it know if it read the lane's progress
    before the first attempt was committed. Without an offset of the group, records in flight may
-   belong to an earlier topic, and prove nothing. */
+   belong to an earlier topic, and prove nothing. The same is true of an unreadable range after
+   another owner, since it has no bytes to compare. */
 static void check_repeat(struct process *p, const struct forwarded *f)
 {
     struct world *w = p->world;
@@ -37,6 +39,8 @@ static void check_repeat(struct process *p, const struct forwarded *f)
     const struct held_lane *lane = &p->lanes[q.lane];
     const struct committed *start = lane->start[p->topic_of_slot[q.slot]];
     int known_epoch = lane->fresh_epoch[p->topic_of_slot[q.slot]];
+    if (f->input->unreadable_end > 0 && lane->away_epoch > known_epoch)
+        known_epoch = lane->away_epoch;
     if (committed_covers(start, f->input->offset))
         world_fail(w,
                    "p%d forwards %d/%d/%lld again, but it was committed as done when the lane was "
@@ -226,6 +230,8 @@ static void check_dead(struct process *p, const struct forwarded *f)
     if (r == NULL)
         fair = code == (f->input->unreadable_end > 0 ? CODE_UNREADABLE : CODE_NOT_OURS) &&
                forward->env == NULL;
+    else if (code == CODE_CANCELS_FULL)
+        fair = r->voids && forward->env == NULL;
     else if (r->expect != CODE_OK)
         fair = code == r->expect && forward->env == NULL;
     else /* an expired or too large request is refused unchanged */
@@ -235,6 +241,8 @@ static void check_dead(struct process *p, const struct forwarded *f)
     if (!fair)
         world_fail(w, "%d/%d/%lld goes to the dead-letter topic as %s (%s), which is not expected",
                    AT(forward->from, f->input->offset), code_name(code), forward->refusal->reason);
+    if (code == CODE_CANCELS_FULL)
+        f->request->was_refused = true;
     if (forward->refusal->reason[0] == '\0')
         world_fail(w, "a dead letter without a reason");
     if (code == CODE_TOO_LARGE && strstr(forward->refusal->reason, " bytes") == NULL)
@@ -283,10 +291,29 @@ static void check_timestamp(struct process *p, const struct forwarded *f)
         world_fail(w, "p%d stamps a record with a time that is not now", p->id);
 }
 
+/* completes: its success makes the input done. */
+static struct attempt *add_attempt(struct process *p, struct forwarded *f, bool completes)
+{
+    struct attempt *a = arena_take(&p->world->arena, sizeof *a);
+    *a = (struct attempt){.next = f->input->attempts,
+                          .life = p->life,
+                          .offset = f->input->offset,
+                          .sent_step = p->world->step,
+                          .sent_epoch = p->lanes[f->forward->from.lane].epoch,
+                          .told_epoch = -1};
+    if (completes)
+        f->input->attempts = a;
+    return a;
+}
+
 struct attempt *oracle_forwarded(struct process *p, struct forwarded *f)
 {
     struct world *w = p->world;
     struct queue_id q = f->forward->from;
+    if (f->forward->kind == FORWARD_CANCEL) {
+        void_check_entry(p, f);
+        return add_attempt(p, f, f->request != NULL && f->request->op == REQUEST_CANCEL);
+    }
     if (!p->may_act || !p->lanes[q.lane].owned)
         world_fail(w, "p%d forwards %d/%d/%lld %s", p->id, AT(q, f->input->offset),
                    p->may_act ? "of a lane that it has lost" : "while it settles");
@@ -294,6 +321,7 @@ struct attempt *oracle_forwarded(struct process *p, struct forwarded *f)
         world_fail(w, "p%d forwards after a long pause, before a commit has proved its lanes",
                    p->id);
     check_timestamp(p, f);
+    void_check_forward(p, f);
     check_repeat(p, f);
     w->repeats += f->input->attempts != NULL;
     check_request_size(p, f);
@@ -303,14 +331,7 @@ struct attempt *oracle_forwarded(struct process *p, struct forwarded *f)
         check_hop(p, f);
     else
         check_dead(p, f);
-    struct attempt *a = arena_take(&w->arena, sizeof *a);
-    *a = (struct attempt){.next = f->input->attempts,
-                          .life = p->life,
-                          .offset = f->input->offset,
-                          .sent_epoch = p->lanes[f->forward->from.lane].epoch,
-                          .told_epoch = -1};
-    f->input->attempts = a;
-    return a;
+    return add_attempt(p, f, true);
 }
 
 /* Returns whether the window of this life may not reach the record: it was sent in an earlier life,
@@ -337,6 +358,9 @@ void oracle_told(struct process *p, struct attempt *a, struct queue_id from,
        an earlier topic */
     if (a->sent_epoch < lane->fresh_epoch[topic] || a->sent_epoch < lane->away_epoch)
         a->told_epoch = -1;
+    /* an entry from before the lane was read again proves nothing: so is its cancel */
+    if (kind == FORWARD_CANCEL && (a->sent_epoch != lane->epoch || a->sent_step < p->reread_step))
+        a->told_epoch = -1;
     if (beyond_the_window(a, lane->epoch, p->world->broker.committed[topic][from.lane]))
         a->told_epoch = -1;
     if (request == NULL || kind != FORWARD_TARGET)
@@ -353,9 +377,9 @@ void oracle_finished(struct world *w, struct request *r, enum forward_kind kind)
 {
     if (kind == FORWARD_TARGET)
         r->delivered++;
-    else
+    else if (kind == FORWARD_DEAD)
         r->dead++;
-    if (w->setup.exactly_once && r->delivered + r->dead > 1)
+    if (w->setup.exactly_once && r->delivered + r->dead + r->voided > 1)
         world_fail(w, "request %d/%lld is doubled: %d deliveries and %d dead letters", r->lane,
                    (long long)r->offset, r->delivered, r->dead);
     if (r->finished)
@@ -370,6 +394,8 @@ static int64_t patience_ms(const struct world *w)
 {
     int64_t ms = (w->setup.exactly_once ? 120000 : 60000) + 2 * w->skew_ms_max +
                  4 * w->setup.leap_ms + 3 * w->setup.session_ms;
+    if (w->setup.cancel_memory > 0) /* a lane is restored, and entries are sent first */
+        ms += 12 * w->setup.leap_ms;
     for (int i = 1; i < w->setup.max_attempts; i++)
         ms += i <= 2 ? 2 * 10000 : i <= 4 ? 2 * 60000 : 2 * RETRY_MS_MAX;
     return ms;

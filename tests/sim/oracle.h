@@ -45,6 +45,18 @@ struct request {
     int delivered, dead;
     bool finished, excused;
     int64_t finished_ms;
+
+    /* voids.c */
+    struct request *next_cancel;
+    const struct request *voided_by; /* the newest cancel that voids it; NULL: none */
+    enum request_op op;
+    int schedule;      /* as world.schedule_n when it was written */
+    struct bytes name; /* null: it has none */
+    bool named_by_id;
+    bool voids;                      /* a cancel, or a replace of correct form */
+    bool was_refused;                /* for lack of room */
+    int applied_life, applied_epoch; /* the last owner that wrote its entry */
+    int voided;                      /* records of it that were dropped */
 };
 
 enum attempt_state { ATTEMPT_FLYING, ATTEMPT_OK, ATTEMPT_FAILED, ATTEMPT_LOST };
@@ -57,6 +69,7 @@ struct attempt {
     int life;
     int64_t offset; /* offset of the record */
     enum attempt_state state;
+    uint64_t sent_step;
     int sent_epoch; /* epoch of the lane when the record was forwarded */
     int told_epoch; /* the same at the report; -1: another process owned the lane */
     uint64_t told_step;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The port, reading side. Partitions are fetched ahead in batches, paused and sought. A partition
    signals once when it changes from empty to not empty. Records are lent and returned. */
+#include "tests/sim/loads.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/world.h"
 
@@ -453,8 +454,9 @@ static enum lookup port_lookup_outlet(void *ctx, struct queue_id outlet)
         return LOOKUP_UNKNOWN;
     if (rng_chance(&w->rng, w->knobs.lookup_pending))
         return LOOKUP_PENDING;
-    int chain = outlet.slot == SLOT_SCHEDULE
-                    ? CHAINS_DEAD + outlet.lane
+    int chain = outlet.slot == SLOT_SCHEDULE ? CHAINS_DEAD + outlet.lane
+                : outlet.slot == SLOT_CANCELS
+                    ? TOPIC_CANCELS * LANES_MAX + outlet.lane
                     : p->topic_of_slot[outlet.slot] * LANES_MAX + outlet.lane;
     return bug_lookup(w,
                       world_leader_back(w, chain) > w->now_ms ? LOOKUP_UNWRITABLE : LOOKUP_WHOLE);
@@ -515,6 +517,9 @@ struct port port_of(struct process *p)
                          .abort = port_abort,
                          .spare = port_spare,
                          .trim = port_trim,
+                         .query_ends = port_query_ends,
+                         .load = port_load,
+                         .trim_cancels = port_trim_cancels,
                          .lookup = port_lookup,
                          .lookup_outlet = port_lookup_outlet,
                          .end = port_end,

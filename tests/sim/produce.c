@@ -25,7 +25,7 @@ static int target_index(const struct world *w, const char *name)
 /* Returns the size of key or value, the larger one, without the bytes that an envelope adds. */
 static size_t size_of(const struct flight *f, enum dead_letter_content letter)
 {
-    bool whole = f->request != NULL && letter == DEAD_LETTER_FULL;
+    bool whole = f->request != NULL && letter == DEAD_LETTER_FULL && f->kind != FORWARD_CANCEL;
     size_t value_len = whole ? f->request->value.len : f->made.value.len;
     return f->made.key.len > value_len ? f->made.key.len : value_len;
 }
@@ -38,6 +38,7 @@ static void decide(struct world *w, struct flight *f, const struct forward *forw
         [FORWARD_LEVEL] = LEVEL_BYTES_MAX,
         [FORWARD_TARGET] = TARGET_BYTES_MAX,
         [FORWARD_DEAD] = DEAD_BYTES_MAX,
+        [FORWARD_CANCEL] = LEVEL_BYTES_MAX,
     };
     f->report = REPORT_OK;
     if (size_of(f, forward->content) > most[f->kind])
@@ -112,6 +113,8 @@ static int chain_of(struct process *p, const struct forward *forward)
         return p->topic_of_slot[forward->slot] * LANES_MAX + forward->from.lane;
     if (forward->kind == FORWARD_DEAD)
         return CHAINS_DEAD + forward->from.lane;
+    if (forward->kind == FORWARD_CANCEL)
+        return TOPIC_CANCELS * LANES_MAX + forward->from.lane;
     int target = target_index(p->world, forward->target->name);
     int partition = (int)(forward->env->value.len % TARGET_PARTITIONS);
     return CHAINS_TARGETS + (target < 0 ? 0 : target) * TARGET_PARTITIONS + partition;
@@ -140,6 +143,7 @@ static void store(struct world *w, struct producer *producer, struct flight *f)
     trace(w, NULL, "stored: %s of %d/%d/%lld, sent by life %d, request %lld",
           f->kind == FORWARD_LEVEL    ? "hop"
           : f->kind == FORWARD_TARGET ? "delivery"
+          : f->kind == FORWARD_CANCEL ? "cancel"
                                       : "dead letter",
           f->from.slot, f->from.lane, (long long)f->input->offset, producer->life,
           f->request ? (long long)f->request->offset : -1);
@@ -149,12 +153,20 @@ static void store(struct world *w, struct producer *producer, struct flight *f)
         f->landed_offset = it->made->offset;
         oracle_level_appended(w, log, it->made, f->ladder, producer->life);
     }
+    if (f->kind == FORWARD_CANCEL)
+        it->made = log_append(&w->broker, &w->broker.logs[f->topic][f->lane], &f->made);
     if (w->setup.exactly_once)
         coordinator_write(producer, it);
     else
         written_counts(w, it);
-    if (it->made != NULL)
+    if (f->kind == FORWARD_LEVEL)
         inbox_appended(w, f->topic, f->lane);
+}
+
+/* A client gives up a record that it cannot send. Five seals of a lane take longer. */
+static int64_t hop_timeout_ms(const struct world *w)
+{
+    return 2 * w->setup.seal_ms;
 }
 
 /* Handles a partition without a leader: it stores no record. A delivery times out. A hop waits,
@@ -162,10 +174,15 @@ static void store(struct world *w, struct producer *producer, struct flight *f)
 static bool outage_keeps(struct world *w, struct flight *f)
 {
     int64_t leader_back = world_leader_back(w, f->chain);
+    bool own_topic = f->kind == FORWARD_LEVEL || f->kind == FORWARD_CANCEL;
+    if (own_topic && f->producer->cut_until_ms > leader_back)
+        leader_back = f->producer->cut_until_ms;
     if (leader_back <= w->now_ms)
         return false;
-    int64_t gives_up_at = f->sent_ms + DELIVERY_TIMEOUT_MS;
-    bool skip_requested = f->kind == FORWARD_TARGET || w->setup.exactly_once;
+    bool delivery = f->kind == FORWARD_TARGET || w->setup.exactly_once;
+    int64_t gives_up_at = f->sent_ms + (delivery ? DELIVERY_TIMEOUT_MS : hop_timeout_ms(w));
+    bool skip_requested =
+        delivery || (w->setup.cancel_memory > 0 && w->bug != BUG_HOP_WITHOUT_TIMEOUT);
     if (skip_requested && w->now_ms >= gives_up_at) {
         f->report = REPORT_TIMED_OUT;
         f->stored = rng_chance(&w->rng, 1000);
@@ -262,6 +279,14 @@ static void make_entry(struct world *w, struct flight *f, const struct forward *
         f->made.value = older_writes(&w->arena, f->made.value);
 }
 
+/* The input of a seal or a barrier, which have none. */
+static struct entry *no_input(struct world *w)
+{
+    struct entry *input = arena_take(&w->arena, sizeof *input);
+    *input = (struct entry){.offset = -1, .foreign = true, .done = true};
+    return input;
+}
+
 /* Returns the request of a forwarded record. */
 static struct request *request_of(struct process *p, const struct forward *forward,
                                   struct entry *input)
@@ -319,9 +344,11 @@ int port_forward(void *ctx, const struct forward *forward)
     check_company(p, forward);
     struct log *log = &w->broker.logs[p->topic_of_slot[forward->from.slot]][forward->from.lane];
     struct forwarded seen = {.forward = forward, .input = log_at(log, forward->offset)};
+    if (forward->kind == FORWARD_CANCEL && forward->offset < 0)
+        seen.input = no_input(w);
     seen.request = request_of(p, forward, seen.input);
     struct attempt *attempt = oracle_forwarded(p, &seen);
-    w->forwards++;
+    w->forwards += forward->offset >= 0; /* a clean stop ends no seals */
     w->flying_n++;
     struct flight *f = arena_take(&w->arena, sizeof *f);
     *f = (struct flight){.process = p,
@@ -333,7 +360,8 @@ int port_forward(void *ctx, const struct forward *forward)
                          .from = forward->from,
                          .kind = forward->kind,
                          .ladder = p->ladder,
-                         .topic = p->topic_of_slot[forward->slot],
+                         .topic = forward->kind == FORWARD_CANCEL ? TOPIC_CANCELS
+                                                                  : p->topic_of_slot[forward->slot],
                          .lane = forward->from.lane,
                          .chain = chain_of(p, forward),
                          .sent_ms = w->now_ms,

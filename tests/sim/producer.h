@@ -45,16 +45,17 @@ struct producer {
     bool died;
     struct chain chains[CHAINS_N];
 
-    bool takes_part[CHAINS_N];       /* whether its transaction has, or had, a record there */
-    bool fenced;                     /* the coordinator refuses its requests */
-    bool given_up;                   /* its process has replaced it */
-    bool solo;                       /* its transaction has one record and accepts no other */
-    bool failed;                     /* a record of its transaction has failed */
-    bool asked;                      /* a commit was requested, and its outcome is unknown */
-    bool torn;                       /* its client knows that the transaction cannot be committed */
-    bool told_torn;                  /* and the bridge knows this, or will soon */
-    enum abort_cause cause;          /* why it cannot be committed */
-    size_t unreported;               /* records without a report to the bridge */
+    bool takes_part[CHAINS_N]; /* whether its transaction has, or had, a record there */
+    bool fenced;               /* the coordinator refuses its requests */
+    bool given_up;             /* its process has replaced it */
+    int64_t cut_until_ms;      /* stories: until then no hop or entry of it reaches a broker */
+    bool solo;                 /* its transaction has one record and accepts no other */
+    bool failed;               /* a record of its transaction has failed */
+    bool asked;                /* a commit was requested, and its outcome is unknown */
+    bool torn;                 /* its client knows that the transaction cannot be committed */
+    bool told_torn;            /* and the bridge knows this, or will soon */
+    enum abort_cause cause;    /* why it cannot be committed */
+    size_t unreported;         /* records without a report to the bridge */
     struct transaction *transaction; /* the last transaction; NULL: none yet */
     struct attempt *attempts;        /* forwards since the last commit that succeeded */
 };

@@ -138,7 +138,45 @@
     X(lone_record_to_a_target_without_a_leader_blocks_one_producer)           \
     X(target_that_is_whole_again_is_tried_on_the_last_producer)               \
     X(clock_step_back_aborts_the_transaction)                                 \
-    X(clock_step_back_after_a_lone_failure_rereads)
+    X(clock_step_back_after_a_lone_failure_rereads)                           \
+    /* stories_cancel.c: cancels and replaces */                              \
+    X(a_cancel_voids_older_requests_of_its_name_alone)                        \
+    X(a_cancel_by_id_needs_the_key_of_its_lane)                               \
+    X(one_cancel_voids_all_older_requests_of_its_name)                        \
+    X(one_cancel_voids_all_older_requests_of_its_name_exactly_once)           \
+    X(a_replace_voids_older_requests_and_not_itself)                          \
+    X(a_replace_voids_older_requests_and_not_itself_exactly_once)             \
+    X(a_replace_of_wrong_form_voids_nothing)                                  \
+    X(a_replace_that_was_sent_without_its_entry_is_not_done)                  \
+    X(a_record_that_was_ready_before_its_cancel_is_void)                      \
+    X(cancels_beyond_the_share_of_a_lane_are_refused)                         \
+    X(a_topic_of_cancels_that_is_not_trimmed_refuses_cancels)                 \
+    X(an_aborted_transaction_keeps_cancels_in_force)                          \
+    X(cancels_without_a_leader_stop_their_lane_alone)                         \
+    /* stories_seal.c: how long cancels live */                               \
+    X(cancels_on_the_schedule_topic_come_before_the_first_delivery)           \
+    X(cancels_survive_their_owner)                                            \
+    X(cancels_survive_their_owner_exactly_once)                               \
+    X(requests_are_read_again_after_a_restore)                                \
+    X(a_drained_lane_empties_its_table)                                       \
+    X(a_drained_lane_empties_its_table_exactly_once)                          \
+    X(a_waiting_record_keeps_its_cancel_in_force)                             \
+    X(a_waiting_record_keeps_its_cancel_in_force_exactly_once)                \
+    X(a_blocked_level_keeps_cancels_in_force)                                 \
+    X(a_hop_in_flight_is_given_up_before_five_seals)                          \
+    X(a_hop_that_is_stored_behind_a_seal_is_void)                             \
+    X(a_topic_of_cancels_is_trimmed_to_the_fifth_seal_before)                 \
+    X(a_transaction_of_a_killed_owner_holds_the_restore)                      \
+    X(an_entry_without_its_marker_is_awaited)                                 \
+    X(a_record_behind_an_open_transaction_keeps_its_cancel)                   \
+    X(a_lane_that_is_lost_while_it_loads_is_restored_again)                   \
+    X(a_load_continues_at_the_start_of_a_trimmed_log)                         \
+    X(a_restore_grows_the_table_beyond_its_limit)                             \
+    X(cancels_of_a_recreated_schedule_topic_void_nothing)                     \
+    X(a_late_barrier_forgets_no_cancel)                                       \
+    X(a_recreated_schedule_topic_is_recognized_by_another_record)             \
+    X(a_schedule_topic_without_commits_is_no_other_one)                       \
+    X(a_schedule_topic_without_offsets_is_recognized_by_its_record)
 
 #define SCENARIO_DECLARE(name) void name(struct world *world);
 SCENARIO_TABLE(SCENARIO_DECLARE)

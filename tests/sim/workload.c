@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes requests as headers, and decides their required outcome by the contract. */
 #include "tests/sim/workload.h"
+#include "tests/sim/voids.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -109,6 +110,8 @@ static void add_fault(struct gathering *g, const struct ask *ask)
         add_ours(g, "dlb-op", bytes_text("jump"));
         break;
     case CODE_BAD_ID:
+        if (ask->op != REQUEST_SCHEDULE) /* it lacks the key */
+            break;
         memset(id, 'i', ID_TOO_LONG);
         add_ours(g, "dlb-id", bytes_of(id, ID_TOO_LONG));
         break;
@@ -126,6 +129,29 @@ static bool names_target(const struct world *w, const struct ask *ask)
     if (ask->fault == CODE_TARGET_DENIED || ask->fault == CODE_NO_TARGET)
         return false;
     return ask->target != TARGET_DEFAULT || !w->setup.default_target;
+}
+
+/* The name, as a reader of the contract would find it. */
+static void name_request(struct request *r, const struct ask *ask, struct bytes record_key)
+{
+    r->named_by_id = ask->id != NULL;
+    r->name = ask->id != NULL                                ? bytes_text(ask->id)
+              : record_key.len >= 1 && record_key.len <= 128 ? record_key
+                                                             : bytes_null();
+    if (bytes_is_null(record_key))
+        r->name = bytes_null();
+    bool formless = ask->fault != CODE_OK && ask->fault != CODE_TARGET_DENIED;
+    r->op = ask->op;
+    r->voids = ask->op != REQUEST_SCHEDULE && !formless;
+}
+
+static void add_op(struct gathering *g, const struct ask *ask)
+{
+    static const char *const names[] = {"schedule", "cancel", "replace"};
+    if (ask->op != REQUEST_SCHEDULE && ask->fault != CODE_BAD_OP)
+        add_ours(g, "dlb-op", bytes_text(names[ask->op]));
+    if (ask->op == REQUEST_CANCEL && ask->id != NULL)
+        add_ours(g, "dlb-id", bytes_text(ask->id));
 }
 
 static void add_stamp(struct gathering *g, const struct ask *ask, const struct request *r,
@@ -186,9 +212,14 @@ struct request *workload_send(struct world *w, const struct ask *ask)
                          .expect = ask->fault,
                          .failures = known_failures(w, &w->targets[ask->target])};
     add_own(&g, ask->headers);
-    add_time(&g, ask, stamped_ms);
-    add_stamp(&g, ask, r, due_ms);
+    if (ask->op != REQUEST_CANCEL) {
+        add_time(&g, ask, stamped_ms);
+        add_stamp(&g, ask, r, due_ms);
+    }
+    add_op(&g, ask);
     add_fault(&g, ask);
+    name_request(r, ask, r->key);
+    r->schedule = w->schedule_n;
     struct entry entry = {.timestamp_ms = ask->no_timestamp ? -1 : stamped_ms,
                           .key = r->key,
                           .value = r->value,
@@ -205,6 +236,8 @@ struct request *workload_send(struct world *w, const struct ask *ask)
     r->offset = log_append(&w->broker, log, &entry)->offset;
     *w->requests_end = r;
     w->requests_end = &r->next;
+    if (r->op != REQUEST_SCHEDULE)
+        void_written(w, r);
     w->requests_n++;
     w->open_n++;
     w->broker.undone_n++;
@@ -279,6 +312,38 @@ struct request *workload_random(struct world *w, int64_t most_ms)
         ask.expires_in_ms = 0;
         if (ask.fault == CODE_NO_TARGET && w->setup.default_target)
             ask.fault = CODE_NO_TIME;
+    }
+    return workload_send(w, &ask);
+}
+
+/* Draws from its own generator: a seed without cancels stays as it is. The names are those of
+   workload_random. */
+struct request *workload_cancel(struct world *w, int64_t most_ms)
+{
+    static const char *const keys[] = {"k", "order-17", "a-rather-long-key-of-somebody"};
+    struct rng *rng = &w->cancel_rng;
+    struct ask ask = {.lane = rng_int(rng, 0, w->setup.lanes - 1),
+                      .op = rng_chance(rng, 7000) ? REQUEST_CANCEL : REQUEST_REPLACE,
+                      .target = rng_int(rng, TARGET_DEFAULT, TARGET_B),
+                      .key = keys[rng_int(rng, 0, 2)],
+                      .id = rng_chance(rng, 3000) ? "named" : NULL,
+                      .has_value = rng_chance(rng, 5000),
+                      .value_len = (size_t)rng_int(rng, 0, 100)};
+    if (rng_chance(rng, 300)) {
+        ask.key = NULL;
+        ask.fault = CODE_BAD_ID;
+    }
+    if (ask.op == REQUEST_REPLACE) {
+        ask.delay_ms = random_delay(rng, most_ms);
+        ask.absolute = rng_chance(rng, 5000);
+        if (rng_chance(rng, 500))
+            ask.expires_in_ms = 1 + random_delay(rng, 20000);
+    }
+    if (ask.op == REQUEST_REPLACE && ask.fault == CODE_OK && rng_chance(rng, 1500)) {
+        static const enum code faults[] = {CODE_BAD_TIME, CODE_NO_TIME, CODE_TARGET_DENIED,
+                                           CODE_TOO_FAR};
+        ask.fault = faults[rng_int(rng, 0, 3)];
+        ask.expires_in_ms = 0;
     }
     return workload_send(w, &ask);
 }

@@ -24,6 +24,7 @@ struct ask {
     int64_t expires_in_ms; /* counted from due; 0: never; negative: expired already */
     int headers;           /* number of user headers */
     enum code fault;       /* its fault; CODE_OK: none */
+    enum request_op op;    /* REQUEST_CANCEL: only lane, key, id and fault count */
 };
 
 void workload_init(struct world *world);
@@ -34,6 +35,9 @@ const char *workload_long_key(struct world *world, size_t len);
 
 /* Writes a random request with a delay of at most most_ms. */
 struct request *workload_random(struct world *world, int64_t most_ms);
+
+/* A cancel or replace of a name that others have. */
+struct request *workload_cancel(struct world *world, int64_t most_ms);
 
 /* Appends a batch of n records that no client can read. One entry represents it. */
 struct entry *workload_unreadable(struct world *world, int topic, int lane, int n);

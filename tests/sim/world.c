@@ -25,6 +25,8 @@ void world_init(struct world *world, uint64_t seed)
                             .strict = world->strict,
                             .bug = world->bug,
                             .mode = world->mode,
+                            .without_cancels = world->without_cancels,
+                            .cancel_rng = {.state = seed * 0xd1342543de82ef95u + 7},
                             .digest = world->digest};
     world->requests_end = &world->requests;
     for (int id = 0; id < PROCESSES_MAX; id++) {

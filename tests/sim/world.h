@@ -55,12 +55,14 @@ struct knobs {
     int commit_fails, commit_silent; /* commit_silent: no answer, and it may be stored or not */
     int commit_partly; /* at-least-once: stored for some partitions, and reported as failed */
     int lookup_unknown, lookup_pending;
-    bool no_places;       /* scenarios: at an assignment, offsets without a commit stay unknown */
-    bool trims_fail;      /* scenarios: no records are deleted */
-    bool lose_answers;    /* scenarios: commits take effect without an answer */
-    int fetch_n;          /* scenarios: entries in a fetch; 0: any number */
-    int64_t turn_age_ms;  /* scenarios: age of a turn's clock when the turn forwards */
-    int64_t turn_step_ms; /* scenarios: step of the wall clock since then */
+    int ends_lost;   /* a query for the ends of logs has no answer */
+    bool no_places;  /* scenarios: at an assignment, offsets without a commit stay unknown */
+    bool trims_fail; /* scenarios: no records are deleted */
+    int64_t cancels_mark_ms; /* scenarios: delay of markers of the topic of cancels */
+    bool lose_answers;       /* scenarios: commits take effect without an answer */
+    int fetch_n;             /* scenarios: entries in a fetch; 0: any number */
+    int64_t turn_age_ms;     /* scenarios: age of a turn's clock when the turn forwards */
+    int64_t turn_step_ms;    /* scenarios: step of the wall clock since then */
     bool hold_landings, hold_reports, hold_commits, hold_fetches, hold_turns,
         hold_fences; /* scenarios: these events wait */
 };
@@ -74,8 +76,10 @@ struct setup {
     int64_t switch_ms;
     bool levels_foretold; /* processes with the old ladder read the new levels, too */
     int64_t memory_bytes, bulk_bytes, large_bytes, session_ms, leap_ms;
-    size_t commit_text_max;   /* limit of the broker; 0: the default */
-    int64_t commit_again_ms;  /* 0: the default */
+    size_t commit_text_max;  /* limit of the broker; 0: the default */
+    int64_t commit_again_ms; /* 0: the default */
+    size_t cancel_memory;    /* of each process; 0: there are no cancels */
+    int64_t seal_ms;
     size_t request_max_bytes; /* brokers close the connection on a larger request; 0: no limit */
     int max_attempts;
     bool default_target;
@@ -113,6 +117,16 @@ struct held_lane {
         *start[TOPICS_MAX];      /* by topic: the committed offset at the assignment */
     int fresh_epoch[TOPICS_MAX]; /* epoch of the last assignment without a committed offset */
     int away_epoch;              /* first epoch after another member owned the lane */
+    int loaded_epoch;            /* epoch when its cancels were last loaded */
+    int64_t schedule_end;        /* last stable offset of the schedule topic at that assignment */
+};
+
+/* A query for the ends of logs, or a load, of one lane (loads.c). */
+struct load_model {
+    int version; /* answers to older ones are void */
+    bool is_on;  /* it loads */
+    struct load load;
+    int64_t at;
 };
 
 struct flight;
@@ -145,6 +159,7 @@ struct process {
     int64_t turned_mono_ms;
     bool unproven; /* it stalled: no record may be forwarded before a commit */
     uint64_t woke_step;
+    uint64_t reread_step; /* its clock went back, and it reads all records again */
 
     enum member member;
     int generation;
@@ -161,6 +176,7 @@ struct process {
     bool commit_ok;
     struct held_lane lanes[LANES_MAX];
     struct inbox inboxes[QUEUES_MAX];
+    struct load_model loads[LANES_MAX];
     struct producer *producer;
     void *liar; /* bugs.c */
     struct flight *reports, **reports_end;
@@ -235,6 +251,12 @@ struct world {
     int known_life[PROCESSES_MAX]; /* members, as the coordinator sees them; NO_LIFE: none */
 
     struct request *requests, **requests_end;
+    struct request *cancels; /* of these, cancels and replaces */
+    int schedule_n;          /* how often the schedule topic was recreated */
+    bool recreated_ok;       /* scenarios: it was */
+    bool without_cancels;    /* digests: a seed has none */
+    struct rng cancel_rng;   /* of all about cancels, so that a seed without them stays the same */
+    uint64_t voided_n, cancels_trimmed;
     size_t requests_n, open_n; /* requests_n: all; open_n: without an outcome so far */
     int64_t finish_by_ms;
     bool verbose;

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* voids: the oracle of cancels. It knows by name and offset which requests a cancel voids, and
+   which cancels a process must have in force. It has no table, no seal and no fingerprint: every
+   cancel that was ever written binds for good. It shares no code with the bridge. */
+#ifndef DELAYBRIDGE_TESTS_SIM_VOIDS_H
+#define DELAYBRIDGE_TESTS_SIM_VOIDS_H
+
+#include "tests/sim/oracle.h"
+
+/* Returns whether a cancel that was written voids the request. */
+bool void_is_allowed(const struct request *request);
+void void_written(struct world *world, struct request *cancel);
+/* A request is forwarded: fails if this process must have a cancel of it in force. */
+void void_check_forward(struct process *process, const struct forwarded *f);
+/* A record is forwarded to the topic of cancels. */
+void void_check_entry(struct process *process, const struct forwarded *f);
+/* The lane was assigned: cancels that can be read now are in force before it opens. */
+void void_lane_gained(struct process *process, int lane, bool kept);
+void void_notice(struct process *process, const struct notice *notice);
+/* A commit covers the record: a request that was voided is finished. */
+void void_covered(struct world *world, struct entry *entry);
+
+#endif
