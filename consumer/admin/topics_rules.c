@@ -37,6 +37,8 @@
     "deliveries carry the bridge's clock: the broker refuses them when clocks differ by more, " \
     "and they become dead letters"
 
+#define FORGOTTEN "cancels in force would be forgotten, and void requests would be delivered"
+
 static const struct topic_rule schedule_rules[] = {
     {"cleanup.policy", "delete", RULE_EXACTLY, FINDING_REFUSE,
      "compaction would delete requests with the same key that are not read yet", NULL, false},
@@ -69,9 +71,18 @@ static const struct topic_rule dead_letter_rules[] = {
     TIMESTAMP_RULES(HOUR, OWN_CLOCK),
 };
 
+/* The bridge itself deletes the head of the log. Kafka refuses that for a compacted topic. */
 static const struct topic_rule cancelled_rules[] = {
-    {"cleanup.policy", "compact", RULE_EXACTLY, FINDING_WARN,
-     "the topic would grow without a limit, or lose cancellations in force", NULL, false},
+    {"cleanup.policy", "delete", RULE_EXACTLY, FINDING_REFUSE,
+     "the bridge could not delete cancels that are over", NULL, false},
+    {"retention.ms", "-1", RULE_EXACTLY, FINDING_REFUSE, FORGOTTEN, NULL, false},
+    {"retention.bytes", "-1", RULE_EXACTLY, FINDING_REFUSE, FORGOTTEN, NULL, false},
+    {"message.timestamp.type", "CreateTime", RULE_EXACTLY, FINDING_REFUSE,
+     "a cancel carries the timestamp of its request", NULL, false},
+    {"segment.bytes", SEGMENT, RULE_AT_MOST, FINDING_WARN,
+     "room on the brokers' disks is freed by whole segments, long after their cancels are over",
+     NULL, false},
+    TIMESTAMP_RULES(HOUR, OWN_CLOCK),
 };
 
 static const struct topic_rule target_rules[] = {

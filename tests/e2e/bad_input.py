@@ -128,6 +128,9 @@ def bad_topics(stage: Stage) -> str:
               {"message_timestamp_type": "LogAppendTime"}, "LogAppendTime"),
              ("a compacted level", "schedule.10s", {"cleanup_policy": "compact"}, "cleanup"),
              ("a compacted schedule topic", "schedule", {"cleanup_policy": "compact,delete"}, "cleanup"),
+             ("compacted cancels", "schedule.cancelled", {"cleanup_policy": "compact"}, "cleanup"),
+             ("cancels with finite retention", "schedule.cancelled", {"retention_ms": "604800000"}, "retention"),
+             ("cancels with a size limit", "schedule.cancelled", {"retention_bytes": "1000000000"}, "retention"),
              ("a compacted dead-letter topic", "schedule.dead-letter", {"cleanup_policy": "compact"}, "cleanup"))
     for what, topic, settings, word in fixed:
         stage.admin.set(topic, **settings)
