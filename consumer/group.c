@@ -32,13 +32,14 @@ static rd_kafka_resp_err_t ask_committed(const struct group *g,
     return err;
 }
 
-static struct start *starts_of(const rd_kafka_topic_partition_list_t *list)
+static struct start *starts_of(const struct group *g, const rd_kafka_topic_partition_list_t *list)
 {
     struct start *starts = calloc((size_t)list->cnt + 1, sizeof *starts);
     for (int i = 0; starts != NULL && i < list->cnt; i++) {
         const rd_kafka_topic_partition_t *p = &list->elems[i];
         starts[i].offset = p->offset < 0 ? WINDOW_UNSET : p->offset;
         starts[i].text = bytes_of(p->metadata, p->metadata_size);
+        starts[i].kept = g->kept;
     }
     return starts;
 }
@@ -62,7 +63,7 @@ static bool gain(struct group *g, const int *lanes, int n, int tries_max)
         if (tries > 0)
             poll(NULL, 0, ASK_PAUSE_MS);
         err = n == 0 ? 0 : ask_committed(g, list);
-        starts = err == 0 ? starts_of(list) : NULL;
+        starts = err == 0 ? starts_of(g, list) : NULL;
     }
     if (starts != NULL) {
         g->owning = true;
@@ -107,7 +108,7 @@ static void read_none(struct group *g)
 static void on_assign(struct group *g, const rd_kafka_topic_partition_list_t *given)
 {
     g->lanes_n = known_lanes(g, given, g->lanes);
-    g->rejoin = false;
+    g->rejoin = g->kept = false;
     keep_member(g);
     g->rereading = !g->config.may_gain(g->config.ctx);
     if (!g->rereading && gain(g, g->lanes, g->lanes_n, ASK_TRIES))
@@ -258,7 +259,7 @@ void group_reread(struct group *g)
         return;
     g->config.lost(g->config.ctx, true);
     g->owning = false;
-    g->rereading = true;
+    g->rereading = g->kept = true;
 }
 
 bool group_regain(struct group *g)

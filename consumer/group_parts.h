@@ -12,7 +12,8 @@ struct group {
     bool owning; /* between gained and lost */
     int *lanes;  /* assigned: owned, or waiting for group_regain */
     int lanes_n;
-    bool rereading;                             /* not owning; group_regain takes the lanes */
+    bool kept;      /* no other member can have owned the lanes since they were lost */
+    bool rereading; /* not owning; group_regain takes the lanes */
     rd_kafka_consumer_group_metadata_t *member; /* identity when the lanes were assigned */
     int commits_out;                            /* commit requests in flight */
     uint64_t seq;                               /* latest commit; it may be several requests */

@@ -138,7 +138,7 @@ static rd_kafka_headers_t *dead_headers(const struct forward *f, const char *con
 struct message message_of(const struct forward *f, const char *const *topics)
 {
     struct message m = {.key = f->record->key, .value = f->record->value};
-    if (f->kind == FORWARD_LEVEL)
+    if (f->kind == FORWARD_LEVEL || f->kind == FORWARD_CANCEL)
         return m;
     if (f->env != NULL)
         m.value = f->env->value;

@@ -97,19 +97,21 @@ static enum role role_of(const struct producer *p, const struct forward *f)
 {
     if (producer_is_transactional(p))
         return p->txn.turn;
-    return f->alone ? ALONE : f->kind == FORWARD_TARGET ? DELIVERIES : HOPS;
+    if (f->alone)
+        return ALONE;
+    return f->kind == FORWARD_TARGET || f->kind == FORWARD_CANCEL ? DELIVERIES : HOPS;
 }
 
 static int make_routes(struct producer *p)
 {
-    int topics = p->config.slots + 1, routes = p->config.lanes * topics;
+    int topics = producer_own_topics(p), routes = p->config.lanes * topics;
     p->own = calloc((size_t)routes, sizeof *p->own);
     if (p->own == NULL)
         return ERR_NO_MEMORY;
     for (int i = 0; i < routes; i++) {
         outbox_init(&p->own[i].outbox);
         p->own[i].lane = i / topics;
-        p->own[i].slot = i % topics;
+        p->own[i].own = i % topics;
     }
     return 0;
 }
@@ -315,8 +317,9 @@ enum lookup producer_lookup(struct producer *p, struct target_id *target)
 
 enum lookup producer_lookup_outlet(struct producer *p, struct queue_id outlet)
 {
-    const char *topic =
-        outlet.slot == SLOT_SCHEDULE ? p->config.dead_letter : p->config.topics[outlet.slot];
+    const char *topic = outlet.slot == SLOT_SCHEDULE  ? p->config.dead_letter
+                        : outlet.slot == SLOT_CANCELS ? p->config.cancelled
+                                                      : p->config.topics[outlet.slot];
     return topic_lookup_get_partition(p->lookup, producer_handle(p), topic, outlet.lane);
 }
 

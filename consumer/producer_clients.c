@@ -11,34 +11,43 @@
 
 enum { REBUILD_MS = 500, REBUILD_AGAIN_MS = 1000 };
 
-static bool owns_topics(const struct producer *p, enum role role)
+/* Returns whether this client sends to a topic of the bridge. At least once, the entries of cancels
+   go with the deliveries, since their senders wait for them. */
+static bool owns_topic(const struct producer *p, enum role role, int own)
 {
-    return producer_is_transactional(p) ? role == FIRST || role == SECOND
-                                        : role == HOPS || role == ALONE;
+    if (producer_is_transactional(p))
+        return role == FIRST || role == SECOND;
+    return role == ALONE || role == (own == producer_own_cancelled(p) ? DELIVERIES : HOPS);
 }
 
-/* Opens the topics of the bridge. The opaque of a topic is its slot. The dead-letter topic has
-   none, so its reports look like those of slot 0, which is never written to. */
-static int open_own_topics(struct producer *p, struct client *c)
+/* Opens the topics of the bridge to which this client sends. The opaque of a topic is its slot. The
+   dead-letter topic and the topic of cancels have none, so their reports look like those of slot 0,
+   which is never written to. */
+static int open_own_topics(struct producer *p, enum role role, struct client *c)
 {
-    int slots = p->config.slots;
-    c->own = calloc((size_t)slots + 1, sizeof(rd_kafka_topic_t *));
+    int n = producer_own_topics(p);
+    c->own = calloc((size_t)n, sizeof(rd_kafka_topic_t *));
     if (c->own == NULL)
         return ERR_NO_MEMORY;
-    for (int slot = 0; slot < slots; slot++) {
+    for (int own = 0; own < n; own++) {
+        int slot = own < p->config.slots ? own : 0;
+        const char *name = own == producer_own_dead_letter(p) ? p->config.dead_letter
+                           : own == producer_own_cancelled(p) ? p->config.cancelled
+                                                              : p->config.topics[own];
+        if (!owns_topic(p, role, own))
+            continue;
         rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(c->rk);
         rd_kafka_topic_conf_set_opaque(conf, (void *)(intptr_t)slot);
-        c->own[slot] = rd_kafka_topic_new(c->rk, p->config.topics[slot], conf);
+        c->own[own] = rd_kafka_topic_new(c->rk, name, conf);
     }
-    c->own[slots] = rd_kafka_topic_new(c->rk, p->config.dead_letter, NULL);
     return 0;
 }
 
 static void close_own_topics(const struct producer *p, struct client *c)
 {
-    for (int slot = 0; c->own != NULL && slot <= p->config.slots; slot++) {
-        if (c->own[slot] != NULL)
-            rd_kafka_topic_destroy(c->own[slot]);
+    for (int own = 0; c->own != NULL && own < producer_own_topics(p); own++) {
+        if (c->own[own] != NULL)
+            rd_kafka_topic_destroy(c->own[own]);
     }
     free(c->own);
     c->own = NULL;
@@ -116,7 +125,7 @@ int producer_client_make(struct producer *p, enum role role, struct client *c, s
     c->rk = client_new(RD_KAFKA_PRODUCER, conf, error);
     if (c->rk == NULL)
         return client_failure();
-    if (owns_topics(p, role) && open_own_topics(p, c) != 0) {
+    if (open_own_topics(p, role, c) != 0) {
         rd_kafka_destroy(c->rk);
         c->rk = NULL;
         return error_set(error, ERR_NO_MEMORY, "out of memory");

@@ -24,7 +24,7 @@ struct route {
     struct outbox outbox;
     struct link link;             /* in producer.pending while records are held */
     struct target_topics *target; /* NULL: a topic of the bridge */
-    int slot; /* of a topic of the bridge; the dead-letter topic follows the levels */
+    int own;                      /* index of a topic of the bridge (producer_own_topics) */
     int lane;
 };
 
@@ -62,8 +62,8 @@ struct client {
     rd_kafka_t *rk;
     struct outbox_limits limits;
     rd_kafka_queue_t *reports;
-    /* The bridge's topics by slot, then the dead-letter topic. NULL: this client does not send to
-       them. */
+    /* By index of producer_own_topics. NULL: this client sends to none of them. An entry is NULL if
+       the client does not send to that topic. */
     rd_kafka_topic_t **own;
 };
 
@@ -128,7 +128,7 @@ struct producer {
     struct producer_config config;
     struct client clients[ROLES];
     struct target_topics *targets; /* of all targets that have a handle */
-    struct route *own;             /* of the bridge's topics: lane * (slots + 1) + slot */
+    struct route *own;             /* of the bridge's topics: lane * producer_own_topics + index */
     struct list pending;           /* routes that hold records */
     struct trim trim;
     struct topic_lookup *lookup;
@@ -146,6 +146,23 @@ struct producer {
 static inline bool producer_is_transactional(const struct producer *p)
 {
     return p->config.transactional_id != NULL;
+}
+
+/* The topics of the bridge that it writes to: those of the slots, then the dead-letter topic and
+   the topic of cancels. */
+static inline int producer_own_topics(const struct producer *p)
+{
+    return p->config.slots + 2;
+}
+
+static inline int producer_own_dead_letter(const struct producer *p)
+{
+    return p->config.slots;
+}
+
+static inline int producer_own_cancelled(const struct producer *p)
+{
+    return p->config.slots + 1;
 }
 
 /* producer.c */

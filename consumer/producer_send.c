@@ -38,14 +38,17 @@ static rd_kafka_topic_t *target_topic(struct producer *p, struct target_topics *
 static rd_kafka_topic_t *topic_of(struct producer *p, const struct route *route, enum role role)
 {
     return route->target != NULL ? target_topic(p, route->target, role)
-                                 : p->clients[role].own[route->slot];
+                                 : p->clients[role].own[route->own];
 }
 
 static struct route *route_of(struct producer *p, const struct forward *f, struct bytes key)
 {
-    int slots = p->config.slots;
-    if (f->kind != FORWARD_TARGET)
-        return &p->own[f->from.lane * (slots + 1) + (f->kind == FORWARD_DEAD ? slots : f->slot)];
+    if (f->kind != FORWARD_TARGET) {
+        int own = f->kind == FORWARD_DEAD     ? producer_own_dead_letter(p)
+                  : f->kind == FORWARD_CANCEL ? producer_own_cancelled(p)
+                                              : f->slot;
+        return &p->own[f->from.lane * producer_own_topics(p) + own];
+    }
     struct target_topics *t = f->target->handle;
     if (bytes_is_null(key))
         return &t->routes[ROUTES_KEYED];
@@ -149,7 +152,7 @@ static size_t written_bytes(const struct forward *f, const struct message *m)
 {
     enum { OVERHEAD = 24, ADDED_HEADERS = 96 };
     size_t bytes = m->key.len + f->record->value.len + OVERHEAD;
-    return f->kind == FORWARD_LEVEL ? bytes : bytes + ADDED_HEADERS;
+    return f->kind == FORWARD_LEVEL || f->kind == FORWARD_CANCEL ? bytes : bytes + ADDED_HEADERS;
 }
 
 int producer_send(struct producer *p, const struct forward *f, enum role role)

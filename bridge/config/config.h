@@ -48,6 +48,7 @@ struct config {
     bool redeliver_lost;  /* with exactly_once: start although the group has lost its offsets */
     bool skip_unreadable; /* skip an unreadable batch; else it blocks its partition */
     int64_t memory_bytes;
+    int64_t cancel_memory; /* bytes of the tables of cancels */
     int64_t drain_ms;
     int partitions;                         /* topics apply only */
     int replication;                        /* topics apply only */

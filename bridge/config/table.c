@@ -134,6 +134,17 @@ const struct config_key CONFIG_KEYS[] = {
          "1/256 of the limit, and each worker one larger record. Fetched data comes on top: about "
          "three fetches for each worker. A fetch is one decompressed batch of the schedule topic, "
          "or 256 KiB of compressed batches."},
+    {.name = "cancel_memory",
+     .type = TYPE_SIZE,
+     AT(cancel_memory),
+     .least = 1 << 20,
+     .most = (int64_t)1 << 46,
+     .initial = "64MiB",
+     .help =
+         "Limit for the cancels in force of a process, about 20 bytes each. A cancel stays in "
+         "force "
+         "for about as long as the longest level that its lane uses. When the share of a lane is "
+         "full, its next cancels are refused (cancels_full)."},
     {.name = "drain",
      .type = TYPE_SPAN,
      AT(drain_ms),

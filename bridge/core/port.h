@@ -300,9 +300,9 @@ struct port {
        then bridge_load_ended. The load ends when reading has reached load.end, with open
        transactions decided. Only the position ends it: never a time, an error, or a number of
        records. If records were deleted, it continues at the start of the log, and it skips
-       unreadable batches. LOAD_REQUESTS: the port moves the position of the lane's queue of slot 0,
-       and the step machine seeks it afterwards. While a lane loads, take is not called for it, and
-       neither bridge_out_of_range nor bridge_unreadable for its queue of slot 0. */
+       unreadable batches. LOAD_REQUESTS: the port may move the position of the lane's queue of slot
+       0, and the step machine seeks it afterwards. While a lane loads, take is not called for it,
+       and neither bridge_out_of_range nor bridge_unreadable for its queue of slot 0. */
     void (*load)(void *ctx, const struct load *load);
     /* Deletes the records of a lane's topic of cancels below this offset. Success calls
        bridge_cancels_trimmed. Otherwise the step machine repeats the call a minute later. */

@@ -10,28 +10,40 @@
 
 enum { COMMAND_MAX = 1000 };
 
+static const char *topic_read(const struct notices *to, int slot)
+{
+    return slot == SLOT_CANCELS ? to->cancelled : to->topics[slot];
+}
+
+static const char *topic_written(const struct notices *to, int slot)
+{
+    return slot == SLOT_SCHEDULE ? to->dead_letter : topic_read(to, slot);
+}
+
 /* Each field of a line, with its value for a notice. A line has them in this order. */
-#define FIELDS(X)                                                                      \
-    X(TOPIC, F_TEXT("topic", to->topics[n->queue.slot]))                               \
-    X(TO, F_TEXT("topic", n->to_slot == 0 ? to->dead_letter : to->topics[n->to_slot])) \
-    X(LANE, F_INT("lane", n->queue.lane))                                              \
-    X(OFFSET, F_OFFSET("offset", n->offset))                                           \
-    X(RANGE, F_RANGE("range", n->offset, n->end_offset))                               \
-    X(SKIP, F_TEXT("command", skip_command(to, n, command)))                           \
-    X(RESET, F_TEXT("command", reset_command(to, n, command)))                         \
-    X(SOURCE, F_PLACE("source", to->topics[n->queue.slot], n->queue.lane, n->offset))  \
-    X(KEY, F_BYTES("key", n->key))                                                     \
-    X(TARGET, name_field("target", n->target, target))                                 \
-    X(CODE, F_TEXT("code", code_name(n->code)))                                        \
-    X(ERROR, F_TEXT("error", delivery_error_name(n->error)))                           \
-    X(REASON, F_TEXT("reason", n->reason == NULL ? "" : n->reason))                    \
-    X(ATTEMPT, F_INT("attempt", n->attempt))                                           \
-    X(NEXT_TRY, F_INSTANT("next_try", n->next_try_wall_ms))                            \
-    X(OFFSETS, F_INT("offsets", n->count))                                             \
-    X(RECORDS, F_INT("records", n->count))                                             \
-    X(STALLED, F_MS("stalled_ms", n->span_ms))                                         \
-    X(STEP, F_MS("step_ms", n->span_ms))                                               \
-    X(RETRY_IN, F_MS("retry_in_ms", n->span_ms))                                       \
+#define FIELDS(X)                                                                     \
+    X(TOPIC, F_TEXT("topic", topic_read(to, n->queue.slot)))                          \
+    X(TO, F_TEXT("topic", topic_written(to, n->to_slot)))                             \
+    X(LANE, F_INT("lane", n->queue.lane))                                             \
+    X(OFFSET, F_OFFSET("offset", n->offset))                                          \
+    X(RANGE, F_RANGE("range", n->offset, n->end_offset))                              \
+    X(SKIP, F_TEXT("command", skip_command(to, n, command)))                          \
+    X(RESET, F_TEXT("command", reset_command(to, n, command)))                        \
+    X(SOURCE, F_PLACE("source", to->topics[n->queue.slot], n->queue.lane, n->offset)) \
+    X(KEY, F_BYTES("key", n->key))                                                    \
+    X(TARGET, name_field("target", n->target, target))                                \
+    X(CODE, F_TEXT("code", code_name(n->code)))                                       \
+    X(ERROR, F_TEXT("error", delivery_error_name(n->error)))                          \
+    X(REASON, F_TEXT("reason", n->reason == NULL ? "" : n->reason))                   \
+    X(ATTEMPT, F_INT("attempt", n->attempt))                                          \
+    X(NEXT_TRY, F_INSTANT("next_try", n->next_try_wall_ms))                           \
+    X(OFFSETS, F_INT("offsets", n->count))                                            \
+    X(RECORDS, F_INT("records", n->count))                                            \
+    X(CANCELS, F_INT("cancels", n->count))                                            \
+    X(TOOK, F_MS("took_ms", n->span_ms))                                              \
+    X(STALLED, F_MS("stalled_ms", n->span_ms))                                        \
+    X(STEP, F_MS("step_ms", n->span_ms))                                              \
+    X(RETRY_IN, F_MS("retry_in_ms", n->span_ms))                                      \
     X(THROTTLE, F_MS("throttle_ms", n->span_ms))
 
 #define FIELD_NUMBER(NAME, ...) FIELD_NUMBER_##NAME,
@@ -97,18 +109,18 @@ static const struct sentence sentences[NOTICE_KINDS] = {
                           "broker quota exceeded, forwarding waits: raise producer_byte_rate or "
                           "request_percentage of the bridge's user or client id"},
     [NOTICE_CANCELLED] = {LOG_INFO, SOURCE | KEY | TARGET, "request cancelled"},
-    [NOTICE_CANCEL_NOT_OURS] = {LOG_ERROR, LANE | OFFSET | REASON,
+    [NOTICE_CANCEL_NOT_OURS] = {LOG_ERROR, TOPIC | LANE | OFFSET | REASON,
                                 "record of the topic of cancels is damaged or foreign, ignored: "
                                 "allow only the bridge to write there"},
     [NOTICE_CANCEL_NEWER] =
-        {LOG_ERROR, LANE | OFFSET,
-         "cancel was written by a newer delaybridge, lane blocked: upgrade this "
-         "process"},
-    [NOTICE_LANE_RESTORED] = {LOG_INFO, LANE | RECORDS, "cancels of a lane are in force again"},
-    [NOTICE_CANCELS_GREW] = {LOG_WARN, LANE | RECORDS,
+        {LOG_ERROR, TOPIC | LANE | OFFSET,
+         "cancel was written by a newer delaybridge, lane blocked: upgrade this process"},
+    [NOTICE_LANE_RESTORED] = {LOG_INFO, LANE | CANCELS | TOOK,
+                              "cancels of a lane are in force again, lane opens"},
+    [NOTICE_CANCELS_GREW] = {LOG_WARN, LANE | CANCELS,
                              "more cancels in force than fit the table, table enlarged: raise "
                              "cancel_memory"},
-    [NOTICE_CANCELS_VOID] = {LOG_WARN, LANE | RECORDS,
+    [NOTICE_CANCELS_VOID] = {LOG_WARN, TOPIC | LANE | CANCELS,
                              "schedule topic was recreated, its older cancels are void"},
 };
 

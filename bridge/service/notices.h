@@ -20,6 +20,7 @@ enum { NOTICE_EVERY_MS = 10000 };
 struct notices {
     const char *const *topics; /* names by slot; borrowed */
     const char *dead_letter;   /* borrowed */
+    const char *cancelled;     /* borrowed */
     const char *group;         /* borrowed */
     struct allowlist targets;  /* of the live configuration */
     struct limit limit;

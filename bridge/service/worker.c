@@ -106,13 +106,15 @@ static void turn(struct worker *w)
     }
     read_again(w);
     take_live(w);
+    lane_ends_serve(w->lane_ends);
+    bool loads_more = loads_serve(w->loads, now.mono_ms);
     int64_t wait_ms = bridge_turn(w->bridge, now);
     survey(w, now);
     find_lost_positions(w);
     worker_serve_unreadable(w, now);
     worker_find_missing(w, now);
     source_update_idle(w->source, now.mono_ms);
-    wait_for_work(w, now, wait_ms);
+    wait_for_work(w, now, loads_more ? 0 : wait_ms);
     if (now.mono_ms - w->keepalive_checked_mono_ms < KEEPALIVE_CHECK_MS)
         return;
     bool chosen = source_check_keepalives(w->source, producer_handle(w->producer));

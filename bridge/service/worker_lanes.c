@@ -55,11 +55,28 @@ static void on_throttled(void *ctx, int64_t for_ms)
 static void on_trimmed(void *ctx, const char *topic, int lane, int64_t low)
 {
     struct worker *w = ctx;
+    if (strcmp(topic, w->cancelled) == 0)
+        bridge_cancels_trimmed(w->bridge, lane, low);
     for (int slot = SLOT_SCHEDULE + 1; slot < w->slots; slot++) {
         struct queue_id id = {lane * w->slots + slot, lane, slot};
         if (strcmp(w->topics[slot], topic) == 0)
             bridge_trimmed(w->bridge, id, low);
     }
+}
+
+static void on_loaded(void *ctx, int lane, const struct record *record)
+{
+    bridge_loaded(((struct worker *)ctx)->bridge, lane, record);
+}
+
+static void on_load_ended(void *ctx, int lane, int64_t next)
+{
+    bridge_load_ended(((struct worker *)ctx)->bridge, lane, next);
+}
+
+static void on_ends(void *ctx, int lane, const struct log_ends *ends, bool whole)
+{
+    bridge_ends(((struct worker *)ctx)->bridge, lane, ends, whole);
 }
 
 /* Ownership. */
@@ -274,6 +291,8 @@ static void on_lost(void *ctx, bool fenced)
     size_t in_flight = bridge_in_flight(w->bridge);
     for (int i = 0; i < w->lanes_n; i++)
         bridge_lane_lost(w->bridge, w->lanes[i]);
+    loads_drop_all(w->loads);
+    lane_ends_drop_all(w->lane_ends);
     source_unassign(w->source);
     atomic_store(&w->joined, false);
     log_info(fenced ? "lanes lost" : "lanes revoked", F_INT("worker", w->config.number),
@@ -295,6 +314,7 @@ struct producer_config worker_producer_config(struct worker *w)
                                     .slots = w->slots,
                                     .lanes = w->config.lanes,
                                     .dead_letter = w->dead_letter,
+                                    .cancelled = w->cancelled,
                                     .record_max_bytes = atomic_load(&w->record_max_bytes),
                                     .wakeup = &w->wakeup,
                                     .reported = on_reported,
@@ -314,6 +334,29 @@ struct producer_config worker_producer_config(struct worker *w)
 static bool may_gain(void *ctx)
 {
     return !((struct worker *)ctx)->aborting;
+}
+
+struct loads_config worker_loads_config(struct worker *w)
+{
+    return (struct loads_config){.levels = w->levels,
+                                 .schedule = w->topics[SLOT_SCHEDULE],
+                                 .cancelled = w->cancelled,
+                                 .lanes = w->config.lanes,
+                                 .wakeup = &w->wakeup,
+                                 .loaded = on_loaded,
+                                 .ended = on_load_ended,
+                                 .ctx = w};
+}
+
+struct lane_ends_config worker_lane_ends_config(struct worker *w)
+{
+    return (struct lane_ends_config){.config = w->config.config,
+                                     .topics = w->topics,
+                                     .topics_n = w->slots + 1,
+                                     .lanes = w->config.lanes,
+                                     .wakeup = &w->wakeup,
+                                     .answered = on_ends,
+                                     .ctx = w};
 }
 
 struct group_config worker_group_config(struct worker *w)

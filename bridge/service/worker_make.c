@@ -21,7 +21,7 @@ static int name_topics(struct worker *w)
     const struct config *c = w->config.config;
     w->slots = 1 + c->ladder.n + c->retired_n;
     w->names = calloc((size_t)w->slots, sizeof *w->names);
-    w->topics = calloc((size_t)w->slots, sizeof *w->topics);
+    w->topics = calloc((size_t)w->slots + 1, sizeof *w->topics);
     w->lanes = calloc((size_t)w->config.lanes, sizeof *w->lanes);
     w->skip_search_offsets =
         calloc((size_t)w->config.lanes * (size_t)w->slots, sizeof *w->skip_search_offsets);
@@ -39,8 +39,10 @@ static int name_topics(struct worker *w)
     }
     topic_of_pulse(c->schedule, w->pulse);
     topic_of_dead_letter(c->schedule, w->dead_letter);
+    w->topics[w->slots] = topic_of_cancelled(c->schedule, w->cancelled);
     w->notices = (struct notices){.topics = w->topics,
                                   .dead_letter = w->dead_letter,
+                                  .cancelled = w->cancelled,
                                   .group = c->group,
                                   .targets = worker_rules(w, c).allowlist,
                                   .limit = LIMIT_INIT(NOTICE_EVERY_MS, 1)};
@@ -65,6 +67,15 @@ static int64_t bulk_bytes(int64_t memory_bytes)
     return memory_bytes / BULK_SHARE > BULK_BYTES_MIN ? memory_bytes / BULK_SHARE : BULK_BYTES_MIN;
 }
 
+/* Fingerprints differ in each process, so that no producer can prepare names that collide. */
+static uint64_t random_seed(void)
+{
+    uint64_t seed = 0;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        seed = (uint64_t)worker_now().mono_ms;
+    return seed;
+}
+
 static int start_bridge(struct worker *w)
 {
     const struct config *c = w->config.config;
@@ -81,6 +92,8 @@ static int start_bridge(struct worker *w)
         .memory_bytes = c->memory_bytes / c->workers,
         .bulk_bytes = bulk_bytes(c->memory_bytes / c->workers),
         .large_bytes = c->memory_bytes / c->workers / LARGE_SHARE,
+        .cancel_memory = (size_t)(c->cancel_memory / c->workers),
+        .cancel_seed = random_seed(),
         .commit_text_max = w->config.commits.text_max,
         .commit_again_ms = w->config.commits.again_ms,
         .record_max_bytes = w->config.record_max_bytes,
@@ -150,6 +163,17 @@ void worker_disconnect_member(struct worker *w)
     w->group = NULL;
 }
 
+static int make_cancel_readers(struct worker *w, struct error *error)
+{
+    struct loads_config loads = worker_loads_config(w);
+    struct lane_ends_config ends = worker_lane_ends_config(w);
+    w->loads = loads_new(&loads);
+    w->lane_ends = lane_ends_new(&ends);
+    return w->loads != NULL && w->lane_ends != NULL
+               ? 0
+               : error_set(error, ERR_NO_MEMORY, "out of memory or threads");
+}
+
 static int connect_all(struct worker *w, struct error *error)
 {
     rd_kafka_conf_t *conf = client_conf(w->config.config, CLIENT_LEVELS, error);
@@ -159,10 +183,12 @@ static int connect_all(struct worker *w, struct error *error)
     if (w->levels == NULL)
         return client_failure();
     rd_kafka_poll_set_consumer(w->levels);
-    if (client_prime(w->levels, w->topics, w->slots, error) != 0)
+    if (client_prime(w->levels, w->topics, w->slots + 1, error) != 0)
         return ERR_KAFKA;
     struct producer_config producer = worker_producer_config(w);
     int err = producer_new(&producer, &w->producer, error);
+    if (err == 0)
+        err = make_cancel_readers(w, error);
     return err != 0 ? err : worker_connect_member(w, error);
 }
 
@@ -173,9 +199,14 @@ void worker_free(struct worker *w)
     w->producer = NULL;
     if (w->probe != NULL && !probe_free(w->probe))
         return; /* it still reads w->topics */
+    if (w->lane_ends != NULL && !lane_ends_free(w->lane_ends))
+        return; /* the same */
+    w->lane_ends = NULL;
     if (w->bridge != NULL)
         bridge_free(w->bridge); /* releases records before their client handles go */
     worker_disconnect_member(w);
+    if (w->loads != NULL)
+        loads_free(w->loads);
     /* This handle has no group to leave. A close would wait indefinitely for a deleted topic. */
     if (w->levels != NULL)
         rd_kafka_destroy_flags(w->levels, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);

@@ -9,6 +9,8 @@
 #include "consumer/admin/topics.h"
 #include "consumer/client/client.h"
 #include "consumer/group.h"
+#include "consumer/lane_ends.h"
+#include "consumer/loads.h"
 #include "consumer/probe.h"
 #include "consumer/producer.h"
 #include "consumer/source.h"
@@ -25,14 +27,16 @@ struct worker {
     rd_kafka_t *levels; /* consumer of the levels, assigned by source */
     struct source *source;
     struct producer *producer;
+    struct loads *loads;
+    struct lane_ends *lane_ends;
     struct notices notices;
     pthread_t thread;
 
     /* Topics. */
     int slots;
-    const char **topics;           /* by slot */
+    const char **topics;           /* by slot, then the topic of cancels */
     char (*names)[TOPIC_TEXT_MAX]; /* memory of the levels' names in topics */
-    char pulse[TOPIC_TEXT_MAX], dead_letter[TOPIC_TEXT_MAX];
+    char pulse[TOPIC_TEXT_MAX], dead_letter[TOPIC_TEXT_MAX], cancelled[TOPIC_TEXT_MAX];
     bool *missing;          /* by slot: the topic does not exist */
     bool any_missing;       /* some topic does not exist */
     bool find_missing;      /* check soon which topics exist */
@@ -93,6 +97,8 @@ struct request_rules worker_rules(const struct worker *worker, const struct conf
 
 struct producer_config worker_producer_config(struct worker *worker);
 struct group_config worker_group_config(struct worker *worker);
+struct loads_config worker_loads_config(struct worker *worker);
+struct lane_ends_config worker_lane_ends_config(struct worker *worker);
 void worker_on_wakeup(void *ctx, int32_t number);
 /* Finds topics that were deleted or created again. For each turn. */
 void worker_find_missing(struct worker *worker, struct now now);

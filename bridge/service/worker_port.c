@@ -88,6 +88,22 @@ static void port_trim(void *ctx, struct queue_id queue, int64_t base)
     producer_trim(w->producer, w->topics[queue.slot], queue.lane, base);
 }
 
+static void port_query_ends(void *ctx, int lane)
+{
+    lane_ends_ask(((struct worker *)ctx)->lane_ends, lane);
+}
+
+static void port_load(void *ctx, const struct load *load)
+{
+    loads_begin(((struct worker *)ctx)->loads, load);
+}
+
+static void port_trim_cancels(void *ctx, int lane, int64_t below)
+{
+    struct worker *w = ctx;
+    producer_trim(w->producer, w->cancelled, lane, below);
+}
+
 static enum lookup port_lookup(void *ctx, struct target_id *target)
 {
     return producer_lookup(((struct worker *)ctx)->producer, target);
@@ -152,6 +168,9 @@ struct port worker_port(struct worker *w)
                          .abort = port_abort,
                          .spare = port_spare,
                          .trim = port_trim,
+                         .query_ends = port_query_ends,
+                         .load = port_load,
+                         .trim_cancels = port_trim_cancels,
                          .lookup = port_lookup,
                          .lookup_outlet = port_lookup_outlet,
                          .end = port_end,

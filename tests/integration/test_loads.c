@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loads and lane_ends: parts of logs are read in order, and only the position ends a load. */
+#include "bridge/base/clock.h"
+#include "consumer/client/client.h"
+#include "consumer/lane_ends.h"
+#include "consumer/loads.h"
+#include "tests/integration/scratch.h"
+
+#include <criterion/criterion.h>
+#include <librdkafka/rdkafka_mock.h>
+#include <poll.h>
+
+enum { LANES = 2, RECORDS = 1000, PATIENCE_MS = 15000, STEP_MS = 10 };
+
+static char schedule[] = "s", cancelled[] = "s.cancelled", hosts[256];
+static struct error error;
+static struct property broker = {.name = (char *)"bootstrap.servers", .value = hosts};
+static rd_kafka_t *mock, *levels;
+static rd_kafka_mock_cluster_t *cluster;
+static struct wakeup wakeup;
+static struct loads *loads;
+
+/* The records that were read, by lane. */
+static struct {
+    int64_t first, last, n, next; /* next: -1 while the load has not ended */
+    bool ordered;
+} seen[LANES];
+
+static void on_loaded(void *ctx, int lane, const struct record *record)
+{
+    (void)ctx;
+    if (seen[lane].n++ == 0)
+        seen[lane].first = record->offset;
+    else
+        seen[lane].ordered &= record->offset > seen[lane].last;
+    seen[lane].last = record->offset;
+}
+
+static void on_ended(void *ctx, int lane, int64_t next)
+{
+    (void)ctx;
+    seen[lane].next = next;
+}
+
+static struct config config_of_mock(void)
+{
+    return (struct config){.kafka = &broker, .kafka_n = 1, .schedule = schedule, .group = schedule};
+}
+
+static void fill(const char *topic, int records)
+{
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, "bootstrap.servers", hosts, error.text, sizeof error.text);
+    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error.text, sizeof error.text);
+    for (int lane = 0; lane < LANES; lane++)
+        for (int i = 0; i < records; i++)
+            cr_assert_eq(rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(lane),
+                                           RD_KAFKA_V_VALUE("v", 1), RD_KAFKA_V_END),
+                         0);
+    cr_assert_eq(rd_kafka_flush(rk, PATIENCE_MS), 0);
+    rd_kafka_destroy(rk);
+}
+
+static void start(void)
+{
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, "test.mock.num.brokers", "1", error.text, sizeof error.text);
+    mock = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error.text, sizeof error.text);
+    cr_assert_not_null(mock, "%s", error.text);
+    cluster = rd_kafka_handle_mock_cluster(mock);
+    snprintf(hosts, sizeof hosts, "%s", rd_kafka_mock_cluster_bootstraps(cluster));
+    rd_kafka_mock_topic_create(cluster, schedule, LANES, 1);
+    rd_kafka_mock_topic_create(cluster, cancelled, LANES, 1);
+    fill(schedule, RECORDS);
+    struct config config = config_of_mock();
+    levels = client_new(RD_KAFKA_CONSUMER, client_conf(&config, CLIENT_LEVELS, &error), &error);
+    cr_assert_not_null(levels, "%s", error.text);
+    cr_assert_eq(wakeup_init(&wakeup), 0);
+    loads = loads_new(&(struct loads_config){.levels = levels,
+                                             .schedule = schedule,
+                                             .cancelled = cancelled,
+                                             .lanes = LANES,
+                                             .wakeup = &wakeup,
+                                             .loaded = on_loaded,
+                                             .ended = on_ended});
+    cr_assert_not_null(loads);
+    for (int lane = 0; lane < LANES; lane++)
+        seen[lane].next = -1, seen[lane].ordered = true;
+}
+
+static void stop(void)
+{
+    loads_free(loads);
+    rd_kafka_destroy_flags(levels, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+    wakeup_deinit(&wakeup);
+    rd_kafka_destroy(mock);
+}
+
+/* Serves until the load of the lane has ended, or for wait_ms. Returns whether it has. */
+static bool ends(int lane, int wait_ms)
+{
+    int64_t until_mono_ms = clock_mono_ms() + wait_ms;
+    while (seen[lane].next < 0 && clock_mono_ms() < until_mono_ms) {
+        if (!loads_serve(loads, clock_mono_ms()))
+            poll(NULL, 0, STEP_MS);
+    }
+    return seen[lane].next >= 0;
+}
+
+static void begin(enum load_log log, int lane, int64_t from, int64_t end)
+{
+    loads_begin(loads, &(struct load){log, lane, from, end});
+}
+
+TestSuite(loads, .init = start, .fini = stop);
+
+Test(loads, a_load_reads_its_part_of_the_log_in_order)
+{
+    begin(LOAD_REQUESTS, 1, 100, 900);
+    cr_assert(ends(1, PATIENCE_MS));
+    cr_expect_eq(seen[1].first, 100);
+    cr_expect_eq(seen[1].last, 899);
+    cr_expect_eq(seen[1].n, 800);
+    cr_expect(seen[1].ordered);
+    cr_expect_eq(seen[1].next, 900);
+    cr_expect_eq(seen[0].n, 0);
+}
+
+Test(loads, lanes_load_at_the_same_time)
+{
+    begin(LOAD_REQUESTS, 0, 0, RECORDS);
+    begin(LOAD_REQUESTS, 1, 0, RECORDS);
+    cr_assert(ends(0, PATIENCE_MS) && ends(1, PATIENCE_MS));
+    cr_expect_eq(seen[0].n, RECORDS);
+    cr_expect_eq(seen[1].n, RECORDS);
+}
+
+Test(loads, a_load_waits_for_records_that_are_not_there_yet)
+{
+    begin(LOAD_CANCELS, 0, 0, 10);
+    cr_assert_not(ends(0, 1000));
+    fill(cancelled, 10);
+    cr_assert(ends(0, PATIENCE_MS));
+    cr_expect_eq(seen[0].n, 10);
+    cr_expect_eq(seen[0].next, 10);
+}
+
+Test(loads, a_new_load_replaces_the_one_of_its_lane)
+{
+    begin(LOAD_REQUESTS, 0, 0, 2 * RECORDS);
+    cr_assert_not(ends(0, 500));
+    begin(LOAD_REQUESTS, 0, 990, RECORDS);
+    seen[0].n = 0;
+    cr_assert(ends(0, PATIENCE_MS));
+    cr_expect_eq(seen[0].first, 990);
+    cr_expect_eq(seen[0].n, 10);
+}
+
+Test(loads, a_dropped_load_never_ends)
+{
+    begin(LOAD_REQUESTS, 0, 0, RECORDS);
+    loads_drop(loads, 0);
+    cr_expect_not(ends(0, 500));
+    cr_expect_eq(seen[0].n, 0);
+}
+
+/* lane_ends */
+
+static struct {
+    int answers;
+    struct log_ends schedule, cancelled;
+    bool whole;
+} told[LANES];
+
+static void on_answered(void *ctx, int lane, const struct log_ends *of_topics, bool whole)
+{
+    (void)ctx;
+    told[lane].answers++;
+    told[lane].schedule = of_topics[0];
+    told[lane].cancelled = of_topics[1];
+    told[lane].whole = whole;
+}
+
+static void serve(struct lane_ends *lane_ends, int lane, int wait_ms)
+{
+    int64_t until_mono_ms = clock_mono_ms() + wait_ms;
+    while (told[lane].answers == 0 && clock_mono_ms() < until_mono_ms) {
+        lane_ends_serve(lane_ends);
+        poll(NULL, 0, STEP_MS);
+    }
+}
+
+static struct lane_ends *start_lane_ends(const struct config *config)
+{
+    static const char *const topics[] = {schedule, cancelled};
+    struct lane_ends *lane_ends =
+        lane_ends_new(&(struct lane_ends_config){.config = config,
+                                                 .topics = topics,
+                                                 .topics_n = 2,
+                                                 .lanes = LANES,
+                                                 .wakeup = &wakeup,
+                                                 .answered = on_answered});
+    cr_assert_not_null(lane_ends);
+    return lane_ends;
+}
+
+Test(loads, the_ends_of_a_lane_are_those_of_its_logs)
+{
+    struct config config = config_of_mock();
+    struct lane_ends *lane_ends = start_lane_ends(&config);
+    lane_ends_ask(lane_ends, 1);
+    serve(lane_ends, 1, PATIENCE_MS);
+    cr_assert_eq(told[1].answers, 1);
+    cr_expect_eq(told[1].schedule.start, 0);
+    cr_expect_eq(told[1].schedule.end, RECORDS);
+    cr_expect_eq(told[1].schedule.stable_end, RECORDS);
+    cr_expect_eq(told[1].cancelled.end, 0);
+    cr_expect(told[1].whole);
+    cr_expect_eq(told[0].answers, 0);
+    cr_expect(lane_ends_free(lane_ends));
+}
+
+Test(loads, a_lane_that_is_lost_gets_no_answer)
+{
+    struct config config = config_of_mock();
+    struct lane_ends *lane_ends = start_lane_ends(&config);
+    lane_ends_ask(lane_ends, 0);
+    lane_ends_serve(lane_ends);
+    lane_ends_drop_all(lane_ends);
+    serve(lane_ends, 0, 1000);
+    cr_expect_eq(told[0].answers, 0);
+    lane_ends_ask(lane_ends, 0);
+    serve(lane_ends, 0, PATIENCE_MS);
+    cr_expect_eq(told[0].answers, 1);
+    cr_expect(lane_ends_free(lane_ends));
+}
