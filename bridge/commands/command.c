@@ -16,37 +16,64 @@ static const struct option TOPICS_OPTIONS[] = {
     {.name = NULL},
 };
 
-static const struct option SEND_OPTIONS[] = {
-    {.name = "--delay",
-     .kind = OPTION_TEXT,
-     .value = "D",
-     .help = "deliver after this delay, such as 15m"},
-    {.name = "--at",
-     .kind = OPTION_TEXT,
-     .value = "T",
-     .help = "deliver at this time, such as 2026-11-21T08:00:00Z"},
-    {.name = "--target",
-     .kind = OPTION_TEXT,
-     .value = "TOPIC",
-     .help = "topic to deliver to (default_target)"},
+/* The fields of a request, for send and replace. */
+#define REQUEST_OPTIONS                                                                         \
+    {.name = "--delay",                                                                         \
+     .kind = OPTION_TEXT,                                                                       \
+     .value = "D",                                                                              \
+     .help = "deliver after this delay, such as 15m"},                                          \
+        {.name = "--at",                                                                        \
+         .kind = OPTION_TEXT,                                                                   \
+         .value = "T",                                                                          \
+         .help = "deliver at this time, such as 2026-11-21T08:00:00Z"},                         \
+        {.name = "--target",                                                                    \
+         .kind = OPTION_TEXT,                                                                   \
+         .value = "TOPIC",                                                                      \
+         .help = "topic to deliver to (default_target)"},                                       \
+        {.name = "--key",                                                                       \
+         .kind = OPTION_TEXT,                                                                   \
+         .value = "KEY",                                                                        \
+         .help = "key of the request and of its delivery"},                                     \
+        {.name = "--id",                                                                        \
+         .kind = OPTION_TEXT,                                                                   \
+         .value = "NAME",                                                                       \
+         .help = "identifier of the request"},                                                  \
+        {.name = "--expires-at",                                                                \
+         .kind = OPTION_TEXT,                                                                   \
+         .value = "T",                                                                          \
+         .help = "do not deliver after this time, a time as in --at"},                          \
+        {.name = "--header",                                                                    \
+         .kind = OPTION_TEXT,                                                                   \
+         .value = "NAME=VALUE",                                                                 \
+         .repeatable = true,                                                                    \
+         .help = "a user header, can be repeated"},                                             \
+    {                                                                                           \
+        .name = "--value", .kind = OPTION_TEXT, .value = "S|@FILE",                             \
+        .help = "value, or @ and the file that holds it; without this option the value is null" \
+    }
+
+#define WAIT_OPTION                                                                              \
+    {                                                                                            \
+        .name = "--wait", .kind = OPTION_DURATION, .value = "D", .most = 3600 * 1000,            \
+        .initial = "0s",                                                                         \
+        .help =                                                                                  \
+            "wait this long until a process has applied it, and print since when it is in force" \
+    }
+
+static const struct option SEND_OPTIONS[] = {REQUEST_OPTIONS, {.name = NULL}};
+
+static const struct option REPLACE_OPTIONS[] = {REQUEST_OPTIONS, WAIT_OPTION, {.name = NULL}};
+
+static const struct option CANCEL_OPTIONS[] = {
     {.name = "--key",
      .kind = OPTION_TEXT,
      .value = "KEY",
-     .help = "key of the request and of its delivery"},
-    {.name = "--id", .kind = OPTION_TEXT, .value = "NAME", .help = "identifier of the request"},
-    {.name = "--expires-at",
+     .help = "key of the request to cancel, which decides the partition"},
+    {.name = "--id",
      .kind = OPTION_TEXT,
-     .value = "T",
-     .help = "do not deliver after this time, a time as in --at"},
-    {.name = "--header",
-     .kind = OPTION_TEXT,
-     .value = "NAME=VALUE",
-     .repeatable = true,
-     .help = "a user header, can be repeated"},
-    {.name = "--value",
-     .kind = OPTION_TEXT,
-     .value = "S|@FILE",
-     .help = "value, or @ and the file that holds it; without this option the value is null"},
+     .value = "NAME",
+     .help = "identifier of the request, if it has one"},
+    WAIT_OPTION,
     {.name = NULL},
 };
 
@@ -261,6 +288,19 @@ const struct command COMMANDS[] = {
      "\"at\" replaces \"delay\". Write bytes as {\"base64\": …}. A value of null is a "
      "tombstone.\nPrints topic, partition and offset of each request.\n",
      NEEDS_TARGETS, cmd_send},
+    {"cancel", "", 0, 0, NULL, CANCEL_OPTIONS,
+     "cancel a request, or one for each line of JSON on stdin",
+     "Cancels every request with the same name that stands before it in its partition and is not "
+     "delivered\nyet. The name is the identifier of the request (--id), or else its key. Without "
+     "any "
+     "of these options,\nthe command reads one JSON object a line from stdin: {\"key\": …, \"id\": "
+     "…}.\n",
+     NEEDS_BROKERS, cmd_cancel},
+    {"replace", "", 0, 0, NULL, REPLACE_OPTIONS,
+     "cancel a request and send another one of the same name",
+     "Takes the same options and lines as 'delaybridge send'. It cancels as 'delaybridge cancel' "
+     "does. If\nit is refused, it cancels nothing.\n",
+     NEEDS_TARGETS, cmd_replace},
     {"levels", "", 0, 0, NULL, LEVELS_OPTIONS,
      "show how many records wait in each level, and whether the first is overdue",
      "A record waits until it is processed. The head of a level is the record that leaves first, "

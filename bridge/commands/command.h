@@ -61,6 +61,8 @@ int cmd_run(struct cli *cli);
 int cmd_check(struct cli *cli);
 int cmd_topics(struct cli *cli);
 int cmd_send(struct cli *cli);
+int cmd_cancel(struct cli *cli);
+int cmd_replace(struct cli *cli);
 int cmd_levels(struct cli *cli);
 int cmd_peek(struct cli *cli);
 int cmd_find(struct cli *cli);

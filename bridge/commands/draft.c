@@ -11,11 +11,9 @@
 /* Fields that become headers of the request. */
 static const struct {
     const char *field, *header;
-} HEADER_FIELDS[] = {{"delay", "dlb-delay"},
-                     {"at", "dlb-deliver-at"},
-                     {"target", "dlb-target"},
-                     {"id", "dlb-id"},
-                     {"expires-at", "dlb-expires-at"}};
+} HEADER_FIELDS[] = {{"delay", "dlb-delay"},           {"at", "dlb-deliver-at"},
+                     {"target", "dlb-target"},         {"id", "dlb-id"},
+                     {"expires-at", "dlb-expires-at"}, {"op", "dlb-op"}};
 
 static void drop(struct bytes *bytes)
 {
@@ -205,10 +203,10 @@ int draft_judge(const struct draft *draft, const struct request_rules *rules, in
                             .value = draft->value,
                             .headers = draft->headers,
                             .headers_n = draft->headers_n};
-    if (!draft->valued)
+    enum code code = request_parse(rules, 0, &record, now_ms, &stamp, &refusal);
+    if (code == CODE_OK && !draft->valued && stamp.op != REQUEST_CANCEL)
         return error_set(error, ERR_DATA,
                          "'value' is missing: set it, or set it to null for a tombstone");
-    enum code code = request_parse(rules, 0, &record, now_ms, &stamp, &refusal);
     if (code == CODE_OK)
         return 0;
     return error_set(error, ERR_DATA, "%s: %s", code_name(code), refusal.reason);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delaybridge send: one request from flags, or many from JSON lines on stdin. */
+/* delaybridge send, cancel and replace: one record from flags, or many from JSON lines on stdin. */
 #include "bridge/base/clock.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/draft.h"
 #include "bridge/commands/result.h"
+#include "consumer/admin/cancel_answer.h"
 #include "levels/counted.h"
+#include "levels/instant.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,9 +20,13 @@ enum { FULL_WAIT_MS = 100 };
 struct sending {
     const struct cli *cli;
     struct request_rules rules;
+    const char *op; /* dlb-op of each record; NULL: none */
     rd_kafka_t *rk;
     rd_kafka_topic_t *topic;
     uint64_t sent, stored, failed;
+    int64_t wait_ms; /* for the answer to a single cancel or replace (0: none) */
+    int lane;        /* of the last stored record */
+    int64_t offset;
     int failed_code; /* exit code of the last request that failed */
 };
 
@@ -42,6 +48,10 @@ static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ct
         return;
     }
     send->stored++;
+    send->lane = message->partition;
+    send->offset = message->offset;
+    if (send->wait_ms > 0)
+        return; /* the answer is printed instead */
     if (!send->cli->json) {
         printf("%s/%" PRId32 "/%" PRId64 "\n", topic, message->partition, message->offset);
         return;
@@ -83,9 +93,12 @@ static rd_kafka_resp_err_t produce(struct sending *send, const struct draft *dra
 }
 
 /* Checks a request as the bridge would, then sends it. error: the reason of a refusal. */
-static int send_draft(struct sending *send, const struct draft *draft, long line,
-                      struct error *error)
+static int send_draft(struct sending *send, struct draft *draft, long line, struct error *error)
 {
+    if (send->op != NULL && draft_set(draft, "op", bytes_text(send->op)) != 0) {
+        (void)error_set(error, 0, "too many headers");
+        return EXIT_DATA;
+    }
     if (draft_judge(draft, &send->rules, clock_wall_ms(), error) != 0)
         return EXIT_DATA;
     rd_kafka_resp_err_t code = produce(send, draft, line);
@@ -186,6 +199,8 @@ static int add_option(struct draft *draft, const struct cli *cli, const char *na
 {
     if (strcmp(name, "--header") == 0)
         return add_header(draft, cli, text);
+    if (strcmp(name, "--wait") == 0)
+        return EXIT_DONE;
     int err = strcmp(name, "--value") == 0 ? set_value(draft, text)
                                            : draft_set(draft, name + 2, bytes_text(text));
     if (err == ERR_DATA)
@@ -220,7 +235,7 @@ static int finish(struct sending *send, int code)
     return code;
 }
 
-static int send_all(struct sending *send, const struct draft *draft)
+static int send_all(struct sending *send, struct draft *draft)
 {
     struct error error;
     send->topic = rd_kafka_topic_new(send->rk, send->cli->config->schedule, NULL);
@@ -233,22 +248,99 @@ static int send_all(struct sending *send, const struct draft *draft)
     return code;
 }
 
-int cmd_send(struct cli *cli)
+/* Prints the answer of the bridge. */
+static int print_answer(const struct sending *send, const struct cancel_answer *answer)
+{
+    static const char *const states[] = {[ANSWER_NONE] = "unanswered",
+                                         [ANSWER_IN_FORCE] = "in_force",
+                                         [ANSWER_REFUSED] = "refused",
+                                         [ANSWER_UNKNOWN] = "unknown"};
+    const struct config *config = send->cli->config;
+    char in_force[INSTANT_TEXT_MAX];
+    if (send->cli->json)
+        print_json(json_pack(
+            "{s:s, s:i, s:I, s:s, s:o, s:o, s:o}", "topic", config->schedule, "partition",
+            send->lane, "offset", (json_int_t)send->offset, "state", states[answer->answer],
+            "in_force",
+            answer->answer == ANSWER_IN_FORCE ? instant_json(answer->in_force_ms) : json_null(),
+            "code", answer->answer == ANSWER_REFUSED ? json_string(answer->code) : json_null(),
+            "reason",
+            answer->answer == ANSWER_REFUSED ? json_string(answer->reason) : json_null()));
+    switch (answer->answer) {
+    case ANSWER_IN_FORCE:
+        if (!send->cli->json)
+            printf("in force since %s: no request of this name before %s/%d/%" PRId64
+                   " that is due a second later is delivered\n",
+                   instant_format(answer->in_force_ms, in_force), config->schedule, send->lane,
+                   send->offset);
+        return EXIT_DONE;
+    case ANSWER_REFUSED:
+        return complain(send->cli, EXIT_DATA, "refused: %s: %s", answer->code, answer->reason);
+    case ANSWER_UNKNOWN:
+        return complain(send->cli, EXIT_DATA,
+                        "processed, but its record on the topic of cancels was deleted since");
+    case ANSWER_NONE:
+        break;
+    }
+    return complain(send->cli, EXIT_PARTIAL,
+                    "stored at %s/%d/%" PRId64 ", but no process has applied it yet: run "
+                    "'delaybridge levels' to see whether one runs",
+                    config->schedule, send->lane, send->offset);
+}
+
+static int await_answer(const struct sending *send)
+{
+    struct cancel_answer answer;
+    struct error error;
+    rd_kafka_t *rk = NULL;
+    int code = connect_to_look(send->cli, &rk);
+    if (code != EXIT_DONE)
+        return code;
+    code = cancel_answer_await(rk, send->cli->config, send->lane, send->offset, send->wait_ms,
+                               &answer, &error) == 0
+               ? print_answer(send, &answer)
+               : complain(send->cli, EXIT_UNREACHABLE, "%s", error.text);
+    rd_kafka_destroy(rk);
+    return code;
+}
+
+/* Sends records with this dlb-op, or without one. */
+static int send_with_op(struct cli *cli, const char *op)
 {
     const struct config *config = cli->config;
     struct sending send = {.cli = cli,
+                           .op = op,
+                           .wait_ms = op == NULL ? 0 : arguments_number(cli->arguments, "--wait"),
                            .rules = {.allowlist = {(const char *const *)config->targets,
                                                    config->targets_n, config->schedule},
                                      .default_target = config->default_target,
-                                     .max_delay_ms = config->max_delay_ms}};
+                                     .max_delay_ms = config->max_delay_ms,
+                                     .cancels = true}};
     struct draft draft = {.valued = true}; /* no --value: a tombstone, as the help says */
     int code = read_options(&draft, cli);
     if (code == EXIT_DONE)
         code = connect_to_send(cli, reported, &send, &send.rk);
     if (code == EXIT_DONE)
         code = send_all(&send, &draft);
+    if (code == EXIT_DONE && send.wait_ms > 0)
+        code = await_answer(&send);
     if (send.rk != NULL)
         rd_kafka_destroy(send.rk);
     draft_deinit(&draft);
     return code;
+}
+
+int cmd_send(struct cli *cli)
+{
+    return send_with_op(cli, NULL);
+}
+
+int cmd_cancel(struct cli *cli)
+{
+    return send_with_op(cli, "cancel");
+}
+
+int cmd_replace(struct cli *cli)
+{
+    return send_with_op(cli, "replace");
 }
