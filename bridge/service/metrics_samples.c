@@ -215,6 +215,20 @@ void metrics_write_memory_limit(FILE *out, const struct metric *metric, const st
     sample(out, metric, (uint64_t)m->config->memory_bytes);
 }
 
+void metrics_write_cancels(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    sample_labelled(out, metric, "cancel", counter_read(&m->stats->cancels));
+    sample_labelled(out, metric, "replace", counter_read(&m->stats->replaces));
+}
+
+void metrics_write_cancel_limit(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    enum {
+        ENTRY_BYTES = 20
+    }; /* a slot of 16 bytes, and the load of the table (levels/cancels.h) */
+    sample(out, metric, (uint64_t)m->config->cancel_memory / ENTRY_BYTES);
+}
+
 void metrics_write_ready(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     sample(out, metric, m->ready);

@@ -248,6 +248,24 @@ Test(metrics, each_gauge_of_lanes_and_records_has_its_name)
     cr_expect(says("delaybridge_topic_findings{kind=\"fault\"} 39"));
 }
 
+Test(metrics, cancels_are_counted_by_op_and_void_records_by_level)
+{
+    config.cancel_memory = 2000;
+    counter_set(&stats.cancels, 61);
+    counter_set(&stats.replaces, 62);
+    counter_set(&stats.cancels_refused, 63);
+    counter_set(&stats.slots[1].cancelled, 64);
+    counter_set(&stats.cancel_entries, 65);
+    counter_set(&stats.lanes_restoring, 66);
+    cr_expect(says("delaybridge_cancels_total{op=\"cancel\"} 61"));
+    cr_expect(says("delaybridge_cancels_total{op=\"replace\"} 62"));
+    cr_expect(says("delaybridge_cancels_refused_total 63"));
+    cr_expect(says("delaybridge_cancelled_records_total{level=\"1s\"} 64"));
+    cr_expect(says("delaybridge_cancel_entries 65"));
+    cr_expect(says("delaybridge_cancel_entries_limit 100"));
+    cr_expect(says("delaybridge_lanes_restoring 66"));
+}
+
 Test(metrics, commits_are_counted_by_result_and_timed)
 {
     counter_set(&stats.commits, 41);
