@@ -88,15 +88,19 @@ kind("an operation in capitals", "bad_op", DELAY, ("dlb-op", "Schedule"))
 kind("an operation with a space", "bad_op", DELAY, ("dlb-op", "schedule "))
 kind("a cancel with a time", "bad_op", DELAY, ("dlb-op", "cancel"), ("dlb-id", "a"))
 kind("a cancel with a target", "bad_op", ("dlb-op", "cancel"), ("dlb-id", "a"), ("dlb-target", "t"))
-# Cancel and replace come in a later version; until then they are refused.
-kind("a cancel, not in this version", "bad_op", ("dlb-op", "cancel"), ("dlb-id", "a"), named=False)
-kind("a replace, not in this version", "bad_op", DELAY, ("dlb-op", "replace"), ("dlb-id", "a"))
+kind("a cancel with an expiry", "bad_op", ("dlb-op", "cancel"), ("dlb-expires-at", "2030-01-01T00:00:00Z"), named=False)
 kind("a bad operation before a bad id", "bad_op", DELAY, ("dlb-op", "?"), ("dlb-id", "x" * 200))
 
 kind("an id of 129 bytes", "bad_id", DELAY, ("dlb-id", "x" * 129))
 kind("an id of 43 characters and 129 bytes", "bad_id", DELAY, ("dlb-id", "\u952e" * 43))
 kind("a bad id before no time", "bad_id", ("dlb-id", "y" * 130))
 
+kind("a cancel without a key", "bad_id", ("dlb-op", "cancel"), ("dlb-id", "a"), key=None, named=False)
+kind("a cancel without a name", "bad_id", ("dlb-op", "cancel"), key=b"", named=False)
+kind("a cancel by a key that is too long", "bad_id", ("dlb-op", "cancel"), key=b"k" * 129, named=False)
+kind("a replace without a key", "bad_id", DELAY, ("dlb-op", "replace"), ("dlb-id", "a"), key=None)
+
+kind("a replace without a time", "no_time", ("dlb-op", "replace"), ("dlb-id", "a"), key=b"k")
 kind("no time", "no_time")
 kind("a target without a time", "no_time", ("dlb-target", "e2e.a"))
 kind("no time before a bad expiry", "no_time", ("dlb-expires-at", "never"))

@@ -22,6 +22,7 @@ from pathlib import Path
 import administered
 import among
 import bad_input
+import cancels
 import everyday
 import found
 import histories
@@ -53,7 +54,7 @@ from turns import play_in_turns
 
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
-         everyday, throttled, found, redriven)
+         everyday, throttled, found, redriven, cancels)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",

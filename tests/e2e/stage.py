@@ -109,15 +109,20 @@ class Stage:
         return path
 
     def run(self, *args: str, timeout: float = 60, **more) -> subprocess.CompletedProcess:
+        done = self.run_with(self.binary, *args, timeout=timeout, **more)
+        require(not (found := faults_of_command(args, done.stdout, done.stderr)), f"not by the schema: {found}")
+        return done
+
+    def run_with(self, binary: Path, *args: str, timeout: float = 60, **more) -> subprocess.CompletedProcess:
+        """Runs a command of this program, perhaps of an older one."""
         try:
-            done = subprocess.run([str(self.binary), *args], capture_output=True, text=True, timeout=timeout,
+            done = subprocess.run([str(binary), *args], capture_output=True, text=True, timeout=timeout,
                                   stdin=subprocess.DEVNULL, check=False, **more)
         except subprocess.TimeoutExpired as late:
             said = b"".join(part or b"" for part in (late.stdout, late.stderr)).decode(errors="replace")
             raise Fault(f"{' '.join(args[:2])} did not end in {timeout:.0f} s: {said.strip()[-600:]}") from late
         with open(self.folder / "commands.log", "a", encoding="utf-8") as log:
             log.write(done.stdout + done.stderr)
-        require(not (found := faults_of_command(args, done.stdout, done.stderr)), f"not by the schema: {found}")
         return done
 
     def apply(self, config: Path) -> None:
