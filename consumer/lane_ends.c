@@ -194,18 +194,19 @@ static void answer(void *arg)
         is_connected(e) && ask_whole(e) && ask(e, STARTS) && ask(e, STABLE_ENDS) && ask(e, ENDS);
 }
 
-void lane_ends_ask(struct lane_ends *e, int lane)
+void lane_ends_ask(struct lane_ends *lane_ends, int lane)
 {
-    bool runs = e->wanted[lane] == WANTED_RUNNING || e->wanted[lane] == WANTED_RUNNING_AGAIN;
-    e->wanted[lane] = runs ? WANTED_RUNNING_AGAIN : WANTED;
-    e->any_wanted = true;
+    bool runs = lane_ends->wanted[lane] == WANTED_RUNNING ||
+                lane_ends->wanted[lane] == WANTED_RUNNING_AGAIN;
+    lane_ends->wanted[lane] = runs ? WANTED_RUNNING_AGAIN : WANTED;
+    lane_ends->any_wanted = true;
 }
 
-void lane_ends_drop_all(struct lane_ends *e)
+void lane_ends_drop_all(struct lane_ends *lane_ends)
 {
-    for (int lane = 0; lane < e->config.lanes; lane++)
-        e->wanted[lane] = WANTED_NOT;
-    e->any_wanted = false;
+    for (int lane = 0; lane < lane_ends->config.lanes; lane++)
+        lane_ends->wanted[lane] = WANTED_NOT;
+    lane_ends->any_wanted = false;
 }
 
 /* answered may ask again. */
@@ -239,10 +240,10 @@ static void begin_query(struct lane_ends *e)
         blocking_call_begin(e->blocking_call, answer, e);
 }
 
-void lane_ends_serve(struct lane_ends *e)
+void lane_ends_serve(struct lane_ends *lane_ends)
 {
-    if (e->running && blocking_call_is_over(e->blocking_call))
-        take_answer(e);
-    if (e->any_wanted && !e->running)
-        begin_query(e);
+    if (lane_ends->running && blocking_call_is_over(lane_ends->blocking_call))
+        take_answer(lane_ends);
+    if (lane_ends->any_wanted && !lane_ends->running)
+        begin_query(lane_ends);
 }
