@@ -2,6 +2,7 @@
 /* Turns fields into headers, and JSON into fields. */
 #include "bridge/commands/draft.h"
 
+#include "bridge/commands/owned.h"
 #include "levels/base64.h"
 
 #include <jansson.h>
@@ -15,35 +16,15 @@ static const struct {
                      {"target", "dlb-target"},         {"id", "dlb-id"},
                      {"expires-at", "dlb-expires-at"}, {"op", "dlb-op"}};
 
-static void drop(struct bytes *bytes)
-{
-    free((void *)bytes->data);
-    *bytes = bytes_null();
-}
-
 void draft_deinit(struct draft *draft)
 {
-    drop(&draft->key);
-    drop(&draft->value);
+    owned_drop(&draft->key);
+    owned_drop(&draft->value);
     for (size_t i = 0; i < draft->headers_n; i++) {
         free((void *)draft->headers[i].name);
-        drop(&draft->headers[i].value);
+        owned_drop(&draft->headers[i].value);
     }
     *draft = (struct draft){0};
-}
-
-/* Copies bytes. Null stays null, and empty bytes do not become null. */
-static int copy(struct bytes from, struct bytes *to)
-{
-    *to = bytes_null();
-    if (bytes_is_null(from))
-        return 0;
-    char *data = malloc(from.len + 1);
-    if (data == NULL)
-        return ERR_NO_MEMORY;
-    memcpy(data, from.data, from.len);
-    *to = bytes_of(data, from.len);
-    return 0;
 }
 
 int draft_header(struct draft *draft, struct bytes name, struct bytes value)
@@ -52,7 +33,7 @@ int draft_header(struct draft *draft, struct bytes name, struct bytes value)
         return ERR_FULL;
     struct header *header = &draft->headers[draft->headers_n];
     char *text = strndup(name.data, name.len);
-    if (text == NULL || copy(value, &header->value) != 0) {
+    if (text == NULL || owned_copy(value, &header->value) != 0) {
         free(text);
         return ERR_NO_MEMORY;
     }
@@ -63,8 +44,8 @@ int draft_header(struct draft *draft, struct bytes name, struct bytes value)
 
 static int replace(struct bytes *at, struct bytes value)
 {
-    drop(at);
-    return copy(value, at);
+    owned_drop(at);
+    return owned_copy(value, at);
 }
 
 int draft_set(struct draft *draft, const char *field, struct bytes value)
@@ -88,7 +69,7 @@ static int bytes_of_json(const json_t *json, struct bytes *out)
     if (json_is_null(json))
         return 0;
     if (json_is_string(json))
-        return copy(bytes_of(json_string_value(json), json_string_length(json)), out);
+        return owned_copy(bytes_of(json_string_value(json), json_string_length(json)), out);
     const json_t *encoded = json_object_get(json, "base64");
     if (!json_is_string(encoded) || json_object_size(json) != 1)
         return ERR_DATA;
@@ -116,7 +97,7 @@ static int add_header(struct draft *draft, const json_t *name, const json_t *val
     if (err != 0)
         return fault(error, text, value_fault(err));
     err = draft_header(draft, bytes_text(text), bytes);
-    drop(&bytes);
+    owned_drop(&bytes);
     return err == 0 ? 0 : fault(error, "headers", err == ERR_FULL ? "are too many" : err_text(err));
 }
 
@@ -162,7 +143,7 @@ static int add_field(struct draft *draft, const char *field, const json_t *json,
     if (err != 0)
         return fault(error, field, value_fault(err));
     err = draft_set(draft, field, bytes);
-    drop(&bytes);
+    owned_drop(&bytes);
     if (err == ERR_RANGE)
         return fault(error, field,
                      "is not a field (delay, at, target, key, id, expires-at, headers, value)");

@@ -121,12 +121,10 @@ int find_topic_ranges(struct find *find, const struct topic_part *part,
 
 __attribute__((format(printf, 2, 3))) void find_note(struct find *find, const char *format, ...);
 
-/* Returns false when there is no room for more answers. Called by several threads. found->key and
-   found->value are copied. A second answer for one waiting request replaces the older one. */
+/* Returns false when there is no room for more answers. Called by several threads. Copies
+   found->key and found->value; without memory, they become null. A second answer for one waiting
+   request replaces the older one. */
 bool find_add(struct find *find, const struct found *found);
-
-/* Returns a copy that the caller frees; null for null and without memory. */
-struct bytes find_copy(struct bytes bytes);
 
 /* Prints one answer, or the sentence that there is none. */
 void find_print(const struct find *find, const struct found *found);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tools that all searches of find share: ranges by time, the scan with its bar, answers. */
 #include "bridge/commands/find_parts.h"
+#include "bridge/commands/owned.h"
 
 #include "consumer/client/log_ends.h"
 #include "levels/counted.h"
@@ -81,15 +82,6 @@ int find_scan(struct find *find, struct scan_range *ranges, int n, find_each *ea
     return err;
 }
 
-struct bytes find_copy(struct bytes bytes)
-{
-    void *copy = bytes_is_null(bytes) ? NULL : malloc(bytes.len + 1);
-    if (copy == NULL)
-        return bytes_null();
-    memcpy(copy, bytes.data, bytes.len);
-    return bytes_of(copy, bytes.len);
-}
-
 int find_narrow(struct find *find, struct scan_range *ranges, int n)
 {
     const struct scan scan = {.rk = find->rk, .timeout_ms = find->cli->timeout_ms};
@@ -125,11 +117,11 @@ bool find_add(struct find *find, const struct found *found)
     if (place == NULL && find->found_n < find->wanted.limit)
         place = &find->found[find->found_n++];
     if (place != NULL && is_newer) {
-        free((void *)place->key.data);
-        free((void *)place->value.data);
+        owned_drop(&place->key);
+        owned_drop(&place->value);
         *place = *found;
-        place->key = find_copy(found->key);
-        place->value = find_copy(found->value);
+        (void)owned_copy(found->key, &place->key);
+        (void)owned_copy(found->value, &place->value);
     }
     bool continues = find->found_n < find->wanted.limit && !find->wanted.by_source;
     pthread_mutex_unlock(&find->mutex);

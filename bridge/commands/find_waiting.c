@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The searches of the schedule topic and of the levels. */
 #include "bridge/commands/find_parts.h"
+#include "bridge/commands/owned.h"
 #include "bridge/commands/place.h"
 
 #include "levels/request.h"
@@ -130,7 +131,7 @@ static void add_known(struct find *find, const struct request *request)
                                 .code = request->refusal.code};
         if (known->code == CODE_OK) {
             known->due_ms = stamp->due_ms;
-            known->key = find_copy(stamp->key_overridden ? stamp->key : record->key);
+            (void)owned_copy(stamp->key_overridden ? stamp->key : record->key, &known->key);
             snprintf(known->target, sizeof known->target, "%.*s", (int)stamp->target.len,
                      (const char *)stamp->target.data);
         }

@@ -2,6 +2,7 @@
 /* Rows of a code and a target, which are searched one after the other. */
 #include "bridge/commands/tally.h"
 
+#include "bridge/commands/owned.h"
 #include "bridge/commands/result.h"
 #include "levels/instant.h"
 
@@ -15,19 +16,6 @@ struct tally_row {
     struct bytes code, target; /* owned */
     int64_t n, first_wall_ms, last_wall_ms;
 };
-
-static int copy(struct bytes from, struct bytes *to)
-{
-    *to = bytes_null();
-    if (bytes_is_null(from))
-        return 0;
-    char *data = malloc(from.len + 1);
-    if (data == NULL)
-        return ERR_NO_MEMORY;
-    memcpy(data, from.data, from.len);
-    *to = bytes_of(data, from.len);
-    return 0;
-}
 
 static struct tally_row *find_row(const struct tally *tally, const struct dead_record *letter)
 {
@@ -45,7 +33,8 @@ static struct tally_row *add_row(struct tally *tally, const struct dead_record *
     if (tally->rows == NULL)
         return NULL;
     struct tally_row *row = &tally->rows[tally->rows_n];
-    if (copy(letter->code, &row->code) != 0 || copy(letter->target, &row->target) != 0) {
+    if (owned_copy(letter->code, &row->code) != 0 ||
+        owned_copy(letter->target, &row->target) != 0) {
         free((void *)row->code.data);
         return NULL;
     }

@@ -3,35 +3,17 @@
    one that counts single days. */
 #include "levels/duration.h"
 #include "levels/instant.h"
+#include "tests/unit/levels/random.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const int64_t SECOND = 1000, MINUTE = 60000, HOUR = 3600000, DAY = 86400000;
 
 enum { UNTOUCHED = -77 };
-
-static uint64_t random_state;
-
-static void random_start(void)
-{
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    fprintf(stderr, "duration: SEED=%" PRIu64 "\n", random_state);
-}
-
-/* splitmix64 */
-static uint64_t random_next(void)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
 
 static void expect_span(const char *text, int64_t want_ms)
 {
@@ -375,7 +357,7 @@ Test(duration, text_is_canonical)
 
 Test(duration, text_is_read_back_the_same)
 {
-    random_start();
+    random_start("duration");
     for (int i = 0; i < 200000; i++) {
         char out[DURATION_TEXT_MAX];
         int64_t ms = (int64_t)(random_next() >> (1 + random_next() % 63)), back;
@@ -400,7 +382,7 @@ Test(duration, text_of_an_instant_is_rfc3339_or_a_plain_number)
 
 Test(duration, text_of_an_instant_is_read_back_the_same)
 {
-    random_start();
+    random_start("duration");
     for (int i = 0; i < 200000; i++) {
         char out[INSTANT_TEXT_MAX];
         int64_t ms = -62167219200000 + (int64_t)(random_next() % 315569520000000), back;
@@ -413,7 +395,7 @@ Test(duration, text_of_an_instant_is_read_back_the_same)
 Test(duration, any_bytes_are_safe)
 {
     static const char LETTERS[] = "0123456789PTDHMSdhms.:-+Zz ";
-    random_start();
+    random_start("duration");
     for (int i = 0; i < 500000; i++) {
         size_t n = random_next() % 32;
         char *text = malloc(n + 1); /* exact size, so that sanitizers watch its end */

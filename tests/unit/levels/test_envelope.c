@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* envelope: decoding gives the encoded fields, and changed bytes are refused. */
 #include "levels/envelope.h"
+#include "tests/unit/levels/random.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -584,22 +583,10 @@ Test(envelope, longest_target_is_a_topic_name)
     release(bytes);
 }
 
-static uint64_t random_state;
-
-static size_t random_below(size_t n)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return (z ^ z >> 31) % n;
-}
-
 /* An envelope that opens is canonical: encoding it again gives the same bytes. */
 Test(envelope, random_bytes_with_a_checksum_open_to_the_same_or_fail)
 {
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    fprintf(stderr, "envelope: SEED=%" PRIu64 "\n", random_state);
+    random_start("envelope");
     struct stamp stamp = some_stamp();
     struct record record = some_record();
     struct bytes made[2] = {enclose(&stamp, &record)};
@@ -608,11 +595,12 @@ Test(envelope, random_bytes_with_a_checksum_open_to_the_same_or_fail)
     int opened = 0;
     for (int round = 0; round < 200000; round++) {
         struct bytes bytes = made[round % 2];
-        struct bytes copy = exact(bytes.data, bytes.len - (random_below(4) ? 0 : random_below(9)));
+        struct bytes copy =
+            exact(bytes.data, bytes.len - (random_next() % 4 ? 0 : random_next() % 9));
         uint8_t *data = (uint8_t *)(uintptr_t)copy.data;
-        for (size_t i = random_below(4); i > 0; i--)
-            data[5 + random_below(copy.len - 5)] =
-                (uint8_t)(random_below(2) ? random_below(256) : random_below(16));
+        for (size_t i = random_next() % 4; i > 0; i--)
+            data[5 + random_next() % (copy.len - 5)] =
+                (uint8_t)(random_next() % 2 ? random_next() % 256 : random_next() % 16);
         seal(data, copy.len);
         struct envelope env;
         if (envelope_open(copy, &env) == 0) {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan: next levels, ends of stops and refused ladders, compared with the definition as a loop. */
 #include "levels/plan.h"
+#include "tests/unit/levels/random_ladder.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
 static const int64_t DAY = (int64_t)24 * HOUR;
@@ -21,38 +19,6 @@ static const struct ladder LADDER = {
     .hold_ms = 1500,
     .slack_ms = 500,
 };
-
-static uint64_t random_state;
-
-static void random_start(void)
-{
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    fprintf(stderr, "plan: SEED=%" PRIu64 "\n", random_state);
-}
-
-/* Returns a splitmix64 number from least to most. */
-static int64_t random_between(int64_t least, int64_t most)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return least + (int64_t)((z ^ z >> 31) % (uint64_t)(most - least + 1));
-}
-
-static struct ladder random_ladder(void)
-{
-    struct ladder ladder = {.n = (int)random_between(1, 8)};
-    struct ladder_fault fault;
-    ladder.hold_ms = random_between(1, random_between(1, 3000));
-    ladder.slack_ms = random_between(0, 1000);
-    ladder.level_ms[0] = random_between(ladder.slack_ms + 1, ladder.slack_ms + ladder.hold_ms);
-    for (int i = 1; i < ladder.n; i++)
-        ladder.level_ms[i] =
-            ladder.level_ms[i - 1] + random_between(1, random_between(1, 5 * ladder.level_ms[0]));
-    cr_assert_eq(ladder_check(&ladder, &fault), 0, "%s", fault.why);
-    return ladder;
-}
 
 static int64_t release_by_definition(const struct ladder *ladder, int64_t level_ms,
                                      int64_t stamped_ms, int64_t until_ms)
@@ -115,7 +81,7 @@ Test(plan, retired_level_is_released_by_the_same_rule)
 
 Test(plan, release_equals_its_definition)
 {
-    random_start();
+    random_start("plan");
     for (int round = 0; round < 20000; round++) {
         struct ladder ladder = random_ladder();
         int64_t longest_ms = ladder.level_ms[ladder.n - 1];
@@ -150,7 +116,7 @@ Test(plan, foreign_times_are_safe)
 
 Test(plan, stop_lasts_from_level_minus_slack_to_level_plus_hold)
 {
-    random_start();
+    random_start("plan");
     for (int round = 0; round < 50000; round++) {
         struct ladder ladder = round % 2 ? random_ladder() : LADDER;
         int64_t stamped_ms = random_between(0, 1000000);
@@ -189,7 +155,7 @@ static int travel(const struct ladder *ladder, int64_t due_ms)
 
 Test(plan, delays_on_the_way_add_no_hops)
 {
-    random_start();
+    random_start("plan");
     for (int round = 0; round < 20000; round++) {
         int64_t due_ms = random_between(0, random_between(1, 2 * DAY));
         cr_assert_leq(travel(&LADDER, due_ms), plan_chain(&LADDER, due_ms, NULL, 0),
@@ -199,7 +165,7 @@ Test(plan, delays_on_the_way_add_no_hops)
 
 Test(plan, delays_on_the_way_add_no_hops_on_odd_ladders)
 {
-    random_start();
+    random_start("plan");
     for (int round = 0; round < 20000; round++) {
         struct ladder ladder = random_ladder();
         int64_t due_ms = random_between(0, 20 * ladder.level_ms[ladder.n - 1]);

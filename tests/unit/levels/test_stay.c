@@ -2,12 +2,10 @@
 /* stay: the part of a level in which a record with a known due time can be, compared with random
    walks of plan.c. */
 #include "levels/stay.h"
+#include "tests/unit/levels/random_ladder.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, WALKS = 200000 };
 static const int64_t NOW_MS = 1795219200000;
@@ -20,38 +18,6 @@ static const struct ladder LADDER = {
     .hold_ms = 1000,
     .slack_ms = 500,
 };
-
-static uint64_t random_state;
-
-static void random_start(void)
-{
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    fprintf(stderr, "stay: SEED=%" PRIu64 "\n", random_state);
-}
-
-/* Returns a splitmix64 number from least to most. */
-static int64_t random_between(int64_t least, int64_t most)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return least + (int64_t)((z ^ z >> 31) % (uint64_t)(most - least + 1));
-}
-
-static struct ladder random_ladder(void)
-{
-    struct ladder ladder = {.n = (int)random_between(1, 8)};
-    struct ladder_fault fault;
-    ladder.hold_ms = random_between(1, random_between(1, 3000));
-    ladder.slack_ms = random_between(0, 1000);
-    ladder.level_ms[0] = random_between(ladder.slack_ms + 1, ladder.slack_ms + ladder.hold_ms);
-    for (int i = 1; i < ladder.n; i++)
-        ladder.level_ms[i] =
-            ladder.level_ms[i - 1] + random_between(1, random_between(1, 5 * ladder.level_ms[0]));
-    cr_assert_eq(ladder_check(&ladder, &fault), 0, "%s", fault.why);
-    return ladder;
-}
 
 /* Walks a record from level to level and checks each stop. Each hop may be late. The reader knows
    the due time only up to unsure_ms. Returns the number of stops. */
@@ -75,7 +41,7 @@ static int64_t walk(const struct ladder *ladder, int64_t delay_ms, int64_t unsur
 Test(stay, every_stop_of_the_plan_is_inside)
 {
     int64_t stops = 0;
-    random_start();
+    random_start("stay");
     for (int i = 0; i < WALKS; i++) {
         struct ladder random = random_ladder();
         const struct ladder *ladder = i % 2 == 0 ? &LADDER : &random;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wheel: due times and their order, compared with a list that is searched. */
 #include "levels/wheel.h"
+#include "tests/unit/levels/random.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 static struct wheel wheel;
 
@@ -273,15 +272,6 @@ static struct {
 } held[NODES];
 
 static int64_t added, now;
-static uint64_t random_state;
-
-static int64_t random_between(int64_t least, int64_t most)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return least + (int64_t)((z ^ z >> 31) % (uint64_t)(most - least + 1));
-}
 
 static int model_first(void)
 {
@@ -366,9 +356,7 @@ static void one_step(void)
 
 Test(wheel, random_history_equals_a_searched_list)
 {
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    fprintf(stderr, "wheel: SEED=%" PRIu64 "\n", random_state);
+    random_start("wheel");
     for (int round = 0; round < 40; round++) {
         now = round % 4 ? 1700000000000 : -50;
         wheel_deinit(&wheel);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* window: committed offsets and their metadata, compared with an array of flags. */
 #include "levels/window.h"
+#include "tests/unit/levels/random.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 static struct window window, other;
 static char text[WINDOW_TEXT_MAX + 1];
@@ -340,15 +339,6 @@ Test(window, damaged_text_is_refused)
 enum { OFFSETS = 400000 };
 static bool *done;
 static int64_t base, next, start;
-static uint64_t random_state;
-
-static int64_t random_between(int64_t least, int64_t most)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return least + (int64_t)((z ^ z >> 31) % (uint64_t)(most - least + 1));
-}
 
 static void array_settle(void)
 {
@@ -429,9 +419,7 @@ static void one_step(int64_t haste)
 
 Test(window, random_history_equals_an_array_of_flags)
 {
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    fprintf(stderr, "window: SEED=%" PRIu64 "\n", random_state);
+    random_start("window");
     done = malloc(OFFSETS);
     cr_assert_not_null(done);
     for (int round = 0; round < 30; round++) {
