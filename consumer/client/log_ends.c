@@ -41,17 +41,33 @@ static bool is_electing(rd_kafka_resp_err_t err)
            err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION; /* if no partition has a leader */
 }
 
+static int left_ms(int64_t until_mono_ms)
+{
+    int64_t left = until_mono_ms - clock_mono_ms();
+    return left > 0 ? (int)left : 0;
+}
+
+/* After an error the client looks up the leaders of those topics only for which the handle has an
+   object. A handle without one would ask the old leader until its metadata expires. Lists all
+   topics: a request by name could create the topic. */
+static void find_leaders(rd_kafka_t *rk, int timeout_ms)
+{
+    const rd_kafka_metadata_t *all;
+    if (rd_kafka_metadata(rk, 1, NULL, &all, timeout_ms) == 0)
+        rd_kafka_metadata_destroy(all);
+}
+
 rd_kafka_resp_err_t log_ends_await(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
                                    int64_t which, int timeout_ms)
 {
     int64_t until_mono_ms = clock_mono_ms() + timeout_ms;
     for (;;) {
-        int64_t left_ms = until_mono_ms - clock_mono_ms();
-        rd_kafka_resp_err_t err = log_ends_ask(rk, list, which, left_ms > 0 ? (int)left_ms : 0);
+        rd_kafka_resp_err_t err = log_ends_ask(rk, list, which, left_ms(until_mono_ms));
         for (int i = 0; err == 0 && i < list->cnt; i++)
             err = list->elems[i].err;
         if (!is_electing(err) || clock_mono_ms() + ELECT_MS >= until_mono_ms)
             return err;
         poll(NULL, 0, ELECT_MS);
+        find_leaders(rk, left_ms(until_mono_ms));
     }
 }
