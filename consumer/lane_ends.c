@@ -2,6 +2,7 @@
 /* The requests, made in a blocking_call. */
 #include "consumer/lane_ends.h"
 
+#include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "consumer/blocking_call.h"
 #include "consumer/client/client.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STOP_MS = 1000, ASK_MS = 5000 };
+enum { STOP_MS = 1000, ASK_MS = 5000, LOG_AGAIN_MS = 10000 };
 
 /* A lane whose ends are wanted. RUNNING_AGAIN: the running query began before the last call. */
 enum wanted { WANTED_NOT, WANTED, WANTED_RUNNING, WANTED_RUNNING_AGAIN };
@@ -20,6 +21,7 @@ struct lane_ends {
     struct blocking_call *blocking_call;
     enum wanted *wanted; /* by lane */
     bool any_wanted, running;
+    int64_t logged_mono_ms; /* of the last message about a failure */
 
     /* Of the running query; the thread owns them while it runs. */
     rd_kafka_t *uncommitted, *committed; /* NULL before the first query */
@@ -209,10 +211,23 @@ void lane_ends_drop_all(struct lane_ends *lane_ends)
     lane_ends->any_wanted = false;
 }
 
+static void log_failure(struct lane_ends *e)
+{
+    int64_t now_mono_ms = clock_mono_ms();
+    if (now_mono_ms - e->logged_mono_ms < LOG_AGAIN_MS)
+        return;
+    e->logged_mono_ms = now_mono_ms;
+    log_warn("cannot read the ends of logs, lanes that restore their cancels wait, trying again: "
+             "run 'delaybridge check'",
+             F_INT("lanes", e->lanes_n));
+}
+
 /* answered may ask again. */
 static void take_answer(struct lane_ends *e)
 {
     e->running = false;
+    if (!e->known)
+        log_failure(e);
     for (int i = 0; i < e->lanes_n; i++) {
         enum wanted *wanted = &e->wanted[e->lanes[i]];
         bool answers = *wanted == WANTED_RUNNING;
