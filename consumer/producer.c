@@ -9,7 +9,7 @@
 
 /* A broker handles the requests of a connection in order. Once a quota is exceeded, each one makes
    the next wait longer, and a delivery may time out meanwhile. So the other clients may have an
-   eighth of the bytes in flight. The client of hops may have half, since a hop has no timeout. */
+   eighth of the bytes in flight. The client of hops may have half, since a hop has two minutes. */
 static const struct pace_share pace_share[PACE_CLIENTS] = {[HOPS] = {2, 64 << 10},
                                                            [DELIVERIES] = {8, 32 << 10},
                                                            [ALONE] = {8, 32 << 10},

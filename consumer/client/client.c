@@ -111,7 +111,10 @@ static const struct setting fixed_for_producers[] = {
 };
 
 static const struct setting fixed_for_hops[] = {
-    {"message.timeout.ms", "0"}, /* a hop is retried without a limit */
+    /* A hop that is still unacknowledged then returns to the step machine, which looks for a cancel
+       and sends it again. A hop that arrived any later could land behind log ends by which its
+       cancel was forgotten (seal.h). */
+    {"message.timeout.ms", "120000"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -35,7 +35,11 @@ Test(client, producers_are_idempotent_acknowledged_by_all_and_partition_as_java_
         has((enum client_role)role, "partitioner", "murmur2_random");
         has((enum client_role)role, "message.max.bytes", "100000000");
     }
-    has(CLIENT_HOPS, "message.timeout.ms", "0");
+}
+
+Test(client, hops_are_given_up_before_their_cancel_can_be_forgotten)
+{
+    has(CLIENT_HOPS, "message.timeout.ms", "120000"); /* five seals take five minutes */
 }
 
 Test(client, consumers_read_committed_and_never_choose_a_position)
