@@ -3,93 +3,24 @@
 out, which must not, and which may."""
 from __future__ import annotations
 
-import collections
-import random
 import time
+from pathlib import Path
 
 from client import now_ms
 from contract import Request
-from scenarios import source
-from stage import Stage, both_modes, judge, require
+from orders import Orders, settle
+from stage import Stage, both_modes, judge, require, will_say
 from versions import Rollout, by_turn, older_binary, until
+from voids import source_of
 
 # A cancel wins if it was acknowledged this long before the due time. The contract says one second.
 WINS_MS = 2000
 RATE, KEYS = 300, 3000
+# The last commit whose program knows no cancels.
+BEFORE_CANCELS = "f04b89e45b35729276f8cf461dcf7197fe711b91"
+OLDER_WARNS = "topic check found a risk, continuing\",\"topic\":\"schedule.cancelled"
+COUNT, VOID_MS = 50, 8000
 LONG_MS = 36_000  # it waits in the level of 30 s, longer than the newer program runs
-LATEST = 400  # a cancel is for one of so many latest requests
-Name = tuple[int, str, bytes]
-
-
-def name_of(request: Request) -> Name:
-    """Returns the lane, the space and the name. A cancel carries the key and the dlb-id of its request."""
-    given = dict(request.headers).get("dlb-id")
-    return (request.partition, "key", request.key) if given is None else (request.partition, "id", given)
-
-
-class Orders:
-    """Makes requests, and cancels or replaces some of the latest ones."""
-
-    def __init__(self, stage: Stage, max_ms: int):
-        self.dice = random.Random(stage.seed)
-        self.generator, self.max_ms = stage.generator(max_ms), max_ms
-        self.share = self.dice.choice((0.05, 0.5, 0.95))  # of the requests that are cancelled
-        self.latest: collections.deque[Request] = collections.deque(maxlen=LATEST)
-
-    def make(self, n: int, now: int) -> Request:
-        if self.latest and self.dice.random() < self.share / (1 + self.share):
-            return self.void(self.dice.choice(self.latest), now)
-        request = self.generator.request(now, key=b"order-%d" % self.dice.randrange(KEYS))
-        self.latest.append(request)
-        return request
-
-    def void(self, other: Request, now: int) -> Request:
-        given = [h for h in other.headers if h[0] == "dlb-id"]
-        if self.dice.random() < 0.8:
-            return Request(other.key, b"", [("dlb-op", b"cancel"), *given], "cancel")
-        request = self.generator.request(now, key=other.key)
-        rest = [h for h in request.headers if h[0] not in ("dlb-id", "dlb-op")]
-        request.headers, request.kind = [("dlb-op", b"replace"), *given, *rest], "replace"
-        request.id = given[0][1] if given else None
-        return request
-
-
-class Judgment:
-    """Sorts the acknowledged requests by the cancels and replaces of the same name behind them."""
-
-    def __init__(self, stage: Stage):
-        voiders = collections.defaultdict(list)
-        for request in stage.sender.journal:
-            if request.kind in ("cancel", "replace"):
-                voiders[name_of(request)].append(request)
-        out = {source(seen) for seen in list(stage.collector.seen)}
-        self.to_verify: list[Request] = []  # they must come out, or have come out and were allowed to
-        self.wrongly: list[Request] = []    # they came out, and a cancel had won
-        self.dropped = self.cancels = self.replaces = 0
-        for request in stage.sender.journal:
-            self.cancels += request.kind == "cancel"
-            self.replaces += request.kind == "replace"
-            if request.kind == "cancel":
-                continue
-            over = [v for v in voiders[name_of(request)] if v.offset > request.offset]
-            came = (request.partition, request.offset) in out
-            if any(v.acked_at * 1000 + WINS_MS < request.due for v in over) and came:
-                self.wrongly.append(request)
-            elif not over or came:
-                self.to_verify.append(request)
-            else:
-                self.dropped += 1
-
-
-def await_all(stage: Stage, timeout: float) -> None:
-    """Waits until every request that no cancel can void has come out."""
-    deadline = time.monotonic() + timeout
-    while time.monotonic() < deadline:
-        missing = stage.collector.missing(Judgment(stage).to_verify, stage.schedule)
-        if not missing:
-            break
-        time.sleep(0.5)
-    time.sleep(2)
 
 
 def cancels(stage: Stage) -> str:
@@ -98,8 +29,9 @@ def cancels(stage: Stage) -> str:
     kills, max_ms = (12, 30_000) if stage.full else (3, 12_000)
     stage.broker(proxied=True)
     config = stage.ready()
+    hops = stage.trace()
     bridges = [stage.bridge(config, f"bridge-{n}", members=n, named=True) for n in (1, 2)]
-    orders = Orders(stage, max_ms)
+    orders = Orders(stage.generator(max_ms), stage.seed, keys=KEYS)
     sending = stage.background(orders.make, 1_000_000, RATE)
     time.sleep(5)
     for _ in range(kills):
@@ -109,13 +41,9 @@ def cancels(stage: Stage) -> str:
         victim.start()
     time.sleep(6)
     sending.finish(stop=True)
-    await_all(stage, max_ms / 1000 + 60)
-    found = Judgment(stage)
-    line = judge(stage.verify(journal=found.to_verify, timeout=5), None)
-    require(not found.wrongly, f"{len(found.wrongly)} came out although they were cancelled in time, for example "
-                               f"{found.wrongly[:1]}")
-    require(found.dropped > 0, "nothing was cancelled")
-    return f"{line} cancels={found.cancels} replaces={found.replaces} cancelled={found.dropped} kills={kills}"
+    found = settle(stage, hops, max_ms / 1000 + 60, wins_ms=WINS_MS)
+    hops.end()
+    return f"{judge(found.report, None)} share={orders.share} {found.verdict.line()} kills={kills}"
 
 
 def waits(stage: Stage, key: bytes, delay_ms: int) -> Request:
@@ -134,14 +62,74 @@ def cancel(stage: Stage, key: bytes) -> Request:
     return request
 
 
-def came(stage: Stage, request: Request) -> bool:
-    return (request.partition, request.offset) in {source(seen) for seen in list(stage.collector.seen)}
+def came(stage: Stage, *requests: Request) -> bool:
+    """Returns whether one of them came out."""
+    out = {source_of(seen) for seen in list(stage.collector.seen)}
+    return any((request.partition, request.offset) in out for request in requests)
+
+
+def restart_older(stage: Stage, group: Rollout, older: Path) -> Request:
+    """After the change of the topic the older processes run, and one that starts only warns. Returns a request that they
+    delivered."""
+    running = group.running[0]
+    fresh = group.start(older, "older-late")
+    will_say(fresh, OLDER_WARNS)
+    group.stop(running)
+    request = waits(stage, b"between", 1000)
+    until("the older program delivers", lambda: came(stage, request))
+    return request
+
+
+def apply_upgrade(stage: Stage, group: Rollout, older: Path) -> Request:
+    """Step 1: the newer program refuses the topic as it is, and changes it while the older ones run. Returns a request that
+    they delivered afterwards."""
+    refused = stage.run("run", "-c", str(group.config))
+    said = refused.stderr + refused.stdout
+    require(refused.returncode == 78 and "schedule.cancelled" in said and "topics apply" in said,
+            f"run does not refuse the topic: {refused}")
+    stage.apply(group.config)
+    return restart_older(stage, group, older)
+
+
+def cancel_all(stage: Stage, group: Rollout) -> tuple[list[Request], list[Request]]:
+    """Steps 2 and 3: the processes, and the first cancels. Returns the void requests: those that are due now, and those that
+    wait until after the rollback."""
+    group.replace_all(stage.binary, "newer")
+    void = [waits(stage, b"void-%d" % n, VOID_MS) for n in range(COUNT)]
+    later = [waits(stage, b"later-%d" % n, LONG_MS) for n in range(COUNT)]
+    time.sleep(3)  # they enter a level; a cancel would void them before
+    for n in range(COUNT):
+        cancel(stage, b"void-%d" % n)
+        cancel(stage, b"later-%d" % n)
+    time.sleep(max(0, max(r.due for r in void) + 2000 - now_ms()) / 1000)
+    require(not came(stage, *void, *later), "a request was delivered although it was cancelled")
+    return void, later
+
+
+def older_refuses(stage: Stage) -> list[Request]:
+    """Returns a request and its cancel, which the older program refuses. The request must come out."""
+    request, refused = waits(stage, b"unrefused", LONG_MS), cancel(stage, b"unrefused")
+    refused.code = "bad_op"
+    until("the older program refuses a cancel", lambda: came(stage, refused))
+    return [request, refused]
+
+
+def upgrade_again(stage: Stage, group: Rollout) -> list[Request]:
+    """The newer program reads the cancels of its first time again. They void none of the requests behind them. Returns those
+    requests, which must come out."""
+    group.replace_all(stage.binary, "newer-again")
+    again = [waits(stage, b"later-%d" % n, 1500) for n in range(COUNT)]
+    void = waits(stage, b"last", 4000)
+    cancel(stage, b"last")
+    time.sleep(5)
+    require(not came(stage, void), "a request was delivered although it was cancelled after the second upgrade")
+    return again
 
 
 def cancels_upgraded(stage: Stage) -> str:
-    """The upgrade from a program without cancels, and the way back: first the topic, then the processes, then the first
-    cancel. A program without cancels delivers the void requests."""
-    older = older_binary()
+    """The upgrade from the program before cancels, and the way back: first the topic, then the processes, then the first
+    cancel. A program without cancels delivers the void requests. Then the upgrade again."""
+    older = older_binary(BEFORE_CANCELS)
     stage.broker()
     for name in ("e2e.a", "e2e.b", "e2e.c"):
         stage.admin.create(name, 3)
@@ -150,28 +138,17 @@ def cancels_upgraded(stage: Stage) -> str:
     require(done.returncode == 0, f"the older topics apply ended with {done.returncode}: {done.stderr}")
     stage.connect_clients(["e2e.a", "e2e.b", "e2e.c"])
     group = Rollout(stage, config)
-    group.start(older, "older")
-    refused = stage.run("run", "-c", str(config))
-    require(refused.returncode == 78 and "schedule.cancelled" in refused.stderr + refused.stdout
-            and "topics apply" in refused.stderr + refused.stdout, f"run does not refuse the topic: {refused}")
-    stage.apply(config)
-    kept = [waits(stage, b"kept-%d" % n, 4000) for n in range(50)]
-    group.replace_all(stage.binary, "newer")
-    void = [waits(stage, b"void-%d" % n, 8000) for n in range(50)]
-    later = [waits(stage, b"later-%d" % n, LONG_MS) for n in range(50)]
-    time.sleep(3)  # they enter a level; a cancel would void them before
-    for n in range(50):
-        cancel(stage, b"void-%d" % n)
-        cancel(stage, b"later-%d" % n)
-    time.sleep(8)
-    require(not any(came(stage, request) for request in void), "a request was delivered although it was cancelled")
+    for n in (1, 2):
+        group.start(older, f"older-{n}")
+    wanted = [apply_upgrade(stage, group, older)]
+    wanted += [waits(stage, b"kept-%d" % n, 4000) for n in range(COUNT)]
+    void, later = cancel_all(stage, group)
     group.replace_all(older, "rolled-back")
-    line = judge(stage.verify(journal=[*kept, *later], timeout=60, showed=by_turn), None)
-    refused = cancel(stage, b"later-0")
-    until("the older program refuses a cancel", lambda: came(stage, refused))
-    codes = [seen.header("dlb-error") for seen in stage.collector.of("schedule.dead-letter")]
-    require(codes == [b"bad_op"], f"the older program refuses a cancel otherwise: {codes}")
-    require(not any(came(stage, request) for request in void), "a request came although it had been dropped")
+    wanted += [*later, *older_refuses(stage)]
+    stage.collector.wait_for(later, stage.schedule, LONG_MS / 1000)
+    require(not came(stage, *void), "a request came although it had been dropped")
+    wanted += upgrade_again(stage, group)
+    line = judge(stage.verify(journal=wanted, timeout=60, showed=by_turn), None)
     for bridge in list(group.running):
         group.stop(bridge)
     return f"{line} {len(void)} cancelled, {len(later)} delivered by the older program"

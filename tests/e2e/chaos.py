@@ -15,9 +15,10 @@ from client import Sender
 from clock import Clock
 from contract import Request
 from doubles import COMMITTED_MS
+from orders import Orders, Settled, settle
 from processes import Bridge
 from stage import Stage, judge, require
-from verifier import Report, of_writer
+from verifier import of_writer
 
 BROKERS, RATE, SESSION_S = 3, 150, 6
 INSTANCE = {"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": "chaos-1"}
@@ -175,15 +176,18 @@ def pauses(stage: Stage) -> tuple[tuple[float, float], tuple[float, float]]:
     return (1, 4), (2, 5) if stage.exactly_once else (7, 11)
 
 
-def totals(report: Report, faults: Counter, rebalances: int) -> dict[str, int]:
-    return {**faults, "rebalances": rebalances, "poison records": report.dead, "kinds of poison": len(report.kinds),
+def totals(settled: Settled, faults: Counter, rebalances: int) -> dict[str, int]:
+    report, verdict = settled.report, settled.verdict
+    return {**faults, "cancels": verdict.cancels, "replaces": verdict.replaces, "cancelled requests": len(verdict.dropped),
+            "requests that came before their cancel": verdict.came_first, "rebalances": rebalances,
+            "poison records": report.dead, "kinds of poison": len(report.kinds),
             "requests": report.requests, "lost": report.faults["lost"], "early": report.faults["early"],
             "delivered twice": report.duplicates, "unacknowledged, yet written": report.written_unsure,
             "written twice by the producer": report.written_twice}
 
 
 def chaos(stage: Stage) -> str:
-    """Load with kills and stops of bridges and brokers, cuts, clock steps, joins, leaves and poison."""
+    """Load with kills and stops of bridges and brokers, cuts, clock steps, joins, leaves, poison and cancels."""
     stage.broker(brokers=BROKERS, proxied=True)
     config = stage.ready(replication=3)
     hasty = Sender(stage.kafka.bootstrap, stage.schedule, patience_ms=1500)  # it gives up while a broker is away
@@ -194,13 +198,14 @@ def chaos(stage: Stage) -> str:
     plans, pause = FULL if stage.full else REDUCED, pauses(stage)
     hands = [OnBridges(stage, stage.seed, plans[0], pause[0], bridges, clock),
              OnBrokers(stage, stage.seed + 1, plans[1], pause[1])]
-    generator, calm = stage.generator(20_000), stage.generator(20_000)
+    orders = Orders(stage.generator(20_000), stage.seed)
+    calm = Orders(stage.generator(20_000), stage.seed + 1, orders.share)
 
     def make(n: int, now: int) -> Request:
-        return generator.request(now) if n % 6 else generator.poison(now, n // 6)
+        return orders.make(n, now) if n % 6 else orders.generator.poison(now, n // 6)
 
     sendings = [stage.background(make, 10_000_000, RATE),
-                stage.background(lambda n, now: calm.request(now), 10_000_000, 10, sender=hasty)]
+                stage.background(calm.make, 10_000_000, 10, sender=hasty)]
     time.sleep(10)  # a broker compiles its code in its first seconds
     for hand in hands:
         hand.start()
@@ -211,9 +216,9 @@ def chaos(stage: Stage) -> str:
     for sending in sendings:
         sending.finish(stop=True)
     stage.sender.join(hasty)
-    report = stage.verify(timeout=180,
-                          showed=of_writer(stage.proxy.evidence.writer, {"bridge-1": clock.showed}))
-    stage.totals = totals(report, hands[0].count + hands[1].count, len(stage.proxy.generations) - 1)
+    settled = settle(stage, trace, 180, of_writer(stage.proxy.evidence.writer, {"bridge-1": clock.showed}), ("bridge-1",))
+    report = settled.report
+    stage.totals = totals(settled, hands[0].count + hands[1].count, len(stage.proxy.generations) - 1)
     line = judge(report, None)
     hands[0].bridge()
     doubles = None if stage.exactly_once else stage.doubles(trace)

@@ -13,6 +13,7 @@ from contract import Request, Seen
 from generator import Generator
 from selftest_doubles import Doubled  # pylint: disable=unused-import
 from selftest_turns import Turns  # pylint: disable=unused-import
+from selftest_voids import Made, Voided  # pylint: disable=unused-import
 from steps import Steps
 from verifier import Doubts, Report, Showed, of_writer, unaccounted, verify
 

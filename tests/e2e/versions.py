@@ -23,15 +23,15 @@ LEVELS = ["1s", "5s", "10s"]
 BLOCKED = "was written by a newer delaybridge: the partition is held"
 
 
-def older_binary() -> Path:
-    """Returns the older program, built once from this repository's history."""
-    folder = Path(os.environ.get("DEV_CACHE", ROOT / ".cache")) / "older" / OLDER[:12]
+def older_binary(commit: str = OLDER) -> Path:
+    """Returns the program of this commit, built once from this repository's history."""
+    folder = Path(os.environ.get("DEV_CACHE", ROOT / ".cache")) / "older" / commit[:12]
     binary = folder / "build" / "delaybridge"
     if binary.exists():
         return binary
-    archive = subprocess.run(["git", "-C", str(ROOT), "archive", OLDER], capture_output=True, check=False)
+    archive = subprocess.run(["git", "-C", str(ROOT), "archive", commit], capture_output=True, check=False)
     if archive.returncode != 0:
-        raise Skip(f"commit {OLDER[:12]} is not in this checkout: fetch the whole history")
+        raise Skip(f"commit {commit[:12]} is not in this checkout: fetch the whole history")
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as sources:
         sources.extractall(folder)
     for command in (["cmake", "-S", str(folder), "-B", str(folder / "build"), "-G", "Ninja",
