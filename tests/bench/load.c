@@ -3,14 +3,17 @@
    --rate limits the records a second (0: no limit).
 
    --kind plain: without headers. headers: with --headers of them, as a delivered record has.
-   request: for the schedule topic, to --target, with one user header. envelope: as the bridge
-   writes records into a level, stamped at --stamp, with an optional --id. Requests and envelopes
-   are due at --due, or --delay to --delay-max ms after their writing. The delays are random, but
-   the same in each run.
+   request: for the schedule topic, to --target, with one user header. cancel: of the request with
+   the same number, except for each number divisible by --skip. envelope: as the bridge writes
+   records into a level, stamped at --stamp, with an optional --id. entry: as it writes cancels in
+   force, of a cancel at offset 1. Requests and envelopes are due at --due, or --delay to
+   --delay-max ms after their writing. The delays are random, but the same in each run.
+   --prefix: the first letter of all keys.
    --orders 1: each value is the JSON text of a different order. Otherwise it repeats one byte.
    --seconds: ends after this time, even if records are missing. --linger: linger.ms of the client.
    Plain records at a rate use 0, since their lateness begins with their writing.
  */
+#include "levels/cancel_log.h"
 #include "levels/envelope.h"
 #include "tests/bench/bench.h"
 
@@ -22,14 +25,14 @@
 
 enum { BODY_MAX = 1 << 20, HEADERS = 8, STEP = 1024 };
 
-enum kind { PLAIN, HEADED, REQUEST, ENVELOPE };
+enum kind { PLAIN, HEADED, REQUEST, CANCEL, ENVELOPE, ENTRY, KINDS };
 
 struct load {
     rd_kafka_t *rk;
     rd_kafka_topic_t *topic;
     enum kind kind;
-    const char *target, *id;
-    int64_t count, rate, for_us, due_ms, delay_ms, delay_max_ms, stamp_ms;
+    const char *target, *id, *prefix;
+    int64_t skip, count, rate, for_us, due_ms, delay_ms, delay_max_ms, stamp_ms;
     size_t size;
     int partitions, headers;
     bool orders;
@@ -74,6 +77,13 @@ static rd_kafka_headers_t *request_headers(const struct load *load, int64_t due_
     return headers;
 }
 
+static rd_kafka_headers_t *cancel_headers(void)
+{
+    rd_kafka_headers_t *headers = rd_kafka_headers_new(1);
+    rd_kafka_header_add(headers, "dlb-op", -1, "cancel", -1);
+    return headers;
+}
+
 static rd_kafka_headers_t *some_headers(const struct load *load)
 {
     static const char *const names[HEADERS] = {"order", "dlb-due", "dlb-source", "dlb-id",
@@ -93,6 +103,7 @@ static size_t enclose(struct load *load, int64_t due_ms, int64_t n)
                           .timestamp_ms = load->stamp_ms,
                           .expires_ms = STAMP_NEVER,
                           .origin_offset = n,
+                          .origin_lane = (uint32_t)(n % load->partitions),
                           .id = load->id != NULL ? bytes_text(load->id) : bytes_null(),
                           .target = bytes_text(load->target)};
     size_t size = envelope_enclosed_size(&stamp, &record);
@@ -100,6 +111,17 @@ static size_t enclose(struct load *load, int64_t due_ms, int64_t n)
         abort();
     envelope_enclose(&stamp, &record, load->envelope);
     return size;
+}
+
+static size_t make_entry(struct load *load)
+{
+    int64_t now_ms = wall_us() / 1000;
+    struct cancel_entry entry = {.kind = CANCEL_BY_KEY,
+                                 .op = CANCEL_OP_CANCEL,
+                                 .offset = 1,
+                                 .timestamp_ms = now_ms,
+                                 .in_force_ms = now_ms};
+    return cancel_entry_encode(&entry, load->envelope);
 }
 
 /* Fills the body with text that compresses like business records. */
@@ -120,21 +142,46 @@ static void write_order(struct load *load, int64_t n)
     }
 }
 
+/* Returns the size of the value, which is in body or in envelope. */
+static size_t make_value(struct load *load, int64_t n, void **value)
+{
+    *value = load->envelope;
+    switch (load->kind) {
+    case ENVELOPE:
+        return enclose(load, due_of(load, n), n);
+    case ENTRY:
+        return make_entry(load);
+    case CANCEL:
+        return 0;
+    case PLAIN:
+    case HEADED:
+    case REQUEST:
+    case KINDS:
+        break;
+    }
+    *value = load->body;
+    return load->size;
+}
+
+static rd_kafka_headers_t *make_headers(const struct load *load, int64_t n)
+{
+    if (load->kind == REQUEST)
+        return request_headers(load, due_of(load, n));
+    if (load->kind == HEADED)
+        return some_headers(load);
+    return load->kind == CANCEL ? cancel_headers() : NULL;
+}
+
 static void write_one(struct load *load, int64_t n)
 {
     if (load->orders)
         write_order(load, n);
-    rd_kafka_headers_t *headers = NULL;
-    void *value = load->body;
-    size_t size = load->size;
-    if (load->kind == REQUEST)
-        headers = request_headers(load, due_of(load, n));
-    else if (load->kind == HEADED)
-        headers = some_headers(load);
-    else if (load->kind == ENVELOPE)
-        size = enclose(load, due_of(load, n), n), value = load->envelope;
+    void *value;
+    size_t size = make_value(load, n, &value);
+    rd_kafka_headers_t *headers = make_headers(load, n);
     char key[16];
-    size_t key_len = (size_t)snprintf(key, sizeof key, "k%07" PRId64, n % 10000000);
+    size_t key_len =
+        (size_t)snprintf(key, sizeof key, "%.1s%07" PRId64, load->prefix, n % 10000000);
     rd_kafka_vu_t fields[] = {
         {.vtype = RD_KAFKA_VTYPE_RKT, .u.rkt = load->topic},
         {.vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = (int32_t)(n % load->partitions)},
@@ -169,7 +216,8 @@ static int64_t write_all(struct load *load)
         int64_t ahead = wanted(load, elapsed_us);
         int64_t until = ahead < n + STEP ? ahead : n + STEP;
         for (; n < until; n++) {
-            write_one(load, n);
+            if (load->skip == 0 || n % load->skip != 0)
+                write_one(load, n);
             if (n % 256 == 0)
                 rd_kafka_poll(load->rk, 0);
         }
@@ -185,13 +233,19 @@ static int64_t write_all(struct load *load)
 
 static enum kind kind_of(const char *name)
 {
-    static const char *const names[] = {"plain", "headers", "request", "envelope"};
-    for (int i = 0; i < 4; i++) {
+    static const char *const names[KINDS] = {"plain",  "headers",  "request",
+                                             "cancel", "envelope", "entry"};
+    for (int i = 0; i < KINDS; i++) {
         if (strcmp(names[i], name) == 0)
             return (enum kind)i;
     }
     fprintf(stderr, "load: no kind '%s'\n", name);
     exit(64);
+}
+
+static int64_t skipped(const struct load *load, int64_t offered)
+{
+    return load->skip == 0 ? 0 : (offered + load->skip - 1) / load->skip;
 }
 
 int bench_load(void)
@@ -200,6 +254,8 @@ int bench_load(void)
     load = (struct load){.kind = kind_of(option("kind", "plain")),
                          .target = option("target", "bench.target"),
                          .id = option("id", NULL),
+                         .prefix = option("prefix", "k"),
+                         .skip = option_int("skip", 0),
                          .count = option_int("count", 1000),
                          .rate = option_int("rate", 0),
                          .for_us = option_int("seconds", 3600) * 1000000,
@@ -238,5 +294,5 @@ int bench_load(void)
            failed, seconds);
     rd_kafka_topic_destroy(load.topic);
     rd_kafka_destroy(load.rk);
-    return acked == offered ? 0 : 1;
+    return acked == offered - skipped(&load, offered) ? 0 : 1;
 }

@@ -11,6 +11,7 @@
    --order 1: "distinct" is the number of requests by dlb-source. --count of them are awaited,
    within twice as many records. "inverted" is the difference of due times when a record came
    after a later one of its lane. */
+#include "levels/cancel_log.h"
 #include "tests/bench/bench.h"
 
 #include <inttypes.h>
@@ -33,6 +34,7 @@ struct seen {
     int64_t late_n, settle_us, settled_us; /* records due after settled_us count */
     int64_t settling_us;                   /* largest lateness before settled_us */
     int32_t *late_us, *inverted_us;        /* inverted_us is NULL without --order */
+    bool entries;
     int64_t calm_us, second[SECONDS_MAX], late_in[SECONDS_MAX];
     struct lane *lanes[LANES_MAX];
 };
@@ -49,9 +51,14 @@ static bool header(const rd_kafka_message_t *message, const char *name, char tex
     return true;
 }
 
-static int64_t due_us_of(const rd_kafka_message_t *message)
+static int64_t due_us_of(const struct seen *seen, const rd_kafka_message_t *message)
 {
     char text[TEXT_MAX];
+    struct cancel_decoded cancel;
+    if (seen->entries &&
+        cancel_record_decode(bytes_of(message->payload, message->len), &cancel) == 0 &&
+        cancel.type == CANCEL_RECORD_ENTRY)
+        return cancel.is.entry.timestamp_ms * 1000;
     if (!header(message, "dlb-due", text))
         return rd_kafka_message_timestamp(message, NULL) * 1000;
     return strtoll(text, NULL, 10) * 1000;
@@ -90,7 +97,7 @@ static int32_t narrow(int64_t us)
 
 static void see(struct seen *seen, const rd_kafka_message_t *message, int64_t now_us)
 {
-    int64_t due_us = due_us_of(message);
+    int64_t due_us = due_us_of(seen, message);
     int64_t late_us = now_us - due_us;
     if (seen->n == 0) {
         seen->first_us = now_us;
@@ -196,6 +203,7 @@ int bench_read(void)
     int64_t room = order ? 2 * count : count, *reached = order ? &seen.distinct : &seen.n;
     seen.late_us = calloc((size_t)room, sizeof(int32_t));
     seen.inverted_us = order ? calloc((size_t)room, sizeof(int32_t)) : NULL;
+    seen.entries = option_int("entries", 0) != 0;
     seen.calm_us = option_int("calm", 100) * 1000;
     seen.settle_us = option_int("settle", 0) * 1000;
     rd_kafka_t *rk = client(RD_KAFKA_CONSUMER, NULL, settings);

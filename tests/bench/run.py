@@ -26,6 +26,7 @@ import exactly
 import forwarding
 import growth
 import hold
+import in_force
 import lateness
 import newer
 import observed
@@ -76,6 +77,11 @@ PARTS = {
     "instant": Part(forwarding.instant), "instant_100k": Part(others.instant_100k),
     "most": Part(others.most, 1, FEW), "most_32": Part(others.most_32, 1, FEW), "kill": Part(others.kill, 1),
     "start": Part(standing.start, 1),
+    "cancels_restore": Part(in_force.cancels_restore, 1, {"count": 1_000_000, "lane": 200_000}),
+    "cancels_cost": Part(in_force.cancels_cost, 3, {"count": 100_000, "many": 500_000}),
+    "cancels_orders": Part(in_force.cancels_orders, 1, {"count": 50_000}),
+    "cancels_in_force": Part(in_force.cancels_in_force, 3, {"seconds": 4}),
+    "cancels_backlog": Part(in_force.cancels_backlog, 1, {"count": 500_000}),
     "overload": Part(overload.overload, 1, {"seconds": 6, "idle_s": 6, "rates": (110_000, 150_000, 230_000), "flow_s": 3}, 0),
     "slow": Part(cluster.slow, brief={"settle_s": 1, "calm_s": 2, "stopped_s": 4, "warm_rounds": 0}, brokers=3,
                  props=("offsets.topic.replication.factor=2",), warms=True),
