@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STOP_MS = 1000, ASK_MS = 5000, LOG_AGAIN_MS = 10000 };
+enum { STOP_MS = 1000, METADATA_MS = 5000, ASK_MS = 2000, LOG_AGAIN_MS = 10000, NO_LEADER = -1 };
 
 /* A lane whose ends are wanted. RUNNING_AGAIN: the running query began before the last call. */
 enum wanted { WANTED_NOT, WANTED, WANTED_RUNNING, WANTED_RUNNING_AGAIN };
@@ -28,8 +28,8 @@ struct lane_ends {
     int *lanes;
     int lanes_n;
     struct log_ends *ends; /* by index in lanes, then topic */
+    int32_t *leaders;      /* as ends. NO_LEADER: none, or its answer is missing */
     bool *whole;           /* by index in lanes */
-    bool known;
 };
 
 static void free_all(struct lane_ends *e)
@@ -37,6 +37,7 @@ static void free_all(struct lane_ends *e)
     free(e->wanted);
     free(e->lanes);
     free(e->ends);
+    free(e->leaders);
     free(e->whole);
     free(e);
 }
@@ -51,8 +52,10 @@ struct lane_ends *lane_ends_new(const struct lane_ends_config *config)
     e->wanted = calloc(lanes, sizeof *e->wanted);
     e->lanes = calloc(lanes, sizeof *e->lanes);
     e->ends = calloc(lanes * (size_t)config->topics_n, sizeof *e->ends);
+    e->leaders = calloc(lanes * (size_t)config->topics_n, sizeof *e->leaders);
     e->whole = calloc(lanes, sizeof *e->whole);
-    if (e->wanted != NULL && e->lanes != NULL && e->ends != NULL && e->whole != NULL)
+    if (e->wanted != NULL && e->lanes != NULL && e->ends != NULL && e->leaders != NULL &&
+        e->whole != NULL)
         e->blocking_call = blocking_call_new(config->wakeup);
     if (e->blocking_call != NULL)
         return e;
@@ -100,19 +103,9 @@ static bool is_connected(struct lane_ends *e)
     return e->committed != NULL;
 }
 
-static struct log_ends *ends_of(struct lane_ends *e, int index, int topic)
+static int index_of(const struct lane_ends *e, int lane_index, int topic)
 {
-    return &e->ends[index * e->config.topics_n + topic];
-}
-
-/* Lists the first topics of each lane, lane by lane. */
-static rd_kafka_topic_partition_list_t *list_logs(const struct lane_ends *e, int topics)
-{
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(e->lanes_n * topics);
-    for (int i = 0; i < e->lanes_n; i++)
-        for (int topic = 0; topic < topics; topic++)
-            rd_kafka_topic_partition_list_add(list, e->config.topics[topic], e->lanes[i]);
-    return list;
+    return lane_index * e->config.topics_n + topic;
 }
 
 enum which { STARTS, ENDS, STABLE_ENDS };
@@ -127,24 +120,55 @@ static void put(struct log_ends *ends, enum which which, int64_t offset)
         ends->stable_end = offset;
 }
 
-/* The client may sort a list, so each answer is searched for. */
-static bool ask(struct lane_ends *e, enum which which)
+/* Lists the logs that this broker leads, among the first topics of each lane. */
+static rd_kafka_topic_partition_list_t *list_logs(const struct lane_ends *e, int topics,
+                                                  int32_t leader)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(e->lanes_n * topics);
+    for (int i = 0; i < e->lanes_n; i++)
+        for (int topic = 0; topic < topics; topic++)
+            if (e->leaders[index_of(e, i, topic)] == leader)
+                rd_kafka_topic_partition_list_add(list, e->config.topics[topic], e->lanes[i]);
+    return list;
+}
+
+/* Queries one broker. A log without an answer counts as one without a leader, so that a broker that
+   is away delays a query once. The client may sort a list, so each answer is searched for. */
+static void ask_leader(struct lane_ends *e, enum which which, int32_t leader)
 {
     int topics = which == STABLE_ENDS ? 1 : e->config.topics_n;
-    rd_kafka_topic_partition_list_t *list = list_logs(e, topics);
-    bool known = log_ends_await(which == STABLE_ENDS ? e->committed : e->uncommitted, list,
-                                which == STARTS ? LOG_BEGINNING : LOG_END, ASK_MS) == 0;
-    for (int i = 0; known && i < e->lanes_n; i++) {
-        for (int topic = 0; known && topic < topics; topic++) {
+    rd_kafka_topic_partition_list_t *list = list_logs(e, topics, leader);
+    (void)!log_ends_await(which == STABLE_ENDS ? e->committed : e->uncommitted, list,
+                          which == STARTS ? LOG_BEGINNING : LOG_END, ASK_MS);
+    for (int i = 0; i < e->lanes_n; i++) {
+        for (int topic = 0; topic < topics; topic++) {
             const rd_kafka_topic_partition_t *log =
                 rd_kafka_topic_partition_list_find(list, e->config.topics[topic], e->lanes[i]);
-            known = log != NULL && log->err == 0 && log->offset >= 0;
-            if (known)
-                put(ends_of(e, i, topic), which, log->offset);
+            if (log == NULL)
+                continue;
+            if (log->err == 0 && log->offset >= 0)
+                put(&e->ends[index_of(e, i, topic)], which, log->offset);
+            else
+                e->leaders[index_of(e, i, topic)] = NO_LEADER;
         }
     }
     rd_kafka_topic_partition_list_destroy(list);
-    return known;
+}
+
+/* One call for all brokers would fail if one of them is away, or if one log has no leader. */
+static void ask(struct lane_ends *e, enum which which)
+{
+    int32_t asked = NO_LEADER;
+    for (;;) {
+        int32_t next = INT32_MAX;
+        for (int i = 0; i < e->lanes_n * e->config.topics_n; i++)
+            if (e->leaders[i] > asked && e->leaders[i] < next)
+                next = e->leaders[i];
+        if (next == INT32_MAX)
+            return;
+        ask_leader(e, which, next);
+        asked = next;
+    }
 }
 
 static int topic_index(const struct lane_ends *e, const char *name)
@@ -155,45 +179,48 @@ static int topic_index(const struct lane_ends *e, const char *name)
     return -1;
 }
 
-static bool is_whole(const rd_kafka_metadata_topic_t *topic, int lane)
+static void note_partition(struct lane_ends *e, int topic, const rd_kafka_metadata_partition_t *p)
 {
-    for (int i = 0; i < topic->partition_cnt; i++) {
-        const rd_kafka_metadata_partition_t *p = &topic->partitions[i];
-        if (p->id == lane)
-            return p->err == 0 && p->leader >= 0 && p->isr_cnt == p->replica_cnt;
+    for (int i = 0; i < e->lanes_n; i++) {
+        if (e->lanes[i] != p->id || p->leader < 0)
+            continue;
+        e->leaders[index_of(e, i, topic)] = p->leader;
+        e->whole[i] = e->whole[i] && p->err == 0 && p->isr_cnt == p->replica_cnt;
     }
-    return false;
 }
 
-/* Lists all topics: a request by name could create the topic. */
-static bool ask_whole(struct lane_ends *e)
+/* Finds the leaders, and the lanes with all replicas. Lists all topics: a request by name could
+   create the topic. */
+static bool find_leaders(struct lane_ends *e)
 {
     const rd_kafka_metadata_t *metadata;
-    if (rd_kafka_metadata(e->committed, 1, NULL, &metadata, ASK_MS) != 0)
-        return false;
-    int found = 0;
     for (int i = 0; i < e->lanes_n; i++)
         e->whole[i] = true;
+    for (int i = 0; i < e->lanes_n * e->config.topics_n; i++) {
+        e->leaders[i] = NO_LEADER;
+        e->ends[i] = (struct log_ends){0};
+    }
+    if (rd_kafka_metadata(e->committed, 1, NULL, &metadata, METADATA_MS) != 0)
+        return false;
     for (int t = 0; t < metadata->topic_cnt; t++) {
         const rd_kafka_metadata_topic_t *topic = &metadata->topics[t];
-        if (topic_index(e, topic->topic) < 0)
-            continue;
-        found++;
-        for (int i = 0; i < e->lanes_n; i++)
-            e->whole[i] = e->whole[i] && is_whole(topic, e->lanes[i]);
+        int index = topic_index(e, topic->topic);
+        for (int p = 0; index >= 0 && p < topic->partition_cnt; p++)
+            note_partition(e, index, &topic->partitions[p]);
     }
-    for (int i = 0; i < e->lanes_n; i++)
-        e->whole[i] = e->whole[i] && found == e->config.topics_n;
     rd_kafka_metadata_destroy(metadata);
     return true;
 }
 
-/* The last stable offset comes last: it must not be above the high watermark. */
+/* The last stable offset comes before the end: it must not be above the high watermark. */
 static void answer(void *arg)
 {
     struct lane_ends *e = arg;
-    e->known =
-        is_connected(e) && ask_whole(e) && ask(e, STARTS) && ask(e, STABLE_ENDS) && ask(e, ENDS);
+    if (!is_connected(e) || !find_leaders(e))
+        return;
+    ask(e, STARTS);
+    ask(e, STABLE_ENDS);
+    ask(e, ENDS);
 }
 
 void lane_ends_ask(struct lane_ends *lane_ends, int lane)
@@ -211,23 +238,42 @@ void lane_ends_drop_all(struct lane_ends *lane_ends)
     lane_ends->any_wanted = false;
 }
 
-static void log_failure(struct lane_ends *e)
+static void log_failure(struct lane_ends *e, int lanes)
 {
     int64_t now_mono_ms = clock_mono_ms();
-    if (now_mono_ms - e->logged_mono_ms < LOG_AGAIN_MS)
+    if (lanes == 0 || now_mono_ms - e->logged_mono_ms < LOG_AGAIN_MS)
         return;
     e->logged_mono_ms = now_mono_ms;
     log_warn("cannot read the ends of logs, lanes that restore their cancels wait, trying again: "
              "run 'delaybridge check'",
-             F_INT("lanes", e->lanes_n));
+             F_INT("lanes", lanes));
+}
+
+static bool is_known(const struct lane_ends *e, int lane_index, int topic)
+{
+    return e->leaders[index_of(e, lane_index, topic)] != NO_LEADER;
+}
+
+/* Passes on the ends of a lane. A restore needs the first and the last topic, a seal needs all.
+   Returns false without those of the first and the last. */
+static bool pass_on(struct lane_ends *e, int lane_index)
+{
+    int last = e->config.topics_n - 1;
+    bool whole = e->whole[lane_index];
+    if (!is_known(e, lane_index, 0) || !is_known(e, lane_index, last))
+        return false;
+    for (int topic = 0; topic <= last; topic++)
+        whole = whole && is_known(e, lane_index, topic);
+    e->config.answered(e->config.ctx, e->lanes[lane_index], &e->ends[index_of(e, lane_index, 0)],
+                       whole);
+    return true;
 }
 
 /* answered may ask again. */
 static void take_answer(struct lane_ends *e)
 {
+    int missing = 0;
     e->running = false;
-    if (!e->known)
-        log_failure(e);
     for (int i = 0; i < e->lanes_n; i++) {
         enum wanted *wanted = &e->wanted[e->lanes[i]];
         bool answers = *wanted == WANTED_RUNNING;
@@ -235,9 +281,10 @@ static void take_answer(struct lane_ends *e)
             *wanted = WANTED;
         else if (answers)
             *wanted = WANTED_NOT;
-        if (answers && e->known)
-            e->config.answered(e->config.ctx, e->lanes[i], ends_of(e, i, 0), e->whole[i]);
+        if (answers)
+            missing += !pass_on(e, i);
     }
+    log_failure(e, missing);
 }
 
 static void begin_query(struct lane_ends *e)

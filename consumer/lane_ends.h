@@ -17,7 +17,8 @@ struct lane_ends_config {
     int topics_n;
     int lanes;
     struct wakeup *wakeup;
-    /* ends: one for each topic. whole: each partition has a leader and all of its replicas. */
+    /* ends: one for each topic. whole: each partition has a leader and all of its replicas, and
+       all ends are known. Otherwise those of topics between the first and the last may be 0. */
     void (*answered)(void *ctx, int lane, const struct log_ends *ends, bool whole);
     void *ctx;
 };
@@ -29,8 +30,9 @@ struct lane_ends *lane_ends_new(const struct lane_ends_config *config);
    keeps everything that the configuration borrows in use, and nothing is freed. */
 bool lane_ends_free(struct lane_ends *lane_ends);
 
-/* Queries the ends of a lane. answered follows from lane_ends_serve, or never if brokers do not
-   answer. The answer is never older than the call. */
+/* Queries the ends of a lane. answered follows from lane_ends_serve. It does not follow if the
+   leaders of the first and the last topic do not answer. The answer is never older than the call.
+ */
 void lane_ends_ask(struct lane_ends *lane_ends, int lane);
 
 /* The lanes are lost: drops their answers. */

@@ -64,7 +64,7 @@ static void fill(const char *topic, int records)
 static void start(void)
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    rd_kafka_conf_set(conf, "test.mock.num.brokers", "1", error.text, sizeof error.text);
+    rd_kafka_conf_set(conf, "test.mock.num.brokers", "2", error.text, sizeof error.text);
     mock = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error.text, sizeof error.text);
     cr_assert_not_null(mock, "%s", error.text);
     cluster = rd_kafka_handle_mock_cluster(mock);
@@ -216,6 +216,74 @@ Test(loads, the_ends_of_a_lane_are_those_of_its_logs)
     cr_expect_eq(told[1].schedule.stable_end, RECORDS);
     cr_expect_eq(told[1].cancelled.end, 0);
     cr_expect(told[1].whole);
+    cr_expect_eq(told[0].answers, 0);
+    cr_expect(lane_ends_free(lane_ends));
+}
+
+/* Two lanes on two brokers, with a level between the two topics that a restore needs. */
+static struct lane_ends *start_on_two_brokers(const struct config *config)
+{
+    static const char *const topics[] = {"t", "t.1s", "t.cancelled"};
+    for (int topic = 0; topic < 3; topic++) {
+        rd_kafka_mock_topic_create(cluster, topics[topic], LANES, 2);
+        for (int lane = 0; lane < LANES; lane++)
+            rd_kafka_mock_partition_set_leader(cluster, topics[topic], lane, 1 + lane);
+    }
+    struct lane_ends *lane_ends =
+        lane_ends_new(&(struct lane_ends_config){.config = config,
+                                                 .topics = topics,
+                                                 .topics_n = 3,
+                                                 .lanes = LANES,
+                                                 .wakeup = &wakeup,
+                                                 .answered = on_answered});
+    cr_assert_not_null(lane_ends);
+    return lane_ends;
+}
+
+static void ask_both(struct lane_ends *lane_ends)
+{
+    for (int lane = 0; lane < LANES; lane++) {
+        told[lane].answers = 0;
+        lane_ends_ask(lane_ends, lane);
+    }
+}
+
+Test(loads, a_log_without_a_leader_delays_no_other_lane)
+{
+    struct config config = config_of_mock();
+    struct lane_ends *lane_ends = start_on_two_brokers(&config);
+    rd_kafka_mock_partition_set_leader(cluster, "t", 0, -1);
+    ask_both(lane_ends);
+    serve(lane_ends, 1, PATIENCE_MS);
+    cr_expect_eq(told[1].answers, 1);
+    cr_expect(told[1].whole);
+    cr_expect_eq(told[0].answers, 0);
+    cr_expect(lane_ends_free(lane_ends));
+}
+
+Test(loads, a_level_without_a_leader_prevents_only_seals)
+{
+    struct config config = config_of_mock();
+    struct lane_ends *lane_ends = start_on_two_brokers(&config);
+    rd_kafka_mock_partition_set_leader(cluster, "t.1s", 0, -1);
+    ask_both(lane_ends);
+    serve(lane_ends, 0, PATIENCE_MS);
+    cr_expect_eq(told[0].answers, 1);
+    cr_expect_not(told[0].whole);
+    cr_expect(told[1].whole);
+    cr_expect(lane_ends_free(lane_ends));
+}
+
+Test(loads, a_broker_that_is_away_delays_no_lane_of_others)
+{
+    struct config config = config_of_mock();
+    struct lane_ends *lane_ends = start_on_two_brokers(&config);
+    ask_both(lane_ends); /* the handles learn the leaders */
+    serve(lane_ends, 0, PATIENCE_MS);
+    rd_kafka_mock_broker_set_down(cluster, 1);
+    ask_both(lane_ends);
+    serve(lane_ends, 1, PATIENCE_MS);
+    cr_expect_eq(told[1].answers, 1);
     cr_expect_eq(told[0].answers, 0);
     cr_expect(lane_ends_free(lane_ends));
 }
