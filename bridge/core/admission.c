@@ -272,6 +272,8 @@ static void watch_silence(struct bridge *b, struct queue *q)
     q->silent_since_mono_ms = b->now.mono_ms;
 }
 
+/* A queue without a base cannot be paused, so it is in no line of bulky queues (bulk.h). Its first
+   record gives it a base. Its second record waits for the next turn, which puts it in line. */
 void admission_serve(struct bridge *b, struct queue *q)
 {
     if (q->state == QUEUE_PAUSED && !q->in_line)
@@ -285,7 +287,8 @@ void admission_serve(struct bridge *b, struct queue *q)
     watch_silence(b, q);
     if (q->state != QUEUE_OPEN)
         return;
-    for (int quota = QUEUE_QUOTA; quota > 0; quota--) {
+    bool first = q->window.base == WINDOW_UNSET;
+    for (int quota = first ? 1 : QUEUE_QUOTA; quota > 0; quota--) {
         if (q->head == NULL && !head_find(b, q))
             return;
         if (queue_head_is_done(q)) {

@@ -316,12 +316,13 @@ static int64_t port_unread(void *ctx, struct queue_id q)
     return bytes;
 }
 
-/* Checks that a turn reads at most one queue of the schedule topic that has this much at hand. */
+/* Checks that a turn reads at most one queue of the schedule topic that has this much at hand. A
+   queue without a position counts from its second record on, because it cannot be paused. */
 static void check_bulk(struct process *p, struct queue_id q)
 {
     struct world *w = p->world;
     int64_t limit = w->setup.bulk_bytes;
-    if (limit == 0 || q.slot != SLOT_SCHEDULE || !p->lanes[q.lane].has_base ||
+    if (limit == 0 || q.slot != SLOT_SCHEDULE || inbox_of(p, q)->next < 0 ||
         port_unread(p, q) <= limit)
         return;
     inbox_of(p, q)->bulk_step = w->step;

@@ -78,6 +78,7 @@
     X(dead_letters_take_a_share_of_the_budget)                                \
     /* stories_bulk.c: lanes with much data at hand */                        \
     X(bulky_lanes_are_read_one_at_a_time)                                     \
+    X(a_bulky_lane_without_a_position_is_read_alone)                          \
     X(a_bulky_lane_without_room_does_not_stop_another)                        \
     X(a_bulky_backlog_does_not_starve_another_lane)                           \
     /* stories_unreadable.c: batches that the client cannot read */           \

@@ -42,6 +42,27 @@ void bulky_lanes_are_read_one_at_a_time(struct world *w)
     story_finish(w);
 }
 
+/* Kafka refused the first commit of the group. So lane 0 has no position until its first record. */
+void a_bulky_lane_without_a_position_is_read_alone(struct world *w)
+{
+    story_begin(w);
+    w->setup.lanes = LANES;
+    w->setup.bulk_bytes = BULK;
+    w->knobs.no_places = true;
+    story_open(w);
+    w->knobs.fetch_n = EACH;
+    ask_lane_often(w, 1, CODE_OK, 1);
+    story_until(w, COUNT(w, requests) == 1);
+    w->knobs.hold_turns = true;
+    ask_lane(w, 0, CODE_OK);
+    ask_lane(w, 1, CODE_OK);
+    story_pass(w, 50);
+    w->knobs.hold_turns = false;
+    process_turn_by(story_owner(w, 0), w->now_ms);
+    story_until(w, COUNT(w, requests) == 1 + 2 * EACH);
+    story_finish(w);
+}
+
 /* While the dead-letter topic is unavailable, the records at hand of one lane find no room. */
 void a_bulky_lane_without_room_does_not_stop_another(struct world *w)
 {
