@@ -4,7 +4,8 @@
 #include "tests/sim/bugs.h"
 #include "tests/sim/oracle.h"
 
-enum { PIECE_MAX = 20, POLL_MS = 20, CHUNK = LANES_MAX };
+/* LEADER_MS: a client looks again for a leader, so the end of the faults ends the wait, too. */
+enum { PIECE_MAX = 20, POLL_MS = 20, LEADER_MS = 100, CHUNK = LANES_MAX };
 
 static struct log *log_of(struct world *w, const struct load *load)
 {
@@ -130,7 +131,7 @@ static void loaded(struct world *w, struct process *p, void *arg, int64_t n)
     int topic = l->load.log == LOAD_CANCELS ? TOPIC_CANCELS : TOPIC_SCHEDULE;
     int64_t back_ms = world_leader_back(w, topic * LANES_MAX + lane);
     if (p->stalled || p->member == MEMBER_REVOKING || back_ms > w->now_ms) {
-        world_at(w, later_of(back_ms, w->now_ms + POLL_MS), p, loaded, arg, n);
+        world_at(w, w->now_ms + (back_ms > w->now_ms ? LEADER_MS : POLL_MS), p, loaded, arg, n);
         return;
     }
     process_before(p);

@@ -401,11 +401,12 @@ static int64_t patience_ms(const struct world *w)
     return ms;
 }
 
-/* Returns the latest possible due time of the request, in virtual time. */
+/* Returns the latest possible due time of the request, in virtual time. A request without a
+   timestamp is due a delay after its reading, and faults may keep it from being read. */
 static int64_t due_of(const struct world *w, const struct request *r)
 {
     if (r->due_ms == DUE_UNKNOWN)
-        return r->appended_ms + r->delay_ms + w->skew_ms_max;
+        return later_of(r->appended_ms, w->quiet_ms) + r->delay_ms + w->skew_ms_max;
     return r->due_ms - EPOCH_MS;
 }
 

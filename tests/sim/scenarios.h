@@ -22,6 +22,7 @@
     /* stories_progress.c: where reading starts and continues */              \
     X(no_commit_means_start_of_the_log)                                       \
     X(progress_is_committed_while_a_revocation_waits)                         \
+    X(a_request_without_a_timestamp_waits_from_its_reading)                   \
     X(position_below_the_log_start_moves_up_and_counts)                       \
     X(log_start_inside_a_run_of_done_offsets)                                 \
     X(a_log_start_far_above_base_forgets_nothing)                             \

@@ -53,6 +53,20 @@ void progress_is_committed_while_a_revocation_waits(struct world *w)
     story_finish(w);
 }
 
+/* Its delay counts from the reading, which an absent leader puts off. */
+void a_request_without_a_timestamp_waits_from_its_reading(struct world *w)
+{
+    enum { AWAY_FOR_MS = 300000, DELAY_MS = 290000 };
+    struct ask ask = {.target = TARGET_A, .delay_ms = DELAY_MS, .no_timestamp = true};
+    story_begin(w);
+    story_open(w);
+    world_take_leader(w, TOPIC_SCHEDULE * LANES_MAX, w->now_ms + AWAY_FOR_MS);
+    struct request *r = workload_send(w, &ask);
+    story_pass(w, AWAY_FOR_MS);
+    story_finish(w);
+    expect(w, r->delivered == 1 && r->finished_ms > AWAY_FOR_MS + DELAY_MS);
+}
+
 void position_below_the_log_start_moves_up_and_counts(struct world *w)
 {
     struct request *asked[4];
