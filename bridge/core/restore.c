@@ -72,17 +72,24 @@ void restore_begin(struct bridge *b, int lane, const struct start *start)
     query(b, lane, LOADING_LOG_END);
 }
 
+/* The cancels of an open lane are in force up to its position, also if it is read again. */
+static void note_position(struct bridge *b, int lane)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    int64_t next = bridge_queue(b, lane, SLOT_SCHEDULE)->window.next;
+    if (l->loading == LOADING_NONE && next > l->requests_next)
+        l->requests_next = next;
+}
+
 /* Keeps the table: if the lane comes back, only the rest is read. */
 void restore_end(struct bridge *b, int lane)
 {
     struct lane_cancels *l = &b->lanes[lane].cancels;
-    int64_t next = bridge_queue(b, lane, SLOT_SCHEDULE)->window.next;
     if (!b->cancels.is_on)
         return;
+    note_position(b, lane);
     if (l->loading != LOADING_NONE)
         count_restoring(b, -1);
-    else if (next > l->requests_next)
-        l->requests_next = next;
     if (l->loading == LOADING_LOG)
         l->log_next = l->load_next;
     l->barrier_in_doubt |= l->loading == LOADING_BARRIER;
@@ -374,6 +381,7 @@ void restore_forgot_parcels(struct bridge *b, int lane)
     struct lane_cancels *l = &b->lanes[lane].cancels;
     if (!b->cancels.is_on)
         return;
+    note_position(b, lane);
     l->seal_out = false;
     if (l->loading == LOADING_BARRIER)
         write_barrier(b, lane);

@@ -10,7 +10,7 @@
 void restore_begin(struct bridge *b, int lane, const struct start *start);
 void restore_end(struct bridge *b, int lane); /* the lane is lost */
 void restore_serve(struct bridge *b);         /* repeats queries without an answer */
-/* All parcels of the lane were forgotten, and the lane stays. */
+/* All parcels of the lane were forgotten, and the lane is read again. */
 void restore_forgot_parcels(struct bridge *b, int lane);
 void restore_barrier_stored(struct bridge *b, struct parcel *p);
 void restore_committed(struct bridge *b); /* a commit succeeded */

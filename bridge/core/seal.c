@@ -51,7 +51,9 @@ static void serve_lane(struct bridge *b, int lane)
         return;
     l->queried = true;
     l->queried_mono_ms = b->now.mono_ms;
-    l->covered_offset = w->next;
+    /* A lane that is read again may have read less than before. The entry of a cancel that is done
+       must not die before the requests that stand before it. */
+    l->covered_offset = l->requests_next > w->next ? l->requests_next : w->next;
     b->port.query_ends(b->port.ctx, lane);
 }
 

@@ -49,6 +49,8 @@ MUTANTS = (
            ".cancels.passed[slot] = q->window.next;"),
     Mutant("death_by_one_level_only", "levels/seals.c", "for (size_t i = 0; i < seals->parts_n; i++) {\n        if (passed[i] < ends_of",
            "for (size_t i = 0; i < 2; i++) {\n        if (passed[i] < ends_of"),
+    Mutant("seal_covers_the_position_only", "bridge/core/seal.c",
+           "l->covered_offset = l->requests_next > w->next ? l->requests_next : w->next;", "l->covered_offset = w->next;"),
     Mutant("drained_without_committed_base", "bridge/core/seal.c",
            "q->window.base == q->window.next &&\n           q->window.base == committed;", "committed < INT64_MAX;"),
     Mutant("drained_with_a_head", "bridge/core/seal.c", "q->state == QUEUE_OPEN && q->head == NULL &&", ""),

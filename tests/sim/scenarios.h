@@ -165,6 +165,8 @@
     X(a_waiting_record_keeps_its_cancel_in_force)                             \
     X(a_waiting_record_keeps_its_cancel_in_force_exactly_once)                \
     X(a_blocked_level_keeps_cancels_in_force)                                 \
+    X(a_lane_that_is_read_again_keeps_cancels_in_force)                       \
+    X(a_schedule_topic_that_is_not_read_keeps_cancels_in_force)               \
     X(a_hop_in_flight_is_given_up_before_five_seals)                          \
     X(a_hop_that_is_stored_behind_a_seal_is_void)                             \
     X(a_topic_of_cancels_is_trimmed_to_the_fifth_seal_before)                 \

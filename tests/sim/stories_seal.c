@@ -170,6 +170,56 @@ void a_blocked_level_keeps_cancels_in_force(struct world *w)
     story_finish(w);
 }
 
+/* No record is fetched for more than ten seals, and then the owner dies. The next one needs the
+   entry of a cancel that is done, because a request before it is not. */
+static void leave_unread(struct world *w, struct request *r)
+{
+    w->knobs.hold_fetches = true;
+    story_until(w, COUNT(w, lanes_restoring) == 0);
+    story_pass(w, 15000);
+    expect(w, story_cancels(w)->n > 10 && r->voided == 0);
+    story_crash(w);
+    w->knobs.hold_fetches = false;
+    restart(w);
+    story_pass(w, 30000);
+    expect(w, r->voided > 0 && r->delivered == 0);
+    story_finish(w);
+}
+
+/* The new owner of a lane has read less of the schedule topic than the earlier one. */
+void a_schedule_topic_that_is_not_read_keeps_cancels_in_force(struct world *w)
+{
+    story_begin_cancels(w);
+    story_open(w);
+    story_pass(w, 500);
+    int topic = w->processes[0].topic_of_slot[2];
+    world_take_leader(w, topic * LANES_MAX, w->now_ms + 3000);
+    struct request *r = ask_named(w, "k", NULL, 20000);
+    story_pass(w, 100);
+    struct request *c = cancel_of(w, "k", NULL);
+    story_pass(w, 500);
+    expect(w, committed_covers(story_committed(w, -1, 0), c->offset) && r->voided == 0);
+    story_crash(w);
+    w->knobs.hold_fetches = true;
+    restart(w);
+    leave_unread(w, r);
+}
+
+void a_lane_that_is_read_again_keeps_cancels_in_force(struct world *w)
+{
+    story_begin_cancels(w);
+    story_open(w);
+    story_pass(w, 500);
+    struct request *r = ask_named(w, "k", NULL, 900);
+    struct request *c = cancel_of(w, "k", NULL);
+    story_pass(w, 500);
+    expect(w, committed_covers(story_committed(w, -1, 0), c->offset) && r->voided == 0);
+    w->knobs.hold_fetches = true;
+    process_step_clock(&w->processes[0], -5000);
+    story_until(w, w->notices[NOTICE_CLOCK_BACK] == 1);
+    leave_unread(w, r);
+}
+
 /* The first owner of lane 0 loses it, and no broker hears its producer for cut_ms. The next owner
    drops the request, and the hop of the first one is still on its way. */
 static struct request *leave_hop(struct world *w, int64_t cut_ms)
