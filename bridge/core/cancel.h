@@ -1,6 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cancel: takes cancels and replaces into work, writes their entries, and drops records that they
-   void. An entry is the record of a cancel on the topic of cancels (levels/cancel_log.h). */
+   void. An entry is the record of a cancel on the topic of cancels (levels/cancel_log.h).
+
+   A cancel is done when its entry is acknowledged; with exactly-once, both are in one transaction.
+
+   A replace sends its entry first, and its request after the acknowledgement. With exactly-once
+   the request is often in a later transaction, for two reasons. A record that may break its
+   transaction gets a separate one, and hops wait for each other. The two transactions are as safe
+   as one:
+     - Only the request makes the offset of the replace done, in its own transaction. While it is
+       not done, each new owner reads the replace again from the schedule topic.
+     - The request is sent after its entry. If the transaction of the entry fails, the request is
+       read again with all others.
+     - A failure between the two leaves an entry without a request. It voids only requests that
+       stand before the replace, as the replace itself does. It lives at least until the committed
+       base of the schedule topic is above the replace (seals.h).
+     - An entry that is written again changes nothing: it has the same name and offset.
+   So the request has one committed outcome, and no request that it replaces is forwarded after its
+   entry is in force (tests/sim/stories_replace.c, sim --exhaustive). */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_CANCEL_H
 #define DELAYBRIDGE_BRIDGE_CORE_CANCEL_H
 

@@ -155,6 +155,13 @@
     X(a_topic_of_cancels_that_is_not_trimmed_refuses_cancels)                 \
     X(an_aborted_transaction_keeps_cancels_in_force)                          \
     X(cancels_without_a_leader_stop_their_lane_alone)                         \
+    /* stories_replace.c: the two transactions of a replace */                \
+    X(a_kill_between_entry_and_request_loses_no_replace)                      \
+    X(a_kill_between_entry_and_dead_letter_loses_no_replace)                  \
+    X(a_handover_between_entry_and_request_doubles_no_replace)                \
+    X(an_aborted_request_of_a_replace_is_sent_once)                           \
+    X(an_entry_of_unknown_outcome_doubles_no_replace)                         \
+    X(progress_does_not_foresee_the_entry_of_a_replace)                       \
     /* stories_seal.c: how long cancels live */                               \
     X(cancels_on_the_schedule_topic_come_before_the_first_delivery)           \
     X(cancels_survive_their_owner)                                            \
