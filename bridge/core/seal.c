@@ -72,14 +72,12 @@ static bool is_drained(const struct queue *q, int64_t committed)
 }
 
 /* Returns the offset below which all records of a queue are finished, and the group has committed
-   that. A level whose log was deleted up to its end has passed. So has one that was read to its
+   that. A level whose log was deleted up to its end has passed. So has a queue that was read to its
    end, since ends of transactions behind its last record are never committed. */
 static int64_t passed_of(const struct bridge *b, const struct queue *q, int64_t committed,
                          int64_t start)
 {
-    if (queue_is_schedule(q)) /* it may be read again from there */
-        return committed;
-    int64_t passed = committed > start ? committed : start;
+    int64_t passed = committed > start || queue_is_schedule(q) ? committed : start;
     int64_t end = is_drained(q, committed) ? b->port.drained(b->port.ctx, q->id) : -1;
     return end > passed ? end : passed;
 }

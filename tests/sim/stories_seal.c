@@ -114,6 +114,25 @@ void a_drained_lane_empties_its_table_exactly_once(struct world *w)
     drain_table(w);
 }
 
+/* The marker of a producer's transaction is the end of the schedule topic. No commit is above it
+   before the next request. */
+void a_marker_at_the_end_of_the_schedule_topic_keeps_no_cancel(struct world *w)
+{
+    story_begin_cancels(w);
+    story_open(w);
+    struct request *r = ask_named(w, "k", NULL, 3000);
+    cancel_of(w, "k", NULL);
+    story_pass(w, 1000);
+    w->broker.logs[TOPIC_SCHEDULE][0].end++;
+    story_crash(w);
+    restart(w);
+    story_pass(w, 1000);
+    expect(w, counter_read(&story_owner(w, 0)->stats.cancel_entries) == 1);
+    story_pass(w, 20000);
+    expect(w, counter_read(&story_owner(w, 0)->stats.cancel_entries) == 0 && r->voided > 0);
+    story_finish(w);
+}
+
 /* Other records pass, and other cancels come and die meanwhile. */
 static void outlive_seals(struct world *w)
 {
