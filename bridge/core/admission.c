@@ -123,7 +123,7 @@ static bool admit_cancel(struct bridge *b, struct queue *q, struct record *entry
     struct parcel *p = parcel_new(b, q, entry);
     b->port.release(b->port.ctx, request);
     p->raw = true;
-    p->entry_kind = ENTRY_CANCEL;
+    parcel_has_entry(b, p, ENTRY_CANCEL);
     parcel_ready(b, p);
     return true;
 }

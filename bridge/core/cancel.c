@@ -41,7 +41,7 @@ struct record *cancel_entry(struct bridge *b, const struct queue *q, const struc
 
 void cancel_precede(struct bridge *b, struct parcel *p, struct record *entry)
 {
-    p->entry_kind = ENTRY_REPLACE;
+    parcel_has_entry(b, p, ENTRY_REPLACE);
     p->entry = entry;
     b->pools.buffered_bytes += record_memory(entry, 0);
 }

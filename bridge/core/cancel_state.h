@@ -76,6 +76,7 @@ struct lane_cancels {
 
     /* The topic of cancels, as far as known. */
     int64_t log_start, log_end;
+    int64_t entries_out;     /* entries that are not acknowledged yet */
     int64_t trim_below;      /* records below are to be deleted */
     int64_t trimmed_mono_ms; /* last call of port.trim_cancels */
 };

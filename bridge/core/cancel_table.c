@@ -74,10 +74,12 @@ void cancel_table_close(struct bridge *b, int lane)
     l->number = 0;
 }
 
-/* A name that is cancelled many times takes one slot, but many records of the topic of cancels. */
+/* A name that is cancelled many times takes one slot, but many records of the topic of cancels. The
+   seals that a lane keeps have separate room. */
 static bool log_is_full(const struct bridge *b, const struct lane_cancels *lane)
 {
-    return lane->log_end - lane->log_start >= 2 * (int64_t)b->cancels.share;
+    int64_t records = (int64_t)b->cancels.share + SEALS_MAX + SEALS_FLOOR + 1;
+    return lane->log_end + lane->entries_out - lane->log_start >= 2 * records;
 }
 
 /* Dead entries may take the room. A sweep takes milliseconds, so it is rare. */

@@ -131,11 +131,14 @@ int bridge_queues_per_lane(const struct bridge *b)
 static void check_parcels(const struct bridge *b)
 {
     size_t in_flight = 0, revoked = 0, parked = 0, waiting = 0;
-    int64_t bytes = 0;
+    int64_t bytes = 0, entries = 0;
+    for (int lane = 0; lane < b->config.lanes; lane++)
+        entries -= b->lanes[lane].cancels.entries_out;
     for (size_t i = 0; i < b->pools.parcels_high; i++) {
         const struct parcel *p = &b->pools.parcels[i];
         if (p->state == PARCEL_FREE)
             continue;
+        entries += p->entry_kind == ENTRY_CANCEL || p->entry_kind == ENTRY_REPLACE;
         in_flight += p->state == PARCEL_IN_FLIGHT;
         waiting += p->state == PARCEL_WAITING;
         parked += p->state == PARCEL_PARKED;
@@ -151,7 +154,7 @@ static void check_parcels(const struct bridge *b)
                !window_is_done(&p->queue->window, p->offset));
     }
     assert(in_flight == b->in_flight && revoked == b->revoked && parked == b->targets.parked);
-    assert(waiting == b->wheel.count && bytes == b->pools.buffered_bytes);
+    assert(waiting == b->wheel.count && bytes == b->pools.buffered_bytes && entries == 0);
 }
 
 void bridge_check(const struct bridge *b)

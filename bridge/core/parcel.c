@@ -71,8 +71,16 @@ void parcel_replace(struct bridge *b, struct parcel *p, struct record *record)
     b->pools.buffered_bytes += parcel_memory(p);
 }
 
+void parcel_has_entry(struct bridge *b, struct parcel *p, enum entry_kind kind)
+{
+    p->entry_kind = (uint8_t)kind;
+    b->lanes[p->queue->id.lane].cancels.entries_out++;
+}
+
 void parcel_drop_entry(struct bridge *b, struct parcel *p)
 {
+    if (p->entry_kind == ENTRY_CANCEL || p->entry_kind == ENTRY_REPLACE)
+        b->lanes[p->queue->id.lane].cancels.entries_out--;
     p->entry_kind = ENTRY_NONE;
     if (p->entry == NULL)
         return;

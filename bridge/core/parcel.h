@@ -16,6 +16,8 @@ void parcel_forget(struct bridge *b, struct parcel *p); /* its record is read ag
 void parcel_done(struct bridge *b, struct parcel *p);   /* its record was acknowledged */
 /* A cancel voids the record: it is done, and has no report. */
 void parcel_void(struct bridge *b, struct parcel *p);
+/* It is the entry of a cancel, or sends an entry first. Until then it has none. */
+void parcel_has_entry(struct bridge *b, struct parcel *p, enum entry_kind kind);
 void parcel_drop_entry(struct bridge *b, struct parcel *p); /* releases its entry */
 /* Marks the record as done before its report. If it fails, all lanes are read again. */
 void parcel_foresee(struct parcel *p);
