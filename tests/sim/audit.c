@@ -225,6 +225,7 @@ void oracle_process_bounds(struct process *p)
         world_fail(w, "p%d holds %lld bytes of records, but may hold %lld", p->id,
                    (long long)p->outstanding_bytes, (long long)w->setup.memory_bytes);
     audit_targets(p);
+    void_check_bounds(p);
     if (w->setup.order_is_exact && !w->log_disordered &&
         counter_read(&p->stats.order_violations) != 0)
         world_fail(w, "p%d counts a breach of the order", p->id);

@@ -379,6 +379,8 @@ void oracle_finished(struct world *w, struct request *r, enum forward_kind kind)
         r->delivered++;
     else if (kind == FORWARD_DEAD)
         r->dead++;
+    else if (kind == FORWARD_CANCEL)
+        r->accepted++;
     if (w->setup.exactly_once && r->delivered + r->dead + r->voided > 1)
         world_fail(w, "request %d/%lld is doubled: %d deliveries and %d dead letters", r->lane,
                    (long long)r->offset, r->delivered, r->dead);
@@ -433,6 +435,7 @@ static void check_request(struct world *w, const struct request *r)
     if (r->expect != CODE_OK && r->delivered > 0)
         world_fail(w, "request %d/%lld was both delivered and refused", r->lane,
                    (long long)r->offset);
+    void_check_outcome(w, r);
 }
 
 /* Checks that every record of the log is done, and that the progress is committed if the lane has

@@ -56,6 +56,10 @@ struct request {
     bool voids;                      /* a cancel, or a replace of correct form */
     bool was_refused;                /* for lack of room */
     int applied_life, applied_epoch; /* the last owner that wrote its entry */
+    bool came_later;                 /* it was not on the schedule topic when this owner got it */
+    int64_t entry_offset;            /* of its last entry on the topic of cancels */
+    int entries;                     /* that were stored */
+    int accepted;                    /* cancels: entries that made it done */
     int voided;                      /* records of it that were dropped */
 };
 

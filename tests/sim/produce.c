@@ -3,6 +3,7 @@
    may not. A record is stored or not. Its report says so, or says that the outcome is unknown. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
+#include "tests/sim/voids.h"
 
 #include <assert.h>
 
@@ -153,8 +154,10 @@ static void store(struct world *w, struct producer *producer, struct flight *f)
         f->landed_offset = it->made->offset;
         oracle_level_appended(w, log, it->made, f->ladder, producer->life);
     }
-    if (f->kind == FORWARD_CANCEL)
+    if (f->kind == FORWARD_CANCEL) {
         it->made = log_append(&w->broker, &w->broker.logs[f->topic][f->lane], &f->made);
+        void_stored(f->process, producer->life, f->lane, it->made);
+    }
     if (w->setup.exactly_once)
         coordinator_write(producer, it);
     else

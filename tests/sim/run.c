@@ -2,6 +2,7 @@
 /* A run: start, faults, quiet phase, and an end at which no record may be left. */
 #include "tests/sim/faults.h"
 #include "tests/sim/oracle.h"
+#include "tests/sim/voids.h"
 
 enum { STEPS_MAX = 3000000, STOP_MS = 20000, AFTERWARDS_MS = 5000 };
 
@@ -55,6 +56,7 @@ void run_finish(struct world *w)
     drain(w);
     oracle_final(w);
     start_again(w);
+    void_drain(w);
     oracle_final(w);
 }
 

@@ -21,7 +21,7 @@ void void_written(struct world *w, struct request *cancel)
     cancel->next_cancel = w->cancels;
     w->cancels = cancel;
     for (struct request *r = w->requests; r != NULL; r = r->next) {
-        if (voids(cancel, r))
+        if (voids(cancel, r) && r->op != REQUEST_CANCEL)
             r->voided_by = cancel;
     }
 }
@@ -41,10 +41,23 @@ static bool binds(const struct process *p, const struct request *c)
     return !c->excused && !c->was_refused && c->offset < lane->schedule_end;
 }
 
+/* The request of a replace follows its entry, also as a dead letter. */
+static void check_order(struct process *p, const struct forwarded *f)
+{
+    const struct request *r = f->request;
+    bool refused = f->forward->kind == FORWARD_DEAD && f->forward->env == NULL &&
+                   f->forward->refusal->code == CODE_CANCELS_FULL;
+    if (r->op == REQUEST_REPLACE && r->voids && r->entries == 0 && !refused)
+        world_fail(p->world, "p%d forwards the replace %d/%lld before its entry", p->id, r->lane,
+                   (long long)r->offset);
+}
+
 void void_check_forward(struct process *p, const struct forwarded *f)
 {
     struct world *w = p->world;
     const struct request *r = f->request;
+    if (r != NULL)
+        check_order(p, f);
     if (r == NULL || r->voided_by == NULL ||
         (f->forward->kind == FORWARD_DEAD && f->forward->env == NULL))
         return;
@@ -87,6 +100,108 @@ void void_check_entry(struct process *p, const struct forwarded *f)
         world_fail(w, "the entry of %d/%lld says something else", c->lane, (long long)c->offset);
     c->applied_life = p->life;
     c->applied_epoch = p->lanes[c->lane].epoch;
+    c->came_later = c->offset >= p->lanes[c->lane].schedule_end;
+}
+
+/* Entries of a table of this much memory, four of five slots. */
+static int64_t entries_max(const struct world *w)
+{
+    int64_t slots = (int64_t)w->setup.cancel_memory / 16;
+    return (slots < 5 ? 5 : slots) / 5 * 4;
+}
+
+static int64_t share_of(const struct world *w)
+{
+    return entries_max(w) / w->setup.lanes;
+}
+
+/* Returns how many seals a lane may have written and not trimmed: 134, and then ever fewer, since
+   the time between two of them doubles. */
+static int64_t seals_max(const struct world *w)
+{
+    enum { AT_FIRST = 134, AFTER_DOUBLING = 64, DOUBLINGS = 6 };
+    return AT_FIRST + DOUBLINGS * AFTER_DOUBLING + w->now_ms / (w->setup.seal_ms << DOUBLINGS);
+}
+
+/* Counts the cancels of a lane with an entry that this owner has written and that is not trimmed.
+   Those that it found on the schedule topic are restored, for which there is no limit. */
+static int64_t logged_n(const struct process *p, int lane)
+{
+    const struct world *w = p->world;
+    const struct held_lane *held = &p->lanes[lane];
+    int64_t start = w->broker.logs[TOPIC_CANCELS][lane].start, n = 0;
+    for (const struct request *c = w->cancels; c != NULL; c = c->next_cancel)
+        n += c->lane == lane && c->entries > 0 && c->entry_offset >= start && c->came_later &&
+             c->applied_life == p->life && c->applied_epoch >= held->loaded_epoch;
+    return n;
+}
+
+void void_stored(struct process *p, int life, int lane, struct entry *made)
+{
+    struct world *w = p->world;
+    const struct log *log = &w->broker.logs[TOPIC_CANCELS][lane];
+    if (made->request != NULL) {
+        made->request->entries++;
+        made->request->entry_offset = made->offset;
+    }
+    int64_t seals = 0;
+    for (size_t i = log_find(log, log->start); i < log->n; i++)
+        seals += log->entries[i]->request == NULL;
+    if (seals > seals_max(w))
+        world_fail(w, "lane %d has %lld seals that are not trimmed", lane, (long long)seals);
+    if (!p->up || p->life != life || !p->lanes[lane].owned)
+        return;
+    int64_t entries = logged_n(p, lane), most = 2 * (share_of(w) + 134);
+    if (entries > most)
+        world_fail(w, "lane %d has %lld entries that are not trimmed, and may have %lld", lane,
+                   (long long)entries, (long long)most);
+}
+
+void void_check_bounds(struct process *p)
+{
+    struct world *w = p->world;
+    int64_t entries = (int64_t)counter_read(&p->stats.cancel_entries);
+    int64_t most = later_of(entries_max(w), p->entries_restored);
+    if (w->setup.cancel_memory > 0 && entries > most)
+        world_fail(w, "p%d has %lld cancels in force, and may have %lld", p->id, (long long)entries,
+                   (long long)most);
+}
+
+/* A cancel is done by its entry, and by nothing else. */
+void void_check_outcome(struct world *w, const struct request *r)
+{
+    if (r->op == REQUEST_CANCEL && r->accepted == 0 && r->dead == 0)
+        world_fail(w, "the cancel %d/%lld is neither accepted nor dead-lettered", r->lane,
+                   (long long)r->offset);
+    if (w->setup.exactly_once && r->accepted + r->dead > 1)
+        world_fail(w, "the cancel %d/%lld is accepted %d times", r->lane, (long long)r->offset,
+                   r->accepted);
+}
+
+static int64_t in_force(const struct world *w)
+{
+    int64_t n = 0;
+    for (int id = 0; id < w->setup.processes; id++)
+        n +=
+            w->processes[id].up ? (int64_t)counter_read(&w->processes[id].stats.cancel_entries) : 0;
+    return n;
+}
+
+/* A cancel dies when the fifth seal after it has passed, and that is judged with the bases of the
+   query before. The time between two seals may have grown. A turn clears 64 of the slots of dead
+   cancels. Worlds with seldom seals or turns are left out, since this takes them too long. */
+void void_drain(struct world *w)
+{
+    enum { SEALS = 12, LONGEST = 64, CLEARED = 64, SELDOM_MS = 2500 };
+    int64_t turns = (int64_t)w->setup.cancel_memory / 16 / CLEARED + 1;
+    int64_t limit_ms =
+        w->now_ms + SEALS * LONGEST * w->setup.seal_ms + 2 * turns * w->setup.leap_ms;
+    if (w->setup.cancel_memory == 0 || w->setup.seal_ms > SELDOM_MS || w->setup.leap_ms > SELDOM_MS)
+        return;
+    while (in_force(w) > 0 && world_step(w)) {
+        if (w->now_ms > limit_ms)
+            world_fail(w, "%lld cancels are in force, and no record waits", (long long)in_force(w));
+    }
 }
 
 /* After an abort the same generation gives the lane back, and nothing is read. */
@@ -109,6 +224,11 @@ void void_notice(struct process *p, const struct notice *notice)
     if ((notice->kind == NOTICE_CANCEL_NOT_OURS || notice->kind == NOTICE_CANCEL_NEWER) &&
         !w->newer_ok)
         world_fail(w, "p%d cannot read the topic of cancels", p->id);
+    if (notice->kind == NOTICE_CANCELS_GREW) {
+        if (counter_read(&p->stats.lanes_restoring) == 0)
+            world_fail(w, "p%d has a larger table, and restores no lane", p->id);
+        p->entries_restored = notice->count;
+    }
     bool refused = notice->kind == NOTICE_DEAD_LETTERED && notice->code == CODE_CANCELS_FULL;
     if (notice->kind != NOTICE_CANCELLED && !refused)
         return;

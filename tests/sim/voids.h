@@ -14,6 +14,14 @@ void void_written(struct world *world, struct request *cancel);
 void void_check_forward(struct process *process, const struct forwarded *f);
 /* A record is forwarded to the topic of cancels. */
 void void_check_entry(struct process *process, const struct forwarded *f);
+/* A record was stored on the topic of cancels by this life, in its epoch of the lane. */
+void void_stored(struct process *process, int life, int lane, struct entry *made);
+/* Checks the number of entries that the process counts, after each call into the bridge. */
+void void_check_bounds(struct process *process);
+/* Checks the outcome of a cancel or a replace at the end. */
+void void_check_outcome(struct world *world, const struct request *request);
+/* Lets time pass until the tables of all processes are empty. All records are done. */
+void void_drain(struct world *world);
 /* The lane was assigned: cancels that can be read now are in force before it opens. */
 void void_lane_gained(struct process *process, int lane, bool kept);
 void void_notice(struct process *process, const struct notice *notice);

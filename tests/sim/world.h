@@ -177,6 +177,7 @@ struct process {
     struct held_lane lanes[LANES_MAX];
     struct inbox inboxes[QUEUES_MAX];
     struct load_model loads[LANES_MAX];
+    int64_t entries_restored; /* room for cancels after a restore of too many, or 0 */
     struct producer *producer;
     void *liar; /* bugs.c */
     struct flight *reports, **reports_end;
