@@ -75,7 +75,7 @@ static void set_up(struct world *w, int variant, const struct ladder *ladder)
     w->setup.processes = variant & VARIANT_TWO_PROCESSES ? 2 : 1;
     w->setup.producers_have_names = variant & VARIANT_NAMES;
     enum failure kind = w->failing.kind;
-    bool cancels = variant & VARIANT_CANCELS || kind == FAILURE_CANCEL || kind == FAILURE_REPLACE;
+    bool cancels = variant & VARIANT_CANCELS || failure_is_cancel(kind);
     w->setup.cancel_memory = cancels ? 1 << 12 : 0;
     w->setup.seal_ms = 1000;
     w->quiet_ms = 0;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exhaustive: small worlds with one failure each, at each possible place in turn, in both delivery
-   modes. In one kind of world a process dies: it has two lanes, two levels and three records. The
-   worlds of all other failures (failures.h) have a few more records, valid and invalid ones. */
+   modes. In one kind of world a process dies: it has two lanes, two levels and three records. Half
+   of its variants have a cancel and a replace, too. The worlds of all other failures (failures.h)
+   have a few more records, valid and invalid ones. Some of these failures are a cancel or a replace
+   of all waiting records at each step. The process may die before it reads that. */
 #ifndef DELAYBRIDGE_TESTS_SIM_EXHAUSTIVE_H
 #define DELAYBRIDGE_TESTS_SIM_EXHAUSTIVE_H
 

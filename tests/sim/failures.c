@@ -13,6 +13,12 @@ const char *failure_text(enum failure kind)
     return texts[kind];
 }
 
+bool failure_is_cancel(enum failure kind)
+{
+    return kind == FAILURE_CANCEL || kind == FAILURE_REPLACE || kind == FAILURE_CANCEL_KILL ||
+           kind == FAILURE_REPLACE_KILL;
+}
+
 static bool is_taken(struct world *w)
 {
     struct failing *f = &w->failing;
@@ -71,16 +77,25 @@ static void cancel_all(struct world *w, enum request_op op)
     }
 }
 
+/* The process dies before it reads the cancel. */
+static void strike_by_cancel(struct world *w, struct process *p, enum failure kind)
+{
+    bool is_cancel = kind == FAILURE_CANCEL || kind == FAILURE_CANCEL_KILL;
+    cancel_all(w, is_cancel ? REQUEST_CANCEL : REQUEST_REPLACE);
+    if (kind == FAILURE_CANCEL_KILL || kind == FAILURE_REPLACE_KILL)
+        process_crash(p);
+}
+
 static void strike(struct world *w, struct process *p, void *arg, int64_t n)
 {
     (void)arg;
     enum failure kind = (enum failure)n;
     switch (kind) {
     case FAILURE_CANCEL:
-        cancel_all(w, REQUEST_CANCEL);
-        break;
     case FAILURE_REPLACE:
-        cancel_all(w, REQUEST_REPLACE);
+    case FAILURE_CANCEL_KILL:
+    case FAILURE_REPLACE_KILL:
+        strike_by_cancel(w, p, kind);
         break;
     case FAILURE_OUTAGE:
         w->outage_until = w->now_ms + OUTAGE_MS;
@@ -122,7 +137,7 @@ void failure_strikes(struct process *p)
     struct world *w = p->world;
     enum failure kind = w->failing.kind;
     bool transactional = kind == FAILURE_FENCED || kind == FAILURE_FENCED_UNHEARD;
-    if (w->ending && (kind == FAILURE_CANCEL || kind == FAILURE_REPLACE))
+    if (w->ending && failure_is_cancel(kind))
         return; /* nothing may be left to do */
     if (kind >= FAILURE_REGROUP && (w->setup.exactly_once || !transactional) && fails(w, kind))
         world_at(w, w->now_ms, p, strike, NULL, (int64_t)kind);

@@ -33,6 +33,7 @@
     X(COMMIT_LATE, "exactly-once: an end of a transaction arrives after its client gave up")       \
     X(LOOKUP_UNKNOWN, "a look-up has no answer")                                                   \
     X(LOOKUP_MISSING, "a look-up says that there is no such target")                               \
+    X(ENDS_LOST, "a query for the ends of logs has no answer")                                     \
     /* events after a process has acted */                                                         \
     X(REGROUP, "the group is formed again")                                                        \
     X(EXPEL, "the process is removed from the group")                                              \
@@ -42,6 +43,8 @@
     X(STOP, "the process is requested to end")                                                     \
     X(CANCEL, "a cancel of all waiting records is written")                                        \
     X(REPLACE, "a replace of all waiting records is written")                                      \
+    X(CANCEL_KILL, "a cancel of all waiting records is written, and the process dies")             \
+    X(REPLACE_KILL, "a replace of all waiting records is written, and the process dies")           \
     X(OUTAGE, "the broker is away for four seconds")                                               \
     X(OUTAGE_LONG, "the broker is away for ten seconds")                                           \
     X(LEADERLESS, "no partition has a leader for three seconds")                                   \
@@ -69,6 +72,8 @@ struct world;
 struct process;
 
 const char *failure_text(enum failure kind);
+/* Returns whether the failure is a cancel or a replace. */
+bool failure_is_cancel(enum failure kind);
 
 /* Counts an opportunity. Returns whether the failure happens now. */
 bool fails(struct world *world, enum failure kind);

@@ -60,7 +60,8 @@ static void look(struct world *w, struct process *p, void *arg, int64_t n)
 {
     (void)arg;
     int lane = (int)(n % CHUNK);
-    if (is_stale(p, n) || w->outage_until > w->now_ms || rng_chance(&w->rng, w->knobs.ends_lost))
+    if (is_stale(p, n) || w->outage_until > w->now_ms || rng_chance(&w->rng, w->knobs.ends_lost) ||
+        fails(w, FAILURE_ENDS_LOST))
         return;
     struct log_ends *ends = arena_take(&w->arena, (size_t)(p->slots + 2) * sizeof *ends);
     for (int slot = 0; slot <= p->slots; slot++) {
