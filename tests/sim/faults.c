@@ -341,7 +341,9 @@ static void cancel(struct world *w, struct process *nobody, void *arg, int64_t m
 }
 
 /* Each seed has cancels, from few to more than requests. Half of the tables are small. Seals follow
-   each other faster than in life, with the timeouts of clients in proportion. */
+   each other faster than in life, with the timeouts of clients in proportion. All processes read
+   the levels that any of them writes, as operators must ensure. A process that does not know a
+   level would let the cancels of its records die. */
 static void choose_cancels(struct world *w, int64_t faults_ms)
 {
     static const int64_t seals_ms[] = {1000, 2000, 10000, 60000};
@@ -351,6 +353,7 @@ static void choose_cancels(struct world *w, int64_t faults_ms)
         return;
     w->setup.cancel_memory = rng_chance(rng, 5000) ? 1 << 20 : (size_t)rng_int(rng, 300, 2000);
     w->setup.seal_ms = seals_ms[rng_int(rng, 0, 3)];
+    w->setup.levels_foretold = true;
     w->knobs.ends_lost = w->setup.is_calm ? 0 : choose_chance(rng, 3000);
     int64_t most_ms = ladder->level_ms[ladder->n - 1] * 2;
     int n = rng_int(rng, 1, 1 << rng_int(rng, 2, 7));
