@@ -27,6 +27,7 @@ struct lane_load {
 struct loads {
     struct loads_config config;
     struct lane_load *lanes;
+    rd_kafka_topic_t *cancelled, *schedule;
     int n; /* loads that have not ended */
 };
 
@@ -37,15 +38,23 @@ struct loads *loads_new(const struct loads_config *config)
         return NULL;
     s->config = *config;
     s->lanes = calloc((size_t)config->lanes, sizeof *s->lanes);
-    if (s->lanes != NULL)
-        return s;
-    free(s);
-    return NULL;
+    if (s->lanes == NULL) {
+        free(s);
+        return NULL;
+    }
+    /* Queries the leaders now. Otherwise the first load waits for this query, half a second. */
+    s->cancelled = rd_kafka_topic_new(config->levels, config->cancelled, NULL);
+    s->schedule = rd_kafka_topic_new(config->levels, config->schedule, NULL);
+    return s;
 }
 
 void loads_free(struct loads *s)
 {
     loads_drop_all(s);
+    if (s->cancelled != NULL)
+        rd_kafka_topic_destroy(s->cancelled);
+    if (s->schedule != NULL)
+        rd_kafka_topic_destroy(s->schedule);
     free(s->lanes);
     free(s);
 }

@@ -11,6 +11,7 @@
 #include <poll.h>
 
 enum { LANES = 2, RECORDS = 1000, PATIENCE_MS = 15000, STEP_MS = 10 };
+enum { ASLEEP_MS = 1500, SOON_MS = 200 };
 
 static char schedule[] = "s", cancelled[] = "s.cancelled", hosts[256];
 static struct error error;
@@ -162,6 +163,29 @@ Test(loads, a_dropped_load_never_ends)
     loads_drop(loads, 0);
     cr_expect_not(ends(0, 500));
     cr_expect_eq(seen[0].n, 0);
+}
+
+/* Begins a load after a while without any, and returns the time until it has ended. */
+static int64_t begin_asleep(enum load_log log, int lane)
+{
+    poll(NULL, 0, ASLEEP_MS);
+    seen[lane].next = -1;
+    int64_t start_mono_ms = clock_mono_ms();
+    begin(log, lane, 0, RECORDS);
+    cr_assert(ends(lane, PATIENCE_MS));
+    return clock_mono_ms() - start_mono_ms;
+}
+
+/* The threads of the client have nothing to do before each load. */
+Test(loads, a_load_on_a_sleeping_handle_begins_at_once)
+{
+    static const enum load_log logs[] = {LOAD_CANCELS, LOAD_REQUESTS, LOAD_CANCELS, LOAD_REQUESTS};
+    fill(cancelled, RECORDS);
+    for (int i = 0; i < 4; i++) {
+        int64_t took_ms = begin_asleep(logs[i], i / 2);
+        cr_expect_lt(took_ms, SOON_MS, "load %d took %lld ms", i, (long long)took_ms);
+        fprintf(stderr, "load %d took %lld ms\n", i, (long long)took_ms);
+    }
 }
 
 /* lane_ends */
