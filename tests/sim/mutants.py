@@ -3,7 +3,9 @@
 """Mistakes in the decisions about cancels, each planted in a copy of one source file. The stories or seeds of the
 simulator must find each of them, or a suite of units. A mistake that lies between the bridge and its port is in bugs.h.
 
-  mutants.py BUILD [NAME...]    BUILD: the folder of a debug build. Without a NAME: all of them"""
+  mutants.py BUILD [NAME...]    BUILD: the folder of a debug build. Without a NAME: all of them
+  mutants.py --cases            the cases of failure, with the stories and planted mistakes of each
+  mutants.py --cases BUILD      the same, with the number of stories and the first seed that find each mistake"""
 from __future__ import annotations
 
 import json
@@ -18,6 +20,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SEEDS = 500
+COUNT_SEEDS = 2000  # of --cases
 
 
 class Mutant(NamedTuple):
@@ -89,8 +92,106 @@ MUTANTS = (
            "if (kind == READY_DELIVERIES && cancel_table_is_used(b, p) && cancel_table_voids(b, p)) {"),
     Mutant("names_of_ids_and_keys_are_one_space", "levels/cancels.h", "*kind = bytes_is_null(id) ? CANCEL_BY_KEY : CANCEL_BY_ID;",
            "*kind = CANCEL_BY_ID;"),
+    Mutant("positions_of_an_earlier_assignment", "bridge/core/restore.c", "l->passed[slot] = -1;", "l->passed[slot] += 0;"),
+    Mutant("end_of_schedule_topic_never_passes", "bridge/core/seal.c",
+           "int64_t end = is_drained(q, committed) ?", "int64_t end = !queue_is_schedule(q) && is_drained(q, committed) ?"),
+    Mutant("log_of_cancels_without_limit", "bridge/core/cancel_table.c", "if (log_is_full(b, l))\n        return ERR_FULL;", ""),
+    Mutant("dead_cancels_stay", "bridge/core/cancel_table.c", "cancels_clear(&c->table, CANCELS_CLEAR_SLOTS);", ";"),
+    Mutant("load_ends_where_the_log_was_trimmed", "bridge/core/restore.c",
+           "if (entries.from < log->start)\n        entries.from = log->start;\n    if (entries.from < log->end)",
+           "if (entries.from >= log->start && entries.from < log->end)"),
+    Mutant("restore_refuses_cancels", "bridge/core/cancel_table.c", "int err = cancels_restore(&b->cancels.table, l->id, print, offset);",
+           "int err = cancels_put(&b->cancels.table, l->id, print, offset, b->cancels.share);"),
+    Mutant("cancel_voids_younger_requests", "levels/cancels.c", "is_dead(table, slot) || offset_of(table, slot) <= origin",
+           "is_dead(table, slot) || offset_of(table, slot) == origin"),
     Mutant("table_closed_at_an_abort", "bridge/core/restore.c", "if (l->loading == LOADING_LOG)\n        l->log_next = l->load_next;",
            "cancel_table_close(b, lane);\n    cancel_table_open(b, lane, 0);\n    l->complete = true;"),
+)
+
+
+class Case(NamedTuple):
+    """A failure that a design of cancels must survive. mistakes: mutants, and bugs of bugs.h."""
+    what: str
+    stories: tuple[str, ...]
+    mistakes: tuple[str, ...] = ()
+
+
+CASES = (
+    Case("the offset of a cancel is done at its insert", ("cancels_without_a_leader_stop_their_lane_alone",),
+         ("cancel_done_at_insert", "entry_of_another")),
+    Case("the entry of a replace makes it done: by its acknowledgement, foreseen, or as an orphan",
+         ("a_kill_between_entry_and_request_loses_no_replace", "progress_does_not_foresee_the_entry_of_a_replace",
+          "a_replace_that_was_sent_without_its_entry_is_not_done"),
+         ("entry_of_replace_is_done", "entry_of_replace_is_foreseen", "orphan_entry_counts",
+          "replace_is_sent_before_its_entry")),
+    Case("a transaction fails between the entry of a replace and its request",
+         ("a_handover_between_entry_and_request_doubles_no_replace", "an_aborted_request_of_a_replace_is_sent_once",
+          "an_entry_of_unknown_outcome_doubles_no_replace", "a_kill_between_entry_and_dead_letter_loses_no_replace"),
+         ("entry_of_replace_is_done",)),
+    Case("the end of the schedule topic in a seal is not compared with the offset of a cancel",
+         ("a_waiting_record_keeps_its_cancel_in_force",), ("schedule_end_of_seal_ignored",)),
+    Case("a restore reads to the last stable offset",
+         ("a_transaction_of_a_killed_owner_holds_the_restore", "an_entry_without_its_marker_is_awaited"),
+         ("load_to_stable_end",)),
+    Case("the log ends of a seal are last stable offsets", ("a_record_behind_an_open_transaction_keeps_its_cancel",),
+         ("seal_of_stable_ends",)),
+    Case("a time ends a load", ("a_lane_that_is_lost_while_it_loads_is_restored_again",), ("load_ended_by_time",)),
+    Case("no floor of five seals", ("a_hop_that_is_stored_behind_a_seal_is_void",), ("no_floor_of_five_seals",)),
+    Case("a hop is in flight for longer than five seals", ("a_hop_in_flight_is_given_up_before_five_seals",),
+         ("hop_without_timeout",)),
+    Case("a late seal or barrier counts", ("a_late_barrier_forgets_no_cancel",),
+         ("late_seal_counts", "late_barrier_counts")),
+    Case("death by the position instead of the committed base", ("a_waiting_record_keeps_its_cancel_in_force",),
+         ("death_by_read_position",)),
+    Case("death by one level only", ("a_waiting_record_keeps_its_cancel_in_force",), ("death_by_one_level_only",)),
+    Case("a level counts as drained without its committed base", ("a_waiting_record_keeps_its_cancel_in_force",),
+         ("drained_without_committed_base", "drained_with_a_head")),
+    Case("an idle level never passes", ("a_drained_lane_empties_its_table_exactly_once",
+                                        "a_marker_at_the_end_of_the_schedule_topic_keeps_no_cancel"),
+         ("idle_level_never_passes", "end_of_schedule_topic_never_passes", "dead_cancels_stay")),
+    Case("an entry is forgotten at its first match", ("one_cancel_voids_all_older_requests_of_its_name",),
+         ("entry_forgotten_at_first_match",)),
+    Case("no pass over the schedule topic", ("cancels_on_the_schedule_topic_come_before_the_first_delivery",),
+         ("no_pass_over_requests",)),
+    Case("the seek after this pass without doubt", ("requests_are_read_again_after_a_restore",),
+         ("seek_without_doubt", "no_seek_after_the_pass")),
+    Case("the slot of another lane is used again", ("one_cancel_voids_all_older_requests_of_its_name",),
+         ("slot_of_another_lane_used_again",)),
+    Case("a ready record without a fingerprint", ("a_record_that_was_ready_before_its_cancel_is_void",),
+         ("ready_record_without_fingerprint", "void_record_is_forwarded_as_a_hop")),
+    Case("the log is trimmed up to the seal that has passed", ("a_topic_of_cancels_is_trimmed_to_the_fifth_seal_before",),
+         ("log_trimmed_to_the_passed_seal",)),
+    Case("a replace voids itself", ("a_replace_voids_older_requests_and_not_itself",), ("replace_voids_itself",)),
+    Case("a refused replace voids", ("a_replace_of_wrong_form_voids_nothing",),
+         ("refused_replace_voids", "denied_replace_voids_nothing")),
+    Case("the committed base and a window recognize the schedule topic", ("a_schedule_topic_without_commits_is_no_other_one",),
+         ("base_and_window_recognize_the_schedule_topic",)),
+    Case("the schedule topic is created again",
+         ("cancels_of_a_recreated_schedule_topic_void_nothing", "a_recreated_schedule_topic_is_recognized_by_another_record",
+          "a_schedule_topic_without_offsets_is_recognized_by_its_record"),
+         ("recreated_schedule_topic_goes_unnoticed", "recreated_schedule_topic_is_not_recognized_by_its_record",
+          "ends_before_the_log_was_read")),
+    Case("a name is used again after its cancel", ("a_cancel_voids_older_requests_of_its_name_alone",),
+         ("cancel_voids_younger_requests",)),
+    Case("a cancel comes before its request", ("a_cancel_voids_older_requests_of_its_name_alone",),
+         ("cancel_voids_younger_requests", "names_of_ids_and_keys_are_one_space")),
+    Case("a schedule topic or a level that is not read keeps entries",
+         ("a_blocked_level_keeps_cancels_in_force", "a_schedule_topic_that_is_not_read_keeps_cancels_in_force",
+          "a_lane_that_is_read_again_keeps_cancels_in_force"), ("seal_covers_the_position_only",)),
+    Case("an aborted transaction: windows go back, entries stay", ("an_aborted_transaction_keeps_cancels_in_force",),
+         ("table_closed_at_an_abort",)),
+    Case("a lane is revoked while it loads", ("a_lane_that_is_lost_while_it_loads_is_restored_again",),
+         ("restore_left_off_counts_as_complete",)),
+    Case("a load is out of range", ("a_load_continues_at_the_start_of_a_trimmed_log",),
+         ("load_ends_where_the_log_was_trimmed",)),
+    Case("a restore above the limit, and a topic of cancels above its own",
+         ("a_restore_grows_the_table_beyond_its_limit", "cancels_beyond_the_share_of_a_lane_are_refused",
+          "a_topic_of_cancels_that_is_not_trimmed_refuses_cancels"),
+         ("restore_refuses_cancels", "log_of_cancels_without_limit")),
+    Case("a base goes back", ("a_position_that_goes_back_keeps_cancels_in_force",), ("positions_of_an_earlier_assignment",)),
+    Case("a redriven dead letter has a new origin", ("a_redriven_dead_letter_has_a_new_origin",),
+         ("cancel_voids_younger_requests",)),
+    Case("rollback and upgrade; on a real Kafka: e2e cancels_upgrade", ("a_rollback_delivers_what_cancels_void",)),
 )
 
 
@@ -169,7 +270,58 @@ def find(build: Path, mutant: Mutant) -> str:
         return f"seed {found[1]}: {found[2]}" if found else ""
 
 
+def bugs() -> set[str]:
+    return set(re.findall(r'^    X\(\w+, "(\w+)"', (ROOT / "tests/sim/bugs.h").read_text(), re.M))
+
+
+def table(counts: dict[str, str]) -> str:
+    lines = ["| case | stories | planted mistakes |", "|---|---|---|"]
+    for case in CASES:
+        mistakes = [f"`{name}`" + (f" ({counts[name]})" if counts else "") for name in case.mistakes]
+        lines.append(f"| {case.what} | {', '.join(f'`{name}`' for name in case.stories)} | {', '.join(mistakes)} |")
+    return "\n".join(lines)
+
+
+def check_cases() -> None:
+    """Each case names stories and mistakes that exist, and README.md has the table."""
+    stories = set(re.findall(r"^    X\((\w+)\)", (ROOT / "tests/sim/scenarios.h").read_text(), re.M))
+    mistakes = {m.name for m in MUTANTS} | bugs()
+    unknown = [name for case in CASES for name in case.stories if name not in stories]
+    unknown += [name for case in CASES for name in case.mistakes if name not in mistakes]
+    unknown += [m.name for m in MUTANTS if not any(m.name in case.mistakes for case in CASES)]
+    if unknown:
+        raise SystemExit(f"mutants: unknown in the table of cases: {' '.join(unknown)}")
+    if sys.argv[1] != "--cases" and table({}) not in (ROOT / "tests/sim/README.md").read_text():
+        raise SystemExit("mutants: tests/sim/README.md lacks the table of 'mutants.py --cases'")
+
+
+def count(build: Path, name: str) -> str:
+    """How many stories find a mistake, and the first seed that does."""
+    mutant = next((m for m in MUTANTS if m.name == name), None)
+    with tempfile.TemporaryDirectory() as work:
+        if mutant is not None and mutant.suite:
+            return f"assert: {find(build, mutant)}"
+        program = build / "sim" if mutant is None else plant(build, mutant, Path(work))
+        bug = ["--bug", name] if mutant is None else []
+        n = len(re.findall(r"^\S+\s+FAILED: ", run(program, *bug, "--scenarios"), re.M))
+        found = re.search(r"^seed (\d+) FAILED: ", run(program, *bug, "--seeds", str(COUNT_SEEDS), "--stop"), re.M)
+        return f"stories: {n}, first seed: {found[1] if found else f'none of {COUNT_SEEDS}'}"
+
+
+def print_cases(build: Path | None) -> int:
+    counts: dict[str, str] = {}
+    if build is not None:
+        names = sorted({name for case in CASES for name in case.mistakes})
+        with ThreadPoolExecutor(2) as pool:
+            counts = dict(zip(names, pool.map(lambda name: count(build, name), names)))
+    print(table(counts))
+    return 0
+
+
 def main() -> int:
+    check_cases()
+    if sys.argv[1] == "--cases":
+        return print_cases(Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else None)
     build, names = Path(sys.argv[1]).resolve(), sys.argv[2:]
     chosen = [m for m in MUTANTS if not names or m.name in names]
     with ThreadPoolExecutor(2) as pool:

@@ -155,6 +155,8 @@
     X(a_topic_of_cancels_that_is_not_trimmed_refuses_cancels)                 \
     X(an_aborted_transaction_keeps_cancels_in_force)                          \
     X(cancels_without_a_leader_stop_their_lane_alone)                         \
+    X(a_redriven_dead_letter_has_a_new_origin)                                \
+    X(a_rollback_delivers_what_cancels_void)                                  \
     /* stories_replace.c: the two transactions of a replace */                \
     X(a_kill_between_entry_and_request_loses_no_replace)                      \
     X(a_kill_between_entry_and_dead_letter_loses_no_replace)                  \
@@ -174,6 +176,7 @@
     X(a_waiting_record_keeps_its_cancel_in_force_exactly_once)                \
     X(a_blocked_level_keeps_cancels_in_force)                                 \
     X(a_lane_that_is_read_again_keeps_cancels_in_force)                       \
+    X(a_position_that_goes_back_keeps_cancels_in_force)                       \
     X(a_schedule_topic_that_is_not_read_keeps_cancels_in_force)               \
     X(a_hop_in_flight_is_given_up_before_five_seals)                          \
     X(a_hop_that_is_stored_behind_a_seal_is_void)                             \

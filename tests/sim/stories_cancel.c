@@ -226,3 +226,45 @@ void cancels_without_a_leader_stop_their_lane_alone(struct world *w)
     expect(w, c->finished);
     story_finish(w);
 }
+
+/* A redrive writes the request to the schedule topic again. */
+void a_redriven_dead_letter_has_a_new_origin(struct world *w)
+{
+    story_begin_cancels(w);
+    story_open(w);
+    struct ask ask = {.target = TARGET_GHOST, .key = "k", .id = "a"};
+    struct request *dead = workload_send(w, &ask);
+    story_until(w, dead->dead == 1);
+    cancel_of(w, "k", "a");
+    story_pass(w, 500);
+    ask.target = TARGET_A;
+    ask.delay_ms = 2000;
+    struct request *again = workload_send(w, &ask);
+    story_pass(w, 5000);
+    expect(w, again->delivered == 1 && again->voided == 0);
+    story_finish(w);
+}
+
+/* A program without cancels delivers void requests, and a later one with cancels does not. */
+void a_rollback_delivers_what_cancels_void(struct world *w)
+{
+    story_begin_cancels(w);
+    story_open(w);
+    struct request *early = ask_named(w, "k", NULL, 10000);
+    struct request *late = ask_named(w, "k", NULL, 60000);
+    story_pass(w, 500); /* they wait in levels */
+    struct request *c = cancel_of(w, "k", NULL);
+    story_until(w, committed_covers(story_committed(w, -1, 0), c->offset));
+    size_t memory = w->setup.cancel_memory;
+    story_crash(w);
+    w->setup.cancel_memory = 0;
+    process_start(w, 0);
+    story_until(w, early->delivered == 1);
+    expect(w, early->voided == 0);
+    story_crash(w);
+    w->setup.cancel_memory = memory;
+    process_start(w, 0);
+    story_pass(w, 70000);
+    expect(w, late->voided > 0 && late->delivered == 0);
+    story_finish(w);
+}

@@ -239,6 +239,32 @@ void a_lane_that_is_read_again_keeps_cancels_in_force(struct world *w)
     leave_unread(w, r);
 }
 
+/* The position of a level goes back, because its topic was created again. */
+void a_position_that_goes_back_keeps_cancels_in_force(struct world *w)
+{
+    story_begin_cancels(w);
+    story_open(w);
+    int topic = w->processes[0].topic_of_slot[3];
+    struct log *level = &w->broker.logs[topic][0];
+    for (int i = 0; i < 30; i++)
+        story_ask(w, TARGET_B, 31000);
+    story_pass(w, 33000);
+    cancel_of(w, "another", NULL);
+    story_pass(w, 3000);
+    expect(w, story_committed(w, 2, 0)->base == 30);
+    level->n = level->stable_n = 0;
+    level->start = level->end = level->read_end = 0;
+    w->broker.committed[topic][0] = NULL;
+    story_regroup(w);
+    struct request *r = ask_named(w, "k", NULL, 31000);
+    story_pass(w, 500);
+    expect(w, level->n == 1);
+    cancel_of(w, "k", NULL);
+    story_pass(w, 40000);
+    expect(w, r->voided > 0 && r->delivered == 0);
+    story_finish(w);
+}
+
 /* The first owner of lane 0 loses it, and no broker hears its producer for cut_ms. The next owner
    drops the request, and the hop of the first one is still on its way. */
 static struct request *leave_hop(struct world *w, int64_t cut_ms)
