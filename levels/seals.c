@@ -137,4 +137,6 @@ void seals_prune(struct seals *seals, const int64_t *passed)
     for (size_t i = (size_t)at; i < seals->n; i++)
         move(seals, i - (size_t)at, i);
     seals->n -= (size_t)at;
+    if (seals->n < SEALS_FEW)
+        seals->thinned = 0;
 }

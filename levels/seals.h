@@ -15,7 +15,7 @@
 
    The seals are kept in memory in order of their numbers, at most SEALS_MAX. When there is no room,
    every second one is dropped, and the next one should wait for twice as long. That keeps cancels
-   longer, never shorter.
+   longer, never shorter. When most seals have passed, the usual time applies again.
 
    Pure: no clock, no I/O. Memory: SEALS_MAX * 8 bytes for each partition of the lane. */
 #ifndef DELAYBRIDGE_LEVELS_SEALS_H
@@ -23,7 +23,7 @@
 
 #include "levels/cancel_log.h"
 
-enum { SEALS_MAX = 128, SEALS_FLOOR = 5 };
+enum { SEALS_MAX = 128, SEALS_FLOOR = 5, SEALS_FEW = SEALS_MAX / 4 };
 
 /* An end that no partition passes: the seal does not name this partition. */
 #define SEAL_UNNAMED INT64_MAX
@@ -36,7 +36,7 @@ struct seals {
     const int64_t *parts_ms;
     size_t parts_n, n;
     int64_t last;     /* number of the newest seal or barrier; -1: none was added */
-    unsigned thinned; /* how often every second seal was dropped */
+    unsigned thinned; /* how often every second seal was dropped, since there were few */
 };
 
 /* parts_ms names the lane's partitions: SEAL_SCHEDULE first, then each level by its duration,

@@ -169,3 +169,17 @@ Test(seals, without_room_every_second_seal_goes_and_cancels_live_longer)
     }
     cr_assert(judge_at(10 * SEALS_MAX));
 }
+
+/* While a lane passes its seals one by one, as with a long level, the longer time stays. */
+Test(seals, the_usual_time_applies_again_when_most_seals_have_passed)
+{
+    add_all(1, 3 * SEALS_MAX);
+    cr_assert_gt(seals.thinned, 0);
+    int64_t n = seals.numbers[SEALS_FLOOR + 1];
+    seals_prune(&seals, (int64_t[]){100 * n, 10 * n, 10 * n});
+    cr_expect_gt(seals.thinned, 0);
+    n = 3 * SEALS_MAX;
+    seals_prune(&seals, (int64_t[]){100 * n, 10 * n, 10 * n});
+    cr_expect_eq(seals.thinned, 0);
+    cr_expect_eq(seals.n, SEALS_FLOOR + 1);
+}
