@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* message: the Kafka message of a forward: its key, value and headers, as README describes them for
-   hops, deliveries and dead-letter records. */
+/* message: the Kafka message of a forward: its key, value and headers, as the documents describe
+   them for hops, deliveries and dead-letter records. */
 #ifndef DELAYBRIDGE_CONSUMER_MESSAGE_H
 #define DELAYBRIDGE_CONSUMER_MESSAGE_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request: parsing of a record of the schedule topic. Its dlb- headers (README.md has them) become
-   a stamp, or the request is refused with a code and a sentence. The clock is a parameter. */
+/* request: parsing of a record of the schedule topic. Its dlb- headers (docs/producing.md has them)
+   become a stamp, or the request is refused with a code and a sentence. The clock is a parameter.
+ */
 #ifndef DELAYBRIDGE_LEVELS_REQUEST_H
 #define DELAYBRIDGE_LEVELS_REQUEST_H
 

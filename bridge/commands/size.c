@@ -23,7 +23,7 @@ enum { TRIM_S = 60, SEGMENT = 128 << 20 /* segment.bytes as topics apply sets it
 static const double intake_us = 1.9, hop_us = 1.6, delivery_us = 3.4, core_share = 0.5;
 /* Plan half of the throughput that the window allows, since keys do not spread evenly. */
 static const double lane_share = 0.5;
-/* Memory: README, Limits. */
+/* docs/scaling.md explains the memory. */
 static const double base_mib = 16, lane_mib = 6, partition_mib = 0.6;
 
 struct load {
