@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The messages, metrics and alerts of the documents exist and have tests. Each message that README.md or the runbook
-quotes is a constant in the source and has a test that makes it happen (tests/e2e/messages.py). The unit tests of the
+"""The messages, metrics and alerts of the documents exist and have tests. Each message that the operating
+pages quote is a constant in the source and has a test that makes it happen (tests/e2e/messages.py). The unit tests of the
 metrics page show each metric with a value that is not zero. Each alert has a moment in which it fires, and one in which
 it does not."""
 from __future__ import annotations
@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 from messages import SAID, parts  # noqa: E402  pylint: disable=wrong-import-position
 
-DOCUMENTS = ("README.md", "deploy/prometheus/RUNBOOK.md")
+DOCUMENTS = ("README.md", "deploy/prometheus/RUNBOOK.md", "docs/troubleshooting.md", "docs/operating.md", "docs/monitoring.md",
+             "docs/guarantees.md")
 # Phrases in backticks that are not messages: commands, options, "key: value", JSON.
 OTHERS = re.compile(r"(delaybridge|\./dev|kafka-[a-z-]+\.sh|kcat|kubectl|systemctl|python3|topics|top|kill) |-|[\w.-]+: |{")
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')

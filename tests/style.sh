@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks of the code's style: style.sh format | plurals | tidy BUILD_DIR
+# Checks of the code's style: style.sh format | plurals | tidy BUILD_DIR | shell
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -11,13 +11,15 @@ c_files() {
         while read -r file; do [ -f "$file" ] && echo "$file"; done
 }
 
+# Versions of clang-format differ in places, so the one of Debian 12 decides.
 format() {
     local found
+    clang-format --version | grep -q 'version 14\.' || { echo "skipped: no clang-format 14"; exit 77; }
     found=$(c_files | xargs -r clang-format --dry-run -Werror 2>&1 | grep -F ': error:')
     if [ -n "$found" ]; then
         head -n 20 <<<"$found"
         echo "format: $(wc -l <<<"$found") places in these files, fixed by ./dev fmt:" \
-            $(cut -d: -f1 <<<"$found" | sort -u)
+            "$(cut -d: -f1 <<<"$found" | sort -u | tr '\n' ' ')"
         exit 1
     fi
     echo "format: $(c_files | wc -l) files follow .clang-format"
@@ -49,9 +51,18 @@ tidy() {
     exit $status
 }
 
+# SC1007: "a= b=" on one line sets both to nothing, as intended.
+shell() {
+    command -v shellcheck >/dev/null || { echo "skipped: no shellcheck"; exit 77; }
+    shellcheck -S warning -e SC1007 dev .ci/run tests/style.sh tests/kafka/kafka tests/sim/digest_test.sh \
+        deploy/deb/postinst deploy/deb/prerm deploy/deb/postrm || exit 1
+    echo "shell: no findings"
+}
+
 case ${1:-} in
 format) format ;;
 plurals) plurals ;;
 tidy) tidy "$2" ;;
-*) echo "usage: style.sh format | plurals | tidy BUILD_DIR" >&2; exit 64 ;;
+shell) shell ;;
+*) echo "usage: style.sh format | plurals | tidy BUILD_DIR | shell" >&2; exit 64 ;;
 esac

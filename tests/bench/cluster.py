@@ -12,7 +12,7 @@ import lateness
 from paths import rates, stated
 from place import WARM, WARM_ROUNDS, Place
 from processes import Bridge
-from table import STATED, Row
+from table import Row
 
 GOOD, MOST_P99 = 3, 2.0
 WARM_S, SETTLE_S, CALM_S, STOPPED_S = 8, 15, 12, 24

@@ -7,7 +7,7 @@ import time
 from datetime import datetime
 
 from place import Place, now_ms
-from processes import Bridge, cpu_seconds
+from processes import Bridge
 from table import STATED, Row
 
 WATCH_S = 15

@@ -272,7 +272,7 @@ def bad_records(stage: Stage) -> str:
     # S may accept more than the target does: the request is then dead-lettered whole, as too_large.
     own = [r for r in stage.sender.journal if r not in unsure]
     stage.collector.wait_for(stage.sender.journal, stage.schedule, 90)
-    dead = [s for s in stage.collector.of("schedule.dead-letter")]
+    dead = stage.collector.of("schedule.dead-letter")
     refused = [s for s in dead if s.header("dlb-error") == b"too_large"]
     strangers = [s for s in dead if s.header("dlb-error") == b"not_ours"]
     stage.collector.seen = [s for s in stage.collector.seen if s not in strangers and s not in refused]

@@ -10,7 +10,7 @@ from pathlib import Path
 from confluent_kafka import Producer
 
 from client import now_ms
-from contract import LEVELS, Request, partition_of, rfc3339
+from contract import LEVELS, partition_of, rfc3339
 from stage import LANES, Stage, both_modes, require, require_prompt
 
 MINUTE = 60_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test that produces each log message that README.md or the runbook quotes. A scenario fails if its messages are in no
+"""The test that produces each log message that the documents quote. A scenario fails if its messages are in no
 log (run.py). documented.py checks that the table is complete, and that other tests contain their messages."""
 from __future__ import annotations
 

@@ -1,25 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the blocks of README's quick start literally, except for the broker's address."""
+"""Runs the blocks of the documents literally, except for addresses. README's quick start comes first. The commands and
+programs of the other pages follow, on the same broker and bridge (tests/blocks.py lists the pages)."""
 from __future__ import annotations
 
 import os
 import re
+import shutil
+import sqlite3
 import subprocess
+import sys
 import time
 from pathlib import Path
 
-from processes import ROOT, Bridge
-from stage import Stage, require
+from confluent_kafka import Producer
 
-SECTION = re.compile(r"## Quick start on your own Kafka\n(.*?)\n## ", re.S)
-BLOCK = re.compile(r"```(\w*)\n(.*?)```", re.S)
+from client import now_ms
+from languages import HOSTS
+from processes import ROOT, Bridge, free_port
+from stage import Skip, Stage, require
 
+sys.path.insert(0, str(ROOT / "tests"))
+from blocks import RUN, Block, blocks  # noqa: E402  pylint: disable=wrong-import-position
 
-def blocks() -> list[tuple[str, list[str]]]:
-    """Returns the language and the lines of each block of the section."""
-    text = SECTION.search((ROOT / "README.md").read_text())
-    require(text, "README.md has no quick start")
-    return [(language, lines.splitlines()) for language, lines in BLOCK.findall(text[1])]
+QUICK_START = "Quick start"
+# The exit codes of commands that do not end with 0.
+ENDS = {"delaybridge topics plan": 78}
+DELIVERY_S = 30
+ORDERS = "create table orders (id text primary key, state text)"
 
 
 def edited(printed: str, keys: list[str]) -> str:
@@ -34,48 +41,179 @@ def edited(printed: str, keys: list[str]) -> str:
     return "\n".join(kept + keys) + "\n"
 
 
-def quick_start(stage: Stage) -> str:
-    """README's quick start, line by line, on a separate broker."""
-    stage.broker()
-    tools = subprocess.run([ROOT / "tests" / "kafka" / "kafka", "tools"], capture_output=True, text=True, check=False)
-    require(tools.returncode == 0, tools.stderr)
-    folder = stage.folder / "quick"
-    folder.mkdir()
-    (folder / "delaybridge").symlink_to(stage.binary)
-    env = {**os.environ, "PATH": f"{folder}:{tools.stdout.strip()}:{os.environ['PATH']}", "DELAYBRIDGE_LISTEN": ""}
+class Orders:
+    """The orders of a program of the pages."""
 
-    def shell(line: str) -> str:
-        line = line.split("  #")[0].strip().replace("localhost:9092", stage.kafka.bootstrap)
-        done = subprocess.run(["bash", "-c", line], cwd=folder, env=env, capture_output=True, text=True, timeout=60,
-                              stdin=subprocess.DEVNULL, check=False)
-        wanted = 78 if line == "delaybridge topics plan" else 0
-        require(done.returncode == wanted, f"{line}: the command ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    def __init__(self, folder: Path):
+        self.db = sqlite3.connect(folder / "shop.db", isolation_level=None, timeout=10)
+        self.db.execute(ORDERS)
+
+    def set(self, order: str, state: str) -> None:
+        self.db.execute("insert or replace into orders values (?, ?)", (order, state))
+
+    def get(self, order: str) -> str | None:
+        row = self.db.execute("select state from orders where id = ?", (order,)).fetchone()
+        return row[0] if row else None
+
+    def close(self) -> None:
+        self.db.close()
+
+
+class Reader:
+    """A person with a shell who follows the pages."""
+
+    def __init__(self, stage: Stage):
+        tools = subprocess.run([ROOT / "tests" / "kafka" / "kafka", "tools"], capture_output=True, text=True, check=False)
+        require(tools.returncode == 0, tools.stderr)
+        self.stage, self.folder = stage, stage.folder / "quick"
+        self.folder.mkdir()
+        (self.folder / "delaybridge").symlink_to(stage.binary)
+        (self.folder / "configs").symlink_to(ROOT / "configs")
+        self.listen = f"127.0.0.1:{free_port(1)}"
+        self.env = {**os.environ, "PATH": f"{self.folder}:{tools.stdout.strip()}:{os.environ['PATH']}",
+                    "DELAYBRIDGE_LISTEN": self.listen}
+        self.commands = self.programs = 0
+
+    def local(self, text: str) -> str:
+        return text.replace("localhost:9092", self.stage.kafka.bootstrap).replace("127.0.0.1:9404", self.listen)
+
+    def shell(self, line: str, wanted: int = 0) -> str:
+        done = subprocess.run(["bash", "-c", self.local(line)], cwd=self.folder, env=self.env, capture_output=True, text=True,
+                              timeout=60, stdin=subprocess.DEVNULL, check=False)
+        require(done.returncode == wanted,
+                f"{line}: the command ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        self.commands += 1
         return done.stdout
 
-    n, last = 0, ""
-    for language, lines in blocks():
-        if language == "yaml":
-            path = folder / "delaybridge.yaml"
-            text = edited(path.read_text(), lines)
-            path.write_text(text.replace("localhost:9092", stage.kafka.bootstrap))
-            continue
-        for line in lines:
-            n += 1
-            if line.startswith("delaybridge run"):
-                start(stage, folder / "delaybridge.yaml")
-            else:
-                last = shell(line)
-    require("order-17" in last and '{"order": 17}' in last and "dlb-source" in last, f"no delivery came:\n{last}")
-    return f"{n} lines run, and the delivery came"
+    def configure(self, block: Block) -> None:
+        path = self.folder / "delaybridge.yaml"
+        path.write_text(self.local(edited(path.read_text(), block.text.splitlines())))
+
+    def start(self) -> None:
+        """Runs the bridge in a first terminal and waits until it has its lanes."""
+        Bridge(self.stage.binary, self.folder / "delaybridge.yaml", "quick", self.env).start()
+        require(self.stage.admin.wait_members(self.stage.group, 1), "run does not join its group")
+        time.sleep(1)
+
+    def quick_start(self) -> None:
+        last = ""
+        for block in (block for block in blocks("README.md") if block.section == QUICK_START):
+            if block.language == "yaml":
+                self.configure(block)
+            for line in block.lines if block.language == "sh" else ():
+                if line == "delaybridge run":
+                    self.start()
+                else:
+                    last = self.shell(line, ENDS.get(line, 0))
+        require("order-17" in last and '{"order": 17}' in last and "dlb-source" in last, f"no delivery came:\n{last}")
+
+    def run(self, page: str, block: Block) -> None:
+        if block.mark or (page == "README.md" and block.section == QUICK_START):
+            return
+        if block.language == "sh":
+            for line in block.lines if "() {" not in block.text else [block.text]:
+                self.shell(line)
+        elif block.language == "python":
+            self.program(block)
+
+    def program(self, block: Block) -> None:
+        folder = self.folder / f"{Path(block.page).stem}-{block.line}"
+        folder.mkdir()
+        (folder / "program.py").write_text(self.local(block.text).replace('"order-timeouts"', f'"{folder.name}"'))
+        if "Consumer(" in block.text:
+            self.consume([sys.executable, "program.py"], folder)
+        else:
+            self.produce([sys.executable, "program.py"], folder)
+        self.programs += 1
+
+    def produce(self, command: list[str], folder: Path) -> None:
+        """Runs a program that sends one request, which then waits in the level of 10 minutes."""
+        before = self.waiting()
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+        require(done.returncode == 0, f"{folder.name}: {done.stdout}{done.stderr}")
+        deadline = time.monotonic() + 20
+        while self.waiting() <= before:
+            require(time.monotonic() < deadline, f"{folder.name}: its request does not wait in the level 10m")
+            time.sleep(0.2)
+
+    def waiting(self) -> int:
+        done = subprocess.run([self.stage.binary, "find", "--key", "order-17", "--limit", "1000", "-o", "json",
+                               "-c", self.folder / "delaybridge.yaml"], capture_output=True, text=True, check=False)
+        return done.stdout.count('"waiting"')
+
+    def consume(self, command: list[str], folder: Path) -> None:
+        """Runs a consumer. It closes the unpaid order of the delivery, and neither a paid one nor one of a duplicate."""
+        state = Orders(folder)
+        state.set("order-17", "UNPAID")
+        state.set("order-18", "PAID")
+        log = (folder / "log").open("w")
+        consumer = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
+        try:
+            self.await_state(folder, state, "order-17", "CLOSED")
+            state.set("order-17", "UNPAID")
+            self.deliver_again()
+            self.await_state(folder, state, "order-19", "CLOSED")  # it comes last
+            require(state.get("order-17") == "UNPAID", f"{folder.name}: a duplicate closed an order")
+            require(state.get("order-18") == "PAID", f"{folder.name}: a paid order was closed")
+        finally:
+            consumer.kill()
+            consumer.wait(10)
+            state.close()
+
+    @staticmethod
+    def await_state(folder: Path, state: Orders, order: str, wanted: str) -> None:
+        if state.get(order) is None:
+            state.set(order, "UNPAID")
+        deadline = time.monotonic() + DELIVERY_S
+        while state.get(order) != wanted:
+            require(time.monotonic() < deadline,
+                    f"{folder.name}: {order} is {state.get(order)}, not {wanted}:\n{(folder / 'log').read_text()}")
+            time.sleep(0.1)
+
+    def deliver_again(self) -> None:
+        """Copies all deliveries of order-17, and adds those of a paid order and of a last one. All go to one partition."""
+        client = Producer({"bootstrap.servers": self.stage.kafka.bootstrap})
+        copy = self.shell("kcat -C -q -b localhost:9092 -t orders.timeout -e -f '%k %h\\n'")
+        source = re.search(r"order-17 .*?dlb-source=([^,\s]+)", copy)
+        require(source, f"no delivery of order-17:\n{copy}")
+        for key, place in (("order-17", source[1]), ("order-18", f"schedule/0/{now_ms()}"),
+                           ("order-19", f"schedule/1/{now_ms()}")):
+            client.produce("orders.timeout", partition=0, key=key, value="{}",
+                           headers=[("dlb-due", str(now_ms())), ("dlb-source", place)])
+        client.flush(10)
 
 
-def start(stage: Stage, path: Path) -> None:
-    """Runs the bridge in a first terminal and waits until it has its lanes."""
-    text = path.read_text().replace("listen: 127.0.0.1:9404", 'listen: ""')
-    path.write_text(text)
-    Bridge(stage.binary, path, "quick").start()
-    require(stage.admin.wait_members(stage.group, 1), "run does not join its group")
-    time.sleep(1)
+def quick_start(stage: Stage) -> str:
+    """README's quick start, line by line, on a separate broker; then the commands and Python programs of all pages."""
+    stage.broker()
+    reader = Reader(stage)
+    reader.quick_start()
+    for page in RUN:
+        for block in blocks(page):
+            reader.run(page, block)
+    host = HOSTS["c"]
+    reader.produce(*host.prepared(only("docs/producing.md", "c"), reader.folder / "c", reader.local))
+    return f"{reader.commands} commands and {reader.programs + 1} programs run, and the deliveries came"
 
 
-SCENARIOS = {"quick_start": quick_start}
+def only(page: str, language: str) -> Block:
+    found = [block for block in blocks(page) if block.language == language]
+    require(len(found) == 1, f"{page}: not one block of {language}")
+    return found[0]
+
+
+def guides(stage: Stage) -> str:
+    """README's quick start, then the programs of the pages in Java, Go and Node.js, compiled and run."""
+    missing = [host.tool for host in HOSTS.values() if not shutil.which(host.tool)]
+    if missing:
+        raise Skip(f"no {', '.join(missing)}: install openjdk-17-jdk-headless, golang, nodejs and npm")
+    stage.broker()
+    reader = Reader(stage)
+    reader.quick_start()
+    for language, host in HOSTS.items():
+        reader.produce(*host.prepared(only("docs/producing.md", language), reader.folder / language, reader.local))
+    reader.consume(*HOSTS["java"].prepared(only("docs/consuming.md", "java"), reader.folder / "java-consumer", reader.local))
+    return f"programs in {', '.join(HOSTS)} compiled and run"
+
+
+SCENARIOS = {"quick_start": quick_start, "guides": guides}

@@ -62,7 +62,7 @@ class Redriven:
     def requests(self, since: dict | None = None) -> list[Seen]:
         """Returns the requests on the schedule topic behind these offsets. Reads them now."""
         ends = self.ends(self.stage.schedule)
-        since = since or {place: 0 for place in ends}
+        since = since or dict.fromkeys(ends, 0)
         consumer = Consumer({"bootstrap.servers": self.stage.kafka.bootstrap, "group.id": "e2e-redriven", "log_level": 0,
                              "enable.auto.commit": False, "auto.offset.reset": "earliest"})
         missing = {place for place, end in ends.items() if end > since[place]}

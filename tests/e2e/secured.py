@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A broker that requires rights: SASL over TLS, mutual TLS, and the smallest set of ACLs.
 
-RUN, EXACTLY, APPLY and REDRIVE contain the rights that deploy/security.md lists. The bridge's user has no other rights in these
+RUN, EXACTLY, APPLY and REDRIVE contain the rights that docs/security.md lists. The bridge's user has no other rights in these
 scenarios. Each right is removed once, and the message of the bridge is checked."""
 from __future__ import annotations
 

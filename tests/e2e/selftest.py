@@ -11,9 +11,9 @@ import contract
 import poison
 from contract import Request, Seen
 from generator import Generator
-from selftest_doubles import Doubled  # pylint: disable=unused-import
-from selftest_turns import Turns  # pylint: disable=unused-import
-from selftest_voids import Made, Voided  # pylint: disable=unused-import
+from selftest_doubles import Doubled  # noqa: F401  pylint: disable=unused-import
+from selftest_turns import Turns  # noqa: F401  pylint: disable=unused-import
+from selftest_voids import Made, Voided  # noqa: F401  pylint: disable=unused-import
 from steps import Steps
 from verifier import Doubts, Report, Showed, of_writer, unaccounted, verify
 
@@ -68,7 +68,7 @@ class Planted(unittest.TestCase):
         return request
 
     def found(self, *names: str):
-        self.assertEqual(dict(self.report().faults), {name: 1 for name in names})
+        self.assertEqual(dict(self.report().faults), dict.fromkeys(names, 1))
 
     def delivery(self, wanted=lambda request: True) -> Seen:
         """Returns a delivery whose request satisfies wanted."""

@@ -178,10 +178,9 @@ class Stage:
             time.sleep(PLACELESS_S + max(0, max(r.due for r in doubts.placeless) - now_ms()) / 1000)
         dead = f"{self.schedule}.dead-letter"
         seen = list(self.collector.seen)
-        report = verify(journal, [s for s in seen if s.topic != dead], [s for s in seen if s.topic == dead],
-                        self.schedule, self.collector.partitions, exactly_once=self.exactly_once, doubts=doubts,
-                        written=self.written, **more)
-        return report
+        return verify(journal, [s for s in seen if s.topic != dead], [s for s in seen if s.topic == dead],
+                      self.schedule, self.collector.partitions, exactly_once=self.exactly_once, doubts=doubts,
+                      written=self.written, **more)
 
     def trace(self) -> Collector:
         """Starts a reader of the levels, which doubles needs."""

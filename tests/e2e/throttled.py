@@ -6,7 +6,6 @@ from __future__ import annotations
 import random
 
 from client import now_ms
-from contract import Request
 from quotas import set_quota
 from stage import Stage, both_modes, judge, require, require_prompt
 

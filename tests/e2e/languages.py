@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs around the examples of the documents: each completes an example, compiles it, and names its command."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+from processes import ROOT
+from stage import require
+
+sys.path.insert(0, str(ROOT / "tests"))
+from blocks import Block  # noqa: E402  pylint: disable=wrong-import-position
+
+CACHE = Path(os.environ.get("DEV_CACHE", ROOT / ".cache"))
+FRANZ_GO = "github.com/twmb/franz-go/pkg/kgo@v1.18.1"
+KAFKAJS = "kafkajs@2.2.4"
+SQLITE = "org.xerial:sqlite-jdbc:3.46.1.3"
+
+C = """#include <librdkafka/rdkafka.h>
+#include <stdlib.h>
+
+static void stored(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
+{
+    (void)rk;
+    (void)opaque;
+    if (message->err)
+        exit(1);
+}
+
+int main(void)
+{
+%s    return 0;
+}
+"""
+GO = """package main
+
+import (
+	"context"
+	"log"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+func send(ctx context.Context) error {
+%s}
+
+func main() {
+	if err := send(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+"""
+JAVA = """import java.time.Duration;
+import java.util.List;
+import java.util.Properties;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+
+public class Program {
+    public static void main(String[] arguments) throws Exception {
+        var db = java.sql.DriverManager.getConnection("jdbc:sqlite:shop.db?busy_timeout=10000");
+        db.createStatement().execute("create table if not exists done (source text primary key)");
+%s    }
+}
+"""
+
+
+def run(folder: Path, *command: str) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+    require(done.returncode == 0, f"{' '.join(command)}:\n{done.stdout}{done.stderr}")
+
+
+def prepare_c(folder: Path, text: str) -> list[str]:
+    (folder / "program.c").write_text(C % text)
+    run(folder, "cc", "-Wall", "-Wextra", "-Werror", "program.c", "-o", "program", "-lrdkafka")
+    return ["./program"]
+
+
+def prepare_go(folder: Path, text: str) -> list[str]:
+    (folder / "program.go").write_text(GO % text)
+    run(folder, "go", "mod", "init", "program")
+    run(folder, "go", "get", FRANZ_GO)
+    run(folder, "go", "vet", ".")
+    run(folder, "go", "build", "-o", "program", ".")
+    return ["./program"]
+
+
+def prepare_node(folder: Path, text: str) -> list[str]:
+    (folder / "program.js").write_text(text)
+    run(folder, "npm", "install", "--no-audit", "--no-fund", "--silent", KAFKAJS)
+    return ["node", "program.js"]
+
+
+def prepare_java(folder: Path, text: str) -> list[str]:
+    (folder / "Program.java").write_text(JAVA % text)
+    jars = CACHE / "jars-of-guides"
+    if not list(jars.glob("*.jar")):
+        run(folder, "mvn", "-q", "-B", "dependency:copy", f"-Dartifact={SQLITE}", f"-DoutputDirectory={jars}")
+    classes = f"{CACHE / 'kafka-4.1.1'}/*:{jars}/*"
+    run(folder, "javac", "-Xlint:all", "-cp", classes, "Program.java")
+    return ["java", "-cp", f"{classes}:.", "Program"]
+
+
+@dataclass(frozen=True)
+class Host:
+    tool: str  # its compiler or interpreter
+    prepare: Callable[[Path, str], list[str]]
+
+    def prepared(self, block: Block, folder: Path, local: Callable[[str], str]) -> tuple[list[str], Path]:
+        """Returns the command of the program, and its folder."""
+        folder.mkdir()
+        return self.prepare(folder, local(block.text).replace('"order-timeouts"', f'"{folder.name}"')), folder
+
+
+HOSTS = {"c": Host("cc", prepare_c), "java": Host("javac", prepare_java), "go": Host("go", prepare_go),
+         "javascript": Host("npm", prepare_node)}

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The reference pages of docs/ come from the tables of the program: commands and their options, keys of the
+configuration, metrics. `delaybridge help` and the manual page print the same rows.
+
+  pages.py BINARY            fail if a page differs from the tables
+  pages.py BINARY --update   write the pages"""
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+GENERATED = re.compile(r"(<!-- generated: (\w+)[^>]* -->\n).*?(<!-- /generated -->)", re.S)
+
+
+def output(binary: str, *options: str) -> str:
+    return subprocess.run([binary, *options], capture_output=True, text=True, check=True).stdout
+
+
+def cell(text: str) -> str:
+    """Returns a text for a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def prose(text: str) -> str:
+    """Returns a text without characters that Markdown interprets."""
+    return text.replace("*", "\\*").replace("_", "\\_")
+
+
+def option_row(option: dict) -> str:
+    value = option["value"]
+    term = f"{option['name']} {value}" if value else option["name"]
+    notes = [note for note, holds in (("required", option["required"]), ("can be repeated", option["repeatable"]))
+             if holds and note not in option["help"]]
+    default = f" Default: `{option['initial']}`." if option["initial"] is not None else ""
+    help_text = option["help"] + "".join(f", {note}" for note in notes)
+    return f"| `{cell(term)}` | {cell(help_text)}.{default} |\n"
+
+
+def options_table(options: list[dict]) -> str:
+    if not options:
+        return ""
+    return "\n| option | meaning |\n|---|---|\n" + "".join(map(option_row, options))
+
+
+def help_text(text: str) -> str:
+    """Returns the sentences of a command, with its indented lines as a block."""
+    parts, block = [], []
+    for line in text.splitlines() + [""]:
+        if line.startswith("  "):
+            block.append(line[2:])
+            continue
+        if block:
+            parts += ["", "```text", *block, "```", ""]
+            block = []
+        parts.append(prose(line))
+    return "\n".join(parts).strip() + "\n"
+
+
+def commands(tables: dict) -> str:
+    text = ""
+    for command in tables["commands"]:
+        usage = " ".join(filter(None, ("delaybridge", command["name"], command["operands"],
+                                       "[OPTIONS]" if command["options"] else "")))
+        text += f"\n## {command['name']}\n\n```text\n{usage}\n```\n\n{sentence(command['summary'])}.\n"
+        text += f"\n{help_text(command['help'])}" if command["help"] else ""
+        text += options_table(command["options"])
+    return text + "\n## Options of every command\n" + options_table(tables["options"]) + "\n"
+
+
+def keys(tables: dict) -> str:
+    text = ""
+    for key in tables["keys"]:
+        facts = []
+        if key["initial"]:
+            facts.append(f"Default: `{key['initial']}`.")
+        elif key["initial"] == "":
+            facts.append("Default: empty.")
+        if key["example"] is not None and not key["initial"]:
+            facts.append(f"Example: `{key['example']}`.")
+        if key["flag"]:
+            facts.append(f"Flag `{key['flag']}`, variable `{key['variable']}`.")
+        facts.append("SIGHUP changes it." if key["live"] else "")
+        text += f"\n### {key['name']}\n\n{prose(key['help'])}\n\n{' '.join(filter(None, facts))}\n"
+    return text + "\n"
+
+
+def metrics(table: str) -> str:
+    rows = [line.split("\t") for line in table.splitlines()]
+    return "| metric | type | labels | meaning |\n|---|---|---|---|\n" + "".join(
+        f"| `{name}` | {kind} | {'' if labels == '-' else ', '.join(f'`{label}`' for label in labels.split(','))} | {cell(text)} |\n"
+        for name, kind, labels, text in rows)
+
+
+def main() -> int:
+    binary, update = sys.argv[1], "--update" in sys.argv
+    tables = json.loads(output(binary, "help", "-o", "json"))
+    parts = {"commands": commands(tables), "keys": keys(tables), "metrics": metrics(output(binary, "help", "--metrics"))}
+    stale, found = [], set()
+    for page in sorted(DOCS.glob("*.md")):
+        text = page.read_text()
+        found |= {name for _, name, _ in GENERATED.findall(text)}
+        wanted = GENERATED.sub(lambda match: match[1] + parts[match[2]] + match[3], text)
+        if wanted != text:
+            stale.append(page.name)
+            if update:
+                page.write_text(wanted)
+    missing = sorted(set(parts) - found)
+    if missing:
+        print(f"pages: no page of docs/ has a generated part {', '.join(missing)}")
+        return 1
+    if stale and not update:
+        print(f"pages: {', '.join(stale)}: not as the tables of the program, fixed by: tests/pages.py {binary} --update")
+        return 1
+    print(f"pages: {', '.join(stale)} written" if stale else "pages: all generated parts are as the program prints them")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
