@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The walk from stop to stop. */
 #include "bridge/commands/chain.h"
+#include "levels/duration.h"
 
 #include <stddef.h>
+#include <stdio.h>
+
+/* A chain of more hops deserves longer levels. */
+enum { HOPS_MANY = 10 };
 
 void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_ms)
 {
@@ -24,4 +29,46 @@ void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_
         chain->hops += plan_chain(ladder, delay_ms - at_ms, NULL, 0);
     else if (delay_ms > waited_ms) /* false if slack allowed a longer level */
         chain->in_memory_ms = delay_ms - waited_ms;
+}
+
+void chain_longer_levels(const struct chain *chain, const struct ladder *ladder,
+                         struct longer_levels *longer)
+{
+    static const int64_t HOUR_MS = 3600 * 1000;
+    const int64_t wanted[] = {12 * HOUR_MS, 24 * HOUR_MS, 7 * 24 * HOUR_MS};
+    struct ladder more = *ladder;
+    *longer = (struct longer_levels){.hops = chain->hops};
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0] && chain->hops > HOPS_MANY; i++) {
+        if (wanted[i] <= ladder->level_ms[ladder->n - 1] || wanted[i] > chain->delay_ms ||
+            more.n == LADDER_MAX)
+            continue;
+        longer->level_ms[longer->n++] = more.level_ms[more.n++] = wanted[i];
+    }
+    if (longer->n == 0)
+        return;
+    static struct chain shorter; /* large */
+    chain_walk(&shorter, &more, chain->delay_ms);
+    longer->hops = shorter.hops;
+}
+
+const char *longer_levels_text(const struct longer_levels *longer, char out[LONGER_TEXT_MAX])
+{
+    char text[DURATION_TEXT_MAX];
+    int n = 0;
+    out[0] = '\0';
+    for (int i = 0; i < longer->n; i++)
+        n += snprintf(out + n, (size_t)(LONGER_TEXT_MAX - n), "%s%s", i > 0 ? ", " : "",
+                      duration_format(longer->level_ms[i], text));
+    return out;
+}
+
+json_t *longer_levels_json(const struct longer_levels *longer)
+{
+    char text[DURATION_TEXT_MAX];
+    if (longer->n == 0)
+        return json_null();
+    json_t *levels = json_array();
+    for (int i = 0; i < longer->n; i++)
+        json_array_append_new(levels, json_string(duration_format(longer->level_ms[i], text)));
+    return json_pack("{s:o, s:I}", "levels", levels, "hops", (json_int_t)longer->hops);
 }

@@ -5,6 +5,8 @@
 
 #include "levels/plan.h"
 
+#include <jansson.h>
+
 enum { CHAIN_MAX = 4096 };
 
 struct chain {
@@ -20,5 +22,22 @@ struct chain {
    its level if the remainder of the delay fits no level (plan_release_ms). So there may be fewer
    stops than plan_chain computes. */
 void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_ms);
+
+/* Longer levels that would save hops: those of 12h, 1d and 7d above the ladder's longest level and
+   not above the delay. */
+struct longer_levels {
+    int64_t level_ms[3];
+    int n;        /* 0: the chain is short, or no level of these helps */
+    int64_t hops; /* with them */
+};
+void chain_longer_levels(const struct chain *chain, const struct ladder *ladder,
+                         struct longer_levels *longer);
+
+/* Returns the levels as text: "12h, 1d, 7d". */
+enum { LONGER_TEXT_MAX = 64 };
+const char *longer_levels_text(const struct longer_levels *longer, char out[LONGER_TEXT_MAX]);
+
+/* Returns levels and hops, or null if there are no such levels. */
+json_t *longer_levels_json(const struct longer_levels *longer);
 
 #endif

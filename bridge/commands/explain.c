@@ -8,7 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void print_text(const struct ladder *ladder, const struct chain *chain)
+static void print_text(const struct ladder *ladder, const struct chain *chain,
+                       const struct longer_levels *longer)
 {
     char text[DURATION_TEXT_MAX], times[16] = "", hops[COUNTED_MAX];
     counted(chain->hops, "hop", hops);
@@ -27,9 +28,14 @@ static void print_text(const struct ladder *ladder, const struct chain *chain)
     printf("in memory: %s\n", duration_format(chain->in_memory_ms, text));
     printf("bytes written for each byte of the request: %" PRId64 " (1 request, %s, 1 delivery)\n",
            chain->hops + 2, hops);
+    char levels[LONGER_TEXT_MAX];
+    if (longer->n > 0)
+        printf("with longer levels, %s in addition: %s\n", longer_levels_text(longer, levels),
+               counted(longer->hops, "hop", hops));
 }
 
-static void print_chain(const struct ladder *ladder, const struct chain *chain)
+static void print_chain(const struct ladder *ladder, const struct chain *chain,
+                        const struct longer_levels *longer)
 {
     json_t *stops = json_array();
     char text[DURATION_TEXT_MAX];
@@ -38,10 +44,10 @@ static void print_chain(const struct ladder *ladder, const struct chain *chain)
         json_array_append_new(
             stops, json_pack("{s:s, s:I}", "level", text, "end_ms", (json_int_t)chain->end_ms[i]));
     }
-    print_json(json_pack("{s:I, s:I, s:o, s:I, s:I}", "delay_ms", (json_int_t)chain->delay_ms,
+    print_json(json_pack("{s:I, s:I, s:o, s:I, s:I, s:o}", "delay_ms", (json_int_t)chain->delay_ms,
                          "hops", (json_int_t)chain->hops, "stops", stops, "in_memory_ms",
                          (json_int_t)chain->in_memory_ms, "bytes_written_per_byte",
-                         (json_int_t)chain->hops + 2));
+                         (json_int_t)chain->hops + 2, "longer_levels", longer_levels_json(longer)));
 }
 
 int cmd_explain(struct cli *cli)
@@ -56,9 +62,11 @@ int cmd_explain(struct cli *cli)
                         text);
     static struct chain chain; /* large */
     chain_walk(&chain, &cli->config->ladder, delay_ms);
+    struct longer_levels longer;
+    chain_longer_levels(&chain, &cli->config->ladder, &longer);
     if (cli->json)
-        print_chain(&cli->config->ladder, &chain);
+        print_chain(&cli->config->ladder, &chain, &longer);
     else
-        print_text(&cli->config->ladder, &chain);
+        print_text(&cli->config->ladder, &chain, &longer);
     return EXIT_DONE;
 }

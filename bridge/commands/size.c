@@ -16,6 +16,7 @@
 
 /* RECORD_OVERHEAD: Kafka's bytes for a record in a batch of several. */
 enum { RECORD_OVERHEAD = 16, TARGET_LEN = 24 };
+enum { OTHER_TOPICS = 3 }; /* requests, dead letters, cancels */
 enum { TRIM_S = 60, SEGMENT = 128 << 20 /* segment.bytes as topics apply sets it */ };
 
 /* CPU of the bridge at full load, microseconds a record. Machines differ, so the figures exceed
@@ -39,6 +40,8 @@ struct sizing {
     double written_s, read_s; /* bytes a second: written to all replicas, read by consumers */
     double disk;              /* bytes of all replicas */
     int lanes, workers;
+    int partitions; /* of all topics but S.pulse, which has one for each broker */
+    struct longer_levels longer;
     double memory_mib; /* of a process with all lanes */
 };
 
@@ -82,6 +85,8 @@ static struct sizing size_of(const struct config *c, const struct load *load)
     s.lanes = at_least(load->rate / lane_rate);
     if (s.lanes < c->partitions)
         s.lanes = c->partitions;
+    s.partitions = s.lanes * (c->ladder.n + c->retired_n + OTHER_TOPICS);
+    chain_longer_levels(&chain, &c->ladder, &s.longer);
     double busy_us = load->rate * (intake_us + hops * hop_us + delivery_us);
     s.workers = at_least(busy_us / 1e6 / core_share);
     s.disk = replicas * (s.waiting * s.record + load->rate * TRIM_S * hops * s.record +
@@ -120,23 +125,31 @@ static void print_text(const struct config *c, const struct load *load, const st
            s->lanes == c->partitions
                ? " (as configured)"
                : " (more than configured: set 'partitions' before 'topics apply')");
+    printf("%-24s %d without %s.pulse, %s\n", "partitions", s->partitions, c->schedule,
+           counted((int64_t)s->partitions * c->replication, "replica", replicas));
     printf("%-24s %d (threads, planned at half a core each)\n", "workers", s->workers);
     printf("%-24s %.0f MiB (with 'memory' at %s)\n", "memory of each process", s->memory_mib,
            bytes_text_of((double)c->memory_bytes, a));
+    char levels[LONGER_TEXT_MAX], hops[COUNTED_MAX];
+    if (s->longer.n > 0)
+        printf("\nWith longer levels, %s in addition: %s.\n",
+               longer_levels_text(&s->longer, levels), counted(s->longer.hops, "hop", hops));
     puts("\nLevel topics keep records as long as they wait. Set the retention of the schedule "
          "topic\n"
          "to the longest time that the bridge may be down. The number of workers is an estimate\n"
          "from measurements with 100-byte values: measure your own load.");
 }
 
-static void print_as_json(const struct sizing *s)
+static void print_as_json(const struct config *c, const struct sizing *s)
 {
     print_json(json_pack(
-        "{s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:I}", "hops", (json_int_t)s->hops, "levels",
-        s->levels, "waiting", (json_int_t)s->waiting, "record_bytes", (json_int_t)s->record,
-        "disk_bytes", (json_int_t)s->disk, "written_bytes_per_s", (json_int_t)s->written_s,
-        "read_bytes_per_s", (json_int_t)s->read_s, "lanes", s->lanes, "workers", s->workers,
-        "memory_bytes", (json_int_t)(s->memory_mib * (1 << 20))));
+        "{s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:I, s:o}", "hops",
+        (json_int_t)s->hops, "levels", s->levels, "waiting", (json_int_t)s->waiting, "record_bytes",
+        (json_int_t)s->record, "disk_bytes", (json_int_t)s->disk, "written_bytes_per_s",
+        (json_int_t)s->written_s, "read_bytes_per_s", (json_int_t)s->read_s, "lanes", s->lanes,
+        "partitions", s->partitions, "partition_replicas", s->partitions * c->replication,
+        "workers", s->workers, "memory_bytes", (json_int_t)(s->memory_mib * (1 << 20)),
+        "longer_levels", longer_levels_json(&s->longer)));
 }
 
 int cmd_size(struct cli *cli)
@@ -153,7 +166,7 @@ int cmd_size(struct cli *cli)
                         duration_format(cli->config->max_delay_ms, text));
     struct sizing sizing = size_of(cli->config, &load);
     if (cli->json)
-        print_as_json(&sizing);
+        print_as_json(cli->config, &sizing);
     else
         print_text(cli->config, &load, &sizing);
     return EXIT_DONE;

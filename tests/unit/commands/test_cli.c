@@ -131,6 +131,21 @@ Test(cli, every_command_takes_values_after_an_equals_sign)
     ends("delaybridge help --completion=zsh", EXIT_DONE, "#compdef");
 }
 
+Test(cli, long_delays_get_a_hint_at_longer_levels)
+{
+    ends("delaybridge explain 1d -c /dev/null", EXIT_DONE,
+         "longer levels, 12h, 1d in addition: 1 hop");
+    ends("delaybridge explain 30d -c /dev/null -o json", EXIT_DONE,
+         "\"longer_levels\":{\"levels\":[\"12h\",\"1d\",\"7d\"],\"hops\":6}");
+    ends("delaybridge explain 20h -c /dev/null -o json", EXIT_DONE, "\"longer_levels\":null");
+    ends("delaybridge explain 30d -c /dev/null --levels 1s,1h,10d --max-delay 40d -o json",
+         EXIT_DONE, "\"longer_levels\":null");
+    ends("delaybridge size -c /dev/null --rate 300 --delay 7d", EXIT_DONE,
+         "12h, 1d, 7d in addition");
+    ends("delaybridge size -c /dev/null --rate 300 --delay 15m", EXIT_DONE,
+         "168 without schedule.pulse");
+}
+
 Test(cli, operands_are_counted)
 {
     ends("delaybridge peek -c /dev/null -Xbootstrap.servers=a:1", EXIT_USAGE,
