@@ -16,7 +16,7 @@ from pathlib import Path
 import psycopg
 
 import check
-from customers import PRODUCTS, STOCK, Customers
+from customers import Customers
 from servers import ROOT, Kafka, Postgres
 from shop import HERE, TARGET, Shop, fill, shop_env
 from view import View, seconds
