@@ -78,7 +78,7 @@ PARTS = {
     "most": Part(others.most, 1, FEW), "most_32": Part(others.most_32, 1, FEW), "kill": Part(others.kill, 1),
     "start": Part(standing.start, 1),
     "cancels_restore": Part(in_force.cancels_restore, 1, {"count": 1_000_000, "lane": 200_000}),
-    "cancels_cost": Part(in_force.cancels_cost, 3, {"count": 100_000, "many": 500_000}),
+    "cancels_cost": Part(in_force.cancels_cost, 1, {"count": 100_000, "many": 500_000}),
     "cancels_orders": Part(in_force.cancels_orders, 1, {"count": 50_000}),
     "cancels_in_force": Part(in_force.cancels_in_force, 3, {"seconds": 4}),
     "cancels_backlog": Part(in_force.cancels_backlog, 1, {"count": 500_000}),
