@@ -74,6 +74,11 @@ const char *topic_of_cancelled(const char *schedule, char out[TOPIC_TEXT_MAX])
     return companion(schedule, "cancelled", out);
 }
 
+const char *topic_of_events(const char *schedule, char out[TOPIC_TEXT_MAX])
+{
+    return companion(schedule, "events", out);
+}
+
 const char *topic_of_canary(const char *schedule, char out[TOPIC_TEXT_MAX])
 {
     return companion(schedule, "canary", out);

@@ -25,5 +25,6 @@ const char *topic_of_pulse(const char *schedule, char out[TOPIC_TEXT_MAX]);
 const char *topic_of_dead_letter(const char *schedule, char out[TOPIC_TEXT_MAX]);
 const char *topic_of_canary(const char *schedule, char out[TOPIC_TEXT_MAX]);
 const char *topic_of_cancelled(const char *schedule, char out[TOPIC_TEXT_MAX]);
+const char *topic_of_events(const char *schedule, char out[TOPIC_TEXT_MAX]);
 
 #endif
