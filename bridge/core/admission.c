@@ -5,6 +5,7 @@
 #include "bridge/core/bulk.h"
 #include "bridge/core/cancel.h"
 #include "bridge/core/dead_letter.h"
+#include "bridge/core/event.h"
 #include "bridge/core/head.h"
 #include "bridge/core/notes.h"
 #include "bridge/core/outlet.h"
@@ -61,8 +62,10 @@ static struct parcel *request_parcel(struct bridge *b, struct queue *q, struct r
 {
     struct parcel *p = parcel_new(b, q, record);
     notes_recall(b, p);
-    if (entry != NULL)
+    if (entry != NULL) {
         cancel_precede(b, p, entry);
+        event_note_cancel(b, p, entry);
+    }
     return p;
 }
 
@@ -124,6 +127,7 @@ static bool admit_cancel(struct bridge *b, struct queue *q, struct record *entry
     b->port.release(b->port.ctx, request);
     p->raw = true;
     parcel_has_entry(b, p, ENTRY_CANCEL);
+    event_note_cancel(b, p, entry);
     parcel_ready(b, p);
     return true;
 }
@@ -143,6 +147,7 @@ static bool admit_schedule(struct bridge *b, struct queue *q, const struct intak
     struct parcel *p = request_parcel(b, q, record, in->entry);
     b->port.release(b->port.ctx, request);
     p->until_wall_ms = stamp->due_ms;
+    event_note(b, p, EVENT_ACCEPTED);
     parcel_ready(b, p);
     return true;
 }
@@ -284,6 +289,8 @@ void admission_serve(struct bridge *b, struct queue *q)
         return;
     if (queue_is_schedule(q) && outlets_stop_intake(b, q->id.lane))
         return; /* its records would fill the memory of other lanes */
+    if (event_stops_lane(b, q->id.lane))
+        return;
     watch_silence(b, q);
     if (q->state != QUEUE_OPEN)
         return;
@@ -309,6 +316,8 @@ int64_t admission_wait_ms(const struct bridge *b, const struct queue *q)
 {
     if (q->state == QUEUE_PAUSED && !q->in_line)
         return q->admit_wall_ms - RESUME_AHEAD_MS - b->now.wall_ms;
+    if (event_stops_lane(b, q->id.lane))
+        return BRIDGE_WAIT_MAX_MS;
     if (q->state != QUEUE_OPEN || q->head == NULL || q->waits_for_room || queue_is_schedule(q))
         return BRIDGE_WAIT_MAX_MS;
     return q->admit_wall_ms <= b->now.wall_ms ? 0 : q->admit_wall_ms - b->now.wall_ms;

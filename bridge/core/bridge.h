@@ -15,6 +15,7 @@
      - Records in memory and in flight fit the memory budget, headers included. Beyond the budget,
        each queue may have one record of at most large_bytes. One queue at a time may have a larger
        record.
+     - Events come on top of the budget, while they are in flight. They count towards it.
      - Records on their way to the dead-letter topic take a quarter of the budget at most, and one
        more record for each lane.
      - No record is forwarded that a cancel in force voids. All cancels that stand in a lane's logs
@@ -106,6 +107,11 @@ void bridge_reported(struct bridge *bridge, struct parcel *parcel, enum report r
    log, as it was when the hop started, proves that the topic was created again. */
 void bridge_hop_stored(struct bridge *bridge, const struct parcel *parcel, struct queue_id level,
                        int64_t offset);
+
+/* A delivery of this parcel was stored in its target. Call it before bridge_reported, between turns
+   or inside port.reports. */
+void bridge_delivery_stored(struct bridge *bridge, struct parcel *parcel, int32_t partition,
+                            int64_t offset);
 
 /* The commit seq of port.commit or port.finish succeeded or failed. */
 void bridge_committed(struct bridge *bridge, uint64_t seq, bool ok);

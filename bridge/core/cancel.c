@@ -2,6 +2,7 @@
 /* Cancels: their entries, and the records that they void. */
 #include "bridge/core/cancel.h"
 #include "bridge/core/cancel_table.h"
+#include "bridge/core/event.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
 #include "bridge/core/state.h"
@@ -75,7 +76,8 @@ void cancel_stored(struct bridge *b, struct parcel *p)
     b->lanes[p->queue->id.lane].cancels.log_end++;
     if (p->entry_kind == ENTRY_CANCEL) {
         counter_add(&b->stats->cancels, 1);
-        parcel_done(b, p);
+        if (!event_follow(b, p))
+            parcel_done(b, p);
         return;
     }
     counter_add(&b->stats->replaces, 1);
@@ -91,5 +93,7 @@ void cancel_drop(struct bridge *b, struct parcel *p)
     bridge_notice(b, parcel_notice(b, p, NOTICE_CANCELLED));
     counter_add(&b->stats->cancelled, 1);
     counter_add(&b->stats->slots[p->queue->id.slot].cancelled, 1);
-    parcel_void(b, p);
+    event_note_voided(b, p);
+    if (!event_void(b, p))
+        parcel_void(b, p);
 }

@@ -14,13 +14,15 @@ enum {
     CANCELS_SWEEP_MS = 1000   /* least time between two sweeps of a full table */
 };
 
-/* The record for the topic of cancels that a parcel sends first. */
+/* The record for the topic of cancels that a parcel sends first, or the record of no input that it
+   is. */
 enum entry_kind {
     ENTRY_NONE,
     ENTRY_CANCEL,  /* of a cancel: its offset is done when the entry is acknowledged */
     ENTRY_REPLACE, /* of a replace: then its request follows */
     ENTRY_SEAL,    /* of no record: marks no offset */
-    ENTRY_BARRIER  /* the same */
+    ENTRY_BARRIER, /* the same */
+    ENTRY_EVENT    /* an event of another parcel: the same (event.h) */
 };
 
 /* A lane opens when its cancels are in force again (restore.h). */

@@ -60,6 +60,7 @@ void cancel_table_open(struct bridge *b, int lane, int64_t first)
     l->trim_below = 0;
     l->witness = (struct witness){.offset = -1};
     seals_forget(&l->seals);
+    force_marks_forget(&b->lanes[lane].force);
 }
 
 void cancel_table_close(struct bridge *b, int lane)

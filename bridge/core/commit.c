@@ -67,6 +67,8 @@ static void announce_early(struct bridge *b)
 static void end_transaction(struct bridge *b)
 {
     struct txn *t = &b->txn;
+    if (!t->failed && !list_is_empty(&b->events.ready)) /* they belong to it */
+        return;
     if (t->state == TXN_OPEN && t->n > 0) {
         t->state = TXN_ENDING;
         t->ending_mono_ms = b->now.mono_ms;
@@ -118,6 +120,7 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
         return;
     cluster_answered(b);
     b->commit.timed_mono_ms = b->commit.started_mono_ms;
+    b->commit.answered_seq = seq;
     if (b->config.exactly_once)
         transaction_committed(b);
     restore_committed(b);
@@ -149,8 +152,10 @@ bool commit_settle(struct bridge *b)
 {
     if (b->config.exactly_once)
         end_transaction(b);
-    else
+    else if (list_is_empty(&b->events.unproven))
         commit_serve(b);
+    else if (!b->commit.is_out) /* their events wait for the answer, and the lanes for them */
+        commit_now(b);
     return txn_is_out(b);
 }
 

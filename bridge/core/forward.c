@@ -5,6 +5,7 @@
 #include "bridge/core/cancel.h"
 #include "bridge/core/cancel_table.h"
 #include "bridge/core/dead_letter.h"
+#include "bridge/core/event.h"
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
@@ -27,10 +28,9 @@ static int64_t moment_wall_ms(const struct bridge *b)
     return at_wall_ms > b->now.wall_ms ? at_wall_ms : b->now.wall_ms;
 }
 
-static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alone)
+/* Gives the record to the port. */
+static int dispatch(struct bridge *b, struct parcel *p, struct forward *f, bool alone)
 {
-    if (!txn_takes(b, alone))
-        return ERR_FULL;
     f->parcel = p;
     f->from = p->queue->id;
     f->offset = p->offset;
@@ -49,6 +49,24 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alon
         outlet_sent(b, p);
     txn_took(b, p, alone);
     return 0;
+}
+
+/* Exactly-once: the events of the record are ready before it is sent, so that its transaction cannot
+   end without them. */
+static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alone)
+{
+    struct list events;
+    if (!txn_takes(b, alone))
+        return ERR_FULL;
+    unsigned types = txn_binds_topics(b) ? event_owed_with(b, p, f->kind) : 0;
+    if (!event_make(b, p, types, &events))
+        return ERR_FULL;
+    int err = dispatch(b, p, f, alone);
+    if (err == 0)
+        event_join(b, &events);
+    else
+        event_discard(b, &events);
+    return err;
 }
 
 /* Returns true if the outlet takes no record now. The record then waits, which delays its lane
@@ -87,6 +105,25 @@ static int send_entry(struct bridge *b, struct parcel *p)
     struct forward f = {
         .kind = FORWARD_CANCEL, .timestamp_wall_ms = moment_wall_ms(b), .slot = SLOT_CANCELS};
     return send(b, p, &f, false);
+}
+
+static int send_event(struct bridge *b, struct parcel *p)
+{
+    bool own = p->entry_kind == ENTRY_EVENT;
+    enum event_type type = own ? (enum event_type)p->event : event_next(p);
+    if (!event_is_proven(b, p, type)) {
+        event_await_proof(b, p);
+        return 0;
+    }
+    if (!own && outlet_is_down(b, p, FORWARD_EVENT, SLOT_EVENTS))
+        return 0;
+    if (!own && !event_load(b, p, type)) {
+        parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
+        return 0;
+    }
+    struct forward f = {
+        .kind = FORWARD_EVENT, .timestamp_wall_ms = moment_wall_ms(b), .slot = SLOT_EVENTS};
+    return own ? dispatch(b, p, &f, false) : send(b, p, &f, false);
 }
 
 static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
@@ -198,6 +235,11 @@ static int deliver(struct bridge *b, struct parcel *p)
    of its kind. */
 static int forward(struct bridge *b, struct parcel *p, enum ready kind)
 {
+    if (p->settled || p->tells_first)
+        return send_event(b, p);
+    if (txn_binds_topics(b) && event_owed(b, p) != 0 &&
+        outlet_is_down(b, p, FORWARD_EVENT, SLOT_EVENTS))
+        return 0;
     if (p->entry_kind != ENTRY_NONE)
         return send_entry(b, p);
     if (cancel_table_is_used(b, p) && cancel_table_voids(b, p)) {
@@ -230,6 +272,33 @@ static void send_ready(struct bridge *b, enum ready kind)
     }
 }
 
+/* Events of their own. With exactly-once, they follow a record of the open transaction, even one
+   that is to be alone. */
+static void send_events(struct bridge *b)
+{
+    for (struct link *l; (l = list_first(&b->events.ready)) != NULL;) {
+        if (txn_binds_topics(b) && (b->txn.state != TXN_OPEN || b->txn.failed))
+            return;
+        if (send_event(b, list_item(l, struct parcel, link)) != 0)
+            return;
+    }
+}
+
+bool forward_settle(struct bridge *b)
+{
+    bool waits = event_serve_proofs(b);
+    send_events(b);
+    if (txn_binds_topics(b) || b->events.owing == 0)
+        return waits;
+    for (struct link *l = list_first(&b->ready[READY_DELIVERIES]), *next; l != NULL; l = next) {
+        next = list_after(&b->ready[READY_DELIVERIES], l);
+        struct parcel *p = list_item(l, struct parcel, link);
+        if (p->settled && send_event(b, p) != 0)
+            return true;
+    }
+    return waits;
+}
+
 /* Deliveries come before hops. After a record failed alone, hops come first, so that its outcome is
    committed. Otherwise the next failure would void this outcome, and both would be repeated
    indefinitely. */
@@ -237,6 +306,9 @@ void forward_serve(struct bridge *b)
 {
     if (b->txn.failed_parcel != NULL) /* it is ready too, but its outcome is not decided yet */
         return;
+    (void)event_serve_proofs(b);
+    send_events(b);
     send_ready(b, b->txn.single_failed ? READY_HOPS : READY_DELIVERIES);
     send_ready(b, b->txn.single_failed ? READY_DELIVERIES : READY_HOPS);
+    send_events(b);
 }

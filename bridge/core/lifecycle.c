@@ -2,6 +2,7 @@
 /* The life of a step machine: creation, reconfiguration, checks and end. */
 #include "bridge/core/bridge.h"
 #include "bridge/core/cancel_table.h"
+#include "bridge/core/event.h"
 #include "bridge/core/lanes.h"
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
@@ -78,7 +79,7 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
             b->clock.poll_mono_ms = now.mono_ms;
     b->queues_per_lane = 1 + config->ladder.n + config->retired_n;
     size_t span_ms = (size_t)(plan_lookahead_ms(&config->ladder) + config->ladder.hold_ms + 1000);
-    if (pools_init(b) != 0 || cancel_table_init(b) != 0 ||
+    if (pools_init(b) != 0 || cancel_table_init(b) != 0 || event_init(b) != 0 ||
         wheel_init(&b->wheel, span_ms, now.wall_ms) != 0) {
         bridge_free(b);
         return NULL;
@@ -101,6 +102,7 @@ void bridge_free(struct bridge *b)
         b->port.release(b->port.ctx, p->record);
     }
     cancel_table_deinit(b);
+    event_deinit(b);
     targets_deinit(b);
     wheel_deinit(&b->wheel);
     free(b->outlets.all);
@@ -121,6 +123,7 @@ void bridge_reconfigure(struct bridge *b, const struct bridge_live *live)
     memcpy(b->config.target_labels, live->target_labels, sizeof live->target_labels);
     targets_relabel(b);
     b->config.record_max_bytes = live->record_max_bytes;
+    b->events.wanted = live->events;
 }
 
 int bridge_queues_per_lane(const struct bridge *b)

@@ -6,6 +6,7 @@
 #include "bridge/core/cluster.h"
 #include "bridge/core/commit.h"
 #include "bridge/core/dead_letter.h"
+#include "bridge/core/event.h"
 #include "bridge/core/notes.h"
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
@@ -57,9 +58,14 @@ static void succeeded(struct bridge *b, struct parcel *p, const struct target *t
         if (p->delayed_ms > 0)
             spans_add(&b->stats->target_delay, p->delayed_ms);
         counter_add(&target_stats(b, target->label)->deliveries, 1);
+        event_note_delivered(b, p);
         break;
     case FORWARD_CANCEL:
         note_stored(b, p);
+        return;
+    case FORWARD_EVENT:
+        if (event_stored(b, p))
+            parcel_done(b, p);
         return;
     case FORWARD_DEAD:
         counter_add(&b->stats->dead[p->dead_letter->refusal.code], 1);
@@ -67,7 +73,8 @@ static void succeeded(struct bridge *b, struct parcel *p, const struct target *t
         counter_add(&slot->dead, 1);
         break;
     }
-    parcel_done(b, p);
+    if (!event_follow(b, p))
+        parcel_done(b, p);
 }
 
 static void notice_own_topic_failed(struct bridge *b, const struct parcel *p, const char *why)
@@ -100,6 +107,8 @@ static void own_topic_failed(struct bridge *b, struct parcel *p, enum report rep
         return;
     }
     notice_own_topic_failed(b, p, why);
+    if (p->kind == FORWARD_EVENT && event_is_lost(b, p))
+        return;
     redelivery_resend(b, p);
 }
 
@@ -153,7 +162,7 @@ static void note_failure(struct bridge *b, const struct parcel *p, enum report r
     bool too_large = report == REPORT_TOO_LARGE;
     if (p->kind == FORWARD_LEVEL && too_large)
         notes_add(b, p, NOTE_WITHOUT_LEVEL);
-    else if (too_large && p->kind != FORWARD_CANCEL)
+    else if (too_large && p->kind != FORWARD_CANCEL && p->kind != FORWARD_EVENT)
         notes_add(b, p, NOTE_ALONE);
     else if (p->kind != FORWARD_TARGET && report != REPORT_NOT_SENT)
         notice_own_topic_failed(b, p, why);
@@ -167,6 +176,10 @@ static void fail_transaction(struct bridge *b, struct parcel *p, struct target *
     if (target != NULL && report == REPORT_UNFIT && !target->keyless_in_transaction)
         notes_add(b, p, NOTE_ALONE);
     txn_failed(b, p, target, report);
+    if (p->kind == FORWARD_EVENT && report != REPORT_NOT_SENT) {
+        b->txn.event_failed = true;
+        outlet_refused(b, p, why);
+    }
     if (b->txn.single != p) {
         parcel_forget(b, p);
         return;
@@ -208,7 +221,8 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
     if (away)
         report = REPORT_NOT_SENT;
     bool is_void = /* its transaction was aborted, it belongs to another log, or is read again */
-        (p->ownership != OWNED && (b->config.exactly_once || p->kind == FORWARD_CANCEL)) ||
+        (p->ownership != OWNED && (b->config.exactly_once || p->kind == FORWARD_CANCEL ||
+                                   p->entry_kind == ENTRY_CANCEL)) ||
         p->ownership == FOREIGN;
     if (report == REPORT_OK && !is_void) {
         succeeded(b, p, target);
@@ -225,6 +239,15 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
         record_failed(b, p, report, why);
 }
 
+void bridge_delivery_stored(struct bridge *b, struct parcel *p, int32_t partition, int64_t offset)
+{
+    if (!event_is_wanted(b, EVENT_DELIVERED))
+        return;
+    p->facts.stored = true;
+    p->facts.partition = partition;
+    p->facts.stored_offset = offset;
+}
+
 static void begin_transaction(struct bridge *b)
 {
     txn_begin(b);
@@ -234,6 +257,7 @@ static void begin_transaction(struct bridge *b)
 static void give_up(struct bridge *b, bool reread)
 {
     begin_transaction(b);
+    event_forget_transaction(b);
     b->txn.state = TXN_BROKEN;
     commit_invalidate(b);
     counter_add(&b->stats->aborts, 1);
@@ -264,7 +288,7 @@ void bridge_aborted(struct bridge *b, enum abort_cause cause, const char *why)
         return;
     bridge_notice(b,
                   (struct notice){.kind = NOTICE_ABORTED, .count = (int64_t)t->n, .reason = why});
-    bool alone = t->failed_parcel != NULL;
+    bool alone = t->failed_parcel != NULL && !t->event_failed;
     b->txn.single_failed |= alone;
     if (alone)
         fail_single(b, cause, why);

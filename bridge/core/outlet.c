@@ -26,6 +26,7 @@ static struct outlet *outlet_of(const struct bridge *b, int lane, enum forward_k
 {
     int index = kind == FORWARD_DEAD     ? SLOT_SCHEDULE
                 : kind == FORWARD_CANCEL ? b->queues_per_lane
+                : kind == FORWARD_EVENT  ? b->queues_per_lane + 1
                                          : slot;
     return &b->outlets.all[lane * outlets_per_lane(b) + index];
 }
@@ -36,6 +37,8 @@ static struct queue_id id_of(const struct bridge *b, const struct outlet *o)
     int lane = index / outlets_per_lane(b), slot = index % outlets_per_lane(b);
     if (slot == b->queues_per_lane)
         return (struct queue_id){-1, lane, SLOT_CANCELS};
+    if (slot > b->queues_per_lane)
+        return (struct queue_id){-1, lane, SLOT_EVENTS};
     return (struct queue_id){lane * b->queues_per_lane + slot, lane, slot};
 }
 
@@ -64,7 +67,10 @@ static void look_up(struct bridge *b, struct outlet *o)
     o->recheck_mono_ms = b->now.mono_ms + (found == LOOKUP_UNKNOWN ? RESEND_MS : LOOK_UP_AGAIN_MS);
     if (found == LOOKUP_UNWRITABLE)
         set_down(b, o, true, "it has no leader, or too few replicas in sync");
-    if (found == LOOKUP_UNWRITABLE || found == LOOKUP_UNKNOWN)
+    bool missing = found == LOOKUP_MISSING && id_of(b, o).slot == SLOT_EVENTS;
+    if (missing)
+        set_down(b, o, true, "it does not exist");
+    if (found == LOOKUP_UNWRITABLE || found == LOOKUP_UNKNOWN || missing)
         return;
     set_down(b, o, false, NULL);
     int64_t whole_mono_ms = found == LOOKUP_FOUND ? 0 : b->now.mono_ms;
@@ -105,6 +111,14 @@ void outlet_doubt(struct bridge *b, const struct parcel *p)
     b->cluster.stall_mono_ms = b->now.mono_ms;
 }
 
+void outlet_refused(struct bridge *b, const struct parcel *p, const char *why)
+{
+    struct outlet *o = outlet_of(b, p->queue->id.lane, (enum forward_kind)p->kind, p->to_slot);
+    o->doubted = true;
+    o->recheck_mono_ms = b->now.mono_ms + LOOK_UP_AGAIN_MS;
+    set_down(b, o, true, why);
+}
+
 static int64_t cost_of(const struct parcel *p)
 {
     const struct record *sent = p->entry != NULL ? p->entry : p->record;
@@ -128,6 +142,23 @@ void outlet_reported(struct bridge *b, const struct parcel *p, enum report repor
     o->answered_mono_ms = b->now.mono_ms;
     if (report == REPORT_OK && !txn_binds_topics(b))
         set_down(b, o, false, NULL);
+}
+
+static bool has_share(const struct bridge *b, const struct outlet *o)
+{
+    return o->in_flight_bytes >= lane_share_bytes(b);
+}
+
+bool outlet_is_silent(const struct bridge *b, int lane, enum forward_kind kind)
+{
+    const struct outlet *o = outlet_of(b, lane, kind, 0);
+    return o->down || has_share(b, o);
+}
+
+bool outlet_is_flooded(const struct bridge *b, int lane, enum forward_kind kind)
+{
+    const struct outlet *o = outlet_of(b, lane, kind, 0);
+    return !txn_binds_topics(b) && o->down && has_share(b, o);
 }
 
 bool outlets_stop_intake(const struct bridge *b, int lane)
@@ -192,7 +223,7 @@ bool outlet_is_suspect(const struct bridge *b, const struct parcel *p, enum forw
 /* A record that fits after all shows that the limit of the topics was raised. */
 void outlet_learn_size(struct bridge *b, const struct parcel *p, enum report report)
 {
-    if (p->content != DEAD_LETTER_FULL || p->kind == FORWARD_CANCEL)
+    if (p->content != DEAD_LETTER_FULL || p->kind == FORWARD_CANCEL || p->kind == FORWARD_EVENT)
         return;
     size_t *large_bytes = &b->outlets.large_bytes[p->kind];
     bool larger = outlet_is_suspect(b, p, (enum forward_kind)p->kind);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outlet: a partition that a lane's hops, dead letters or entries of cancels go to. An unwritable
-   outlet stops its lane only. With at-least-once, an outlet accepts every record. */
+/* outlet: a partition that a lane's hops, dead letters, entries of cancels or events go to. An
+   unwritable outlet stops its lane only. With at-least-once, an outlet accepts every record. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_OUTLET_H
 #define DELAYBRIDGE_BRIDGE_CORE_OUTLET_H
 
@@ -12,6 +12,13 @@ void outlet_sent(struct bridge *b, const struct parcel *p);
 void outlet_reported(struct bridge *b, const struct parcel *p, enum report report);
 /* Returns whether the lane must read no requests, because their hops could only wait in memory. */
 bool outlets_stop_intake(const struct bridge *b, int lane);
+/* At-least-once: returns whether the outlet acknowledged nothing for a while, or records in flight to
+   it take the lane's share of memory. */
+bool outlet_is_silent(const struct bridge *b, int lane, enum forward_kind kind);
+/* At-least-once: returns whether both are true. */
+bool outlet_is_flooded(const struct bridge *b, int lane, enum forward_kind kind);
+/* Exactly-once: the outlet refused a record. Its lane waits, and tries again after a while. */
+void outlet_refused(struct bridge *b, const struct parcel *p, const char *why);
 void outlet_doubt(struct bridge *b, const struct parcel *p); /* after a timeout of p */
 void outlets_doubt(struct bridge *b);                        /* doubts all until looked up */
 void outlets_serve(struct bridge *b);                        /* looks up, or checks for silence */

@@ -100,6 +100,8 @@ static void parcel_free(struct bridge *b, struct parcel *p)
         b->lanes[p->queue->id.lane].dead_letter_bytes -= parcel_memory(p);
     }
     b->port.release(b->port.ctx, p->record);
+    b->events.owing -= p->settled;
+    p->settled = false;
     p->record = NULL;
     p->dead_letter = NULL;
     if (p->ownership != OWNED) {
@@ -159,11 +161,12 @@ void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms)
     wheel_add(&b->wheel, &p->node, at_wall_ms);
 }
 
-/* An entry is sent with deliveries, because the sender of its cancel waits for it. */
+/* An entry is sent with deliveries, because the sender of its cancel waits for it. So are events. */
 void parcel_ready(struct bridge *b, struct parcel *p)
 {
-    int64_t remaining_ms = p->entry_kind != ENTRY_NONE ? 0 : p->until_wall_ms - b->now.wall_ms;
-    bool letter = p->dead_letter != NULL && p->entry_kind == ENTRY_NONE;
+    bool urgent = p->entry_kind != ENTRY_NONE || p->settled || p->tells_first;
+    int64_t remaining_ms = urgent ? 0 : p->until_wall_ms - b->now.wall_ms;
+    bool letter = p->dead_letter != NULL && !urgent;
     bool hop = letter || remaining_ms > b->config.ladder.hold_ms;
     if (!hop && remaining_ms > 0) {
         parcel_wait(b, p, p->until_wall_ms);
@@ -171,6 +174,10 @@ void parcel_ready(struct bridge *b, struct parcel *p)
     }
     parcel_detach(b, p);
     p->state = PARCEL_READY;
+    if (p->entry_kind == ENTRY_EVENT) {
+        list_append(&b->events.ready, &p->link);
+        return;
+    }
     if (cancel_table_is_used(b, p) && !p->hashed)
         cancel_table_hash(b, p);
     if (hop && list_is_empty(&b->ready[READY_HOPS]))

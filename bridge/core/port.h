@@ -49,14 +49,14 @@ struct now {
 };
 
 /* One partition of a lane. index = lane * queues_per_lane + slot, so it can be an index into the
-   port's arrays. lane is the number of the partition. The topic of cancels is no input: it has a
-   slot and no index. Only lookup_outlet and notices name it. */
+   port's arrays. lane is the number of the partition. The topics of cancels and of events are no
+   inputs: they have a slot and no index. Only lookup_outlet and notices name them. */
 struct queue_id {
     int index;
     int lane;
     int slot; /* 0: the schedule topic; 1 .. ladder.n: the levels; then the retired levels */
 };
-enum { SLOT_SCHEDULE = 0, SLOT_CANCELS = -1 };
+enum { SLOT_SCHEDULE = 0, SLOT_CANCELS = -1, SLOT_EVENTS = -2 };
 
 /* A topic that records are delivered to. */
 struct target_id {
@@ -64,10 +64,11 @@ struct target_id {
     void *handle; /* the port's own; NULL until its first lookup */
 };
 
-/* The topic that a record is forwarded to. FORWARD_CANCEL: the topic of cancels, in the same lane.
-   Its records are sent as soon as deliveries are, and have no headers. */
-enum forward_kind { FORWARD_LEVEL, FORWARD_TARGET, FORWARD_DEAD, FORWARD_CANCEL };
-enum { FORWARD_KINDS = FORWARD_CANCEL + 1 };
+/* The topic that a record is forwarded to. FORWARD_CANCEL, FORWARD_EVENT: the topic of cancels or of
+   events, in the same lane. Their records are sent as soon as deliveries are. Those of cancels have
+   no headers. Those of events have the content type of CloudEvents. */
+enum forward_kind { FORWARD_LEVEL, FORWARD_TARGET, FORWARD_DEAD, FORWARD_CANCEL, FORWARD_EVENT };
+enum { FORWARD_KINDS = FORWARD_EVENT + 1 };
 
 /* The parts of a record that go to the dead-letter topic. A record that is too large for this topic
    is sent again with the next, smaller content. */
@@ -83,7 +84,7 @@ struct forward {
     enum forward_kind kind;
     struct parcel *parcel;
     struct queue_id from;
-    int64_t offset; /* of the record in from; FORWARD_CANCEL of a seal or barrier: -1 */
+    int64_t offset; /* of the record in from. -1: a seal or barrier, or an event that marks none */
     const struct record *record;
     /* Timestamp of the new record. FORWARD_LEVEL: the time of the turn, which chose the level.
        Otherwise the later of the turn and port.wall_ms. So it is never before the due time, nor
@@ -95,7 +96,7 @@ struct forward {
     const struct refusal *refusal;    /* FORWARD_DEAD */
     enum dead_letter_content content; /* FORWARD_DEAD */
     /* FORWARD_TARGET, FORWARD_DEAD: the record has a batch to itself, because it may not fit. With
-       exactly-once it is also the only record of its transaction. */
+       exactly-once it is also the only record of its transaction, except for its events. */
     bool alone;
 };
 
@@ -254,8 +255,9 @@ struct port {
     /* Looks a target up, and never creates the topic. The step machine has one look-up pending at a
        time. After LOOKUP_PENDING, the worker begins a turn when the answer has arrived. */
     enum lookup (*lookup)(void *ctx, struct target_id *target);
-    /* Exactly-once: looks up the partition that hops of a lane (slot of a level) or its dead
-       letters (slot 0) go to. Never called while a target's look-up is pending. */
+    /* Exactly-once: looks up the partition that hops of a lane (slot of a level), its dead letters
+       (slot 0), its cancels or its events go to. Never called while a target's look-up is
+       pending. */
     enum lookup (*lookup_outlet)(void *ctx, struct queue_id outlet);
     /* Frees the handle of a target that the step machine no longer uses. */
     void (*forget)(void *ctx, struct target_id *target);

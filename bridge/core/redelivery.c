@@ -2,6 +2,7 @@
 /* Redelivery: a record that was not delivered waits for its next try, in a level or in memory. */
 #include "bridge/core/redelivery.h"
 #include "bridge/core/dead_letter.h"
+#include "bridge/core/event.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target_table.h"
@@ -11,7 +12,8 @@ static const int64_t retry_after_ms[] = {5000,   10000,  30000,  60000,
                                          120000, 300000, 600000, 1800000};
 enum { RETRIES = sizeof retry_after_ms / sizeof retry_after_ms[0] };
 
-/* Writes the next try and its reason into the envelope. Both survive in a level. */
+/* Writes the next try and its reason into the envelope. Both survive in a level. Without
+   memory, the record is tried again instead. */
 static void put_back(struct bridge *b, struct parcel *p, struct envelope *env,
                      struct failure failure)
 {
@@ -27,6 +29,8 @@ static void put_back(struct bridge *b, struct parcel *p, struct envelope *env,
     p->until_wall_ms = stamp_until_ms(stamp);
     p->overdue_wall_ms = stamp_overdue_ms(stamp);
     parcel_replace(b, p, record);
+    if (stamp->extras.deferral == DEFERRAL_NONE)
+        event_note_retried(b, p);
     parcel_ready(b, p);
 }
 

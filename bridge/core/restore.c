@@ -230,6 +230,7 @@ static void apply_entry(struct bridge *b, int lane, const struct record *record,
     struct witness *w = &b->lanes[lane].cancels.witness;
     struct cancel_print print = cancels_print(&b->cancels.table, entry->kind, record->key);
     cancel_table_restore(b, lane, print, entry->offset);
+    force_marks_note(&b->lanes[lane].force, entry->offset, entry->in_force_ms);
     if (entry->offset >= w->offset)
         *w = (struct witness){entry->offset, entry->timestamp_ms, print, false};
 }
@@ -320,8 +321,10 @@ static void request_record(struct bridge *b, int lane, const struct record *reco
     struct stamp stamp;
     struct cancel_print print;
     const struct window *w = &bridge_queue(b, lane, SLOT_SCHEDULE)->window;
-    if (!window_is_done(w, record->offset) && read_cancel(b, lane, record, &stamp, &print))
+    if (!window_is_done(w, record->offset) && read_cancel(b, lane, record, &stamp, &print)) {
         cancel_table_restore(b, lane, print, record->offset);
+        force_marks_note(&b->lanes[lane].force, record->offset, b->now.wall_ms);
+    }
 }
 
 void bridge_loaded(struct bridge *b, int lane, const struct record *record)

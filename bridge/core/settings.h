@@ -31,6 +31,11 @@ struct bridge_config {
     uint64_t cancel_seed; /* of its fingerprints, random for each process */
     int64_t seal_ms;      /* between two seals of a lane; 0: a minute */
 
+    /* Events. */
+    unsigned events;          /* EVENT_BIT of each type that is written */
+    bool events_lossy;        /* at-least-once: no record waits for its events */
+    const char *event_source; /* of CloudEvents */
+
     /* Limits of the brokers. */
     size_t record_max_bytes; /* of a record: key, value and headers, uncompressed; 0: none */
     size_t commit_text_max;  /* of commit metadata; 0: WINDOW_TEXT_MAX */
@@ -49,6 +54,7 @@ struct bridge_live {
     int max_attempts;
     uint8_t target_labels[TARGET_LABELS];
     size_t record_max_bytes;
+    unsigned events;
 };
 
 #endif

@@ -23,9 +23,11 @@
 #define DELAYBRIDGE_BRIDGE_CORE_STATE_H
 
 #include "bridge/core/cancel_state.h"
+#include "bridge/core/event_state.h"
 #include "bridge/core/port.h"
 #include "bridge/core/settings.h"
 #include "bridge/core/stats.h"
+#include "levels/force_marks.h"
 #include "levels/list.h"
 #include "levels/wheel.h"
 
@@ -104,7 +106,9 @@ struct parcel {
     struct link link;        /* FREE, READY, PARKED, or IN_FLIGHT and not OWNED */
     struct queue *queue;
     struct record *record;           /* owned */
-    struct record *entry;            /* ENTRY_REPLACE: the entry, owned; else NULL */
+    /* The record that is sent in place of its own, owned: the entry of ENTRY_REPLACE, or the event
+       of a settled parcel. Else NULL. */
+    struct record *entry;
     struct dead_letter *dead_letter; /* NULL: not for the dead-letter topic */
     struct target *target;           /* PARKED, or IN_FLIGHT to it */
     int64_t offset;                  /* in queue */
@@ -121,6 +125,10 @@ struct parcel {
     bool hashed;               /* its name was looked for (cancel.h) */
     bool nameless;             /* hashed: it has none in this lane */
     uint8_t entry_kind;        /* enum entry_kind */
+    uint8_t event;             /* enum event_type: the one that it sends */
+    bool settled;              /* its record needs no successor any more, only events */
+    bool tells_first;          /* sends an event before its record (event.h) */
+    struct event_facts facts;
     uint8_t state;             /* enum parcel_state */
     uint8_t kind;              /* IN_FLIGHT: enum forward_kind */
     uint8_t content;           /* dead_letter: enum dead_letter_content */
@@ -201,6 +209,7 @@ struct queue {
 
 struct lane {
     bool owned;
+    struct force_marks force; /* since when its cancels are in force */
     struct lane_cancels cancels;
     size_t dead_letters;       /* its parcels for the dead-letter topic */
     int64_t dead_letter_bytes; /* their memory */
@@ -263,7 +272,7 @@ enum txn_state { TXN_OPEN, TXN_ENDING, TXN_COMMITTING, TXN_BROKEN };
 /* The kinds of records that are ready. A transaction takes records of one kind. */
 enum ready {
     READY_HOPS,       /* and dead letters */
-    READY_DELIVERIES, /* and records of the topic of cancels */
+    READY_DELIVERIES, /* and records of the topics of cancels and of events */
     READY_N
 };
 
@@ -280,6 +289,7 @@ struct txn {
     bool timed_out;         /* a record timed out */
     bool failed;            /* a record failed, so it cannot be committed */
     bool reason_known;      /* the record or target at fault is known */
+    bool event_failed;      /* an event failed, so neither is at fault */
 
     /* The failure. */
     struct parcel *failed_parcel; /* single, if it failed */
@@ -340,8 +350,8 @@ struct target_table {
 };
 
 struct outlets {
-    /* By lane and slot. Slot 0 is the lane's dead-letter partition. The one after the last slot is
-       its partition of the topic of cancels. */
+    /* By lane and slot. Slot 0 is the lane's dead-letter partition. The two after the last slot are
+       its partitions of the topics of cancels and of events. */
     struct outlet *all;
     struct outlet *looking_up;         /* its look-up is pending; NULL: none is */
     int down;                          /* number of outlets that are down */
@@ -359,6 +369,7 @@ struct cluster {
 struct commit {
     struct progress *progress; /* of the next commit; one entry for each queue */
     uint64_t seq;              /* number of the last commit */
+    uint64_t answered_seq;     /* number of the last commit that succeeded */
     uint64_t proof_seq;        /* exactly-once: the first commit that proves ownership */
     bool is_out;               /* the last commit has no answer yet */
     bool proving;              /* a commit must succeed before anything is forwarded */
@@ -408,6 +419,7 @@ struct bridge {
     struct notes notes;
     struct bulk bulk;
     struct cancel_state cancels;
+    struct event_state events;
 };
 
 static inline bool queue_is_schedule(const struct queue *q)
@@ -420,10 +432,10 @@ static inline struct queue *bridge_queue(const struct bridge *b, int lane, int s
     return &b->queues[lane * b->queues_per_lane + slot];
 }
 
-/* One for each slot, and one for the topic of cancels. */
+/* One for each slot, and one each for the topics of cancels and of events. */
 static inline int outlets_per_lane(const struct bridge *b)
 {
-    return b->queues_per_lane + 1;
+    return b->queues_per_lane + 2;
 }
 
 static inline void bridge_notice(struct bridge *b, struct notice notice)

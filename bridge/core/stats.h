@@ -5,6 +5,7 @@
 #define DELAYBRIDGE_BRIDGE_CORE_STATS_H
 
 #include "levels/code.h"
+#include "levels/event.h"
 #include "levels/extras.h"
 #include "levels/plan.h"
 
@@ -112,6 +113,7 @@ enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retir
     X(replaces, ADD)         /* the same of replaces */                                        \
     X(cancels_refused, ADD)  /* for lack of room */                                            \
     X(cancelled, ADD)        /* records that were dropped because of a cancel */               \
+    X(events_lost, ADD)      /* with events_lossy */                                           \
     X(cancel_entries, ADD)   /* gauge: entries of the table */                                 \
     X(lanes_restoring, ADD)  /* gauge: lanes that apply their cancels before they open */      \
     X(lanes, ADD)            /* gauge: owned lanes */                                          \
@@ -123,6 +125,7 @@ enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retir
 struct stats {
     STATS_COUNTERS(STATS_DECLARE)
     struct counter dead[CODE_N]; /* acknowledged by the dead-letter topic, by code */
+    struct counter events[EVENT_TYPES]; /* acknowledged by the topic of events, by type */
     struct counter lateness[LATENESS_BUCKETS];
     struct spans commit;       /* from the start of a commit to its answer */
     struct spans target_delay; /* of deliveries that were tried before or deferred: from the due

@@ -8,7 +8,8 @@
 
 int txn_init(struct bridge *b)
 {
-    b->txn.taken = calloc(b->config.exactly_once ? TXN_RECORDS_MAX : 1, sizeof *b->txn.taken);
+    b->txn.taken = calloc(
+        b->config.exactly_once ? TXN_RECORDS_MAX + EVENTS_RECORD_MAX : 1, sizeof *b->txn.taken);
     return b->txn.taken == NULL ? ERR_NO_MEMORY : 0;
 }
 
@@ -94,7 +95,7 @@ void txn_took(struct bridge *b, struct parcel *p, bool alone)
     b->txn.taken[t->n] = (uint32_t)(p - b->pools.parcels);
     if (t->n++ == 0) {
         t->since_mono_ms = b->now.mono_ms;
-        bool urgent = p->kind == FORWARD_TARGET || p->kind == FORWARD_CANCEL;
+        bool urgent = p->kind != FORWARD_LEVEL && p->kind != FORWARD_DEAD;
         t->takes = b->txn.took = urgent ? READY_DELIVERIES : READY_HOPS;
     }
     t->bytes += p->record->cost_bytes;

@@ -92,6 +92,8 @@ int64_t bridge_turn(struct bridge *b, struct now now)
     b->clock.turn_incomplete = false;
     if (b->commit.proving) {
         b->port.reports(b->port.ctx);
+        if (txn_binds_topics(b)) /* the transaction cannot end without its events */
+            forward_settle(b);
         commit_prove_ownership(b);
         outcome_watch_silence(b);
         return BRIDGE_WAIT_MAX_MS;
@@ -124,8 +126,9 @@ size_t bridge_settle(struct bridge *b, struct now now)
 {
     b->now = now;
     b->port.reports(b->port.ctx);
+    bool owes = forward_settle(b);
     bool is_out = commit_settle(b);
-    return b->in_flight - b->revoked + is_out;
+    return b->in_flight - b->revoked + is_out + owes;
 }
 
 void bridge_wake(struct bridge *b, struct queue_id id)

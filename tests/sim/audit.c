@@ -218,10 +218,13 @@ void oracle_process_bounds(struct process *p)
     int64_t most = p->record_bytes_max;
     int64_t each = most + BRIDGE_OVERHEAD, large = w->setup.large_bytes;
     int64_t beyond = large > 0 && large < each ? queues * large + each : queues * each;
+    if (w->setup.events != 0) /* each record may have an event in flight */
+        beyond += w->setup.memory_bytes * 2;
     if (held > w->setup.memory_bytes + beyond)
         world_fail(w, "p%d counts %lld bytes, but may hold %lld", p->id, (long long)held,
                    (long long)w->setup.memory_bytes);
-    if (p->outstanding_bytes > w->setup.memory_bytes + queues * RECORDS_A_QUEUE * most)
+    int64_t events = w->setup.events != 0 ? 2 * w->setup.memory_bytes : 0;
+    if (p->outstanding_bytes > w->setup.memory_bytes + events + queues * RECORDS_A_QUEUE * most)
         world_fail(w, "p%d holds %lld bytes of records, but may hold %lld", p->id,
                    (long long)p->outstanding_bytes, (long long)w->setup.memory_bytes);
     audit_targets(p);
@@ -268,6 +271,9 @@ void oracle_process_ends(struct process *p)
 
 void oracle_clean_stop(struct process *p)
 {
+    bool wait = p->world->setup.events != 0 && !p->world->setup.exactly_once;
+    if (wait && !p->world->setup.is_calm) /* events may have been in flight at the end of the wait */
+        return;
     check_committed(p, -1);
 }
 
@@ -280,6 +286,8 @@ void oracle_truncate(struct world *w, int topic, int lane, int64_t start)
         struct request *r = entry->request;
         if (entry->gone)
             continue;
+        if (r != NULL)
+            r->cut = true;
         entry->gone = true;
         w->broker.undone_n -= !entry->done;
         if (entry->done || r == NULL || r->excused)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a transaction, from its first record to its last marker. */
 #include "tests/sim/coordinator.h"
+#include "tests/sim/facts.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/voids.h"
 
@@ -17,15 +18,21 @@ struct transaction {
     bool is_on[TOPICS_MAX][LANES_MAX];
 };
 
-/* A seal has no input, and the entry of a replace only precedes its request. */
+/* A seal and an event have no input, and the entry of a replace only precedes its request. */
 static bool completes(const struct written *it)
 {
-    return it->kind != FORWARD_CANCEL || (it->request != NULL && it->request->op == REQUEST_CANCEL);
+    return it->kind != FORWARD_EVENT &&
+           (it->kind != FORWARD_CANCEL ||
+            (it->request != NULL && it->request->op == REQUEST_CANCEL));
 }
 
 void written_counts(struct world *w, const struct written *it)
 {
     struct entry *input = it->input;
+    if (it->told != NULL)
+        facts_stored(w, it->told);
+    else
+        facts_outcome(it);
     if (!completes(it))
         return;
     if (w->setup.exactly_once && input->done)

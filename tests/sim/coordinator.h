@@ -18,6 +18,9 @@ struct written {
     int from_topic, topic, lane;
     struct request *request; /* NULL: for a foreign record */
     enum forward_kind kind;
+    bool raw;          /* it was forwarded as it was read */
+    bool expired;      /* a dead letter with this code */
+    struct told *told; /* of an event */
 };
 
 struct offset_item {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Faults: small ones have a probability, great ones happen at certain times. */
 #include "tests/sim/faults.h"
+#include "tests/sim/facts.h"
 #include "tests/sim/coordinator.h"
 #include "tests/sim/workload.h"
 
@@ -133,7 +134,7 @@ static int random_chain(struct world *w)
 {
     int lane = rng_int(&w->rng, 0, w->setup.lanes - 1);
     if (rng_chance(&w->rng, 3000))
-        return rng_int(&w->rng, CHAINS_TARGETS, CHAINS_N - 1);
+        return rng_int(&w->rng, CHAINS_TARGETS, CHAINS_EVENTS - 1);
     if (rng_chance(&w->rng, 1000))
         return CHAINS_DEAD + lane;
     return rng_int(&w->rng, 0, w->broker.topics - 1) * LANES_MAX + lane;
@@ -149,6 +150,9 @@ static void change_leaders(struct world *w)
     trace(w, NULL, "%d partitions have no leader until %.3f s", n, (double)until_ms / 1000);
     for (int i = 0; i < n; i++)
         world_take_leader(w, random_chain(w), until_ms);
+    if (w->setup.events != 0 && rng_chance(&w->cancel_rng, 5000))
+        world_take_leader(w, CHAINS_EVENTS + rng_int(&w->cancel_rng, 0, w->setup.lanes - 1),
+                          until_ms);
 }
 
 static void change_coordinator(struct world *w)
@@ -393,6 +397,7 @@ void faults_choose(struct world *w)
     int64_t faults_ms = rng_between(rng, 5000, 60000);
     choose_workload(w, faults_ms);
     choose_cancels(w, faults_ms);
+    facts_choose(w);
     world_at(w, faults_ms, NULL, quiet, NULL, 0);
     for (int i = 0; i < GREAT_N; i++) {
         if (faults->every_ms[i] > 0)

@@ -117,6 +117,9 @@ void field_forward(struct line *line, const struct process *p, const struct forw
     case FORWARD_CANCEL:
         line_text(line, "cancels");
         break;
+    case FORWARD_EVENT:
+        line_text(line, "events");
+        break;
     case FORWARD_TARGET:
         line_text(line, f->target->name);
         break;

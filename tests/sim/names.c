@@ -16,6 +16,8 @@ const char *names_kind(enum forward_kind kind)
         return "dead";
     case FORWARD_CANCEL:
         return "cancel";
+    case FORWARD_EVENT:
+        return "event";
     }
     return OTHER;
 }

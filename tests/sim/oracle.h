@@ -61,6 +61,15 @@ struct request {
     int entries;                     /* that were stored */
     int accepted;                    /* cancels: entries that made it done */
     int voided;                      /* records of it that were dropped */
+
+    /* facts.c */
+    int told[EVENT_TYPES]; /* events that were stored */
+    uint64_t told_tries;   /* the same of tries that failed: bit n of the n-th */
+    int tries;             /* tries that failed, as its records on levels say */
+    bool taken;            /* it became a waiting record, a delivery, or a dead letter of these */
+    int letters[2];        /* dead letters: of other codes, and expired */
+    int in_force;          /* a cancel: its entries */
+    bool cut;              /* a record of it was deleted by retention */
 };
 
 enum attempt_state { ATTEMPT_FLYING, ATTEMPT_OK, ATTEMPT_FAILED, ATTEMPT_LOST };

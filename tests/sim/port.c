@@ -458,6 +458,8 @@ static enum lookup port_lookup_outlet(void *ctx, struct queue_id outlet)
     int chain = outlet.slot == SLOT_SCHEDULE ? CHAINS_DEAD + outlet.lane
                 : outlet.slot == SLOT_CANCELS
                     ? TOPIC_CANCELS * LANES_MAX + outlet.lane
+                : outlet.slot == SLOT_EVENTS
+                    ? CHAINS_EVENTS + outlet.lane
                     : p->topic_of_slot[outlet.slot] * LANES_MAX + outlet.lane;
     return bug_lookup(w,
                       world_leader_back(w, chain) > w->now_ms ? LOOKUP_UNWRITABLE : LOOKUP_WHOLE);

@@ -2,6 +2,7 @@
 /* The port, writing side. Records to one partition stay in order, records to different partitions
    may not. A record is stored or not. Its report says so, or says that the outcome is unknown. */
 #include "tests/sim/coordinator.h"
+#include "tests/sim/facts.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/voids.h"
 
@@ -26,7 +27,8 @@ static int target_index(const struct world *w, const char *name)
 /* Returns the size of key or value, the larger one, without the bytes that an envelope adds. */
 static size_t size_of(const struct flight *f, enum dead_letter_content letter)
 {
-    bool whole = f->request != NULL && letter == DEAD_LETTER_FULL && f->kind != FORWARD_CANCEL;
+    bool whole = f->request != NULL && letter == DEAD_LETTER_FULL && f->kind != FORWARD_CANCEL &&
+                 f->kind != FORWARD_EVENT;
     size_t value_len = whole ? f->request->value.len : f->made.value.len;
     return f->made.key.len > value_len ? f->made.key.len : value_len;
 }
@@ -40,6 +42,7 @@ static void decide(struct world *w, struct flight *f, const struct forward *forw
         [FORWARD_TARGET] = TARGET_BYTES_MAX,
         [FORWARD_DEAD] = DEAD_BYTES_MAX,
         [FORWARD_CANCEL] = LEVEL_BYTES_MAX,
+        [FORWARD_EVENT] = EVENT_MAX,
     };
     f->report = REPORT_OK;
     if (size_of(f, forward->content) > most[f->kind])
@@ -116,6 +119,8 @@ static int chain_of(struct process *p, const struct forward *forward)
         return CHAINS_DEAD + forward->from.lane;
     if (forward->kind == FORWARD_CANCEL)
         return TOPIC_CANCELS * LANES_MAX + forward->from.lane;
+    if (forward->kind == FORWARD_EVENT)
+        return CHAINS_EVENTS + forward->from.lane;
     int target = target_index(p->world, forward->target->name);
     int partition = (int)(forward->env->value.len % TARGET_PARTITIONS);
     return CHAINS_TARGETS + (target < 0 ? 0 : target) * TARGET_PARTITIONS + partition;
@@ -140,11 +145,15 @@ static void store(struct world *w, struct producer *producer, struct flight *f)
                            .topic = f->topic,
                            .lane = f->lane,
                            .request = f->request,
+                           .raw = f->raw,
+                           .expired = f->expired,
+                           .told = f->told,
                            .kind = f->kind};
     trace(w, NULL, "stored: %s of %d/%d/%lld, sent by life %d, request %lld",
           f->kind == FORWARD_LEVEL    ? "hop"
           : f->kind == FORWARD_TARGET ? "delivery"
           : f->kind == FORWARD_CANCEL ? "cancel"
+          : f->kind == FORWARD_EVENT  ? "event"
                                       : "dead letter",
           f->from.slot, f->from.lane, (long long)f->input->offset, producer->life,
           f->request ? (long long)f->request->offset : -1);
@@ -182,7 +191,8 @@ static bool outage_keeps(struct world *w, struct flight *f)
         leader_back = f->producer->cut_until_ms;
     if (leader_back <= w->now_ms)
         return false;
-    bool delivery = f->kind == FORWARD_TARGET || w->setup.exactly_once;
+    bool delivery =
+        f->kind == FORWARD_TARGET || f->kind == FORWARD_EVENT || w->setup.exactly_once;
     int64_t gives_up_at = f->sent_ms + (delivery ? DELIVERY_TIMEOUT_MS : hop_timeout_ms(w));
     bool skip_requested =
         delivery || (w->setup.cancel_memory > 0 && w->bug != BUG_HOP_WITHOUT_TIMEOUT);
@@ -310,7 +320,7 @@ static struct request *request_of(struct process *p, const struct forward *forwa
 static void check_company(struct process *p, const struct forward *forward)
 {
     struct producer *producer = p->producer;
-    if (!p->world->setup.exactly_once)
+    if (!p->world->setup.exactly_once || forward->kind == FORWARD_EVENT)
         return;
     if (producer->solo || (forward->alone && producer->attempts != NULL))
         world_fail(p->world, "p%d forwards %d/%d/%lld next to a record that must be alone", p->id,
@@ -347,11 +357,16 @@ int port_forward(void *ctx, const struct forward *forward)
     check_company(p, forward);
     struct log *log = &w->broker.logs[p->topic_of_slot[forward->from.slot]][forward->from.lane];
     struct forwarded seen = {.forward = forward, .input = log_at(log, forward->offset)};
-    if (forward->kind == FORWARD_CANCEL && forward->offset < 0)
+    bool event = forward->kind == FORWARD_EVENT;
+    if (event || (forward->kind == FORWARD_CANCEL && forward->offset < 0))
         seen.input = no_input(w);
     seen.request = request_of(p, forward, seen.input);
-    struct attempt *attempt = oracle_forwarded(p, &seen);
-    w->forwards += forward->offset >= 0; /* a clean stop ends no seals */
+    struct told *told = event ? facts_forwarded(p, forward) : NULL;
+    struct attempt *attempt =
+        event ? arena_take(&w->arena, sizeof *attempt) : oracle_forwarded(p, &seen);
+    if (event)
+        *attempt = (struct attempt){.life = p->life, .offset = -1, .told_epoch = -1};
+    w->forwards += forward->offset >= 0 && !event; /* a clean stop ends no seals */
     w->flying_n++;
     struct flight *f = arena_take(&w->arena, sizeof *f);
     *f = (struct flight){.process = p,
@@ -362,8 +377,13 @@ int port_forward(void *ctx, const struct forward *forward)
                          .input = seen.input,
                          .from = forward->from,
                          .kind = forward->kind,
+                         .raw = forward->env == NULL && forward->kind == FORWARD_DEAD,
+                         .expired = forward->kind == FORWARD_DEAD &&
+                                    forward->refusal->code == CODE_EXPIRED,
+                         .told = told,
                          .ladder = p->ladder,
                          .topic = forward->kind == FORWARD_CANCEL ? TOPIC_CANCELS
+                                  : event                         ? 0
                                                                   : p->topic_of_slot[forward->slot],
                          .lane = forward->from.lane,
                          .chain = chain_of(p, forward),
@@ -418,7 +438,10 @@ void port_reports(void *ctx)
               (long long)f->input->offset, why_text[f->report]);
         if (f->report == REPORT_TIMED_OUT)
             p->timed_out_ms[f->chain] = w->now_ms;
-        oracle_told(p, f->attempt, f->from, f->request, f->kind, f->report);
+        if (f->kind != FORWARD_EVENT)
+            oracle_told(p, f->attempt, f->from, f->request, f->kind, f->report);
+        if (f->kind == FORWARD_TARGET && f->report == REPORT_OK && !w->setup.exactly_once)
+            bridge_delivery_stored(p->bridge, f->parcel, 0, 7);
         if (f->kind == FORWARD_LEVEL && f->report == REPORT_OK)
             bridge_hop_stored(p->bridge, f->parcel, level_of(f), bug_landed(p, f->landed_offset));
         bug_reported(p, f->parcel, f->report, why_text[f->report]);

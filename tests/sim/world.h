@@ -25,9 +25,10 @@ enum { SKIPS_MAX = 4 };
 enum { PROCESSES_MAX = 4, TARGETS_N = 5, TARGET_PARTITIONS = 3 };
 enum { QUEUES_MAX = LANES_MAX * TOPICS_MAX };
 /* A chain: a place in which one producer's records stay in order. It is a level partition, a lane's
-   dead letters, or a partition of a target. */
+   dead letters or events, or a partition of a target. */
 enum { CHAINS_DEAD = QUEUES_MAX, CHAINS_TARGETS = CHAINS_DEAD + LANES_MAX };
-enum { CHAINS_N = CHAINS_TARGETS + TARGETS_N * TARGET_PARTITIONS };
+enum { CHAINS_EVENTS = CHAINS_TARGETS + TARGETS_N * TARGET_PARTITIONS };
+enum { CHAINS_N = CHAINS_EVENTS + LANES_MAX };
 
 /* Delivery mode of a seed. MODE_OF_SEED: the seed chooses. */
 enum mode { MODE_OF_SEED, MODE_AT_LEAST_ONCE, MODE_EXACTLY_ONCE };
@@ -80,6 +81,8 @@ struct setup {
     int64_t commit_again_ms; /* 0: the default */
     size_t cancel_memory;    /* of each process; 0: there are no cancels */
     int64_t seal_ms;
+    unsigned events; /* one bit for each type that is written; 0: none */
+    bool events_lossy;
     size_t request_max_bytes; /* brokers close the connection on a larger request; 0: no limit */
     int max_attempts;
     bool default_target;

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* event_record: the records of events (levels/event.h), made from the facts of a parcel. */
+#ifndef DELAYBRIDGE_BRIDGE_CORE_EVENT_RECORD_H
+#define DELAYBRIDGE_BRIDGE_CORE_EVENT_RECORD_H
+
+#include "bridge/core/state.h"
+/* Returns a new record: its key is the name of the request. attempt: that of the event, or -1: the
+   one of the parcel. NULL: no memory now. */
+struct record *event_record(const struct bridge *b, const struct parcel *p, enum event_type type,
+                            int attempt);
+/* Returns the failed deliveries of the parcel's record so far. */
+int event_attempts(const struct parcel *p);
+
+#endif
