@@ -140,6 +140,11 @@ struct message message_of(const struct forward *f, const char *const *topics)
     struct message m = {.key = f->record->key, .value = f->record->value};
     if (f->kind == FORWARD_LEVEL || f->kind == FORWARD_CANCEL)
         return m;
+    if (f->kind == FORWARD_EVENT) {
+        m.headers = rd_kafka_headers_new(1);
+        add(m.headers, "content-type", bytes_text("application/cloudevents+json"));
+        return m;
+    }
     if (f->env != NULL)
         m.value = f->env->value;
     if (f->kind == FORWARD_DEAD) {

@@ -57,7 +57,10 @@ const char *producer_why(rd_kafka_resp_err_t err)
 static void report(struct producer *p, struct answer answer)
 {
     const char *why = answer.err == 0 ? "" : producer_why(answer.err);
+    bool delivered = producer_is_delivery(answer.parcel);
     producer_answered(p, answer);
+    if (answer.err == 0 && delivered && !producer_is_transactional(p))
+        p->config.delivered(p->config.ctx, answer.parcel, answer.partition, answer.offset);
     if (answer.err != 0 && producer_is_transactional(p))
         producer_txn_fail(p, answer.err, why);
     p->config.reported(p->config.ctx, answer.parcel, report_of(answer.err), why);
@@ -90,7 +93,7 @@ void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void 
     struct queue_id level = {message->partition * p->config.slots + slot, message->partition, slot};
     if (slot != 0 && message->err == 0)
         p->config.landed(p->config.ctx, message->_private, level, message->offset);
-    hear(p, (struct answer){message->_private, message->err});
+    hear(p, (struct answer){message->_private, message->err, message->partition, message->offset});
 }
 
 static enum role role_of(const struct producer *p, const struct forward *f)
@@ -99,7 +102,7 @@ static enum role role_of(const struct producer *p, const struct forward *f)
         return p->txn.turn;
     if (f->alone)
         return ALONE;
-    return f->kind == FORWARD_TARGET || f->kind == FORWARD_CANCEL ? DELIVERIES : HOPS;
+    return f->kind == FORWARD_LEVEL || f->kind == FORWARD_DEAD ? HOPS : DELIVERIES;
 }
 
 static int make_routes(struct producer *p)
@@ -165,8 +168,14 @@ static void ignore_landing(void *ctx, const struct parcel *parcel, struct queue_
     (void)ctx, (void)parcel, (void)level, (void)offset;
 }
 
+static void ignore_delivery(void *ctx, struct parcel *parcel, int32_t partition, int64_t offset)
+{
+    (void)ctx, (void)parcel, (void)partition, (void)offset;
+}
+
 bool producer_free(struct producer *p)
 {
+    p->config.delivered = ignore_delivery;
     p->config.reported = ignore_report;
     p->config.landed = ignore_landing;
     if (!producer_txn_stop(p))
@@ -319,6 +328,7 @@ enum lookup producer_lookup_outlet(struct producer *p, struct queue_id outlet)
 {
     const char *topic = outlet.slot == SLOT_SCHEDULE  ? p->config.dead_letter
                         : outlet.slot == SLOT_CANCELS ? p->config.cancelled
+                        : outlet.slot == SLOT_EVENTS  ? p->config.events
                                                       : p->config.topics[outlet.slot];
     return topic_lookup_get_partition(p->lookup, producer_handle(p), topic, outlet.lane);
 }

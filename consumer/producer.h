@@ -33,7 +33,7 @@ struct producer_config {
     const char *const *topics; /* by slot; borrowed */
     int slots;
     int lanes;                           /* partitions of each topic */
-    const char *dead_letter, *cancelled; /* topics; borrowed */
+    const char *dead_letter, *cancelled, *events; /* topics; borrowed */
     /* Bytes. The client refuses a larger record as too large. 0: 100 MB. */
     size_t record_max_bytes;
     struct wakeup *wakeup;
@@ -41,6 +41,8 @@ struct producer_config {
     void (*reported)(void *ctx, struct parcel *parcel, enum report report, const char *why);
     /* Called before reported: the record is stored on this level at offset. */
     void (*landed)(void *ctx, const struct parcel *parcel, struct queue_id level, int64_t offset);
+    /* At-least-once, called before reported: the record is stored in its target. */
+    void (*delivered)(void *ctx, struct parcel *parcel, int32_t partition, int64_t offset);
     /* A quota was exceeded: a broker reads nothing from one of the clients for for_ms. */
     void (*throttled)(void *ctx, int64_t for_ms);
     /* The log of a level partition now begins at low. */

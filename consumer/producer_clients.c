@@ -12,17 +12,18 @@
 enum { REBUILD_MS = 500, REBUILD_AGAIN_MS = 1000 };
 
 /* Returns whether this client sends to a topic of the bridge. At least once, the entries of cancels
-   go with the deliveries, since their senders wait for them. */
+   go with the deliveries, since their senders wait for them. So do events. */
 static bool owns_topic(const struct producer *p, enum role role, int own)
 {
     if (producer_is_transactional(p))
         return role == FIRST || role == SECOND;
-    return role == ALONE || role == (own == producer_own_cancelled(p) ? DELIVERIES : HOPS);
+    bool urgent = own == producer_own_cancelled(p) || own == producer_own_events(p);
+    return role == ALONE || role == (urgent ? DELIVERIES : HOPS);
 }
 
 /* Opens the topics of the bridge to which this client sends. The opaque of a topic is its slot. The
    dead-letter topic and the topic of cancels have none, so their reports look like those of slot 0,
-   which is never written to. */
+   which is never written to. The topic of events may not exist: its first event opens it. */
 static int open_own_topics(struct producer *p, enum role role, struct client *c)
 {
     int n = producer_own_topics(p);
@@ -33,8 +34,9 @@ static int open_own_topics(struct producer *p, enum role role, struct client *c)
         int slot = own < p->config.slots ? own : 0;
         const char *name = own == producer_own_dead_letter(p) ? p->config.dead_letter
                            : own == producer_own_cancelled(p) ? p->config.cancelled
+                           : own == producer_own_events(p)    ? p->config.events
                                                               : p->config.topics[own];
-        if (!owns_topic(p, role, own))
+        if (own == producer_own_events(p) || !owns_topic(p, role, own))
             continue;
         rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(c->rk);
         rd_kafka_topic_conf_set_opaque(conf, (void *)(intptr_t)slot);

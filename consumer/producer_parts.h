@@ -73,6 +73,8 @@ enum { HEARD_MAX = 8, CACHE_LINE = 64, PARCEL_LINES = 4 };
 struct answer {
     struct parcel *parcel;
     rd_kafka_resp_err_t err;
+    int32_t partition; /* without an error: where it is stored */
+    int64_t offset;
 };
 
 /* States of one transactional client.
@@ -148,11 +150,11 @@ static inline bool producer_is_transactional(const struct producer *p)
     return p->config.transactional_id != NULL;
 }
 
-/* The topics of the bridge that it writes to: those of the slots, then the dead-letter topic and
-   the topic of cancels. */
+/* The topics of the bridge that it writes to: those of the slots, then the dead-letter topic and the
+   topics of cancels and of events. */
 static inline int producer_own_topics(const struct producer *p)
 {
-    return p->config.slots + 2;
+    return p->config.slots + 3;
 }
 
 static inline int producer_own_dead_letter(const struct producer *p)
@@ -165,6 +167,11 @@ static inline int producer_own_cancelled(const struct producer *p)
     return p->config.slots + 1;
 }
 
+static inline int producer_own_events(const struct producer *p)
+{
+    return p->config.slots + 2;
+}
+
 /* producer.c */
 void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque);
 const char *producer_why(rd_kafka_resp_err_t err); /* a phrase for logs */
@@ -173,6 +180,8 @@ const char *producer_why(rd_kafka_resp_err_t err); /* a phrase for logs */
 int producer_send(struct producer *p, const struct forward *f, enum role role) must_check;
 void producer_send_next(struct producer *p); /* batches whose time has come */
 void producer_send_all(struct producer *p);  /* all held records, whatever is in flight */
+/* Returns whether a record that was reported went to a target. Call it before the next one. */
+bool producer_is_delivery(struct parcel *parcel);
 /* Call it before the report is passed on. */
 void producer_answered(struct producer *p, struct answer answer);
 void producer_drop_held(struct producer *p); /* reports held records as purged */

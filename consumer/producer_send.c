@@ -37,8 +37,12 @@ static rd_kafka_topic_t *target_topic(struct producer *p, struct target_topics *
 
 static rd_kafka_topic_t *topic_of(struct producer *p, const struct route *route, enum role role)
 {
-    return route->target != NULL ? target_topic(p, route->target, role)
-                                 : p->clients[role].own[route->own];
+    if (route->target != NULL)
+        return target_topic(p, route->target, role);
+    rd_kafka_topic_t **own = &p->clients[role].own[route->own];
+    if (*own == NULL && route->own == producer_own_events(p))
+        *own = rd_kafka_topic_new(p->clients[role].rk, p->config.events, NULL);
+    return *own;
 }
 
 static struct route *route_of(struct producer *p, const struct forward *f, struct bytes key)
@@ -46,6 +50,7 @@ static struct route *route_of(struct producer *p, const struct forward *f, struc
     if (f->kind != FORWARD_TARGET) {
         int own = f->kind == FORWARD_DEAD     ? producer_own_dead_letter(p)
                   : f->kind == FORWARD_CANCEL ? producer_own_cancelled(p)
+                  : f->kind == FORWARD_EVENT  ? producer_own_events(p)
                                               : f->slot;
         return &p->own[f->from.lane * producer_own_topics(p) + own];
     }
@@ -128,7 +133,7 @@ bool producer_remember_failed(struct producer *p, struct parcel *parcel, rd_kafk
         p->failed = grown;
         p->failed_size = size;
     }
-    p->failed[p->failed_n++] = (struct answer){parcel, err};
+    p->failed[p->failed_n++] = (struct answer){.parcel = parcel, .err = err};
     wakeup_signal(p->config.wakeup, WAKEUP_REPORTS);
     return true;
 }
@@ -230,6 +235,12 @@ void producer_send_next(struct producer *p)
 void producer_send_all(struct producer *p)
 {
     each_pending(p, send_held);
+}
+
+bool producer_is_delivery(struct parcel *parcel)
+{
+    const struct route *route = note_of(parcel)->route;
+    return route != NULL && route->target != NULL;
 }
 
 void producer_answered(struct producer *p, struct answer answer)

@@ -129,6 +129,17 @@ static int check_group(struct loader *loader)
     return 0;
 }
 
+static int check_events(struct loader *loader)
+{
+    const struct config *c = loader->config;
+    struct setting setting = setting_of(loader, "events_lossy");
+    if (c->events_lossy && c->exactly_once)
+        return config_refuse(loader, &setting, "true",
+                             "not with delivery: exactly-once, which writes events in the "
+                             "transaction of what they report: remove it");
+    return 0;
+}
+
 int config_check(struct loader *loader)
 {
     int err = check_schedule(loader);
@@ -140,6 +151,8 @@ int config_check(struct loader *loader)
         err = check_targets(loader);
     if (err == 0)
         err = check_group(loader);
+    if (err == 0)
+        err = check_events(loader);
     return err;
 }
 

@@ -7,6 +7,7 @@
 
 #include "bridge/base/error.h"
 #include "bridge/base/log.h"
+#include "levels/event.h"
 #include "levels/plan.h"
 
 #include <stdbool.h>
@@ -49,6 +50,8 @@ struct config {
     bool skip_unreadable; /* skip an unreadable batch; else it blocks its partition */
     int64_t memory_bytes;
     int64_t cancel_memory; /* bytes of the tables of cancels */
+    unsigned events;       /* EVENT_BIT of each type that is written; 0: none */
+    bool events_lossy;     /* at-least-once: no record waits for its events */
     int64_t drain_ms;
     int partitions;                         /* topics apply only */
     int replication;                        /* topics apply only */

@@ -77,6 +77,10 @@ static bool same(const struct config_key *key, const struct config *a, const str
         return a->redeliver_lost == b->redeliver_lost;
     case TYPE_UNREADABLE:
         return a->skip_unreadable == b->skip_unreadable;
+    case TYPE_EVENTS:
+        return a->events == b->events;
+    case TYPE_SWITCH:
+        return memcmp(at_a, at_b, sizeof(bool)) == 0;
     case TYPE_LOG_LEVEL:
         return a->log_level == b->log_level;
     case TYPE_LOG_FORMAT:

@@ -20,7 +20,9 @@ enum config_type {
     TYPE_UNREADABLE,
     TYPE_LOG_LEVEL,
     TYPE_LOG_FORMAT,
-    TYPE_LISTEN
+    TYPE_LISTEN,
+    TYPE_EVENTS, /* names of event types, `default` and `all` */
+    TYPE_SWITCH  /* true or false */
 };
 
 /* One key. The name is that of the file: "log.level" is level in the map log. */
@@ -53,7 +55,7 @@ const char *config_key_flag(const struct config_key *key, char out[CONFIG_FLAG_M
 static inline bool config_key_is_list(const struct config_key *key)
 {
     return key->type == TYPE_LEVELS || key->type == TYPE_RETIRED || key->type == TYPE_TARGETS ||
-           key->type == TYPE_TOPIC_SETTINGS;
+           key->type == TYPE_TOPIC_SETTINGS || key->type == TYPE_EVENTS;
 }
 
 /* Sources of values: "delaybridge.yaml:12", "flag --hold", "variable DELAYBRIDGE_HOLD". */

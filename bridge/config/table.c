@@ -145,6 +145,21 @@ const struct config_key CONFIG_KEYS[] = {
          "force "
          "for about as long as the longest level that its lane uses. When the share of a lane is "
          "full, its next cancels are refused (cancels_full)."},
+    {.name = "events",
+     .type = TYPE_EVENTS,
+     .initial = "",
+     .help = "The events that the bridge writes to the topic schedule.events. default stands for "
+             "cancelled, too_late, dead_lettered and delivery_retried. all adds accepted, "
+             "delivered, cancel_accepted, replaced and expired. accepted and delivered double the "
+             "writes. Empty: none. Run 'topics apply' after you set it.",
+     .live = true},
+    {.name = "events_lossy",
+     .type = TYPE_SWITCH,
+     AT(events_lossy),
+     .initial = "false",
+     .help = "false: a record is done when its events are stored, so a lane waits while its "
+             "partition of schedule.events is unavailable. true: no record waits, and events may "
+             "be lost. Only with at-least-once."},
     {.name = "drain",
      .type = TYPE_SPAN,
      AT(drain_ms),

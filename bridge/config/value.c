@@ -214,6 +214,37 @@ static int set_unreadable(struct loader *loader, const struct setting *setting)
     return config_refuse(loader, setting, text, "not one of block, skip");
 }
 
+static int set_events(struct loader *loader, const struct setting *setting)
+{
+    unsigned events = 0;
+    for (size_t i = 0; i < setting->n; i++) {
+        const char *text = setting->values[i];
+        int type = event_type_of(bytes_text(text));
+        if (type >= 0)
+            events |= EVENT_BIT(type);
+        else if (strcmp(text, "default") == 0)
+            events |= EVENTS_DEFAULT;
+        else if (strcmp(text, "all") == 0)
+            events |= EVENTS_ALL;
+        else
+            return config_refuse(loader, setting, text,
+                                 "not an event. Write default, all, or names such as cancelled");
+    }
+    loader->config->events = events;
+    return 0;
+}
+
+static int set_switch(struct loader *loader, const struct config_key *key,
+                      const struct setting *setting)
+{
+    static const char *const CHOICES[] = {"false", "true", NULL};
+    int choice;
+    if (read_choice(setting->values[0], CHOICES, &choice) != NULL)
+        return config_refuse(loader, setting, setting->values[0], "not one of true, false");
+    memcpy((char *)loader->config + key->offset, &(bool){choice == 1}, sizeof(bool));
+    return 0;
+}
+
 /* Sets HOST:PORT, [ADDRESS]:PORT or an empty text. Host names are resolved when the service starts.
  */
 static int set_listen(struct loader *loader, const struct config_key *key,
@@ -259,6 +290,10 @@ static int set_value(struct loader *loader, const struct config_key *key,
     case TYPE_LOG_LEVEL:
     case TYPE_LOG_FORMAT:
         return set_choice(loader, key, setting);
+    case TYPE_EVENTS:
+        return set_events(loader, setting);
+    case TYPE_SWITCH:
+        return set_switch(loader, key, setting);
     case TYPE_LISTEN:
         return set_listen(loader, key, setting);
     case TYPE_PROPERTIES:

@@ -12,7 +12,9 @@ enum { COMMAND_MAX = 1000 };
 
 static const char *topic_read(const struct notices *to, int slot)
 {
-    return slot == SLOT_CANCELS ? to->cancelled : to->topics[slot];
+    return slot == SLOT_CANCELS  ? to->cancelled
+           : slot == SLOT_EVENTS ? to->events
+                                 : to->topics[slot];
 }
 
 static const char *topic_written(const struct notices *to, int slot)

@@ -21,6 +21,7 @@ struct notices {
     const char *const *topics; /* names by slot; borrowed */
     const char *dead_letter;   /* borrowed */
     const char *cancelled;     /* borrowed */
+    const char *events;        /* borrowed */
     const char *group;         /* borrowed */
     struct allowlist targets;  /* of the live configuration */
     struct limit limit;

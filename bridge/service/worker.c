@@ -67,7 +67,8 @@ static void take_live(struct worker *w)
     const struct config *config = live != NULL ? live : w->config.config;
     struct bridge_live taken = {.rules = worker_rules(w, config),
                                 .max_attempts = config->max_attempts,
-                                .record_max_bytes = record_max_bytes};
+                                .record_max_bytes = record_max_bytes,
+                                .events = config->events};
     labels_number((const char *const *)config->targets, config->targets_n, taken.target_labels);
     bridge_reconfigure(w->bridge, &taken);
     w->notices.targets = taken.rules.allowlist;

@@ -47,6 +47,11 @@ static void on_landed(void *ctx, const struct parcel *parcel, struct queue_id le
     bridge_hop_stored(w->bridge, parcel, level, offset);
 }
 
+static void on_delivered(void *ctx, struct parcel *parcel, int32_t partition, int64_t offset)
+{
+    bridge_delivery_stored(((struct worker *)ctx)->bridge, parcel, partition, offset);
+}
+
 static void on_throttled(void *ctx, int64_t for_ms)
 {
     bridge_throttled(((struct worker *)ctx)->bridge, for_ms);
@@ -315,10 +320,12 @@ struct producer_config worker_producer_config(struct worker *w)
                                     .lanes = w->config.lanes,
                                     .dead_letter = w->dead_letter,
                                     .cancelled = w->cancelled,
+                                    .events = w->events,
                                     .record_max_bytes = atomic_load(&w->record_max_bytes),
                                     .wakeup = &w->wakeup,
                                     .reported = on_reported,
                                     .landed = on_landed,
+                                    .delivered = on_delivered,
                                     .throttled = on_throttled,
                                     .trimmed = on_trimmed,
                                     .transactional_id =

@@ -40,9 +40,11 @@ static int name_topics(struct worker *w)
     topic_of_pulse(c->schedule, w->pulse);
     topic_of_dead_letter(c->schedule, w->dead_letter);
     w->topics[w->slots] = topic_of_cancelled(c->schedule, w->cancelled);
+    topic_of_events(c->schedule, w->events);
     w->notices = (struct notices){.topics = w->topics,
                                   .dead_letter = w->dead_letter,
                                   .cancelled = w->cancelled,
+                                  .events = w->events,
                                   .group = c->group,
                                   .targets = worker_rules(w, c).allowlist,
                                   .limit = LIMIT_INIT(NOTICE_EVERY_MS, 1)};
@@ -94,6 +96,9 @@ static int start_bridge(struct worker *w)
         .large_bytes = c->memory_bytes / c->workers / LARGE_SHARE,
         .cancel_memory = (size_t)(c->cancel_memory / c->workers),
         .cancel_seed = random_seed(),
+        .events = c->events,
+        .events_lossy = c->events_lossy,
+        .event_source = c->group,
         .commit_text_max = w->config.commits.text_max,
         .commit_again_ms = w->config.commits.again_ms,
         .record_max_bytes = w->config.record_max_bytes,

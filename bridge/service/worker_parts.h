@@ -37,6 +37,7 @@ struct worker {
     const char **topics;           /* by slot, then the topic of cancels */
     char (*names)[TOPIC_TEXT_MAX]; /* memory of the levels' names in topics */
     char pulse[TOPIC_TEXT_MAX], dead_letter[TOPIC_TEXT_MAX], cancelled[TOPIC_TEXT_MAX];
+    char events[TOPIC_TEXT_MAX];
     bool *missing;          /* by slot: the topic does not exist */
     bool any_missing;       /* some topic does not exist */
     bool find_missing;      /* check soon which topics exist */

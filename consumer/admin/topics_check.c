@@ -102,6 +102,20 @@ static void check_retention(struct findings *findings, const struct topic_seen *
             schedule->name, size);
 }
 
+/* Warns of events that are never deleted. */
+static void check_events(struct findings *findings, const struct topic_seen *events)
+{
+    const char *span = topic_setting(events, "retention.ms");
+    const char *size = topic_setting(events, "retention.bytes");
+    if (span == NULL || size == NULL || strtoll(span, NULL, 10) >= 0 || strtoll(size, NULL, 10) >= 0)
+        return;
+    finding_add(findings, FINDING_WARN, events->name, NULL,
+                "topic %s has retention.ms=-1 and retention.bytes=-1: events are never deleted. A "
+                "week (604800000) is usual: 'kafka-configs.sh --alter --add-config "
+                "retention.ms=604800000'",
+                events->name);
+}
+
 /* Adds one finding for all topics that can lose records with one broker. Usually these are all
    topics of the bridge. */
 static void check_replicas(struct findings *findings, const struct survey *survey)
@@ -192,6 +206,8 @@ void survey_judge(const struct survey *survey, struct admin *admin, const struct
     for (size_t i = 0; i < survey->topics_n; i++) {
         check_partitions(findings, survey, &survey->topics[i]);
         check_settings(findings, config, &survey->topics[i]);
+        if (survey->topics[i].kind == TOPIC_EVENTS)
+            check_events(findings, &survey->topics[i]);
     }
     overrides_judge(survey, config, findings);
     check_retention(findings, &survey->topics[0]);

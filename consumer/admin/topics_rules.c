@@ -17,6 +17,7 @@
 
 #define HOUR    "3600000"
 #define MINUTE  "60000"
+#define WEEK    "604800000"
 #define FOREVER "9223372036854775807"
 
 /* Brokers refuse a record whose timestamp differs from their clock by more than such a bound. The
@@ -85,6 +86,16 @@ static const struct topic_rule cancelled_rules[] = {
     TIMESTAMP_RULES(HOUR, OWN_CLOCK),
 };
 
+static const struct topic_rule events_rules[] = {
+    {"cleanup.policy", "delete", RULE_EXACTLY, FINDING_REFUSE,
+     "compaction refuses events of requests without a name, and would keep only the last event of a "
+     "name",
+     NULL, false},
+    {"max.message.bytes", "1048588", RULE_AT_LEAST, FINDING_FAULT,
+     "the topic would refuse batches of events, and their lanes would wait", NULL, true},
+    TIMESTAMP_RULES(HOUR, OWN_CLOCK),
+};
+
 static const struct topic_rule target_rules[] = {
     TIMESTAMP_RULES(MINUTE, TARGET_CLOCK),
 };
@@ -99,6 +110,7 @@ static const struct {
     [TOPIC_LEVEL] = {level_rules, COUNT(level_rules)},
     [TOPIC_DEAD_LETTER] = {dead_letter_rules, COUNT(dead_letter_rules)},
     [TOPIC_CANCELLED] = {cancelled_rules, COUNT(cancelled_rules)},
+    [TOPIC_EVENTS] = {events_rules, COUNT(events_rules)},
     [TOPIC_PULSE] = {NULL, 0},
     [TOPIC_CANARY] = {NULL, 0},
     [TOPIC_TARGET] = {target_rules, COUNT(target_rules)},
@@ -137,6 +149,8 @@ size_t topic_initial(const struct topic_seen *topic, const struct config *config
     for (size_t i = 0; i < rules_n; i++)
         if (!rules[i].late)
             pairs[n++] = (struct topic_pair){rules[i].name, rules[i].value};
+    if (topic->kind == TOPIC_EVENTS)
+        pairs[n++] = (struct topic_pair){"retention.ms", WEEK};
     if (topic->kind == TOPIC_PULSE || topic->kind == TOPIC_CANARY)
         pairs[n++] = (struct topic_pair){"retention.ms", HOUR};
     else if (replicas >= SAFE_REPLICAS &&
@@ -170,7 +184,8 @@ const char *topic_rule_bound(const struct topic_rule *rule)
 
 bool topic_has_lanes(enum topic_kind kind)
 {
-    return kind == TOPIC_LEVEL || kind == TOPIC_DEAD_LETTER || kind == TOPIC_CANCELLED;
+    return kind == TOPIC_LEVEL || kind == TOPIC_DEAD_LETTER || kind == TOPIC_CANCELLED ||
+           kind == TOPIC_EVENTS;
 }
 
 bool topic_is_short(const struct survey *survey, const struct topic_seen *topic)

@@ -17,7 +17,7 @@ static void add(struct survey *survey, enum topic_kind kind, const char *name)
 
 static int list_topics(struct survey *survey, const struct config *config)
 {
-    enum { OTHERS = 5 };
+    enum { OTHERS = 6 };
     char name[TOPIC_TEXT_MAX];
     size_t most = (size_t)config->ladder.n + (size_t)config->retired_n + OTHERS;
     survey->topics = calloc(most, sizeof *survey->topics);
@@ -32,6 +32,8 @@ static int list_topics(struct survey *survey, const struct config *config)
     add(survey, TOPIC_DEAD_LETTER, topic_of_dead_letter(config->schedule, name));
     add(survey, TOPIC_CANCELLED, topic_of_cancelled(config->schedule, name));
     add(survey, TOPIC_PULSE, topic_of_pulse(config->schedule, name));
+    if (config->events != 0)
+        add(survey, TOPIC_EVENTS, topic_of_events(config->schedule, name));
     if (config->canary_ms > 0)
         add(survey, TOPIC_CANARY, topic_of_canary(config->schedule, name));
     return 0;

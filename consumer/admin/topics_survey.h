@@ -12,6 +12,7 @@ enum topic_kind {
     TOPIC_LEVEL,
     TOPIC_DEAD_LETTER,
     TOPIC_CANCELLED,
+    TOPIC_EVENTS,
     TOPIC_PULSE,
     TOPIC_CANARY,
     TOPIC_TARGET /* not the bridge's: apply neither creates nor changes it */
