@@ -41,6 +41,8 @@ ERRORS = (
     ("size -c /dev/null --rate many --delay 1s", 64, "usage"),
     ("demo --seconds 4", 64, "usage"),
     (f"find -c /dev/null {KAFKA}", 64, "usage"),
+    (f"events -c /dev/null {KAFKA}", 64, "usage"),
+    (f"events -c /dev/null {KAFKA} --source other/0/1", 64, "usage"),
     (f"find -c /dev/null {KAFKA} --id x --due soon", 64, "usage"),
     (f"find -c /dev/null {KAFKA} --source other/0/1", 64, "usage"),
     ("explain 1m -c /nonexistent.yaml", 78, "config"),
@@ -55,7 +57,7 @@ ERRORS = (
     (f"send -c /dev/null {KAFKA} --targets a --value @/nonexistent --delay 1s", 65, "data"),
     ("top -c /dev/null 127.0.0.1:1 --once", 69, "unreachable"),
 ) + tuple((f"{command} -c /dev/null {KAFKA} --targets a --timeout 300ms", 69, "unreachable") for command in
-          ("check", "topics plan", "topics apply", "levels", "peek 1s", "find --id x", "forecast", "dead-letters", "redrive",
+          ("check", "topics plan", "topics apply", "levels", "peek 1s", "find --id x", "events --id x", "forecast", "dead-letters", "redrive",
            "skip schedule/0/1-2", "send --delay 1s --value v"))
 # The metrics of a running instance. The second reading has one more delivery.
 METRICS = """delaybridge_build_info{{version="0"}} 1

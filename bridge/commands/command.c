@@ -234,6 +234,16 @@ static const struct option SIZE_OPTIONS[] = {
     {.name = NULL},
 };
 
+static const struct option EVENTS_OPTIONS[] = {
+    {.name = "--id", .kind = OPTION_TEXT, .value = "ID", .help = "its dlb-id"},
+    {.name = "--key", .kind = OPTION_TEXT, .value = "KEY", .help = "its record key"},
+    {.name = "--source",
+     .kind = OPTION_TEXT,
+     .value = "TOPIC/PARTITION/OFFSET",
+     .help = "its place on the schedule topic"},
+    {.name = NULL},
+};
+
 static const struct option DEMO_OPTIONS[] = {
     {.name = "--no-tty", .kind = OPTION_SWITCH, .help = "print lines instead of a live view"},
     {.name = "--seconds",
@@ -324,6 +334,11 @@ const struct command COMMANDS[] = {
      "--source limit it to a\nrange of each level. --id alone reads all waiting records. A record "
      "counts as waiting until its\nprogress is committed. Exits 1 if there is no such record.\n",
      NEEDS_BROKERS, cmd_find},
+    {"events", "", 0, 0, NULL, EVENTS_OPTIONS, "show the events of one request",
+     "Reads the topic of events, which the bridge writes if 'events' is set. A key or a source names "
+     "one\npartition, an identifier alone means all. Exits 1 if there is no event of this "
+     "request.\n",
+     NEEDS_BROKERS, cmd_events},
     {"forecast", "", 0, 0, NULL, FORECAST_OPTIONS, "show how many records leave each level soon",
      "Counts the waiting records that leave each level, to another level or to their target. "
      "Reads\n"

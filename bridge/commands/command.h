@@ -67,6 +67,7 @@ int cmd_levels(struct cli *cli);
 int cmd_peek(struct cli *cli);
 int cmd_find(struct cli *cli);
 int cmd_forecast(struct cli *cli);
+int cmd_events(struct cli *cli);
 int cmd_skip(struct cli *cli);
 int cmd_dead_letters(struct cli *cli);
 int cmd_redrive(struct cli *cli);

@@ -51,6 +51,9 @@ static void set_down(struct bridge *b, struct outlet *o, bool down, const char *
     o->down = down;
     b->lanes[id.lane].outlets_down += down ? 1 : -1;
     b->outlets.down += down ? 1 : -1;
+    struct counter *blocked = &b->stats->events_blocked;
+    if (id.slot == SLOT_EVENTS)
+        counter_set(blocked, counter_read(blocked) + (down ? 1 : (uint64_t)-1));
     bridge_notice(b, (struct notice){.kind = down ? NOTICE_OUTLET_DOWN : NOTICE_OUTLET_UP,
                                      .queue = id,
                                      .to_slot = id.slot,

@@ -114,6 +114,7 @@ enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retir
     X(cancels_refused, ADD)  /* for lack of room */                                            \
     X(cancelled, ADD)        /* records that were dropped because of a cancel */               \
     X(events_lost, ADD)      /* with events_lossy */                                           \
+    X(events_blocked, ADD)   /* gauge: lanes whose partition of events is down */              \
     X(cancel_entries, ADD)   /* gauge: entries of the table */                                 \
     X(lanes_restoring, ADD)  /* gauge: lanes that apply their cancels before they open */      \
     X(lanes, ADD)            /* gauge: owned lanes */                                          \

@@ -35,6 +35,7 @@ void metrics_write_partitions(FILE *out, const struct metric *metric, const stru
 void metrics_write_lanes(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_memory_limit(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_cancels(FILE *out, const struct metric *metric, const struct metrics *m);
+void metrics_write_events(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_cancel_limit(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_ready(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_config_hash(FILE *out, const struct metric *metric, const struct metrics *m);

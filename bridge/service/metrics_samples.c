@@ -221,6 +221,13 @@ void metrics_write_cancels(FILE *out, const struct metric *metric, const struct 
     sample_labelled(out, metric, "replace", counter_read(&m->stats->replaces));
 }
 
+void metrics_write_events(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    for (int type = 0; type < EVENT_TYPES; type++)
+        sample_labelled(out, metric, event_name((enum event_type)type),
+                        counter_read(&m->stats->events[type]));
+}
+
 void metrics_write_cancel_limit(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     enum {

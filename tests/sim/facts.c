@@ -187,7 +187,7 @@ static void match(struct world *w, const struct request *r, enum event_type type
 {
     int n = r->told[type];
     int outcomes = (r->delivered > 0) + (r->letters[0] > 0) + (r->letters[1] > 0) +
-                   (r->voided_by != NULL);
+                   (r->voided_by != NULL) + (r->in_force > 0);
     if ((w->setup.events & 1u << type) == 0)
         return;
     bool needless = outcomes > 1 || r->cut || w->setup.events_lossy;

@@ -248,6 +248,17 @@ Test(metrics, each_gauge_of_lanes_and_records_has_its_name)
     cr_expect(says("delaybridge_topic_findings{kind=\"fault\"} 39"));
 }
 
+Test(metrics, events_are_counted_by_type)
+{
+    counter_set(&stats.events[EVENT_CANCELLED], 71);
+    counter_set(&stats.events_lost, 72);
+    counter_set(&stats.events_blocked, 73);
+    cr_expect(says("delaybridge_events_total{type=\"cancelled\"} 71"));
+    cr_expect(says("delaybridge_events_total{type=\"delivered\"} 0"));
+    cr_expect(says("delaybridge_events_lost_total 72"));
+    cr_expect(says("delaybridge_events_blocked_lanes 73"));
+}
+
 Test(metrics, cancels_are_counted_by_op_and_void_records_by_level)
 {
     config.cancel_memory = 2000;

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events of requests. A reader of schedule.events compares them with what came out of the targets and of the dead-letter
+topic: it knows requests, cancels and records by their offsets, and nothing of the bridge."""
+from __future__ import annotations
+
+import collections
+import json
+import time
+
+from client import Collector
+from orders import Orders
+from schemas import faults, load
+from stage import Stage, both_modes, require
+from voids import source_of
+
+RATE, KEYS = 250, 2000
+TYPES = ("accepted", "delivered", "cancel_accepted", "cancelled", "replaced", "too_late", "delivery_retried",
+         "dead_lettered", "expired")
+SETTLED = ("delivered", "cancelled", "dead_lettered", "expired")
+
+
+class Life:
+    """All events, by the place of their request and by type."""
+
+    def __init__(self, events: list, seen: list):
+        schema = load("events")
+        self.by_source: dict[str, dict[str, list[dict]]] = collections.defaultdict(lambda: collections.defaultdict(list))
+        self.ids: collections.Counter[str] = collections.Counter()
+        for record in events:
+            event = json.loads(record.value)
+            require(not (wrong := faults(event, schema)), f"not by the schema: {wrong}: {event}")
+            require(record.headers == [("content-type", b"application/cloudevents+json")], f"headers {record.headers}")
+            data = event["data"]
+            require(event["type"] == f"delaybridge.{data['event']}" and event["subject"] == data["source"]
+                    and int(data["source"].split("/")[1]) == record.partition, f"the event {event} in {record.partition}")
+            name = data.get("id", data.get("key"))
+            require(name is None or len(name.encode()) > 128 or record.key == name.encode(),
+                    f"the key {record.key!r} of {event}")
+            self.by_source[data["source"]][data["event"]].append(data)
+            self.ids[event["id"]] += 1
+        self.out: dict[str, list] = collections.defaultdict(list)
+        for record in seen:
+            self.out["schedule/%d/%d" % source_of(record)].append(record)
+
+    def of(self, request) -> dict[str, list[dict]]:
+        return self.by_source.get(f"schedule/{request.partition}/{request.offset}", {})
+
+
+def check_delivery(life: Life, request, records: list, exactly_once: bool) -> None:
+    told = life.of(request).get("delivered", [])
+    delivered = [r for r in records if not r.topic.endswith(".dead-letter")]
+    # A killed process may have delivered it without knowing, and the next one may have met a cancel or the expiry.
+    other = not exactly_once and len(set(life.of(request)) & set(SETTLED)) > 0
+    require((told or other) if delivered else not told, f"{len(delivered)} deliveries of {request}, and the events {told}")
+    places = {(r.topic, r.partition, r.offset) for r in delivered}
+    if exactly_once:
+        require(len(told) == len(delivered), f"{len(delivered)} deliveries of {request}, and the events {told}")
+        require(all("offset" not in data for data in told), f"an offset exactly once: {told}")
+    else:
+        wrong = [data for data in told if (data["target"], data["partition"], data["offset"]) not in places]
+        require(not wrong, f"{wrong} are no places of {request}: {places}")
+
+
+def check_letters(life: Life, request, records: list, exactly_once: bool) -> None:
+    letters = [r for r in records if r.topic.endswith(".dead-letter")]
+    told = [data for name in ("dead_lettered", "expired") for data in life.of(request).get(name, [])]
+    codes = {r.header("dlb-error").decode() for r in letters}
+    require({data["code"] for data in told} >= codes and (letters or not told), f"dead letters {codes} of {request}, and the events {told}")
+    require(not exactly_once or len(told) == len(letters), f"{len(letters)} dead letters, and the events {told}")
+
+
+def check_cancels(life: Life, request, came: bool, exactly_once: bool) -> None:
+    events = life.of(request)
+    if request.kind == "cancel":
+        told = events.get("cancel_accepted", [])
+        require(told, f"the cancel {request} has no event")
+        require(not exactly_once or len(told) == 1, f"the cancel {request} has the events {told}")
+        require(not set(events) - {"cancel_accepted", "too_late"}, f"the cancel {request} has {dict(events)}")
+        return
+    if request.kind == "replace" and not any(d["code"].startswith("bad") for d in events.get("dead_lettered", [])):
+        require(events.get("replaced"), f"the replace {request} has no event")
+    for data in events.get("cancelled", []):
+        _, lane, offset = data["cancelled_by"].split("/")
+        require(int(lane) == request.partition and int(offset) > request.offset, f"cancelled by itself: {data}")
+        require(not (came and data["certain"]), f"{request} came, and the event says that it certainly did not: {data}")
+
+
+def settled(stage: Stage, told: Collector) -> Life:
+    """Waits until each request has an event of its end."""
+    deadline = time.monotonic() + 60
+    while True:
+        life = Life(list(told.seen), list(stage.collector.seen))
+        open_ = [r for r in stage.sender.journal if not set(life.of(r)) & {*SETTLED, "cancel_accepted"}]
+        if not open_:
+            return life
+        require(time.monotonic() < deadline, f"{len(open_)} requests have no event of their end, for example {open_[0]}")
+        time.sleep(0.5)
+
+
+def events(stage: Stage) -> str:
+    """Requests, cancels and replaces, with kills. Each outcome has its event, and no event tells of anything else."""
+    kills, max_ms, seconds = (8, 20_000, 60) if stage.full else (1, 4000, 9)
+    config = stage.ready(events=["all"])
+    told = Collector(stage.kafka.bootstrap, ["schedule.events"])
+    told.start()
+    bridge = stage.bridge(config)
+    orders = Orders(stage.generator(max_ms), stage.seed, keys=KEYS)
+    sending = stage.background(orders.make, 1_000_000, RATE)
+    for _ in range(kills):
+        time.sleep(seconds / (kills + 1))
+        bridge.kill()
+        bridge.start()
+    time.sleep(seconds / (kills + 1))
+    sending.finish(stop=True)
+    life = settled(stage, told)
+    for request in stage.sender.journal:
+        records = life.out[f"schedule/{request.partition}/{request.offset}"]
+        check_delivery(life, request, records, stage.exactly_once)
+        check_letters(life, request, records, stage.exactly_once)
+        check_cancels(life, request, bool(records), stage.exactly_once)
+    repeated = sum(n - 1 for n in life.ids.values())
+    require(not stage.exactly_once or not repeated, f"{repeated} events came twice: {life.ids.most_common(3)}")
+    told.end()
+    counts = collections.Counter(name for types in life.by_source.values() for name in types)
+    require(counts["cancelled"] and counts["delivered"] and counts["replaced"], f"events are missing: {counts}")
+    return f"{len(stage.sender.journal)} requests, {sum(life.ids.values())} events: " + " ".join(f"{name}={counts[name]}" for name in TYPES) \
+        + f" repeated={repeated} kills={kills}"
+
+
+SCENARIOS = both_modes(events)
