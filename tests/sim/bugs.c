@@ -114,6 +114,11 @@ static int lie_forward(void *ctx, const struct forward *forward)
         liar->refusal.code = (enum code)(liar->refusal.code % (CODE_N - 1) + 1);
         f.refusal = &liar->refusal;
     }
+    if (bug_of(p) == BUG_EVENT_LOST && f.kind == FORWARD_EVENT && liar->fakes_n < FAKES_MAX &&
+        sometimes(p, 10)) {
+        liar->fakes[liar->fakes_n++] = f.parcel;
+        return 0;
+    }
     struct record entry;
     uint8_t bytes[CANCEL_ENTRY_SIZE];
     if (bug_of(p) == BUG_ENTRY_OF_ANOTHER && f.kind == FORWARD_CANCEL &&

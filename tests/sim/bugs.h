@@ -61,7 +61,8 @@
     X(LOAD_TO_STABLE_END, "load_to_stable_end", "cancels are loaded to the last stable offset")  \
     X(LOAD_ENDED_BY_TIME, "load_ended_by_time", "a load ends after a while, at any position")    \
     X(HOP_WITHOUT_TIMEOUT, "hop_without_timeout", "a client never gives up a hop")               \
-    X(ENTRY_OF_ANOTHER, "entry_of_another", "the entry of a cancel names the offset before")
+    X(ENTRY_OF_ANOTHER, "entry_of_another", "the entry of a cancel names the offset before")     \
+    X(EVENT_LOST, "event_lost", "an event is reported as stored, and it is not")
 
 #define BUG_ENUM(id, name, text) BUG_##id,
 enum bug { BUG_NONE, BUG_TABLE(BUG_ENUM) BUG_N };

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes in the decisions about cancels, each planted in a copy of one source file. The stories or seeds of the
+"""Mistakes in the decisions about cancels and events, each planted in a copy of one source file. The stories or seeds of the
 simulator must find each of them, or a suite of units. A mistake that lies between the bridge and its port is in bugs.h.
 
   mutants.py BUILD [NAME...]    BUILD: the folder of a debug build. Without a NAME: all of them
@@ -37,8 +37,14 @@ MUTANTS = (
     Mutant("entry_of_replace_is_foreseen", "bridge/core/cancel.c",
            "return p->entry_kind == ENTRY_NONE || p->entry_kind == ENTRY_CANCEL;", "return p != NULL;"),
     Mutant("orphan_entry_counts", "bridge/core/outcome.c",
-           "(p->ownership != OWNED && (b->config.exactly_once || p->kind == FORWARD_CANCEL)) ||",
-           "(p->ownership != OWNED && b->config.exactly_once) ||"),
+           "(b->config.exactly_once || p->kind == FORWARD_CANCEL ||\n                                   "
+           "p->entry_kind == ENTRY_CANCEL)) ||", "b->config.exactly_once) ||"),
+    Mutant("transaction_ends_without_its_events", "bridge/core/commit.c",
+           "if (!t->failed && !list_is_empty(&b->events.ready))", "if (t->failed && !list_is_empty(&b->events.ready))"),
+    Mutant("aborted_delivery_makes_a_cancel_too_late", "bridge/core/event.c",
+           "bool aborted = b->txn.state == TXN_BROKEN;", "bool aborted = b->txn.n > TXN_RECORDS_MAX;"),
+    Mutant("record_is_done_before_its_events", "bridge/core/event.c",
+           "    settle(b, p);\n    return true;\n}\n\nbool event_void", "    return false;\n}\n\nbool event_void"),
     Mutant("replace_is_sent_before_its_entry", "bridge/core/forward.c",
            "if (p->entry_kind != ENTRY_NONE)\n        return send_entry(b, p);",
            "if (p->entry_kind == ENTRY_REPLACE)\n        parcel_drop_entry(b, p);\n"

@@ -164,6 +164,12 @@
     X(an_aborted_request_of_a_replace_is_sent_once)                           \
     X(an_entry_of_unknown_outcome_doubles_no_replace)                         \
     X(progress_does_not_foresee_the_entry_of_a_replace)                       \
+    /* stories_events.c: events of requests */                                \
+    X(events_without_a_leader_stop_their_lane_alone_exactly_once)             \
+    X(a_record_is_done_when_its_event_is_stored)                              \
+    X(lossy_events_delay_no_record)                                           \
+    X(a_failed_delivery_has_one_event_for_each_try)                           \
+    X(a_failed_delivery_has_one_event_for_each_try_exactly_once)              \
     /* stories_seal.c: how long cancels live */                               \
     X(cancels_on_the_schedule_topic_come_before_the_first_delivery)           \
     X(cancels_survive_their_owner)                                            \

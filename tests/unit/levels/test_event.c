@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* event: the text of an event. */
+#include "levels/event.h"
+
+#include <criterion/criterion.h>
+
+static struct event event_of(enum event_type type)
+{
+    return (struct event){.type = type,
+                          .source = "delaybridge.schedule",
+                          .topic = "schedule",
+                          .lane = 3,
+                          .offset = 1048,
+                          .time_ms = 1795219200123,
+                          .due_ms = EVENT_NONE,
+                          .attempt = -1,
+                          .partition = EVENT_NONE,
+                          .stored_offset = EVENT_NONE,
+                          .in_force_ms = EVENT_NONE,
+                          .by_offset = EVENT_NONE,
+                          .late_offset = EVENT_NONE,
+                          .next_try_ms = EVENT_NONE};
+}
+
+static const char *written(const struct event *event)
+{
+    static char text[EVENT_MAX + 1];
+    text[event_write(event, text)] = '\0';
+    return text;
+}
+
+Test(event, each_name_is_the_name_of_its_type)
+{
+    for (int type = 0; type < EVENT_TYPES; type++)
+        cr_expect_eq(event_type_of(bytes_text(event_name((enum event_type)type))), type);
+    cr_expect_eq(event_type_of(bytes_text("deliver")), -1);
+    cr_expect_eq(event_type_of(bytes_null()), -1);
+}
+
+Test(event, absent_members_are_left_out)
+{
+    struct event e = event_of(EVENT_ACCEPTED);
+    cr_expect_str_eq(written(&e),
+                     "{\"specversion\":\"1.0\",\"id\":\"schedule/3/1048/accepted/0\","
+                     "\"source\":\"delaybridge.schedule\",\"type\":\"delaybridge.accepted\","
+                     "\"subject\":\"schedule/3/1048\",\"time\":\"2026-11-21T00:00:00.123Z\","
+                     "\"datacontenttype\":\"application/json\","
+                     "\"data\":{\"event\":\"accepted\",\"source\":\"schedule/3/1048\"}}");
+}
+
+Test(event, id_depends_on_request_type_and_attempt)
+{
+    struct event e = event_of(EVENT_DELIVERY_RETRIED);
+    e.attempt = 2;
+    cr_expect(strstr(written(&e), "\"id\":\"schedule/3/1048/delivery_retried/2\"") != NULL);
+    cr_expect(strstr(written(&e), "\"attempt\":2}") != NULL);
+}
+
+Test(event, texts_are_escaped_or_base64)
+{
+    struct event e = event_of(EVENT_CANCELLED);
+    e.id = bytes_text("a\"b\\c\n");
+    e.key = bytes_of("\xff\x01", 2);
+    const char *text = written(&e);
+    cr_expect(strstr(text, "\"id\":\"a\\\"b\\\\c\\u000a\"") != NULL, "%s", text);
+    cr_expect(strstr(text, "\"key_base64\":\"/wE=\"") != NULL, "%s", text);
+    cr_expect(strstr(text, "\"certain\":false") != NULL, "%s", text);
+}
+
+Test(event, only_a_valid_traceparent_is_an_attribute)
+{
+    struct event e = event_of(EVENT_DELIVERED);
+    e.traceparent = bytes_text("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    cr_expect(strstr(written(&e), "\"traceparent\":\"00-4bf9") != NULL);
+    e.traceparent = bytes_text("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0\"");
+    cr_expect(strstr(written(&e), "traceparent") == NULL);
+    e.traceparent = bytes_text("00");
+    cr_expect(strstr(written(&e), "traceparent") == NULL);
+}
+
+Test(event, largest_event_fits)
+{
+    struct event e = event_of(EVENT_DEAD_LETTERED);
+    char all[EVENT_TEXT_MAX], topic[250];
+    memset(all, 1, sizeof all);
+    memset(topic, 't', sizeof topic);
+    topic[249] = '\0';
+    e.topic = e.source = topic;
+    e.id = e.key = e.target = e.reason = bytes_of(all, sizeof all);
+    e.lane = INT32_MAX;
+    e.offset = e.due_ms = e.partition = e.stored_offset = e.in_force_ms = e.by_offset =
+        e.late_offset = e.next_try_ms = INT64_MAX;
+    e.code = "target_failed";
+    cr_expect_leq(event_write(&e, (char[EVENT_MAX]){0}), EVENT_MAX);
+    e.key = bytes_of(all, sizeof all + 1);
+    cr_expect(strstr(written(&e), "\"key\"") == NULL);
+}
