@@ -32,7 +32,7 @@ struct producer_config {
     const struct config *config;
     const char *const *topics; /* by slot; borrowed */
     int slots;
-    int lanes;                           /* partitions of each topic */
+    int lanes;                                    /* partitions of each topic */
     const char *dead_letter, *cancelled, *events; /* topics; borrowed */
     /* Bytes. The client refuses a larger record as too large. 0: 100 MB. */
     size_t record_max_bytes;

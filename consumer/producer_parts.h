@@ -150,8 +150,8 @@ static inline bool producer_is_transactional(const struct producer *p)
     return p->config.transactional_id != NULL;
 }
 
-/* The topics of the bridge that it writes to: those of the slots, then the dead-letter topic and the
-   topics of cancels and of events. */
+/* The topics of the bridge that it writes to: those of the slots, then the dead-letter topic and
+   the topics of cancels and of events. */
 static inline int producer_own_topics(const struct producer *p)
 {
     return p->config.slots + 3;

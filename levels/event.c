@@ -31,7 +31,7 @@ int event_type_of(struct bytes name)
     return -1;
 }
 
-/* A text takes up to six bytes for each of its own. An event has at most five texts (source, id,
+/* A text takes up to six bytes for each byte. An event has at most five texts (source, id,
    key, target, reason) and four places. */
 enum { PLACE_MAX = TOPIC_NAME_MAX + 2 * DECIMAL_MAX + 2, REST_MAX = 800 };
 _Static_assert(EVENT_MAX >= 5 * 6 * EVENT_TEXT_MAX + 4 * PLACE_MAX + REST_MAX, "each event fits");

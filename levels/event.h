@@ -3,8 +3,8 @@
    format is CloudEvents 1.0 in structured JSON. docs/events.md and docs/schemas/event.json describe
    it.
 
-   The id is the place of the request, the type and the number of failed deliveries. So an event that
-   is written again, for example after a crash, has the same id. Texts of requests may have any
+   The id is the place of the request, the type and the number of failed deliveries. So an event
+   that is written again, for example after a crash, has the same id. Texts of requests may have any
    bytes: a text that is no valid UTF-8 is written as base64, in a member of another name. A text
    above EVENT_TEXT_MAX bytes is left out. Pure: no clock, no allocation. */
 #ifndef DELAYBRIDGE_LEVELS_EVENT_H
@@ -16,15 +16,15 @@
 #include <stdint.h>
 
 /* Users see the names: add rows at the end, never rename or remove one. */
-#define EVENT_TABLE(X)                               \
-    X(EVENT_ACCEPTED, "accepted")                    \
-    X(EVENT_DELIVERED, "delivered")                  \
-    X(EVENT_CANCEL_ACCEPTED, "cancel_accepted")      \
-    X(EVENT_CANCELLED, "cancelled")                  \
-    X(EVENT_REPLACED, "replaced")                    \
-    X(EVENT_TOO_LATE, "too_late")                    \
-    X(EVENT_DELIVERY_RETRIED, "delivery_retried")    \
-    X(EVENT_DEAD_LETTERED, "dead_lettered")          \
+#define EVENT_TABLE(X)                            \
+    X(EVENT_ACCEPTED, "accepted")                 \
+    X(EVENT_DELIVERED, "delivered")               \
+    X(EVENT_CANCEL_ACCEPTED, "cancel_accepted")   \
+    X(EVENT_CANCELLED, "cancelled")               \
+    X(EVENT_REPLACED, "replaced")                 \
+    X(EVENT_TOO_LATE, "too_late")                 \
+    X(EVENT_DELIVERY_RETRIED, "delivery_retried") \
+    X(EVENT_DEAD_LETTERED, "dead_lettered")       \
     X(EVENT_EXPIRED, "expired")
 
 #define EVENT_ENUM(id, name) id,
@@ -33,9 +33,9 @@ enum event_type { EVENT_TABLE(EVENT_ENUM) EVENT_TYPES };
 
 /* A set of types: the bit of each. */
 #define EVENT_BIT(type) (1u << (type))
-#define EVENTS_DEFAULT                                                            \
-    (EVENT_BIT(EVENT_CANCELLED) | EVENT_BIT(EVENT_TOO_LATE) |                     \
-     EVENT_BIT(EVENT_DEAD_LETTERED) | EVENT_BIT(EVENT_DELIVERY_RETRIED))
+#define EVENTS_DEFAULT                                                                         \
+    (EVENT_BIT(EVENT_CANCELLED) | EVENT_BIT(EVENT_TOO_LATE) | EVENT_BIT(EVENT_DEAD_LETTERED) | \
+     EVENT_BIT(EVENT_DELIVERY_RETRIED))
 #define EVENTS_ALL (EVENT_BIT(EVENT_TYPES) - 1)
 
 const char *event_name(enum event_type type);
@@ -59,16 +59,16 @@ struct event {
     struct bytes key; /* its record key */
     struct bytes target;
     int64_t due_ms;
-    int attempt;             /* failed deliveries; -1: not known */
-    int64_t partition;       /* delivered: on the target */
-    int64_t stored_offset;   /* delivered: on the target */
-    int64_t in_force_ms;     /* cancel_accepted, replaced */
-    int64_t by_offset;       /* cancelled: of the newest cancel of its name, on the schedule topic */
-    bool certain;            /* cancelled: it cannot have been delivered before */
-    int64_t late_offset;     /* too_late: of the request that was delivered, on the schedule topic */
-    int64_t next_try_ms;     /* delivery_retried */
-    const char *code;        /* dead_lettered, expired, delivery_retried */
-    struct bytes reason;     /* the same */
+    int attempt;           /* failed deliveries; -1: not known */
+    int64_t partition;     /* delivered: on the target */
+    int64_t stored_offset; /* delivered: on the target */
+    int64_t in_force_ms;   /* cancel_accepted, replaced */
+    int64_t by_offset;     /* cancelled: of the newest cancel of its name, on the schedule topic */
+    bool certain;          /* cancelled: it cannot have been delivered before */
+    int64_t late_offset;   /* too_late: of the request that was delivered, on the schedule topic */
+    int64_t next_try_ms;   /* delivery_retried */
+    const char *code;      /* dead_lettered, expired, delivery_retried */
+    struct bytes reason;   /* the same */
 };
 
 /* Writes the value of the record, without a terminator, and returns its length. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* force_marks: since when the cancels of one lane are in force, with a few marks for all of them.
-   Cancels come into force in the order of their offsets. So the mark at the next higher offset is an
-   upper bound for a cancel. Marks are some ms apart. When there is no room, every second one is
+   Cancels come into force in the order of their offsets. So the mark at the next higher offset is
+   an upper bound for a cancel. Marks are some ms apart. When there is no room, every second one is
    dropped, which makes bounds later, never earlier. Pure: no clock. */
 #ifndef DELAYBRIDGE_LEVELS_FORCE_MARKS_H
 #define DELAYBRIDGE_LEVELS_FORCE_MARKS_H

@@ -335,7 +335,8 @@ const struct command COMMANDS[] = {
      "counts as waiting until its\nprogress is committed. Exits 1 if there is no such record.\n",
      NEEDS_BROKERS, cmd_find},
     {"events", "", 0, 0, NULL, EVENTS_OPTIONS, "show the events of one request",
-     "Reads the topic of events, which the bridge writes if 'events' is set. A key or a source names "
+     "Reads the topic of events, which the bridge writes if 'events' is set. A key or a source "
+     "names "
      "one\npartition, an identifier alone means all. Exits 1 if there is no event of this "
      "request.\n",
      NEEDS_BROKERS, cmd_events},

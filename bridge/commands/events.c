@@ -117,8 +117,7 @@ static int read_all(struct events *e, rd_kafka_t *rk)
         if (e->lane < 0 || e->lane == lane)
             rd_kafka_topic_partition_list_add(list, e->topic, lane)->offset =
                 RD_KAFKA_OFFSET_BEGINNING;
-    struct browse browse = {
-        .rk = rk, .timeout_ms = e->cli->timeout_ms, .each = take, .ctx = e};
+    struct browse browse = {.rk = rk, .timeout_ms = e->cli->timeout_ms, .each = take, .ctx = e};
     int err = browse_read(&browse, list, &error);
     rd_kafka_topic_partition_list_destroy(list);
     return err == 0 ? print_all(e) : complain(e->cli, EXIT_UNREACHABLE, "%s", error.text);

@@ -135,8 +135,8 @@ static int check_events(struct loader *loader)
     struct setting setting = setting_of(loader, "events_lossy");
     if (c->events_lossy && c->exactly_once)
         return config_refuse(loader, &setting, "true",
-                             "not with delivery: exactly-once, which writes events in the "
-                             "transaction of what they report: remove it");
+                             "not with delivery: exactly-once, whose transactions "
+                             "contain their events: remove it");
     return 0;
 }
 

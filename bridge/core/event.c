@@ -25,7 +25,7 @@ void event_deinit(struct bridge *b)
     recent_deinit(&b->events.recent);
 }
 
-/* Events that are parcels of their own. */
+/* Returns whether each event has a separate parcel. */
 static bool are_apart(const struct bridge *b)
 {
     return txn_binds_topics(b) || b->config.events_lossy;
@@ -46,8 +46,7 @@ void event_note_cancel(struct bridge *b, struct parcel *p, const struct record *
     force_marks_note(&b->lanes[lane].force, cancel->offset, cancel->in_force_ms);
     if (b->events.wanted == 0)
         return;
-    event_note(b, p,
-               cancel->op == CANCEL_OP_REPLACE ? EVENT_REPLACED : EVENT_CANCEL_ACCEPTED);
+    event_note(b, p, cancel->op == CANCEL_OP_REPLACE ? EVENT_REPLACED : EVENT_CANCEL_ACCEPTED);
     p->facts.in_force_wall_ms = cancel->in_force_ms;
     p->facts.proof_seq = b->commit.seq;
     if (!event_is_wanted(b, EVENT_TOO_LATE))
@@ -83,8 +82,7 @@ void event_note_voided(struct bridge *b, struct parcel *p)
     event_note(b, p, EVENT_CANCELLED);
     p->facts.by_offset = cancels_find(&b->cancels.table, lane->cancels.id, p->print, &matched);
     int64_t in_force_ms = force_marks_bound(&lane->force, p->facts.by_offset);
-    p->facts.certain =
-        env.stamp.attempt == 0 && env.stamp.due_ms - CERTAIN_MS > in_force_ms;
+    p->facts.certain = env.stamp.attempt == 0 && env.stamp.due_ms - CERTAIN_MS > in_force_ms;
 }
 
 void event_note_delivered(struct bridge *b, struct parcel *p)
@@ -105,9 +103,9 @@ static unsigned owed_with(const struct bridge *b, const struct parcel *p, enum f
     if (kind == FORWARD_TARGET)
         types |= b->events.wanted & EVENT_BIT(EVENT_DELIVERED);
     if (kind == FORWARD_DEAD)
-        types |= b->events.wanted & EVENT_BIT(p->dead_letter->refusal.code == CODE_EXPIRED
-                                                  ? EVENT_EXPIRED
-                                                  : EVENT_DEAD_LETTERED);
+        types |= b->events.wanted &
+                 EVENT_BIT(p->dead_letter->refusal.code == CODE_EXPIRED ? EVENT_EXPIRED
+                                                                        : EVENT_DEAD_LETTERED);
     return types;
 }
 
@@ -228,8 +226,7 @@ enum event_type event_next(const struct parcel *p)
 
 bool event_load(struct bridge *b, struct parcel *p, enum event_type type)
 {
-    int attempt =
-        type == EVENT_DELIVERY_RETRIED ? event_attempts(p) - p->facts.retried + 1 : -1;
+    int attempt = type == EVENT_DELIVERY_RETRIED ? event_attempts(p) - p->facts.retried + 1 : -1;
     if (p->entry == NULL) {
         p->entry = event_record(b, p, type, attempt);
         if (p->entry == NULL)
@@ -334,7 +331,7 @@ bool event_stored(struct bridge *b, struct parcel *p)
     bool again = p->event == EVENT_DELIVERY_RETRIED && --p->facts.retried > 0;
     p->facts.types &= (uint16_t) ~(again ? 0 : EVENT_BIT(p->event));
     p->tells_first &= again;
-    bool last = p->facts.types == 0 || txn_binds_topics(b); /* others are parcels of their own */
+    bool last = p->facts.types == 0 || txn_binds_topics(b); /* the others have separate parcels */
     if (p->settled && last)
         return true;
     if (p->ownership != OWNED) {

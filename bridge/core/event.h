@@ -6,8 +6,8 @@
                      voids it. It then sends its events, one after another, and is done when the
                      last one is acknowledged. The event of a failed delivery comes first.
      The same, with events_lossy
-                     Each event is a parcel of its own, and the record does not wait for it.
-     Exactly-once    Each event is a parcel of its own in the transaction of the outcome. The
+                     Each event has a separate parcel, and the record does not wait for it.
+     Exactly-once    Each event has a separate parcel in the transaction of the outcome. The
                      transaction does not end before they are sent. A record that a cancel voids has
                      no successor: one of its events takes this part.
 
@@ -32,11 +32,11 @@ void event_note(const struct bridge *b, struct parcel *p, enum event_type type);
 /* The parcel is of a cancel or replace that was put in force: cancel_accepted or replaced, and
    too_late. entry: the record for the topic of cancels. */
 void event_note_cancel(struct bridge *b, struct parcel *p, const struct record *entry);
-/* Its delivery failed, and its envelope says so. At-least-once, the event comes before the record is
-   sent on: after a crash the next owner tries it again, and nothing else would tell of the failure. */
+/* Its delivery failed, and its envelope says so. At-least-once, the event comes before the record
+   is forwarded again. After a crash the next owner tries the record again, and may succeed. */
 void event_note_retried(const struct bridge *b, struct parcel *p);
-void event_note_voided(struct bridge *b, struct parcel *p);        /* a cancel voids it */
-void event_note_delivered(struct bridge *b, struct parcel *p);     /* it was acknowledged */
+void event_note_voided(struct bridge *b, struct parcel *p);    /* a cancel voids it */
+void event_note_delivered(struct bridge *b, struct parcel *p); /* it was acknowledged */
 
 /* Sending. */
 
@@ -57,7 +57,7 @@ enum event_type event_next(const struct parcel *p);
 bool event_load(struct bridge *b, struct parcel *p, enum event_type type) must_check;
 bool event_is_proven(const struct bridge *b, const struct parcel *p, enum event_type type);
 void event_await_proof(struct bridge *b, struct parcel *p);
-/* Makes the parcels ready whose commit was answered, and asks for a commit if others wait. Returns
+/* Makes the parcels ready whose commit was answered, and requests a commit if others wait. Returns
    whether others wait. */
 bool event_serve_proofs(struct bridge *b);
 

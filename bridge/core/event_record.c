@@ -63,7 +63,7 @@ static void describe_envelope(const struct parcel *p, struct event *e)
     }
 }
 
-/* Adds what belongs to the type alone. */
+/* Adds the members of the type. */
 static void add_facts(const struct parcel *p, struct event *e)
 {
     const struct event_facts *facts = &p->facts;

@@ -51,8 +51,8 @@ static int dispatch(struct bridge *b, struct parcel *p, struct forward *f, bool 
     return 0;
 }
 
-/* Exactly-once: the events of the record are ready before it is sent, so that its transaction cannot
-   end without them. */
+/* Exactly-once: the events of the record are ready before it is sent, so that its transaction
+   cannot end without them. */
 static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alone)
 {
     struct list events;
@@ -272,8 +272,8 @@ static void send_ready(struct bridge *b, enum ready kind)
     }
 }
 
-/* Events of their own. With exactly-once, they follow a record of the open transaction, even one
-   that is to be alone. */
+/* Sends events that have separate parcels. With exactly-once, they follow a record of the open
+   transaction, even one that is to be alone. */
 static void send_events(struct bridge *b)
 {
     for (struct link *l; (l = list_first(&b->events.ready)) != NULL;) {

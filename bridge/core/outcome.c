@@ -221,8 +221,8 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
     if (away)
         report = REPORT_NOT_SENT;
     bool is_void = /* its transaction was aborted, it belongs to another log, or is read again */
-        (p->ownership != OWNED && (b->config.exactly_once || p->kind == FORWARD_CANCEL ||
-                                   p->entry_kind == ENTRY_CANCEL)) ||
+        (p->ownership != OWNED &&
+         (b->config.exactly_once || p->kind == FORWARD_CANCEL || p->entry_kind == ENTRY_CANCEL)) ||
         p->ownership == FOREIGN;
     if (report == REPORT_OK && !is_void) {
         succeeded(b, p, target);

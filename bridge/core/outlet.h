@@ -12,8 +12,8 @@ void outlet_sent(struct bridge *b, const struct parcel *p);
 void outlet_reported(struct bridge *b, const struct parcel *p, enum report report);
 /* Returns whether the lane must read no requests, because their hops could only wait in memory. */
 bool outlets_stop_intake(const struct bridge *b, int lane);
-/* At-least-once: returns whether the outlet acknowledged nothing for a while, or records in flight to
-   it take the lane's share of memory. */
+/* At-least-once: returns whether the outlet acknowledged nothing for a while, or records in flight
+   to it take the lane's share of memory. */
 bool outlet_is_silent(const struct bridge *b, int lane, enum forward_kind kind);
 /* At-least-once: returns whether both are true. */
 bool outlet_is_flooded(const struct bridge *b, int lane, enum forward_kind kind);

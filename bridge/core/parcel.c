@@ -161,7 +161,8 @@ void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms)
     wheel_add(&b->wheel, &p->node, at_wall_ms);
 }
 
-/* An entry is sent with deliveries, because the sender of its cancel waits for it. So are events. */
+/* An entry is sent with deliveries, because the sender of its cancel waits for it. So are events.
+ */
 void parcel_ready(struct bridge *b, struct parcel *p)
 {
     bool urgent = p->entry_kind != ENTRY_NONE || p->settled || p->tells_first;

@@ -64,9 +64,9 @@ struct target_id {
     void *handle; /* the port's own; NULL until its first lookup */
 };
 
-/* The topic that a record is forwarded to. FORWARD_CANCEL, FORWARD_EVENT: the topic of cancels or of
-   events, in the same lane. Their records are sent as soon as deliveries are. Those of cancels have
-   no headers. Those of events have the content type of CloudEvents. */
+/* The topic that a record is forwarded to. FORWARD_CANCEL, FORWARD_EVENT: the topic of cancels or
+   of events, in the same lane. Their records are sent as soon as deliveries are. Those of cancels
+   have no headers. Those of events have the content type of CloudEvents. */
 enum forward_kind { FORWARD_LEVEL, FORWARD_TARGET, FORWARD_DEAD, FORWARD_CANCEL, FORWARD_EVENT };
 enum { FORWARD_KINDS = FORWARD_EVENT + 1 };
 
@@ -255,9 +255,8 @@ struct port {
     /* Looks a target up, and never creates the topic. The step machine has one look-up pending at a
        time. After LOOKUP_PENDING, the worker begins a turn when the answer has arrived. */
     enum lookup (*lookup)(void *ctx, struct target_id *target);
-    /* Exactly-once: looks up the partition that hops of a lane (slot of a level), its dead letters
-       (slot 0), its cancels or its events go to. Never called while a target's look-up is
-       pending. */
+    /* Exactly-once: looks up the partition that hops of a lane (slot of a level) go to, or its dead
+       letters (slot 0), cancels or events. Never called while a target's look-up is pending. */
     enum lookup (*lookup_outlet)(void *ctx, struct queue_id outlet);
     /* Frees the handle of a target that the step machine no longer uses. */
     void (*forget)(void *ctx, struct target_id *target);

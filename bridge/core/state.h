@@ -105,8 +105,8 @@ struct parcel {
     struct wheel_node node;  /* WAITING */
     struct link link;        /* FREE, READY, PARKED, or IN_FLIGHT and not OWNED */
     struct queue *queue;
-    struct record *record;           /* owned */
-    /* The record that is sent in place of its own, owned: the entry of ENTRY_REPLACE, or the event
+    struct record *record; /* owned */
+    /* The record that is sent instead of `record`, owned: the entry of ENTRY_REPLACE, or the event
        of a settled parcel. Else NULL. */
     struct record *entry;
     struct dead_letter *dead_letter; /* NULL: not for the dead-letter topic */
@@ -129,16 +129,16 @@ struct parcel {
     bool settled;              /* its record needs no successor any more, only events */
     bool tells_first;          /* sends an event before its record (event.h) */
     struct event_facts facts;
-    uint8_t state;             /* enum parcel_state */
-    uint8_t kind;              /* IN_FLIGHT: enum forward_kind */
-    uint8_t content;           /* dead_letter: enum dead_letter_content */
-    int16_t to_slot;           /* IN_FLIGHT to a level: its slot */
-    uint8_t ownership;         /* enum ownership; only IN_FLIGHT may be other than OWNED */
-    bool keyless;              /* IN_FLIGHT to a target: delivered without a key */
-    bool raw;                  /* the record came from a producer and is no envelope */
-    bool without_level;        /* too large for its level */
-    bool alone;                /* gets a batch to itself: it, or its batch, was too large */
-    bool too_large;            /* for its target: it was alone in its batch */
+    uint8_t state;      /* enum parcel_state */
+    uint8_t kind;       /* IN_FLIGHT: enum forward_kind */
+    uint8_t content;    /* dead_letter: enum dead_letter_content */
+    int16_t to_slot;    /* IN_FLIGHT to a level: its slot */
+    uint8_t ownership;  /* enum ownership; only IN_FLIGHT may be other than OWNED */
+    bool keyless;       /* IN_FLIGHT to a target: delivered without a key */
+    bool raw;           /* the record came from a producer and is no envelope */
+    bool without_level; /* too large for its level */
+    bool alone;         /* gets a batch to itself: it, or its batch, was too large */
+    bool too_large;     /* for its target: it was alone in its batch */
 };
 
 enum queue_state {

@@ -125,7 +125,7 @@ enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retir
 
 struct stats {
     STATS_COUNTERS(STATS_DECLARE)
-    struct counter dead[CODE_N]; /* acknowledged by the dead-letter topic, by code */
+    struct counter dead[CODE_N];        /* acknowledged by the dead-letter topic, by code */
     struct counter events[EVENT_TYPES]; /* acknowledged by the topic of events, by type */
     struct counter lateness[LATENESS_BUCKETS];
     struct spans commit;       /* from the start of a commit to its answer */

@@ -107,7 +107,8 @@ static void check_events(struct findings *findings, const struct topic_seen *eve
 {
     const char *span = topic_setting(events, "retention.ms");
     const char *size = topic_setting(events, "retention.bytes");
-    if (span == NULL || size == NULL || strtoll(span, NULL, 10) >= 0 || strtoll(size, NULL, 10) >= 0)
+    if (span == NULL || size == NULL || strtoll(span, NULL, 10) >= 0 ||
+        strtoll(size, NULL, 10) >= 0)
         return;
     finding_add(findings, FINDING_WARN, events->name, NULL,
                 "topic %s has retention.ms=-1 and retention.bytes=-1: events are never deleted. A "

@@ -88,7 +88,8 @@ static const struct topic_rule cancelled_rules[] = {
 
 static const struct topic_rule events_rules[] = {
     {"cleanup.policy", "delete", RULE_EXACTLY, FINDING_REFUSE,
-     "compaction refuses events of requests without a name, and would keep only the last event of a "
+     "compaction refuses events of requests without a name, and would keep only the last event of "
+     "a "
      "name",
      NULL, false},
     {"max.message.bytes", "1048588", RULE_AT_LEAST, FINDING_FAULT,

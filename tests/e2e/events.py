@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events of requests. A reader of schedule.events compares them with what came out of the targets and of the dead-letter
-topic: it knows requests, cancels and records by their offsets, and nothing of the bridge."""
+"""Events of requests. A reader of schedule.events compares them with the records of targets and of the dead-letter topic. It
+knows requests, cancels and records by their offsets."""
 from __future__ import annotations
 
 import collections
@@ -98,7 +98,7 @@ def settled(stage: Stage, told: Collector) -> Life:
 
 
 def events(stage: Stage) -> str:
-    """Requests, cancels and replaces, with kills. Each outcome has its event, and no event tells of anything else."""
+    """Requests, cancels and replaces, with kills. Each outcome has its event, and no event reports anything else."""
     kills, max_ms, seconds = (8, 20_000, 60) if stage.full else (1, 4000, 9)
     config = stage.ready(events=["all"])
     told = Collector(stage.kafka.bootstrap, ["schedule.events"])

@@ -272,7 +272,8 @@ void oracle_process_ends(struct process *p)
 void oracle_clean_stop(struct process *p)
 {
     bool wait = p->world->setup.events != 0 && !p->world->setup.exactly_once;
-    if (wait && !p->world->setup.is_calm) /* events may have been in flight at the end of the wait */
+    if (wait &&
+        !p->world->setup.is_calm) /* events may have been in flight at the end of the wait */
         return;
     check_committed(p, -1);
 }

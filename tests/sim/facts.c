@@ -18,7 +18,7 @@ static const char *const NAMES[EVENT_TYPES] = {
     "accepted", "delivered",        "cancel_accepted", "cancelled", "replaced",
     "too_late", "delivery_retried", "dead_lettered",   "expired"};
 
-/* Returns what follows "name": in the text, or NULL. */
+/* Returns the text after "name":, or NULL. */
 static const char *member(const char *text, const char *name)
 {
     char quoted[40];
@@ -75,8 +75,8 @@ static void check_request(struct process *p, const struct told *t, const char *t
                        (long long)r->offset);
         break;
     case EVENT_DELIVERY_RETRIED:
-        if (t->attempt < 1 || (t->attempt > r->failures && w->skew_ms_max == 0 &&
-                               r->key.data != NULL))
+        if (t->attempt < 1 ||
+            (t->attempt > r->failures && w->skew_ms_max == 0 && r->key.data != NULL))
             world_fail(w, "p%d says that %d/%lld failed %d times", p->id, r->lane,
                        (long long)r->offset, t->attempt);
         break;
@@ -112,8 +112,7 @@ struct told *facts_forwarded(struct process *p, const struct forward *forward)
     *t = (struct told){.type = type_in(w, text), .request = request_at(w, subject)};
     if ((w->setup.events & 1u << t->type) == 0)
         world_fail(w, "p%d writes an event that nothing asked for: %.200s", p->id, text);
-    if (id == NULL || subject == NULL ||
-        strncmp(id, subject, strcspn(subject + 1, "\"") + 1) != 0)
+    if (id == NULL || subject == NULL || strncmp(id, subject, strcspn(subject + 1, "\"") + 1) != 0)
         world_fail(w, "an event without its place: %.200s", text);
     for (const char *at = id; *at != ','; at++)
         t->attempt = *at == '/' ? atoi(at + 1) : t->attempt;
@@ -180,9 +179,9 @@ void facts_choose(struct world *w)
     w->setup.commits_are_prompt = false; /* a record is done when its events are */
 }
 
-/* Fails unless n events were stored for a fact that happened `facts` times. At least once, a process
-   may never learn of an outcome. It then forwards the record again, perhaps with another outcome. So
-   only one of several outcomes needs its event. */
+/* Fails unless n events were stored for a fact that happened `facts` times. At least once, a
+   process may never learn of an outcome. It then forwards the record again, perhaps with another
+   outcome. So only one of several outcomes needs its event. */
 static void match(struct world *w, const struct request *r, enum event_type type, int facts)
 {
     int n = r->told[type];
@@ -193,8 +192,8 @@ static void match(struct world *w, const struct request *r, enum event_type type
     bool needless = outcomes > 1 || r->cut || w->setup.events_lossy;
     bool fits = w->setup.exactly_once ? n == facts : facts > 0 ? n > 0 || needless : n == 0;
     if (!fits)
-        world_fail(w, "request %d/%lld has %d events %s of %d facts", r->lane,
-                   (long long)r->offset, n, NAMES[type], facts);
+        world_fail(w, "request %d/%lld has %d events %s of %d facts", r->lane, (long long)r->offset,
+                   n, NAMES[type], facts);
 }
 
 static void judge(struct world *w, const struct request *r)
@@ -214,8 +213,8 @@ static void judge(struct world *w, const struct request *r)
         bool told = (r->told_tries >> n & 1) != 0;
         if (!told && (w->setup.events & EVENT_BIT(EVENT_DELIVERY_RETRIED)) != 0 &&
             !w->setup.events_lossy)
-            world_fail(w, "request %d/%lld has no event of try %d", r->lane,
-                       (long long)r->offset, n);
+            world_fail(w, "request %d/%lld has no event of try %d", r->lane, (long long)r->offset,
+                       n);
     }
 }
 

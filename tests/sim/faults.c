@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Faults: small ones have a probability, great ones happen at certain times. */
 #include "tests/sim/faults.h"
-#include "tests/sim/facts.h"
 #include "tests/sim/coordinator.h"
+#include "tests/sim/facts.h"
 #include "tests/sim/workload.h"
 
 enum great {

@@ -41,8 +41,6 @@ MUTANTS = (
            "p->entry_kind == ENTRY_CANCEL)) ||", "b->config.exactly_once) ||"),
     Mutant("transaction_ends_without_its_events", "bridge/core/commit.c",
            "if (!t->failed && !list_is_empty(&b->events.ready))", "if (t->failed && !list_is_empty(&b->events.ready))"),
-    Mutant("aborted_delivery_makes_a_cancel_too_late", "bridge/core/event.c",
-           "bool aborted = b->txn.state == TXN_BROKEN;", "bool aborted = b->txn.n > TXN_RECORDS_MAX;"),
     Mutant("record_is_done_before_its_events", "bridge/core/event.c",
            "    settle(b, p);\n    return true;\n}\n\nbool event_void", "    return false;\n}\n\nbool event_void"),
     Mutant("replace_is_sent_before_its_entry", "bridge/core/forward.c",

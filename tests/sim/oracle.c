@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of forwarding: when, how often and with which bytes a record may be forwarded, and its
    outcome at the end. */
-#include "tests/sim/facts.h"
 #include "tests/sim/oracle.h"
+#include "tests/sim/facts.h"
 #include "tests/sim/voids.h"
 
 #include <limits.h>
@@ -25,8 +25,8 @@ static int failures_of(struct world *w, const struct request *r)
     return r->key.data == NULL && target_of(w, r)->refuses_keyless ? INT_MAX : r->failures;
 }
 
-/* Returns whether a record whose success was reported may not be done yet. If its lane is read again,
-   it is forwarded again. */
+/* Returns whether a record whose success was reported may not be done yet. If its lane is read
+   again, it is forwarded again. */
 static bool waits_for_events(const struct world *w)
 {
     return w->setup.events != 0 && !w->setup.events_lossy && !w->setup.exactly_once;

@@ -455,9 +455,8 @@ static enum lookup port_lookup_outlet(void *ctx, struct queue_id outlet)
         return LOOKUP_UNKNOWN;
     if (rng_chance(&w->rng, w->knobs.lookup_pending))
         return LOOKUP_PENDING;
-    int chain = outlet.slot == SLOT_SCHEDULE ? CHAINS_DEAD + outlet.lane
-                : outlet.slot == SLOT_CANCELS
-                    ? TOPIC_CANCELS * LANES_MAX + outlet.lane
+    int chain = outlet.slot == SLOT_SCHEDULE  ? CHAINS_DEAD + outlet.lane
+                : outlet.slot == SLOT_CANCELS ? TOPIC_CANCELS * LANES_MAX + outlet.lane
                 : outlet.slot == SLOT_EVENTS
                     ? CHAINS_EVENTS + outlet.lane
                     : p->topic_of_slot[outlet.slot] * LANES_MAX + outlet.lane;

@@ -38,10 +38,8 @@ static void decide(struct world *w, struct flight *f, const struct forward *forw
 {
     struct knobs *knobs = &w->knobs;
     static const size_t most[] = {
-        [FORWARD_LEVEL] = LEVEL_BYTES_MAX,
-        [FORWARD_TARGET] = TARGET_BYTES_MAX,
-        [FORWARD_DEAD] = DEAD_BYTES_MAX,
-        [FORWARD_CANCEL] = LEVEL_BYTES_MAX,
+        [FORWARD_LEVEL] = LEVEL_BYTES_MAX, [FORWARD_TARGET] = TARGET_BYTES_MAX,
+        [FORWARD_DEAD] = DEAD_BYTES_MAX,   [FORWARD_CANCEL] = LEVEL_BYTES_MAX,
         [FORWARD_EVENT] = EVENT_MAX,
     };
     f->report = REPORT_OK;
@@ -191,8 +189,7 @@ static bool outage_keeps(struct world *w, struct flight *f)
         leader_back = f->producer->cut_until_ms;
     if (leader_back <= w->now_ms)
         return false;
-    bool delivery =
-        f->kind == FORWARD_TARGET || f->kind == FORWARD_EVENT || w->setup.exactly_once;
+    bool delivery = f->kind == FORWARD_TARGET || f->kind == FORWARD_EVENT || w->setup.exactly_once;
     int64_t gives_up_at = f->sent_ms + (delivery ? DELIVERY_TIMEOUT_MS : hop_timeout_ms(w));
     bool skip_requested =
         delivery || (w->setup.cancel_memory > 0 && w->bug != BUG_HOP_WITHOUT_TIMEOUT);

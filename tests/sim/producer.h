@@ -22,9 +22,9 @@ struct flight {
     struct bytes lent_value; /* the same bytes, as the bridge lent them */
     struct queue_id from;
     enum forward_kind kind;
-    bool raw;          /* it was forwarded as it was read */
-    bool expired;      /* a dead letter with this code */
-    struct told *told; /* of an event */
+    bool raw;                    /* it was forwarded as it was read */
+    bool expired;                /* a dead letter with this code */
+    struct told *told;           /* of an event */
     const struct ladder *ladder; /* the ladder of the writer */
     int topic, lane, chain;
     int64_t landed_offset; /* its offset on a level */

@@ -58,7 +58,6 @@ void lossy_events_delay_no_record(struct world *w)
     story_finish(w);
 }
 
-
 static void refused_once(struct world *w)
 {
     story_open(w);
