@@ -284,7 +284,7 @@ static void send_apart(struct bridge *b, struct parcel *p)
 static void settle(struct bridge *b, struct parcel *p)
 {
     p->settled = true;
-    p->entry_kind = p->entry_kind == ENTRY_REPLACE ? ENTRY_NONE : p->entry_kind;
+    assert(p->entry_kind == ENTRY_NONE || p->entry_kind == ENTRY_CANCEL);
     b->events.owing++;
     p->state = PARCEL_FREE; /* in no list */
     parcel_ready(b, p);

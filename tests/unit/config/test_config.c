@@ -87,6 +87,27 @@ Test(config, an_empty_file_is_all_defaults)
     config_deinit(&config);
 }
 
+Test(config, events_are_off_and_switched_on_by_one_word)
+{
+    takes("");
+    cr_expect_eq(config.events, 0);
+    cr_expect(!config.events_lossy);
+    config_deinit(&config);
+    takes("events: [default]\n");
+    cr_expect_eq(config.events, EVENTS_DEFAULT);
+    config_deinit(&config);
+    takes("events: [default, delivered]\nevents_lossy: true\n");
+    cr_expect_eq(config.events, EVENTS_DEFAULT | EVENT_BIT(EVENT_DELIVERED));
+    cr_expect(config.events_lossy);
+    config_deinit(&config);
+    cr_assert_eq(load("", "--events=all"), 0, "%s", error.text);
+    cr_expect_eq(config.events, EVENTS_ALL);
+    config_deinit(&config);
+    refuses("events: [deliver]\n", "not an event");
+    refuses("events_lossy: maybe\n", "not one of true, false");
+    refuses("events_lossy: true\ndelivery: exactly-once\n", "not with delivery: exactly-once");
+}
+
 Test(config, a_flag_beats_the_environment_beats_the_file_beats_the_default)
 {
     takes("hold: 2s\n");
