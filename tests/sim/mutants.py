@@ -37,8 +37,7 @@ MUTANTS = (
     Mutant("entry_of_replace_is_foreseen", "bridge/core/cancel.c",
            "return p->entry_kind == ENTRY_NONE || p->entry_kind == ENTRY_CANCEL;", "return p != NULL;"),
     Mutant("orphan_entry_counts", "bridge/core/outcome.c",
-           "(b->config.exactly_once || p->kind == FORWARD_CANCEL ||\n                                   "
-           "p->entry_kind == ENTRY_CANCEL)) ||", "b->config.exactly_once) ||"),
+           "p->kind == FORWARD_CANCEL || p->entry_kind == ENTRY_CANCEL", "p->kind == FORWARD_KINDS"),
     Mutant("transaction_ends_without_its_events", "bridge/core/commit.c",
            "if (!t->failed && !list_is_empty(&b->events.ready))", "if (t->failed && !list_is_empty(&b->events.ready))"),
     Mutant("record_is_done_before_its_events", "bridge/core/event.c",
@@ -195,6 +194,9 @@ CASES = (
     Case("a redriven dead letter has a new origin", ("a_redriven_dead_letter_has_a_new_origin",),
          ("cancel_voids_younger_requests",)),
     Case("rollback and upgrade; on a real Kafka: e2e cancels_upgrade", ("a_rollback_delivers_what_cancels_void",)),
+    Case("a record is done, or a transaction ends, before its events are stored",
+         ("a_record_is_done_when_its_event_is_stored", "events_without_a_leader_stop_their_lane_alone_exactly_once"),
+         ("record_is_done_before_its_events", "transaction_ends_without_its_events", "event_lost")),
 )
 
 
