@@ -139,7 +139,7 @@ struct brokers_case {
 static struct brokers_case case_of(uint64_t n)
 {
     for (size_t i = 0; i < sizeof troubles / sizeof *troubles; i++) {
-        for (int mode = troubles[i].modes; mode <= EXACTLY_ONCE; mode++) {
+        for (int mode = (int)troubles[i].modes; mode <= EXACTLY_ONCE; mode++) {
             if (--n == 0)
                 return (struct brokers_case){&troubles[i], mode == EXACTLY_ONCE};
         }

@@ -49,7 +49,7 @@ static void remember(const char *line)
 static struct findings check(rd_kafka_t *rk, const struct config *config)
 {
     struct findings findings;
-    cr_assert_eq(topics_check(rk, config, TIMEOUT_MS, &findings, &error), 0, "%s", error);
+    cr_assert_eq(topics_check(rk, config, TIMEOUT_MS, &findings, &error), 0, "%s", error.text);
     return findings;
 }
 
