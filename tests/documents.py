@@ -80,6 +80,24 @@ def faults_of_reach() -> list[str]:
     return faults
 
 
+def faults_of_symptoms() -> list[str]:
+    """The index of troubleshooting.md has each of its sections, and a section names each alert."""
+    page = "docs/troubleshooting.md"
+    text = (ROOT / page).read_text()
+    index = "".join(line for line in text.splitlines() if line.startswith("|"))
+    faults = [f"{page}: its index lacks the section {heading}" for heading in re.findall(r"^### (.+)$", text, re.M)
+              if f"[{heading}](#" not in index]
+    alerts = re.findall(r"- alert: (\w+)", (ROOT / "deploy/prometheus/alerts.yaml").read_text())
+    return faults + [f"{page}: no section names the alert {alert}" for alert in alerts if alert not in text]
+
+
+def faults_of_live_keys(program: Program) -> list[str]:
+    """operating.md names each key that SIGHUP changes."""
+    section = re.search(r"## Change the configuration\n(.*?)\n## ", (ROOT / "docs/operating.md").read_text(), re.S)
+    return [f"docs/operating.md: SIGHUP also changes {key}" for key in sorted(program.live)
+            if section is None or f"`{key}`" not in section[1]]
+
+
 def faults_of_size(page: str) -> list[str]:
     lines = (ROOT / page).read_text().splitlines()
     most = LINES_OF_A_DECISION if page.startswith("docs/adr/0") else LINES_MAX.get(page, 10000)
@@ -103,6 +121,7 @@ class Program:
             if key["flag"]:
                 common[key["flag"]] = {"kind": "text"}
         self.keys = {key["name"] for key in tables["keys"]}
+        self.live = {key["name"] for key in tables["keys"] if key["live"]}
         self.commands = {command["name"]: {**common, **{o["name"]: o for o in command["options"]}}
                          for command in tables["commands"]}
 
@@ -164,7 +183,8 @@ def faults_of_configuration(block: Block, program: Program, where: str) -> list[
 
 def main() -> int:
     program = Program(sys.argv[1])
-    faults = [fault for page in listed() for fault in faults_of_links(page)] + faults_of_reach()
+    faults = [fault for page in listed() for fault in faults_of_links(page)]
+    faults += faults_of_reach() + faults_of_symptoms() + faults_of_live_keys(program)
     for page in PAGES:
         faults += faults_of_size(page) + faults_of_commands(page, program)
         faults += [fault for block in blocks(page) for fault in faults_of_block(block, program)]

@@ -85,7 +85,7 @@ static struct sizing size_of(const struct config *c, const struct load *load)
     s.lanes = at_least(load->rate / lane_rate);
     if (s.lanes < c->partitions)
         s.lanes = c->partitions;
-    s.partitions = s.lanes * (c->ladder.n + c->retired_n + OTHER_TOPICS);
+    s.partitions = s.lanes * (c->ladder.n + c->retired_n + OTHER_TOPICS + (c->events != 0));
     chain_longer_levels(&chain, &c->ladder, &s.longer);
     double busy_us = load->rate * (intake_us + hops * hop_us + delivery_us);
     s.workers = at_least(busy_us / 1e6 / core_share);

@@ -142,6 +142,8 @@ Test(cli, long_delays_get_a_hint_at_longer_levels)
          EXIT_DONE, "\"longer_levels\":null");
     ends("delaybridge size -c /dev/null --rate 300 --delay 7d", EXIT_DONE,
          "12h, 1d, 7d in addition");
+    ends("delaybridge size -c /dev/null --rate 300 --delay 15m --events default", EXIT_DONE,
+         "176 without schedule.pulse");
     ends("delaybridge size -c /dev/null --rate 300 --delay 15m", EXIT_DONE,
          "168 without schedule.pulse");
 }
