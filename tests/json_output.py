@@ -55,10 +55,17 @@ ERRORS = (
     (f"redrive -c /dev/null {KAFKA} --targets a --keep-due --restart-delay", 64, "usage"),
     (f"redrive -c /dev/null {KAFKA} --targets a --limit 0", 64, "usage"),
     (f"send -c /dev/null {KAFKA} --targets a --value @/nonexistent --delay 1s", 65, "data"),
+    (f"cancel -c /dev/null {KAFKA} --id x", 65, "data"),
+    (f"cancel -c /dev/null {KAFKA} --key x --delay 1s", 64, "usage"),
+    (f"cancel -c /dev/null {KAFKA} --key x --wait soon", 64, "usage"),
+    (f"replace -c /dev/null {KAFKA} --targets a --key x --value v", 65, "data"),
+    (f"replace -c /dev/null {KAFKA} --targets a --key x --all-lanes", 64, "usage"),
     ("top -c /dev/null 127.0.0.1:1 --once", 69, "unreachable"),
 ) + tuple((f"{command} -c /dev/null {KAFKA} --targets a --timeout 300ms", 69, "unreachable") for command in
-          ("check", "topics plan", "topics apply", "levels", "peek 1s", "find --id x", "events --id x", "forecast", "dead-letters", "redrive",
-           "skip schedule/0/1-2", "send --delay 1s --value v"))
+          ("check", "topics plan", "topics apply", "levels", "peek 1s", "find --id x", "events --id x", "forecast",
+           "dead-letters", "redrive", "skip schedule/0/1-2", "send --delay 1s --value v --target a", "check --sample",
+           "cancel --key x", "cancel --key x --id y --all-lanes --wait 1s",
+           "replace --key x --delay 1s --value v --target a --wait 1s"))
 # The metrics of a running instance. The second reading has one more delivery.
 METRICS = """delaybridge_build_info{{version="0"}} 1
 delaybridge_ready 1
@@ -131,6 +138,7 @@ def faults_of_validator() -> list[str]:
         (right | {"offset": 5.0}, load("send")), (right | {"offset": "-"}, load("send")), (right | {"offset": -1}, load("send")),
         (right | {"offset": True}, load("send")), (right | {"more": 1}, load("send")), ({"topic": "t"}, load("send")),
         ("2026-11-21T08:00:00Z", at), (1893456000.25, at),
+        (right | {"state": "sent", "in_force": None, "code": None, "reason": None}, load("cancel")),
         ({"error": {"code": "other", "message": ""}}, load("error")), ({"base64": 1}, load("peek")["$defs"]["bytes"]))
     found = [f"the validator accepts {value}" for value, schema in planted if not faults(value, schema)]
     return found + faults(right, load("send"))

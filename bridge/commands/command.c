@@ -73,6 +73,9 @@ static const struct option CANCEL_OPTIONS[] = {
      .kind = OPTION_TEXT,
      .value = "NAME",
      .help = "identifier of the request, if it has one"},
+    {.name = "--all-lanes",
+     .kind = OPTION_SWITCH,
+     .help = "write one cancel to each partition of the schedule topic"},
     WAIT_OPTION,
     {.name = NULL},
 };
@@ -300,16 +303,24 @@ const struct command COMMANDS[] = {
      NEEDS_TARGETS, cmd_send},
     {"cancel", "", 0, 0, NULL, CANCEL_OPTIONS,
      "cancel a request, or one for each line of JSON on stdin",
-     "Cancels every request with the same name that stands before it in its partition and is not "
-     "delivered\nyet. The name is the identifier of the request (--id), or else its key. Without "
-     "any "
-     "of these options,\nthe command reads one JSON object a line from stdin: {\"key\": …, \"id\": "
-     "…}.\n",
+     "Cancels every request with the same name that stands before it in its partition and is not\n"
+     "delivered yet. The name is the identifier of the request (--id), or else its key. The key "
+     "is\n"
+     "always necessary, because it decides the partition. Without --key and --id, the command "
+     "reads\n"
+     "one JSON object a line from stdin: {\"key\": …, \"id\": …}.\n"
+     "Prints topic, partition and offset of each cancel. With --wait, it also prints the answer:\n"
+     "  in force since T   no request of this name that is due later than T + 1 s is delivered\n"
+     "  refused            with the reason; exits 65\n"
+     "  unanswered         no process has applied it yet; it takes effect when one does; exits 75\n"
+     "--all-lanes reaches requests in other partitions: those older than added partitions, and "
+     "those\n"
+     "of producers whose partitioner is not murmur2 ('delaybridge check --sample' finds them).\n",
      NEEDS_BROKERS, cmd_cancel},
     {"replace", "", 0, 0, NULL, REPLACE_OPTIONS,
      "cancel a request and send another one of the same name",
-     "Takes the same options and lines as 'delaybridge send'. It cancels as 'delaybridge cancel' "
-     "does. If\nit is refused, it cancels nothing.\n",
+     "Takes the same options and lines as 'delaybridge send'. It cancels as 'delaybridge cancel'\n"
+     "does, and its new request is not voided by itself. If it is refused, it cancels nothing.\n",
      NEEDS_TARGETS, cmd_replace},
     {"levels", "", 0, 0, NULL, LEVELS_OPTIONS,
      "show how many records wait in each level, and whether the first is overdue",

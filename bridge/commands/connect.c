@@ -36,22 +36,23 @@ int connect_to_look(const struct cli *cli, rd_kafka_t **rk)
     return connect_kafka(cli, RD_KAFKA_CONSUMER, conf, rk);
 }
 
-/* Checks that the schedule topic exists. Lists all topics, because metadata for one name could
-   create that topic. */
-static int find_schedule(const struct cli *cli, rd_kafka_t *rk)
+/* Lists all topics, because metadata for one name could create that topic. */
+int connect_lanes(const struct cli *cli, rd_kafka_t *rk, int *lanes)
 {
     const rd_kafka_metadata_t *metadata;
     const char *schedule = cli->config->schedule;
     rd_kafka_resp_err_t code = rd_kafka_metadata(rk, 1, NULL, &metadata, cli->timeout_ms);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
         return complain(cli, EXIT_UNREACHABLE, "%s", rd_kafka_err2str(code));
-    bool found = false;
+    *lanes = 0;
     for (int i = 0; i < metadata->topic_cnt; i++)
-        found = found || strcmp(metadata->topics[i].topic, schedule) == 0;
+        if (strcmp(metadata->topics[i].topic, schedule) == 0)
+            *lanes = metadata->topics[i].partition_cnt;
     rd_kafka_metadata_destroy(metadata);
-    return found ? EXIT_DONE
-                 : complain(cli, EXIT_CONFIG,
-                            "topic %s does not exist: run 'delaybridge topics apply'", schedule);
+    return *lanes > 0
+               ? EXIT_DONE
+               : complain(cli, EXIT_CONFIG,
+                          "topic %s does not exist: run 'delaybridge topics apply'", schedule);
 }
 
 int connect_to_send(const struct cli *cli,
@@ -78,8 +79,8 @@ int connect_to_send(const struct cli *cli,
         }
     rd_kafka_conf_set_dr_msg_cb(conf, reported);
     rd_kafka_conf_set_opaque(conf, ctx);
-    int code = connect_kafka(cli, RD_KAFKA_PRODUCER, conf, rk);
-    return code == EXIT_DONE ? find_schedule(cli, *rk) : code;
+    int lanes, code = connect_kafka(cli, RD_KAFKA_PRODUCER, conf, rk);
+    return code == EXIT_DONE ? connect_lanes(cli, *rk, &lanes) : code;
 }
 
 int connect_exit_of(rd_kafka_t *rk, rd_kafka_resp_err_t code, struct error *error)

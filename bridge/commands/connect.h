@@ -26,6 +26,10 @@ int connect_to_send(const struct cli *cli,
                     void (*reported)(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx),
                     void *ctx, rd_kafka_t **rk) must_check;
 
+/* Sets *lanes to the number of partitions of the schedule topic. Returns EXIT_DONE, or an exit code
+   after it has printed that the topic does not exist, or cannot be seen. */
+int connect_lanes(const struct cli *cli, rd_kafka_t *rk, int *lanes) must_check;
+
 /* Returns the exit code for a record that was not stored, and sets its sentence. After a fatal
    error, the client only reports that it has failed or purged the record, so this gets the original
    error. */

@@ -1,131 +1,261 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The committed progress, then the two topics on which the answer is. */
+/* The committed progress, then the two topics on which the answers are. */
 #include "consumer/admin/cancel_answer.h"
 
 #include "bridge/base/clock.h"
 #include "consumer/admin/browse.h"
 #include "consumer/client/log_ends.h"
 #include "levels/cancel_log.h"
-#include "levels/decimal.h"
 #include "levels/topic_name.h"
 #include "levels/window.h"
 
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { ASK_MS = 5000, ASK_AGAIN_MS = 50, BACK_MS = 60000 };
+enum { ASK_AGAIN_MS = 50 };
 
+/* The cancels of one call, sorted by lane and offset. */
 struct search {
-    struct cancel_answer *answer;
-    int64_t offset;                                /* of the cancel on the schedule topic */
-    char source[TOPIC_TEXT_MAX + 2 * DECIMAL_MAX]; /* dlb-source of its dead letter */
+    struct cancel_answers *answers;
+    struct cancel_asked *asked;
+    size_t n;
+    bool dead_letters; /* the topic that is read: the dead-letter topic, or that of cancels */
 };
 
-/* Sets done to whether the group has committed the offset. Returns 0 or ERR_KAFKA. */
-static int is_committed(rd_kafka_t *rk, const struct config *config, int lane, int64_t offset,
-                        bool *done)
+static bool is_denied(rd_kafka_resp_err_t code)
+{
+    return code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
+           code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED;
+}
+
+/* Sets a sentence such as "cannot read schedule.cancelled: ...: allow Read on it". */
+static int refuse(struct error *error, const char *what, const char *name, rd_kafka_resp_err_t code)
+{
+    return error_set(error, is_denied(code) ? ERR_CONFIG : ERR_KAFKA, "cannot read %s%s: %s%s",
+                     what, name, rd_kafka_err2str(code),
+                     is_denied(code) ? ": allow Read on it" : "");
+}
+
+static const char *topic_of(const struct cancel_answers *answers, bool dead_letters,
+                            char out[TOPIC_TEXT_MAX])
+{
+    const char *schedule = answers->config->schedule;
+    return dead_letters ? topic_of_dead_letter(schedule, out) : topic_of_cancelled(schedule, out);
+}
+
+static int64_t *next_of(struct answer_lane *lane, bool dead_letters)
+{
+    return dead_letters ? &lane->dead_next : &lane->cancelled_next;
+}
+
+/* Notes the ends of a topic. */
+static int note_ends(struct cancel_answers *answers, bool dead_letters, struct error *error)
+{
+    char topic[TOPIC_TEXT_MAX];
+    topic_of(answers, dead_letters, topic);
+    rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(answers->lanes_n);
+    rd_kafka_topic_partition_list_add_range(ends, topic, 0, answers->lanes_n - 1);
+    rd_kafka_resp_err_t code = log_ends_await(answers->rk, ends, LOG_END, answers->timeout_ms);
+    for (int i = 0; i < ends->cnt; i++) {
+        *next_of(&answers->lanes[i], dead_letters) = ends->elems[i].offset;
+        code = is_denied(ends->elems[i].err) ? ends->elems[i].err : code;
+    }
+    rd_kafka_topic_partition_list_destroy(ends);
+    return code == 0 ? 0 : refuse(error, "", topic, code);
+}
+
+int cancel_answers_open(struct cancel_answers *answers, struct error *error)
+{
+    answers->lanes = calloc((size_t)answers->lanes_n, sizeof *answers->lanes);
+    if (answers->lanes == NULL)
+        return error_set(error, ERR_NO_MEMORY, "out of memory");
+    int err = note_ends(answers, false, error);
+    return err != 0 ? err : note_ends(answers, true, error);
+}
+
+void cancel_answers_close(struct cancel_answers *answers)
+{
+    free(answers->lanes);
+    answers->lanes = NULL;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct cancel_asked *a = left, *b = right;
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static struct cancel_asked *asked_at(const struct search *search, int lane, int64_t offset)
+{
+    const struct cancel_asked wanted = {.lane = lane, .offset = offset};
+    return bsearch(&wanted, search->asked, search->n, sizeof wanted, by_place);
+}
+
+/* Notes which cancels of a lane the group has committed. */
+static void note_window(struct search *search, const rd_kafka_topic_partition_t *p)
 {
     struct window window;
+    if (p->offset < 0 ||
+        window_decode(&window, p->offset, bytes_of(p->metadata, p->metadata_size)) != 0)
+        return;
+    for (size_t i = 0; i < search->n; i++)
+        if (search->asked[i].lane == p->partition)
+            search->asked[i].committed = window_is_done(&window, search->asked[i].offset);
+}
+
+/* Reads the committed progress of the lanes. */
+static int note_committed(struct search *search, struct error *error)
+{
+    const struct config *config = search->answers->config;
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_t *p = rd_kafka_topic_partition_list_add(list, config->schedule, lane);
-    bool known = rd_kafka_committed(rk, list, ASK_MS) == 0 && p->err == 0;
-    *done = known && p->offset >= 0 &&
-            window_decode(&window, p->offset, bytes_of(p->metadata, p->metadata_size)) == 0 &&
-            window_is_done(&window, offset);
+    for (size_t i = 0; i < search->n; i++)
+        if (i == 0 || search->asked[i].lane != search->asked[i - 1].lane)
+            rd_kafka_topic_partition_list_add(list, config->schedule, search->asked[i].lane);
+    rd_kafka_resp_err_t code =
+        rd_kafka_committed(search->answers->rk, list, search->answers->timeout_ms);
+    for (int i = 0; code == 0 && i < list->cnt; i++) {
+        code = list->elems[i].err;
+        if (code == 0)
+            note_window(search, &list->elems[i]);
+    }
     rd_kafka_topic_partition_list_destroy(list);
-    return known ? 0 : ERR_KAFKA;
+    return code == 0 ? 0 : refuse(error, "the progress of the group ", config->group, code);
 }
 
-static bool match_entry(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
+static void match_entry(struct search *search, const rd_kafka_message_t *message)
 {
-    struct search *s = ctx;
     struct cancel_decoded decoded;
-    (void)tag;
     if (cancel_record_decode(bytes_of(message->payload, message->len), &decoded) != 0 ||
-        decoded.type != CANCEL_RECORD_ENTRY || decoded.is.entry.offset != s->offset)
-        return true;
-    s->answer->answer = ANSWER_IN_FORCE;
-    s->answer->in_force_ms = decoded.is.entry.in_force_ms;
-    return false;
+        decoded.type != CANCEL_RECORD_ENTRY)
+        return;
+    struct cancel_asked *asked = asked_at(search, message->partition, decoded.is.entry.offset);
+    if (asked == NULL)
+        return;
+    asked->found = ANSWER_IN_FORCE;
+    asked->in_force_ms = decoded.is.entry.in_force_ms;
 }
 
-static void copy_header(const rd_kafka_message_t *message, const char *name, char *out, size_t size)
+static void copy_header(rd_kafka_headers_t *headers, const char *name, char *out, size_t size)
 {
-    rd_kafka_headers_t *headers;
     const void *value = "";
     size_t len = 0;
-    if (rd_kafka_message_headers(message, &headers) == 0)
-        (void)rd_kafka_header_get_last(headers, name, &value, &len);
+    (void)rd_kafka_header_get_last(headers, name, &value, &len);
     snprintf(out, size, "%.*s", (int)len, (const char *)value);
 }
 
-static bool match_dead_letter(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
+static void match_dead_letter(struct search *search, const rd_kafka_message_t *message)
 {
-    struct search *s = ctx;
-    char source[sizeof s->source];
+    char source[TOPIC_TEXT_MAX + 48], *end;
+    const char *schedule = search->answers->config->schedule;
+    const size_t prefix = strlen(schedule);
+    rd_kafka_headers_t *headers;
+    if (rd_kafka_message_headers(message, &headers) != 0)
+        return;
+    copy_header(headers, "dlb-source", source, sizeof source);
+    if (strncmp(source, schedule, prefix) != 0 || source[prefix] != '/')
+        return;
+    long lane = strtol(source + prefix + 1, &end, 10);
+    if (*end != '/' || lane != message->partition)
+        return;
+    struct cancel_asked *asked = asked_at(search, (int)lane, strtoll(end + 1, NULL, 10));
+    if (asked == NULL || asked->found == ANSWER_IN_FORCE)
+        return;
+    asked->found = ANSWER_REFUSED;
+    copy_header(headers, "dlb-error", asked->code, sizeof asked->code);
+    copy_header(headers, "dlb-reason", asked->reason, sizeof asked->reason);
+}
+
+static bool match(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
+{
+    struct search *search = ctx;
+    struct answer_lane *lane = &search->answers->lanes[message->partition];
     (void)tag;
-    copy_header(message, "dlb-source", source, sizeof source);
-    if (strcmp(source, s->source) != 0)
-        return true;
-    s->answer->answer = ANSWER_REFUSED;
-    copy_header(message, "dlb-error", s->answer->code, sizeof s->answer->code);
-    copy_header(message, "dlb-reason", s->answer->reason, sizeof s->answer->reason);
+    *next_of(lane, search->dead_letters) = message->offset + 1;
+    if (search->dead_letters)
+        match_dead_letter(search, message);
+    else
+        match_entry(search, message);
+    return true;
+}
+
+static bool is_unanswered(const struct cancel_asked *asked)
+{
+    return asked->committed && asked->found == ANSWER_NONE;
+}
+
+/* Reads a topic in the lanes of committed cancels that have no answer. */
+static int read_lanes(struct search *search, bool dead_letters, struct error *error)
+{
+    char topic[TOPIC_TEXT_MAX];
+    struct cancel_answers *answers = search->answers;
+    rd_kafka_topic_partition_list_t *from = rd_kafka_topic_partition_list_new(1);
+    topic_of(answers, dead_letters, topic);
+    search->dead_letters = dead_letters;
+    for (size_t i = 0; i < search->n; i++) {
+        int lane = search->asked[i].lane;
+        if (is_unanswered(&search->asked[i]) &&
+            rd_kafka_topic_partition_list_find(from, topic, lane) == NULL)
+            rd_kafka_topic_partition_list_add(from, topic, lane)->offset =
+                *next_of(&answers->lanes[lane], dead_letters);
+    }
+    struct browse browse = {
+        .rk = answers->rk, .timeout_ms = answers->timeout_ms, .each = match, .ctx = search};
+    int err = from->cnt == 0 ? 0 : browse_read(&browse, from, error);
+    rd_kafka_topic_partition_list_destroy(from);
+    return err != 0 && is_denied(browse.code) ? ERR_CONFIG : err;
+}
+
+/* Returns whether a later answer is possible in a lane that is not silent. */
+static bool is_waiting(const struct search *search)
+{
+    for (size_t i = 0; i < search->n; i++) {
+        const struct cancel_asked *asked = &search->asked[i];
+        if ((!asked->committed || asked->found == ANSWER_NONE) &&
+            !search->answers->lanes[asked->lane].silent)
+            return true;
+    }
     return false;
 }
 
-/* Reads the lane's partition of a topic from the first record that was written since_ms. */
-static int read_since(rd_kafka_t *rk, const char *topic, int lane, int64_t since_ms,
-                      struct browse *browse, struct error *error)
+/* With exactly-once, records become visible a moment after the commit of their offsets. So a
+   committed cancel without an answer is looked for again. */
+static int ask(struct search *search, struct error *error)
 {
-    rd_kafka_topic_partition_list_t *from = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_t *p = rd_kafka_topic_partition_list_add(from, topic, lane);
-    p->offset = since_ms;
-    rd_kafka_resp_err_t err = rd_kafka_offsets_for_times(rk, from, ASK_MS);
+    int err = note_committed(search, error);
     if (err == 0)
-        err = p->err;
-    int code =
-        err == 0 ? 0
-                 : error_set(error, ERR_KAFKA, "cannot read %s: %s", topic, rd_kafka_err2str(err));
-    if (code == 0 && p->offset >= 0)
-        code = browse_read(browse, from, error);
-    rd_kafka_topic_partition_list_destroy(from);
-    return code;
+        err = read_lanes(search, false, error);
+    return err == 0 ? read_lanes(search, true, error) : err;
 }
 
-static int find_answer(rd_kafka_t *rk, const struct config *config, int lane, int64_t since_ms,
-                       struct search *search, struct error *error)
+static void conclude(struct search *search)
 {
-    char topic[TOPIC_TEXT_MAX];
-    struct browse browse = {.rk = rk, .timeout_ms = ASK_MS, .each = match_entry, .ctx = search};
-    int err =
-        read_since(rk, topic_of_cancelled(config->schedule, topic), lane, since_ms, &browse, error);
-    browse.each = match_dead_letter;
-    if (err == 0 && search->answer->answer != ANSWER_IN_FORCE)
-        err = read_since(rk, topic_of_dead_letter(config->schedule, topic), lane, since_ms, &browse,
-                         error);
-    return err;
-}
-
-int cancel_answer_await(rd_kafka_t *rk, const struct config *config, int lane, int64_t offset,
-                        int64_t wait_ms, struct cancel_answer *answer, struct error *error)
-{
-    struct search search = {.answer = answer, .offset = offset};
-    int64_t since_ms = clock_wall_ms() - BACK_MS, until_mono_ms = clock_mono_ms() + wait_ms;
-    bool done = false;
-    *answer = (struct cancel_answer){.answer = ANSWER_NONE};
-    snprintf(search.source, sizeof search.source, "%s/%d/%" PRId64, config->schedule, lane, offset);
-    while (!done) {
-        if (is_committed(rk, config, lane, offset, &done) != 0)
-            return error_set(error, ERR_KAFKA, "cannot read the committed offsets of group %s",
-                             config->group);
-        if (done || clock_mono_ms() >= until_mono_ms)
-            break;
-        poll(NULL, 0, ASK_AGAIN_MS);
+    struct answer_lane *lanes = search->answers->lanes;
+    for (size_t i = 0; i < search->n; i++) {
+        struct cancel_asked *asked = &search->asked[i];
+        asked->answer = asked->committed ? asked->found : ANSWER_NONE;
+        lanes[asked->lane].silent = asked->answer == ANSWER_NONE;
     }
-    if (!done)
+}
+
+int cancel_answers_await(struct cancel_answers *answers, struct cancel_asked *asked, size_t n,
+                         int64_t wait_ms, struct error *error)
+{
+    struct search search = {.answers = answers, .asked = asked, .n = n};
+    int64_t until_mono_ms = clock_mono_ms() + wait_ms;
+    if (n == 0)
         return 0;
-    answer->answer = ANSWER_UNKNOWN;
-    return find_answer(rk, config, lane, since_ms, &search, error);
+    qsort(asked, n, sizeof *asked, by_place);
+    int err = ask(&search, error);
+    while (err == 0 && is_waiting(&search) && clock_mono_ms() < until_mono_ms) {
+        poll(NULL, 0, ASK_AGAIN_MS);
+        err = ask(&search, error);
+    }
+    if (err == 0)
+        conclude(&search);
+    return err;
 }
