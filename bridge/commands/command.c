@@ -339,11 +339,12 @@ const struct command COMMANDS[] = {
      "'delaybridge\nlevels' lists the levels.\n",
      NEEDS_BROKERS, cmd_peek},
     {"find", "", 0, 0, NULL, FIND_OPTIONS, "find out where a request is",
-     "Give --id, --key or --source. The answer is waiting, delivered or dead-lettered, with the "
-     "place of\nthe record. Deliveries and dead letters are searched only if no such record waits. "
-     "There is no\nindex. --key and --source limit the search to one lane. --due, --sent and "
-     "--source limit it to a\nrange of each level. --id alone reads all waiting records. A record "
-     "counts as waiting until its\nprogress is committed. Exits 1 if there is no such record.\n",
+     "Give --id, --key or --source. The answer is waiting, delivered, dead-lettered or cancelled, "
+     "with the\nplace of the record. All other states are searched only if no such record waits. "
+     "A cancel is found\nwhile it is in force, and later on the schedule topic. There is no index. "
+     "--key and --source limit\nthe search to one lane. --due, --sent and --source limit it to a "
+     "range of each level. --id alone\nreads all waiting records. A record counts as waiting until "
+     "its progress is committed. Exits 1 if\nthere is no such record.\n",
      NEEDS_BROKERS, cmd_find},
     {"events", "", 0, 0, NULL, EVENTS_OPTIONS, "show the events of one request",
      "Reads the topic of events, which the bridge writes if 'events' is set. A key or a source "

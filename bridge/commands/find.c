@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delaybridge find: searches the topics for one request: does it wait, was it delivered, or was it
-   dead-lettered? There is no index. levels/stay.h says which parts of the levels can hold it. */
+/* delaybridge find: searches the topics for one request: does it wait, or was it delivered,
+   dead-lettered or cancelled? There is no index. levels/stay.h says which parts of the levels can
+   hold it. */
 #include "bridge/base/clock.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/find_parts.h"
@@ -8,6 +9,7 @@
 #include "bridge/commands/result.h"
 #include "consumer/client/client.h"
 #include "levels/instant.h"
+#include "levels/murmur2.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@ static int (*const SEARCHES[])(struct find *) = {
     find_request_in_history,
     find_dead_letter, /* before the target, on which Read may be denied */
     find_delivered,
+    find_cancelled, /* the last one, since a cancel of a delivered request voids nothing */
 };
 
 static int read_source(struct wanted *wanted, const struct config *config, const char *text,
@@ -79,8 +82,7 @@ static int choose_lane(struct find *find)
     struct wanted *wanted = &find->wanted;
     int lanes = find->offsets.lanes;
     if (wanted->lane < 0 && !bytes_is_null(wanted->key))
-        wanted->lane = rd_kafka_msg_partitioner_murmur2(NULL, wanted->key.data, wanted->key.len,
-                                                        lanes, NULL, NULL);
+        wanted->lane = murmur2_partition(wanted->key, lanes);
     if (wanted->lane >= lanes)
         return error_set(&find->error, ERR_DATA, "--source: %s has no partition %d, only 0 to %d",
                          find->cli->config->schedule, wanted->lane, lanes - 1);
@@ -95,11 +97,13 @@ static int search(struct find *find)
     for (size_t i = 0; err == 0 && find->found_n == 0 && i < sizeof SEARCHES / sizeof *SEARCHES;
          i++)
         err = SEARCHES[i](find);
-    return err;
+    return err == 0 ? find_cancels_of_waiting(find) : err;
 }
 
-static int answer(const struct find *find)
+static int answer(struct find *find)
 {
+    if (find->found_n > 0 && find->denied[0] != '\0')
+        find_note(find, "deliveries were not searched: allow Read on %.100s", find->denied);
     for (int i = 0; i < find->found_n; i++)
         find_print(find, &find->found[i]);
     if (find->found_n > 0)
@@ -123,8 +127,12 @@ static int exit_code(int err)
 
 static void deinit(struct find *find)
 {
-    for (int i = 0; i < find->known_n; i++)
+    for (int i = 0; i < find->known_n; i++) {
         free((void *)find->known[i].key.data);
+        free((void *)find->known[i].name.data);
+    }
+    for (int i = 0; i < find->voiders_n; i++)
+        free((void *)find->voiders[i].name.data);
     for (int i = 0; i < find->found_n; i++) {
         free((void *)find->found[i].key.data);
         free((void *)find->found[i].value.data);

@@ -2,6 +2,7 @@
 /* The searches of the dead-letter topic and of the targets. */
 #include "bridge/commands/find_parts.h"
 #include "bridge/commands/place.h"
+#include "levels/murmur2.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,8 +106,7 @@ static bool match_delivery(void *ctx, const struct scan_range *range,
     return find_add(find, &found);
 }
 
-/* Returns the earliest time of a dead letter, or 0 if it is unknown. */
-static int64_t sent_from_ms(const struct find *find)
+int64_t find_sent_from_ms(const struct find *find)
 {
     int64_t from_ms = find->wanted.sent_known ? find->wanted.sent.from_ms : 0;
     for (int i = 0; i < find->known_n; i++) {
@@ -118,7 +118,7 @@ static int64_t sent_from_ms(const struct find *find)
     return from_ms > CLOCK_SKEW_MS ? from_ms - CLOCK_SKEW_MS : 0;
 }
 
-static int scan_topic(struct find *find, const struct topic_part *part, find_each *each)
+int find_topic(struct find *find, const struct topic_part *part, find_each *each)
 {
     int n = part->last - part->first + 1;
     struct scan_range *ranges = calloc((size_t)n, sizeof *ranges);
@@ -138,8 +138,8 @@ int find_dead_letter(struct find *find)
     struct topic_part part = {.topic = topic_of_dead_letter(find->cli->config->schedule, topic),
                               .first = lane >= 0 ? lane : 0,
                               .last = lane >= 0 ? lane : find->offsets.lanes - 1,
-                              .from_ms = sent_from_ms(find)};
-    return scan_topic(find, &part, match_dead);
+                              .from_ms = find_sent_from_ms(find)};
+    return find_topic(find, &part, match_dead);
 }
 
 /* One target and the times of the deliveries to search for. */
@@ -183,9 +183,8 @@ static int scan_target(struct find *find, const struct goal *goal)
                               .from_ms = goal->from_ms,
                               .to_ms = goal->to_ms};
     if (goal->has_key)
-        part.first = part.last = rd_kafka_msg_partitioner_murmur2(
-            NULL, goal->key.data, goal->key.len, partitions, NULL, NULL);
-    err = scan_topic(find, &part, match_delivery);
+        part.first = part.last = murmur2_partition(goal->key, partitions);
+    err = find_topic(find, &part, match_delivery);
     return find->denied[0] != '\0' ? 0 : err; /* the answer says that Read is denied */
 }
 

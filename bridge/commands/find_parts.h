@@ -8,11 +8,18 @@
 #include "consumer/admin/offsets.h"
 #include "consumer/admin/scan.h"
 #include "levels/bytes.h"
+#include "levels/cancel_log.h"
 #include "levels/code.h"
 
 #include <pthread.h>
 
-enum { FOUND_MAX = 1000, KNOWN_MAX = 64, SEARCHED_MAX = 2 * LADDER_MAX + 16, NOTES_MAX = 8 };
+enum {
+    FOUND_MAX = 1000,
+    KNOWN_MAX = 64,
+    VOIDERS_MAX = 256,
+    SEARCHED_MAX = 2 * LADDER_MAX + 16,
+    NOTES_MAX = 8
+};
 
 /* The question. */
 struct wanted {
@@ -33,12 +40,23 @@ struct known {
     int64_t offset, timestamp_ms, due_ms;
     enum code code; /* not CODE_OK: it is or will be dead-lettered, and has no target */
     char target[TOPIC_TEXT_MAX];
-    struct bytes key; /* of its delivery; owned */
+    struct bytes key;  /* of its delivery; owned */
+    struct bytes name; /* by which a cancel can void it; owned; null: none */
+    enum cancel_kind kind;
+};
+
+/* A cancel or replace that was found on the schedule topic. */
+struct voider {
+    int lane;
+    int64_t offset, timestamp_ms;
+    enum cancel_op op;
+    enum cancel_kind kind;
+    struct bytes name; /* owned */
 };
 
 /* One answer. */
 struct found {
-    enum { FOUND_WAITING, FOUND_DELIVERED, FOUND_DEAD } state;
+    enum { FOUND_WAITING, FOUND_DELIVERED, FOUND_DEAD, FOUND_CANCELLED } state;
     char topic[TOPIC_TEXT_MAX];
     int slot; /* FOUND_WAITING: of the queue; 0 is the schedule topic */
     int partition;
@@ -48,7 +66,13 @@ struct found {
     int64_t source_offset;
     int64_t due_ms;  /* 0: unknown */
     int64_t late_ms; /* FOUND_DELIVERED */
-    char code[32];   /* FOUND_DEAD, and a waiting request that will be refused; else "" */
+    /* The cancel or replace on the schedule topic. Set for FOUND_CANCELLED, and for a waiting
+       record that will be dropped. */
+    bool cancelled;
+    enum cancel_op op;
+    int cancel_lane;
+    int64_t cancel_offset, cancel_sent_ms, in_force_ms; /* in_force_ms: 0: unknown */
+    char code[32]; /* FOUND_DEAD, and a waiting request that will be refused; else "" */
     char reason[REASON_MAX + 16];
 };
 
@@ -68,6 +92,8 @@ struct find {
     pthread_mutex_t mutex; /* of known and found: scans call back from several threads */
     struct known known[KNOWN_MAX];
     int known_n;
+    struct voider voiders[VOIDERS_MAX];
+    int voiders_n;
     struct found *found;
     int found_n;
     struct searched searched[SEARCHED_MAX];
@@ -98,6 +124,13 @@ int find_request_in_history(struct find *find) must_check;
 int find_dead_letter(struct find *find) must_check;
 int find_delivered(struct find *find) must_check;
 
+/* Searches the topic of cancels, then the schedule topic, for what voids a known request. */
+int find_cancelled(struct find *find) must_check;
+
+/* Searches the topic of cancels for what voids the waiting records that were found. They are
+   dropped when they leave their level, and each of their cancels is in force until then. */
+int find_cancels_of_waiting(struct find *find) must_check;
+
 /* Helpers of the searches. */
 
 typedef bool find_each(void *ctx, const struct scan_range *range,
@@ -119,11 +152,21 @@ struct topic_part {
 int find_topic_ranges(struct find *find, const struct topic_part *part,
                       struct scan_range *ranges) must_check;
 
+/* Returns the earliest time of a record that followed a known request, or 0 if it is unknown. */
+int64_t find_sent_from_ms(const struct find *find);
+
+/* Reads this part of a topic. */
+int find_topic(struct find *find, const struct topic_part *part, find_each *each) must_check;
+
+/* Reads a record of the schedule topic. Returns false if it voids nothing. The name is borrowed. */
+bool find_read_voider(const struct find *find, const rd_kafka_message_t *message,
+                      struct voider *voider);
+
 __attribute__((format(printf, 2, 3))) void find_note(struct find *find, const char *format, ...);
 
 /* Returns false when there is no room for more answers. Called by several threads. Copies
-   found->key and found->value; without memory, they become null. A second answer for one waiting
-   request replaces the older one. */
+   found->key and found->value; without memory, they become null. A second answer for one request
+   replaces the older waiting record or the later cancel. */
 bool find_add(struct find *find, const struct found *found);
 
 /* Prints one answer, or the sentence that there is none. */

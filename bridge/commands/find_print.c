@@ -15,11 +15,13 @@ static const char *state_name(const struct found *found)
 {
     switch (found->state) {
     case FOUND_WAITING:
-        return "waiting";
+        return found->cancelled ? "cancelled" : "waiting";
     case FOUND_DELIVERED:
         return "delivered";
     case FOUND_DEAD:
         return "dead_lettered";
+    case FOUND_CANCELLED:
+        return "cancelled";
     }
     return "";
 }
@@ -61,9 +63,10 @@ static json_t *line_of(const struct find *find, const char *state)
 {
     json_t *line = json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n}", "state", state, "topic",
                              "partition", "offset", "level", "source", "due");
-    json_object_update_new(line, json_pack("{s:n, s:n, s:n, s:n, s:o, s:o}", "record", "delivered",
-                                           "late_ms", "dead_letter", "searched",
-                                           searched_json(find), "notes", notes_json(find)));
+    json_object_update_new(line,
+                           json_pack("{s:n, s:n, s:n, s:n, s:n, s:o, s:o}", "record", "delivered",
+                                     "late_ms", "dead_letter", "cancel", "searched",
+                                     searched_json(find), "notes", notes_json(find)));
     return line;
 }
 
@@ -73,13 +76,29 @@ static json_t *waiting_record(const struct find *find, const struct found *found
     return waiting.opened == 0 ? waiting_json(&waiting, find->now_ms) : json_null();
 }
 
+static const char *op_name(const struct found *found)
+{
+    return found->op == CANCEL_OP_REPLACE ? "replace" : "cancel";
+}
+
+static json_t *cancel_json(const struct find *find, const struct found *found)
+{
+    return json_pack("{s:s, s:s, s:i, s:I, s:o, s:o}", "op", op_name(found), "topic",
+                     find->cli->config->schedule, "partition", found->cancel_lane, "offset",
+                     (json_int_t)found->cancel_offset, "timestamp",
+                     instant_json(found->cancel_sent_ms), "in_force",
+                     found->in_force_ms == 0 ? json_null() : instant_json(found->in_force_ms));
+}
+
 static void print_found_json(const struct find *find, const struct found *found)
 {
     char level[DURATION_TEXT_MAX];
     json_t *line = line_of(find, state_name(found));
-    json_object_set_new(line, "topic", json_string(found->topic));
-    json_object_set_new(line, "partition", json_integer(found->partition));
-    json_object_set_new(line, "offset", json_integer(found->offset));
+    if (found->topic[0] != '\0') {
+        json_object_set_new(line, "topic", json_string(found->topic));
+        json_object_set_new(line, "partition", json_integer(found->partition));
+        json_object_set_new(line, "offset", json_integer(found->offset));
+    }
     if (found->state == FOUND_WAITING && found->slot > 0)
         json_object_set_new(
             line, "level",
@@ -97,6 +116,8 @@ static void print_found_json(const struct find *find, const struct found *found)
         json_object_set_new(line, "delivered", instant_json(found->stamped_ms));
         json_object_set_new(line, "late_ms", json_integer(found->late_ms));
     }
+    if (found->cancelled)
+        json_object_set_new(line, "cancel", cancel_json(find, found));
     if (found->code[0] != '\0')
         json_object_set_new(line, "dead_letter",
                             json_pack("{s:s, s:s}", "code", found->code, "reason", found->reason));
@@ -110,10 +131,30 @@ static void print_source(const struct find *find, const struct found *found)
                found->source_lane, found->source_offset);
 }
 
+static void print_cancelled(const struct find *find, const struct found *found)
+{
+    char at[INSTANT_TEXT_MAX];
+    printf("cancelled by the %s %s/%d/%" PRId64 "\n  %-9s %s\n", op_name(found),
+           find->cli->config->schedule, found->cancel_lane, found->cancel_offset, "sent",
+           instant_format(found->cancel_sent_ms, at));
+    if (found->in_force_ms != 0)
+        printf("  %-9s %s\n", "in force", instant_format(found->in_force_ms, at));
+    if (found->state == FOUND_WAITING)
+        return;
+    if (found->due_ms != 0)
+        printf("  %-9s %s\n", "due", instant_format(found->due_ms, at));
+    print_source(find, found);
+}
+
 static void print_waiting(const struct find *find, const struct found *found)
 {
     struct waiting waiting = waiting_of(find, found);
-    printf("waiting in %s%s\n", found->topic, found->slot == 0 ? ", not processed yet" : "");
+    if (found->cancelled) {
+        print_cancelled(find, found);
+        printf("it is dropped when it leaves %s, where it is\n", found->topic);
+    } else {
+        printf("waiting in %s%s\n", found->topic, found->slot == 0 ? ", not processed yet" : "");
+    }
     if (found->code[0] == '\0') {
         waiting_print(&waiting, find->now_ms);
         return;
@@ -162,6 +203,9 @@ void find_print(const struct find *find, const struct found *found)
         break;
     case FOUND_DEAD:
         print_dead(find, found);
+        break;
+    case FOUND_CANCELLED:
+        print_cancelled(find, found);
         break;
     }
     print_notes(find);

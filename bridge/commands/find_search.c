@@ -89,13 +89,16 @@ int find_narrow(struct find *find, struct scan_range *ranges, int n)
 }
 
 /* Returns whether two answers are one. A waiting record is found twice if it moves to another level
-   during the search. Any record is, if two searches read the same partition. */
+   during the search, and a request can be cancelled twice. Any record is, if two searches read the
+   same partition. */
 static bool is_same(const struct found *a, const struct found *b)
 {
     if (a->state != b->state)
         return false;
-    if (a->state == FOUND_WAITING)
+    if (a->state == FOUND_WAITING || (a->state == FOUND_CANCELLED && a->source_lane >= 0))
         return a->source_lane == b->source_lane && a->source_offset == b->source_offset;
+    if (a->state == FOUND_CANCELLED)
+        return b->source_lane < 0 && a->cancel_lane == b->cancel_lane;
     return a->partition == b->partition && a->offset == b->offset &&
            strcmp(a->topic, b->topic) == 0;
 }
@@ -108,15 +111,24 @@ static struct found *same_as(struct find *find, const struct found *found)
     return NULL;
 }
 
+/* Returns whether an answer replaces another one for the same request. */
+static bool is_better_than(const struct found *found, const struct found *other)
+{
+    if (found->state == FOUND_CANCELLED && found->source_lane < 0)
+        return found->cancel_offset > other->cancel_offset;
+    if (found->state == FOUND_CANCELLED)
+        return found->cancel_offset < other->cancel_offset; /* the first cancel voids it */
+    return other->slot == 0 || (found->slot > 0 && other->stamped_ms < found->stamped_ms);
+}
+
 bool find_add(struct find *find, const struct found *found)
 {
     pthread_mutex_lock(&find->mutex);
     struct found *place = same_as(find, found);
-    bool is_newer = place == NULL || place->slot == 0 ||
-                    (found->slot > 0 && place->stamped_ms < found->stamped_ms);
+    bool is_better = place == NULL || is_better_than(found, place);
     if (place == NULL && find->found_n < find->wanted.limit)
         place = &find->found[find->found_n++];
-    if (place != NULL && is_newer) {
+    if (place != NULL && is_better) {
         owned_drop(&place->key);
         owned_drop(&place->value);
         *place = *found;

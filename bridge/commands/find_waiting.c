@@ -77,7 +77,9 @@ static void judge(const struct find *find, struct request *request)
         .allowlist = {listed ? (const char *const *)config->targets : ANY,
                       listed ? config->targets_n : 1, config->schedule},
         .default_target = config->default_target,
-        .max_delay_ms = config->max_delay_ms};
+        .max_delay_ms = config->max_delay_ms,
+        .cancels = true,
+        .cancel_on_tombstone = config->cancel_on_tombstone};
     int64_t sent_ms = request->record.timestamp_ms;
     request->refusal.code = request_parse(&rules, (uint32_t)request->lane, &request->record,
                                           request->pending || sent_ms < 0 ? find->now_ms : sent_ms,
@@ -132,6 +134,7 @@ static void add_known(struct find *find, const struct request *request)
         if (known->code == CODE_OK) {
             known->due_ms = stamp->due_ms;
             (void)owned_copy(stamp->key_overridden ? stamp->key : record->key, &known->key);
+            (void)owned_copy(cancel_name(record->key, stamp->id, &known->kind), &known->name);
             snprintf(known->target, sizeof known->target, "%.*s", (int)stamp->target.len,
                      (const char *)stamp->target.data);
         }
@@ -167,6 +170,58 @@ static bool add_pending(struct find *find, const struct request *request)
     return continues;
 }
 
+/* Reads the cancel or replace into a voider, whose name is borrowed. Returns false if it is
+   refused, or a plain request. */
+static bool read_voider(const struct request *request, struct voider *voider)
+{
+    const struct stamp *stamp = &request->stamp;
+    if (!request_voids(request->refusal.code, stamp))
+        return false;
+    *voider =
+        (struct voider){.lane = request->lane,
+                        .offset = request->record.offset,
+                        .timestamp_ms = request->record.timestamp_ms,
+                        .op = stamp->op == REQUEST_CANCEL ? CANCEL_OP_CANCEL : CANCEL_OP_REPLACE};
+    voider->name = cancel_name(request->record.key, stamp->id, &voider->kind);
+    return true;
+}
+
+bool find_read_voider(const struct find *find, const rd_kafka_message_t *message,
+                      struct voider *voider)
+{
+    struct request request = {.lane = message->partition, .record = record_of(message)};
+    judge(find, &request);
+    bool is = read_voider(&request, voider);
+    free((void *)request.record.headers);
+    return is;
+}
+
+static void add_voider(struct find *find, const struct request *request)
+{
+    struct voider voider;
+    if (!read_voider(request, &voider))
+        return;
+    pthread_mutex_lock(&find->mutex);
+    if (find->voiders_n < VOIDERS_MAX) {
+        struct voider *kept = &find->voiders[find->voiders_n++];
+        *kept = voider;
+        (void)owned_copy(voider.name, &kept->name);
+    }
+    if (request->pending)
+        find_note(find, "the %s at %.64s/%d/%lld is not processed yet",
+                  voider.op == CANCEL_OP_CANCEL ? "cancel" : "replace", find->cli->config->schedule,
+                  voider.lane, (long long)voider.offset);
+    pthread_mutex_unlock(&find->mutex);
+}
+
+/* Adds what a request with an operation voids. Returns true if it is a cancel, which neither waits
+   nor is delivered. */
+static bool match_op(struct find *find, const struct request *request)
+{
+    add_voider(find, request);
+    return request->refusal.code == CODE_OK && request->stamp.op == REQUEST_CANCEL;
+}
+
 static bool match_request(struct find *find, const rd_kafka_message_t *message)
 {
     struct bytes key = bytes_of(message->key, message->key_len);
@@ -178,8 +233,11 @@ static bool match_request(struct find *find, const rd_kafka_message_t *message)
     struct request request = {.lane = message->partition, .record = record_of(message)};
     request.pending = message->offset >= window->base && !window_is_done(window, message->offset);
     judge(find, &request);
-    add_known(find, &request);
-    bool continues = !request.pending || find->only_requests || add_pending(find, &request);
+    bool continues = true;
+    if (!match_op(find, &request)) {
+        add_known(find, &request);
+        continues = !request.pending || find->only_requests || add_pending(find, &request);
+    }
     free((void *)request.record.headers);
     return continues;
 }
