@@ -6,6 +6,7 @@
 #include "consumer/admin/blocked.h"
 #include "consumer/admin/commit_limits.h"
 #include "consumer/admin/open_records.h"
+#include "consumer/admin/sample.h"
 #include "consumer/admin/topics.h"
 #include "consumer/client/client.h"
 #include "levels/counted.h"
@@ -96,6 +97,19 @@ static void look_for_blocked(struct cli *cli, struct findings *findings)
         complain(cli, EXIT_DONE, "warning: cannot look for blocked partitions: %s", error.text);
 }
 
+/* Adds findings for requests that no cancel can meet. Without an answer, check prints a warning. */
+static void judge_sample(struct cli *cli, struct findings *findings)
+{
+    struct error error;
+    char requests[COUNTED_MAX];
+    int n;
+    if (sample_judge(cli->config, cli->timeout_ms, findings, &n, &error) != 0)
+        complain(cli, EXIT_DONE, "warning: cannot read a sample of %s: %s", cli->config->schedule,
+                 error.text);
+    else if (!cli->json)
+        printf("sample: %s\n", counted(n, "request", requests));
+}
+
 int cmd_check(struct cli *cli)
 {
     struct error error;
@@ -115,6 +129,8 @@ int cmd_check(struct cli *cli)
         producers_check(cli->config, cli->timeout_ms, &findings);
         look_for_open_transactions(cli, rk, &findings);
         look_for_blocked(cli, &findings);
+        if (arguments_have(cli->arguments, "--sample"))
+            judge_sample(cli, &findings);
     }
     rd_kafka_destroy(rk);
     if (err != 0)

@@ -9,6 +9,13 @@ enum { BYTES_MAX = 64 << 20, RATE_MAX = 1000000000, ADDRESSES_MAX = 64 };
 
 static const struct option NO_OPTIONS[] = {{.name = NULL}};
 
+static const struct option CHECK_OPTIONS[] = {
+    {.name = "--sample",
+     .kind = OPTION_SWITCH,
+     .help = "also read the latest 1,000 requests, and find those that no cancel can reach"},
+    {.name = NULL},
+};
+
 static const struct option TOPICS_OPTIONS[] = {
     {.name = "--fewer-replicas",
      .kind = OPTION_SWITCH,
@@ -280,10 +287,12 @@ const struct command COMMANDS[] = {
      "reachable, it waits. On SIGTERM or SIGINT it finishes the records in flight and exits 0. A\n"
      "second signal ends it immediately. On SIGHUP it reads the configuration again.\n",
      NEEDS_TARGETS, cmd_run},
-    {"check", "", 0, 0, NULL, NO_OPTIONS, "check the configuration and the topics",
+    {"check", "", 0, 0, NULL, CHECK_OPTIONS, "check the configuration and the topics",
      "Each finding names its fix. Exits 78 if 'run' would refuse to start, or if requests would "
      "fail\nor get lost. For example, a target does not exist, or topic settings make brokers "
-     "refuse or\ndelete records.\n",
+     "refuse or\ndelete records. --sample needs Read on the schedule topic. It finds keys in "
+     "another "
+     "partition than\nmurmur2 computes, which is a warning, and cancels without a key.\n",
      NEEDS_TARGETS, cmd_check},
     {"topics", "plan|apply", 1, 1, "plan|apply", TOPICS_OPTIONS,
      "compare (plan) or fix (apply) Delaybridge's own topics",
