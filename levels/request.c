@@ -52,6 +52,7 @@ struct reading {
     const struct header *bad;            /* the first bad header ... */
     const char *bad_why;                 /* ... and its fault */
     struct bytes key;                    /* of the record */
+    bool tombstone;                      /* the record has a null value */
     struct stamp stamp;
     struct refusal *refusal;
 };
@@ -184,23 +185,46 @@ static enum code read_headers(struct reading *r, const struct record *record)
     return r->bad == NULL ? CODE_OK : refuse_header(r, CODE_BAD_HEADER, r->bad, r->bad_why);
 }
 
+/* Writes a reason of the form: dlb-op 'cancel' why. */
+static enum code refuse_op(struct reading *r, enum code code, const char *why)
+{
+    if (r->given[FIELD_OP] != NULL)
+        return refuse_value(r, code, FIELD_OP, why);
+    refuse(r, code);
+    refusal_say(r->refusal, "a null value that cancels (cancel_on_tombstone)");
+    refusal_say(r->refusal, why);
+    return code;
+}
+
 /* A cancel names requests, and is none: a time or a target would be ignored. */
 static enum code check_cancel(struct reading *r)
 {
     for (enum field f = 0; f < FIELD_N; f++) {
         if (f == FIELD_OP || f == FIELD_ID || r->given[f] == NULL)
             continue;
-        refuse_value(r, CODE_BAD_OP, FIELD_OP, " takes dlb-id alone, and not ");
+        refuse_op(r, CODE_BAD_OP, " takes dlb-id alone, and not ");
         refusal_say(r->refusal, NAMES[f]);
+        refusal_say(r->refusal, " ");
+        refusal_quote(r->refusal, r->given[f]->value);
         return CODE_BAD_OP;
     }
     return CODE_OK;
 }
 
+static bool cancels_by_tombstone(const struct reading *r)
+{
+    return r->tombstone && r->rules->cancels && r->rules->cancel_on_tombstone &&
+           r->given[FIELD_DELAY] == NULL && r->given[FIELD_DELIVER_AT] == NULL;
+}
+
 static enum code read_op(struct reading *r)
 {
-    if (r->given[FIELD_OP] == NULL)
-        return CODE_OK;
+    if (r->given[FIELD_OP] == NULL) {
+        if (!cancels_by_tombstone(r))
+            return CODE_OK;
+        r->stamp.op = REQUEST_CANCEL;
+        return check_cancel(r);
+    }
     struct bytes op = r->given[FIELD_OP]->value;
     if (bytes_equal(op, bytes_text("schedule")))
         return CODE_OK;
@@ -228,10 +252,10 @@ static enum code read_id(struct reading *r)
     enum cancel_kind kind;
     if (r->stamp.op == REQUEST_SCHEDULE || !bytes_is_null(cancel_name(r->key, r->stamp.id, &kind)))
         return CODE_OK;
-    return refuse_value(r, CODE_BAD_ID, FIELD_OP,
-                        bytes_is_null(r->key)
-                            ? " needs the record key of its request, which decides the partition"
-                            : " needs dlb-id, or a record key of 1 to 128 bytes");
+    return refuse_op(r, CODE_BAD_ID,
+                     bytes_is_null(r->key)
+                         ? " needs the record key of its request, which decides the partition"
+                         : " needs dlb-id, or a record key of 1 to 128 bytes");
 }
 
 static enum code refuse_number_of_times(struct reading *r)
@@ -364,7 +388,10 @@ enum code request_parse(const struct request_rules *rules, uint32_t lane,
                         const struct record *record, int64_t now_ms, struct stamp *stamp,
                         struct refusal *refusal)
 {
-    struct reading r = {.rules = rules, .key = record->key, .refusal = refusal};
+    struct reading r = {.rules = rules,
+                        .key = record->key,
+                        .tombstone = bytes_is_null(record->value),
+                        .refusal = refusal};
     r.stamp.timestamp_ms = record->timestamp_ms >= 0 ? record->timestamp_ms : now_ms;
     r.stamp.expires_ms = STAMP_NEVER;
     r.stamp.origin_offset = record->offset;
@@ -381,8 +408,10 @@ enum code request_parse(const struct request_rules *rules, uint32_t lane,
     return code;
 }
 
-bool request_has_op(const struct record *record)
+bool request_has_op(const struct request_rules *rules, const struct record *record)
 {
+    if (rules->cancel_on_tombstone && bytes_is_null(record->value))
+        return true;
     for (size_t i = 0; i < record->headers_n; i++) {
         if (strcmp(record->headers[i].name, NAMES[FIELD_OP]) == 0)
             return true;

@@ -19,6 +19,7 @@ struct request_rules {
     const char *default_target; /* NULL: every request must name its target */
     int64_t max_delay_ms;       /* from the request's timestamp */
     bool cancels;               /* false: the operations cancel and replace are refused as bad_op */
+    bool cancel_on_tombstone;   /* with cancels: a null value without a time cancels */
 };
 
 /* Parses the record at (lane, record->offset). now_ms is the bridge's wall clock: it replaces the
@@ -31,13 +32,15 @@ struct request_rules {
    - A request with HEADER_TRUNCATED is refused as bad_header.
    - A record whose headers cannot be parsed is refused as bad_header.
    - A cancel has the headers dlb-op and dlb-id alone. Its stamp has neither a time nor a target.
-   - A cancel or replace without a record key, or without a name, is refused as bad_id. */
+   - A cancel or replace without a record key, or without a name, is refused as bad_id.
+   - With rules->cancel_on_tombstone a null value without dlb-op and without a time is a cancel. */
 enum code request_parse(const struct request_rules *rules, uint32_t lane,
                         const struct record *record, int64_t now_ms, struct stamp *stamp,
                         struct refusal *refusal);
 
-/* Returns true if the record has a header dlb-op. All other records are plain requests. */
-bool request_has_op(const struct record *record);
+/* Returns true if the record may void others: it has a header dlb-op, or a null value that cancels
+   by the rules. All other records are plain requests. */
+bool request_has_op(const struct request_rules *rules, const struct record *record);
 
 /* Returns true if a request with this code of request_parse voids older requests of its name: a
    cancel, or a replace of correct form. A replace whose target is denied is of correct form. */

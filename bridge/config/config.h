@@ -49,9 +49,10 @@ struct config {
     bool redeliver_lost;  /* with exactly_once: start although the group has lost its offsets */
     bool skip_unreadable; /* skip an unreadable batch; else it blocks its partition */
     int64_t memory_bytes;
-    int64_t cancel_memory; /* bytes of the tables of cancels */
-    unsigned events;       /* EVENT_BIT of each type that is written; 0: none */
-    bool events_lossy;     /* at-least-once: no record waits for its events */
+    int64_t cancel_memory;    /* bytes of the tables of cancels */
+    bool cancel_on_tombstone; /* a null value without a time cancels */
+    unsigned events;          /* EVENT_BIT of each type that is written; 0: none */
+    bool events_lossy;        /* at-least-once: no record waits for its events */
     int64_t drain_ms;
     int partitions;                         /* topics apply only */
     int replication;                        /* topics apply only */

@@ -18,6 +18,7 @@ enum config_type {
     TYPE_DELIVERY,
     TYPE_LOST_OFFSETS,
     TYPE_UNREADABLE,
+    TYPE_SWITCH, /* true or false */
     TYPE_LOG_LEVEL,
     TYPE_LOG_FORMAT,
     TYPE_LISTEN,

@@ -145,6 +145,13 @@ const struct config_key CONFIG_KEYS[] = {
          "force "
          "for about as long as the longest level that its lane uses. When the share of a lane is "
          "full, its next cancels are refused (cancels_full)."},
+    {.name = "cancel_on_tombstone",
+     .type = TYPE_SWITCH,
+     AT(cancel_on_tombstone),
+     .initial = "false",
+     .help = "true: a record with a key and a null value, but without dlb-delay and "
+             "dlb-deliver-at, cancels as one with dlb-op: cancel does. false: it is refused "
+             "(no_time)."},
     {.name = "events",
      .type = TYPE_EVENTS,
      .initial = "",

@@ -285,6 +285,8 @@ static int set_value(struct loader *loader, const struct config_key *key,
         return set_lost_offsets(loader, setting);
     case TYPE_UNREADABLE:
         return set_unreadable(loader, setting);
+    case TYPE_SWITCH:
+        return set_switch(loader, key, setting);
     case TYPE_DELIVERY:
         return set_delivery(loader, setting);
     case TYPE_LOG_LEVEL:

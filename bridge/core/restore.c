@@ -294,7 +294,7 @@ static bool read_cancel(struct bridge *b, int lane, const struct record *record,
 {
     struct refusal why;
     enum cancel_kind kind;
-    if (!request_has_op(record))
+    if (!request_has_op(&b->config.rules, record))
         return false;
     enum code code =
         request_parse(&b->config.rules, (uint32_t)lane, record, b->now.wall_ms, stamp, &why);

@@ -51,7 +51,8 @@ static int name_topics(struct worker *w)
     return 0;
 }
 
-/* Returns the rules of the live configuration. The schedule topic cannot change. */
+/* Returns the rules of the live configuration. The schedule topic and
+   cancel_on_tombstone cannot change. */
 struct request_rules worker_rules(const struct worker *w, const struct config *live)
 {
     return (struct request_rules){
@@ -60,6 +61,7 @@ struct request_rules worker_rules(const struct worker *w, const struct config *l
                       .schedule = w->config.config->schedule},
         .default_target = live->default_target,
         .max_delay_ms = live->max_delay_ms,
+        .cancel_on_tombstone = w->config.config->cancel_on_tombstone,
     };
 }
 

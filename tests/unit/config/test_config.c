@@ -415,6 +415,7 @@ Test(config, each_key_that_differs_is_reported_with_its_liveness)
         {"delivery: exactly-once", "-delivery "},
         {"lost_offsets: redeliver", "-lost_offsets "},
         {"unreadable: skip", "-unreadable "},
+        {"cancel_on_tombstone: true", "-cancel_on_tombstone "},
         {"max_attempts: 3", "+max_attempts "},
         {"hold: 2s", "-hold "},
         {"memory: 1GiB", "-memory "},

@@ -301,6 +301,10 @@ Test(request, a_cancel_has_a_name_alone)
         cr_expect_eq(o.code, CODE_BAD_OP, "%s", others[i].name);
         cr_expect(strstr(o.refusal.reason, others[i].name) != NULL, "%s", o.refusal.reason);
     }
+    o = PARSE_OP(key, CANCEL, H("dlb-delay", "5m"));
+    cr_expect(strstr(o.refusal.reason, "'cancel' takes dlb-id alone, and not dlb-delay '5m'") !=
+                  NULL,
+              "%s", o.refusal.reason);
 }
 
 Test(request, a_cancel_or_replace_needs_a_key_and_a_name)
@@ -340,7 +344,58 @@ Test(request, a_replace_that_is_denied_voids_and_one_of_wrong_form_does_not)
     const struct header headers[] = {DELAY, CANCEL};
     struct record with = {.headers = headers, .headers_n = 2},
                   without = {.headers = headers, .headers_n = 1};
-    cr_expect(request_has_op(&with) && !request_has_op(&without));
+    cr_expect(request_has_op(&RULES, &with) && !request_has_op(&RULES, &without));
+}
+
+static struct outcome parse_tombstone(struct bytes key, bool cancels, const struct header *headers,
+                                      size_t n)
+{
+    struct request_rules rules = RULES;
+    rules.cancels = true;
+    rules.cancel_on_tombstone = cancels;
+    struct record record = {
+        .offset = 4711, .timestamp_ms = STAMPED, .key = key, .headers = headers, .headers_n = n};
+    cr_expect_eq(request_has_op(&rules, &record), cancels);
+    return parse_under(&rules, &record);
+}
+
+#define TOMBSTONE(...) parse_tombstone(bytes_text("k"), true, ONE_LIST(__VA_ARGS__))
+#define ONE_LIST(...)  (struct header[]){__VA_ARGS__}, COUNT(__VA_ARGS__)
+
+Test(request, a_null_value_without_a_time_cancels_if_the_rules_say_so)
+{
+    struct outcome o = TOMBSTONE(H("trace", "x"));
+    cr_assert_eq(o.code, CODE_OK);
+    cr_expect(o.stamp.op == REQUEST_CANCEL && bytes_is_null(o.stamp.id));
+    cr_expect(request_voids(o.code, &o.stamp));
+    o = TOMBSTONE(H("dlb-id", "a"));
+    cr_expect(o.code == CODE_OK && bytes_equal(o.stamp.id, bytes_text("a")));
+    o = parse_tombstone(bytes_text("k"), false, ONE_LIST(H("trace", "x")));
+    cr_expect_eq(o.code, CODE_NO_TIME);
+}
+
+Test(request, a_null_value_with_a_time_or_an_operation_stays_a_request)
+{
+    const struct header times[] = {DELAY, H("dlb-deliver-at", "1900000000000")};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        struct outcome o = TOMBSTONE(times[i]);
+        cr_expect(o.code != CODE_BAD_OP && o.stamp.op == REQUEST_SCHEDULE, "%s", times[i].name);
+    }
+    cr_expect_eq(TOMBSTONE(H("dlb-op", "schedule")).code, CODE_NO_TIME);
+}
+
+Test(request, a_null_value_that_cancels_needs_a_key_and_takes_no_target)
+{
+    struct outcome o = TOMBSTONE(H("dlb-target", "payroll"));
+    cr_expect_eq(o.code, CODE_BAD_OP);
+    cr_expect(strstr(o.refusal.reason, "dlb-target 'payroll'") != NULL, "%s", o.refusal.reason);
+    o = parse_tombstone(bytes_null(), true, ONE_LIST(H("trace", "x")));
+    cr_expect_eq(o.code, CODE_BAD_ID);
+    cr_expect(strstr(o.refusal.reason, "cancel_on_tombstone") != NULL, "%s", o.refusal.reason);
+    char target[256];
+    memset(target, 1, sizeof target); /* each byte is four in the reason */
+    o = TOMBSTONE({"dlb-target", {target, sizeof target}});
+    cr_expect_eq(o.code, CODE_BAD_OP);
 }
 
 Test(request, id_has_128_bytes_at_most)
