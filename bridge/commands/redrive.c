@@ -416,7 +416,9 @@ int cmd_redrive(struct cli *cli)
                           .request_rules = {.allowlist = {(const char *const *)config->targets,
                                                           config->targets_n, config->schedule},
                                             .default_target = config->default_target,
-                                            .max_delay_ms = config->max_delay_ms}};
+                                            .max_delay_ms = config->max_delay_ms,
+                                            .cancels = true,
+                                            .cancel_on_tombstone = config->cancel_on_tombstone}};
     if (r.batch == NULL)
         return out_of_memory(&r);
     r.reader.spot = &r.spot;

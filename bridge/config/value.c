@@ -294,8 +294,6 @@ static int set_value(struct loader *loader, const struct config_key *key,
         return set_choice(loader, key, setting);
     case TYPE_EVENTS:
         return set_events(loader, setting);
-    case TYPE_SWITCH:
-        return set_switch(loader, key, setting);
     case TYPE_LISTEN:
         return set_listen(loader, key, setting);
     case TYPE_PROPERTIES:

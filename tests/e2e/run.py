@@ -22,6 +22,7 @@ from pathlib import Path
 import administered
 import among
 import bad_input
+import cancel_commands
 import cancels
 import events
 import everyday
@@ -57,7 +58,7 @@ from turns import play_in_turns
 
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
-         everyday, throttled, found, redriven, cancels, events, order_timeout, restored)
+         everyday, throttled, found, redriven, cancels, cancel_commands, events, order_timeout, restored)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
@@ -66,8 +67,8 @@ ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_delete
              "short_commits", "short_commits_exactly", "trim_forbidden", "huge_unpacked_exactly", "small_request_limit",
              "smallest_request_limit", "smallest_request_limit_exactly", "packed_one", "packed_many_exactly",
              "packed_refused", "many_targets", "many_targets_exactly",
-             "redriven_exactly", "events_exactly",
-             "cancels_upgraded_exactly", "guides"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND | \
+             "redriven_exactly", "events_exactly", "cancels_upgraded_exactly", "cancel_commands_exactly",
+             "guides"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND | \
              order_timeout.ON_DEMAND | restored.ON_DEMAND
 # Three brokers each, and faults in a clock's time: first, and each in three places.
 HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",
