@@ -22,8 +22,7 @@ enum config_type {
     TYPE_LOG_LEVEL,
     TYPE_LOG_FORMAT,
     TYPE_LISTEN,
-    TYPE_EVENTS, /* names of event types, `default` and `all` */
-    TYPE_SWITCH  /* true or false */
+    TYPE_EVENTS /* names of event types, `default` and `all` */
 };
 
 /* One key. The name is that of the file: "log.level" is level in the map log. */
