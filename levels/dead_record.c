@@ -2,8 +2,6 @@
 /* Headers of a dead-lettered record, and the filter of the commands on them. */
 #include "levels/dead_record.h"
 
-#include "levels/request.h"
-
 #include <limits.h>
 
 #define XXH_INLINE_ALL
@@ -36,15 +34,14 @@ static int64_t read_time(const struct record *record, const char *name, int64_t 
     return read_number(last_header(record, name), &wall_ms) ? wall_ms : otherwise;
 }
 
-bool dead_record_read(const struct record *record, const char *default_target,
+bool dead_record_read(const struct record *record, const struct request_rules *rules,
                       struct dead_record *letter)
 {
-    const struct request_rules rules = {.default_target = default_target};
     *letter = (struct dead_record){
         .code = last_header(record, "dlb-error"),
         .reason = last_header(record, "dlb-reason"),
         .source = last_header(record, "dlb-source"),
-        .target = request_target(&rules, record),
+        .target = request_target(rules, record),
         .failed_wall_ms = read_time(record, "dlb-failed-at", record->timestamp_ms),
         .sent_wall_ms = read_time(record, "dlb-sent-at", DEAD_RECORD_UNKNOWN_MS),
         .truncated = last_header(record, HEADER_TRUNCATED),
@@ -54,10 +51,12 @@ bool dead_record_read(const struct record *record, const char *default_target,
     return letter->code.len > 0 && letter->source.len > 0;
 }
 
-bool dead_record_is_operation(const struct record *record)
+bool dead_record_is_operation(const struct record *record, unsigned formats)
 {
     struct bytes op = last_header(record, "dlb-op");
-    return bytes_equal(op, bytes_text("cancel")) || bytes_equal(op, bytes_text("replace"));
+    if (!bytes_is_null(op))
+        return bytes_equal(op, bytes_text("cancel")) || bytes_equal(op, bytes_text("replace"));
+    return compat_read(formats, record).op != REQUEST_SCHEDULE;
 }
 
 /* Returns the index of the last slash before end, or end if there is none. */

@@ -4,7 +4,7 @@
 #ifndef DELAYBRIDGE_LEVELS_DEAD_RECORD_H
 #define DELAYBRIDGE_LEVELS_DEAD_RECORD_H
 
-#include "levels/record.h"
+#include "levels/request.h"
 
 #include <stdint.h>
 
@@ -22,13 +22,14 @@ struct dead_record {
 };
 
 /* Reads the headers that the bridge adds. The last one of a name counts, because the bridge adds
-   its headers at the end. default_target: NULL, or the target of requests that name none. Returns
-   false if the bridge did not write this record: dlb-error or dlb-source is missing. */
-bool dead_record_read(const struct record *record, const char *default_target,
+   its headers at the end. Of the rules only default_target and compat are used. Returns false if
+   the bridge did not write this record: dlb-error or dlb-source is missing. */
+bool dead_record_read(const struct record *record, const struct request_rules *rules,
                       struct dead_record *letter);
 
-/* Returns whether the request cancels or replaces another one (dlb-op). */
-bool dead_record_is_operation(const struct record *record);
+/* Returns whether the request cancels or replaces another one, by dlb-op or by foreign headers of
+   the formats. */
+bool dead_record_is_operation(const struct record *record, unsigned formats);
 
 /* Reads "SCHEDULE/LANE/OFFSET". Returns false if the source is not on the schedule topic. */
 bool dead_record_source(const struct dead_record *letter, const char *schedule, int *lane,

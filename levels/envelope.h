@@ -47,6 +47,7 @@ struct stamp {
     uint32_t origin_lane;
     uint16_t attempt;    /* failed deliveries so far */
     uint8_t op;          /* enum request_op, by request_parse; an envelope does not have it */
+    uint8_t format;      /* enum compat, by request_parse; an envelope does not have it */
     bool key_overridden; /* the delivery gets `key`, which may be null, not the record's key */
     struct bytes key;
     struct bytes id;     /* null: the request has no dlb-id */

@@ -12,6 +12,7 @@
 struct times {
     const struct header *delay, *deliver_at, *expires_at;
     int64_t delay_ms, deliver_wall_ms, expires_wall_ms;
+    bool foreign; /* delay or deliver_at is a foreign header */
 };
 
 static bool is_dropped(const char *name)
@@ -39,7 +40,17 @@ static const struct header *only(const struct record *record, const char *name)
     return found;
 }
 
-static struct times read_times(const struct record *record)
+static void read_foreign(unsigned formats, const struct record *record, struct times *times)
+{
+    struct foreign foreign = compat_read(formats, record);
+    if (foreign.time == NULL)
+        return;
+    times->foreign = true;
+    *(foreign.is_delay ? &times->delay : &times->deliver_at) = foreign.time;
+    *(foreign.is_delay ? &times->delay_ms : &times->deliver_wall_ms) = foreign.ms;
+}
+
+static struct times read_times(unsigned formats, const struct record *record)
 {
     struct times times = {.delay = only(record, "dlb-delay"),
                           .deliver_at = only(record, "dlb-deliver-at"),
@@ -52,6 +63,7 @@ static struct times read_times(const struct record *record)
     if (times.expires_at != NULL &&
         instant_parse(times.expires_at->value, &times.expires_wall_ms) != 0)
         times.expires_at = NULL;
+    read_foreign(formats, record, &times);
     return times;
 }
 
@@ -82,7 +94,7 @@ enum redrive_verdict redrive_rewrite(const struct redrive_rules *rules, const st
                                      int64_t sent_wall_ms, int64_t now_wall_ms,
                                      struct redrive *redrive)
 {
-    struct times times = read_times(record);
+    struct times times = read_times(rules->compat, record);
     bool keeps_due = times.delay != NULL && rules->delay == REDRIVE_KEEP_DUE;
     if (times.delay != NULL && rules->delay == REDRIVE_UNCHOSEN)
         return REDRIVE_CHOOSE;
@@ -93,14 +105,18 @@ enum redrive_verdict redrive_rewrite(const struct redrive_rules *rules, const st
                    times.expires_wall_ms < delivery_ms(&times, from_wall_ms, now_wall_ms);
     if (expired && !rules->drop_expiry)
         return REDRIVE_EXPIRED;
+    struct header due = {0};
+    if (keeps_due)
+        due = kept_due(&times, sent_wall_ms, redrive->due);
     redrive->headers_n = 0;
     for (size_t i = 0; i < record->headers_n; i++) {
         const struct header *header = &record->headers[i];
         if (is_dropped(header->name) || (expired && header == times.expires_at))
             continue;
-        redrive->headers[redrive->headers_n++] = keeps_due && header == times.delay
-                                                     ? kept_due(&times, sent_wall_ms, redrive->due)
-                                                     : *header;
+        bool replaced = keeps_due && header == times.delay && !times.foreign;
+        redrive->headers[redrive->headers_n++] = replaced ? due : *header;
     }
+    if (keeps_due && times.foreign && due.name != times.delay->name)
+        redrive->headers[redrive->headers_n++] = due;
     return REDRIVE_SEND;
 }

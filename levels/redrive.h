@@ -4,18 +4,19 @@
 #ifndef DELAYBRIDGE_LEVELS_REDRIVE_H
 #define DELAYBRIDGE_LEVELS_REDRIVE_H
 
-#include "levels/record.h"
+#include "levels/compat.h"
 
-/* How a relative delay (dlb-delay) counts. */
+/* How a relative delay counts: dlb-delay, or a foreign one such as x-delay. */
 enum redrive_delay {
     REDRIVE_UNCHOSEN,
-    REDRIVE_KEEP_DUE,     /* from dlb-sent-at: dlb-deliver-at replaces it */
+    REDRIVE_KEEP_DUE, /* from dlb-sent-at: dlb-deliver-at replaces it, or precedes a foreign one */
     REDRIVE_RESTART_DELAY /* from the moment of sending */
 };
 
 struct redrive_rules {
     enum redrive_delay delay;
     bool drop_expiry; /* send an expired request without dlb-expires-at */
+    unsigned compat;  /* the foreign formats that the bridge translates */
 };
 
 enum redrive_verdict {
@@ -29,7 +30,7 @@ enum { REDRIVE_DUE_MAX = 24 };
 
 /* The headers of the new request. Starts zeroed; due holds the text of dlb-deliver-at. */
 struct redrive {
-    struct header *headers; /* the caller's array, with room for all headers of the record */
+    struct header *headers; /* the caller's array, with room for the record's headers and one */
     size_t headers_n;
     char due[REDRIVE_DUE_MAX];
 };

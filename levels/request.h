@@ -8,6 +8,7 @@
 #include "levels/allowlist.h"
 #include "levels/cancels.h"
 #include "levels/code.h"
+#include "levels/compat.h"
 #include "levels/envelope.h"
 #include "levels/record.h"
 
@@ -20,6 +21,7 @@ struct request_rules {
     int64_t max_delay_ms;       /* from the request's timestamp */
     bool cancels;               /* false: the operations cancel and replace are refused as bad_op */
     bool cancel_on_tombstone;   /* with cancels: a null value without a time cancels */
+    unsigned compat;            /* COMPAT_BIT of each foreign format that is translated */
 };
 
 /* Parses the record at (lane, record->offset). now_ms is the bridge's wall clock: it replaces the
@@ -33,21 +35,23 @@ struct request_rules {
    - A record whose headers cannot be parsed is refused as bad_header.
    - A cancel has the headers dlb-op and dlb-id alone. Its stamp has neither a time nor a target.
    - A cancel or replace without a record key, or without a name, is refused as bad_id.
-   - With rules->cancel_on_tombstone a null value without dlb-op and without a time is a cancel. */
+   - With rules->cancel_on_tombstone a null value without dlb-op and without a time is a cancel.
+   - Foreign headers of rules->compat that compat_read does not ignore count as the dlb- headers of
+     the same meaning, which precede them. stamp->format is the format that was translated. */
 enum code request_parse(const struct request_rules *rules, uint32_t lane,
                         const struct record *record, int64_t now_ms, struct stamp *stamp,
                         struct refusal *refusal);
 
-/* Returns true if the record may void others: it has a header dlb-op, or a null value that cancels
-   by the rules. All other records are plain requests. */
+/* Returns true if the record may void others. It has a header dlb-op, a null value that cancels by
+   the rules, or foreign headers of such a meaning. All other records are plain requests. */
 bool request_has_op(const struct request_rules *rules, const struct record *record);
 
 /* Returns true if a request with this code of request_parse voids older requests of its name: a
    cancel, or a replace of correct form. A replace whose target is denied is of correct form. */
 bool request_voids(enum code code, const struct stamp *stamp);
 
-/* Returns the requested target, also of a record that is refused: its first dlb-target (any bytes),
-   else the default target, else null. */
+/* Returns the requested target, also of a record that is refused: its first dlb-target (any bytes)
+   or the target of its foreign headers. Without both, returns the default target, or null. */
 struct bytes request_target(const struct request_rules *rules, const struct record *record);
 
 /* Returns true for the five headers of every dead-lettered record: dlb-error, dlb-reason,

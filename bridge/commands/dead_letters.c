@@ -95,7 +95,9 @@ static int take_record(struct dead_letters *d, const struct dead_event *event,
                        const struct record *record)
 {
     struct dead_record letter;
-    if (!dead_record_read(record, d->cli->config->default_target, &letter)) {
+    const struct request_rules rules = {.default_target = d->cli->config->default_target,
+                                        .compat = d->cli->config->compat};
+    if (!dead_record_read(record, &rules, &letter)) {
         d->foreign++;
         return EXIT_DONE;
     }

@@ -79,7 +79,8 @@ static void judge(const struct find *find, struct request *request)
         .default_target = config->default_target,
         .max_delay_ms = config->max_delay_ms,
         .cancels = true,
-        .cancel_on_tombstone = config->cancel_on_tombstone};
+        .cancel_on_tombstone = config->cancel_on_tombstone,
+        .compat = config->compat};
     int64_t sent_ms = request->record.timestamp_ms;
     request->refusal.code = request_parse(&rules, (uint32_t)request->lane, &request->record,
                                           request->pending || sent_ms < 0 ? find->now_ms : sent_ms,

@@ -201,7 +201,7 @@ static int rewrite_and_send(struct redriving *r, struct candidate *c)
         redrive_view_clear(&r->view);
         code = complain(r->cli, EXIT_USAGE,
                         "%s/%d/%" PRId64
-                        " has a dlb-delay: pass --keep-due or --restart-delay, the command "
+                        " has a relative delay: pass --keep-due or --restart-delay, the command "
                         "continues there",
                         r->reader.topic, c->event->partition, c->event->offset);
         break;
@@ -274,7 +274,7 @@ static int take_selected(struct redriving *r, struct candidate *c)
         code = read_again(r, c, &gone);
     if (code != EXIT_DONE || gone)
         return code;
-    if (dead_record_is_operation(request_of(c)) && !r->with_operations)
+    if (dead_record_is_operation(request_of(c), r->rules.compat) && !r->with_operations)
         return redrive_view_skip(&r->view, place_of(c->event), SKIP_OPERATION,
                                  "it is a cancel or a replace: --with-cancels sends it");
     return rewrite_and_send(r, c);
@@ -282,7 +282,7 @@ static int take_selected(struct redriving *r, struct candidate *c)
 
 static int take_record(struct redriving *r, struct candidate *c)
 {
-    if (!dead_record_read(c->dead, r->cli->config->default_target, &c->letter))
+    if (!dead_record_read(c->dead, &r->request_rules, &c->letter))
         return redrive_view_skip(&r->view, place_of(c->event), SKIP_FOREIGN,
                                  "the bridge did not write it");
     if (dead_filter_selects(&r->selection.filter, &c->letter))
@@ -365,7 +365,8 @@ static int read_options(struct redriving *r)
     r->rules = (struct redrive_rules){.delay = keep      ? REDRIVE_KEEP_DUE
                                                : restart ? REDRIVE_RESTART_DELAY
                                                          : REDRIVE_UNCHOSEN,
-                                      .drop_expiry = arguments_have(arguments, "--drop-expiry")};
+                                      .drop_expiry = arguments_have(arguments, "--drop-expiry"),
+                                      .compat = r->cli->config->compat};
     r->with_operations = arguments_have(arguments, "--with-cancels");
     r->view.dry_run = arguments_have(arguments, "--dry-run");
     r->limit = arguments_number(arguments, "--limit");
@@ -418,7 +419,8 @@ int cmd_redrive(struct cli *cli)
                                             .default_target = config->default_target,
                                             .max_delay_ms = config->max_delay_ms,
                                             .cancels = true,
-                                            .cancel_on_tombstone = config->cancel_on_tombstone}};
+                                            .cancel_on_tombstone = config->cancel_on_tombstone,
+                                            .compat = config->compat}};
     if (r.batch == NULL)
         return out_of_memory(&r);
     r.reader.spot = &r.spot;

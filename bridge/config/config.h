@@ -45,6 +45,7 @@ struct config {
     char *default_target; /* NULL: none */
     int64_t max_delay_ms;
     int max_attempts;
+    unsigned compat; /* COMPAT_BIT of each foreign format that is translated */
     bool exactly_once;
     bool redeliver_lost;  /* with exactly_once: start although the group has lost its offsets */
     bool skip_unreadable; /* skip an unreadable batch; else it blocks its partition */
@@ -85,7 +86,7 @@ int config_differences(const struct config *config, const struct config *other,
                        void (*say)(void *ctx, const char *key, bool live), void *ctx);
 
 /* Returns a hash, never 0, of the keys that must be equal in all members of a group. These are
-   targets in any order, default_target, levels and delivery. */
+   targets and compat in any order, default_target, levels and delivery. */
 uint32_t config_hash(const struct config *config);
 
 /* Returns the value of a Kafka property for a role, or NULL. A value of the role precedes the one

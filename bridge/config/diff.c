@@ -75,6 +75,8 @@ static bool same(const struct config_key *key, const struct config *a, const str
         return a->exactly_once == b->exactly_once;
     case TYPE_LOST_OFFSETS:
         return a->redeliver_lost == b->redeliver_lost;
+    case TYPE_COMPAT:
+        return a->compat == b->compat;
     case TYPE_UNREADABLE:
         return a->skip_unreadable == b->skip_unreadable;
     case TYPE_EVENTS:

@@ -26,6 +26,8 @@ uint32_t config_hash(const struct config *c)
     hash = mix(hash, &targets, sizeof targets);
     hash = mix(hash, c->ladder.level_ms, (size_t)c->ladder.n * sizeof *c->ladder.level_ms);
     hash = mix(hash, &(unsigned char){c->exactly_once}, 1);
+    if (c->compat != 0) /* without it the hash is that of a version without the key */
+        hash = mix(hash, &c->compat, sizeof c->compat);
     uint32_t folded = (uint32_t)(hash >> 32) ^ (uint32_t)hash;
     return folded == 0 ? 1 : folded;
 }

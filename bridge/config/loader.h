@@ -19,6 +19,7 @@ enum config_type {
     TYPE_LOST_OFFSETS,
     TYPE_UNREADABLE,
     TYPE_SWITCH, /* true or false */
+    TYPE_COMPAT, /* names of foreign formats */
     TYPE_LOG_LEVEL,
     TYPE_LOG_FORMAT,
     TYPE_LISTEN,
@@ -55,11 +56,11 @@ const char *config_key_flag(const struct config_key *key, char out[CONFIG_FLAG_M
 static inline bool config_key_is_list(const struct config_key *key)
 {
     return key->type == TYPE_LEVELS || key->type == TYPE_RETIRED || key->type == TYPE_TARGETS ||
-           key->type == TYPE_TOPIC_SETTINGS || key->type == TYPE_EVENTS;
+           key->type == TYPE_TOPIC_SETTINGS || key->type == TYPE_EVENTS || key->type == TYPE_COMPAT;
 }
 
 /* Sources of values: "delaybridge.yaml:12", "flag --hold", "variable DELAYBRIDGE_HOLD". */
-enum { WHERE_MAX = 200, CONFIG_KEYS_MAX = 32 };
+enum { WHERE_MAX = 200, CONFIG_KEYS_MAX = 40 };
 struct loader {
     struct config *config;
     struct error *error;

@@ -152,6 +152,13 @@ const struct config_key CONFIG_KEYS[] = {
      .help = "true: a record with a key and a null value, but without dlb-delay and "
              "dlb-deliver-at, cancels as one with dlb-op: cancel does. false: it is refused "
              "(no_time)."},
+    {.name = "compat",
+     .type = TYPE_COMPAT,
+     .initial = "",
+     .help = "Formats of other schedulers whose headers the bridge translates: rocketmq, rabbitmq, "
+             "etf1, karafka. A time in a dlb- header precedes them. docs/migrating has a page for "
+             "each format. Empty: their headers are business headers.",
+     .live = true},
     {.name = "events",
      .type = TYPE_EVENTS,
      .initial = "",

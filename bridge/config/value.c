@@ -4,6 +4,7 @@
 #include "bridge/base/quote.h"
 #include "bridge/config/address.h"
 #include "bridge/config/loader.h"
+#include "levels/compat.h"
 #include "levels/duration.h"
 
 #include <assert.h>
@@ -245,6 +246,20 @@ static int set_switch(struct loader *loader, const struct config_key *key,
     return 0;
 }
 
+static int set_compat(struct loader *loader, const struct setting *setting)
+{
+    unsigned formats = 0;
+    for (size_t i = 0; i < setting->n; i++) {
+        enum compat format = compat_of_name(setting->values[i]);
+        if (format == COMPAT_NONE)
+            return config_refuse(loader, setting, setting->values[i],
+                                 "not one of rocketmq, rabbitmq, etf1, karafka");
+        formats |= COMPAT_BIT(format);
+    }
+    loader->config->compat = formats;
+    return 0;
+}
+
 /* Sets HOST:PORT, [ADDRESS]:PORT or an empty text. Host names are resolved when the service starts.
  */
 static int set_listen(struct loader *loader, const struct config_key *key,
@@ -287,6 +302,8 @@ static int set_value(struct loader *loader, const struct config_key *key,
         return set_unreadable(loader, setting);
     case TYPE_SWITCH:
         return set_switch(loader, key, setting);
+    case TYPE_COMPAT:
+        return set_compat(loader, setting);
     case TYPE_DELIVERY:
         return set_delivery(loader, setting);
     case TYPE_LOG_LEVEL:

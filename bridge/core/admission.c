@@ -182,6 +182,7 @@ static bool admit_request(struct bridge *b, struct queue *q)
         return false;
     bool admitted = admit_judged(b, q, &in, code);
     counter_add(&b->stats->requests, admitted);
+    counter_add(&b->stats->formats[in.stamp.format], admitted);
     counter_add(&b->stats->cancels_refused, admitted && code == CODE_CANCELS_FULL);
     if (!admitted && in.entry != NULL)
         b->port.release(b->port.ctx, in.entry);

@@ -89,6 +89,7 @@ void stats_sum(struct stats *sum, const struct stats *from)
 {
     STATS_COUNTERS(MERGE)
     add_all(sum->dead, from->dead, CODE_N);
+    add_all(sum->formats, from->formats, COMPAT_N);
     add_all(sum->events, from->events, EVENT_TYPES);
     add_all(sum->lateness, from->lateness, LATENESS_BUCKETS);
     add_spans(&sum->commit, &from->commit);

@@ -5,6 +5,7 @@
 #define DELAYBRIDGE_BRIDGE_CORE_STATS_H
 
 #include "levels/code.h"
+#include "levels/compat.h"
 #include "levels/event.h"
 #include "levels/extras.h"
 #include "levels/plan.h"
@@ -127,6 +128,7 @@ struct stats {
     STATS_COUNTERS(STATS_DECLARE)
     struct counter dead[CODE_N];        /* acknowledged by the dead-letter topic, by code */
     struct counter events[EVENT_TYPES]; /* acknowledged by the topic of events, by type */
+    struct counter formats[COMPAT_N];   /* requests by the foreign format of their headers */
     struct counter lateness[LATENESS_BUCKETS];
     struct spans commit;       /* from the start of a commit to its answer */
     struct spans target_delay; /* of deliveries that were tried before or deferred: from the due

@@ -18,6 +18,11 @@ static const struct metric METRICS[] = {
     {"delaybridge_schedule_records_total", "counter", "result",
      "Requests read from the schedule topic. Refused ones go to the dead-letter topic.",
      metrics_write_requests, 0},
+    {"delaybridge_translated_requests_total", "counter", "format",
+     "Requests with headers of another scheduler that the bridge translated, by the format "
+     "(compat). "
+     "Refused ones count too.",
+     metrics_write_formats, 0},
     {"delaybridge_forwarded_records_total", "counter", "level,kind",
      "Records that a level topic (hop), a target (delivery) or the dead-letter topic acknowledged, "
      "by their last level. With exactly-once, records of aborted transactions count again.",

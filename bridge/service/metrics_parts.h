@@ -20,6 +20,7 @@ struct metric {
 void metrics_write_counter(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_counter_ms(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_requests(FILE *out, const struct metric *metric, const struct metrics *m);
+void metrics_write_formats(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_forwarded(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_dead_letters(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_by_target(FILE *out, const struct metric *metric, const struct metrics *m);

@@ -91,6 +91,12 @@ void metrics_write_requests(FILE *out, const struct metric *metric, const struct
     sample_labelled(out, metric, "refused", refused);
 }
 
+void metrics_write_formats(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    for (enum compat format = COMPAT_NONE + 1; format < COMPAT_N; format++)
+        sample_labelled(out, metric, compat_name(format), counter_read(&m->stats->formats[format]));
+}
+
 void metrics_write_forwarded(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     static const struct {

@@ -62,6 +62,7 @@ struct request_rules worker_rules(const struct worker *w, const struct config *l
         .default_target = live->default_target,
         .max_delay_ms = live->max_delay_ms,
         .cancel_on_tombstone = w->config.config->cancel_on_tombstone,
+        .compat = live->compat,
     };
 }
 

@@ -12,10 +12,37 @@
 enum { HEADERS_MAX = 12 };
 
 static const char *const NAMES[] = {
-    "dlb-deliver-at", "dlb-delay", "dlb-target",    "dlb-key",
-    "dlb-id",         "dlb-op",    "dlb-due",       "dlb-expires-at",
-    "dlb-source",     "dlb-error", "dlb-reason",    "dlb-failed-at",
-    "DLB-Delay",      "business",  "dlb-truncated", "dlb-sent-at",
+    "dlb-deliver-at",
+    "dlb-delay",
+    "dlb-target",
+    "dlb-key",
+    "dlb-id",
+    "dlb-op",
+    "dlb-due",
+    "dlb-expires-at",
+    "dlb-source",
+    "dlb-error",
+    "dlb-reason",
+    "dlb-failed-at",
+    "DLB-Delay",
+    "business",
+    "dlb-truncated",
+    "dlb-sent-at",
+    "DELAY",
+    "TIMER_DELAY_SEC",
+    "TIMER_DELAY_MS",
+    "TIMER_DELIVER_MS",
+    "x-delay",
+    "scheduler-epoch",
+    "scheduler-target-topic",
+    "scheduler-target-key",
+    "schedule_schema_version",
+    "schedule_source_type",
+    "schedule_target_epoch",
+    "schedule_target_topic",
+    "schedule_target_key",
+    "schedule_target_partition",
+    "schedule_target_partition_key",
 };
 
 enum { NAMES_N = sizeof NAMES / sizeof NAMES[0] };
@@ -112,6 +139,25 @@ static const struct header *find(const struct record *record, const char *name)
     return found;
 }
 
+/* A translated request has its time from a foreign header alone. Its stamp has the words of the
+   translator, unless a dlb- header precedes them. */
+static void check_foreign(const struct request_rules *rules, const struct record *record,
+                          const struct stamp *stamp)
+{
+    struct foreign foreign = compat_read(rules->compat, record);
+    assert((rules->compat & COMPAT_BIT(stamp->format)) != 0);
+    assert(find(record, "dlb-delay") == NULL && find(record, "dlb-deliver-at") == NULL);
+    assert(foreign.format == (enum compat)stamp->format && foreign.fault == CODE_OK);
+    assert(foreign.time != NULL);
+    assert(stamp->due_ms == foreign.ms + (foreign.is_delay ? stamp->timestamp_ms : 0));
+    if (find(record, "dlb-target") == NULL && foreign.target != NULL)
+        assert(bytes_equal(stamp->target, foreign.target->value));
+    if (find(record, "dlb-key") == NULL)
+        assert(stamp->key_overridden == foreign.key_overridden);
+    if (stamp->op != REQUEST_SCHEDULE)
+        assert(request_has_op(rules, record));
+}
+
 static void check_stamp(const struct request_rules *rules, const struct record *record,
                         int64_t now_ms, const struct stamp *stamp)
 {
@@ -129,15 +175,19 @@ static void check_stamp(const struct request_rules *rules, const struct record *
     const struct header *at = find(record, "dlb-deliver-at"), *delay = find(record, "dlb-delay"),
                         *key = find(record, "dlb-key"), *id = find(record, "dlb-id");
     int64_t ms;
-    assert((at == NULL) != (delay == NULL));
-    int err = at != NULL ? instant_parse(at->value, &ms) : duration_parse(delay->value, &ms);
-    assert(err == 0);
-    assert(stamp->due_ms == (at != NULL ? ms : stamp->timestamp_ms + ms));
+    if (stamp->format != COMPAT_NONE) {
+        check_foreign(rules, record, stamp);
+    } else {
+        assert((at == NULL) != (delay == NULL));
+        int err = at != NULL ? instant_parse(at->value, &ms) : duration_parse(delay->value, &ms);
+        assert(err == 0);
+        assert(stamp->due_ms == (at != NULL ? ms : stamp->timestamp_ms + ms));
+    }
     if (stamp->due_ms > stamp->timestamp_ms)
         assert((uint64_t)stamp->due_ms - (uint64_t)stamp->timestamp_ms <=
                (uint64_t)rules->max_delay_ms);
 
-    assert(stamp->key_overridden == (key != NULL));
+    assert(stamp->format != COMPAT_NONE || stamp->key_overridden == (key != NULL));
     if (key != NULL)
         assert(bytes_equal(stamp->key, key->value));
     assert(bytes_equal(stamp->id, id != NULL ? id->value : bytes_null()));
@@ -161,6 +211,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .allowlist = {PATTERNS, 2, "schedule"},
         .default_target = choice & 1 ? "orders.timeout" : NULL,
         .cancels = choice & 4,
+        .compat = choice & 16 ? COMPAT_ALL : (unsigned)(choice >> 4) & COMPAT_ALL,
         .max_delay_ms = choice & 2 ? INT64_MAX : (int64_t)40 * 86400000,
     };
     struct header headers[HEADERS_MAX];

@@ -170,6 +170,10 @@
     X(lossy_events_delay_no_record)                                           \
     X(a_failed_delivery_has_one_event_for_each_try)                           \
     X(a_failed_delivery_has_one_event_for_each_try_exactly_once)              \
+    /* stories_compat.c: requests in the format of another scheduler */       \
+    X(a_foreign_replace_voids_older_requests_and_not_itself)                  \
+    X(a_foreign_replace_voids_older_requests_and_not_itself_exactly_once)     \
+    X(foreign_replaces_and_cancels_are_restored)                              \
     /* stories_seal.c: how long cancels live */                               \
     X(cancels_on_the_schedule_topic_come_before_the_first_delivery)           \
     X(cancels_survive_their_owner)                                            \

@@ -26,7 +26,8 @@ void workload_init(struct world *w)
                       .patterns_n = sizeof patterns / sizeof patterns[0],
                       .schedule = "schedule"},
         .default_target = w->setup.default_target ? targets[TARGET_DEFAULT].name : NULL,
-        .max_delay_ms = MAX_DELAY_MS};
+        .max_delay_ms = MAX_DELAY_MS,
+        .compat = w->setup.compat};
 }
 
 /* Headers of a request: user headers and dlb- headers, mixed. */
@@ -172,6 +173,20 @@ static void add_stamp(struct gathering *g, const struct ask *ask, const struct r
         add_ours(g, "dlb-due", bytes_text("17"));
 }
 
+/* A foreign header belongs to the business too: it is delivered. */
+static void add_foreign(struct gathering *g, const char *name, struct bytes value)
+{
+    g->all[g->all_n++] = g->own[g->own_n++] = (struct header){name, value};
+}
+
+static void add_etf1(struct gathering *g, const struct request *r)
+{
+    struct world *w = g->world;
+    add_foreign(g, "scheduler-epoch", text(w, "%" PRId64, r->due_ms / 1000));
+    add_foreign(g, "scheduler-target-topic", bytes_text(r->target));
+    add_foreign(g, "scheduler-target-key", r->key);
+}
+
 static struct bytes value_of(struct world *w, const struct ask *ask)
 {
     if (!ask->has_value)
@@ -212,11 +227,15 @@ struct request *workload_send(struct world *w, const struct ask *ask)
                          .expect = ask->fault,
                          .failures = known_failures(w, &w->targets[ask->target])};
     add_own(&g, ask->headers);
-    if (ask->op != REQUEST_CANCEL) {
+    if (ask->etf1) {
+        r->due_ms = r->due_ms / 1000 * 1000;
+        add_etf1(&g, r);
+    } else if (ask->op != REQUEST_CANCEL) {
         add_time(&g, ask, stamped_ms);
         add_stamp(&g, ask, r, due_ms);
     }
-    add_op(&g, ask);
+    if (!ask->etf1)
+        add_op(&g, ask);
     add_fault(&g, ask);
     name_request(r, ask, r->key);
     r->schedule = w->schedule_n;

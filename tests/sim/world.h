@@ -80,6 +80,7 @@ struct setup {
     size_t commit_text_max;  /* limit of the broker; 0: the default */
     int64_t commit_again_ms; /* 0: the default */
     size_t cancel_memory;    /* of each process; 0: there are no cancels */
+    unsigned compat;         /* foreign formats that the processes translate */
     int64_t seal_ms;
     unsigned events; /* one bit for each type that is written; 0: none */
     bool events_lossy;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config: precedence, refusals, and that the printed file equals the shipped one. */
 #include "bridge/config/config.h"
+#include "levels/compat.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -346,6 +347,18 @@ Test(config, numbers_have_bounds)
     refuses("partitions: ' 8'\n", "not a number");
 }
 
+Test(config, compat_is_a_list_of_formats)
+{
+    takes("");
+    cr_expect_eq(config.compat, 0);
+    config_deinit(&config);
+    takes("compat: [karafka, etf1]\n");
+    cr_expect_eq(config.compat, COMPAT_BIT(COMPAT_KARAFKA) | COMPAT_BIT(COMPAT_ETF1));
+    config_deinit(&config);
+    refuses("compat: [pulsar]\n", "not one of rocketmq, rabbitmq, etf1, karafka");
+    refuses("compat: ['']\n", "not one of rocketmq");
+}
+
 Test(config, values_of_other_versions_are_refused)
 {
     refuses("delivery: at-most-once\n", "not one of at-least-once, exactly-once");
@@ -416,6 +429,7 @@ Test(config, each_key_that_differs_is_reported_with_its_liveness)
         {"lost_offsets: redeliver", "-lost_offsets "},
         {"unreadable: skip", "-unreadable "},
         {"cancel_on_tombstone: true", "-cancel_on_tombstone "},
+        {"compat: [etf1]", "+compat "},
         {"max_attempts: 3", "+max_attempts "},
         {"hold: 2s", "-hold "},
         {"memory: 1GiB", "-memory "},

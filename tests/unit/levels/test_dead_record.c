@@ -13,7 +13,9 @@ enum { STAMPED_MS = 5000 };
 static bool read_n(struct dead_record *letter, const struct header *headers, size_t n)
 {
     struct record record = {.timestamp_ms = STAMPED_MS, .headers = headers, .headers_n = n};
-    return dead_record_read(&record, "fallback", letter);
+    const struct request_rules rules = {.default_target = "fallback",
+                                        .compat = COMPAT_BIT(COMPAT_ETF1)};
+    return dead_record_read(&record, &rules, letter);
 }
 
 static bool is(struct bytes bytes, const char *text)
@@ -102,13 +104,41 @@ Test(dead_record, cancel_and_replace_are_operations)
     const struct header cancel = H("dlb-op", "cancel"), replace = H("dlb-op", "replace"),
                         schedule = H("dlb-op", "schedule");
     struct record record = {.headers = &cancel, .headers_n = 1};
-    cr_expect(dead_record_is_operation(&record));
+    cr_expect(dead_record_is_operation(&record, COMPAT_ALL));
     record.headers = &replace;
-    cr_expect(dead_record_is_operation(&record));
+    cr_expect(dead_record_is_operation(&record, COMPAT_ALL));
     record.headers = &schedule;
-    cr_expect_not(dead_record_is_operation(&record));
+    cr_expect_not(dead_record_is_operation(&record, COMPAT_ALL));
     record.headers_n = 0;
-    cr_expect_not(dead_record_is_operation(&record));
+    cr_expect_not(dead_record_is_operation(&record, COMPAT_ALL));
+}
+
+Test(dead_record, foreign_headers_may_be_an_operation)
+{
+    const struct header etf1[] = {H("scheduler-epoch", "1795219200"), H("dlb-op", "schedule")},
+                        rabbitmq = H("x-delay", "5");
+    struct record record = {.value = bytes_text("v"), .headers = etf1, .headers_n = 1};
+    cr_expect(dead_record_is_operation(&record, COMPAT_ALL));
+    cr_expect_not(dead_record_is_operation(&record, 0));
+    cr_expect_not(dead_record_is_operation(&record, COMPAT_BIT(COMPAT_KARAFKA)));
+    record.headers_n = 2;
+    cr_expect_not(dead_record_is_operation(&record, COMPAT_ALL), "dlb-op precedes");
+    record.headers = &rabbitmq;
+    record.headers_n = 1;
+    cr_expect_not(dead_record_is_operation(&record, COMPAT_ALL));
+}
+
+Test(dead_record, target_of_foreign_headers_precedes_the_default_target)
+{
+    struct dead_record letter;
+    READ(&letter, H("scheduler-target-topic", "orders"), H("scheduler-epoch", "x"));
+    cr_expect(is(letter.target, "orders"));
+    READ(&letter, H("scheduler-target-topic", "orders"), H("dlb-target", "payments"));
+    cr_expect(is(letter.target, "payments"));
+    READ(&letter, H("scheduler-target-topic", "orders"), H("dlb-truncated", "value"));
+    cr_expect(is(letter.target, "orders"), "a null value is not a cancel here");
+    READ(&letter, H("schedule_target_topic", "orders"));
+    cr_expect(is(letter.target, "fallback"), "its format is off");
 }
 
 static const struct dead_filter ALL = {.since_wall_ms = INT64_MIN, .until_wall_ms = INT64_MAX};

@@ -22,7 +22,7 @@ static struct redrive redrive;
 static enum redrive_verdict rewrite_n(const struct redrive_rules *rules, const struct header *from,
                                       size_t n)
 {
-    const struct record record = {.headers = from, .headers_n = n};
+    const struct record record = {.value = bytes_text("v"), .headers = from, .headers_n = n};
     redrive = (struct redrive){.headers = headers};
     return redrive_rewrite(rules, &record, SENT, NOW, &redrive);
 }
@@ -136,4 +136,36 @@ Test(redrive, record_without_headers_stays_so)
 {
     cr_expect_eq(rewrite_n(&KEEP, NULL, 0), REDRIVE_SEND);
     cr_expect_eq(redrive.headers_n, 0);
+}
+
+static const struct redrive_rules FOREIGN = {.delay = REDRIVE_UNCHOSEN, .compat = COMPAT_ALL},
+                                  FOREIGN_KEEP = {.delay = REDRIVE_KEEP_DUE, .compat = COMPAT_ALL};
+
+Test(redrive, foreign_delay_needs_a_choice_like_dlb_delay)
+{
+    cr_expect_eq(REWRITE(FOREIGN, H("x-delay", "5000")), REDRIVE_CHOOSE);
+    cr_expect_eq(REWRITE(FOREIGN, H("DELAY", "5")), REDRIVE_CHOOSE);
+    cr_expect_eq(REWRITE(FOREIGN, H("scheduler-epoch", "1795219200")), REDRIVE_SEND);
+    cr_expect_eq(REWRITE(UNCHOSEN, H("x-delay", "5000")), REDRIVE_SEND, "its format is off");
+    cr_expect_eq(REWRITE(RESTART, H("x-delay", "5000")), REDRIVE_SEND);
+    cr_expect_eq(redrive.headers_n, 1);
+}
+
+Test(redrive, keep_due_precedes_a_foreign_delay)
+{
+    cr_expect_eq(REWRITE(FOREIGN_KEEP, H("x-delay", "3600000"), H("a", "b"), H("dlb-error", "e")),
+                 REDRIVE_SEND);
+    cr_expect_eq(redrive.headers_n, 3);
+    expect(0, "x-delay", "3600000");
+    expect(1, "a", "b");
+    expect(2, "dlb-deliver-at", "1795222800000");
+    cr_expect_eq(REWRITE(FOREIGN_KEEP, H("x-delay", "9223372036854775807")), REDRIVE_SEND);
+    cr_expect_eq(redrive.headers_n, 1, "the due time exceeds 64 bits, and request_parse judges it");
+}
+
+Test(redrive, expiry_is_judged_by_a_foreign_time)
+{
+    const struct header expires = H("dlb-expires-at", "1795219300000");
+    cr_expect_eq(REWRITE(FOREIGN, H("scheduler-epoch", "1795219400"), expires), REDRIVE_EXPIRED);
+    cr_expect_eq(REWRITE(FOREIGN, H("scheduler-epoch", "1795219280"), expires), REDRIVE_SEND);
 }

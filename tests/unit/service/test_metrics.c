@@ -277,6 +277,15 @@ Test(metrics, cancels_are_counted_by_op_and_void_records_by_level)
     cr_expect(says("delaybridge_lanes_restoring 66"));
 }
 
+Test(metrics, translated_requests_are_counted_by_format)
+{
+    counter_set(&stats.formats[COMPAT_ROCKETMQ], 71);
+    counter_set(&stats.formats[COMPAT_KARAFKA], 72);
+    cr_expect(says("delaybridge_translated_requests_total{format=\"rocketmq\"} 71"));
+    cr_expect(says("delaybridge_translated_requests_total{format=\"karafka\"} 72"));
+    cr_expect(says("delaybridge_translated_requests_total{format=\"etf1\"} 0"));
+}
+
 Test(metrics, commits_are_counted_by_result_and_timed)
 {
     counter_set(&stats.commits, 41);

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compat: the translators. */
+#include "levels/compat.h"
+
+#include "levels/cursor.h"
+#include "levels/instant.h"
+#include "levels/utf8.h"
+
+#include <assert.h>
+
+/* The headers of all formats. */
+enum name {
+    ROCKETMQ_LEVEL,
+    ROCKETMQ_DELAY_S,
+    ROCKETMQ_DELAY_MS,
+    ROCKETMQ_DELIVER_MS,
+    RABBITMQ_DELAY,
+    ETF1_EPOCH,
+    ETF1_TOPIC,
+    ETF1_KEY,
+    KARAFKA_VERSION,
+    KARAFKA_TYPE,
+    KARAFKA_EPOCH,
+    KARAFKA_TOPIC,
+    KARAFKA_KEY,
+    KARAFKA_PARTITION,
+    KARAFKA_PARTITION_KEY,
+    NAMES_N
+};
+
+static const struct {
+    enum compat format;
+    const char *text;
+    bool any_bytes; /* the value is a key */
+} NAMES[NAMES_N] = {
+    [ROCKETMQ_LEVEL] = {COMPAT_ROCKETMQ, "DELAY", false},
+    [ROCKETMQ_DELAY_S] = {COMPAT_ROCKETMQ, "TIMER_DELAY_SEC", false},
+    [ROCKETMQ_DELAY_MS] = {COMPAT_ROCKETMQ, "TIMER_DELAY_MS", false},
+    [ROCKETMQ_DELIVER_MS] = {COMPAT_ROCKETMQ, "TIMER_DELIVER_MS", false},
+    [RABBITMQ_DELAY] = {COMPAT_RABBITMQ, "x-delay", false},
+    [ETF1_EPOCH] = {COMPAT_ETF1, "scheduler-epoch", false},
+    [ETF1_TOPIC] = {COMPAT_ETF1, "scheduler-target-topic", false},
+    [ETF1_KEY] = {COMPAT_ETF1, "scheduler-target-key", true},
+    [KARAFKA_VERSION] = {COMPAT_KARAFKA, "schedule_schema_version", false},
+    [KARAFKA_TYPE] = {COMPAT_KARAFKA, "schedule_source_type", false},
+    [KARAFKA_EPOCH] = {COMPAT_KARAFKA, "schedule_target_epoch", false},
+    [KARAFKA_TOPIC] = {COMPAT_KARAFKA, "schedule_target_topic", false},
+    [KARAFKA_KEY] = {COMPAT_KARAFKA, "schedule_target_key", true},
+    [KARAFKA_PARTITION] = {COMPAT_KARAFKA, "schedule_target_partition", false},
+    [KARAFKA_PARTITION_KEY] = {COMPAT_KARAFKA, "schedule_target_partition_key", true},
+};
+
+/* The default of the brokers' property messageDelayLevel. Level 1 is the first. */
+static const int64_t ROCKETMQ_LEVEL_S[] = {1,   5,   10,  30,  60,  120,  180,  240,  300,
+                                           360, 420, 480, 540, 600, 1200, 1800, 3600, 7200};
+enum { ROCKETMQ_LEVELS = sizeof ROCKETMQ_LEVEL_S / sizeof ROCKETMQ_LEVEL_S[0] };
+
+/* A record while its foreign headers are read. */
+struct translation {
+    const struct record *record;
+    const struct header *given[NAMES_N]; /* NULL: not given */
+    const struct header *first;          /* foreign header; NULL: none */
+    struct foreign foreign;
+};
+
+/* Keeps the fault that comes first in code.h, and of two equal ones the first that was found. */
+static void note(struct translation *t, enum code code, const struct header *header,
+                 const char *why)
+{
+    struct foreign *f = &t->foreign;
+    if (f->fault != CODE_OK && f->fault <= code)
+        return;
+    f->fault = code;
+    f->faulty = header;
+    f->why = why;
+    f->other = NULL;
+}
+
+static enum name name_of(unsigned formats, const char *text)
+{
+    for (enum name n = 0; n < NAMES_N; n++)
+        if (text[0] == NAMES[n].text[0] && (formats & COMPAT_BIT(NAMES[n].format)) != 0 &&
+            strcmp(text, NAMES[n].text) == 0)
+            return n;
+    return NAMES_N;
+}
+
+static const char *fault_of(enum name name, struct bytes value, bool again)
+{
+    if (again)
+        return " is given twice";
+    if (NAMES[name].any_bytes)
+        return NULL;
+    if (bytes_is_null(value))
+        return " is null";
+    if (value.len == 0)
+        return " is empty";
+    return utf8_is_valid(value) ? NULL : " is not UTF-8";
+}
+
+/* Returns whether the record has a dlb- header that makes foreign headers plain business headers.
+ */
+static bool is_ours(const struct record *record)
+{
+    for (size_t i = 0; i < record->headers_n; i++) {
+        const char *name = record->headers[i].name;
+        if (name[0] != 'd' || !header_is_ours(name))
+            continue;
+        if (strcmp(name, "dlb-delay") == 0 || strcmp(name, "dlb-deliver-at") == 0 ||
+            strcmp(name, "dlb-due") == 0 ||
+            (strcmp(name, "dlb-op") == 0 &&
+             bytes_equal(record->headers[i].value, bytes_text("cancel"))))
+            return true;
+    }
+    return false;
+}
+
+static void gather(struct translation *t, unsigned formats)
+{
+    for (size_t i = 0; i < t->record->headers_n; i++) {
+        const struct header *header = &t->record->headers[i];
+        enum name name = name_of(formats, header->name);
+        if (name == NAMES_N)
+            continue;
+        const char *why = fault_of(name, header->value, t->given[name] != NULL);
+        if (why != NULL)
+            note(t, CODE_BAD_HEADER, header, why);
+        t->given[name] = header;
+        if (t->first == NULL) {
+            t->first = header;
+            t->foreign.format = NAMES[name].format;
+        } else if (t->foreign.format != NAMES[name].format && t->foreign.other == NULL) {
+            note(t, CODE_TWO_TIMES, t->first, " and ");
+            if (t->foreign.fault == CODE_TWO_TIMES)
+                t->foreign.other = header;
+        }
+    }
+}
+
+/* Reads an integer with an optional sign, and notes a fault if the value is none. */
+static bool read_integer(struct translation *t, const struct header *header, int64_t *number)
+{
+    struct cursor c = cursor_of(header->value);
+    bool negative = cursor_take(&c, '-');
+    if (!negative)
+        cursor_take(&c, '+');
+    bool digits = cursor_at_digit(&c);
+    if (cursor_take_number(&c, number) && cursor_at_end(&c)) {
+        *number = negative ? -*number : *number;
+        return true;
+    }
+    while (cursor_at_digit(&c))
+        c.at++;
+    note(t, CODE_BAD_TIME, header,
+         digits && cursor_at_end(&c) ? " is more than 64 bits hold" : " is not a whole number");
+    return false;
+}
+
+static void set_time(struct translation *t, const struct header *header, bool is_delay, int64_t ms)
+{
+    t->foreign.time = header;
+    t->foreign.is_delay = is_delay;
+    t->foreign.ms = ms;
+}
+
+/* Sets a delay of `number` units. A negative one is none, as in the original systems. */
+static void read_delay(struct translation *t, const struct header *header, int64_t unit_ms)
+{
+    int64_t number, ms;
+    if (!read_integer(t, header, &number))
+        return;
+    if (number < 0)
+        number = 0;
+    if (__builtin_mul_overflow(number, unit_ms, &ms))
+        note(t, CODE_BAD_TIME, header, " is more than 64 bits of milliseconds hold");
+    else
+        set_time(t, header, true, ms);
+}
+
+static void read_epoch_s(struct translation *t, const struct header *header)
+{
+    int64_t epoch_s;
+    if (!read_integer(t, header, &epoch_s))
+        return;
+    if (epoch_s < 0)
+        note(t, CODE_BAD_TIME, header, " is not an epoch in seconds");
+    else if (epoch_s >= INSTANT_MS_MIN)
+        note(t, CODE_TOO_FAR, header, " looks like milliseconds: give seconds");
+    else
+        set_time(t, header, false, epoch_s * SECOND_MS);
+}
+
+/* Returns whether the level delays, or has a fault. A level above the last one is the last one. The
+   levels 0 and below do not delay. */
+static bool read_rocketmq_level(struct translation *t)
+{
+    int64_t level;
+    const struct header *header = t->given[ROCKETMQ_LEVEL];
+    if (header == NULL)
+        return false;
+    if (!read_integer(t, header, &level))
+        return true;
+    if (level > INT32_MAX || level < INT32_MIN) {
+        note(t, CODE_BAD_TIME, header, " is not a delay level, which has 32 bits");
+        return true;
+    }
+    if (level <= 0)
+        return false;
+    set_time(t, header, true,
+             ROCKETMQ_LEVEL_S[(level < ROCKETMQ_LEVELS ? level : ROCKETMQ_LEVELS) - 1] * SECOND_MS);
+    return true;
+}
+
+/* The order is that of the brokers: a level, seconds, milliseconds, an instant. */
+static void read_rocketmq(struct translation *t)
+{
+    int64_t ms;
+    if (read_rocketmq_level(t))
+        return;
+    if (t->given[ROCKETMQ_DELAY_S] != NULL)
+        read_delay(t, t->given[ROCKETMQ_DELAY_S], SECOND_MS);
+    else if (t->given[ROCKETMQ_DELAY_MS] != NULL)
+        read_delay(t, t->given[ROCKETMQ_DELAY_MS], 1);
+    else if (t->given[ROCKETMQ_DELIVER_MS] == NULL)
+        set_time(t, t->given[ROCKETMQ_LEVEL], true, 0);
+    else if (!read_integer(t, t->given[ROCKETMQ_DELIVER_MS], &ms))
+        return;
+    else if (ms < INSTANT_MS_MIN)
+        note(t, CODE_BAD_TIME, t->given[ROCKETMQ_DELIVER_MS],
+             " is not an epoch in milliseconds (seconds by mistake?)");
+    else
+        set_time(t, t->given[ROCKETMQ_DELIVER_MS], false, ms);
+}
+
+static void read_rabbitmq(struct translation *t)
+{
+    read_delay(t, t->given[RABBITMQ_DELAY], 1);
+}
+
+/* A later record with the same key replaces an earlier one, and a null value deletes it. */
+static void read_etf1(struct translation *t)
+{
+    struct foreign *f = &t->foreign;
+    f->op = bytes_is_null(t->record->value) ? REQUEST_CANCEL : REQUEST_REPLACE;
+    if (f->op == REQUEST_CANCEL)
+        return;
+    if (t->given[ETF1_EPOCH] != NULL)
+        read_epoch_s(t, t->given[ETF1_EPOCH]);
+    else
+        note(t, CODE_NO_TIME, t->first, " is given without scheduler-epoch");
+}
+
+static void read_karafka_type(struct translation *t)
+{
+    struct foreign *f = &t->foreign;
+    const struct header *type = t->given[KARAFKA_TYPE];
+    f->op = REQUEST_REPLACE;
+    if (type == NULL) {
+        note(t, CODE_BAD_HEADER, t->first, " is given without schedule_source_type");
+        return;
+    }
+    f->op_header = type;
+    if (bytes_equal(type->value, bytes_text("schedule")))
+        return;
+    f->op = REQUEST_CANCEL;
+    if (!bytes_equal(type->value, bytes_text("cancel")) &&
+        !bytes_equal(type->value, bytes_text("tombstone")))
+        note(t, CODE_BAD_OP, type, " is not a type; schedule, cancel or tombstone is meant");
+}
+
+static void check_karafka_version(struct translation *t)
+{
+    const struct header *version = t->given[KARAFKA_VERSION];
+    if (version == NULL)
+        note(t, CODE_BAD_HEADER, t->first, " is given without schedule_schema_version");
+    else if (version->value.len < 2 || memcmp(version->value.data, "1.", 2) != 0)
+        note(t, CODE_BAD_HEADER, version, " is not a version that the bridge knows: 1.0.0");
+}
+
+/* Only a key can choose the partition of a delivery. */
+static void check_karafka_partition(struct translation *t)
+{
+    const struct header *key = t->given[KARAFKA_KEY], *by = t->given[KARAFKA_PARTITION_KEY];
+    static const char WHY[] = " is not possible: schedule_target_key chooses the partition";
+    if (t->given[KARAFKA_PARTITION] != NULL)
+        note(t, CODE_BAD_HEADER, t->given[KARAFKA_PARTITION], WHY);
+    if (by != NULL && (key == NULL || !bytes_equal(key->value, by->value)))
+        note(t, CODE_BAD_HEADER, by, WHY);
+}
+
+static void read_karafka(struct translation *t)
+{
+    struct foreign *f = &t->foreign;
+    check_karafka_version(t);
+    read_karafka_type(t);
+    if (f->op == REQUEST_CANCEL)
+        return;
+    check_karafka_partition(t);
+    if (t->given[KARAFKA_EPOCH] != NULL)
+        read_epoch_s(t, t->given[KARAFKA_EPOCH]);
+    else
+        note(t, CODE_NO_TIME, t->first, " is given without schedule_target_epoch");
+}
+
+/* Both formats have the name of a schedule as the record key, so a delivery without a target key
+   has a null key. A refused request has a target too. */
+static void set_target(struct translation *t)
+{
+    struct foreign *f = &t->foreign;
+    f->key_overridden = f->format == COMPAT_ETF1 || f->format == COMPAT_KARAFKA;
+    f->target = t->given[f->format == COMPAT_ETF1 ? ETF1_TOPIC : KARAFKA_TOPIC];
+    f->key = t->given[f->format == COMPAT_ETF1 ? ETF1_KEY : KARAFKA_KEY];
+}
+
+static void (*const TRANSLATORS[COMPAT_N])(struct translation *) = {
+    [COMPAT_ROCKETMQ] = read_rocketmq,
+    [COMPAT_RABBITMQ] = read_rabbitmq,
+    [COMPAT_ETF1] = read_etf1,
+    [COMPAT_KARAFKA] = read_karafka,
+};
+
+struct foreign compat_read(unsigned formats, const struct record *record)
+{
+    struct translation t = {.record = record};
+    if (formats == 0 || is_ours(record))
+        return t.foreign;
+    gather(&t, formats);
+    set_target(&t);
+    if (t.foreign.format != COMPAT_NONE && t.foreign.fault == CODE_OK)
+        TRANSLATORS[t.foreign.format](&t);
+    return t.foreign;
+}
+
+bool compat_may_void(unsigned formats, const struct record *record)
+{
+    formats &= COMPAT_BIT(COMPAT_ETF1) | COMPAT_BIT(COMPAT_KARAFKA);
+    for (size_t i = 0; formats != 0 && i < record->headers_n; i++)
+        if (name_of(formats, record->headers[i].name) != NAMES_N)
+            return true;
+    return false;
+}
+
+static const char *const FORMATS[COMPAT_N] = {
+#define COMPAT_NAME(id, name) [id] = (name),
+    COMPAT_TABLE(COMPAT_NAME)
+#undef COMPAT_NAME
+};
+
+const char *compat_name(enum compat format)
+{
+    assert(format > COMPAT_NONE && format < COMPAT_N);
+    return FORMATS[format];
+}
+
+enum compat compat_of_name(const char *name)
+{
+    for (enum compat f = COMPAT_NONE + 1; f < COMPAT_N; f++)
+        if (strcmp(name, FORMATS[f]) == 0)
+            return f;
+    return COMPAT_NONE;
+}
