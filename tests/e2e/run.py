@@ -24,6 +24,7 @@ import among
 import bad_input
 import cancel_commands
 import cancels
+import compat
 import events
 import everyday
 import found
@@ -58,7 +59,7 @@ from turns import play_in_turns
 
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
-         everyday, throttled, found, redriven, cancels, cancel_commands, events, order_timeout, restored)
+         everyday, throttled, found, compat, redriven, cancels, cancel_commands, events, order_timeout, restored)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
