@@ -29,25 +29,25 @@ enum name {
 };
 
 static const struct {
-    enum compat format;
     const char *text;
+    enum compat format;
     bool any_bytes; /* the value is a key */
 } NAMES[NAMES_N] = {
-    [ROCKETMQ_LEVEL] = {COMPAT_ROCKETMQ, "DELAY", false},
-    [ROCKETMQ_DELAY_S] = {COMPAT_ROCKETMQ, "TIMER_DELAY_SEC", false},
-    [ROCKETMQ_DELAY_MS] = {COMPAT_ROCKETMQ, "TIMER_DELAY_MS", false},
-    [ROCKETMQ_DELIVER_MS] = {COMPAT_ROCKETMQ, "TIMER_DELIVER_MS", false},
-    [RABBITMQ_DELAY] = {COMPAT_RABBITMQ, "x-delay", false},
-    [ETF1_EPOCH] = {COMPAT_ETF1, "scheduler-epoch", false},
-    [ETF1_TOPIC] = {COMPAT_ETF1, "scheduler-target-topic", false},
-    [ETF1_KEY] = {COMPAT_ETF1, "scheduler-target-key", true},
-    [KARAFKA_VERSION] = {COMPAT_KARAFKA, "schedule_schema_version", false},
-    [KARAFKA_TYPE] = {COMPAT_KARAFKA, "schedule_source_type", false},
-    [KARAFKA_EPOCH] = {COMPAT_KARAFKA, "schedule_target_epoch", false},
-    [KARAFKA_TOPIC] = {COMPAT_KARAFKA, "schedule_target_topic", false},
-    [KARAFKA_KEY] = {COMPAT_KARAFKA, "schedule_target_key", true},
-    [KARAFKA_PARTITION] = {COMPAT_KARAFKA, "schedule_target_partition", false},
-    [KARAFKA_PARTITION_KEY] = {COMPAT_KARAFKA, "schedule_target_partition_key", true},
+    [ROCKETMQ_LEVEL] = {"DELAY", COMPAT_ROCKETMQ, false},
+    [ROCKETMQ_DELAY_S] = {"TIMER_DELAY_SEC", COMPAT_ROCKETMQ, false},
+    [ROCKETMQ_DELAY_MS] = {"TIMER_DELAY_MS", COMPAT_ROCKETMQ, false},
+    [ROCKETMQ_DELIVER_MS] = {"TIMER_DELIVER_MS", COMPAT_ROCKETMQ, false},
+    [RABBITMQ_DELAY] = {"x-delay", COMPAT_RABBITMQ, false},
+    [ETF1_EPOCH] = {"scheduler-epoch", COMPAT_ETF1, false},
+    [ETF1_TOPIC] = {"scheduler-target-topic", COMPAT_ETF1, false},
+    [ETF1_KEY] = {"scheduler-target-key", COMPAT_ETF1, true},
+    [KARAFKA_VERSION] = {"schedule_schema_version", COMPAT_KARAFKA, false},
+    [KARAFKA_TYPE] = {"schedule_source_type", COMPAT_KARAFKA, false},
+    [KARAFKA_EPOCH] = {"schedule_target_epoch", COMPAT_KARAFKA, false},
+    [KARAFKA_TOPIC] = {"schedule_target_topic", COMPAT_KARAFKA, false},
+    [KARAFKA_KEY] = {"schedule_target_key", COMPAT_KARAFKA, true},
+    [KARAFKA_PARTITION] = {"schedule_target_partition", COMPAT_KARAFKA, false},
+    [KARAFKA_PARTITION_KEY] = {"schedule_target_partition_key", COMPAT_KARAFKA, true},
 };
 
 /* The default of the brokers' property messageDelayLevel. Level 1 is the first. */
