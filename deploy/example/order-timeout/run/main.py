@@ -17,13 +17,15 @@ import psycopg
 
 import check
 from customers import Customers
+from debezium import Cleaner, add_debezium
 from servers import ROOT, Kafka, Postgres
 from shop import HERE, TARGET, Shop, fill, shop_env
 from view import View, seconds
 
 MODES = ("at-least-once", "exactly-once")
-DOWN_S = 1.0      # between a kill and the restart
-PATIENCE_S = 40   # after the last deadline, for timeouts that were late because of a kill
+JVM_TIMEOUT_S = 20  # Java takes some seconds to start. Cancels wait for the relay
+DOWN_S = 1.0        # between a kill and the restart
+PATIENCE_S = 40     # after the last deadline, for timeouts that were late because of a kill
 
 
 def arguments() -> argparse.Namespace:
@@ -34,6 +36,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=9, help="seconds that stand for the 15 minutes")
     parser.add_argument("--short", action="store_true", help="300 orders within 5 s, closed after 4 s")
     parser.add_argument("--language", choices=("python", "java"), default="python")
+    parser.add_argument("--consumer", type=Path, metavar="BINARY", help="this consumer in place of the one in Python")
+    parser.add_argument("--debezium", type=Path, metavar="JARS", help="Debezium of this folder in place of the relay")
     parser.add_argument("--fault", choices=sorted(FAULTS), help="plant this fault, which the check must find")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "delaybridge")
@@ -41,6 +45,8 @@ def arguments() -> argparse.Namespace:
     options = parser.parse_args()
     if options.short:
         options.orders, options.seconds, options.timeout = 300, 5, 4
+    if options.debezium or options.language == "java":
+        options.timeout = max(options.timeout, JVM_TIMEOUT_S)
     return options
 
 
@@ -108,18 +114,24 @@ def run(options: argparse.Namespace, mode: str, folder: Path, postgres: Postgres
           f" creation unless it is paid ({options.timeout:g} s stand for 15 minutes)", flush=True)
     folder.mkdir(parents=True)
     kafka = Kafka(folder / "kafka")
-    shop = None
+    shop = cleaner = None
     try:
         url = postgres.create("shop_" + mode.replace("-", "_"), HERE / "schema.sql")
         with postgres.connect(url) as database:
             fill(database)
             shop = Shop(folder, options.binary, sources(folder, options.fault) if options.language == "python" else None)
             shop.add_bridge(kafka, mode)
-            for name in ("relay", "consumer"):
-                shop.add_program(name, shop_env(url, options.timeout, kafka))
+            env = shop_env(url, options.timeout, kafka)
+            if options.consumer:
+                shop.add("consumer", [str(options.consumer)], env)
+            else:
+                shop.add_program("consumer", env)
+            if options.debezium:
+                add_debezium(shop, kafka, url, options.debezium)
+                cleaner = Cleaner(url)
+            else:
+                shop.add_program("relay", env)
             port = shop.add_service(url, options.timeout)
-            shop.await_port(port, "/orders/0")
-            shop.await_port(shop.metrics_port, "/readyz")
             customers = Customers([(port, options.timeout)], options.orders, options.seconds, options.seed)
             with View(url, shop.metrics_port) as view:
                 crowd = threading.Thread(target=customers.run)
@@ -127,6 +139,8 @@ def run(options: argparse.Namespace, mode: str, folder: Path, postgres: Postgres
                 kill_in_turn(shop, view, options)  # here, since programs end with the thread that started them
                 crowd.join()
                 await_end(url, shop)
+            if cleaner:
+                cleaner.stop()
             return verdict(database, kafka, customers, mode)
     finally:
         if shop:
@@ -166,6 +180,9 @@ def main() -> int:
             broken += [f"{mode}: {rule}" for rule in run(options, mode, folder / mode, postgres)]
     except KeyboardInterrupt:
         return 130
+    except RuntimeError as error:
+        print(f"example: {error}\nlogs are in {folder}", file=sys.stderr)
+        return 70
     finally:
         postgres.stop()
     if broken:

@@ -62,7 +62,7 @@ class Postgres:
         self.port = free_port()
         self.run("initdb", "-D", "data", "-U", "shop", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-instructions")
         options = [f"port={self.port}", "listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}",
-                   "max_connections=60", *settings]
+                   "max_connections=60", "wal_level=logical", *settings]
         with open(self.folder / "log", "ab") as log:
             # The kernel ends it if this program is killed.
             self.process = subprocess.Popen(

@@ -10,6 +10,7 @@ import urllib.request
 from pathlib import Path
 
 import psycopg
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from customers import PRODUCTS, STOCK
@@ -43,16 +44,18 @@ class Shop:
         return self.add(name, [sys.executable, str(self.code / f"{name}.py")] if self.code else java(name), env)
 
     def add_service(self, url: str, timeout: float, name: str = "service") -> int:
-        """Starts the service. Returns its port."""
+        """Starts the service and waits until it answers. Returns its port."""
         port = free_port()
         command = [sys.executable, str(self.code / "service.py")] if self.code else java("service")
         self.add(name, command, {**shop_env(url, timeout), "PORT": str(port)})
+        self.await_http(name, port, "/orders/0")
         return port
 
-    def add_bridge(self, kafka: Kafka, mode: str) -> Program:
-        """Makes the topics and starts the bridge."""
+    def add_bridge(self, kafka: Kafka, mode: str) -> None:
+        """Makes the topics, starts the bridge and waits until it is ready."""
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 2})
         admin.create_topics([NewTopic(TARGET, PARTITIONS, 1)])[TARGET].result(20)
+        await_groups(admin)
         config = ["-c", str(HERE / "delaybridge.yaml")]
         bridge = Program("bridge", [str(self.binary), "run", *config], self.folder,
                          {"DELAYBRIDGE_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrap, "DELAYBRIDGE_DELIVERY": mode,
@@ -61,10 +64,10 @@ class Shop:
                               text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"topics apply ended with {done.returncode}: {done.stderr}")
-        self.programs["bridge"] = bridge
-        return bridge.start()
+        self.programs["bridge"] = bridge.start()
+        self.await_http("bridge", self.metrics_port, "/readyz")
 
-    def await_port(self, port: int, path: str) -> None:
+    def await_http(self, name: str, port: int, path: str) -> None:
         """Waits until a program answers. An order that does not exist is an answer too."""
         end = time.monotonic() + START_S
         while time.monotonic() < end:
@@ -78,7 +81,7 @@ class Shop:
                 pass
             self.check_alive()
             time.sleep(0.05)
-        raise RuntimeError(f"port {port} does not answer, logs are in {self.folder}")
+        raise RuntimeError(f"{name} does not answer on port {port}, its log ends with:\n{self.programs[name].tail()}")
 
     def check_alive(self) -> None:
         for program in self.programs.values():
@@ -90,11 +93,25 @@ class Shop:
             program.stop()
 
 
+def await_groups(admin: AdminClient) -> None:
+    """Makes the topic of consumer groups. On a cluster that never had a group, librdkafka 2.0.2 drops the request with
+    which the bridge tests transactions, and its start hangs."""
+    end = time.monotonic() + START_S
+    while True:
+        try:
+            admin.describe_consumer_groups(["orders"], request_timeout=5)["orders"].result(10)
+            return
+        except KafkaException:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+
+
 def shop_env(url: str, timeout: float, kafka: Kafka | None = None) -> dict[str, str]:
     """Returns the environment of the programs in both languages."""
-    address = url.split("@")[1]
-    return {"DATABASE": url, "JDBC_URL": f"jdbc:postgresql://{address}", "PAYMENT_SECONDS": str(timeout),
-            "PAYMENT_TIME": f"PT{timeout}S", **({"KAFKA": kafka.bootstrap} if kafka else {"KAFKA": "none:1"})}
+    user, address = url.removeprefix("postgresql://").split("@")
+    return {"DATABASE": url, "JDBC_URL": f"jdbc:postgresql://{address}", "JDBC_USER": user,
+            "PAYMENT_SECONDS": str(timeout), "PAYMENT_TIME": f"PT{timeout}S", **({"KAFKA": kafka.bootstrap} if kafka else {"KAFKA": "none:1"})}
 
 
 def java(name: str) -> list[str]:
