@@ -140,17 +140,15 @@ const struct config_key CONFIG_KEYS[] = {
      .least = 1 << 20,
      .most = (int64_t)1 << 46,
      .initial = "64MiB",
-     .help =
-         "Limit for the cancels in force of a process, about 20 bytes each. A cancel stays in "
-         "force "
-         "for about as long as the longest level that its lane uses. When the share of a lane is "
-         "full, its next cancels are refused (cancels_full)."},
+     .help = "Limit for the cancels in force of a process, about 20 bytes each. A cancel stays in "
+             "force for about as long as the longest level that its lane uses. When the share of a "
+             "lane is full, its next cancels are refused (cancels_full)."},
     {.name = "cancel_on_tombstone",
      .type = TYPE_SWITCH,
      AT(cancel_on_tombstone),
      .initial = "false",
-     .help = "true: a record with a key and a null value, but without dlb-delay and "
-             "dlb-deliver-at, cancels as one with dlb-op: cancel does. false: it is refused "
+     .help = "Whether a record with a key and a null value, but without dlb-delay and "
+             "dlb-deliver-at, cancels as one with dlb-op: cancel does. If not, it is refused "
              "(no_time)."},
     {.name = "compat",
      .type = TYPE_COMPAT,
@@ -171,9 +169,9 @@ const struct config_key CONFIG_KEYS[] = {
      .type = TYPE_SWITCH,
      AT(events_lossy),
      .initial = "false",
-     .help = "false: a record is done when its events are stored, so a lane waits while its "
-             "partition of schedule.events is unavailable. true: no record waits, and events may "
-             "be lost. Only with at-least-once."},
+     .help = "Whether records are done before their events are stored. Then no lane waits while "
+             "its partition of schedule.events is unavailable, and events may be lost. Only with "
+             "at-least-once."},
     {.name = "drain",
      .type = TYPE_SPAN,
      AT(drain_ms),
