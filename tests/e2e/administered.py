@@ -6,13 +6,14 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from bad_input import says
 from client import Admin
 from processes import CACHE, ROOT
 from secured import APPLY, Fortress, Right
-from stage import LANES, Skip, Stage, level_topics, require
+from stage import LANES, TARGETS, Skip, Stage, exactly_once, judge, level_topics, require, will_say
 
 INTEGRATION = ROOT / "build" / "dev" / "integration_tests"
 ROUNDS, OWN_TOPICS = 5, 22  # schedule, 18 levels, dead letters, cancels, pulse
@@ -143,4 +144,22 @@ def may_not_alter(stage: Stage) -> str:
     return "each right named"
 
 
-SCENARIOS = {play.__name__: play for play in (integration, apply_three, learns_late, policy, may_not_alter)}
+def first_start(stage: Stage) -> str:
+    """The bridge is the first member of any group on a new cluster. No other client may query a coordinator before."""
+    stage.broker()
+    for name, partitions in TARGETS.items():
+        stage.admin.create(name, partitions)
+    path = stage.config()
+    stage.apply(path)
+    began = time.monotonic()
+    bridge = stage.bridge(path, members=0)
+    will_say(bridge, "lanes assigned")
+    took = time.monotonic() - began
+    stage.connect_clients(list(TARGETS))
+    generator = stage.generator(2000)
+    stage.background(lambda n, now: generator.request(now, key=b"k%d" % n), 100, 50).finish()
+    return f"lanes after {took:.1f} s; {judge(stage.verify())}"
+
+
+SCENARIOS = {play.__name__: play for play in (integration, apply_three, learns_late, policy, may_not_alter)} | \
+    {"first_start_exactly": exactly_once(first_start)}

@@ -10,7 +10,6 @@ import urllib.request
 from pathlib import Path
 
 import psycopg
-from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from customers import PRODUCTS, STOCK
@@ -55,7 +54,6 @@ class Shop:
         """Makes the topics, starts the bridge and waits until it is ready."""
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 2})
         admin.create_topics([NewTopic(TARGET, PARTITIONS, 1)])[TARGET].result(20)
-        await_groups(admin)
         config = ["-c", str(HERE / "delaybridge.yaml")]
         bridge = Program("bridge", [str(self.binary), "run", *config], self.folder,
                          {"DELAYBRIDGE_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrap, "DELAYBRIDGE_DELIVERY": mode,
@@ -91,20 +89,6 @@ class Shop:
     def stop(self) -> None:
         for program in self.programs.values():
             program.stop()
-
-
-def await_groups(admin: AdminClient) -> None:
-    """Makes the topic of consumer groups. On a cluster that never had a group, librdkafka 2.0.2 drops the request with
-    which the bridge tests transactions, and its start hangs."""
-    end = time.monotonic() + START_S
-    while True:
-        try:
-            admin.describe_consumer_groups(["orders"], request_timeout=5)["orders"].result(10)
-            return
-        except KafkaException:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.1)
 
 
 def shop_env(url: str, timeout: float, kafka: Kafka | None = None) -> dict[str, str]:
