@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # In this order, on one broker with one bridge. The first one starts them.
-RUN = ("README.md", "docs/producing.md", "docs/consuming.md", "docs/operating.md", "docs/monitoring.md",
+RUN = ("README.md", "docs/producing.md", "docs/cancelling.md", "docs/consuming.md", "docs/operating.md", "docs/monitoring.md",
        "docs/dead-letters.md", "docs/troubleshooting.md", "docs/scaling.md", "deploy/prometheus/RUNBOOK.md")
 FENCE = re.compile(r"^(\s*)```(\w*)\s*$")
 MARK = re.compile(r"^<!-- not run here: (.+?) -->$")

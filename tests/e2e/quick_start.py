@@ -3,6 +3,7 @@
 programs of the other pages follow, on the same broker and bridge (tests/blocks.py lists the pages)."""
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -120,10 +121,8 @@ class Reader:
         folder = self.folder / f"{Path(block.page).stem}-{block.line}"
         folder.mkdir()
         (folder / "program.py").write_text(self.local(block.text).replace('"order-timeouts"', f'"{folder.name}"'))
-        if "Consumer(" in block.text:
-            self.consume([sys.executable, "program.py"], folder)
-        else:
-            self.produce([sys.executable, "program.py"], folder)
+        play = self.consume if "Consumer(" in block.text else self.cancel if "dlb-op" in block.text else self.produce
+        play([sys.executable, "program.py"], folder)
         self.programs += 1
 
     def produce(self, command: list[str], folder: Path) -> None:
@@ -136,10 +135,26 @@ class Reader:
             require(time.monotonic() < deadline, f"{folder.name}: its request does not wait in the level 10m")
             time.sleep(0.2)
 
+    def cancel(self, command: list[str], folder: Path) -> None:
+        """Runs a program that cancels all requests of order-17, and replaces those of order-18."""
+        for order in ("order-17", "order-18"):
+            self.shell(f"delaybridge send --delay 15m --key {order} --value old")
+        deadline = time.monotonic() + 20
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+        require(done.returncode == 0, f"{folder.name}: {done.stdout}{done.stderr}")
+        while self.waiting() > 0 or '"old"' in self.found("order-18", "waiting"):
+            require(time.monotonic() < deadline, f"{folder.name}: a request is not cancelled")
+            time.sleep(0.2)
+        require('order\\": 18' in self.found("order-18", "waiting"), f"{folder.name}: the new request does not wait")
+
     def waiting(self) -> int:
-        done = subprocess.run([self.stage.binary, "find", "--key", "order-17", "--limit", "1000", "-o", "json",
+        return self.found("order-17", "waiting").count("\n")
+
+    def found(self, order: str, state: str) -> str:
+        """Returns the lines of find for the requests of an order that are in this state."""
+        done = subprocess.run([self.stage.binary, "find", "--key", order, "--limit", "1000", "-o", "json",
                                "-c", self.folder / "delaybridge.yaml"], capture_output=True, text=True, check=False)
-        return done.stdout.count('"waiting"')
+        return "".join(f"{line}\n" for line in done.stdout.splitlines() if json.loads(line)["state"] == state)
 
     def consume(self, command: list[str], folder: Path) -> None:
         """Runs a consumer. It closes the unpaid order of the delivery, and neither a paid one nor one of a duplicate."""
@@ -213,6 +228,7 @@ def guides(stage: Stage) -> str:
     for language, host in HOSTS.items():
         reader.produce(*host.prepared(only("docs/producing.md", language), reader.folder / language, reader.local))
     reader.consume(*HOSTS["java"].prepared(only("docs/consuming.md", "java"), reader.folder / "java-consumer", reader.local))
+    reader.cancel(*HOSTS["java"].prepared(only("docs/cancelling.md", "java"), reader.folder / "java-cancel", reader.local))
     return f"programs in {', '.join(HOSTS)} compiled and run"
 
 
