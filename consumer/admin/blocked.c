@@ -97,6 +97,8 @@ static void judge_cell(struct looking *looking, int lane, int slot)
 {
     const struct config *config = looking->offsets.config;
     const struct offsets_cell *cell = offsets_cell(&looking->offsets, lane, slot);
+    if (cell->window == NULL)
+        return; /* the partition does not exist, which is another finding */
     int64_t base = cell->window->base;
     char topic[TOPIC_TEXT_MAX];
     offsets_topic(config, slot, topic);

@@ -4,6 +4,7 @@
 
 #include "bridge/base/clock.h"
 #include "consumer/admin/browse.h"
+#include "consumer/admin/committed.h"
 #include "consumer/client/log_ends.h"
 #include "levels/cancel_log.h"
 #include "levels/topic_name.h"
@@ -117,12 +118,9 @@ static int note_committed(struct search *search, struct error *error)
         if (i == 0 || search->asked[i].lane != search->asked[i - 1].lane)
             rd_kafka_topic_partition_list_add(list, config->schedule, search->asked[i].lane);
     rd_kafka_resp_err_t code =
-        rd_kafka_committed(search->answers->rk, list, search->answers->timeout_ms);
-    for (int i = 0; code == 0 && i < list->cnt; i++) {
-        code = list->elems[i].err;
-        if (code == 0)
-            note_window(search, &list->elems[i]);
-    }
+        committed_read(search->answers->rk, list, search->answers->timeout_ms);
+    for (int i = 0; code == 0 && i < list->cnt; i++)
+        note_window(search, &list->elems[i]);
     rd_kafka_topic_partition_list_destroy(list);
     return code == 0 ? 0 : refuse(error, "the progress of the group ", config->group, code);
 }

@@ -3,6 +3,7 @@
 #include "consumer/admin/dead_reader.h"
 
 #include "bridge/base/clock.h"
+#include "consumer/admin/committed.h"
 #include "consumer/admin/offsets.h"
 #include "consumer/client/log_ends.h"
 #include "consumer/unreadable.h"
@@ -87,28 +88,13 @@ static int read_ends(struct dead_reader *reader, rd_kafka_topic_partition_list_t
     return err;
 }
 
-/* Returns whether the coordinator has refused the group. The client retries, so its calls only time
-   out, and an error event has the reason. */
-static bool group_is_denied(const struct dead_reader *reader)
-{
-    bool denied = false;
-    rd_kafka_message_t *event;
-    while (!denied && (event = rd_kafka_consumer_poll(reader->rk, 0)) != NULL) {
-        denied = event->err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED;
-        rd_kafka_message_destroy(event);
-    }
-    return denied;
-}
-
 /* Moves each start to the progress of the group. Progress beyond the end belongs to an earlier
    topic of this name. */
 static int read_progress(struct dead_reader *reader, rd_kafka_topic_partition_list_t *list,
                          struct error *error)
 {
-    rd_kafka_resp_err_t code = rd_kafka_committed(reader->rk, list, reader->timeout_ms);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR && group_is_denied(reader))
-        code = RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED;
-    int err = first_error(code, list, "read the progress of the group", error);
+    rd_kafka_resp_err_t code = committed_read(reader->rk, list, reader->timeout_ms);
+    int err = code == 0 ? 0 : fail(code, "read the progress of the group", error);
     for (int i = 0; i < list->cnt && err == 0; i++) {
         struct dead_part *part = &reader->parts[i];
         part->stored_offset = list->elems[i].offset;

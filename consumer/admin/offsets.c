@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Committed offsets with their windows, and both ends of the logs. */
 #include "consumer/admin/offsets.h"
+#include "consumer/admin/committed.h"
 #include "consumer/client/log_ends.h"
 
 #include "bridge/base/clock.h"
@@ -63,6 +64,11 @@ const char *offsets_topic(const struct config *config, int slot, char out[TOPIC_
 
 static int fail(const struct look *look, const char *what, rd_kafka_resp_err_t code)
 {
+    if (code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
+        code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
+        return error_set(look->error, ERR_CONFIG, "cannot read %s: allow Read on %s", what,
+                         code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED ? "the group"
+                                                                              : "the topics");
     return error_set(look->error, ERR_KAFKA, "cannot read %s: %s", what, rd_kafka_err2str(code));
 }
 
@@ -72,6 +78,23 @@ static const char *topic_of(const struct look *look, int slot, char out[TOPIC_TE
     if (slot == look->offsets->slots)
         return topic_of_dead_letter(config->schedule, out);
     return offsets_topic(config, slot, out);
+}
+
+/* Returns an error if the schedule topic or all levels are missing. A login without rights does not
+   see them, and nothing would appear to wait. */
+static int judge_partitions(const struct look *look)
+{
+    const char *schedule = look->offsets->config->schedule;
+    if (look->partitions[0] == 0)
+        return error_set(look->error, ERR_CONFIG,
+                         "topic %s does not exist: run 'delaybridge topics apply'", schedule);
+    for (int slot = 1; slot < look->offsets->slots; slot++)
+        if (look->partitions[slot] > 0)
+            return 0;
+    return error_set(look->error, ERR_CONFIG,
+                     "no level topic appears to exist: run 'delaybridge topics apply', or allow "
+                     "Read on the topics that begin with %s.",
+                     schedule);
 }
 
 /* Lists all topics: a request by name could create the topic. */
@@ -90,11 +113,7 @@ static int ask_partitions(struct look *look)
     }
     rd_kafka_metadata_destroy(metadata);
     look->offsets->lanes = look->partitions[0];
-    if (look->partitions[0] > 0)
-        return 0;
-    return error_set(look->error, ERR_CONFIG,
-                     "topic %s does not exist: run 'delaybridge topics apply'",
-                     look->offsets->config->schedule);
+    return judge_partitions(look);
 }
 
 static void list_partitions(struct look *look)
@@ -154,7 +173,7 @@ static int open_window(struct offsets_cell *cell, const rd_kafka_topic_partition
 
 static int ask_committed(struct look *look)
 {
-    rd_kafka_resp_err_t code = rd_kafka_committed(look->rk, look->list, look->timeout_ms);
+    rd_kafka_resp_err_t code = committed_read(look->rk, look->list, look->timeout_ms);
     char what[128];
     snprintf(what, sizeof what, "the offsets of group %.64s", look->offsets->config->group);
     int err = check_list(look, what, code);

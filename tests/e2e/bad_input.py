@@ -158,7 +158,8 @@ def bad_topics(stage: Stage) -> str:
     starts_with(stage, absent, "e2e.missing does not exist")
 
     stage.admin.delete("schedule.3m")
-    says(stage, "a level without a topic: run", stage.run("run", "-c", str(path)), (78,), "schedule.3m", "topics apply")
+    for command in ("run", "check"):
+        says(stage, f"a level without a topic: {command}", stage.run(command, "-c", str(path)), (78,), "schedule.3m", "topics apply")
     stage.apply(path)
 
     for exactly_once in False, True:
@@ -167,6 +168,8 @@ def bad_topics(stage: Stage) -> str:
     stage.admin.grow("schedule.2m", LANES + 1)
     says(stage, "a level with other partitions: run", stage.run("run", "-c", str(path)), (78,), "schedule.2m", "9")
     says(stage, "a level with other partitions: check", stage.run("check", "-c", str(path)), (78,), "schedule.2m")
+    stage.admin.grow("schedule", LANES + 1)
+    says(stage, "more lanes than partitions of levels: check", stage.run("check", "-c", str(path)), (78,), "schedule.3m")
     return f"{len(fixed)} kinds of settings refused and fixed, {len(faults)} faults found, 3 refused by apply; " \
            f"a level with {REMOVED} records drained and removed, in each mode"
 
