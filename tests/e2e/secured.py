@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A broker that requires rights: SASL over TLS, mutual TLS, and the smallest set of ACLs.
 
-RUN, EXACTLY, APPLY and REDRIVE contain the rights that docs/security.md lists. The bridge's user has no other rights in these
+RUN, EXACTLY, APPLY, REDRIVE and COMMANDS contain the rights that docs/security.md lists. The bridge's user has no other rights in these
 scenarios. Each right is removed once, and the message of the bridge is checked."""
 from __future__ import annotations
 
@@ -68,6 +68,33 @@ REDRIVE = [
     Right("topic", "schedule", "write", says="allow Write on the schedule topic"),
     Right("topic", "schedule", "read", says="cannot read schedule: allow Read on it"),
 ]
+# The commands that cancel and search, and that only read.
+COMMANDS = [
+    Right("topic", "schedule", "write"),
+    Right("topic", "schedule", "read"),
+    Right("topic", "schedule.", "read", True),
+    Right("group", "delaybridge.schedule", "read"),
+]
+CANCEL, REPLACE = ("cancel", "--key", "k"), ("replace", "--key", "k", "--delay", "1h", "--target", "e2e.a")
+WAIT = ("--wait", "1ms", "--timeout", "2s")
+HIDDEN = "no level topic appears to exist.*allow Read on the topics that begin with schedule\\."
+# A command that needs one of these rights, and its message and exit code without it.
+NEEDS = [
+    (COMMANDS[0], CANCEL, 78, "allow Write on the schedule topic"),
+    (COMMANDS[0], REPLACE, 78, "allow Write on the schedule topic"),
+    (COMMANDS[1], ("find", "--key", "k"), 78, "cannot read schedule: allow Read on it"),
+    (COMMANDS[1], ("check", "--sample"), 78, "cannot read a sample of schedule: .*allow Read on it"),
+    (COMMANDS[2], (*CANCEL, *WAIT), 78, "cannot read schedule.cancelled: .*allow Read on it"),
+    (COMMANDS[2], ("find", "--key", "k"), 78, HIDDEN),
+    (COMMANDS[2], ("forecast",), 78, HIDDEN),
+    (COMMANDS[2], ("levels",), 78, HIDDEN),
+    (COMMANDS[2], ("peek", "1h"), 78, HIDDEN),
+    (COMMANDS[2], ("dead-letters",), 78, "schedule.dead-letter appears to be missing.*allow Read on it"),
+    (COMMANDS[2], ("check",), 78, "cannot look for blocked partitions: no level topic appears to exist"),
+    (COMMANDS[3], (*CANCEL, *WAIT), 78, "cannot read the progress of the group delaybridge.schedule: .*allow Read on it"),
+    (COMMANDS[3], ("find", "--key", "k"), 78, "cannot read the offsets of group delaybridge.schedule: allow Read on the group"),
+    (COMMANDS[3], ("forecast",), 78, "allow Read on the group"),
+]
 # Alter allows more partitions. AlterConfigs includes DescribeConfigs.
 APPLY = [Right("topic", name, operation, prefixed) for name, prefixed in (("schedule", False), ("schedule.", True))
          for operation in ("create", "alter", "alter_configs")]
@@ -78,7 +105,7 @@ class Fortress:
 
     def __init__(self, stage: Stage):
         self.stage, self.folder = stage, stage.folder
-        self.secrets = {user: secrets.token_hex(12) for user in ("bridge", "operator", "redriver")}
+        self.secrets = {user: secrets.token_hex(12) for user in ("bridge", "operator", "redriver", "clerk")}
         for user, password in self.secrets.items():
             (self.folder / f"{user}.password").write_text(password + "\n")
         self.certificates()
@@ -222,8 +249,10 @@ def secured(stage: Stage) -> str:
     end(delivers(stage, fortress, config, "again"))
     line = judge(stage.verify())
     redrive_needs(stage, fortress)  # it adds dead letters that the verifier would call foreign
-    rights = len(RUN) + len(EXACTLY) * stage.exactly_once + len(REDRIVE)
-    return f"{line} rights={rights} each_missed={len(missed) + len(REDRIVE)}"
+    if not stage.exactly_once:
+        commands_need(stage, fortress)  # it adds cancels and requests
+    rights = len(RUN) + len(EXACTLY) * stage.exactly_once + len(REDRIVE) + len(COMMANDS) * (not stage.exactly_once)
+    return f"{line} rights={rights} each_missed={rights - len(RUN) - len(EXACTLY) * stage.exactly_once + len(missed)}"
 
 
 def find_reads_targets(stage: Stage, fortress: Fortress, config: Path) -> None:
@@ -288,6 +317,25 @@ def redrive_needs(stage: Stage, fortress: Fortress) -> None:
         done = redrive(stage, config, code, dry)
         require(done.returncode == 0 and '"sent":1,' in done.stdout,
                 f"with all rights, redrive of {code} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+
+
+def commands_need(stage: Stage, fortress: Fortress) -> None:
+    """Removes each right of a user who cancels and searches. Each command names it, and succeeds with all rights."""
+    config = stage.config("clerk.yaml", kafka=fortress.sasl("clerk"))
+    fortress.allow("clerk", COMMANDS)
+    for command, code in ((CANCEL, 0), ((*REPLACE, *WAIT), 75), (("find", "--key", "k"), 0), (("forecast",), 0),
+                          (("dead-letters",), 0)):  # 75: no bridge runs
+        done = stage.run(*command, "-c", str(config))
+        require(done.returncode == code, f"{command} with all rights ended with {done.returncode}: {done.stdout}{done.stderr}")
+    for right in COMMANDS:
+        fortress.forbid("clerk", right)
+        for _, command, code, says in (need for need in NEEDS if need[0] == right):
+            done = stage.run(*command, "-c", str(config))
+            said = done.stdout + done.stderr
+            require(done.returncode == code and re.search(says, said),
+                    f"without {right}, {command} ended with {done.returncode} and does not print {says!r}:\n{said}")
+            fortress.keeps_secrets(f"{command} without {right}", said)
+        fortress.allow("clerk", [right])
 
 
 def redrive(stage: Stage, config: Path, code: str, more: list[str]) -> subprocess.CompletedProcess:
