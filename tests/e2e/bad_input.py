@@ -12,6 +12,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
+from bad_cancels import bad_cancels
 from client import now_ms
 from contract import Request
 from processes import Bridge, Kafka
@@ -241,7 +242,7 @@ def end_of(stage: Stage, topic: str) -> int:
 
 
 def bad_records(stage: Stage) -> str:
-    """Foreign and damaged records on a level topic, and requests as large as the broker accepts."""
+    """Foreign and damaged records on the topics of the bridge, requests as large as the broker accepts, and bad cancels."""
     path = stage.ready()
     bridge = stage.bridge(path)
     generator = stage.generator(5000)
@@ -291,8 +292,8 @@ def bad_records(stage: Stage) -> str:
             "the foreign records are changed in the dead-letter topic")
     require(all((s.header("dlb-reason") or b"") and ("h", b"1") in s.headers for s in strangers),
             "a foreign record's dead letter has no reason or lost its header")
-    require(bridge.running(), "the bridge ended:\n" + bridge.tail())
-    return f"{line} not_ours={len(strangers)} too_large={len(refused)}"
+    require(bridge.stop() == 0, "the bridge ended:\n" + bridge.tail())
+    return f"{line} not_ours={len(strangers)} too_large={len(refused)} {bad_cancels(stage)}"
 
 
 def flipped(data: bytes, at: int) -> bytes:
