@@ -13,13 +13,14 @@ NAMES = ("trace-id", "content-type", "x", "k\u00e9y", "\u952e", "dlb", "dlb_dela
 
 
 class Generator:
-    """Makes requests. targets: topics to name. default: the target of a request that names none, or None."""
+    """Makes requests. targets: topics to name. default: the target of a request that names none, or None.
+    tombstones: with cancel_on_tombstone."""
 
     def __init__(self, seed: int, targets: list[str], default: str | None, max_ms: int,
-                 schedule: str = "schedule", big: int = 40_000):
+                 schedule: str = "schedule", big: int = 40_000, tombstones: bool = False):
         self.random = random.Random(seed)
         self.targets, self.default, self.schedule = targets, default, schedule
-        self.max_ms, self.big = max_ms, big
+        self.max_ms, self.big, self.tombstones = max_ms, big, tombstones
         self.count = 0
 
     # User headers.
@@ -141,13 +142,17 @@ class Generator:
 
     def poison(self, now_ms: int, number: int) -> Request:
         """Makes a request that must be refused. Its kind is number modulo the number of kinds."""
-        kinds = [kind for kind in poison.KINDS if kind.applies(self.default)]
+        kinds = [kind for kind in poison.KINDS if kind.applies(self.default, self.tombstones)]
         kind = kinds[number % len(kinds)]
         ours = kind.headers(poison.Context(now_ms, self.targets[0], self.default, self.schedule))
         request = Request(key=self.key(), value=self.value(), headers=[], kind=kind.name, code=kind.code,
                           target=self.targets[0])
         if kind.key is not poison.ANY:
             request.key = kind.key
+        if kind.value is not poison.ANY:
+            request.value = kind.value
+        elif self.tombstones and request.value is None:
+            request.value = b""  # null could cancel
         request.due_ms = now_ms
         # The headers of the contract keep their order, with user headers between them.
         request.headers = self.interleave(self.business_headers(), ours)

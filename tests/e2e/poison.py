@@ -27,9 +27,11 @@ class Kind:
     named: bool = True        # name a good target if there is no default
     default: bool | None = None  # only with (True) or without (False) a default target
     key: object = ANY
+    value: object = ANY
+    tombstones: bool | None = None  # only with (True) or without (False) cancel_on_tombstone
 
-    def applies(self, default: str | None) -> bool:
-        return self.default is None or self.default == (default is not None)
+    def applies(self, default: str | None, tombstones: bool) -> bool:
+        return self.default in (None, default is not None) and self.tombstones in (None, tombstones)
 
     def headers(self, context: Context) -> list[Header]:
         headers = self.make(context)
@@ -99,6 +101,12 @@ kind("a cancel without a key", "bad_id", ("dlb-op", "cancel"), ("dlb-id", "a"), 
 kind("a cancel without a name", "bad_id", ("dlb-op", "cancel"), key=b"", named=False)
 kind("a cancel by a key that is too long", "bad_id", ("dlb-op", "cancel"), key=b"k" * 129, named=False)
 kind("a replace without a key", "bad_id", DELAY, ("dlb-op", "replace"), ("dlb-id", "a"), key=None)
+
+kind("a null value with a target", "bad_op", ("dlb-target", "e2e.a"), value=None, named=False, tombstones=True)
+kind("a null value without a key", "bad_id", key=None, value=None, named=False, tombstones=True)
+kind("a null value with a key that is too long", "bad_id", key=b"k" * 129, value=None, named=False, tombstones=True)
+kind("a null value that is a schedule", "no_time", ("dlb-op", "schedule"), value=None)
+kind("a null value without a time", "no_time", value=None, tombstones=False)
 
 kind("a replace without a time", "no_time", ("dlb-op", "replace"), ("dlb-id", "a"), key=b"k")
 kind("no time", "no_time")

@@ -17,11 +17,12 @@ from stage import LANES, Stage, both_modes, judge, require, require_prompt
 
 
 def mixed(stage: Stage) -> str:
-    """Requests and poison of every kind, with each codec: no record is lost, changed, early or duplicated."""
+    """Requests and poison of every kind, with each codec: no record is lost, changed, early or duplicated. One mode has
+    cancel_on_tombstone, and the other one has not."""
     count, poison, max_ms, rate = (50_000, 1000, 180_000, 1000) if stage.full else (5000, 260, 20_000, 500)
-    config = stage.ready()
+    config = stage.ready(cancel_on_tombstone=stage.exactly_once)
     bridge = stage.bridge(config)
-    generator, every, poisoned = stage.generator(max_ms), count // poison, [0]
+    generator, every, poisoned = stage.generator(max_ms, tombstones=stage.exactly_once), count // poison, [0]
 
     def make(n: int, now: int) -> Request:
         if n % every:
