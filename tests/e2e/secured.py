@@ -60,7 +60,7 @@ RUN = [
     Right("broker", "kafka-cluster", "describe_configs", says="cannot read socket.request.max.bytes"),
 ]
 EXACTLY = [Right("transactional_id", "delaybridge.schedule", "write", True, fatal=True,
-                 says="delaybridge.schedule.*allow Write on its transactional id")]
+                 says="transactional producer cannot start.*allow Write on its transactional id")]
 # The commands that read dead letters and send them again. Write on the schedule topic also shows it.
 REDRIVE = [
     Right("topic", "schedule.dead-letter", "read", says="schedule.dead-letter appears to be missing.*allow Read on it"),
