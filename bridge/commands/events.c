@@ -85,10 +85,10 @@ static void print_text(const json_t *event)
 static int print_all(const struct events *e)
 {
     size_t n = json_array_size(e->found);
-    json_t **sorted = memory_or_end(calloc(n + 1, sizeof *sorted));
+    json_t **sorted = memory_or_end(calloc(n + 1, sizeof(json_t *)));
     for (size_t i = 0; i < n; i++)
         sorted[i] = json_array_get(e->found, i);
-    qsort(sorted, n, sizeof *sorted, by_time);
+    qsort(sorted, n, sizeof(json_t *), by_time);
     for (size_t i = 0; i < n; i++) {
         if (e->cli->json)
             print_json(json_incref(sorted[i]));

@@ -132,8 +132,7 @@ unsigned event_owed(const struct bridge *b, const struct parcel *p)
 
 unsigned event_owed_with(const struct bridge *b, const struct parcel *p, enum forward_kind kind)
 {
-    bool is_none = p->entry_kind == ENTRY_REPLACE || p->entry_kind > ENTRY_CANCEL;
-    return is_none ? 0 : owed_with(b, p, kind);
+    return p->entry_kind > ENTRY_CANCEL ? 0 : owed_with(b, p, kind);
 }
 
 /* Returns a parcel that sends one event and marks no offset. Its record is not read again. */

@@ -16,7 +16,7 @@ struct told *facts_forwarded(struct process *process, const struct forward *forw
 /* The event is stored for readers of committed records. */
 void facts_stored(struct world *world, const struct told *told);
 /* An outcome of a request is stored for readers of committed records. */
-void facts_outcome(const struct written *written);
+void facts_outcome(const struct written *it);
 /* Chooses whether a seed has events, and which. */
 void facts_choose(struct world *world);
 void facts_final(struct world *world);

@@ -119,6 +119,7 @@ static int chain_of(struct process *p, const struct forward *forward)
         return TOPIC_CANCELS * LANES_MAX + forward->from.lane;
     if (forward->kind == FORWARD_EVENT)
         return CHAINS_EVENTS + forward->from.lane;
+    assert(forward->env != NULL); /* of all other kinds */
     int target = target_index(p->world, forward->target->name);
     int partition = (int)(forward->env->value.len % TARGET_PARTITIONS);
     return CHAINS_TARGETS + (target < 0 ? 0 : target) * TARGET_PARTITIONS + partition;
