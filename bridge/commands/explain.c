@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge explain: shows the chain of levels that a delay takes, and its cost. */
+#include "bridge/commands/cancel_life.h"
 #include "bridge/commands/chain.h"
 #include "bridge/commands/result.h"
 #include "levels/counted.h"
@@ -28,10 +29,13 @@ static void print_text(const struct ladder *ladder, const struct chain *chain,
     printf("in memory: %s\n", duration_format(chain->in_memory_ms, text));
     printf("bytes written for each byte of the request: %" PRId64 " (1 request, %s, 1 delivery)\n",
            chain->hops + 2, hops);
+    printf("a cancel is kept for: %s\n",
+           duration_format(cancel_life_of(chain, ladder).kept_ms, text));
     char levels[LONGER_TEXT_MAX];
     if (longer->n > 0)
-        printf("with longer levels, %s in addition: %s\n", longer_levels_text(longer, levels),
-               counted(longer->hops, "hop", hops));
+        printf("with longer levels, %s in addition: %s, but a cancel is kept for %s\n",
+               longer_levels_text(longer, levels), counted(longer->hops, "hop", hops),
+               duration_format(cancel_life_with(longer).kept_ms, text));
 }
 
 static void print_chain(const struct ladder *ladder, const struct chain *chain,
@@ -44,10 +48,12 @@ static void print_chain(const struct ladder *ladder, const struct chain *chain,
         json_array_append_new(
             stops, json_pack("{s:s, s:I}", "level", text, "end_ms", (json_int_t)chain->end_ms[i]));
     }
-    print_json(json_pack("{s:I, s:I, s:o, s:I, s:I, s:o}", "delay_ms", (json_int_t)chain->delay_ms,
-                         "hops", (json_int_t)chain->hops, "stops", stops, "in_memory_ms",
-                         (json_int_t)chain->in_memory_ms, "bytes_written_per_byte",
-                         (json_int_t)chain->hops + 2, "longer_levels", longer_levels_json(longer)));
+    print_json(json_pack("{s:I, s:I, s:o, s:I, s:I, s:I, s:o}", "delay_ms",
+                         (json_int_t)chain->delay_ms, "hops", (json_int_t)chain->hops, "stops",
+                         stops, "in_memory_ms", (json_int_t)chain->in_memory_ms,
+                         "bytes_written_per_byte", (json_int_t)chain->hops + 2, "cancel_kept_ms",
+                         (json_int_t)cancel_life_of(chain, ladder).kept_ms, "longer_levels",
+                         longer_levels_json(longer)));
 }
 
 int cmd_explain(struct cli *cli)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge size: estimates the resources that a load needs. Bytes and hops follow from the code.
    CPU follows from measured figures (tests/bench/RESULTS.md), so it is a first estimate. */
+#include "bridge/commands/cancel_life.h"
 #include "bridge/commands/chain.h"
 #include "bridge/commands/result.h"
 #include "levels/counted.h"
@@ -42,6 +43,7 @@ struct sizing {
     int lanes, workers;
     int partitions; /* of all topics but S.pulse, which has one for each broker */
     struct longer_levels longer;
+    struct cancel_life cancel;
     double memory_mib; /* of a process with all lanes */
 };
 
@@ -87,6 +89,7 @@ static struct sizing size_of(const struct config *c, const struct load *load)
         s.lanes = c->partitions;
     s.partitions = s.lanes * (c->ladder.n + c->retired_n + OTHER_TOPICS + (c->events != 0));
     chain_longer_levels(&chain, &c->ladder, &s.longer);
+    s.cancel = cancel_life_of(&chain, &c->ladder);
     double busy_us = load->rate * (intake_us + hops * hop_us + delivery_us);
     s.workers = at_least(busy_us / 1e6 / core_share);
     s.disk = replicas * (s.waiting * s.record + load->rate * TRIM_S * hops * s.record +
@@ -104,6 +107,36 @@ static const char *bytes_text_of(double bytes, char out[32])
         bytes /= 1024;
     snprintf(out, 32, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, UNITS[unit]);
     return out;
+}
+
+static const char *rate_text(double rate, char out[32])
+{
+    snprintf(out, 32, rate < 10 ? "%.1f/s" : "%.0f/s", rate);
+    return out;
+}
+
+/* The first rate counts the stay in the longest level only. */
+static void print_cancels(const struct config *c, struct cancel_life life)
+{
+    char text[DURATION_TEXT_MAX], rate[32], workers[COUNTED_MAX];
+    if (life.level_ms > 0)
+        printf("%-24s %s with %s as the longest level\n", "cancels, at most",
+               rate_text(cancel_life_rate(c, life.level_ms), rate),
+               duration_format(life.level_ms, text));
+    printf("%-24s %s, each kept for %s ", "cancels, planned",
+           rate_text(cancel_life_rate(c, life.kept_ms), rate), duration_format(life.kept_ms, text));
+    printf("('cancel_memory' at %s, %s)\n", bytes_text_of((double)c->cancel_memory, rate),
+           counted(c->workers, "worker", workers));
+}
+
+static void print_longer(const struct config *c, const struct longer_levels *longer)
+{
+    char levels[LONGER_TEXT_MAX], hops[COUNTED_MAX], text[DURATION_TEXT_MAX], rate[32];
+    struct cancel_life life = cancel_life_with(longer);
+    printf("\nWith longer levels, %s in addition: %s.\n", longer_levels_text(longer, levels),
+           counted(longer->hops, "hop", hops));
+    printf("Longer levels keep cancels longer: each for %s then, and %s fit.\n",
+           duration_format(life.kept_ms, text), rate_text(cancel_life_rate(c, life.kept_ms), rate));
 }
 
 static void print_text(const struct config *c, const struct load *load, const struct sizing *s)
@@ -130,26 +163,33 @@ static void print_text(const struct config *c, const struct load *load, const st
     printf("%-24s %d (threads, planned at half a core each)\n", "workers", s->workers);
     printf("%-24s %.0f MiB (with 'memory' at %s)\n", "memory of each process", s->memory_mib,
            bytes_text_of((double)c->memory_bytes, a));
-    char levels[LONGER_TEXT_MAX], hops[COUNTED_MAX];
+    print_cancels(c, s->cancel);
     if (s->longer.n > 0)
-        printf("\nWith longer levels, %s in addition: %s.\n",
-               longer_levels_text(&s->longer, levels), counted(s->longer.hops, "hop", hops));
+        print_longer(c, &s->longer);
     puts("\nLevel topics keep records as long as they wait. Set the retention of the schedule "
          "topic\n"
          "to the longest time that the bridge may be down. The number of workers is an estimate\n"
          "from measurements with 100-byte values: measure your own load.");
 }
 
+static json_t *cancels_json(const struct config *c, struct cancel_life life)
+{
+    return json_pack("{s:I, s:o, s:f}", "kept_ms", (json_int_t)life.kept_ms, "at_most_per_s",
+                     life.level_ms == 0 ? json_null()
+                                        : json_real(cancel_life_rate(c, life.level_ms)),
+                     "plan_per_s", cancel_life_rate(c, life.kept_ms));
+}
+
 static void print_as_json(const struct config *c, const struct sizing *s)
 {
     print_json(json_pack(
-        "{s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:I, s:o}", "hops",
+        "{s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:I, s:o, s:o}", "hops",
         (json_int_t)s->hops, "levels", s->levels, "waiting", (json_int_t)s->waiting, "record_bytes",
         (json_int_t)s->record, "disk_bytes", (json_int_t)s->disk, "written_bytes_per_s",
         (json_int_t)s->written_s, "read_bytes_per_s", (json_int_t)s->read_s, "lanes", s->lanes,
         "partitions", s->partitions, "partition_replicas", s->partitions * c->replication,
-        "workers", s->workers, "memory_bytes", (json_int_t)(s->memory_mib * (1 << 20)),
-        "longer_levels", longer_levels_json(&s->longer)));
+        "workers", s->workers, "memory_bytes", (json_int_t)(s->memory_mib * (1 << 20)), "cancels",
+        cancels_json(c, s->cancel), "longer_levels", longer_levels_json(&s->longer)));
 }
 
 int cmd_size(struct cli *cli)

@@ -148,6 +148,34 @@ Test(cli, long_delays_get_a_hint_at_longer_levels)
          "168 without schedule.pulse");
 }
 
+Test(cli, longer_levels_keep_cancels_longer)
+{
+    static const struct {
+        const char *delay, *says;
+    } CASES[] = {
+        {"15m", "cancels, at most         5592/s with 10m as the longest level\n"
+                "cancels, planned         3290/s, each kept for 17m"},
+        {"15h", "466/s with 2h as"},
+        {"15h", "440/s, each kept for 2h7m"},
+        {"15h --levels 1s,12h", "78/s with 12h as"},
+        {"30d --levels 1s,1d,7d", "5.5/s with 7d as"},
+        {"15m --workers 4", "1398/s with"}, /* a lane uses the table of one worker */
+        {"0s", "7989/s, each kept for 7m"},
+        {"30d", "each for 7d7m then, and 5.5/s fit"},
+        {"15m -o json", "\"cancels\":{\"kept_ms\":1020000,\"at_most_per_s\":5592.3"},
+        {"0s -o json", "\"at_most_per_s\":null"},
+    };
+    char line[128];
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        snprintf(line, sizeof line, "delaybridge size -c /dev/null --rate 300 --delay %s",
+                 CASES[i].delay);
+        ends(line, EXIT_DONE, CASES[i].says);
+    }
+    ends("delaybridge explain 15m -c /dev/null", EXIT_DONE, "a cancel is kept for: 17m");
+    ends("delaybridge explain 30d -c /dev/null", EXIT_DONE, "but a cancel is kept for 7d7m");
+    ends("delaybridge explain 30d -c /dev/null -o json", EXIT_DONE, "\"cancel_kept_ms\":7620000");
+}
+
 Test(cli, operands_are_counted)
 {
     ends("delaybridge peek -c /dev/null -Xbootstrap.servers=a:1", EXIT_USAGE,
