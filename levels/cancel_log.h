@@ -47,7 +47,8 @@ struct seal_end {
 };
 
 struct cancel_seal {
-    int64_t number; /* larger than those of all seals before it; >= 0 */
+    int64_t number;       /* larger than those of all seals before it; >= 0 */
+    int64_t timestamp_ms; /* its record's; not a part of the value */
     size_t n;
     struct seal_end ends[SEAL_ENDS_MAX];
 };

@@ -39,6 +39,11 @@ int64_t seals_next(const struct seals *seals)
     return seals->last + 1;
 }
 
+int64_t seals_oldest_ms(const struct seals *seals)
+{
+    return seals->n == 0 ? 0 : seals->timestamps_ms[0];
+}
+
 static int64_t *ends_of(const struct seals *seals, size_t i)
 {
     return &seals->ends[i * seals->parts_n];
@@ -48,6 +53,7 @@ static int64_t *ends_of(const struct seals *seals, size_t i)
 static void move(struct seals *seals, size_t to, size_t from)
 {
     seals->numbers[to] = seals->numbers[from];
+    seals->timestamps_ms[to] = seals->timestamps_ms[from];
     seals->cancels_ends[to] = seals->cancels_ends[from];
     seals->foreign[to] = seals->foreign[from];
     memmove(ends_of(seals, to), ends_of(seals, from), seals->parts_n * sizeof *seals->ends);
@@ -80,6 +86,7 @@ void seals_add(struct seals *seals, const struct cancel_seal *seal)
         thin(seals);
     size_t at = seals->n++;
     seals->numbers[at] = seal->number;
+    seals->timestamps_ms[at] = seal->timestamp_ms;
     seals->cancels_ends[at] = 0;
     seals->foreign[at] = false;
     for (size_t i = 0; i < seals->parts_n; i++)

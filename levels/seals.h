@@ -31,8 +31,9 @@ enum { SEALS_MAX = 128, SEALS_FLOOR = 5, SEALS_FEW = SEALS_MAX / 4 };
 struct seals {
     int64_t *ends; /* of seal i: ends[i * parts_n ..], in the order of parts_ms */
     int64_t numbers[SEALS_MAX];
-    int64_t cancels_ends[SEALS_MAX]; /* what the topic of cancels held before the seal */
-    bool foreign[SEALS_MAX];         /* names a level that the lane does not have */
+    int64_t timestamps_ms[SEALS_MAX]; /* of their records */
+    int64_t cancels_ends[SEALS_MAX];  /* what the topic of cancels held before the seal */
+    bool foreign[SEALS_MAX];          /* names a level that the lane does not have */
     const int64_t *parts_ms;
     size_t parts_n, n;
     int64_t last;     /* number of the newest seal or barrier; -1: none was added */
@@ -54,6 +55,9 @@ bool seals_bar(struct seals *seals, int64_t number);
 
 /* Returns the number for the next seal of this lane. */
 int64_t seals_next(const struct seals *seals);
+
+/* Returns the timestamp of the oldest seal that is kept, or 0. */
+int64_t seals_oldest_ms(const struct seals *seals);
 
 /* Adds a seal. One whose number is not above the last one's is ignored: an earlier owner wrote it,
    and it arrived late. */

@@ -14,6 +14,7 @@
 #include "bridge/core/state.h"
 #include "bridge/core/target.h"
 #include "bridge/core/unreadable.h"
+#include "levels/murmur2.h"
 #include "levels/wire_size.h"
 
 #include <inttypes.h>
@@ -164,6 +165,12 @@ static bool admit_judged(struct bridge *b, struct queue *q, struct intake *in, e
     return refused;
 }
 
+/* A request of the same key is probably in the lane that murmur2 computes. */
+static bool is_misplaced(const struct bridge *b, const struct queue *q)
+{
+    return murmur2_partition(q->head->key, b->config.lanes) != q->id.lane;
+}
+
 /* A replace is refused for its form only, and then voids nothing. One that expired or is denied
    voids older requests, and becomes a dead letter. */
 static bool admit_request(struct bridge *b, struct queue *q)
@@ -172,6 +179,7 @@ static bool admit_request(struct bridge *b, struct queue *q)
     enum code code = request_parse(&b->config.rules, (uint32_t)q->id.lane, q->head, b->now.wall_ms,
                                    &in.stamp, &in.why);
     bool voids = request_voids(code, &in.stamp);
+    bool misplaced = voids && is_misplaced(b, q);
     if (code == CODE_OK)
         code = judge_request(b, q, &in);
     if (voids && cancel_apply(b, q, &in.stamp, &in.why) != CODE_OK) {
@@ -183,6 +191,7 @@ static bool admit_request(struct bridge *b, struct queue *q)
     bool admitted = admit_judged(b, q, &in, code);
     counter_add(&b->stats->requests, admitted);
     counter_add(&b->stats->formats[in.stamp.format], admitted);
+    counter_add(&b->stats->cancels_misplaced, admitted && misplaced);
     counter_add(&b->stats->cancels_refused, admitted && code == CODE_CANCELS_FULL);
     if (!admitted && in.entry != NULL)
         b->port.release(b->port.ctx, in.entry);

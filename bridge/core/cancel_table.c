@@ -149,6 +149,25 @@ bool cancel_table_voids(struct bridge *b, struct parcel *p)
                                         p->print, p->origin_offset);
 }
 
+/* The gauges. An entry of a closed lane is dead, and keeps its slot until it is cleared. */
+static void count(struct bridge *b)
+{
+    const struct cancel_state *c = &b->cancels;
+    size_t entries = 0, owned = 0;
+    int64_t oldest_wall_ms = 0;
+    for (int lane = 0; lane < b->config.lanes; lane++) {
+        const struct lane_cancels *l = &b->lanes[lane].cancels;
+        int64_t at_wall_ms = l->is_any ? seals_oldest_ms(&l->seals) : 0;
+        entries += l->id < 0 ? 0 : c->table.lanes[l->id].n;
+        owned += b->lanes[lane].owned;
+        if (oldest_wall_ms == 0 || (at_wall_ms != 0 && at_wall_ms < oldest_wall_ms))
+            oldest_wall_ms = at_wall_ms;
+    }
+    counter_set(&b->stats->cancel_entries, entries);
+    counter_set(&b->stats->cancel_entries_limit, owned * c->share);
+    counter_set(&b->stats->oldest_seal_wall_ms, (uint64_t)oldest_wall_ms);
+}
+
 void cancel_table_serve(struct bridge *b)
 {
     struct cancel_state *c = &b->cancels;
@@ -160,5 +179,5 @@ void cancel_table_serve(struct bridge *b)
         struct lane_cancels *l = &b->lanes[lane].cancels;
         l->is_any = l->is_any && cancels_has(&c->table, l->id);
     }
-    counter_set(&b->stats->cancel_entries, c->table.used);
+    count(b);
 }

@@ -105,6 +105,7 @@ static void open_lane(struct bridge *b, int lane)
     l->loading = LOADING_NONE;
     l->complete = true;
     count_restoring(b, -1);
+    spans_add(&b->stats->restore, b->now.mono_ms - l->loading_mono_ms);
     seal_restart(b, lane);
     if (l->requests_loaded && q->state == QUEUE_OPEN) {
         if (q->window.base == WINDOW_UNSET) {
@@ -280,6 +281,7 @@ static void log_record(struct bridge *b, int lane, const struct record *record)
         apply_entry(b, lane, record, &decoded.is.entry);
         break;
     case CANCEL_RECORD_SEAL:
+        decoded.is.seal.timestamp_ms = record->timestamp_ms;
         seals_add(&l->seals, &decoded.is.seal);
         break;
     case CANCEL_RECORD_BARRIER:

@@ -114,7 +114,8 @@ static void write_seal(struct bridge *b, int lane, const struct log_ends *ends)
     struct cancel_seal *seal = &l->seal;
     uint8_t out[CANCEL_SEAL_MAX];
     int64_t next = seals_next(&l->seals);
-    *seal = (struct cancel_seal){.number = l->number > next ? l->number : next};
+    *seal = (struct cancel_seal){.number = l->number > next ? l->number : next,
+                                 .timestamp_ms = b->now.wall_ms};
     seal->ends[seal->n++] = (struct seal_end){SEAL_SCHEDULE, l->covered_offset};
     for (int slot = 1; slot < b->queues_per_lane; slot++)
         seal->ends[seal->n++] = (struct seal_end){b->cancels.parts_ms[slot], ends[slot].end};

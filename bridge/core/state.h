@@ -28,6 +28,7 @@
 #include "bridge/core/settings.h"
 #include "bridge/core/stats.h"
 #include "levels/force_marks.h"
+#include "levels/lag.h"
 #include "levels/list.h"
 #include "levels/wheel.h"
 
@@ -210,6 +211,8 @@ struct queue {
 struct lane {
     bool owned;
     struct force_marks force; /* since when its cancels are in force */
+    struct lag lag;           /* of its schedule queue */
+    int64_t surveyed_offset;  /* window.next of its schedule queue at the last survey */
     struct lane_cancels cancels;
     size_t dead_letters;       /* its parcels for the dead-letter topic */
     int64_t dead_letter_bytes; /* their memory */

@@ -93,6 +93,7 @@ void stats_sum(struct stats *sum, const struct stats *from)
     add_all(sum->events, from->events, EVENT_TYPES);
     add_all(sum->lateness, from->lateness, LATENESS_BUCKETS);
     add_spans(&sum->commit, &from->commit);
+    add_spans(&sum->restore, &from->restore);
     add_spans(&sum->target_delay, &from->target_delay);
     for (int i = 0; i < SLOTS_MAX; i++)
         sum_slot(&sum->slots[i], &from->slots[i]);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The survey: writes the gauges of stats.slots. Reads all structures, and changes none. */
+/* The survey: writes gauges. Reads all structures, and changes only the lags of the lanes. */
 #include "bridge/core/bridge.h"
+#include "bridge/core/outlet.h"
+#include "bridge/core/restore.h"
 #include "bridge/core/state.h"
 
 enum { OVERDUE_MS = 1000 };
@@ -82,6 +84,41 @@ static void publish(const struct standing *s, struct slot_stats *slot)
     counter_set(&slot->retrying_due_wall_ms, (uint64_t)s->retrying_due_wall_ms);
 }
 
+/* Returns whether requests may wait to be read. If the client has none, and none was read since the
+   last survey, there are none. The rest of the log belongs to transactions. */
+static bool may_have_unread(struct bridge *b, const struct queue *q)
+{
+    struct lane *lane = &b->lanes[q->id.lane];
+    bool advanced = q->window.next != lane->surveyed_offset;
+    lane->surveyed_offset = q->window.next;
+    return advanced || q->state != QUEUE_OPEN || q->head != NULL ||
+           restore_is_under_way(b, q->id.lane) || outlets_stop_intake(b, q->id.lane) ||
+           b->port.unread(b->port.ctx, q->id) > 0;
+}
+
+/* Returns for how long requests of a lane have waited to be read. */
+static int64_t survey_lag(struct bridge *b, int lane)
+{
+    const struct queue *q = bridge_queue(b, lane, SLOT_SCHEDULE);
+    struct lag *lag = &b->lanes[lane].lag;
+    if (q->state == QUEUE_OFF || q->window.base == WINDOW_UNSET) {
+        *lag = (struct lag){0};
+        return 0;
+    }
+    int64_t end = may_have_unread(b, q) ? b->port.end(b->port.ctx, q->id) : q->window.next;
+    return lag_ms(lag, q->window.next, end, b->now.mono_ms);
+}
+
+static void survey_lags(struct bridge *b)
+{
+    int64_t longest_ms = 0;
+    for (int lane = 0; lane < b->config.lanes; lane++) {
+        int64_t late_ms = survey_lag(b, lane);
+        longest_ms = late_ms > longest_ms ? late_ms : longest_ms;
+    }
+    counter_set(&b->stats->schedule_lag_ms, (uint64_t)longest_ms);
+}
+
 void bridge_survey(struct bridge *b, struct now now)
 {
     struct standing slots[SLOTS_MAX] = {0};
@@ -93,4 +130,5 @@ void bridge_survey(struct bridge *b, struct now now)
         survey_parcel(b, &b->pools.parcels[i], slots);
     for (int slot = 0; slot < b->queues_per_lane; slot++)
         publish(&slots[slot], &b->stats->slots[slot]);
+    survey_lags(b);
 }

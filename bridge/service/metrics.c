@@ -97,13 +97,22 @@ static const struct metric METRICS[] = {
      "Cancels and replaces that were refused because the share of their lane was full "
      "(cancels_full).",
      STATS(cancels_refused)},
+    {"delaybridge_cancels_misplaced_total", "counter", "",
+     "Cancels and replaces in another lane than murmur2 computes for their key, so they may void "
+     "nothing. Those of cancel --all-lanes count as well.",
+     STATS(cancels_misplaced)},
     {"delaybridge_cancelled_records_total", "counter", "level",
      "Records that were dropped because a cancel voids them, by their last level.",
      LEVEL(cancelled)},
     {"delaybridge_cancel_entries", "gauge", "", "Cancels in force.", STATS(cancel_entries)},
     {"delaybridge_cancel_entries_limit", "gauge", "",
-     "Cancels that fit the configuration key cancel_memory, in all lanes.",
-     metrics_write_cancel_limit, 0},
+     "Cancels that fit in the lanes of this process. Each lane has its share of the part of "
+     "cancel_memory that one worker has.",
+     STATS(cancel_entries_limit)},
+    {"delaybridge_cancel_oldest_seal_timestamp_seconds", "gauge", "",
+     "Time of the oldest seal that keeps cancels in memory. They die when their lane is committed "
+     "past it. No series if none does.",
+     metrics_write_time, offsetof(struct stats, oldest_seal_wall_ms)},
     {"delaybridge_events_total", "counter", "type", "Events that the topic of events acknowledged.",
      metrics_write_events, 0},
     {"delaybridge_events_lost_total", "counter", "",
@@ -114,6 +123,13 @@ static const struct metric METRICS[] = {
     {"delaybridge_lanes_restoring", "gauge", "",
      "Lanes that read their cancels before they open, and forward nothing.",
      STATS(lanes_restoring)},
+    {"delaybridge_lane_restore_seconds", "histogram", "",
+     "Time from the assignment of a lane until its cancels are in force and it opens.",
+     metrics_write_restore, 0},
+    {"delaybridge_schedule_read_behind_seconds", "gauge", "",
+     "Time for which requests of a lane have waited to be read, since this process saw them. The "
+     "longest of all lanes. Requests behind an open transaction do not count.",
+     metrics_write_counter_ms, offsetof(struct stats, schedule_lag_ms)},
     {"delaybridge_window_full_total", "counter", "",
      "Records that waited for room in memory or in the window of their partition.",
      STATS(window_full)},

@@ -19,6 +19,7 @@ struct metric {
    off. */
 void metrics_write_counter(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_counter_ms(FILE *out, const struct metric *metric, const struct metrics *m);
+void metrics_write_time(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_requests(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_formats(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_forwarded(FILE *out, const struct metric *metric, const struct metrics *m);
@@ -28,6 +29,7 @@ void metrics_write_failures(FILE *out, const struct metric *metric, const struct
 void metrics_write_lateness(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_target_delay(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_commit(FILE *out, const struct metric *metric, const struct metrics *m);
+void metrics_write_restore(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_commits(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_transactions(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_by_level(FILE *out, const struct metric *metric, const struct metrics *m);
@@ -37,7 +39,6 @@ void metrics_write_lanes(FILE *out, const struct metric *metric, const struct me
 void metrics_write_memory_limit(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_cancels(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_events(FILE *out, const struct metric *metric, const struct metrics *m);
-void metrics_write_cancel_limit(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_ready(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_config_hash(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_open_records(FILE *out, const struct metric *metric, const struct metrics *m);

@@ -84,6 +84,14 @@ void metrics_write_counter_ms(FILE *out, const struct metric *metric, const stru
     sample_ms(out, metric->name, counter_read((const struct counter *)(const void *)at));
 }
 
+void metrics_write_time(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    const char *at = (const char *)m->stats + metric->offset;
+    uint64_t wall_ms = counter_read((const struct counter *)(const void *)at);
+    if (wall_ms != 0)
+        sample_ms(out, metric->name, wall_ms);
+}
+
 void metrics_write_requests(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     uint64_t refused = counter_read(&m->stats->refused);
@@ -160,6 +168,11 @@ void metrics_write_commit(FILE *out, const struct metric *metric, const struct m
     histogram(out, metric->name, "", &m->stats->commit);
 }
 
+void metrics_write_restore(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    histogram(out, metric->name, "", &m->stats->restore);
+}
+
 void metrics_write_commits(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     sample_labelled(out, metric, "ok", counter_read(&m->stats->commits));
@@ -232,14 +245,6 @@ void metrics_write_events(FILE *out, const struct metric *metric, const struct m
     for (int type = 0; type < EVENT_TYPES; type++)
         sample_labelled(out, metric, event_name((enum event_type)type),
                         counter_read(&m->stats->events[type]));
-}
-
-void metrics_write_cancel_limit(FILE *out, const struct metric *metric, const struct metrics *m)
-{
-    enum {
-        ENTRY_BYTES = 20
-    }; /* a slot of 16 bytes, and the load of the table (levels/cancels.h) */
-    sample(out, metric, (uint64_t)m->config->cancel_memory / ENTRY_BYTES);
 }
 
 void metrics_write_ready(FILE *out, const struct metric *metric, const struct metrics *m)

@@ -87,6 +87,7 @@ def aborted_requests(stage: Stage) -> str:
     held = [first_here(stage, behind[0]) - slow_until, first_here(stage, behind[1]) - dying_since - TIMED_OUT_MS]
     require(min(held) >= 0, f"they came {held} ms after the transaction before them had ended")
     stage.admin.wait("no waiting records in /metrics", lambda: not pending(Watch(stage.spare_port)))
+    stage.admin.wait("reading at the end of the schedule topic", lambda: read_behind(stage) == 0)
     if not stage.exactly_once:
         stage.admin.wait("no open transaction in /metrics", lambda: open_records(Watch(stage.spare_port)) == 0)
     return f"{progress_is_kept(stage, bridge, config, generator)} aborted={len(stage.sender.refused)} " \
@@ -106,6 +107,10 @@ def open_is_shown(stage: Stage, config: Path) -> None:
     if not stage.exactly_once:  # the service compares two requests
         stage.admin.wait("a figure of open transactions in /metrics",
                          lambda: open_records(Watch(stage.spare_port)) >= 40)
+
+
+def read_behind(stage: Stage) -> float:
+    return Watch(stage.spare_port).total("schedule_read_behind_seconds")
 
 
 def open_records(watch: Watch) -> float:

@@ -6,6 +6,7 @@
 #include "bridge/core/restore.h"
 #include "bridge/core/seal.h"
 #include "levels/little.h"
+#include "levels/murmur2.h"
 #include "tests/unit/core/fixture.h"
 
 #include <criterion/criterion.h>
@@ -270,6 +271,111 @@ Test(restore, a_seal_waits_for_whole_partitions)
     cr_expect(lane->seal_out);
     fixture_report(fx.sent.parcel, REPORT_OK);
     cr_expect(!lane->seal_out && lane->seals.n == 1);
+}
+
+/* Lets the lane write a seal, and returns the time of the turn that queried its ends. */
+static int64_t write_seal(void)
+{
+    wait_for_seal();
+    int64_t at_wall_ms = fx.b->now.wall_ms;
+    answer();
+    fixture_turn();
+    fixture_report(fx.sent.parcel, REPORT_OK);
+    fixture_turn();
+    return at_wall_ms;
+}
+
+static int64_t oldest_seal_ms(void)
+{
+    return (int64_t)counter_read(&fx.stats.oldest_seal_wall_ms);
+}
+
+Test(restore, the_oldest_seal_of_cancels_in_force_is_known)
+{
+    open_lane();
+    put_cancel(110);
+    fixture_turn();
+    cr_expect_eq(oldest_seal_ms(), 0);
+    int64_t first_wall_ms = write_seal();
+    cr_expect_eq(oldest_seal_ms(), first_wall_ms);
+    write_seal();
+    cr_expect_eq(oldest_seal_ms(), first_wall_ms);
+    cancels_kill(&fx.b->cancels.table, lane->id, 111);
+    cancels_sweep(&fx.b->cancels.table);
+    fixture_turn();
+    cr_expect_eq(oldest_seal_ms(), 0, "it keeps no cancel");
+}
+
+Test(restore, the_time_of_a_seal_is_read_again)
+{
+    uint8_t value[CANCEL_SEAL_MAX];
+    const struct cancel_seal seal = {.n = 1, .ends = {{SEAL_SCHEDULE, 100}}};
+    begin_load(5);
+    give_entry(150);
+    const struct record record = {.offset = 4,
+                                  .key = bytes_text("seal"),
+                                  .timestamp_ms = BEGIN_WALL_MS - 77,
+                                  .value = bytes_of(value, cancel_seal_encode(&seal, value))};
+    bridge_loaded(fx.b, 0, &record);
+    bridge_load_ended(fx.b, 0, 5);
+    open_lane();
+    fixture_turn();
+    cr_expect_eq(oldest_seal_ms(), BEGIN_WALL_MS - 77);
+}
+
+Test(restore, a_lane_that_opens_is_timed)
+{
+    fixture_pass(1500);
+    fixture_turn();
+    cr_expect_eq(counter_read(&fx.stats.restore.sum_ms), 0);
+    open_lane();
+    cr_expect_eq(counter_read(&fx.stats.restore.sum_ms), 1500);
+}
+
+Test(restore, the_limit_is_that_of_the_owned_lanes)
+{
+    open_lane();
+    put_cancel(110);
+    fixture_turn();
+    uint64_t share = counter_read(&fx.stats.cancel_entries_limit);
+    cr_expect_eq(share, fx.b->cancels.share);
+    cr_expect_eq(counter_read(&fx.stats.cancel_entries), 1);
+    fixture_gain(1);
+    fixture_turn();
+    cr_expect_eq(counter_read(&fx.stats.cancel_entries_limit), 2 * share);
+    bridge_lane_lost(fx.b, 0);
+    bridge_lane_lost(fx.b, 1);
+    bridge_lanes_settled(fx.b);
+    fixture_turn();
+    cr_expect_eq(counter_read(&fx.stats.cancel_entries_limit), 0);
+    cr_expect_eq(counter_read(&fx.stats.cancel_entries), 0, "an entry of a closed lane is dead");
+}
+
+/* Gives the lane a cancel with this key. */
+static void give_cancel(int64_t offset, const char *key)
+{
+    static const struct header OP = {.name = "dlb-op",
+                                     .value = {.data = (const void *)"cancel", .len = 6}};
+    struct record *record = fixture_raw(offset, 0);
+    record->key = bytes_text(key);
+    record->headers = &OP;
+    record->headers_n = 1;
+    fixture_offer(SLOT_SCHEDULE, record);
+    fixture_turn();
+}
+
+Test(restore, cancels_in_another_lane_than_that_of_their_key_are_counted)
+{
+    const char *lanes[2] = {NULL, NULL};
+    static const char *const KEYS[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    for (int i = 0; i < 8; i++)
+        lanes[murmur2_partition(bytes_text(KEYS[i]), 2)] = KEYS[i];
+    open_lane();
+    give_cancel(START, lanes[0]);
+    cr_expect_eq(counter_read(&fx.stats.cancels_misplaced), 0);
+    give_cancel(START + 1, lanes[1]);
+    cr_expect_eq(counter_read(&fx.stats.requests), 2);
+    cr_expect_eq(counter_read(&fx.stats.cancels_misplaced), 1);
 }
 
 Test(restore, a_seal_that_failed_is_not_sent_again)

@@ -46,6 +46,47 @@ Test(survey, records_up_to_the_end_of_the_log_are_pending)
     cr_expect_eq(counter_read(&surveyed(LEVEL)->pending), 6);
 }
 
+static uint64_t behind_ms(void)
+{
+    bridge_survey(fx.b, fx.b->now);
+    return counter_read(&fx.stats.schedule_lag_ms);
+}
+
+Test(survey, requests_that_are_not_read_make_the_schedule_topic_late)
+{
+    fx.end_offset = START;
+    cr_expect_eq(behind_ms(), 0);
+    queue_block(fx.b, fixture_queue(SLOT_SCHEDULE));
+    fx.end_offset = START + 5;
+    cr_expect_eq(behind_ms(), 0);
+    fixture_pass(1500);
+    fixture_turn();
+    cr_expect_eq(behind_ms(), 1500);
+    window_admit(&fixture_queue(SLOT_SCHEDULE)->window, START + 4);
+    cr_expect_eq(behind_ms(), 0, "read, but not done");
+    fx.end_offset = START + 6;
+    behind_ms();
+    fixture_pass(700);
+    fixture_turn();
+    cr_expect_eq(behind_ms(), 700);
+    bridge_lane_lost(fx.b, 0);
+    cr_expect_eq(behind_ms(), 0, "a lane of another owner");
+}
+
+Test(survey, schedule_topic_that_ends_with_transactions_is_not_late)
+{
+    fx.end_offset = START + 5;
+    behind_ms();
+    fixture_pass(1500);
+    fixture_turn();
+    cr_expect_eq(behind_ms(), 0);
+    queue_block(fx.b, fixture_queue(SLOT_SCHEDULE));
+    behind_ms();
+    fixture_pass(1500);
+    fixture_turn();
+    cr_expect_eq(behind_ms(), 1500, "a blocked partition has requests");
+}
+
 Test(survey, head_of_a_level_waits_until_its_release)
 {
     struct queue *q = fixture_queue(LEVEL);

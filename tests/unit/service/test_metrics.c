@@ -261,20 +261,34 @@ Test(metrics, events_are_counted_by_type)
 
 Test(metrics, cancels_are_counted_by_op_and_void_records_by_level)
 {
-    config.cancel_memory = 2000;
     counter_set(&stats.cancels, 61);
     counter_set(&stats.replaces, 62);
     counter_set(&stats.cancels_refused, 63);
     counter_set(&stats.slots[1].cancelled, 64);
     counter_set(&stats.cancel_entries, 65);
     counter_set(&stats.lanes_restoring, 66);
+    counter_set(&stats.cancel_entries_limit, 67);
+    counter_set(&stats.cancels_misplaced, 68);
+    counter_set(&stats.schedule_lag_ms, 1069);
+    spans_add(&stats.restore, 2500);
     cr_expect(says("delaybridge_cancels_total{op=\"cancel\"} 61"));
     cr_expect(says("delaybridge_cancels_total{op=\"replace\"} 62"));
     cr_expect(says("delaybridge_cancels_refused_total 63"));
     cr_expect(says("delaybridge_cancelled_records_total{level=\"1s\"} 64"));
     cr_expect(says("delaybridge_cancel_entries 65"));
-    cr_expect(says("delaybridge_cancel_entries_limit 100"));
+    cr_expect(says("delaybridge_cancel_entries_limit 67"));
+    cr_expect(says("delaybridge_cancels_misplaced_total 68"));
     cr_expect(says("delaybridge_lanes_restoring 66"));
+    cr_expect(says("delaybridge_lane_restore_seconds_sum 2.500"));
+    cr_expect(says("delaybridge_lane_restore_seconds_bucket{le=\"2.5\"} 1"));
+    cr_expect(says("delaybridge_schedule_read_behind_seconds 1.069"));
+}
+
+Test(metrics, oldest_seal_has_no_series_without_cancels)
+{
+    cr_expect_null(strstr(written(), "\ndelaybridge_cancel_oldest_seal_timestamp_seconds "));
+    counter_set(&stats.oldest_seal_wall_ms, 1700000000456);
+    cr_expect(says("delaybridge_cancel_oldest_seal_timestamp_seconds 1700000000.456"));
 }
 
 Test(metrics, translated_requests_are_counted_by_format)
