@@ -70,6 +70,9 @@ ERRORS = (
 METRICS = """delaybridge_build_info{{version="0"}} 1
 delaybridge_ready 1
 delaybridge_lanes 4
+delaybridge_lanes_configured 8
+delaybridge_lanes_restoring 3
+delaybridge_cancel_entries 1234567
 delaybridge_buffered_records 7
 delaybridge_level_pending_records{{level="schedule"}} 0
 delaybridge_level_pending_records{{level="10s"}} 3
@@ -121,9 +124,16 @@ def faults_of_error(done: subprocess.CompletedProcess, code: int, name: str) -> 
 def faults_of_top(binary: str) -> list[str]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Instance) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        done = run(binary, f"top -c /dev/null 127.0.0.1:{server.server_address[1]} --once --every 50ms")
+        line = f"top -c /dev/null 127.0.0.1:{server.server_address[1]} --once --every 50ms"
+        done = run(binary, line)
+        text = subprocess.run([binary, *line.split()], capture_output=True, text=True, timeout=120, check=False).stdout
         server.shutdown()
     found = faults_of_result(done, 0, "top", 1)
+    head = "lanes 4 of 8 (3 RESTORING)  cancels 1,234,567  buffered 7 "
+    if head not in text:
+        found.append(f"no line begins with {head!r}: {text}")
+    if not found and (view := json.loads(done.stdout))["lanes_restoring"] + view["cancels"] != 1_234_570:
+        found.append(f"lanes or cancels are wrong: {done.stdout}")
     row = {} if found else json.loads(done.stdout)["levels"][1]
     want = {"level": "10s", "waiting": 3, "deliveries": 1, "late_p99_at_most_ms": 5, "retrying": 2,
             "head_leaves": "2030-01-01T00:00:00.250Z", "retrying_oldest_due": "2030-01-01T00:00:00.500Z"}

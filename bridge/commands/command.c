@@ -339,7 +339,9 @@ const struct command COMMANDS[] = {
      "  HEAD DUE     when the delivery of the head is due\n"
      "  OVERDUE      time since the head should have left\n"
      "  RETRYING     records whose target failed, and how long the oldest is overdue\n"
-     "  COMMITTED    with --lanes: the committed offset of the lane\n",
+     "  COMMITTED    with --lanes: the committed offset of the lane\n"
+     "Kafka shows how many cancels can be in force at most. The processes know how many are, and "
+     "which\nlanes read them again: use 'delaybridge top'.\n",
      NEEDS_BROKERS, cmd_levels},
     {"peek", "LEVEL [LANE]", 1, 2, NULL, PEEK_OPTIONS, "show the first records of a level, decoded",
      "Shows records that are not processed yet, from all lanes or from LANE. Each has due time, "
@@ -400,11 +402,12 @@ const struct command COMMANDS[] = {
      "Reads /metrics of each address and shows the sums. Without one, it reads 'listen'. For each "
      "level\nit shows the waiting records, when the first of them leaves, and hops and deliveries "
      "a "
-     "second.\nLateness is that of the deliveries since the last update.\n",
+     "second.\nLateness is that of the deliveries since the last update. Lanes that are RESTORING "
+     "read their\ncancels and forward nothing.\n",
      NEEDS_CONFIG, cmd_top},
     {"size", "", 0, 0, NULL, SIZE_OPTIONS, "estimate the resources that a load needs",
      "Estimates disk and traffic of the brokers, and lanes, workers and memory of the bridge. "
-     "Uses the\nconfigured levels, replication, partitions and memory.\n",
+     "Uses the\nconfigured levels, replication, partitions, memory, cancel_memory and workers.\n",
      NEEDS_CONFIG, cmd_size},
     {"explain", "DELAY", 1, 1, NULL, NO_OPTIONS,
      "show the levels that a delay passes, and their cost", "", NEEDS_CONFIG, cmd_explain},

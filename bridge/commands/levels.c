@@ -259,14 +259,16 @@ static void print_view(const struct view *view)
         each_blocked(view, blocked_as_json, blocked);
         json_t *open = json_array();
         each_open(view, open_as_json, open);
-        print_json(json_pack("{s:s, s:s, s:i, s:I, s:I, s:o, s:o, s:o}", "at", at, "schedule",
+        print_json(json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:o, s:o, s:o}", "at", at, "schedule",
                              schedule, "lanes", offsets->lanes, "backlog", (json_int_t)backlog,
-                             "dead_letters", (json_int_t)offsets->dead_letters, "unreadable",
-                             blocked, "open_transactions", open, "levels", list));
+                             "dead_letters", (json_int_t)offsets->dead_letters, "cancels_at_most",
+                             (json_int_t)offsets->cancel_records, "unreadable", blocked,
+                             "open_transactions", open, "levels", list));
         return;
     }
-    printf("%s  %s: lanes %d, backlog %lld, dead letters %lld\n", at, schedule, offsets->lanes,
-           (long long)backlog, (long long)offsets->dead_letters);
+    printf("%s  %s: lanes %d, backlog %lld, dead letters %lld, cancels at most %lld\n", at,
+           schedule, offsets->lanes, (long long)backlog, (long long)offsets->dead_letters,
+           (long long)offsets->cancel_records);
     each_blocked(view, blocked_as_text, NULL);
     each_open(view, open_as_text, NULL);
     printf("%-10s %5s %12s%s  %-24s  %-24s  %-12s  %s\n", "LEVEL", view->lanes ? "LANE" : "",

@@ -212,9 +212,20 @@ static bool row_at(const struct top *t, int n, struct row *row)
     return true;
 }
 
+/* Lanes that read their cancels and forward nothing. */
+static double restoring(const struct top *t)
+{
+    return scrape_value(&t->now, "delaybridge_lanes_restoring");
+}
+
+static double cancels(const struct top *t)
+{
+    return scrape_value(&t->now, "delaybridge_cancel_entries");
+}
+
 static void print_head(const struct top *t)
 {
-    char at[INSTANT_TEXT_MAX], buffered[CELL_MAX];
+    char at[INSTANT_TEXT_MAX], buffered[CELL_MAX], entries[CELL_MAX], lanes[CELL_MAX] = "";
     instant_format(clock_wall_ms(), at);
     double ready = scrape_value(&t->now, "delaybridge_ready");
     int answered = t->addresses_n - t->silent;
@@ -224,9 +235,13 @@ static void print_head(const struct top *t)
     printf("  ready %.0f of %d", ready, t->addresses_n);
     if (answered < t->addresses_n)
         printf("  (%s)", t->why.text);
-    printf("\nlanes %.0f of %.0f  buffered %s (%.0f of %.0f MiB)  unsafe topic settings %.0f\n",
+    if (restoring(t) > 0)
+        snprintf(lanes, sizeof lanes, " (%.0f RESTORING)", restoring(t));
+    printf("\nlanes %.0f of %.0f%s  cancels %s  buffered %s (%.0f of %.0f MiB)  "
+           "unsafe topic settings %.0f\n",
            scrape_value(&t->now, "delaybridge_lanes"),
-           scrape_value(&t->now, "delaybridge_lanes_configured"),
+           scrape_value(&t->now, "delaybridge_lanes_configured"), lanes,
+           grouped(cancels(t), entries),
            grouped(scrape_value(&t->now, "delaybridge_buffered_records"), buffered),
            scrape_value(&t->now, "delaybridge_buffered_bytes") / (1 << 20),
            scrape_value(&t->now, "delaybridge_memory_limit_bytes") / (1 << 20),
@@ -320,9 +335,10 @@ static void print_as_json(const struct top *t)
     for (int i = 0; row_at(t, i, &row); i++)
         json_array_append_new(levels, row_json(&row));
     print_json(json_pack(
-        "{s:o, s:i, s:o, s:o, s:o, s:o}", "at", instant_json(clock_wall_ms()), "answered",
+        "{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "at", instant_json(clock_wall_ms()), "answered",
         t->addresses_n - t->silent, "ready", count_json(scrape_value(&t->now, "delaybridge_ready")),
-        "lanes", count_json(scrape_value(&t->now, "delaybridge_lanes")), "buffered_records",
+        "lanes", count_json(scrape_value(&t->now, "delaybridge_lanes")), "lanes_restoring",
+        count_json(restoring(t)), "cancels", count_json(cancels(t)), "buffered_records",
         count_json(scrape_value(&t->now, "delaybridge_buffered_records")), "levels", levels));
 }
 

@@ -19,9 +19,12 @@ struct look {
     rd_kafka_t *rk;
     int timeout_ms;
     struct error *error;
-    int *partitions;                       /* by slot; at index slots: the dead-letter topic */
-    rd_kafka_topic_partition_list_t *list; /* opaque: the cell, or NULL for the dead-letter topic */
+    int *partitions;                       /* by slot; from index slots on: of other_topic */
+    rd_kafka_topic_partition_list_t *list; /* opaque: the cell, or NULL for other topics */
 };
+
+/* The topics whose records are only counted. */
+enum { OTHER_DEAD, OTHER_CANCELS, OTHERS };
 
 void offsets_conf(const struct config *config, rd_kafka_conf_t *conf)
 {
@@ -75,8 +78,10 @@ static int fail(const struct look *look, const char *what, rd_kafka_resp_err_t c
 static const char *topic_of(const struct look *look, int slot, char out[TOPIC_TEXT_MAX])
 {
     const struct config *config = look->offsets->config;
-    if (slot == look->offsets->slots)
+    if (slot == look->offsets->slots + OTHER_DEAD)
         return topic_of_dead_letter(config->schedule, out);
+    if (slot == look->offsets->slots + OTHER_CANCELS)
+        return topic_of_cancelled(config->schedule, out);
     return offsets_topic(config, slot, out);
 }
 
@@ -105,7 +110,7 @@ static int ask_partitions(struct look *look)
     rd_kafka_resp_err_t code = rd_kafka_metadata(look->rk, 1, NULL, &metadata, look->timeout_ms);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
         return fail(look, "the list of topics", code);
-    for (int slot = 0; slot <= look->offsets->slots; slot++) {
+    for (int slot = 0; slot < look->offsets->slots + OTHERS; slot++) {
         topic_of(look, slot, name);
         for (int i = 0; i < metadata->topic_cnt; i++)
             if (strcmp(metadata->topics[i].topic, name) == 0)
@@ -119,7 +124,7 @@ static int ask_partitions(struct look *look)
 static void list_partitions(struct look *look)
 {
     char name[TOPIC_TEXT_MAX];
-    for (int slot = 0; slot <= look->offsets->slots; slot++)
+    for (int slot = 0; slot < look->offsets->slots + OTHERS; slot++)
         for (int lane = 0; lane < look->offsets->lanes && lane < look->partitions[slot]; lane++)
             rd_kafka_topic_partition_list_add(look->list, topic_of(look, slot, name), lane)
                 ->opaque =
@@ -134,18 +139,26 @@ static int check_list(const struct look *look, const char *what, rd_kafka_resp_e
     return code == RD_KAFKA_RESP_ERR_NO_ERROR ? 0 : fail(look, what, code);
 }
 
+/* Returns the number of records of a topic that is only counted. */
+static int64_t *count_of(const struct look *look, const char *topic)
+{
+    char cancels[TOPIC_TEXT_MAX];
+    topic_of(look, look->offsets->slots + OTHER_CANCELS, cancels);
+    return strcmp(topic, cancels) == 0 ? &look->offsets->cancel_records
+                                       : &look->offsets->dead_letters;
+}
+
 static int ask_ends(struct look *look, int64_t which)
 {
     rd_kafka_resp_err_t code = log_ends_await(look->rk, look->list, which, look->timeout_ms);
     int err = check_list(look, "the ends of partitions", code);
     if (err != 0)
         return err;
-    struct offsets *offsets = look->offsets;
     for (int i = 0; i < look->list->cnt; i++) {
         const rd_kafka_topic_partition_t *at = &look->list->elems[i];
         struct offsets_cell *cell = at->opaque;
         if (cell == NULL)
-            offsets->dead_letters += which == LOG_END ? at->offset : -at->offset;
+            *count_of(look, at->topic) += which == LOG_END ? at->offset : -at->offset;
         else if (which == LOG_END)
             cell->end = at->offset;
         else
@@ -207,7 +220,7 @@ int offsets_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms, struct
     const struct config *config = offsets->config;
     *offsets =
         (struct offsets){.config = config, .slots = 1 + config->ladder.n + config->retired_n};
-    int partitions[2 * LADDER_MAX + 2] = {0};
+    int partitions[1 + 2 * LADDER_MAX + OTHERS] = {0};
     struct look look = {offsets, rk, timeout_ms, error, partitions, NULL};
     look.list = rd_kafka_topic_partition_list_new(64);
     int err = read_all(&look);

@@ -28,6 +28,7 @@ struct offsets {
     int lanes, slots;
     struct offsets_cell *cells; /* lane * slots + slot */
     int64_t dead_letters;       /* records in the dead-letter topic */
+    int64_t cancel_records;     /* records in the topic of cancels: at least those in force */
 };
 
 /* Sets the properties of a consumer for commands. It reads the group's offsets but never joins the

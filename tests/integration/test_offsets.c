@@ -56,10 +56,12 @@ static void make_topics(rd_kafka_t *rk, const struct config *config)
     char name[TOPIC_TEXT_MAX];
     for (int slot = 0; mock != NULL && slot < 4; slot++)
         rd_kafka_mock_topic_create(mock, offsets_topic(config, slot, name), LANES, 1);
-    if (mock != NULL)
-        rd_kafka_mock_topic_create(mock, topic_of_dead_letter(config->schedule, name), LANES, 1);
-    else
+    if (mock == NULL) {
         apply(rk, config);
+        return;
+    }
+    rd_kafka_mock_topic_create(mock, topic_of_dead_letter(config->schedule, name), LANES, 1);
+    rd_kafka_mock_topic_create(mock, topic_of_cancelled(config->schedule, name), LANES, 1);
 }
 
 static void fill(const char *brokers, const char *topic, int n)
@@ -104,12 +106,14 @@ Test(offsets, records_that_are_not_done_count_as_waiting)
     fill(brokers, config.schedule, 3);
     fill(brokers, level, RECORDS);
     fill(brokers, topic_of_dead_letter(config.schedule, name), 5);
+    fill(brokers, topic_of_cancelled(config.schedule, name), 6);
     commit(rk, level, 2, (const int64_t[]){4, 5, 9}, 3);
 
     struct offsets offsets = {.config = &config};
     cr_assert_eq(offsets_read(&offsets, rk, TIMEOUT_MS, &error), 0, "%s", error.text);
     cr_expect_eq(offsets.lanes, LANES);
     cr_expect_eq(offsets.slots, 4);
+    cr_expect_eq(offsets.cancel_records, 6);
     cr_expect_eq(offsets.dead_letters, 5);
     cr_expect_eq(offsets_cell(&offsets, 1, 0)->waiting, 3);
     cr_expect_not(offsets_cell(&offsets, 1, 0)->committed);
