@@ -28,5 +28,6 @@ struct cancel_life cancel_life_with(const struct longer_levels *longer)
 double cancel_life_rate(const struct config *c, int64_t span_ms)
 {
     int64_t slots = c->cancel_memory / c->workers / CANCELS_SLOT_BYTES;
-    return (double)CANCELS_LOAD(slots) / ((double)span_ms / 1000);
+    int64_t entries = CANCELS_LOAD(slots);
+    return (double)entries / ((double)span_ms / 1000);
 }
