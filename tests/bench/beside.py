@@ -69,4 +69,4 @@ def section(ours: dict[str, Figure], killed: str) -> list[str]:
             "many of the programs with a figure it beats. Redis keeps all messages in memory, so the bridge may use "
             f"{IN_MEMORY} times its CPU. The bridge's figures do not count the first seconds of a stream, in which clients "
             "connect. The part `late` has their lateness.", "", *lines, "",
-            f"Under load, {killed or 'kill -9: –'}."]
+            killed or "Under load, kill -9: –."]

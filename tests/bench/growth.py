@@ -68,7 +68,7 @@ def growth(what: str) -> Callable[..., list[Row]]:
         one = GROWTHS[what]
         values = (one.values[one.base], one.values[-1]) if ends else one.values
         return [row(what, {value: play(place, what, value, **how) for value in values[::1 if place.round % 2 else -1]})]
-    part.__doc__ = f"Cost and lateness by {GROWTHS[what].title}: {', '.join(GROWTHS[what].names)}; 5,000/s."
+    part.__doc__ = f"Cost and lateness by {GROWTHS[what].title}: {', '.join(GROWTHS[what].names)}, at 5,000/s."
     return part
 
 

@@ -153,8 +153,8 @@ def killed(place: Place, what: str, named: bool) -> Row:
     seen = Pair(place, named).play()
     twice, worst_s = seen["seen"] - seen["distinct"], seen["max"] / 1000
     whole = seen["complete"] and seen["early"] == 0
-    text = (f"{twice} duplicates, {twice / FLOW_RATE:.1%} of a second of records, {twice / (FLOW_RATE * FLOW_S):.2%} of all; "
-            f"at most {worst_s:.1f} s late, p99 {seen['p99'] / 1000:.1f} s ({beside.KILLED})")
+    text = (f"{twice} duplicates, {twice / FLOW_RATE:.1%} of a second of records. At most {worst_s:.1f} s late, "
+            f"p99 {seen['p99'] / 1000:.1f} s ({beside.KILLED})")
     if not whole:
         text += f"; {seen['distinct']:,} of {FLOW_RATE * FLOW_S:,} seen, {seen['early']} early"
     return Row(what, text, "duplicates < 10 % of a second, late < 6 s",

@@ -82,10 +82,10 @@ def version_of(binary: Path) -> str:
 
 
 def header(version: str, binary: Path, tool: Path, jvm: str, seconds: float) -> str:
-    return (f"`./dev bench`, {time.strftime('%Y-%m-%d')}, {seconds / 60:.0f} minutes. {machine()}. {version}; "
-            f"Apache Kafka {kafka_version()} ({java(jvm)}; acks=all) on the same cores as generator, reader and meter. Each part "
-            f"names its number of brokers. Allocator of the bridge: {allocator(binary)}; of the bare loop and the rest of the "
-            f"tool: {allocator(tool)}. Records have 100 bytes, and there are 8 lanes, unless a part says otherwise. A figure is "
+    return (f"`./dev bench`, {time.strftime('%Y-%m-%d')}, {seconds / 60:.0f} minutes. {machine()}. {version}. "
+            f"Apache Kafka {kafka_version()} ({java(jvm)}; acks=all) runs on the same cores as generator, reader and meter. Each "
+            f"part names its number of brokers. The bridge uses {allocator(binary)}, and the bare loop and the tool "
+            f"{allocator(tool)}. Records have 100 bytes, and there are 8 lanes, unless a part says otherwise. A figure is "
             "the median of its part's rounds, each figure by itself. Brackets contain the values of all rounds: the ratio of "
             "rates, the CPU, or for lateness the p99 or its ratio. Up to four cold rounds come first and do not count. A round "
             "is cold while the brokers' compilers use more than a twentieth of a core, and a part names cold rounds that count. "
@@ -95,7 +95,7 @@ def header(version: str, binary: Path, tool: Path, jvm: str, seconds: float) -> 
 def comparison(rows: list[Row]) -> list[str]:
     """Returns the comparison, or nothing if none of its figures was measured."""
     ours = dict(row.column for row in rows if row.column)
-    killed = "; ".join(f"{row.what}: {row.value}" for row in rows if row.column and row.column[0] == KILLED)
+    killed = "\n\n".join(f"Under load, {row.what}: {row.value}." for row in rows if row.column and row.column[0] == KILLED)
     ours.pop(KILLED, None)
     return ["", "## Compared with other programs", "", *beside.section(ours, killed)] if ours or killed else []
 
