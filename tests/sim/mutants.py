@@ -197,7 +197,7 @@ CASES = (
     Case("a base goes back", ("a_position_that_goes_back_keeps_cancels_in_force",)),
     Case("a redriven dead letter has a new origin", ("a_redriven_dead_letter_has_a_new_origin",),
          ("cancel_voids_younger_requests",)),
-    Case("rollback and upgrade; on a real Kafka: e2e cancels_upgrade", ("a_rollback_delivers_what_cancels_void",)),
+    Case("rollback and upgrade; on a real Kafka: e2e cancels_upgraded", ("a_rollback_delivers_what_cancels_void",)),
     Case("a record is done, or a transaction ends, before its events are stored",
          ("a_record_is_done_when_its_event_is_stored", "events_without_a_leader_stop_their_lane_alone_exactly_once"),
          ("record_is_done_before_its_events", "transaction_ends_without_its_events", "event_lost")),
