@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cancel_log: the values of records on the topic of cancels. The topic is a log of one lane that is
-   trimmed from the front. Reading it gives the cancels in force again after a restart.
+/* cancel_log: the values of records on the topic of cancels. Each lane has one log there, which is
+   trimmed from the front. After a restart, this log gives the cancels in force again.
 
      entry     a cancel or replace that was read from the schedule topic; the record's key is the
                name that it voids
-     seal      log ends of the lane, read when all cancels below the first of them were in force
+     seal      log ends of the lane; all cancels below its end of the schedule topic were in force
+               when the others were read
      barrier   the schedule topic was recreated: entries and seals before it belong to the old one;
-               numbered like a seal, so that a late one of an earlier owner is recognized
+               it is numbered like a seal, so that a late barrier of an earlier owner is ignored
 
    Format; integers little endian, no padding:
      0  magic "DLBC" (entry), "DLBS" (seal) or "DLBB" (barrier)
@@ -34,15 +35,15 @@ struct cancel_entry {
     enum cancel_kind kind;
     enum cancel_op op;
     int64_t offset;       /* of the cancel on the schedule topic; >= 0 */
-    int64_t timestamp_ms; /* its record's */
-    int64_t in_force_ms;  /* wall clock: no request that is due later is delivered */
+    int64_t timestamp_ms; /* of its record there */
+    int64_t in_force_ms;  /* wall clock of the bridge, since when it is in force */
 };
 
-/* A level is named by its duration, since the slots of levels may change. */
+/* Values of seal_end.level_ms that are no level. */
 enum { SEAL_SCHEDULE = 0, SEAL_CANCELS = -1, SEAL_ENDS_MAX = 2 + 2 * LADDER_MAX };
 
 struct seal_end {
-    int64_t level_ms; /* or SEAL_SCHEDULE, SEAL_CANCELS */
+    int64_t level_ms; /* a level by its duration, since its slot may change; or a SEAL_ value */
     int64_t end;      /* high watermark; of the schedule topic: the first offset not admitted */
 };
 
@@ -61,7 +62,7 @@ enum {
     CANCEL_SEAL_MAX = 32 + 16 * SEAL_ENDS_MAX,
 };
 
-/* Each writes to out and returns the size. */
+/* Each writes a value to out and returns its size. */
 size_t cancel_entry_encode(const struct cancel_entry *entry, void *out);
 size_t cancel_seal_encode(const struct cancel_seal *seal, void *out);
 size_t cancel_barrier_encode(int64_t number, void *out);

@@ -6,14 +6,14 @@
      cancels_print(t, kind, name)    the fingerprint of a name
      cancels_put(t, id, print, c)    a cancel at offset c
      cancels_void(t, id, print, o)   is the request at offset o cancelled?
-     cancels_kill(t, id, c)          no record is left that a cancel below c could meet
+     cancels_kill(t, id, c)          no record is left that a cancel below c could void
      cancels_clear(t, n)             frees dead entries, a few each turn
      cancels_close(t, id)            the lane is gone
 
    The table holds fingerprints of 76 bits, not names. Two names of one lane that share a
    fingerprint would void each other's requests. With 5 million entries and 100,000 look-ups a
-   second that is expected once in 4,800 years. Names cannot be chosen to collide, because the hash
-   has a random seed.
+   second that is expected once in 4,800 years. Producers cannot choose names that collide, because
+   the hash has a random seed.
 
    A slot is 16 bytes, and probing is linear. An entry is dead if its offset lies below its lane's
    last cancels_kill, or if its lane is closed. A dead entry never matches. It keeps its slot until
@@ -25,8 +25,8 @@
    - no free slot lies between an entry's home and its slot
    - a lane has at most one entry with the same fingerprint
 
-   A look-up with hashing costs about 40 ns at 50,000 entries and 130 ns at 5 million, with prefetch
-   (bench_core). No function allocates, except cancels_init and cancels_restore. */
+   tests/bench/RESULTS.md has the cost of a look-up with prefetch. No function allocates, except
+   cancels_init and cancels_restore. */
 #ifndef DELAYBRIDGE_LEVELS_CANCELS_H
 #define DELAYBRIDGE_LEVELS_CANCELS_H
 
@@ -39,16 +39,15 @@
 
 enum {
     CANCELS_SLOT_BYTES = 16,
-    CANCELS_LANES_MAX =
-        4095, /* open and closed ones together: 12 bits, of which 0 is a free slot */
+    CANCELS_LANES_MAX = 4095, /* ids, those of closed lanes too: 12 bits, and 0 is a free slot */
 };
 #define CANCELS_LOAD(slots_n) ((slots_n) / 5 * 4)
 
-/* An offset must lie this close to the lane's first one. */
+/* The largest distance of an offset from the lane's first one. */
 #define CANCELS_REACH ((int64_t)1 << 38)
 
-/* Names given by dlb-id and names that are record keys are separate spaces. The values are those of
-   entries on the topic of cancels. */
+/* A dlb-id and an equal record key are different names. Entries on the topic of cancels have these
+   values. */
 enum cancel_kind { CANCEL_BY_KEY = 0, CANCEL_BY_ID = 1 };
 
 enum { CANCEL_NAME_MAX = 128 };
@@ -109,15 +108,15 @@ struct cancel_print cancels_print(const struct cancels *table, enum cancel_kind 
 /* Loads the slot of a fingerprint into the cache, for a look-up that follows soon. */
 void cancels_prefetch(const struct cancels *table, struct cancel_print print);
 
-/* Enters a cancel at `offset`. A smaller offset than the name has already changes nothing. `limit`
-   is the lane's share: a name that is new then gets ERR_FULL if the lane has so many slots. Returns
-   ERR_FULL as well if the table is loaded, and ERR_RANGE if the offset is out of reach. After
-   ERR_FULL a call of cancels_sweep may have made room. */
+/* Enters a cancel at `offset`. If the name has an entry with a larger offset, nothing changes.
+   `limit` is the lane's share. Returns ERR_FULL for a new name if the lane has that many slots, or
+   if the table has CANCELS_LOAD used ones. Returns ERR_RANGE if the offset is out of reach. A call
+   of cancels_sweep may make room. */
 int cancels_put(struct cancels *table, int id, struct cancel_print print, int64_t offset,
                 size_t limit) must_check;
 
-/* As cancels_put without a limit, but a loaded table grows to twice its slots. Returns ERR_RANGE or
-   ERR_NO_MEMORY. */
+/* Enters a cancel without a limit. A table without room grows to twice its slots. Returns 0,
+   ERR_RANGE or ERR_NO_MEMORY. */
 int cancels_restore(struct cancels *table, int id, struct cancel_print print,
                     int64_t offset) must_check;
 
@@ -125,7 +124,8 @@ int cancels_restore(struct cancels *table, int id, struct cancel_print print,
    entry as matched. */
 bool cancels_void(struct cancels *table, int id, struct cancel_print print, int64_t origin);
 
-/* Returns the offset of the newest cancel of the name, or -1. *matched: it has voided a record. */
+/* Returns the offset of the newest cancel of the name, or -1. Sets *matched to whether this cancel
+   has voided a record. */
 int64_t cancels_find(const struct cancels *table, int id, struct cancel_print print, bool *matched);
 
 /* Returns false if no entry of the lane can match. Costs no look-up. */
@@ -134,14 +134,14 @@ static inline bool cancels_has(const struct cancels *table, int id)
     return table->lanes[id].n > 0;
 }
 
-/* Declares the lane's entries with an offset below this one as dead. A smaller offset than before
-   changes nothing. */
+/* Declares the lane's entries with an offset below this one dead. An offset below that of an
+   earlier call changes nothing. */
 void cancels_kill(struct cancels *table, int id, int64_t below);
 
 /* Frees the dead entries among the next n slots. */
 void cancels_clear(struct cancels *table, size_t n);
 
-/* Frees all dead entries. Costs about 25 ms for 4 million slots. */
+/* Frees all dead entries. Visits each slot, so it takes milliseconds in a large table. */
 void cancels_sweep(struct cancels *table);
 
 /* Asserts the invariants. */

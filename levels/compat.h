@@ -29,8 +29,8 @@ struct foreign {
     enum compat format;             /* COMPAT_NONE: the record has no header of the formats */
     enum request_op op;             /* a cancel has no time */
     const struct header *op_header; /* names the operation; NULL: the format implies it */
-    const struct header *time;      /* NULL: no time, or a fault */
-    bool is_delay;                  /* ms counts from the record's timestamp; else ms is an epoch */
+    const struct header *time;      /* NULL: it has no time, or a fault */
+    bool is_delay;                  /* ms counts from the record's timestamp; else it is epoch ms */
     int64_t ms;
     const struct header *target; /* NULL: none is named */
     bool key_overridden; /* the delivery gets the value of `key`, or a null key without it */
@@ -46,9 +46,9 @@ struct foreign {
 
 /* Reads the headers of the formats. A record with headers of two formats has the fault
    CODE_TWO_TIMES. Foreign headers are ignored, and the result has COMPAT_NONE, if the record has
-   one of these headers, whatever their values:
-   - dlb-delay or dlb-deliver-at: the producer writes requests.
-   - dlb-due: the record is a delivery that was sent again. It has waited before.
+   one of these headers:
+   - dlb-delay or dlb-deliver-at, with any value: the record is a request of this bridge.
+   - dlb-due, with any value: the record is a delivery that was sent again.
    - dlb-op with the value cancel. */
 struct foreign compat_read(unsigned formats, const struct record *record);
 

@@ -4,9 +4,9 @@
    it.
 
    The id is the place of the request, the type and the number of failed deliveries. So an event
-   that is written again, for example after a crash, has the same id. Texts of requests may have any
-   bytes: a text that is no valid UTF-8 is written as base64, in a member of another name. A text
-   above EVENT_TEXT_MAX bytes is left out. Pure: no clock, no allocation. */
+   that is written again, for example after a crash, has the same id. A text of a request that is no
+   valid UTF-8 is written as base64, in a member of another name. A text above EVENT_TEXT_MAX bytes
+   is left out. Pure: no clock, no allocation. */
 #ifndef DELAYBRIDGE_LEVELS_EVENT_H
 #define DELAYBRIDGE_LEVELS_EVENT_H
 
@@ -38,8 +38,9 @@ enum event_type { EVENT_TABLE(EVENT_ENUM) EVENT_TYPES };
      EVENT_BIT(EVENT_DELIVERY_RETRIED))
 #define EVENTS_ALL (EVENT_BIT(EVENT_TYPES) - 1)
 
+/* Returns the name that users see. */
 const char *event_name(enum event_type type);
-/* Returns the type of a name, or -1. */
+/* Returns the type of this name, or -1. */
 int event_type_of(struct bytes name);
 
 enum { EVENT_TEXT_MAX = 256, EVENT_MAX = 12288 };
@@ -64,11 +65,11 @@ struct event {
     int64_t stored_offset; /* delivered: on the target */
     int64_t in_force_ms;   /* cancel_accepted, replaced */
     int64_t by_offset;     /* cancelled: of the newest cancel of its name, on the schedule topic */
-    bool certain;          /* cancelled: it cannot have been delivered before */
+    bool certain;          /* cancelled: the request was certainly not delivered before */
     int64_t late_offset;   /* too_late: of the request that was delivered, on the schedule topic */
     int64_t next_try_ms;   /* delivery_retried */
     const char *code;      /* dead_lettered, expired, delivery_retried */
-    struct bytes reason;   /* the same */
+    struct bytes reason;   /* of the same types */
 };
 
 /* Writes the value of the record, without a terminator, and returns its length. */

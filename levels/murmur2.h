@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* murmur2: the partition of a record key, as the default partitioner of Kafka's Java client and
-   `partitioner=murmur2_random` of librdkafka compute it. A cancel meets its request only if both
+   `partitioner=murmur2_random` of librdkafka compute it. A cancel voids a request only if both
    have the same partition. */
 #ifndef DELAYBRIDGE_LEVELS_MURMUR2_H
 #define DELAYBRIDGE_LEVELS_MURMUR2_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recent: the names of requests that were delivered in the last seconds, to tell the sender of a
-   cancel that it came too late. Best effort: the table has a fixed size, and a newer name takes the
-   place of an older one. Names are fingerprints (cancels.h). Pure: the clock is a parameter. */
+/* recent: the names of requests that were delivered in the last seconds. With it, an event can
+   report that a cancel came too late. The table has a fixed size, and a newer name takes the place
+   of an older one, so some are not found. Names are fingerprints (cancels.h). Pure: the clock is a
+   parameter. */
 #ifndef DELAYBRIDGE_LEVELS_RECENT_H
 #define DELAYBRIDGE_LEVELS_RECENT_H
 
@@ -26,7 +27,7 @@ struct recent {
 int recent_init(struct recent *recent) must_check;
 void recent_deinit(struct recent *recent);
 
-/* The request at offset of this lane was delivered at mono_ms. */
+/* Notes that the request at offset of this lane was delivered at mono_ms. */
 void recent_put(struct recent *recent, int lane, struct cancel_print print, int64_t offset,
                 int64_t mono_ms);
 
@@ -35,6 +36,6 @@ void recent_put(struct recent *recent, int lane, struct cancel_print print, int6
 int64_t recent_find(const struct recent *recent, int lane, struct cancel_print print,
                     int64_t before, int64_t mono_ms);
 
-void recent_forget(struct recent *recent); /* all */
+void recent_forget(struct recent *recent); /* forgets all */
 
 #endif

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* seals: decides when the cancels of one lane are no longer needed.
 
-   A waiting record is checked against the cancels at every stop. Take the log ends of a lane's
-   partitions while a cancel is in force. When each partition was committed beyond its end, no
-   record is left that the cancel could void. A seal is such a set of log ends (cancel_log.h). It
-   covers the cancels whose offset lies below its end of the schedule topic.
+   A seal notes the log ends of a lane's partitions (cancel_log.h). All cancels below its end of the
+   schedule topic are in force by then, and each waiting record is checked against them at every
+   stop. When each partition was committed up to its end, no record is left that these cancels could
+   void.
 
      seals_add(s, seal)            a seal was written, or read at the start
      seals_judge(s, passed, ...)   the lane's progress: which cancels are dead, what to trim
 
-   A seal has passed when each partition of the lane has passed the seal's end of it. Cancels die
-   SEALS_FLOOR seals later, which is five minutes or more. A write is given up after two. So no hop
-   of an earlier owner can still arrive below an end that has passed.
+   A seal has passed when each partition of the lane has passed the seal's end of it. It then ends
+   the cancels of the seal that is SEALS_FLOOR seals older, which takes five minutes or more. A
+   write is given up after two minutes. So no hop of an earlier owner can still arrive below an end
+   that has passed.
 
    The seals are kept in memory in order of their numbers, at most SEALS_MAX. When there is no room,
-   every second one is dropped, and the next one should wait for twice as long. That keeps cancels
+   every second one is dropped, and the caller seals half as often (`thinned`). That keeps cancels
    longer, never shorter. When most seals have passed, the usual time applies again.
 
    Pure: no clock, no I/O. Memory: SEALS_MAX * 8 bytes for each partition of the lane. */
@@ -32,12 +33,12 @@ struct seals {
     int64_t *ends; /* of seal i: ends[i * parts_n ..], in the order of parts_ms */
     int64_t numbers[SEALS_MAX];
     int64_t timestamps_ms[SEALS_MAX]; /* of their records */
-    int64_t cancels_ends[SEALS_MAX];  /* what the topic of cancels held before the seal */
-    bool foreign[SEALS_MAX];          /* names a level that the lane does not have */
+    int64_t cancels_ends[SEALS_MAX];  /* end of the topic of cancels at the query for the seal */
+    bool foreign[SEALS_MAX];          /* it names a level that the lane does not have */
     const int64_t *parts_ms;
     size_t parts_n, n;
     int64_t last;     /* number of the newest seal or barrier; -1: none was added */
-    unsigned thinned; /* how often every second seal was dropped, since there were few */
+    unsigned thinned; /* times that seals were dropped, since there were fewer than SEALS_FEW */
 };
 
 /* parts_ms names the lane's partitions: SEAL_SCHEDULE first, then each level by its duration,
@@ -49,8 +50,8 @@ void seals_deinit(struct seals *seals);
 /* Forgets all seals. The numbers continue. */
 void seals_forget(struct seals *seals);
 
-/* A barrier was written, or read at the start: forgets all seals before it. Returns false, and
-   forgets none, if its number is not above the last one's: it arrived late. */
+/* A barrier was written, or read at the start: forgets all seals before it. Returns false and
+   forgets none if its number is not above the last one, since it then arrived late. */
 bool seals_bar(struct seals *seals, int64_t number);
 
 /* Returns the number for the next seal of this lane. */
@@ -59,8 +60,8 @@ int64_t seals_next(const struct seals *seals);
 /* Returns the timestamp of the oldest seal that is kept, or 0. */
 int64_t seals_oldest_ms(const struct seals *seals);
 
-/* Adds a seal. One whose number is not above the last one's is ignored: an earlier owner wrote it,
-   and it arrived late. */
+/* Adds a seal. Ignores it if its number is not above the last one: an earlier owner wrote it, and
+   it arrived late. */
 void seals_add(struct seals *seals, const struct cancel_seal *seal);
 
 /* passed[i]: all records of parts_ms[i] below this offset are finished, and the group has committed
