@@ -5,9 +5,8 @@
    A cancel is done when its entry is acknowledged; with exactly-once, both are in one transaction.
 
    A replace sends its entry first, and its request after the acknowledgement. With exactly-once
-   the request is often in a later transaction, for two reasons. A record that may break its
-   transaction gets a separate one, and hops wait for each other. The two transactions are as safe
-   as one:
+   the request is often in a later transaction. Its target may be one that gets separate
+   transactions, or hops may wait to share one. The two transactions are as safe as one:
      - Only the request makes the offset of the replace done, in its own transaction. While it is
        not done, each new owner reads the replace again from the schedule topic.
      - The request is sent after its entry. If the transaction of the entry fails, the request is
@@ -22,22 +21,21 @@
 #define DELAYBRIDGE_BRIDGE_CORE_CANCEL_H
 
 #include "bridge/core/state.h"
-/* Puts the cancel that the head of q makes in force. Returns CODE_OK, or refuses it for lack of
-   room. */
+/* Puts the cancel at the head of q in force. Returns CODE_OK, or CODE_CANCELS_FULL with `why`. */
 enum code cancel_apply(struct bridge *b, struct queue *q, const struct stamp *stamp,
                        struct refusal *why);
-/* Returns the entry of the head of q. NULL: no memory now. */
+/* Returns a new entry for the cancel at the head of q, or NULL if there is no memory now. */
 struct record *cancel_entry(struct bridge *b, const struct queue *q, const struct stamp *stamp);
-/* The parcel sends this entry first, and its own record when the entry is acknowledged. */
+/* Makes the parcel send this entry first, and its own record after the acknowledgement. */
 void cancel_precede(struct bridge *b, struct parcel *p, struct record *entry);
-/* Returns a parcel of no input record, whose record goes to the topic of cancels. NULL: no room or
-   memory now. */
+/* Returns a parcel that sends value to the topic of cancels and marks no offset, for a seal or a
+   barrier. Returns NULL if there is no room or memory now. */
 struct parcel *cancel_note(struct bridge *b, int lane, enum entry_kind kind, struct bytes value);
-/* The entry of this parcel was acknowledged. */
+/* Completes a cancel whose entry was acknowledged, or sends the request of a replace next. */
 void cancel_stored(struct bridge *b, struct parcel *p);
-/* Returns whether an acknowledgement completes an input record. */
+/* Returns whether an acknowledgement of the parcel's next record completes an input record. */
 bool cancel_completes(const struct parcel *p);
-/* A cancel voids the record: it is done without a successor. */
+/* Drops a record that a cancel voids: its offset is done when its events are stored. */
 void cancel_drop(struct bridge *b, struct parcel *p);
 
 #endif

@@ -9,32 +9,31 @@
 
 enum {
     SEAL_EVERY_MS = 60000,
-    ENDS_LOST_MS = 5000,      /* a query for ends without an answer is repeated */
+    ENDS_LOST_MS = 5000,      /* a query for ends without an answer is repeated after this time */
     CANCELS_CLEAR_SLOTS = 64, /* slots that a turn checks for dead entries */
     CANCELS_SWEEP_MS = 1000   /* least time between two sweeps of a full table */
 };
 
-/* The record for the topic of cancels that a parcel sends first, or the record of no input that it
-   is. */
+/* The record that a parcel sends before its own, or a record without an input record. */
 enum entry_kind {
     ENTRY_NONE,
-    ENTRY_CANCEL,  /* of a cancel: its offset is done when the entry is acknowledged */
-    ENTRY_REPLACE, /* of a replace: then its request follows */
-    ENTRY_SEAL,    /* of no record: marks no offset */
-    ENTRY_BARRIER, /* the same */
-    ENTRY_EVENT    /* an event of another parcel: the same (event.h) */
+    ENTRY_CANCEL,  /* entry of a cancel, whose offset is done when it is acknowledged */
+    ENTRY_REPLACE, /* entry of a replace, whose request follows */
+    ENTRY_SEAL,    /* marks no offset */
+    ENTRY_BARRIER, /* marks no offset */
+    ENTRY_EVENT    /* an event of another parcel (event.h): marks no offset */
 };
 
 /* A lane opens when its cancels are in force again (restore.h). */
 enum loading {
-    LOADING_NONE,     /* it is open, or not ours */
+    LOADING_NONE,     /* the lane is open, or has another owner */
     LOADING_LOG_END,  /* waits for the end of the topic of cancels */
     LOADING_LOG,      /* reads the topic of cancels */
     LOADING_ENDS,     /* waits for the ends of the schedule topic */
     LOADING_WITNESS,  /* reads the record of the newest entry, to recognize the schedule topic */
     LOADING_BARRIER,  /* the schedule topic was recreated: writes a barrier */
     LOADING_REQUESTS, /* reads the requests that are not done */
-    LOADING_BLOCKED   /* an entry of a newer program */
+    LOADING_BLOCKED   /* found an entry of a newer program */
 };
 
 /* The newest entry of the topic of cancels. */
@@ -42,7 +41,7 @@ struct witness {
     int64_t offset; /* of its cancel on the schedule topic; -1: none */
     int64_t timestamp_ms;
     struct cancel_print print;
-    bool seen; /* the record is where it was */
+    bool seen; /* the same record is still at this offset */
 };
 
 /* The cancels of one lane. */
@@ -52,34 +51,34 @@ struct lane_cancels {
 
     /* The restore (restore.h). */
     enum loading loading;
-    bool complete;         /* the last restore has ended, and the table was kept since */
+    bool complete;         /* the last restore ended, and its table is still kept */
     bool fresh;            /* the group had no offset of the schedule topic */
-    bool requests_loaded;  /* the port has moved the position of the schedule queue */
+    bool requests_loaded;  /* the load has moved the read position of the schedule topic */
     bool barrier_in_doubt; /* exactly once: its transaction may be aborted */
     struct load load;      /* under way */
-    int64_t load_next;     /* the first offset that it has not read */
+    int64_t load_next;     /* the first offset that the load has not read */
     int64_t loading_mono_ms;
     int64_t log_next;       /* the table has all entries of the topic of cancels below this */
-    int64_t requests_next;  /* and all cancels of the schedule topic below this; -1: unknown */
-    int64_t start_offset;   /* of the schedule topic: committed, at the assignment */
-    int64_t requests_start; /* start of its log, at the last query */
-    int64_t requests_end;   /* its last stable offset then */
+    int64_t requests_next;  /* it has all cancels of the schedule topic below this; -1: unknown */
+    int64_t start_offset;   /* committed on the schedule topic at the assignment */
+    int64_t requests_start; /* start of the schedule topic's log, at the last query */
+    int64_t requests_end;   /* its last stable offset, at the same query */
     struct witness witness;
 
     /* Seals (seal.h). */
     struct seals seals;
-    int64_t number;          /* of the next seal or barrier, or below the one that seals say */
+    int64_t number;          /* the next seal or barrier has this one, or that of seals_next */
     bool queried;            /* the query for the ends of a seal is pending */
     bool seal_out;           /* a seal or barrier is not acknowledged yet */
     int64_t queried_mono_ms; /* last query for ends, or the end of the restore */
-    int64_t covered_offset;  /* at this query: cancels of the schedule topic below were in force */
-    struct cancel_seal seal; /* not acknowledged yet */
+    int64_t covered_offset;  /* all cancels below were in force at this query */
+    struct cancel_seal seal; /* the one that is written; added when it is acknowledged */
     int64_t *passed;         /* by slot: the base that was committed at the last query */
 
     /* The topic of cancels, as far as known. */
     int64_t log_start, log_end;
     int64_t entries_out;     /* entries that are not acknowledged yet */
-    int64_t trim_below;      /* records below are to be deleted */
+    int64_t trim_below;      /* no record below is needed */
     int64_t trimmed_mono_ms; /* last call of port.trim_cancels */
 };
 

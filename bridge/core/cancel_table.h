@@ -13,25 +13,26 @@ void cancel_table_open(struct bridge *b, int lane, int64_t first);
 /* Forgets the cancels and seals of a lane. */
 void cancel_table_close(struct bridge *b, int lane);
 
-/* A cancel that was read from the schedule topic. Returns ERR_FULL if the lane has no room for it,
-   or ERR_RANGE. */
+/* Enters a cancel that was read from the schedule topic. Returns 0, ERR_FULL if the lane's share or
+   its log of cancels has no room, or ERR_RANGE. */
 int cancel_table_put(struct bridge *b, int lane, struct cancel_print print,
                      int64_t offset) must_check;
-/* A cancel that was in force before the lane was assigned. Takes any room. */
+/* Enters a cancel that was in force before the lane was assigned. The table grows if necessary, and
+   the process ends without the memory for it. */
 void cancel_table_restore(struct bridge *b, int lane, struct cancel_print print, int64_t offset);
 
-/* Returns whether a record of this lane may be void. Costs one branch if not. */
+/* Returns whether a record of the parcel's lane may be void, without a look-up. */
 static inline bool cancel_table_is_used(const struct bridge *b, const struct parcel *p)
 {
     return b->lanes[p->queue->id.lane].cancels.is_any;
 }
 
-/* Finds the fingerprint of a record's name, for a look-up that follows soon. */
+/* Computes the fingerprint of a record's name, for a look-up that follows soon. */
 void cancel_table_hash(struct bridge *b, struct parcel *p);
 /* Returns whether a cancel voids the record. */
 bool cancel_table_voids(struct bridge *b, struct parcel *p);
 
-/* Frees a few slots of dead entries. Each turn. */
+/* Frees some slots of dead entries. Call it each turn. */
 void cancel_table_serve(struct bridge *b);
 
 #endif

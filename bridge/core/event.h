@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event: the records of the topic of events. A fact about a record is noted on its parcel when it
-   happens, and its event is written with the outcome of the record:
+/* event: the records of the topic of events. The step machine notes a fact about a record on its
+   parcel when it happens, and writes its event with the outcome of the record:
 
      At-least-once   The parcel is settled when its successor is acknowledged, or when a cancel
                      voids it. It then sends its events, one after another, and is done when the
-                     last one is acknowledged. The event of a failed delivery comes first.
-     The same, with events_lossy
+                     last one is acknowledged. The event of a failed delivery is sent before the
+                     successor.
+     At-least-once, with events_lossy
                      Each event has a separate parcel, and the record does not wait for it.
      Exactly-once    Each event has a separate parcel in the transaction of the outcome. The
                      transaction does not end before they are sent. A record that a cancel voids has
-                     no successor: one of its events takes this part.
+                     no successor, and one of its events replaces it.
 
-   An event that says that a cancel is in force waits at least once for a commit that began after
-   it. Only the owner of a lane can put a cancel in force, and the commit proves the ownership. */
+   At-least-once, an event that says that a cancel is in force waits for a commit that began after
+   the cancel. Only the owner of a lane can put a cancel in force, and this commit proves the
+   ownership. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_EVENT_H
 #define DELAYBRIDGE_BRIDGE_CORE_EVENT_H
 
@@ -25,22 +27,22 @@ static inline bool event_is_wanted(const struct bridge *b, enum event_type type)
     return (b->events.wanted & EVENT_BIT(type)) != 0;
 }
 
-/* Facts. */
+/* Facts. Each function notes one, if events of its type are wanted. */
 
-/* Each of these notes a fact, if events of its type are wanted. */
 void event_note(const struct bridge *b, struct parcel *p, enum event_type type);
-/* The parcel is of a cancel or replace that was put in force: cancel_accepted or replaced, and
-   too_late. entry: the record for the topic of cancels. */
+/* Notes that the parcel's cancel or replace was put in force (cancel_accepted or replaced), and
+   whether it came too late (too_late). entry: its record for the topic of cancels. */
 void event_note_cancel(struct bridge *b, struct parcel *p, const struct record *entry);
-/* Its delivery failed, and its envelope says so. At-least-once, the event comes before the record
-   is forwarded again. After a crash the next owner tries the record again, and may succeed. */
+/* Notes that its delivery failed, as its envelope says. At-least-once, the event is sent before the
+   record is forwarded again. After a crash in between, the next owner tries the record again and
+   may succeed. */
 void event_note_retried(const struct bridge *b, struct parcel *p);
 void event_note_voided(struct bridge *b, struct parcel *p);    /* a cancel voids it */
 void event_note_delivered(struct bridge *b, struct parcel *p); /* it was acknowledged */
 
 /* Sending. */
 
-/* Returns the types of the events that the next forward of this parcel causes, as bits. */
+/* Returns a set of types: the events that the next forward of this parcel causes. */
 unsigned event_owed(const struct bridge *b, const struct parcel *p);
 /* The same for a forward of this kind. */
 unsigned event_owed_with(const struct bridge *b, const struct parcel *p, enum forward_kind kind);
@@ -51,27 +53,32 @@ bool event_make(struct bridge *b, const struct parcel *p, unsigned types,
                 struct list *list) must_check;
 void event_join(struct bridge *b, struct list *list);
 void event_discard(struct bridge *b, struct list *list);
-/* Chooses the event that a parcel sends next, which is settled or sends events first. */
+/* Returns the type of the next event of a parcel that is settled, or that sends an event first. */
 enum event_type event_next(const struct parcel *p);
-/* Makes the record of this event, which the parcel sends. Returns false: no memory now. */
+/* Makes the record of this event, which the parcel sends next. Returns false if there is no memory
+   now. */
 bool event_load(struct bridge *b, struct parcel *p, enum event_type type) must_check;
+/* Returns whether this event of the parcel needs to wait for no commit any more. */
 bool event_is_proven(const struct bridge *b, const struct parcel *p, enum event_type type);
+/* Lets a ready parcel wait for the commit that proves its event. */
 void event_await_proof(struct bridge *b, struct parcel *p);
-/* Makes the parcels ready whose commit was answered, and requests a commit if others wait. Returns
+/* Makes each parcel ready whose commit was answered, and requests a commit for the others. Returns
    whether others wait. */
 bool event_serve_proofs(struct bridge *b);
 
 /* Outcomes. */
 
-/* The record of this parcel was acknowledged, or is void. Return true if events of it are still to
-   be acknowledged. The last one completes it. */
+/* Continue with the events of a parcel whose record was acknowledged (event_follow), or is void
+   (event_void). Return true if the caller must not complete the parcel: its last event does, or
+   its lane was lost. */
 bool event_follow(struct bridge *b, struct parcel *p);
 bool event_void(struct bridge *b, struct parcel *p);
-/* The event that this parcel sent was acknowledged. Returns true if the parcel is done. */
+/* Counts the event of this parcel, which was acknowledged, and continues with the next one. Returns
+   true if the parcel is done. */
 bool event_stored(struct bridge *b, struct parcel *p);
-/* The event was not stored. Returns true if it is given up, which only lossy events are. */
+/* Gives up an event that was not stored, if events may be lost. Returns whether it did. */
 bool event_is_lost(struct bridge *b, struct parcel *p);
-/* A transaction is given up: facts of it did not happen. */
+/* Forgets the facts of a transaction that is given up: they did not happen. */
 void event_forget_transaction(struct bridge *b);
 /* Returns whether the lane must read no record, because its events could only wait in memory. */
 bool event_stops_lane(const struct bridge *b, int lane);

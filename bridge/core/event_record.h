@@ -4,11 +4,11 @@
 #define DELAYBRIDGE_BRIDGE_CORE_EVENT_RECORD_H
 
 #include "bridge/core/state.h"
-/* Returns a new record: its key is the name of the request. attempt: that of the event, or -1: the
-   one of the parcel. NULL: no memory now. */
+/* Returns a new record, with the name of the request as its key. attempt: number of the failed
+   delivery, or -1 for that of the parcel. Returns NULL if there is no memory now. */
 struct record *event_record(const struct bridge *b, const struct parcel *p, enum event_type type,
                             int attempt);
-/* Returns the failed deliveries of the parcel's record so far. */
+/* Returns the number of failed deliveries of the parcel's record so far. */
 int event_attempts(const struct parcel *p);
 
 #endif

@@ -15,13 +15,13 @@ enum {
 /* The facts about a record that its events report (event.h). */
 struct event_facts {
     uint16_t types;  /* EVENT_BIT of each that is not written yet */
-    uint8_t retried; /* EVENT_DELIVERY_RETRIED: that many events, of the last attempts */
+    uint8_t retried; /* number of such events, for the last attempts (EVENT_DELIVERY_RETRIED) */
     bool certain;    /* EVENT_CANCELLED */
     bool stored;     /* EVENT_DELIVERED: the place of the delivery is known */
     int32_t partition;
-    int64_t stored_offset;    /* this place */
+    int64_t stored_offset;    /* EVENT_DELIVERED: with partition, this place */
     int64_t in_force_wall_ms; /* EVENT_CANCEL_ACCEPTED, EVENT_REPLACED */
-    uint64_t proof_seq;       /* the same: the last commit that had begun then */
+    uint64_t proof_seq;       /* the last commit that had begun at in_force_wall_ms */
     int64_t by_offset;        /* EVENT_CANCELLED */
     int64_t late_offset;      /* EVENT_TOO_LATE */
 };
@@ -30,7 +30,7 @@ struct event_state {
     unsigned wanted;      /* EVENT_BIT of each type that is to be written */
     struct list ready;    /* parcels of ENTRY_EVENT */
     struct list unproven; /* parcels whose next event waits for a commit */
-    size_t owing;         /* parcels that are settled (struct parcel) */
+    size_t owing;         /* number of settled parcels (struct parcel) */
     struct recent recent; /* names that were delivered */
 };
 

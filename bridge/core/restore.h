@@ -6,14 +6,19 @@
 #define DELAYBRIDGE_BRIDGE_CORE_RESTORE_H
 
 #include "bridge/core/state.h"
-/* The lane was assigned. start: of its schedule queue. */
+/* Begins the restore of a lane that was assigned. start: of its schedule queue. */
 void restore_begin(struct bridge *b, int lane, const struct start *start);
-void restore_end(struct bridge *b, int lane); /* the lane is lost */
-void restore_serve(struct bridge *b);         /* repeats queries without an answer */
-/* All parcels of the lane were forgotten, and the lane is read again. */
+/* Ends the restore of a lane that is lost. */
+void restore_end(struct bridge *b, int lane);
+/* Repeats queries without an answer. Call it each turn. */
+void restore_serve(struct bridge *b);
+/* Adapts to a lane whose parcels were all forgotten, and which is read again: forgets a seal in
+   flight, and writes a barrier again. */
 void restore_forgot_parcels(struct bridge *b, int lane);
+/* Continues after the acknowledgement of a barrier. */
 void restore_barrier_stored(struct bridge *b, struct parcel *p);
-void restore_committed(struct bridge *b); /* a commit succeeded */
+/* Ends the doubt about barriers whose transaction has been committed. */
+void restore_committed(struct bridge *b);
 
 /* Returns whether no record of the lane may be taken yet. */
 static inline bool restore_is_under_way(const struct bridge *b, int lane)
