@@ -18,7 +18,7 @@ struct lane_ends_config {
     int lanes;
     struct wakeup *wakeup;
     /* ends: one for each topic. whole: each partition has a leader and all of its replicas, and
-       all ends are known. Otherwise those of topics between the first and the last may be 0. */
+       all ends are known. If not whole, ends of topics between the first and the last may be 0. */
     void (*answered)(void *ctx, int lane, const struct log_ends *ends, bool whole);
     void *ctx;
 };
@@ -30,12 +30,11 @@ struct lane_ends *lane_ends_new(const struct lane_ends_config *config);
    keeps everything that the configuration borrows in use, and nothing is freed. */
 bool lane_ends_free(struct lane_ends *lane_ends);
 
-/* Queries the ends of a lane. answered follows from lane_ends_serve. It does not follow if the
-   leaders of the first and the last topic do not answer. The answer is never older than the call.
- */
+/* Queries the ends of a lane. lane_ends_serve then calls answered, unless the leader of the first
+   or the last topic does not answer. The answer is never older than this call. */
 void lane_ends_ask(struct lane_ends *lane_ends, int lane);
 
-/* The lanes are lost: drops their answers. */
+/* Drops the answers for all lanes, which are lost. */
 void lane_ends_drop_all(struct lane_ends *lane_ends);
 
 /* Passes answers on and starts the next query. Call it each turn. */

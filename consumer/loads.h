@@ -16,9 +16,10 @@ struct loads_config {
     const char *schedule, *cancelled; /* topics; borrowed */
     int lanes;
     struct wakeup *wakeup;
-    /* A committed record of the load. It is valid during the call. */
+    /* Called for each committed record of the load, which is valid during the call. */
     void (*loaded)(void *ctx, int lane, const struct record *record);
-    /* The load has ended. next: the first offset that it did not read. May begin another load. */
+    /* Called when a load has ended. next: the first offset that it did not read. May begin another
+       load. */
     void (*ended)(void *ctx, int lane, int64_t next);
     void *ctx;
 };
@@ -30,7 +31,7 @@ void loads_free(struct loads *loads); /* call before the handle is destroyed */
 /* Begins a load. Replaces one of the same lane that has not ended. */
 void loads_begin(struct loads *loads, const struct load *load);
 
-/* Ends the load of a lane without a call of ended, if there is one. */
+/* Ends the load of a lane, if there is one, without a call of ended. */
 void loads_drop(struct loads *loads, int lane);
 void loads_drop_all(struct loads *loads);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dead_reader: for commands, reads the dead-letter topic up to its ends at the start. It joins no
-   group. With progress, it starts at the offsets that the handle's group committed, and commits
-   only when dead_reader_commit is called. */
+/* dead_reader: for commands, reads the dead-letter topic, up to the ends that it had at the start.
+   It joins no group. With progress, it starts at the offsets that the handle's group committed, and
+   commits only when dead_reader_commit is called. */
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_DEAD_READER_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_DEAD_READER_H
 
@@ -28,8 +28,7 @@ enum dead_read {
     DEAD_READ_END,       /* every partition is read up to its end */
     DEAD_READ_NONE,      /* no record came within wait_ms */
     DEAD_READ_RECORD,    /* message is set; the caller destroys it */
-    DEAD_READ_UNREADABLE /* the batch from offset to end cannot be read; reading continues after it
-                          */
+    DEAD_READ_UNREADABLE /* the batch from offset to end cannot be read and is passed */
 };
 
 struct dead_event {
@@ -41,7 +40,7 @@ struct dead_event {
 /* Sets the properties of the handle. group: for progress, or NULL. */
 void dead_reader_conf(const struct config *config, const char *group, rd_kafka_conf_t *conf);
 
-/* Finds the ends, and assigns the partitions. Starts with topic, rk, spot and timeout_ms set.
+/* Finds the ends, and assigns the partitions. The caller sets topic, rk, spot and timeout_ms.
    resume: starts at the group's progress. Returns 0, ERR_CONFIG (no such topic, or a right is
    missing), ERR_KAFKA or ERR_NO_MEMORY with a sentence. Call dead_reader_deinit in any case. */
 int dead_reader_open(struct dead_reader *reader, bool resume, struct error *error) must_check;
@@ -51,8 +50,8 @@ int dead_reader_open(struct dead_reader *reader, bool resume, struct error *erro
 int dead_reader_next(struct dead_reader *reader, int wait_ms, struct dead_event *event,
                      struct error *error) must_check;
 
-/* Moves back to the record of event, the last one of its partition. The next open reads it again.
- */
+/* Moves back to the record of event, the last one that was returned of its partition. The next
+   dead_reader_open with resume reads it again. */
 void dead_reader_return(struct dead_reader *reader, const struct dead_event *event);
 
 bool dead_reader_is_finished(const struct dead_reader *reader);
@@ -60,7 +59,7 @@ bool dead_reader_is_finished(const struct dead_reader *reader);
 /* Commits next of each partition. Returns 0, ERR_KAFKA or ERR_CONFIG with a sentence. */
 int dead_reader_commit(struct dead_reader *reader, struct error *error) must_check;
 
-/* Returns how many offsets of all are behind it, between 0 and 1. */
+/* Returns the share of the offsets that were read, from 0 to 1. */
 double dead_reader_share(const struct dead_reader *reader);
 
 /* Frees the parts and destroys the handle. */

@@ -17,8 +17,8 @@ struct scan_range {
     char topic[TOPIC_TEXT_MAX];
     int partition;
     int64_t from, end;
-    int64_t from_ms, to_ms; /* for scan_narrow: limits of the timestamps, included; 0: none */
-    int tag;                /* of the caller */
+    int64_t from_ms, to_ms; /* for scan_narrow: first and last timestamp, epoch ms; 0: no limit */
+    int tag;                /* for the caller */
     int64_t unreadable;     /* out: first offset of a batch that cannot be read, or -1 */
 };
 
@@ -39,15 +39,16 @@ struct scan {
 /* Sets the properties of a consumer for scan_read. conf: from client_conf. */
 void scan_conf(const struct config *config, rd_kafka_conf_t *conf);
 
-/* Moves from and end of each range to the offsets for its from_ms and to_ms. Timestamps inside a
-   partition are not quite sorted. So the end is that for ten seconds later, and the start is the
-   first record with a timestamp of at least from_ms. Returns 0, or ERR_KAFKA with a sentence. */
+/* Moves from and end of each range to the offsets for its from_ms and to_ms. The start is the first
+   record with a timestamp of at least from_ms. Timestamps inside a partition are not quite sorted,
+   so the end is the offset of a time ten seconds after to_ms. Returns 0, or ERR_KAFKA with a
+   sentence. */
 int scan_narrow(const struct scan *scan, struct scan_range *ranges, int n,
                 struct error *error) must_check;
 
-/* Reads all ranges, or until each returns false. Two ranges must not have the same partition.
-   Returns 0, ERR_NO_MEMORY, ERR_CONFIG if Read is denied or a handle cannot be created, or
-   ERR_KAFKA, with a sentence. */
+/* Reads all ranges, or reads until `each` returns false. Two ranges must not have the same
+   partition. Returns 0, ERR_NO_MEMORY, ERR_CONFIG if Read is denied or a handle cannot be created,
+   or ERR_KAFKA, with a sentence. */
 int scan_read(struct scan *scan, struct scan_range *ranges, int n, struct error *error) must_check;
 
 #endif

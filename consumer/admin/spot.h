@@ -9,11 +9,11 @@
 
 #include <librdkafka/rdkafka.h>
 
-/* Starts with config set. The handle is created at the first read. */
+/* The caller sets config and timeout_ms. The first read creates the handle. */
 struct spot {
     const struct config *config; /* borrowed */
     rd_kafka_t *rk;              /* owned; NULL: not created yet */
-    int timeout_ms;              /* of one read */
+    int timeout_ms;              /* for one read */
 };
 
 /* Sets *message, which the caller destroys, to the record at this offset. Sets NULL if there is
