@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lag: for how long a log has been read behind its end.
+/* lag: for how long reading has been behind the end of a log.
 
-     lag_ms(lag, next, end, now)   from time to time: the position, and the end of the log
+     lag_ms(lag, next, end, now)   called from time to time, returns the lag
 
-   Notes the end of the log at each call, until the position reaches it. The age of the oldest end
-   that was not reached is the answer. So it counts from the first call that saw the end, and does
-   not depend on timestamps that producers wrote. It is exact to the time between two calls, or to a
-   quarter of the lag. */
+   Each call notes the end of the log, until the position reaches it. The lag is the age of the
+   oldest end that was not reached, since the first call that saw this end. So it does not depend on
+   timestamps that producers wrote. It is exact to the time between two calls, or to a quarter of
+   the lag. */
 #ifndef DELAYBRIDGE_LEVELS_LAG_H
 #define DELAYBRIDGE_LEVELS_LAG_H
 
@@ -21,8 +21,8 @@ struct lag {
     int n;
 };
 
-/* next_offset: the first one that was not read. end_offset: of the log, exclusive. Returns 0 if the
-   position has reached all ends that earlier calls noted. */
+/* Returns the lag, or 0 if the position has reached all ends that earlier calls noted. next_offset:
+   the first offset that was not read. end_offset: of the log, exclusive. */
 int64_t lag_ms(struct lag *lag, int64_t next_offset, int64_t end_offset, int64_t now_mono_ms);
 
 #endif
