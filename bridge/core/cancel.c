@@ -9,19 +9,37 @@
 
 #include <stdio.h>
 
+static enum code refuse_cancel(const struct bridge *b, enum cancel_room room, struct refusal *why)
+{
+    switch (room) {
+    case CANCEL_LOG_IS_FULL:
+        snprintf(why->reason, sizeof why->reason,
+                 "the topic of cancels has too many records in this partition: allow Delete on it, "
+                 "and continue the levels that are blocked");
+        break;
+    case CANCEL_OUT_OF_REACH:
+        snprintf(why->reason, sizeof why->reason,
+                 "too many requests stand between this cancel and the oldest one in force of its "
+                 "partition: send it again when that has ended");
+        break;
+    case CANCEL_SHARE_IS_FULL:
+    case CANCEL_ROOM:
+        snprintf(why->reason, sizeof why->reason,
+                 "no room for one more cancel in this partition, which may have %zu in force: "
+                 "raise cancel_memory",
+                 b->cancels.share);
+    }
+    return why->code = CODE_CANCELS_FULL;
+}
+
 enum code cancel_apply(struct bridge *b, struct queue *q, const struct stamp *stamp,
                        struct refusal *why)
 {
     enum cancel_kind kind;
     struct bytes name = cancel_name(q->head->key, stamp->id, &kind);
     struct cancel_print print = cancels_print(&b->cancels.table, kind, name);
-    if (cancel_table_put(b, q->id.lane, print, q->head->offset) == 0)
-        return CODE_OK;
-    snprintf(why->reason, sizeof why->reason,
-             "no room for one more cancel in this partition, which may have %zu in force: raise "
-             "cancel_memory",
-             b->cancels.share);
-    return why->code = CODE_CANCELS_FULL;
+    enum cancel_room room = cancel_table_put(b, q->id.lane, print, q->head->offset);
+    return room == CANCEL_ROOM ? CODE_OK : refuse_cancel(b, room, why);
 }
 
 struct record *cancel_entry(struct bridge *b, const struct queue *q, const struct stamp *stamp)

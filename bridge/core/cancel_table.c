@@ -93,19 +93,20 @@ static bool sweep(struct bridge *b)
     return true;
 }
 
-int cancel_table_put(struct bridge *b, int lane, struct cancel_print print, int64_t offset)
+enum cancel_room cancel_table_put(struct bridge *b, int lane, struct cancel_print print,
+                                  int64_t offset)
 {
     struct lane_cancels *l = &b->lanes[lane].cancels;
     bool matched;
     if (cancels_find(&b->cancels.table, l->id, print, &matched) >= offset)
-        return 0; /* it is read again */
+        return CANCEL_ROOM; /* it is read again */
     if (log_is_full(b, l))
-        return ERR_FULL;
+        return CANCEL_LOG_IS_FULL;
     int err = cancels_put(&b->cancels.table, l->id, print, offset, b->cancels.share);
     if (err == ERR_FULL && sweep(b))
         err = cancels_put(&b->cancels.table, l->id, print, offset, b->cancels.share);
     l->is_any |= err == 0;
-    return err;
+    return err == 0 ? CANCEL_ROOM : err == ERR_FULL ? CANCEL_SHARE_IS_FULL : CANCEL_OUT_OF_REACH;
 }
 
 /* Without memory for a larger table, a cancel could be forgotten. So the process ends. */

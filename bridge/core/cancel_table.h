@@ -13,10 +13,17 @@ void cancel_table_open(struct bridge *b, int lane, int64_t first);
 /* Forgets the cancels and seals of a lane. */
 void cancel_table_close(struct bridge *b, int lane);
 
-/* Enters a cancel that was read from the schedule topic. Returns 0, ERR_FULL if the lane's share or
-   its log of cancels has no room, or ERR_RANGE. */
-int cancel_table_put(struct bridge *b, int lane, struct cancel_print print,
-                     int64_t offset) must_check;
+/* Why a cancel is not entered. */
+enum cancel_room {
+    CANCEL_ROOM,          /* it is entered */
+    CANCEL_SHARE_IS_FULL, /* the lane has all the cancels that it may have in force */
+    CANCEL_LOG_IS_FULL,   /* the topic of cancels has too many records that are not deleted */
+    CANCEL_OUT_OF_REACH   /* its offset is too far from those of the cancels in force */
+};
+
+/* Enters a cancel that was read from the schedule topic, if there is room. */
+enum cancel_room cancel_table_put(struct bridge *b, int lane, struct cancel_print print,
+                                  int64_t offset) must_check;
 /* Enters a cancel that was in force before the lane was assigned. The table grows if necessary, and
    the process ends without the memory for it. */
 void cancel_table_restore(struct bridge *b, int lane, struct cancel_print print, int64_t offset);

@@ -242,7 +242,7 @@ static void wait_for_seal(void)
 static void put_cancel(int64_t offset)
 {
     const struct cancel_print print = {.high = (uint64_t)offset << 40};
-    cr_assert_eq(cancel_table_put(fx.b, 0, print, offset), 0);
+    cr_assert_eq(cancel_table_put(fx.b, 0, print, offset), CANCEL_ROOM);
 }
 
 Test(restore, a_lane_without_cancels_has_no_seals)
@@ -376,6 +376,30 @@ Test(restore, cancels_in_another_lane_than_that_of_their_key_are_counted)
     give_cancel(START + 1, lanes[1]);
     cr_expect_eq(counter_read(&fx.stats.requests), 2);
     cr_expect_eq(counter_read(&fx.stats.cancels_misplaced), 1);
+}
+
+static bool a_notice_has(const char *phrase)
+{
+    for (int i = 0; i < fx.notices_n; i++)
+        if (strstr(fx.reasons[i], phrase) != NULL)
+            return true;
+    return false;
+}
+
+Test(restore, refused_cancel_names_the_lack_of_room)
+{
+    const struct cancel_print far = {.high = 1};
+    open_lane();
+    fx.b->cancels.share = 1;
+    give_cancel(START, "a");
+    give_cancel(START + 1, "b");
+    cr_expect(a_notice_has("may have 1 in force: raise cancel_memory"));
+    fx.b->cancels.share = 100;
+    lane->log_end = 1000000;
+    give_cancel(START + 2, "c");
+    cr_expect(a_notice_has("the topic of cancels has too many records"));
+    lane->log_end = 0;
+    cr_expect_eq(cancel_table_put(fx.b, 0, far, START + ((int64_t)1 << 50)), CANCEL_OUT_OF_REACH);
 }
 
 Test(restore, a_seal_that_failed_is_not_sent_again)
