@@ -351,11 +351,11 @@ const struct command COMMANDS[] = {
      NEEDS_BROKERS, cmd_peek},
     {"find", "", 0, 0, NULL, FIND_OPTIONS, "find out where a request is",
      "Give --id, --key or --source. The answer is waiting, delivered, dead-lettered or cancelled, "
-     "with the\nplace of the record. All other states are searched only if no such record waits. "
-     "A cancel is found\nwhile it is in force, and later on the schedule topic. There is no index. "
-     "--key and --source limit\nthe search to one lane. --due, --sent and --source limit it to a "
-     "range of each level. --id alone\nreads all waiting records. A record counts as waiting until "
-     "its progress is committed. Exits 1 if\nthere is no such record.\n",
+     "with the\nplace of the record. All other states are searched only if no such record waits. A "
+     "cancelled request\nis found by its cancel, while that is in force or on the schedule topic. "
+     "There is no index. --key\nand --source limit the search to one lane. --due, --sent and "
+     "--source limit it to a range of each\nlevel. --id alone reads all waiting records. A record "
+     "counts as waiting until its progress is\ncommitted. Exits 1 if there is no such record.\n",
      NEEDS_BROKERS, cmd_find},
     {"events", "", 0, 0, NULL, EVENTS_OPTIONS, "show the events of one request",
      "Reads the topic of events, which the bridge writes if 'events' is set. A key or a source "
@@ -384,21 +384,19 @@ const struct command COMMANDS[] = {
      cmd_dead_letters},
     {"redrive", "", 0, 0, NULL, REDRIVE_OPTIONS, "send dead-lettered requests again",
      "Sends the selected records to the schedule topic, without the headers that the bridge added. "
-     "If a\nrequest has a dlb-delay, exactly one of --keep-due and --restart-delay is necessary. "
-     "A record that\nlacks a part (dlb-truncated) is read again at its dlb-source. Lists and skips "
+     "If a\nrequest has a dlb-delay, exactly one of --keep-due and --restart-delay is necessary. A "
+     "record that\nlacks a part (dlb-truncated) is read again at its dlb-source. Lists and skips "
      "records that are no\nrequests, that are gone or expired, or that the bridge would refuse "
-     "again.\n"
-     "Progress is kept in the group GROUP.redrive.HASH, with a hash of --code, --target, --since "
-     "and\n--until. A second run with the same filters continues, also with other options. A run "
-     "with other\nfilters may send the same record again. Skipped records are passed: select them "
-     "with other\nfilters. Records that are dead-lettered after the start are left for the next "
-     "run. Kafka forgets\nthe progress of a group that is not used for offsets.retention.minutes "
-     "(7 days).\n"
-     "Progress is committed after requests are acknowledged. If the process is killed, no request "
-     "is\nlost, and at most the last 1,000 are sent twice. Do not run it twice at a time with the "
-     "same\nfilters.\n",
+     "again.\nProgress is kept in the group GROUP.redrive.HASH, with a hash of --code, --target, "
+     "--since and\n--until. A second run with the same filters continues, also with other options. "
+     "A run with other\nfilters may send the same record again. The next run does not read skipped "
+     "records again: select\nthem with other filters. Records that are dead-lettered after the "
+     "start are left for the next run.\nKafka forgets the progress of a group that is not used for "
+     "offsets.retention.minutes (7 days).\nProgress is committed after requests are acknowledged. "
+     "If the process is killed, no request is lost,\nand at most the last 1,000 are sent twice. Do "
+     "not run it twice at a time with the same filters.\n",
      NEEDS_TARGETS, cmd_redrive},
-    {"top", "[HOST:PORT...]", 0, ADDRESSES_MAX, NULL, TOP_OPTIONS, "show running instances live",
+    {"top", "[HOST:PORT...]", 0, ADDRESSES_MAX, NULL, TOP_OPTIONS, "show running processes live",
      "Reads /metrics of each address and shows the sums. Without one, it reads 'listen'. For each "
      "level\nit shows the waiting records, when the first of them leaves, and hops and deliveries "
      "a "

@@ -147,15 +147,16 @@ const struct config_key CONFIG_KEYS[] = {
      .type = TYPE_SWITCH,
      AT(cancel_on_tombstone),
      .initial = "false",
-     .help = "Whether a record with a key and a null value, but without dlb-delay and "
-             "dlb-deliver-at, cancels as one with dlb-op: cancel does. If not, it is refused "
+     .help = "If true, a record with a key and a null value, but without dlb-delay and "
+             "dlb-deliver-at, is a cancel, as with dlb-op: cancel. If false, it is refused "
              "(no_time)."},
     {.name = "compat",
      .type = TYPE_COMPAT,
      .initial = "",
-     .help = "Formats of other schedulers whose headers the bridge translates: rocketmq, rabbitmq, "
-             "etf1, karafka. A time in a dlb- header precedes them. docs/migrating has a page for "
-             "each format. Empty: their headers are business headers.",
+     .help =
+         "Formats of other schedulers whose headers the bridge translates: rocketmq, rabbitmq, "
+         "etf1, karafka. A time in a dlb- header takes precedence over them. docs/migrating has "
+         "a page for each format. Empty: their headers pass unchanged.",
      .live = true},
     {.name = "events",
      .type = TYPE_EVENTS,
@@ -169,9 +170,9 @@ const struct config_key CONFIG_KEYS[] = {
      .type = TYPE_SWITCH,
      AT(events_lossy),
      .initial = "false",
-     .help = "Whether records are done before their events are stored. Then no lane waits while "
-             "its partition of schedule.events is unavailable, and events may be lost. Only with "
-             "at-least-once."},
+     .help = "If false, a record is done when its events are stored, and a lane waits while its "
+             "partition of schedule.events is unavailable. If true, no lane waits for events, and "
+             "some may be lost. True is only possible with at-least-once."},
     {.name = "drain",
      .type = TYPE_SPAN,
      AT(drain_ms),
@@ -204,12 +205,13 @@ const struct config_key CONFIG_KEYS[] = {
     {.name = "topic_settings",
      .type = TYPE_TOPIC_SETTINGS,
      .shown = "{max.message.bytes: 8388608, segment.bytes: default}",
-     .help = "Properties of the bridge's topics, in place of those that 'topics apply' would set. "
-             "Use it for Kafka services with other limits. 'topics apply' does not change an "
-             "existing schedule topic. The value default leaves a property to the brokers. Flag "
-             "and variable take NAME=VALUE, separated by commas. cleanup.policy, retention.ms, "
-             "retention.bytes and message.timestamp.type cannot be set, because the delivery "
-             "guarantees require their values."},
+     .help =
+         "Properties of the bridge's topics, in place of those that 'topics apply' would set. "
+         "Use it for Kafka services with other limits. It does not apply to an existing schedule "
+         "topic. The value default leaves a property to the brokers. Flag "
+         "and variable take NAME=VALUE, separated by commas. cleanup.policy, retention.ms, "
+         "retention.bytes and message.timestamp.type cannot be set, because the delivery "
+         "guarantees require their values."},
     {.name = "log.level",
      .type = TYPE_LOG_LEVEL,
      AT(log_level),

@@ -20,8 +20,7 @@ static const struct metric METRICS[] = {
      metrics_write_requests, 0},
     {"delaybridge_translated_requests_total", "counter", "format",
      "Requests with headers of another scheduler that the bridge translated, by the format "
-     "(compat). "
-     "Refused ones count too.",
+     "(compat). Refused ones count too.",
      metrics_write_formats, 0},
     {"delaybridge_forwarded_records_total", "counter", "level,kind",
      "Records that a level topic (hop), a target (delivery) or the dead-letter topic acknowledged, "
