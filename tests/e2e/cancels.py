@@ -8,7 +8,8 @@ from pathlib import Path
 
 from client import now_ms
 from contract import Request
-from orders import Orders, settle
+from orders import Orders
+from settled import settle
 from stage import Stage, both_modes, judge, require, will_say
 from versions import Rollout, by_turn, older_binary, until
 from voids import source_of

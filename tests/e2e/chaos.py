@@ -15,8 +15,9 @@ from client import Sender
 from clock import Clock
 from contract import Request
 from doubles import COMMITTED_MS
-from orders import Orders, Settled, settle
+from orders import Orders
 from processes import Bridge
+from settled import Settled, settle
 from stage import Stage, judge, require
 from verifier import of_writer
 

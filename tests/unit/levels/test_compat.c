@@ -202,7 +202,7 @@ Test(compat, rocketmq_level_is_its_delay)
     static const int64_t SECONDS[] = {1,   5,   10,  30,  60,  120,  180,  240,  300,
                                       360, 420, 480, 540, 600, 1200, 1800, 3600, 7200};
     for (int level = 1; level <= 18; level++) {
-        char text[8];
+        char text[16];
         snprintf(text, sizeof text, "%d", level);
         const struct header header = {"DELAY", bytes_text(text)};
         struct outcome o = parse_n(bytes_text("v"), &header, 1);
