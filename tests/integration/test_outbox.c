@@ -54,6 +54,11 @@ static void on_landed(void *ctx, const struct parcel *parcel, struct queue_id le
     (void)ctx, (void)parcel, (void)level, (void)offset;
 }
 
+static void on_delivered(void *ctx, struct parcel *parcel, int32_t partition, int64_t offset)
+{
+    (void)ctx, (void)parcel, (void)partition, (void)offset;
+}
+
 static struct stage *open_stage(void)
 {
     static char group[] = "outboxes", name[] = "bootstrap.servers";
@@ -73,9 +78,12 @@ static struct stage *open_stage(void)
                                      .slots = SLOTS,
                                      .lanes = LANES,
                                      .dead_letter = "schedule.dead",
+                                     .cancelled = "schedule.cancelled",
+                                     .events = "schedule.events",
                                      .wakeup = &stage.wakeup,
                                      .reported = on_reported,
                                      .landed = on_landed,
+                                     .delivered = on_delivered,
                                      .ctx = &stage};
     cr_assert_eq(producer_new(&config, &stage.producer, &error), 0, "%s", error.text);
     return &stage;
