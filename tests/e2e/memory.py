@@ -18,10 +18,11 @@ MEMORY_MIB = 32
 UNPACKED_MIB, SMALL = 32, 16 << 10
 NOISE = 160 << 10  # Bytes of a batch that no codec compresses. They make the batch larger than the rest of its fetch.
 
-# Memory of each lane: 6 MiB for the fetched records of its levels, as docs/scaling.md says. Memory of all lanes: three batches.
-# One is read, one is being decompressed, and one was decompressed before the bridge paused its partition. lz4 needs up to
-# 1.75 times the size. All records read at once have 256 MiB.
-BOUND_MIB = MEMORY_MIB + LANES * 6 + 3 * UNPACKED_MIB
+# Memory of each lane: 6 MiB for the fetched records of its levels, as docs/scaling.md says. Memory of all lanes: ten batches.
+# Of three, one is read, one is being decompressed, and one was decompressed before the bridge paused its partition. lz4
+# needs up to 1.75 times the size, and the search for cancels before a lane opens as much again. All batches have 512 MiB.
+BOUND_MIB = MEMORY_MIB + LANES * 6 + 10 * UNPACKED_MIB
+BATCHES = 2  # of each lane
 TARGET = "e2e.a"
 TARGETS_N, TARGET_PARTITIONS, ROUNDS = 500, 4, 3
 TARGET_KIB = 8  # of each partition of a target, for as long as the process lives
@@ -37,9 +38,9 @@ def batch(shape: str, rand: random.Random) -> list[bytes]:
 
 
 def send_packed(stage: Stage, codec: str, shape: str, kind: str) -> int:
-    """Sends one such batch to each lane. Returns the number of records."""
+    """Sends such batches to each lane. Returns the number of records."""
     rand, count = random.Random(f"{stage.seed} {codec}"), 0
-    for lane in range(LANES):
+    for lane in [*range(LANES)] * BATCHES:
         sender = Producer({"bootstrap.servers": stage.kafka.bootstrap, "compression.type": codec, "linger.ms": 200_000,
                            "batch.size": 2 * UNPACKED_MIB * MIB, "batch.num.messages": 1_000_000,
                            "message.max.bytes": 300_000_000, "queue.buffering.max.kbytes": 2_000_000, "log_level": 0})
