@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* event: one fact in the life of a request, as the value of a record of the topic of events. The
-   format is CloudEvents 1.0 in structured JSON. docs/events.md and docs/schemas/events.json describe
-   it.
+   format is CloudEvents 1.0 in structured JSON. docs/events.md and docs/schemas/events.json
+   describe it.
 
    The id is the place of the request, the type and the number of failed deliveries. So an event
    that is written again, for example after a crash, has the same id. A text of a request that is no
