@@ -20,8 +20,8 @@ AT_LEAST = ("OffsetCommit", "Produce", "Heartbeat", "Fetch")
 
 # Recovery time by mode. First a session, an election and the 10 s of a client. With exactly-once, the other producer's
 # transaction may then meet the same broker. Kafka answers for up to 30 s that a transaction is still being ended.
-# A known fault: lanes that were lost open only when the broker is back, since the query for the ends of their logs waits for it.
-# Without it the limit is 3,000.
+# A known fault: lost lanes open only when the broker is back, because the query for the ends of their logs waits for it.
+# The wanted limit is 3,000.
 LATE_MS = 40_000
 HANGS_S, TAKEN_OVER_S = {False: 45, True: 80}, {False: 25, True: 60}
 
