@@ -11,7 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STOP_MS = 1000, METADATA_MS = 5000, ASK_MS = 2000, LOG_AGAIN_MS = 10000, NO_LEADER = -1 };
+enum {
+    STOP_MS = 1000,
+    METADATA_MS = 3500, /* of each attempt */
+    METADATA_ATTEMPTS = 2,
+    ASK_MS = 2000,
+    LOG_AGAIN_MS = 10000,
+    NO_LEADER = -1
+};
+
+/* A broker without an answer for so long counts as away. Then the client queries other brokers. */
+#define ANSWER_TEXT_MS "3000"
 
 /* A lane whose ends are wanted. RUNNING_AGAIN: the running query began before the last call. */
 enum wanted { WANTED_NOT, WANTED, WANTED_RUNNING, WANTED_RUNNING_AGAIN };
@@ -83,6 +93,7 @@ static rd_kafka_t *new_client(const struct config *config, const char *isolation
     rd_kafka_t *rk = NULL;
     if (conf != NULL) {
         rd_kafka_conf_set(conf, "isolation.level", isolation, NULL, 0);
+        rd_kafka_conf_set(conf, "socket.timeout.ms", ANSWER_TEXT_MS, NULL, 0);
         rd_kafka_conf_set_error_cb(conf, NULL); /* other handles report the same outage */
         rd_kafka_conf_set_log_cb(conf, NULL);
         rk = client_new(RD_KAFKA_PRODUCER, conf, &error);
@@ -189,8 +200,18 @@ static void note_partition(struct lane_ends *e, int topic, const rd_kafka_metada
     }
 }
 
-/* Finds the leaders, and the lanes with all replicas. Lists all topics: a request by name could
-   create the topic. */
+/* Lists all topics: a request by name could create the topic. Tries again, because the client may
+   choose a broker that hangs. It leaves this broker before the first attempt has timed out. */
+static bool list_topics(rd_kafka_t *rk, const rd_kafka_metadata_t **metadata)
+{
+    for (int i = 0; i < METADATA_ATTEMPTS; i++)
+        if (rd_kafka_metadata(rk, 1, NULL, metadata, METADATA_MS) == 0)
+            return true;
+    return false;
+}
+
+/* Finds the leaders, and the lanes with all replicas. Each client knows only the leaders that it
+   was told. One that is not told of an election would query a broker that hangs. */
 static bool find_leaders(struct lane_ends *e)
 {
     const rd_kafka_metadata_t *metadata;
@@ -200,7 +221,10 @@ static bool find_leaders(struct lane_ends *e)
         e->leaders[i] = NO_LEADER;
         e->ends[i] = (struct log_ends){0};
     }
-    if (rd_kafka_metadata(e->committed, 1, NULL, &metadata, METADATA_MS) != 0)
+    if (!list_topics(e->uncommitted, &metadata))
+        return false;
+    rd_kafka_metadata_destroy(metadata);
+    if (!list_topics(e->committed, &metadata))
         return false;
     for (int t = 0; t < metadata->topic_cnt; t++) {
         const rd_kafka_metadata_topic_t *topic = &metadata->topics[t];

@@ -11,7 +11,7 @@
 #include <poll.h>
 
 enum { LANES = 2, RECORDS = 1000, PATIENCE_MS = 15000, STEP_MS = 10 };
-enum { ASLEEP_MS = 1500, SOON_MS = 200 };
+enum { ASLEEP_MS = 1500, SOON_MS = 200, HANG_MS = 40000, REPEAT_MS = 5000 };
 
 static char schedule[] = "s", cancelled[] = "s.cancelled", hosts[256];
 static struct error error;
@@ -245,17 +245,18 @@ Test(loads, the_ends_of_a_lane_are_those_of_its_logs)
 }
 
 /* Two lanes on two brokers, with a level between the two topics that a restore needs. */
+static const char *const TWO_BROKERS[] = {"t", "t.1s", "t.cancelled"};
+
 static struct lane_ends *start_on_two_brokers(const struct config *config)
 {
-    static const char *const topics[] = {"t", "t.1s", "t.cancelled"};
     for (int topic = 0; topic < 3; topic++) {
-        rd_kafka_mock_topic_create(cluster, topics[topic], LANES, 2);
+        rd_kafka_mock_topic_create(cluster, TWO_BROKERS[topic], LANES, 2);
         for (int lane = 0; lane < LANES; lane++)
-            rd_kafka_mock_partition_set_leader(cluster, topics[topic], lane, 1 + lane);
+            rd_kafka_mock_partition_set_leader(cluster, TWO_BROKERS[topic], lane, 1 + lane);
     }
     struct lane_ends *lane_ends =
         lane_ends_new(&(struct lane_ends_config){.config = config,
-                                                 .topics = topics,
+                                                 .topics = TWO_BROKERS,
                                                  .topics_n = 3,
                                                  .lanes = LANES,
                                                  .wakeup = &wakeup,
@@ -309,6 +310,26 @@ Test(loads, a_broker_that_is_away_delays_no_lane_of_others)
     serve(lane_ends, 1, PATIENCE_MS);
     cr_expect_eq(told[1].answers, 1);
     cr_expect_eq(told[0].answers, 0);
+    cr_expect(lane_ends_free(lane_ends));
+}
+
+Test(loads, a_broker_that_hangs_delays_no_lane_that_it_led)
+{
+    struct config config = config_of_mock();
+    struct lane_ends *lane_ends = start_on_two_brokers(&config);
+    ask_both(lane_ends); /* the handles learn the leaders */
+    serve(lane_ends, 0, PATIENCE_MS);
+    rd_kafka_mock_broker_set_rtt(cluster, 1, HANG_MS);
+    for (int topic = 0; topic < 3; topic++)
+        rd_kafka_mock_partition_set_leader(cluster, TWO_BROKERS[topic], 0, 2);
+    int64_t until_mono_ms = clock_mono_ms() + HANG_MS / 2;
+    do {
+        ask_both(lane_ends);
+        serve(lane_ends, 0, REPEAT_MS);
+    } while (told[0].answers == 0 && clock_mono_ms() < until_mono_ms);
+    cr_expect_eq(told[0].answers, 1);
+    cr_expect_eq(told[1].answers, 1);
+    rd_kafka_mock_broker_set_rtt(cluster, 1, 0);
     cr_expect(lane_ends_free(lane_ends));
 }
 
