@@ -210,8 +210,8 @@ static bool list_topics(rd_kafka_t *rk, const rd_kafka_metadata_t **metadata)
     return false;
 }
 
-/* Finds the leaders, and the lanes with all replicas. Each client knows only the leaders that it
-   was told. One that is not told of an election would query a broker that hangs. */
+/* Finds the leaders, and the lanes with all replicas. Each client has its own list of leaders, and
+   with an old one it would query a broker that hangs. So both clients read the list. */
 static bool find_leaders(struct lane_ends *e)
 {
     const rd_kafka_metadata_t *metadata;
