@@ -131,9 +131,9 @@ static int value_read(struct reader *r, const struct config_key *key)
         return refuse(r, line, "%s: takes a value, not a map", key->name);
     if (list && !config_key_is_list(key))
         return refuse(r, line, "%s: takes one value, not a list", key->name);
+    const char *text = list ? "" : (const char *)r->event.data.scalar.value;
     if (!list && config_key_is_list(key))
-        return refuse(r, line, "%s: \"%s\": not a list: write [A, B]", key->name,
-                      (const char *)r->event.data.scalar.value);
+        return refuse(r, line, "%s: \"%s\": not a list: write [%s]", key->name, text, text);
     char where[WHERE_MAX], **items = NULL;
     size_t n = 0;
     snprintf(where, sizeof where, "%s:%d", r->path, line);

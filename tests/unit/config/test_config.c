@@ -303,7 +303,7 @@ Test(config, yaml_other_than_a_plain_map_is_refused)
     refuses("levels: {}\n", "takes a value");
     refuses("hold: {a: b}\n", "takes a value");
     refuses("hold: [1s, 2s]\n", "takes one value");
-    refuses("levels: 1s\n", "not a list");
+    refuses("levels: 1s\n", "\"1s\": not a list: write [1s]");
     refuses("levels: [[1s]]\n", "not a plain value");
     refuses("hold:\n", "has no value");
     refuses("kafka: localhost\n", "takes a map");
