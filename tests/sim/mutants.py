@@ -99,7 +99,7 @@ MUTANTS = (
            "*kind = CANCEL_BY_ID;"),
     Mutant("end_of_schedule_topic_never_passes", "bridge/core/seal.c",
            "int64_t end = is_drained(q, committed) ?", "int64_t end = !queue_is_schedule(q) && is_drained(q, committed) ?"),
-    Mutant("log_of_cancels_without_limit", "bridge/core/cancel_table.c", "if (log_is_full(b, l))\n        return ERR_FULL;", ""),
+    Mutant("log_of_cancels_without_limit", "bridge/core/cancel_table.c", "if (log_is_full(b, l))\n        return CANCEL_LOG_IS_FULL;", ""),
     Mutant("dead_cancels_stay", "bridge/core/cancel_table.c", "cancels_clear(&c->table, CANCELS_CLEAR_SLOTS);", ";"),
     Mutant("load_ends_where_the_log_was_trimmed", "bridge/core/restore.c",
            "if (entries.from < log->start)\n        entries.from = log->start;\n    if (entries.from < log->end)",
