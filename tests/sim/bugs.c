@@ -98,6 +98,11 @@ static struct record *lie_keep(void *ctx, struct record *record)
                                               : ((struct liar *)p->liar)->real.keep(ctx, record);
 }
 
+bool bug_reports_early(enum bug bug)
+{
+    return bug == BUG_DONE_AT_ENQUEUE || bug == BUG_CANCEL_DONE_AT_INSERT;
+}
+
 static int lie_forward(void *ctx, const struct forward *forward)
 {
     struct process *p = ctx;
@@ -130,8 +135,8 @@ static int lie_forward(void *ctx, const struct forward *forward)
         f.record = &entry;
     }
     int err = liar->real.forward(ctx, &f);
-    bool early = bug_of(p) == BUG_DONE_AT_ENQUEUE ||
-                 (bug_of(p) == BUG_CANCEL_DONE_AT_INSERT && f.kind == FORWARD_CANCEL);
+    bool early = bug_reports_early(bug_of(p)) &&
+                 (bug_of(p) == BUG_DONE_AT_ENQUEUE || f.kind == FORWARD_CANCEL);
     if (err == 0 && early && liar->fakes_n < FAKES_MAX)
         liar->fakes[liar->fakes_n++] = f.parcel;
     return err;

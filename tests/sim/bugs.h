@@ -74,6 +74,8 @@ enum bug bug_by_name(const char *name); /* BUG_N for an unknown name */
 
 struct process;
 struct world;
+/* Returns whether records are reported when they are sent. The bridge then frees them in flight. */
+bool bug_reports_early(enum bug bug);
 struct port bug_port(struct process *process, struct port port);
 struct now bug_now(const struct process *process, struct now now);
 void bug_reported(struct process *process, struct parcel *parcel, enum report report,

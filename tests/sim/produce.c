@@ -425,7 +425,7 @@ void port_reports(void *ctx)
     for (struct flight *next; f != NULL && !p->dead; f = next) {
         next = f->next;
         p->calls++;
-        if (w->bug != BUG_DONE_AT_ENQUEUE && !w->is_older[p->id] &&
+        if (!bug_reports_early(w->bug) && !w->is_older[p->id] &&
             !bytes_equal(f->lent_value, f->made.value))
             world_fail(w, "p%d changed the value of %d/%d/%lld before its report", p->id,
                        f->from.slot, f->from.lane, (long long)f->input->offset);
