@@ -33,9 +33,10 @@ enum event_type { EVENT_TABLE(EVENT_ENUM) EVENT_TYPES };
 
 /* A set of types: the bit of each. */
 #define EVENT_BIT(type) (1u << (type))
+/* Each end of a request except its delivery, and each failure on the way. */
 #define EVENTS_DEFAULT                                                                         \
     (EVENT_BIT(EVENT_CANCELLED) | EVENT_BIT(EVENT_TOO_LATE) | EVENT_BIT(EVENT_DEAD_LETTERED) | \
-     EVENT_BIT(EVENT_DELIVERY_RETRIED))
+     EVENT_BIT(EVENT_EXPIRED) | EVENT_BIT(EVENT_DELIVERY_RETRIED))
 #define EVENTS_ALL (EVENT_BIT(EVENT_TYPES) - 1)
 
 /* Returns the name that users see. */

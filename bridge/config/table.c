@@ -162,8 +162,8 @@ const struct config_key CONFIG_KEYS[] = {
      .type = TYPE_EVENTS,
      .initial = "",
      .help = "The events that the bridge writes to the topic schedule.events. default stands for "
-             "cancelled, too_late, dead_lettered and delivery_retried. all adds accepted, "
-             "delivered, cancel_accepted, replaced and expired. accepted and delivered double the "
+             "cancelled, too_late, dead_lettered, expired and delivery_retried. all adds "
+             "accepted, delivered, cancel_accepted and replaced. accepted and delivered double the "
              "writes. Empty: none. Run 'topics apply' after you set it.",
      .live = true},
     {.name = "events_lossy",

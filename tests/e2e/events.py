@@ -4,16 +4,19 @@ knows requests, cancels and records by their offsets."""
 from __future__ import annotations
 
 import collections
+import datetime
 import json
 import time
 
 from client import Collector
+from contract import Request
 from orders import Orders
 from schemas import faults, load
 from stage import Stage, both_modes, require
 from voids import source_of
 
 RATE, KEYS = 250, 2000
+FAILING, ATTEMPTS = 4, 2  # requests for each target that does not exist; deliveries of each
 TYPES = ("accepted", "delivered", "cancel_accepted", "cancelled", "replaced", "too_late", "delivery_retried",
          "dead_lettered", "expired")
 SETTLED = ("delivered", "cancelled", "dead_lettered", "expired")
@@ -85,6 +88,47 @@ def check_cancels(life: Life, request, came: bool, exactly_once: bool) -> None:
         require(not (came and data["certain"]), f"{request} came, and the event says that it certainly did not: {data}")
 
 
+def ms_of(text: str) -> int:
+    return round(datetime.datetime.fromisoformat(text).timestamp() * 1000)
+
+
+def ask_failing(stage: Stage, told: Collector) -> list[Request]:
+    """Sends requests to a target that is created after their first try has failed, and to one that never exists."""
+    requests = [Request(b"failing-%d" % n, b"value", [("dlb-delay", b"0ms"), ("dlb-target", target)], "failing")
+                for target in (b"e2e.late", b"e2e.never") for n in range(FAILING)]
+    for request in requests:
+        stage.sender.send(request)
+    stage.sender.flush()
+    deadline = time.monotonic() + 20
+    while not all(Life(list(told.seen), []).of(r).get("delivery_retried") for r in requests):
+        require(time.monotonic() < deadline, "no event says that a target failed")
+        time.sleep(0.2)
+    stage.admin.create("e2e.late", 2)
+    stage.collector.add("e2e.late")
+    return requests
+
+
+def target_of(request: Request) -> str:
+    return dict(request.headers)["dlb-target"].decode()
+
+
+def check_failing(life: Life, request, records: list, exactly_once: bool) -> None:
+    """Each failed delivery has its event, and the next one, the delivery or the dead letter, follows it."""
+    tries = life.of(request).get("delivery_retried", [])
+    attempts = sorted(data["attempt"] for data in tries)
+    require(set(attempts) == set(range(1, ATTEMPTS)) and (not exactly_once or len(attempts) == ATTEMPTS - 1),
+            f"{request} has events of the attempts {attempts}")
+    require(all(data["code"] == "missing" and data["reason"] and data["target"] == target_of(request) for data in tries),
+            f"the events {tries} of {request}")
+    require(len({r.topic for r in records}) == 1, f"{request} came as {records}")
+    never = target_of(request) == "e2e.never"
+    letters = life.of(request).get("dead_lettered", [])
+    require({data["code"] for data in letters} == ({"target_failed"} if never else set()), f"the events {letters} of {request}")
+    require(never != bool(life.of(request).get("delivered")), f"{request} has {dict(life.of(request))}")
+    after = min(r.timestamp_ms for r in records)
+    require(all(ms_of(data["next_try"]) <= after for data in tries), f"{request} came before the next try of {tries}")
+
+
 def settled(stage: Stage, told: Collector) -> Life:
     """Waits until each request has an event of its end."""
     deadline = time.monotonic() + 60
@@ -98,12 +142,13 @@ def settled(stage: Stage, told: Collector) -> Life:
 
 
 def events(stage: Stage) -> str:
-    """Requests, cancels and replaces, with kills. Each outcome has its event, and no event reports anything else."""
+    """Requests, cancels and replaces, failing targets and kills. Each outcome has its event, and nothing else has one."""
     kills, max_ms, seconds = (8, 20_000, 60) if stage.full else (1, 4000, 9)
-    config = stage.ready(events=["all"])
+    config = stage.ready(events=["all"], max_attempts=ATTEMPTS)
     told = Collector(stage.kafka.bootstrap, ["schedule.events"])
     told.start()
     bridge = stage.bridge(config)
+    failing = ask_failing(stage, told)
     orders = Orders(stage.generator(max_ms), stage.seed, keys=KEYS)
     sending = stage.background(orders.make, 1_000_000, RATE)
     for _ in range(kills):
@@ -118,6 +163,8 @@ def events(stage: Stage) -> str:
         check_delivery(life, request, records, stage.exactly_once)
         check_letters(life, request, records, stage.exactly_once)
         check_cancels(life, request, bool(records), stage.exactly_once)
+    for request in failing:
+        check_failing(life, request, life.out[f"schedule/{request.partition}/{request.offset}"], stage.exactly_once)
     repeated = sum(n - 1 for n in life.ids.values())
     require(not stage.exactly_once or not repeated, f"{repeated} events came twice: {life.ids.most_common(3)}")
     told.end()

@@ -37,6 +37,16 @@ Test(event, each_name_is_the_name_of_its_type)
     cr_expect_eq(event_type_of(bytes_null()), -1);
 }
 
+/* A consumer of the default set learns the end of each request: without an event of its end, it was
+   delivered or still waits. */
+Test(event, the_default_has_each_end_except_a_delivery)
+{
+    cr_expect_eq(EVENTS_DEFAULT & EVENT_BIT(EVENT_DELIVERED), 0);
+    cr_expect_neq(EVENTS_DEFAULT & EVENT_BIT(EVENT_CANCELLED), 0);
+    cr_expect_neq(EVENTS_DEFAULT & EVENT_BIT(EVENT_DEAD_LETTERED), 0);
+    cr_expect_neq(EVENTS_DEFAULT & EVENT_BIT(EVENT_EXPIRED), 0);
+}
+
 Test(event, absent_members_are_left_out)
 {
     struct event e = event_of(EVENT_ACCEPTED);
