@@ -25,7 +25,8 @@
     X(EVENT_TOO_LATE, "too_late")                 \
     X(EVENT_DELIVERY_RETRIED, "delivery_retried") \
     X(EVENT_DEAD_LETTERED, "dead_lettered")       \
-    X(EVENT_EXPIRED, "expired")
+    X(EVENT_EXPIRED, "expired")                   \
+    X(EVENT_CANCEL_UNMATCHED, "cancel_unmatched")
 
 #define EVENT_ENUM(id, name) id,
 enum event_type { EVENT_TABLE(EVENT_ENUM) EVENT_TYPES };

@@ -4,6 +4,7 @@
 #define DELAYBRIDGE_BRIDGE_CORE_CANCEL_STATE_H
 
 #include "bridge/core/port.h"
+#include "levels/cancel_names.h"
 #include "levels/cancels.h"
 #include "levels/seals.h"
 
@@ -17,11 +18,12 @@ enum {
 /* The record that a parcel sends before its own, or a record without an input record. */
 enum entry_kind {
     ENTRY_NONE,
-    ENTRY_CANCEL,  /* entry of a cancel, whose offset is done when it is acknowledged */
-    ENTRY_REPLACE, /* entry of a replace, whose request follows */
-    ENTRY_SEAL,    /* marks no offset */
-    ENTRY_BARRIER, /* marks no offset */
-    ENTRY_EVENT    /* an event of another parcel (event.h): marks no offset */
+    ENTRY_CANCEL,   /* entry of a cancel, whose offset is done when it is acknowledged */
+    ENTRY_REPLACE,  /* entry of a replace, whose request follows */
+    ENTRY_SEAL,     /* marks no offset */
+    ENTRY_BARRIER,  /* marks no offset */
+    ENTRY_EVENT,    /* an event of another parcel (event.h): marks no offset */
+    ENTRY_UNMATCHED /* the event of a cancel that dies (unmatched.h): marks no offset */
 };
 
 /* A lane opens when its cancels are in force again (restore.h). */
@@ -74,6 +76,10 @@ struct lane_cancels {
     int64_t covered_offset;  /* all cancels below were in force at this query */
     struct cancel_seal seal; /* the one that is written; added when it is acknowledged */
     int64_t *passed;         /* by slot: the base that was committed at the last query */
+
+    /* Cancels that may turn out to be unmatched (unmatched.h). */
+    struct cancel_names names;
+    int64_t dead_below; /* those below die when they were reported. INT64_MIN: none */
 
     /* The topic of cancels, as far as known. */
     int64_t log_start, log_end;

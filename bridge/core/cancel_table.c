@@ -8,6 +8,8 @@
 static int lane_init(struct bridge *b, struct lane_cancels *lane)
 {
     size_t parts_n = (size_t)b->queues_per_lane;
+    cancel_names_init(&lane->names, b->config.cancel_memory / (size_t)b->config.lanes);
+    lane->dead_below = INT64_MIN;
     lane->passed = calloc(parts_n, sizeof *lane->passed);
     if (lane->passed == NULL)
         return ERR_NO_MEMORY;
@@ -40,6 +42,7 @@ void cancel_table_deinit(struct bridge *b)
     for (int lane = 0; b->lanes != NULL && lane < b->config.lanes; lane++) {
         seals_deinit(&b->lanes[lane].cancels.seals);
         free(b->lanes[lane].cancels.passed);
+        cancel_names_deinit(&b->lanes[lane].cancels.names);
     }
     cancels_deinit(&b->cancels.table);
     free(b->cancels.parts_ms);
@@ -68,6 +71,8 @@ void cancel_table_close(struct bridge *b, int lane)
     struct lane_cancels *l = &b->lanes[lane].cancels;
     if (l->id < 0)
         return;
+    cancel_names_forget(&l->names);
+    l->dead_below = INT64_MIN;
     cancels_close(&b->cancels.table, l->id);
     l->id = -1;
     l->is_any = false;

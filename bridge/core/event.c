@@ -7,6 +7,7 @@
 #include "bridge/core/parcel.h"
 #include "bridge/core/progress.h"
 #include "bridge/core/transaction.h"
+#include "bridge/core/unmatched.h"
 
 enum { CERTAIN_MS = 1000 }; /* clocks of the processes differ by less */
 
@@ -44,6 +45,7 @@ void event_note_cancel(struct bridge *b, struct parcel *p, const struct record *
     const struct cancel_entry *cancel = &decoded.is.entry;
     int lane = p->queue->id.lane;
     force_marks_note(&b->lanes[lane].force, cancel->offset, cancel->in_force_ms);
+    unmatched_note(b, lane, cancel, entry->key);
     if (b->events.wanted == 0)
         return;
     event_note(b, p, cancel->op == CANCEL_OP_REPLACE ? EVENT_REPLACED : EVENT_CANCEL_ACCEPTED);
@@ -120,6 +122,7 @@ unsigned event_owed(const struct bridge *b, const struct parcel *p)
     case ENTRY_SEAL:
     case ENTRY_BARRIER:
     case ENTRY_EVENT:
+    case ENTRY_UNMATCHED:
         return 0;
     }
     if (p->settled)
@@ -323,7 +326,7 @@ bool event_void(struct bridge *b, struct parcel *p)
 bool event_stored(struct bridge *b, struct parcel *p)
 {
     counter_add(&b->stats->events[p->event], 1);
-    if (p->entry_kind == ENTRY_EVENT) {
+    if (event_is_record(p)) {
         parcel_forget(b, p);
         return false;
     }
@@ -348,7 +351,7 @@ bool event_stored(struct bridge *b, struct parcel *p)
 
 bool event_is_lost(struct bridge *b, struct parcel *p)
 {
-    if (!b->config.events_lossy || p->entry_kind != ENTRY_EVENT)
+    if (!b->config.events_lossy || !event_is_record(p))
         return false;
     counter_add(&b->stats->events_lost, 1);
     parcel_forget(b, p);

@@ -26,6 +26,11 @@ static inline bool event_is_wanted(const struct bridge *b, enum event_type type)
 {
     return (b->events.wanted & EVENT_BIT(type)) != 0;
 }
+/* Returns whether the record of the parcel is an event. */
+static inline bool event_is_record(const struct parcel *p)
+{
+    return p->entry_kind == ENTRY_EVENT || p->entry_kind == ENTRY_UNMATCHED;
+}
 
 /* Facts. Each function notes one, if events of its type are wanted. */
 

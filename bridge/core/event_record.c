@@ -92,6 +92,7 @@ static void add_facts(const struct parcel *p, struct event *e)
         break;
     case EVENT_ACCEPTED:
     case EVENT_DELIVERY_RETRIED:
+    case EVENT_CANCEL_UNMATCHED:
     case EVENT_TYPES:
         break;
     }
@@ -106,42 +107,61 @@ static struct bytes name_of(const struct event *e)
     return cancel_name(e->key, bytes_null(), &kind);
 }
 
+/* Returns an event with none of its members that only some events have. */
+static struct event event_begin(const struct bridge *b, enum event_type type, int64_t lane,
+                                int64_t offset)
+{
+    return (struct event){.type = type,
+                          .source = b->config.event_source,
+                          .topic = b->config.rules.allowlist.schedule,
+                          .lane = lane,
+                          .offset = offset,
+                          .time_ms = b->now.wall_ms,
+                          .due_ms = EVENT_NONE,
+                          .attempt = -1,
+                          .partition = EVENT_NONE,
+                          .stored_offset = EVENT_NONE,
+                          .in_force_ms = EVENT_NONE,
+                          .by_offset = EVENT_NONE,
+                          .late_offset = EVENT_NONE,
+                          .next_try_ms = EVENT_NONE};
+}
+
+static struct record *event_end(const struct bridge *b, const struct event *e)
+{
+    char text[EVENT_MAX];
+    size_t size = event_write(e, text);
+    struct record *record = b->port.make(b->port.ctx, name_of(e), size);
+    if (record == NULL)
+        return NULL;
+    memcpy((void *)record->value.data, text, size);
+    record->offset = -1;
+    return record;
+}
+
 struct record *event_record(const struct bridge *b, const struct parcel *p, enum event_type type,
                             int attempt)
 {
-    char text[EVENT_MAX], level[TOPIC_TEXT_MAX];
-    const char *schedule = b->config.rules.allowlist.schedule;
-    int slot = p->queue->id.slot;
-    struct event e = {.type = type,
-                      .source = b->config.event_source,
-                      .topic = schedule,
-                      .lane = p->queue->id.lane,
-                      .offset = p->offset,
-                      .time_ms = b->now.wall_ms,
-                      .due_ms = EVENT_NONE,
-                      .attempt = -1,
-                      .partition = EVENT_NONE,
-                      .stored_offset = EVENT_NONE,
-                      .in_force_ms = EVENT_NONE,
-                      .by_offset = EVENT_NONE,
-                      .late_offset = EVENT_NONE,
-                      .next_try_ms = EVENT_NONE};
+    char level[TOPIC_TEXT_MAX];
+    struct event e = event_begin(b, type, p->queue->id.lane, p->offset);
     if (p->raw && p->entry_kind == ENTRY_CANCEL)
         describe_entry(p, &e);
     else if (p->raw)
         describe_raw(b, p, &e);
     else
         describe_envelope(p, &e);
-    if (p->raw && slot != SLOT_SCHEDULE)
-        e.topic = topic_of_level(schedule, p->queue->level_ms, level);
+    if (p->raw && p->queue->id.slot != SLOT_SCHEDULE)
+        e.topic = topic_of_level(e.topic, p->queue->level_ms, level);
     if (attempt >= 0)
         e.attempt = attempt;
     add_facts(p, &e);
-    size_t size = event_write(&e, text);
-    struct record *record = b->port.make(b->port.ctx, name_of(&e), size);
-    if (record == NULL)
-        return NULL;
-    memcpy((void *)record->value.data, text, size);
-    record->offset = -1;
-    return record;
+    return event_end(b, &e);
+}
+
+struct record *event_record_unmatched(const struct bridge *b, int lane,
+                                      const struct named_cancel *cancel)
+{
+    struct event e = event_begin(b, EVENT_CANCEL_UNMATCHED, lane, cancel->offset);
+    *(cancel->kind == CANCEL_BY_ID ? &e.id : &e.key) = cancel->name;
+    return event_end(b, &e);
 }

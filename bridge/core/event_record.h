@@ -8,6 +8,10 @@
    delivery, or -1 for that of the parcel. Returns NULL if there is no memory now. */
 struct record *event_record(const struct bridge *b, const struct parcel *p, enum event_type type,
                             int attempt);
+/* Returns a new record that says that this cancel has voided no request. Returns NULL if there is
+   no memory now. */
+struct record *event_record_unmatched(const struct bridge *b, int lane,
+                                      const struct named_cancel *cancel);
 /* Returns the number of failed deliveries of the parcel's record so far. */
 int event_attempts(const struct parcel *p);
 

@@ -109,21 +109,21 @@ static int send_entry(struct bridge *b, struct parcel *p)
 
 static int send_event(struct bridge *b, struct parcel *p)
 {
-    bool own = p->entry_kind == ENTRY_EVENT;
-    enum event_type type = own ? (enum event_type)p->event : event_next(p);
+    bool bound = p->entry_kind == ENTRY_EVENT; /* to the record of another parcel */
+    enum event_type type = event_is_record(p) ? (enum event_type)p->event : event_next(p);
     if (!event_is_proven(b, p, type)) {
         event_await_proof(b, p);
         return 0;
     }
-    if (!own && outlet_is_down(b, p, FORWARD_EVENT, SLOT_EVENTS))
+    if (!bound && outlet_is_down(b, p, FORWARD_EVENT, SLOT_EVENTS))
         return 0;
-    if (!own && !event_load(b, p, type)) {
+    if (!event_is_record(p) && !event_load(b, p, type)) {
         parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
         return 0;
     }
     struct forward f = {
         .kind = FORWARD_EVENT, .timestamp_wall_ms = moment_wall_ms(b), .slot = SLOT_EVENTS};
-    return own ? dispatch(b, p, &f, false) : send(b, p, &f, false);
+    return bound ? dispatch(b, p, &f, false) : send(b, p, &f, false);
 }
 
 static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
@@ -235,7 +235,7 @@ static int deliver(struct bridge *b, struct parcel *p)
    of its kind. */
 static int forward(struct bridge *b, struct parcel *p, enum ready kind)
 {
-    if (p->settled || p->tells_first)
+    if (p->settled || p->tells_first || p->entry_kind == ENTRY_UNMATCHED)
         return send_event(b, p);
     if (txn_binds_topics(b) && event_owed(b, p) != 0 &&
         outlet_is_down(b, p, FORWARD_EVENT, SLOT_EVENTS))

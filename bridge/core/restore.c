@@ -20,6 +20,7 @@
 #include "bridge/core/seal.h"
 #include "bridge/core/state.h"
 #include "bridge/core/transaction.h"
+#include "bridge/core/unmatched.h"
 
 static struct queue_id log_id(int lane)
 {
@@ -60,6 +61,7 @@ void restore_begin(struct bridge *b, int lane, const struct start *start)
     l->barrier_in_doubt = false;
     if (l->id >= 0 && l->complete && start->kept)
         return;
+    unmatched_forget(b, lane);
     if (l->id < 0)
         cancel_table_open(b, lane, start->offset > 0 ? start->offset : 0);
     for (int slot = 0; slot < b->queues_per_lane; slot++)

@@ -5,6 +5,7 @@
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
 #include "bridge/core/state.h"
+#include "bridge/core/unmatched.h"
 
 enum { THINNED_MAX = 6 };
 
@@ -92,7 +93,7 @@ static void judge(struct bridge *b, int lane, const struct log_ends *ends)
         passed[slot] = passed_of(b, bridge_queue(b, lane, slot), l->passed[slot], ends[slot].start);
     if (!seals_judge(&l->seals, passed, &dead_below, &trim_below))
         return;
-    cancels_kill(&b->cancels.table, l->id, dead_below);
+    unmatched_kill(b, lane, dead_below);
     if (trim_below > l->trim_below)
         l->trim_below = trim_below;
     trim(b, lane);

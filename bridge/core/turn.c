@@ -16,6 +16,7 @@
 #include "bridge/core/state.h"
 #include "bridge/core/target.h"
 #include "bridge/core/transaction.h"
+#include "bridge/core/unmatched.h"
 
 static void clock_update(struct bridge *b, struct now now)
 {
@@ -107,6 +108,7 @@ int64_t bridge_turn(struct bridge *b, struct now now)
     deliver_due(b);
     restore_serve(b);
     seal_serve(b);
+    unmatched_serve(b);
     cancel_table_serve(b);
     commit_serve(b);
     outcome_watch_silence(b);

@@ -16,9 +16,10 @@ from stage import Stage, both_modes, require
 from voids import source_of
 
 RATE, KEYS = 250, 2000
-FAILING, ATTEMPTS = 4, 2  # requests for each target that does not exist; deliveries of each
+UNMATCHED_S = 900  # until a cancel dies
+FAILING, ATTEMPTS = 4, 2  # requests for each failing target, and deliveries of each
 TYPES = ("accepted", "delivered", "cancel_accepted", "cancelled", "replaced", "too_late", "delivery_retried",
-         "dead_lettered", "expired")
+         "dead_lettered", "expired", "cancel_unmatched")
 SETTLED = ("delivered", "cancelled", "dead_lettered", "expired")
 
 
@@ -78,7 +79,7 @@ def check_cancels(life: Life, request, came: bool, exactly_once: bool) -> None:
         told = events.get("cancel_accepted", [])
         require(told, f"the cancel {request} has no event")
         require(not exactly_once or len(told) == 1, f"the cancel {request} has the events {told}")
-        require(not set(events) - {"cancel_accepted", "too_late"}, f"the cancel {request} has {dict(events)}")
+        require(not set(events) - {"cancel_accepted", "too_late", "cancel_unmatched"}, f"the cancel {request} has {dict(events)}")
         return
     if request.kind == "replace" and not any(d["code"].startswith("bad") for d in events.get("dead_lettered", [])):
         require(events.get("replaced"), f"the replace {request} has no event")
@@ -174,4 +175,30 @@ def events(stage: Stage) -> str:
         + f" repeated={repeated} kills={kills}"
 
 
-SCENARIOS = both_modes(events)
+def events_unmatched(stage: Stage) -> str:
+    """A cancel that voids nothing has an event minutes later, and one that voids a request has none."""
+    config = stage.ready(events=["default", "cancel_unmatched"])
+    told = Collector(stage.kafka.bootstrap, ["schedule.events"])
+    told.start()
+    stage.bridge(config)
+    send = stage.sender.send
+    send(Request(b"key", b"value", [("dlb-id", b"asked"), ("dlb-delay", b"20s")], "schedule"))
+    stage.sender.flush()
+    for name in (b"asked", b"never asked"):  # in one lane, in this order
+        send(Request(b"key", b"", [("dlb-id", name), ("dlb-op", b"cancel")], "cancel"))
+    stage.sender.flush()
+    asked, *cancels = sorted(stage.sender.journal, key=lambda r: r.offset)
+    deadline, start = time.monotonic() + UNMATCHED_S, time.monotonic()
+    while not (life := Life(list(told.seen), [])).of(cancels[1]).get("cancel_unmatched"):
+        require(time.monotonic() < deadline, "no event says that the cancel voided nothing")
+        time.sleep(1)
+    require(life.of(asked).get("cancelled") and not life.of(cancels[0]), f"{life.of(asked)} {life.of(cancels[0])}")
+    require(life.of(cancels[1])["cancel_unmatched"][0]["id"] == "never asked", f"{life.of(cancels[1])}")
+    shown = stage.run("events", "-c", str(config), "--id", "never asked", "-o", "json")
+    require(json.loads(shown.stdout)["type"] == "delaybridge.cancel_unmatched", shown.stdout)
+    told.end()
+    return f"reported after {time.monotonic() - start:.0f} s"
+
+
+ON_DEMAND = {"events_exactly", "events_unmatched", "events_unmatched_exactly"}
+SCENARIOS = both_modes(events, events_unmatched)

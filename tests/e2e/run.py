@@ -68,9 +68,9 @@ ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_delete
              "short_commits", "short_commits_exactly", "trim_forbidden", "huge_unpacked_exactly", "small_request_limit",
              "smallest_request_limit", "smallest_request_limit_exactly", "packed_one", "packed_many_exactly",
              "packed_refused", "many_targets", "many_targets_exactly",
-             "redriven_exactly", "events_exactly", "cancels_upgraded", "cancels_upgraded_exactly",
+             "redriven_exactly", "cancels_upgraded", "cancels_upgraded_exactly",
              "cancel_commands_exactly", "clock_step", "guides"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND | \
-             order_timeout.ON_DEMAND | restored.ON_DEMAND
+             order_timeout.ON_DEMAND | restored.ON_DEMAND | events.ON_DEMAND
 # Three brokers each, and faults in a clock's time: first, and each in three places.
 HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",
          "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}

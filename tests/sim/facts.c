@@ -3,6 +3,7 @@
 #include "tests/sim/facts.h"
 #include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
+#include "tests/sim/voids.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ struct told {
 
 static const char *const NAMES[EVENT_TYPES] = {
     "accepted", "delivered",        "cancel_accepted", "cancelled", "replaced",
-    "too_late", "delivery_retried", "dead_lettered",   "expired"};
+    "too_late", "delivery_retried", "dead_lettered",   "expired",   "cancel_unmatched"};
 
 /* Returns the text after "name":, or NULL. */
 static const char *member(const char *text, const char *name)
@@ -49,6 +50,15 @@ static enum event_type type_in(struct world *w, const char *text)
             return (enum event_type)type;
     }
     world_fail(w, "an event of no type: %.200s", text);
+}
+
+/* Returns whether a request was dropped that no other cancel voids. */
+static bool has_voided(const struct world *w, const struct request *cancel)
+{
+    for (const struct request *r = w->requests; r != NULL; r = r->next)
+        if (r->voided > 0 && void_is_sole(w, cancel, r))
+            return true;
+    return false;
 }
 
 static void check_request(struct process *p, const struct told *t, const char *text)
@@ -90,6 +100,11 @@ static void check_request(struct process *p, const struct told *t, const char *t
         if (r->expect != CODE_OK || r->op == REQUEST_CANCEL)
             world_fail(w, "p%d says that %d/%lld is %s", p->id, r->lane, (long long)r->offset,
                        NAMES[t->type]);
+        break;
+    case EVENT_CANCEL_UNMATCHED:
+        if (!r->voids || r->op != REQUEST_CANCEL || r->entries == 0 || has_voided(w, r))
+            world_fail(w, "p%d says that %d/%lld has voided no request", p->id, r->lane,
+                       (long long)r->offset);
         break;
     case EVENT_TOO_LATE:
     case EVENT_TYPES:
@@ -207,6 +222,9 @@ static void judge(struct world *w, const struct request *r)
     if (w->setup.exactly_once || (r->letters[0] + r->letters[1] == 0 && r->voided_by == NULL))
         match(w, r, EVENT_ACCEPTED, r->taken || r->voided > 0);
     match(w, r, EVENT_CANCEL_ACCEPTED, r->in_force);
+    if (w->setup.exactly_once && r->told[EVENT_CANCEL_UNMATCHED] > 1)
+        world_fail(w, "the cancel %d/%lld is told twice to have voided no request", r->lane,
+                   (long long)r->offset);
     if (r->op == REQUEST_REPLACE && r->taken)
         match(w, r, EVENT_REPLACED, 1);
     for (int n = 1; n <= r->tries && n < 63; n++) {

@@ -108,6 +108,12 @@ MUTANTS = (
            "int err = cancels_put(&b->cancels.table, l->id, print, offset, b->cancels.share);"),
     Mutant("cancel_voids_younger_requests", "levels/cancels.c", "is_dead(table, slot) || offset_of(table, slot) <= origin",
            "is_dead(table, slot) || offset_of(table, slot) == origin"),
+    Mutant("matched_cancel_is_reported", "bridge/core/unmatched.c", "offset == cancel->offset && !matched;",
+           "offset == cancel->offset;"),
+    Mutant("cancel_of_an_earlier_owner_is_reported", "bridge/core/unmatched.c", "cancel->offset >= l->requests_end;",
+           "cancel->offset >= 0;"),
+    Mutant("cancel_dies_before_its_report", "bridge/core/unmatched.c", "waits ? cancel.offset : l->dead_below);",
+           "l->dead_below);"),
     Mutant("table_closed_at_an_abort", "bridge/core/restore.c", "if (l->loading == LOADING_LOG)\n        l->log_next = l->load_next;",
            "cancel_table_close(b, lane);\n    cancel_table_open(b, lane, 0);\n    l->complete = true;"),
 )
@@ -201,6 +207,10 @@ CASES = (
     Case("a record is done, or a transaction ends, before its events are stored",
          ("a_record_is_done_when_its_event_is_stored", "events_without_a_leader_stop_their_lane_alone_exactly_once"),
          ("record_is_done_before_its_events", "transaction_ends_without_its_events", "event_lost")),
+    Case("an event says of a cancel that it voided no request, and it did; or no event says it",
+         ("a_cancel_that_voids_nothing_has_an_event", "a_cancel_that_an_earlier_owner_applied_is_not_unmatched",
+          "an_unmatched_cancel_waits_for_the_partition_of_its_event"),
+         ("matched_cancel_is_reported", "cancel_of_an_earlier_owner_is_reported", "cancel_dies_before_its_report")),
 )
 
 

@@ -168,6 +168,10 @@
     X(events_without_a_leader_stop_their_lane_alone_exactly_once)             \
     X(a_record_is_done_when_its_event_is_stored)                              \
     X(lossy_events_delay_no_record)                                           \
+    X(a_cancel_that_voids_nothing_has_an_event)                               \
+    X(a_cancel_that_voids_nothing_has_an_event_exactly_once)                  \
+    X(a_cancel_that_an_earlier_owner_applied_is_not_unmatched)                \
+    X(an_unmatched_cancel_waits_for_the_partition_of_its_event)               \
     X(a_failed_delivery_has_one_event_for_each_try)                           \
     X(a_failed_delivery_has_one_event_for_each_try_exactly_once)              \
     /* stories_compat.c: requests in the format of another scheduler */       \

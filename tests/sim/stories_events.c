@@ -86,3 +86,74 @@ void a_failed_delivery_has_one_event_for_each_try_exactly_once(struct world *w)
     w->setup.events = EVENTS_ALL;
     refused_once(w);
 }
+
+/* The cancel of a name that no request has, next to one that voids a request. */
+static void cancel_nothing(struct world *w)
+{
+    w->setup.events = EVENT_BIT(EVENT_CANCEL_UNMATCHED);
+    story_open(w);
+    struct request *r = ask_named(w, "k", NULL, 7000);
+    story_pass(w, 1000);
+    struct request *matched = cancel_of(w, "k", NULL), *unmatched = cancel_of(w, "other", NULL);
+    struct request *named = cancel_of(w, "k", "no such id");
+    story_pass(w, 30000);
+    expect(w, r->voided > 0 && matched->told[EVENT_CANCEL_UNMATCHED] == 0);
+    expect(w, unmatched->told[EVENT_CANCEL_UNMATCHED] == 1);
+    expect(w, named->told[EVENT_CANCEL_UNMATCHED] == 1);
+    expect(w, counter_read(&story_owner(w, 0)->stats.cancel_entries) == 0);
+    story_finish(w);
+}
+
+void a_cancel_that_voids_nothing_has_an_event(struct world *w)
+{
+    story_begin_cancels(w);
+    cancel_nothing(w);
+}
+
+void a_cancel_that_voids_nothing_has_an_event_exactly_once(struct world *w)
+{
+    story_begin_cancels_exactly_once(w);
+    cancel_nothing(w);
+}
+
+/* The first owner drops the request and dies before the entry of the cancel is stored. The next
+   owner reads the cancel again, and no request is left. */
+void a_cancel_that_an_earlier_owner_applied_is_not_unmatched(struct world *w)
+{
+    story_begin_cancels(w);
+    w->setup.events = EVENT_BIT(EVENT_CANCEL_UNMATCHED);
+    story_open(w);
+    struct request *r = ask_named(w, "k", NULL, 4000);
+    story_pass(w, 2000);
+    story_owner(w, 0)->producer->cut_until_ms = w->now_ms + OUTAGE_MS;
+    struct request *c = cancel_of(w, "k", NULL);
+    story_until(w, r->voided > 0);
+    expect(w, c->entries == 0);
+    story_crash(w);
+    process_start(w, 0);
+    story_pass(w, OUTAGE_MS + 40000);
+    expect(w, c->entries > 0 && c->told[EVENT_CANCEL_UNMATCHED] == 0);
+    expect(w, counter_read(&story_owner(w, 0)->stats.cancel_entries) == 0);
+    story_finish(w);
+}
+
+/* The event of the first cancel waits for the partition. The second cancel dies while the partition
+   is known to be down, so its entry waits to be reported. */
+void an_unmatched_cancel_waits_for_the_partition_of_its_event(struct world *w)
+{
+    story_begin_cancels_exactly_once(w);
+    w->setup.events = EVENT_BIT(EVENT_CANCEL_UNMATCHED);
+    story_open(w);
+    story_pass(w, 500);
+    world_take_leader(w, CHAINS_EVENTS, w->now_ms + 30000);
+    struct request *first = cancel_of(w, "first", NULL);
+    story_pass(w, 3000);
+    struct request *second = cancel_of(w, "second", NULL);
+    story_pass(w, 25000);
+    expect(w, first->told[EVENT_CANCEL_UNMATCHED] == 0);
+    expect(w, counter_read(&story_owner(w, 0)->stats.cancel_entries) == 1);
+    story_pass(w, 10000);
+    expect(w, first->told[EVENT_CANCEL_UNMATCHED] == 1);
+    expect(w, second->told[EVENT_CANCEL_UNMATCHED] == 1);
+    story_finish(w);
+}

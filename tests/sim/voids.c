@@ -16,6 +16,15 @@ static bool voids(const struct request *cancel, const struct request *request)
            cancel->schedule == request->schedule;
 }
 
+bool void_is_sole(const struct world *w, const struct request *cancel,
+                  const struct request *request)
+{
+    for (const struct request *c = w->cancels; c != NULL; c = c->next_cancel)
+        if (c != cancel && voids(c, request))
+            return false;
+    return voids(cancel, request);
+}
+
 void void_written(struct world *w, struct request *cancel)
 {
     cancel->next_cancel = w->cancels;

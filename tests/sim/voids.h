@@ -9,6 +9,9 @@
 
 /* Returns whether a cancel that was written voids the request. */
 bool void_is_allowed(const struct request *request);
+/* Returns whether this cancel voids the request, and no other one does. */
+bool void_is_sole(const struct world *world, const struct request *cancel,
+                  const struct request *request);
 void void_written(struct world *world, struct request *cancel);
 /* A request is forwarded: fails if this process must have a cancel of it in force. */
 void void_check_forward(struct process *process, const struct forwarded *f);
