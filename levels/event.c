@@ -31,10 +31,26 @@ int event_type_of(struct bytes name)
     return -1;
 }
 
+struct event event_of(enum event_type type, int64_t lane, int64_t offset)
+{
+    return (struct event){.type = type,
+                          .lane = lane,
+                          .offset = offset,
+                          .due_ms = EVENT_NONE,
+                          .attempt = -1,
+                          .partition = EVENT_NONE,
+                          .stored_offset = EVENT_NONE,
+                          .in_force_ms = EVENT_NONE,
+                          .by_offset = EVENT_NONE,
+                          .late_offset = EVENT_NONE,
+                          .next_try_ms = EVENT_NONE,
+                          .sent_offset = EVENT_NONE};
+}
+
 /* A text takes up to six bytes for each byte. An event has at most five texts (source, id,
-   key, target, reason) and four places. */
+   key, target, reason) and five places. */
 enum { PLACE_MAX = TOPIC_NAME_MAX + 2 * DECIMAL_MAX + 2, REST_MAX = 800 };
-_Static_assert(EVENT_MAX >= 5 * 6 * EVENT_TEXT_MAX + 4 * PLACE_MAX + REST_MAX, "each event fits");
+_Static_assert(EVENT_MAX >= 5 * 6 * EVENT_TEXT_MAX + 5 * PLACE_MAX + REST_MAX, "each event fits");
 
 static char *put(char *out, const char *text)
 {
@@ -104,24 +120,30 @@ static char *put_instant(char *out, const char *name, int64_t ms)
 }
 
 /* Writes TOPIC/partition/offset. */
-static char *put_place(char *out, const struct event *e, int64_t offset)
+static char *put_place(char *out, const char *topic, int64_t lane, int64_t offset)
 {
-    out = put(out, e->topic);
+    out = put(out, topic);
     *out++ = '/';
-    out = decimal_put(out, e->lane, 1);
+    out = decimal_put(out, lane, 1);
     *out++ = '/';
     return decimal_put(out, offset, 1);
 }
 
-static char *put_request(char *out, const char *name, const struct event *e, int64_t offset)
+static char *put_request_of(char *out, const char *name, const char *topic, int64_t lane,
+                            int64_t offset)
 {
     if (offset == EVENT_NONE)
         return out;
     out = put_name(out, name);
     *out++ = '"';
-    out = put_place(out, e, offset);
+    out = put_place(out, topic, lane, offset);
     *out++ = '"';
     return out;
+}
+
+static char *put_request(char *out, const char *name, const struct event *e, int64_t offset)
+{
+    return put_request_of(out, name, e->topic, e->lane, offset);
 }
 
 /* Returns whether the text has the form of the W3C Trace Context. */
@@ -143,11 +165,14 @@ static bool is_traceparent(struct bytes text)
 static char *put_attributes(char *out, const struct event *e)
 {
     out = put(out, "{\"specversion\":\"1.0\",\"id\":\"");
-    out = put_place(out, e, e->offset);
+    out = put_place(out, e->topic, e->lane, e->offset);
     *out++ = '/';
     out = put(out, NAMES[e->type]);
     *out++ = '/';
-    out = decimal_put(out, e->attempt < 0 ? 0 : e->attempt, 1);
+    if (e->sent_offset != EVENT_NONE)
+        out = put_place(out, e->topic, e->sent_lane, e->sent_offset);
+    else
+        out = decimal_put(out, e->attempt < 0 ? 0 : e->attempt, 1);
     *out++ = '"';
     out = put_text(out, "source", bytes_text(e->source));
     out = put(put_name(out, "type"), "\"delaybridge.");
@@ -180,6 +205,7 @@ static char *put_data(char *out, const struct event *e)
     out = put_request(out, "cancelled_by", e, e->by_offset);
     out = put_request(out, "delivered", e, e->late_offset);
     out = put_instant(out, "next_try", e->next_try_ms);
+    out = put_request_of(out, "sent_as", e->topic, e->sent_lane, e->sent_offset);
     if (e->code != NULL)
         out = put_text(out, "code", bytes_text(e->code));
     return put_text(out, "reason", e->reason);

@@ -4,7 +4,8 @@
    describe it.
 
    The id is the place of the request, the type and the number of failed deliveries. So an event
-   that is written again, for example after a crash, has the same id. A text of a request that is no
+   that is written again, for example after a crash, has the same id. That of a request that is sent
+   again has the place of the new request in place of the number. A text of a request that is no
    valid UTF-8 is written as base64, in a member of another name. A text above EVENT_TEXT_MAX bytes
    is left out. Pure: no clock, no allocation. */
 #ifndef DELAYBRIDGE_LEVELS_EVENT_H
@@ -26,7 +27,8 @@
     X(EVENT_DELIVERY_RETRIED, "delivery_retried") \
     X(EVENT_DEAD_LETTERED, "dead_lettered")       \
     X(EVENT_EXPIRED, "expired")                   \
-    X(EVENT_CANCEL_UNMATCHED, "cancel_unmatched")
+    X(EVENT_CANCEL_UNMATCHED, "cancel_unmatched") \
+    X(EVENT_REDRIVEN, "redriven") /* written by the command redrive */
 
 #define EVENT_ENUM(id, name) id,
 enum event_type { EVENT_TABLE(EVENT_ENUM) EVENT_TYPES };
@@ -34,10 +36,11 @@ enum event_type { EVENT_TABLE(EVENT_ENUM) EVENT_TYPES };
 
 /* A set of types: the bit of each. */
 #define EVENT_BIT(type) (1u << (type))
-/* Each end of a request except its delivery, and each failure on the way. */
+/* Each end of a request except its delivery, each failure on the way, and each dead letter that is
+   sent again. */
 #define EVENTS_DEFAULT                                                                         \
     (EVENT_BIT(EVENT_CANCELLED) | EVENT_BIT(EVENT_TOO_LATE) | EVENT_BIT(EVENT_DEAD_LETTERED) | \
-     EVENT_BIT(EVENT_EXPIRED) | EVENT_BIT(EVENT_DELIVERY_RETRIED))
+     EVENT_BIT(EVENT_EXPIRED) | EVENT_BIT(EVENT_DELIVERY_RETRIED) | EVENT_BIT(EVENT_REDRIVEN))
 #define EVENTS_ALL (EVENT_BIT(EVENT_TYPES) - 1)
 
 /* Returns the name that users see. */
@@ -70,9 +73,14 @@ struct event {
     bool certain;          /* cancelled: the request was certainly not delivered before */
     int64_t late_offset;   /* too_late: of the request that was delivered, on the schedule topic */
     int64_t next_try_ms;   /* delivery_retried */
+    int64_t sent_lane;     /* redriven: of the new request */
+    int64_t sent_offset;   /* redriven: the same */
     const char *code;      /* dead_lettered, expired, delivery_retried */
     struct bytes reason;   /* of the same types */
 };
+
+/* Returns an event of this request without any other member. */
+struct event event_of(enum event_type type, int64_t lane, int64_t offset);
 
 /* Writes the value of the record, without a terminator, and returns its length. */
 size_t event_write(const struct event *event, char out[EVENT_MAX]);

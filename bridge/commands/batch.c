@@ -12,11 +12,13 @@ enum { FULL_WAIT_MS = 100, RECORD_BYTES = 500 };
 void batch_reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx)
 {
     (void)rk;
-    struct batch *batch = ctx;
+    (void)ctx;
     struct batch_item *item = message->_private;
     item->err = message->err;
+    item->stored_lane = message->partition;
+    item->stored_offset = message->offset;
     item->reported = true;
-    batch->open_n--;
+    item->batch->open_n--;
 }
 
 static void produce(struct batch *batch, struct batch_item *item)
@@ -24,11 +26,13 @@ static void produce(struct batch *batch, struct batch_item *item)
     rd_kafka_headers_t *headers = rd_kafka_headers_copy(item->headers);
     struct bytes key = item->record->key, value = item->record->value;
     item->reported = false;
-    while ((item->err = rd_kafka_producev(
-                batch->rk, RD_KAFKA_V_RKT(batch->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-                RD_KAFKA_V_KEY(key.data, key.len), RD_KAFKA_V_VALUE((void *)value.data, value.len),
-                RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(item), RD_KAFKA_V_END)) ==
-           RD_KAFKA_RESP_ERR__QUEUE_FULL)
+    while (
+        (item->err = rd_kafka_producev(
+             batch->rk, RD_KAFKA_V_RKT(batch->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+             RD_KAFKA_V_PARTITION(batch->keeps_partition ? item->partition : RD_KAFKA_PARTITION_UA),
+             RD_KAFKA_V_KEY(key.data, key.len), RD_KAFKA_V_VALUE((void *)value.data, value.len),
+             RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(item), RD_KAFKA_V_END)) ==
+        RD_KAFKA_RESP_ERR__QUEUE_FULL)
         rd_kafka_poll(batch->rk, FULL_WAIT_MS);
     if (item->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
         batch->open_n++;
@@ -45,6 +49,7 @@ void batch_add(struct batch *batch, const struct batch_item *item)
         batch->since_mono_ms = clock_mono_ms();
     struct batch_item *added = &batch->items[batch->items_n++];
     *added = *item;
+    added->batch = batch;
     batch->bytes += added->record->cost_bytes + RECORD_BYTES;
     produce(batch, added);
     rd_kafka_poll(batch->rk, 0);

@@ -37,22 +37,28 @@ int connect_to_look(const struct cli *cli, rd_kafka_t **rk)
 }
 
 /* Lists all topics, because metadata for one name could create that topic. */
-int connect_lanes(const struct cli *cli, rd_kafka_t *rk, int *lanes)
+int connect_topic(const struct cli *cli, rd_kafka_t *rk, const char *topic, int *partitions)
 {
     const rd_kafka_metadata_t *metadata;
-    const char *schedule = cli->config->schedule;
     rd_kafka_resp_err_t code = rd_kafka_metadata(rk, 1, NULL, &metadata, cli->timeout_ms);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
         return complain(cli, EXIT_UNREACHABLE, "%s", rd_kafka_err2str(code));
-    *lanes = 0;
+    *partitions = 0;
     for (int i = 0; i < metadata->topic_cnt; i++)
-        if (strcmp(metadata->topics[i].topic, schedule) == 0)
-            *lanes = metadata->topics[i].partition_cnt;
+        if (strcmp(metadata->topics[i].topic, topic) == 0)
+            *partitions = metadata->topics[i].partition_cnt;
     rd_kafka_metadata_destroy(metadata);
-    return *lanes > 0
-               ? EXIT_DONE
-               : complain(cli, EXIT_CONFIG,
-                          "topic %s does not exist: run 'delaybridge topics apply'", schedule);
+    return EXIT_DONE;
+}
+
+int connect_lanes(const struct cli *cli, rd_kafka_t *rk, int *lanes)
+{
+    const char *schedule = cli->config->schedule;
+    int code = connect_topic(cli, rk, schedule, lanes);
+    if (code != EXIT_DONE || *lanes > 0)
+        return code;
+    return complain(cli, EXIT_CONFIG, "topic %s does not exist: run 'delaybridge topics apply'",
+                    schedule);
 }
 
 int connect_to_send(const struct cli *cli,

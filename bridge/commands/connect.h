@@ -26,6 +26,11 @@ int connect_to_send(const struct cli *cli,
                     void (*reported)(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx),
                     void *ctx, rd_kafka_t **rk) must_check;
 
+/* Sets *partitions to the number of partitions of a topic, 0 if it does not exist or cannot be
+   seen. Returns EXIT_DONE, or an exit code after it has printed the reason. */
+int connect_topic(const struct cli *cli, rd_kafka_t *rk, const char *topic,
+                  int *partitions) must_check;
+
 /* Sets *lanes to the number of partitions of the schedule topic. Returns EXIT_DONE, or an exit code
    after it has printed that the topic does not exist, or cannot be seen. */
 int connect_lanes(const struct cli *cli, rd_kafka_t *rk, int *lanes) must_check;

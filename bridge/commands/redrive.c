@@ -1,61 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge redrive: sends dead-lettered requests again. */
-#include "levels/redrive.h"
 #include "bridge/base/clock.h"
-#include "bridge/commands/batch.h"
 #include "bridge/commands/connect.h"
-#include "bridge/commands/redrive_view.h"
+#include "bridge/commands/redrive_parts.h"
 #include "bridge/commands/result.h"
-#include "bridge/commands/selection.h"
-#include "consumer/record.h"
-#include "levels/refusal.h"
-#include "levels/request.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { POLL_MS = 100, BATCH_POLL_MS = 20, GROUP_MAX = 600 };
+enum { POLL_MS = 100, BATCH_POLL_MS = 20 };
 
-struct redriving {
-    const struct cli *cli;
-    struct selection selection;
-    struct redrive_rules rules;
-    struct request_rules request_rules;
-    struct dead_reader reader;
-    struct spot spot;
-    struct batch *batch;
-    struct redrive_view view;
-    int64_t limit; /* 0: none */
-    double per_s;  /* 0: no limit */
-    int64_t since_mono_ms;
-    char group[GROUP_MAX];
-    bool with_operations;
-    bool broken;   /* a record was not stored, or the progress was not committed */
-    bool complete; /* every record up to the ends was read */
-};
-
-/* One dead-lettered record on its way to the batch. */
-struct candidate {
-    const struct dead_event *event;
-    struct record *dead;       /* owned, until the batch takes it */
-    struct record *again;      /* owned, in the same way; NULL: the request was not read again */
-    struct dead_record letter; /* points into dead */
-};
-
-/* Returns the record with the request's key, value and headers. */
-static struct record *request_of(const struct candidate *c)
-{
-    return c->again != NULL ? c->again : c->dead;
-}
-
-static struct redrive_place place_of(const struct dead_event *event)
-{
-    return (struct redrive_place){event->partition, event->offset};
-}
-
-static int out_of_memory(const struct redriving *r)
+int redrive_out_of_memory(const struct redriving *r)
 {
     return complain(r->cli, EXIT_INTERNAL, "out of memory");
 }
@@ -70,7 +27,7 @@ static int fail(const struct redriving *r, int code, const struct error *error)
     return complain(r->cli, EXIT_PARTIAL, "%s: run the command again, it continues", error->text);
 }
 
-static int fail_by(const struct redriving *r, int err, const struct error *error)
+int redrive_failed(const struct redriving *r, int err, const struct error *error)
 {
     return fail(r,
                 err == ERR_CONFIG      ? EXIT_CONFIG
@@ -108,10 +65,13 @@ static int end_batch(struct redriving *r)
         return EXIT_DONE;
     batch_await(r->batch);
     int code = judge_reports(r);
+    int told = redrive_events_write(&r->events, r->batch);
     batch_clear(r->batch);
     int err = code == EXIT_DONE ? dead_reader_commit(&r->reader, &error) : 0;
     if (err != 0)
-        code = fail_by(r, err, &error);
+        code = redrive_failed(r, err, &error);
+    else if (code == EXIT_DONE) /* the requests are sent, so the progress counts */
+        code = told;
     r->broken = code != EXIT_DONE;
     redrive_view_draw(&r->view, dead_reader_share(&r->reader));
     return code;
@@ -133,189 +93,21 @@ static int await_rate(struct redriving *r)
     return code;
 }
 
-static rd_kafka_headers_t *headers_of(const struct redrive *redrive)
+static struct redrive_place place_of(const struct dead_event *event)
 {
-    rd_kafka_headers_t *headers = rd_kafka_headers_new(redrive->headers_n);
-    for (size_t i = 0; i < redrive->headers_n; i++)
-        rd_kafka_header_add(headers, redrive->headers[i].name, -1, redrive->headers[i].value.data,
-                            (ssize_t)redrive->headers[i].value.len);
-    return headers;
-}
-
-/* Sends a request that the bridge will accept. The batch takes its record. */
-static int send_request(struct redriving *r, struct candidate *c, const struct redrive *redrive)
-{
-    int row = tally_add(&r->view.tally, &c->letter);
-    if (row < 0)
-        return out_of_memory(r);
-    if (r->view.dry_run)
-        return EXIT_DONE;
-    batch_add(r->batch, &(struct batch_item){.record = request_of(c),
-                                             .headers = headers_of(redrive),
-                                             .partition = c->event->partition,
-                                             .offset = c->event->offset,
-                                             .row = row});
-    *(c->again != NULL ? &c->again : &c->dead) = NULL;
-    return EXIT_DONE;
-}
-
-/* Checks the new request as the bridge would, and sends it. */
-static int judge_and_send(struct redriving *r, struct candidate *c, const struct redrive *redrive)
-{
-    struct stamp stamp;
-    struct refusal refusal;
-    int64_t now_wall_ms = clock_wall_ms();
-    const struct record request = {.timestamp_ms = now_wall_ms,
-                                   .key = request_of(c)->key,
-                                   .value = request_of(c)->value,
-                                   .headers = redrive->headers,
-                                   .headers_n = redrive->headers_n};
-    enum code code = request_parse(&r->request_rules, 0, &request, now_wall_ms, &stamp, &refusal);
-    if (code == CODE_OK)
-        return send_request(r, c, redrive);
-    return redrive_view_skip(&r->view, place_of(c->event), SKIP_REFUSED,
-                             "it would be refused again: %s: %s", code_name(code), refusal.reason);
-}
-
-static int rewrite_and_send(struct redriving *r, struct candidate *c)
-{
-    const struct record *request = request_of(c);
-    struct redrive redrive = {.headers = calloc(request->headers_n + 1, sizeof *redrive.headers)};
-    if (redrive.headers == NULL)
-        return out_of_memory(r);
-    int code = EXIT_DONE;
-    switch (
-        redrive_rewrite(&r->rules, request, c->letter.sent_wall_ms, clock_wall_ms(), &redrive)) {
-    case REDRIVE_SEND:
-        code = judge_and_send(r, c, &redrive);
-        break;
-    case REDRIVE_EXPIRED:
-        code = redrive_view_skip(&r->view, place_of(c->event), SKIP_EXPIRED,
-                                 "dlb-expires-at is before its delivery: --drop-expiry sends it");
-        break;
-    case REDRIVE_UNDATED:
-        code = redrive_view_skip(&r->view, place_of(c->event), SKIP_UNDATED,
-                                 "it has no dlb-sent-at: --restart-delay sends it");
-        break;
-    case REDRIVE_CHOOSE:
-        redrive_view_clear(&r->view);
-        code = complain(r->cli, EXIT_USAGE,
-                        "%s/%d/%" PRId64
-                        " has a relative delay: pass --keep-due or --restart-delay, the command "
-                        "continues there",
-                        r->reader.topic, c->event->partition, c->event->offset);
-        break;
-    }
-    free(redrive.headers);
-    return code;
-}
-
-/* Returns whether the record is the request that was dead-lettered. Another one has its place if
-   the schedule topic was created again. */
-static bool is_request_of(const struct record *record, const struct candidate *c)
-{
-    bool same_time = record->timestamp_ms < 0 || c->letter.sent_wall_ms < 0 ||
-                     record->timestamp_ms == c->letter.sent_wall_ms;
-    bool same_key = bytes_equal(c->letter.truncated, bytes_text("all")) ||
-                    bytes_equal(record->key, c->dead->key);
-    return same_time && same_key;
-}
-
-static int skip_gone(struct redriving *r, const struct candidate *c)
-{
-    struct refusal sentence;
-    refusal_begin(&sentence, CODE_OK);
-    refusal_say(&sentence, "it lacks a part, and its request is no longer at ");
-    refusal_quote(&sentence, c->letter.source);
-    return redrive_view_skip(&r->view, place_of(c->event), SKIP_GONE, "%s", sentence.reason);
-}
-
-/* Replaces an incomplete dead letter by the request at its source. Returns EXIT_DONE also if that
-   is gone; *gone says so. */
-static int read_again(struct redriving *r, struct candidate *c, bool *gone)
-{
-    int lane;
-    int64_t offset;
-    struct error error;
-    rd_kafka_message_t *message;
-    const char *schedule = r->cli->config->schedule;
-    *gone = true;
-    if (!dead_record_source(&c->letter, schedule, &lane, &offset))
-        return skip_gone(r, c);
-    int err = spot_read(&r->spot, schedule, lane, offset, &message, &error);
-    if (err != 0)
-        return fail_by(r, err, &error);
-    if (message == NULL)
-        return skip_gone(r, c);
-    struct record *record = record_of_message(message, true);
-    if (record == NULL) {
-        rd_kafka_message_destroy(message);
-        return out_of_memory(r);
-    }
-    *gone = !is_request_of(record, c);
-    if (*gone) {
-        record_release(record);
-        return skip_gone(r, c);
-    }
-    c->again = record;
-    return EXIT_DONE;
-}
-
-static int take_selected(struct redriving *r, struct candidate *c)
-{
-    bool gone = false;
-    int code = EXIT_DONE;
-    if (bytes_equal(c->letter.code, bytes_text(code_name(CODE_UNREADABLE))))
-        return redrive_view_skip(&r->view, place_of(c->event), SKIP_UNREADABLE,
-                                 "it stands for a batch that could not be read");
-    if (bytes_equal(c->letter.code, bytes_text(code_name(CODE_NOT_OURS))))
-        return redrive_view_skip(&r->view, place_of(c->event), SKIP_NOT_OURS, "it was no request");
-    if (!bytes_is_null(c->letter.truncated))
-        code = read_again(r, c, &gone);
-    if (code != EXIT_DONE || gone)
-        return code;
-    if (dead_record_is_operation(request_of(c), r->rules.compat) && !r->with_operations)
-        return redrive_view_skip(&r->view, place_of(c->event), SKIP_OPERATION,
-                                 "it is a cancel or a replace: --with-cancels sends it");
-    return rewrite_and_send(r, c);
-}
-
-static int take_record(struct redriving *r, struct candidate *c)
-{
-    if (!dead_record_read(c->dead, &r->request_rules, &c->letter))
-        return redrive_view_skip(&r->view, place_of(c->event), SKIP_FOREIGN,
-                                 "the bridge did not write it");
-    if (dead_filter_selects(&r->selection.filter, &c->letter))
-        return take_selected(r, c);
-    r->view.others++;
-    return EXIT_DONE;
-}
-
-static int take_message(struct redriving *r, const struct dead_event *event)
-{
-    struct candidate c = {.event = event, .dead = record_of_message(event->message, true)};
-    if (c.dead == NULL) {
-        rd_kafka_message_destroy(event->message);
-        return out_of_memory(r);
-    }
-    int code = take_record(r, &c);
-    if (c.dead != NULL)
-        record_release(c.dead);
-    if (c.again != NULL)
-        record_release(c.again);
-    return code;
+    return (struct redrive_place){event->partition, event->offset};
 }
 
 static int take_event(struct redriving *r, int result, const struct dead_event *event,
                       const struct error *error)
 {
     if (result < 0)
-        return fail_by(r, result, error);
+        return redrive_failed(r, result, error);
     if (result == DEAD_READ_UNREADABLE)
         return redrive_view_skip(&r->view, place_of(event), SKIP_UNREADABLE,
                                  "the batch of offsets %" PRId64 " to %" PRId64 " cannot be read",
                                  event->offset, event->end - 1);
-    return result == DEAD_READ_RECORD ? take_message(r, event) : EXIT_DONE;
+    return result == DEAD_READ_RECORD ? redrive_take(r, event) : EXIT_DONE;
 }
 
 /* Handles one answer of the reader. A record that is not decided returns to it. */
@@ -390,6 +182,14 @@ static void say_group(const struct redriving *r)
     fflush(stdout);
 }
 
+static int redrive_and_show(struct redriving *r)
+{
+    say_group(r);
+    int code = redrive_all(r);
+    redrive_view_result(&r->view, r->complete);
+    return code;
+}
+
 static int connect_and_redrive(struct redriving *r)
 {
     struct batch *batch = r->batch;
@@ -398,11 +198,13 @@ static int connect_and_redrive(struct redriving *r)
         code = connect_to_send(r->cli, batch_reported, batch, &batch->rk);
     if (code != EXIT_DONE)
         return code;
-    if (batch->rk != NULL)
+    if (batch->rk != NULL) {
         batch->topic = rd_kafka_topic_new(batch->rk, r->cli->config->schedule, NULL);
-    say_group(r);
-    code = redrive_all(r);
-    redrive_view_result(&r->view, r->complete);
+        code = redrive_events_open(&r->events, r->cli, batch->rk);
+    }
+    if (code == EXIT_DONE)
+        code = redrive_and_show(r);
+    redrive_events_close(&r->events);
     if (batch->topic != NULL)
         rd_kafka_topic_destroy(batch->topic);
     return code;
@@ -422,7 +224,7 @@ int cmd_redrive(struct cli *cli)
                                             .cancel_on_tombstone = config->cancel_on_tombstone,
                                             .compat = config->compat}};
     if (r.batch == NULL)
-        return out_of_memory(&r);
+        return redrive_out_of_memory(&r);
     r.reader.spot = &r.spot;
     r.view.topic = r.reader.topic;
     r.view.group = r.group;

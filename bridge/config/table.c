@@ -162,7 +162,7 @@ const struct config_key CONFIG_KEYS[] = {
      .type = TYPE_EVENTS,
      .initial = "",
      .help = "The events that the bridge writes to the topic schedule.events. default stands for "
-             "cancelled, too_late, dead_lettered, expired and delivery_retried. all adds "
+             "cancelled, too_late, dead_lettered, expired, delivery_retried and redriven. all adds "
              "accepted, delivered, cancel_accepted, replaced and cancel_unmatched. accepted and "
              "delivered double the writes. cancel_unmatched needs up to cancel_memory once more. "
              "Empty: none. Run 'topics apply' after you set it.",

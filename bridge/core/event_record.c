@@ -93,6 +93,7 @@ static void add_facts(const struct parcel *p, struct event *e)
     case EVENT_ACCEPTED:
     case EVENT_DELIVERY_RETRIED:
     case EVENT_CANCEL_UNMATCHED:
+    case EVENT_REDRIVEN:
     case EVENT_TYPES:
         break;
     }
@@ -107,24 +108,14 @@ static struct bytes name_of(const struct event *e)
     return cancel_name(e->key, bytes_null(), &kind);
 }
 
-/* Returns an event with none of its members that only some events have. */
 static struct event event_begin(const struct bridge *b, enum event_type type, int64_t lane,
                                 int64_t offset)
 {
-    return (struct event){.type = type,
-                          .source = b->config.event_source,
-                          .topic = b->config.rules.allowlist.schedule,
-                          .lane = lane,
-                          .offset = offset,
-                          .time_ms = b->now.wall_ms,
-                          .due_ms = EVENT_NONE,
-                          .attempt = -1,
-                          .partition = EVENT_NONE,
-                          .stored_offset = EVENT_NONE,
-                          .in_force_ms = EVENT_NONE,
-                          .by_offset = EVENT_NONE,
-                          .late_offset = EVENT_NONE,
-                          .next_try_ms = EVENT_NONE};
+    struct event e = event_of(type, lane, offset);
+    e.source = b->config.event_source;
+    e.topic = b->config.rules.allowlist.schedule;
+    e.time_ms = b->now.wall_ms;
+    return e;
 }
 
 static struct record *event_end(const struct bridge *b, const struct event *e)

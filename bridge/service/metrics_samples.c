@@ -243,8 +243,9 @@ void metrics_write_cancels(FILE *out, const struct metric *metric, const struct 
 void metrics_write_events(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     for (int type = 0; type < EVENT_TYPES; type++)
-        sample_labelled(out, metric, event_name((enum event_type)type),
-                        counter_read(&m->stats->events[type]));
+        if (type != EVENT_REDRIVEN) /* written by a command */
+            sample_labelled(out, metric, event_name((enum event_type)type),
+                            counter_read(&m->stats->events[type]));
 }
 
 void metrics_write_ready(FILE *out, const struct metric *metric, const struct metrics *m)

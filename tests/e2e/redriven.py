@@ -17,6 +17,7 @@ from confluent_kafka.admin import OffsetSpec
 import contract
 from client import Collector, now_ms
 from contract import Seen
+from schemas import faults, load
 from stage import LANES, Stage, both_modes, require
 
 HOUR_MS = 3_600_000
@@ -346,12 +347,34 @@ def delivered(run: Redriven) -> int:
     return len(wanted)
 
 
+def each_has_its_event(run: Redriven, told: Collector, before: dict) -> int:
+    """Each new request has the event redriven, which names the dead-lettered one. No event names another request."""
+    require(told.catch_up(60), "the reader of events stalls")
+    schema, schedule = load("events"), run.stage.schedule
+    letters = {(s.header("dlb-source").decode(), run.name(s)) for s in run.letters() if s.header("dlb-source")}
+    requests = {f"{schedule}/{r.partition}/{r.offset}": run.name(r) for r in run.requests(before)}
+    events = [(s, json.loads(s.value)) for s in told.seen]
+    redriven_ = [(s, e) for s, e in events if e["type"] == "delaybridge.redriven"]
+    for record, event in redriven_:
+        require(not (wrong := faults(event, schema)), f"not by the schema: {wrong}: {event}")
+        name = requests.get(event["data"]["sent_as"])
+        require({(event["subject"], name), (event["subject"], b"?")} & letters, f"{event} is of no dead letter of {name}")
+        require(event["subject"].split("/")[1] == str(record.partition), f"{event} is in partition {record.partition}")
+        require(record.headers == [("content-type", b"application/cloudevents+json")], f"headers {record.headers}")
+    require(len({e["id"] for _, e in redriven_}) == len(redriven_), "an event came twice")
+    told_names = {requests[e["data"]["sent_as"]] for _, e in redriven_}
+    require(told_names == set(requests.values()), f"without an event: {sorted(set(requests.values()) - told_names)[:3]}")
+    return len(redriven_)
+
+
 def redriven(stage: Stage) -> str:
     """Thousands of dead letters of several codes: counted, sent again by filters, with kills, limits and gaps."""
     stage.broker(proxied=True)
     run = Redriven(stage)
     run.paths["refusing"] = stage.ready(targets=["e2e.a", "e2e.missing"], default_target=None, max_delay="1h",
-                                        max_attempts=1)
+                                        max_attempts=1, events=["default"])
+    told = Collector(stage.kafka.bootstrap, ["schedule.events"])
+    told.start()
     stage.admin.set(run.dead, max_message_bytes=str(LETTER_BYTES))
     run.producer = Producer({"bootstrap.servers": stage.kafka.bootstrap, "partitioner": "murmur2_random",
                              "compression.type": stage.codec, "log_level": 0})
@@ -361,8 +384,8 @@ def redriven(stage: Stage) -> str:
     foreign_records(run)
     stage.admin.create("e2e.missing", 2)
     stage.admin.create("e2e.d", 1)
-    run.paths["corrected"] = stage.config("corrected.yaml")
-    letters = len(run.letters())
+    run.paths["corrected"] = stage.config("corrected.yaml", events=["default"])
+    letters, before = len(run.letters()), run.ends(stage.schedule)
     counted(run)
     dry_and_undecided(run)
     in_two_parts(run)
@@ -372,7 +395,10 @@ def redriven(stage: Stage) -> str:
     refused_are_skipped(run)
     truncated = truncated_are_read_again(run)
     count = delivered(run)
-    return f"{letters} dead letters, {kills}; {truncated}; {count} delivered, each with key, value and headers unchanged"
+    events = each_has_its_event(run, told, before)
+    told.end()
+    return f"{letters} dead letters, {kills}; {truncated}; {events} events; " \
+        f"{count} delivered, each with key, value and headers unchanged"
 
 
 SCENARIOS = both_modes(redriven)

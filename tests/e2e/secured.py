@@ -18,7 +18,7 @@ from confluent_kafka.admin import (AclBinding, AclBindingFilter, AclOperation, A
                                    UserScramCredentialUpsertion)
 
 from processes import Bridge, Kafka, newer_client
-from stage import Stage, both_modes, judge, require
+from stage import LANES, Stage, both_modes, judge, require
 
 LITERAL, PREFIXED = ResourcePatternType.LITERAL, ResourcePatternType.PREFIXED
 
@@ -67,6 +67,7 @@ REDRIVE = [
     Right("group", "delaybridge.schedule.redrive.", "read", True, says="allow Read on the group"),
     Right("topic", "schedule", "write", says="allow Write on the schedule topic"),
     Right("topic", "schedule", "read", says="cannot read schedule: allow Read on it"),
+    Right("topic", "schedule.events", "write", says="topic schedule.events appears to be missing.*allow Write on it"),
 ]
 # The commands that cancel and search, and that only read.
 COMMANDS = [
@@ -294,7 +295,8 @@ def without(stage: Stage, fortress: Fortress, right: Right, config: Path, name: 
 
 def redrive_needs(stage: Stage, fortress: Fortress) -> None:
     """Removes each right of the user that sends dead letters again. The command names it and ends with 78."""
-    config = stage.config("redriver.yaml", kafka=fortress.sasl("redriver"))
+    config = stage.config("redriver.yaml", kafka=fortress.sasl("redriver"), events=["redriven"])
+    stage.admin.create("schedule.events", LANES)
     request = next(r for r in stage.sender.journal if r.code is None and r.expires_ms is None and r.expires_delay is None)
     verdict = [("dlb-reason", b"r"), ("dlb-failed-at", b"4102444800000")]  # 2100: no other dead letter is selected
     for headers in ([("dlb-deliver-at", str(int(time.time() * 1000) + 864_000_000).encode()), ("dlb-target", b"e2e.a"),

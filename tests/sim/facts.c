@@ -16,8 +16,9 @@ struct told {
 };
 
 static const char *const NAMES[EVENT_TYPES] = {
-    "accepted", "delivered",        "cancel_accepted", "cancelled", "replaced",
-    "too_late", "delivery_retried", "dead_lettered",   "expired",   "cancel_unmatched"};
+    "accepted", "delivered",        "cancel_accepted",  "cancelled",
+    "replaced", "too_late",         "delivery_retried", "dead_lettered",
+    "expired",  "cancel_unmatched", "redriven"};
 
 /* Returns the text after "name":, or NULL. */
 static const char *member(const char *text, const char *name)
@@ -106,6 +107,8 @@ static void check_request(struct process *p, const struct told *t, const char *t
             world_fail(w, "p%d says that %d/%lld has voided no request", p->id, r->lane,
                        (long long)r->offset);
         break;
+    case EVENT_REDRIVEN:
+        world_fail(w, "p%d sends a dead letter again", p->id);
     case EVENT_TOO_LATE:
     case EVENT_TYPES:
         break;

@@ -4,22 +4,13 @@
 
 #include <criterion/criterion.h>
 
-static struct event event_of(enum event_type type)
+static struct event example_of(enum event_type type)
 {
-    return (struct event){.type = type,
-                          .source = "delaybridge.schedule",
-                          .topic = "schedule",
-                          .lane = 3,
-                          .offset = 1048,
-                          .time_ms = 1795219200123,
-                          .due_ms = EVENT_NONE,
-                          .attempt = -1,
-                          .partition = EVENT_NONE,
-                          .stored_offset = EVENT_NONE,
-                          .in_force_ms = EVENT_NONE,
-                          .by_offset = EVENT_NONE,
-                          .late_offset = EVENT_NONE,
-                          .next_try_ms = EVENT_NONE};
+    struct event e = event_of(type, 3, 1048);
+    e.source = "delaybridge.schedule";
+    e.topic = "schedule";
+    e.time_ms = 1795219200123;
+    return e;
 }
 
 static const char *written(const struct event *event)
@@ -49,7 +40,7 @@ Test(event, the_default_has_each_end_except_a_delivery)
 
 Test(event, absent_members_are_left_out)
 {
-    struct event e = event_of(EVENT_ACCEPTED);
+    struct event e = example_of(EVENT_ACCEPTED);
     cr_expect_str_eq(written(&e),
                      "{\"specversion\":\"1.0\",\"id\":\"schedule/3/1048/accepted/0\","
                      "\"source\":\"delaybridge.schedule\",\"type\":\"delaybridge.accepted\","
@@ -60,15 +51,25 @@ Test(event, absent_members_are_left_out)
 
 Test(event, id_depends_on_request_type_and_attempt)
 {
-    struct event e = event_of(EVENT_DELIVERY_RETRIED);
+    struct event e = example_of(EVENT_DELIVERY_RETRIED);
     e.attempt = 2;
     cr_expect(strstr(written(&e), "\"id\":\"schedule/3/1048/delivery_retried/2\"") != NULL);
     cr_expect(strstr(written(&e), "\"attempt\":2}") != NULL);
 }
 
+/* A dead letter that is sent twice has two events, since there are two new requests. */
+Test(event, id_of_a_redriven_request_names_the_new_one)
+{
+    struct event e = example_of(EVENT_REDRIVEN);
+    e.sent_lane = 5;
+    e.sent_offset = 77;
+    cr_expect(strstr(written(&e), "\"id\":\"schedule/3/1048/redriven/schedule/5/77\"") != NULL);
+    cr_expect(strstr(written(&e), "\"sent_as\":\"schedule/5/77\"") != NULL, "%s", written(&e));
+}
+
 Test(event, texts_are_escaped_or_base64)
 {
-    struct event e = event_of(EVENT_CANCELLED);
+    struct event e = example_of(EVENT_CANCELLED);
     e.id = bytes_text("a\"b\\c\n");
     e.key = bytes_of("\xff\x01", 2);
     const char *text = written(&e);
@@ -79,7 +80,7 @@ Test(event, texts_are_escaped_or_base64)
 
 Test(event, only_a_valid_traceparent_is_an_attribute)
 {
-    struct event e = event_of(EVENT_DELIVERED);
+    struct event e = example_of(EVENT_DELIVERED);
     e.traceparent = bytes_text("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
     cr_expect(strstr(written(&e), "\"traceparent\":\"00-4bf9") != NULL);
     e.traceparent = bytes_text("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0\"");
@@ -90,7 +91,7 @@ Test(event, only_a_valid_traceparent_is_an_attribute)
 
 Test(event, largest_event_fits)
 {
-    struct event e = event_of(EVENT_DEAD_LETTERED);
+    struct event e = example_of(EVENT_DEAD_LETTERED);
     char all[EVENT_TEXT_MAX], topic[250];
     memset(all, 1, sizeof all);
     memset(topic, 't', sizeof topic);
