@@ -38,11 +38,11 @@ static json_t *headers_json(const struct record *record)
     return list;
 }
 
-static void show_json(const struct dead_event *event, const struct record *record,
+static void show_json(const struct dead_item *item, const struct record *record,
                       const struct dead_record *letter)
 {
-    json_t *line = json_pack("{s:i, s:I, s:o, s:o, s:o, s:o}", "partition", event->partition,
-                             "offset", (json_int_t)event->offset, "code", bytes_json(letter->code),
+    json_t *line = json_pack("{s:i, s:I, s:o, s:o, s:o, s:o}", "partition", item->partition,
+                             "offset", (json_int_t)item->offset, "code", bytes_json(letter->code),
                              "reason", bytes_json(letter->reason), "source",
                              bytes_json(letter->source), "target", bytes_json(letter->target));
     json_object_update_new(line, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "sent_at",
@@ -68,10 +68,10 @@ static void print_field(const char *name, struct bytes bytes)
     putchar('\n');
 }
 
-static void show_text(const struct dead_event *event, const struct record *record,
+static void show_text(const struct dead_item *item, const struct record *record,
                       const struct dead_record *letter)
 {
-    printf("lane %d offset %" PRId64 "\n", event->partition, event->offset);
+    printf("lane %d offset %" PRId64 "\n", item->partition, item->offset);
     print_field("code", letter->code);
     print_field("reason", letter->reason);
     print_field("source", letter->source);
@@ -91,7 +91,7 @@ static void show_text(const struct dead_event *event, const struct record *recor
     print_field("value", record->value);
 }
 
-static int take_record(struct dead_letters *d, const struct dead_event *event,
+static int take_record(struct dead_letters *d, const struct dead_item *item,
                        const struct record *record)
 {
     struct dead_record letter;
@@ -111,20 +111,20 @@ static int take_record(struct dead_letters *d, const struct dead_event *event,
         return EXIT_DONE;
     d->shown++;
     if (d->cli->json)
-        show_json(event, record, &letter);
+        show_json(item, record, &letter);
     else
-        show_text(event, record, &letter);
+        show_text(item, record, &letter);
     return EXIT_DONE;
 }
 
-static int take_message(struct dead_letters *d, const struct dead_event *event)
+static int take_message(struct dead_letters *d, const struct dead_item *item)
 {
-    struct record *record = record_of_message(event->message, true);
+    struct record *record = record_of_message(item->message, true);
     if (record == NULL) {
-        rd_kafka_message_destroy(event->message);
+        rd_kafka_message_destroy(item->message);
         return complain(d->cli, EXIT_INTERNAL, "out of memory");
     }
-    int code = take_record(d, event, record);
+    int code = take_record(d, item, record);
     record_release(record);
     return code;
 }
@@ -132,15 +132,15 @@ static int take_message(struct dead_letters *d, const struct dead_event *event)
 static int read_all(struct dead_letters *d)
 {
     struct error error;
-    struct dead_event event;
+    struct dead_item item;
     int code = EXIT_DONE, result = DEAD_READ_NONE;
     while (code == EXIT_DONE && result != DEAD_READ_END) {
-        result = dead_reader_next(&d->reader, POLL_MS, &event, &error);
+        result = dead_reader_next(&d->reader, POLL_MS, &item, &error);
         if (result < 0)
             code = complain(d->cli, result == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s",
                             error.text);
         else if (result == DEAD_READ_RECORD)
-            code = take_message(d, &event);
+            code = take_message(d, &item);
         else if (result == DEAD_READ_UNREADABLE)
             d->unreadable++;
     }

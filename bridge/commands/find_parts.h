@@ -5,6 +5,7 @@
 
 #include "bridge/commands/around.h"
 #include "bridge/commands/command.h"
+#include "bridge/commands/place.h"
 #include "consumer/admin/offsets.h"
 #include "consumer/admin/scan.h"
 #include "levels/bytes.h"
@@ -157,6 +158,14 @@ int64_t find_sent_from_ms(const struct find *find);
 
 /* Reads this part of a topic. */
 int find_topic(struct find *find, const struct topic_part *part, find_each *each) must_check;
+
+/* Returns whether a request with this dlb-id, key and source is one of the question. */
+bool find_is_wanted(const struct wanted *wanted, struct bytes id, struct bytes key,
+                    struct place source);
+
+/* Adds the request or the operation of a record of the schedule topic, if it is wanted. Returns
+   false to end the scan. */
+bool find_match_request(struct find *find, const rd_kafka_message_t *message);
 
 /* Reads a record of the schedule topic. Returns false if it voids nothing. The name is borrowed. */
 bool find_read_voider(const struct find *find, const rd_kafka_message_t *message,

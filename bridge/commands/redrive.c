@@ -93,37 +93,37 @@ static int await_rate(struct redriving *r)
     return code;
 }
 
-static struct redrive_place place_of(const struct dead_event *event)
+static struct redrive_place place_of(const struct dead_item *item)
 {
-    return (struct redrive_place){event->partition, event->offset};
+    return (struct redrive_place){item->partition, item->offset};
 }
 
-static int take_event(struct redriving *r, int result, const struct dead_event *event,
-                      const struct error *error)
+static int take_item(struct redriving *r, int result, const struct dead_item *item,
+                     const struct error *error)
 {
     if (result < 0)
         return redrive_failed(r, result, error);
     if (result == DEAD_READ_UNREADABLE)
-        return redrive_view_skip(&r->view, place_of(event), SKIP_UNREADABLE,
+        return redrive_view_skip(&r->view, place_of(item), SKIP_UNREADABLE,
                                  "the batch of offsets %" PRId64 " to %" PRId64 " cannot be read",
-                                 event->offset, event->end - 1);
-    return result == DEAD_READ_RECORD ? redrive_take(r, event) : EXIT_DONE;
+                                 item->offset, item->end - 1);
+    return result == DEAD_READ_RECORD ? redrive_take(r, item) : EXIT_DONE;
 }
 
 /* Handles one answer of the reader. A record that is not decided returns to it. */
 static int step(struct redriving *r, bool *ended)
 {
     struct error error;
-    struct dead_event event;
+    struct dead_item item;
     int code = await_rate(r);
     if (code != EXIT_DONE)
         return code;
     int result = dead_reader_next(&r->reader, r->batch->items_n > 0 ? BATCH_POLL_MS : POLL_MS,
-                                  &event, &error);
+                                  &item, &error);
     *ended = result == DEAD_READ_END;
-    code = take_event(r, result, &event, &error);
+    code = take_item(r, result, &item, &error);
     if (code != EXIT_DONE && result == DEAD_READ_RECORD)
-        dead_reader_return(&r->reader, &event);
+        dead_reader_return(&r->reader, &item);
     if (code == EXIT_DONE && (batch_is_due(r->batch) || result == DEAD_READ_NONE))
         code = end_batch(r);
     redrive_view_draw(&r->view, dead_reader_share(&r->reader));

@@ -35,7 +35,7 @@ struct redriving {
 
 /* Sends the request of a dead-lettered record, or lists the reason against it. Takes the message.
    Returns EXIT_DONE if the record is decided, else an exit code after it has printed the reason. */
-int redrive_take(struct redriving *r, const struct dead_event *event) must_check;
+int redrive_take(struct redriving *r, const struct dead_item *item) must_check;
 
 /* Print the reason why the run ends, and return its exit code. */
 int redrive_out_of_memory(const struct redriving *r);

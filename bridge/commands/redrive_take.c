@@ -13,7 +13,7 @@
 
 /* One dead-lettered record on its way to the batch. */
 struct candidate {
-    const struct dead_event *event;
+    const struct dead_item *item;
     struct record *dead;       /* owned, until the batch takes it */
     struct record *again;      /* owned, in the same way; NULL: the request was not read again */
     struct dead_record letter; /* points into dead */
@@ -25,9 +25,9 @@ static struct record *request_of(const struct candidate *c)
     return c->again != NULL ? c->again : c->dead;
 }
 
-static struct redrive_place place_of(const struct dead_event *event)
+static struct redrive_place place_of(const struct dead_item *item)
 {
-    return (struct redrive_place){event->partition, event->offset};
+    return (struct redrive_place){item->partition, item->offset};
 }
 
 static rd_kafka_headers_t *headers_of(const struct redrive *redrive)
@@ -49,8 +49,8 @@ static int send_request(struct redriving *r, struct candidate *c, const struct r
         return EXIT_DONE;
     struct batch_item item = {.record = request_of(c),
                               .headers = headers_of(redrive),
-                              .partition = c->event->partition,
-                              .offset = c->event->offset,
+                              .partition = c->item->partition,
+                              .offset = c->item->offset,
                               .row = row,
                               .source_offset = -1};
     (void)dead_record_source(&c->letter, r->cli->config->schedule, &item.source_lane,
@@ -74,7 +74,7 @@ static int judge_and_send(struct redriving *r, struct candidate *c, const struct
     enum code code = request_parse(&r->request_rules, 0, &request, now_wall_ms, &stamp, &refusal);
     if (code == CODE_OK)
         return send_request(r, c, redrive);
-    return redrive_view_skip(&r->view, place_of(c->event), SKIP_REFUSED,
+    return redrive_view_skip(&r->view, place_of(c->item), SKIP_REFUSED,
                              "it would be refused again: %s: %s", code_name(code), refusal.reason);
 }
 
@@ -91,11 +91,11 @@ static int rewrite_and_send(struct redriving *r, struct candidate *c)
         code = judge_and_send(r, c, &redrive);
         break;
     case REDRIVE_EXPIRED:
-        code = redrive_view_skip(&r->view, place_of(c->event), SKIP_EXPIRED,
+        code = redrive_view_skip(&r->view, place_of(c->item), SKIP_EXPIRED,
                                  "dlb-expires-at is before its delivery: --drop-expiry sends it");
         break;
     case REDRIVE_UNDATED:
-        code = redrive_view_skip(&r->view, place_of(c->event), SKIP_UNDATED,
+        code = redrive_view_skip(&r->view, place_of(c->item), SKIP_UNDATED,
                                  "it has no dlb-sent-at: --restart-delay sends it");
         break;
     case REDRIVE_CHOOSE:
@@ -104,7 +104,7 @@ static int rewrite_and_send(struct redriving *r, struct candidate *c)
                         "%s/%d/%" PRId64
                         " has a relative delay: pass --keep-due or --restart-delay, the command "
                         "continues there",
-                        r->reader.topic, c->event->partition, c->event->offset);
+                        r->reader.topic, c->item->partition, c->item->offset);
         break;
     }
     free(redrive.headers);
@@ -128,7 +128,7 @@ static int skip_gone(struct redriving *r, const struct candidate *c)
     refusal_begin(&sentence, CODE_OK);
     refusal_say(&sentence, "it lacks a part, and its request is no longer at ");
     refusal_quote(&sentence, c->letter.source);
-    return redrive_view_skip(&r->view, place_of(c->event), SKIP_GONE, "%s", sentence.reason);
+    return redrive_view_skip(&r->view, place_of(c->item), SKIP_GONE, "%s", sentence.reason);
 }
 
 /* Replaces an incomplete dead letter by the request at its source. Returns EXIT_DONE also if that
@@ -167,16 +167,16 @@ static int take_selected(struct redriving *r, struct candidate *c)
     bool gone = false;
     int code = EXIT_DONE;
     if (bytes_equal(c->letter.code, bytes_text(code_name(CODE_UNREADABLE))))
-        return redrive_view_skip(&r->view, place_of(c->event), SKIP_UNREADABLE,
+        return redrive_view_skip(&r->view, place_of(c->item), SKIP_UNREADABLE,
                                  "it stands for a batch that could not be read");
     if (bytes_equal(c->letter.code, bytes_text(code_name(CODE_NOT_OURS))))
-        return redrive_view_skip(&r->view, place_of(c->event), SKIP_NOT_OURS, "it was no request");
+        return redrive_view_skip(&r->view, place_of(c->item), SKIP_NOT_OURS, "it was no request");
     if (!bytes_is_null(c->letter.truncated))
         code = read_again(r, c, &gone);
     if (code != EXIT_DONE || gone)
         return code;
     if (dead_record_is_operation(request_of(c), r->rules.compat) && !r->with_operations)
-        return redrive_view_skip(&r->view, place_of(c->event), SKIP_OPERATION,
+        return redrive_view_skip(&r->view, place_of(c->item), SKIP_OPERATION,
                                  "it is a cancel or a replace: --with-cancels sends it");
     return rewrite_and_send(r, c);
 }
@@ -184,7 +184,7 @@ static int take_selected(struct redriving *r, struct candidate *c)
 static int take_record(struct redriving *r, struct candidate *c)
 {
     if (!dead_record_read(c->dead, &r->request_rules, &c->letter))
-        return redrive_view_skip(&r->view, place_of(c->event), SKIP_FOREIGN,
+        return redrive_view_skip(&r->view, place_of(c->item), SKIP_FOREIGN,
                                  "the bridge did not write it");
     if (dead_filter_selects(&r->selection.filter, &c->letter))
         return take_selected(r, c);
@@ -192,11 +192,11 @@ static int take_record(struct redriving *r, struct candidate *c)
     return EXIT_DONE;
 }
 
-int redrive_take(struct redriving *r, const struct dead_event *event)
+int redrive_take(struct redriving *r, const struct dead_item *item)
 {
-    struct candidate c = {.event = event, .dead = record_of_message(event->message, true)};
+    struct candidate c = {.item = item, .dead = record_of_message(item->message, true)};
     if (c.dead == NULL) {
-        rd_kafka_message_destroy(event->message);
+        rd_kafka_message_destroy(item->message);
         return redrive_out_of_memory(r);
     }
     int code = take_record(r, &c);

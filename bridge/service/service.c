@@ -6,10 +6,10 @@
 #include "bridge/base/log.h"
 #include "bridge/service/canary.h"
 #include "bridge/service/heartbeat.h"
+#include "bridge/service/watch.h"
 #include "bridge/service/worker.h"
 #include "consumer/admin/request_limit.h"
 #include "consumer/admin/topics.h"
-#include "consumer/admin/watch.h"
 #include "consumer/client/client.h"
 #include "levels/counted.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One thread that compares the offsets of two handles, and notices the end of an outage. */
-#include "consumer/admin/watch.h"
+#include "bridge/service/watch.h"
 
 #include "bridge/base/clock.h"
 #include "consumer/admin/open_records.h"

@@ -2,8 +2,8 @@
 /* watch: a thread next to the workers. Every ten seconds it requests how many records of the
    schedule topic wait behind open transactions. During an outage of Kafka (client_log.h) it repeats
    the request until a broker answers. The service also runs without it. */
-#ifndef DELAYBRIDGE_CONSUMER_ADMIN_WATCH_H
-#define DELAYBRIDGE_CONSUMER_ADMIN_WATCH_H
+#ifndef DELAYBRIDGE_BRIDGE_SERVICE_WATCH_H
+#define DELAYBRIDGE_BRIDGE_SERVICE_WATCH_H
 
 #include "bridge/config/config.h"
 

@@ -134,7 +134,7 @@ static void match_entry(struct search *search, const rd_kafka_message_t *message
     struct cancel_asked *asked = asked_at(search, message->partition, decoded.is.entry.offset);
     if (asked == NULL)
         return;
-    asked->found = ANSWER_IN_FORCE;
+    asked->read = ANSWER_IN_FORCE;
     asked->in_force_ms = decoded.is.entry.in_force_ms;
 }
 
@@ -161,9 +161,9 @@ static void match_dead_letter(struct search *search, const rd_kafka_message_t *m
     if (*end != '/' || lane != message->partition)
         return;
     struct cancel_asked *asked = asked_at(search, (int)lane, strtoll(end + 1, NULL, 10));
-    if (asked == NULL || asked->found == ANSWER_IN_FORCE)
+    if (asked == NULL || asked->read == ANSWER_IN_FORCE)
         return;
-    asked->found = ANSWER_REFUSED;
+    asked->read = ANSWER_REFUSED;
     copy_header(headers, "dlb-error", asked->code, sizeof asked->code);
     copy_header(headers, "dlb-reason", asked->reason, sizeof asked->reason);
 }
@@ -183,7 +183,7 @@ static bool match(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
 
 static bool is_unanswered(const struct cancel_asked *asked)
 {
-    return asked->committed && asked->found == ANSWER_NONE;
+    return asked->committed && asked->read == ANSWER_NONE;
 }
 
 /* Reads a topic in the lanes of committed cancels that have no answer. */
@@ -213,7 +213,7 @@ static bool is_waiting(const struct search *search)
 {
     for (size_t i = 0; i < search->n; i++) {
         const struct cancel_asked *asked = &search->asked[i];
-        if ((!asked->committed || asked->found == ANSWER_NONE) &&
+        if ((!asked->committed || asked->read == ANSWER_NONE) &&
             !search->answers->lanes[asked->lane].silent)
             return true;
     }
@@ -235,7 +235,7 @@ static void conclude(struct search *search)
     struct answer_lane *lanes = search->answers->lanes;
     for (size_t i = 0; i < search->n; i++) {
         struct cancel_asked *asked = &search->asked[i];
-        asked->answer = asked->committed ? asked->found : ANSWER_NONE;
+        asked->answer = asked->committed ? asked->read : ANSWER_NONE;
         lanes[asked->lane].silent = asked->answer == ANSWER_NONE;
     }
 }

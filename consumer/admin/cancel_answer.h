@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum answer {
+enum cancel_answer {
     ANSWER_NONE,     /* no process has committed it within the time */
     ANSWER_IN_FORCE, /* a request that is due later than in_force_ms + 1 s is not delivered */
     ANSWER_REFUSED   /* code and reason are set */
@@ -30,12 +30,12 @@ enum answer {
 struct cancel_asked {
     int lane;
     int64_t offset;
-    long line;           /* for the caller */
-    enum answer answer;  /* out, as all below */
-    int64_t in_force_ms; /* wall clock of the bridge */
+    long line;                 /* for the caller */
+    enum cancel_answer answer; /* out, as all below */
+    int64_t in_force_ms;       /* wall clock of the bridge */
     char code[32], reason[REASON_MAX];
-    enum answer found; /* private: a record has this answer ... */
-    bool committed;    /* ... which counts when the offset is committed */
+    enum cancel_answer read; /* private: of its record. It counts when the offset is committed */
+    bool committed;          /* private */
 };
 
 struct answer_lane {

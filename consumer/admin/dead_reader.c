@@ -145,18 +145,18 @@ bool dead_reader_is_finished(const struct dead_reader *reader)
 
 /* Continues after a batch that cannot be read. */
 static int pass_batch(struct dead_reader *reader, int partition, int64_t offset,
-                      struct dead_event *event, struct error *error)
+                      struct dead_item *item, struct error *error)
 {
     struct dead_part *part = &reader->parts[partition];
-    event->partition = partition;
-    event->offset = offset < part->next ? part->next : offset;
-    int err = spot_pass(reader->spot, reader->topic, partition, event->offset, &event->end, error);
+    item->partition = partition;
+    item->offset = offset < part->next ? part->next : offset;
+    int err = spot_pass(reader->spot, reader->topic, partition, item->offset, &item->end, error);
     if (err != 0)
         return err;
-    if (event->end > event->offset)
-        part->next = event->end < part->end ? event->end : part->end;
+    if (item->end > item->offset)
+        part->next = item->end < part->end ? item->end : part->end;
     rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(one, reader->topic, partition)->offset = event->end;
+    rd_kafka_topic_partition_list_add(one, reader->topic, partition)->offset = item->end;
     rd_kafka_error_t *failed = rd_kafka_seek_partitions(reader->rk, one, reader->timeout_ms);
     rd_kafka_topic_partition_list_destroy(one);
     if (failed != NULL) {
@@ -165,11 +165,11 @@ static int pass_batch(struct dead_reader *reader, int partition, int64_t offset,
         rd_kafka_error_destroy(failed);
         return err;
     }
-    return event->end > event->offset ? DEAD_READ_UNREADABLE : DEAD_READ_NONE;
+    return item->end > item->offset ? DEAD_READ_UNREADABLE : DEAD_READ_NONE;
 }
 
 /* Handles an answer of the client. Takes the message only with DEAD_READ_RECORD. */
-static int take(struct dead_reader *reader, rd_kafka_message_t *message, struct dead_event *event,
+static int take(struct dead_reader *reader, rd_kafka_message_t *message, struct dead_item *item,
                 struct error *error)
 {
     if (message->rkt == NULL || message->partition < 0 || message->partition >= reader->parts_n)
@@ -180,7 +180,7 @@ static int take(struct dead_reader *reader, rd_kafka_message_t *message, struct 
     if (part->next >= part->end)
         return DEAD_READ_NONE; /* written after the start */
     if (unreadable_is(message->err))
-        return pass_batch(reader, message->partition, message->offset, event, error);
+        return pass_batch(reader, message->partition, message->offset, item, error);
     bool answers = message->err == RD_KAFKA_RESP_ERR_NO_ERROR ||
                    message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
     if (answers && message->offset >= part->end)
@@ -188,23 +188,23 @@ static int take(struct dead_reader *reader, rd_kafka_message_t *message, struct 
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR || message->offset >= part->end)
         return DEAD_READ_NONE;
     part->next = message->offset + 1;
-    *event = (struct dead_event){.message = message,
-                                 .partition = message->partition,
-                                 .offset = message->offset,
-                                 .end = message->offset + 1};
+    *item = (struct dead_item){.message = message,
+                               .partition = message->partition,
+                               .offset = message->offset,
+                               .end = message->offset + 1};
     return DEAD_READ_RECORD;
 }
 
-int dead_reader_next(struct dead_reader *reader, int wait_ms, struct dead_event *event,
+int dead_reader_next(struct dead_reader *reader, int wait_ms, struct dead_item *item,
                      struct error *error)
 {
-    *event = (struct dead_event){0};
+    *item = (struct dead_item){0};
     if (dead_reader_is_finished(reader))
         return DEAD_READ_END;
     int64_t since_mono_ms = clock_mono_ms();
     rd_kafka_message_t *message = rd_kafka_consumer_poll(reader->rk, wait_ms);
     reader->waited_ms += clock_mono_ms() - since_mono_ms;
-    int result = message == NULL ? DEAD_READ_NONE : take(reader, message, event, error);
+    int result = message == NULL ? DEAD_READ_NONE : take(reader, message, item, error);
     if (message != NULL && result != DEAD_READ_RECORD)
         rd_kafka_message_destroy(message);
     if (result == DEAD_READ_RECORD || result == DEAD_READ_UNREADABLE)
@@ -214,9 +214,9 @@ int dead_reader_next(struct dead_reader *reader, int wait_ms, struct dead_event 
     return result;
 }
 
-void dead_reader_return(struct dead_reader *reader, const struct dead_event *event)
+void dead_reader_return(struct dead_reader *reader, const struct dead_item *item)
 {
-    reader->parts[event->partition].next = event->offset;
+    reader->parts[item->partition].next = item->offset;
 }
 
 int dead_reader_commit(struct dead_reader *reader, struct error *error)

@@ -31,7 +31,7 @@ enum dead_read {
     DEAD_READ_UNREADABLE /* the batch from offset to end cannot be read and is passed */
 };
 
-struct dead_event {
+struct dead_item {
     rd_kafka_message_t *message;
     int partition;
     int64_t offset, end;
@@ -47,12 +47,12 @@ int dead_reader_open(struct dead_reader *reader, bool resume, struct error *erro
 
 /* Returns an enum dead_read, or ERR_KAFKA (no answer for timeout_ms) or ERR_CONFIG (Read is denied)
    with a sentence. */
-int dead_reader_next(struct dead_reader *reader, int wait_ms, struct dead_event *event,
+int dead_reader_next(struct dead_reader *reader, int wait_ms, struct dead_item *item,
                      struct error *error) must_check;
 
-/* Moves back to the record of event, the last one that was returned of its partition. The next
+/* Moves back to the record of item, the last one that was returned of its partition. The next
    dead_reader_open with resume reads it again. */
-void dead_reader_return(struct dead_reader *reader, const struct dead_event *event);
+void dead_reader_return(struct dead_reader *reader, const struct dead_item *item);
 
 bool dead_reader_is_finished(const struct dead_reader *reader);
 

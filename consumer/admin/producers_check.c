@@ -2,6 +2,7 @@
 /* Checks that the brokers serve a worker's producers under this login. It starts such a producer,
    since brokers may list a kind of request as supported and still refuse it. */
 #include "bridge/base/clock.h"
+#include "consumer/admin/committed.h"
 #include "consumer/admin/offsets.h"
 #include "consumer/admin/topics.h"
 #include "consumer/admin/topics_survey.h"
@@ -83,7 +84,7 @@ static bool group_is_served(const struct config *config, int timeout_ms)
         return false;
     rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(one, topic_of_pulse(config->schedule, pulse), 0);
-    rd_kafka_resp_err_t code = rd_kafka_committed(rk, one, timeout_ms);
+    rd_kafka_resp_err_t code = committed_read(rk, one, timeout_ms);
     rd_kafka_topic_partition_list_destroy(one);
     rd_kafka_destroy(rk);
     return code == RD_KAFKA_RESP_ERR_NO_ERROR;

@@ -2,6 +2,7 @@
 /* The records that wait in a level topic that is no longer configured. */
 #include "bridge/base/memory.h"
 #include "consumer/admin/browse.h"
+#include "consumer/admin/committed.h"
 #include "consumer/admin/offsets.h"
 #include "consumer/admin/topics_survey.h"
 #include "consumer/client/client.h"
@@ -25,11 +26,11 @@ static void skip_committed(const struct admin *admin, rd_kafka_t *reader,
                            const rd_kafka_topic_partition_list_t *ends)
 {
     rd_kafka_topic_partition_list_t *committed = rd_kafka_topic_partition_list_copy(from);
-    bool answered = reader != NULL && rd_kafka_committed(reader, committed, admin->timeout_ms) == 0;
+    bool answered = reader != NULL && committed_read(reader, committed, admin->timeout_ms) == 0;
     for (int i = 0; answered && i < committed->cnt; i++) {
         const rd_kafka_topic_partition_t *at = &committed->elems[i];
         rd_kafka_topic_partition_t *mark = &from->elems[i];
-        if (at->err == 0 && at->offset > mark->offset && at->offset <= ends->elems[i].offset)
+        if (at->offset > mark->offset && at->offset <= ends->elems[i].offset)
             mark->offset = at->offset;
     }
     rd_kafka_topic_partition_list_destroy(committed);

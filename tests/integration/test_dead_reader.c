@@ -74,23 +74,23 @@ static void close_reader(struct dead_reader *reader, struct spot *spot)
 }
 
 /* Reads up to most records. Checks that each partition is read in order. Returns their number;
- *last is the last event. */
-static int read_records(struct dead_reader *reader, int most, struct dead_event *last)
+ *last is the last item. */
+static int read_records(struct dead_reader *reader, int most, struct dead_item *last)
 {
     int n = 0, result = DEAD_READ_NONE;
     int64_t next[PARTS];
     struct error error;
-    struct dead_event event;
+    struct dead_item item;
     for (int i = 0; i < PARTS; i++)
         next[i] = reader->parts[i].next;
     while (n < most && result != DEAD_READ_END) {
-        result = dead_reader_next(reader, 100, &event, &error);
+        result = dead_reader_next(reader, 100, &item, &error);
         cr_assert_geq(result, 0, "%s", error.text);
         if (result != DEAD_READ_RECORD)
             continue;
-        cr_expect_eq(event.offset, next[event.partition]++);
-        rd_kafka_message_destroy(event.message);
-        *last = event;
+        cr_expect_eq(item.offset, next[item.partition]++);
+        rd_kafka_message_destroy(item.message);
+        *last = item;
         n++;
     }
     return n;
@@ -100,7 +100,7 @@ Test(dead_reader, later_records_are_left_for_the_next_run)
 {
     struct spot spot;
     struct dead_reader reader;
-    struct dead_event last;
+    struct dead_item last;
     open_reader(&reader, &spot, NULL);
     write_records(3);
     cr_expect_eq(read_records(&reader, 100, &last), PARTS * EACH);
@@ -114,7 +114,7 @@ Test(dead_reader, second_run_continues_behind_the_progress)
     struct spot spot;
     struct error error;
     struct dead_reader reader;
-    struct dead_event last;
+    struct dead_item last;
     open_reader(&reader, &spot, "G.redrive.1");
     cr_expect_eq(read_records(&reader, 4, &last), 4);
     dead_reader_return(&reader, &last); /* it is not decided */
@@ -141,7 +141,7 @@ Test(dead_reader, progress_beyond_the_end_starts_at_the_beginning)
     struct spot spot;
     struct error error;
     struct dead_reader reader;
-    struct dead_event last;
+    struct dead_item last;
     open_reader(&reader, &spot, "G.redrive.1");
     reader.parts[0].next = reader.parts[1].next = 1000;
     cr_assert_eq(dead_reader_commit(&reader, &error), 0, "%s", error.text);
