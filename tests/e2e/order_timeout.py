@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example of deploy/example/order-timeout with few orders, and a fault that its check must find."""
+"""The example of deploy/example/order-timeout with few orders, and faults that its check must find."""
 from __future__ import annotations
 
 import re
@@ -10,6 +10,15 @@ from stage import Stage, require
 
 MAIN = ROOT / "deploy" / "example" / "order-timeout" / "run" / "main.py"
 LIMIT_S = 240
+# The faults of the example, each with a rule that it breaks.
+BROKEN = {"unconditional": "no paid order is closed",
+          "forgotten": "no unpaid order is left open",
+          "stock-kept": "the stock is right",
+          "uncancelled": "each paid order has a cancel, and no other order has one",
+          "cancels-dropped": "each paid order has a cancel, and no other order has one",
+          "cancels-late": "a payment 2 seconds before the deadline, or earlier, stops the timeout",
+          "cancels-misnamed": "a cancel that is stored a second before the deadline, or earlier, stops the timeout",
+          "requests-dropped": "the timeout of each order that is not paid came"}
 FIGURES = re.compile(r"^(deliveries: .*|example: .*)$", re.M)
 
 
@@ -32,11 +41,12 @@ def order_timeout(stage: Stage) -> str:
 
 
 def order_timeout_fault(stage: Stage) -> str:
-    """A consumer that closes orders without a condition: the check names the paid orders that it closed."""
-    done = played(stage, "fault", "--mode", "at-least-once", "--fault", "unconditional")
-    require(done.returncode == 1 and "FAILED  no paid order is closed" in done.stdout,
-            f"the example ended with {done.returncode}: {done.stdout[-3000:]}")
-    return "found"
+    """Each fault of the example breaks a rule, and the check says which."""
+    for fault, rule in BROKEN.items():
+        done = played(stage, fault, "--mode", "at-least-once", "--fault", fault)
+        require(done.returncode == 1 and f"FAILED  {rule}" in done.stdout,
+                f"{fault}: the example ended with {done.returncode}: {done.stdout[-3000:]}")
+    return f"{len(BROKEN)} faults found"
 
 
 SCENARIOS = {"order_timeout": order_timeout, "order_timeout_fault": order_timeout_fault}

@@ -4,7 +4,7 @@ with handled as (
     select extract(epoch from d.handled_at - o.deadline) as late
     from done d join orders o on o.id = d.order_id
 ), paid as (
-    select o.id, o.paid_at < o.deadline - interval '1 second' as in_time, d.order_id is null as cancelled
+    select o.id, o.paid_at <= o.deadline - interval '2 seconds' as in_time, d.order_id is null as cancelled
     from orders o left join (select distinct order_id from done) d on d.order_id = o.id
     where o.state = 'PAID'
 )

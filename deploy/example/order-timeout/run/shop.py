@@ -17,7 +17,7 @@ from programs import Program
 from servers import Kafka, free_port
 
 HERE = Path(__file__).resolve().parents[1]
-TARGET, PARTITIONS = "orders.timeout", 4
+SCHEDULE, TARGET, PARTITIONS = "schedule", "orders.timeout", 4
 START_S = 60
 
 

@@ -12,6 +12,7 @@ import psycopg
 NUMBERS = """
 select count(*) filter (where state = 'UNPAID'), count(*) filter (where state = 'PAID'),
        count(*) filter (where state = 'CLOSED'), (select count(*) from outbox),
+       count(*) filter (where state = 'PAID' and deadline < clock_timestamp() and id not in (select order_id from done)),
        (select count(*) from done),
        (select percentile_cont(0.5) within group (order by late) from recent),
        (select max(late) from recent)
@@ -22,7 +23,6 @@ with recent as (
     from done d join orders o on o.id = d.order_id where d.handled_at > clock_timestamp() - interval '1 second'
 )"""
 PENDING = re.compile(rb"^delaybridge_level_pending_records\{[^}]*\} (\S+)", re.M)
-CANCELLED = re.compile(rb"^delaybridge_cancelled_records_total\{[^}]*\} (\S+)", re.M)
 HEAD = "  time    unpaid   paid  closed    outbox   waiting  cancelled  delivered    late: p50      max"
 
 
@@ -56,16 +56,16 @@ class View:
                 self.line(database.execute(RECENT + NUMBERS).fetchone())
 
     def line(self, row: tuple) -> None:
-        unpaid, paid, closed, outbox, delivered, p50, longest = row
-        waiting, cancelled = self.bridge()
+        unpaid, paid, closed, outbox, cancelled, delivered, p50, longest = row
+        waiting = self.waiting(unpaid)
         print(f"{time.monotonic() - self.start:5.1f}s  {unpaid:7} {paid:6} {closed:7}   {outbox:7}   {waiting:>7}  "
               f"{cancelled:>9}  {delivered:9}  {seconds(p50):>11}  {seconds(longest):>7}", flush=True)
 
-    def bridge(self) -> tuple[str, str]:
-        """Returns how many requests wait in the bridge, and how many it has cancelled since its start."""
+    def waiting(self, unpaid: int) -> str:
+        """Returns how many records the bridge keeps. It counts them once a second: right after its start it says 0."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=1) as page:
-                text = page.read()
+                kept = sum(map(float, PENDING.findall(page.read())))
         except OSError:
-            return "-", "-"
-        return tuple(f"{sum(map(float, pattern.findall(text))):.0f}" for pattern in (PENDING, CANCELLED))
+            return "-"
+        return "-" if kept == 0 and unpaid else f"{kept:.0f}"
