@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs around the examples of the documents: each completes an example, compiles it, and names its command."""
+"""The programs around the examples of the documents: each completes an example, compiles it, and names its command. The
+helpers of deploy/clients are within reach, as in the project of a user who copied them."""
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable
 
@@ -15,6 +17,7 @@ from stage import require
 sys.path.insert(0, str(ROOT / "tests"))
 from blocks import Block  # noqa: E402  pylint: disable=wrong-import-position
 
+CLIENTS = ROOT / "deploy" / "clients"
 CACHE = Path(os.environ.get("DEV_CACHE", ROOT / ".cache"))
 FRANZ_GO = "github.com/twmb/franz-go/pkg/kgo@v1.18.1"
 KAFKAJS = "kafkajs@2.2.4"
@@ -41,7 +44,7 @@ GO = """package main
 import (
 	"context"
 	"log"
-
+%s
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -53,6 +56,10 @@ func main() {
 		log.Fatal(err)
 	}
 }
+"""
+GO_HELPER = """	"time"
+
+	"program/delaybridge"
 """
 JAVA = """import java.time.Duration;
 import java.util.List;
@@ -82,7 +89,11 @@ def prepare_c(folder: Path, text: str) -> list[str]:
 
 
 def prepare_go(folder: Path, text: str) -> list[str]:
-    (folder / "program.go").write_text(GO % text)
+    helped = "delaybridge." in text
+    (folder / "program.go").write_text(GO % (GO_HELPER if helped else "", text))
+    if helped:
+        (folder / "delaybridge").mkdir()
+        shutil.copy(CLIENTS / "delaybridge.go", folder / "delaybridge")
     run(folder, "go", "mod", "init", "program")
     run(folder, "go", "get", FRANZ_GO)
     run(folder, "go", "vet", ".")
@@ -92,6 +103,7 @@ def prepare_go(folder: Path, text: str) -> list[str]:
 
 def prepare_node(folder: Path, text: str) -> list[str]:
     (folder / "program.js").write_text(text)
+    shutil.copy(CLIENTS / "delaybridge.js", folder)
     run(folder, "npm", "install", "--no-audit", "--no-fund", "--silent", KAFKAJS)
     return ["node", "program.js"]
 
@@ -102,7 +114,7 @@ def prepare_java(folder: Path, text: str) -> list[str]:
     if not list(jars.glob("*.jar")):
         run(folder, "mvn", "-q", "-B", "dependency:copy", f"-Dartifact={SQLITE}", f"-DoutputDirectory={jars}")
     classes = f"{CACHE / 'kafka-4.1.1'}/*:{jars}/*"
-    run(folder, "javac", "-Xlint:all", "-cp", classes, "Program.java")
+    run(folder, "javac", "-Xlint:all", "-cp", classes, "-sourcepath", str(CLIENTS), "-d", ".", "Program.java")
     return ["java", "-cp", f"{classes}:.", "Program"]
 
 
@@ -115,6 +127,19 @@ class Host:
         """Returns the command of the program, and its folder."""
         folder.mkdir()
         return self.prepare(folder, local(block.text).replace('"order-timeouts"', f'"{folder.name}"')), folder
+
+
+# In the examples of docs/producing.md: the statement that the examples of deploy/clients replace, and the end of the program.
+SENDING = {"java": ("    var request", "}\n"), "go": ("return client.ProduceSync", ""),
+           "javascript": ("  await producer.send(", "  await producer.disconnect()\n}\n\nmain()\n")}
+
+
+def with_client(example: Block, helped: Block) -> Block:
+    """Returns an example of deploy/clients with the client of the example of docs/producing.md."""
+    statement, end = SENDING[helped.language]
+    opening, found, _ = example.text.partition(statement)
+    require(found, f"{example.page}: no \"{statement}\" in the example of {helped.language}")
+    return replace(helped, text=opening + helped.text + end)
 
 
 HOSTS = {"c": Host("cc", prepare_c), "java": Host("javac", prepare_java), "go": Host("go", prepare_go),

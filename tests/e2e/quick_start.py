@@ -16,7 +16,7 @@ from pathlib import Path
 from confluent_kafka import Producer
 
 from client import now_ms
-from languages import HOSTS
+from languages import HOSTS, SENDING, with_client
 from processes import ROOT, Bridge, free_port
 from stage import Skip, Stage, require
 
@@ -27,6 +27,9 @@ QUICK_START = "Quick start"
 # The exit codes of commands that do not end with 0.
 ENDS = {"delaybridge topics plan": 78}
 DELIVERY_S = 30
+HELPERS = "deploy/clients/README.md"
+# The records that a program of HELPERS writes: key, value and headers.
+SCHEDULED = ['order-17 {"order": 17} dlb-delay=15m,dlb-target=orders.timeout', "order-17  dlb-op=cancel"]
 ORDERS = "create table orders (id text primary key, state text)"
 
 
@@ -147,6 +150,23 @@ class Reader:
             time.sleep(0.2)
         require('order\\": 18' in self.found("order-18", "waiting"), f"{folder.name}: the new request does not wait")
 
+    def schedule_and_cancel(self, command: list[str], folder: Path) -> None:
+        """Runs a program that sends a request with a helper and cancels it."""
+        before = self.written()
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+        require(done.returncode == 0, f"{folder.name}: {done.stdout}{done.stderr}")
+        new = self.written()[len(before):]
+        require(new == SCHEDULED, f"{folder.name}: it wrote {new}")
+        deadline = time.monotonic() + 20
+        while self.waiting() > 0:
+            require(time.monotonic() < deadline, f"{folder.name}: its request is not cancelled")
+            time.sleep(0.2)
+
+    def written(self) -> list[str]:
+        """Returns the records of order-17 in the schedule topic."""
+        lines = self.shell("kcat -C -q -b localhost:9092 -t schedule -e -f '%k %s %h\\n'").splitlines()
+        return [line for line in lines if line.startswith("order-17 ")]
+
     def waiting(self) -> int:
         return self.found("order-17", "waiting").count("\n")
 
@@ -229,6 +249,9 @@ def guides(stage: Stage) -> str:
         reader.produce(*host.prepared(only("docs/producing.md", language), reader.folder / language, reader.local))
     reader.consume(*HOSTS["java"].prepared(only("docs/consuming.md", "java"), reader.folder / "java-consumer", reader.local))
     reader.cancel(*HOSTS["java"].prepared(only("docs/cancelling.md", "java"), reader.folder / "java-cancel", reader.local))
+    for language in SENDING:
+        program = with_client(only("docs/producing.md", language), only(HELPERS, language))
+        reader.schedule_and_cancel(*HOSTS[language].prepared(program, reader.folder / f"{language}-helper", reader.local))
     return f"programs in {', '.join(HOSTS)} compiled and run"
 
 
