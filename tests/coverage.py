@@ -63,7 +63,8 @@ def main(build: str, show_missing: bool) -> int:
         print(row.row(name))
         if show_missing:
             print("".join(f"    {name}:{place}\n" for place in row.missing), end="")
-    print(Covered(*(sum(row[i] for row in rows.values()) for i in range(4)), ()).row("total"))
+    lines, run, branches, taken = (sum(row[i] for row in rows.values()) for i in range(4))
+    print(Covered(lines, run, branches, taken, ()).row("total"))
     return 0
 
 

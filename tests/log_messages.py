@@ -111,7 +111,8 @@ def lines(found: list[Message]) -> str:
 
 
 def faults_of(found: list[Message]) -> list[str]:
-    faults, places = [], {}
+    faults: list[str] = []
+    places: dict[str, Message] = {}
     for message in found:
         where = places.setdefault(message.text, message)
         if where is not message:
@@ -126,7 +127,7 @@ def faults_of(found: list[Message]) -> list[str]:
 
 
 # A source, and the faults that must be found in it.
-PLANTED = (
+PLANTED: tuple[tuple[str, list[str]], ...] = (
     ('log_info("started", F_INT("lanes", n)); log_warn(a ? "b, c" : "d", F_HINT(f(1, 2) ? "e" : NULL));', []),
     ("log_info(text);", ["constant text"]),
     ('log_info("Started");', ["lower case"]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 # Of requests.
 DELAY, DELIVER_AT, TARGET, KEY = "dlb-delay", "dlb-deliver-at", "dlb-target", "dlb-key"
@@ -16,7 +17,7 @@ ID, OP, EXPIRES_AT = "dlb-id", "dlb-op", "dlb-expires-at"
 DUE, SOURCE = "dlb-due", "dlb-source"
 ERROR, REASON, SENT_AT, FAILED_AT, TRUNCATED = "dlb-error", "dlb-reason", "dlb-sent-at", "dlb-failed-at", "dlb-truncated"
 
-RECORD_KEY = object()  # the delivery has the key of the request
+RECORD_KEY: Any = object()  # the delivery has the key of the request
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
 _DELAY = re.compile("".join(f"(?:([0-9]+){name})?" for name, _ in _UNITS))
 _INSTANT_MIN, _INT64_MAX = 100_000_000_000, 2**63 - 1
@@ -73,7 +74,7 @@ def check_id(id: str) -> str:  # pylint: disable=redefined-builtin
 
 
 def schedule(delay: int | str | timedelta | None = None, *, at: int | datetime | None = None, target: str | None = None,
-             key: bytes | str | None | object = RECORD_KEY, id: str | None = None,  # pylint: disable=redefined-builtin
+             key: bytes | str | None = RECORD_KEY, id: str | None = None,  # pylint: disable=redefined-builtin
              expires_at: int | datetime | None = None) -> Headers:
     """Returns the headers of a request. Give `delay` or `at`. key: of the delivered record, None for a null key."""
     if (delay is None) == (at is None):
@@ -82,7 +83,7 @@ def schedule(delay: int | str | timedelta | None = None, *, at: int | datetime |
     if delay is not None:
         text = format_delay(parse_delay(delay) if isinstance(delay, str) else delay)
         headers.append((DELAY, text.encode()))
-    else:
+    elif at is not None:
         headers.append((DELIVER_AT, format_instant(at).encode()))
     if target is not None:
         headers.append((TARGET, check_target(target).encode()))
@@ -95,7 +96,7 @@ def schedule(delay: int | str | timedelta | None = None, *, at: int | datetime |
     return headers
 
 
-def replace(*args, **fields) -> Headers:
+def replace(*args: Any, **fields: Any) -> Headers:
     """Returns the headers of a request that cancels older ones of its name. Takes the arguments of schedule. The record
     needs the key of the older request."""
     return [(OP, b"replace"), *schedule(*args, **fields)]
@@ -103,4 +104,4 @@ def replace(*args, **fields) -> Headers:
 
 def cancel(id: str | None = None) -> Headers:  # pylint: disable=redefined-builtin
     """Returns the headers of a cancel. The record needs the key of its request, and the id if the request has one."""
-    return [(OP, b"cancel")] + ([(ID, check_id(id).encode())] if id is not None else [])
+    return [(OP, b"cancel"), *([(ID, check_id(id).encode())] if id is not None else [])]

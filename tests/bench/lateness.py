@@ -81,11 +81,11 @@ def plain_stream(place: Place, rate: int, seconds: int = SECONDS, lanes: int = L
 def beside_plain(place: Place, rate: int, delay: int, delay_max: int, lanes: int = LANES, size: int = 100,
                  **settings) -> tuple[dict, dict]:
     """Runs a stream through the bridge. At the same time another producer writes plain records to another reader."""
-    both = [Bridged(place, rate, delay, delay_max, lanes=lanes, size=size, **settings),
-            plain_stream(place, rate, lanes=lanes, size=size)]
-    for one in both:
-        one.start()
-    return both[0].result(), both[1].result()
+    bridged = Bridged(place, rate, delay, delay_max, lanes=lanes, size=size, **settings)
+    plain = plain_stream(place, rate, lanes=lanes, size=size)
+    bridged.start()
+    plain.start()
+    return bridged.result(), plain.result()
 
 
 def then_plain(place: Place, rate: int, delay: int, delay_max: int, seconds: int = SECONDS,

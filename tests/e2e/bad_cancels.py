@@ -91,7 +91,7 @@ class Cancels:
         deadline = time.monotonic() + 40
         while missing := [r for r in requests if source_of(r) not in (out := self.out())]:
             require(time.monotonic() < deadline, f"{what}: {len(missing)} of {len(requests)} do not come out, for example "
-                    f"{source_of(missing[0])} with key {missing[0].key!r} and {missing[0].headers}")
+                    f"{source_of(missing[0])!r} with key {missing[0].key!r} and {missing[0].headers}")
             time.sleep(0.1)
         return out
 

@@ -197,8 +197,8 @@ def chaos(stage: Stage) -> str:
     bridges = [stage.bridge(config, "bridge-1", members=1, env={**clock.env, **INSTANCE}, named=True),
                stage.bridge(config, "bridge-2", members=2, named=True)]
     plans, pause = FULL if stage.full else REDUCED, pauses(stage)
-    hands = [OnBridges(stage, stage.seed, plans[0], pause[0], bridges, clock),
-             OnBrokers(stage, stage.seed + 1, plans[1], pause[1])]
+    on_bridges = OnBridges(stage, stage.seed, plans[0], pause[0], bridges, clock)
+    hands = [on_bridges, OnBrokers(stage, stage.seed + 1, plans[1], pause[1])]
     orders = Orders(stage.generator(20_000), stage.seed)
     calm = Orders(stage.generator(20_000), stage.seed + 1, orders.share)
 
@@ -212,7 +212,7 @@ def chaos(stage: Stage) -> str:
         hand.start()
     for hand in hands:
         hand.finish()
-    hands[0].bridge()  # starts it again if it was fenced
+    on_bridges.bridge()  # starts it again if it was fenced
     time.sleep(3)
     for sending in sendings:
         sending.finish(stop=True)
@@ -221,7 +221,7 @@ def chaos(stage: Stage) -> str:
     report = settled.report
     stage.totals = totals(settled, hands[0].count + hands[1].count, len(stage.proxy.generations) - 1)
     line = judge(report, None)
-    hands[0].bridge()
+    on_bridges.bridge()
     doubles = None if stage.exactly_once else stage.doubles(trace)
     trace.end()
     if doubles:

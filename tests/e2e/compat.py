@@ -136,7 +136,7 @@ def check_voided(stage: Stage, due_s: int) -> None:
     for n in (0, 1):
         require(deliveries(stage, b"out-replaced-%d" % n) == [b"new"], f"replaced: {deliveries(stage, b'out-replaced-%d' % n)}")
         for name in (b"deleted", b"bare"):
-            require(not deliveries(stage, b"out-%s-%d" % (name, n)), f"{name}-{n} was delivered")
+            require(not deliveries(stage, b"out-%s-%d" % (name, n)), f"{name!r}-{n} was delivered")
 
 
 def counted(watch: Watch) -> None:

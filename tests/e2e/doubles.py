@@ -140,7 +140,7 @@ class Evidence:
     def writer(self, seen: Seen) -> str | None:
         """Returns the process that wrote the record, without the number of its start. None: the write was not acknowledged."""
         write = self.write_of((seen.topic, seen.partition, seen.offset))
-        return write and write.line.process.rsplit(".", 1)[0]
+        return write.line.process.rsplit(".", 1)[0] if write else None
 
     def was_stalled(self, process: str, since: float, until: float) -> bool:
         """Returns whether the process gave no sign of life in that time."""

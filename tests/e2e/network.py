@@ -32,7 +32,7 @@ REDUCED = {
             ("Produce", "answer_lost", 0), ("Heartbeat", "request_late", LONG_S), ("Fetch", "answer_lost", 0)]}
 
 
-def rounds(full: bool, exactly_once: bool) -> list[tuple[str, str, float]]:
+def rounds(full: bool, exactly_once: bool) -> list[tuple[str, str, int]]:
     if not full:
         return REDUCED[exactly_once]
     return [(api, way, seconds) for api in (EXACTLY if exactly_once else AT_LEAST) for way in WAYS

@@ -180,7 +180,8 @@ def serving_without(frame: bytes, hidden: set[str]) -> bytes:
     for _ in range(reader.varint() - 1):
         start = reader.at
         kind = reader.number("h")
-        reader.number("i"), reader.tags()  # lowest and highest version
+        reader.number("i")  # lowest and highest version
+        reader.tags()
         if NAMES.get(kind) not in hidden:
             kept.append(reader.data[start:reader.at])
     if len(kept) > 126:

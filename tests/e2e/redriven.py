@@ -124,12 +124,12 @@ class Redriven:
         require(doubles <= duplicates, f"{kinds}: {doubles} were sent twice, {duplicates} are allowed")
         for request in requests:
             _, key, value, _ = self.sent[self.name(request)]
-            require((request.key, request.value) == (key, value), f"{self.name(request)}: another key or value: {request}")
+            require((request.key, request.value) == (key, value), f"{self.name(request)!r}: another key or value: {request}")
             require(contract.business(request.headers) ==
                     [("name", self.name(request)), ("null", None), ("null", b"")], f"other headers: {request}")
             added = [name for name, _ in request.headers if name in contract.WRITTEN_BY_BRIDGE or
                      name in (contract.TRUNCATED, "dlb-attempt", "dlb-first-at")]
-            require(not added, f"{self.name(request)} still has {added}")
+            require(not added, f"{self.name(request)!r} still has {added}")
 
     @staticmethod
     def name(record: Seen) -> bytes:
@@ -317,8 +317,8 @@ def truncated_are_read_again(run: Redriven) -> str:
     require(len(large) == len(truncated) - 1 and result["complete"], f"{len(large)} of {len(truncated)} were read again")
     for request in large:
         kind, key, value, headers = run.sent[run.name(request)]
-        require((request.key, request.value) == (key, value), f"{run.name(request)} is not whole")
-        require(kind == "large" or ("padding", headers[-1][1]) in request.headers, f"{run.name(request)} lacks its headers")
+        require((request.key, request.value) == (key, value), f"{run.name(request)!r} is not whole")
+        require(kind == "large" or ("padding", headers[-1][1]) in request.headers, f"{run.name(request)!r} lacks its headers")
     return f"{len(large)} truncated read again, 1 gone"
 
 

@@ -162,10 +162,10 @@ def verify(sent: list[Request], delivered: list[Seen], dead: list[Seen], schedul
             by_source[source] = request
             report.written_twice += 1
         if request is None and recognise(seen, refused):
-            report.fault("refused_came", f"{source} was refused by the broker, but came out")
+            report.fault("refused_came", f"{source!r} was refused by the broker, but came out")
             continue
         if request is None:
-            report.fault("unknown", f"{seen.topic}/{seen.partition}/{seen.offset} has dlb-source {source}")
+            report.fault("unknown", f"{seen.topic}/{seen.partition}/{seen.offset} has dlb-source {source!r}")
             continue
         copies[source].append(seen)
         check(report, request, seen, partitions, showed)
@@ -206,7 +206,7 @@ def check_delivery(report: Report, request: Request, seen: Seen, partitions, sho
         report.fault("key", f"{where}: {clip(seen.key)} in place of {clip(request.out_key)}")
     if seen.value != request.value:
         report.fault("value", f"{where}: {clip(seen.value)} in place of {clip(request.value)}")
-    added = [("dlb-id", request.id)] if request.id is not None else []
+    added: list[tuple[str, bytes | None]] = [("dlb-id", request.id)] if request.id is not None else []
     added += [("dlb-due", str(request.due).encode()), ("dlb-source", seen.header("dlb-source"))]
     wanted = contract.business(request.headers) + added
     if seen.headers != wanted:

@@ -149,18 +149,19 @@ def lines_of_code(files: tuple[str, ...]) -> int:
 def kill_at_work(stage: Stage, way: Way, database: psycopg.Connection) -> datetime:
     """Kills the programs some times in the second half, each time when a timeout has just been handled, and starts them
     again. Returns the time of the first kill."""
-    options, start, first = stage.options, time.monotonic(), None
+    options, start = stage.options, time.monotonic()
+    kills: list[datetime] = []
     for n in range(KILLS):
         at = start + options.timeout + options.seconds * (0.5 + 0.5 * n / KILLS)
         time.sleep(max(0.0, at - time.monotonic()))
         await_handling(database)
-        first = first or datetime.now(timezone.utc)
+        kills.append(datetime.now(timezone.utc))
         for name in way.killed:
             stage.shop.programs[name].kill()
         time.sleep(DOWN_S)
         for name in way.killed:
             stage.shop.programs[name].start()
-    return first
+    return kills[0]
 
 
 def await_handling(database: psycopg.Connection) -> None:

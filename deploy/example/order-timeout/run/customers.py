@@ -10,7 +10,7 @@ import json
 import random
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 PRODUCTS = [f"product-{n}" for n in range(10)]
 STOCK = 100_000
@@ -38,7 +38,7 @@ class Customers:
         for n in range(self.orders):
             self.add(start + n * self.seconds / self.orders, self.create, n)
         with ThreadPoolExecutor(THREADS) as pool:
-            pending = set()
+            pending: set[Future] = set()
             while self.plan or pending:
                 pending = {future for future in pending if not future.done()}
                 with self.lock:
@@ -92,8 +92,8 @@ class Customers:
 
     def call(self, method: str, path: str, body: dict | None = None, port: int | None = None) -> tuple[int, dict]:
         port = port or self.services[0][0]
-        if port not in (opened := self.connection.__dict__):
-            opened[port] = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-        opened[port].request(method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"})
-        response = opened[port].getresponse()
+        opened = self.connection.__dict__  # of this thread
+        connection = opened.setdefault(str(port), http.client.HTTPConnection("127.0.0.1", port, timeout=20))
+        connection.request(method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"})
+        response = connection.getresponse()
         return response.status, json.loads(response.read() or "{}")

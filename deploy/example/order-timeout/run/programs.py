@@ -23,6 +23,7 @@ class Program:
 
     def kill(self) -> None:
         """kill -9."""
+        assert self.process is not None
         self.process.kill()
         self.process.wait(10)
 
@@ -30,7 +31,7 @@ class Program:
         return self.process is not None and self.process.poll() is None
 
     def stop(self) -> None:
-        if not self.alive():
+        if self.process is None or self.process.poll() is not None:
             return
         self.process.send_signal(signal.SIGTERM)
         try:

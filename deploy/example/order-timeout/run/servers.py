@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
@@ -54,7 +55,7 @@ class Postgres:
 
     def __init__(self, settings: tuple[str, ...] = ()):
         self.folder = Path(tempfile.mkdtemp(prefix="shop-postgres."))
-        self.user = {}
+        self.user: dict[str, Any] = {}
         if os.getuid() == 0:
             postgres = pwd.getpwnam("postgres")
             os.chown(self.folder, postgres.pw_uid, postgres.pw_gid)
