@@ -2,6 +2,7 @@
 /* Last stable offsets and high watermarks of the schedule topic. */
 #include "consumer/admin/open_records.h"
 
+#include "bridge/base/clock.h"
 #include "consumer/admin/offsets.h"
 #include "consumer/admin/topics_survey.h"
 #include "consumer/client/log_ends.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LASTING_MS = 1000, LIST_MAX = 128 };
+enum { LASTING_MS = 1000, LIST_MAX = 128, ELECTION_MS = 3000, ELECT_MS = 100 };
 
 int open_records_init(struct open_records *open, const struct config *config, rd_kafka_t *committed,
                       struct error *error)
@@ -103,6 +104,19 @@ static void add_finding(const struct open_records *open, const struct open_lane 
                     counted(records, "record", text), schedule, list, schedule, first, schedule);
 }
 
+/* Repeats the requests for a while. The broker of a partition that was just created denies at first
+   that it is the leader, and check often follows topics apply. */
+static int request_patiently(const struct open_records *open, struct open_lane *lanes, int n,
+                             int timeout_ms)
+{
+    int64_t until_mono_ms = clock_mono_ms() + (timeout_ms < ELECTION_MS ? timeout_ms : ELECTION_MS);
+    int err;
+    while ((err = open_records_ask(open, lanes, n, timeout_ms)) != 0 &&
+           clock_mono_ms() < until_mono_ms)
+        poll(NULL, 0, ELECT_MS);
+    return err;
+}
+
 int open_records_judge(const struct open_records *open, int timeout_ms, struct findings *findings)
 {
     int lanes = findings->partitions;
@@ -113,7 +127,7 @@ int open_records_judge(const struct open_records *open, int timeout_ms, struct f
         return ERR_NO_MEMORY;
     struct open_lane *now = seen + lanes;
     int64_t records = 0;
-    int err = open_records_ask(open, seen, lanes, timeout_ms);
+    int err = request_patiently(open, seen, lanes, timeout_ms);
     for (int i = 0; err == 0 && i < lanes; i++)
         records += open_records_of(&seen[i]);
     if (err == 0 && records > 0) { /* only a transaction that is still open later is reported */

@@ -86,6 +86,7 @@ class Reader:
                               timeout=60, stdin=subprocess.DEVNULL, check=False)
         require(done.returncode == wanted,
                 f"{line}: the command ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        require("warning: cannot" not in done.stderr, f"{line}: {done.stderr}")
         self.commands += 1
         return done.stdout
 
