@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debezium in place of the relay: Kafka Connect with debezium/outbox-router.json, which changes only in its addresses."""
+"""Debezium in place of the relay: Kafka Connect with debezium/outbox-router.json. Only its addresses and the name of its
+slot are replaced."""
 from __future__ import annotations
 
 import json
@@ -25,7 +26,8 @@ def add_debezium(shop: Shop, kafka: Kafka, url: str, jars: Path) -> None:
     settings = json.loads((HERE / "debezium" / "outbox-router.json").read_text())
     host, _, rest = url.split("@")[1].partition(":")
     port, _, name = rest.partition("/")
-    settings["config"] |= {"database.hostname": host, "database.port": port, "database.dbname": name}
+    settings["config"] |= {"database.hostname": host, "database.port": port, "database.dbname": name,
+                           "slot.name": f"orders_outbox_{name}"}  # slots belong to the server, not to a database
     connector.write_text(json.dumps(settings, indent=2))
     shop.add("relay", ["java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/*",
                        "org.apache.kafka.connect.cli.ConnectStandalone", str(worker), str(connector)], {})
