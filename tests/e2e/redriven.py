@@ -358,7 +358,7 @@ def each_has_its_event(run: Redriven, told: Collector, before: dict) -> int:
     for record, event in redriven_:
         require(not (wrong := faults(event, schema)), f"not by the schema: {wrong}: {event}")
         name = requests.get(event["data"]["sent_as"])
-        require({(event["subject"], name), (event["subject"], b"?")} & letters, f"{event} is of no dead letter of {name}")
+        require({(event["subject"], name), (event["subject"], b"?")} & letters, f"{event} is of no dead letter of {name!r}")
         require(event["subject"].split("/")[1] == str(record.partition), f"{event} is in partition {record.partition}")
         require(record.headers == [("content-type", b"application/cloudevents+json")], f"headers {record.headers}")
     require(len({e["id"] for _, e in redriven_}) == len(redriven_), "an event came twice")
