@@ -10,11 +10,10 @@
 /* A broker handles the requests of a connection in order. Once a quota is exceeded, each one makes
    the next wait longer, and a delivery may time out meanwhile. So the other clients may have an
    eighth of the bytes in flight. The client of hops may have half, since a hop has two minutes. */
-static const struct pace_share pace_share[PACE_CLIENTS] = {[HOPS] = {2, 64 << 10},
-                                                           [DELIVERIES] = {8, 32 << 10},
-                                                           [ALONE] = {8, 32 << 10},
-                                                           [FIRST] = {8, 32 << 10},
-                                                           [SECOND] = {8, 32 << 10}};
+static const struct pace_share pace_share[PACE_CLIENTS] = {
+    [HOPS] = {2, 64 << 10},  [DELIVERIES] = {8, 32 << 10}, [ALONE] = {8, 32 << 10},
+    [FIRST] = {8, 32 << 10}, [SECOND] = {8, 32 << 10},     [THIRD] = {8, 32 << 10},
+    [FOURTH] = {8, 32 << 10}};
 
 static enum report report_of(rd_kafka_resp_err_t err)
 {
@@ -254,7 +253,7 @@ void producer_reports(struct producer *p)
         if (p->clients[role].rk == NULL)
             continue;
         rd_kafka_poll(p->clients[role].rk, 0);
-        if (role == FIRST || role == SECOND)
+        if (role >= FIRST)
             continue; /* producer_txn.c recreates it after each failure */
         if (rd_kafka_fatal_error(p->clients[role].rk, NULL, 0) != 0 &&
             p->turn_mono_ms >= p->rebuild_mono_ms)

@@ -9,14 +9,15 @@
    client ever creates a topic.
 
    With a transactional id, two transactional clients take turns, one transaction each. While
-   brokers write the markers that end one transaction, the other client begins the next one. Records
-   forwarded since the last producer_finish are committed by the next one. No transaction begins
-   before the previous one is decided.
+   brokers write the markers that end one transaction, the other client begins the next one. If
+   brokers cannot complete a transaction, because a partition lost its leader, another client with
+   another id is started (producer_turns.c). Records forwarded since the last producer_finish are
+   committed by the next one. No transaction begins before the previous one is decided.
 
    After a failure, the client is recreated under the same id, which fences the requests of the old
    one. The same happens after a request failed on the wire and was sent again. Its first copy may
-   arrive late and end a later transaction. Meanwhile the other client takes the turn, unless
-   offsets from the failed client may still arrive. */
+   arrive late and end a later transaction. Meanwhile another client takes the turn, unless offsets
+   from the failed client may still arrive. */
 #ifndef DELAYBRIDGE_CONSUMER_PRODUCER_H
 #define DELAYBRIDGE_CONSUMER_PRODUCER_H
 
@@ -47,14 +48,16 @@ struct producer_config {
     void (*throttled)(void *ctx, int64_t for_ms);
     /* The log of a level partition now begins at low. */
     void (*trimmed)(void *ctx, const char *topic, int partition, int64_t low);
-    /* NULL: at least once. At most PRODUCER_ID_MAX - 3 bytes: the id of the second client ends in
-       ":2". With an id, producer_reports also calls the three functions below. */
+    /* NULL: at least once. At most PRODUCER_ID_MAX - 3 bytes: the ids of further clients end in
+       ":2" to ":4". With an id, producer_reports also calls the four functions below. */
     const char *transactional_id;
     void (*committed)(void *ctx, uint64_t seq);
     /* The transaction failed; answer with producer_abort. */
     void (*aborted)(void *ctx, enum abort_cause cause, const char *why);
     /* Ends producer_abort: the next transaction can begin. */
     void (*restarted)(void *ctx);
+    /* Brokers cannot complete a transaction, so a partition of it may have no leader. */
+    void (*leaders_doubted)(void *ctx);
     void *ctx;
 };
 

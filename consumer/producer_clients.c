@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Creates, replaces and stops the clients of a producer. With at-least-once there are three
    idempotent ones: for hops, for deliveries, and for records that must be alone in their batch.
-   With exactly-once there are two transactional ones (producer_txn.c), and the one for hops. */
+   With exactly-once there are two to four transactional ones (producer_turns.c), and the one for
+   hops. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "consumer/producer_parts.h"
@@ -16,7 +17,7 @@ enum { REBUILD_MS = 500, REBUILD_AGAIN_MS = 1000 };
 static bool owns_topic(const struct producer *p, enum role role, int own)
 {
     if (producer_is_transactional(p))
-        return role == FIRST || role == SECOND;
+        return role >= FIRST;
     bool urgent = own == producer_own_cancelled(p) || own == producer_own_events(p);
     return role == ALONE || role == (urgent ? DELIVERIES : HOPS);
 }
@@ -84,7 +85,7 @@ static rd_kafka_conf_t *conf_of(struct producer *p, enum role role, struct error
         client_conf(p->config.config, role == HOPS ? CLIENT_HOPS : CLIENT_DELIVERIES, error);
     if (conf == NULL)
         return NULL;
-    if ((role == FIRST || role == SECOND) && producer_txn_configure(p, role, conf, error) != 0) {
+    if (role >= FIRST && producer_txn_configure(p, role, conf, error) != 0) {
         rd_kafka_conf_destroy(conf);
         return NULL;
     }
@@ -166,7 +167,7 @@ void producer_client_stop(struct producer *p, enum role role)
     if (p->clients[role].rk == NULL)
         return;
     rd_kafka_t *rk = producer_client_leave(p, role);
-    if (role == FIRST || role == SECOND)
+    if (role >= FIRST)
         client_transactional_destroy(rk, atomic_load(&p->txn.turns[role - FIRST].tainted));
     else
         rd_kafka_destroy(rk);

@@ -15,9 +15,10 @@
 #include <stdatomic.h>
 
 /* The clients. HOPS also serves lookups and trims. With exactly-once it does nothing else, since
-   the transactional FIRST and SECOND send all records in turns. ALONE sends one record in a
-   batch. */
-enum role { HOPS, DELIVERIES, ALONE, FIRST, SECOND, ROLES };
+   the transactional FIRST and SECOND send all records in turns. THIRD and FOURTH replace them while
+   brokers cannot complete their transactions. ALONE sends one record in a batch. */
+enum role { HOPS, DELIVERIES, ALONE, FIRST, SECOND, THIRD, FOURTH, ROLES };
+enum { TURNS = ROLES - FIRST };
 
 /* The records on their way to a client for one partition, or for several that share the route. */
 struct route {
@@ -78,6 +79,7 @@ struct answer {
 };
 
 /* States of one transactional client.
+   OFF        it was never needed
    STARTING   the client is new, and init_transactions runs or waits for a retry
    READY      no transaction is open
    Only the client whose turn it is:
@@ -86,14 +88,17 @@ struct answer {
    PURGING    it failed, and its records are being reported
    TORN       all its records are reported, and producer_abort is still to come
    Possible while the other client works:
+   LEFT       it failed while txn_calls sends its offsets; then it is CLOSING
    CLOSING    txn_calls destroys the client, then it is recreated */
 enum txn_phase {
+    PHASE_OFF,
     PHASE_STARTING,
     PHASE_READY,
     PHASE_OPEN,
     PHASE_COMMITTING,
     PHASE_PURGING,
     PHASE_TORN,
+    PHASE_LEFT,
     PHASE_CLOSING
 };
 
@@ -102,14 +107,18 @@ struct producer_turn {
     char id[PRODUCER_ID_MAX]; /* the transactional id */
     struct txn_calls *calls;
     enum txn_phase phase;
-    int64_t retry_mono_ms; /* STARTING: time of the next try; 0: a try is running */
-    int64_t logged_ms;     /* duration of the running call when it was last logged */
-    atomic_bool tainted;   /* a request failed on the wire and may still arrive */
+    int64_t retry_mono_ms;              /* STARTING: time of the next try; 0: a try is running */
+    int64_t logged_ms;                  /* duration of the running call when it was last logged */
+    atomic_bool tainted;                /* a request failed on the wire and may still arrive */
+    atomic_bool offsets_tainted;        /* that request may change committed offsets */
+    int64_t begun_mono_ms;              /* start of the open transaction */
+    atomic_bool produced;               /* since then, a broker has answered a Produce request */
+    _Atomic int64_t registered_mono_ms; /* last answer of the coordinator to AddPartitionsToTxn */
 };
 
 struct producer_txn {
-    struct producer_turn turns[2]; /* of FIRST and SECOND */
-    enum role turn;                /* client of the current transaction, or else of the next */
+    struct producer_turn turns[TURNS]; /* from FIRST on */
+    enum role turn;                    /* client of the current transaction, or else of the next */
     uint64_t seq;
     bool failing;   /* a record or the client has failed */
     bool giving_up; /* producer_abort was called */
@@ -203,11 +212,33 @@ rd_kafka_t *producer_client_leave(struct producer *p, enum role role);
 void producer_client_rebuild(struct producer *p, enum role role); /* after a fatal error */
 void producer_topic_close(struct target_topics *topics, enum role role);
 
-/* producer_txn.c */
+/* producer_turns.c */
 int producer_txn_start(struct producer *p);
-bool producer_txn_stop(struct producer *p); /* false: a call still uses a client */
 int producer_txn_configure(struct producer *p, enum role role, rd_kafka_conf_t *conf,
                            struct error *error) must_check;
+struct producer_turn *producer_turn_of(struct producer *p, enum role role);
+void producer_turn_start(struct producer *p, enum role role);
+/* Destroys a client and its topics. The next client with this id ends the transaction that the old
+   one left open. */
+void producer_turn_renew(struct producer *p, enum role role);
+void producer_turn_failed_to_start(struct producer_turn *turn, const struct outcome *outcome);
+void producer_turn_retry(struct producer *p, enum role role); /* a start that failed */
+void producer_turn_log_slow(struct producer_turn *turn);
+void producer_turn_begins(struct producer_turn *turn); /* a transaction */
+/* Returns whether the coordinator has refused the open transaction for HELD_MS. */
+bool producer_turn_is_refused(struct producer_turn *turn);
+/* The current client is left to its running call. */
+void producer_turn_leave(struct producer *p);
+/* Gives the next transaction to another client that is ready, if there is one. */
+void producer_turn_pass(struct producer *p);
+/* Does the same if the current client is being recreated. */
+void producer_turn_choose(struct producer *p);
+/* Starts another client if fewer than two can be used, because brokers hold the others. */
+void producer_turns_replace_held(struct producer *p);
+bool producer_turns_close(struct producer *p); /* whether any client is CLOSING */
+
+/* producer_txn.c */
+bool producer_txn_stop(struct producer *p); /* false: a call still uses a client */
 int producer_txn_enter(struct producer *p); /* 0, or ERR_FULL: no record can be sent now */
 void producer_txn_serve(struct producer *p);
 

@@ -126,6 +126,11 @@ void bridge_aborted(struct bridge *bridge, enum abort_cause cause, const char *w
 /* The producer that port.abort replaces is ready. */
 void bridge_restarted(struct bridge *bridge);
 
+/* Exactly-once: brokers cannot complete a transaction, so any partition may have lost its leader.
+   Targets and own topics are looked up before the next record goes to them. Between turns or inside
+   port.reports. */
+void bridge_leaders_doubted(struct bridge *bridge);
+
 /* A broker reads no requests for for_ms, because a quota was exceeded. During this time, neither a
    target nor a topic of ours is to blame for silence. Between turns or inside port.reports. */
 void bridge_throttled(struct bridge *bridge, int64_t for_ms);

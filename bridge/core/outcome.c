@@ -303,6 +303,12 @@ void bridge_aborted(struct bridge *b, enum abort_cause cause, const char *why)
     give_up(b, !alone);
 }
 
+void bridge_leaders_doubted(struct bridge *b)
+{
+    outlets_doubt(b);
+    targets_look_up_again(b);
+}
+
 void bridge_restarted(struct bridge *b)
 {
     begin_transaction(b);

@@ -204,6 +204,15 @@ void target_doubt(struct bridge *b, struct target *t)
         t->state = TARGET_UNKNOWN;
 }
 
+void targets_look_up_again(struct bridge *b)
+{
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        struct target *t = &b->targets.all[i];
+        if (t->used && t->state == TARGET_UP)
+            t->state = TARGET_UNKNOWN;
+    }
+}
+
 bool targets_take_down_silent(struct bridge *b, const char *why)
 {
     size_t in_flight = 0;

@@ -38,6 +38,10 @@ void target_refuses(struct bridge *b, struct target *t, const char *why);
 /* Exactly-once: a record to it was not answered, so it may lack a leader. */
 void target_doubt(struct bridge *b, struct target *t);
 
+/* Exactly-once: any partition may lack a leader. Looks each available target up before its next
+   record. */
+void targets_look_up_again(struct bridge *b);
+
 /* The targets of the open transaction. */
 /* Marks the silent ones as down, and returns true. Returns false, and changes nothing, if a topic
    of ours is silent too. */

@@ -39,6 +39,11 @@ static void on_restarted(void *ctx)
     ((struct worker *)ctx)->restarted = true;
 }
 
+static void on_leaders_doubted(void *ctx)
+{
+    bridge_leaders_doubted(((struct worker *)ctx)->bridge);
+}
+
 static void on_landed(void *ctx, const struct parcel *parcel, struct queue_id level, int64_t offset)
 {
     struct worker *w = ctx;
@@ -333,6 +338,7 @@ struct producer_config worker_producer_config(struct worker *w)
                                     .committed = on_transaction_committed,
                                     .aborted = on_transaction_aborted,
                                     .restarted = on_restarted,
+                                    .leaders_doubted = on_leaders_doubted,
                                     .ctx = w};
 }
 

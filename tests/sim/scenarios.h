@@ -137,6 +137,7 @@
     X(silent_level_takes_a_share_of_the_budget)                               \
     X(a_level_behind_a_series_of_throttles_is_not_closed)                     \
     X(a_level_that_loses_its_leader_breaks_one_transaction)                   \
+    X(doubted_leaders_are_looked_up_before_the_next_record)                   \
     X(lone_record_to_a_target_without_a_leader_blocks_one_producer)           \
     X(target_that_is_whole_again_is_tried_on_the_last_producer)               \
     X(clock_step_back_aborts_the_transaction)                                 \

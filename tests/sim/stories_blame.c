@@ -356,6 +356,31 @@ void a_level_that_loses_its_leader_breaks_one_transaction(struct world *w)
     expect_ends(w, held, SECONDS, 1, 0);
 }
 
+/* The worker learns that brokers cannot complete its last transaction. */
+void doubted_leaders_are_looked_up_before_the_next_record(struct world *w)
+{
+    enum { SECONDS = 10 };
+    struct request *good[SECONDS], *held[SECONDS], *to_target;
+    story_begin_exactly_once(w);
+    w->setup.lanes = 2;
+    story_open(w);
+    hop_in_both_lanes(w, held, good, 1);
+    to_target = story_ask(w, TARGET_B, 0);
+    story_until(w, to_target->delivered == 1);
+    take_leader_of_level(w, 0, 60000);
+    for (int n = 0; n < TARGET_PARTITIONS; n++)
+        world_take_leader(w, CHAINS_TARGETS + TARGET_B * TARGET_PARTITIONS + n, w->now_ms + 60000);
+    bridge_leaders_doubted(w->processes[0].bridge);
+    to_target = story_ask_lane(w, 1, TARGET_B, 0);
+    hop_in_both_lanes(w, held, good, SECONDS);
+    expect(w, COUNT(w, aborts) == 0 && w->notices[NOTICE_OUTLET_DOWN] == 1);
+    expect(w, to_target->delivered == 0);
+    expect_ends(w, good, SECONDS, 1, 0);
+    story_finish(w);
+    expect_ends(w, held, SECONDS, 1, 0);
+    expect(w, to_target->delivered == 1);
+}
+
 /* With at-least-once, records to the level stay in flight until the leader is back. */
 void silent_level_is_reported_and_blocks_its_lane_alone(struct world *w)
 {
