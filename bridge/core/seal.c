@@ -72,13 +72,20 @@ static bool is_drained(const struct queue *q, int64_t committed)
            q->window.base == committed;
 }
 
+/* Returns whether every record of the queue below the start of its log is gone. A record that was
+   read before it was deleted is still in memory, or about to be read again. */
+static bool is_gone_below(const struct queue *q, int64_t start)
+{
+    return !queue_is_schedule(q) && (q->window.base == WINDOW_UNSET || q->window.base >= start);
+}
+
 /* Returns the offset below which all records of a queue are finished, and the group has committed
    that. A level whose log was deleted up to its end has passed. So has a queue that was read to its
    end, since ends of transactions behind its last record are never committed. */
 static int64_t passed_of(const struct bridge *b, const struct queue *q, int64_t committed,
                          int64_t start)
 {
-    int64_t passed = committed > start || queue_is_schedule(q) ? committed : start;
+    int64_t passed = start > committed && is_gone_below(q, start) ? start : committed;
     int64_t end = is_drained(q, committed) ? b->port.drained(b->port.ctx, q->id) : -1;
     return end > passed ? end : passed;
 }

@@ -187,6 +187,7 @@
     X(a_drained_lane_empties_its_table)                                       \
     X(a_drained_lane_empties_its_table_exactly_once)                          \
     X(a_marker_at_the_end_of_the_schedule_topic_keeps_no_cancel)              \
+    X(a_deleted_record_in_memory_keeps_its_cancel_in_force)                   \
     X(a_waiting_record_keeps_its_cancel_in_force)                             \
     X(a_waiting_record_keeps_its_cancel_in_force_exactly_once)                \
     X(a_blocked_level_keeps_cancels_in_force)                                 \

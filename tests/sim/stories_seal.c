@@ -189,6 +189,26 @@ void a_blocked_level_keeps_cancels_in_force(struct world *w)
     story_finish(w);
 }
 
+/* An operator deletes the records of a level. Its owner has read one of them and still forwards it.
+ */
+void a_deleted_record_in_memory_keeps_its_cancel_in_force(struct world *w)
+{
+    story_begin_cancels(w);
+    story_open(w);
+    struct request *r = ask_named(w, "k", NULL, 31000);
+    struct request *other = ask_named(w, "other", NULL, 31000);
+    story_pass(w, 500);
+    int topic = w->processes[0].topic_of_slot[3];
+    oracle_truncate(w, topic, 0, w->broker.logs[topic][0].end);
+    cancel_of(w, "k", NULL);
+    story_pass(w, 29000);
+    expect(w, COUNT(w, cancel_entries) == 1);
+    story_pass(w, 20000);
+    expect(w, r->delivered == 0 && other->delivered <= 1);
+    expect(w, COUNT(w, cancel_entries) == 0);
+    story_finish(w);
+}
+
 /* No record is fetched for more than ten seals, and then the owner dies. The next one needs the
    entry of a cancel that is done, because a request before it is not. */
 static void leave_unread(struct world *w, struct request *r)
