@@ -265,6 +265,8 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
     switch (answer->report) {
     case REPORT_OK:
         t->took_mono_ms = b->now.mono_ms;
+        if (t->doubted && b->txn.failed) /* it was the record of another partition that timed out */
+            break;
         if (t->failed)
             bridge_notice(
                 b, (struct notice){.kind = NOTICE_TARGET_UP, .target = bytes_text(t->id.name)});

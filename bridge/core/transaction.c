@@ -145,11 +145,10 @@ int64_t txn_wait_ms(const struct bridge *b)
     const struct txn *t = &b->txn;
     if (!b->config.exactly_once || t->state != TXN_OPEN)
         return BRIDGE_WAIT_MAX_MS;
-    if (t->n > 0)
-        return over_mono_ms(b) - b->now.mono_ms;
-    if (list_is_empty(&b->ready[READY_HOPS]))
+    if (t->n == 0 && list_is_empty(&b->ready[READY_HOPS]))
         return BRIDGE_WAIT_MAX_MS;
-    int64_t left_ms = b->hops_since_mono_ms + TXN_HOPS_MS - b->now.mono_ms;
-    /* 0 or less: the port has just refused a record. */
+    int64_t end_mono_ms = t->n > 0 ? over_mono_ms(b) : b->hops_since_mono_ms + TXN_HOPS_MS;
+    int64_t left_ms = end_mono_ms - b->now.mono_ms;
+    /* 0 or less: the port has just refused a hop, or an event that belongs to the transaction. */
     return left_ms > 0 ? left_ms : BRIDGE_WAIT_MAX_MS;
 }

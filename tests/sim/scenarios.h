@@ -139,6 +139,7 @@
     X(a_level_that_loses_its_leader_breaks_one_transaction)                   \
     X(doubted_leaders_are_looked_up_before_the_next_record)                   \
     X(lone_record_to_a_target_without_a_leader_blocks_one_producer)           \
+    X(a_target_with_a_partition_without_a_leader_stays_doubted)               \
     X(target_that_is_whole_again_is_tried_on_the_last_producer)               \
     X(clock_step_back_aborts_the_transaction)                                 \
     X(clock_step_back_after_a_lone_failure_rereads)                           \
@@ -168,6 +169,7 @@
     /* stories_events.c: events of requests */                                \
     X(events_without_a_leader_stop_their_lane_alone_exactly_once)             \
     X(a_record_is_done_when_its_event_is_stored)                              \
+    X(an_event_that_the_client_refuses_costs_no_turns_exactly_once)           \
     X(lossy_events_delay_no_record)                                           \
     X(a_cancel_that_voids_nothing_has_an_event)                               \
     X(a_cancel_that_voids_nothing_has_an_event_exactly_once)                  \

@@ -460,6 +460,34 @@ void lone_record_to_a_target_without_a_leader_blocks_one_producer(struct world *
     expect(w, bad->delivered == 1);
 }
 
+/* The other partitions of the target answer after its timeout, in the same transaction. */
+void a_target_with_a_partition_without_a_leader_stays_doubted(struct world *w)
+{
+    enum { N = 2 * TARGET_PARTITIONS, TIMEOUT_MS = 5000 };
+    struct request *asked[N];
+    story_begin_exactly_once(w);
+    story_open(w);
+    w->knobs.restarts_at_once = 10000;
+    asked[0] = story_ask(w, TARGET_A, 0);
+    story_until(w, asked[0]->delivered == 1);
+    story_pass(w, 1000);
+    world_take_leader(w, CHAINS_TARGETS + TARGET_A * TARGET_PARTITIONS, w->now_ms + 90000);
+    story_hold_landings(w);
+    for (size_t i = 0; i < N; i++) /* the size chooses the partition */
+        asked[i] = story_ask_large(w, 0, 300 + i);
+    story_until(w, w->forwards > N);
+    story_pass(w, TIMEOUT_MS - 1);
+    w->knobs.report_ms = 20; /* some of the others are reported after the timeout */
+    story_let_land(w);
+    story_pass(w, 0);
+    w->knobs.report_ms = 0;
+    story_until(w, COUNT(w, aborts) == 1);
+    story_pass(w, 30000); /* the simulator fails if a second record goes to that partition */
+    story_finish(w);
+    for (int i = 0; i < N; i++)
+        expect(w, asked[i]->delivered == 1);
+}
+
 void clock_step_back_aborts_the_transaction(struct world *w)
 {
     story_begin_exactly_once(w);

@@ -58,6 +58,28 @@ void lossy_events_delay_no_record(struct world *w)
     story_finish(w);
 }
 
+/* The client accepts some records, and then none for a while: a story has a limit of turns. */
+void an_event_that_the_client_refuses_costs_no_turns_exactly_once(struct world *w)
+{
+    enum { N = 40 };
+    struct request *asked[N];
+    story_begin_exactly_once(w);
+    w->setup.events = EVENTS_ALL;
+    story_open(w);
+    for (int i = 0; i < N; i++) {
+        size_t forwards = w->forwards;
+        asked[i] = story_ask(w, TARGET_A, 0);
+        w->knobs.full = 5000;
+        story_until(w, w->forwards > forwards);
+        w->knobs.full = 10000;
+        story_pass(w, 200);
+    }
+    w->knobs.full = 0;
+    story_finish(w);
+    for (int i = 0; i < N; i++)
+        expect(w, asked[i]->delivered == 1);
+}
+
 static void refused_once(struct world *w)
 {
     story_open(w);
