@@ -5,6 +5,15 @@
 
 #include <math.h>
 
+const struct retry_policy *retry_find(const struct retry_policy *policies, size_t n,
+                                      struct bytes name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bytes_equal(bytes_text(policies[i].name), name))
+            return &policies[i];
+    return NULL;
+}
+
 int retry_attempts(const struct retry_policy *policy)
 {
     return policy->delays_n > 0 ? policy->delays_n : policy->attempts;

@@ -4,14 +4,17 @@
 #ifndef DELAYBRIDGE_LEVELS_RETRY_H
 #define DELAYBRIDGE_LEVELS_RETRY_H
 
+#include "levels/bytes.h"
 #include "levels/err.h"
 
 #include <stdint.h>
 
-enum { RETRY_DELAYS_MAX = 64, RETRY_ATTEMPTS_MAX = 65535 };
+enum { RETRY_DELAYS_MAX = 64, RETRY_ATTEMPTS_MAX = 65535, RETRY_NAME_MAX = 64 };
 
-/* A list of delays, or an exponential series if delays_n is 0. */
+/* A list of delays, or an exponential series if delays_n is 0. The owner of the policy owns the
+   name. */
 struct retry_policy {
+    char *name;                          /* the value of dlb-retry; at most RETRY_NAME_MAX bytes */
     int64_t delays_ms[RETRY_DELAYS_MAX]; /* each from 1 */
     int delays_n;
     int64_t first_ms;    /* of the series, from 1 */
@@ -36,6 +39,10 @@ enum retry_answer { RETRY_WAITS, RETRY_OUT_OF_ATTEMPTS, RETRY_PAST_DEADLINE };
    Otherwise, the retries are exhausted. */
 enum retry_answer retry_next(const struct retry_policy *policy, const struct retry_state *state,
                              int64_t now_ms, int64_t *wait_ms) must_check;
+
+/* Returns the policy of this name, or NULL. */
+const struct retry_policy *retry_find(const struct retry_policy *policies, size_t n,
+                                      struct bytes name);
 
 /* Returns the number of retries before the policy is exhausted by attempts. */
 int retry_attempts(const struct retry_policy *policy);

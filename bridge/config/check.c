@@ -153,6 +153,8 @@ int config_check(struct loader *loader)
         err = check_group(loader);
     if (err == 0)
         err = check_events(loader);
+    if (err == 0)
+        err = config_check_retry(loader, setting_of(loader, "retry").where);
     return err;
 }
 

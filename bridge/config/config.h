@@ -9,6 +9,7 @@
 #include "bridge/base/log.h"
 #include "levels/event.h"
 #include "levels/plan.h"
+#include "levels/retry.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,6 +60,8 @@ struct config {
     int replication;                        /* topics apply only */
     struct topic_override *topic_overrides; /* the key topic_settings */
     size_t topic_overrides_n;
+    struct retry_policy *retry; /* the key retry */
+    size_t retry_n;
     enum log_level log_level;
     enum log_format log_format;
     int workers;

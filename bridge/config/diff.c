@@ -48,6 +48,25 @@ static bool same_topics(const struct config *a, const struct config *b)
     return same;
 }
 
+static bool same_policy(const struct retry_policy *a, const struct retry_policy *b)
+{
+    return a->delays_n == b->delays_n && a->first_ms == b->first_ms &&
+           a->longest_ms == b->longest_ms && a->factor == b->factor && a->attempts == b->attempts &&
+           a->jitter == b->jitter && a->deadline_ms == b->deadline_ms &&
+           memcmp(a->delays_ms, b->delays_ms, sizeof a->delays_ms) == 0;
+}
+
+static bool same_retry(const struct config *a, const struct config *b)
+{
+    bool same = a->retry_n == b->retry_n;
+    for (size_t i = 0; same && i < a->retry_n; i++) {
+        const struct retry_policy *other =
+            retry_find(b->retry, b->retry_n, bytes_text(a->retry[i].name));
+        same = other != NULL && same_policy(&a->retry[i], other);
+    }
+    return same;
+}
+
 static bool same(const struct config_key *key, const struct config *a, const struct config *b)
 {
     const char *at_a = (const char *)a + key->offset, *at_b = (const char *)b + key->offset;
@@ -71,6 +90,8 @@ static bool same(const struct config_key *key, const struct config *a, const str
         return same_targets(a, b);
     case TYPE_TOPIC_SETTINGS:
         return same_topics(a, b);
+    case TYPE_RETRY:
+        return same_retry(a, b);
     case TYPE_DELIVERY:
         return a->exactly_once == b->exactly_once;
     case TYPE_LOST_OFFSETS:

@@ -233,6 +233,7 @@ void config_deinit(struct config *c)
     for (size_t i = 0; i < c->targets_n; i++)
         free(c->targets[i]);
     config_free_topics(c);
+    config_free_retry(c);
     free(c->kafka);
     free(c->targets);
     free(c->path);

@@ -15,6 +15,7 @@ enum config_type {
     TYPE_RETIRED,        /* spans */
     TYPE_TARGETS,        /* patterns */
     TYPE_TOPIC_SETTINGS, /* a map in the file, NAME=VALUE in flags and variables */
+    TYPE_RETRY,          /* a map of maps in the file, POLICY.FIELD=VALUE in flags and variables */
     TYPE_DELIVERY,
     TYPE_LOST_OFFSETS,
     TYPE_UNREADABLE,
@@ -56,7 +57,8 @@ const char *config_key_flag(const struct config_key *key, char out[CONFIG_FLAG_M
 static inline bool config_key_is_list(const struct config_key *key)
 {
     return key->type == TYPE_LEVELS || key->type == TYPE_RETIRED || key->type == TYPE_TARGETS ||
-           key->type == TYPE_TOPIC_SETTINGS || key->type == TYPE_EVENTS || key->type == TYPE_COMPAT;
+           key->type == TYPE_TOPIC_SETTINGS || key->type == TYPE_EVENTS ||
+           key->type == TYPE_COMPAT || key->type == TYPE_RETRY;
 }
 
 /* Sources of values: "delaybridge.yaml:12", "flag --hold", "variable DELAYBRIDGE_HOLD". */
@@ -106,6 +108,16 @@ int config_set_topic(struct loader *loader, const struct setting *setting) must_
 /* Sets entries from values of the form NAME=VALUE. Entries of other names stay. */
 int config_set_topics(struct loader *loader, const struct setting *setting) must_check;
 void config_free_topics(struct config *config);
+
+/* Sets one field of a policy of the key retry. The key of the setting is POLICY.FIELD. Only delays
+   takes more than one value. */
+int config_set_retry(struct loader *loader, const struct setting *setting) must_check;
+/* Sets fields from values of the form POLICY.FIELD=VALUE. Spaces separate the values of delays. All
+   other fields stay. */
+int config_set_retries(struct loader *loader, const struct setting *setting) must_check;
+/* Checks that each policy is complete. where: the source of the key. */
+int config_check_retry(struct loader *loader, const char *where) must_check;
+void config_free_retry(struct config *config);
 
 /* Reads the file. */
 int config_read_yaml(struct loader *loader, const char *path) must_check;

@@ -77,6 +77,15 @@ const struct config_key CONFIG_KEYS[] = {
      .initial = "40d",
      .help = "The longest accepted delay, counted from the timestamp of the request.",
      .live = true},
+    {.name = "retry",
+     .type = TYPE_RETRY,
+     .shown = "{default: {delays: [5s, 30s, 2m, 10m, 1h], jitter: 0.2, deadline: 1d}}",
+     .help =
+         "Policies for requests with dlb-retry. A policy has delays, or a series with first, "
+         "factor, longest and attempts. jitter is the part by which a wait varies, and deadline "
+         "the time after the first request from which no retry is accepted. A flag takes "
+         "POLICY.FIELD=VALUE, such as default.delays='5s 30s'.",
+     .live = true},
     {.name = "delivery",
      .type = TYPE_DELIVERY,
      .initial = "at-least-once",

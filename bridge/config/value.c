@@ -296,6 +296,8 @@ static int set_value(struct loader *loader, const struct config_key *key,
         return set_targets(loader, setting);
     case TYPE_TOPIC_SETTINGS:
         return config_set_topics(loader, setting);
+    case TYPE_RETRY:
+        return config_set_retries(loader, setting);
     case TYPE_LOST_OFFSETS:
         return set_lost_offsets(loader, setting);
     case TYPE_UNREADABLE:

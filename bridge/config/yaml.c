@@ -242,6 +242,54 @@ static int topics_read(struct reader *r)
     return err;
 }
 
+/* Reads a field of a policy. The current event is its value. */
+static int retry_field_read(struct reader *r, const char *policy, const char *field)
+{
+    char where[WHERE_MAX], full[WHERE_MAX], **values = NULL;
+    bool list = r->event.type == YAML_SEQUENCE_START_EVENT;
+    size_t n = 0;
+    int err = 0;
+    snprintf(where, sizeof where, "%s:%d", r->path, line_here(r));
+    snprintf(full, sizeof full, "%s.%s", policy, field);
+    if (list) {
+        err = list_read(r, full, &values, &n);
+    } else {
+        values = memory_or_end(malloc(sizeof *values));
+        values[n] = r->event.type == YAML_SCALAR_EVENT ? scalar(r) : NULL;
+        if (values[n++] == NULL)
+            err = refuse(r, line_here(r), "retry: %s: takes a value or a list", full);
+    }
+    struct setting setting = {where, full, values, n, false};
+    if (err == 0)
+        err = config_set_retry(r->loader, &setting);
+    for (size_t i = 0; i < n; i++)
+        free(values[i]);
+    free(values);
+    return err;
+}
+
+/* Reads the map of a policy, or of all policies if policy is NULL. The current event is its start.
+ */
+static int retry_read(struct reader *r, const char *policy)
+{
+    struct seen seen = {0};
+    int err;
+    while ((err = next(r)) == 0 && r->event.type != YAML_MAPPING_END_EVENT) {
+        const char *name = key_read(r, &seen);
+        err = name == NULL ? ERR_CONFIG : next(r);
+        if (err == 0 && policy == NULL && r->event.type != YAML_MAPPING_START_EVENT)
+            err = refuse(r, line_here(r), "retry: %s: takes a map: {delays: [5s, 30s]}", name);
+        if (err == 0)
+            err = policy == NULL ? retry_read(r, name) : retry_field_read(r, policy, name);
+        if (err != 0)
+            break;
+    }
+    if (err == 0 && policy != NULL && seen.n == 0)
+        err = refuse(r, line_here(r), "retry: %s: is empty: give {delays: [5s, 30s]}", policy);
+    seen_deinit(&seen);
+    return err;
+}
+
 static int map_read(struct reader *r, const char *prefix);
 
 /* Describes an unknown key. A flag has a dot where the file has a map. */
@@ -278,6 +326,10 @@ static int entry_read(struct reader *r, const char *prefix, const char *name, in
         return r->event.type == YAML_MAPPING_START_EVENT
                    ? topics_read(r)
                    : refuse(r, line, "%s: takes a map: {segment.bytes: default}", name);
+    if (key->type == TYPE_RETRY)
+        return r->event.type == YAML_MAPPING_START_EVENT
+                   ? retry_read(r, NULL)
+                   : refuse(r, line, "%s: takes a map: {default: {delays: [5s, 30s]}}", name);
     if (key->type != TYPE_PROPERTIES)
         return value_read(r, key);
     if (r->event.type != YAML_MAPPING_START_EVENT)

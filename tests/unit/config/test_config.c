@@ -439,6 +439,8 @@ Test(config, each_key_that_differs_is_reported_with_its_liveness)
         {"canary: 10s", "-canary "},
         {"topic_settings: {segment.bytes: default}", "-topic_settings "},
         {"topic_settings: {segment.ms: 7}", "-topic_settings "},
+        {"retry: {a: {delays: [1s]}}", "+retry "},
+        {"retry: {a: {first: 1s, longest: 1m, attempts: 3, jitter: 0.1}}", "+retry "},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         char text[128];
@@ -658,4 +660,74 @@ Test(config, the_shipped_files_are_accepted_and_the_full_one_has_the_defaults)
     cr_expect_str_eq(config.group, defaults.group);
     config_deinit(&defaults);
     config_deinit(&config);
+}
+
+static const struct retry_policy *policy(const char *name)
+{
+    const struct retry_policy *found = retry_find(config.retry, config.retry_n, bytes_text(name));
+    cr_assert_not_null(found, "no policy %s", name);
+    return found;
+}
+
+Test(config, retry_policy_is_a_list_of_delays_or_a_series)
+{
+    takes("retry:\n"
+          "  default: {delays: [5s, 30s, 2m], jitter: 0.2, deadline: 1d}\n"
+          "  fast: {first: 200ms, factor: 1.5, longest: 1m, attempts: 10}\n"
+          "  doubled: {first: 1s, longest: 1h, attempts: 65535}\n");
+    cr_expect_eq(config.retry_n, 3);
+    cr_expect_eq(policy("default")->delays_n, 3);
+    cr_expect_eq(policy("default")->delays_ms[2], 120000);
+    cr_expect_eq(policy("default")->jitter, 0.2);
+    cr_expect_eq(policy("default")->deadline_ms, 24 * 3600 * 1000);
+    cr_expect_eq(policy("fast")->first_ms, 200);
+    cr_expect_eq(policy("fast")->factor, 1.5);
+    cr_expect_eq(policy("fast")->longest_ms, 60000);
+    cr_expect_eq(policy("fast")->attempts, 10);
+    cr_expect_eq(policy("fast")->delays_n, 0);
+    cr_expect_eq(policy("doubled")->factor, 2);
+    config_deinit(&config);
+}
+
+Test(config, retry_fields_of_flag_variable_and_file_replace_each_other)
+{
+    setenv("DELAYBRIDGE_RETRY", "a.jitter=0.5, b.delays=1s 2s", 1);
+    cr_assert_eq(load("retry: {a: {delays: [1s], jitter: 0.1}}\n", "--retry=a.delays=3s 4s 5s"), 0,
+                 "%s", error.text);
+    cr_expect_eq(policy("a")->delays_n, 3);
+    cr_expect_eq(policy("a")->delays_ms[0], 3000);
+    cr_expect_eq(policy("a")->jitter, 0.5);
+    cr_expect_eq(policy("b")->delays_n, 2);
+    config_deinit(&config);
+}
+
+Test(config, wrong_retry_policy_names_its_line_and_field)
+{
+    static const char *const CASES[][2] = {
+        {"retry: x\n", "takes a map"},
+        {"retry: {a: {}}\n", "retry: a: is empty"},
+        {"retry:\n  a: 5s\n", ".yaml:2: retry: a: takes a map"},
+        {"retry: {a: {jitter: 0.5}}\n", "\"a\": has no waits"},
+        {"retry:\n  a:\n    delays: [5s, soon]\n", ".yaml:3: a.delays: \"soon\": not a duration"},
+        {"retry: {a: {delays: []}}\n", "a.delays: takes 1 to 64 delays"},
+        {"retry: {a: {delays: [0s]}}\n", "not a duration above 0s"},
+        {"retry: {a: {delays: [1s], attempts: 3}}\n", "has delays and a series"},
+        {"retry: {a: {first: 1s}}\n", "lacks a part"},
+        {"retry: {a: {first: 2s, longest: 1s, attempts: 3}}\n", "longest wait below its first"},
+        {"retry: {a: {delays: [1s], jitter: 1.5}}\n",
+         "a.jitter: \"1.5\": must be a number from 0 to 1"},
+        {"retry: {a: {delays: [1s], jitter: nan}}\n", "must be a number from 0 to 1"},
+        {"retry: {a: {first: 1s, longest: 1m, attempts: 2.5}}\n", "must be a whole number"},
+        {"retry: {a: {first: 1s, longest: 1m, attempts: 65536}}\n",
+         "must be a number from 1 to 65535"},
+        {"retry: {a: {first: [1s, 2s], longest: 1m, attempts: 3}}\n",
+         "takes one value, not a list"},
+        {"retry: {a: {backoff: 1s}}\n", "a.backoff: not a field of a retry policy: delays, first"},
+        {"retry: {a b: {delays: [1s]}}\n", "a policy's name has 1 to 64 letters"},
+        {"retry: {a: {delays: [1s], delays: [2s]}}\n", "is set twice"},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+        refuses(CASES[i][0], CASES[i][1]);
+    refuses_flag("--retry=fast", "not POLICY.FIELD=VALUE");
+    refuses_flag("--retry=delays=5s", "not a field of a retry policy");
 }
