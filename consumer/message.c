@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { SOURCE_MAX = TOPIC_NAME_MAX + 2 * (1 + DECIMAL_MAX), ADDED_MAX = 11 };
+enum { SOURCE_MAX = TOPIC_NAME_MAX + 2 * (1 + DECIMAL_MAX), ADDED_MAX = 14 };
 
 static void add(rd_kafka_headers_t *to, const char *name, struct bytes value)
 {
@@ -22,29 +22,56 @@ static void add_number(rd_kafka_headers_t *to, const char *name, int64_t number)
     add(to, name, bytes_of(text, (size_t)(decimal_put(text, number, 1) - text)));
 }
 
-static void add_position(rd_kafka_headers_t *to, const char *topic, int64_t lane, int64_t offset)
+/* Adds an instant. One before INSTANT_MS_MIN, the earliest that a request may have, becomes
+   INSTANT_MS_MIN. Both are in the past. */
+static void add_instant(rd_kafka_headers_t *to, const char *name, int64_t ms)
+{
+    add_number(to, name, ms < INSTANT_MS_MIN ? INSTANT_MS_MIN : ms);
+}
+
+/* The place of a record, for dlb-source and dlb-origin. */
+struct place {
+    struct bytes topic;
+    int64_t lane, offset;
+};
+
+static void add_place(rd_kafka_headers_t *to, const char *name, struct place place)
 {
     char text[SOURCE_MAX];
-    size_t len = strlen(topic);
-    assert(len <= TOPIC_NAME_MAX);
-    memcpy(text, topic, len);
-    char *at = text + len;
+    assert(place.topic.len <= TOPIC_NAME_MAX);
+    memcpy(text, place.topic.data, place.topic.len);
+    char *at = text + place.topic.len;
     *at++ = '/';
-    at = decimal_put(at, lane, 1);
+    at = decimal_put(at, place.lane, 1);
     *at++ = '/';
-    at = decimal_put(at, offset, 1);
-    add(to, "dlb-source", bytes_of(text, (size_t)(at - text)));
+    at = decimal_put(at, place.offset, 1);
+    add(to, name, bytes_of(text, (size_t)(at - text)));
 }
 
 /* Adds the position of the request on the schedule topic. A record that came from no request gets
    the position at which it was read. */
 static void add_source(rd_kafka_headers_t *to, const struct forward *f, const char *const *topics)
 {
-    const struct envelope *env = f->env;
-    if (env != NULL)
-        add_position(to, topics[SLOT_SCHEDULE], env->stamp.origin_lane, env->stamp.origin_offset);
-    else
-        add_position(to, topics[f->from.slot], f->from.lane, f->offset);
+    struct place place = {bytes_text(topics[f->from.slot]), f->from.lane, f->offset};
+    if (f->env != NULL)
+        place = (struct place){bytes_text(topics[SLOT_SCHEDULE]), f->env->stamp.origin_lane,
+                               f->env->stamp.origin_offset};
+    add_place(to, "dlb-source", place);
+}
+
+/* Adds the headers by which a consumer counts its retries and recognizes duplicates. */
+static void add_retry(rd_kafka_headers_t *to, const struct extras *extras,
+                      const char *const *topics)
+{
+    const struct retry *retry = &extras->retry;
+    if (!extras->is_retry)
+        return;
+    bool own = bytes_is_null(retry->origin_topic);
+    struct place origin = {own ? bytes_text(topics[SLOT_SCHEDULE]) : retry->origin_topic,
+                           retry->origin_lane, retry->origin_offset};
+    add_number(to, "dlb-attempt", retry->attempt);
+    add_instant(to, "dlb-first-at", retry->first_ms);
+    add_place(to, "dlb-origin", origin);
 }
 
 static void add_user_headers(rd_kafka_headers_t *to, const struct envelope *env)
@@ -61,16 +88,10 @@ static rd_kafka_headers_t *delivery_headers(const struct forward *f, const char 
     add_user_headers(to, env);
     if (!bytes_is_null(env->stamp.id))
         add(to, "dlb-id", env->stamp.id);
+    add_retry(to, &env->stamp.extras, topics);
     add_number(to, "dlb-due", env->stamp.due_ms);
     add_source(to, f, topics);
     return to;
-}
-
-/* Adds an instant. One before INSTANT_MS_MIN, the earliest that a request may have, becomes
-   INSTANT_MS_MIN. Both are in the past. */
-static void add_instant(rd_kafka_headers_t *to, const char *name, int64_t ms)
-{
-    add_number(to, name, ms < INSTANT_MS_MIN ? INSTANT_MS_MIN : ms);
 }
 
 /* Adds the stored properties of the request as the headers of a request. */
@@ -100,7 +121,8 @@ static void add_record_headers(rd_kafka_headers_t *to, const struct forward *f)
     }
 }
 
-static void add_original_headers(rd_kafka_headers_t *to, const struct forward *f)
+static void add_original_headers(rd_kafka_headers_t *to, const struct forward *f,
+                                 const char *const *topics)
 {
     if (f->env == NULL) {
         add_record_headers(to, f);
@@ -108,6 +130,7 @@ static void add_original_headers(rd_kafka_headers_t *to, const struct forward *f
     }
     add_user_headers(to, f->env);
     add_request_headers(to, &f->env->stamp);
+    add_retry(to, &f->env->stamp.extras, topics);
 }
 
 /* Returns the wall clock time at which the request or the foreign record was written. Without a
@@ -123,7 +146,7 @@ static rd_kafka_headers_t *dead_headers(const struct forward *f, const char *con
     size_t n = f->env != NULL ? f->env->headers_n : f->record->headers_n;
     rd_kafka_headers_t *to = rd_kafka_headers_new(n + ADDED_MAX);
     if (f->content != DEAD_LETTER_REASON_ONLY)
-        add_original_headers(to, f);
+        add_original_headers(to, f, topics);
     add(to, "dlb-error", bytes_text(code_name(f->refusal->code)));
     add(to, "dlb-reason", bytes_text(f->refusal->reason));
     add_source(to, f, topics);

@@ -107,7 +107,7 @@ static bool is_ours(const struct record *record)
         if (name[0] != 'd' || !header_is_ours(name))
             continue;
         if (strcmp(name, "dlb-delay") == 0 || strcmp(name, "dlb-deliver-at") == 0 ||
-            strcmp(name, "dlb-due") == 0 ||
+            strcmp(name, "dlb-retry") == 0 || strcmp(name, "dlb-due") == 0 ||
             (strcmp(name, "dlb-op") == 0 &&
              bytes_equal(record->headers[i].value, bytes_text("cancel"))))
             return true;

@@ -47,7 +47,7 @@ struct foreign {
 /* Reads the headers of the formats. A record with headers of two formats has the fault
    CODE_TWO_TIMES. Foreign headers are ignored, and the result has COMPAT_NONE, if the record has
    one of these headers:
-   - dlb-delay or dlb-deliver-at, with any value: the record is a request of this bridge.
+   - dlb-delay, dlb-deliver-at or dlb-retry, with any value: the record is a request of this bridge.
    - dlb-due, with any value: the record is a delivery that was sent again.
    - dlb-op with the value cancel. */
 struct foreign compat_read(unsigned formats, const struct record *record);

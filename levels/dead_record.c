@@ -2,7 +2,7 @@
 /* Headers of a dead-lettered record, and the filter of the commands on them. */
 #include "levels/dead_record.h"
 
-#include <limits.h>
+#include "levels/origin.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -59,30 +59,15 @@ bool dead_record_is_operation(const struct record *record, unsigned formats)
     return compat_read(formats, record).op != REQUEST_SCHEDULE;
 }
 
-/* Returns the index of the last slash before end, or end if there is none. */
-static size_t last_slash(struct bytes text, size_t end)
-{
-    const char *at = text.data;
-    for (size_t i = end; i > 0; i--)
-        if (at[i - 1] == '/')
-            return i - 1;
-    return end;
-}
-
 bool dead_record_source(const struct dead_record *letter, const char *schedule, int *lane,
                         int64_t *offset)
 {
-    struct bytes source = letter->source;
-    const char *at = source.data;
-    size_t second = last_slash(source, source.len), first = last_slash(source, second);
-    int64_t partition;
-    if (second == source.len || first == second ||
-        !bytes_equal(bytes_of(at, first), bytes_text(schedule)) ||
-        !read_number(bytes_of(at + first + 1, second - first - 1), &partition) ||
-        !read_number(bytes_of(at + second + 1, source.len - second - 1), offset))
+    struct origin origin;
+    if (!origin_parse(letter->source, &origin) || !bytes_equal(origin.topic, bytes_text(schedule)))
         return false;
-    *lane = (int)partition;
-    return partition <= INT_MAX;
+    *lane = (int)origin.lane;
+    *offset = origin.offset;
+    return true;
 }
 
 static bool contains(const char *const *list, int n, struct bytes text)

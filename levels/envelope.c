@@ -253,8 +253,12 @@ int envelope_open(struct bytes bytes, struct envelope *env)
 void envelope_origin(struct bytes bytes, struct stamp *stamp)
 {
     const uint8_t *in = bytes.data, *at = in + STAMP_SIZE;
-    if (in[4] == VERSION_EXTRAS)
-        at += EXTRAS_LENGTH + get_u16(at);
+    stamp->extras.is_retry = false;
+    if (in[4] == VERSION_EXTRAS) {
+        struct bytes extras = bytes_of(at + EXTRAS_LENGTH, get_u16(at));
+        stamp->extras.is_retry = extras_has_retry(extras);
+        at += EXTRAS_LENGTH + extras.len;
+    }
     at += get_u16(in + 64) + get_u32(in + 68);
     stamp->origin_offset = get_i64(in + 48);
     stamp->origin_lane = get_u32(in + 56);

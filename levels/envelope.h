@@ -27,6 +27,7 @@
 #ifndef DELAYBRIDGE_LEVELS_ENVELOPE_H
 #define DELAYBRIDGE_LEVELS_ENVELOPE_H
 
+#include "levels/cancels.h"
 #include "levels/err.h"
 #include "levels/extras.h"
 #include "levels/record.h"
@@ -48,6 +49,7 @@ struct stamp {
     uint16_t attempt;    /* failed deliveries so far */
     uint8_t op;          /* enum request_op, by request_parse; an envelope does not have it */
     uint8_t format;      /* enum compat, by request_parse; an envelope does not have it */
+    uint16_t policy;     /* of dlb-retry: 1 + its index in the rules, by request_parse; 0: none */
     bool key_overridden; /* the delivery gets `key`, which may be null, not the record's key */
     struct bytes key;
     struct bytes id;     /* null: the request has no dlb-id */
@@ -75,6 +77,16 @@ static inline int64_t stamp_overdue_ms(const struct stamp *stamp)
 {
     int64_t late_from_ms = stamp_late_from_ms(stamp);
     return stamp->next_try_ms > late_from_ms ? late_from_ms : 0;
+}
+
+/* Returns the name of a request with this record key, and sets its kind, as cancel_name does. A
+   retry without dlb-id has none: the cancel of a timer with the same key does not void it. */
+static inline struct bytes stamp_name(const struct stamp *stamp, struct bytes key,
+                                      enum cancel_kind *kind)
+{
+    if (stamp->extras.is_retry && bytes_is_null(stamp->id))
+        return *kind = CANCEL_BY_KEY, bytes_null();
+    return cancel_name(key, stamp->id, kind);
 }
 
 /* A decoded envelope. Every pointer is into the encoded bytes. */
@@ -105,8 +117,8 @@ void envelope_encode(const struct envelope *env, void *out);
      ERR_NEWER      intact, but written by a newer program (see Versions) */
 int envelope_open(struct bytes bytes, struct envelope *env) must_check;
 
-/* Sets the origin and the id of the stamp, and nothing else. The bytes must be an envelope that
-   envelope_open has accepted. Costs much less than opening it again. */
+/* Sets the origin, the id and extras.is_retry of the stamp, and nothing else. The bytes must be an
+   envelope that envelope_open has accepted. Costs much less than opening it again. */
 void envelope_origin(struct bytes bytes, struct stamp *stamp);
 
 /* Reads the next header of a decoded envelope. Start with *at = 0. Returns false at the end. */

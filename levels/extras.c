@@ -136,6 +136,14 @@ int extras_open(struct bytes bytes, struct extras *extras)
     return 0;
 }
 
+bool extras_has_retry(struct bytes bytes)
+{
+    const uint8_t *at = bytes.data, *end = at + bytes.len;
+    while (at < end && *at < TAG_RETRY)
+        at += FIELD_HEAD + get_u16(at + 1);
+    return at < end && *at == TAG_RETRY;
+}
+
 const char *delivery_error_name(unsigned error)
 {
 #define EXTRAS_NAME(id, name, number) [number] = (name),

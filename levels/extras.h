@@ -50,7 +50,7 @@ struct retry {
     int64_t origin_offset;     /* of that request in its topic */
     struct bytes origin_topic; /* null: the bridge's own schedule topic; at most 249 bytes */
     uint32_t origin_lane;
-    uint16_t attempt; /* the consumer's retries so far */
+    uint16_t attempt; /* number of this retry, from 1: dlb-attempt of its delivery */
 };
 
 /* All zero: the stamp has no optional field. Bytes are borrowed. */
@@ -80,6 +80,9 @@ uint8_t *extras_encode(const struct extras *extras, uint8_t *out);
    wrong length, order or value. Returns ERR_NEWER if the fields are sound up to a tag that this
    program does not know. */
 int extras_open(struct bytes bytes, struct extras *extras) must_check;
+
+/* Returns is_retry of extras that extras_open has accepted. */
+bool extras_has_retry(struct bytes bytes);
 
 /* Return the name, or NULL for a number that this program does not know. */
 const char *delivery_error_name(unsigned error);

@@ -18,8 +18,8 @@ struct times {
 static bool is_dropped(const char *name)
 {
     static const char *const NAMES[] = {
-        "dlb-error", "dlb-reason",    "dlb-source", "dlb-sent-at", "dlb-failed-at",
-        "dlb-due",   "dlb-truncated", "dlb-range",  "dlb-attempt", "dlb-first-at"};
+        "dlb-error",     "dlb-reason", "dlb-source",  "dlb-sent-at",  "dlb-failed-at", "dlb-due",
+        "dlb-truncated", "dlb-range",  "dlb-attempt", "dlb-first-at", "dlb-origin"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (strcmp(name, NAMES[i]) == 0)
             return true;

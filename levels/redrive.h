@@ -37,9 +37,10 @@ struct redrive {
 
 /* Fills redrive with the record's headers in their order. Drops those of dead letters (dlb-error,
    dlb-reason, dlb-source, dlb-sent-at, dlb-failed-at, dlb-truncated, dlb-range), those of retries
-   (dlb-attempt, dlb-first-at) and dlb-due. A malformed time stays as it is, since only
-   request_parse judges it. sent_wall_ms: of the request, or -1. Returns the verdict; the headers
-   are complete only with REDRIVE_SEND. */
+   (dlb-attempt, dlb-first-at, dlb-origin) and dlb-due. With its old origin, the new count from 1
+   would repeat deliveries that the consumer has seen, and it would drop them as duplicates. A
+   malformed time stays as it is, since only request_parse judges it. sent_wall_ms: of the request,
+   or -1. Returns the verdict; the headers are complete only with REDRIVE_SEND. */
 enum redrive_verdict redrive_rewrite(const struct redrive_rules *rules, const struct record *record,
                                      int64_t sent_wall_ms, int64_t now_wall_ms,
                                      struct redrive *redrive);

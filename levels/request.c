@@ -61,7 +61,7 @@ static bool cancels_by_tombstone(const struct reading *r)
 {
     return r->tombstone && r->rules->cancels && r->rules->cancel_on_tombstone &&
            r->given[FIELD_DELAY] == NULL && r->given[FIELD_DELIVER_AT] == NULL &&
-           r->foreign.format == COMPAT_NONE;
+           r->given[FIELD_RETRY] == NULL && r->foreign.format == COMPAT_NONE;
 }
 
 /* The operation of a record without dlb-op. */
@@ -73,6 +73,14 @@ static enum code read_implied_op(struct reading *r)
         return refuse_op(r, CODE_BAD_OP, " is not in this version, which knows schedule alone");
     enum code code = reading_refuse_foreign(r, CODE_BAD_OP);
     return code == CODE_OK && r->stamp.op == REQUEST_CANCEL ? check_cancel(r) : code;
+}
+
+static enum code refuse_replacing_retry(struct reading *r)
+{
+    refuse_value(r, CODE_BAD_OP, FIELD_OP, " and ");
+    reading_say(r, r->given[FIELD_RETRY]);
+    refusal_say(r->refusal, " are both given: a retry replaces nothing");
+    return CODE_BAD_OP;
 }
 
 static enum code read_op(struct reading *r)
@@ -93,7 +101,9 @@ static enum code read_op(struct reading *r)
         return refuse_value(r, CODE_BAD_OP, FIELD_OP,
                             " is not in this version, which knows schedule alone");
     r->stamp.op = cancel ? REQUEST_CANCEL : REQUEST_REPLACE;
-    return cancel ? check_cancel(r) : CODE_OK;
+    if (cancel)
+        return check_cancel(r);
+    return r->given[FIELD_RETRY] == NULL ? CODE_OK : refuse_replacing_retry(r);
 }
 
 static enum code read_id(struct reading *r)
@@ -112,19 +122,32 @@ static enum code read_id(struct reading *r)
                          : " needs dlb-id, or a record key of 1 to 128 bytes");
 }
 
+static const enum field TIMES[] = {FIELD_DELIVER_AT, FIELD_DELAY, FIELD_RETRY};
+enum { TIMES_N = sizeof TIMES / sizeof TIMES[0] };
+
+/* Returns the next field of TIMES that is given, from index *at on, or FIELD_N. */
+static enum field next_time(const struct reading *r, int *at)
+{
+    while (*at < TIMES_N && r->given[TIMES[*at]] == NULL)
+        ++*at;
+    return *at < TIMES_N ? TIMES[(*at)++] : FIELD_N;
+}
+
 static enum code refuse_number_of_times(struct reading *r)
 {
     static const enum code FAULTS[] = {CODE_NO_TIME, CODE_TWO_TIMES, CODE_BAD_TIME, CODE_TOO_FAR};
     for (size_t i = 0; i < sizeof FAULTS / sizeof FAULTS[0]; i++)
         if (reading_refuse_foreign(r, FAULTS[i]) != CODE_OK)
             return FAULTS[i];
-    if (r->given[FIELD_DELIVER_AT] == NULL) {
+    int at = 0;
+    enum field first = next_time(r, &at);
+    if (first == FIELD_N) {
         reading_refuse(r, CODE_NO_TIME);
-        refusal_say(r->refusal, "neither dlb-deliver-at nor dlb-delay is given");
+        refusal_say(r->refusal, "none of dlb-deliver-at, dlb-delay and dlb-retry is given");
         return CODE_NO_TIME;
     }
-    refuse_value(r, CODE_TWO_TIMES, FIELD_DELIVER_AT, " and dlb-delay ");
-    refusal_quote(r->refusal, r->given[FIELD_DELAY]->value);
+    refuse_value(r, CODE_TWO_TIMES, first, " and ");
+    reading_say(r, r->given[next_time(r, &at)]);
     refusal_say(r->refusal, " are both given: give one of them");
     return CODE_TWO_TIMES;
 }
@@ -178,32 +201,39 @@ static enum code refuse_expired(struct reading *r)
     return CODE_EXPIRED;
 }
 
-static enum code read_times(struct reading *r)
+/* Sets the due time to a time that was read: an instant, or a delay after the timestamp. */
+static enum code set_due(struct reading *r, enum field field, int64_t ms)
 {
-    const struct header *at = r->given[FIELD_DELIVER_AT], *delay = r->given[FIELD_DELAY],
-                        *expires = r->given[FIELD_EXPIRES_AT];
-    if ((at == NULL) == (delay == NULL))
-        return refuse_number_of_times(r);
     struct stamp *stamp = &r->stamp;
-    enum field field = at != NULL ? FIELD_DELIVER_AT : FIELD_DELAY;
-    int64_t ms = r->foreign.ms;
-    int fault = r->foreign.time != NULL ? 0
-                : at != NULL            ? instant_parse(at->value, &ms)
-                                        : duration_parse(delay->value, &ms);
-    if (fault != 0)
-        return refuse_time(r, field);
-    if (expires != NULL && instant_parse(expires->value, &stamp->expires_ms) != 0)
-        return refuse_time(r, FIELD_EXPIRES_AT);
-
-    if (at != NULL)
+    if (field == FIELD_DELIVER_AT)
         stamp->due_ms = ms;
     else if (__builtin_add_overflow(stamp->timestamp_ms, ms, &stamp->due_ms))
         return refuse_far(r, field);
     int64_t due_max_ms;
     if (__builtin_add_overflow(stamp->timestamp_ms, r->rules->max_delay_ms, &due_max_ms))
         due_max_ms = INT64_MAX;
-    if (stamp->due_ms > due_max_ms)
-        return refuse_far(r, field);
+    return stamp->due_ms > due_max_ms ? refuse_far(r, field) : CODE_OK;
+}
+
+static enum code read_times(struct reading *r)
+{
+    const struct header *expires = r->given[FIELD_EXPIRES_AT];
+    int at = 0, fault = 0;
+    enum field field = next_time(r, &at);
+    if (field == FIELD_N || next_time(r, &at) != FIELD_N)
+        return refuse_number_of_times(r);
+    struct stamp *stamp = &r->stamp;
+    int64_t ms = r->foreign.ms;
+    if (field != FIELD_RETRY && r->foreign.time == NULL)
+        fault = field == FIELD_DELIVER_AT ? instant_parse(r->given[field]->value, &ms)
+                                          : duration_parse(r->given[field]->value, &ms);
+    if (fault != 0)
+        return refuse_time(r, field);
+    if (expires != NULL && instant_parse(expires->value, &stamp->expires_ms) != 0)
+        return refuse_time(r, FIELD_EXPIRES_AT);
+    enum code code = field == FIELD_RETRY ? reading_retry(r) : set_due(r, field, ms);
+    if (code != CODE_OK || r->exhausted != RETRY_WAITS)
+        return code;
     return stamp->expires_ms < stamp->due_ms ? refuse_expired(r) : CODE_OK;
 }
 
@@ -226,11 +256,14 @@ static enum code read_target(struct reading *r)
 {
     if (r->given[FIELD_TARGET] != NULL) {
         r->stamp.target = r->given[FIELD_TARGET]->value;
-    } else if (r->rules->default_target != NULL) {
+    } else if (r->rules->default_target != NULL && r->given[FIELD_RETRY] == NULL) {
         r->stamp.target = bytes_text(r->rules->default_target);
     } else {
         reading_refuse(r, CODE_NO_TARGET);
-        refusal_say(r->refusal, "no dlb-target is given, and no default_target is configured");
+        refusal_say(r->refusal,
+                    r->given[FIELD_RETRY] != NULL
+                        ? "no dlb-target is given, and dlb-retry needs the topic to return to"
+                        : "no dlb-target is given, and no default_target is configured");
         return CODE_NO_TARGET;
     }
     return allowlist_allows(&r->rules->allowlist, r->stamp.target) ? CODE_OK : refuse_target(r);
@@ -246,7 +279,11 @@ static enum code read_request(struct reading *r)
         r->stamp.key = r->foreign.key != NULL ? r->foreign.key->value : bytes_null();
     }
     enum code code = read_times(r);
-    return code != CODE_OK ? code : read_target(r);
+    if (code == CODE_OK)
+        code = read_target(r);
+    if (code == CODE_OK && r->exhausted != RETRY_WAITS)
+        code = reading_refuse_exhausted(r);
+    return code;
 }
 
 enum code request_parse(const struct request_rules *rules, uint32_t lane,
@@ -254,6 +291,7 @@ enum code request_parse(const struct request_rules *rules, uint32_t lane,
                         struct refusal *refusal)
 {
     struct reading r = {.rules = rules,
+                        .now_ms = now_ms,
                         .key = record->key,
                         .tombstone = bytes_is_null(record->value),
                         .refusal = refusal};

@@ -11,6 +11,7 @@
 #include "levels/compat.h"
 #include "levels/envelope.h"
 #include "levels/record.h"
+#include "levels/retry.h"
 
 #define REQUEST_ID_MAX CANCEL_NAME_MAX
 
@@ -19,18 +20,23 @@ struct request_rules {
     struct allowlist allowlist;
     const char *default_target; /* NULL: every request must name its target */
     int64_t max_delay_ms;       /* from the request's timestamp */
-    bool cancels;               /* false: the operations cancel and replace are refused as bad_op */
-    bool cancel_on_tombstone;   /* with cancels: a null value without a time cancels */
-    unsigned compat;            /* COMPAT_BIT of each foreign format that is translated */
+    const struct retry_policy *retry;
+    size_t retry_n;
+    bool cancels;             /* false: the operations cancel and replace are refused as bad_op */
+    bool cancel_on_tombstone; /* with cancels: a null value without a time cancels */
+    unsigned compat;          /* COMPAT_BIT of each foreign format that is translated */
 };
 
 /* Parses the record at (lane, record->offset). now_ms is the bridge's wall clock: it replaces the
    timestamp of a record that has none.
    Returns CODE_OK and fills *stamp, whose bytes point into the record or the rules. Else returns
    the code of the first fault in the order of code.h and fills *refusal. Each code leaves the parts
-   of the stamp that were read before the fault. CODE_TARGET_DENIED, the last one, leaves all.
+   of the stamp that were read before the fault. CODE_TARGET_DENIED leaves all, and so does
+   CODE_RETRIES_EXHAUSTED, the last one, except for the due time.
    - Headers named exactly dlb-due, dlb-source, dlb-error, dlb-reason, dlb-sent-at or dlb-failed-at
      are ignored, in any number.
+   - So are dlb-attempt, dlb-first-at and dlb-origin, except with dlb-retry. A request with
+   dlb-retry is due a wait of its policy after now_ms, and names its target.
    - A request with HEADER_TRUNCATED is refused as bad_header.
    - A record whose headers cannot be parsed is refused as bad_header.
    - A cancel has the headers dlb-op and dlb-id alone. Its stamp has neither a time nor a target.

@@ -7,7 +7,8 @@
 
 /* The headers that the bridge writes come after those of producers. */
 enum {
-    WRITTEN_DUE = FIELD_N,
+    WRITTEN_FACT = FIELD_N,
+    WRITTEN_DUE = WRITTEN_FACT + FACT_N,
     WRITTEN_DEAD_LETTER,
     WRITTEN_TRUNCATED = WRITTEN_DEAD_LETTER + 5,
     NAMES_N,
@@ -17,11 +18,15 @@ enum {
 static const char *const NAMES[NAMES_N] = {
     [FIELD_DELIVER_AT] = "dlb-deliver-at",
     [FIELD_DELAY] = "dlb-delay",
+    [FIELD_RETRY] = "dlb-retry",
     [FIELD_TARGET] = "dlb-target",
     [FIELD_KEY] = "dlb-key",
     [FIELD_ID] = "dlb-id",
     [FIELD_OP] = "dlb-op",
     [FIELD_EXPIRES_AT] = "dlb-expires-at",
+    [WRITTEN_FACT + FACT_ATTEMPT] = "dlb-attempt",
+    [WRITTEN_FACT + FACT_FIRST_AT] = "dlb-first-at",
+    [WRITTEN_FACT + FACT_ORIGIN] = "dlb-origin",
     [WRITTEN_DUE] = "dlb-due",
     [WRITTEN_DEAD_LETTER] = "dlb-error",
     [WRITTEN_DEAD_LETTER + 1] = "dlb-reason",
@@ -110,8 +115,19 @@ static void note_fault(struct reading *r, const struct header *header, const cha
     r->bad_why = why;
 }
 
-static enum code refuse_header(struct reading *r, enum code code, const struct header *header,
-                               const char *why)
+/* A request without dlb-retry may have such headers, in any number. */
+static void note_fact(struct reading *r, enum fact fact, const struct header *header)
+{
+    const char *why = fault_of(FIELD_RETRY, header->value, r->facts[fact] != NULL);
+    if (why != NULL && r->bad_fact == NULL) {
+        r->bad_fact = header;
+        r->bad_fact_why = why;
+    }
+    r->facts[fact] = header;
+}
+
+enum code reading_refuse_header(struct reading *r, enum code code, const struct header *header,
+                                const char *why)
 {
     reading_refuse(r, code);
     refusal_say(r->refusal, "header ");
@@ -144,16 +160,20 @@ static enum code read_names(struct reading *r, const struct record *record)
         if (name < FIELD_N) {
             note_fault(r, header, fault_of(name, header->value, r->given[name] != NULL));
             r->given[name] = header;
+        } else if (name < WRITTEN_DUE) {
+            note_fact(r, (enum fact)(name - WRITTEN_FACT), header);
         } else if (name == WRITTEN_TRUNCATED) {
             note_fault(r, header, " marks a dead letter that lacks a part of its record");
         } else if (name == NAME_UNKNOWN && is_variant(header->name)) {
             note_fault(r, header, " must be in lower case");
         } else if (name == NAME_UNKNOWN) {
-            return refuse_header(r, CODE_UNKNOWN_HEADER, header,
-                                 " is not known, and dlb- is reserved");
+            return reading_refuse_header(r, CODE_UNKNOWN_HEADER, header,
+                                         " is not known, and dlb- is reserved");
         }
     }
-    return r->bad == NULL ? CODE_OK : refuse_header(r, CODE_BAD_HEADER, r->bad, r->bad_why);
+    if (r->bad != NULL)
+        return reading_refuse_header(r, CODE_BAD_HEADER, r->bad, r->bad_why);
+    return r->given[FIELD_RETRY] == NULL ? CODE_OK : reading_facts(r);
 }
 
 enum code reading_refuse_foreign(struct reading *r, enum code code)

@@ -9,6 +9,7 @@
 enum field {
     FIELD_DELIVER_AT,
     FIELD_DELAY,
+    FIELD_RETRY,
     FIELD_TARGET,
     FIELD_KEY,
     FIELD_ID,
@@ -17,16 +18,25 @@ enum field {
     FIELD_N
 };
 
+/* The headers of a delivery that count on a request with dlb-retry. All others may have them. */
+enum fact { FACT_ATTEMPT, FACT_FIRST_AT, FACT_ORIGIN, FACT_N };
+
 /* A record while it is being read. */
 struct reading {
     const struct request_rules *rules;
     const struct header *given[FIELD_N]; /* NULL: not given; a foreign header has its own name */
-    const struct header *bad;            /* the first bad header ... */
-    const char *bad_why;                 /* ... and its fault */
-    struct bytes key;                    /* of the record */
-    bool tombstone;                      /* the record has a null value */
-    struct foreign foreign;              /* its format is COMPAT_NONE if nothing is translated */
+    const struct header *facts[FACT_N];
+    const struct header *bad; /* the first bad header ... */
+    const char *bad_why;      /* ... and its fault */
+    const struct header *bad_fact;
+    const char *bad_fact_why;
+    int64_t now_ms;         /* wall clock */
+    struct bytes key;       /* of the record */
+    bool tombstone;         /* the record has a null value */
+    struct foreign foreign; /* its format is COMPAT_NONE if nothing is translated */
     struct stamp stamp;
+    const struct retry_policy *policy; /* NULL: no dlb-retry, or not known */
+    enum retry_answer exhausted;       /* RETRY_WAITS: they are not */
     struct refusal *refusal;
 };
 
@@ -43,7 +53,22 @@ void reading_say(struct reading *r, const struct header *header);
    returns CODE_OK. */
 enum code reading_refuse_foreign(struct reading *r, enum code code);
 
-/* Fills given and foreign. Returns CODE_OK, or the code of a bad header with its reason. */
+/* Writes a reason that names header and value: header 'dlb-attempt' why. Returns the code. */
+enum code reading_refuse_header(struct reading *r, enum code code, const struct header *header,
+                                const char *why);
+
+/* Fills given, facts and foreign. Returns CODE_OK, or the code of a bad header with its reason. */
 enum code reading_headers(struct reading *r, const struct record *record);
+
+/* Reads the facts of a request with dlb-retry into stamp.extras.retry. Returns CODE_OK or
+   CODE_BAD_HEADER. */
+enum code reading_facts(struct reading *r);
+
+/* Sets the due time of a request with dlb-retry. Returns CODE_OK or CODE_BAD_RETRY. If its retries
+   are exhausted, sets r->exhausted and no due time. */
+enum code reading_retry(struct reading *r);
+
+/* Returns CODE_RETRIES_EXHAUSTED with its reason. */
+enum code reading_refuse_exhausted(struct reading *r);
 
 #endif

@@ -22,7 +22,7 @@ struct retry_policy {
     double factor;       /* from 1 */
     int attempts;        /* of the series: the number of retries, from 1 to RETRY_ATTEMPTS_MAX */
     double jitter;       /* from 0 to 1: a wait becomes longer or shorter by at most this part */
-    int64_t deadline_ms; /* no retry is accepted later than this after the first request; 0: none */
+    int64_t deadline_ms; /* from the first request to the last accepted retry; 0: none */
 };
 
 /* Where a request stands. */

@@ -10,7 +10,7 @@
 /* Upper bounds of the bytes that the bridge adds to a record. LATER: the headers of its delivery or
    of the dead-lettered record. IN_ITS_LIFE: those, the envelope, and all fields that the envelope
    may gain. A request that fits at intake therefore fits until it is delivered. */
-enum { WIRE_ADDED_LATER = 1536, WIRE_ADDED_IN_ITS_LIFE = 4096 };
+enum { WIRE_ADDED_LATER = 2048, WIRE_ADDED_IN_ITS_LIFE = 4096 };
 
 /* Return the size of key and headers, the length fields of each header included. wire_size also
    counts the value. The result is an upper bound of the size on the wire for headers below 128

@@ -29,11 +29,13 @@ const struct command COMMANDS[] = {
      NEEDS_BROKERS, cmd_topics},
     {"send", "", 0, 0, NULL, SEND_OPTIONS,
      "send one request, or one for each line of JSON on stdin",
-     "Give either --delay or --at. Without any of these options, the command reads one JSON object "
+     "Give --delay, --at or --retry-policy. Without any of these options, the command reads one "
+     "JSON object "
      "a line\nfrom stdin, with the same names:\n"
      "  {\"delay\": \"15m\", \"target\": …, \"key\": …, \"id\": …, \"expires-at\": …,\n"
      "   \"headers\": {…} or [[name, value], …], \"value\": …}\n"
-     "\"at\" replaces \"delay\". Write bytes as {\"base64\": …}. A value of null is a "
+     "\"at\" or \"retry-policy\" replaces \"delay\". Write bytes as {\"base64\": …}. A value of "
+     "null is a "
      "tombstone.\nPrints topic, partition and offset of each request.\n",
      NEEDS_TARGETS, cmd_send},
     {"cancel", "", 0, 0, NULL, CANCEL_OPTIONS,

@@ -66,7 +66,14 @@ const struct option TOPICS_OPTIONS[] = {
             "wait this long until a process has applied it, and print since when it is in force" \
     }
 
-const struct option SEND_OPTIONS[] = {REQUEST_OPTIONS, {.name = NULL}};
+const struct option SEND_OPTIONS[] = {
+    REQUEST_OPTIONS,
+    {.name = "--retry-policy",
+     .kind = OPTION_TEXT,
+     .value = "POLICY",
+     .help = "deliver after the wait of this policy, as a retry of a consumer"},
+    {.name = NULL},
+};
 
 const struct option REPLACE_OPTIONS[] = {REQUEST_OPTIONS, WAIT_OPTION, {.name = NULL}};
 

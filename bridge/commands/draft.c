@@ -14,7 +14,8 @@ static const struct {
     const char *field, *header;
 } HEADER_FIELDS[] = {{"delay", "dlb-delay"},           {"at", "dlb-deliver-at"},
                      {"target", "dlb-target"},         {"id", "dlb-id"},
-                     {"expires-at", "dlb-expires-at"}, {"op", "dlb-op"}};
+                     {"expires-at", "dlb-expires-at"}, {"op", "dlb-op"},
+                     {"retry-policy", "dlb-retry"}};
 
 void draft_deinit(struct draft *draft)
 {
@@ -146,7 +147,8 @@ static int add_field(struct draft *draft, const char *field, const json_t *json,
     owned_drop(&bytes);
     if (err == ERR_RANGE)
         return fault(error, field,
-                     "is not a field (delay, at, target, key, id, expires-at, headers, value)");
+                     "is not a field (delay, at, retry-policy, target, key, id, expires-at, "
+                     "headers, value)");
     return err == 0 ? 0 : fault(error, field, err_text(err));
 }
 

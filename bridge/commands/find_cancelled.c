@@ -134,7 +134,7 @@ static struct bytes name_of(const struct found *found, enum cancel_kind *kind)
     struct envelope env;
     if (found->state != FOUND_WAITING || envelope_open(found->value, &env) != 0)
         return bytes_null();
-    return cancel_name(found->key, env.stamp.id, kind);
+    return stamp_name(&env.stamp, found->key, kind);
 }
 
 static bool match_waiting(void *ctx, const struct scan_range *range,

@@ -49,6 +49,8 @@ static void judge(const struct find *find, struct request *request)
                       listed ? config->targets_n : 1, config->schedule},
         .default_target = config->default_target,
         .max_delay_ms = config->max_delay_ms,
+        .retry = config->retry,
+        .retry_n = config->retry_n,
         .cancels = true,
         .cancel_on_tombstone = config->cancel_on_tombstone,
         .compat = config->compat};
@@ -106,7 +108,7 @@ static void add_known(struct find *find, const struct request *request)
         if (known->code == CODE_OK) {
             known->due_ms = stamp->due_ms;
             (void)owned_copy(stamp->key_overridden ? stamp->key : record->key, &known->key);
-            (void)owned_copy(cancel_name(record->key, stamp->id, &known->kind), &known->name);
+            (void)owned_copy(stamp_name(stamp, record->key, &known->kind), &known->name);
             snprintf(known->target, sizeof known->target, "%.*s", (int)stamp->target.len,
                      (const char *)stamp->target.data);
         }

@@ -220,6 +220,8 @@ int cmd_redrive(struct cli *cli)
                                                           config->targets_n, config->schedule},
                                             .default_target = config->default_target,
                                             .max_delay_ms = config->max_delay_ms,
+                                            .retry = config->retry,
+                                            .retry_n = config->retry_n,
                                             .cancels = true,
                                             .cancel_on_tombstone = config->cancel_on_tombstone,
                                             .compat = config->compat}};

@@ -249,6 +249,8 @@ int sending_open(struct sending *s)
         .allowlist = {(const char *const *)config->targets, config->targets_n, config->schedule},
         .default_target = config->default_target,
         .max_delay_ms = config->max_delay_ms,
+        .retry = config->retry,
+        .retry_n = config->retry_n,
         .compat = config->compat,
         .cancels = true,
         .cancel_on_tombstone = config->cancel_on_tombstone};

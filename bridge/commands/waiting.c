@@ -71,6 +71,23 @@ static void print_tries(const struct stamp *stamp)
         print_time("next try", stamp->next_try_ms);
 }
 
+static struct bytes origin_topic(const struct waiting *w)
+{
+    struct bytes topic = w->env.stamp.extras.retry.origin_topic;
+    return bytes_is_null(topic) ? bytes_text(w->config->schedule) : topic;
+}
+
+static void print_retry(const struct waiting *w)
+{
+    char at[INSTANT_TEXT_MAX];
+    const struct retry *retry = &w->env.stamp.extras.retry;
+    struct bytes topic = origin_topic(w);
+    if (w->env.stamp.extras.is_retry)
+        printf("  %-9s %u, of %.*s/%" PRIu32 "/%" PRId64 " at %s\n", "retry",
+               (unsigned)retry->attempt, (int)topic.len, (const char *)topic.data,
+               retry->origin_lane, retry->origin_offset, instant_format(retry->first_ms, at));
+}
+
 static void print_when(const struct waiting *w, int64_t now_ms)
 {
     char text[DURATION_TEXT_MAX];
@@ -104,6 +121,7 @@ void waiting_print(const struct waiting *w, int64_t now_ms)
     print_when(w, now_ms);
     printf("  %-9s %s/%" PRIu32 "/%" PRId64 "\n", "origin", w->config->schedule, stamp->origin_lane,
            stamp->origin_offset);
+    print_retry(w);
     print_field("target", stamp->target);
     if (!bytes_is_null(stamp->id))
         print_field("id", stamp->id);
@@ -138,6 +156,18 @@ static json_t *deferral_json(const struct extras *extras)
     return json_string(name_or_number(deferral_name(extras->deferral), extras->deferral, number));
 }
 
+/* Returns the consumer's retry, or null. */
+static json_t *retry_json(const struct waiting *w)
+{
+    const struct retry *retry = &w->env.stamp.extras.retry;
+    if (!w->env.stamp.extras.is_retry)
+        return json_null();
+    return json_pack("{s:i, s:o, s:{s:o, s:I, s:I}}", "attempt", (int)retry->attempt, "first_at",
+                     instant_json(retry->first_ms), "origin", "topic", bytes_json(origin_topic(w)),
+                     "partition", (json_int_t)retry->origin_lane, "offset",
+                     (json_int_t)retry->origin_offset);
+}
+
 static json_t *headers_json(const struct envelope *env)
 {
     json_t *list = json_array();
@@ -163,10 +193,10 @@ static json_t *hops_json(const struct waiting *w)
 /* Adds the fault and null for all other keys. Only offset and lane of such a record are known. */
 static json_t *fault_json(const struct waiting *w, json_t *line)
 {
-    static const char *const KEYS[] = {"due",       "remaining_ms", "leaves",     "hops",
-                                       "timestamp", "attempt",      "last_error", "deferred",
-                                       "next_try",  "expires_at",   "origin",     "target",
-                                       "id",        "key",          "headers",    "value"};
+    static const char *const KEYS[] = {
+        "due",        "remaining_ms", "leaves",   "hops",       "timestamp", "attempt",
+        "last_error", "deferred",     "next_try", "expires_at", "origin",    "retry",
+        "target",     "id",           "key",      "headers",    "value"};
     json_object_set_new(line, "fault", json_string(err_text(w->opened)));
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++)
         json_object_set_new(line, KEYS[i], json_null());
@@ -193,6 +223,7 @@ json_t *waiting_json(const struct waiting *w, int64_t now_ms)
     json_object_set_new(line, "expires_at",
                         stamp->expires_ms == STAMP_NEVER ? json_null()
                                                          : instant_json(stamp->expires_ms));
+    json_object_set_new(line, "retry", retry_json(w));
     json_object_update_new(
         line, json_pack("{s:{s:s, s:I, s:I}, s:o, s:o, s:o, s:o, s:o}", "origin", "topic",
                         w->config->schedule, "partition", (json_int_t)stamp->origin_lane, "offset",

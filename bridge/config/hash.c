@@ -17,6 +17,19 @@ static uint64_t of_text(const char *text)
     return text == NULL ? 1 : mix(0xcbf29ce484222325, text, strlen(text));
 }
 
+/* Padding is left out, since it may differ. */
+static uint64_t of_policy(const struct retry_policy *p)
+{
+    uint64_t hash = of_text(p->name);
+    hash = mix(hash, p->delays_ms, (size_t)p->delays_n * sizeof *p->delays_ms);
+    hash = mix(hash, &p->first_ms, sizeof p->first_ms);
+    hash = mix(hash, &p->longest_ms, sizeof p->longest_ms);
+    hash = mix(hash, &p->factor, sizeof p->factor);
+    hash = mix(hash, &p->attempts, sizeof p->attempts);
+    hash = mix(hash, &p->jitter, sizeof p->jitter);
+    return mix(hash, &p->deadline_ms, sizeof p->deadline_ms);
+}
+
 uint32_t config_hash(const struct config *c)
 {
     uint64_t targets = 0; /* a sum, so that their order does not matter */
@@ -28,6 +41,11 @@ uint32_t config_hash(const struct config *c)
     hash = mix(hash, &(unsigned char){c->exactly_once}, 1);
     if (c->compat != 0) /* without it the hash is that of a version without the key */
         hash = mix(hash, &c->compat, sizeof c->compat);
+    uint64_t policies = 0; /* a sum, too */
+    for (size_t i = 0; i < c->retry_n; i++)
+        policies += of_policy(&c->retry[i]);
+    if (c->retry_n != 0) /* as with compat */
+        hash = mix(hash, &policies, sizeof policies);
     uint32_t folded = (uint32_t)(hash >> 32) ^ (uint32_t)hash;
     return folded == 0 ? 1 : folded;
 }

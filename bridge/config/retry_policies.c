@@ -160,10 +160,20 @@ int config_set_retries(struct loader *loader, const struct setting *setting)
     return err;
 }
 
+static int64_t longest_wait(const struct retry_policy *policy)
+{
+    int64_t longest_ms = policy->longest_ms;
+    for (int i = 0; i < policy->delays_n; i++)
+        longest_ms = policy->delays_ms[i] > longest_ms ? policy->delays_ms[i] : longest_ms;
+    return longest_ms;
+}
+
 /* Returns the fault of a policy as a phrase, or NULL. */
-static const char *fault_of(const struct retry_policy *policy)
+static const char *fault_of(const struct retry_policy *policy, int64_t max_delay_ms)
 {
     bool series = policy->first_ms > 0 || policy->longest_ms > 0 || policy->attempts > 0;
+    if (longest_wait(policy) > max_delay_ms)
+        return "has a wait above max_delay";
     if (policy->delays_n > 0)
         return series ? "has delays and a series: give delays, or first, longest and attempts"
                       : NULL;
@@ -179,7 +189,7 @@ int config_check_retry(struct loader *loader, const char *where)
     const struct config *c = loader->config;
     struct setting setting = {.where = where, .key = "retry"};
     for (size_t i = 0; i < c->retry_n; i++) {
-        const char *why = fault_of(&c->retry[i]);
+        const char *why = fault_of(&c->retry[i], c->max_delay_ms);
         if (why != NULL)
             return config_refuse(loader, &setting, c->retry[i].name, "%s", why);
     }

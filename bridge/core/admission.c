@@ -165,6 +165,15 @@ static bool admit_judged(struct bridge *b, struct queue *q, struct intake *in, e
     return refused;
 }
 
+/* Counts an admitted request for a retry by its policy and number. */
+static void count_retry(struct bridge *b, const struct stamp *stamp)
+{
+    int index = stamp->policy - 1;
+    if (stamp->policy != 0)
+        stats_retry(b->stats, index < TARGET_LABELS ? b->config.retry_labels[index] : LABEL_OTHER,
+                    stamp->extras.retry.attempt);
+}
+
 /* A request of the same key is probably in the lane that murmur2 computes. */
 static bool is_misplaced(const struct bridge *b, const struct queue *q)
 {
@@ -192,6 +201,8 @@ static bool admit_request(struct bridge *b, struct queue *q)
     counter_add(&b->stats->requests, admitted);
     counter_add(&b->stats->formats[in.stamp.format], admitted);
     counter_add(&b->stats->cancels_misplaced, admitted && misplaced);
+    if (admitted && code == CODE_OK)
+        count_retry(b, &in.stamp);
     counter_add(&b->stats->cancels_refused, admitted && code == CODE_CANCELS_FULL);
     if (!admitted && in.entry != NULL)
         b->port.release(b->port.ctx, in.entry);

@@ -137,7 +137,7 @@ void cancel_table_hash(struct bridge *b, struct parcel *p)
     if (p->raw)
         return;
     envelope_origin(p->record->value, &stamp);
-    struct bytes name = cancel_name(p->record->key, stamp.id, &kind);
+    struct bytes name = stamp_name(&stamp, p->record->key, &kind);
     if (bytes_is_null(name) || stamp.origin_lane != (uint32_t)p->queue->id.lane)
         return;
     p->nameless = false;

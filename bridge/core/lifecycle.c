@@ -121,6 +121,7 @@ void bridge_reconfigure(struct bridge *b, const struct bridge_live *live)
     b->config.rules.cancels = b->cancels.is_on;
     b->config.max_attempts = live->max_attempts;
     memcpy(b->config.target_labels, live->target_labels, sizeof live->target_labels);
+    memcpy(b->config.retry_labels, live->retry_labels, sizeof live->retry_labels);
     targets_relabel(b);
     b->config.record_max_bytes = live->record_max_bytes;
     b->events.wanted = live->events;

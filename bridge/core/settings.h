@@ -44,8 +44,9 @@ struct bridge_config {
                                 the lanes before anything is forwarded */
     bool skip_unreadable; /* unreadable ranges are dead-lettered and skipped without an operator */
     /* For each of the first entries of rules.allowlist, its index in stats.targets. All further
-       entries share LABEL_OTHER. */
+       entries share LABEL_OTHER. retry_labels: the same for rules.retry and stats.retry. */
     uint8_t target_labels[TARGET_LABELS];
+    uint8_t retry_labels[TARGET_LABELS];
 };
 
 /* The members of bridge_config that bridge_reconfigure replaces. */
@@ -53,6 +54,7 @@ struct bridge_live {
     struct request_rules rules;
     int max_attempts;
     uint8_t target_labels[TARGET_LABELS];
+    uint8_t retry_labels[TARGET_LABELS];
     size_t record_max_bytes;
     unsigned events;
 };

@@ -85,6 +85,11 @@ static void sum_target(struct target_stats *sum, const struct target_stats *from
     add_all(sum->dead, from->dead, CODE_N);
 }
 
+void stats_retry(struct stats *stats, int label, int n)
+{
+    counter_add(&stats->retry[label].requests[n < RETRY_NUMBERS ? n - 1 : RETRY_NUMBERS - 1], 1);
+}
+
 void stats_sum(struct stats *sum, const struct stats *from)
 {
     STATS_COUNTERS(MERGE)
@@ -99,6 +104,8 @@ void stats_sum(struct stats *sum, const struct stats *from)
         sum_slot(&sum->slots[i], &from->slots[i]);
     for (int i = 0; i < TARGET_LABELS; i++)
         sum_target(&sum->targets[i], &from->targets[i]);
+    for (int i = 0; i < TARGET_LABELS; i++)
+        add_all(sum->retry[i].requests, from->retry[i].requests, RETRY_NUMBERS);
 }
 
 int64_t stats_quantile_ms(const struct stats *now, const struct stats *before, double q)

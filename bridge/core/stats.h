@@ -88,6 +88,12 @@ struct target_stats {
     struct counter dead[CODE_N];                  /* acknowledged by the dead-letter topic */
 };
 
+/* Retries by their number, from 1; the last entry counts all above. */
+enum { RETRY_NUMBERS = 11 };
+struct retry_stats {
+    struct counter requests[RETRY_NUMBERS];
+};
+
 enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retired levels */
 
 /* One worker. The sum over workers is read in this order, so refused is never above requests. */
@@ -140,7 +146,11 @@ struct stats {
                                   time to the last try */
     struct slot_stats slots[SLOTS_MAX];
     struct target_stats targets[TARGET_LABELS];
+    struct retry_stats retry[TARGET_LABELS]; /* by policy; LABEL_NONE is not used */
 };
+
+/* Counts an accepted request for retry number n, from 1. */
+void stats_retry(struct stats *stats, int label, int n);
 
 /* The canary's own records. Their thread writes these counters. */
 struct canary_stats {

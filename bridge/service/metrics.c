@@ -22,6 +22,10 @@ static const struct metric METRICS[] = {
      "Requests with headers of another scheduler that the bridge translated, by the format "
      "(compat). Refused ones count too.",
      metrics_write_formats, 0},
+    {"delaybridge_retry_requests_total", "counter", "policy,attempt",
+     "Accepted requests with dlb-retry, by policy and number of the retry, from 1. A policy that "
+     "stays at 1 has a consumer that drops dlb-attempt, and so retries indefinitely.",
+     metrics_write_retry, 0},
     {"delaybridge_forwarded_records_total", "counter", "level,kind",
      "Records that a level topic (hop), a target (delivery) or the dead-letter topic acknowledged, "
      "by their last level. With exactly-once, records of aborted transactions count again.",
@@ -154,9 +158,8 @@ static const struct metric METRICS[] = {
      "Transactions by result. With exactly-once only.", metrics_write_transactions, 0},
     {"delaybridge_ready", "gauge", "", "1 if /readyz answers 200, else 0.", metrics_write_ready, 0},
     {"delaybridge_config_hash", "gauge", "",
-     "Hash of targets, default_target, levels and delivery, which must be equal on all members of "
-     "a "
-     "group. 0 before the start.",
+     "Hash of targets, default_target, levels, delivery, compat and retry, which must be equal on "
+     "all members of a group. 0 before the start.",
      metrics_write_config_hash, 0},
     {"delaybridge_schedule_open_transaction_records", "gauge", "",
      "Requests, in all lanes, that wait behind a producer's transaction of ten seconds or more. No "

@@ -26,6 +26,7 @@ void metrics_write_forwarded(FILE *out, const struct metric *metric, const struc
 void metrics_write_dead_letters(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_by_target(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_failures(FILE *out, const struct metric *metric, const struct metrics *m);
+void metrics_write_retry(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_lateness(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_target_delay(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_commit(FILE *out, const struct metric *metric, const struct metrics *m);

@@ -124,9 +124,10 @@ void metrics_write_forwarded(FILE *out, const struct metric *metric, const struc
 void metrics_write_dead_letters(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     for (int label = 0; label < TARGET_LABELS; label++)
-        for (int code = CODE_OK + 1; labels_text(label) != NULL && code < CODE_N; code++)
+        for (int code = CODE_OK + 1; labels_text(LABEL_TARGETS, label) != NULL && code < CODE_N;
+             code++)
             fprintf(out, "%s{code=\"%s\",target=\"%s\"} %" PRIu64 "\n", metric->name,
-                    code_name((enum code)code), labels_text(label),
+                    code_name((enum code)code), labels_text(LABEL_TARGETS, label),
                     counter_read(&m->stats->targets[label].dead[code]));
 }
 
@@ -134,8 +135,8 @@ void metrics_write_by_target(FILE *out, const struct metric *metric, const struc
 {
     for (int label = 0; label < TARGET_LABELS; label++) {
         const char *at = (const char *)&m->stats->targets[label] + metric->offset;
-        if (labels_text(label) != NULL)
-            sample_labelled(out, metric, labels_text(label),
+        if (labels_text(LABEL_TARGETS, label) != NULL)
+            sample_labelled(out, metric, labels_text(LABEL_TARGETS, label),
                             counter_read((const struct counter *)(const void *)at));
     }
 }
@@ -143,10 +144,20 @@ void metrics_write_by_target(FILE *out, const struct metric *metric, const struc
 void metrics_write_failures(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     for (int label = 0; label < TARGET_LABELS; label++)
-        for (unsigned error = 1; labels_text(label) != NULL && error <= DELIVERY_ERRORS; error++)
+        for (unsigned error = 1;
+             labels_text(LABEL_TARGETS, label) != NULL && error <= DELIVERY_ERRORS; error++)
             fprintf(out, "%s{target=\"%s\",error=\"%s\"} %" PRIu64 "\n", metric->name,
-                    labels_text(label), delivery_error_name(error),
+                    labels_text(LABEL_TARGETS, label), delivery_error_name(error),
                     counter_read(&m->stats->targets[label].failures[error]));
+}
+
+void metrics_write_retry(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    for (int label = LABEL_NONE + 1; label < TARGET_LABELS; label++)
+        for (int i = 0; labels_text(LABEL_POLICIES, label) != NULL && i < RETRY_NUMBERS; i++)
+            fprintf(out, "%s{policy=\"%s\",attempt=\"%d%s\"} %" PRIu64 "\n", metric->name,
+                    labels_text(LABEL_POLICIES, label), i + 1, i + 1 < RETRY_NUMBERS ? "" : "+",
+                    counter_read(&m->stats->retry[label].requests[i]));
 }
 
 void metrics_write_lateness(FILE *out, const struct metric *metric, const struct metrics *m)

@@ -69,7 +69,9 @@ static void take_live(struct worker *w)
                                 .max_attempts = config->max_attempts,
                                 .record_max_bytes = record_max_bytes,
                                 .events = config->events};
-    labels_number((const char *const *)config->targets, config->targets_n, taken.target_labels);
+    labels_number(LABEL_TARGETS, (const char *const *)config->targets, config->targets_n,
+                  taken.target_labels);
+    labels_number_policies(config->retry, config->retry_n, taken.retry_labels);
     bridge_reconfigure(w->bridge, &taken);
     w->notices.targets = taken.rules.allowlist;
     w->record_max_taken = record_max_bytes;

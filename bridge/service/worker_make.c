@@ -61,6 +61,8 @@ struct request_rules worker_rules(const struct worker *w, const struct config *l
                       .schedule = w->config.config->schedule},
         .default_target = live->default_target,
         .max_delay_ms = live->max_delay_ms,
+        .retry = live->retry,
+        .retry_n = live->retry_n,
         .cancel_on_tombstone = w->config.config->cancel_on_tombstone,
         .compat = live->compat,
     };
@@ -107,7 +109,9 @@ static int start_bridge(struct worker *w)
         .record_max_bytes = w->config.record_max_bytes,
         .session_ms = session != NULL ? strtol(session, NULL, 10) : SESSION_MS,
     };
-    labels_number((const char *const *)c->targets, c->targets_n, config.target_labels);
+    labels_number(LABEL_TARGETS, (const char *const *)c->targets, c->targets_n,
+                  config.target_labels);
+    labels_number_policies(c->retry, c->retry_n, config.retry_labels);
     struct port port = worker_port(w);
     w->bridge = bridge_new(&config, &port, &w->stats, worker_now());
     return w->bridge == NULL ? ERR_NO_MEMORY : 0;

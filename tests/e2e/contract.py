@@ -6,12 +6,14 @@ import datetime
 from dataclasses import dataclass, field
 
 CODES = (
-    "unknown_header", "bad_header", "bad_op", "bad_id", "no_time", "two_times", "bad_time", "too_far",
-    "expired", "no_target", "target_denied", "too_large", "target_failed", "not_ours",
+    "unknown_header", "bad_header", "bad_op", "bad_id", "no_time", "two_times", "bad_time", "bad_retry",
+    "too_far", "expired", "no_target", "target_denied", "retries_exhausted", "too_large", "target_failed", "not_ours",
 )
 
 # Headers that the bridge writes. It drops them from a request if the spelling is exactly the same.
 WRITTEN_BY_BRIDGE = ("dlb-due", "dlb-source", "dlb-error", "dlb-reason", "dlb-sent-at", "dlb-failed-at")
+# Headers of a retry's delivery. They count on a request with dlb-retry, and are dropped from all others.
+OF_RETRIES = ("dlb-attempt", "dlb-first-at", "dlb-origin")
 # The last five headers of a dead letter. Older copies are dropped.
 VERDICT = ("dlb-error", "dlb-reason", "dlb-source", "dlb-sent-at", "dlb-failed-at")
 # The last header of a dead letter without its value, or without key and headers too. A request with it is refused.
@@ -93,6 +95,17 @@ def iso_duration(ms: int, micros: int = 0) -> str:
 
 
 @dataclass
+class Retry:
+    """A request with dlb-retry. Its wait counts from its reading by a bridge."""
+    number: int                  # of this retry, from 1
+    least_ms: int                # bounds of the wait, jitter included
+    most_ms: int
+    # The headers of the request. A first retry has none.
+    first_ms: int | None = None
+    origin: bytes | None = None
+
+
+@dataclass
 class Request:
     """A record for the schedule topic, and the result that the contract demands."""
     key: bytes | None
@@ -110,6 +123,7 @@ class Request:
     expires_delay: int | None = None
     tag: str = ""
     timestamp_ms: int | None = None  # of the record; None: the client's clock
+    retry: Retry | None = None
     # Set from the broker's acknowledgement.
     partition: int = -1
     offset: int = -1
@@ -120,6 +134,8 @@ class Request:
 
     @property
     def due(self) -> int:
+        if self.retry is not None:
+            return self.sent_ms + self.retry.least_ms  # or later
         return self.due_ms if self.due_ms is not None else self.stamped_ms + (self.delay_ms or 0)
 
     @property

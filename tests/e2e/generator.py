@@ -134,7 +134,8 @@ class Generator:
             ours.append(("dlb-expires-at", str(request.expires_ms).encode()))
         if roll() < 0.06:  # a delivered record or a dead letter, sent again unchanged
             again = [("dlb-due", b"1"), ("dlb-source", b"x/1/2"), ("dlb-error", b"no_time"),
-                     ("dlb-reason", None), ("dlb-sent-at", b"3"), ("dlb-failed-at", b""), ("dlb-due", b"2")]
+                     ("dlb-reason", None), ("dlb-sent-at", b"3"), ("dlb-failed-at", b""), ("dlb-due", b"2"),
+                     ("dlb-attempt", b"-1"), ("dlb-first-at", None), ("dlb-origin", b""), ("dlb-attempt", b"2")]
             ours.extend(again[:self.random.randint(1, len(again))])
         own = fixed["headers"] if "headers" in fixed else self.business_headers()
         request.headers = self.interleave(own, ours)

@@ -41,6 +41,7 @@ import reading
 import redriven
 import replaced
 import restored
+import retries
 import scenarios
 import secured
 import slow
@@ -59,7 +60,7 @@ from turns import play_in_turns
 
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
-         everyday, throttled, found, compat, redriven, cancels, cancel_commands, events, order_timeout, restored)
+         everyday, throttled, found, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name.
 ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",

@@ -53,6 +53,9 @@ class Report:
         return text + (f" faults={others}" if others else "")
 
 
+READ_MS = 30_000  # a request waits this long at most until a bridge reads it, kills included
+
+
 def source_of(request: Request, schedule: str) -> bytes:
     return f"{schedule}/{request.partition}/{request.offset}".encode()
 
@@ -193,6 +196,8 @@ def check_delivery(report: Report, request: Request, seen: Seen, partitions, sho
         return
     if seen.topic != request.target:
         report.fault("topic", f"{where} went to {seen.topic}, not to {request.target}")
+    if request.retry is not None:
+        check_retry(report, request, seen, where)
     if seen.timestamp_ms < request.due:
         report.fault("early", f"{where} was stamped {request.due - seen.timestamp_ms} ms before its due time")
     elif showed is right and seen.timestamp_ms < request.sent_ms:
@@ -200,20 +205,48 @@ def check_delivery(report: Report, request: Request, seen: Seen, partitions, sho
     elif not showed(seen):
         report.fault("early", f"{where}, stamped {seen.timestamp_ms - request.due} ms after its due time, was here "
                      f"{seen.timestamp_ms - seen.received_ms:.0f} ms before that stamp")
-    report.lateness_ms.append(seen.timestamp_ms - request.earliest)
-    report.here_ms.append(int(seen.received_ms - request.earliest))
+    earliest = request.earliest if request.retry is None else due_of(seen)
+    report.lateness_ms.append(seen.timestamp_ms - earliest)
+    report.here_ms.append(int(seen.received_ms - earliest))
     if seen.key != request.out_key:
         report.fault("key", f"{where}: {clip(seen.key)} in place of {clip(request.out_key)}")
     if seen.value != request.value:
         report.fault("value", f"{where}: {clip(seen.value)} in place of {clip(request.value)}")
     added: list[tuple[str, bytes | None]] = [("dlb-id", request.id)] if request.id is not None else []
-    added += [("dlb-due", str(request.due).encode()), ("dlb-source", seen.header("dlb-source"))]
+    added += retry_headers(request, seen) if request.retry is not None else [("dlb-due", str(request.due).encode())]
+    added += [("dlb-source", seen.header("dlb-source"))]
     wanted = contract.business(request.headers) + added
     if seen.headers != wanted:
         report.fault("headers", f"{where}: {clip(seen.headers)} in place of {clip(wanted)}")
     n = partitions.get(seen.topic)
     if n and request.out_key is not None and seen.partition != contract.partition_of(request.out_key, n):
         report.fault("partition", f"{where}: key {clip(request.out_key)} in partition {seen.partition} of {n}")
+
+
+def due_of(seen: Seen) -> int:
+    due = seen.header("dlb-due") or b""
+    return int(due) if due.isdigit() else 0
+
+
+def retry_headers(request: Request, seen: Seen) -> list[contract.Header]:
+    """Returns the headers that count the retry and name the first one, and its due time, which check_retry judges."""
+    retry = request.retry
+    first_ms = request.stamped_ms if retry.first_ms is None else retry.first_ms
+    return [("dlb-attempt", str(retry.number).encode()), ("dlb-first-at", str(first_ms).encode()),
+            ("dlb-origin", retry.origin or seen.header("dlb-source")), ("dlb-due", seen.header("dlb-due"))]
+
+
+def check_retry(report: Report, request: Request, seen: Seen, where: str) -> None:
+    """The wait counts from the reading of the request, which is later than its sending."""
+    due = due_of(seen)
+    if due < request.sent_ms + request.retry.least_ms:
+        report.fault("early", f"{where} is due {due - request.sent_ms} ms after it was sent, and waits "
+                     f"{request.retry.least_ms} ms at least")
+    if seen.timestamp_ms < due:
+        report.fault("early", f"{where} was stamped {due - seen.timestamp_ms} ms before its due time")
+    if due > request.sent_ms + request.retry.most_ms + READ_MS:
+        report.fault("wait", f"{where} is due {due - request.sent_ms} ms after it was sent, and waits "
+                     f"{request.retry.most_ms} ms at most")
 
 
 def check_dead(report: Report, request: Request, seen: Seen, partitions, showed: Showed) -> None:

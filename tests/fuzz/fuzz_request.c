@@ -43,6 +43,10 @@ static const char *const NAMES[] = {
     "schedule_target_key",
     "schedule_target_partition",
     "schedule_target_partition_key",
+    "dlb-retry",
+    "dlb-attempt",
+    "dlb-first-at",
+    "dlb-origin",
 };
 
 enum { NAMES_N = sizeof NAMES / sizeof NAMES[0] };
@@ -121,7 +125,7 @@ static void check_utf8(const char *text)
 
 static void check_refusal(enum code code, const struct refusal *refusal)
 {
-    assert(code > CODE_OK && code <= CODE_TARGET_DENIED);
+    assert(code > CODE_OK && code <= CODE_RETRIES_EXHAUSTED);
     assert(refusal->code == code);
     assert(memchr(refusal->reason, '\0', REASON_MAX) != NULL);
     assert(strlen(refusal->reason) > 10);
@@ -158,6 +162,20 @@ static void check_foreign(const struct request_rules *rules, const struct record
         assert(request_has_op(rules, record));
 }
 
+/* A retry waits from now. Its headers give the rest. */
+static void check_retry(const struct record *record, int64_t now_ms, const struct stamp *stamp)
+{
+    const struct header *attempt = find(record, "dlb-attempt");
+    const struct retry *retry = &stamp->extras.retry;
+    assert(stamp->extras.is_retry && stamp->policy >= 1 && stamp->policy <= 2);
+    assert(find(record, "dlb-target") != NULL && stamp->op == REQUEST_SCHEDULE);
+    assert(stamp->due_ms > now_ms && stamp->due_ms <= now_ms + 2 * 60000);
+    assert(retry->attempt >= 1 && retry->attempt <= 65535 &&
+           (attempt != NULL || retry->attempt == 1));
+    assert(bytes_is_null(retry->origin_topic) || topic_name_is_legal(retry->origin_topic));
+    assert(find(record, "dlb-first-at") != NULL || retry->first_ms == stamp->timestamp_ms);
+}
+
 static void check_stamp(const struct request_rules *rules, const struct record *record,
                         int64_t now_ms, const struct stamp *stamp)
 {
@@ -177,6 +195,10 @@ static void check_stamp(const struct request_rules *rules, const struct record *
     int64_t ms;
     if (stamp->format != COMPAT_NONE) {
         check_foreign(rules, record, stamp);
+    } else if (find(record, "dlb-retry") != NULL) {
+        assert(at == NULL && delay == NULL);
+        check_retry(record, now_ms, stamp);
+        return;
     } else {
         assert((at == NULL) != (delay == NULL));
         int err = at != NULL ? instant_parse(at->value, &ms) : duration_parse(delay->value, &ms);
@@ -205,11 +227,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const PATTERNS[] = {"orders.*", "a"};
+    static char name[] = "a", other[] = "fast";
+    static const struct retry_policy policies[] = {
+        {.name = name, .delays_ms = {1, 60000}, .delays_n = 2, .jitter = 1, .deadline_ms = 5000},
+        {.name = other, .first_ms = 10, .longest_ms = 60000, .factor = 1.5, .attempts = 65535}};
     struct input in = {data, size};
     uint8_t choice = eat_byte(&in);
     struct request_rules rules = {
         .allowlist = {PATTERNS, 2, "schedule"},
         .default_target = choice & 1 ? "orders.timeout" : NULL,
+        .retry = policies,
+        .retry_n = choice & 32 ? 2 : 0,
         .cancels = choice & 4,
         .compat = choice & 16 ? COMPAT_ALL : (unsigned)(choice >> 4) & COMPAT_ALL,
         .max_delay_ms = choice & 2 ? INT64_MAX : (int64_t)40 * 86400000,

@@ -3,6 +3,7 @@
 #include "tests/sim/faults.h"
 #include "tests/sim/coordinator.h"
 #include "tests/sim/facts.h"
+#include "tests/sim/retries.h"
 #include "tests/sim/workload.h"
 
 enum great {
@@ -365,6 +366,24 @@ static void choose_cancels(struct world *w, int64_t faults_ms)
         world_at(w, rng_between(rng, 0, faults_ms), NULL, cancel, NULL, most_ms);
 }
 
+static void retry(struct world *w, struct process *nobody, void *arg, int64_t n)
+{
+    (void)nobody;
+    (void)arg;
+    (void)n;
+    retries_random(w);
+}
+
+/* A third of the seeds has consumers that retry. */
+static void choose_retries(struct world *w, int64_t faults_ms)
+{
+    struct rng *rng = &w->retry_rng;
+    if (w->without_cancels || !rng_chance(rng, 3333))
+        return;
+    for (int n = rng_int(rng, 1, 60); n > 0; n--)
+        world_at(w, rng_between(rng, 0, faults_ms), NULL, retry, NULL, 0);
+}
+
 static void quiet(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
     (void)nobody;
@@ -397,6 +416,7 @@ void faults_choose(struct world *w)
     int64_t faults_ms = rng_between(rng, 5000, 60000);
     choose_workload(w, faults_ms);
     choose_cancels(w, faults_ms);
+    choose_retries(w, faults_ms);
     facts_choose(w);
     world_at(w, faults_ms, NULL, quiet, NULL, 0);
     for (int i = 0; i < GREAT_N; i++) {

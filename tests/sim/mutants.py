@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes in the decisions about cancels and events, each planted in a copy of one source file. The stories or seeds of the
+"""Mistakes in the decisions about cancels, events and retries, each planted in a copy of one source file. The stories or seeds of the
 simulator must find each of them, or a suite of units. A mistake that lies between the bridge and its port is in bugs.h.
 
   mutants.py BUILD [NAME...]    BUILD: the folder of a debug build. Without a NAME: all of them
@@ -118,6 +118,23 @@ MUTANTS = (
            "l->dead_below);"),
     Mutant("table_closed_at_an_abort", "bridge/core/restore.c", "if (l->loading == LOADING_LOG)\n        l->log_next = l->load_next;",
            "cancel_table_close(b, lane);\n    cancel_table_open(b, lane, 0);\n    l->complete = true;"),
+    Mutant("retry_is_named_by_its_key", "levels/envelope.h", "if (stamp->extras.is_retry && bytes_is_null(stamp->id))",
+           "if (stamp->extras.is_retry && stamp->id.len > 0)"),
+    Mutant("retry_is_not_known_from_its_origin", "levels/envelope.c", "stamp->extras.is_retry = extras_has_retry(extras);", ""),
+    Mutant("retry_waits_from_its_timestamp", "levels/request_retry.c", "stamp->due_ms = r->now_ms + wait_ms;",
+           "stamp->due_ms = stamp->timestamp_ms + wait_ms;"),
+    Mutant("retry_is_not_counted", "levels/request_retry.c", "retry->attempt++;", "retry->attempt = 1;"),
+    Mutant("retry_forgets_its_origin", "levels/request_retry.c", "retry->origin_offset = origin.offset;",
+           "retry->origin_offset = r->stamp.origin_offset;"),
+    Mutant("retry_forgets_its_first_time", "levels/request_retry.c", "retry->attempt++;",
+           "retry->attempt++, retry->first_ms = stamp->timestamp_ms;"),
+    Mutant("retries_have_one_more", "levels/retry.c", "if (state->attempt >= retry_attempts(policy))",
+           "if (state->attempt > retry_attempts(policy))"),
+    Mutant("deadline_of_retries_is_ignored", "levels/retry.c", "if (policy->deadline_ms > 0 &&", "if (policy->deadline_ms < 0 &&"),
+    Mutant("failed_delivery_forgets_the_retry", "bridge/core/redelivery.c", "stamp->extras.error_code = (uint16_t)failure.error;",
+           "stamp->extras = (struct extras){.error_code = (uint16_t)failure.error};"),
+    Mutant("wait_of_a_retry_is_the_one_before", "levels/retry.c", "(double)retry_wait(policy, state->attempt + 1)",
+           "(double)retry_wait(policy, state->attempt > 0 ? state->attempt : 1)"),
 )
 
 
@@ -215,6 +232,16 @@ CASES = (
          ("a_cancel_that_voids_nothing_has_an_event", "a_cancel_that_an_earlier_owner_applied_is_not_unmatched",
           "an_unmatched_cancel_waits_for_the_partition_of_its_event"),
          ("matched_cancel_is_reported", "cancel_of_an_earlier_owner_is_reported", "cancel_dies_before_its_report")),
+    Case("the cancel of a timer voids the retry of a record with the same key", ("the_cancel_of_a_key_voids_no_retry",),
+         ("retry_is_named_by_its_key", "retry_is_not_known_from_its_origin")),
+    Case("a retry has the wait of another one, or begins it in the past",
+         ("retries_of_a_record_wait_longer_each_time_and_end", "a_retry_with_an_old_timestamp_waits_from_its_reading"),
+         ("retry_waits_from_its_timestamp", "wait_of_a_retry_is_the_one_before")),
+    Case("retries do not end", ("retries_of_a_record_wait_longer_each_time_and_end", "retries_end_at_their_deadline"),
+         ("retry_is_not_counted", "retries_have_one_more", "deadline_of_retries_is_ignored")),
+    Case("a retry loses its count, its first time or its origin",
+         ("a_retry_keeps_its_count_and_origin_through_failures", "a_retry_without_its_count_is_the_first_one"),
+         ("retry_forgets_its_origin", "retry_forgets_its_first_time", "failed_delivery_forgets_the_retry")),
 )
 
 
@@ -242,7 +269,7 @@ def sources_of(file: str) -> list[str]:
 def link(build: Path, program: Path, objects: list[str], tests: str, *libraries: str) -> Path:
     tests_objects = [str(p) for p in sorted((build / "tests/CMakeFiles").glob(tests))]
     subprocess.run(["gcc", "-o", str(program), *tests_objects, *objects, str(build / "libcore.a"),
-                    str(build / "liblevels.a"), "-lxxhash", *libraries], check=True)
+                    str(build / "liblevels.a"), "-lxxhash", "-lm", *libraries], check=True)
     return program
 
 

@@ -132,6 +132,8 @@ const char *names_code(enum code code)
         return "two_times";
     case CODE_BAD_TIME:
         return "bad_time";
+    case CODE_BAD_RETRY:
+        return "bad_retry";
     case CODE_TOO_FAR:
         return "too_far";
     case CODE_EXPIRED:
@@ -140,6 +142,8 @@ const char *names_code(enum code code)
         return "no_target";
     case CODE_TARGET_DENIED:
         return "target_denied";
+    case CODE_RETRIES_EXHAUSTED:
+        return "retries_exhausted";
     case CODE_TOO_LARGE:
         return "too_large";
     case CODE_TARGET_FAILED:

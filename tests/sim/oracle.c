@@ -3,6 +3,7 @@
    outcome at the end. */
 #include "tests/sim/oracle.h"
 #include "tests/sim/facts.h"
+#include "tests/sim/retries.h"
 #include "tests/sim/voids.h"
 
 #include <limits.h>
@@ -103,7 +104,10 @@ static void check_stamp(struct process *p, const struct forwarded *f, const stru
     struct world *w = p->world;
     struct queue_id q = f->forward->from;
     int64_t due_ms = r->due_ms;
-    if (due_ms == DUE_UNKNOWN) {
+    if (r->retry.number > 0) {
+        retries_check(p, r, stamp);
+        due_ms = stamp->due_ms;
+    } else if (due_ms == DUE_UNKNOWN) {
         due_ms = stamp->timestamp_ms + r->delay_ms;
         int64_t read_ms = stamp->timestamp_ms - EPOCH_MS;
         if (read_ms < r->appended_ms - w->skew_ms_max || read_ms > w->now_ms + w->skew_ms_max)
@@ -152,7 +156,9 @@ static void check_delivery(struct process *p, const struct forwarded *f)
 static void check_extras(struct process *p, const struct forwarded *f, const struct stamp *stamp)
 {
     struct queue_id q = f->forward->from;
-    const struct extras *extras = &stamp->extras;
+    struct extras without_retry = stamp->extras;
+    without_retry.is_retry &= f->request->retry.number == 0;
+    const struct extras *extras = &without_retry;
     bool put_back = stamp->next_try_ms != 0;
     bool was_older = put_back && extras_are_none(extras) && f->input->value.data != NULL &&
                      memcmp(f->input->value.data, "DLBE\1", 5) == 0;

@@ -30,6 +30,17 @@ static inline int64_t later_of(int64_t a, int64_t b)
  */
 #define DUE_UNKNOWN INT64_MIN
 
+struct request;
+
+/* A request with dlb-retry (retries.h). */
+struct retry_model {
+    int policy;
+    int number;                   /* of this retry, from 1; 0: no dlb-retry */
+    int64_t first_ms;             /* epoch: the timestamp of the first retry */
+    const struct request *origin; /* the first retry */
+    bool sent_again;              /* its consumer has failed again */
+};
+
 struct request {
     struct request *next;
     int lane;
@@ -45,6 +56,7 @@ struct request {
     int delivered, dead;
     bool finished, excused;
     int64_t finished_ms;
+    struct retry_model retry;
 
     /* voids.c */
     struct request *next_cancel;

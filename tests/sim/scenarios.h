@@ -181,6 +181,15 @@
     X(a_foreign_replace_voids_older_requests_and_not_itself)                  \
     X(a_foreign_replace_voids_older_requests_and_not_itself_exactly_once)     \
     X(foreign_replaces_and_cancels_are_restored)                              \
+    /* stories_retry.c: requests with dlb-retry */                            \
+    X(retries_of_a_record_wait_longer_each_time_and_end)                      \
+    X(retries_of_a_record_wait_longer_each_time_and_end_exactly_once)         \
+    X(a_retry_with_an_old_timestamp_waits_from_its_reading)                   \
+    X(a_retry_without_its_count_is_the_first_one)                             \
+    X(a_retry_keeps_its_count_and_origin_through_failures)                    \
+    X(a_retry_keeps_its_count_and_origin_through_failures_exactly_once)       \
+    X(the_cancel_of_a_key_voids_no_retry)                                     \
+    X(retries_end_at_their_deadline)                                          \
     /* stories_seal.c: how long cancels live */                               \
     X(cancels_on_the_schedule_topic_come_before_the_first_delivery)           \
     X(cancels_survive_their_owner)                                            \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes requests as headers, and decides their required outcome by the contract. */
 #include "tests/sim/workload.h"
+#include "tests/sim/retries.h"
 #include "tests/sim/voids.h"
 
 #include <inttypes.h>
@@ -28,6 +29,7 @@ void workload_init(struct world *w)
         .default_target = w->setup.default_target ? targets[TARGET_DEFAULT].name : NULL,
         .max_delay_ms = MAX_DELAY_MS,
         .compat = w->setup.compat};
+    retries_init(w);
 }
 
 /* Headers of a request: user headers and dlb- headers, mixed. */
@@ -99,6 +101,16 @@ static void add_time(struct gathering *g, const struct ask *ask, int64_t stamped
         add_ours(g, "dlb-truncated", bytes_text("value"));
 }
 
+static void add_retry(struct gathering *g, const struct ask *ask)
+{
+    static const char *const names[] = {"dlb-retry", "dlb-attempt", "dlb-first-at", "dlb-origin"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct bytes value = retries_header(g->world, ask, names[i]);
+        if (!bytes_is_null(value))
+            add_ours(g, names[i], value);
+    }
+}
+
 static void add_fault(struct gathering *g, const struct ask *ask)
 {
     struct world *w = g->world;
@@ -129,7 +141,7 @@ static bool names_target(const struct world *w, const struct ask *ask)
 {
     if (ask->fault == CODE_TARGET_DENIED || ask->fault == CODE_NO_TARGET)
         return false;
-    return ask->target != TARGET_DEFAULT || !w->setup.default_target;
+    return ask->target != TARGET_DEFAULT || !w->setup.default_target || ask->retry != NULL;
 }
 
 /* The name, as a reader of the contract would find it. */
@@ -139,7 +151,7 @@ static void name_request(struct request *r, const struct ask *ask, struct bytes 
     r->name = ask->id != NULL                                ? bytes_text(ask->id)
               : record_key.len >= 1 && record_key.len <= 128 ? record_key
                                                              : bytes_null();
-    if (bytes_is_null(record_key))
+    if (bytes_is_null(record_key) || (ask->retry != NULL && ask->id == NULL))
         r->name = bytes_null();
     bool formless = ask->fault != CODE_OK && ask->fault != CODE_TARGET_DENIED;
     r->op = ask->op;
@@ -230,6 +242,10 @@ struct request *workload_send(struct world *w, const struct ask *ask)
     if (ask->etf1) {
         r->due_ms = r->due_ms / 1000 * 1000;
         add_etf1(&g, r);
+    } else if (ask->retry != NULL) {
+        retries_expect(w, r, ask);
+        add_retry(&g, ask);
+        add_stamp(&g, ask, r, due_ms);
     } else if (ask->op != REQUEST_CANCEL) {
         add_time(&g, ask, stamped_ms);
         add_stamp(&g, ask, r, due_ms);
@@ -325,7 +341,11 @@ struct request *workload_random(struct world *w, int64_t most_ms)
     if (rng_chance(rng, 200))
         ask.target = TARGET_GHOST;
     if (rng_chance(rng, 700) && !ask.no_timestamp) {
-        ask.fault = (enum code)rng_int(rng, CODE_UNKNOWN_HEADER, CODE_TARGET_DENIED);
+        static const enum code faults[] = {CODE_UNKNOWN_HEADER, CODE_BAD_HEADER,   CODE_BAD_OP,
+                                           CODE_BAD_ID,         CODE_NO_TIME,      CODE_TWO_TIMES,
+                                           CODE_BAD_TIME,       CODE_TOO_FAR,      CODE_EXPIRED,
+                                           CODE_NO_TARGET,      CODE_TARGET_DENIED};
+        ask.fault = faults[rng_int(rng, 0, sizeof faults / sizeof faults[0] - 1)];
         ask.absolute = ask.absolute && ask.fault != CODE_BAD_HEADER;
         ask.delay_ms = ask.delay_ms < 0 ? 0 : ask.delay_ms;
         ask.expires_in_ms = 0;

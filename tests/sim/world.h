@@ -261,6 +261,7 @@ struct world {
     bool recreated_ok;       /* scenarios: it was */
     bool without_cancels;    /* digests: a seed has none */
     struct rng cancel_rng;   /* of all about cancels, so that a seed without them stays the same */
+    struct rng retry_rng;    /* the same of retries */
     uint64_t voided_n, cancels_trimmed;
     size_t requests_n, open_n; /* requests_n: all; open_n: without an outcome so far */
     int64_t finish_by_ms;

@@ -3,6 +3,7 @@
 #include "consumer/message.h"
 #include "consumer/record.h"
 #include "levels/instant.h"
+#include "levels/wire_size.h"
 
 #include <criterion/criterion.h>
 
@@ -56,6 +57,107 @@ Test(message, instants_of_a_dead_letter_are_valid_in_a_request)
     }
 }
 
+static void expect_header(const struct message *m, const char *name, const char *value)
+{
+    cr_expect(bytes_equal(header_of(m, name), bytes_text(value)), "%s is not %s", name, value);
+}
+
+static const struct stamp RETRY = {
+    .due_ms = SENT_MS,
+    .timestamp_ms = SENT_MS,
+    .expires_ms = STAMP_NEVER,
+    .target = {"orders", 6},
+    .origin_offset = 120,
+    .extras = {.is_retry = true,
+               .retry = {.attempt = 3, .first_ms = 5, .origin_lane = 2, .origin_offset = 99}}};
+
+/* Returns the names of the headers, separated by commas. */
+static const char *names_of(const struct message *m)
+{
+    static char text[256];
+    const char *name;
+    const void *value;
+    size_t len, n = 0;
+    for (size_t i = 0; rd_kafka_header_get_all(m->headers, i, &name, &value, &len) == 0; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i == 0 ? "" : ",", name);
+    return text;
+}
+
+Test(message, delivery_of_a_retry_has_its_count_and_origin)
+{
+    struct record *record = record_make(bytes_text("key"), 0);
+    cr_assert_not_null(record);
+    struct envelope env = {.stamp = RETRY};
+    struct forward f = {.kind = FORWARD_TARGET, .from = {.slot = 1}, .record = record, .env = &env};
+    struct message m = message_of(&f, TOPICS);
+    cr_expect_str_eq(names_of(&m), "dlb-attempt,dlb-first-at,dlb-origin,dlb-due,dlb-source");
+    expect_header(&m, "dlb-attempt", "3");
+    expect_header(&m, "dlb-first-at", "100000000000"); /* valid when the consumer copies it */
+    expect_header(&m, "dlb-origin", "schedule/2/99");
+    expect_header(&m, "dlb-source", "schedule/0/120");
+    rd_kafka_headers_destroy(m.headers);
+
+    env.stamp.extras.retry.origin_topic = bytes_text("other");
+    m = message_of(&f, TOPICS);
+    expect_header(&m, "dlb-origin", "other/2/99");
+    rd_kafka_headers_destroy(m.headers);
+
+    f.kind = FORWARD_DEAD;
+    f.refusal = &refusal;
+    m = message_of(&f, TOPICS);
+    cr_expect_str_eq(names_of(&m),
+                     "dlb-deliver-at,dlb-target,dlb-attempt,dlb-first-at,dlb-origin,dlb-error,"
+                     "dlb-reason,dlb-source,dlb-sent-at,dlb-failed-at");
+    rd_kafka_headers_destroy(m.headers);
+    record_release(record);
+}
+
+static size_t size_of(const struct message *m)
+{
+    const char *name;
+    const void *value;
+    size_t size = 0, len;
+    for (size_t i = 0; rd_kafka_header_get_all(m->headers, i, &name, &value, &len) == 0; i++)
+        size += strlen(name) + len + 4 + 4;
+    return size;
+}
+
+Test(message, added_headers_are_within_their_bound)
+{
+    char topic[TOPIC_TEXT_MAX] = "", id[CANCEL_NAME_MAX];
+    struct refusal longest = {.code = CODE_UNKNOWN_HEADER};
+    memset(topic, 't', TOPIC_NAME_MAX);
+    memset(id, 'i', sizeof id);
+    memset(longest.reason, 'r', REASON_MAX - 1);
+    const char *const topics[] = {topic};
+    struct record *record = record_make(bytes_text("key"), 0);
+    cr_assert_not_null(record);
+    struct envelope env = {.stamp = {.due_ms = INT64_MAX,
+                                     .timestamp_ms = INT64_MAX,
+                                     .expires_ms = INT64_MAX - 1,
+                                     .origin_offset = INT64_MAX,
+                                     .origin_lane = INT32_MAX,
+                                     .id = bytes_of(id, sizeof id),
+                                     .target = bytes_text(topic),
+                                     .extras = {.is_retry = true,
+                                                .retry = {.first_ms = INT64_MAX,
+                                                          .origin_offset = INT64_MAX,
+                                                          .origin_lane = INT32_MAX,
+                                                          .origin_topic = bytes_text(topic),
+                                                          .attempt = UINT16_MAX}}}};
+    struct forward f = {.kind = FORWARD_DEAD,
+                        .record = record,
+                        .env = &env,
+                        .content = DEAD_LETTER_NO_VALUE,
+                        .timestamp_wall_ms = INT64_MAX,
+                        .refusal = &longest};
+    struct message m = message_of(&f, topics);
+    cr_expect_leq(size_of(&m), WIRE_ADDED_LATER, "%zu bytes", size_of(&m));
+    cr_expect_gt(size_of(&m), 1536);
+    rd_kafka_headers_destroy(m.headers);
+    record_release(record);
+}
+
 /* Returns the dead letter of a request that never waited. The caller destroys m.headers. */
 static struct message dead_letter_of_request(struct record *record, enum dead_letter_content letter)
 {
@@ -65,11 +167,6 @@ static struct message dead_letter_of_request(struct record *record, enum dead_le
                         .timestamp_wall_ms = FAILED_MS,
                         .refusal = &refusal};
     return message_of(&f, TOPICS);
-}
-
-static void expect_header(const struct message *m, const char *name, const char *value)
-{
-    cr_expect(bytes_equal(header_of(m, name), bytes_text(value)), "%s is not %s", name, value);
 }
 
 Test(message, dead_letter_has_the_timestamp_of_its_request)

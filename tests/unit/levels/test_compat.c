@@ -98,7 +98,8 @@ Test(compat, format_that_is_off_is_a_business_header)
 
 Test(compat, a_record_without_foreign_headers_is_judged_as_before)
 {
-    EXPECT_FAULT(CODE_NO_TIME, "neither dlb-deliver-at nor dlb-delay is given", H("a", "b"));
+    EXPECT_FAULT(CODE_NO_TIME, "none of dlb-deliver-at, dlb-delay and dlb-retry is given",
+                 H("a", "b"));
     cr_expect_eq(PARSE(H("dlb-delay", "5s")).stamp.format, COMPAT_NONE);
     cr_expect_eq(PARSE(H("X-Delay", "5000")).code, CODE_NO_TIME, "names have a case");
 }

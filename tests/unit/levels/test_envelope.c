@@ -128,6 +128,7 @@ static void expect_origin(struct bytes bytes, const struct stamp *want)
     cr_assert_eq(got.origin_offset, want->origin_offset);
     cr_assert_eq(got.origin_lane, want->origin_lane);
     cr_assert(bytes_equal(got.id, want->id));
+    cr_assert_eq(got.extras.is_retry, want->extras.is_retry);
 }
 
 static void expect_stamp(const struct stamp *got, const struct stamp *want)

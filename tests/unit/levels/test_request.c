@@ -15,7 +15,12 @@ static const int64_t DAY = 86400000;
 
 static const char *const PATTERNS[] = {"orders.*", "a"};
 
+static struct retry_policy POLICIES[] = {
+    {.name = (char *)"fast", .first_ms = 60000, .longest_ms = 60000, .factor = 2, .attempts = 3}};
+
 static const struct request_rules RULES = {
+    .retry = POLICIES,
+    .retry_n = 1,
     .allowlist = {PATTERNS, 2, "schedule"},
     .default_target = "orders.timeout",
     .max_delay_ms = (int64_t)40 * 86400000,
@@ -515,7 +520,7 @@ Test(request, reason_is_a_sentence_about_the_value)
                   H("dlb-op", "cancel"));
     EXPECT_REASON("dlb-op 'x' is not an operation; this version knows schedule alone",
                   H("dlb-op", "x"));
-    EXPECT_REASON("neither dlb-deliver-at nor dlb-delay is given", H("x", "y"));
+    EXPECT_REASON("none of dlb-deliver-at, dlb-delay and dlb-retry is given", H("x", "y"));
     EXPECT_REASON("dlb-deliver-at 'x' and dlb-delay '1m' are both given: give one of them", DELAY,
                   H("dlb-deliver-at", "x"));
     EXPECT_REASON("dlb-delay '15' has no unit; 250ms, 15m, 1h30m or PT15M is meant",
@@ -583,6 +588,12 @@ Test(request, reason_fits_for_any_value)
             cr_expect_neq(PARSE(at, delay).code, CODE_OK);
             cr_expect_neq(PARSE(at).code, CODE_OK);
             cr_expect_neq(PARSE(DELAY, (struct header){"dlb-target", value}).code, CODE_OK);
+            struct header retry = {"dlb-retry", value};
+            cr_expect_neq(PARSE(retry).code, CODE_OK);
+            cr_expect_neq(PARSE(retry, delay).code, CODE_OK);
+            cr_expect_neq(PARSE(retry, H("dlb-op", "replace")).code, CODE_OK);
+            cr_expect_neq(PARSE(H("dlb-retry", "fast"), (struct header){"dlb-origin", value}).code,
+                          CODE_OK);
         }
     struct request_rules rules = RULES;
     rules.max_delay_ms = 86399999 + 99999 * DAY;
@@ -613,7 +624,18 @@ Test(request, long_value_ends_in_dots_between_characters)
 }
 
 /* A pool of headers, each with the fault that it causes alone. */
-enum kind { OF_TIME, OF_DELAY, OF_EXPIRY, OF_OP, OF_ID, OF_TARGET, OF_NOBODY, KINDS };
+enum kind {
+    OF_TIME,
+    OF_DELAY,
+    OF_EXPIRY,
+    OF_OP,
+    OF_ID,
+    OF_TARGET,
+    OF_RETRY,
+    OF_ATTEMPT,
+    OF_NOBODY,
+    KINDS
+};
 static const struct {
     struct header header;
     enum kind kind;
@@ -637,6 +659,12 @@ static const struct {
     {{"dlb-target", {"a", 1}}, OF_TARGET, CODE_OK},
     {{"dlb-target", {"b", 1}}, OF_TARGET, CODE_TARGET_DENIED},
     {{"dlb-target", {"\xff", 1}}, OF_TARGET, CODE_BAD_HEADER},
+    {{"dlb-retry", {"fast", 4}}, OF_RETRY, CODE_OK},
+    {{"dlb-retry", {"slow", 4}}, OF_RETRY, CODE_BAD_RETRY},
+    {{"dlb-retry", {"", 0}}, OF_RETRY, CODE_BAD_HEADER},
+    {{"dlb-attempt", {"2", 1}}, OF_ATTEMPT, CODE_OK},
+    {{"dlb-attempt", {"3", 1}}, OF_ATTEMPT, CODE_RETRIES_EXHAUSTED},
+    {{"dlb-attempt", {"-1", 2}}, OF_ATTEMPT, CODE_BAD_HEADER},
     {{"x", {NULL, 0}}, OF_NOBODY, CODE_OK},
     {{"dlb-due", {NULL, 0}}, OF_NOBODY, CODE_OK},
     {{"DLB-Due", {"1", 1}}, OF_NOBODY, CODE_BAD_HEADER},
@@ -651,22 +679,36 @@ static void worsen(enum code *first, enum code fault)
         *first = fault;
 }
 
+static bool is_picked(const size_t *picked, size_t n, enum kind kind, enum code fault)
+{
+    for (size_t i = 0; i < n; i++)
+        if (POOL[picked[i]].kind == kind && (fault == CODE_N || POOL[picked[i]].fault == fault))
+            return true;
+    return false;
+}
+
 /* Codes are in the order of precedence, so the smallest code of all faults is expected. */
 static enum code first_fault(const size_t *picked, size_t n, bool has_default)
 {
     enum code first = CODE_OK;
     int count[KINDS] = {0};
+    bool retries = is_picked(picked, n, OF_RETRY, CODE_N);
+    bool exhausted = retries && is_picked(picked, n, OF_ATTEMPT, CODE_RETRIES_EXHAUSTED);
     for (size_t i = 0; i < n; i++) {
         enum kind kind = POOL[picked[i]].kind;
-        worsen(&first, POOL[picked[i]].fault);
+        if (kind == OF_ATTEMPT && !retries)
+            continue;
+        if (POOL[picked[i]].fault != CODE_EXPIRED || !exhausted) /* it has no due time then */
+            worsen(&first, POOL[picked[i]].fault);
         if (kind != OF_NOBODY && ++count[kind] > 1)
             worsen(&first, CODE_BAD_HEADER);
     }
-    if (count[OF_TIME] == 0 && count[OF_DELAY] == 0)
+    int times = (count[OF_TIME] > 0) + (count[OF_DELAY] > 0) + (count[OF_RETRY] > 0);
+    if (times == 0)
         worsen(&first, CODE_NO_TIME);
-    if (count[OF_TIME] > 0 && count[OF_DELAY] > 0)
+    if (times > 1)
         worsen(&first, CODE_TWO_TIMES);
-    if (count[OF_TARGET] == 0 && !has_default)
+    if (count[OF_TARGET] == 0 && (!has_default || count[OF_RETRY] > 0))
         worsen(&first, CODE_NO_TARGET);
     return first;
 }
@@ -681,7 +723,7 @@ Test(request, first_fault_of_the_order_is_reported)
         struct header headers[8];
         size_t picked[8], n = 0;
         seed = seed * 6364136223846793005 + 1442695040888963407;
-        for (uint64_t bits = seed >> 16; n < 8 && bits % 8 != 0; bits /= 41, n++) {
+        for (uint64_t bits = seed >> 16; n < 8 && bits % 8 != 0; bits /= 53, n++) {
             picked[n] = (bits >> 3) % POOL_N;
             headers[n] = POOL[picked[n]].header;
         }
@@ -693,7 +735,7 @@ Test(request, first_fault_of_the_order_is_reported)
         cr_assert_eq(o.code, want, "%s is reported, not %s", code_name(o.code), code_name(want));
         told[o.code]++;
     }
-    for (enum code code = CODE_OK; code <= CODE_TARGET_DENIED; code++)
+    for (enum code code = CODE_OK; code <= CODE_RETRIES_EXHAUSTED; code++)
         cr_expect(told[code] > 0 || code == CODE_BAD_ID, "%s was never reported", code_name(code));
 }
 

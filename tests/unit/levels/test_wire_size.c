@@ -21,8 +21,10 @@ Test(wire_size, envelope_is_within_the_bound_of_added_bytes)
     char id[REQUEST_ID_MAX], target[249]; /* both at their longest */
     memset(id, 'i', sizeof id);
     memset(target, 't', sizeof target);
-    const struct stamp stamp = {.id = bytes_of(id, sizeof id),
-                                .target = bytes_of(target, sizeof target)};
+    const struct stamp stamp = {
+        .id = bytes_of(id, sizeof id),
+        .target = bytes_of(target, sizeof target),
+        .extras = {.is_retry = true, .retry.origin_topic = bytes_of(target, sizeof target)}};
     size_t record = RECORD.key.len + envelope_enclosed_size(&stamp, &RECORD);
     cr_expect_leq(record + WIRE_ADDED_LATER, wire_size(&RECORD) + WIRE_ADDED_IN_ITS_LIFE);
 }

@@ -95,7 +95,7 @@ Test(metrics, counters_have_the_labels_of_their_origin)
     counter_set(&stats.requests, 10);
     counter_set(&stats.refused, 3);
     counter_set(&stats.retries, 4);
-    labels_number(entries, 2, numbers);
+    labels_number(LABEL_TARGETS, entries, 2, numbers);
     counter_set(&stats.targets[numbers[0]].dead[CODE_EXPIRED], 6);
     counter_set(&stats.targets[numbers[1]].failures[DELIVERY_MISSING], 5);
     counter_set(&stats.targets[numbers[0]].deliveries, 11);
@@ -121,6 +121,22 @@ Test(metrics, counters_have_the_labels_of_their_origin)
     cr_expect(says("delaybridge_memory_limit_bytes 1048576"));
 }
 
+Test(metrics, retries_have_their_policy_and_number)
+{
+    char fast[] = "fast", slow[] = "slow";
+    const struct retry_policy policies[] = {{.name = fast}, {.name = slow}};
+    uint8_t numbers[TARGET_LABELS];
+    labels_number_policies(policies, 2, numbers);
+    stats_retry(&stats, numbers[0], 1);
+    stats_retry(&stats, numbers[1], 10);
+    stats_retry(&stats, numbers[1], 11);
+    stats_retry(&stats, numbers[1], 65535);
+    cr_expect(says("delaybridge_retry_requests_total{policy=\"fast\",attempt=\"1\"} 1"));
+    cr_expect(says("delaybridge_retry_requests_total{policy=\"fast\",attempt=\"2\"} 0"));
+    cr_expect(says("delaybridge_retry_requests_total{policy=\"slow\",attempt=\"10\"} 1"));
+    cr_expect(says("delaybridge_retry_requests_total{policy=\"slow\",attempt=\"11+\"} 2"));
+}
+
 Test(metrics, the_hash_of_the_configuration_differs_where_members_must_agree)
 {
     char *one[] = {(char *)"a", (char *)"b"}, *other[] = {(char *)"b", (char *)"a"};
@@ -137,6 +153,16 @@ Test(metrics, the_hash_of_the_configuration_differs_where_members_must_agree)
     config.default_target = (char *)"a";
     cr_expect_neq(config_hash(&config), hash);
     config.default_target = NULL;
+    struct retry_policy policies[] = {{.name = (char *)"a", .delays_ms = {5, 6}, .delays_n = 2},
+                                      {.name = (char *)"b", .delays_ms = {7}, .delays_n = 1}};
+    config.retry = policies;
+    config.retry_n = 2;
+    uint32_t with_policies = config_hash(&config);
+    cr_expect_neq(with_policies, hash);
+    policies[0].delays_ms[1] = 8;
+    cr_expect_neq(config_hash(&config), with_policies);
+    config.retry = NULL;
+    config.retry_n = 0;
     config.ladder.level_ms[1] = 6000;
     cr_expect_neq(config_hash(&config), hash);
     config.ladder.level_ms[1] = 5000;

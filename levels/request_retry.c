@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* request: the headers of a request with dlb-retry. */
+#include "levels/cursor.h"
+#include "levels/duration.h"
+#include "levels/instant.h"
+#include "levels/origin.h"
+#include "levels/refusal.h"
+#include "levels/request_parts.h"
+
+#include <assert.h>
+
+static bool read_attempt(struct bytes text, struct retry *retry)
+{
+    struct cursor c = cursor_of(text);
+    int64_t attempt;
+    if (!cursor_take_number(&c, &attempt) || !cursor_at_end(&c) || attempt > UINT16_MAX)
+        return false;
+    retry->attempt = (uint16_t)attempt;
+    return true;
+}
+
+static enum code refuse_fact(struct reading *r, enum fact fact, const char *why)
+{
+    return reading_refuse_header(r, CODE_BAD_HEADER, r->facts[fact], why);
+}
+
+enum code reading_facts(struct reading *r)
+{
+    const struct header *attempt = r->facts[FACT_ATTEMPT], *first = r->facts[FACT_FIRST_AT],
+                        *from = r->facts[FACT_ORIGIN];
+    struct retry *retry = &r->stamp.extras.retry;
+    struct origin origin = {bytes_null(), r->stamp.origin_lane, r->stamp.origin_offset};
+    if (r->bad_fact != NULL)
+        return reading_refuse_header(r, CODE_BAD_HEADER, r->bad_fact, r->bad_fact_why);
+    retry->first_ms = r->stamp.timestamp_ms;
+    if (attempt != NULL && !read_attempt(attempt->value, retry))
+        return refuse_fact(r, FACT_ATTEMPT, " is not an integer from 0 to 65535");
+    if (first != NULL && instant_parse(first->value, &retry->first_ms) != 0)
+        return refuse_fact(r, FACT_FIRST_AT, " is not an instant");
+    if (from != NULL && !origin_parse(from->value, &origin))
+        return refuse_fact(r, FACT_ORIGIN, " is not a place such as schedule/0/17");
+    if (!bytes_equal(origin.topic, bytes_text(r->rules->allowlist.schedule)))
+        retry->origin_topic = origin.topic;
+    retry->origin_lane = origin.lane;
+    retry->origin_offset = origin.offset;
+    r->stamp.extras.is_retry = true;
+    return CODE_OK;
+}
+
+static enum code refuse_policy(struct reading *r, struct bytes name)
+{
+    reading_refuse(r, CODE_BAD_RETRY);
+    refusal_say(r->refusal, reading_name(FIELD_RETRY));
+    refusal_say(r->refusal, " ");
+    refusal_quote(r->refusal, name);
+    refusal_say(r->refusal, r->rules->retry_n == 0
+                                ? " is not a policy: retry of the configuration has none"
+                                : " is not a policy of retry in the configuration");
+    return CODE_BAD_RETRY;
+}
+
+enum code reading_retry(struct reading *r)
+{
+    struct stamp *stamp = &r->stamp;
+    struct retry *retry = &stamp->extras.retry;
+    struct bytes name = r->given[FIELD_RETRY]->value;
+    r->policy = retry_find(r->rules->retry, r->rules->retry_n, name);
+    if (r->policy == NULL)
+        return refuse_policy(r, name);
+    stamp->policy = (uint16_t)(1 + (r->policy - r->rules->retry));
+    struct retry_state state = {.attempt = retry->attempt,
+                                .first_ms =
+                                    r->facts[FACT_FIRST_AT] != NULL ? retry->first_ms : r->now_ms,
+                                .lane = stamp->origin_lane,
+                                .offset = stamp->origin_offset};
+    int64_t wait_ms = 0;
+    r->exhausted = retry_next(r->policy, &state, r->now_ms, &wait_ms);
+    if (r->exhausted != RETRY_WAITS)
+        return CODE_OK;
+    retry->attempt++;
+    stamp->due_ms = r->now_ms + wait_ms;
+    return CODE_OK;
+}
+
+enum code reading_refuse_exhausted(struct reading *r)
+{
+    char deadline[DURATION_TEXT_MAX];
+    bool late = r->exhausted == RETRY_PAST_DEADLINE;
+    reading_refuse(r, CODE_RETRIES_EXHAUSTED);
+    reading_say(r, r->facts[late ? FACT_FIRST_AT : FACT_ATTEMPT]);
+    if (late) {
+        refusal_say(r->refusal, " is more than the deadline ");
+        refusal_say(r->refusal, duration_format(r->policy->deadline_ms, deadline));
+        refusal_say(r->refusal, " ago");
+    } else {
+        refusal_say(r->refusal, " is the last retry");
+    }
+    refusal_say(r->refusal, " of the policy ");
+    refusal_quote(r->refusal, bytes_text(r->policy->name));
+    return CODE_RETRIES_EXHAUSTED;
+}
