@@ -10,8 +10,9 @@
 #include <stdlib.h>
 
 enum {
-    TURN_MS = 5,       /* records that are due wait for so long */
-    TURN_RECORDS = 64, /* between two reads of the clock */
+    TURN_MS = 5,           /* records that are due wait for so long */
+    TURN_RECORDS = 64,     /* between two reads of the clock */
+    RECORD_OVERHEAD = 400, /* bytes that the client needs for a record in addition to its content */
     LOG_MS = 10000
 };
 
@@ -21,6 +22,7 @@ struct lane_load {
     rd_kafka_message_t *kept; /* fetched, but memory was lacking; NULL: none */
     int64_t next;             /* the first offset that was not read */
     int64_t skip;             /* offsets to skip at the next unreadable batch; 0: none was met */
+    int64_t most_bytes;       /* of the fetched records, as far as known */
     int64_t logged_next, logged_mono_ms; /* of the last message about the progress */
 };
 
@@ -168,6 +170,20 @@ static void take_error(struct loads *s, struct lane_load *l, const rd_kafka_mess
     }
 }
 
+/* A whole fetch arrives at once. Its size is known with its first record. */
+static void note_bytes(struct lane_load *l, const struct record *record)
+{
+    size_t n = rd_kafka_queue_length(l->queue) + 1;
+    int64_t bytes = (int64_t)(n * (record->cost_bytes + RECORD_OVERHEAD));
+    if (bytes > l->most_bytes)
+        l->most_bytes = bytes;
+}
+
+int64_t loads_unread(const struct loads *s, int lane)
+{
+    return s->lanes[lane].most_bytes;
+}
+
 /* Returns false if there is no message, or no memory for one. */
 static bool take(struct loads *s, struct lane_load *l)
 {
@@ -192,6 +208,7 @@ static bool take(struct loads *s, struct lane_load *l)
     }
     l->next = message->offset + 1;
     l->skip = 0;
+    note_bytes(l, record);
     s->config.loaded(s->config.ctx, l->load.lane, record);
     record_release(record);
     return true;

@@ -35,6 +35,9 @@ void loads_begin(struct loads *loads, const struct load *load);
 void loads_drop(struct loads *loads, int lane);
 void loads_drop_all(struct loads *loads);
 
+/* Returns the most memory that fetched records of the lane's last load needed. */
+int64_t loads_unread(const struct loads *loads, int lane);
+
 /* Reads the records that have arrived, for some milliseconds at most. Logs the progress of long
    loads. Call it each turn. Returns whether more may be there: call it again soon. */
 bool loads_serve(struct loads *loads, int64_t now_mono_ms);

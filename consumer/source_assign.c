@@ -96,6 +96,17 @@ static int assign_intake(struct source *s, const rd_kafka_topic_partition_list_t
     return err == 0 ? 0 : log_failed(list != NULL, rd_kafka_err2name(err));
 }
 
+/* Pauses the partitions of the schedule topic that the bridge paused before the assignment. */
+static void pause_again(struct source *s)
+{
+    rd_kafka_topic_partition_list_t *paused = rd_kafka_topic_partition_list_new(s->owned_n + 1);
+    for (int i = 0; i < s->owned_n; i++)
+        if (source_partition(s, s->owned[i], SLOT_SCHEDULE)->paused)
+            rd_kafka_topic_partition_list_add(paused, s->config.topics[SLOT_SCHEDULE], s->owned[i]);
+    rd_kafka_pause_partitions(s->config.intake, paused);
+    rd_kafka_topic_partition_list_destroy(paused);
+}
+
 int source_assign(struct source *s, const int *lanes, int n, const struct start *starts)
 {
     rd_kafka_topic_partition_list_t *intake = rd_kafka_topic_partition_list_new(n + 1);
@@ -118,6 +129,7 @@ int source_assign(struct source *s, const int *lanes, int n, const struct start 
     int err = change_levels(s, true, levels);
     if (err == 0)
         err = assign_intake(s, intake);
+    pause_again(s);
     rd_kafka_topic_partition_list_destroy(intake);
     rd_kafka_topic_partition_list_destroy(levels);
     keepalive_wake(s->keepalive, s->config.intake);

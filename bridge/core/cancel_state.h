@@ -55,10 +55,11 @@ struct lane_cancels {
     enum loading loading;
     bool complete;         /* the last restore ended, and its table is still kept */
     bool fresh;            /* the group had no offset of the schedule topic */
-    bool requests_loaded;  /* the load has moved the read position of the schedule topic */
     bool barrier_in_doubt; /* exactly once: its transaction may be aborted */
     struct load load;      /* under way */
     int64_t load_next;     /* the first offset that the load has not read */
+    int64_t watched_next;  /* the same, when it last changed (bulk.h) */
+    int64_t moved_mono_ms; /* last change */
     int64_t loading_mono_ms;
     int64_t log_next;       /* the table has all entries of the topic of cancels below this */
     int64_t requests_next;  /* it has all cancels of the schedule topic below this; -1: unknown */

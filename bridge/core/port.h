@@ -240,7 +240,8 @@ struct port {
     /* Returns the offset at which reading reached the end of the log since the last seek. -1: it
        did not. */
     int64_t (*drained)(void *ctx, struct queue_id queue);
-    /* Returns the approximate memory of records that were fetched, unpacked and not taken. */
+    /* Returns the approximate memory of records that were fetched, unpacked and not taken. Slot 0
+       of a lane that loads: the most that its load needed. */
     int64_t (*unread)(void *ctx, struct queue_id queue);
 
     /* Writing. */
@@ -301,9 +302,8 @@ struct port {
        then bridge_load_ended. The load ends when reading has reached load.end, with open
        transactions decided. Only the position ends it: never a time, an error, or a number of
        records. If records were deleted, it continues at the start of the log, and it skips
-       unreadable batches. LOAD_REQUESTS: the port may move the position of the lane's queue of slot
-       0, and the step machine seeks it afterwards. While a lane loads, take is not called for it,
-       and neither bridge_out_of_range nor bridge_unreadable for its queue of slot 0. */
+       unreadable batches. While a lane loads, take is not called for it, and its queue of slot 0
+       is paused. */
     void (*load)(void *ctx, const struct load *load);
     /* Deletes the records of a lane's topic of cancels below this offset. Success calls
        bridge_cancels_trimmed. Otherwise the step machine repeats the call a minute later. */

@@ -220,8 +220,9 @@ void queue_pass_range(struct queue *q, int64_t end)
 void bridge_out_of_range(struct bridge *b, struct queue_id id, int64_t start, int64_t end)
 {
     struct queue *q = bridge_queue(b, id.lane, id.slot);
-    if (q->state == QUEUE_OFF || q->state == QUEUE_BLOCKED)
-        return;
+    bool restores = queue_is_schedule(q) && b->lanes[id.lane].cancels.loading != LOADING_NONE;
+    if (q->state == QUEUE_OFF || q->state == QUEUE_BLOCKED || restores)
+        return; /* the seek of a lane that opens finds it again */
     int64_t next = q->window.next;
     if (q->window.base != WINDOW_UNSET && next > end) {
         queue_block_for(b, q, NOTICE_BEYOND_END, next);

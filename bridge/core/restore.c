@@ -13,6 +13,7 @@
    that was read lies below its end, unless the topic was recreated. */
 #include "bridge/core/restore.h"
 #include "bridge/core/bridge.h"
+#include "bridge/core/bulk.h"
 #include "bridge/core/cancel.h"
 #include "bridge/core/cancel_table.h"
 #include "bridge/core/parcel.h"
@@ -46,7 +47,8 @@ static void load(struct bridge *b, enum loading loading, const struct load *load
     struct lane_cancels *l = &b->lanes[load->lane].cancels;
     l->loading = loading;
     l->load = *load;
-    l->load_next = load->from;
+    l->load_next = l->watched_next = load->from;
+    l->moved_mono_ms = b->now.mono_ms;
     b->port.load(b->port.ctx, load);
 }
 
@@ -68,9 +70,11 @@ void restore_begin(struct bridge *b, int lane, const struct start *start)
         l->passed[slot] = -1; /* a topic may be another one, with a smaller base */
     l->fresh = start->fresh || start->offset == WINDOW_UNSET;
     l->start_offset = start->offset;
-    l->requests_loaded = l->complete = false;
+    l->complete = false;
     l->loading_mono_ms = b->now.mono_ms;
     count_restoring(b, 1);
+    if (bridge_queue(b, lane, SLOT_SCHEDULE)->state == QUEUE_OPEN)
+        queue_stand_in_line(b, bridge_queue(b, lane, SLOT_SCHEDULE)); /* its load reads it */
     query(b, lane, LOADING_LOG_END);
 }
 
@@ -99,7 +103,7 @@ void restore_end(struct bridge *b, int lane)
     seal_restart(b, lane);
 }
 
-/* Lets reading begin as after a seek: the port has moved the position of the schedule topic. */
+/* Lets reading begin at the committed base. The restore has read further, in another place. */
 static void open_lane(struct bridge *b, int lane)
 {
     struct lane_cancels *l = &b->lanes[lane].cancels;
@@ -109,13 +113,11 @@ static void open_lane(struct bridge *b, int lane)
     count_restoring(b, -1);
     spans_add(&b->stats->restore, b->now.mono_ms - l->loading_mono_ms);
     seal_restart(b, lane);
-    if (l->requests_loaded && q->state == QUEUE_OPEN) {
-        if (q->window.base == WINDOW_UNSET) {
-            queue_start_at(q, l->requests_start);
-            queue_changed(q);
-        }
-        queue_read_on(b, q);
+    if (q->in_line && q->window.base == WINDOW_UNSET) {
+        queue_start_at(q, l->requests_start);
+        queue_changed(q);
     }
+    bulk_lane_opened(b, q);
     bridge_notice(b, (struct notice){.kind = NOTICE_LANE_RESTORED,
                                      .queue = log_id(lane),
                                      .count = (int64_t)b->cancels.table.lanes[l->id].n,
@@ -136,7 +138,6 @@ static void read_requests(struct bridge *b, int lane, int64_t stable_end)
         open_lane(b, lane);
         return;
     }
-    l->requests_loaded = true;
     load(b, LOADING_REQUESTS, &requests);
 }
 
@@ -180,7 +181,6 @@ static void recognize_schedule(struct bridge *b, int lane, const struct log_ends
         bar_entries(b, lane);
     } else if (doubted && offset >= schedule->start) {
         l->witness.seen = false;
-        l->requests_loaded = true;
         load(b, LOADING_WITNESS, &(struct load){LOAD_REQUESTS, lane, offset, offset + 1});
     } else { /* a log that starts above it by retention is the same log */
         read_requests(b, lane, schedule->stable_end);
@@ -356,6 +356,7 @@ void bridge_load_ended(struct bridge *b, int lane, int64_t next)
         read_requests(b, lane, l->requests_end);
     } else if (l->loading == LOADING_REQUESTS) {
         l->requests_next = l->requests_end;
+        bulk_watch_load(b, lane);
         open_lane(b, lane);
     }
 }

@@ -181,7 +181,7 @@ struct queue {
     bool active;                  /* the port may have a record */
     bool seek_pending;            /* the next record may be from before the last seek */
     bool waits_for_room;          /* the head waits for memory or a window, not for its time */
-    bool in_line;                 /* PAUSED: until the bulky queues before it were read */
+    bool in_line;                 /* PAUSED: until its lane opens, and by turns (bulk.h) */
     int64_t silent_since_mono_ms; /* resumed then, and no record came yet; 0: not silent */
     int silences;                 /* in a row */
     struct mark mark;
@@ -391,6 +391,7 @@ struct bulk {
     int in_line;           /* number of bulky queues that wait */
     int serve_first;       /* the lane that the next turn begins with */
     bool read;             /* a record of the queue was admitted, or is known to have arrived */
+    bool load_is_bulky;    /* a load of requests is bulky, so no bulky queue is read */
     int64_t begin_offset;  /* the queue's window.next when its turn began */
     int64_t since_mono_ms; /* its turn began */
 };

@@ -126,7 +126,11 @@ static int64_t port_drained(void *ctx, struct queue_id queue)
 
 static int64_t port_unread(void *ctx, struct queue_id queue)
 {
-    return source_unread(((struct worker *)ctx)->source, queue);
+    struct worker *w = ctx;
+    int64_t at, end;
+    bool loads =
+        queue.slot == SLOT_SCHEDULE && bridge_lane_is_loading(w->bridge, queue.lane, &at, &end);
+    return loads ? loads_unread(w->loads, queue.lane) : source_unread(w->source, queue);
 }
 
 static void port_forget(void *ctx, struct target_id *target)

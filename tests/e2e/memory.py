@@ -18,10 +18,10 @@ MEMORY_MIB = 32
 UNPACKED_MIB, SMALL = 32, 16 << 10
 NOISE = 160 << 10  # Bytes of a batch that no codec compresses. They make the batch larger than the rest of its fetch.
 
-# Memory of each lane: 6 MiB for the fetched records of its levels, as docs/scaling.md says. Memory of all lanes: ten batches.
-# Of three, one is read, one is being decompressed, and one was decompressed before the bridge paused its partition. lz4
-# needs up to 1.75 times the size, and the search for cancels before a lane opens as much again. All batches have 512 MiB.
-BOUND_MIB = MEMORY_MIB + LANES * 6 + 10 * UNPACKED_MIB
+# Memory of each lane: 6 MiB for the fetched records of its levels, as docs/scaling.md says. Memory of all lanes: three batches.
+# One is read, one is being decompressed, and one was decompressed before the bridge paused its partition. lz4 needs up to
+# 1.75 times the size. All batches have 512 MiB.
+BOUND_MIB = MEMORY_MIB + LANES * 6 + 3 * UNPACKED_MIB
 BATCHES = 2  # of each lane
 TARGET = "e2e.a"
 TARGETS_N, TARGET_PARTITIONS, ROUNDS = 500, 4, 3

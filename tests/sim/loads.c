@@ -153,6 +153,16 @@ static void loaded(struct world *w, struct process *p, void *arg, int64_t n)
         world_at(w, w->now_ms + 1 + world_delay(w, w->knobs.fetch_ms), p, loaded, arg, n);
 }
 
+static int64_t bytes_of_load(struct world *w, const struct load *load)
+{
+    const struct log *log = log_of(w, load);
+    int64_t bytes = 0;
+    for (size_t i = log_find(log, load->from); i < log->n && log->entries[i]->offset < load->end;
+         i++)
+        bytes += (int64_t)(log->entries[i]->key.len + log->entries[i]->value.len);
+    return bytes;
+}
+
 void port_load(void *ctx, const struct load *load)
 {
     struct process *p = ctx;
@@ -169,6 +179,7 @@ void port_load(void *ctx, const struct load *load)
     l->is_on = true;
     l->load = *load;
     l->at = load->from;
+    l->bytes = bytes_of_load(w, load);
     if (load->log == LOAD_REQUESTS) /* the records at hand are dropped */
         p->inboxes[load->lane * p->slots].version++;
     world_at(w, w->now_ms + world_delay(w, w->knobs.fetch_ms), p, loaded, NULL, tag(p, load->lane));

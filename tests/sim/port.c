@@ -309,7 +309,9 @@ static int64_t port_unread(void *ctx, struct queue_id q)
     struct process *p = ctx;
     const struct inbox *in = inbox_of(p, q);
     const struct log *log = log_of(p, q);
-    int64_t bytes = 0;
+    int64_t bytes = 0, at, end;
+    if (q.slot == SLOT_SCHEDULE && bridge_lane_is_loading(p->bridge, q.lane, &at, &end))
+        return p->loads[q.lane].bytes;
     for (size_t i = log_find(log, in->at);
          in->open && !in->paused && i < log->n && log->entries[i]->offset < in->fetched; i++)
         bytes += (int64_t)(log->entries[i]->key.len + log->entries[i]->value.len);

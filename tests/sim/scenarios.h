@@ -82,6 +82,8 @@
     X(a_bulky_lane_without_a_position_is_read_alone)                          \
     X(a_bulky_lane_without_room_does_not_stop_another)                        \
     X(a_bulky_backlog_does_not_starve_another_lane)                           \
+    X(bulky_backlogs_are_searched_for_cancels_before_any_is_read)             \
+    X(a_bulky_load_without_a_leader_does_not_stop_other_lanes)                \
     /* stories_unreadable.c: batches that the client cannot read */           \
     X(unreadable_batch_is_dead_lettered_and_passed)                           \
     X(unreadable_batch_is_dead_lettered_and_passed_exactly_once)              \

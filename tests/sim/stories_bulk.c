@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stories of lanes that each have much at hand. */
-#include "tests/sim/story.h"
+#include "tests/sim/story_cancel.h"
 
 enum { LANES = 3, EACH = 30, BACKLOG = 2000, VALUE_BYTES = 300, BULK = 2000, GOOD_MS = 2000 };
 
@@ -101,6 +101,48 @@ void a_bulky_backlog_does_not_starve_another_lane(struct world *w)
     expect(w, story_inbox(story_owner(w, 1), 1, SLOT_SCHEDULE)->next == EACH);
     expect(w, COUNT(w, requests) < BACKLOG);
     w->knobs.land_ms = 0;
+    story_until(w, COUNT(w, requests) == BACKLOG + EACH);
+    story_finish(w);
+}
+
+/* Lane 0 has a long backlog when the process starts, and lane 1 a short one. Both are bulky. */
+static void restart_with_backlogs(struct world *w)
+{
+    story_begin_cancels(w);
+    w->setup.lanes = 2;
+    w->setup.bulk_bytes = BULK;
+    story_open(w);
+    story_pass(w, 500);
+    story_crash(w);
+    ask_lane_often(w, 0, CODE_OK, BACKLOG);
+    ask_lane(w, 1, CODE_OK);
+    process_start(w, 0);
+    story_until(w, story_owner(w, 1) != NULL && COUNT(w, lanes_restoring) == 1);
+}
+
+static bool is_read(struct world *w, int lane)
+{
+    return !story_inbox(story_owner(w, lane), lane, SLOT_SCHEDULE)->paused;
+}
+
+/* Lane 1 has opened, and is not read next to the load of lane 0. */
+void bulky_backlogs_are_searched_for_cancels_before_any_is_read(struct world *w)
+{
+    restart_with_backlogs(w);
+    story_pass(w, 20);
+    expect(w, COUNT(w, lanes_restoring) == 1 && !is_read(w, 0) && !is_read(w, 1));
+    story_until(w, COUNT(w, lanes_restoring) == 0);
+    story_until(w, COUNT(w, requests) == BACKLOG + EACH);
+    expect(w, is_read(w, 0) && is_read(w, 1));
+    story_finish(w);
+}
+
+void a_bulky_load_without_a_leader_does_not_stop_other_lanes(struct world *w)
+{
+    restart_with_backlogs(w);
+    world_take_leader(w, TOPIC_SCHEDULE * LANES_MAX, w->now_ms + 2 * GOOD_MS);
+    story_pass(w, GOOD_MS);
+    expect(w, COUNT(w, lanes_restoring) == 1 && is_read(w, 1) && COUNT(w, requests) == EACH);
     story_until(w, COUNT(w, requests) == BACKLOG + EACH);
     story_finish(w);
 }

@@ -113,9 +113,9 @@ void a_replace_that_was_sent_without_its_entry_is_not_done(struct world *w)
     story_begin_cancels(w);
     w->setup.processes = 2;
     story_open(w);
-    struct process *p = story_owner(w, 0);
     struct request *old = ask_named(w, "k", NULL, 9000);
     story_pass(w, 500);
+    struct process *p = story_owner(w, 0);
     story_hold_landings(w);
     struct request *replaced = replace_of(w, "k", NULL, 2000, CODE_OK);
     story_pass(w, 500);

@@ -131,6 +131,7 @@ struct load_model {
     bool is_on;  /* it loads */
     struct load load;
     int64_t at;
+    int64_t bytes; /* of all records of the load: the client may fetch them at once */
 };
 
 struct flight;
