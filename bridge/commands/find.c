@@ -7,7 +7,6 @@
 #include "bridge/commands/find_parts.h"
 #include "bridge/commands/place.h"
 #include "bridge/commands/result.h"
-#include "consumer/client/client.h"
 #include "levels/instant.h"
 #include "levels/murmur2.h"
 
@@ -154,14 +153,7 @@ int cmd_find(struct cli *cli)
     find.found = calloc((size_t)find.wanted.limit, sizeof *find.found);
     if (find.found == NULL)
         return complain(cli, EXIT_INTERNAL, "out of memory");
-    rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_ALL, &find.error);
-    int code = EXIT_DONE;
-    if (conf == NULL) {
-        code = complain(cli, EXIT_CONFIG, "%s", find.error.text);
-    } else {
-        scan_conf(cli->config, conf);
-        code = connect_kafka(cli, RD_KAFKA_CONSUMER, conf, &find.rk);
-    }
+    int code = connect_to_look(cli, &find.rk);
     if (code == EXIT_DONE) {
         int err = search(&find);
         code = err == 0 ? answer(&find) : complain(cli, exit_code(err), "%s", find.error.text);

@@ -137,11 +137,27 @@ static bool due_range(const struct find *find, struct around *due)
     return find->known_n > 0;
 }
 
-/* Scans the schedule topic and the levels. due: NULL, or the times that limit the levels. before:
-   NULL, or the ends that an earlier scan has reached. */
-static int scan_waiting(struct find *find, const struct around *due, const int64_t *before)
+/* Limits a range of a level to the times at which the record may have entered it. due: NULL, or the
+   times of its forwarding. sent_ms: no record of it is older; 0: unknown. */
+static void limit_to_times(const struct find *find, const struct around *due, int64_t sent_ms,
+                           struct scan_range *range)
 {
     const struct config *config = find->cli->config;
+    range->from_ms = sent_ms;
+    if (due == NULL)
+        return;
+    struct stay stay =
+        stay_in(&config->ladder, offsets_level_ms(config, range->tag), due->from_ms, due->to_ms);
+    if (stay.after_ms != STAY_UNBOUNDED && stay.after_ms >= sent_ms)
+        range->from_ms = stay.after_ms + 1;
+    range->to_ms = stay.up_to_ms > 0 ? stay.up_to_ms : 1;
+}
+
+/* Scans the schedule topic and the levels. due, sent_ms: as in limit_to_times. before: NULL, or the
+   ends that an earlier scan has reached. */
+static int scan_waiting(struct find *find, const struct around *due, int64_t sent_ms,
+                        const int64_t *before)
+{
     struct scan_range *ranges = new_ranges(find);
     if (ranges == NULL)
         return ERR_NO_MEMORY;
@@ -153,12 +169,8 @@ static int scan_waiting(struct find *find, const struct around *due, const int64
             int64_t end = before[range->partition * find->offsets.slots + range->tag];
             range->from = range->from > end ? range->from : end;
         }
-        if (due == NULL || range->tag == 0)
-            continue;
-        struct stay stay = stay_in(&config->ladder, offsets_level_ms(config, range->tag),
-                                   due->from_ms, due->to_ms);
-        range->from_ms = stay.after_ms == STAY_UNBOUNDED ? 0 : stay.after_ms + 1;
-        range->to_ms = stay.up_to_ms > 0 ? stay.up_to_ms : 1;
+        if (range->tag > 0)
+            limit_to_times(find, due, sent_ms, range);
     }
     int err = find_narrow(find, ranges, n);
     if (err == 0)
@@ -184,19 +196,23 @@ static int scan_moved(struct find *find)
     find->offsets.config = config;
     int err = offsets_read(&find->offsets, find->rk, find->cli->timeout_ms, &find->error);
     if (err == 0 && find->offsets.lanes == lanes)
-        err = scan_waiting(find, NULL, before);
+        err = scan_waiting(find, NULL, 0, before);
     free(before);
     return err;
 }
 
+/* A producer's clock may be wrong, and the levels may have changed. So ranges that hold nothing
+   prove nothing. */
 int find_waiting(struct find *find)
 {
     struct around due;
     bool known = due_range(find, &due);
-    int err = scan_waiting(find, known ? &due : NULL, NULL);
-    if (err == 0 && known && find->found_n == 0) {
-        find_note(find, "the ranges for the due time held nothing, so all that waits was searched");
-        err = scan_waiting(find, NULL, NULL);
+    int64_t sent_ms = find_sent_from_ms(find);
+    int err = scan_waiting(find, known ? &due : NULL, sent_ms, NULL);
+    if (err == 0 && (known || sent_ms > 0) && find->found_n == 0) {
+        find_note(find, "the ranges for the %s time held nothing, so all that waits was searched",
+                  known ? "due" : "sent");
+        err = scan_waiting(find, NULL, 0, NULL);
     }
     return err == 0 && find->found_n == 0 ? scan_moved(find) : err;
 }

@@ -3,6 +3,7 @@
 #include "consumer/admin/sample.h"
 
 #include "bridge/base/quote.h"
+#include "consumer/admin/offsets.h"
 #include "consumer/admin/scan.h"
 #include "consumer/admin/topics_survey.h"
 #include "consumer/client/client.h"
@@ -142,7 +143,7 @@ int sample_judge(const struct config *config, int timeout_ms, struct findings *f
     rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
     if (conf == NULL)
         return ERR_CONFIG;
-    scan_conf(config, conf);
+    offsets_conf(config, conf);
     scan.rk = client_new(RD_KAFKA_CONSUMER, conf, error);
     if (scan.rk == NULL)
         return ERR_CONFIG;

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { POLL_MS = 50, PROGRESS_MS = 100, PARTS_MAX = 8, PART_OFFSETS = 200000 };
+enum { POLL_MS = 50, PROGRESS_MS = 100, PARTS_MAX = 8, PART_OFFSETS = 200000, FEW_OFFSETS = 50000 };
 
 /* One handle and its ranges. */
 struct part {
@@ -44,7 +44,9 @@ struct shared {
     int running;
 };
 
-void scan_conf(const struct config *config, rd_kafka_conf_t *conf)
+/* Each fetch brings that much of each partition, needed or not. This is fastest for many records. A
+   scan of a few records of a hundred partitions would read a hundred megabytes. */
+static void many_conf(const struct config *config, rd_kafka_conf_t *conf)
 {
     static const char *const settings[][2] = {{"fetch.message.max.bytes", "1048576"},
                                               {"queued.max.messages.kbytes", "16384"}};
@@ -181,8 +183,8 @@ static void await(struct shared *shared, const struct part *parts, int n, int64_
     pthread_mutex_unlock(&shared->mutex);
 }
 
-/* Creates the handle of a part. The first part uses the caller's. */
-static int part_init(struct part *part, struct shared *shared, int i, int ranges_n)
+/* Creates the handle of a part, unless the scan uses the caller's. */
+static int part_init(struct part *part, struct shared *shared, bool few, int ranges_n)
 {
     struct scan *scan = shared->scan;
     part->shared = shared;
@@ -191,20 +193,20 @@ static int part_init(struct part *part, struct shared *shared, int i, int ranges
     if (part->open == NULL)
         return error_set(&part->error, ERR_NO_MEMORY, "%s", err_text(ERR_NO_MEMORY));
     part->rk = scan->rk;
-    if (i == 0)
+    if (few)
         return 0;
     rd_kafka_conf_t *conf = client_conf(scan->config, CLIENT_ALL, &part->error);
     if (conf != NULL)
-        scan_conf(scan->config, conf);
+        many_conf(scan->config, conf);
     part->rk = conf == NULL ? NULL : client_new(RD_KAFKA_CONSUMER, conf, &part->error);
     return part->rk == NULL ? ERR_CONFIG : 0;
 }
 
-static void part_deinit(struct part *part, int i)
+static void part_deinit(struct part *part)
 {
     if (part->list != NULL)
         rd_kafka_topic_partition_list_destroy(part->list);
-    if (i > 0 && part->rk != NULL)
+    if (part->rk != NULL && part->rk != part->shared->scan->rk)
         rd_kafka_destroy(part->rk);
     free(part->open);
 }
@@ -237,11 +239,17 @@ static int64_t divide(struct part *parts, int parts_n, struct scan_range *ranges
     return all;
 }
 
-static int parts_for(const struct scan_range *ranges, int n)
+static int64_t offsets_of(const struct scan_range *ranges, int n)
 {
-    int64_t all = 0, cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t all = 0;
     for (int i = 0; i < n; i++)
         all += ranges[i].end > ranges[i].from ? ranges[i].end - ranges[i].from : 0;
+    return all;
+}
+
+static int parts_for(int64_t all)
+{
+    int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
     int64_t parts = all / PART_OFFSETS + 1;
     parts = parts > cores ? cores : parts;
     return parts > PARTS_MAX ? PARTS_MAX : parts < 1 ? 1 : (int)parts;
@@ -275,10 +283,11 @@ int scan_read(struct scan *scan, struct scan_range *ranges, int n, struct error 
     struct part parts[PARTS_MAX] = {0};
     struct shared shared = {
         .scan = scan, .mutex = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
-    int err = 0, parts_n = parts_for(ranges, n);
+    int64_t all = offsets_of(ranges, n);
+    int err = 0, parts_n = parts_for(all);
     scan->denied[0] = '\0';
     for (int i = 0; i < parts_n && err == 0; i++) {
-        err = part_init(&parts[i], &shared, i, n > 0 ? n : 1);
+        err = part_init(&parts[i], &shared, all <= FEW_OFFSETS, n > 0 ? n : 1);
         parts[i].ranges = ranges;
         if (err != 0)
             *error = parts[i].error;
@@ -292,7 +301,7 @@ int scan_read(struct scan *scan, struct scan_range *ranges, int n, struct error 
             err = parts[i].err;
             *error = parts[i].error;
         }
-        part_deinit(&parts[i], i);
+        part_deinit(&parts[i]);
     }
     return err;
 }

@@ -24,7 +24,7 @@ struct scan_range {
 
 struct scan {
     const struct config *config;
-    rd_kafka_t *rk; /* a consumer with scan_conf */
+    rd_kafka_t *rk; /* a consumer with offsets_conf */
     int timeout_ms; /* a scan fails if no record arrives for this time */
     /* Called for each record of the ranges, from several threads at once. message is valid during
        the call. Returns false to end the scan. */
@@ -35,9 +35,6 @@ struct scan {
     int64_t read;                /* out: records read */
     char denied[TOPIC_TEXT_MAX]; /* out: a topic that may not be read, or "" */
 };
-
-/* Sets the properties of a consumer for scan_read. conf: from client_conf. */
-void scan_conf(const struct config *config, rd_kafka_conf_t *conf);
 
 /* Moves from and end of each range to the offsets for its from_ms and to_ms. The start is the first
    record with a timestamp of at least from_ms. Timestamps inside a partition are not quite sorted,

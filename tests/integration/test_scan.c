@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scan: each record of the ranges is read once, no other, by one handle or several. The tests use
    the broker of KAFKA=host:port, else the mock. */
+#include "consumer/admin/offsets.h"
 #include "consumer/admin/scan.h"
 #include "consumer/admin/topics.h"
 #include "tests/integration/scratch.h"
@@ -56,7 +57,7 @@ static rd_kafka_t *consumer(struct config *config)
 {
     bool real = getenv("KAFKA") != NULL;
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    scan_conf(config, conf);
+    offsets_conf(config, conf);
     rd_kafka_conf_set(conf, real ? "bootstrap.servers" : "test.mock.num.brokers",
                       real ? getenv("KAFKA") : "1", error.text, sizeof error.text);
     rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error.text, sizeof error.text);
