@@ -32,6 +32,8 @@ import newer
 import observed
 import others
 import overload
+import reported
+import searched
 import standing
 import three_brokers
 from place import BINARY, KAFKA_JVM, ROOT, TOOL, WARM, WARM_ROUNDS, Place
@@ -95,7 +97,9 @@ PARTS = {
                            warms=True),
     "three_most": Part(others.three_most, ROUNDS, {"rates": (15_000, 30_000), "seconds": 4}, 0, 3),
     "hold": Part(hold.hold, 1, {"seconds": (1, 5), "mix_s": 4}),
-    "observed": Part(observed.observed), "allocator": Part(allocator.allocator),
+    "observed": Part(observed.observed), "events": Part(reported.events, brief={"seconds": 3}),
+    "find": Part(searched.find, 1, {"count": 1_000_000}),
+    "allocator": Part(allocator.allocator),
     "compressed": Part(compressed.compressed, brief={"count": 100_000}),
     **{f"growth_{what}": Part(growth.growth(what), brief={"ends": True, "watch_s": 3}) for what in growth.GROWTHS},
     "newer": Part(newer.newer, brief={"count": 100_000}), "newer_late": Part(newer.newer_late),
