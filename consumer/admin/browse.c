@@ -2,7 +2,7 @@
 /* Assigns partitions, reads each one until its caller has enough, and unassigns them. */
 #include "consumer/admin/browse.h"
 #include "bridge/base/clock.h"
-#include "consumer/unreadable.h"
+#include "consumer/admin/polled.h"
 #include "levels/counted.h"
 
 #include <stdio.h>
@@ -16,33 +16,38 @@ struct reading {
     rd_kafka_topic_partition_list_t *open;
 };
 
-static int refuse(struct reading *reading, const char *topic, struct error *error)
+/* Returns whether the partition is read on. */
+static bool give(const struct browse *browse, intptr_t tag, const rd_kafka_message_t *message)
 {
-    reading->browse->code = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
-    return error_set(error, ERR_KAFKA, "cannot read %s: allow Read on it", topic);
+    switch (polled_of(message)) {
+    case POLLED_RECORD:
+        return browse->each(browse->ctx, tag, message);
+    case POLLED_END:
+        if (browse->ended != NULL)
+            browse->ended(browse->ctx, tag, message->offset);
+        return false;
+    case POLLED_UNREADABLE:
+        if (browse->unreadable != NULL)
+            browse->unreadable(browse->ctx, tag, message->offset);
+        return false;
+    case POLLED_NOTHING:
+    case POLLED_DENIED:
+    case POLLED_ABSENT:
+        break;
+    }
+    return true;
 }
 
 static void take(struct reading *reading, const rd_kafka_message_t *message)
 {
     if (message->rkt == NULL)
-        return; /* an error of the client, which retries */
+        return;
     const char *topic = rd_kafka_topic_name(message->rkt);
     const rd_kafka_topic_partition_t *at =
         rd_kafka_topic_partition_list_find(reading->open, topic, message->partition);
     if (at == NULL)
         return; /* finished; it is not paused, because a pause would outlive the assignment */
-    const struct browse *browse = reading->browse;
-    bool continues = message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF;
-    if (!continues && browse->ended != NULL)
-        browse->ended(browse->ctx, (intptr_t)at->opaque, message->offset);
-    if (unreadable_is(message->err)) {
-        continues = false;
-        if (browse->unreadable != NULL)
-            browse->unreadable(browse->ctx, (intptr_t)at->opaque, message->offset);
-    }
-    if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR)
-        continues = browse->each(browse->ctx, (intptr_t)at->opaque, message);
-    if (!continues)
+    if (!give(reading->browse, (intptr_t)at->opaque, message))
         rd_kafka_topic_partition_list_del(reading->open, topic, message->partition);
 }
 
@@ -54,10 +59,12 @@ static int read_all(struct reading *reading, struct error *error)
         rd_kafka_message_t *message = rd_kafka_consumer_poll(reading->browse->rk, POLL_MS);
         if (message == NULL)
             continue;
-        if (message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED && message->rkt != NULL)
-            err = refuse(reading, rd_kafka_topic_name(message->rkt), error);
-        else
+        if (polled_of(message) == POLLED_DENIED) {
+            reading->browse->code = message->err;
+            err = polled_denied(message, ERR_KAFKA, error);
+        } else {
             take(reading, message);
+        }
         rd_kafka_message_destroy(message);
     }
     if (err != 0 || reading->open->cnt == 0)

@@ -5,8 +5,8 @@
 #include "bridge/base/clock.h"
 #include "consumer/admin/committed.h"
 #include "consumer/admin/offsets.h"
+#include "consumer/admin/polled.h"
 #include "consumer/client/log_ends.h"
-#include "consumer/unreadable.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -172,20 +172,19 @@ static int pass_batch(struct dead_reader *reader, int partition, int64_t offset,
 static int take(struct dead_reader *reader, rd_kafka_message_t *message, struct dead_item *item,
                 struct error *error)
 {
-    if (message->rkt == NULL || message->partition < 0 || message->partition >= reader->parts_n)
-        return DEAD_READ_NONE; /* an error of the client, which retries */
+    enum polled polled = polled_of(message);
+    if (polled == POLLED_NOTHING || message->partition < 0 || message->partition >= reader->parts_n)
+        return DEAD_READ_NONE;
     struct dead_part *part = &reader->parts[message->partition];
-    if (message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+    if (polled == POLLED_DENIED)
         return fail(message->err, "read the dead-letter topic", error);
     if (part->next >= part->end)
         return DEAD_READ_NONE; /* written after the start */
-    if (unreadable_is(message->err))
+    if (polled == POLLED_UNREADABLE)
         return pass_batch(reader, message->partition, message->offset, item, error);
-    bool answers = message->err == RD_KAFKA_RESP_ERR_NO_ERROR ||
-                   message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
-    if (answers && message->offset >= part->end)
+    if ((polled == POLLED_RECORD || polled == POLLED_END) && message->offset >= part->end)
         part->next = part->end; /* only aborted records and markers were left before the end */
-    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR || message->offset >= part->end)
+    if (polled != POLLED_RECORD || message->offset >= part->end)
         return DEAD_READ_NONE;
     part->next = message->offset + 1;
     *item = (struct dead_item){.message = message,

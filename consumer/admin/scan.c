@@ -4,8 +4,8 @@
 
 #include "bridge/base/clock.h"
 #include "consumer/admin/offsets.h"
+#include "consumer/admin/polled.h"
 #include "consumer/client/client.h"
-#include "consumer/unreadable.h"
 #include "levels/counted.h"
 
 #include <assert.h>
@@ -85,37 +85,53 @@ static void range_close(struct part *part, struct scan_range *range)
     part->last = NULL;
 }
 
-static void deny(struct part *part, const char *topic)
+static void deny(struct part *part, const rd_kafka_message_t *message)
 {
     struct shared *shared = part->shared;
     pthread_mutex_lock(&shared->mutex);
-    snprintf(shared->scan->denied, sizeof shared->scan->denied, "%s", topic);
+    snprintf(shared->scan->denied, sizeof shared->scan->denied, "%s",
+             rd_kafka_topic_name(message->rkt));
     pthread_mutex_unlock(&shared->mutex);
-    part->err = error_set(&part->error, ERR_CONFIG, "cannot read %s: allow Read on it", topic);
+    part->err = polled_denied(message, ERR_CONFIG, &part->error);
 }
 
-static void take(struct part *part, const rd_kafka_message_t *message)
+/* Passes a record of the range to the caller. */
+static void give(struct part *part, struct scan_range *range, const rd_kafka_message_t *message)
 {
-    if (message->rkt == NULL)
-        return; /* an error of the client, which retries */
-    if (message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) {
-        deny(part, rd_kafka_topic_name(message->rkt));
-        return;
-    }
-    struct scan_range *range = range_find(part, message);
-    if (range == NULL)
-        return;
-    if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR && message->offset < range->end) {
-        struct scan *scan = part->shared->scan;
+    struct scan *scan = part->shared->scan;
+    if (message->offset < range->end) {
         atomic_fetch_add_explicit(&part->read, 1, memory_order_relaxed);
         if (!scan->each(scan->ctx, range, message))
             atomic_store(&part->shared->ending, true);
     }
-    if (unreadable_is(message->err))
-        range->unreadable = message->offset;
-    if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF || unreadable_is(message->err) ||
-        (message->err == RD_KAFKA_RESP_ERR_NO_ERROR && message->offset + 1 >= range->end))
+    if (message->offset + 1 >= range->end)
         range_close(part, range);
+}
+
+static void take(struct part *part, const rd_kafka_message_t *message)
+{
+    enum polled polled = polled_of(message);
+    struct scan_range *range = message->rkt == NULL ? NULL : range_find(part, message);
+    switch (polled) {
+    case POLLED_DENIED:
+        deny(part, message);
+        break;
+    case POLLED_RECORD:
+        if (range != NULL)
+            give(part, range, message);
+        break;
+    case POLLED_UNREADABLE:
+    case POLLED_END:
+        if (range == NULL)
+            break;
+        if (polled == POLLED_UNREADABLE)
+            range->unreadable = message->offset;
+        range_close(part, range);
+        break;
+    case POLLED_NOTHING:
+    case POLLED_ABSENT:
+        break;
+    }
 }
 
 static void poll_part(struct part *part)

@@ -3,6 +3,7 @@
 #include "consumer/admin/spot.h"
 
 #include "bridge/base/clock.h"
+#include "consumer/admin/polled.h"
 #include "consumer/client/client.h"
 #include "consumer/unreadable.h"
 
@@ -38,38 +39,30 @@ static int assign_at(struct spot *spot, const char *topic, int partition, int64_
                                  rd_kafka_err2str(code));
 }
 
-/* Returns whether the client's answer decides that no record can be read at the offset. */
-static bool is_absent(const rd_kafka_message_t *answer, int64_t offset)
-{
-    switch ((int)answer->err) {
-    case RD_KAFKA_RESP_ERR_NO_ERROR:
-    case RD_KAFKA_RESP_ERR__PARTITION_EOF:
-        return answer->offset >= offset;
-    case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
-    case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
-        return true;
-    default:
-        return unreadable_is(answer->err);
-    }
-}
-
 /* Returns 1 when *message or its absence is known, 0 to poll again, or ERR_CONFIG. */
 static int judge(rd_kafka_message_t *answer, const struct range *at, rd_kafka_message_t **message,
                  struct error *error)
 {
-    if (answer->rkt == NULL || answer->partition != at->partition ||
+    enum polled polled = polled_of(answer);
+    if (polled == POLLED_NOTHING || answer->partition != at->partition ||
         strcmp(rd_kafka_topic_name(answer->rkt), at->topic) != 0)
-        return 0; /* an error of the client, which retries, or an answer to an earlier read */
-    if (answer->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
-        return error_set(error, ERR_CONFIG, "cannot read %s: allow Read on it", at->topic);
-    if (answer->err == RD_KAFKA_RESP_ERR_NO_ERROR && answer->offset == at->from) {
-        *message = answer;
+        return 0; /* or an answer to an earlier read */
+    switch (polled) {
+    case POLLED_DENIED:
+        return polled_denied(answer, ERR_CONFIG, error);
+    case POLLED_RECORD:
+        if (answer->offset == at->from)
+            *message = answer;
+        return answer->offset >= at->from;
+    case POLLED_END:
+        return answer->offset >= at->from;
+    case POLLED_ABSENT:
+    case POLLED_UNREADABLE:
         return 1;
+    case POLLED_NOTHING:
+        break;
     }
-    return is_absent(answer, at->from) ? 1 : 0;
+    return 0;
 }
 
 int spot_read(struct spot *spot, const char *topic, int partition, int64_t offset,
