@@ -30,7 +30,7 @@ plurals() {
     local found files number='(%[-0-9.*]*(l|ll|z)?[du]|PRI[a-z]+[0-9]+ *")'
     files=$(find levels consumer bridge -name "*.c")
     found=$(grep -nE "$number [a-z]+( [a-z]+)?s\\b" $files |
-        grep -vE "$number (ms|has|is|was|bytes|as)\\b|=%|from %d to %d partitions|are too many")
+        grep -vE "$number (ms|has|is|was|bytes|as)\\b|=%|from %d to %d partitions|1 to %d |are too many")
     if [ -n "$found" ]; then
         echo "$found"
         echo "plurals: use counted() of levels/counted.h"
