@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request: the fields of a request, from its headers. */
+/* request: the operation, name and target of a request, from its headers. */
 #include "levels/request_parts.h"
 
-#include "levels/duration.h"
-#include "levels/instant.h"
 #include "levels/refusal.h"
 
 #include <assert.h>
 
-/* Writes a reason of the form: dlb-delay '15' why. A foreign header that is given for the field has
-   its own name. */
-static enum code refuse_value(struct reading *r, enum code code, enum field field, const char *why)
+enum code reading_refuse_value(struct reading *r, enum code code, enum field field, const char *why)
 {
     assert(r->given[field] != NULL);
     reading_refuse(r, code);
@@ -19,17 +15,11 @@ static enum code refuse_value(struct reading *r, enum code code, enum field fiel
     return code;
 }
 
-static void say_instant(struct reading *r, int64_t ms)
-{
-    char text[INSTANT_TEXT_MAX];
-    refusal_say(r->refusal, instant_format(ms, text));
-}
-
 /* Writes a reason of the form: dlb-op 'cancel' why. */
 static enum code refuse_op(struct reading *r, enum code code, const char *why)
 {
     if (r->given[FIELD_OP] != NULL)
-        return refuse_value(r, code, FIELD_OP, why);
+        return reading_refuse_value(r, code, FIELD_OP, why);
     reading_refuse(r, code);
     if (r->foreign.format == COMPAT_NONE) {
         refusal_say(r->refusal, "a null value that cancels (cancel_on_tombstone)");
@@ -77,7 +67,7 @@ static enum code read_implied_op(struct reading *r)
 
 static enum code refuse_replacing_retry(struct reading *r)
 {
-    refuse_value(r, CODE_BAD_OP, FIELD_OP, " and ");
+    reading_refuse_value(r, CODE_BAD_OP, FIELD_OP, " and ");
     reading_say(r, r->given[FIELD_RETRY]);
     refusal_say(r->refusal, " are both given: a retry replaces nothing");
     return CODE_BAD_OP;
@@ -93,13 +83,13 @@ static enum code read_op(struct reading *r)
     bool cancel = bytes_equal(op, bytes_text("cancel"));
     bool known = cancel || bytes_equal(op, bytes_text("replace"));
     if (!known)
-        return refuse_value(r, CODE_BAD_OP, FIELD_OP,
-                            r->rules->cancels
-                                ? " is not an operation; schedule, cancel or replace is meant"
-                                : " is not an operation; this version knows schedule alone");
+        return reading_refuse_value(
+            r, CODE_BAD_OP, FIELD_OP,
+            r->rules->cancels ? " is not an operation; schedule, cancel or replace is meant"
+                              : " is not an operation; this version knows schedule alone");
     if (!r->rules->cancels)
-        return refuse_value(r, CODE_BAD_OP, FIELD_OP,
-                            " is not in this version, which knows schedule alone");
+        return reading_refuse_value(r, CODE_BAD_OP, FIELD_OP,
+                                    " is not in this version, which knows schedule alone");
     r->stamp.op = cancel ? REQUEST_CANCEL : REQUEST_REPLACE;
     if (cancel)
         return check_cancel(r);
@@ -111,7 +101,7 @@ static enum code read_id(struct reading *r)
     if (r->given[FIELD_ID] != NULL) {
         r->stamp.id = r->given[FIELD_ID]->value;
         if (r->stamp.id.len > REQUEST_ID_MAX)
-            return refuse_value(r, CODE_BAD_ID, FIELD_ID, " is longer than 128 bytes");
+            return reading_refuse_value(r, CODE_BAD_ID, FIELD_ID, " is longer than 128 bytes");
     }
     enum cancel_kind kind;
     if (r->stamp.op == REQUEST_SCHEDULE || !bytes_is_null(cancel_name(r->key, r->stamp.id, &kind)))
@@ -120,121 +110,6 @@ static enum code read_id(struct reading *r)
                      bytes_is_null(r->key)
                          ? " needs the record key of its request, which decides the partition"
                          : " needs dlb-id, or a record key of 1 to 128 bytes");
-}
-
-static const enum field TIMES[] = {FIELD_DELIVER_AT, FIELD_DELAY, FIELD_RETRY};
-enum { TIMES_N = sizeof TIMES / sizeof TIMES[0] };
-
-/* Returns the next field of TIMES that is given, from index *at on, or FIELD_N. */
-static enum field next_time(const struct reading *r, int *at)
-{
-    while (*at < TIMES_N && r->given[TIMES[*at]] == NULL)
-        ++*at;
-    return *at < TIMES_N ? TIMES[(*at)++] : FIELD_N;
-}
-
-static enum code refuse_number_of_times(struct reading *r)
-{
-    static const enum code FAULTS[] = {CODE_NO_TIME, CODE_TWO_TIMES, CODE_BAD_TIME, CODE_TOO_FAR};
-    for (size_t i = 0; i < sizeof FAULTS / sizeof FAULTS[0]; i++)
-        if (reading_refuse_foreign(r, FAULTS[i]) != CODE_OK)
-            return FAULTS[i];
-    int at = 0;
-    enum field first = next_time(r, &at);
-    if (first == FIELD_N) {
-        reading_refuse(r, CODE_NO_TIME);
-        refusal_say(r->refusal, "none of dlb-deliver-at, dlb-delay and dlb-retry is given");
-        return CODE_NO_TIME;
-    }
-    refuse_value(r, CODE_TWO_TIMES, first, " and ");
-    reading_say(r, r->given[next_time(r, &at)]);
-    refusal_say(r->refusal, " are both given: give one of them");
-    return CODE_TWO_TIMES;
-}
-
-static bool is_number(struct bytes text)
-{
-    const char *at = text.data;
-    for (size_t i = 0; i < text.len; i++)
-        if (at[i] < '0' || at[i] > '9')
-            return false;
-    return true;
-}
-
-static enum code refuse_time(struct reading *r, enum field field)
-{
-    struct bytes text = r->given[field]->value;
-    if (field != FIELD_DELAY)
-        return refuse_value(r, CODE_BAD_TIME, field, instant_fault(text));
-    return refuse_value(r, CODE_BAD_TIME, field,
-                        is_number(text) ? " has no unit; 250ms, 15m, 1h30m or PT15M is meant"
-                                        : " is not a duration such as 250ms, 15m, 1h30m or PT15M");
-}
-
-static enum code refuse_unit(struct reading *r, enum field field, const char *unit)
-{
-    refuse_value(r, CODE_TOO_FAR, field, " looks like ");
-    refusal_say(r->refusal, unit);
-    refusal_say(r->refusal, ": give milliseconds");
-    return CODE_TOO_FAR;
-}
-
-static enum code refuse_far(struct reading *r, enum field field)
-{
-    char max[DURATION_TEXT_MAX];
-    const char *unit = field == FIELD_DELIVER_AT && is_number(r->given[field]->value)
-                           ? instant_likely_unit(r->stamp.due_ms)
-                           : NULL; /* foreign epochs in seconds are smaller */
-    if (unit != NULL)
-        return refuse_unit(r, field, unit);
-    refuse_value(r, CODE_TOO_FAR, field, " is more than max_delay ");
-    refusal_say(r->refusal, duration_format(r->rules->max_delay_ms, max));
-    refusal_say(r->refusal, " after the request's timestamp ");
-    say_instant(r, r->stamp.timestamp_ms);
-    return CODE_TOO_FAR;
-}
-
-static enum code refuse_expired(struct reading *r)
-{
-    refuse_value(r, CODE_EXPIRED, FIELD_EXPIRES_AT, " is before the due time ");
-    say_instant(r, r->stamp.due_ms);
-    return CODE_EXPIRED;
-}
-
-/* Sets the due time to a time that was read: an instant, or a delay after the timestamp. */
-static enum code set_due(struct reading *r, enum field field, int64_t ms)
-{
-    struct stamp *stamp = &r->stamp;
-    if (field == FIELD_DELIVER_AT)
-        stamp->due_ms = ms;
-    else if (__builtin_add_overflow(stamp->timestamp_ms, ms, &stamp->due_ms))
-        return refuse_far(r, field);
-    int64_t due_max_ms;
-    if (__builtin_add_overflow(stamp->timestamp_ms, r->rules->max_delay_ms, &due_max_ms))
-        due_max_ms = INT64_MAX;
-    return stamp->due_ms > due_max_ms ? refuse_far(r, field) : CODE_OK;
-}
-
-static enum code read_times(struct reading *r)
-{
-    const struct header *expires = r->given[FIELD_EXPIRES_AT];
-    int at = 0, fault = 0;
-    enum field field = next_time(r, &at);
-    if (field == FIELD_N || next_time(r, &at) != FIELD_N)
-        return refuse_number_of_times(r);
-    struct stamp *stamp = &r->stamp;
-    int64_t ms = r->foreign.ms;
-    if (field != FIELD_RETRY && r->foreign.time == NULL)
-        fault = field == FIELD_DELIVER_AT ? instant_parse(r->given[field]->value, &ms)
-                                          : duration_parse(r->given[field]->value, &ms);
-    if (fault != 0)
-        return refuse_time(r, field);
-    if (expires != NULL && instant_parse(expires->value, &stamp->expires_ms) != 0)
-        return refuse_time(r, FIELD_EXPIRES_AT);
-    enum code code = field == FIELD_RETRY ? reading_retry(r) : set_due(r, field, ms);
-    if (code != CODE_OK || r->exhausted != RETRY_WAITS)
-        return code;
-    return stamp->expires_ms < stamp->due_ms ? refuse_expired(r) : CODE_OK;
 }
 
 static enum code refuse_target(struct reading *r)
@@ -278,7 +153,7 @@ static enum code read_request(struct reading *r)
         r->stamp.key_overridden = true;
         r->stamp.key = r->foreign.key != NULL ? r->foreign.key->value : bytes_null();
     }
-    enum code code = read_times(r);
+    enum code code = reading_times(r);
     if (code == CODE_OK)
         code = read_target(r);
     if (code == CODE_OK && r->exhausted != RETRY_WAITS)

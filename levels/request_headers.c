@@ -24,6 +24,7 @@ static const char *const NAMES[NAMES_N] = {
     [FIELD_ID] = "dlb-id",
     [FIELD_OP] = "dlb-op",
     [FIELD_EXPIRES_AT] = "dlb-expires-at",
+    [FIELD_SPREAD] = "dlb-spread",
     [WRITTEN_FACT + FACT_ATTEMPT] = "dlb-attempt",
     [WRITTEN_FACT + FACT_FIRST_AT] = "dlb-first-at",
     [WRITTEN_FACT + FACT_ORIGIN] = "dlb-origin",

@@ -15,6 +15,7 @@ enum field {
     FIELD_ID,
     FIELD_OP,
     FIELD_EXPIRES_AT,
+    FIELD_SPREAD,
     FIELD_N
 };
 
@@ -53,12 +54,21 @@ void reading_say(struct reading *r, const struct header *header);
    returns CODE_OK. */
 enum code reading_refuse_foreign(struct reading *r, enum code code);
 
+/* Writes a reason of the form: dlb-delay '15' why. A foreign header that is given for the field has
+   its own name. Returns the code. */
+enum code reading_refuse_value(struct reading *r, enum code code, enum field field,
+                               const char *why);
+
 /* Writes a reason that names header and value: header 'dlb-attempt' why. Returns the code. */
 enum code reading_refuse_header(struct reading *r, enum code code, const struct header *header,
                                 const char *why);
 
 /* Fills given, facts and foreign. Returns CODE_OK, or the code of a bad header with its reason. */
 enum code reading_headers(struct reading *r, const struct record *record);
+
+/* Reads the due time, the expiry and the spread. Returns CODE_OK or the code of a fault. If the
+   retries of the request are exhausted, it has no due time. */
+enum code reading_times(struct reading *r);
 
 /* Reads the facts of a request with dlb-retry into stamp.extras.retry. Returns CODE_OK or
    CODE_BAD_HEADER. */

@@ -48,6 +48,10 @@ const struct option TOPICS_OPTIONS[] = {
          .kind = OPTION_TEXT,                                                                   \
          .value = "T",                                                                          \
          .help = "do not deliver after this time, a time as in --at"},                          \
+        {.name = "--spread",                                                                    \
+         .kind = OPTION_TEXT,                                                                   \
+         .value = "D",                                                                          \
+         .help = "choose the time of delivery within this duration after the due time"},        \
         {.name = "--header",                                                                    \
          .kind = OPTION_TEXT,                                                                   \
          .value = "NAME=VALUE",                                                                 \

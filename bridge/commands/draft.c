@@ -15,7 +15,7 @@ static const struct {
 } HEADER_FIELDS[] = {{"delay", "dlb-delay"},           {"at", "dlb-deliver-at"},
                      {"target", "dlb-target"},         {"id", "dlb-id"},
                      {"expires-at", "dlb-expires-at"}, {"op", "dlb-op"},
-                     {"retry-policy", "dlb-retry"}};
+                     {"retry-policy", "dlb-retry"},    {"spread", "dlb-spread"}};
 
 void draft_deinit(struct draft *draft)
 {
@@ -146,9 +146,10 @@ static int add_field(struct draft *draft, const char *field, const json_t *json,
     err = draft_set(draft, field, bytes);
     owned_drop(&bytes);
     if (err == ERR_RANGE)
-        return fault(error, field,
-                     "is not a field (delay, at, retry-policy, target, key, id, expires-at, "
-                     "headers, value)");
+        return fault(
+            error, field,
+            "is not a field (delay, at, retry-policy, target, key, id, expires-at, spread, "
+            "headers, value)");
     return err == 0 ? 0 : fault(error, field, err_text(err));
 }
 

@@ -124,6 +124,7 @@ class Request:
     tag: str = ""
     timestamp_ms: int | None = None  # of the record; None: the client's clock
     retry: Retry | None = None
+    spread_ms: int = 0           # the bridge chooses a time from due on
     # Set from the broker's acknowledgement.
     partition: int = -1
     offset: int = -1

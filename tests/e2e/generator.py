@@ -14,13 +14,13 @@ NAMES = ("trace-id", "content-type", "x", "k\u00e9y", "\u952e", "dlb", "dlb_dela
 
 class Generator:
     """Makes requests. targets: topics to name. default: the target of a request that names none, or None.
-    tombstones: with cancel_on_tombstone."""
+    tombstones: with cancel_on_tombstone. spreads: a tenth of the requests has dlb-spread."""
 
     def __init__(self, seed: int, targets: list[str], default: str | None, max_ms: int,
-                 schedule: str = "schedule", big: int = 40_000, tombstones: bool = False):
+                 schedule: str = "schedule", big: int = 40_000, tombstones: bool = False, spreads: bool = False):
         self.random = random.Random(seed)
         self.targets, self.default, self.schedule = targets, default, schedule
-        self.max_ms, self.big, self.tombstones = max_ms, big, tombstones
+        self.max_ms, self.big, self.tombstones, self.spreads = max_ms, big, tombstones, spreads
         self.count = 0
 
     # User headers.
@@ -132,6 +132,9 @@ class Generator:
         if roll() < 0.05:
             request.expires_ms = now_ms + self.max_ms + 86_400_000 + self.random.randint(0, 999)
             ours.append(("dlb-expires-at", str(request.expires_ms).encode()))
+        if self.spreads and roll() < 0.1:
+            request.spread_ms = self.random.choice((0, 1, 500, 3000))
+            ours.append(("dlb-spread", contract.duration(request.spread_ms).encode()))
         if roll() < 0.06:  # a delivered record or a dead letter, sent again unchanged
             again = [("dlb-due", b"1"), ("dlb-source", b"x/1/2"), ("dlb-error", b"no_time"),
                      ("dlb-reason", None), ("dlb-sent-at", b"3"), ("dlb-failed-at", b""), ("dlb-due", b"2"),

@@ -149,6 +149,14 @@ kind("a replace that retries", "bad_op", ("dlb-op", "replace"), ("dlb-id", "a"),
 kind("a cancel that retries", "bad_op", ("dlb-op", "cancel"), ("dlb-id", "a"), ("dlb-retry", "nonsense"), key=b"k",
      named=False)
 
+kind("a spread without a unit", "bad_time", DELAY, ("dlb-spread", "20"))
+kind("a spread below zero", "bad_time", DELAY, ("dlb-spread", "-5s"))
+kind("a bad spread before a bad policy", "bad_time", ("dlb-retry", "nonsense"), ("dlb-spread", "wide"))
+kind("a bad policy before a wide spread", "bad_retry", ("dlb-retry", "nonsense"), ("dlb-spread", "41d"))
+kind("a spread of 41 days", "too_far", DELAY, ("dlb-spread", "41d"))
+kind("an empty spread", "bad_header", DELAY, ("dlb-spread", ""))
+kind("a cancel with a spread", "bad_op", ("dlb-op", "cancel"), ("dlb-id", "a"), ("dlb-spread", "1s"), key=b"k", named=False)
+
 kind("41 days", "too_far", ("dlb-delay", "41d"))
 kind("a year, ISO", "too_far", ("dlb-delay", "P366D"))
 timed("50 days from now", "too_far", lambda c: [("dlb-deliver-at", c.now + 50 * 86_400_000)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service that fails and sends its records back with dlb-retry. The service, its model of the policies and the judge
+"""A service that fails and sends its records back with dlb-retry, next to a burst with dlb-spread. The service, its model of the policies and the judge
 share no code with the bridge."""
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ class Service:
 
     def handle(self, seen: Seen) -> None:
         attempt = seen.header("dlb-attempt")
+        if seen.header("policy") is None:  # of the burst
+            return
         which = (seen.header("dlb-origin") or seen.header("dlb-source"), attempt)
         if which in self.handled:
             return
@@ -76,6 +78,29 @@ def first_requests(stage: Stage, count: int) -> list[Request]:
     return made
 
 
+SPREAD_S, BURST = 8, 4000
+
+
+def burst(stage: Stage) -> list[Request]:
+    """Sends requests for one instant, with a spread."""
+    due, made = now_ms() + 6000, []
+    for n in range(BURST):
+        made.append(Request(b"burst %d" % n, b"v", [("dlb-deliver-at", b"%d" % due), ("dlb-spread", b"%ds" % SPREAD_S)],
+                            "burst", target="e2e.a", out_key=b"burst %d" % n, due_ms=due, spread_ms=SPREAD_S * 1000))
+        stage.sender.send(made[-1])
+    return made
+
+
+def spread(stage: Stage, requests: list[Request]) -> str:
+    """Each second of the spread gets its part of the burst. The chosen times are judged, since a kill makes records late."""
+    due = requests[0].due
+    chosen = {s.key: int(s.header("dlb-due") or 0) - due for s in stage.collector.of("e2e.a") if (s.key or b"").startswith(b"burst")}
+    n = [sum(1000 * second <= at < 1000 * (second + 1) for at in chosen.values()) for second in range(SPREAD_S)]
+    fair = BURST // SPREAD_S
+    require(sum(n) == BURST and all(abs(each - fair) < 5 * fair ** 0.5 for each in n), f"the burst is spread as {n}")
+    return f"burst of {BURST}: {min(n)} to {max(n)} a second"
+
+
 def retries(stage: Stage) -> str:
     """A service fails up to five times for each record, while one of two processes is killed. Each attempt comes after
     its wait, counted and with its first request, and the last one is dead-lettered."""
@@ -85,6 +110,7 @@ def retries(stage: Stage) -> str:
     config = stage.ready(TOPICS, retry=POLICIES)
     bridges = [stage.bridge(config, "bridge-1", members=1),
                stage.bridge(stage.config("second.yaml", retry=POLICIES, listen=f"127.0.0.1:{port}"), "bridge-2", members=2)]
+    at_once = burst(stage)
     service, requests = Service(stage), first_requests(stage, count)
     kill_at = {count // 3, 2 * count // 3}
     for n, request in enumerate(requests):
@@ -99,7 +125,7 @@ def retries(stage: Stage) -> str:
     stage.sender.flush()
     line = judge(stage.verify(timeout=30), 0 if stage.exactly_once else None)
     outcome(stage, service, requests)
-    return f"{line} | {commands(stage, config)} | {counted(stage, port)} | {reloaded(stage, config, bridges)}"
+    return f"{line} | {spread(stage, at_once)} | {commands(stage, config)} | {counted(stage, port)} | {reloaded(stage, config, bridges)}"
 
 
 def outcome(stage: Stage, service: Service, requests: list[Request]) -> None:

@@ -22,7 +22,8 @@ def mixed(stage: Stage) -> str:
     count, poison, max_ms, rate = (50_000, 1000, 180_000, 1000) if stage.full else (5000, 260, 20_000, 500)
     config = stage.ready(cancel_on_tombstone=stage.exactly_once)
     bridge = stage.bridge(config)
-    generator, every, poisoned = stage.generator(max_ms, tombstones=stage.exactly_once), count // poison, [0]
+    generator = stage.generator(max_ms, tombstones=stage.exactly_once, spreads=True)
+    every, poisoned = count // poison, [0]
 
     def make(n: int, now: int) -> Request:
         if n % every:

@@ -12,7 +12,7 @@ import poison
 from contract import Request, Seen
 from generator import Generator
 from selftest_doubles import Doubled  # noqa: F401  pylint: disable=unused-import
-from selftest_retries import Retried  # noqa: F401  pylint: disable=unused-import
+from selftest_retries import Retried, Spread  # noqa: F401  pylint: disable=unused-import
 from selftest_turns import Turns  # noqa: F401  pylint: disable=unused-import
 from selftest_voids import Made, Voided  # noqa: F401  pylint: disable=unused-import
 from steps import Steps

@@ -52,5 +52,32 @@ class Retried(unittest.TestCase):
         self.found("headers", dlb_origin=b"")
 
 
+class Spread(unittest.TestCase):
+    def report(self, after: int, expires_ms: int | None = None, late: int = 3):
+        request = Request(b"k", b"v", [("dlb-spread", b"4s")], "spread", target="e2e.a", out_key=b"k", partition=2, offset=40,
+                          sent_ms=SENT, stamped_ms=SENT, due_ms=SENT + 1000, spread_ms=4000, expires_ms=expires_ms)
+        due = SENT + 1000 + after
+        headers: list[Header] = [("dlb-due", str(due).encode()), ("dlb-source", b"schedule/2/40")]
+        seen = Seen("e2e.a", 0, 0, due + late, b"k", b"v", headers, due + late + 2)
+        return verify([request], [seen], [], "schedule", {})
+
+    def test_time_in_the_spread_has_no_fault(self):
+        self.assertFalse(self.report(0).faults or self.report(3999).faults)
+        self.assertFalse(self.report(0, expires_ms=SENT + 1000).faults)  # no time is left
+        self.assertEqual(self.report(3000, late=9).lateness_ms, [9])
+
+    def test_time_before_the_spread(self):
+        self.assertIn("spread", self.report(-1).faults)
+
+    def test_time_after_the_spread(self):
+        self.assertIn("spread", self.report(4000).faults)
+
+    def test_time_at_the_expiry(self):
+        self.assertIn("spread", self.report(2000, expires_ms=SENT + 3000).faults)
+
+    def test_delivery_before_the_chosen_time(self):
+        self.assertIn("early", self.report(2000, late=-1).faults)
+
+
 if __name__ == "__main__":
     unittest.main()

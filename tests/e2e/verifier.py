@@ -97,7 +97,7 @@ def recognise(seen: Seen, faces: dict[tuple, list[Request]]) -> Request | None:
     due = seen.header("dlb-due")
     alike = faces.get(face(seen.key, seen.value, seen.headers), [])
     for request in alike:
-        if request.code or due == str(request.due).encode():
+        if request.code or due == str(request.due).encode() or (due and request.spread_ms and in_spread(request, int(due))):
             alike.remove(request)
             return request
     return None
@@ -196,16 +196,19 @@ def check_delivery(report: Report, request: Request, seen: Seen, partitions, sho
         return
     if seen.topic != request.target:
         report.fault("topic", f"{where} went to {seen.topic}, not to {request.target}")
+    due = chosen_due(request, seen)
     if request.retry is not None:
         check_retry(report, request, seen, where)
-    if seen.timestamp_ms < request.due:
-        report.fault("early", f"{where} was stamped {request.due - seen.timestamp_ms} ms before its due time")
+    elif request.spread_ms:
+        check_spread(report, request, due, where)
+    if seen.timestamp_ms < due:
+        report.fault("early", f"{where} was stamped {due - seen.timestamp_ms} ms before its due time")
     elif showed is right and seen.timestamp_ms < request.sent_ms:
         report.fault("early", f"{where} was stamped {request.sent_ms - seen.timestamp_ms} ms before its request was sent")
     elif not showed(seen):
-        report.fault("early", f"{where}, stamped {seen.timestamp_ms - request.due} ms after its due time, was here "
+        report.fault("early", f"{where}, stamped {seen.timestamp_ms - due} ms after its due time, was here "
                      f"{seen.timestamp_ms - seen.received_ms:.0f} ms before that stamp")
-    earliest = request.earliest if request.retry is None else due_of(seen)
+    earliest = max(due, request.earliest)
     report.lateness_ms.append(seen.timestamp_ms - earliest)
     report.here_ms.append(int(seen.received_ms - earliest))
     if seen.key != request.out_key:
@@ -213,8 +216,8 @@ def check_delivery(report: Report, request: Request, seen: Seen, partitions, sho
     if seen.value != request.value:
         report.fault("value", f"{where}: {clip(seen.value)} in place of {clip(request.value)}")
     added: list[tuple[str, bytes | None]] = [("dlb-id", request.id)] if request.id is not None else []
-    added += retry_headers(request, seen) if request.retry is not None else [("dlb-due", str(request.due).encode())]
-    added += [("dlb-source", seen.header("dlb-source"))]
+    added += retry_headers(request, seen) if request.retry is not None else []
+    added += [("dlb-due", str(due).encode()), ("dlb-source", seen.header("dlb-source"))]
     wanted = contract.business(request.headers) + added
     if seen.headers != wanted:
         report.fault("headers", f"{where}: {clip(seen.headers)} in place of {clip(wanted)}")
@@ -229,11 +232,30 @@ def due_of(seen: Seen) -> int:
 
 
 def retry_headers(request: Request, seen: Seen) -> list[contract.Header]:
-    """Returns the headers that count the retry and name the first one, and its due time, which check_retry judges."""
+    """Returns the headers that count the retry and name the first one."""
     retry = request.retry
     first_ms = request.stamped_ms if retry.first_ms is None else retry.first_ms
     return [("dlb-attempt", str(retry.number).encode()), ("dlb-first-at", str(first_ms).encode()),
-            ("dlb-origin", retry.origin or seen.header("dlb-source")), ("dlb-due", seen.header("dlb-due"))]
+            ("dlb-origin", retry.origin or seen.header("dlb-source"))]
+
+
+def chosen_due(request: Request, seen: Seen) -> int:
+    """Returns the due time. For a retry or a spread the bridge has chosen it."""
+    return request.due if request.retry is None and not request.spread_ms else due_of(seen)
+
+
+def in_spread(request: Request, due: int) -> bool:
+    """Returns whether the due time lies in the spread, and before the expiry if that leaves a time."""
+    end = request.due + request.spread_ms
+    if request.expires_ms is not None:
+        end = min(end, request.expires_ms)
+    return request.due <= due < max(end, request.due + 1)
+
+
+def check_spread(report: Report, request: Request, due: int, where: str) -> None:
+    if not in_spread(request, due):
+        report.fault("spread", f"{where} is due {due - request.due} ms after the begin of its spread of "
+                     f"{request.spread_ms} ms, and expires at {request.expires_ms}")
 
 
 def check_retry(report: Report, request: Request, seen: Seen, where: str) -> None:
@@ -242,9 +264,7 @@ def check_retry(report: Report, request: Request, seen: Seen, where: str) -> Non
     if due < request.sent_ms + request.retry.least_ms:
         report.fault("early", f"{where} is due {due - request.sent_ms} ms after it was sent, and waits "
                      f"{request.retry.least_ms} ms at least")
-    if seen.timestamp_ms < due:
-        report.fault("early", f"{where} was stamped {due - seen.timestamp_ms} ms before its due time")
-    if due > request.sent_ms + request.retry.most_ms + READ_MS:
+    if due > request.sent_ms + request.retry.most_ms + request.spread_ms + READ_MS:
         report.fault("wait", f"{where} is due {due - request.sent_ms} ms after it was sent, and waits "
                      f"{request.retry.most_ms} ms at most")
 

@@ -4,6 +4,7 @@
 #include "tests/sim/coordinator.h"
 #include "tests/sim/facts.h"
 #include "tests/sim/retries.h"
+#include "tests/sim/spreads.h"
 #include "tests/sim/workload.h"
 
 enum great {
@@ -374,7 +375,16 @@ static void retry(struct world *w, struct process *nobody, void *arg, int64_t n)
     retries_random(w);
 }
 
-/* A third of the seeds has consumers that retry. */
+static void spread(struct world *w, struct process *nobody, void *arg, int64_t n)
+{
+    const struct ladder *ladder = &w->setup.ladder;
+    (void)nobody;
+    (void)arg;
+    (void)n;
+    spreads_random(w, ladder->level_ms[ladder->n - 1]);
+}
+
+/* A third of the seeds has consumers that retry, and requests with a spread. */
 static void choose_retries(struct world *w, int64_t faults_ms)
 {
     struct rng *rng = &w->retry_rng;
@@ -382,6 +392,8 @@ static void choose_retries(struct world *w, int64_t faults_ms)
         return;
     for (int n = rng_int(rng, 1, 60); n > 0; n--)
         world_at(w, rng_between(rng, 0, faults_ms), NULL, retry, NULL, 0);
+    for (int n = rng_int(rng, 0, 40); n > 0; n--)
+        world_at(w, rng_between(rng, 0, faults_ms), NULL, spread, NULL, 0);
 }
 
 static void quiet(struct world *w, struct process *nobody, void *arg, int64_t n)

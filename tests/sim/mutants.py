@@ -138,6 +138,12 @@ MUTANTS = (
            "stamp->extras = (struct extras){.error_code = (uint16_t)failure.error};"),
     Mutant("wait_of_a_retry_is_the_one_before", "levels/retry.c", "(double)retry_wait(policy, state->attempt + 1)",
            "(double)retry_wait(policy, state->attempt > 0 ? state->attempt : 1)"),
+    Mutant("spread_ignores_the_expiry", "levels/spread.h", "|| end_ms > expires_ms)", "|| expires_ms < due_ms)"),
+    Mutant("spread_begins_early", "levels/spread.h", "return due_ms + (int64_t)(source_hash(lane, offset, SOURCE_SPREAD) % span);",
+           "return due_ms - 1 + (int64_t)(source_hash(lane, offset, SOURCE_SPREAD) % span);"),
+    Mutant("spread_is_chosen_again_at_each_reading", "levels/request_times.c",
+           "choose_due(stamp, spread_ms);\n    return", "stamp->origin_offset += r->now_ms, choose_due(stamp, spread_ms), "
+           "stamp->origin_offset -= r->now_ms;\n    return"),
 )
 
 
@@ -248,6 +254,9 @@ CASES = (
     Case("a retry loses its count, its first time or its origin",
          ("a_retry_keeps_its_count_and_origin_through_failures", "a_retry_without_its_count_is_the_first_one"),
          ("retry_forgets_its_origin", "retry_forgets_its_first_time", "failed_delivery_forgets_the_retry")),
+    Case("the chosen time of a spread lies outside of it, or changes",
+         ("a_spread_is_kept_when_its_owner_is_killed", "a_replace_may_have_a_spread", "a_spread_in_the_past_is_delivered_at_once"),
+         ("spread_ignores_the_expiry", "spread_begins_early", "spread_is_chosen_again_at_each_reading")),
 )
 
 

@@ -4,6 +4,7 @@
 #include "tests/sim/oracle.h"
 #include "tests/sim/facts.h"
 #include "tests/sim/retries.h"
+#include "tests/sim/spreads.h"
 #include "tests/sim/voids.h"
 
 #include <limits.h>
@@ -113,6 +114,10 @@ static void check_stamp(struct process *p, const struct forwarded *f, const stru
         if (read_ms < r->appended_ms - w->skew_ms_max || read_ms > w->now_ms + w->skew_ms_max)
             world_fail(
                 w, "a request without a timestamp has a stamp of another time than its reading");
+    }
+    if (r->spread_ms > 0) {
+        spreads_check(w, r, stamp, due_ms);
+        due_ms = stamp->due_ms;
     }
     if (stamp->due_ms != due_ms || stamp->expires_ms != r->expires_ms)
         world_fail(w, "%d/%d/%lld: another due time or expiry", AT(q, f->input->offset));
@@ -425,7 +430,7 @@ static int64_t due_of(const struct world *w, const struct request *r)
 {
     if (r->due_ms == DUE_UNKNOWN)
         return later_of(r->appended_ms, w->quiet_ms) + r->delay_ms + w->skew_ms_max;
-    return r->due_ms - EPOCH_MS;
+    return r->due_ms - EPOCH_MS + r->spread_ms;
 }
 
 int64_t oracle_limit_ms(const struct world *w)

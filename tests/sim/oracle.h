@@ -46,6 +46,8 @@ struct request {
     int lane;
     int64_t offset, appended_ms;
     int64_t due_ms, delay_ms;
+    int64_t spread_ms;  /* 0: none. Otherwise the bridge chooses a time from due_ms on */
+    int64_t chosen_ms;  /* epoch: this time; 0: not seen yet */
     int64_t expires_ms; /* INT64_MAX: it never expires */
     const char *target;
     struct bytes key, value, id;  /* key: of the delivered record */

@@ -192,6 +192,11 @@
     X(a_retry_keeps_its_count_and_origin_through_failures_exactly_once)       \
     X(the_cancel_of_a_key_voids_no_retry)                                     \
     X(retries_end_at_their_deadline)                                          \
+    /* stories_spread.c: requests with dlb-spread */                          \
+    X(a_spread_is_kept_when_its_owner_is_killed)                              \
+    X(a_spread_is_kept_when_its_owner_is_killed_exactly_once)                 \
+    X(a_replace_may_have_a_spread)                                            \
+    X(a_spread_in_the_past_is_delivered_at_once)                              \
     /* stories_seal.c: how long cancels live */                               \
     X(cancels_on_the_schedule_topic_come_before_the_first_delivery)           \
     X(cancels_survive_their_owner)                                            \

@@ -181,6 +181,8 @@ static void add_stamp(struct gathering *g, const struct ask *ask, const struct r
         add_ours(
             g, "dlb-expires-at",
             text(w, "%" PRId64, due_ms + (ask->fault == CODE_EXPIRED ? -1 : ask->expires_in_ms)));
+    if (ask->spread_ms > 0)
+        add_ours(g, "dlb-spread", bytes_text(unit_text(w, ask->spread_ms)));
     if (rng_chance(&w->rng, 500)) /* from an earlier delivery; the bridge drops it */
         add_ours(g, "dlb-due", bytes_text("17"));
 }
@@ -231,6 +233,7 @@ struct request *workload_send(struct world *w, const struct ask *ask)
                          .appended_ms = w->now_ms,
                          .due_ms = ask->no_timestamp ? DUE_UNKNOWN : due_ms,
                          .delay_ms = ask->delay_ms,
+                         .spread_ms = ask->spread_ms,
                          .expires_ms = ask->expires_in_ms ? due_ms + ask->expires_in_ms : INT64_MAX,
                          .target = w->targets[ask->target].name,
                          .key = text_or_null(ask->key),

@@ -25,6 +25,7 @@ struct ask {
     int headers;                   /* number of user headers */
     enum code fault;               /* its fault; CODE_OK: none */
     enum request_op op;            /* REQUEST_CANCEL: only lane, key, id and fault count */
+    int64_t spread_ms;             /* 0: none */
     const struct retry_ask *retry; /* dlb-retry in place of a time; NULL: none */
     bool etf1; /* written with the headers of etf1's scheduler: a replace, or with a null
                   value a cancel. Only key, delay_ms and target count, in seconds */
