@@ -71,7 +71,7 @@ static int read_delays(struct loader *loader, const struct setting *setting,
                        struct retry_policy *policy)
 {
     if (setting->n == 0 || setting->n > RETRY_DELAYS_MAX)
-        return config_refuse(loader, setting, NULL, "takes 1 to %d delays", RETRY_DELAYS_MAX);
+        return config_refuse(loader, setting, NULL, "takes a list of 1 to %d", RETRY_DELAYS_MAX);
     int64_t delays_ms[RETRY_DELAYS_MAX] = {0};
     for (size_t i = 0; i < setting->n; i++)
         if (read_span(loader, setting, setting->values[i], &delays_ms[i]) != 0)
@@ -125,7 +125,7 @@ int config_set_retry(struct loader *loader, const struct setting *setting)
                              FIELD_NAMES);
     if (!is_policy_name(name, (size_t)(dot - name)))
         return config_refuse(loader, setting, NULL,
-                             "a policy's name has 1 to %d letters, digits, '-' and '_'",
+                             "a policy's name has letters, digits, '-' and '_', at most %d of them",
                              RETRY_NAME_MAX);
     return set_field(loader, setting, field, policy_of(loader->config, name, (size_t)(dot - name)));
 }
