@@ -74,6 +74,28 @@ class Bridged:
         return result
 
 
+class Looped:
+    """A stream through the bare loop, which consumes and produces each record without a wait. The reader's lateness counts
+    from the second write, as that of a delivery does."""
+
+    def __init__(self, place: Place, rate: int, seconds: int = SECONDS, lanes: int = LANES, linger: int = 5, size: int = 100):
+        source, target = place.topic("bench.in", lanes), place.topic("bench.out", lanes)
+        self.stream = Stream(place, target, rate, seconds, into=source, kind="plain", linger=linger, size=size)
+        self.loop = place.tool("loop", **{"in": source}, out=target, idle="bench.idle", count=self.stream.load["count"])
+
+    def start(self) -> "Looped":
+        self.stream.start()
+        return self
+
+    def result(self) -> dict:
+        self.stream.loading.result()
+        forwarded = self.loop.result()
+        result = self.stream.read.result()
+        result["loop_us"] = 1e6 * forwarded["cpu_seconds"] / forwarded["forwarded"]
+        result["complete"] = result["complete"] and forwarded["complete"]
+        return result
+
+
 def plain_stream(place: Place, rate: int, seconds: int = SECONDS, lanes: int = LANES, **load) -> Stream:
     return Stream(place, place.topic("bench.plain", lanes), rate, seconds, kind="plain", **load)
 

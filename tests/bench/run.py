@@ -93,6 +93,7 @@ PARTS = {
     "too_large": Part(cluster.too_large, brief=CALM), "too_large_exactly": Part(cluster.too_large_exactly, brief=CALM),
     "three": Part(cluster.three, ROUNDS, {"count": 50_000}, 0, 3),
     "three_late": Part(cluster.three_late, ROUNDS, {"seconds": 6}, 0, 3),
+    "everyday": Part(three_brokers.everyday, ROUNDS, {"rates": (1000,), "seconds": 4, "warm_rounds": 2}, warms=True),
     "three_everyday": Part(three_brokers.three_everyday, ROUNDS, {"rates": (1000,), "seconds": 4, "warm_rounds": 2}, 0, 3,
                            warms=True),
     "three_most": Part(others.three_most, ROUNDS, {"rates": (15_000, 30_000), "seconds": 4}, 0, 3),
