@@ -93,9 +93,6 @@ static const struct setting fixed_for_consumers[] = {
     {"partition.assignment.strategy", "range"},
     /* A damaged batch becomes unreadable (unreadable.h), and is not delivered. */
     {"check.crcs", "true"},
-};
-
-static const struct setting fixed_for_levels[] = {
     {"enable.partition.eof", "true"}, /* shows that a partition is drained */
 };
 
@@ -198,8 +195,6 @@ static int set_fixed(rd_kafka_conf_t *conf, const struct config *config, enum cl
     }
     if (err == 0 && (role == CLIENT_INTAKE || role == CLIENT_LEVELS)) {
         err = set_all(conf, fixed_for_consumers, COUNT(fixed_for_consumers), error);
-        if (err == 0 && role == CLIENT_LEVELS)
-            err = set_all(conf, fixed_for_levels, COUNT(fixed_for_levels), error);
         return err != 0 ? err : set(conf, "group.id", config->group, error);
     }
     if (err == 0 && (role == CLIENT_HOPS || role == CLIENT_DELIVERIES))

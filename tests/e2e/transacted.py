@@ -119,9 +119,9 @@ def open_records(watch: Watch) -> float:
 
 
 def pending(watch: Watch) -> dict[str, float]:
-    """Returns the levels with waiting records."""
+    """Returns the topics with waiting records."""
     return {label: n for (name, label), n in watch.metrics().items()
-            if name == "delaybridge_level_pending_records" and n and label != f'level="{Stage.schedule}"'}
+            if name == "delaybridge_level_pending_records" and n}
 
 
 def progress_is_kept(stage: Stage, bridge: Bridge, config: Path, generator: Generator) -> str:
