@@ -56,27 +56,37 @@ static double envelope_bytes(const struct load *load)
                     (size_t)load->headers);
 }
 
-static int different_levels(const struct chain *chain)
+/* Counts the different levels of a chain, and the stops in the level with most stops. Stops that
+   the chain does not show are in its first level, the longest. */
+static int different_levels(const struct chain *chain, int64_t *most_stops)
 {
-    bool seen[LADDER_MAX] = {false};
+    int64_t stops[LADDER_MAX] = {0};
     int n = 0;
+    *most_stops = 0;
     for (int i = 0; i < chain->shown; i++) {
-        n += !seen[chain->levels[i]];
-        seen[chain->levels[i]] = true;
+        int level = chain->levels[i];
+        n += stops[level]++ == 0;
+        if (stops[level] > *most_stops)
+            *most_stops = stops[level];
     }
+    *most_stops += chain->hops - chain->shown;
     return n;
 }
 
+/* COUNT_MAX: more lanes or workers than any cluster has. It keeps their products in an int. */
+enum { COUNT_MAX = 100000 };
+
 static int at_least(double needed)
 {
-    return needed < 1 ? 1 : (int)ceil(needed);
+    return needed < 1 ? 1 : needed > COUNT_MAX ? COUNT_MAX : (int)ceil(needed);
 }
 
 static struct sizing size_of(const struct config *c, const struct load *load)
 {
     static struct chain chain; /* large */
     chain_walk(&chain, &c->ladder, load->delay_ms);
-    struct sizing s = {.hops = chain.hops, .levels = different_levels(&chain)};
+    int64_t most_stops;
+    struct sizing s = {.hops = chain.hops, .levels = different_levels(&chain, &most_stops)};
     double request = (double)(load->payload + load->headers) + RECORD_OVERHEAD;
     double hops = (double)s.hops, replicas = c->replication;
     s.record = envelope_bytes(load) + RECORD_OVERHEAD;
@@ -84,7 +94,8 @@ static struct sizing size_of(const struct config *c, const struct load *load)
     s.written_s = load->rate * replicas * (2 * request + hops * s.record);
     s.read_s = load->rate * (2 * request + hops * s.record);
     double lane_rate = lane_share * WINDOW_SPAN / ((double)plan_lookahead_ms(&c->ladder) / 1000);
-    s.lanes = at_least(load->rate / lane_rate);
+    double busiest = most_stops > 1 ? (double)most_stops : 1; /* a record passes schedule once */
+    s.lanes = at_least(load->rate * busiest / lane_rate);
     if (s.lanes < c->partitions)
         s.lanes = c->partitions;
     s.partitions = s.lanes * (c->ladder.n + c->retired_n + OTHER_TOPICS + (c->events != 0));

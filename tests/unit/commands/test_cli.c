@@ -148,6 +148,22 @@ Test(cli, long_delays_get_a_hint_at_longer_levels)
          "168 without schedule.pulse");
 }
 
+Test(cli, size_counts_each_pass_of_a_level_for_the_lanes)
+{
+    ends("delaybridge size -c /dev/null --rate 10k --delay 1d", EXIT_DONE,
+         "lanes                    18 (more than configured");
+    ends("delaybridge size -c /dev/null --rate 10k --delay 1d --levels 1s,1m,1h,1d", EXIT_DONE,
+         "lanes                    8 (as configured)");
+}
+
+Test(cli, size_bounds_the_lanes_and_workers_of_absurd_loads)
+{
+    static const char *const LINE = "delaybridge size -c /dev/null --rate 1000000000 --delay 399d "
+                                    "--max-delay 400d --levels 1s";
+    ends(LINE, EXIT_DONE, "lanes                    100000 ");
+    ends(LINE, EXIT_DONE, "workers                  100000 ");
+}
+
 Test(cli, longer_levels_keep_cancels_longer)
 {
     static const struct {
