@@ -24,8 +24,8 @@ struct retry_ask {
 
 /* The first retry of a record. */
 struct request *retries_send(struct world *world, const struct ask *ask, int policy);
-/* The next retry after a delivered one, with the headers of this delivery. */
-struct request *retries_send_again(struct world *world, struct request *delivered);
+/* The next retry after a delivered one (from), with the headers of this delivery. */
+struct request *retries_send_again(struct world *world, struct request *from);
 /* A random first retry, or the next one of a request that was delivered. */
 struct request *retries_random(struct world *world);
 
