@@ -2,9 +2,8 @@
 /* The decisions about records that arrive, records that are held, and batches. */
 #include "consumer/outbox.h"
 
-/* Streaming ends when less than 1/STREAM_PART of a batch is in flight. A measured acknowledgement
-   counts for 1/ACK_PART of the average. */
-enum { STREAM_PART = 4, ACK_PART = 8 };
+/* Streaming ends when less than 1/STREAM_PART of a batch is in flight. */
+enum { STREAM_PART = 4 };
 
 void outbox_init(struct outbox *o)
 {
@@ -39,18 +38,11 @@ static bool acks_are_slow(const struct outbox *o, const struct outbox_limits *li
     return o->acks_slow || (o->probe_n > 0 && took_long(o, limits, now_mono_ms));
 }
 
-static bool gathers(const struct outbox *o, const struct outbox_limits *limits)
-{
-    return limits->gather_ms > 0 && o->ack_us >= OUTBOX_REPLICATED_MS * 1000;
-}
-
 bool outbox_is_open(const struct outbox *o, const struct outbox_limits *limits, int64_t now_mono_ms)
 {
     if (!list_is_empty(&o->held))
         return false;
     bool streams = o->streaming && !acks_are_slow(o, limits, now_mono_ms);
-    if (gathers(o, limits) && !streams)
-        return false;
     return o->in_flight_n == 0 || streams || client_gathers(o, limits, now_mono_ms) ||
            (limits->linger_ms <= 1 && o->in_flight_n < OUTBOX_SINGLES);
 }
@@ -65,27 +57,14 @@ void outbox_take(struct outbox *o, struct outbox_item *item)
 {
     list_remove(&item->link);
     o->held_bytes -= item->bytes;
-    if (list_is_empty(&o->held))
-        o->held_mono_ms = 0;
 }
 
-int64_t outbox_wait_ms(const struct outbox *o, const struct outbox_limits *limits,
-                       int64_t now_mono_ms)
-{
-    if (list_is_empty(&o->held) || o->in_flight_n > 0)
-        return INT64_MAX;
-    int64_t since_mono_ms = o->held_mono_ms != 0 ? o->held_mono_ms : now_mono_ms;
-    int64_t until_mono_ms = since_mono_ms + (gathers(o, limits) ? limits->gather_ms : 0);
-    return until_mono_ms > now_mono_ms ? until_mono_ms - now_mono_ms : 0;
-}
-
-bool outbox_batch_is_due(struct outbox *o, const struct outbox_limits *limits, int64_t now_mono_ms)
+bool outbox_batch_is_due(const struct outbox *o, const struct outbox_limits *limits,
+                         int64_t now_mono_ms)
 {
     if (list_is_empty(&o->held))
         return false;
-    if (o->held_mono_ms == 0)
-        o->held_mono_ms = now_mono_ms;
-    return outbox_wait_ms(o, limits, now_mono_ms) == 0 ||
+    return o->in_flight_n == 0 ||
            (o->held_bytes >= limits->batch_bytes && !acks_are_slow(o, limits, now_mono_ms));
 }
 
@@ -113,14 +92,6 @@ void outbox_sent(struct outbox *o, const struct outbox_limits *limits,
         o->streaming = true;
 }
 
-static void note_ack(struct outbox *o, const struct outbox_limits *limits, int64_t now_mono_ms)
-{
-    int64_t took_ms = now_mono_ms - o->probe_mono_ms - limits->linger_ms;
-    took_ms = took_ms < 0 ? 0 : took_ms > OUTBOX_SLOW_MS ? OUTBOX_SLOW_MS : took_ms;
-    o->acks_slow = took_long(o, limits, now_mono_ms);
-    o->ack_us += ((int)took_ms * 1000 - o->ack_us) / ACK_PART;
-}
-
 void outbox_reported(struct outbox *o, const struct outbox_limits *limits,
                      const struct outbox_item *item, int64_t now_mono_ms)
 {
@@ -128,7 +99,7 @@ void outbox_reported(struct outbox *o, const struct outbox_limits *limits,
     o->in_flight_n--;
     o->in_flight_bytes -= item->bytes;
     if (o->probe_n > 0 && --o->probe_n == 0)
-        note_ack(o, limits, now_mono_ms);
+        o->acks_slow = took_long(o, limits, now_mono_ms);
     if (o->in_flight_bytes < limits->batch_bytes / STREAM_PART)
         o->streaming = false;
 }

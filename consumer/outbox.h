@@ -24,11 +24,6 @@
    a full batch and acknowledgements are fast, they go at once: holding would only cost time. The
    client streams from then on.
 
-   Replicated records take milliseconds to acknowledge, and a broker serves one request of a
-   connection after another. Many small requests then delay each other, and load the brokers. If
-   acknowledgements take OUTBOX_REPLICATED_MS or more on average, records are held for gather_ms to
-   share a request. If they are fast, no record waits.
-
    Records reach the client in the order in which they arrived. Pure: no client, no clock, no
    allocation. Times are monotonic milliseconds. */
 #ifndef DELAYBRIDGE_CONSUMER_OUTBOX_H
@@ -39,10 +34,9 @@
 #include <stdint.h>
 
 /* SINGLES: one less than the five records that the client allows. */
-enum { OUTBOX_SINGLES = 4, OUTBOX_SLOW_MS = 50, OUTBOX_REPLICATED_MS = 3 };
+enum { OUTBOX_SINGLES = 4, OUTBOX_SLOW_MS = 50 };
 
 struct outbox_limits {
-    int gather_ms;        /* time to hold records where acknowledgements take long; 0: none */
     int linger_ms;        /* linger.ms of the client */
     size_t batch_bytes;   /* held records of this size form a full batch */
     size_t request_bytes; /* size of the largest request of the client */
@@ -63,8 +57,6 @@ struct outbox {
     size_t probe_n; /* reports until the measured record is acknowledged; 0: none is measured */
     int64_t probe_mono_ms; /* when the measured record was sent */
     bool acks_slow;        /* the last measured acknowledgement was slow */
-    int ack_us;            /* average of the measured acknowledgements */
-    int64_t held_mono_ms;  /* when the oldest held record was first seen; 0: none was */
 };
 
 void outbox_init(struct outbox *outbox);
@@ -77,12 +69,8 @@ bool outbox_is_open(const struct outbox *outbox, const struct outbox_limits *lim
 void outbox_hold(struct outbox *outbox, struct outbox_item *item);
 
 /* Returns whether held records go to the client now, outbox_first before all others. */
-bool outbox_batch_is_due(struct outbox *outbox, const struct outbox_limits *limits,
+bool outbox_batch_is_due(const struct outbox *outbox, const struct outbox_limits *limits,
                          int64_t now_mono_ms);
-
-/* Returns the ms until held records that gather are due, or INT64_MAX if they wait for a report. */
-int64_t outbox_wait_ms(const struct outbox *outbox, const struct outbox_limits *limits,
-                       int64_t now_mono_ms);
 
 /* Returns whether the oldest held record joins the batch that is being handed over. */
 bool outbox_batch_takes(const struct outbox *outbox, const struct outbox_limits *limits,

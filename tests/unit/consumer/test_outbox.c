@@ -96,50 +96,6 @@ Test(outbox, a_batch_that_is_held_makes_the_client_stream)
     outbox_check(&o);
 }
 
-static const struct outbox_limits gathering = {
-    .gather_ms = 5, .linger_ms = 0, .batch_bytes = 1000, .request_bytes = 2000};
-
-/* Acknowledges n records, one after another, each after a time. */
-static int64_t acknowledge(struct outbox *o, const struct outbox_limits *limits, int n,
-                           int64_t now_ms, int64_t ack_ms)
-{
-    for (int i = 0; i < n; i++) {
-        outbox_sent(o, limits, &(struct outbox_item){.bytes = BYTES}, now_ms);
-        now_ms += ack_ms;
-        outbox_reported(o, limits, &(struct outbox_item){.bytes = BYTES}, now_ms);
-    }
-    return now_ms;
-}
-
-Test(outbox, no_record_waits_where_acknowledgements_are_fast)
-{
-    struct outbox o;
-    outbox_init(&o);
-    int64_t now_ms = acknowledge(&o, &gathering, 50, 1, OUTBOX_REPLICATED_MS - 1);
-    cr_assert(outbox_is_open(&o, &gathering, now_ms));
-    acknowledge(&o, &gathering, 1, now_ms, OUTBOX_SLOW_MS / 8); /* one late one changes nothing */
-    cr_assert(outbox_is_open(&o, &gathering, now_ms));
-}
-
-Test(outbox, records_gather_where_acknowledgements_take_milliseconds)
-{
-    struct outbox o;
-    outbox_init(&o);
-    int64_t now_ms = acknowledge(&o, &gathering, 50, 1, OUTBOX_REPLICATED_MS + 1);
-    cr_assert_not(outbox_is_open(&o, &gathering, now_ms));
-    outbox_hold(&o, item(0));
-    cr_assert_not(outbox_batch_is_due(&o, &gathering, now_ms));
-    outbox_hold(&o, item(1));
-    cr_assert_eq(outbox_wait_ms(&o, &gathering, now_ms + 2), 3);
-    cr_assert_not(outbox_batch_is_due(&o, &gathering, now_ms + 4));
-    cr_assert(outbox_batch_is_due(&o, &gathering, now_ms + 5));
-    cr_assert_eq(outbox_wait_ms(&o, &gathering, now_ms + 5), 0);
-    outbox_sent(&o, &gathering, &items[0], now_ms + 5);
-    cr_assert_eq(outbox_wait_ms(&o, &gathering, now_ms + 6), INT64_MAX, "the report comes first");
-    acknowledge(&o, &gathering, 50, now_ms + 5, 0);
-    cr_assert_eq(o.ack_us / 1000, 0, "fast again");
-}
-
 /* Acknowledges one record after a time, while 30 more are held. */
 static void hold_behind_an_acknowledgement(struct outbox *o, const struct outbox_limits *limits,
                                            int64_t ack_ms)
