@@ -85,9 +85,9 @@ static int read_number(struct loader *loader, const struct setting *setting,
                        const struct field *field, double *number)
 {
     const char *text = setting->values[0];
-    char *end;
+    char *end = NULL;
     *number = isdigit((unsigned char)text[0]) ? strtod(text, &end) : NAN;
-    if (!isnan(*number) && *end == '\0' && *number >= field->least && *number <= field->most)
+    if (end != NULL && *end == '\0' && *number >= field->least && *number <= field->most)
         return 0;
     return config_refuse(loader, setting, text, "must be a number from %g to %g", field->least,
                          field->most);
