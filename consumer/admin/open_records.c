@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LASTING_MS = 1000, LIST_MAX = 128, ELECTION_MS = 3000, ELECT_MS = 100 };
+enum { LASTING_MS = 1000, LIST_MAX = 128, ELECT_MS = 100 };
 
 int open_records_init(struct open_records *open, const struct config *config, rd_kafka_t *committed,
                       struct error *error)
@@ -109,7 +109,7 @@ static void add_finding(const struct open_records *open, const struct open_lane 
 static int request_patiently(const struct open_records *open, struct open_lane *lanes, int n,
                              int timeout_ms)
 {
-    int64_t until_mono_ms = clock_mono_ms() + (timeout_ms < ELECTION_MS ? timeout_ms : ELECTION_MS);
+    int64_t until_mono_ms = clock_mono_ms() + timeout_ms;
     int err;
     while ((err = open_records_ask(open, lanes, n, timeout_ms)) != 0 &&
            clock_mono_ms() < until_mono_ms)
