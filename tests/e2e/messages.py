@@ -8,7 +8,7 @@ from pathlib import Path
 # A phrase of the documents, and its scenario, or the file of another test.
 SAID = {
     "Kafka answers again": "broker_restart_exactly",
-    "Kafka client does not end": "level_deleted_exactly",
+    "Kafka client does not end": "promises",
     "Kafka unreachable, lanes wait until a broker answers": "broker_restart_exactly",
     "batch is unreadable, partition blocked until the range is skipped": "unreadable",
     "broker quota exceeded, forwarding waits": "throttled",

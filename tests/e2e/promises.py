@@ -179,6 +179,24 @@ def drain_gives_up(stage: Stage, **settings) -> None:
     will_say(bridge, '"drained":false')
 
 
+def ends_without_kafka(stage: Stage, **settings) -> None:
+    """A client that waits for a broker without an answer holds the end of the bridge for five seconds at most."""
+    path = stage.config("left.yaml", **settings, drain="1s")
+    bridge = stage.bridge(path, "left", members=2)
+    request_for_a_while(stage, path)
+    broker = stage.kafka.pid()
+    os.kill(broker, signal.SIGSTOP)
+    try:
+        time.sleep(1)
+        start = time.monotonic()
+        code = bridge.stop()
+        took = time.monotonic() - start
+    finally:
+        os.kill(broker, signal.SIGCONT)
+    require(code == 0 and took < 8, f"SIGTERM ended the bridge with {code} after {took:.1f} s:\n{bridge.tail()}")
+    will_say(bridge, "Kafka client does not end")
+
+
 def promises(stage: Stage) -> str:
     """Small promises of the contract: files, logs, commands, ids, targets, dead letters, signals."""
     waits_for_kafka(stage)
@@ -195,6 +213,7 @@ def promises(stage: Stage) -> str:
     commands_write_and_show(stage, path)
     dead_letter_is_truncated(stage)
     second_signal_ends_it(stage, bridge, path)
+    ends_without_kafka(stage, **settings)
     drain_gives_up(stage, **settings)
     return "kept"
 
