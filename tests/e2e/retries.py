@@ -120,12 +120,18 @@ def retries(stage: Stage) -> str:
             bridges[0].kill()
             bridges[0].start()
     deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and now_ms() - service.last_ms < 6000:
+    while time.monotonic() < deadline and not has_ended(stage, service, requests):
         service.serve()
     stage.sender.flush()
     line = judge(stage.verify(timeout=30), 0 if stage.exactly_once else None)
     outcome(stage, service, requests)
     return f"{line} | {spread(stage, at_once)} | {commands(stage, config)} | {counted(stage, port)} | {reloaded(stage, config, bridges)}"
+
+
+def has_ended(stage: Stage, service: Service, requests: list[Request]) -> bool:
+    """Returns whether each record is done or dead, and no other has come for as long as a wait takes."""
+    dead = {letter.header("name") for letter in stage.collector.of("schedule.dead-letter")}
+    return len(dead.union(service.done)) >= len(requests) and now_ms() - service.last_ms > 4000
 
 
 def outcome(stage: Stage, service: Service, requests: list[Request]) -> None:
@@ -138,7 +144,7 @@ def outcome(stage: Stage, service: Service, requests: list[Request]) -> None:
         facts = dict(request.headers)
         exhausted = int(facts["fails"]) > len(WAITS[facts["policy"].decode()])
         require((facts["name"] in dead) == exhausted and (facts["name"] in done) == (not exhausted),
-                f"{facts['name']} fails {facts['fails']} times, policy {facts['policy']}")
+                f"{facts['name'].decode()} fails {int(facts['fails'])} times, policy {facts['policy'].decode()}")
     require(len(service.done) == len(done), "the service has done a record twice")
 
 
