@@ -20,6 +20,12 @@ void restore_barrier_stored(struct bridge *b, struct parcel *p);
 /* Ends the doubt about barriers whose transaction has been committed. */
 void restore_committed(struct bridge *b);
 
+/* Returns the partition of the topic of cancels that belongs to the lane. */
+static inline struct queue_id restore_log(int lane)
+{
+    return (struct queue_id){-1, lane, SLOT_CANCELS};
+}
+
 /* Returns whether no record of the lane may be taken yet. */
 static inline bool restore_is_under_way(const struct bridge *b, int lane)
 {
