@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service that fails and sends its records back with dlb-retry, next to a burst with dlb-spread. The service, its model of the policies and the judge
-share no code with the bridge."""
+"""A service that fails and sends its records back with dlb-retry, next to a burst with dlb-spread. The service, its model
+of the policies and the judge share no code with the bridge."""
 from __future__ import annotations
 
 import json
