@@ -4,6 +4,7 @@
 #include "bridge/commands/result.h"
 #include "bridge/commands/selection.h"
 #include "bridge/commands/tally.h"
+#include "bridge/config/rules.h"
 #include "consumer/admin/dead_reader.h"
 #include "consumer/record.h"
 #include "levels/counted.h"
@@ -95,8 +96,7 @@ static int take_record(struct dead_letters *d, const struct dead_item *item,
                        const struct record *record)
 {
     struct dead_record letter;
-    const struct request_rules rules = {.default_target = d->cli->config->default_target,
-                                        .compat = d->cli->config->compat};
+    const struct request_rules rules = config_rules(d->cli->config);
     if (!dead_record_read(record, &rules, &letter)) {
         d->foreign++;
         return EXIT_DONE;

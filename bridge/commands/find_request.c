@@ -3,6 +3,7 @@
 #include "bridge/commands/find_parts.h"
 #include "bridge/commands/owned.h"
 
+#include "bridge/config/rules.h"
 #include "levels/request.h"
 
 #include <stdio.h>
@@ -43,17 +44,9 @@ static void judge(const struct find *find, struct request *request)
 {
     static const char *const ANY[] = {"*"};
     const struct config *config = find->cli->config;
-    bool listed = config->targets_n > 0;
-    const struct request_rules rules = {
-        .allowlist = {listed ? (const char *const *)config->targets : ANY,
-                      listed ? config->targets_n : 1, config->schedule},
-        .default_target = config->default_target,
-        .max_delay_ms = config->max_delay_ms,
-        .retry = config->retry,
-        .retry_n = config->retry_n,
-        .cancels = true,
-        .cancel_on_tombstone = config->cancel_on_tombstone,
-        .compat = config->compat};
+    struct request_rules rules = config_rules(config);
+    if (config->targets_n == 0)
+        rules.allowlist = (struct allowlist){ANY, 1, config->schedule};
     int64_t sent_ms = request->record.timestamp_ms;
     request->refusal.code = request_parse(&rules, (uint32_t)request->lane, &request->record,
                                           request->pending || sent_ms < 0 ? find->now_ms : sent_ms,

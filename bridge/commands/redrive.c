@@ -4,6 +4,7 @@
 #include "bridge/commands/connect.h"
 #include "bridge/commands/redrive_parts.h"
 #include "bridge/commands/result.h"
+#include "bridge/config/rules.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -216,15 +217,7 @@ int cmd_redrive(struct cli *cli)
     struct redriving r = {.cli = cli,
                           .spot = {.config = config, .timeout_ms = cli->timeout_ms},
                           .batch = calloc(1, sizeof *r.batch),
-                          .request_rules = {.allowlist = {(const char *const *)config->targets,
-                                                          config->targets_n, config->schedule},
-                                            .default_target = config->default_target,
-                                            .max_delay_ms = config->max_delay_ms,
-                                            .retry = config->retry,
-                                            .retry_n = config->retry_n,
-                                            .cancels = true,
-                                            .cancel_on_tombstone = config->cancel_on_tombstone,
-                                            .compat = config->compat}};
+                          .request_rules = config_rules(config)};
     if (r.batch == NULL)
         return redrive_out_of_memory(&r);
     r.reader.spot = &r.spot;

@@ -6,6 +6,7 @@
 #include "bridge/commands/connect.h"
 #include "bridge/commands/draft.h"
 #include "bridge/commands/result.h"
+#include "bridge/config/rules.h"
 #include "levels/counted.h"
 
 #include <errno.h>
@@ -245,15 +246,7 @@ static int finish(struct sending *s, int code)
 int sending_open(struct sending *s)
 {
     const struct config *config = s->cli->config;
-    s->rules = (struct request_rules){
-        .allowlist = {(const char *const *)config->targets, config->targets_n, config->schedule},
-        .default_target = config->default_target,
-        .max_delay_ms = config->max_delay_ms,
-        .retry = config->retry,
-        .retry_n = config->retry_n,
-        .compat = config->compat,
-        .cancels = true,
-        .cancel_on_tombstone = config->cancel_on_tombstone};
+    s->rules = config_rules(config);
     struct error error;
     s->draft.valued = true; /* no --value: a tombstone, as the help says */
     int code = read_options(s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of a worker: made, connected and freed. */
+#include "bridge/config/rules.h"
 #include "bridge/service/labels.h"
 #include "bridge/service/worker_parts.h"
 #include "consumer/client/client.h"
@@ -55,17 +56,10 @@ static int name_topics(struct worker *w)
    cancel_on_tombstone cannot change. */
 struct request_rules worker_rules(const struct worker *w, const struct config *live)
 {
-    return (struct request_rules){
-        .allowlist = {.patterns = (const char *const *)live->targets,
-                      .patterns_n = live->targets_n,
-                      .schedule = w->config.config->schedule},
-        .default_target = live->default_target,
-        .max_delay_ms = live->max_delay_ms,
-        .retry = live->retry,
-        .retry_n = live->retry_n,
-        .cancel_on_tombstone = w->config.config->cancel_on_tombstone,
-        .compat = live->compat,
-    };
+    struct request_rules rules = config_rules(live);
+    rules.allowlist.schedule = w->config.config->schedule;
+    rules.cancel_on_tombstone = w->config.config->cancel_on_tombstone;
+    return rules;
 }
 
 /* Returns a limit well above the bytes that the client fetches ahead without compression. */
