@@ -7,10 +7,13 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A series without this field doubles its waits. */
 static const double FACTOR = 2;
+
+enum { PATH_MAX_BYTES = 128 };
 
 enum field_kind { FIELD_DELAYS, FIELD_SPAN, FIELD_NUMBER, FIELD_COUNT };
 
@@ -120,14 +123,18 @@ int config_set_retry(struct loader *loader, const struct setting *setting)
 {
     const char *name = setting->key, *dot = strrchr(name, '.');
     const struct field *field = dot == NULL ? NULL : find_field(dot + 1);
+    char path[PATH_MAX_BYTES];
+    struct setting named = *setting; /* as a message names it */
+    snprintf(path, sizeof path, "retry: %s", name);
+    named.key = path;
     if (field == NULL)
-        return config_refuse(loader, setting, NULL, "not a field of a retry policy: %s",
+        return config_refuse(loader, &named, NULL, "not a field of a retry policy: %s",
                              FIELD_NAMES);
     if (!is_policy_name(name, (size_t)(dot - name)))
-        return config_refuse(loader, setting, NULL,
+        return config_refuse(loader, &named, NULL,
                              "a policy's name has letters, digits, '-' and '_', at most %d of them",
                              RETRY_NAME_MAX);
-    return set_field(loader, setting, field, policy_of(loader->config, name, (size_t)(dot - name)));
+    return set_field(loader, &named, field, policy_of(loader->config, name, (size_t)(dot - name)));
 }
 
 /* Cuts text at its spaces, in place. Returns the number of items. */
