@@ -62,15 +62,16 @@ PARTS = (scenarios, static, stalled, targets, transacted, network, secured, hist
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
          everyday, throttled, found, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
-# Not in the reduced set, where time counts: with --full, or by name.
-ON_DEMAND = {"held_requests", "partitioned", "histories_exactly", "target_deleted_exactly", "full_disk_exactly",
-             "secured_exactly", "waiting_millions", "broker_hangs_exactly", "mixed_versions_exactly", "three_brokers_exactly",
-             "level_deleted", "apply_three", "policy", "may_not_alter", "offsets_expire", "offsets_expire_exactly",
-             "short_commits", "short_commits_exactly", "trim_forbidden", "huge_unpacked_exactly", "small_request_limit",
-             "smallest_request_limit", "smallest_request_limit_exactly", "packed_one", "packed_many_exactly",
-             "packed_refused", "many_targets", "many_targets_exactly",
-             "redriven_exactly", "cancels_upgraded", "cancels_upgraded_exactly",
-             "cancel_commands_exactly", "clock_step", "guides"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND | \
+# Not in the reduced set, where time counts: with --full, or by name. Of a pair whose modes share the mechanism, one half.
+ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs_exactly", "broker_restart",
+             "cancel_commands_exactly", "cancels_upgraded", "cancels_upgraded_exactly", "clock_step", "damaged_exactly",
+             "fenced", "full_disk_exactly", "guides", "held_requests", "histories_exactly", "huge_unpacked_exactly",
+             "level_deleted", "level_replaced", "many_targets", "many_targets_exactly", "may_not_alter",
+             "mixed_versions_exactly", "offsets_expire", "offsets_expire_exactly", "packed_many_exactly", "packed_one",
+             "packed_refused", "partitioned", "policy", "redriven_exactly", "retries_exactly", "secured_exactly",
+             "short_commits", "short_commits_exactly", "small_request_limit", "smallest_request_limit",
+             "smallest_request_limit_exactly", "target_deleted_exactly", "three_brokers_exactly", "throttled", "trim_forbidden",
+             "unreadable_exactly", "waiting_millions"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND | \
              order_timeout.ON_DEMAND | restored.ON_DEMAND | events.ON_DEMAND
 # Three brokers each, and faults in a clock's time: first, and each in three places.
 HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",
