@@ -77,6 +77,29 @@ static const struct header request_headers[] = {
     {"dlb-deliver-at", {.data = (const uint8_t *)"1790000000000", .len = 13}},
     {"dlb-target", {.data = (const uint8_t *)"orders.timeout", .len = 14}},
     {"trace", {.data = (const uint8_t *)"0123456789", .len = 10}}};
+/* The same with a spread, and the third attempt of a consumer with the headers of its delivery. */
+static const struct header spread_headers[] = {
+    {"dlb-deliver-at", {.data = (const uint8_t *)"1790000000000", .len = 13}},
+    {"dlb-target", {.data = (const uint8_t *)"orders.timeout", .len = 14}},
+    {"dlb-spread", {.data = (const uint8_t *)"2m", .len = 2}},
+    {"trace", {.data = (const uint8_t *)"0123456789", .len = 10}}};
+static const struct header retry_headers[] = {
+    {"trace", {.data = (const uint8_t *)"0123456789", .len = 10}},
+    {"dlb-attempt", {.data = (const uint8_t *)"2", .len = 1}},
+    {"dlb-first-at", {.data = (const uint8_t *)"1789998000000", .len = 13}},
+    {"dlb-origin", {.data = (const uint8_t *)"schedule/3/123456", .len = 17}},
+    {"dlb-due", {.data = (const uint8_t *)"1789998990000", .len = 13}},
+    {"dlb-source", {.data = (const uint8_t *)"schedule/3/123999", .len = 17}},
+    {"dlb-retry", {.data = (const uint8_t *)"series", .len = 6}},
+    {"dlb-target", {.data = (const uint8_t *)"orders.timeout", .len = 14}}};
+static char policy_name[] = "series";
+static const struct retry_policy policy = {.name = policy_name,
+                                           .first_ms = 200,
+                                           .longest_ms = 60000,
+                                           .factor = 2,
+                                           .attempts = 10,
+                                           .jitter = 0.5,
+                                           .deadline_ms = 86400000};
 static const char body[100] = "value";
 
 struct sample {
@@ -113,6 +136,24 @@ static void open_one(void *ctx, int64_t n)
     for (int64_t i = 0; i < n; i++)
         sink += envelope_open(bytes_of(s->bytes, s->len), &env);
 }
+
+/* Parses, encodes and opens another request. */
+static void measure_request(struct sample *s, const char *name, const struct header *headers,
+                            size_t headers_n)
+{
+    char piece[64];
+    s->record.headers = headers;
+    s->record.headers_n = headers_n;
+    snprintf(piece, sizeof piece, "request%s: parse", name);
+    measure(piece, 1000000, parse, s);
+    snprintf(piece, sizeof piece, "envelope%s: encode", name);
+    measure(piece, 1000000, enclose, s);
+    snprintf(piece, sizeof piece, "envelope%s: open", name);
+    measure(piece, 1000000, open_one, s);
+}
+
+#define MEASURE_REQUEST(s, name, headers) \
+    measure_request(s, name, headers, sizeof(headers) / sizeof *(headers))
 
 static void plan(void *ctx, int64_t n)
 {
@@ -326,17 +367,17 @@ int main(int argc, char **argv)
         return hops(strtoll(argv[2], NULL, 10) * 1000, strtoll(argv[3], NULL, 10) * 1000);
     s.record = (struct record){.timestamp_ms = 1789999000000,
                                .key = bytes_text("order-1"),
-                               .value = bytes_of(body, sizeof body),
-                               .headers = request_headers,
-                               .headers_n = 3};
+                               .value = bytes_of(body, sizeof body)};
     s.rules = (struct request_rules){
         .allowlist = {.patterns = patterns, .patterns_n = 1, .schedule = "schedule"},
-        .max_delay_ms = INT64_MAX / 4};
+        .max_delay_ms = INT64_MAX / 4,
+        .retry = &policy,
+        .retry_n = 1};
     s.ladder = (struct ladder){.n = 18, .hold_ms = 1000, .slack_ms = 500};
     memcpy(s.ladder.level_ms, levels_ms, sizeof levels_ms);
-    measure("request: parse", 1000000, parse, &s);
-    measure("envelope: encode", 1000000, enclose, &s);
-    measure("envelope: open", 1000000, open_one, &s);
+    MEASURE_REQUEST(&s, "", request_headers);
+    MEASURE_REQUEST(&s, " with a spread", spread_headers);
+    MEASURE_REQUEST(&s, " of a retry", retry_headers);
     measure("plan: level", 1000000, plan, &s);
     measure("plan: release", 1000000, release, &s);
     holds(1);
