@@ -7,6 +7,7 @@
 
 #include "levels/code.h"
 #include "levels/envelope.h"
+#include "levels/origin.h"
 #include "levels/record.h"
 
 /* Users see the names: add rows at the end, never rename one. A row needs a translator. */
@@ -14,7 +15,9 @@
     X(COMPAT_ROCKETMQ, "rocketmq") \
     X(COMPAT_RABBITMQ, "rabbitmq") \
     X(COMPAT_ETF1, "etf1")         \
-    X(COMPAT_KARAFKA, "karafka")
+    X(COMPAT_KARAFKA, "karafka")   \
+    X(COMPAT_SPRING, "spring")     \
+    X(COMPAT_SHARE_DLQ, "share-dlq")
 
 #define COMPAT_ENUM(id, name) id,
 enum compat { COMPAT_NONE, COMPAT_TABLE(COMPAT_ENUM) COMPAT_N };
@@ -36,6 +39,15 @@ struct foreign {
     bool key_overridden; /* the delivery gets the value of `key`, or a null key without it */
     const struct header *key;
 
+    /* A retry of a consumer. `retry` stands for dlb-retry, in place of a time. NULL: none.
+       counted: the record has a time, and is the retry of this number. */
+    const struct header *retry;
+    bool counted;
+    uint16_t attempt; /* from 1 */
+    int64_t first_ms; /* epoch: the timestamp of the record that failed first; -1: not known */
+    bool has_origin;
+    struct origin origin; /* of the record that failed first */
+
     /* The first fault, in the order of code.h. Its sentence is: header 'value' why [other 'value'].
        CODE_OK: none. */
     enum code fault;
@@ -48,7 +60,8 @@ struct foreign {
    CODE_TWO_TIMES. Foreign headers are ignored, and the result has COMPAT_NONE, if the record has
    one of these headers:
    - dlb-delay, dlb-deliver-at or dlb-retry, with any value: the record is a request of this bridge.
-   - dlb-due, with any value: the record is a delivery that was sent again.
+   - dlb-due, with any value: the record is a delivery that was sent again. Headers of
+     COMPAT_SHARE_DLQ count nevertheless, because brokers copy those of the delivery.
    - dlb-op with the value cancel. */
 struct foreign compat_read(unsigned formats, const struct record *record);
 

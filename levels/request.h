@@ -22,9 +22,10 @@ struct request_rules {
     int64_t max_delay_ms;       /* from the request's timestamp */
     const struct retry_policy *retry;
     size_t retry_n;
-    bool cancels;             /* false: the operations cancel and replace are refused as bad_op */
-    bool cancel_on_tombstone; /* with cancels: a null value without a time cancels */
-    unsigned compat;          /* COMPAT_BIT of each foreign format that is translated */
+    bool cancels;              /* false: the operations cancel and replace are refused as bad_op */
+    bool cancel_on_tombstone;  /* with cancels: a null value without a time cancels */
+    unsigned compat;           /* COMPAT_BIT of each foreign format that is translated */
+    const char *compat_policy; /* of foreign retries; NULL: "default" */
 };
 
 /* Parses the record at (lane, record->offset). now_ms is the bridge's wall clock: it replaces the

@@ -172,9 +172,7 @@ static enum code read_names(struct reading *r, const struct record *record)
                                          " is not known, and dlb- is reserved");
         }
     }
-    if (r->bad != NULL)
-        return reading_refuse_header(r, CODE_BAD_HEADER, r->bad, r->bad_why);
-    return r->given[FIELD_RETRY] == NULL ? CODE_OK : reading_facts(r);
+    return r->bad == NULL ? CODE_OK : reading_refuse_header(r, CODE_BAD_HEADER, r->bad, r->bad_why);
 }
 
 enum code reading_refuse_foreign(struct reading *r, enum code code)
@@ -200,7 +198,10 @@ static enum code translate(struct reading *r, const struct record *record)
     if (f->format == COMPAT_NONE)
         return CODE_OK;
     r->stamp.format = (uint8_t)f->format;
-    r->given[f->is_delay ? FIELD_DELAY : FIELD_DELIVER_AT] = f->time;
+    if (f->retry != NULL)
+        r->given[FIELD_RETRY] = f->retry;
+    else
+        r->given[f->is_delay ? FIELD_DELAY : FIELD_DELIVER_AT] = f->time;
     bool cancels = r->given[FIELD_OP] == NULL && f->op == REQUEST_CANCEL;
     if (r->given[FIELD_TARGET] == NULL && !cancels)
         r->given[FIELD_TARGET] = f->target;
@@ -210,5 +211,11 @@ static enum code translate(struct reading *r, const struct record *record)
 enum code reading_headers(struct reading *r, const struct record *record)
 {
     enum code code = read_names(r, record);
-    return code == CODE_OK ? translate(r, record) : code;
+    if (code == CODE_OK)
+        code = translate(r, record);
+    if (code == CODE_OK && r->foreign.counted)
+        reading_foreign_count(r);
+    else if (code == CODE_OK && r->given[FIELD_RETRY] != NULL)
+        code = reading_facts(r);
+    return code;
 }

@@ -74,6 +74,9 @@ enum code reading_times(struct reading *r);
    CODE_BAD_HEADER. */
 enum code reading_facts(struct reading *r);
 
+/* Sets stamp.extras.retry of a record that another system has counted. */
+void reading_foreign_count(struct reading *r);
+
 /* Sets the due time of a request with dlb-retry. Returns CODE_OK or CODE_BAD_RETRY. If its retries
    are exhausted, sets r->exhausted and no due time. */
 enum code reading_retry(struct reading *r);

@@ -24,12 +24,36 @@ static enum code refuse_fact(struct reading *r, enum fact fact, const char *why)
     return reading_refuse_header(r, CODE_BAD_HEADER, r->facts[fact], why);
 }
 
+/* Sets the place of the first request: the given one, that of the foreign headers, or this one. */
+static void set_origin(struct reading *r, const struct origin *given)
+{
+    struct retry *retry = &r->stamp.extras.retry;
+    const struct origin own = {bytes_text(r->rules->allowlist.schedule), r->stamp.origin_lane,
+                               r->stamp.origin_offset};
+    const struct origin *origin = given != NULL           ? given
+                                  : r->foreign.has_origin ? &r->foreign.origin
+                                                          : &own;
+    if (!bytes_equal(origin->topic, own.topic))
+        retry->origin_topic = origin->topic;
+    retry->origin_lane = origin->lane;
+    retry->origin_offset = origin->offset;
+    r->stamp.extras.is_retry = true;
+}
+
+void reading_foreign_count(struct reading *r)
+{
+    r->stamp.extras.retry.attempt = r->foreign.attempt;
+    r->stamp.extras.retry.first_ms =
+        r->foreign.first_ms >= 0 ? r->foreign.first_ms : r->stamp.timestamp_ms;
+    set_origin(r, NULL);
+}
+
 enum code reading_facts(struct reading *r)
 {
     const struct header *attempt = r->facts[FACT_ATTEMPT], *first = r->facts[FACT_FIRST_AT],
                         *from = r->facts[FACT_ORIGIN];
     struct retry *retry = &r->stamp.extras.retry;
-    struct origin origin = {bytes_null(), r->stamp.origin_lane, r->stamp.origin_offset};
+    struct origin origin;
     if (r->bad_fact != NULL)
         return reading_refuse_header(r, CODE_BAD_HEADER, r->bad_fact, r->bad_fact_why);
     retry->first_ms = r->stamp.timestamp_ms;
@@ -39,11 +63,7 @@ enum code reading_facts(struct reading *r)
         return refuse_fact(r, FACT_FIRST_AT, " is not an instant");
     if (from != NULL && !origin_parse(from->value, &origin))
         return refuse_fact(r, FACT_ORIGIN, " is not a place such as schedule/0/17");
-    if (!bytes_equal(origin.topic, bytes_text(r->rules->allowlist.schedule)))
-        retry->origin_topic = origin.topic;
-    retry->origin_lane = origin.lane;
-    retry->origin_offset = origin.offset;
-    r->stamp.extras.is_retry = true;
+    set_origin(r, from != NULL ? &origin : NULL);
     return CODE_OK;
 }
 
@@ -63,7 +83,9 @@ enum code reading_retry(struct reading *r)
 {
     struct stamp *stamp = &r->stamp;
     struct retry *retry = &stamp->extras.retry;
-    struct bytes name = r->given[FIELD_RETRY]->value;
+    const char *foreign = r->rules->compat_policy != NULL ? r->rules->compat_policy : "default";
+    struct bytes name =
+        r->foreign.retry != NULL ? bytes_text(foreign) : r->given[FIELD_RETRY]->value;
     r->policy = retry_find(r->rules->retry, r->rules->retry_n, name);
     if (r->policy == NULL)
         return refuse_policy(r, name);

@@ -2,6 +2,7 @@
 /* check: combinations of keys, and required keys. */
 #include "bridge/config/loader.h"
 #include "levels/allowlist.h"
+#include "levels/compat.h"
 #include "levels/duration.h"
 
 #include <ctype.h>
@@ -140,6 +141,20 @@ static int check_events(struct loader *loader)
     return 0;
 }
 
+/* Dead letters of share groups need a policy. */
+static int check_compat(struct loader *loader)
+{
+    const struct config *c = loader->config;
+    const char *policy = c->compat_policy != NULL ? c->compat_policy : "default";
+    struct setting setting = setting_of(loader, "compat");
+    if ((c->compat & COMPAT_BIT(COMPAT_SHARE_DLQ)) == 0 ||
+        retry_find(c->retry, c->retry_n, bytes_text(policy)) != NULL)
+        return 0;
+    return config_refuse(loader, &setting, "share-dlq",
+                         "needs the policy '%s' in retry, or another one: share-dlq=POLICY",
+                         policy);
+}
+
 int config_check(struct loader *loader)
 {
     int err = check_schedule(loader);
@@ -155,6 +170,8 @@ int config_check(struct loader *loader)
         err = check_events(loader);
     if (err == 0)
         err = config_check_retry(loader, setting_of(loader, "retry").where);
+    if (err == 0)
+        err = check_compat(loader);
     return err;
 }
 

@@ -46,7 +46,8 @@ struct config {
     char *default_target; /* NULL: none */
     int64_t max_delay_ms;
     int max_attempts;
-    unsigned compat; /* COMPAT_BIT of each foreign format that is translated */
+    unsigned compat;     /* COMPAT_BIT of each foreign format that is translated */
+    char *compat_policy; /* of foreign retries; NULL: "default" */
     bool exactly_once;
     bool redeliver_lost;  /* with exactly_once: start although the group has lost its offsets */
     bool skip_unreadable; /* skip an unreadable batch; else it blocks its partition */

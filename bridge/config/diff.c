@@ -97,7 +97,7 @@ static bool same(const struct config_key *key, const struct config *a, const str
     case TYPE_LOST_OFFSETS:
         return a->redeliver_lost == b->redeliver_lost;
     case TYPE_COMPAT:
-        return a->compat == b->compat;
+        return a->compat == b->compat && same_text(a->compat_policy, b->compat_policy);
     case TYPE_UNREADABLE:
         return a->skip_unreadable == b->skip_unreadable;
     case TYPE_EVENTS:

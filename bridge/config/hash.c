@@ -41,6 +41,8 @@ uint32_t config_hash(const struct config *c)
     hash = mix(hash, &(unsigned char){c->exactly_once}, 1);
     if (c->compat != 0) /* without it the hash is that of a version without the key */
         hash = mix(hash, &c->compat, sizeof c->compat);
+    if (c->compat_policy != NULL)
+        hash = mix(hash, c->compat_policy, strlen(c->compat_policy));
     uint64_t policies = 0; /* a sum, too */
     for (size_t i = 0; i < c->retry_n; i++)
         policies += of_policy(&c->retry[i]);

@@ -240,6 +240,7 @@ void config_deinit(struct config *c)
     free(c->group);
     free(c->schedule);
     free(c->default_target);
+    free(c->compat_policy);
     free(c->listen);
     memset(c, 0, sizeof *c);
 }

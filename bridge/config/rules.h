@@ -21,6 +21,7 @@ static inline struct request_rules config_rules(const struct config *config)
         .cancels = true,
         .cancel_on_tombstone = config->cancel_on_tombstone,
         .compat = config->compat,
+        .compat_policy = config->compat_policy,
     };
 }
 

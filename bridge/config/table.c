@@ -162,10 +162,11 @@ const struct config_key CONFIG_KEYS[] = {
     {.name = "compat",
      .type = TYPE_COMPAT,
      .initial = "",
-     .help =
-         "Formats of other schedulers whose headers the bridge translates: rocketmq, rabbitmq, "
-         "etf1, karafka. A time in a dlb- header takes precedence over them. docs/migrating has "
-         "a page for each format. Empty: their headers pass unchanged.",
+     .help = "Formats of other schedulers whose headers the bridge translates: rocketmq, rabbitmq, "
+             "etf1, karafka, spring, share-dlq. share-dlq, dead letters of share groups, uses the "
+             "policy default, and share-dlq=POLICY another one. A time in a dlb- header takes "
+             "precedence over them. docs/migrating has a page for each format. Empty: their "
+             "headers pass unchanged.",
      .live = true},
     {.name = "events",
      .type = TYPE_EVENTS,

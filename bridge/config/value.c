@@ -246,17 +246,41 @@ static int set_switch(struct loader *loader, const struct config_key *key,
     return 0;
 }
 
+/* Reads FORMAT, or share-dlq=POLICY. *policy is NULL without one. */
+static enum compat read_format(const char *text, const char **policy)
+{
+    const char *sign = strchr(text, '=');
+    size_t n = sign == NULL ? strlen(text) : (size_t)(sign - text);
+    *policy = sign == NULL ? NULL : sign + 1;
+    for (enum compat format = COMPAT_NONE + 1; format < COMPAT_N; format++) {
+        const char *name = compat_name(format);
+        if (strlen(name) == n && memcmp(name, text, n) == 0)
+            return sign == NULL || format == COMPAT_SHARE_DLQ ? format : COMPAT_NONE;
+    }
+    return COMPAT_NONE;
+}
+
 static int set_compat(struct loader *loader, const struct setting *setting)
 {
+    struct config *c = loader->config;
     unsigned formats = 0;
+    free(c->compat_policy);
+    c->compat_policy = NULL;
     for (size_t i = 0; i < setting->n; i++) {
-        enum compat format = compat_of_name(setting->values[i]);
+        const char *policy;
+        enum compat format = read_format(setting->values[i], &policy);
         if (format == COMPAT_NONE)
             return config_refuse(loader, setting, setting->values[i],
-                                 "not one of rocketmq, rabbitmq, etf1, karafka");
+                                 "not one of rocketmq, rabbitmq, etf1, karafka, spring, share-dlq, "
+                                 "share-dlq=POLICY");
+        if (policy != NULL && c->compat_policy != NULL)
+            return config_refuse(loader, setting, setting->values[i],
+                                 "is the second policy, and share-dlq takes one");
         formats |= COMPAT_BIT(format);
+        if (policy != NULL)
+            c->compat_policy = config_keep(policy);
     }
-    loader->config->compat = formats;
+    c->compat = formats;
     return 0;
 }
 

@@ -127,7 +127,7 @@ MUTANTS = (
     Mutant("retry_waits_from_its_timestamp", "levels/request_retry.c", "stamp->due_ms = r->now_ms + wait_ms;",
            "stamp->due_ms = stamp->timestamp_ms + wait_ms;"),
     Mutant("retry_is_not_counted", "levels/request_retry.c", "retry->attempt++;", "retry->attempt = 1;"),
-    Mutant("retry_forgets_its_origin", "levels/request_retry.c", "retry->origin_offset = origin.offset;",
+    Mutant("retry_forgets_its_origin", "levels/request_retry.c", "retry->origin_offset = origin->offset;",
            "retry->origin_offset = r->stamp.origin_offset;"),
     Mutant("retry_forgets_its_first_time", "levels/request_retry.c", "retry->attempt++;",
            "retry->attempt++, retry->first_ms = stamp->timestamp_ms;"),

@@ -355,6 +355,19 @@ Test(config, compat_is_a_list_of_formats)
     takes("compat: [karafka, etf1]\n");
     cr_expect_eq(config.compat, COMPAT_BIT(COMPAT_KARAFKA) | COMPAT_BIT(COMPAT_ETF1));
     config_deinit(&config);
+    takes("compat: [spring, share-dlq]\nretry: {default: {delays: [1s]}}\n");
+    cr_expect_eq(config.compat, COMPAT_BIT(COMPAT_SPRING) | COMPAT_BIT(COMPAT_SHARE_DLQ));
+    cr_expect_null(config.compat_policy);
+    config_deinit(&config);
+    takes("compat: [share-dlq=slow]\nretry: {slow: {delays: [1h]}}\n");
+    cr_expect_str_eq(config.compat_policy, "slow");
+    config_deinit(&config);
+    refuses("compat: [share-dlq]\n", "needs the policy 'default' in retry");
+    refuses("compat: [share-dlq=x]\nretry: {default: {delays: [1s]}}\n",
+            "needs the policy 'x' in retry, or another one: share-dlq=POLICY");
+    refuses("compat: [share-dlq=a, share-dlq=b]\nretry: {a: {delays: [1s]}, b: {delays: [1s]}}\n",
+            "\"share-dlq=b\": is the second policy, and share-dlq takes one");
+    refuses("compat: [etf1=x]\n", "not one of rocketmq");
     refuses("compat: [pulsar]\n", "not one of rocketmq, rabbitmq, etf1, karafka");
     refuses("compat: ['']\n", "not one of rocketmq");
 }
@@ -440,6 +453,7 @@ Test(config, each_key_that_differs_is_reported_with_its_liveness)
         {"topic_settings: {segment.bytes: default}", "-topic_settings "},
         {"topic_settings: {segment.ms: 7}", "-topic_settings "},
         {"retry: {a: {delays: [1s]}}", "+retry "},
+        {"retry: {a: {delays: [1s]}}\ncompat: [share-dlq=a]\n", "+retry +compat "},
         {"retry: {a: {first: 1s, longest: 1m, attempts: 3, jitter: 0.1}}", "+retry "},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {

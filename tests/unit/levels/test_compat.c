@@ -78,7 +78,7 @@ Test(compat, formats_have_names)
         cr_expect_eq(compat_of_name(compat_name(f)), f);
         cr_expect(COMPAT_ALL & COMPAT_BIT(f));
     }
-    cr_expect_eq(COMPAT_ALL, 2 + 4 + 8 + 16);
+    cr_expect_eq(COMPAT_ALL, 2 + 4 + 8 + 16 + 32 + 64);
     cr_expect_eq(compat_of_name("kafka"), COMPAT_NONE);
     cr_expect_eq(compat_of_name(""), COMPAT_NONE);
 }
