@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from client import now_ms
-from contract import Header, Request
+from contract import Header, Request, Retry
 from operating import Watch
 from processes import ROOT, Bridge
 from stage import Stage, judge, require, will_say
@@ -18,7 +18,8 @@ from stage import Stage, judge, require, will_say
 sys.path.insert(0, str(ROOT / "tests"))
 from blocks import blocks  # noqa: E402  pylint: disable=wrong-import-position
 
-FORMATS = ["rocketmq", "rabbitmq", "etf1", "karafka"]
+FORMATS = ["rocketmq", "rabbitmq", "etf1", "karafka", "spring", "share-dlq=twice"]
+POLICIES = {"twice": {"delays": ["1s", "2s"], "jitter": 0.2}}
 TOPICS = {"e2e.a": 6, "e2e.b": 3, "orders.timeout": 3, "online-videos": 3}
 PAGES = ("rocketmq", "rabbitmq", "etf1", "karafka", "sky-uk")
 KARAFKA = [("schedule_schema_version", b"1.0.0"), ("schedule_source_type", b"schedule")]
@@ -35,6 +36,48 @@ def etf1(epoch_s: int, *more: Header) -> list[Header]:
 
 def karafka(epoch_s: int, *more: Header) -> list[Header]:
     return [*KARAFKA, ("schedule_target_epoch", text(epoch_s)), ("schedule_target_topic", b"e2e.b"), *more]
+
+
+def spring(due: int, attempts: int, first: int, *more: Header) -> list[Header]:
+    """Returns the headers that Spring Kafka 4.0 adds to a record for a retry topic, in its order."""
+    return [("kafka_original-topic", b"e2e.b"), ("kafka_original-partition", (2).to_bytes(4, "big")),
+            ("kafka_original-offset", (300).to_bytes(8, "big")), ("kafka_original-timestamp", first.to_bytes(8, "big")),
+            ("kafka_original-timestamp-type", b"CreateTime"), ("kafka_dlt-original-consumer-group", b"billing"),
+            ("kafka_exception-fqcn", b"org.springframework.kafka.listener.ListenerExecutionFailedException"),
+            ("kafka_exception-message", b"Listener failed"), ("kafka_exception-stacktrace", b"at shop.Billing"),
+            ("retry_topic-attempts", attempts.to_bytes(4, "big")), ("retry_topic-backoff-timestamp", shortest(due)),
+            ("retry_topic-original-timestamp", shortest(first)), *more]
+
+
+def shortest(n: int) -> bytes:
+    """Encodes a number as Java's BigInteger does."""
+    return n.to_bytes(n.bit_length() // 8 + 1, "big", signed=True)
+
+
+def share_dlq(*more: Header) -> list[Header]:
+    """Returns the headers that a broker adds to a dead letter of a share group, in its order."""
+    return [*more, ("__dlq.errors.topic", b"e2e.a"), ("__dlq.errors.partition", b"4"), ("__dlq.errors.offset", b"77"),
+            ("__dlq.errors.group", b"billing"), ("__dlq.errors.delivery.count", b"5"),
+            ("__dlq.errors.message", b"The record was rejected by the client.")]
+
+
+def retries(now: int) -> list[Request]:
+    """Records of consumers that failed. The bridge continues their count."""
+    first, made = now - 60_000, []
+
+    def add(headers: list[Header], target: str, retry: Retry, due_ms: int | None = None) -> None:
+        key = b"failed-%d" % len(made)
+        made.append(Request(key, b"value", headers, "failed", target=target, out_key=key, due_ms=due_ms, retry=retry))
+
+    for attempts in (2, 5):
+        add([("own", b"1"), *spring(now + 1500, attempts, first)], "e2e.b",
+            Retry(attempts - 1, 0, 0, first, b"e2e.b/2/300"), now + 1500)
+    stale = [("retry_topic-backoff-timestamp", shortest(now - 5000)), ("retry_topic-attempts", (2).to_bytes(4, "big"))]
+    add([*stale, *spring(now + 1000, 3, first)], "e2e.b", Retry(2, 0, 0, first, b"e2e.b/2/300"), now + 1000)
+    counted_1 = [("dlb-attempt", b"1"), ("dlb-first-at", text(first)), ("dlb-origin", b"e2e.a/4/77"), ("dlb-due", text(first))]
+    add(share_dlq(("own", b"1")), "e2e.a", Retry(1, 800, 1200, None, b"e2e.a/4/77"))
+    add(share_dlq(("own", b"1"), *counted_1), "e2e.a", Retry(2, 1600, 2400, first, b"e2e.a/4/77"))
+    return made
 
 
 def good(now: int) -> list[Request]:
@@ -88,6 +131,16 @@ def bad(now: int) -> list[tuple[Request, str]]:
                                                            *karafka(soon_s)[1:]]),
         ("bad_op", "schedule_source_type 'nothing'", [KARAFKA[0], ("schedule_source_type", b"nothing")]),
         ("bad_header", "schedule_target_partition '1'", karafka(soon_s, ("schedule_target_partition", b"1"))),
+        ("bad_header", "kafka_original-topic", spring(now, 2, now)[9:]),
+        ("bad_time", "retry_topic-backoff-timestamp '12' is not a binary epoch",
+         spring(now, 2, now, ("retry_topic-backoff-timestamp", b"12"))),
+        ("no_time", "without retry_topic-backoff-timestamp", [*spring(now, 2, now)[:10]]),
+        ("target_denied", "kafka_original-topic 'payroll'", spring(now, 2, now, ("kafka_original-topic", b"payroll"))),
+        ("bad_header", "__dlq.errors.partition", share_dlq()[:1]),
+        ("bad_header", "__dlq.errors.topic", share_dlq()[1:3]),
+        ("target_denied", "__dlq.errors.topic 'payroll'", share_dlq()[1:] + [("__dlq.errors.topic", b"payroll")]),
+        ("retries_exhausted", "dlb-attempt '2' is the last retry of the policy 'twice'", share_dlq(("dlb-attempt", b"2"))),
+        ("two_times", "x-delay '5' and __dlq.errors.topic 'e2e.a'", [("x-delay", b"5"), *share_dlq()]),
     ]
     return [(Request(b"bad-%d" % n, b"value", headers, "bad", code=code), words)
             for n, (code, words, headers) in enumerate(cases)]
@@ -96,7 +149,8 @@ def bad(now: int) -> list[tuple[Request, str]]:
 def judge_all(stage: Stage) -> str:
     now = now_ms()
     refused = bad(now)
-    for request in [*good(now), *(request for request, _ in refused)]:
+    refused.append((Request(None, None, share_dlq(), "not copied", code="bad_header"), "that the broker did not copy"))
+    for request in [*good(now), *retries(now), *(request for request, _ in refused)]:
         stage.sender.send(request)
     stage.sender.flush()
     line = judge(stage.verify(timeout=30))
@@ -141,8 +195,10 @@ def check_voided(stage: Stage, due_s: int) -> None:
 
 def counted(watch: Watch) -> None:
     """The metric counts each format, refused requests included."""
-    counts = {name: watch.total("translated_requests_total", f'format="{name}"') for name in FORMATS}
-    require(counts["rabbitmq"] >= 6 and counts["rocketmq"] >= 12 and counts["etf1"] >= 10 and counts["karafka"] >= 8,
+    names = [name.split("=")[0] for name in FORMATS]
+    counts = {name: watch.total("translated_requests_total", f'format="{name}"') for name in names}
+    require(counts["rabbitmq"] >= 6 and counts["rocketmq"] >= 12 and counts["etf1"] >= 10 and counts["karafka"] >= 8
+            and counts["spring"] >= 7 and counts["share-dlq"] >= 7,
             f"translated requests: {counts}")
 
 
@@ -293,7 +349,7 @@ def avro(due: int, topic: bytes, key: bytes, value: bytes) -> bytes:
 def compat(stage: Stage) -> str:
     """Requests in the formats of other schedulers, good and bad, replaced and deleted. Then the programs of docs/migrating."""
     stage.broker()
-    settings = {"compat": FORMATS, "targets": ["e2e.*", "orders.*", "online-videos"], "cancel_on_tombstone": True,
+    settings = {"compat": FORMATS, "retry": POLICIES, "targets": ["e2e.*", "orders.*", "online-videos"], "cancel_on_tombstone": True,
                 "listen": f"127.0.0.1:{stage.spare_port}"}
     config = stage.ready(TOPICS, **settings)
     bridge, watch = stage.bridge(config), Watch(stage.spare_port)

@@ -96,7 +96,7 @@ def iso_duration(ms: int, micros: int = 0) -> str:
 
 @dataclass
 class Retry:
-    """A request with dlb-retry. Its wait counts from its reading by a bridge."""
+    """A retry. Its wait counts from its reading by a bridge, unless its request has a due time."""
     number: int                  # of this retry, from 1
     least_ms: int                # bounds of the wait, jitter included
     most_ms: int
@@ -135,7 +135,7 @@ class Request:
 
     @property
     def due(self) -> int:
-        if self.retry is not None:
+        if self.retry is not None and self.due_ms is None:
             return self.sent_ms + self.retry.least_ms  # or later
         return self.due_ms if self.due_ms is not None else self.stamped_ms + (self.delay_ms or 0)
 

@@ -12,10 +12,10 @@ ORIGIN = b"schedule/3/17"
 
 
 class Retried(unittest.TestCase):
-    def report(self, wait: int = 1000, late: int = 3, **changes: bytes):
+    def report(self, wait: int = 1000, late: int = 3, due_ms: int | None = None, **changes: bytes):
         request = Request(b"k", b"v", [("own", b"1"), ("dlb-attempt", b"1"), ("dlb-retry", b"list")], "retry",
                           target="e2e.a", out_key=b"k", partition=2, offset=40, sent_ms=SENT, stamped_ms=SENT,
-                          retry=Retry(2, 800, 1200, SENT - 5000, ORIGIN))
+                          due_ms=due_ms, retry=Retry(2, 800, 1200, SENT - 5000, ORIGIN))
         due = SENT + wait
         ours = {"dlb_attempt": b"2", "dlb_first_at": str(SENT - 5000).encode(), "dlb_origin": ORIGIN,
                 "dlb_due": str(due).encode(), "dlb_source": b"schedule/2/40", **changes}
@@ -30,6 +30,11 @@ class Retried(unittest.TestCase):
         self.assertFalse(self.report().faults)
         self.assertFalse(self.report(wait=1200 + READ_MS).faults)  # read late
         self.assertEqual(self.report(late=7).lateness_ms, [7])
+
+    def test_retry_whose_request_has_a_due_time(self):
+        self.assertFalse(self.report(wait=10, due_ms=SENT + 10).faults)
+        self.found("headers", wait=1000, due_ms=SENT + 10)
+        self.found("headers", wait=10, due_ms=SENT + 10, dlb_attempt=b"1")
 
     def test_wait_that_is_too_short(self):
         self.found("early", wait=799)

@@ -197,7 +197,7 @@ def check_delivery(report: Report, request: Request, seen: Seen, partitions, sho
     if seen.topic != request.target:
         report.fault("topic", f"{where} went to {seen.topic}, not to {request.target}")
     due = chosen_due(request, seen)
-    if request.retry is not None:
+    if waits(request):
         check_retry(report, request, seen, where)
     elif request.spread_ms:
         check_spread(report, request, due, where)
@@ -241,7 +241,12 @@ def retry_headers(request: Request, seen: Seen) -> list[contract.Header]:
 
 def chosen_due(request: Request, seen: Seen) -> int:
     """Returns the due time. For a retry or a spread the bridge has chosen it."""
-    return request.due if request.retry is None and not request.spread_ms else due_of(seen)
+    return due_of(seen) if waits(request) or request.spread_ms else request.due
+
+
+def waits(request: Request) -> bool:
+    """Returns whether a policy gives the due time of the request."""
+    return request.retry is not None and request.due_ms is None
 
 
 def in_spread(request: Request, due: int) -> bool:

@@ -48,6 +48,15 @@ static const char *const NAMES[] = {
     "dlb-first-at",
     "dlb-origin",
     "dlb-spread",
+    "retry_topic-backoff-timestamp",
+    "retry_topic-attempts",
+    "retry_topic-original-timestamp",
+    "kafka_original-topic",
+    "kafka_original-partition",
+    "kafka_original-offset",
+    "__dlq.errors.topic",
+    "__dlq.errors.partition",
+    "__dlq.errors.offset",
 };
 
 enum { NAMES_N = sizeof NAMES / sizeof NAMES[0] };
@@ -158,8 +167,8 @@ static void check_due(const struct record *record, const struct stamp *stamp, in
             stamp->due_ms < stamp->expires_ms));
 }
 
-/* A translated request has its time from a foreign header alone. Its stamp has the words of the
-   translator, unless a dlb- header precedes them. */
+/* A translated request has its time or its policy from foreign headers alone. Its stamp has the
+   words of the translator, unless a dlb- header precedes them. */
 static void check_foreign(const struct request_rules *rules, const struct record *record,
                           const struct stamp *stamp)
 {
@@ -167,8 +176,13 @@ static void check_foreign(const struct request_rules *rules, const struct record
     assert((rules->compat & COMPAT_BIT(stamp->format)) != 0);
     assert(find(record, "dlb-delay") == NULL && find(record, "dlb-deliver-at") == NULL);
     assert(foreign.format == (enum compat)stamp->format && foreign.fault == CODE_OK);
-    assert(foreign.time != NULL);
-    check_due(record, stamp, foreign.ms + (foreign.is_delay ? stamp->timestamp_ms : 0));
+    assert((foreign.time != NULL) == (foreign.retry == NULL));
+    assert((foreign.retry != NULL) == (stamp->format == COMPAT_SHARE_DLQ));
+    if (foreign.time != NULL)
+        check_due(record, stamp, foreign.ms + (foreign.is_delay ? stamp->timestamp_ms : 0));
+    assert(stamp->extras.is_retry == (foreign.retry != NULL || foreign.counted));
+    if (foreign.counted)
+        assert(stamp->extras.retry.attempt == foreign.attempt && foreign.attempt >= 1);
     if (find(record, "dlb-target") == NULL && foreign.target != NULL)
         assert(bytes_equal(stamp->target, foreign.target->value));
     if (find(record, "dlb-key") == NULL)
@@ -183,7 +197,8 @@ static void check_retry(const struct record *record, int64_t now_ms, const struc
     const struct header *attempt = find(record, "dlb-attempt");
     const struct retry *retry = &stamp->extras.retry;
     assert(stamp->extras.is_retry && stamp->policy >= 1 && stamp->policy <= 2);
-    assert(find(record, "dlb-target") != NULL && stamp->op == REQUEST_SCHEDULE);
+    assert(stamp->format == COMPAT_SHARE_DLQ || find(record, "dlb-target") != NULL);
+    assert(stamp->op == REQUEST_SCHEDULE);
     assert(stamp->due_ms > now_ms);
     assert(stamp->due_ms <= now_ms + 2 * 60000 || find(record, "dlb-spread") != NULL);
     assert(retry->attempt >= 1 && retry->attempt <= 65535 &&
@@ -209,13 +224,14 @@ static void check_stamp(const struct request_rules *rules, const struct record *
     const struct header *at = find(record, "dlb-deliver-at"), *delay = find(record, "dlb-delay"),
                         *key = find(record, "dlb-key"), *id = find(record, "dlb-id");
     int64_t ms;
-    if (stamp->format != COMPAT_NONE) {
+    if (stamp->format != COMPAT_NONE)
         check_foreign(rules, record, stamp);
-    } else if (find(record, "dlb-retry") != NULL) {
+    if (stamp->format == COMPAT_SHARE_DLQ || find(record, "dlb-retry") != NULL) {
         assert(at == NULL && delay == NULL);
         check_retry(record, now_ms, stamp);
         return;
-    } else {
+    }
+    if (stamp->format == COMPAT_NONE) {
         assert((at == NULL) != (delay == NULL));
         int err = at != NULL ? instant_parse(at->value, &ms) : duration_parse(delay->value, &ms);
         assert(err == 0);
@@ -256,6 +272,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .retry_n = choice & 32 ? 2 : 0,
         .cancels = choice & 4,
         .compat = choice & 16 ? COMPAT_ALL : (unsigned)(choice >> 4) & COMPAT_ALL,
+        .compat_policy = choice & 64 ? other : NULL,
         .max_delay_ms = choice & 2 ? INT64_MAX : (int64_t)40 * 86400000,
     };
     struct header headers[HEADERS_MAX];
