@@ -49,6 +49,16 @@ static const struct topic_rule schedule_rules[] = {
      "the bridge cannot read a larger batch, and it stops reading from that broker", NULL, true},
 };
 
+/* Brokers before Kafka 4.4 do not know this property. They do not show it, so it is not set. */
+static const struct topic_rule share_dlq_rule = {
+    "errors.deadletterqueue.group.enable",
+    "true",
+    RULE_EXACTLY,
+    FINDING_FAULT,
+    "compat has share-dlq, but brokers would drop the dead letters of share groups",
+    NULL,
+    true};
+
 #define MUST_BE(name, value, why) {name, value, RULE_EXACTLY, FINDING_REFUSE, why, NULL, false},
 
 static const struct topic_rule level_rules[] = {
@@ -134,9 +144,11 @@ static struct topic_rule insync_rule(const struct topic_seen *topic)
 size_t topic_rules_own(const struct topic_seen *topic, struct topic_rule rules[TOPIC_RULES_MAX])
 {
     size_t n = by_kind[topic->kind].n;
-    assert(n + 1 + TOPIC_OVERRIDES_MAX < TOPIC_RULES_MAX);
+    assert(n + 2 + TOPIC_OVERRIDES_MAX < TOPIC_RULES_MAX);
     if (n > 0)
         memcpy(rules, by_kind[topic->kind].rules, n * sizeof *rules);
+    if (topic->takes_dead_letters)
+        rules[n++] = share_dlq_rule;
     if (topic->partitions > 0 && topic->kind != TOPIC_PULSE) /* S.pulse receives no writes */
         rules[n++] = insync_rule(topic);
     return n;

@@ -2,6 +2,7 @@
 /* Reads the bridge's topics and their settings from the cluster. */
 #include "consumer/admin/topics_survey.h"
 
+#include "levels/compat.h"
 #include "levels/duration.h"
 
 #include <stdio.h>
@@ -24,6 +25,7 @@ static int list_topics(struct survey *survey, const struct config *config)
     if (survey->topics == NULL)
         return ERR_NO_MEMORY;
     add(survey, TOPIC_SCHEDULE, config->schedule);
+    survey->topics[0].takes_dead_letters = (config->compat & COMPAT_BIT(COMPAT_SHARE_DLQ)) != 0;
     for (int i = 0; i < config->ladder.n; i++)
         add(survey, TOPIC_LEVEL,
             topic_of_level(config->schedule, config->ladder.level_ms[i], name));

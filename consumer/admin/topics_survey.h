@@ -44,8 +44,9 @@ struct topic_setting {
 struct topic_seen {
     enum topic_kind kind;
     char name[TOPIC_TEXT_MAX];
-    int partitions; /* 0: the topic does not exist */
-    int replicas;   /* the smallest number of any partition */
+    bool takes_dead_letters; /* of share groups: compat has share-dlq */
+    int partitions;          /* 0: the topic does not exist */
+    int replicas;            /* the smallest number of any partition */
     char replicas_text[12];
     struct topic_setting *settings;
     size_t settings_n; /* 0: not known */

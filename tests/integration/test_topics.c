@@ -3,6 +3,7 @@
    nothing else. With KAFKA=host:port the tests of apply run on that broker, else they are
    skipped. */
 #include "consumer/admin/topics_survey.h"
+#include "levels/compat.h"
 #include "tests/integration/scratch.h"
 
 #include <criterion/criterion.h>
@@ -166,6 +167,33 @@ Test(topics, a_setting_may_be_larger_or_smaller_only_where_the_rule_says_so)
     rule.how = RULE_EXACTLY;
     cr_assert_not(topic_rule_holds(&rule, "101"));
     cr_assert_not(topic_rule_holds(&rule, "99"));
+}
+
+#define PERMISSION "errors.deadletterqueue.group.enable"
+
+/* Brokers refuse a new topic with a property that they do not know, so it is set afterwards. */
+Test(topics, only_a_schedule_topic_of_share_groups_needs_their_permission)
+{
+    struct config config = scratch_config("topics", LANES, 1);
+    struct topic_seen schedule = {.kind = TOPIC_SCHEDULE, .partitions = LANES, .replicas = 1};
+    struct topic_rule rules[TOPIC_RULES_MAX];
+    struct topic_pair pairs[TOPIC_RULES_MAX];
+    size_t usual = topic_rules(&schedule, &config, rules);
+    for (size_t i = 0; i < usual; i++)
+        cr_expect_str_neq(rules[i].name, PERMISSION);
+    schedule.takes_dead_letters = true;
+    size_t n = topic_rules(&schedule, &config, rules), found = n;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rules[i].name, PERMISSION) == 0)
+            found = i;
+    cr_assert_eq(n, usual + 1);
+    cr_assert_lt(found, n);
+    cr_expect(topic_rule_holds(&rules[found], "true"));
+    cr_expect_not(topic_rule_holds(&rules[found], "false"));
+    schedule.partitions = 0;
+    n = topic_initial(&schedule, &config, 1, pairs);
+    for (size_t i = 0; i < n; i++)
+        cr_expect_str_neq(pairs[i].name, PERMISSION);
 }
 
 /* The mock cluster has no DescribeConfigs. The only finding says so. */
@@ -446,6 +474,25 @@ Test(topics, after_apply_no_finding_refuses_and_another_apply_changes_nothing)
     findings_deinit(&findings);
     apply(rk, &config, remember);
     cr_expect_eq(said_n, 0, "%s", said);
+    rd_kafka_destroy(rk);
+}
+
+/* Kafka 4.1 does not know the property. Apply succeeds, and the check is content. */
+Test(topics, apply_sets_the_permission_of_share_groups_where_brokers_know_it)
+{
+    rd_kafka_t *rk = real();
+    struct config config = scratch_config("topics", LANES, 3);
+    config.compat = COMPAT_BIT(COMPAT_SHARE_DLQ);
+    apply(rk, &config, quiet);
+    struct admin admin = {.rk = rk, .timeout_ms = TIMEOUT_MS};
+    struct survey survey;
+    cr_assert_eq(survey_take(&admin, &config, &survey), 0);
+    const char *value = topic_setting(&survey.topics[0], PERMISSION);
+    cr_expect(survey.topics[0].settings_n > 0 && (value == NULL || strcmp(value, "true") == 0));
+    survey_deinit(&survey);
+    struct findings findings = check(rk, &config);
+    cr_expect_null(about(&findings, PERMISSION));
+    findings_deinit(&findings);
     rd_kafka_destroy(rk);
 }
 
