@@ -57,9 +57,9 @@ def newer_client() -> str:
 
 class Kafka:
     def __init__(self, folder: Path, brokers: int = 1, props: tuple[str, ...] = (), data: Path | None = None,
-                 proxied: bool = False, controllers: int | None = None):
+                 proxied: bool = False, controllers: int | None = None, version: str | None = None):
         self.folder, self.brokers, self.props, self.data = folder / "kafka", brokers, props, data
-        self.controllers = controllers
+        self.controllers, self.version = controllers, version
         self.proxied = proxied
         self.choose_ports()
 
@@ -69,7 +69,8 @@ class Kafka:
         self.bootstrap = ",".join(f"127.0.0.1:{self.port + i}" for i in range(self.brokers))
 
     def call(self, *args: str) -> str:
-        done = subprocess.run([str(KAFKA), *args, "--dir", str(self.folder)], capture_output=True, text=True)
+        env = {**os.environ, "KAFKA_VERSION": self.version} if self.version else None
+        done = subprocess.run([str(KAFKA), *args, "--dir", str(self.folder)], capture_output=True, text=True, env=env)
         if done.returncode:
             raise RuntimeError(f"kafka {args[0]}: {done.stderr.strip()}")
         return done.stdout
