@@ -108,12 +108,17 @@ def prepare_node(folder: Path, text: str) -> list[str]:
     return ["node", "program.js"]
 
 
-def prepare_java(folder: Path, text: str) -> list[str]:
-    (folder / "Program.java").write_text(JAVA % text)
+def java_classes(folder: Path) -> str:
+    """Returns the class path of Kafka's client and of SQLite."""
     jars = CACHE / "jars-of-guides"
     if not list(jars.glob("*.jar")):
         run(folder, "mvn", "-q", "-B", "dependency:copy", f"-Dartifact={SQLITE}", f"-DoutputDirectory={jars}")
-    classes = f"{CACHE / 'kafka-4.1.1'}/*:{jars}/*"
+    return f"{CACHE / 'kafka-4.1.1'}/*:{jars}/*"
+
+
+def prepare_java(folder: Path, text: str) -> list[str]:
+    (folder / "Program.java").write_text(JAVA % text)
+    classes = java_classes(folder)
     run(folder, "javac", "-Xlint:all", "-cp", classes, "-sourcepath", str(CLIENTS), "-d", ".", "Program.java")
     return ["java", "-cp", f"{classes}:.", "Program"]
 

@@ -18,6 +18,7 @@ from confluent_kafka import Producer
 from client import now_ms
 from languages import HOSTS, SENDING, with_client
 from processes import ROOT, Bridge, free_port
+from retry_examples import play_retries
 from stage import Skip, Stage, require
 
 sys.path.insert(0, str(ROOT / "tests"))
@@ -96,7 +97,7 @@ class Reader:
 
     def start(self) -> None:
         """Runs the bridge in a first terminal and waits until it has its lanes."""
-        Bridge(self.stage.binary, self.folder / "delaybridge.yaml", "quick", self.env).start()
+        self.bridge = Bridge(self.stage.binary, self.folder / "delaybridge.yaml", "quick", self.env).start()
         require(self.stage.admin.wait_members(self.stage.group, 1), "run does not join its group")
         time.sleep(1)
 
@@ -253,7 +254,7 @@ def guides(stage: Stage) -> str:
     for language in SENDING:
         program = with_client(only("docs/producing.md", language), only(HELPERS, language))
         reader.schedule_and_cancel(*HOSTS[language].prepared(program, reader.folder / f"{language}-helper", reader.local))
-    return f"programs in {', '.join(HOSTS)} compiled and run"
+    return f"programs in {', '.join(HOSTS)} compiled and run, and {play_retries(reader)} consumers that retry"
 
 
 SCENARIOS = {"quick_start": quick_start, "guides": guides}
