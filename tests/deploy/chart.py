@@ -127,6 +127,21 @@ def config(world: World) -> str:
     return f"{len(VALUES)} configurations"
 
 
+@part("chart.share", quick=True)
+def share_groups(world: World) -> str:
+    """With share-dlq in compat, the KafkaTopic of the schedule topic is a dead-letter queue of share groups, and no other."""
+    values = world.folder / "share.yaml"
+    def allowed(compat: str) -> list[str]:
+        values.write_text("topics: {mode: strimzi, strimzi: {cluster: c}}\n"
+                          f"config: {{schedule: dlq.retry, compat: [{compat}], retry: {{default: {{delays: [1s]}}}}}}\n")
+        topics = [d["spec"] for d in rendered(CHART / "ci" / "least.yaml", "-f", str(values)) if d["kind"] == "KafkaTopic"]
+        return [t["topicName"] for t in topics if t["config"].get("errors.deadletterqueue.group.enable") is True]
+    require(allowed("spring") == [], f"allowed without share-dlq: {allowed('spring')}")
+    for compat in ("share-dlq", "spring, share-dlq=default"):
+        require(allowed(compat) == ["dlq.retry"], f"{compat}: allowed on {allowed(compat)}")
+    return "only the schedule topic, and only with share-dlq"
+
+
 @part("chart.strimzi")
 def strimzi(world: World) -> str:
     """The KafkaTopics of the chart equal the topics of `delaybridge topics apply`: a plan has no changes."""
