@@ -303,6 +303,8 @@ static int refuse_name(struct reader *r, const char *prefix, const char *name, i
     char full[128], why[PROPERTY_ERROR_MAX];
     snprintf(full, sizeof full, "%s%s", prefix, name);
     const char *near = config_key_nearest(full);
+    if (strcmp(full, "retries") == 0 && r->event.type == YAML_MAPPING_START_EVENT)
+        near = "retry"; /* Kafka's property retries is a number */
     if (near != NULL)
         return refuse(r, line, "%s: unknown key: did you mean %s?", full, near);
     if (*prefix == '\0' && property_check(name, "", why) != ERR_RANGE)

@@ -242,6 +242,8 @@ Test(config, a_misspelled_key_is_refused_with_the_nearest_one)
     refuses("hodl: 1s", "did you mean hold?");
     refuses("log: {levle: info}", "log.levle: unknown key: did you mean log.level?");
     refuses("bootstrap.servers: a:1", "write Kafka properties within 'kafka:'");
+    refuses("retries: {default: {delays: [5s]}}", "retries: unknown key: did you mean retry?");
+    refuses("retries: 5", "write Kafka properties within 'kafka:'");
     refuses("colour: red", "'delaybridge help --yaml' shows all");
 }
 
