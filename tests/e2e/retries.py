@@ -187,7 +187,7 @@ def commands(stage: Stage, config) -> str:
 
 
 def reloaded(stage: Stage, config, bridges: list[Bridge]) -> str:
-    """SIGHUP changes a policy for later requests. A waiting one stays as it is, and peek and find show it."""
+    """SIGHUP changes a policy for later requests: their wait, and their number. peek and find show a waiting one."""
     changed = {**POLICIES, "list": {"delays": ["20s"]}}
     for bridge, name in zip(bridges, ("delaybridge.yaml", "second.yaml")):
         stage.config(name, retry=changed)
@@ -196,6 +196,7 @@ def reloaded(stage: Stage, config, bridges: list[Bridge]) -> str:
     sender = Sender(stage.kafka.bootstrap, stage.schedule)
     request = Request(b"peeked", b"v", [("dlb-retry", b"list"), ("dlb-target", b"e2e.b")], "peeked", target="e2e.b")
     sender.send(request)
+    sender.send(Request(b"second", b"v", [*request.headers, ("dlb-attempt", b"1")], "second", target="e2e.b"))
     sender.flush()
     deadline, found = time.monotonic() + 20, []
     while not found and time.monotonic() < deadline:
@@ -208,6 +209,10 @@ def reloaded(stage: Stage, config, bridges: list[Bridge]) -> str:
     record = json.loads(by_source.stdout.splitlines()[-1])["record"]
     require(record is not None and record["retry"] == found[0]["retry"], f"find: {by_source.stdout}")
     text = stage.run("peek", "10s", "-c", str(config)).stdout
+    while not (ended := [s.header("dlb-error") for s in stage.collector.of("schedule.dead-letter") if s.key == b"second"]):
+        require(time.monotonic() < deadline, "a second retry by a policy that now has one is no dead letter")
+        time.sleep(0.1)
+    require(ended == [b"retries_exhausted"], f"a second retry by a policy that now has one: {ended}")
     require(f"retry     1, of schedule/{request.partition}/{request.offset} at " in text, text)
     return f"due in {found[0]['remaining_ms'] / 1000:.1f} s after a reload"
 

@@ -44,11 +44,15 @@ static void count(int in_second[SECONDS], int64_t due_ms)
     in_second[(stamp.due_ms - due_ms) / 1000]++;
 }
 
-static void expect_even(const int in_second[SECONDS])
+/* Expects that each of the first seconds has its part, 10 % more or less, and that all others have
+   none. */
+static void expect_even(const int in_second[SECONDS], int seconds)
 {
-    for (int i = 0; i < SECONDS; i++)
-        cr_expect(in_second[i] >= 4500 && in_second[i] <= 5500, "second %d has %d", i,
-                  in_second[i]);
+    for (int i = 0; i < SECONDS; i++) {
+        int part = i < seconds ? REQUESTS / seconds : 0;
+        cr_expect(in_second[i] >= part - part / 10 && in_second[i] <= part + part / 10,
+                  "second %d has %d", i, in_second[i]);
+    }
 }
 
 Test(request_spread, a_burst_of_100000_is_spread_over_its_20_seconds)
@@ -60,7 +64,19 @@ Test(request_spread, a_burst_of_100000_is_spread_over_its_20_seconds)
                      CODE_OK);
         count(in_second, STAMPED + 900000);
     }
-    expect_even(in_second);
+    expect_even(in_second, SECONDS);
+}
+
+Test(request_spread, a_burst_that_expires_is_spread_evenly_before_its_expiry)
+{
+    int in_second[SECONDS] = {0};
+    for (int i = 0; i < REQUESTS; i++) {
+        cr_assert_eq(PARSE_AT((uint32_t)(i % LANES), i / LANES, H("dlb-delay", "15m"),
+                              H("dlb-expires-at", "2026-11-21T00:15:08Z"), H("dlb-spread", "20s")),
+                     CODE_OK);
+        count(in_second, STAMPED + 900000);
+    }
+    expect_even(in_second, 8);
 }
 
 Test(request_spread, a_burst_of_replaces_due_in_the_past_is_spread_too)
@@ -73,7 +89,7 @@ Test(request_spread, a_burst_of_replaces_due_in_the_past_is_spread_too)
         count(in_second, STAMPED - 3600000);
         cr_assert_eq(stamp.op, REQUEST_REPLACE);
     }
-    expect_even(in_second);
+    expect_even(in_second, SECONDS);
 }
 
 Test(request_spread, each_reading_gives_the_same_time)
