@@ -2,6 +2,7 @@
 /* Sends records to the clients (producer_clients.c) and passes on their reports. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
+#include "consumer/client/client_report.h"
 #include "consumer/message.h"
 #include "consumer/producer_parts.h"
 
@@ -36,6 +37,7 @@ static enum report report_of(rd_kafka_resp_err_t err)
     case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
     case RD_KAFKA_RESP_ERR__FATAL:
     case RD_KAFKA_RESP_ERR__DESTROY:
+    case CLIENT_REPORT_UNKNOWN:
     case RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER:
     case RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID:
     case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH:
@@ -49,7 +51,7 @@ const char *producer_why(rd_kafka_resp_err_t err)
 {
     return err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
                ? "Topic authorization failed: allow Write on the topic"
-               : rd_kafka_err2str(err);
+               : client_report_why(err);
 }
 
 /* Passes the client's report on one record to the step machine. */
@@ -90,9 +92,10 @@ void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void 
     struct producer *p = opaque;
     int slot = (int)(intptr_t)rd_kafka_topic_opaque(message->rkt);
     struct queue_id level = {message->partition * p->config.slots + slot, message->partition, slot};
-    if (slot != 0 && message->err == 0)
+    rd_kafka_resp_err_t err = client_report_err(message);
+    if (slot != 0 && err == 0)
         p->config.landed(p->config.ctx, message->_private, level, message->offset);
-    hear(p, (struct answer){message->_private, message->err, message->partition, message->offset});
+    hear(p, (struct answer){message->_private, err, message->partition, message->offset});
 }
 
 static enum role role_of(const struct producer *p, const struct forward *f)

@@ -3,6 +3,7 @@
 #include "consumer/unreadable.h"
 
 #include "bridge/base/clock.h"
+#include "consumer/client/client_report.h"
 #include "levels/code.h"
 
 #include <inttypes.h>
@@ -217,7 +218,7 @@ int unreadable_look(rd_kafka_t *rk, const char *dead_letter, const struct range 
 static void on_written(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
 {
     (void)rk, (void)opaque;
-    *(rd_kafka_resp_err_t *)message->_private = message->err;
+    *(rd_kafka_resp_err_t *)message->_private = client_report_err(message);
 }
 
 void unreadable_writer_conf(rd_kafka_conf_t *conf)

@@ -3,6 +3,7 @@
 #include "bridge/commands/batch.h"
 
 #include "bridge/base/clock.h"
+#include "consumer/client/client_report.h"
 #include "consumer/record.h"
 
 #include <assert.h>
@@ -14,7 +15,7 @@ void batch_reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx
     (void)rk;
     (void)ctx;
     struct batch_item *item = message->_private;
-    item->err = message->err;
+    item->err = client_report_err(message);
     item->stored_lane = message->partition;
     item->stored_offset = message->offset;
     item->reported = true;

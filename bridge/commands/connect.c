@@ -5,6 +5,7 @@
 #include "bridge/commands/result.h"
 #include "consumer/admin/offsets.h"
 #include "consumer/client/client.h"
+#include "consumer/client/client_report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,7 +96,7 @@ int connect_exit_of(rd_kafka_t *rk, rd_kafka_resp_err_t code, struct error *erro
     if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR)
         code = fatal;
     else
-        (void)error_set(error, 0, "%s", rd_kafka_err2str(code));
+        (void)error_set(error, 0, "%s", client_report_why(code));
     switch ((int)code) {
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED: /* an idempotent producer needs Write */

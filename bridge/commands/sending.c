@@ -7,6 +7,7 @@
 #include "bridge/commands/draft.h"
 #include "bridge/commands/result.h"
 #include "bridge/config/rules.h"
+#include "consumer/client/client_report.h"
 #include "levels/counted.h"
 
 #include <errno.h>
@@ -35,9 +36,10 @@ static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ct
     char at[32] = "";
     long line;
     memcpy(&line, &message->_private, sizeof line);
-    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    rd_kafka_resp_err_t err = client_report_err(message);
+    if (err != RD_KAFKA_RESP_ERR_NO_ERROR) {
         s->failed_n++;
-        s->failed_code = connect_exit_of(rk, message->err, &error);
+        s->failed_code = connect_exit_of(rk, err, &error);
         if (line > 0)
             snprintf(at, sizeof at, "line %ld: ", line);
         complain(s->cli, 0, "%snot stored: %s", at, error.text);

@@ -6,6 +6,7 @@
 #include "bridge/base/log.h"
 #include "consumer/admin/topics.h"
 #include "consumer/client/client.h"
+#include "consumer/client/client_report.h"
 #include "levels/duration.h"
 
 #include <inttypes.h>
@@ -32,7 +33,7 @@ static void on_sent(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opa
 {
     (void)rk;
     struct canary *c = opaque;
-    if (message->err == 0)
+    if (client_report_err(message) == 0)
         counter_add(&c->stats.sent, 1);
 }
 

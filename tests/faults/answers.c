@@ -12,7 +12,8 @@
 
 enum { CODES_MAX = 20, IN_A_ROW = 3, AWAIT_MS = 45000, WATCH_MS = 300 };
 enum { BROKERS = 3, API_OFFSET_FETCH = 9 };
-enum { AT_START = 1, RUNNING = 2, STOPPING = 4, TRANSACTIONS = 8 };
+enum { AT_START = 1, RUNNING = 2, STOPPING = 4, TRANSACTIONS = 8, MANY = 16 };
+enum { TOGETHER = 40, HOP_DELAY_MS = 1000, DELIVERY_DELAY_MS = 100 };
 
 #define E(name) RD_KAFKA_RESP_ERR_##name
 
@@ -46,6 +47,8 @@ struct row {
 static const struct row rows[] = {
     {"Produce (hops)", 0, RUNNING, STAGE_LEVELS, {OF_PRODUCE, OF_ANY}},
     {"Produce (deliveries)", 0, RUNNING, STAGE_TARGETS, {OF_PRODUCE, OF_ANY}},
+    {"Produce (many hops)", 0, RUNNING | MANY, STAGE_LEVELS, {OF_PRODUCE, OF_ANY}},
+    {"Produce (many deliveries)", 0, RUNNING | MANY, STAGE_TARGETS, {OF_PRODUCE, OF_ANY}},
     {"Fetch (levels)",
      1,
      AT_START | RUNNING,
@@ -121,6 +124,8 @@ static bool is_sent(const struct row *row, bool exactly_once)
 {
     if (strcmp(row->name, "OffsetCommit") == 0)
         return !exactly_once;
+    if (row->when & MANY) /* the mock checks the sequence numbers of transactions */
+        return !exactly_once;
     return exactly_once || !(row->when & TRANSACTIONS);
 }
 
@@ -172,7 +177,7 @@ static size_t in_a_row(const struct injection *in)
 {
     bool may_hang = in->exactly_once && strcmp(in->row->name, "FindCoordinator") == 0 &&
                     in->code == E(COORDINATOR_NOT_AVAILABLE);
-    return may_hang ? IN_A_ROW - 1 : IN_A_ROW;
+    return in->row->when & MANY ? 1 : may_hang ? IN_A_ROW - 1 : IN_A_ROW;
 }
 
 static void push(const struct stage *s, const struct injection *in)
@@ -218,6 +223,26 @@ static bool client_leaks(const struct injection *in)
            in->code == E(TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
 }
 
+/* Many records of a partition are sent at once, in several requests. The first request is refused.
+   The mock stores the others, as a broker does if the partition holds no record of the producer.
+   The client then reports all of them as stored (consumer/client/client_report.h). */
+static void ask_many(struct stage *s, const struct injection *in)
+{
+    stage_ask_together(s, 1, 0);
+    stage_await(s, AWAIT_MS);
+    push(s, in);
+    stage_ask_together(s, TOGETHER,
+                       in->row->broker == STAGE_LEVELS ? HOP_DELAY_MS : DELIVERY_DELAY_MS);
+}
+
+static void ask_again(struct stage *s, const struct injection *in)
+{
+    stage_await(s, AWAIT_MS);
+    stage_watch(s, WATCH_MS); /* it commits */
+    push(s, in);
+    stage_ask(s);
+}
+
 static enum ending inject(uint64_t n, unsigned flags)
 {
     static struct stage stage;
@@ -225,19 +250,19 @@ static enum ending inject(uint64_t n, unsigned flags)
     if (!choose(n, flags & STAGE_EXACTLY_ONCE, &in))
         return NOT_REACHED;
     leaks_are_the_clients = client_leaks(&in);
-    stage_open(&stage, flags | STAGE_THREE_BROKERS);
+    bool many = in.row->when & MANY;
+    stage_open(&stage, flags | STAGE_THREE_BROKERS | (many ? STAGE_PIPELINED : 0));
     stage.may_die = may_kill(in.code);
     stage_share_out(&stage);
     if (in.when == AT_START)
         push(&stage, &in);
     int err = stage_start(&stage);
-    stage_ask(&stage);
-    if (in.when == RUNNING) {
-        stage_await(&stage, AWAIT_MS);
-        stage_watch(&stage, WATCH_MS); /* it commits */
-        push(&stage, &in);
+    if (many)
+        ask_many(&stage, &in);
+    else
         stage_ask(&stage);
-    }
+    if (in.when == RUNNING && !many)
+        ask_again(&stage, &in);
     bool answered = err == 0 && stage_await(&stage, AWAIT_MS);
     if (in.when == STOPPING)
         push(&stage, &in);

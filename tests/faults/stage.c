@@ -67,22 +67,24 @@ static void configure(const struct stage *s, struct config *config, bool other)
     struct error error;
     snprintf(servers, sizeof servers, "bootstrap.servers=%s",
              rd_kafka_mock_cluster_bootstraps(s->mock));
-    char *argv[] = {(char *)"-X",
-                    servers,
-                    (char *)"--levels=300ms,900ms",
-                    (char *)"--hold=250ms",
-                    (char *)"--slack=100ms",
-                    (char *)(other ? "--targets=payments.*,orders.*" : "--targets=orders.*"),
-                    (char *)"--drain=2s",
-                    (char *)"-Xmax.in.flight=1",
-                    (char *)"--memory=8MiB",
-                    (char *)(flags & STAGE_EXACTLY_ONCE ? "--delivery=exactly-once"
-                                                        : "--delivery=at-least-once"),
-                    (char *)(flags & STAGE_TWO_WORKERS ? "--workers=2" : "--workers=1"),
-                    (char *)(flags & STAGE_SEEN ? "--listen=127.0.0.1:0" : "--listen="),
-                    (char *)(flags & STAGE_SEEN ? "--canary=100ms" : "--canary=0s"),
-                    (char *)"--default-target=payments.due", /* the last two: of the other one */
-                    (char *)"--max-attempts=3"};
+    char *argv[] = {
+        (char *)"-X",
+        servers,
+        (char *)"--levels=300ms,900ms",
+        (char *)"--hold=250ms",
+        (char *)"--slack=100ms",
+        (char *)(other ? "--targets=payments.*,orders.*" : "--targets=orders.*"),
+        (char *)"--drain=2s",
+        (char *)(flags & STAGE_PIPELINED ? "-Xmax.in.flight=5" : "-Xmax.in.flight=1"),
+        (char *)(flags & STAGE_PIPELINED ? "-Xbatch.num.messages=2" : "-Xbatch.num.messages=10000"),
+        (char *)"--memory=8MiB",
+        (char *)(flags & STAGE_EXACTLY_ONCE ? "--delivery=exactly-once"
+                                            : "--delivery=at-least-once"),
+        (char *)(flags & STAGE_TWO_WORKERS ? "--workers=2" : "--workers=1"),
+        (char *)(flags & STAGE_SEEN ? "--listen=127.0.0.1:0" : "--listen="),
+        (char *)(flags & STAGE_SEEN ? "--canary=100ms" : "--canary=0s"),
+        (char *)"--default-target=payments.due", /* the last two: of the other one */
+        (char *)"--max-attempts=3"};
     int argc = sizeof argv / sizeof *argv - (other ? 0 : 2);
     if (config_load(config, "/dev/null", &argc, argv, NULL, &error) != 0)
         give_up(error.text);
@@ -203,6 +205,19 @@ static void ask(struct stage *s, int64_t delay_ms, const char *poison)
         give_up("a request is not taken");
 }
 
+static void await_stored(const struct stage *s)
+{
+    if (rd_kafka_flush(s->producer, TIMEOUT_MS) != 0)
+        give_up("requests are not acknowledged");
+}
+
+void stage_ask_together(struct stage *s, int n, int64_t delay_ms)
+{
+    for (int i = 0; i < n; i++)
+        ask(s, delay_ms, NULL);
+    await_stored(s);
+}
+
 void stage_ask(struct stage *s)
 {
     static const int64_t delays_ms[] = {0, 0, 150, 150, 500, 500, 1300, 1300};
@@ -210,8 +225,7 @@ void stage_ask(struct stage *s)
         ask(s, delays_ms[i], NULL);
     ask(s, 0, "dlb-poison");
     ask(s, 100, "dlb-poison");
-    if (rd_kafka_flush(s->producer, TIMEOUT_MS) != 0)
-        give_up("requests are not acknowledged");
+    await_stored(s);
 }
 
 static void note(struct stage *s, const char *what, int n, int64_t by)

@@ -43,7 +43,8 @@ enum {
     STAGE_EXACTLY_ONCE = 1,
     STAGE_THREE_BROKERS = 2,
     STAGE_TWO_WORKERS = 4,
-    STAGE_SEEN = 8 /* with a canary, and a free port for a monitor */
+    STAGE_SEEN = 8,      /* with a canary, and a free port for a monitor */
+    STAGE_PIPELINED = 16 /* producers send small batches, several at a time */
 };
 void stage_open(struct stage *stage, unsigned flags);
 void stage_close(struct stage *stage);
@@ -65,6 +66,9 @@ struct config *stage_config(const struct stage *stage, int n);
 /* Sends a few requests of each kind: due at once, soon (the wheel), later (one level and two),
    poison. */
 void stage_ask(struct stage *stage);
+
+/* Sends n valid requests that are due together. */
+void stage_ask_together(struct stage *stage, int n, int64_t delay_ms);
 
 /* Waits until each request was answered, at most timeout_ms. Meanwhile restarts a service that
    ended, as its supervisor would. Returns whether all were answered, none of them early or changed,
