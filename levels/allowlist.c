@@ -2,9 +2,18 @@
 /* allowlist: patterns of target topics. */
 #include "levels/allowlist.h"
 
+bool allowlist_pattern_is_legal(struct bytes pattern)
+{
+    const char *text = pattern.data;
+    for (size_t i = 0; i < pattern.len; i++)
+        if (text[i] != '*' && !topic_char_is_legal(text[i]))
+            return false;
+    return pattern.len > 0 && pattern.len <= TOPIC_NAME_MAX;
+}
+
 /* A star first matches the empty text, and one more character after each mismatch. Only the last
    star seen has to grow, so this needs no recursion and at most name * pattern steps. */
-static bool pattern_matches(const char *pattern, struct bytes name)
+bool allowlist_pattern_matches(const char *pattern, struct bytes name)
 {
     const char *at = name.data, *end = at + name.len;
     const char *star = NULL, *star_at = NULL;
@@ -41,7 +50,7 @@ bool allowlist_allows(const struct allowlist *allowlist, struct bytes name)
     if (topic_is_internal(allowlist->schedule, name))
         return is_canary(allowlist->schedule, name);
     for (size_t i = 0; i < allowlist->patterns_n; i++)
-        if (pattern_matches(allowlist->patterns[i], name))
+        if (allowlist_pattern_matches(allowlist->patterns[i], name))
             return true;
     return false;
 }
@@ -54,7 +63,7 @@ int allowlist_entry(const struct allowlist *allowlist, struct bytes name)
         return -1;
     for (size_t i = 0; i < allowlist->patterns_n; i++) {
         size_t literal = strcspn(allowlist->patterns[i], "*");
-        if (literal < longest || !pattern_matches(allowlist->patterns[i], name))
+        if (literal < longest || !allowlist_pattern_matches(allowlist->patterns[i], name))
             continue;
         longest = literal;
         entry = (int)i;

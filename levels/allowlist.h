@@ -13,6 +13,12 @@ struct allowlist {
     const char *schedule; /* S: the schedule topic; the bridge's own topics are never targets */
 };
 
+/* Returns whether a pattern consists of the characters of topic names and '*'. */
+bool allowlist_pattern_is_legal(struct bytes pattern);
+
+/* Returns whether a name matches one pattern. */
+bool allowlist_pattern_matches(const char *pattern, struct bytes name);
+
 /* Returns true for a legal name that is not internal and matches a pattern. Also returns true for
    S.canary: processes with and without a canary must judge it the same. */
 bool allowlist_allows(const struct allowlist *allowlist, struct bytes name);

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static bool topic_char_is_legal(char c)
+bool topic_char_is_legal(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == '-';

@@ -11,6 +11,9 @@
 
 enum { TOPIC_NAME_MAX = 249, TOPIC_TEXT_MAX = TOPIC_NAME_MAX + 1 };
 
+/* Returns true for a character of [A-Za-z0-9._-]. */
+bool topic_char_is_legal(char c);
+
 /* Returns true for a name that Kafka accepts: 1 to 249 of [A-Za-z0-9._-], but not "." or "..". */
 bool topic_name_is_legal(struct bytes name);
 

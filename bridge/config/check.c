@@ -5,8 +5,6 @@
 #include "levels/compat.h"
 #include "levels/duration.h"
 
-#include <ctype.h>
-
 /* The names of level topics, S.DURATION, must be legal too. */
 enum { SCHEDULE_MAX = TOPIC_NAME_MAX - DURATION_TEXT_MAX };
 
@@ -83,14 +81,6 @@ static int check_retired(struct loader *loader)
     return 0;
 }
 
-static bool pattern_is_legal(const char *pattern)
-{
-    for (const char *c = pattern; *c != '\0'; c++)
-        if (!isalnum((unsigned char)*c) && strchr("._-*", *c) == NULL)
-            return false;
-    return pattern[0] != '\0' && strlen(pattern) <= TOPIC_NAME_MAX;
-}
-
 static const char NEVER_A_TARGET[] = "an internal topic of the bridge or of Kafka: never a target";
 
 static int check_targets(struct loader *loader)
@@ -99,7 +89,7 @@ static int check_targets(struct loader *loader)
     struct setting setting = setting_of(loader, "targets");
     for (size_t i = 0; i < c->targets_n; i++) {
         const char *pattern = c->targets[i];
-        if (!pattern_is_legal(pattern))
+        if (!allowlist_pattern_is_legal(bytes_text(pattern)))
             return config_refuse(
                 loader, &setting, pattern,
                 "not a topic name: use letters, digits, '.', '_', '-', and * for any text");

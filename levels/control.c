@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* control: the entries in force, and the decision for a target. */
+#include "levels/control.h"
+
+#include "levels/allowlist.h"
+
+#include <stdlib.h>
+
+int controls_init(struct controls *c)
+{
+    *c = (struct controls){.version = 1};
+    c->all = calloc(CONTROLS_MAX, sizeof *c->all);
+    return c->all == NULL ? ERR_NO_MEMORY : 0;
+}
+
+void controls_deinit(struct controls *c)
+{
+    free(c->all);
+    *c = (struct controls){0};
+}
+
+static struct control *find(const struct controls *c, struct bytes pattern)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (bytes_equal(bytes_text(c->all[i].pattern), pattern))
+            return &c->all[i];
+    return NULL;
+}
+
+static void drop(struct controls *c, struct control *control)
+{
+    *control = c->all[--c->n];
+    c->version++;
+}
+
+static void drop_ended(struct controls *c, int64_t now_wall_ms)
+{
+    for (size_t i = c->n; i > 0; i--)
+        if (c->all[i - 1].until_wall_ms <= now_wall_ms)
+            drop(c, &c->all[i - 1]);
+}
+
+int controls_put(struct controls *c, const struct control *control, int64_t now_wall_ms)
+{
+    struct control *same = find(c, bytes_text(control->pattern));
+    if (same == NULL && c->n == CONTROLS_MAX)
+        drop_ended(c, now_wall_ms);
+    if (same == NULL && c->n == CONTROLS_MAX)
+        return ERR_FULL;
+    *(same != NULL ? same : &c->all[c->n++]) = *control;
+    c->version++;
+    return 0;
+}
+
+bool controls_remove(struct controls *c, struct bytes pattern)
+{
+    struct control *same = find(c, pattern);
+    if (same == NULL)
+        return false;
+    drop(c, same);
+    return true;
+}
+
+static void add_pause(struct verdict *v, const struct control *pause)
+{
+    bool first = v->state != CONTROL_PAUSED;
+    v->state = CONTROL_PAUSED;
+    if (first || pause->at_wall_ms < v->since_wall_ms)
+        v->since_wall_ms = pause->at_wall_ms;
+    if (first || pause->until_wall_ms > v->ends_wall_ms)
+        v->ends_wall_ms = pause->until_wall_ms;
+}
+
+static bool is_nearer(const struct control *limit, const struct control *than)
+{
+    if (than == NULL)
+        return true;
+    size_t literal = strcspn(limit->pattern, "*"), other = strcspn(than->pattern, "*");
+    return literal != other ? literal > other : limit->at_wall_ms >= than->at_wall_ms;
+}
+
+struct verdict controls_decide(const struct controls *c, struct bytes target, int64_t now_wall_ms)
+{
+    struct verdict v = {.state = CONTROL_OPEN, .valid_wall_ms = CONTROL_ENDLESS};
+    const struct control *limit = NULL;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct control *control = &c->all[i];
+        if (control->until_wall_ms <= now_wall_ms ||
+            !allowlist_pattern_matches(control->pattern, target))
+            continue;
+        if (control->until_wall_ms < v.valid_wall_ms)
+            v.valid_wall_ms = control->until_wall_ms;
+        if (control->op == CONTROL_PAUSE)
+            add_pause(&v, control);
+        else if (is_nearer(control, limit))
+            limit = control;
+    }
+    if (v.state == CONTROL_OPEN && limit != NULL) {
+        v.state = CONTROL_LIMITED;
+        v.rate = limit->rate;
+    }
+    return v;
+}
+
+int64_t pause_wait_ms(int64_t paused_ms)
+{
+    int64_t wait_ms = paused_ms / 4;
+    return wait_ms < PAUSE_WAIT_MIN_MS   ? PAUSE_WAIT_MIN_MS
+           : wait_ms > PAUSE_WAIT_MAX_MS ? PAUSE_WAIT_MAX_MS
+                                         : wait_ms;
+}
+
+int64_t pause_next_try_ms(const struct verdict *verdict, int64_t expires_ms, int64_t now_wall_ms)
+{
+    int64_t at_ms = now_wall_ms + pause_wait_ms(now_wall_ms - verdict->since_wall_ms);
+    if (verdict->ends_wall_ms < at_ms)
+        at_ms = verdict->ends_wall_ms;
+    return expires_ms < at_ms ? expires_ms + 1 : at_ms;
+}
