@@ -47,9 +47,25 @@ int controls_put(struct controls *c, const struct control *control, int64_t now_
         drop_ended(c, now_wall_ms);
     if (same == NULL && c->n == CONTROLS_MAX)
         return ERR_FULL;
-    *(same != NULL ? same : &c->all[c->n++]) = *control;
+    if (same == NULL)
+        same = &c->all[c->n++];
+    *same = *control;
+    same->is_old = false;
     c->version++;
     return 0;
+}
+
+void controls_begin(struct controls *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        c->all[i].is_old = true;
+}
+
+void controls_end(struct controls *c)
+{
+    for (size_t i = c->n; i > 0; i--)
+        if (c->all[i - 1].is_old)
+            drop(c, &c->all[i - 1]);
 }
 
 bool controls_remove(struct controls *c, struct bytes pattern)

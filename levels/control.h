@@ -27,6 +27,7 @@ struct control {
     struct rate rate; /* CONTROL_LIMIT */
     int64_t at_wall_ms;
     int64_t until_wall_ms; /* CONTROL_ENDLESS: until it is removed */
+    bool is_old;           /* it was not put since controls_begin */
 };
 
 /* The entries in force, in any order. `all` is owned. */
@@ -44,14 +45,18 @@ void controls_deinit(struct controls *controls);
 int controls_put(struct controls *controls, const struct control *control,
                  int64_t now_wall_ms) must_check;
 
+/* Begins and ends a reading of all entries. Those that were not put in between are removed. */
+void controls_begin(struct controls *controls);
+void controls_end(struct controls *controls);
+
 /* Removes the entry with exactly this pattern. Returns whether there was one. */
 bool controls_remove(struct controls *controls, struct bytes pattern);
 
-enum control_state { CONTROL_OPEN, CONTROL_PAUSED, CONTROL_LIMITED };
+enum verdict_state { CONTROL_OPEN, CONTROL_PAUSED, CONTROL_LIMITED };
 
 /* The decision for one target. It is valid until valid_wall_ms, and until an entry changes. */
 struct verdict {
-    enum control_state state;
+    enum verdict_state state;
     struct rate rate;      /* CONTROL_LIMITED */
     int64_t since_wall_ms; /* CONTROL_PAUSED: the first of its pauses began */
     int64_t ends_wall_ms;  /* CONTROL_PAUSED: the last of its pauses ends */
@@ -63,8 +68,8 @@ struct verdict controls_decide(const struct controls *controls, struct bytes tar
 
 enum { PAUSE_WAIT_MIN_MS = 5000, PAUSE_WAIT_MAX_MS = 600000 };
 
-/* Returns when a record of a paused target is tried again: after a quarter of the time since the
-   pause began, between the two bounds above. It is never after the end of the pause, and never
+/* Returns when a record of a paused target is tried again. It waits for a quarter of the time since
+   the pause began, between the two bounds above. It is never after the end of the pause, and never
    beyond expires_ms plus 1. Always after now_wall_ms, if the record has not expired. */
 int64_t pause_next_try_ms(const struct verdict *verdict, int64_t expires_ms, int64_t now_wall_ms);
 

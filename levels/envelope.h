@@ -71,10 +71,18 @@ static inline int64_t stamp_late_from_ms(const struct stamp *stamp)
     return stamp->due_ms > stamp->timestamp_ms ? stamp->due_ms : stamp->timestamp_ms;
 }
 
-/* For a record that waits for another try at its target, returns the instant from which it is late.
+/* Returns whether the record last waited because its target was paused or over its limit. */
+static inline bool stamp_is_withheld(const struct stamp *stamp)
+{
+    return stamp->extras.deferral == DEFERRAL_PAUSED || stamp->extras.deferral == DEFERRAL_LIMITED;
+}
+
+/* For a record that waits because its target failed, returns the instant from which it is late.
    Returns 0 if the target does not delay the record. */
 static inline int64_t stamp_overdue_ms(const struct stamp *stamp)
 {
+    if (stamp_is_withheld(stamp))
+        return 0;
     int64_t late_from_ms = stamp_late_from_ms(stamp);
     return stamp->next_try_ms > late_from_ms ? late_from_ms : 0;
 }

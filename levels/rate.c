@@ -21,9 +21,10 @@ int rate_parse(struct bytes text, struct rate *rate)
     const char *at = text.data;
     int64_t records = 0;
     size_t i = 0;
-    for (; i < text.len && at[i] >= '0' && at[i] <= '9' && records <= RATE_MAX; i++)
+    for (; i < text.len && at[i] >= '0' && at[i] <= '9' && records <= RATE_RECORDS_MAX; i++)
         records = 10 * records + (at[i] - '0');
-    if (records == 0 || records > RATE_MAX || at[0] == '0' || text.len != i + 2 || at[i] != '/')
+    if (records == 0 || records > RATE_RECORDS_MAX || at[0] == '0' || text.len != i + 2 ||
+        at[i] != '/')
         return ERR_DATA;
     for (int unit = 0; unit < UNITS_N; unit++) {
         if (UNITS[unit].name != at[i + 1])
@@ -75,11 +76,29 @@ void bucket_take(struct bucket *b)
     b->tokens = fmax(b->tokens - 1, 0);
 }
 
+/* Returns the time from at_wall_ms to the next free slot. */
+static double next_ms(const struct bucket *b)
+{
+    return fmax(b->free_ms, (1 - b->tokens) / b->per_ms);
+}
+
+static int64_t slot_after(int64_t now_wall_ms, double wait_ms)
+{
+    int64_t whole_ms = (int64_t)ceil(wait_ms - NEARLY);
+    return now_wall_ms + (whole_ms > 0 ? whole_ms : 1);
+}
+
+int64_t bucket_next_ms(const struct bucket *bucket, int64_t now_wall_ms)
+{
+    struct bucket b = *bucket;
+    refill(&b, now_wall_ms);
+    return slot_after(now_wall_ms, next_ms(&b));
+}
+
 int64_t bucket_give_slot(struct bucket *b, int64_t now_wall_ms)
 {
     refill(b, now_wall_ms);
-    double wait_ms = fmax(b->free_ms, (1 - b->tokens) / b->per_ms);
+    double wait_ms = next_ms(b);
     b->free_ms = wait_ms + 1 / b->per_ms;
-    int64_t whole_ms = (int64_t)ceil(wait_ms - NEARLY);
-    return now_wall_ms + (whole_ms > 0 ? whole_ms : 1);
+    return slot_after(now_wall_ms, wait_ms);
 }

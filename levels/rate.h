@@ -5,7 +5,7 @@
 
    Slots are spaced by the rate, and each is given once. A record that returns in its slot needs a
    token, like any other. The tokens alone limit the rate, so a slot that another bucket gave does
-   no harm: if no token is left, the record gets another slot. In any span of T ms, at most per_ms *
+   no harm. If no token is left, the record gets another slot. In any span of T ms, at most per_ms *
    (T + RATE_SPAN_MS) + 1 records pass. */
 #ifndef DELAYBRIDGE_LEVELS_RATE_H
 #define DELAYBRIDGE_LEVELS_RATE_H
@@ -17,13 +17,13 @@
 #include <stdint.h>
 
 enum {
-    RATE_MAX = 1000000,  /* records in one unit */
-    RATE_SPAN_MS = 1000, /* a bucket holds the tokens of this span, and one more */
+    RATE_RECORDS_MAX = 1000000, /* records in one unit */
+    RATE_SPAN_MS = 1000,        /* a bucket holds the tokens of this span, and one more */
     RATE_TEXT_MAX = 16
 };
 
 struct rate {
-    int64_t records; /* from 1 to RATE_MAX */
+    int64_t records; /* from 1 to RATE_RECORDS_MAX */
     int64_t unit_ms; /* a second or a minute */
 };
 
@@ -52,6 +52,9 @@ bool bucket_is_open(struct bucket *bucket, bool has_slot, int64_t now_wall_ms);
 
 /* Takes the token of a record that was sent. Requires bucket_is_open. */
 void bucket_take(struct bucket *bucket);
+
+/* Returns the slot that bucket_give_slot would give. */
+int64_t bucket_next_ms(const struct bucket *bucket, int64_t now_wall_ms);
 
 /* Gives the next free slot, after now_wall_ms. Requires a record for which the bucket is not open.
  */

@@ -26,7 +26,8 @@ bool topic_name_is_legal(struct bytes name)
 
 static bool is_companion(struct bytes suffix)
 {
-    static const char *const SUFFIXES[] = {"pulse", "dead-letter", "cancelled", "events", "canary"};
+    static const char *const SUFFIXES[] = {"pulse",  "dead-letter", "cancelled",
+                                           "events", "control",     "canary"};
     for (size_t i = 0; i < sizeof SUFFIXES / sizeof SUFFIXES[0]; i++)
         if (bytes_equal(suffix, bytes_text(SUFFIXES[i])))
             return true;
@@ -77,6 +78,11 @@ const char *topic_of_cancelled(const char *schedule, char out[TOPIC_TEXT_MAX])
 const char *topic_of_events(const char *schedule, char out[TOPIC_TEXT_MAX])
 {
     return companion(schedule, "events", out);
+}
+
+const char *topic_of_control(const char *schedule, char out[TOPIC_TEXT_MAX])
+{
+    return companion(schedule, "control", out);
 }
 
 const char *topic_of_canary(const char *schedule, char out[TOPIC_TEXT_MAX])

@@ -18,7 +18,7 @@ bool topic_char_is_legal(char c);
 bool topic_name_is_legal(struct bytes name);
 
 /* Returns true for the bridge's own topics and Kafka's internal ones (__*). The bridge's own are S,
-   S.DURATION, S.pulse, S.dead-letter, S.cancelled, S.events and S.canary. */
+   S.DURATION, S.pulse, S.dead-letter, S.cancelled, S.events, S.control and S.canary. */
 bool topic_is_internal(const char *schedule, struct bytes name);
 
 /* Each of these writes a name to out, cut to its size, and returns out. A level's name is
@@ -29,5 +29,6 @@ const char *topic_of_dead_letter(const char *schedule, char out[TOPIC_TEXT_MAX])
 const char *topic_of_canary(const char *schedule, char out[TOPIC_TEXT_MAX]);
 const char *topic_of_cancelled(const char *schedule, char out[TOPIC_TEXT_MAX]);
 const char *topic_of_events(const char *schedule, char out[TOPIC_TEXT_MAX]);
+const char *topic_of_control(const char *schedule, char out[TOPIC_TEXT_MAX]);
 
 #endif

@@ -235,6 +235,7 @@ static bool admit_waiting(struct bridge *b, struct queue *q)
     watch_order(b, q);
     int64_t until_wall_ms = q->head_until_wall_ms, release_wall_ms = q->head_release_wall_ms;
     int64_t overdue_wall_ms = q->head_overdue_wall_ms;
+    bool withheld = q->head_withheld;
     bool last_stop = release_wall_ms == until_wall_ms ||
                      until_wall_ms - b->now.wall_ms <= b->config.ladder.hold_ms;
     if (last_stop)
@@ -243,7 +244,9 @@ static bool admit_waiting(struct bridge *b, struct queue *q)
     notes_recall(b, p);
     p->until_wall_ms = until_wall_ms;
     p->overdue_wall_ms = overdue_wall_ms;
+    p->withheld = withheld;
     q->retrying -= overdue_wall_ms != 0 && q->retrying > 0;
+    q->withheld -= withheld && q->withheld > 0;
     parcel_wait(b, p, release_wall_ms);
     return true;
 }

@@ -18,6 +18,7 @@
      - Events come on top of the budget, while they are in flight. They count towards it.
      - Records on their way to the dead-letter topic take a quarter of the budget at most, and one
        more record for each lane.
+     - No record goes to a target that an entry pauses, or above its limit.
      - No record is forwarded that a cancel in force voids. All cancels that stand in a lane's logs
        when the lane is assigned are in force before its first record is forwarded.
 
@@ -32,6 +33,7 @@
 #include "bridge/core/port.h"
 #include "bridge/core/settings.h"
 #include "bridge/core/stats.h"
+#include "levels/control.h"
 
 struct bridge;
 
@@ -158,6 +160,22 @@ void bridge_cancels_trimmed(struct bridge *bridge, int lane, int64_t below);
 /* Returns whether the lane applies its cancels before it opens, and sets the offset that the load
    has reached and its end. */
 bool bridge_lane_is_loading(const struct bridge *bridge, int lane, int64_t *at, int64_t *end);
+
+/* Pauses and limits of targets. Between turns. */
+
+/* Adds or replaces the entry of a pattern. Returns ERR_FULL if there are CONTROLS_MAX others. */
+int bridge_control_put(struct bridge *bridge, const struct control *control,
+                       struct now now) must_check;
+
+/* Removes the entry with exactly this pattern. Returns whether there was one. */
+bool bridge_control_remove(struct bridge *bridge, struct bytes pattern);
+
+/* All entries follow from the beginning of their topic. Those that do not come are removed by
+   bridge_control_known. */
+void bridge_control_begin(struct bridge *bridge);
+
+/* All entries that the topic has were passed on. The first call opens the lanes. */
+void bridge_control_known(struct bridge *bridge);
 
 /* Trouble with a log. Between turns. */
 

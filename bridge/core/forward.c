@@ -15,6 +15,7 @@
 #include "bridge/core/target_limits.h"
 #include "bridge/core/target_table.h"
 #include "bridge/core/transaction.h"
+#include "bridge/core/withhold.h"
 #include "levels/wire_size.h"
 
 #include <inttypes.h>
@@ -169,6 +170,7 @@ static int send_target(struct bridge *b, struct parcel *p, struct target *t, str
     if (err != 0)
         return err;
     target_sent(b, t, p);
+    withhold_sent(t);
     count_lateness(b, p, f);
     return 0;
 }
@@ -200,6 +202,12 @@ static int deliver(struct bridge *b, struct parcel *p)
     struct target *t = target_get(b, env.stamp.target);
     if (t == NULL) { /* all others are in use */
         parcel_wait(b, p, b->now.wall_ms + BRIDGE_WAIT_MAX_MS);
+        return 0;
+    }
+    enum deferral why;
+    int64_t until_ms = withhold_until_ms(b, t, &env.stamp, &why);
+    if (until_ms != 0) {
+        redelivery_withhold(b, p, until_ms, why);
         return 0;
     }
     if (target_is_too_small(b, t, p)) {

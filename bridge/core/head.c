@@ -80,6 +80,7 @@ static void screen(struct bridge *b, struct queue *q, struct record *record)
     q->head_until_wall_ms = until_wall_ms;
     q->head_headers_n = env.headers_n;
     q->head_overdue_wall_ms = stamp_overdue_ms(&env.stamp);
+    q->head_withheld = stamp_is_withheld(&env.stamp);
     q->head_target = env.stamp.target;
     q->head_release_wall_ms =
         plan_release_ms(&b->config.ladder, q->level_ms, record->timestamp_ms, until_wall_ms);

@@ -10,6 +10,7 @@
 #include "bridge/core/restore.h"
 #include "bridge/core/state.h"
 #include "bridge/core/transaction.h"
+#include "bridge/core/withhold.h"
 
 static void count_lanes(struct bridge *b, int64_t change)
 {
@@ -94,6 +95,7 @@ void bridge_lane_lost(struct bridge *b, int lane)
 
 void bridge_lanes_settled(struct bridge *b)
 {
+    withhold_lanes_changed(b);
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
         if (b->lanes[q->id.lane].owned)

@@ -10,6 +10,7 @@
 #include "bridge/core/state.h"
 #include "bridge/core/target_table.h"
 #include "bridge/core/transaction.h"
+#include "bridge/core/withhold.h"
 
 #include <stdlib.h>
 
@@ -80,7 +81,7 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
     b->queues_per_lane = 1 + config->ladder.n + config->retired_n;
     size_t span_ms = (size_t)(plan_lookahead_ms(&config->ladder) + config->ladder.hold_ms + 1000);
     if (pools_init(b) != 0 || cancel_table_init(b) != 0 || event_init(b) != 0 ||
-        wheel_init(&b->wheel, span_ms, now.wall_ms) != 0) {
+        withhold_init(b) != 0 || wheel_init(&b->wheel, span_ms, now.wall_ms) != 0) {
         bridge_free(b);
         return NULL;
     }
@@ -104,6 +105,7 @@ void bridge_free(struct bridge *b)
     cancel_table_deinit(b);
     event_deinit(b);
     targets_deinit(b);
+    withhold_deinit(b);
     wheel_deinit(&b->wheel);
     free(b->outlets.all);
     txn_deinit(b);

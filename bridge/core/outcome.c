@@ -50,13 +50,15 @@ static void succeeded(struct bridge *b, struct parcel *p, const struct target *t
         counter_add(&b->stats->hops, 1);
         counter_add(&slot->hops, 1);
         bridge_queue(b, p->queue->id.lane, p->to_slot)->retrying += p->overdue_wall_ms != 0;
+        bridge_queue(b, p->queue->id.lane, p->to_slot)->withheld += p->withheld;
         break;
     case FORWARD_TARGET:
         counter_add(&b->stats->deliveries, 1);
         counter_add(&slot->deliveries, 1);
         assert(target != NULL);
         if (p->delayed_ms > 0)
-            spans_add(&b->stats->target_delay, p->delayed_ms);
+            spans_add(p->withheld ? &b->stats->withheld_delay : &b->stats->target_delay,
+                      p->delayed_ms);
         counter_add(&target_stats(b, target->label)->deliveries, 1);
         event_note_delivered(b, p);
         break;

@@ -157,9 +157,10 @@ enum notice_kind {
     NOTICE_CANCEL_NEWER,    /* queue, offset: the lane waits for a newer program */
     NOTICE_LANE_RESTORED,   /* queue, count, span_ms: cancels in force, when the lane opened */
     NOTICE_CANCELS_VOID,    /* queue, count: cancels of a schedule topic that was recreated */
-    NOTICE_CANCELS_GREW     /* queue, count: entries that the table has room for, since a restore */
+    NOTICE_CANCELS_GREW,    /* queue, count: entries that the table has room for, since a restore */
+    NOTICE_CONTROL_UNKNOWN  /* span_ms: lanes have waited for pauses and limits, and open now */
 };
-enum { NOTICE_KINDS = NOTICE_CANCELS_GREW + 1 };
+enum { NOTICE_KINDS = NOTICE_CONTROL_UNKNOWN + 1 };
 
 /* key, target and reason may have any bytes that a producer or a broker wrote. */
 struct notice {

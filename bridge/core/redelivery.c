@@ -12,14 +12,17 @@ static const int64_t retry_after_ms[] = {5000,   10000,  30000,  60000,
                                          120000, 300000, 600000, 1800000};
 enum { RETRIES = sizeof retry_after_ms / sizeof retry_after_ms[0] };
 
-/* Writes the next try and its reason into the envelope. Both survive in a level. Without
-   memory, the record is tried again instead. */
-static void put_back(struct bridge *b, struct parcel *p, struct envelope *env,
-                     struct failure failure)
+static void note_failure(struct stamp *stamp, struct failure failure)
 {
-    struct stamp *stamp = &env->stamp;
     stamp->extras.error_code = (uint16_t)failure.error;
     stamp->extras.error = bytes_text(failure.why);
+}
+
+/* Writes the next try and its reason into the envelope. Both survive in a level. Without
+   memory, the record is tried again instead. */
+static void put_back(struct bridge *b, struct parcel *p, struct envelope *env)
+{
+    struct stamp *stamp = &env->stamp;
     struct record *record = b->port.make(b->port.ctx, p->record->key, envelope_size(env));
     if (record == NULL) {
         parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
@@ -28,6 +31,7 @@ static void put_back(struct bridge *b, struct parcel *p, struct envelope *env,
     envelope_encode(env, (void *)record->value.data);
     p->until_wall_ms = stamp_until_ms(stamp);
     p->overdue_wall_ms = stamp_overdue_ms(stamp);
+    p->withheld = stamp_is_withheld(stamp);
     parcel_replace(b, p, record);
     if (stamp->extras.deferral == DEFERRAL_NONE)
         event_note_retried(b, p);
@@ -59,7 +63,8 @@ void redelivery_attempt_failed(struct bridge *b, struct parcel *p, struct failur
         env.stamp.next_try_ms =
             b->now.wall_ms + retry_after_ms[attempts <= RETRIES ? attempts - 1 : RETRIES - 1];
         notice_failure(b, p, &failure, &env.stamp);
-        put_back(b, p, &env, failure);
+        note_failure(&env.stamp, failure);
+        put_back(b, p, &env);
         return;
     }
     char tries[COUNTED_MAX];
@@ -76,7 +81,22 @@ void redelivery_defer(struct bridge *b, struct parcel *p, const struct target *t
     counter_add(&target_stats(b, t->label)->deferrals, 1);
     env.stamp.next_try_ms = b->now.wall_ms + DOWN_MS;
     env.stamp.extras.deferral = DEFERRAL_FAILED;
-    put_back(b, p, &env, (struct failure){t->error, t->why});
+    note_failure(&env.stamp, (struct failure){t->error, t->why});
+    put_back(b, p, &env);
+}
+
+/* The last error of the record stays in its envelope. */
+void redelivery_withhold(struct bridge *b, struct parcel *p, int64_t next_try_ms, enum deferral why)
+{
+    struct envelope env;
+    int err = envelope_open(p->record->value, &env);
+    assert(err == 0);
+    assert(next_try_ms > b->now.wall_ms); /* otherwise it would return at once, indefinitely */
+    struct target_stats *stats = target_stats(b, target_label(b, env.stamp.target));
+    counter_add(why == DEFERRAL_PAUSED ? &stats->paused : &stats->limited, 1);
+    env.stamp.next_try_ms = next_try_ms;
+    env.stamp.extras.deferral = (uint8_t)why;
+    put_back(b, p, &env);
 }
 
 void redelivery_resend(struct bridge *b, struct parcel *p)

@@ -31,6 +31,8 @@ struct bridge_config {
     uint64_t cancel_seed; /* of its fingerprints, random for each process */
     int64_t seal_ms;      /* between two seals of a lane; 0: a minute */
 
+    bool control; /* lanes wait for bridge_control_known */
+
     /* Events. */
     unsigned events;          /* EVENT_BIT of each type that is written */
     bool events_lossy;        /* at-least-once: no record waits for its events */

@@ -27,6 +27,7 @@
 #include "bridge/core/port.h"
 #include "bridge/core/settings.h"
 #include "bridge/core/stats.h"
+#include "levels/control.h"
 #include "levels/force_marks.h"
 #include "levels/lag.h"
 #include "levels/list.h"
@@ -65,6 +66,7 @@ enum {
     PARK_MS = 1000,          /* longest time of a record behind an unavailable target */
     PROVEN_MS = 60000,       /* a size that was too large is not tried again for this time */
     TARGETS_MAX = 1024,
+    CONTROL_WAIT_MS = 30000, /* lanes open without the paused and limited targets after this */
 
     /* Outlets. */
     OUTLET_WAIT_MS = 20,      /* a record waits for the pending look-up of its outlet */
@@ -136,6 +138,7 @@ struct parcel {
     int16_t to_slot;    /* IN_FLIGHT to a level: its slot */
     uint8_t ownership;  /* enum ownership; only IN_FLIGHT may be other than OWNED */
     bool keyless;       /* IN_FLIGHT to a target: delivered without a key */
+    bool withheld;      /* it last waited because its target was paused or limited */
     bool raw;           /* the record came from a producer and is no envelope */
     bool without_level; /* too large for its level */
     bool alone;         /* gets a batch to itself: it, or its batch, was too large */
@@ -164,6 +167,7 @@ struct queue {
     struct list revoked; /* parcels in flight that are not OWNED */
     size_t parcels;      /* in work, OWNED */
     size_t retrying;     /* records here that wait because of their target, as far as known */
+    size_t withheld;     /* the same of those whose target is paused or limited */
 
     /* The head: the record that was taken and not admitted. */
     struct record *head; /* NULL: none */
@@ -172,6 +176,7 @@ struct queue {
     struct bytes head_target;   /* in the head's own memory */
     int64_t head_until_wall_ms; /* like until_wall_ms of a parcel */
     int64_t head_overdue_wall_ms;
+    bool head_withheld;
     int64_t head_release_wall_ms; /* it leaves its level then; BLOCKED: the block began */
     int64_t admit_wall_ms;        /* it is admitted then, or read again if it was dropped */
     int64_t release_max_wall_ms;  /* latest release that was seen, for the order of the level */
@@ -267,6 +272,13 @@ struct target {
     /* The last failure. */
     enum delivery_error error;
     char why[96];
+
+    /* Pauses and limits (withhold.h). */
+    struct verdict verdict;
+    uint64_t verdict_version; /* of the entries that decided it; 0: none */
+    int64_t verdict_wall_ms;  /* decided then; a clock before that needs another verdict */
+    struct bucket bucket;     /* verdict.state is CONTROL_LIMITED */
+    uint64_t bucket_version;  /* of the lanes for which it was started; 0: none */
 };
 
 /* Exactly-once: the states of a transaction (transaction.h). */
@@ -396,6 +408,14 @@ struct bulk {
     int64_t since_mono_ms; /* its turn began */
 };
 
+/* The targets that operators pause or limit (withhold.h). */
+struct control_state {
+    struct controls all;
+    bool is_known;          /* the entries were read once, or the wait for them is over */
+    int64_t since_mono_ms;  /* start of this wait; 0: no lane waits yet */
+    uint64_t lanes_version; /* changes with the owned lanes */
+};
+
 /* now is set by bridge_turn, bridge_settle, bridge_commit, bridge_survey and bridge_lane_assigned.
    All other functions use the time of the last of these. */
 struct bridge {
@@ -424,6 +444,7 @@ struct bridge {
     struct bulk bulk;
     struct cancel_state cancels;
     struct event_state events;
+    struct control_state control;
 };
 
 static inline bool queue_is_schedule(const struct queue *q)

@@ -81,6 +81,8 @@ static void sum_target(struct target_stats *sum, const struct target_stats *from
 {
     merge_ADD(&sum->deliveries, &from->deliveries);
     merge_ADD(&sum->deferrals, &from->deferrals);
+    merge_ADD(&sum->paused, &from->paused);
+    merge_ADD(&sum->limited, &from->limited);
     add_all(sum->failures, from->failures, DELIVERY_ERRORS + 1);
     add_all(sum->dead, from->dead, CODE_N);
 }
@@ -100,6 +102,7 @@ void stats_sum(struct stats *sum, const struct stats *from)
     add_spans(&sum->commit, &from->commit);
     add_spans(&sum->restore, &from->restore);
     add_spans(&sum->target_delay, &from->target_delay);
+    add_spans(&sum->withheld_delay, &from->withheld_delay);
     for (int i = 0; i < SLOTS_MAX; i++)
         sum_slot(&sum->slots[i], &from->slots[i]);
     for (int i = 0; i < TARGET_LABELS; i++)

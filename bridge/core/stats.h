@@ -68,7 +68,8 @@ void spans_add(struct spans *spans, int64_t ms);
                                           log; with exactly-once also ends of transactions */   \
     X(head_deadline_wall_ms, EARLIEST) /* release of the first waiting record; 0: none */       \
     X(retrying, ADD)                   /* records that wait because of their target */          \
-    X(retrying_due_wall_ms, EARLIEST)  /* oldest due time of those that are known; 0: none */
+    X(retrying_due_wall_ms, EARLIEST)  /* oldest due time of those that are known; 0: none */   \
+    X(withheld, ADD)                   /* records whose target is paused or limited */
 
 struct slot_stats {
     STATS_SLOT(STATS_DECLARE)
@@ -82,8 +83,9 @@ enum { DELIVERY_ERRORS = DELIVERY_UNFIT }; /* the last one */
 
 /* The targets that one entry of `targets` matches. */
 struct target_stats {
-    struct counter deliveries;                    /* acknowledged */
-    struct counter deferrals;                     /* returned to a level without an attempt */
+    struct counter deliveries;      /* acknowledged */
+    struct counter deferrals;       /* returned to a level without an attempt */
+    struct counter paused, limited; /* the same, because operators pause or limit it */
     struct counter failures[DELIVERY_ERRORS + 1]; /* by enum delivery_error */
     struct counter dead[CODE_N];                  /* acknowledged by the dead-letter topic */
 };
@@ -97,42 +99,45 @@ struct retry_stats {
 enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retired levels */
 
 /* One worker. The sum over workers is read in this order, so refused is never above requests. */
-#define STATS_COUNTERS(X)                                                                         \
-    X(refused, ADD)          /* requests that were written to the dead-letter topic */            \
-    X(requests, ADD)         /* read from the schedule topic, refused ones included */            \
-    X(hops, ADD)             /* acknowledged by a level topic */                                  \
-    X(deliveries, ADD)       /* acknowledged by a target */                                       \
-    X(retries, ADD)          /* deliveries that failed and will be tried again */                 \
-    X(deferrals, ADD)        /* returned to a level without an attempt: the target was down */    \
-    X(resends, ADD)          /* failed because of the client or the cluster, and sent again */    \
-    X(already_done, ADD)     /* records that were read again although done */                     \
-    X(order_violations, ADD) /* records of a level further out of order than slack + hold */      \
-    X(window_full, ADD)      /* records that had to wait for room */                              \
-    X(missing_offsets, ADD)  /* offsets that do not exist, counted as done */                     \
-    X(lost_positions, ADD)   /* times that the position of a queue was deleted */                 \
-    X(stall_recoveries, ADD) /* silent queues that were read again */                             \
-    X(commits, ADD)          /* that succeeded */                                                 \
-    X(commits_failed, ADD)                                                                        \
-    X(aborts, ADD)       /* exactly-once: aborted transactions */                                 \
-    X(throttled_ms, ADD) /* total time for which a broker's quota stopped requests */             \
-    X(rebalances, ADD)                                                                            \
-    X(cancels, ADD)                  /* cancels that were acknowledged by the topic of cancels */ \
-    X(replaces, ADD)                 /* the same of replaces */                                   \
-    X(cancels_refused, ADD)          /* for lack of room */                                       \
-    X(cancelled, ADD)                /* records that were dropped because of a cancel */          \
-    X(events_lost, ADD)              /* with events_lossy */                                      \
-    X(events_blocked, ADD)           /* gauge: lanes whose partition of events is down */         \
-    X(cancels_misplaced, ADD)        /* whose key belongs to another lane */                      \
-    X(cancel_entries, ADD)           /* gauge: entries of lanes that are not closed */            \
-    X(cancel_entries_limit, ADD)     /* gauge: the shares of owned lanes */                       \
-    X(oldest_seal_wall_ms, EARLIEST) /* gauge: 0: none keeps cancels */                           \
-    X(schedule_lag_ms, MAX)          /* gauge: for how long requests wait to be read */           \
-    X(lanes_restoring, ADD)          /* gauge: lanes that apply their cancels before they open */ \
-    X(lanes, ADD)                    /* gauge: owned lanes */                                     \
-    X(paused, ADD)                   /* gauge: paused queues */                                   \
-    X(buffered_records, ADD)         /* gauge: parcels in work, in memory or in flight */         \
-    X(buffered_bytes, ADD)           /* gauge: their share of memory_bytes */                     \
-    X(lateness_max_ms, MAX)          /* since the start */
+#define STATS_COUNTERS(X)                                                                          \
+    X(refused, ADD)          /* requests that were written to the dead-letter topic */             \
+    X(requests, ADD)         /* read from the schedule topic, refused ones included */             \
+    X(hops, ADD)             /* acknowledged by a level topic */                                   \
+    X(deliveries, ADD)       /* acknowledged by a target */                                        \
+    X(retries, ADD)          /* deliveries that failed and will be tried again */                  \
+    X(deferrals, ADD)        /* returned to a level without an attempt: the target was down */     \
+    X(resends, ADD)          /* failed because of the client or the cluster, and sent again */     \
+    X(already_done, ADD)     /* records that were read again although done */                      \
+    X(order_violations, ADD) /* records of a level further out of order than slack + hold */       \
+    X(window_full, ADD)      /* records that had to wait for room */                               \
+    X(missing_offsets, ADD)  /* offsets that do not exist, counted as done */                      \
+    X(lost_positions, ADD)   /* times that the position of a queue was deleted */                  \
+    X(stall_recoveries, ADD) /* silent queues that were read again */                              \
+    X(commits, ADD)          /* that succeeded */                                                  \
+    X(commits_failed, ADD)                                                                         \
+    X(aborts, ADD)       /* exactly-once: aborted transactions */                                  \
+    X(throttled_ms, ADD) /* total time for which a broker's quota stopped requests */              \
+    X(rebalances, ADD)                                                                             \
+    X(cancels, ADD)                   /* cancels that were acknowledged by the topic of cancels */ \
+    X(replaces, ADD)                  /* the same of replaces */                                   \
+    X(cancels_refused, ADD)           /* for lack of room */                                       \
+    X(cancelled, ADD)                 /* records that were dropped because of a cancel */          \
+    X(events_lost, ADD)               /* with events_lossy */                                      \
+    X(events_blocked, ADD)            /* gauge: lanes whose partition of events is down */         \
+    X(cancels_misplaced, ADD)         /* whose key belongs to another lane */                      \
+    X(cancel_entries, ADD)            /* gauge: entries of lanes that are not closed */            \
+    X(cancel_entries_limit, ADD)      /* gauge: the shares of owned lanes */                       \
+    X(oldest_seal_wall_ms, EARLIEST)  /* gauge: 0: none keeps cancels */                           \
+    X(schedule_lag_ms, MAX)           /* gauge: for how long requests wait to be read */           \
+    X(lanes_restoring, ADD)           /* gauge: lanes that apply their cancels before they open */ \
+    X(pauses, MAX)                    /* gauge: entries in force that pause targets */             \
+    X(limits, MAX)                    /* gauge: the same that limit them */                        \
+    X(oldest_pause_wall_ms, EARLIEST) /* gauge: 0: no pause is in force */                         \
+    X(lanes, ADD)                     /* gauge: owned lanes */                                     \
+    X(paused, ADD)                    /* gauge: paused queues */                                   \
+    X(buffered_records, ADD)          /* gauge: parcels in work, in memory or in flight */         \
+    X(buffered_bytes, ADD)            /* gauge: their share of memory_bytes */                     \
+    X(lateness_max_ms, MAX)           /* since the start */
 
 struct stats {
     STATS_COUNTERS(STATS_DECLARE)
@@ -140,10 +145,11 @@ struct stats {
     struct counter events[EVENT_TYPES]; /* acknowledged by the topic of events, by type */
     struct counter formats[COMPAT_N];   /* requests by the foreign format of their headers */
     struct counter lateness[LATENESS_BUCKETS];
-    struct spans commit;       /* from the start of a commit to its answer */
-    struct spans restore;      /* from the assignment of a lane until its cancels are in force */
-    struct spans target_delay; /* of deliveries that were tried before or deferred: from the due
-                                  time to the last try */
+    struct spans commit;         /* from the start of a commit to its answer */
+    struct spans restore;        /* from the assignment of a lane until its cancels are in force */
+    struct spans target_delay;   /* of deliveries that were tried before or deferred: from the due
+                                    time to the last try */
+    struct spans withheld_delay; /* the same of deliveries that were last withheld */
     struct slot_stats slots[SLOTS_MAX];
     struct target_stats targets[TARGET_LABELS];
     struct retry_stats retry[TARGET_LABELS]; /* by policy; LABEL_NONE is not used */

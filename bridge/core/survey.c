@@ -4,11 +4,12 @@
 #include "bridge/core/outlet.h"
 #include "bridge/core/restore.h"
 #include "bridge/core/state.h"
+#include "bridge/core/withhold.h"
 
 enum { OVERDUE_MS = 1000 };
 
 struct standing {
-    uint64_t reading, paused, blocked, pending, retrying;
+    uint64_t reading, paused, blocked, pending, retrying, withheld;
     int64_t head_wall_ms;         /* 0: none */
     int64_t retrying_due_wall_ms; /* 0: none */
 };
@@ -42,6 +43,7 @@ static void survey_queue(const struct bridge *b, const struct queue *q, struct s
     s->blocked += q->state == QUEUE_BLOCKED;
     s->pending += (uint64_t)window_pending(&q->window, b->port.end(b->port.ctx, q->id));
     s->retrying += q->retrying;
+    s->withheld += q->withheld;
     if (!has_head(q))
         return;
     note_head(s, q->head_release_wall_ms);
@@ -58,6 +60,7 @@ static void survey_parcel(const struct bridge *b, const struct parcel *p, struct
     struct standing *s = &slots[p->queue->id.slot];
     bool retrying = p->overdue_wall_ms != 0 && p->dead_letter == NULL;
     s->retrying += retrying;
+    s->withheld += p->withheld && p->dead_letter == NULL;
     if (retrying)
         note_earlier(&s->retrying_due_wall_ms, p->overdue_wall_ms);
     if (s->head_wall_ms != 0 && p->until_wall_ms >= s->head_wall_ms)
@@ -81,6 +84,7 @@ static void publish(const struct standing *s, struct slot_stats *slot)
     counter_set(&slot->pending, s->pending);
     counter_set(&slot->head_deadline_wall_ms, (uint64_t)s->head_wall_ms);
     counter_set(&slot->retrying, s->retrying);
+    counter_set(&slot->withheld, s->withheld);
     counter_set(&slot->retrying_due_wall_ms, (uint64_t)s->retrying_due_wall_ms);
 }
 
@@ -92,8 +96,8 @@ static bool may_have_unread(struct bridge *b, const struct queue *q)
     bool advanced = q->window.next != lane->surveyed_offset;
     lane->surveyed_offset = q->window.next;
     return advanced || q->state != QUEUE_OPEN || q->head != NULL ||
-           restore_is_under_way(b, q->id.lane) || outlets_stop_intake(b, q->id.lane) ||
-           b->port.unread(b->port.ctx, q->id) > 0;
+           restore_is_under_way(b, q->id.lane) || withhold_awaits_control(b) ||
+           outlets_stop_intake(b, q->id.lane) || b->port.unread(b->port.ctx, q->id) > 0;
 }
 
 /* Returns for how long requests of a lane have waited to be read. */
@@ -119,6 +123,24 @@ static void survey_lags(struct bridge *b)
     counter_set(&b->stats->schedule_lag_ms, (uint64_t)longest_ms);
 }
 
+static void survey_control(struct bridge *b)
+{
+    const struct controls *all = &b->control.all;
+    uint64_t n[] = {[CONTROL_PAUSE] = 0, [CONTROL_LIMIT] = 0};
+    int64_t oldest_wall_ms = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct control *control = &all->all[i];
+        if (control->until_wall_ms <= b->now.wall_ms)
+            continue;
+        n[control->op]++;
+        if (control->op == CONTROL_PAUSE)
+            note_earlier(&oldest_wall_ms, control->at_wall_ms);
+    }
+    counter_set(&b->stats->pauses, n[CONTROL_PAUSE]);
+    counter_set(&b->stats->limits, n[CONTROL_LIMIT]);
+    counter_set(&b->stats->oldest_pause_wall_ms, (uint64_t)oldest_wall_ms);
+}
+
 void bridge_survey(struct bridge *b, struct now now)
 {
     struct standing slots[SLOTS_MAX] = {0};
@@ -131,4 +153,5 @@ void bridge_survey(struct bridge *b, struct now now)
     for (int slot = 0; slot < b->queues_per_lane; slot++)
         publish(&slots[slot], &b->stats->slots[slot]);
     survey_lags(b);
+    survey_control(b);
 }

@@ -17,6 +17,7 @@
 #include "bridge/core/target.h"
 #include "bridge/core/transaction.h"
 #include "bridge/core/unmatched.h"
+#include "bridge/core/withhold.h"
 
 static void clock_update(struct bridge *b, struct now now)
 {
@@ -54,7 +55,8 @@ static void serve_queues(struct bridge *b)
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < b->config.lanes; i++) {
             int lane = (b->bulk.serve_first + i) % b->config.lanes;
-            if (!b->lanes[lane].owned || restore_is_under_way(b, lane))
+            if (!b->lanes[lane].owned || restore_is_under_way(b, lane) ||
+                withhold_awaits_control(b))
                 continue;
             int from = pass == 0 ? 1 : SLOT_SCHEDULE, to = pass == 0 ? b->queues_per_lane : 1;
             for (int slot = from; slot < to; slot++) {
@@ -106,6 +108,7 @@ int64_t bridge_turn(struct bridge *b, struct now now)
     serve_queues(b);
     wheel_advance(&b->wheel, now.wall_ms);
     deliver_due(b);
+    withhold_serve(b);
     restore_serve(b);
     seal_serve(b);
     unmatched_serve(b);

@@ -45,6 +45,7 @@ static const char *topic_written(const struct notices *to, int slot)
     X(TOOK, F_MS("took_ms", n->span_ms))                                              \
     X(STALLED, F_MS("stalled_ms", n->span_ms))                                        \
     X(STEP, F_MS("step_ms", n->span_ms))                                              \
+    X(WAITED, F_MS("waited_ms", n->span_ms))                                          \
     X(RETRY_IN, F_MS("retry_in_ms", n->span_ms))                                      \
     X(THROTTLE, F_MS("throttle_ms", n->span_ms))
 
@@ -122,6 +123,9 @@ static const struct sentence sentences[NOTICE_KINDS] = {
     [NOTICE_CANCELS_GREW] = {LOG_WARN, LANE | CANCELS,
                              "more cancels in force than fit the table, table enlarged: raise "
                              "cancel_memory"},
+    [NOTICE_CONTROL_UNKNOWN] = {LOG_ERROR, WAITED,
+                                "cannot read the paused and limited targets, lanes open without "
+                                "them: run 'delaybridge check'"},
     [NOTICE_CANCELS_VOID] = {LOG_WARN, TOPIC | LANE | CANCELS,
                              "schedule topic was recreated, its older cancels are void"},
 };

@@ -3,6 +3,7 @@
 #include "tests/sim/faults.h"
 #include "tests/sim/coordinator.h"
 #include "tests/sim/facts.h"
+#include "tests/sim/operators.h"
 #include "tests/sim/retries.h"
 #include "tests/sim/spreads.h"
 #include "tests/sim/workload.h"
@@ -396,6 +397,25 @@ static void choose_retries(struct world *w, int64_t faults_ms)
         world_at(w, rng_between(rng, 0, faults_ms), NULL, spread, NULL, 0);
 }
 
+static void operate(struct world *w, struct process *nobody, void *arg, int64_t n)
+{
+    (void)nobody;
+    (void)arg;
+    (void)n;
+    operators_random(w);
+}
+
+/* A third of the seeds has operators that pause and limit targets. */
+static void choose_controls(struct world *w, int64_t faults_ms)
+{
+    struct rng *rng = &w->control_rng;
+    if (w->without_cancels || !rng_chance(rng, 3333))
+        return;
+    w->setup.control = true;
+    for (int n = rng_int(rng, 0, 12); n > 0; n--)
+        world_at(w, rng_between(rng, 0, faults_ms), NULL, operate, NULL, 0);
+}
+
 static void quiet(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
     (void)nobody;
@@ -429,6 +449,7 @@ void faults_choose(struct world *w)
     choose_workload(w, faults_ms);
     choose_cancels(w, faults_ms);
     choose_retries(w, faults_ms);
+    choose_controls(w, faults_ms);
     facts_choose(w);
     world_at(w, faults_ms, NULL, quiet, NULL, 0);
     for (int i = 0; i < GREAT_N; i++) {
@@ -452,6 +473,7 @@ void faults_end(struct world *w)
 {
     trace(w, NULL, "from here on nothing goes wrong");
     w->quiet_ms = w->now_ms;
+    operators_end(w);
     w->outage_until = w->coordinator_until = 0;
     memset(w->leaderless_until, 0, sizeof w->leaderless_until);
     struct knobs was = w->knobs;

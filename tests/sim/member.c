@@ -4,6 +4,7 @@
    removed, perhaps without its knowledge. */
 #include "tests/sim/coordinator.h"
 #include "tests/sim/loads.h"
+#include "tests/sim/operators.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/voids.h"
 
@@ -248,6 +249,7 @@ static void gain(struct world *w, struct process *p, void *arg, int64_t n)
             oracle_unusable(p, lane, unusable);
     }
     bridge_lanes_settled(p->bridge);
+    operators_lanes_changed(p);
     process_turn_by(p, w->now_ms);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes in the decisions about cancels, events and retries, each planted in a copy of one source file. The stories or seeds of the
+"""Mistakes in the decisions about cancels, events, retries, pauses and limits, each planted in a copy of one source file. The stories or seeds of the
 simulator must find each of them, or a suite of units. A mistake that lies between the bridge and its port is in bugs.h.
 
   mutants.py BUILD [NAME...]    BUILD: the folder of a debug build. Without a NAME: all of them
@@ -144,6 +144,30 @@ MUTANTS = (
     Mutant("spread_is_chosen_again_at_each_reading", "levels/request_times.c",
            "choose_due(stamp, spread_ms);\n    return", "stamp->origin_offset += r->now_ms, choose_due(stamp, spread_ms), "
            "stamp->origin_offset -= r->now_ms;\n    return"),
+    Mutant("paused_target_gets_records", "bridge/core/withhold.c", "case CONTROL_OPEN:\n        return 0;\n    case CONTROL_PAUSED:",
+           "case CONTROL_OPEN:\n        return 0;\n    case CONTROL_PAUSED:\n        if (stamp->extras.deferral == DEFERRAL_PAUSED)\n            return 0;"),
+    Mutant("pause_uses_up_an_attempt", "bridge/core/redelivery.c", "env.stamp.extras.deferral = (uint8_t)why;",
+           "env.stamp.extras.deferral = (uint8_t)why, env.stamp.attempt++;"),
+    Mutant("pause_holds_beyond_the_expiry", "levels/control.c", "return expires_ms < at_ms ? expires_ms + 1 : at_ms;",
+           "return expires_ms < 0 ? expires_ms + 1 : at_ms;"),
+    Mutant("wait_of_a_pause_does_not_grow", "levels/control.c", "int64_t wait_ms = paused_ms / 4;", "int64_t wait_ms = paused_ms / 400;"),
+    Mutant("pause_does_not_end", "levels/control.c", "if (control->until_wall_ms <= now_wall_ms ||", "if (control->until_wall_ms <= 0 ||"),
+    Mutant("removed_entry_stays", "levels/control.c", "    drop(c, same);\n    return true;", "    return same->pattern[0] != 0;"),
+    Mutant("changed_entry_is_not_noticed", "bridge/core/withhold.c", "if (t->verdict_version == all->version &&",
+           "if (t->verdict_version != 0 &&"),
+    Mutant("limit_of_all_lanes_for_each_worker", "levels/rate.c", "own / all;", "(own > 0 && all > 0);"),
+    Mutant("slot_needs_no_token", "bridge/core/withhold.c", "if (bucket_is_open(bucket, has_slot, b->now.wall_ms))",
+           "if (has_slot)\n        bucket->tokens = 1;\n    if (bucket_is_open(bucket, has_slot, b->now.wall_ms))"),
+    Mutant("bucket_starts_full", "levels/rate.c", "{.per_ms = per_ms, .at_wall_ms = now_wall_ms};",
+           "{.per_ms = per_ms, .at_wall_ms = now_wall_ms, .tokens = per_ms * 5000 + 5};"),
+    Mutant("bucket_holds_a_minute", "levels/rate.c", "double most = b->per_ms * RATE_SPAN_MS + 1;",
+           "double most = b->per_ms * 60000 + 1;"),
+    Mutant("record_gets_two_slots", "bridge/core/withhold.c", "bool has_slot = stamp->extras.deferral == DEFERRAL_LIMITED;",
+           "bool has_slot = stamp->extras.deferral == DEFERRAL_PAUSED;"),
+    Mutant("lanes_open_before_the_pauses_are_read", "bridge/core/turn.c", "||\n                withhold_awaits_control(b))", ")"),
+    Mutant("lanes_wait_for_the_pauses_without_end", "bridge/core/withhold.c", "if (waited_ms < CONTROL_WAIT_MS)",
+           "if (waited_ms < INT64_MAX)"),
+    Mutant("withheld_record_is_retrying", "levels/envelope.h", "if (stamp_is_withheld(stamp))\n        return 0;", ""),
 )
 
 
@@ -251,6 +275,22 @@ CASES = (
     Case("a retry has the wait of another one, or begins it in the past",
          ("retries_of_a_record_wait_longer_each_time_and_end", "a_retry_with_an_old_timestamp_waits_from_its_reading"),
          ("retry_waits_from_its_timestamp", "wait_of_a_retry_is_the_one_before")),
+    Case("a target gets records although it is paused, or before its pause is known",
+         ("records_of_a_paused_target_wait_until_it_is_resumed", "lanes_open_when_the_pauses_were_read"),
+         ("paused_target_gets_records", "changed_entry_is_not_noticed", "lanes_open_before_the_pauses_are_read")),
+    Case("a pause costs writes or attempts, or outlives its end or the expiry of a record",
+         ("an_hour_of_a_pause_has_few_writes", "a_pause_ends_at_its_time", "a_paused_record_uses_up_no_attempt",
+          "a_paused_record_expires_at_its_time"),
+         ("pause_uses_up_an_attempt", "pause_holds_beyond_the_expiry", "wait_of_a_pause_does_not_grow", "pause_does_not_end",
+          "removed_entry_stays")),
+    Case("a target gets more than its limit: of several workers, after a restart, after idle time",
+         ("lanes_share_a_limit", "slots_are_given_again_after_a_restart", "records_of_a_limited_target_come_at_its_rate"),
+         ("limit_of_all_lanes_for_each_worker", "slot_needs_no_token", "bucket_starts_full", "bucket_holds_a_minute",
+          "record_gets_two_slots")),
+    Case("a withheld record counts as one whose target fails", ("a_withheld_record_is_not_retrying",),
+         ("withheld_record_is_retrying",)),
+    Case("the topic of control stops all deliveries", ("lanes_open_after_half_a_minute_without_the_pauses",),
+         ("lanes_wait_for_the_pauses_without_end",)),
     Case("retries do not end", ("retries_of_a_record_wait_longer_each_time_and_end", "retries_end_at_their_deadline"),
          ("retry_is_not_counted", "retries_have_one_more", "deadline_of_retries_is_ignored")),
     Case("a retry loses its count, its first time or its origin",

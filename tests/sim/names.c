@@ -107,6 +107,8 @@ const char *names_notice(enum notice_kind kind)
         return "lane_restored";
     case NOTICE_CANCELS_VOID:
         return "cancels_void";
+    case NOTICE_CONTROL_UNKNOWN:
+        return "control_unknown";
     case NOTICE_CANCELS_GREW:
         return "cancels_grew";
     }

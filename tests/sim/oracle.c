@@ -3,6 +3,7 @@
    outcome at the end. */
 #include "tests/sim/oracle.h"
 #include "tests/sim/facts.h"
+#include "tests/sim/operators.h"
 #include "tests/sim/retries.h"
 #include "tests/sim/spreads.h"
 #include "tests/sim/voids.h"
@@ -140,6 +141,7 @@ static void check_delivery(struct process *p, const struct forwarded *f)
         world_fail(w, "%d/%d/%lld is delivered, but must be refused", AT(q, f->input->offset));
     const struct stamp *stamp = &f->forward->env->stamp;
     check_stamp(p, f, stamp);
+    operators_check_delivery(p, f);
     check_bytes(p, f, stamp->key_overridden ? stamp->key : f->forward->record->key);
     if (strcmp(f->forward->target->name, r->target) != 0)
         world_fail(w, "%d/%d/%lld goes to %s, not %s", AT(q, f->input->offset),
@@ -151,7 +153,7 @@ static void check_delivery(struct process *p, const struct forwarded *f)
         world_fail(w, "p%d delivers %d/%d/%lld, which has expired", p->id, AT(q, f->input->offset));
     int64_t due_ms = later_of(p->ready_ms, later_of(stamp->due_ms - EPOCH_MS, r->appended_ms));
     int64_t late_ms = w->setup.exactly_once ? CALM_LATE_EXACTLY_ONCE_MS : CALM_LATE_MS;
-    if (w->setup.is_calm && w->now_ms > due_ms + late_ms)
+    if (w->setup.is_calm && w->acts == NULL && w->now_ms > due_ms + late_ms)
         world_fail(w, "%d/%d/%lld is %lld ms late without any fault", AT(q, f->input->offset),
                    (long long)(w->now_ms - due_ms));
 }
@@ -165,9 +167,11 @@ static void check_extras(struct process *p, const struct forwarded *f, const str
     without_retry.is_retry &= f->request->retry.number == 0;
     const struct extras *extras = &without_retry;
     bool put_back = stamp->next_try_ms != 0;
+    bool withheld = extras->deferral == DEFERRAL_PAUSED || extras->deferral == DEFERRAL_LIMITED;
     bool was_older = put_back && extras_are_none(extras) && f->input->value.data != NULL &&
                      memcmp(f->input->value.data, "DLBE\1", 5) == 0;
-    if (put_back && !was_older && (extras->error_code == 0 || bytes_is_null(extras->error)))
+    if (put_back && !was_older && !withheld &&
+        (extras->error_code == 0 || bytes_is_null(extras->error)))
         world_fail(p->world, "%d/%d/%lld was postponed without a reason", AT(q, f->input->offset));
     if (!put_back && !extras_are_none(extras))
         world_fail(p->world, "%d/%d/%lld has optional fields without need",
@@ -193,7 +197,9 @@ static void check_hop(struct process *p, const struct forwarded *f)
     check_stamp(p, &with, &env.stamp);
     check_bytes(p, &with, env.stamp.key_overridden ? env.stamp.key : f->forward->record->key);
     check_extras(p, &with, &env.stamp);
-    if (env.stamp.next_try_ms > p->clock.wall_ms + RETRY_MS_MAX + 2 * w->skew_ms_max)
+    operators_check_hop(p, &with, &env.stamp);
+    if (env.stamp.extras.deferral != DEFERRAL_LIMITED &&
+        env.stamp.next_try_ms > p->clock.wall_ms + RETRY_MS_MAX + 2 * w->skew_ms_max)
         world_fail(w, "%d/%d/%lld is tried again too late", AT(q, f->input->offset));
 }
 
@@ -421,7 +427,7 @@ static int64_t patience_ms(const struct world *w)
         ms += 12 * w->setup.leap_ms;
     for (int i = 1; i < w->setup.max_attempts; i++)
         ms += i <= 2 ? 2 * 10000 : i <= 4 ? 2 * 60000 : 2 * RETRY_MS_MAX;
-    return ms;
+    return ms + operators_patience_ms(w);
 }
 
 /* Returns the latest possible due time of the request, in virtual time. A request without a

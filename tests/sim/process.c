@@ -2,6 +2,7 @@
 /* Processes: lives, clocks and turns. This is the loop of a worker around the bridge, in virtual
    time. */
 #include "tests/sim/digest.h"
+#include "tests/sim/operators.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/producer.h"
 
@@ -79,6 +80,7 @@ static struct bridge_config configure(struct process *p)
                                   .commit_again_ms = w->setup.commit_again_ms,
                                   .record_max_bytes = bug_record_max(w),
                                   .exactly_once = w->setup.exactly_once,
+                                  .control = w->setup.control,
                                   .skip_unreadable = w->setup.skip_unreadable,
                                   .session_ms = w->setup.session_ms,
                                   .target_labels = {1, 2, 3, 4, 5, 6, 7, 8}};
@@ -104,6 +106,7 @@ void process_start(struct world *w, int id)
     trace(w, p, "starts");
     p->bridge = bridge_new(&config, &port, &p->stats, bug_now(p, p->now));
     assert(p->bridge != NULL && bridge_queues_per_lane(p->bridge) == p->slots);
+    operators_process_starts(p);
     process_turn_by(p, w->now_ms);
     process_join(p);
 }

@@ -197,6 +197,22 @@
     X(a_spread_is_kept_when_its_owner_is_killed_exactly_once)                 \
     X(a_replace_may_have_a_spread)                                            \
     X(a_spread_in_the_past_is_delivered_at_once)                              \
+    /* stories_control.c: targets that operators pause or limit */            \
+    X(records_of_a_paused_target_wait_until_it_is_resumed)                    \
+    X(records_of_a_paused_target_wait_until_it_is_resumed_exactly_once)       \
+    X(an_hour_of_a_pause_has_few_writes)                                      \
+    X(a_pause_ends_at_its_time)                                               \
+    X(a_paused_record_uses_up_no_attempt)                                     \
+    X(a_paused_record_expires_at_its_time)                                    \
+    X(a_cancel_meets_a_paused_record)                                         \
+    X(records_of_a_limited_target_come_at_its_rate)                           \
+    X(records_of_a_limited_target_come_at_its_rate_exactly_once)              \
+    X(slots_are_given_again_after_a_restart)                                  \
+    X(lanes_share_a_limit)                                                    \
+    X(a_removed_limit_is_over)                                                \
+    X(lanes_open_when_the_pauses_were_read)                                   \
+    X(lanes_open_after_half_a_minute_without_the_pauses)                      \
+    X(a_withheld_record_is_not_retrying)                                      \
     /* stories_seal.c: how long cancels live */                               \
     X(cancels_on_the_schedule_topic_come_before_the_first_delivery)           \
     X(cancels_survive_their_owner)                                            \

@@ -28,6 +28,7 @@ void world_init(struct world *world, uint64_t seed)
                             .without_cancels = world->without_cancels,
                             .cancel_rng = {.state = seed * 0xd1342543de82ef95u + 7},
                             .retry_rng = {.state = seed * 0xda942042e4dd58b5u + 3},
+                            .control_rng = {.state = seed * 0xaef17502108ef2d9u + 5},
                             .digest = world->digest};
     world->requests_end = &world->requests;
     for (int id = 0; id < PROCESSES_MAX; id++) {

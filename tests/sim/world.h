@@ -64,8 +64,8 @@ struct knobs {
     int fetch_n;             /* scenarios: entries in a fetch; 0: any number */
     int64_t turn_age_ms;     /* scenarios: age of a turn's clock when the turn forwards */
     int64_t turn_step_ms;    /* scenarios: step of the wall clock since then */
-    bool hold_landings, hold_reports, hold_commits, hold_fetches, hold_turns,
-        hold_fences; /* scenarios: these events wait */
+    bool hold_landings, hold_reports, hold_commits, hold_fetches, hold_turns, hold_fences,
+        hold_control; /* scenarios: these events wait */
 };
 
 /* KEYED: it refuses each record without a key, as a compacted topic does. */
@@ -88,6 +88,7 @@ struct setup {
     int max_attempts;
     bool default_target;
     bool exactly_once;
+    bool control; /* there is a topic of control */
     bool skip_unreadable;
     bool producers_have_names; /* a new life fences the producer of the previous life */
     bool order_is_exact;     /* equal clocks and one ladder, so no breach of the order is allowed */
@@ -132,6 +133,12 @@ struct load_model {
     struct load load;
     int64_t at;
     int64_t bytes; /* of all records of the load: the client may fetch them at once */
+};
+
+/* The records that a process sent to a limited target (operators.c). */
+struct pace {
+    const struct act *limit; /* NULL: none yet */
+    struct pass *last;
 };
 
 struct flight;
@@ -182,7 +189,10 @@ struct process {
     struct held_lane lanes[LANES_MAX];
     struct inbox inboxes[QUEUES_MAX];
     struct load_model loads[LANES_MAX];
-    int64_t entries_restored; /* room for cancels after a restore of too many, or 0 */
+    int64_t entries_restored;     /* room for cancels after a restore of too many, or 0 */
+    int acts_read;                /* of operators */
+    bool control_known;           /* it has read the topic of control once */
+    struct pace paces[TARGETS_N]; /* operators.c */
     struct producer *producer;
     void *liar; /* bugs.c */
     struct flight *reports, **reports_end;
@@ -263,6 +273,9 @@ struct world {
     bool without_cancels;    /* digests: a seed has none */
     struct rng cancel_rng;   /* of all about cancels, so that a seed without them stays the same */
     struct rng retry_rng;    /* the same of retries */
+    struct rng control_rng;  /* the same of pauses and limits */
+    struct act *acts;        /* the topic of control; acts_n of them */
+    int acts_n;
     uint64_t voided_n, cancels_trimmed;
     size_t requests_n, open_n; /* requests_n: all; open_n: without an outcome so far */
     int64_t finish_by_ms;

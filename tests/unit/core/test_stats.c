@@ -173,7 +173,8 @@ Test(stats, quantiles_of_a_sum_cover_all_its_workers)
 static bool is_extreme(const struct counter *counter)
 {
     bool extreme = counter == &stats.lateness_max_ms || counter == &stats.oldest_seal_wall_ms ||
-                   counter == &stats.schedule_lag_ms;
+                   counter == &stats.schedule_lag_ms || counter == &stats.pauses ||
+                   counter == &stats.limits || counter == &stats.oldest_pause_wall_ms;
     for (int slot = 0; slot < SLOTS_MAX; slot++)
         extreme |= counter == &stats.slots[slot].head_deadline_wall_ms ||
                    counter == &stats.slots[slot].retrying_due_wall_ms;

@@ -137,6 +137,20 @@ Test(control, several_pauses_are_one_from_the_first_to_the_last)
     cr_expect_eq(v.valid_wall_ms, NOW + MINUTE);
 }
 
+Test(control, entries_that_do_not_come_again_are_removed)
+{
+    pause("orders");
+    pause("payments");
+    controls_begin(&all);
+    cr_expect_eq(of("orders", NOW).state, CONTROL_PAUSED, "until the end of the reading");
+    pause("payments");
+    controls_end(&all);
+    cr_expect_eq(of("orders", NOW).state, CONTROL_OPEN);
+    cr_expect_eq(of("payments", NOW).state, CONTROL_PAUSED);
+    controls_end(&all);
+    cr_expect_eq(all.n, 1);
+}
+
 Test(control, entries_that_ended_make_room)
 {
     for (int i = 0; i < CONTROLS_MAX; i++) {

@@ -63,7 +63,7 @@ Test(topic_name, own_topics_are_internal)
 {
     EACH(expect_internal, "schedule", "schedule.1s", "schedule.1m", "schedule.2h", "schedule.1m30s",
          "schedule.40d", "schedule.60s", "schedule.0s", "schedule.pulse", "schedule.dead-letter",
-         "schedule.cancelled", "schedule.events");
+         "schedule.cancelled", "schedule.events", "schedule.control");
 }
 
 Test(topic_name, kafkas_topics_are_internal)
@@ -92,6 +92,7 @@ Test(topic_name, other_topics_have_fixed_names)
     cr_expect_str_eq(topic_of_pulse("s", name), "s.pulse");
     cr_expect_str_eq(topic_of_dead_letter("s", name), "s.dead-letter");
     cr_expect_str_eq(topic_of_cancelled("s", name), "s.cancelled");
+    cr_expect_str_eq(topic_of_control("s", name), "s.control");
     cr_expect_str_eq(topic_of_canary("s", name), "s.canary");
 }
 
@@ -101,5 +102,6 @@ Test(topic_name, every_name_is_internal)
     cr_expect(topic_is_internal("s", bytes_text(topic_of_pulse("s", name))));
     cr_expect(topic_is_internal("s", bytes_text(topic_of_dead_letter("s", name))));
     cr_expect(topic_is_internal("s", bytes_text(topic_of_cancelled("s", name))));
+    cr_expect(topic_is_internal("s", bytes_text(topic_of_control("s", name))));
     cr_expect(topic_is_internal("s", bytes_text(topic_of_canary("s", name))));
 }

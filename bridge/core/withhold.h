@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* withhold: due records of targets that operators pause or limit (levels/control.h). Such a record
+   is withheld: it returns to a level without an attempt, and comes back later. Until the entries
+   were read once, no lane is open, but for CONTROL_WAIT_MS at most. */
+#ifndef DELAYBRIDGE_BRIDGE_CORE_WITHHOLD_H
+#define DELAYBRIDGE_BRIDGE_CORE_WITHHOLD_H
+
+#include "bridge/core/state.h"
+#include "levels/envelope.h"
+
+int withhold_init(struct bridge *b) must_check;
+void withhold_deinit(struct bridge *b);
+
+/* Returns when a due record must come back, and sets *why. Returns 0 if it may be sent now. stamp:
+   of the record. */
+int64_t withhold_until_ms(struct bridge *b, struct target *t, const struct stamp *stamp,
+                          enum deferral *why);
+
+/* A record was sent to the target, so it used up a part of its limit. */
+void withhold_sent(struct target *t);
+
+/* The lanes changed, so the share of this worker changes. Limits start again. */
+void withhold_lanes_changed(struct bridge *b);
+
+/* Opens lanes that have waited too long for the entries. Call it each turn. */
+void withhold_serve(struct bridge *b);
+
+/* Returns whether no record may be taken yet. */
+static inline bool withhold_awaits_control(const struct bridge *b)
+{
+    return !b->control.is_known;
+}
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stories of targets that operators pause or limit. */
+#include "tests/sim/operators.h"
+#include "tests/sim/story_cancel.h"
+
+enum { HOUR_MS = 3600000, LABEL_PAYMENTS = 2 };
+#define PAYMENTS(w, name) COUNT(w, targets[LABEL_PAYMENTS].name)
+
+static void open_controlled(struct world *w)
+{
+    w->setup.control = true;
+    story_open(w);
+}
+
+static struct request *ask_expiring(struct world *w, int64_t delay_ms, int64_t expires_in_ms)
+{
+    const struct ask ask = {.target = TARGET_A,
+                            .delay_ms = delay_ms,
+                            .expires_in_ms = expires_in_ms,
+                            .has_value = true,
+                            .value_len = 10};
+    return workload_send(w, &ask);
+}
+
+/* The target of another entry of `targets` is not affected. */
+static void pause_and_resume(struct world *w)
+{
+    open_controlled(w);
+    operators_pause(w, "payments.*", 0);
+    story_pass(w, 100);
+    struct request *paused = story_ask(w, TARGET_A, 0), *other = story_ask(w, TARGET_DEFAULT, 0);
+    story_until(w, other->delivered == 1);
+    story_pass(w, 60000);
+    expect(w, paused->delivered == 0 && PAYMENTS(w, paused) >= 8);
+    expect(w, COUNT(w, retries) == 0 && COUNT(w, deferrals) == 0);
+    operators_remove(w, "payments.*");
+    story_pass(w, 15000 + 1500); /* a quarter of the pause, and a hop */
+    expect(w, paused->delivered == 1);
+    expect(w, COUNT(w, lateness_max_ms) < 500);
+    expect(w, COUNT(w, withheld_delay.sum_ms) > 50000 && COUNT(w, target_delay.sum_ms) == 0);
+    story_finish(w);
+}
+
+void records_of_a_paused_target_wait_until_it_is_resumed(struct world *w)
+{
+    story_begin(w);
+    pause_and_resume(w);
+}
+
+void records_of_a_paused_target_wait_until_it_is_resumed_exactly_once(struct world *w)
+{
+    story_begin_exactly_once(w);
+    pause_and_resume(w);
+}
+
+void an_hour_of_a_pause_has_few_writes(struct world *w)
+{
+    story_begin(w);
+    open_controlled(w);
+    operators_pause(w, "payments.a", 0);
+    story_pass(w, 100);
+    struct request *r = story_ask(w, TARGET_A, 0);
+    story_pass(w, HOUR_MS);
+    expect(w, PAYMENTS(w, paused) >= 26 && PAYMENTS(w, paused) <= 30);
+    expect(w, r->delivered == 0);
+    uint64_t before = PAYMENTS(w, paused);
+    story_pass(w, HOUR_MS);
+    expect(w, PAYMENTS(w, paused) - before == 6);
+    operators_remove(w, "payments.a");
+    story_pass(w, 600000 + 1500);
+    expect(w, r->delivered == 1);
+    story_finish(w);
+}
+
+/* No operator ends it. */
+void a_pause_ends_at_its_time(struct world *w)
+{
+    story_begin(w);
+    open_controlled(w);
+    operators_pause(w, "*", 20000);
+    int64_t ends_ms = w->now_ms + 20000;
+    story_pass(w, 100);
+    struct request *r = story_ask(w, TARGET_A, 0);
+    story_until(w, r->delivered == 1);
+    expect(w, w->now_ms >= ends_ms && w->now_ms < ends_ms + 500);
+    story_finish(w);
+}
+
+void a_paused_record_uses_up_no_attempt(struct world *w)
+{
+    story_begin(w);
+    w->setup.max_attempts = 2;
+    open_controlled(w);
+    w->targets[TARGET_A].mood = TARGET_REFUSES;
+    struct request *r = story_ask(w, TARGET_A, 0);
+    story_until(w, COUNT(w, retries) == 1);
+    operators_pause(w, "payments.a", 0);
+    story_pass(w, 120000);
+    w->targets[TARGET_A].mood = TARGET_FINE;
+    operators_remove(w, "payments.a");
+    story_until(w, r->delivered == 1);
+    story_finish(w);
+}
+
+void a_paused_record_expires_at_its_time(struct world *w)
+{
+    story_begin(w);
+    open_controlled(w);
+    operators_pause(w, "payments.a", 0);
+    story_pass(w, HOUR_MS);
+    struct request *r = ask_expiring(w, 1000, 30000);
+    int64_t expires_ms = r->expires_ms - EPOCH_MS;
+    story_until(w, r->dead == 1);
+    expect(w, w->now_ms > expires_ms && w->now_ms < expires_ms + 1500);
+    story_until(w, COUNT(w, dead[CODE_EXPIRED]) == 1);
+    story_finish(w);
+}
+
+void a_cancel_meets_a_paused_record(struct world *w)
+{
+    story_begin_cancels(w);
+    open_controlled(w);
+    operators_pause(w, "*", 0);
+    story_pass(w, 100);
+    struct request *r = ask_named(w, "k", NULL, 0);
+    story_until(w, PAYMENTS(w, paused) > 0);
+    cancel_of(w, "k", NULL);
+    story_pass(w, 1000);
+    operators_remove(w, "*");
+    story_pass(w, 60000);
+    expect(w, r->voided > 0 && r->delivered == 0);
+    story_finish(w);
+}
+
+static int delivered_of(struct request **all, int n)
+{
+    int delivered = 0;
+    for (int i = 0; i < n; i++)
+        delivered += all[i]->delivered;
+    return delivered;
+}
+
+/* Each record is put back once, and then comes in its slot. */
+static void limit(struct world *w)
+{
+    enum { N = 200 };
+    struct request *all[N];
+    open_controlled(w);
+    operators_limit(w, "payments.*", 10, 1000);
+    story_pass(w, 100);
+    for (int i = 0; i < N; i++)
+        all[i] = story_ask(w, TARGET_A, 0);
+    int64_t begin_ms = w->now_ms;
+    story_pass(w, 10000);
+    int early = delivered_of(all, N);
+    expect(w, early >= 98 && early <= 101);
+    story_until(w, delivered_of(all, N) == N);
+    expect(w, w->now_ms - begin_ms >= 19000 && w->now_ms - begin_ms <= 20500);
+    expect(w, PAYMENTS(w, limited) >= N - 1 && PAYMENTS(w, limited) <= N);
+    expect(w, COUNT(w, lateness_max_ms) < 500 && COUNT(w, withheld_delay.sum_ms) > 1000000);
+    story_finish(w);
+}
+
+void records_of_a_limited_target_come_at_its_rate(struct world *w)
+{
+    story_begin(w);
+    limit(w);
+}
+
+void records_of_a_limited_target_come_at_its_rate_exactly_once(struct world *w)
+{
+    story_begin_exactly_once(w);
+    limit(w);
+}
+
+/* The new process does not know the slots that its predecessor gave. */
+void slots_are_given_again_after_a_restart(struct world *w)
+{
+    enum { N = 100 };
+    struct request *all[N];
+    story_begin(w);
+    open_controlled(w);
+    operators_limit(w, "*", 5, 1000);
+    story_pass(w, 100);
+    for (int i = 0; i < N; i++)
+        all[i] = story_ask(w, TARGET_A, 0);
+    story_pass(w, 5000);
+    story_crash(w);
+    process_start(w, 0);
+    story_until(w, story_owner(w, 0) != NULL);
+    int64_t begin_ms = w->now_ms;
+    int before = delivered_of(all, N);
+    story_ask(w, TARGET_A, 0);
+    story_until(w, delivered_of(all, N) == N);
+    expect(w, w->now_ms - begin_ms >= (N - before) * 200 - 1200);
+    story_finish(w);
+}
+
+/* Two processes with a lane each share the rate. Their owners change. */
+void lanes_share_a_limit(struct world *w)
+{
+    enum { N = 100 };
+    struct request *all[N];
+    story_begin(w);
+    w->setup.processes = w->setup.lanes = 2;
+    open_controlled(w);
+    operators_limit(w, "payments.a", 10, 1000);
+    story_pass(w, 100);
+    for (int i = 0; i < N; i++)
+        all[i] = story_ask_lane(w, i % 2, TARGET_A, 0);
+    int64_t begin_ms = w->now_ms;
+    story_pass(w, 3000);
+    expect(w, delivered_of(all, N) <= 32);
+    story_regroup(w);
+    story_until(w, delivered_of(all, N) == N);
+    expect(w, w->now_ms - begin_ms >= 9000);
+    story_finish(w);
+}
+
+void a_removed_limit_is_over(struct world *w)
+{
+    story_begin(w);
+    open_controlled(w);
+    operators_limit(w, "payments.a", 1, 60000);
+    story_pass(w, 100);
+    struct request *slow = story_ask(w, TARGET_A, 0);
+    story_pass(w, 1000);
+    operators_remove(w, "payments.a");
+    story_pass(w, 100);
+    struct request *r = story_ask(w, TARGET_A, 0);
+    story_until(w, r->delivered == 1);
+    story_until(w, slow->delivered == 1);
+    story_finish(w);
+}
+
+/* The oracle knows that a process reads the topic before its first delivery. */
+void lanes_open_when_the_pauses_were_read(struct world *w)
+{
+    story_begin(w);
+    open_controlled(w);
+    operators_pause(w, "payments.a", 0);
+    story_pass(w, 100);
+    struct request *r = story_ask(w, TARGET_A, 0);
+    w->knobs.hold_control = true;
+    story_crash(w);
+    process_start(w, 0);
+    story_until(w, story_owner(w, 0) != NULL);
+    story_pass(w, 5000);
+    w->knobs.hold_control = false;
+    story_pass(w, 10000);
+    expect(w, r->delivered == 0 && w->notices[NOTICE_CONTROL_UNKNOWN] == 0);
+    operators_remove(w, "payments.a");
+    story_finish(w);
+}
+
+/* A small topic must not stop all deliveries. */
+void lanes_open_after_half_a_minute_without_the_pauses(struct world *w)
+{
+    story_begin(w);
+    w->knobs.hold_control = true;
+    open_controlled(w);
+    struct request *r = story_ask(w, TARGET_A, 0);
+    story_pass(w, 29000);
+    expect(w, r->delivered == 0);
+    story_pass(w, 2000);
+    expect(w, r->delivered == 1 && w->notices[NOTICE_CONTROL_UNKNOWN] == 1);
+    w->knobs.hold_control = false;
+    story_finish(w);
+}
+
+static uint64_t withheld(struct world *w)
+{
+    uint64_t sum = 0;
+    struct process *p = &w->processes[0];
+    bridge_survey(p->bridge, process_clock(p));
+    for (int slot = 0; slot < p->slots; slot++)
+        sum += counter_read(&p->stats.slots[slot].withheld);
+    return sum;
+}
+
+void a_withheld_record_is_not_retrying(struct world *w)
+{
+    story_begin(w);
+    open_controlled(w);
+    operators_pause(w, "payments.a", 0);
+    story_pass(w, 100);
+    story_ask(w, TARGET_A, 0);
+    story_ask(w, TARGET_A, 0);
+    for (int i = 0; i < 60; i++) {
+        story_pass(w, 1000);
+        expect(w, withheld(w) == 2);
+        for (int slot = 0; slot < w->processes[0].slots; slot++)
+            expect(w, counter_read(&w->processes[0].stats.slots[slot].retrying) == 0);
+    }
+    operators_remove(w, "payments.a");
+    story_pass(w, 20000);
+    expect(w, withheld(w) == 0);
+    story_finish(w);
+}

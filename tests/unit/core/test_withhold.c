@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* withhold: due records of paused and limited targets, and lanes that wait for the entries. */
+#include "bridge/core/forward.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/target_table.h"
+#include "bridge/core/withhold.h"
+#include "tests/unit/core/fixture.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+TestSuite(withhold, .init = fixture_start, .fini = fixture_stop);
+
+static void put(const char *pattern, enum control_op op, int64_t until_wall_ms)
+{
+    struct control c = {
+        .op = op, .rate = {2, 1000}, .at_wall_ms = BEGIN_WALL_MS, .until_wall_ms = until_wall_ms};
+    snprintf(c.pattern, sizeof c.pattern, "%s", pattern);
+    cr_assert_eq(bridge_control_put(fx.b, &c, fx.b->now), 0);
+}
+
+static int64_t until_ms(const char *target, enum deferral before)
+{
+    struct stamp stamp = {.expires_ms = STAMP_NEVER, .extras = {.deferral = (uint8_t)before}};
+    enum deferral why = DEFERRAL_NONE;
+    int64_t at_ms = withhold_until_ms(fx.b, fixture_target(target), &stamp, &why);
+    return at_ms == 0 ? 0 : at_ms - fx.b->now.wall_ms;
+}
+
+Test(withhold, paused_record_returns_without_an_attempt)
+{
+    put("orders", CONTROL_PAUSE, CONTROL_ENDLESS);
+    struct parcel *p = fixture_parcel(SLOT_SCHEDULE, START, BEGIN_WALL_MS);
+    parcel_ready(fx.b, p);
+    forward_serve(fx.b);
+    cr_assert_eq(p->state, PARCEL_IN_FLIGHT);
+    cr_expect_eq(p->kind, FORWARD_LEVEL);
+    struct envelope env;
+    cr_assert_eq(envelope_open(p->record->value, &env), 0);
+    cr_expect_eq(env.stamp.next_try_ms, BEGIN_WALL_MS + PAUSE_WAIT_MIN_MS);
+    cr_expect_eq(env.stamp.extras.deferral, DEFERRAL_PAUSED);
+    cr_expect_eq(env.stamp.attempt, 0);
+    cr_expect(p->withheld && p->overdue_wall_ms == 0);
+    cr_expect_eq(fx.lookups, 0, "a paused target is not looked up");
+}
+
+Test(withhold, canary_is_never_paused)
+{
+    put("*", CONTROL_PAUSE, CONTROL_ENDLESS);
+    char canary[TOPIC_TEXT_MAX];
+    topic_of_canary(fx.config.rules.allowlist.schedule, canary);
+    cr_expect_eq(until_ms(canary, DEFERRAL_NONE), 0);
+    cr_expect_neq(until_ms("orders", DEFERRAL_NONE), 0);
+}
+
+Test(withhold, change_of_an_entry_counts_at_once)
+{
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 0);
+    put("orders", CONTROL_PAUSE, CONTROL_ENDLESS);
+    cr_expect_neq(until_ms("orders", DEFERRAL_NONE), 0);
+    cr_expect(bridge_control_remove(fx.b, bytes_text("orders")));
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 0);
+}
+
+Test(withhold, entry_ends_without_a_change)
+{
+    put("orders", CONTROL_PAUSE, BEGIN_WALL_MS + 1000);
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 1000);
+    fixture_pass(1000);
+    fixture_turn();
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 0);
+}
+
+Test(withhold, entry_is_in_force_again_after_a_step_back_of_the_clock)
+{
+    put("orders", CONTROL_PAUSE, BEGIN_WALL_MS + 1000);
+    fx.b->now.wall_ms += 1000;
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 0);
+    fx.b->now.wall_ms -= 500;
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 500);
+}
+
+/* The fixture owns one lane of two: one record a second of two. */
+Test(withhold, worker_sends_its_share)
+{
+    put("orders", CONTROL_LIMIT, CONTROL_ENDLESS);
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 1000, "a bucket starts empty");
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 2000);
+    fixture_pass(1000);
+    fixture_turn();
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 2000, "it waits behind the slots");
+    cr_expect_eq(until_ms("orders", DEFERRAL_LIMITED), 0);
+    withhold_sent(fixture_target("orders"));
+    cr_expect_eq(until_ms("orders", DEFERRAL_LIMITED), 3000, "a slot of another bucket");
+}
+
+Test(withhold, limit_starts_again_with_other_lanes)
+{
+    put("orders", CONTROL_LIMIT, CONTROL_ENDLESS);
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 1000);
+    fixture_pass(1000);
+    fixture_turn();
+    bridge_lanes_settled(fx.b);
+    cr_expect_eq(until_ms("orders", DEFERRAL_LIMITED), 1000);
+}
+
+Test(withhold, record_that_expires_before_its_slot_takes_none)
+{
+    put("orders", CONTROL_LIMIT, CONTROL_ENDLESS);
+    struct stamp stamp = {.expires_ms = BEGIN_WALL_MS + 10};
+    enum deferral why;
+    struct target *t = fixture_target("orders");
+    cr_expect_eq(withhold_until_ms(fx.b, t, &stamp, &why), BEGIN_WALL_MS + 11);
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 1000);
+}
+
+Test(withhold, lanes_wait_for_the_entries_for_half_a_minute)
+{
+    fx.config.control = true;
+    fixture_again();
+    fixture_turn();
+    cr_expect(withhold_awaits_control(fx.b));
+    for (int ms = 0; ms < CONTROL_WAIT_MS - 1000; ms += 1000) {
+        fixture_pass(1000);
+        fixture_turn();
+    }
+    fixture_pass(999);
+    fixture_turn();
+    cr_expect(withhold_awaits_control(fx.b));
+    cr_expect_eq(fixture_notices(NOTICE_CONTROL_UNKNOWN), 0);
+    fixture_pass(1);
+    fixture_turn();
+    cr_expect_not(withhold_awaits_control(fx.b));
+    cr_expect_eq(fixture_notices(NOTICE_CONTROL_UNKNOWN), 1);
+    cr_expect_eq(fixture_notice(NOTICE_CONTROL_UNKNOWN)->span_ms, CONTROL_WAIT_MS);
+}
+
+Test(withhold, lanes_open_when_the_entries_are_known)
+{
+    fx.config.control = true;
+    fixture_again();
+    bridge_control_begin(fx.b);
+    put("orders", CONTROL_PAUSE, CONTROL_ENDLESS);
+    fixture_turn();
+    cr_expect(withhold_awaits_control(fx.b));
+    bridge_control_known(fx.b);
+    cr_expect_not(withhold_awaits_control(fx.b));
+    cr_expect_neq(until_ms("orders", DEFERRAL_NONE), 0);
+}
+
+Test(withhold, survey_shows_the_entries_in_force)
+{
+    put("orders", CONTROL_PAUSE, CONTROL_ENDLESS);
+    put("bills", CONTROL_PAUSE, BEGIN_WALL_MS + 1);
+    put("*", CONTROL_LIMIT, CONTROL_ENDLESS);
+    bridge_survey(fx.b, (struct now){BEGIN_WALL_MS, fx.b->now.mono_ms});
+    cr_expect_eq(counter_read(&fx.stats.pauses), 2);
+    cr_expect_eq(counter_read(&fx.stats.limits), 1);
+    cr_expect_eq(counter_read(&fx.stats.oldest_pause_wall_ms), BEGIN_WALL_MS);
+    bridge_survey(fx.b, (struct now){BEGIN_WALL_MS + 1, fx.b->now.mono_ms});
+    cr_expect_eq(counter_read(&fx.stats.pauses), 1);
+    bridge_control_remove(fx.b, bytes_text("orders"));
+    bridge_survey(fx.b, (struct now){BEGIN_WALL_MS + 1, fx.b->now.mono_ms});
+    cr_expect_eq(counter_read(&fx.stats.oldest_pause_wall_ms), 0);
+}
