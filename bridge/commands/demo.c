@@ -105,6 +105,8 @@ static int make_topics(struct demo *d)
         err = mock_topic(d->mock, topic_of_cancelled(c->schedule, name), LANES);
     if (err == 0)
         err = mock_topic(d->mock, topic_of_pulse(c->schedule, name), 1);
+    if (err == 0)
+        err = mock_topic(d->mock, topic_of_control(c->schedule, name), 1);
     for (int i = 0; err == 0 && demo_feed_target(i) != NULL; i++)
         err = mock_topic(d->mock, demo_feed_target(i), 1);
     return err;

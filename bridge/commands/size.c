@@ -41,7 +41,8 @@ struct sizing {
     double written_s, read_s; /* bytes a second: written to all replicas, read by consumers */
     double disk;              /* bytes of all replicas */
     int lanes, workers;
-    int partitions; /* of all topics but S.pulse, which has one for each broker */
+    int partitions; /* of all topics but S.pulse, which has one for each broker; S.control has one
+                     */
     struct longer_levels longer;
     struct cancel_life cancel;
     double memory_mib; /* of a process with all lanes */
@@ -98,7 +99,7 @@ static struct sizing size_of(const struct config *c, const struct load *load)
     s.lanes = at_least(load->rate * busiest / lane_rate);
     if (s.lanes < c->partitions)
         s.lanes = c->partitions;
-    s.partitions = s.lanes * (c->ladder.n + c->retired_n + OTHER_TOPICS + (c->events != 0));
+    s.partitions = s.lanes * (c->ladder.n + c->retired_n + OTHER_TOPICS + (c->events != 0)) + 1;
     chain_longer_levels(&chain, &c->ladder, &s.longer);
     s.cancel = cancel_life_of(&chain, &c->ladder);
     double busy_us = load->rate * (intake_us + hops * hop_us + delivery_us);

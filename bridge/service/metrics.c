@@ -68,6 +68,24 @@ static const struct metric METRICS[] = {
      "Oldest due time of these records, if they are in memory or at the head of a partition. No "
      "series if there are none.",
      LEVEL_TIME(retrying_due_wall_ms)},
+    {"delaybridge_withheld_total", "counter", "target,reason",
+     "Due records that returned to a level because operators pause or limit their target, by the "
+     "entry of targets.",
+     metrics_write_withheld, 0},
+    {"delaybridge_withheld_records", "gauge", "level",
+     "Records in this level that wait because their target was paused or over its limit, as far as "
+     "this process wrote or read them.",
+     LEVEL(withheld)},
+    {"delaybridge_withheld_delay_seconds", "histogram", "",
+     "Lateness that pauses and limits cause, of deliveries that were withheld before the last try. "
+     "It counts from the later of due time and request timestamp to that try.",
+     metrics_write_withheld_delay, 0},
+    {"delaybridge_control_entries", "gauge", "op",
+     "Entries of the topic of control in force: pauses and limits of targets.",
+     metrics_write_control, 0},
+    {"delaybridge_oldest_pause_timestamp_seconds", "gauge", "",
+     "Time at which the oldest pause in force began. No series if there is none.",
+     metrics_write_time, offsetof(struct stats, oldest_pause_wall_ms)},
     {"delaybridge_level_pending_records", "gauge", "level",
      "Records that are not done, on owned partitions. In level schedule: unread requests. "
      "With exactly-once, ends of transactions are included.",

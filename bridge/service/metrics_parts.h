@@ -29,6 +29,9 @@ void metrics_write_failures(FILE *out, const struct metric *metric, const struct
 void metrics_write_retry(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_lateness(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_target_delay(FILE *out, const struct metric *metric, const struct metrics *m);
+void metrics_write_withheld(FILE *out, const struct metric *metric, const struct metrics *m);
+void metrics_write_withheld_delay(FILE *out, const struct metric *metric, const struct metrics *m);
+void metrics_write_control(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_commit(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_restore(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_commits(FILE *out, const struct metric *metric, const struct metrics *m);

@@ -174,6 +174,31 @@ void metrics_write_target_delay(FILE *out, const struct metric *metric, const st
     histogram(out, metric->name, "", &m->stats->target_delay);
 }
 
+void metrics_write_withheld(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    for (int label = 0; label < TARGET_LABELS; label++) {
+        const char *target = labels_text(LABEL_TARGETS, label);
+        const struct target_stats *stats = &m->stats->targets[label];
+        if (target == NULL)
+            continue;
+        fprintf(out, "%s{target=\"%s\",reason=\"paused\"} %" PRIu64 "\n", metric->name, target,
+                counter_read(&stats->paused));
+        fprintf(out, "%s{target=\"%s\",reason=\"limited\"} %" PRIu64 "\n", metric->name, target,
+                counter_read(&stats->limited));
+    }
+}
+
+void metrics_write_withheld_delay(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    histogram(out, metric->name, "", &m->stats->withheld_delay);
+}
+
+void metrics_write_control(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    sample_labelled(out, metric, "pause", counter_read(&m->stats->pauses));
+    sample_labelled(out, metric, "limit", counter_read(&m->stats->limits));
+}
+
 void metrics_write_commit(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     histogram(out, metric->name, "", &m->stats->commit);

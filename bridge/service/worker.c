@@ -110,6 +110,7 @@ static void turn(struct worker *w)
     read_again(w);
     take_live(w);
     lane_ends_serve(w->lane_ends);
+    control_log_serve(w->control_log, now.mono_ms);
     bool loads_more = loads_serve(w->loads, now.mono_ms);
     int64_t wait_ms = bridge_turn(w->bridge, now);
     survey(w, now);

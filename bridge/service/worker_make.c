@@ -42,6 +42,7 @@ static int name_topics(struct worker *w)
     topic_of_dead_letter(c->schedule, w->dead_letter);
     w->topics[w->slots] = topic_of_cancelled(c->schedule, w->cancelled);
     topic_of_events(c->schedule, w->events);
+    topic_of_control(c->schedule, w->control);
     w->notices = (struct notices){.topics = w->topics,
                                   .dead_letter = w->dead_letter,
                                   .cancelled = w->cancelled,
@@ -95,6 +96,7 @@ static int start_bridge(struct worker *w)
         .large_bytes = c->memory_bytes / c->workers / LARGE_SHARE,
         .cancel_memory = (size_t)(c->cancel_memory / c->workers),
         .cancel_seed = random_seed(),
+        .control = true,
         .events = c->events,
         .events_lossy = c->events_lossy,
         .event_source = c->group,
@@ -169,13 +171,15 @@ void worker_disconnect_member(struct worker *w)
     w->group = NULL;
 }
 
-static int make_cancel_readers(struct worker *w, struct error *error)
+static int make_readers(struct worker *w, struct error *error)
 {
     struct loads_config loads = worker_loads_config(w);
     struct lane_ends_config ends = worker_lane_ends_config(w);
     w->loads = loads_new(&loads);
     w->lane_ends = lane_ends_new(&ends);
-    return w->loads != NULL && w->lane_ends != NULL
+    struct control_log_config control = worker_control_config(w);
+    w->control_log = control_log_new(&control);
+    return w->loads != NULL && w->lane_ends != NULL && w->control_log != NULL
                ? 0
                : error_set(error, ERR_NO_MEMORY, "out of memory or threads");
 }
@@ -194,7 +198,7 @@ static int connect_all(struct worker *w, struct error *error)
     struct producer_config producer = worker_producer_config(w);
     int err = producer_new(&producer, &w->producer, error);
     if (err == 0)
-        err = make_cancel_readers(w, error);
+        err = make_readers(w, error);
     return err != 0 ? err : worker_connect_member(w, error);
 }
 
@@ -208,6 +212,9 @@ void worker_free(struct worker *w)
     if (w->lane_ends != NULL && !lane_ends_free(w->lane_ends))
         return; /* the same */
     w->lane_ends = NULL;
+    if (w->control_log != NULL && !control_log_free(w->control_log))
+        return; /* the same */
+    w->control_log = NULL;
     if (w->bridge != NULL)
         bridge_free(w->bridge); /* releases records before their client handles go */
     worker_disconnect_member(w);

@@ -8,6 +8,7 @@
 #include "bridge/service/worker.h"
 #include "consumer/admin/topics.h"
 #include "consumer/client/client.h"
+#include "consumer/control_log.h"
 #include "consumer/group.h"
 #include "consumer/lane_ends.h"
 #include "consumer/loads.h"
@@ -29,6 +30,7 @@ struct worker {
     struct producer *producer;
     struct loads *loads;
     struct lane_ends *lane_ends;
+    struct control_log *control_log;
     struct notices notices;
     pthread_t thread;
 
@@ -37,10 +39,10 @@ struct worker {
     const char **topics;           /* by slot, then the topic of cancels */
     char (*names)[TOPIC_TEXT_MAX]; /* memory of the levels' names in topics */
     char pulse[TOPIC_TEXT_MAX], dead_letter[TOPIC_TEXT_MAX], cancelled[TOPIC_TEXT_MAX];
-    char events[TOPIC_TEXT_MAX];
-    bool *missing;          /* by slot: the topic does not exist */
+    char events[TOPIC_TEXT_MAX], control[TOPIC_TEXT_MAX];
     bool any_missing;       /* some topic does not exist */
     bool find_missing;      /* check soon which topics exist */
+    bool *missing;          /* by slot: the topic does not exist */
     int *partitions;        /* by slot, at the last such check */
     int64_t topics_mono_ms; /* last such check */
 
@@ -105,6 +107,9 @@ void worker_on_wakeup(void *ctx, int32_t number);
 void worker_find_missing(struct worker *worker, struct now now);
 /* Ends the worker and the process. */
 void worker_fail(struct worker *worker);
+
+/* worker_control.c */
+struct control_log_config worker_control_config(struct worker *worker);
 
 /* worker_unreadable.c: for each turn. */
 void worker_serve_unreadable(struct worker *worker, struct now now);

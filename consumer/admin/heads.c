@@ -45,6 +45,7 @@ static void note_retrying(struct head *head, const rd_kafka_message_t *message)
     struct envelope env;
     if (envelope_open(bytes_of(message->payload, message->len), &env) != 0)
         return;
+    head->withheld += stamp_is_withheld(&env.stamp);
     int64_t overdue_ms = stamp_overdue_ms(&env.stamp);
     if (overdue_ms == 0)
         return;
@@ -151,6 +152,7 @@ struct retrying heads_retrying(const struct offsets *offsets, const struct head 
         if (head->retrying > 0 && (sum.n == 0 || head->retrying_due_wall_ms < sum.due_wall_ms))
             sum.due_wall_ms = head->retrying_due_wall_ms;
         sum.n += head->retrying;
+        sum.withheld += head->withheld;
     }
     return sum;
 }

@@ -16,6 +16,7 @@ struct head {
     /* The number of records that wait because of their target, and the due time of the oldest. Only
        the head and the records read behind it count. */
     int64_t retrying, retrying_due_wall_ms;
+    int64_t withheld;     /* the same number of those whose target is paused or limited */
     bool retrying_is_cut; /* more records wait than were read */
     size_t looked_bytes;  /* size of the records read */
 };
@@ -33,7 +34,8 @@ struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
 /* The retrying records of all lanes of one slot. */
 struct retrying {
     int64_t n, due_wall_ms; /* of the oldest; 0: none */
-    bool is_cut;            /* there may be more */
+    int64_t withheld;
+    bool is_cut; /* there may be more */
 };
 struct retrying heads_retrying(const struct offsets *offsets, const struct head *heads, int slot);
 

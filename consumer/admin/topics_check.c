@@ -41,7 +41,12 @@ static void check_partitions(struct findings *findings, const struct survey *sur
     int lanes = survey->lanes;
     char partitions[COUNTED_MAX];
     counted(topic->partitions, "partition", partitions);
-    if (topic->partitions == 0)
+    if (topic->partitions == 0 && topic->kind == TOPIC_CONTROL)
+        finding_add(
+            findings, FINDING_WARN, topic->name, words("create %s", topic->name),
+            "topic %s does not exist, so pause, resume and limit are unavailable: " RUN_APPLY,
+            topic->name);
+    else if (topic->partitions == 0)
         finding_add(findings, FINDING_REFUSE, topic->name, words("create %s", topic->name),
                     "topic %s does not exist: " RUN_APPLY, topic->name);
     else if (!topic_has_lanes(topic->kind))

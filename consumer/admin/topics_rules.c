@@ -107,6 +107,14 @@ static const struct topic_rule events_rules[] = {
     TIMESTAMP_RULES(HOUR, OWN_CLOCK),
 };
 
+static const struct topic_rule control_rules[] = {
+    {"cleanup.policy", "compact", RULE_EXACTLY, FINDING_FAULT,
+     "pauses and limits would end when their records are deleted", NULL, false},
+    {"segment.ms", HOUR, RULE_AT_MOST, FINDING_WARN,
+     "replaced records stay for longer, and each process reads all of them when it starts", NULL,
+     false},
+};
+
 static const struct topic_rule target_rules[] = {
     TIMESTAMP_RULES(MINUTE, TARGET_CLOCK),
 };
@@ -122,6 +130,7 @@ static const struct {
     [TOPIC_DEAD_LETTER] = {dead_letter_rules, COUNT(dead_letter_rules)},
     [TOPIC_CANCELLED] = {cancelled_rules, COUNT(cancelled_rules)},
     [TOPIC_EVENTS] = {events_rules, COUNT(events_rules)},
+    [TOPIC_CONTROL] = {control_rules, COUNT(control_rules)},
     [TOPIC_PULSE] = {NULL, 0},
     [TOPIC_CANARY] = {NULL, 0},
     [TOPIC_TARGET] = {target_rules, COUNT(target_rules)},
@@ -174,9 +183,8 @@ size_t topic_initial(const struct topic_seen *topic, const struct config *config
 
 int topic_partitions_wanted(const struct survey *survey, const struct topic_seen *topic)
 {
-    return topic->kind == TOPIC_PULSE    ? survey->brokers
-           : topic->kind == TOPIC_CANARY ? 1
-                                         : survey->lanes;
+    bool single = topic->kind == TOPIC_CANARY || topic->kind == TOPIC_CONTROL;
+    return topic->kind == TOPIC_PULSE ? survey->brokers : single ? 1 : survey->lanes;
 }
 
 int survey_replicas(const struct survey *survey, const struct config *config)

@@ -18,7 +18,7 @@ static void add(struct survey *survey, enum topic_kind kind, const char *name)
 
 static int list_topics(struct survey *survey, const struct config *config)
 {
-    enum { OTHERS = 6 };
+    enum { OTHERS = 7 };
     char name[TOPIC_TEXT_MAX];
     size_t most = (size_t)config->ladder.n + (size_t)config->retired_n + OTHERS;
     survey->topics = calloc(most, sizeof *survey->topics);
@@ -33,6 +33,7 @@ static int list_topics(struct survey *survey, const struct config *config)
         add(survey, TOPIC_LEVEL, topic_of_level(config->schedule, config->retired_ms[i], name));
     add(survey, TOPIC_DEAD_LETTER, topic_of_dead_letter(config->schedule, name));
     add(survey, TOPIC_CANCELLED, topic_of_cancelled(config->schedule, name));
+    add(survey, TOPIC_CONTROL, topic_of_control(config->schedule, name));
     add(survey, TOPIC_PULSE, topic_of_pulse(config->schedule, name));
     if (config->events != 0)
         add(survey, TOPIC_EVENTS, topic_of_events(config->schedule, name));

@@ -13,6 +13,7 @@ enum topic_kind {
     TOPIC_DEAD_LETTER,
     TOPIC_CANCELLED,
     TOPIC_EVENTS,
+    TOPIC_CONTROL,
     TOPIC_PULSE,
     TOPIC_CANARY,
     TOPIC_TARGET /* not the bridge's: apply neither creates nor changes it */

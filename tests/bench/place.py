@@ -162,7 +162,8 @@ class Place:
 
     def levels(self, name: str) -> list[str]:
         """Returns the level topics of a schedule topic."""
-        own = (f"{name}.pulse", f"{name}.dead-letter", f"{name}.cancelled", f"{name}.events")
+        own = (f"{name}.pulse", f"{name}.dead-letter", f"{name}.cancelled", f"{name}.events",
+               f"{name}.control")
         return [topic for topic in self.admin.topics() if topic.startswith(name + ".") and topic not in own]
 
     def schedule(self, lanes: int = LANES, **changes) -> tuple[str, Path]:

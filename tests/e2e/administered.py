@@ -16,7 +16,7 @@ from secured import APPLY, Fortress, Right
 from stage import LANES, TARGETS, Skip, Stage, exactly_once, judge, level_topics, require, will_say
 
 INTEGRATION = ROOT / "build" / "dev" / "integration_tests"
-ROUNDS, OWN_TOPICS = 5, 22  # schedule, 18 levels, dead letters, cancels, pulse
+ROUNDS, OWN_TOPICS = 5, 23  # schedule, 18 levels, dead letters, cancels, control, pulse
 SUITES = ("topics", "offsets", "broker_limits", "insync")  # suites whose tests need a broker
 
 

@@ -183,6 +183,6 @@ for text in ("secret", "__consumer_offsets", "__transaction_state", "e2e/a", "e2
              "e2e." + "x" * 250, "e2e.a\n", "E2E.A", "xe2e.a"):
     kind(f"the target {text[:24]!r}", "target_denied", DELAY, ("dlb-target", text))
 kind("a NUL behind a good target", "target_denied", DELAY, ("dlb-target", b"e2e.a\x00x"))
-for suffix in ("", ".1s", ".1m", ".2h", ".pulse", ".dead-letter", ".cancelled", ".events"):
+for suffix in ("", ".1s", ".1m", ".2h", ".pulse", ".dead-letter", ".cancelled", ".events", ".control"):
     timed(f"the bridge's own topic S{suffix}", "target_denied",
           lambda c, suffix=suffix: [("dlb-delay", "1s"), ("dlb-target", c.schedule + suffix)])

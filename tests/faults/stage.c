@@ -53,6 +53,7 @@ static void make_topics(const struct stage *s, int brokers)
         make_topic(s, offsets_topic(c, slot, name), STAGE_LANES, brokers);
     make_topic(s, topic_of_dead_letter(c->schedule, name), STAGE_LANES, brokers);
     make_topic(s, topic_of_cancelled(c->schedule, name), STAGE_LANES, brokers);
+    make_topic(s, topic_of_control(c->schedule, name), 1, brokers);
     make_topic(s, topic_of_pulse(c->schedule, name), brokers, brokers);
     if (c->canary_ms > 0)
         make_topic(s, topic_of_canary(c->schedule, name), 1, brokers);

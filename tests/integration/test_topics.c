@@ -202,8 +202,8 @@ Test(topics, checks_without_an_answer_are_skipped_with_one_finding)
     struct config config = scratch_config("topics", LANES, 3);
     rd_kafka_t *rk = client("test.mock.num.brokers", "3");
     rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
-    static const char *const suffixes[] = {"",       ".1s",          ".1m",       ".1m30s",
-                                           ".pulse", ".dead-letter", ".cancelled"};
+    static const char *const suffixes[] = {"",       ".1s",          ".1m",        ".1m30s",
+                                           ".pulse", ".dead-letter", ".cancelled", ".control"};
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
         char name[TOPIC_TEXT_MAX];
         snprintf(name, sizeof name, "%s%s", config.schedule, suffixes[i]);

@@ -143,9 +143,9 @@ Test(cli, long_delays_get_a_hint_at_longer_levels)
     ends("delaybridge size -c /dev/null --rate 300 --delay 7d", EXIT_DONE,
          "12h, 1d, 7d in addition");
     ends("delaybridge size -c /dev/null --rate 300 --delay 15m --events default", EXIT_DONE,
-         "176 without schedule.pulse");
+         "177 without schedule.pulse");
     ends("delaybridge size -c /dev/null --rate 300 --delay 15m", EXIT_DONE,
-         "168 without schedule.pulse");
+         "169 without schedule.pulse");
 }
 
 Test(cli, size_counts_each_pass_of_a_level_for_the_lanes)

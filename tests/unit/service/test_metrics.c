@@ -217,6 +217,28 @@ Test(metrics, delay_by_targets_is_separate_from_lateness)
         says("delaybridge_retrying_oldest_due_timestamp_seconds{level=\"5s\"} 1700000000.123"));
 }
 
+Test(metrics, delay_by_operators_is_separate_from_lateness)
+{
+    static const char *const entries[] = {"orders.*"};
+    uint8_t numbers[TARGET_LABELS];
+    labels_number(LABEL_TARGETS, entries, 1, numbers);
+    cr_expect(strstr(written(), "\ndelaybridge_oldest_pause_timestamp_seconds ") == NULL);
+    counter_set(&stats.targets[numbers[0]].paused, 5);
+    counter_set(&stats.targets[numbers[0]].limited, 6);
+    counter_set(&stats.slots[2].withheld, 12);
+    spans_add(&stats.withheld_delay, 61000);
+    counter_set(&stats.pauses, 2);
+    counter_set(&stats.limits, 3);
+    counter_set(&stats.oldest_pause_wall_ms, 1700000000123);
+    cr_expect(says("delaybridge_withheld_total{target=\"orders.*\",reason=\"paused\"} 5"));
+    cr_expect(says("delaybridge_withheld_total{target=\"orders.*\",reason=\"limited\"} 6"));
+    cr_expect(says("delaybridge_withheld_records{level=\"5s\"} 12"));
+    cr_expect(says("delaybridge_withheld_delay_seconds_sum 61.000"));
+    cr_expect(says("delaybridge_control_entries{op=\"pause\"} 2"));
+    cr_expect(says("delaybridge_control_entries{op=\"limit\"} 3"));
+    cr_expect(says("delaybridge_oldest_pause_timestamp_seconds 1700000000.123"));
+}
+
 Test(metrics, disabled_feature_has_no_series)
 {
     cr_expect(strstr(written(), "delaybridge_transactions_total{") == NULL);

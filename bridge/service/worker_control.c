@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pauses and limits of targets, from their topic to the step machine. */
+#include "bridge/base/log.h"
+#include "bridge/service/worker_parts.h"
+#include "levels/instant.h"
+
+static void on_begun(void *ctx)
+{
+    bridge_control_begin(((struct worker *)ctx)->bridge);
+}
+
+static bool logs(const struct worker *w)
+{
+    return w->config.number == 0;
+}
+
+static void log_entry(const struct control_record *record)
+{
+    char rate[RATE_TEXT_MAX], until[INSTANT_TEXT_MAX];
+    const struct control *c = &record->control;
+    bool endless = c->until_wall_ms == CONTROL_ENDLESS;
+    log_info(c->op == CONTROL_PAUSE ? "targets paused" : "targets limited",
+             F_TEXT("targets", c->pattern),
+             F_TEXT("rate", c->op == CONTROL_LIMIT ? rate_format(&c->rate, rate) : NULL),
+             F_TEXT("until", endless ? NULL : instant_format(c->until_wall_ms, until)),
+             F_TEXT("by", record->by), F_INSTANT("at", c->at_wall_ms));
+}
+
+static void on_changed(void *ctx, const struct control_record *record)
+{
+    struct worker *w = ctx;
+    const struct control *c = &record->control;
+    if (record->is_removed) {
+        if (bridge_control_remove(w->bridge, bytes_text(c->pattern)) && logs(w))
+            log_info("targets no longer paused or limited", F_TEXT("targets", c->pattern));
+        return;
+    }
+    int err = bridge_control_put(w->bridge, c, worker_now());
+    if (logs(w) && err == 0)
+        log_entry(record);
+    else if (logs(w))
+        log_error("too many paused and limited targets, entry ignored: run 'delaybridge resume' "
+                  "for others",
+                  F_TEXT("targets", c->pattern), F_INT("most", CONTROLS_MAX));
+}
+
+static void on_known(void *ctx)
+{
+    bridge_control_known(((struct worker *)ctx)->bridge);
+}
+
+struct control_log_config worker_control_config(struct worker *w)
+{
+    return (struct control_log_config){.levels = w->levels,
+                                       .topic = w->control,
+                                       .wakeup = &w->wakeup,
+                                       .logs = logs(w),
+                                       .begun = on_begun,
+                                       .changed = on_changed,
+                                       .known = on_known,
+                                       .ctx = w};
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The entries of the topic of control, for commands. */
+#include "consumer/admin/control_topic.h"
+
+#include "consumer/admin/browse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct reading {
+    struct control_list *list;
+    size_t room;
+    bool out_of_memory;
+};
+
+static void drop(struct control_list *list, struct control_record *record)
+{
+    list->n--;
+    memmove(record, record + 1, (size_t)(&list->all[list->n] - record) * sizeof *record);
+}
+
+static void add(struct reading *reading, const struct control_record *record)
+{
+    struct control_list *list = reading->list;
+    if (list->n == reading->room) {
+        size_t room = reading->room == 0 ? 16 : 2 * reading->room;
+        struct control_record *all = realloc(list->all, room * sizeof *all);
+        if (all == NULL) {
+            reading->out_of_memory = true;
+            return;
+        }
+        list->all = all;
+        reading->room = room;
+    }
+    list->all[list->n++] = *record;
+}
+
+static bool take(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
+{
+    struct reading *reading = ctx;
+    struct control_list *list = reading->list;
+    struct control_record record;
+    struct error why;
+    struct bytes key = bytes_of(message->key, message->key_len);
+    (void)tag;
+    if (control_key_is_of_process(key))
+        return true;
+    if (control_record_read(key, bytes_of(message->payload, message->len), &record, &why) != 0) {
+        list->foreign++;
+        return true;
+    }
+    struct control_record *same = control_list_find(list, record.control.pattern);
+    if (same != NULL)
+        drop(list, same);
+    if (!record.is_removed)
+        add(reading, &record);
+    return !reading->out_of_memory;
+}
+
+int control_topic_read(rd_kafka_t *rk, const char *topic, int timeout_ms, struct control_list *list,
+                       struct error *error)
+{
+    struct reading reading = {.list = list};
+    struct browse browse = {.rk = rk, .timeout_ms = timeout_ms, .each = take, .ctx = &reading};
+    *list = (struct control_list){0};
+    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(one, topic, 0)->offset = RD_KAFKA_OFFSET_BEGINNING;
+    int err = browse_read(&browse, one, error);
+    rd_kafka_topic_partition_list_destroy(one);
+    if (err != 0 && browse.code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+        err = error_set(error, ERR_CONFIG, "cannot read %s: allow Read on it", topic);
+    if (err == 0 && reading.out_of_memory)
+        err = error_set(error, ERR_NO_MEMORY, "out of memory");
+    return err;
+}
+
+void control_list_deinit(struct control_list *list)
+{
+    free(list->all);
+    *list = (struct control_list){0};
+}
+
+struct control_record *control_list_find(const struct control_list *list, const char *pattern)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->all[i].control.pattern, pattern) == 0)
+            return &list->all[i];
+    return NULL;
+}
+
+struct writing {
+    size_t stored;
+    rd_kafka_resp_err_t err; /* the first one */
+};
+
+static void on_written(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
+{
+    struct writing *writing = message->_private;
+    (void)rk;
+    (void)opaque;
+    if (message->err == 0)
+        writing->stored++;
+    else if (writing->err == 0)
+        writing->err = message->err;
+}
+
+void control_writer_conf(rd_kafka_conf_t *conf)
+{
+    rd_kafka_conf_set_dr_msg_cb(conf, on_written);
+}
+
+static rd_kafka_resp_err_t write_one(rd_kafka_t *producer, const char *topic,
+                                     const struct control_record *record, struct writing *writing)
+{
+    char *value = record->is_removed ? NULL : control_record_write(record);
+    if (value == NULL && !record->is_removed)
+        return RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE;
+    const char *key = record->control.pattern;
+    size_t value_len = value == NULL ? 0 : strlen(value);
+    rd_kafka_resp_err_t err = rd_kafka_producev(
+        producer, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(0), RD_KAFKA_V_OPAQUE(writing),
+        RD_KAFKA_V_KEY(key, strlen(key)), RD_KAFKA_V_VALUE(value, value_len),
+        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+    free(value);
+    return err;
+}
+
+rd_kafka_resp_err_t control_topic_write(rd_kafka_t *producer, const char *topic,
+                                        const struct control_record *records, size_t n,
+                                        int timeout_ms)
+{
+    struct writing writing = {0};
+    rd_kafka_resp_err_t err = 0;
+    for (size_t i = 0; i < n && err == 0; i++)
+        err = write_one(producer, topic, &records[i], &writing);
+    rd_kafka_flush(producer, timeout_ms);
+    /* The callback writes to a local variable, so it must run before this function returns. */
+    rd_kafka_purge(producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    rd_kafka_flush(producer, timeout_ms);
+    if (err == 0)
+        err = writing.err;
+    return err == 0 && writing.stored < n ? RD_KAFKA_RESP_ERR__TIMED_OUT : err;
+}

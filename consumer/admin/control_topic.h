@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* control_topic: for commands, reads the entries of S.control and writes new ones. */
+#ifndef DELAYBRIDGE_CONSUMER_ADMIN_CONTROL_TOPIC_H
+#define DELAYBRIDGE_CONSUMER_ADMIN_CONTROL_TOPIC_H
+
+#include "consumer/control_record.h"
+
+#include <librdkafka/rdkafka.h>
+
+/* The entries of the topic, by pattern; those that have ended included. all is owned. */
+struct control_list {
+    struct control_record *all;
+    size_t n;
+    size_t foreign; /* records that are no entries */
+};
+
+/* Reads the topic to its end. rk: a consumer with offsets_conf. Returns 0, or ERR_KAFKA,
+   ERR_CONFIG (Read is denied) or ERR_NO_MEMORY with a sentence. */
+int control_topic_read(rd_kafka_t *rk, const char *topic, int timeout_ms, struct control_list *list,
+                       struct error *error) must_check;
+void control_list_deinit(struct control_list *list);
+
+/* Returns the entry with exactly this pattern, or NULL. */
+struct control_record *control_list_find(const struct control_list *list, const char *pattern);
+
+/* Sets the callback of a producer for control_topic_write. */
+void control_writer_conf(rd_kafka_conf_t *conf);
+
+/* Writes records, and waits for their acknowledgements, for twice timeout_ms at most. Returns the
+   first error of a broker, or 0. */
+rd_kafka_resp_err_t control_topic_write(rd_kafka_t *producer, const char *topic,
+                                        const struct control_record *records, size_t n,
+                                        int timeout_ms);
+
+#endif
