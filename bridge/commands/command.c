@@ -67,6 +67,7 @@ const struct command COMMANDS[] = {
      "  HEAD LEAVES  when the head leaves its level\n"
      "  HEAD DUE     when the delivery of the head is due\n"
      "  OVERDUE      time since the head should have left\n"
+     "  WITHHELD     records whose target is paused or limited\n"
      "  RETRYING     records whose target failed, and how long the oldest is overdue\n"
      "  COMMITTED    with --lanes: the committed offset of the lane\n"
      "Kafka shows how many cancels can be in force at most. The processes know how many are, and "
@@ -107,6 +108,27 @@ const struct command COMMANDS[] = {
      "other range is\nrefused. The command writes the range to the dead-letter topic, and a "
      "running bridge continues at\nNEXT.\n",
      NEEDS_BROKERS, cmd_skip},
+    {"pause", "TARGETS", 1, 1, NULL, CONTROL_OPTIONS, "stop deliveries to targets for a while",
+     "TARGETS is a topic or a pattern with *, as in 'targets'. All processes stop within a second, "
+     "and\nprocesses that start later do not deliver either. A due record returns to a level for a "
+     "quarter of\nthe time since the pause began, 10 minutes at most. It uses up no attempt, can "
+     "be "
+     "cancelled, and\nexpires at its time. Replaces the entry with the same TARGETS.\n",
+     NEEDS_BROKERS, cmd_pause},
+    {"resume", "TARGETS", 1, 1, NULL, NO_OPTIONS, "end a pause or a limit of targets",
+     "Removes the entry with exactly these TARGETS, prints how long waiting records may still "
+     "take, "
+     "and\nlists other entries that match. Exits 1 if there is no such entry.\n",
+     NEEDS_BROKERS, cmd_resume},
+    {"limit", "TARGETS RATE", 2, 2, NULL, CONTROL_OPTIONS,
+     "limit the rate of deliveries to targets",
+     "RATE is 100/s or 6000/m, for each target that matches, over all processes; none ends the "
+     "limit. A\nworker sends its share: the rate times its lanes, by all lanes. So a target that "
+     "few "
+     "lanes feed gets\nless. A record over the limit returns to a level once, until its turn. Of "
+     "several limits, that with\nthe longest beginning without * counts. A pause comes before a "
+     "limit. Replaces the entry with the\nsame TARGETS.\n",
+     NEEDS_BROKERS, cmd_limit},
     {"dead-letters", "", 0, 0, NULL, DEAD_LETTERS_OPTIONS,
      "count the records of the dead-letter topic by code and target, and show them",
      "Reads the whole topic up to its end. Without options it counts all records.\n", NEEDS_BROKERS,

@@ -153,6 +153,16 @@ const struct option FORECAST_OPTIONS[] = {
     {.name = NULL},
 };
 
+const struct option CONTROL_OPTIONS[] = {
+    {.name = "--for",
+     .kind = OPTION_DURATION,
+     .value = "D",
+     .least = 1000,
+     .most = INT64_C(366) * 24 * 3600 * 1000,
+     .help = "end after this time, such as 2h"},
+    {.name = NULL},
+};
+
 /* The four rows that select dead-lettered records (selection.h). */
 #define SELECTION_OPTIONS                                                                   \
     {.name = "--code",                                                                      \

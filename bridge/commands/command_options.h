@@ -16,6 +16,7 @@ extern const struct option LEVELS_OPTIONS[];
 extern const struct option PEEK_OPTIONS[];
 extern const struct option FIND_OPTIONS[];
 extern const struct option FORECAST_OPTIONS[];
+extern const struct option CONTROL_OPTIONS[];
 extern const struct option DEAD_LETTERS_OPTIONS[];
 extern const struct option REDRIVE_OPTIONS[];
 extern const struct option TOP_OPTIONS[];

@@ -3,7 +3,9 @@
  */
 #include "bridge/base/clock.h"
 #include "bridge/commands/connect.h"
+#include "bridge/commands/control_view.h"
 #include "bridge/commands/result.h"
+#include "consumer/admin/control_topic.h"
 #include "consumer/admin/heads.h"
 #include "consumer/admin/open_records.h"
 #include "levels/counted.h"
@@ -21,6 +23,7 @@ struct view {
     const struct cli *cli;
     struct offsets offsets;
     struct head *heads; /* one for each of offsets.cells */
+    struct control_list control;
     struct open_records asker;
     struct open_lane *open; /* by lane */
     int64_t now_ms;
@@ -49,15 +52,17 @@ static struct row row_of_lane(const struct view *view, int slot, int lane)
     const struct offsets *offsets = &view->offsets;
     const struct head *head = &view->heads[lane * offsets->slots + slot];
     const struct offsets_cell *cell = offsets_cell(offsets, lane, slot);
-    return (struct row){
-        .slot = slot,
-        .lane = lane,
-        .waiting = cell->waiting,
-        .head = head->kind == HEAD_NONE ? NULL : head,
-        .cell = cell,
-        .stuck = is_stuck(cell) ? cell : NULL,
-        .stuck_lane = lane,
-        .retrying = {head->retrying, head->retrying_due_wall_ms, head->retrying_is_cut}};
+    return (struct row){.slot = slot,
+                        .lane = lane,
+                        .waiting = cell->waiting,
+                        .head = head->kind == HEAD_NONE ? NULL : head,
+                        .cell = cell,
+                        .stuck = is_stuck(cell) ? cell : NULL,
+                        .stuck_lane = lane,
+                        .retrying = {.n = head->retrying,
+                                     .due_wall_ms = head->retrying_due_wall_ms,
+                                     .withheld = head->withheld,
+                                     .is_cut = head->retrying_is_cut}};
 }
 
 static struct row row_of_slot(const struct view *view, int slot)
@@ -115,10 +120,11 @@ static void print_row(const struct view *view, struct row row)
         printf("  BLOCKED: committed offset %lld of lane %d is beyond the end of its log, %lld",
                (long long)row.stuck->window->base, row.stuck_lane, (long long)row.stuck->end);
     else if (row.head != NULL && row.head->kind == HEAD_OPENED)
-        printf("  %-24s  %-24s  %-12s  %s", instant_format(row.head->release_wall_ms, release),
+        printf("  %-24s  %-24s  %-12s  %8lld%1s  %s",
+               instant_format(row.head->release_wall_ms, release),
                instant_format(row.head->due_wall_ms, due),
-               duration_format(overdue_ms(view, row.head), late),
-               retrying_text(view, row.retrying, retrying));
+               duration_format(overdue_ms(view, row.head), late), (long long)row.retrying.withheld,
+               row.retrying.is_cut ? "+" : "", retrying_text(view, row.retrying, retrying));
     else if (row.head != NULL && row.head->kind == HEAD_UNREADABLE)
         printf("  BLOCKED: a batch at offset %lld of lane %d cannot be read",
                (long long)row.head->offset, row.head->lane);
@@ -161,10 +167,11 @@ static json_t *row_json(const struct view *view, struct row row)
                   "blocked_lane", integer_or_null(row.stuck != NULL, row.stuck_lane));
     json_object_update_new(
         line,
-        json_pack("{s:I, s:b, s:o, s:o}", "retrying", (json_int_t)row.retrying.n,
+        json_pack("{s:I, s:b, s:o, s:I, s:o}", "retrying", (json_int_t)row.retrying.n,
                   "retrying_at_least", row.retrying.is_cut, "retrying_overdue_ms",
                   integer_or_null(row.retrying.n > 0, view->now_ms - row.retrying.due_wall_ms),
-                  "head", head_json(view, row.head)));
+                  "withheld", (json_int_t)row.retrying.withheld, "head",
+                  head_json(view, row.head)));
     return line;
 }
 
@@ -259,11 +266,16 @@ static void print_view(const struct view *view)
         each_blocked(view, blocked_as_json, blocked);
         json_t *open = json_array();
         each_open(view, open_as_json, open);
-        print_json(json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:o, s:o, s:o}", "at", at, "schedule",
-                             schedule, "lanes", offsets->lanes, "backlog", (json_int_t)backlog,
-                             "dead_letters", (json_int_t)offsets->dead_letters, "cancels_at_most",
-                             (json_int_t)offsets->cancel_records, "unreadable", blocked,
-                             "open_transactions", open, "levels", list));
+        json_t *control = json_array();
+        for (size_t i = 0; i < view->control.n; i++)
+            if (view->control.all[i].control.until_wall_ms > view->now_ms)
+                json_array_append_new(control, control_json(&view->control.all[i]));
+        print_json(json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "at", at,
+                             "schedule", schedule, "lanes", offsets->lanes, "backlog",
+                             (json_int_t)backlog, "dead_letters", (json_int_t)offsets->dead_letters,
+                             "cancels_at_most", (json_int_t)offsets->cancel_records, "unreadable",
+                             blocked, "open_transactions", open, "control", control, "levels",
+                             list));
         return;
     }
     printf("%s  %s: lanes %d, backlog %lld, dead letters %lld, cancels at most %lld\n", at,
@@ -271,9 +283,12 @@ static void print_view(const struct view *view)
            (long long)offsets->cancel_records);
     each_blocked(view, blocked_as_text, NULL);
     each_open(view, open_as_text, NULL);
-    printf("%-10s %5s %12s%s  %-24s  %-24s  %-12s  %s\n", "LEVEL", view->lanes ? "LANE" : "",
+    for (size_t i = 0; i < view->control.n; i++)
+        if (view->control.all[i].control.until_wall_ms > view->now_ms)
+            control_print(&view->control.all[i]);
+    printf("%-10s %5s %12s%s  %-24s  %-24s  %-12s  %9s  %s\n", "LEVEL", view->lanes ? "LANE" : "",
            "WAITING", view->lanes ? "    COMMITTED" : "", "HEAD LEAVES", "HEAD DUE", "OVERDUE",
-           "RETRYING");
+           "WITHHELD", "RETRYING");
     each_row(view, as_text, NULL);
 }
 
@@ -291,6 +306,17 @@ static int look_for_open(struct view *view, struct error *error)
     return err;
 }
 
+/* There are no entries without the topic. */
+static int look_for_control(struct view *view, rd_kafka_t *rk, struct error *error)
+{
+    char topic[TOPIC_TEXT_MAX];
+    int partitions;
+    topic_of_control(view->cli->config->schedule, topic);
+    if (connect_topic(view->cli, rk, topic, &partitions) != EXIT_DONE || partitions == 0)
+        return 0;
+    return control_topic_read(rk, topic, view->cli->timeout_ms, &view->control, error);
+}
+
 static int look(struct view *view, rd_kafka_t *rk)
 {
     struct error error;
@@ -302,11 +328,14 @@ static int look(struct view *view, rd_kafka_t *rk)
     }
     if (err == 0)
         err = look_for_open(view, &error);
+    if (err == 0)
+        err = look_for_control(view, rk, &error);
     view->now_ms = clock_wall_ms();
     if (err == 0)
         print_view(view);
     free(view->heads);
     free(view->open);
+    control_list_deinit(&view->control);
     view->heads = NULL;
     view->open = NULL;
     offsets_deinit(&view->offsets);

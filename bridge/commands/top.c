@@ -178,7 +178,7 @@ struct row {
     char level[CELL_MAX];
     double waiting, hops, deliveries, blocked;
     const struct scrape_sample *head;
-    double retrying;
+    double retrying, withheld;
     const struct scrape_sample *oldest; /* when it was due; NULL: none retries */
     struct lateness p50, p99;
     double counted; /* deliveries since the last update, the base of p50 and p99 */
@@ -196,6 +196,8 @@ static bool row_at(const struct top *t, int n, struct row *row)
     row->head = scrape_find(&t->now, name);
     snprintf(name, sizeof name, "delaybridge_retrying_records{level=\"%s\"}", row->level);
     row->retrying = scrape_value(&t->now, name);
+    snprintf(name, sizeof name, "delaybridge_withheld_records{level=\"%s\"}", row->level);
+    row->withheld = scrape_value(&t->now, name);
     snprintf(name, sizeof name, "delaybridge_retrying_oldest_due_timestamp_seconds{level=\"%s\"}",
              row->level);
     row->oldest = scrape_find(&t->now, name);
@@ -223,6 +225,15 @@ static double cancels(const struct top *t)
     return scrape_value(&t->now, "delaybridge_cancel_entries");
 }
 
+/* Every process has the same entries, and their sum is scraped. */
+static double in_force(const struct top *t, const char *op)
+{
+    char name[NAME_MAX];
+    int answered = t->addresses_n - t->silent;
+    snprintf(name, sizeof name, "delaybridge_control_entries{op=\"%s\"}", op);
+    return answered > 0 ? ceil(scrape_value(&t->now, name) / answered) : 0;
+}
+
 static void print_head(const struct top *t)
 {
     char at[INSTANT_TEXT_MAX], buffered[CELL_MAX], entries[CELL_MAX], lanes[CELL_MAX] = "";
@@ -247,12 +258,16 @@ static void print_head(const struct top *t)
            scrape_value(&t->now, "delaybridge_memory_limit_bytes") / (1 << 20),
            scrape_value(&t->now, "delaybridge_topic_findings{kind=\"refuse\"}"));
     printf(
-        "requests/s %.1f  refused/s %.1f  dead letters/s %.1f  retries/s %.1f  rebalances %.0f\n\n",
+        "requests/s %.1f  refused/s %.1f  dead letters/s %.1f  retries/s %.1f  rebalances %.0f\n",
         total_rate(t, "delaybridge_schedule_records_total"),
         rate(t, "delaybridge_schedule_records_total{result=\"refused\"}"),
         total_rate(t, "delaybridge_dead_letter_records_total"),
         rate(t, "delaybridge_delivery_retries_total"),
         scrape_value(&t->now, "delaybridge_rebalances_total"));
+    if (in_force(t, "pause") > 0 || in_force(t, "limit") > 0)
+        printf("targets PAUSED by %.0f and LIMITED by %.0f entries, see 'delaybridge levels'\n",
+               in_force(t, "pause"), in_force(t, "limit"));
+    putchar('\n');
 }
 
 /* Returns "12, 3.1 s ago": the records that wait because of their target, and when the oldest was
@@ -270,14 +285,16 @@ static const char *retrying_text(const struct row *row, char out[PAIR_MAX])
 
 static void print_row(const struct row *row)
 {
-    char waiting[CELL_MAX], head[CELL_MAX] = "", retrying[PAIR_MAX], p50[CELL_MAX], p99[CELL_MAX];
+    char waiting[CELL_MAX], head[CELL_MAX] = "", retrying[PAIR_MAX], p50[CELL_MAX], p99[CELL_MAX],
+                            withheld[CELL_MAX];
     if (row->head != NULL)
         countdown(row->head->value, head);
     else if (row->waiting > 0)
         snprintf(head, sizeof head, "now"); /* the first record is in memory */
-    printf("%-10s %14s  %14s %10.1f %10.1f %8s %8s  %s", row->level, grouped(row->waiting, waiting),
-           head, row->hops, row->deliveries, lateness_text(row->p50, p50),
-           lateness_text(row->p99, p99), retrying_text(row, retrying));
+    printf("%-10s %14s  %14s %10.1f %10.1f %8s %8s %10s  %s", row->level,
+           grouped(row->waiting, waiting), head, row->hops, row->deliveries,
+           lateness_text(row->p50, p50), lateness_text(row->p99, p99),
+           grouped(row->withheld, withheld), retrying_text(row, retrying));
     if (row->blocked > 0)
         printf("  %.0f BLOCKED: run 'delaybridge check'", row->blocked);
     putchar('\n');
@@ -289,8 +306,8 @@ static void print_text(const struct top *t)
     if (isatty(STDOUT_FILENO) && !t->once)
         fputs("\033[H\033[J", stdout);
     print_head(t);
-    printf("%-10s %14s  %14s %10s %10s %8s %8s  %s\n", "LEVEL", "WAITING", "HEAD LEAVES", "HOPS/S",
-           "DELIVER/S", "P50 <=", "P99 <=", "RETRYING");
+    printf("%-10s %14s  %14s %10s %10s %8s %8s %10s  %s\n", "LEVEL", "WAITING", "HEAD LEAVES",
+           "HOPS/S", "DELIVER/S", "P50 <=", "P99 <=", "WITHHELD", "RETRYING");
     for (int i = 0; row_at(t, i, &row); i++)
         print_row(&row);
 }
@@ -319,12 +336,12 @@ static json_t *row_json(const struct row *row)
         json_pack("{s:s, s:o, s:f, s:f}", "level", row->level, "waiting", count_json(row->waiting),
                   "hops_per_s", row->hops, "deliveries_per_s", row->deliveries);
     json_object_update_new(
-        level,
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "deliveries", count_json(row->counted),
-                  "late_p50_at_most_ms", lateness_json(row->p50), "late_p99_at_most_ms",
-                  lateness_json(row->p99), "blocked_partitions", count_json(row->blocked),
-                  "retrying", count_json(row->retrying), "retrying_oldest_due",
-                  sample_instant_json(row->oldest), "head_leaves", sample_instant_json(row->head)));
+        level, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "deliveries",
+                         count_json(row->counted), "late_p50_at_most_ms", lateness_json(row->p50),
+                         "late_p99_at_most_ms", lateness_json(row->p99), "blocked_partitions",
+                         count_json(row->blocked), "retrying", count_json(row->retrying),
+                         "retrying_oldest_due", sample_instant_json(row->oldest), "withheld",
+                         count_json(row->withheld), "head_leaves", sample_instant_json(row->head)));
     return level;
 }
 
@@ -334,12 +351,15 @@ static void print_as_json(const struct top *t)
     json_t *levels = json_array();
     for (int i = 0; row_at(t, i, &row); i++)
         json_array_append_new(levels, row_json(&row));
-    print_json(json_pack(
-        "{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "at", instant_json(clock_wall_ms()), "answered",
-        t->addresses_n - t->silent, "ready", count_json(scrape_value(&t->now, "delaybridge_ready")),
-        "lanes", count_json(scrape_value(&t->now, "delaybridge_lanes")), "lanes_restoring",
-        count_json(restoring(t)), "cancels", count_json(cancels(t)), "buffered_records",
-        count_json(scrape_value(&t->now, "delaybridge_buffered_records")), "levels", levels));
+    print_json(json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "at",
+                         instant_json(clock_wall_ms()), "answered", t->addresses_n - t->silent,
+                         "ready", count_json(scrape_value(&t->now, "delaybridge_ready")), "lanes",
+                         count_json(scrape_value(&t->now, "delaybridge_lanes")), "lanes_restoring",
+                         count_json(restoring(t)), "cancels", count_json(cancels(t)),
+                         "buffered_records",
+                         count_json(scrape_value(&t->now, "delaybridge_buffered_records")),
+                         "pauses", count_json(in_force(t, "pause")), "limits",
+                         count_json(in_force(t, "limit")), "levels", levels));
 }
 
 /* Sets the addresses of the command line, or else the one of the configuration. */

@@ -35,6 +35,7 @@ import messages
 import network
 import order_timeout
 import own_topics
+import paused
 import promises
 import quick_start
 import reading
@@ -63,7 +64,7 @@ from turns import play_in_turns
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
          everyday, throttled, found, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries,
-         share_groups, spring_topics)
+         share_groups, spring_topics, paused)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name. Of a pair whose modes share the mechanism, one half.
 ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs_exactly", "broker_restart",
@@ -71,7 +72,7 @@ ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs_ex
              "fenced", "full_disk_exactly", "guides", "held_requests", "histories_exactly", "huge_unpacked_exactly",
              "level_deleted", "level_replaced", "many_targets", "many_targets_exactly", "may_not_alter",
              "mixed_versions_exactly", "offsets_expire", "offsets_expire_exactly", "packed_many_exactly", "packed_one",
-             "packed_refused", "partitioned", "policy", "redriven_exactly", "retries_exactly", "secured_exactly",
+             "packed_refused", "partitioned", "paused_exactly", "policy", "redriven_exactly", "retries_exactly", "secured_exactly",
              "short_commits", "short_commits_exactly", "small_request_limit", "smallest_request_limit",
              "smallest_request_limit_exactly", "target_deleted_exactly", "three_brokers_exactly", "throttled", "trim_forbidden",
              "unreadable_exactly", "waiting_millions"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND | \

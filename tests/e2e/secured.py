@@ -75,6 +75,7 @@ COMMANDS = [
     Right("topic", "schedule", "read"),
     Right("topic", "schedule.", "read", True),
     Right("group", "delaybridge.schedule", "read"),
+    Right("topic", "schedule.control", "write"),
 ]
 CANCEL, REPLACE = ("cancel", "--key", "k"), ("replace", "--key", "k", "--delay", "1h", "--target", "e2e.a")
 WAIT = ("--wait", "1ms", "--timeout", "2s")
@@ -95,6 +96,8 @@ NEEDS = [
     (COMMANDS[3], (*CANCEL, *WAIT), 78, "cannot read the progress of the group delaybridge.schedule: .*allow Read on it"),
     (COMMANDS[3], ("find", "--key", "k"), 78, "cannot read the offsets of group delaybridge.schedule: allow Read on the group"),
     (COMMANDS[3], ("forecast",), 78, "allow Read on the group"),
+    (COMMANDS[2], ("pause", "e2e.z"), 78, "cannot read schedule.control: allow Read on it"),
+    (COMMANDS[4], ("pause", "e2e.z"), 78, "cannot write to schedule.control: .*allow Write on it"),
 ]
 # Alter allows more partitions. AlterConfigs includes DescribeConfigs.
 APPLY = [Right("topic", name, operation, prefixed) for name, prefixed in (("schedule", False), ("schedule.", True))

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delaybridge pause, resume and limit: write the entries of S.control. */
+#include "bridge/base/clock.h"
+#include "bridge/commands/connect.h"
+#include "bridge/commands/control_view.h"
+#include "bridge/commands/result.h"
+#include "consumer/admin/control_topic.h"
+#include "consumer/client/client.h"
+#include "levels/allowlist.h"
+#include "levels/duration.h"
+#include "levels/instant.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HOST_TEXT_MAX = 64 };
+
+struct controlling {
+    const struct cli *cli;
+    const char *pattern;
+    char topic[TOPIC_TEXT_MAX];
+    struct control_list list; /* as it was */
+    int64_t now_ms;
+};
+
+/* Entries are JSON, which takes UTF-8 only. */
+static void keep_ascii(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
+static void name_operator(char by[CONTROL_BY_MAX])
+{
+    char host[HOST_TEXT_MAX] = "";
+    const char *user = getenv("USER");
+    if (user == NULL)
+        user = getenv("LOGNAME");
+    if (gethostname(host, sizeof host - 1) != 0)
+        host[0] = '\0';
+    snprintf(by, CONTROL_BY_MAX, "%.60s%s%s", user == NULL ? "" : user, host[0] == '\0' ? "" : "@",
+             host);
+    keep_ascii(by);
+}
+
+/* Reads the present entries. */
+static int read_entries(struct controlling *c)
+{
+    rd_kafka_t *rk;
+    struct error error;
+    int partitions, code = connect_to_look(c->cli, &rk);
+    if (code != EXIT_DONE)
+        return code;
+    code = connect_topic(c->cli, rk, c->topic, &partitions);
+    if (code == EXIT_DONE && partitions == 0)
+        code = complain(c->cli, EXIT_CONFIG,
+                        "topic %s does not exist, or this login may not see it: run 'delaybridge "
+                        "topics apply', or allow Read on it",
+                        c->topic);
+    int err = code != EXIT_DONE
+                  ? 0
+                  : control_topic_read(rk, c->topic, c->cli->timeout_ms, &c->list, &error);
+    if (err != 0)
+        code =
+            complain(c->cli, err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error.text);
+    rd_kafka_destroy(rk);
+    return code;
+}
+
+static int connect_to_write(const struct controlling *c, rd_kafka_t **rk)
+{
+    struct error error;
+    rd_kafka_conf_t *conf = client_conf(c->cli->config, CLIENT_ALL, &error);
+    if (conf == NULL)
+        return complain(c->cli, EXIT_CONFIG, "%s", error.text);
+    rd_kafka_conf_set(conf, "acks", "all", NULL, 0);
+    control_writer_conf(conf);
+    return connect_kafka(c->cli, RD_KAFKA_PRODUCER, conf, rk);
+}
+
+/* Writes a record, and removes all entries that have ended. */
+static int write_entry(const struct controlling *c, const struct control_record *record)
+{
+    rd_kafka_t *rk = NULL;
+    size_t n = 1;
+    struct control_record *records = calloc(c->list.n + 1, sizeof *records);
+    if (records == NULL)
+        return complain(c->cli, EXIT_INTERNAL, "out of memory");
+    records[0] = *record;
+    for (size_t i = 0; i < c->list.n; i++) {
+        const struct control *other = &c->list.all[i].control;
+        if (other->until_wall_ms > c->now_ms || strcmp(other->pattern, c->pattern) == 0)
+            continue;
+        records[n] = c->list.all[i];
+        records[n++].is_removed = true;
+    }
+    int code = connect_to_write(c, &rk);
+    if (code == EXIT_DONE) {
+        rd_kafka_resp_err_t err = control_topic_write(rk, c->topic, records, n, c->cli->timeout_ms);
+        bool denied = err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+        if (err != 0)
+            code = complain(c->cli, denied ? EXIT_CONFIG : EXIT_UNREACHABLE,
+                            "cannot write to %s: %s%s", c->topic, rd_kafka_err2str(err),
+                            denied ? ": allow Write on it" : "");
+        rd_kafka_destroy(rk);
+    }
+    free(records);
+    return code;
+}
+
+static bool is_in_force(const struct controlling *c, const struct control_record *record)
+{
+    return record != NULL && record->control.until_wall_ms > c->now_ms;
+}
+
+static size_t count_in_force(const struct controlling *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->list.n; i++)
+        n += is_in_force(c, &c->list.all[i]);
+    return n;
+}
+
+/* A star of the given pattern is matched by the stars of others. */
+static bool matches_too(const struct controlling *c, const struct control_record *other)
+{
+    const char *pattern = other->control.pattern;
+    return is_in_force(c, other) && strcmp(pattern, c->pattern) != 0 &&
+           allowlist_pattern_matches(pattern, bytes_text(c->pattern));
+}
+
+/* Returns the longest wait of a record after the pause is removed, with a margin for its last hop.
+ */
+static int64_t wait_after(const struct controlling *c, const struct control_record *was)
+{
+    enum { MARGIN_MS = 2000 };
+    return pause_wait_ms(c->now_ms - was->control.at_wall_ms) + MARGIN_MS;
+}
+
+/* What a command did. */
+struct outcome {
+    const struct control_record *entry;   /* written; NULL: none */
+    const struct control_record *removed; /* NULL: none */
+};
+
+static void report_json(const struct controlling *c, const struct outcome *done)
+{
+    json_t *others = json_array();
+    for (size_t i = 0; i < c->list.n; i++)
+        if (matches_too(c, &c->list.all[i]))
+            json_array_append_new(others, control_json(&c->list.all[i]));
+    bool paused = done->removed != NULL && done->removed->control.op == CONTROL_PAUSE;
+    print_json(json_pack("{s:s, s:o, s:b, s:o, s:o}", "targets", c->pattern, "entry",
+                         done->entry == NULL ? json_null() : control_json(done->entry), "removed",
+                         done->removed != NULL, "longest_wait_ms",
+                         paused ? json_integer(wait_after(c, done->removed)) : json_null(),
+                         "others", others));
+}
+
+static void print_removed(const struct controlling *c, const struct control_record *removed)
+{
+    char wait[DURATION_TEXT_MAX];
+    if (removed == NULL)
+        printf("%s: neither paused nor limited by an entry with exactly this pattern\n",
+               c->pattern);
+    else if (removed->control.op == CONTROL_PAUSE)
+        printf("%s: resumed, waiting records come within %s\n", c->pattern,
+               duration_format(wait_after(c, removed) / 1000 * 1000, wait));
+    else
+        printf("%s: no longer limited, waiting records come in the slots that they have\n",
+               c->pattern);
+}
+
+/* Reports the change, and the other entries that still match. */
+static void report(const struct controlling *c, const struct outcome *done)
+{
+    if (c->cli->json) {
+        report_json(c, done);
+        return;
+    }
+    if (done->entry != NULL)
+        control_print(done->entry);
+    else
+        print_removed(c, done->removed);
+    for (size_t i = 0; i < c->list.n; i++) {
+        if (!matches_too(c, &c->list.all[i]))
+            continue;
+        fputs("also in force: ", stdout);
+        control_print(&c->list.all[i]);
+    }
+}
+
+static int put(struct controlling *c, enum control_op op, const struct rate *rate)
+{
+    int64_t for_ms = arguments_number(c->cli->arguments, "--for");
+    const struct control_record *was = control_list_find(&c->list, c->pattern);
+    bool repeats = op == CONTROL_PAUSE && is_in_force(c, was) && was->control.op == op;
+    struct control_record record = {
+        .control = {.op = op,
+                    .rate = *rate,
+                    .at_wall_ms = repeats ? was->control.at_wall_ms : c->now_ms,
+                    .until_wall_ms = for_ms == 0 ? CONTROL_ENDLESS : c->now_ms + for_ms}};
+    snprintf(record.control.pattern, sizeof record.control.pattern, "%s", c->pattern);
+    name_operator(record.by);
+    if (!is_in_force(c, was) && count_in_force(c) >= CONTROLS_MAX)
+        return complain(c->cli, EXIT_DATA, "%d targets are paused or limited, more are refused",
+                        CONTROLS_MAX);
+    int code = write_entry(c, &record);
+    if (code == EXIT_DONE)
+        report(c, &(struct outcome){.entry = &record});
+    return code;
+}
+
+static int remove_entry(struct controlling *c)
+{
+    const struct control_record *was = control_list_find(&c->list, c->pattern);
+    struct control_record gone = {.is_removed = true};
+    snprintf(gone.control.pattern, sizeof gone.control.pattern, "%s", c->pattern);
+    int code = was == NULL ? EXIT_NOT_FOUND : write_entry(c, &gone);
+    if (code == EXIT_DONE || code == EXIT_NOT_FOUND)
+        report(c, &(struct outcome){.removed = was});
+    return code;
+}
+
+static int begin(struct cli *cli, struct controlling *c)
+{
+    *c = (struct controlling){
+        .cli = cli, .pattern = cli->arguments->operands[0], .now_ms = clock_wall_ms()};
+    if (!allowlist_pattern_is_legal(bytes_text(c->pattern)))
+        return complain(cli, EXIT_USAGE,
+                        "'%s' is not a topic name: use letters, digits, '.', '_', '-', and * for "
+                        "any text",
+                        c->pattern);
+    topic_of_control(cli->config->schedule, c->topic);
+    return read_entries(c);
+}
+
+int cmd_pause(struct cli *cli)
+{
+    struct controlling c;
+    int code = begin(cli, &c);
+    if (code == EXIT_DONE)
+        code = put(&c, CONTROL_PAUSE, &(struct rate){0});
+    control_list_deinit(&c.list);
+    return code;
+}
+
+int cmd_resume(struct cli *cli)
+{
+    struct controlling c;
+    int code = begin(cli, &c);
+    if (code == EXIT_DONE)
+        code = remove_entry(&c);
+    control_list_deinit(&c.list);
+    return code;
+}
+
+int cmd_limit(struct cli *cli)
+{
+    struct controlling c;
+    struct rate rate = {0};
+    const char *text = cli->arguments->operands[1];
+    bool none = strcmp(text, "none") == 0;
+    if (!none && rate_parse(bytes_text(text), &rate) != 0)
+        return complain(cli, EXIT_USAGE,
+                        "'%s' is not a rate: use 100/s, 6000/m, at most 1000000, or none", text);
+    int code = begin(cli, &c);
+    if (code == EXIT_DONE)
+        code = none ? remove_entry(&c) : put(&c, CONTROL_LIMIT, &rate);
+    control_list_deinit(&c.list);
+    return code;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* control_view: a paused or limited target, as commands print it. */
+#ifndef DELAYBRIDGE_BRIDGE_COMMANDS_CONTROL_VIEW_H
+#define DELAYBRIDGE_BRIDGE_COMMANDS_CONTROL_VIEW_H
+
+#include "consumer/control_record.h"
+
+#include <jansson.h>
+
+/* Prints one line, such as "orders.*: limited to 100/s since T until T by NAME". */
+void control_print(const struct control_record *record);
+
+json_t *control_json(const struct control_record *record);
+
+#endif

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators pause, resume and limit targets. The judge knows the acts from the commands, and the deliveries from the
+brokers' logs."""
+from __future__ import annotations
+
+import json
+import time
+
+from client import now_ms
+from contract import Request
+from operating import Watch
+from processes import Bridge
+from stage import Stage, both_modes, judge, require, require_prompt, will_say
+
+TOPICS = {"e2e.a": 6, "e2e.b": 3, "e2e.limited": 4}
+RATE, LIMITED = 40, 400  # a second; records that are due at once
+EFFECT_S = 1  # an entry is in force in all processes within this time
+
+
+class Operator:
+    def __init__(self, stage: Stage, config):
+        self.stage, self.config = stage, str(config)
+
+    def run(self, *words: str, code: int = 0) -> dict:
+        done = self.stage.run(*words, "-c", self.config, "-o", "json")
+        require(done.returncode == code, f"{words}: {done.returncode} {done.stdout} {done.stderr}")
+        return json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
+
+
+def ask(stage: Stage, target: str, count: int, delay_ms: int = 0, **more) -> list[Request]:
+    generator, made = stage.generator(2000), []
+    for _ in range(count):
+        request = generator.request(now_ms(), wait_ms=delay_ms, target=target, **more)
+        stage.sender.send(request)
+        made.append(request)
+    stage.sender.flush()
+    return made
+
+
+def came(stage: Stage, target: str) -> list[int]:
+    """Returns the timestamps of the deliveries to a target, sorted."""
+    return sorted(seen.timestamp_ms for seen in stage.collector.of(target))
+
+
+def until(stage: Stage, target: str, count: int, timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while len(came(stage, target)) < count:
+        require(time.monotonic() < deadline, f"{len(came(stage, target))} of {count} came to {target}")
+        time.sleep(0.1)
+
+
+def paused(stage: Stage) -> str:
+    """Two processes deliver to three targets. One target is paused while a process is killed and starts again, and one is
+    limited. No delivery is lost or early, none comes in a pause, and none above the rate."""
+    stage.broker()
+    port = stage.spare_port
+    config = stage.ready(TOPICS)
+    bridges = [stage.bridge(config, "bridge-1", members=1),
+               stage.bridge(stage.config("second.yaml", listen=f"127.0.0.1:{port}"), "bridge-2", members=2)]
+    operator = Operator(stage, config)
+    refusals(operator)
+    facts = [paused_until_resumed(stage, operator, bridges, Watch(port)), limited(stage, operator, Watch(port))]
+    foreign(stage, operator, bridges)
+    line = judge(stage.verify(timeout=60), 0 if stage.exactly_once else None)
+    return " | ".join((line, *facts))
+
+
+def refusals(operator: Operator) -> None:
+    operator.run("limit", "e2e.a", "fast", code=64)
+    operator.run("pause", "e2e/a", code=64)
+    operator.run("pause", "e2e.a", "--for", "0s", code=64)
+    require(not operator.run("resume", "e2e.a", code=1)["removed"], "an entry that does not exist was removed")
+
+
+def paused_until_resumed(stage: Stage, operator: Operator, bridges: list[Bridge], watch: Watch) -> str:
+    before = ask(stage, "e2e.a", 20)
+    until(stage, "e2e.a", len(before), 20)
+    entry = operator.run("pause", "e2e.a*", "--for", "1h")["entry"]
+    require((entry["targets"], entry["op"], entry["rate"]) == ("e2e.a*", "pause", None) and entry["until"], f"{entry}")
+    time.sleep(EFFECT_S)
+    held, others = ask(stage, "e2e.a", 50), ask(stage, "e2e.b", 50)
+    until(stage, "e2e.b", len(others), 20)
+    bridges[0].kill()
+    bridges[0].start()
+    time.sleep(12)
+    require(len(came(stage, "e2e.a")) == len(before), "a paused target got records")
+    shown = operator.run("levels")["control"]
+    require([(e["targets"], e["op"]) for e in shown] == [("e2e.a*", "pause")], f"levels: {shown}")
+    metrics = watch.metrics()
+    require(metrics["delaybridge_control_entries", 'op="pause"'] == 1, "no metric of the pause")
+    require(metrics["delaybridge_oldest_pause_timestamp_seconds", ""] > 0, "no metric of its begin")
+    require(watch.total("withheld_total", 'reason="paused"') > 0, "withheld records are not counted")
+    rest = operator.run("resume", "e2e.a", code=1)
+    require([e["targets"] for e in rest["others"]] == ["e2e.a*"], f"resume: {rest}")
+    removed, resumed = operator.run("resume", "e2e.a*"), time.monotonic()
+    require(removed["removed"] and removed["longest_wait_ms"] <= 60_000, f"resume: {removed}")
+    until(stage, "e2e.a", len(before) + len(held), 60)
+    took = time.monotonic() - resumed
+    require_prompt(took <= removed["longest_wait_ms"] / 1000 + 1, f"the last record came {took:.1f} s after resume")
+    return f"resumed within {took:.1f} s"
+
+
+def limited(stage: Stage, operator: Operator, watch: Watch) -> str:
+    operator.run("limit", "e2e.limited", f"{RATE}/s")
+    time.sleep(EFFECT_S)
+    ask(stage, "e2e.limited", LIMITED)
+    until(stage, "e2e.limited", LIMITED, 4 * LIMITED / RATE)
+    times = came(stage, "e2e.limited")
+    for first in range(len(times)):
+        for last in range(first, len(times)):
+            most = RATE * (times[last] - times[first] + 1000) / 1000 + 2  # each worker has one more
+            require(last - first + 1 <= most, f"{last - first + 1} records within {times[last] - times[first]} ms")
+    require(watch.total("withheld_total", 'reason="limited"') > 0, "withheld records are not counted")
+    require(operator.run("limit", "e2e.limited", "none")["removed"], "the limit is not removed")
+    time.sleep(EFFECT_S)
+    free = ask(stage, "e2e.limited", 100)
+    sent = time.monotonic()
+    until(stage, "e2e.limited", LIMITED + len(free), 10)
+    require_prompt(time.monotonic() - sent < 2, "the limit is removed, and deliveries are slow")
+    return f"{LIMITED} records at {RATE}/s took {(times[-1] - times[0]) / 1000:.1f} s"
+
+
+def foreign(stage: Stage, operator: Operator, bridges: list[Bridge]) -> None:
+    """A record that no operator wrote is reported and ignored."""
+    stage.sender.producer.produce("schedule.control", b"stop", b"e2e.b", 0)
+    stage.sender.producer.flush()
+    will_say(bridges[1], "record of the topic of control is damaged or foreign, ignored")
+    require(operator.run("levels")["control"] == [], "a foreign record is an entry")
+
+
+SCENARIOS = both_modes(paused)
