@@ -206,7 +206,9 @@ static int put(struct controlling *c, enum control_op op, const struct rate *rat
     snprintf(record.control.pattern, sizeof record.control.pattern, "%s", c->pattern);
     name_operator(record.by);
     if (!is_in_force(c, was) && count_in_force(c) >= CONTROLS_MAX)
-        return complain(c->cli, EXIT_DATA, "%d targets are paused or limited, more are refused",
+        return complain(c->cli, EXIT_DATA,
+                        "the topic has the greatest number of entries (%d): remove one with "
+                        "'delaybridge resume'",
                         CONTROLS_MAX);
     int code = write_entry(c, &record);
     if (code == EXIT_DONE)
