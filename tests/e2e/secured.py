@@ -50,7 +50,7 @@ class Right:
 RUN = [
     Right("topic", "schedule", "read", fatal=True, says="allow Describe on schedule"),
     Right("topic", "schedule", "describe_configs", says="allow DescribeConfigs"),
-    Right("topic", "schedule.", "read", True, says=r"schedule\..*allow Read on the topic"),
+    Right("topic", "schedule.", "read", True, says=r"cannot read the paused and limited targets.*allow Read on the topic"),
     Right("topic", "schedule.", "write", True, says=r"cannot write to a topic of the bridge.*allow Write on the topic"),
     Right("topic", "schedule.", "describe_configs", True, says="allow DescribeConfigs"),
     Right("topic", "schedule.", "delete", True, says="allow Delete on the level topics", slow=True),
