@@ -40,11 +40,20 @@ static void drop_ended(struct controls *c, int64_t now_wall_ms)
             drop(c, &c->all[i - 1]);
 }
 
+/* During a reading, entries of the topic before it give way to those of the new one. */
+static void make_room(struct controls *c, int64_t now_wall_ms)
+{
+    drop_ended(c, now_wall_ms);
+    for (size_t i = 0; c->n == CONTROLS_MAX && i < c->n; i++)
+        if (c->all[i].is_old)
+            drop(c, &c->all[i]);
+}
+
 int controls_put(struct controls *c, const struct control *control, int64_t now_wall_ms)
 {
     struct control *same = find(c, bytes_text(control->pattern));
     if (same == NULL && c->n == CONTROLS_MAX)
-        drop_ended(c, now_wall_ms);
+        make_room(c, now_wall_ms);
     if (same == NULL && c->n == CONTROLS_MAX)
         return ERR_FULL;
     if (same == NULL)

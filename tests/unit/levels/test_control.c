@@ -61,6 +61,23 @@ Test(control, target_without_an_entry_is_open)
     cr_expect_eq(of("orders.eu", NOW).state, CONTROL_PAUSED);
 }
 
+/* A topic that is created again may have as many other entries. */
+Test(control, old_entries_make_room_during_a_reading)
+{
+    char pattern[32];
+    for (int reading = 0; reading < 2; reading++) {
+        controls_begin(&all);
+        for (int i = 0; i < CONTROLS_MAX; i++) {
+            snprintf(pattern, sizeof pattern, "orders.%d.%d", reading, i);
+            pause(pattern);
+        }
+        controls_end(&all);
+    }
+    cr_expect_eq(all.n, CONTROLS_MAX);
+    cr_expect_eq(of("orders.0.7", NOW).state, CONTROL_OPEN);
+    cr_expect_eq(of("orders.1.7", NOW).state, CONTROL_PAUSED);
+}
+
 Test(control, entry_replaces_the_one_with_its_pattern)
 {
     uint64_t version = all.version;
