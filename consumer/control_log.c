@@ -8,8 +8,9 @@
 #include <stdlib.h>
 
 enum {
-    LOOK_AGAIN_MS = 30000, /* for a topic that does not exist */
+    LOOK_AGAIN_MS = 30000, /* for a topic that was deleted, or created */
     ASK_AGAIN_MS = 1000,   /* after a look-up without an answer */
+    MISSES_MIN = 3,        /* look-ups that do not find the topic, before it counts as missing */
     TURN_RECORDS = 256
 };
 
@@ -17,7 +18,10 @@ struct control_log {
     struct control_log_config config;
     struct topic_lookup *lookup;
     rd_kafka_queue_t *queue; /* NULL: the topic is not read */
+    bool has_begun;          /* the topic was found once */
     bool is_known;           /* since the last begin */
+    bool is_lost;            /* the topic that is read does not exist any more */
+    int misses;              /* look-ups that did not find the topic, before has_begun */
     int64_t look_mono_ms;    /* earliest next look-up */
 };
 
@@ -66,16 +70,19 @@ static void start(struct control_log *log)
     log->queue = rd_kafka_queue_get_partition(log->config.levels, log->config.topic, 0);
     rd_kafka_queue_forward(log->queue, NULL);
     wakeup_attach(log->config.wakeup, log->queue, WAKEUP_LOOP);
+    log->has_begun = true;
     log->is_known = false;
     log->config.begun(log->config.ctx);
     assign(log, true);
 }
 
+/* The partition stays assigned, because the caller destroys the handle. */
 bool control_log_free(struct control_log *log)
 {
-    stop(log);
     if (!topic_lookup_free(log->lookup))
         return false;
+    if (log->queue != NULL)
+        rd_kafka_queue_destroy(log->queue);
     free(log);
     return true;
 }
@@ -87,29 +94,33 @@ static void note_known(struct control_log *log)
     log->is_known = true;
 }
 
-/* The last known entries stay in force. */
-static void give_up(struct control_log *log, int64_t now_mono_ms)
+static void log_failure(const struct control_log *log, rd_kafka_resp_err_t err)
 {
-    stop(log);
-    log->look_mono_ms = now_mono_ms + ASK_AGAIN_MS;
-}
-
-static void take_error(struct control_log *log, const rd_kafka_message_t *message,
-                       int64_t now_mono_ms)
-{
-    rd_kafka_resp_err_t err = message->err;
-    if (err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-        note_known(log);
-    } else if (err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
-               err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE ||
-               err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION ||
-               err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
-        give_up(log, now_mono_ms);
-    } else if (err != RD_KAFKA_RESP_ERR__TIMED_OUT && log->config.logs) {
+    if (!log->config.logs)
+        return;
+    if (err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
         log_error("cannot read the paused and limited targets, keeping the last known ones: allow "
                   "Read on the topic",
                   F_TEXT("topic", log->config.topic), F_TEXT("error", rd_kafka_err2name(err)));
+    else
+        log_error("cannot read the paused and limited targets, keeping the last known ones: run "
+                  "'delaybridge check'",
+                  F_TEXT("topic", log->config.topic), F_TEXT("error", rd_kafka_err2name(err)));
+}
+
+/* The last known entries stay in force, until a reading of the new topic ends. */
+static void take_error(struct control_log *log, rd_kafka_resp_err_t err, int64_t now_mono_ms)
+{
+    if (err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+        note_known(log);
+        return;
     }
+    if (err == RD_KAFKA_RESP_ERR__TIMED_OUT)
+        return;
+    log_failure(log, err);
+    if (err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
+        stop(log);
+    log->look_mono_ms = now_mono_ms + ASK_AGAIN_MS;
 }
 
 static void take(struct control_log *log, const rd_kafka_message_t *message)
@@ -129,6 +140,35 @@ static void take(struct control_log *log, const rd_kafka_message_t *message)
                   F_TEXT("reason", why.text));
 }
 
+/* A broker that has just started may not know the topic yet. A topic that was deleted leaves the
+   last known entries in force. */
+static void note_missing(struct control_log *log, int64_t now_mono_ms)
+{
+    bool is_sure = log->has_begun || ++log->misses >= MISSES_MIN;
+    log->look_mono_ms = now_mono_ms + (is_sure ? LOOK_AGAIN_MS : ASK_AGAIN_MS);
+    if (is_sure && !log->has_begun)
+        note_known(log);
+}
+
+/* The client reports a deleted topic to its error callback only, and may not read it again. The
+   partition is removed when the topic exists again. If it were removed now, the client would never
+   end. */
+static void note_lost(struct control_log *log)
+{
+    if (log->queue != NULL && !log->is_lost)
+        log_failure(log, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+    log->is_lost = log->queue != NULL;
+}
+
+static void note_found(struct control_log *log)
+{
+    if (log->is_lost)
+        stop(log);
+    log->is_lost = false;
+    if (log->queue == NULL)
+        start(log);
+}
+
 /* Queries by the handle of the levels: a producer may be replaced during a look-up. A fetch that
    waits may delay the answer, and then the look-up is repeated. */
 static void look(struct control_log *log, int64_t now_mono_ms)
@@ -137,11 +177,12 @@ static void look(struct control_log *log, int64_t now_mono_ms)
     case LOOKUP_FOUND:
     case LOOKUP_UNWRITABLE:
     case LOOKUP_WHOLE:
-        start(log);
+        log->look_mono_ms = now_mono_ms + LOOK_AGAIN_MS;
+        note_found(log);
         break;
     case LOOKUP_MISSING:
-        note_known(log);
-        log->look_mono_ms = now_mono_ms + LOOK_AGAIN_MS;
+        note_lost(log);
+        note_missing(log, now_mono_ms);
         break;
     case LOOKUP_UNKNOWN:
         log->look_mono_ms = now_mono_ms + ASK_AGAIN_MS;
@@ -154,14 +195,14 @@ static void look(struct control_log *log, int64_t now_mono_ms)
 void control_log_serve(struct control_log *log, int64_t now_mono_ms)
 {
     rd_kafka_message_t *message;
-    if (log->queue == NULL && now_mono_ms >= log->look_mono_ms)
+    if (now_mono_ms >= log->look_mono_ms)
         look(log, now_mono_ms);
     for (int n = 0; n < TURN_RECORDS && log->queue != NULL; n++) {
         message = rd_kafka_consume_queue(log->queue, 0);
         if (message == NULL)
             return;
         if (message->err != 0)
-            take_error(log, message, now_mono_ms);
+            take_error(log, message->err, now_mono_ms);
         else
             take(log, message);
         rd_kafka_message_destroy(message);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* control_log: reads the topic S.control, which has one partition, from its beginning. The
-   partition is assigned by hand to the handle of the levels. If the topic does not exist, there
-   are no entries, and it is looked for again every half minute. Only the worker's thread may call
-   these functions. */
+   partition is assigned by hand to the handle of the levels. If three look-ups do not find the
+   topic, there are no entries. The topic is looked for again every half minute. If it is deleted,
+   its entries stay, until a new topic was read to its end. Only the worker's thread may call these
+   functions. */
 #ifndef DELAYBRIDGE_CONSUMER_CONTROL_LOG_H
 #define DELAYBRIDGE_CONSUMER_CONTROL_LOG_H
 
@@ -20,7 +21,7 @@ struct control_log_config {
        removed. */
     void (*begun)(void *ctx);
     void (*changed)(void *ctx, const struct control_record *record);
-    void (*known)(void *ctx); /* the end of the log was reached, or there is no topic */
+    void (*known)(void *ctx); /* the end of the log was reached, or there never was a topic */
     void *ctx;
 };
 
