@@ -132,12 +132,17 @@ static bool matches_too(const struct controlling *c, const struct control_record
            allowlist_pattern_matches(pattern, bytes_text(c->pattern));
 }
 
-/* Returns the longest wait of a record after the pause is removed, with a margin for its last hop.
- */
+/* Returns the longest wait of a record after the entry is removed, with a margin for its last hop.
+   A record checks its target at each hop, so it waits for the longest level at most. */
 static int64_t wait_after(const struct controlling *c, const struct control_record *was)
 {
     enum { MARGIN_MS = 2000 };
-    return pause_wait_ms(c->now_ms - was->control.at_wall_ms) + MARGIN_MS;
+    const struct ladder *ladder = &c->cli->config->ladder;
+    int64_t longest_ms = ladder->level_ms[ladder->n - 1];
+    int64_t wait_ms = was->control.op == CONTROL_PAUSE
+                          ? pause_wait_ms(c->now_ms - was->control.at_wall_ms)
+                          : longest_ms;
+    return (wait_ms < longest_ms ? wait_ms : longest_ms) + MARGIN_MS;
 }
 
 /* What a command did. */
@@ -152,12 +157,12 @@ static void report_json(const struct controlling *c, const struct outcome *done)
     for (size_t i = 0; i < c->list.n; i++)
         if (matches_too(c, &c->list.all[i]))
             json_array_append_new(others, control_json(&c->list.all[i]));
-    bool paused = done->removed != NULL && done->removed->control.op == CONTROL_PAUSE;
-    print_json(json_pack("{s:s, s:o, s:b, s:o, s:o}", "targets", c->pattern, "entry",
-                         done->entry == NULL ? json_null() : control_json(done->entry), "removed",
-                         done->removed != NULL, "longest_wait_ms",
-                         paused ? json_integer(wait_after(c, done->removed)) : json_null(),
-                         "others", others));
+    print_json(
+        json_pack("{s:s, s:o, s:b, s:o, s:o}", "targets", c->pattern, "entry",
+                  done->entry == NULL ? json_null() : control_json(done->entry), "removed",
+                  done->removed != NULL, "longest_wait_ms",
+                  done->removed != NULL ? json_integer(wait_after(c, done->removed)) : json_null(),
+                  "others", others));
 }
 
 static void print_removed(const struct controlling *c, const struct control_record *removed)
@@ -166,12 +171,10 @@ static void print_removed(const struct controlling *c, const struct control_reco
     if (removed == NULL)
         printf("%s: neither paused nor limited by an entry with exactly this pattern\n",
                c->pattern);
-    else if (removed->control.op == CONTROL_PAUSE)
-        printf("%s: resumed, waiting records come within %s\n", c->pattern,
-               duration_format(wait_after(c, removed) / 1000 * 1000, wait));
     else
-        printf("%s: no longer limited, waiting records come in the slots that they have\n",
-               c->pattern);
+        printf("%s: %s, waiting records come within %s\n", c->pattern,
+               removed->control.op == CONTROL_PAUSE ? "resumed" : "no longer limited",
+               duration_format(wait_after(c, removed) / 1000 * 1000, wait));
 }
 
 /* Reports the change, and the other entries that still match. */

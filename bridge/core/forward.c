@@ -262,6 +262,11 @@ static int forward(struct bridge *b, struct parcel *p, enum ready kind)
                            b->config.record_max_bytes);
         return 0;
     }
+    if (kind == READY_HOPS && p->withheld && withhold_is_over(b, p)) {
+        redelivery_release(b, p);
+        b->clock.turn_incomplete = true;
+        return 0;
+    }
     int64_t remaining_ms = p->until_wall_ms - b->now.wall_ms;
     bool hop = remaining_ms > b->config.ladder.hold_ms;
     if (hop != (kind == READY_HOPS) || (!hop && remaining_ms > 0)) {

@@ -99,6 +99,15 @@ void redelivery_withhold(struct bridge *b, struct parcel *p, int64_t next_try_ms
     put_back(b, p, &env);
 }
 
+void redelivery_release(struct bridge *b, struct parcel *p)
+{
+    struct envelope env;
+    int err = envelope_open(p->record->value, &env);
+    assert(err == 0);
+    env.stamp.next_try_ms = b->now.wall_ms;
+    put_back(b, p, &env);
+}
+
 void redelivery_resend(struct bridge *b, struct parcel *p)
 {
     counter_add(&b->stats->resends, 1);

@@ -18,6 +18,9 @@ void redelivery_defer(struct bridge *b, struct parcel *p, const struct target *t
 /* Returns a record to a level until next_try_ms, because its target is paused or limited. */
 void redelivery_withhold(struct bridge *b, struct parcel *p, int64_t next_try_ms,
                          enum deferral why);
+/* Makes a withheld record due now, because its target is no longer paused, or its limit is higher.
+ */
+void redelivery_release(struct bridge *b, struct parcel *p);
 /* Sends a record again after RESEND_MS, because the client or the cluster failed. */
 void redelivery_resend(struct bridge *b, struct parcel *p);
 

@@ -4,6 +4,9 @@
 #include "bridge/core/bridge.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/state.h"
+#include "bridge/core/target_table.h"
+
+#include <assert.h>
 
 int withhold_init(struct bridge *b)
 {
@@ -109,6 +112,21 @@ int64_t withhold_until_ms(struct bridge *b, struct target *t, const struct stamp
     }
     *why = DEFERRAL_LIMITED;
     return limited_until_ms(b, t, stamp);
+}
+
+bool withhold_is_over(struct bridge *b, const struct parcel *p)
+{
+    struct envelope env;
+    int err = envelope_open(p->record->value, &env);
+    assert(err == 0);
+    struct target *t = target_get(b, env.stamp.target);
+    if (t == NULL)
+        return false;
+    const struct verdict *verdict = verdict_of(b, t);
+    if (verdict->state != CONTROL_LIMITED)
+        return verdict->state == CONTROL_OPEN;
+    int64_t next_ms = bucket_next_ms(bucket_of(b, t, &verdict->rate), b->now.wall_ms);
+    return next_ms < p->until_wall_ms - b->config.ladder.hold_ms;
 }
 
 void withhold_sent(struct target *t)

@@ -167,6 +167,10 @@ MUTANTS = (
     Mutant("lanes_open_before_the_pauses_are_read", "bridge/core/turn.c", "||\n                withhold_awaits_control(b))", ")"),
     Mutant("lanes_wait_for_the_pauses_without_end", "bridge/core/withhold.c", "if (waited_ms < CONTROL_WAIT_MS)",
            "if (waited_ms < INT64_MAX)"),
+    Mutant("removed_limit_keeps_its_slots", "bridge/core/withhold.c", "return verdict->state == CONTROL_OPEN;",
+           "return verdict->state == CONTROL_OPEN && t->bucket.per_ms <= 0;"),
+    Mutant("raised_limit_keeps_old_slots", "bridge/core/withhold.c", "return next_ms < p->until_wall_ms - b->config.ladder.hold_ms;",
+           "return next_ms < p->until_wall_ms - INT32_MAX;"),
     Mutant("withheld_record_is_retrying", "levels/envelope.h", "if (stamp_is_withheld(stamp))\n        return 0;", ""),
 )
 
@@ -289,6 +293,10 @@ CASES = (
           "record_gets_two_slots")),
     Case("a withheld record counts as one whose target fails", ("a_withheld_record_is_not_retrying",),
          ("withheld_record_is_retrying",)),
+    Case("a limit by mistake, or a long pause, has an effect after its end",
+         ("a_removed_limit_frees_records_at_their_next_hop", "a_raised_limit_gives_earlier_slots_at_the_next_hop",
+          "a_record_of_a_long_pause_comes_at_its_next_hop"),
+         ("removed_limit_keeps_its_slots", "raised_limit_keeps_old_slots")),
     Case("the topic of control stops all deliveries", ("lanes_open_after_half_a_minute_without_the_pauses",),
          ("lanes_wait_for_the_pauses_without_end",)),
     Case("retries do not end", ("retries_of_a_record_wait_longer_each_time_and_end", "retries_end_at_their_deadline"),

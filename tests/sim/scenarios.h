@@ -210,6 +210,9 @@
     X(slots_are_given_again_after_a_restart)                                  \
     X(lanes_share_a_limit)                                                    \
     X(a_removed_limit_is_over)                                                \
+    X(a_removed_limit_frees_records_at_their_next_hop)                        \
+    X(a_raised_limit_gives_earlier_slots_at_the_next_hop)                     \
+    X(a_record_of_a_long_pause_comes_at_its_next_hop)                         \
     X(lanes_open_when_the_pauses_were_read)                                   \
     X(lanes_open_after_half_a_minute_without_the_pauses)                      \
     X(a_withheld_record_is_not_retrying)                                      \

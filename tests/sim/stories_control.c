@@ -233,6 +233,57 @@ void a_removed_limit_is_over(struct world *w)
     story_finish(w);
 }
 
+/* Slots of a rate by mistake end in 20 minutes, and the longest level has 30 s. */
+static void limit_by_mistake(struct world *w, struct request *all[], int n)
+{
+    open_controlled(w);
+    operators_limit(w, "payments.a", 1, 60000);
+    story_pass(w, 100);
+    for (int i = 0; i < n; i++)
+        all[i] = story_ask(w, TARGET_A, 0);
+    story_pass(w, 3000);
+    expect(w, delivered_of(all, n) == 0 && PAYMENTS(w, limited) == (uint64_t)n);
+}
+
+void a_removed_limit_frees_records_at_their_next_hop(struct world *w)
+{
+    enum { N = 20 };
+    struct request *all[N];
+    story_begin(w);
+    limit_by_mistake(w, all, N);
+    operators_remove(w, "payments.a");
+    story_pass(w, 33000);
+    expect(w, delivered_of(all, N) == N && PAYMENTS(w, limited) == N);
+    story_finish(w);
+}
+
+void a_raised_limit_gives_earlier_slots_at_the_next_hop(struct world *w)
+{
+    enum { N = 20 };
+    struct request *all[N];
+    story_begin_exactly_once(w);
+    limit_by_mistake(w, all, N);
+    operators_limit(w, "payments.a", 5, 1000);
+    story_pass(w, 33000 + N * 200 + 1000);
+    expect(w, delivered_of(all, N) == N && PAYMENTS(w, limited) <= 2 * N);
+    story_finish(w);
+}
+
+/* A hop of a long wait ends it, too. */
+void a_record_of_a_long_pause_comes_at_its_next_hop(struct world *w)
+{
+    story_begin(w);
+    open_controlled(w);
+    operators_pause(w, "payments.a", 0);
+    story_pass(w, HOUR_MS);
+    struct request *r = story_ask(w, TARGET_A, 0);
+    story_until(w, PAYMENTS(w, paused) == 1);
+    operators_remove(w, "payments.a");
+    story_pass(w, 33000);
+    expect(w, r->delivered == 1);
+    story_finish(w);
+}
+
 /* The oracle knows that a process reads the topic before its first delivery. */
 void lanes_open_when_the_pauses_were_read(struct world *w)
 {
