@@ -13,13 +13,19 @@ from processes import Bridge
 from stage import Stage, both_modes, judge, require, require_prompt, will_say
 
 TOPICS = {"e2e.a": 6, "e2e.b": 3, "e2e.limited": 4}
-RATE, LIMITED = 40, 400  # a second; records that are due at once
+RATE, LIMITED = 40, 200  # a second; records that are due at once
+LOOK_S = 45  # a topic that was deleted or created is found within this time
 EFFECT_S = 1  # an entry is in force in all processes within this time
 
 
 class Operator:
     def __init__(self, stage: Stage, config):
         self.stage, self.config = stage, str(config)
+
+    def fails(self, *words: str) -> str:
+        done = self.stage.run(*words, "-c", self.config)
+        require(done.returncode == 78, f"{words}: {done.returncode} {done.stdout} {done.stderr}")
+        return done.stderr
 
     def run(self, *words: str, code: int = 0) -> dict:
         done = self.stage.run(*words, "-c", self.config, "-o", "json")
@@ -82,7 +88,7 @@ def paused_until_resumed(stage: Stage, operator: Operator, bridges: list[Bridge]
     until(stage, "e2e.b", len(others), 20)
     bridges[0].kill()
     bridges[0].start()
-    time.sleep(12)
+    time.sleep(6)
     require(len(came(stage, "e2e.a")) == len(before), "a paused target got records")
     shown = operator.run("levels")["control"]
     require([(e["targets"], e["op"]) for e in shown] == [("e2e.a*", "pause")], f"levels: {shown}")
@@ -128,4 +134,46 @@ def foreign(stage: Stage, operator: Operator, bridges: list[Bridge]) -> None:
     require(operator.run("levels")["control"] == [], "a foreign record is an entry")
 
 
-SCENARIOS = both_modes(paused)
+def stop_in_time(bridge: Bridge, most_s: int) -> None:
+    began = time.monotonic()
+    require((code := bridge.stop()) == 0, f"the bridge ended with {code}")
+    require_prompt((took := time.monotonic() - began) < most_s, f"the bridge ended after {took:.1f} s")
+
+
+def control_lost(stage: Stage) -> str:
+    """The topic of control is deleted, and created again. Running processes keep its entries until they have read the new
+    topic, and they end without it. A process that starts without it delivers."""
+    stage.broker()
+    config = stage.ready(TOPICS)
+    bridge, operator = stage.bridge(config), Operator(stage, config)
+    operator.run("pause", "e2e.a")
+    time.sleep(EFFECT_S)
+    stage.admin.delete("schedule.control")
+    will_say(bridge, "cannot read the paused and limited targets, keeping the last known ones", LOOK_S)
+    ask(stage, "e2e.a", 20)
+    time.sleep(7)
+    require(not came(stage, "e2e.a"), "a paused target got records after the topic was deleted")
+    require("topics apply" in operator.fails("resume", "e2e.a"), "resume does not say what to do")
+    stage.apply(config)
+    until(stage, "e2e.a", 20, LOOK_S + 20)
+    stage.admin.delete("schedule.control")
+    time.sleep(2)
+    stop_in_time(bridge, 20)  # the client does not end then, and the bridge exits without it
+    bridge.start()
+    ask(stage, "e2e.a", 20)
+    until(stage, "e2e.a", 40, 20)
+    stage.apply(config)
+    operator.run("pause", "e2e.a")
+    will_say(bridge, "targets paused", LOOK_S)
+    held = ask(stage, "e2e.a", 20)
+    time.sleep(7)
+    require(len(came(stage, "e2e.a")) == 40, "the pause on the new topic has no effect")
+    operator.run("resume", "e2e.a")
+    until(stage, "e2e.a", 40 + len(held), 20)
+    line = judge(stage.verify(timeout=60), 0 if stage.exactly_once else None)
+    stop_in_time(bridge, 10)
+    return line
+
+
+SCENARIOS = both_modes(paused, control_lost)
+ON_DEMAND = {"paused_exactly", "control_lost", "control_lost_exactly"}
