@@ -185,14 +185,14 @@ static void report(const struct controlling *c, const struct outcome *done)
         return;
     }
     if (done->entry != NULL)
-        control_print(done->entry);
+        control_print(done->entry, 0);
     else
         print_removed(c, done->removed);
     for (size_t i = 0; i < c->list.n; i++) {
         if (!matches_too(c, &c->list.all[i]))
             continue;
         fputs("also in force: ", stdout);
-        control_print(&c->list.all[i]);
+        control_print(&c->list.all[i], 0);
     }
 }
 

@@ -7,7 +7,12 @@
 
 #include <stdio.h>
 
-void control_print(const struct control_record *record)
+static double lane_rate_s(const struct control *c, int lanes)
+{
+    return 1000 * rate_share(&c->rate, 1, lanes);
+}
+
+void control_print(const struct control_record *record, int lanes)
 {
     const struct control *c = &record->control;
     char at[INSTANT_TEXT_MAX], until[INSTANT_TEXT_MAX], rate[RATE_TEXT_MAX];
@@ -16,6 +21,8 @@ void control_print(const struct control_record *record)
         fputs("paused", stdout);
     else
         printf("limited to %s", rate_format(&c->rate, rate));
+    if (c->op == CONTROL_LIMIT && lanes > 0)
+        printf(" (%.3g/s for each lane)", lane_rate_s(c, lanes));
     printf(" since %s", instant_format(c->at_wall_ms, at));
     if (c->until_wall_ms != CONTROL_ENDLESS)
         printf(" until %s", instant_format(c->until_wall_ms, until));
@@ -37,4 +44,13 @@ json_t *control_json(const struct control_record *record)
         c->until_wall_ms == CONTROL_ENDLESS ? json_null() : instant_json(c->until_wall_ms), "by",
         record->by[0] == '\0' ? json_null() : bytes_json(bytes_text(record->by)), "at",
         instant_json(c->at_wall_ms));
+}
+
+json_t *control_lanes_json(const struct control_record *record, int lanes)
+{
+    const struct control *c = &record->control;
+    json_t *object = control_json(record);
+    json_object_set_new(object, "lane_rate_per_s",
+                        c->op == CONTROL_LIMIT ? json_real(lane_rate_s(c, lanes)) : json_null());
+    return object;
 }

@@ -7,9 +7,13 @@
 
 #include <jansson.h>
 
-/* Prints one line, such as "orders.*: limited to 100/s since T until T by NAME". */
-void control_print(const struct control_record *record);
+/* Prints one line, such as "orders.*: limited to 100/s since T until T by NAME". lanes is
+   the number of lanes, for the part of a limit that one lane has. 0: unknown. */
+void control_print(const struct control_record *record, int lanes);
 
 json_t *control_json(const struct control_record *record);
+
+/* Does the same, with the part of a limit that one lane has. */
+json_t *control_lanes_json(const struct control_record *record, int lanes);
 
 #endif

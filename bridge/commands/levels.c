@@ -269,7 +269,8 @@ static void print_view(const struct view *view)
         json_t *control = json_array();
         for (size_t i = 0; i < view->control.n; i++)
             if (view->control.all[i].control.until_wall_ms > view->now_ms)
-                json_array_append_new(control, control_json(&view->control.all[i]));
+                json_array_append_new(control,
+                                      control_lanes_json(&view->control.all[i], offsets->lanes));
         print_json(json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "at", at,
                              "schedule", schedule, "lanes", offsets->lanes, "backlog",
                              (json_int_t)backlog, "dead_letters", (json_int_t)offsets->dead_letters,
@@ -285,7 +286,7 @@ static void print_view(const struct view *view)
     each_open(view, open_as_text, NULL);
     for (size_t i = 0; i < view->control.n; i++)
         if (view->control.all[i].control.until_wall_ms > view->now_ms)
-            control_print(&view->control.all[i]);
+            control_print(&view->control.all[i], offsets->lanes);
     printf("%-10s %5s %12s%s  %-24s  %-24s  %-12s  %9s  %s\n", "LEVEL", view->lanes ? "LANE" : "",
            "WAITING", view->lanes ? "    COMMITTED" : "", "HEAD LEAVES", "HEAD DUE", "OVERDUE",
            "WITHHELD", "RETRYING");

@@ -10,12 +10,11 @@ from client import now_ms
 from contract import Request
 from operating import Watch
 from processes import Bridge
-from stage import Stage, both_modes, judge, require, require_prompt, will_say
+from stage import LANES, Stage, both_modes, judge, require, require_prompt, will_say
 
+EFFECT_S, LOOK_S = 1, 45  # until an entry has an effect, and until a new topic is found
 TOPICS = {"e2e.a": 6, "e2e.b": 3, "e2e.limited": 4}
 RATE, LIMITED = 40, 200  # a second; records that are due at once
-LOOK_S = 45  # a topic that was deleted or created is found within this time
-EFFECT_S = 1  # an entry is in force in all processes within this time
 
 
 class Operator:
@@ -116,6 +115,8 @@ def limited(stage: Stage, operator: Operator, watch: Watch) -> str:
         for last in range(first, len(times)):
             most = RATE * (times[last] - times[first] + 1000) / 1000 + 2  # each worker has one more
             require(last - first + 1 <= most, f"{last - first + 1} records within {times[last] - times[first]} ms")
+    shown = operator.run("levels")["control"]
+    require([e["lane_rate_per_s"] for e in shown] == [RATE / LANES], f"levels: {shown}")
     require(watch.total("withheld_total", 'reason="limited"') > 0, "withheld records are not counted")
     require(operator.run("limit", "e2e.limited", "none")["removed"], "the limit is not removed")
     time.sleep(EFFECT_S)
