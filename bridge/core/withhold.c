@@ -119,6 +119,8 @@ bool withhold_is_over(struct bridge *b, const struct parcel *p)
     struct envelope env;
     int err = envelope_open(p->record->value, &env);
     assert(err == 0);
+    if (env.stamp.due_ms > b->now.wall_ms) /* after a step back of the clock, or a foreign record */
+        return false;
     struct target *t = target_get(b, env.stamp.target);
     if (t == NULL)
         return false;

@@ -18,7 +18,8 @@ int64_t withhold_until_ms(struct bridge *b, struct target *t, const struct stamp
 
 /* Returns whether a withheld record need not wait until its time any more. The reason is that a
    pause or a limit has ended, or that a limit was raised. Ask before each of its hops. So an entry
-   by mistake has no effect for longer than a stay in the longest level. */
+   by mistake has no effect for longer than a stay in the longest level. False for a record that is
+   not due: it would be released again at once, indefinitely. */
 bool withhold_is_over(struct bridge *b, const struct parcel *p);
 
 /* A record was sent to the target, so it used up a part of its limit. */

@@ -148,6 +148,22 @@ Test(withhold, lanes_open_when_the_entries_are_known)
     cr_expect_neq(until_ms("orders", DEFERRAL_NONE), 0);
 }
 
+/* After a step back of the clock. It would be released again at once, indefinitely. */
+Test(withhold, record_that_is_not_due_is_not_released)
+{
+    enum { BACK_MS = 60000 };
+    struct parcel *p = fixture_parcel(SLOT_SCHEDULE, START, BEGIN_WALL_MS + BACK_MS);
+    p->withheld = true;
+    cr_expect_not(withhold_is_over(fx.b, p));
+    parcel_ready(fx.b, p);
+    if (!withhold_is_over(fx.b, p))
+        forward_serve(fx.b);
+    cr_expect_eq(p->state, PARCEL_IN_FLIGHT);
+    cr_expect_eq(p->kind, FORWARD_LEVEL);
+    fx.b->now.wall_ms += BACK_MS;
+    cr_expect(withhold_is_over(fx.b, p));
+}
+
 Test(withhold, survey_shows_the_entries_in_force)
 {
     put("orders", CONTROL_PAUSE, CONTROL_ENDLESS);
