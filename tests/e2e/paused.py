@@ -165,7 +165,8 @@ def control_lost(stage: Stage) -> str:
     until(stage, "e2e.a", 40, 20)
     stage.apply(config)
     operator.run("pause", "e2e.a")
-    will_say(bridge, "targets paused", LOOK_S)
+    said = '"targets paused"'
+    stage.admin.wait("the pause on the new topic", lambda: bridge.tail(1000).count(said) == 2, LOOK_S)
     held = ask(stage, "e2e.a", 20)
     time.sleep(7)
     require(len(came(stage, "e2e.a")) == 40, "the pause on the new topic has no effect")
