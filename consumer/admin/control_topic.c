@@ -9,9 +9,23 @@
 
 struct reading {
     struct control_list *list;
-    size_t room;
+    size_t room, members_room;
     bool out_of_memory;
 };
+
+/* Returns memory for at least one item more than n, or NULL: the old memory stays. */
+static void *grow(struct reading *reading, void *all, size_t n, size_t *room, size_t size)
+{
+    if (n < *room)
+        return all;
+    size_t more = *room == 0 ? 16 : 2 * *room;
+    void *grown = realloc(all, more * size);
+    if (grown == NULL)
+        reading->out_of_memory = true;
+    else
+        *room = more;
+    return grown;
+}
 
 static void drop(struct control_list *list, struct control_record *record)
 {
@@ -22,38 +36,59 @@ static void drop(struct control_list *list, struct control_record *record)
 static void add(struct reading *reading, const struct control_record *record)
 {
     struct control_list *list = reading->list;
-    if (list->n == reading->room) {
-        size_t room = reading->room == 0 ? 16 : 2 * reading->room;
-        struct control_record *all = realloc(list->all, room * sizeof *all);
-        if (all == NULL) {
-            reading->out_of_memory = true;
-            return;
-        }
-        list->all = all;
-        reading->room = room;
-    }
+    struct control_record *all =
+        grow(reading, list->all, list->n, &reading->room, sizeof *list->all);
+    if (all == NULL)
+        return;
+    list->all = all;
     list->all[list->n++] = *record;
+}
+
+static void take_member(struct reading *reading, const struct member *member)
+{
+    struct control_list *list = reading->list;
+    size_t at = 0;
+    while (at < list->members_n && strcmp(list->members[at].key, member->key) != 0)
+        at++;
+    if (at < list->members_n && member->has_ended) {
+        list->members[at] = list->members[--list->members_n];
+        return;
+    }
+    if (member->has_ended)
+        return;
+    struct member *all =
+        grow(reading, list->members, list->members_n, &reading->members_room, sizeof *all);
+    if (all == NULL)
+        return;
+    list->members = all;
+    list->members[at] = *member;
+    list->members_n += at == list->members_n;
+}
+
+static void take_entry(struct reading *reading, const struct control_record *record)
+{
+    struct control_record *same = control_list_find(reading->list, record->control.pattern);
+    if (same != NULL)
+        drop(reading->list, same);
+    if (!record->is_removed)
+        add(reading, record);
 }
 
 static bool take(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
 {
     struct reading *reading = ctx;
-    struct control_list *list = reading->list;
     struct control_record record;
+    struct member member;
     struct error why;
     struct bytes key = bytes_of(message->key, message->key_len);
+    struct bytes value = bytes_of(message->payload, message->len);
     (void)tag;
-    if (control_key_is_of_process(key))
-        return true;
-    if (control_record_read(key, bytes_of(message->payload, message->len), &record, &why) != 0) {
-        list->foreign++;
-        return true;
-    }
-    struct control_record *same = control_list_find(list, record.control.pattern);
-    if (same != NULL)
-        drop(list, same);
-    if (!record.is_removed)
-        add(reading, &record);
+    if (control_key_is_of_process(key) && member_read(key, value, &member) == 0)
+        take_member(reading, &member);
+    else if (control_record_read(key, value, &record, &why) == 0)
+        take_entry(reading, &record);
+    else
+        reading->list->foreign++;
     return !reading->out_of_memory;
 }
 
@@ -77,6 +112,7 @@ int control_topic_read(rd_kafka_t *rk, const char *topic, int timeout_ms, struct
 void control_list_deinit(struct control_list *list)
 {
     free(list->all);
+    free(list->members);
     *list = (struct control_list){0};
 }
 

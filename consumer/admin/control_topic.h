@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control_topic: for commands, reads the entries of S.control and writes new ones. */
+/* control_topic: for commands, reads the entries and the processes of S.control, and writes new
+   entries. */
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_CONTROL_TOPIC_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_CONTROL_TOPIC_H
 
 #include "consumer/control_record.h"
+#include "consumer/member_record.h"
 
 #include <librdkafka/rdkafka.h>
 
-/* The entries of the topic, by pattern; those that have ended included. all is owned. */
+/* The entries of the topic, by pattern; those that have ended included. And the summaries of
+   processes; those that were killed included. */
 struct control_list {
-    struct control_record *all;
+    struct control_record *all; /* owned */
     size_t n;
-    size_t foreign; /* records that are no entries */
+    struct member *members; /* owned */
+    size_t members_n;
+    size_t foreign; /* other records */
 };
 
 /* Reads the topic to its end. rk: a consumer with offsets_conf. Returns 0, or ERR_KAFKA,
