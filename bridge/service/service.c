@@ -6,6 +6,7 @@
 #include "bridge/base/log.h"
 #include "bridge/service/canary.h"
 #include "bridge/service/heartbeat.h"
+#include "bridge/service/presence.h"
 #include "bridge/service/watch.h"
 #include "bridge/service/worker.h"
 #include "consumer/admin/request_limit.h"
@@ -32,9 +33,10 @@ struct service {
     int failure_fd;                     /* an eventfd; workers that fail write to it */
     atomic_int lanes, refusals, faults; /* of the last check */
     atomic_uint hash;                   /* of the configuration of the workers */
-    size_t record_max_bytes; /* the largest record that brokers accept, of the last query */
-    struct canary *canary;   /* NULL: none */
-    struct watch *watch;     /* NULL: none */
+    size_t record_max_bytes;   /* the largest record that brokers accept, of the last query */
+    struct canary *canary;     /* NULL: none */
+    struct watch *watch;       /* NULL: none */
+    struct presence *presence; /* NULL: none */
     struct heartbeat heartbeat;
 };
 
@@ -204,6 +206,18 @@ static void start_watch(struct service *s, int lanes)
                   F_TEXT("reason", error.text));
 }
 
+/* The summary of this process is optional, too. */
+static void start_presence(struct service *s)
+{
+    struct error error = {""};
+    struct presence_config config = {s->config, owned_lanes, s};
+    s->presence = presence_start(&config, &error);
+    if (s->presence == NULL)
+        log_error("cannot publish this process on the topic of control, check and top do not show "
+                  "it: run 'delaybridge check'",
+                  F_TEXT("reason", error.text));
+}
+
 int service_start(const struct config *config, struct service **service, struct error *error)
 {
     struct service *s = calloc(1, sizeof *s);
@@ -232,6 +246,7 @@ int service_start(const struct config *config, struct service **service, struct 
     if (err == 0) {
         start_canary(s);
         start_watch(s, lanes);
+        start_presence(s);
     }
     if (err != 0) {
         (void)service_stop(s);
@@ -297,6 +312,8 @@ void service_reload(struct service *s, struct config *fresh)
     }
     s->live = fresh;
     atomic_store(&s->hash, config_hash(fresh));
+    if (s->presence != NULL)
+        presence_update(s->presence, fresh);
 }
 
 bool service_is_alive(const struct service *s)
@@ -373,6 +390,8 @@ size_t service_stop(struct service *s)
         watch_stop(s->watch);
     for (int i = 0; i < s->workers_n; i++)
         in_flight += worker_join(s->workers[i]);
+    if (s->presence != NULL)
+        presence_stop(s->presence);
     free(s->workers);
     if (s->live != NULL)
         config_deinit(s->live);
