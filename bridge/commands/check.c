@@ -5,6 +5,7 @@
 #include "bridge/commands/result.h"
 #include "consumer/admin/blocked.h"
 #include "consumer/admin/commit_limits.h"
+#include "consumer/admin/members.h"
 #include "consumer/admin/open_records.h"
 #include "consumer/admin/sample.h"
 #include "consumer/admin/topics.h"
@@ -110,6 +111,20 @@ static void judge_sample(struct cli *cli, struct findings *findings)
         printf("sample: %s\n", counted(n, "request", requests));
 }
 
+/* Adds findings for processes that differ. Without an answer, check prints a warning; topics_check
+   has reported a missing topic. */
+static void compare_processes(struct cli *cli, struct findings *findings)
+{
+    struct error error;
+    char processes_text[COUNTED_MAX];
+    size_t processes;
+    int err = members_judge(cli->config, cli->timeout_ms, findings, &processes, &error);
+    if (err == 0 && !cli->json)
+        printf("running: %s\n", counted((int64_t)processes, "process", processes_text));
+    else if (err == ERR_KAFKA)
+        complain(cli, EXIT_DONE, "warning: cannot compare the running processes: %s", error.text);
+}
+
 int cmd_check(struct cli *cli)
 {
     struct error error;
@@ -129,6 +144,7 @@ int cmd_check(struct cli *cli)
         producers_check(cli->config, cli->timeout_ms, &findings);
         look_for_open_transactions(cli, rk, &findings);
         look_for_blocked(cli, &findings);
+        compare_processes(cli, &findings);
         if (arguments_have(cli->arguments, "--sample"))
             judge_sample(cli, &findings);
     }

@@ -148,9 +148,10 @@ const struct command COMMANDS[] = {
      "not run it twice at a time with the same filters.\n",
      NEEDS_TARGETS, cmd_redrive},
     {"top", "[HOST:PORT...]", 0, ADDRESSES_MAX, NULL, TOP_OPTIONS, "show running processes live",
-     "Reads /metrics of each address and shows the sums. Without one, it reads 'listen'. For each "
-     "level\nit shows the waiting records, when the first of them leaves, and hops and deliveries "
-     "a "
+     "Reads /metrics of each address and shows the sums. Without one, it reads those of all "
+     "processes of\nthe group, as the topic of control has them, or else 'listen'. For each level "
+     "it "
+     "shows the waiting\nrecords, when the first of them leaves, and hops and deliveries a "
      "second.\nLateness is that of the deliveries since the last update. Lanes that are RESTORING "
      "read their\ncancels and forward nothing.\n",
      NEEDS_CONFIG, cmd_top},

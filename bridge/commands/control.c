@@ -81,12 +81,19 @@ static int connect_to_write(const struct controlling *c, rd_kafka_t **rk)
     return connect_kafka(c->cli, RD_KAFKA_PRODUCER, conf, rk);
 }
 
-/* Writes a record, and removes all entries that have ended. */
+static void remove_key(struct control_record *record, const char *key)
+{
+    *record = (struct control_record){.is_removed = true};
+    snprintf(record->control.pattern, sizeof record->control.pattern, "%s", key);
+}
+
+/* Writes a record. Removes all entries that have ended, and the summaries of processes that were
+   killed. */
 static int write_entry(const struct controlling *c, const struct control_record *record)
 {
     rd_kafka_t *rk = NULL;
     size_t n = 1;
-    struct control_record *records = calloc(c->list.n + 1, sizeof *records);
+    struct control_record *records = calloc(c->list.n + c->list.members_n + 1, sizeof *records);
     if (records == NULL)
         return complain(c->cli, EXIT_INTERNAL, "out of memory");
     records[0] = *record;
@@ -97,6 +104,9 @@ static int write_entry(const struct controlling *c, const struct control_record 
         records[n] = c->list.all[i];
         records[n++].is_removed = true;
     }
+    for (size_t i = 0; i < c->list.members_n; i++)
+        if (c->now_ms - c->list.members[i].at_wall_ms > MEMBER_FORGET_MS)
+            remove_key(&records[n++], c->list.members[i].key);
     int code = connect_to_write(c, &rk);
     if (code == EXIT_DONE) {
         rd_kafka_resp_err_t err = control_topic_write(rk, c->topic, records, n, c->cli->timeout_ms);
@@ -222,8 +232,8 @@ static int put(struct controlling *c, enum control_op op, const struct rate *rat
 static int remove_entry(struct controlling *c)
 {
     const struct control_record *was = control_list_find(&c->list, c->pattern);
-    struct control_record gone = {.is_removed = true};
-    snprintf(gone.control.pattern, sizeof gone.control.pattern, "%s", c->pattern);
+    struct control_record gone;
+    remove_key(&gone, c->pattern);
     int code = was == NULL ? EXIT_NOT_FOUND : write_entry(c, &gone);
     if (code == EXIT_DONE || code == EXIT_NOT_FOUND)
         report(c, &(struct outcome){.removed = was});

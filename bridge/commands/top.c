@@ -3,6 +3,7 @@
 #include "bridge/base/clock.h"
 #include "bridge/commands/result.h"
 #include "bridge/commands/scrape.h"
+#include "bridge/commands/top_members.h"
 #include "levels/duration.h"
 #include "levels/instant.h"
 
@@ -22,6 +23,7 @@ struct top {
     const struct cli *cli;
     char *const *addresses; /* borrowed */
     int addresses_n;
+    struct top_members members; /* without an address on the command line */
     bool once;
     int64_t every_ms;
     struct scrape now, before;
@@ -267,6 +269,7 @@ static void print_head(const struct top *t)
     if (in_force(t, "pause") > 0 || in_force(t, "limit") > 0)
         printf("targets PAUSED by %.0f and LIMITED by %.0f entries, see 'delaybridge levels'\n",
                in_force(t, "pause"), in_force(t, "limit"));
+    top_members_print(&t->members);
     putchar('\n');
 }
 
@@ -351,18 +354,20 @@ static void print_as_json(const struct top *t)
     json_t *levels = json_array();
     for (int i = 0; row_at(t, i, &row); i++)
         json_array_append_new(levels, row_json(&row));
-    print_json(json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "at",
-                         instant_json(clock_wall_ms()), "answered", t->addresses_n - t->silent,
-                         "ready", count_json(scrape_value(&t->now, "delaybridge_ready")), "lanes",
-                         count_json(scrape_value(&t->now, "delaybridge_lanes")), "lanes_restoring",
-                         count_json(restoring(t)), "cancels", count_json(cancels(t)),
-                         "buffered_records",
-                         count_json(scrape_value(&t->now, "delaybridge_buffered_records")),
-                         "pauses", count_json(in_force(t, "pause")), "limits",
-                         count_json(in_force(t, "limit")), "levels", levels));
+    print_json(
+        json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "at",
+                  instant_json(clock_wall_ms()), "answered", t->addresses_n - t->silent, "ready",
+                  count_json(scrape_value(&t->now, "delaybridge_ready")), "lanes",
+                  count_json(scrape_value(&t->now, "delaybridge_lanes")), "lanes_restoring",
+                  count_json(restoring(t)), "cancels", count_json(cancels(t)), "buffered_records",
+                  count_json(scrape_value(&t->now, "delaybridge_buffered_records")), "pauses",
+                  count_json(in_force(t, "pause")), "limits", count_json(in_force(t, "limit")),
+                  "processes", top_members_json(&t->members), "differences",
+                  top_members_differences(&t->members), "levels", levels));
 }
 
-/* Sets the addresses of the command line, or else the one of the configuration. */
+/* Sets the addresses of the command line, or those of the processes of the group, or else the one
+   of the configuration. */
 static int choose_addresses(struct top *t)
 {
     const struct arguments *arguments = t->cli->arguments;
@@ -370,8 +375,15 @@ static int choose_addresses(struct top *t)
     t->addresses_n = arguments->operands_n;
     if (t->addresses_n > 0)
         return EXIT_DONE;
+    top_members_look(&t->members, t->cli);
+    t->addresses = t->members.addresses;
+    t->addresses_n = t->members.addresses_n;
+    if (t->addresses_n > 0)
+        return EXIT_DONE;
     if (t->cli->config->listen == NULL)
-        return complain(t->cli, EXIT_USAGE, "'listen' is empty: pass the HOST:PORT of an instance");
+        return complain(t->cli, EXIT_USAGE,
+                        "no process has published its address, and 'listen' is empty: pass the "
+                        "HOST:PORT of an instance");
     t->addresses = (char *const *)&t->cli->config->listen;
     t->addresses_n = 1;
     return EXIT_DONE;
@@ -384,6 +396,8 @@ int cmd_top(struct cli *cli)
                     .every_ms = arguments_number(cli->arguments, "--every")};
     int code = choose_addresses(&t);
     for (int looks = 0; code == EXIT_DONE && !(t.once && looks == 2); looks++) {
+        if (looks > 0)
+            code = choose_addresses(&t);
         if (look(&t) != 0)
             code = complain(cli, EXIT_UNREACHABLE, "%s", t.why.text);
         else if (looks > 0) /* rates need two samples */
@@ -394,5 +408,6 @@ int cmd_top(struct cli *cli)
     }
     scrape_deinit(&t.now);
     scrape_deinit(&t.before);
+    top_members_deinit(&t.members);
     return code;
 }

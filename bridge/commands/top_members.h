@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* top_members: the processes that top reads, if its command line has no address. They are read from
+   S.control again every ten seconds. */
+#ifndef DELAYBRIDGE_BRIDGE_COMMANDS_TOP_MEMBERS_H
+#define DELAYBRIDGE_BRIDGE_COMMANDS_TOP_MEMBERS_H
+
+#include "bridge/commands/command.h"
+#include "consumer/admin/members.h"
+
+#include <jansson.h>
+
+enum { TOP_ADDRESSES_MAX = 64 };
+
+/* Starts zeroed. */
+struct top_members {
+    struct control_list list;
+    char *addresses[TOP_ADDRESSES_MAX]; /* in list */
+    int addresses_n;
+    int64_t read_mono_ms; /* 0: never */
+};
+
+/* Reads the processes, if that was ten seconds ago. Without an answer, the last ones stay. */
+void top_members_look(struct top_members *members, const struct cli *cli);
+void top_members_deinit(struct top_members *members);
+
+/* Prints a line for each difference between the processes. */
+void top_members_print(const struct top_members *members);
+
+/* Return the processes, and the sentences about their differences. */
+json_t *top_members_json(const struct top_members *members);
+json_t *top_members_differences(const struct top_members *members);
+
+#endif

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The processes of a group publish summaries, and check and top compare them."""
+from __future__ import annotations
+
+import json
+import time
+
+from operating import Watch
+from stage import Stage, require
+
+EVERY_S, GONE_S = 10, 30
+
+
+def findings(stage: Stage, config) -> list[str]:
+    """Returns the sentences of check about processes that differ."""
+    done = stage.run("check", "-c", str(config), "-o", "json")
+    require(done.returncode == 0, f"check: {done.returncode} {done.stdout} {done.stderr}")
+    return [f["sentence"] for f in json.loads(done.stdout)["findings"] if "processes differ" in f["sentence"]]
+
+
+def top(stage: Stage, config) -> dict:
+    done = stage.run("top", "--once", "-c", str(config), "-o", "json")
+    require(done.returncode == 0, f"top: {done.returncode} {done.stdout} {done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def until(stage: Stage, config, addresses: set[str], timeout: float) -> float:
+    """Waits until top shows these processes. Returns how long that took."""
+    began = time.monotonic()
+    while (shown := {p["address"] for p in top(stage, config)["processes"]}) != addresses:
+        require(time.monotonic() - began < timeout, f"top shows {shown}, not {addresses}")
+        time.sleep(0.5)
+    return time.monotonic() - began
+
+
+def processes_known(stage: Stage) -> str:
+    """Two processes differ in targets: check and top name both, and their addresses. A process that ended is gone at once,
+    one that was killed after 30 s."""
+    stage.broker()
+    ports = (stage.spare_port, stage.spare_port + 1)
+    addresses = [f"127.0.0.1:{port}" for port in ports]
+    stage.ready()
+    configs = [stage.config(f"{n}.yaml", listen=addresses[n], targets=["e2e.*", "other"][:1 + n]) for n in (0, 1)]
+    bridges = [stage.bridge(config, f"bridge-{n}", members=n + 1) for n, config in enumerate(configs)]
+    until(stage, configs[0], set(addresses), EVERY_S + 10)
+    said = findings(stage, configs[0])
+    require(len(said) == 1 and "targets" in said[0] and all(a in said[0] for a in addresses), f"check: {said}")
+    require(f"{addresses[0]} has e2e.*, {addresses[1]} has e2e.*,other" in said[0], f"check: {said}")
+    shown = top(stage, configs[0])
+    require(shown["differences"] == said and shown["answered"] == 2, f"top: {shown}")
+    text = stage.run("top", "--once", "-c", str(configs[0])).stdout
+    require("processes differ in targets" in text, f"top: {text}")
+    require(bridges[1].stop() == 0, "the second process did not end")
+    until(stage, configs[0], {addresses[0]}, 5)
+    require(not findings(stage, configs[0]), "a process that ended is compared")
+    bridges[1].start()
+    until(stage, configs[0], set(addresses), EVERY_S + 20)
+    bridges[1].kill()
+    took = until(stage, configs[0], {addresses[0]}, GONE_S + 10)
+    require(took > GONE_S - EVERY_S - 5, f"a killed process was gone after {took:.0f} s")
+    require(top(stage, configs[0])["processes"][0]["lanes"] > 0, "the summary has no lanes")
+    require(Watch(ports[0]).get("/readyz")[0] == 200, "the first process is not ready")
+    return f"named by check and top; after its kill, a process was gone within {took:.0f} s"
+
+
+SCENARIOS = {"processes_known": processes_known}
+ON_DEMAND = {"processes_known"}
