@@ -50,11 +50,18 @@ void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *
                                                                      : "");
 }
 
-/* Gets the cause from the client, with a call that can only fail. The reports of purged records do
-   not name the cause. */
+/* Gets the cause from the client: a fatal error, or the error of a call that can only fail. The
+   reports of purged records do not name the cause. While offsets are being sent, only a fatal error
+   is available, since the client makes one call at a time. */
 void producer_txn_ask_why(struct producer *p)
 {
-    rd_kafka_error_t *error = rd_kafka_begin_transaction(p->clients[p->txn.turn].rk);
+    rd_kafka_t *rk = p->clients[p->txn.turn].rk;
+    rd_kafka_resp_err_t fatal = rd_kafka_fatal_error(rk, NULL, 0);
+    if (fatal != 0)
+        producer_txn_fail(p, fatal, producer_why(fatal));
+    if (fatal != 0 || p->txn.sending)
+        return;
+    rd_kafka_error_t *error = rd_kafka_begin_transaction(rk);
     if (error == NULL)
         return;
     rd_kafka_resp_err_t err = rd_kafka_error_code(error);

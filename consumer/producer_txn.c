@@ -64,8 +64,7 @@ static void serve_purged(struct producer *p)
     producer_drop_held(p); /* repeated: the first call may have lacked memory */
     if (rd_kafka_outq_len(handle(p)) > 0 || p->failed_n > 0 || producer_holds(p))
         return;
-    if (!t->sending) /* the client makes one call at a time */
-        producer_txn_ask_why(p);
+    producer_txn_ask_why(p);
     current(p)->phase = PHASE_TORN;
     if (!t->giving_up)
         p->config.aborted(p->config.ctx, t->cause, t->why[0] == '\0' ? "purged" : t->why);
