@@ -174,10 +174,10 @@ static int set_ours(rd_kafka_conf_t *conf, enum client_role role, struct error *
 }
 
 /* A hop has time, and each request costs work on all its replicas. At 1,000 records a second in
-   eight lanes, 100 ms make one request of twelve records. */
+   eight lanes, a quarter of a second makes one request of thirty records. */
 static int set_hop_linger(rd_kafka_conf_t *conf, const struct ladder *ladder, struct error *error)
 {
-    enum { PART = 10, MOST_MS = 100 };
+    enum { PART = 4, MOST_MS = 250 };
     int64_t shortest_stay_ms = ladder->level_ms[0] - ladder->slack_ms;
     int64_t linger_ms = shortest_stay_ms / PART;
     char text[24];

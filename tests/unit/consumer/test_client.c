@@ -124,12 +124,12 @@ Test(client, a_property_of_a_role_comes_after_the_one_for_all)
     }
 }
 
-Test(client, hops_linger_for_a_tenth_of_the_shortest_stay_in_a_level_and_at_most_100_ms)
+Test(client, hops_linger_for_a_quarter_of_the_shortest_stay_in_a_level_and_at_most_250_ms)
 {
     static const struct {
         int64_t level_ms, slack_ms;
         const char *linger_ms;
-    } cases[] = {{3600000, 100, "100"}, {1000, 100, "90"}, {100, 10, "9"}, {2, 1, "0"}};
+    } cases[] = {{3600000, 100, "250"}, {1000, 100, "225"}, {100, 10, "22"}, {2, 1, "0"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct config config = config_with(NULL, 0);
         config.ladder =
