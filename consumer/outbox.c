@@ -38,13 +38,26 @@ static bool acks_are_slow(const struct outbox *o, const struct outbox_limits *li
     return o->acks_slow || (o->probe_n > 0 && took_long(o, limits, now_mono_ms));
 }
 
+/* Returns the time for which a busy partition gathers before its next batch begins. */
+static int64_t gathers_for_ms(const struct outbox *o, const struct outbox_limits *limits,
+                              int64_t now_mono_ms)
+{
+    if (!o->busy || limits->gather_ms == 0)
+        return 0;
+    int64_t into_ms = now_mono_ms % limits->gather_ms;
+    return o->batch_mono_ms >= now_mono_ms - into_ms ? limits->gather_ms - into_ms : 0;
+}
+
 bool outbox_is_open(const struct outbox *o, const struct outbox_limits *limits, int64_t now_mono_ms)
 {
     if (!list_is_empty(&o->held))
         return false;
-    bool streams = o->streaming && !acks_are_slow(o, limits, now_mono_ms);
-    return o->in_flight_n == 0 || streams || client_gathers(o, limits, now_mono_ms) ||
-           (limits->linger_ms <= 1 && o->in_flight_n < OUTBOX_SINGLES);
+    if ((o->streaming && !acks_are_slow(o, limits, now_mono_ms)) ||
+        client_gathers(o, limits, now_mono_ms))
+        return true;
+    if (gathers_for_ms(o, limits, now_mono_ms) > 0)
+        return false;
+    return o->in_flight_n == 0 || (limits->linger_ms <= 1 && o->in_flight_n < OUTBOX_SINGLES);
 }
 
 void outbox_hold(struct outbox *o, struct outbox_item *item)
@@ -59,12 +72,20 @@ void outbox_take(struct outbox *o, struct outbox_item *item)
     o->held_bytes -= item->bytes;
 }
 
+int64_t outbox_wait_ms(const struct outbox *o, const struct outbox_limits *limits,
+                       int64_t now_mono_ms)
+{
+    if (list_is_empty(&o->held) || o->in_flight_n > 0)
+        return INT64_MAX;
+    return gathers_for_ms(o, limits, now_mono_ms);
+}
+
 bool outbox_batch_is_due(const struct outbox *o, const struct outbox_limits *limits,
                          int64_t now_mono_ms)
 {
     if (list_is_empty(&o->held))
         return false;
-    return o->in_flight_n == 0 ||
+    return outbox_wait_ms(o, limits, now_mono_ms) == 0 ||
            (o->held_bytes >= limits->batch_bytes && !acks_are_slow(o, limits, now_mono_ms));
 }
 
@@ -78,9 +99,21 @@ bool outbox_batch_takes(const struct outbox *o, const struct outbox_limits *limi
            !acks_are_slow(o, limits, now_mono_ms);
 }
 
+static void count_sent(struct outbox *o, int64_t now_mono_ms)
+{
+    int64_t age_ms = now_mono_ms - o->window_mono_ms;
+    if (age_ms >= OUTBOX_WINDOW_MS) {
+        o->busy = o->window_n >= OUTBOX_BUSY_N && age_ms < (int64_t)2 * OUTBOX_WINDOW_MS;
+        o->window_mono_ms = now_mono_ms;
+        o->window_n = 0;
+    }
+    o->window_n++;
+}
+
 void outbox_sent(struct outbox *o, const struct outbox_limits *limits,
                  const struct outbox_item *item, int64_t now_mono_ms)
 {
+    count_sent(o, now_mono_ms);
     if (o->in_flight_n++ == 0)
         o->batch_mono_ms = now_mono_ms;
     if (o->probe_n == 0) {

@@ -15,14 +15,21 @@
    worker, which is short compared to a slow acknowledgement. If acknowledgements are fast, the
    thread polls only for a moment, so the client may stream: no request waits for a turn.
 
+   Each request costs a broker and each replica as much as dozens of records. So a busy partition
+   gathers: it begins at most one batch in each period of gather_ms. Records that arrive meanwhile
+   share the next batch. The periods of all partitions begin together, so that their batches share
+   requests. A partition is busy if it sent OUTBOX_BUSY_N records within OUTBOX_WINDOW_MS. At a
+   lower rate no record waits, since it would wait for few others.
+
    While no record is held, a record goes to the client at once
-     - if no record is in flight, or fewer than OUTBOX_SINGLES and the client does not linger;
+     - if no record is in flight, or fewer than OUTBOX_SINGLES and the client does not linger, and
+       the partition does not gather;
      - if the client still gathers the batch, by its linger;
      - if the client streams and acknowledgements are fast. It streams after it had more than a
        batch to send, while a good part of a batch is still in flight.
-   Other records are held. They go to the client when no record is in flight any more. If they form
-   a full batch and acknowledgements are fast, they go at once: holding would only cost time. The
-   client streams from then on.
+   Other records are held. They go to the client when no record is in flight any more and the
+   partition has gathered. If they form a full batch and acknowledgements are fast, they go at
+   once: holding would only cost time. The client streams from then on.
 
    Records reach the client in the order in which they arrived. Pure: no client, no clock, no
    allocation. Times are monotonic milliseconds. */
@@ -34,9 +41,10 @@
 #include <stdint.h>
 
 /* SINGLES: one less than the five records that the client allows. */
-enum { OUTBOX_SINGLES = 4, OUTBOX_SLOW_MS = 50 };
+enum { OUTBOX_SINGLES = 4, OUTBOX_SLOW_MS = 50, OUTBOX_BUSY_N = 20, OUTBOX_WINDOW_MS = 50 };
 
 struct outbox_limits {
+    int gather_ms;        /* period in which one batch of a busy partition begins; 0: none */
     int linger_ms;        /* linger.ms of the client */
     size_t batch_bytes;   /* held records of this size form a full batch */
     size_t request_bytes; /* size of the largest request of the client */
@@ -54,6 +62,9 @@ struct outbox {
     size_t in_flight_n, in_flight_bytes; /* the client has them and has not reported them */
     int64_t batch_mono_ms;               /* when a record was sent while no other was in flight */
     bool streaming;
+    bool busy;              /* of the last window that ended */
+    int64_t window_mono_ms; /* when the window began that counts the records sent */
+    size_t window_n;
     size_t probe_n; /* reports until the measured record is acknowledged; 0: none is measured */
     int64_t probe_mono_ms; /* when the measured record was sent */
     bool acks_slow;        /* the last measured acknowledgement was slow */
@@ -71,6 +82,11 @@ void outbox_hold(struct outbox *outbox, struct outbox_item *item);
 /* Returns whether held records go to the client now, outbox_first before all others. */
 bool outbox_batch_is_due(const struct outbox *outbox, const struct outbox_limits *limits,
                          int64_t now_mono_ms);
+
+/* Returns the ms until held records are due, or INT64_MAX if they wait for a report or none is
+ * held. */
+int64_t outbox_wait_ms(const struct outbox *outbox, const struct outbox_limits *limits,
+                       int64_t now_mono_ms);
 
 /* Returns whether the oldest held record joins the batch that is being handed over. */
 bool outbox_batch_takes(const struct outbox *outbox, const struct outbox_limits *limits,

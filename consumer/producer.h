@@ -73,6 +73,9 @@ bool producer_free(struct producer *producer);
 /* Implement calls of the port (port.h). */
 int producer_forward(struct producer *producer, const struct forward *forward) must_check;
 void producer_reports(struct producer *producer);
+
+/* Returns the ms until producer_reports has held records to send, or INT64_MAX. */
+int64_t producer_wait_ms(const struct producer *producer);
 enum lookup producer_lookup(struct producer *producer, struct target_id *target);
 enum lookup producer_lookup_outlet(struct producer *producer, struct queue_id outlet);
 void producer_forget(struct producer *producer, struct target_id *target);

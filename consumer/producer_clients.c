@@ -108,12 +108,14 @@ static double number_of(const rd_kafka_conf_t *conf, const char *name)
 }
 
 /* Returns the limits at which an outbox sends a batch. BATCH_BYTES bounds the held records, so that
-   they are still in the CPU cache when they are sent. */
-static struct outbox_limits limits_of(const rd_kafka_conf_t *conf)
+   they are still in the CPU cache when they are sent. Hops gather by their linger, and a
+   transaction by its interval. */
+static struct outbox_limits limits_of(const rd_kafka_conf_t *conf, enum role role)
 {
-    enum { BATCH_BYTES = 128 << 10 };
+    enum { BATCH_BYTES = 128 << 10, GATHER_MS = 5 };
     size_t batch_bytes = (size_t)number_of(conf, "batch.size");
-    return (struct outbox_limits){.linger_ms = (int)number_of(conf, "linger.ms"),
+    return (struct outbox_limits){.gather_ms = role == DELIVERIES ? GATHER_MS : 0,
+                                  .linger_ms = (int)number_of(conf, "linger.ms"),
                                   .batch_bytes =
                                       batch_bytes < BATCH_BYTES ? batch_bytes : BATCH_BYTES,
                                   .request_bytes = batch_bytes - batch_bytes / 8};
@@ -124,7 +126,7 @@ int producer_client_make(struct producer *p, enum role role, struct client *c, s
     rd_kafka_conf_t *conf = conf_of(p, role, error);
     if (conf == NULL)
         return ERR_CONFIG;
-    *c = (struct client){.limits = limits_of(conf)};
+    *c = (struct client){.limits = limits_of(conf, role)};
     c->rk = client_new(RD_KAFKA_PRODUCER, conf, error);
     if (c->rk == NULL)
         return client_failure();

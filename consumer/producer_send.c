@@ -232,6 +232,20 @@ void producer_send_next(struct producer *p)
     each_pending(p, send_if_due);
 }
 
+int64_t producer_wait_ms(const struct producer *p)
+{
+    int64_t least_ms = INT64_MAX;
+    for (const struct link *l = list_first(&p->pending); l != NULL;
+         l = list_after(&p->pending, l)) {
+        const struct route *route = list_item(l, const struct route, link);
+        const struct outbox_limits *limits = &p->clients[first_held(route)->role].limits;
+        int64_t wait_ms = outbox_wait_ms(&route->outbox, limits, p->turn_mono_ms);
+        if (wait_ms < least_ms)
+            least_ms = wait_ms;
+    }
+    return least_ms;
+}
+
 void producer_send_all(struct producer *p)
 {
     each_pending(p, send_held);

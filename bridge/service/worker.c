@@ -118,7 +118,8 @@ static void turn(struct worker *w)
     worker_serve_unreadable(w, now);
     worker_find_missing(w, now);
     source_update_idle(w->source, now.mono_ms);
-    wait_for_work(w, now, loads_more ? 0 : wait_ms);
+    int64_t held_ms = producer_wait_ms(w->producer);
+    wait_for_work(w, now, loads_more ? 0 : held_ms < wait_ms ? held_ms : wait_ms);
     if (now.mono_ms - w->keepalive_checked_mono_ms < KEEPALIVE_CHECK_MS)
         return;
     bool chosen = source_check_keepalives(w->source, producer_handle(w->producer));

@@ -11,6 +11,8 @@ static const struct outbox_limits at_once = {
     .linger_ms = 0, .batch_bytes = 1000, .request_bytes = 2000};
 static const struct outbox_limits lingering = {
     .linger_ms = 20, .batch_bytes = 1000, .request_bytes = 2000};
+static const struct outbox_limits gathering = {
+    .gather_ms = 5, .linger_ms = 0, .batch_bytes = 1000, .request_bytes = 2000};
 static struct outbox_item items[64];
 
 static struct outbox_item *item(int n)
@@ -160,6 +162,79 @@ Test(outbox, a_few_large_records_do_not_start_streaming)
     for (int n = 0; n < OUTBOX_SINGLES; n++)
         outbox_sent(&o, &at_once, &(struct outbox_item){.bytes = 5000}, 0);
     cr_assert_not(outbox_is_open(&o, &at_once, 0));
+}
+
+/* Sends a record at each of these times, acknowledged at once. */
+static void send_each(struct outbox *o, int64_t from_mono_ms, int64_t apart_ms, int n)
+{
+    for (int64_t at_mono_ms = from_mono_ms; n > 0; n--, at_mono_ms += apart_ms) {
+        outbox_sent(o, &gathering, &(struct outbox_item){.bytes = BYTES}, at_mono_ms);
+        outbox_reported(o, &gathering, &(struct outbox_item){.bytes = BYTES}, at_mono_ms);
+    }
+}
+
+Test(outbox, a_busy_partition_begins_one_batch_in_each_period)
+{
+    struct outbox o;
+    outbox_init(&o);
+    send_each(&o, 1000, 2, 100); /* until 1198 */
+    cr_assert_not(outbox_is_open(&o, &gathering, 1199), "the period has its batch");
+    outbox_hold(&o, item(0));
+    cr_assert_eq(outbox_wait_ms(&o, &gathering, 1199), 1);
+    cr_assert_not(outbox_batch_is_due(&o, &gathering, 1199));
+    cr_assert(outbox_batch_is_due(&o, &gathering, 1200), "the next period has begun");
+    outbox_take(&o, &items[0]);
+    outbox_sent(&o, &gathering, &items[0], 1200);
+    cr_assert_not(outbox_is_open(&o, &gathering, 1200));
+    cr_assert(outbox_is_open(&o, &at_once, 1200), "no other client gathers");
+    outbox_check(&o);
+}
+
+Test(outbox, held_records_wait_for_the_report_of_a_batch_and_for_the_next_period)
+{
+    struct outbox o;
+    outbox_init(&o);
+    send_each(&o, 1000, 2, 100);
+    outbox_sent(&o, &gathering, item(0), 1200);
+    outbox_hold(&o, item(1));
+    cr_assert_eq(outbox_wait_ms(&o, &gathering, 1206), INT64_MAX, "a report wakes the worker");
+    cr_assert_not(outbox_batch_is_due(&o, &gathering, 1206));
+    outbox_reported(&o, &gathering, &items[0], 1206);
+    cr_assert(outbox_batch_is_due(&o, &gathering, 1206));
+}
+
+Test(outbox, a_full_batch_does_not_wait_for_the_next_period)
+{
+    struct outbox o;
+    outbox_init(&o);
+    send_each(&o, 1000, 2, 100);
+    for (int n = 0; n < 10; n++) {
+        cr_assert_not(outbox_batch_is_due(&o, &gathering, 1199));
+        outbox_hold(&o, item(n));
+    }
+    cr_assert(outbox_batch_is_due(&o, &gathering, 1199));
+}
+
+/* At most one record in three milliseconds: 17 in a window. */
+Test(outbox, a_partition_with_few_records_holds_none)
+{
+    struct outbox o;
+    outbox_init(&o);
+    for (int64_t at_mono_ms = 1000; at_mono_ms < 2000; at_mono_ms += 3) {
+        cr_assert(outbox_is_open(&o, &gathering, at_mono_ms));
+        send_each(&o, at_mono_ms, 0, 1);
+    }
+}
+
+Test(outbox, a_busy_partition_with_few_records_again_holds_none)
+{
+    struct outbox o;
+    outbox_init(&o);
+    send_each(&o, 1000, 2, 100);
+    cr_assert(o.busy);
+    send_each(&o, 5000, 0, 1);
+    cr_assert_not(o.busy, "the window is too old to count");
+    cr_assert(outbox_is_open(&o, &gathering, 5001));
 }
 
 /* Adds, sends and reports records of all sizes in random order. No record passes another. The
