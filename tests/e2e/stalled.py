@@ -15,6 +15,7 @@ STILL_S = 4  # more than half a session of six seconds, and less than a session
 def stalled(stage: Stage) -> str:
     """SIGSTOP for four seconds: the log reports it, and no record is lost or early."""
     bridge = stage.bridge(stage.ready())
+    will_say(bridge, "lane opens")  # a member without open lanes has nothing to suspend
     generator = stage.generator(6000)
     for _ in range(100):
         stage.sender.send(generator.request(now_ms()))
