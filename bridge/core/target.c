@@ -276,7 +276,7 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
             t->stalls = 0;
         if (p->record->cost_bytes >= t->large_bytes)
             target_note_fits(t, p);
-        if (p->keyless)
+        if (p->keyless && !b->txn.failed) /* otherwise it may be in a transaction with others */
             t->keyless_suspect = false;
         break;
     case REPORT_REFUSED:

@@ -392,7 +392,8 @@ void oracle_told(struct process *p, struct attempt *a, struct queue_id from,
         a->told_epoch = -1;
     if (request == NULL || kind != FORWARD_TARGET)
         return;
-    if (report == REPORT_TIMED_OUT)
+    bool unfit = report == REPORT_UNFIT && target_of(p->world, request)->mood == TARGET_UNKEYED;
+    if (report == REPORT_TIMED_OUT || unfit)
         request->failures++;
     if (report == REPORT_REFUSED)
         oracle_target_failed(p->world, request->target);

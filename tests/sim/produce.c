@@ -96,7 +96,8 @@ static void decide_by_target(struct world *w, struct flight *f, int target)
         f->stored = false;
         break;
     case TARGET_KEYED:
-        if (f->request->key.data == NULL) {
+    case TARGET_UNKEYED:
+        if ((f->request->key.data == NULL) == (w->targets[target].mood == TARGET_KEYED)) {
             f->report = REPORT_UNFIT;
             f->stored = false;
         }

@@ -128,6 +128,7 @@
     X(notes_of_many_records_survive_the_next_abort)                           \
     X(more_records_that_fit_no_level_than_notes)                              \
     X(suspect_that_was_too_large_in_a_batch_is_not_dead_lettered)             \
+    X(keyed_record_that_is_refused_among_keyless_ones_is_tried_alone)         \
     X(refusing_target_makes_suspects_and_others_continue)                     \
     X(record_that_failed_alone_uses_up_one_attempt)                           \
     X(silent_target_breaks_one_transaction_and_is_deferred)                   \

@@ -129,6 +129,27 @@ void suspect_that_was_too_large_in_a_batch_is_not_dead_lettered(struct world *w)
     story_finish(w);
 }
 
+/* Records without a key are suspected first. They succeed in the transaction that it breaks. */
+void keyed_record_that_is_refused_among_keyless_ones_is_tried_alone(struct world *w)
+{
+    struct ask ask = {.target = TARGET_A, .key = "k", .has_value = true, .value_len = 10};
+    struct request *keyless[MANY];
+    story_begin_exactly_once(w);
+    w->setup.max_attempts = 2;
+    story_open(w);
+    w->targets[TARGET_A].mood = TARGET_UNKEYED;
+    w->knobs.report_ms = 200; /* so some succeed after its failure */
+    struct request *bad = workload_send(w, &ask);
+    for (int i = 0; i < MANY; i++)
+        keyless[i] = story_ask(w, TARGET_A, 0);
+    story_pass(w, 2000);
+    expect(w, COUNT(w, retries) == 1);
+    expect(w, COUNT(w, aborts) <= 3); /* the last one of the record alone */
+    expect_ends(w, keyless, MANY, 1, 0);
+    story_until(w, bad->dead == 1);
+    story_finish(w);
+}
+
 void refusing_target_makes_suspects_and_others_continue(struct world *w)
 {
     struct request *bad[MANY], *good[MANY];

@@ -68,8 +68,16 @@ struct knobs {
         hold_control; /* scenarios: these events wait */
 };
 
-/* KEYED: it refuses each record without a key, as a compacted topic does. */
-enum target_mood { TARGET_FINE, TARGET_AWAY, TARGET_REFUSES, TARGET_SLOW, TARGET_KEYED };
+/* KEYED: it refuses each record without a key, as a compacted topic does. UNKEYED: it refuses each
+   record with a key, as the validation of a schema may do. Only stories have it. */
+enum target_mood {
+    TARGET_FINE,
+    TARGET_AWAY,
+    TARGET_REFUSES,
+    TARGET_SLOW,
+    TARGET_KEYED,
+    TARGET_UNKEYED
+};
 
 struct setup {
     int processes, lanes;
