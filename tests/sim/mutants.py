@@ -145,7 +145,8 @@ MUTANTS = (
            "choose_due(stamp, spread_ms);\n    return", "stamp->origin_offset += r->now_ms, choose_due(stamp, spread_ms), "
            "stamp->origin_offset -= r->now_ms;\n    return"),
     Mutant("paused_target_gets_records", "bridge/core/withhold.c", "case CONTROL_OPEN:\n        return 0;\n    case CONTROL_PAUSED:",
-           "case CONTROL_OPEN:\n        return 0;\n    case CONTROL_PAUSED:\n        if (stamp->extras.deferral == DEFERRAL_PAUSED)\n            return 0;"),
+           "case CONTROL_OPEN:\n        return 0;\n    case CONTROL_PAUSED:\n        "
+           "if (stamp->extras.deferral == DEFERRAL_PAUSED)\n            return 0;"),
     Mutant("pause_uses_up_an_attempt", "bridge/core/redelivery.c", "env.stamp.extras.deferral = (uint8_t)why;",
            "env.stamp.extras.deferral = (uint8_t)why, env.stamp.attempt++;"),
     Mutant("pause_holds_beyond_the_expiry", "levels/control.c", "return expires_ms < at_ms ? expires_ms + 1 : at_ms;",
