@@ -177,7 +177,7 @@ Test(members, summary_has_the_configuration)
 Test(members, long_list_of_targets_is_cut)
 {
     enum { N = 200 };
-    static char names[N][16];
+    static char names[N][24];
     static char *targets[N];
     for (int i = 0; i < N; i++) {
         snprintf(names[i], sizeof names[i], "orders.%05d", i);
