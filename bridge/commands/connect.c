@@ -69,11 +69,10 @@ int connect_to_send(const struct cli *cli,
     struct error error;
     char timeout[16];
     snprintf(timeout, sizeof timeout, "%d", cli->timeout_ms);
-    const char *const settings[][2] = {{"partitioner", "murmur2_random"},
-                                       {"acks", "all"},
-                                       {"enable.idempotence", "true"},
-                                       {"message.max.bytes", "1000000000"},
-                                       {"message.timeout.ms", timeout}};
+    const char *const settings[][2] = {
+        {"partitioner", "murmur2_random"},   {"acks", "all"},
+        {"enable.idempotence", "true"},      {"max.in.flight", "1"}, /* see client_report.h */
+        {"message.max.bytes", "1000000000"}, {"message.timeout.ms", timeout}};
     *rk = NULL;
     rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_ALL, &error);
     if (conf == NULL)

@@ -6,7 +6,8 @@
    way. The client infers from the later response that both are stored (librdkafka 2.0.2 to 2.16).
    A broker should refuse the later request, since its sequence number leaves a gap. But it accepts
    any number from a producer of which the partition holds no records: after a start, or after
-   producer.id.expiration.ms. An inferred success has no offset. */
+   producer.id.expiration.ms. An inferred success has no offset.
+   With one request in flight, no later request is on its way, and this does not happen. */
 #ifndef DELAYBRIDGE_CONSUMER_CLIENT_CLIENT_REPORT_H
 #define DELAYBRIDGE_CONSUMER_CLIENT_CLIENT_REPORT_H
 
