@@ -131,7 +131,7 @@ static const struct metric METRICS[] = {
      "cancel_memory that one worker has.",
      STATS(cancel_entries_limit)},
     {"delaybridge_cancel_oldest_seal_timestamp_seconds", "gauge", "",
-     "Time of the oldest seal that keeps cancels in memory. They die when their lane is committed "
+     "Time of the oldest seal that keeps cancels in memory. They end when their lane is committed "
      "past it. No series if none does.",
      metrics_write_time, offsetof(struct stats, oldest_seal_wall_ms)},
     {"delaybridge_events_total", "counter", "type", "Events that the topic of events acknowledged.",
