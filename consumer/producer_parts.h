@@ -119,6 +119,7 @@ struct producer_turn {
 struct producer_txn {
     struct producer_turn turns[TURNS]; /* from FIRST on */
     enum role turn;                    /* client of the current transaction, or else of the next */
+    int64_t away_mono_ms;              /* when Kafka was last known to be away; 0: never */
     uint64_t seq;
     bool failing;   /* a record or the client has failed */
     bool giving_up; /* producer_abort was called */

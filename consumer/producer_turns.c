@@ -8,6 +8,7 @@
    pending. In both cases Kafka returns committed offsets only after the decision. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
+#include "consumer/client/client_log.h"
 #include "consumer/producer_parts.h"
 
 #include <stdio.h>
@@ -150,8 +151,19 @@ static bool is_held(const struct producer_turn *turn)
     return turn->phase == PHASE_LEFT || (waits && txn_calls_running_ms(turn->calls) >= HELD_MS);
 }
 
+/* Returns whether Kafka is away, or was a moment ago. Another client would wait as well. */
+static bool is_away(struct producer_txn *txn)
+{
+    int64_t now_mono_ms = clock_mono_ms();
+    if (client_log_away_since_mono_ms() != 0)
+        txn->away_mono_ms = now_mono_ms;
+    return txn->away_mono_ms != 0 && now_mono_ms - txn->away_mono_ms < HELD_MS;
+}
+
 void producer_turns_replace_held(struct producer *p)
 {
+    if (is_away(&p->txn))
+        return;
     int usable = 0;
     enum role unused = ROLES;
     for (enum role role = ROLES - 1; role >= FIRST; role--) {
