@@ -2,12 +2,12 @@
 /* client_report: the delivery reports of an idempotent or transactional client.
 
    The client also reports success for a record that no broker stored. A broker refuses the request
-   of the record for now, and then accepts a later request of the same partition that was on its
-   way. The client infers from the later response that both are stored (librdkafka 2.0.2 to 2.16).
+   of the record for now, and then accepts a later request of the same partition that was in flight.
+   The client infers from the later response that both are stored (librdkafka 2.0.2 to 2.16).
    A broker should refuse the later request, since its sequence number leaves a gap. But it accepts
    any number from a producer of which the partition holds no records: after a start, or after
    producer.id.expiration.ms. An inferred success has no offset.
-   With one request in flight, no later request is on its way, and this does not happen. */
+   With one request in flight, no later request exists yet, and this does not happen. */
 #ifndef DELAYBRIDGE_CONSUMER_CLIENT_CLIENT_REPORT_H
 #define DELAYBRIDGE_CONSUMER_CLIENT_CLIENT_REPORT_H
 
