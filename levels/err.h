@@ -14,7 +14,8 @@
     X(ERR_NO_MEMORY, "out of memory")          \
     X(ERR_CONFIG, "bad configuration")         \
     X(ERR_DATA, "bad data")                    \
-    X(ERR_KAFKA, "Kafka unreachable")
+    X(ERR_KAFKA, "Kafka unreachable")          \
+    X(ERR_TOPICS, "topics missing or unsafe")
 
 #define ERR_ENUM(id, text) id##_INDEX,
 enum err_index { ERR_NONE_INDEX, ERR_TABLE(ERR_ENUM) };

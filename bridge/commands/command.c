@@ -8,10 +8,13 @@
 enum { ADDRESSES_MAX = 64 };
 
 const struct command COMMANDS[] = {
-    {"run", "", 0, 0, NULL, NO_OPTIONS, "run the bridge until SIGTERM",
+    {"run", "", 0, 0, NULL, RUN_OPTIONS, "run the bridge until SIGTERM",
      "Checks the topics, joins the consumer group and serves its assigned lanes. If Kafka is not\n"
-     "reachable, it waits. On SIGTERM or SIGINT it finishes the records in flight and exits 0. A\n"
-     "second signal ends it immediately. On SIGHUP it reads the configuration again.\n",
+     "reachable, it waits. With --wait-for-topics it also waits for the bridge's own topics, if "
+     "they\n"
+     "are missing or unsafe, and exits 78 after this time. On SIGTERM or SIGINT it finishes the\n"
+     "records in flight and exits 0. A second signal ends it immediately. On SIGHUP it reads the\n"
+     "configuration again.\n",
      NEEDS_TARGETS, cmd_run},
     {"check", "", 0, 0, NULL, CHECK_OPTIONS, "check the configuration and the topics",
      "Each finding names its fix. Exits 78 if 'run' would refuse to start, or if requests would "

@@ -8,6 +8,16 @@ enum { BYTES_MAX = 64 << 20, RATE_MAX = 1000000000 };
 
 const struct option NO_OPTIONS[] = {{.name = NULL}};
 
+const struct option RUN_OPTIONS[] = {
+    {.name = "--wait-for-topics",
+     .kind = OPTION_DURATION,
+     .value = "D",
+     .most = 24 * 3600 * 1000,
+     .initial = "0s",
+     .help = "wait this long for the bridge's own topics, if another program creates them"},
+    {.name = NULL},
+};
+
 const struct option CHECK_OPTIONS[] = {
     {.name = "--sample",
      .kind = OPTION_SWITCH,

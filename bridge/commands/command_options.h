@@ -7,6 +7,7 @@
 #include "bridge/commands/option.h"
 
 extern const struct option NO_OPTIONS[];
+extern const struct option RUN_OPTIONS[];
 extern const struct option CHECK_OPTIONS[];
 extern const struct option TOPICS_OPTIONS[];
 extern const struct option SEND_OPTIONS[];

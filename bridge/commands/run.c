@@ -136,9 +136,23 @@ static int refuse(int err, const struct error *error)
     return err;
 }
 
-/* Starts the service, and tries again while Kafka is unreachable. Any other error is final. */
+static void say_waiting(bool for_topics, const struct error *error)
+{
+    if (for_topics) {
+        log_warn("start failed, waiting for the topics", F_TEXT("reason", error->text));
+        notify("STATUS=waiting for the topics");
+    } else {
+        log_warn("start failed, waiting for Kafka", F_TEXT("reason", error->text));
+        notify("STATUS=waiting for Kafka");
+    }
+}
+
+/* Starts the service. Tries again while Kafka is unreachable, and with --wait-for-topics while a
+   finding about the topics prevents the start. Any other error is final. */
 static int start(struct life *life)
 {
+    int64_t topics_until_mono_ms =
+        clock_mono_ms() + arguments_number(life->cli->arguments, "--wait-for-topics");
     for (;;) {
         struct error error = {""};
         int err = service_start(life->cli->config, &life->service, &error);
@@ -146,14 +160,14 @@ static int start(struct life *life)
             monitor_watch(life->monitor, life->service, "");
             return 0;
         }
-        if (err != ERR_KAFKA)
+        bool for_topics = err == ERR_TOPICS && clock_mono_ms() < topics_until_mono_ms;
+        if (err != ERR_KAFKA && !for_topics)
             return refuse(err, &error);
-        log_warn("start failed, waiting for Kafka", F_TEXT("reason", error.text));
-        notify("STATUS=waiting for Kafka");
+        say_waiting(for_topics, &error);
         monitor_watch(life->monitor, NULL, error.text);
         int got = wait_signal(&life->set, AGAIN_MS);
         if (got == SIGHUP)
-            log_warn("SIGHUP ignored, waiting for Kafka");
+            log_warn("SIGHUP ignored, the service has not started");
         else if (got != 0)
             return ERR_KAFKA;
     }
@@ -270,10 +284,10 @@ int cmd_run(struct cli *cli)
         start_watchdog(&life);
         err = start(&life);
     }
-    int code = err == 0            ? serve(&life)
-               : err == ERR_KAFKA  ? EXIT_DONE /* a signal arrived while it waited */
-               : err == ERR_CONFIG ? EXIT_CONFIG
-                                   : EXIT_INTERNAL;
+    int code = err == 0           ? serve(&life)
+               : err == ERR_KAFKA ? EXIT_DONE /* a signal arrived while it waited */
+               : err == ERR_CONFIG || err == ERR_TOPICS ? EXIT_CONFIG
+                                                        : EXIT_INTERNAL;
     stop_monitor(&life);
     return code;
 }

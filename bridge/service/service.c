@@ -118,7 +118,7 @@ static int check_topics(struct service *s, rd_kafka_t *admin, struct error *erro
     if (refused == 0 && atomic_load(&s->lanes) > 0)
         return 0;
     return error_set(
-        error, ERR_CONFIG,
+        error, ERR_TOPICS,
         "%s about the topics: run 'delaybridge check' for the details and 'delaybridge topics "
         "apply' to correct them",
         counted(refused, "finding", findings_text));

@@ -14,7 +14,9 @@ struct service;
 /* Checks the topics, logs the findings and starts config->workers workers. The config outlives the
    service. Returns 0, or an error with a sentence:
      ERR_KAFKA       Kafka is unreachable; try again
-     ERR_CONFIG      the topics or the configuration are unsafe; the sentence names the command
+     ERR_TOPICS      topics are missing or unsafe, or a right is missing; the sentence names the
+                     command
+     ERR_CONFIG      the configuration is wrong, or the login is refused
      ERR_NO_MEMORY */
 int service_start(const struct config *config, struct service **service,
                   struct error *error) must_check;

@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from bad_input import says
 from client import Admin
-from processes import CACHE, ROOT
+from operating import Watch
+from processes import CACHE, ROOT, Bridge
 from secured import APPLY, Fortress, Right
 from stage import LANES, TARGETS, Skip, Stage, exactly_once, judge, level_topics, require, will_say
 
@@ -144,6 +145,32 @@ def may_not_alter(stage: Stage) -> str:
     return "each right named"
 
 
+def topics_awaited(stage: Stage) -> str:
+    """'run --wait-for-topics' waits while topics are missing, starts after they exist, and exits 78 at the end of its wait."""
+    stage.broker()
+    for name, partitions in TARGETS.items():
+        stage.admin.create(name, partitions)
+    path = stage.config(listen=f"127.0.0.1:{stage.spare_port}")
+    early = Bridge(stage.binary, path, "early", args=("--wait-for-topics", "1s")).start()
+    code = early.wait(30)
+    require(code == 78 and "cannot start" in early.tail(50), f"without topics, run ended with {code}:\n{early.tail()}")
+    waiting = Bridge(stage.binary, path, "waiting", args=("--wait-for-topics", "2m")).start()
+    will_say(waiting, "waiting for the topics")
+    live, ready = (Watch(stage.spare_port).get(page) for page in ("/livez", "/readyz"))
+    require(live[0] == 200 and ready[0] == 503 and "about the topics" in ready[1], f"while it waits: {live}, {ready}")
+    stage.admin.create(stage.schedule, LANES)  # a part of the topics is not enough
+    time.sleep(10)
+    require(waiting.running() and "lanes assigned" not in waiting.tail(1000), f"started early:\n{waiting.tail()}")
+    stage.apply(path)
+    will_say(waiting, "lanes assigned", 40)
+    stage.connect_clients(list(TARGETS))
+    generator = stage.generator(2000)
+    stage.background(lambda n, now: generator.request(now, key=b"k%d" % n), 100, 50).finish()
+    line = judge(stage.verify())
+    require(waiting.stop() == 0, f"SIGTERM did not end the bridge cleanly:\n{waiting.tail()}")
+    return f"exit 78 after a second without topics; waited, then started; {line}"
+
+
 def first_start(stage: Stage) -> str:
     """The bridge is the first member of any group on a new cluster. No other client may query a coordinator before."""
     stage.broker()
@@ -161,5 +188,6 @@ def first_start(stage: Stage) -> str:
     return f"lanes after {took:.1f} s; {judge(stage.verify())}"
 
 
-SCENARIOS = {play.__name__: play for play in (integration, apply_three, learns_late, policy, may_not_alter)} | \
+SCENARIOS = {play.__name__: play for play in (integration, apply_three, learns_late, policy, may_not_alter,
+                                                    topics_awaited)} | \
     {"first_start_exactly": exactly_once(first_start)}

@@ -52,6 +52,7 @@ SAID = {
     "transactional producer waits for the brokers": "broker_restart_exactly",
     "unknown, ignored": "bad_config",
     "waiting for Kafka": "promises",
+    "waiting for the topics": "topics_awaited",
     "waiting until every broker shows the changes": "learns_late",
 }
 

@@ -75,7 +75,7 @@ ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs_ex
              "mixed_versions_exactly", "offsets_expire", "offsets_expire_exactly", "packed_many_exactly", "packed_one",
              "packed_refused", "partitioned", "policy", "redriven_exactly", "retries_exactly", "secured_exactly",
              "short_commits", "short_commits_exactly", "small_request_limit", "smallest_request_limit",
-             "smallest_request_limit_exactly", "target_deleted_exactly", "three_brokers_exactly", "throttled", "trim_forbidden",
+             "smallest_request_limit_exactly", "target_deleted_exactly", "three_brokers_exactly", "throttled", "topics_awaited", "trim_forbidden",
              "unreadable_exactly", "waiting_millions"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND | \
              order_timeout.ON_DEMAND | restored.ON_DEMAND | events.ON_DEMAND | share_groups.ON_DEMAND | \
              spring_topics.ON_DEMAND | paused.ON_DEMAND | known.ON_DEMAND
