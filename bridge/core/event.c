@@ -254,7 +254,7 @@ void event_await_proof(struct bridge *b, struct parcel *p)
     list_append(&b->events.unproven, &p->link);
 }
 
-bool event_serve_proofs(struct bridge *b)
+void event_serve_proofs(struct bridge *b)
 {
     for (struct link *l = list_first(&b->events.unproven), *next; l != NULL; l = next) {
         next = list_after(&b->events.unproven, l);
@@ -262,10 +262,8 @@ bool event_serve_proofs(struct bridge *b)
         if (b->commit.answered_seq > p->facts.proof_seq)
             parcel_ready(b, p);
     }
-    bool waits = !list_is_empty(&b->events.unproven);
-    if (waits && !b->commit.is_out)
+    if (event_awaits_proof(b) && !b->commit.is_out)
         progress_touch(b, false);
-    return waits;
 }
 
 /* The record does not wait for events that may be lost. So they are dropped while their partition

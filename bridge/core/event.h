@@ -67,9 +67,13 @@ bool event_load(struct bridge *b, struct parcel *p, enum event_type type) must_c
 bool event_is_proven(const struct bridge *b, const struct parcel *p, enum event_type type);
 /* Lets a ready parcel wait for the commit that proves its event. */
 void event_await_proof(struct bridge *b, struct parcel *p);
-/* Makes each parcel ready whose commit was answered, and requests a commit for the others. Returns
-   whether others wait. */
-bool event_serve_proofs(struct bridge *b);
+/* Makes each parcel ready whose commit was answered, and requests a commit for the others. */
+void event_serve_proofs(struct bridge *b);
+/* Returns whether a parcel waits for a commit. */
+static inline bool event_awaits_proof(const struct bridge *b)
+{
+    return !list_is_empty(&b->events.unproven);
+}
 
 /* Outcomes. */
 

@@ -297,19 +297,20 @@ static void send_events(struct bridge *b)
     }
 }
 
+/* A record that is sent here may turn out to wait for a proof, too. */
 bool forward_settle(struct bridge *b)
 {
-    bool waits = event_serve_proofs(b);
+    event_serve_proofs(b);
     send_events(b);
     if (txn_binds_topics(b) || b->events.owing == 0)
-        return waits;
+        return event_awaits_proof(b);
     for (struct link *l = list_first(&b->ready[READY_DELIVERIES]), *next; l != NULL; l = next) {
         next = list_after(&b->ready[READY_DELIVERIES], l);
         struct parcel *p = list_item(l, struct parcel, link);
         if (p->settled && send_event(b, p) != 0)
             return true;
     }
-    return waits;
+    return event_awaits_proof(b);
 }
 
 /* Deliveries come before hops. After a record failed alone, hops come first, so that its outcome is
@@ -319,7 +320,7 @@ void forward_serve(struct bridge *b)
 {
     if (b->txn.failed_parcel != NULL) /* it is ready too, but its outcome is not decided yet */
         return;
-    (void)event_serve_proofs(b);
+    event_serve_proofs(b);
     send_events(b);
     send_ready(b, b->txn.single_failed ? READY_HOPS : READY_DELIVERIES);
     send_ready(b, b->txn.single_failed ? READY_DELIVERIES : READY_HOPS);

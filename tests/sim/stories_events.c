@@ -179,3 +179,23 @@ void an_unmatched_cancel_waits_for_the_partition_of_its_event(struct world *w)
     expect(w, second->told[EVENT_CANCEL_UNMATCHED] == 1);
     story_finish(w);
 }
+
+/* The events of a replace are sent while the lane is given up, and the last one waits for a commit.
+   The lane must not be released before it. */
+void lane_is_released_after_the_event_that_waits_for_a_commit(struct world *w)
+{
+    story_begin_cancels(w);
+    w->setup.is_calm = true;
+    w->setup.events = EVENT_BIT(EVENT_DELIVERED) | EVENT_BIT(EVENT_REPLACED);
+    story_open(w);
+    struct request *r = replace_of(w, "k", NULL, 0, CODE_OK);
+    story_until(w, r->delivered == 1);
+    w->knobs.hold_reports = true;
+    group_regroup(w);
+    story_until(w, w->processes[0].member == MEMBER_REVOKING);
+    w->knobs.hold_reports = false;
+    story_until(w, w->processes[0].member == MEMBER_STABLE);
+    expect(w, r->told[EVENT_REPLACED] == 1 && story_committed(w, -1, 0)->base == 1);
+    story_finish(w);
+    expect(w, r->delivered == 1);
+}
