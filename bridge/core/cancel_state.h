@@ -35,6 +35,7 @@ enum loading {
     LOADING_WITNESS,  /* reads the record of the newest entry, to recognize the schedule topic */
     LOADING_BARRIER,  /* the schedule topic was recreated: writes a barrier */
     LOADING_REQUESTS, /* reads the requests that are not done */
+    LOADING_CONTROL,  /* waits for the paused and limited targets (withhold.h) */
     LOADING_BLOCKED   /* found an entry of a newer program */
 };
 

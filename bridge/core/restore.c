@@ -7,10 +7,13 @@
      LOADING_WITNESS   if the group has no offset, reads the request of the newest entry
      LOADING_BARRIER   if the schedule topic was recreated, writes a barrier
      LOADING_REQUESTS  reads the requests that are not done, up to the last stable offset
+     LOADING_CONTROL   waits for the paused and limited targets, and continues with LOADING_ENDS
 
    Then the lane opens, and the schedule topic is read again from its committed base. The ends of
    the schedule topic are queried after the topic of cancels was read. So the request of each entry
-   that was read lies below its end, unless the topic was recreated. */
+   that was read lies below its end, unless the topic was recreated. They are queried again after a
+   wait for the paused targets. So a cancel that was written in this wait is in force before the
+   first delivery. */
 #include "bridge/core/restore.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/bulk.h"
@@ -22,6 +25,7 @@
 #include "bridge/core/state.h"
 #include "bridge/core/transaction.h"
 #include "bridge/core/unmatched.h"
+#include "bridge/core/withhold.h"
 
 static void count_restoring(struct bridge *b, int64_t change)
 {
@@ -119,6 +123,15 @@ static void open_lane(struct bridge *b, int lane)
                                      .span_ms = b->now.mono_ms - l->loading_mono_ms});
 }
 
+/* All cancels up to the last known end are in force. */
+static void requests_read(struct bridge *b, int lane)
+{
+    if (withhold_awaits_control(b))
+        b->lanes[lane].cancels.loading = LOADING_CONTROL;
+    else
+        open_lane(b, lane);
+}
+
 static void read_requests(struct bridge *b, int lane, int64_t stable_end)
 {
     struct lane_cancels *l = &b->lanes[lane].cancels;
@@ -130,7 +143,7 @@ static void read_requests(struct bridge *b, int lane, int64_t stable_end)
         requests.from = l->requests_next;
     l->requests_end = stable_end;
     if (requests.from >= stable_end) {
-        open_lane(b, lane);
+        requests_read(b, lane);
         return;
     }
     load(b, LOADING_REQUESTS, &requests);
@@ -217,6 +230,7 @@ void bridge_ends(struct bridge *b, int lane, const struct log_ends *ends, bool w
     case LOADING_WITNESS:
     case LOADING_BARRIER:
     case LOADING_REQUESTS:
+    case LOADING_CONTROL:
     case LOADING_BLOCKED:
         break;
     }
@@ -235,7 +249,7 @@ void bridge_load_ended(struct bridge *b, int lane, int64_t next)
     } else if (l->loading == LOADING_REQUESTS) {
         l->requests_next = l->requests_end;
         bulk_watch_load(b, lane);
-        open_lane(b, lane);
+        requests_read(b, lane);
     }
 }
 
@@ -282,6 +296,8 @@ void restore_serve(struct bridge *b)
             query(b, lane, l->loading);
         else if (late && l->loading == LOADING_BARRIER && !l->seal_out)
             write_barrier(b, lane);
+        else if (l->loading == LOADING_CONTROL && !withhold_awaits_control(b))
+            query(b, lane, LOADING_ENDS);
     }
 }
 

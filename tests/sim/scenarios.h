@@ -216,6 +216,7 @@
     X(a_raised_limit_gives_earlier_slots_at_the_next_hop)                     \
     X(a_record_of_a_long_pause_comes_at_its_next_hop)                         \
     X(lanes_open_when_the_pauses_were_read)                                   \
+    X(a_cancel_wins_that_is_written_while_lanes_wait_for_the_pauses)          \
     X(lanes_open_after_half_a_minute_without_the_pauses)                      \
     X(a_withheld_record_is_not_retrying)                                      \
     /* stories_seal.c: how long cancels live */                               \

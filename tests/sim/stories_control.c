@@ -304,6 +304,26 @@ void lanes_open_when_the_pauses_were_read(struct world *w)
     story_finish(w);
 }
 
+/* The lane has read its cancels, and waits for the pauses only. */
+void a_cancel_wins_that_is_written_while_lanes_wait_for_the_pauses(struct world *w)
+{
+    story_begin_cancels(w);
+    open_controlled(w);
+    struct request *r = ask_named(w, "k", NULL, 20000);
+    story_pass(w, 2000);
+    w->knobs.hold_control = true;
+    story_crash(w);
+    process_start(w, 0);
+    story_until(w, story_owner(w, 0) != NULL);
+    story_pass(w, 3000);
+    cancel_of(w, "k", NULL);
+    story_until(w, w->now_ms > r->due_ms - EPOCH_MS + 2000);
+    w->knobs.hold_control = false;
+    story_pass(w, 10000);
+    expect(w, r->voided > 0 && r->delivered == 0 && w->notices[NOTICE_CONTROL_UNKNOWN] == 0);
+    story_finish(w);
+}
+
 /* A small topic must not stop all deliveries. */
 void lanes_open_after_half_a_minute_without_the_pauses(struct world *w)
 {

@@ -167,6 +167,30 @@ Test(restore, lanes_of_the_same_generation_load_nothing)
     cr_expect_eq(lane->loading, LOADING_LOG_END, "the restore before had not ended");
 }
 
+/* A cancel that was written in the wait for the paused targets. */
+Test(restore, requests_are_read_again_after_a_wait_for_control)
+{
+    fx.config.control = true;
+    start_again();
+    answer();
+    answer();
+    cr_assert_eq(lane->loading, LOADING_REQUESTS);
+    bridge_load_ended(fx.b, 0, END);
+    fixture_turn();
+    cr_assert_eq(lane->loading, LOADING_CONTROL);
+    bridge_control_known(fx.b);
+    fixture_turn();
+    cr_assert_eq(lane->loading, LOADING_ENDS);
+    ends[SLOT_SCHEDULE] = (struct log_ends){0, END + 3, END + 3};
+    answer();
+    cr_assert_eq(lane->loading, LOADING_REQUESTS);
+    cr_expect_eq(fx.load.from, END);
+    cr_expect_eq(fx.load.end, END + 3);
+    bridge_load_ended(fx.b, 0, END + 3);
+    cr_expect_eq(lane->loading, LOADING_NONE);
+    cr_expect_eq(fixture_notices(NOTICE_LANE_RESTORED), 1);
+}
+
 /* Lets the newest entry be of a request above the end of the schedule topic. */
 static struct parcel *write_barrier(void)
 {
