@@ -123,6 +123,7 @@ struct verdict controls_decide(const struct controls *c, struct bytes target, in
     if (v.state == CONTROL_OPEN && limit != NULL) {
         v.state = CONTROL_LIMITED;
         v.rate = limit->rate;
+        v.since_wall_ms = limit->at_wall_ms;
     }
     return v;
 }

@@ -58,7 +58,7 @@ enum verdict_state { CONTROL_OPEN, CONTROL_PAUSED, CONTROL_LIMITED };
 struct verdict {
     enum verdict_state state;
     struct rate rate;      /* CONTROL_LIMITED */
-    int64_t since_wall_ms; /* CONTROL_PAUSED: the first of its pauses began */
+    int64_t since_wall_ms; /* the first of its pauses began, or its limit was set */
     int64_t ends_wall_ms;  /* CONTROL_PAUSED: the last of its pauses ends */
     int64_t valid_wall_ms;
 };

@@ -48,25 +48,28 @@ double rate_share(const struct rate *rate, int own, int all)
     return (double)rate->records / (double)rate->unit_ms * own / all;
 }
 
-void bucket_start(struct bucket *b, double per_ms, int64_t now_wall_ms)
+void bucket_start(struct bucket *b, double per_ms, int64_t now_mono_ms)
 {
     assert(per_ms > 0);
-    *b = (struct bucket){.per_ms = per_ms, .at_wall_ms = now_wall_ms};
+    *b = (struct bucket){.per_ms = per_ms, .at_mono_ms = now_mono_ms};
 }
 
-/* After a step back of the clock, slots keep their distance from now. */
-static void refill(struct bucket *b, int64_t now_wall_ms)
+double bucket_most(double per_ms)
 {
-    double passed_ms = fmax((double)(now_wall_ms - b->at_wall_ms), 0);
-    double most = b->per_ms * RATE_SPAN_MS + 1;
-    b->tokens = fmin(b->tokens + passed_ms * b->per_ms, most);
+    return fmax(per_ms * RATE_SPAN_MS, 1 + per_ms * RATE_LATE_MS);
+}
+
+static void refill(struct bucket *b, int64_t now_mono_ms)
+{
+    double passed_ms = fmax((double)(now_mono_ms - b->at_mono_ms), 0);
+    b->tokens = fmin(b->tokens + passed_ms * b->per_ms, bucket_most(b->per_ms));
     b->free_ms = fmax(b->free_ms - passed_ms, 0);
-    b->at_wall_ms = now_wall_ms;
+    b->at_mono_ms = now_mono_ms;
 }
 
-bool bucket_is_open(struct bucket *b, bool has_slot, int64_t now_wall_ms)
+bool bucket_is_open(struct bucket *b, bool has_slot, int64_t now_mono_ms)
 {
-    refill(b, now_wall_ms);
+    refill(b, now_mono_ms);
     return b->tokens >= 1 - NEARLY && (has_slot || b->free_ms <= NEARLY);
 }
 
@@ -76,29 +79,34 @@ void bucket_take(struct bucket *b)
     b->tokens = fmax(b->tokens - 1, 0);
 }
 
-/* Returns the time from at_wall_ms to the next free slot. */
+/* Returns the time from at_mono_ms to the next free slot. */
 static double next_ms(const struct bucket *b)
 {
     return fmax(b->free_ms, (1 - b->tokens) / b->per_ms);
 }
 
-static int64_t slot_after(int64_t now_wall_ms, double wait_ms)
+static int64_t whole_ms(double wait_ms)
 {
     int64_t whole_ms = (int64_t)ceil(wait_ms - NEARLY);
-    return now_wall_ms + (whole_ms > 0 ? whole_ms : 1);
+    return whole_ms > 0 ? whole_ms : 1;
 }
 
-int64_t bucket_next_ms(const struct bucket *bucket, int64_t now_wall_ms)
+int64_t bucket_wait_ms(const struct bucket *bucket, int64_t now_mono_ms)
 {
     struct bucket b = *bucket;
-    refill(&b, now_wall_ms);
-    return slot_after(now_wall_ms, next_ms(&b));
+    refill(&b, now_mono_ms);
+    return whole_ms(next_ms(&b));
 }
 
-int64_t bucket_give_slot(struct bucket *b, int64_t now_wall_ms)
+int64_t bucket_give_slot(struct bucket *b, int64_t now_mono_ms)
 {
-    refill(b, now_wall_ms);
+    refill(b, now_mono_ms);
     double wait_ms = next_ms(b);
     b->free_ms = wait_ms + 1 / b->per_ms;
-    return slot_after(now_wall_ms, wait_ms);
+    return whole_ms(wait_ms);
+}
+
+void bucket_return_slot(struct bucket *b)
+{
+    b->free_ms = fmax(b->free_ms - 1 / b->per_ms, 0);
 }

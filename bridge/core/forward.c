@@ -170,7 +170,7 @@ static int send_target(struct bridge *b, struct parcel *p, struct target *t, str
     if (err != 0)
         return err;
     target_sent(b, t, p);
-    withhold_sent(t);
+    withhold_sent(b, t);
     count_lateness(b, p, f);
     return 0;
 }
@@ -207,7 +207,8 @@ static int deliver(struct bridge *b, struct parcel *p)
     enum deferral why;
     int64_t until_ms = withhold_until_ms(b, t, &env.stamp, &why);
     if (until_ms != 0) {
-        redelivery_withhold(b, p, until_ms, why);
+        if (redelivery_withhold(b, p, until_ms, why))
+            withhold_put_back(b, t, &env.stamp);
         return 0;
     }
     if (target_is_too_small(b, t, p)) {
@@ -251,6 +252,7 @@ static int forward(struct bridge *b, struct parcel *p, enum ready kind)
     if (p->entry_kind != ENTRY_NONE)
         return send_entry(b, p);
     if (cancel_table_is_used(b, p) && cancel_table_voids(b, p)) {
+        withhold_cancelled(b, p);
         cancel_drop(b, p);
         return 0;
     }

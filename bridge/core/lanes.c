@@ -29,6 +29,7 @@ int bridge_lane_assigned(struct bridge *b, int lane, const struct start *starts,
     assert(!b->lanes[lane].owned);
     b->now = now;
     b->lanes[lane].owned = true;
+    withhold_lane_gained(b, &b->lanes[lane], starts[SLOT_SCHEDULE].kept);
     commit_invalidate(b); /* an answer to an older commit is not about these windows */
     count_lanes(b, 1);
     int unusable = 0;
@@ -95,7 +96,7 @@ void bridge_lane_lost(struct bridge *b, int lane)
 
 void bridge_lanes_settled(struct bridge *b)
 {
-    withhold_lanes_changed(b);
+    withhold_lanes_settled(b);
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
         if (b->lanes[q->id.lane].owned)

@@ -19,14 +19,14 @@ static void note_failure(struct stamp *stamp, struct failure failure)
 }
 
 /* Writes the next try and its reason into the envelope. Both survive in a level. Without
-   memory, the record is tried again instead. */
-static void put_back(struct bridge *b, struct parcel *p, struct envelope *env)
+   memory, the record is tried again instead, and the result is false. */
+static bool put_back(struct bridge *b, struct parcel *p, struct envelope *env)
 {
     struct stamp *stamp = &env->stamp;
     struct record *record = b->port.make(b->port.ctx, p->record->key, envelope_size(env));
     if (record == NULL) {
         parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
-        return;
+        return false;
     }
     envelope_encode(env, (void *)record->value.data);
     p->until_wall_ms = stamp_until_ms(stamp);
@@ -36,6 +36,7 @@ static void put_back(struct bridge *b, struct parcel *p, struct envelope *env)
     if (stamp->extras.deferral == DEFERRAL_NONE)
         event_note_retried(b, p);
     parcel_ready(b, p);
+    return true;
 }
 
 static void notice_failure(struct bridge *b, const struct parcel *p, const struct failure *failure,
@@ -64,7 +65,7 @@ void redelivery_attempt_failed(struct bridge *b, struct parcel *p, struct failur
             b->now.wall_ms + retry_after_ms[attempts <= RETRIES ? attempts - 1 : RETRIES - 1];
         notice_failure(b, p, &failure, &env.stamp);
         note_failure(&env.stamp, failure);
-        put_back(b, p, &env);
+        (void)put_back(b, p, &env);
         return;
     }
     char tries[COUNTED_MAX];
@@ -82,21 +83,23 @@ void redelivery_defer(struct bridge *b, struct parcel *p, const struct target *t
     env.stamp.next_try_ms = b->now.wall_ms + DOWN_MS;
     env.stamp.extras.deferral = DEFERRAL_FAILED;
     note_failure(&env.stamp, (struct failure){t->error, t->why});
-    put_back(b, p, &env);
+    (void)put_back(b, p, &env);
 }
 
 /* The last error of the record stays in its envelope. */
-void redelivery_withhold(struct bridge *b, struct parcel *p, int64_t next_try_ms, enum deferral why)
+bool redelivery_withhold(struct bridge *b, struct parcel *p, int64_t next_try_ms, enum deferral why)
 {
     struct envelope env;
     int err = envelope_open(p->record->value, &env);
     assert(err == 0);
     assert(next_try_ms > b->now.wall_ms); /* otherwise it would return at once, indefinitely */
     struct target_stats *stats = target_stats(b, target_label(b, env.stamp.target));
-    counter_add(why == DEFERRAL_PAUSED ? &stats->paused : &stats->limited, 1);
     env.stamp.next_try_ms = next_try_ms;
     env.stamp.extras.deferral = (uint8_t)why;
-    put_back(b, p, &env);
+    if (!put_back(b, p, &env))
+        return false;
+    counter_add(why == DEFERRAL_PAUSED ? &stats->paused : &stats->limited, 1);
+    return true;
 }
 
 void redelivery_release(struct bridge *b, struct parcel *p)
@@ -105,7 +108,7 @@ void redelivery_release(struct bridge *b, struct parcel *p)
     int err = envelope_open(p->record->value, &env);
     assert(err == 0);
     env.stamp.next_try_ms = b->now.wall_ms;
-    put_back(b, p, &env);
+    (void)put_back(b, p, &env);
 }
 
 void redelivery_resend(struct bridge *b, struct parcel *p)

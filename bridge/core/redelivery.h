@@ -15,8 +15,9 @@ struct failure {
 void redelivery_attempt_failed(struct bridge *b, struct parcel *p, struct failure failure);
 /* Returns a record to a level without an attempt, because its target is down. */
 void redelivery_defer(struct bridge *b, struct parcel *p, const struct target *t);
-/* Returns a record to a level until next_try_ms, because its target is paused or limited. */
-void redelivery_withhold(struct bridge *b, struct parcel *p, int64_t next_try_ms,
+/* Returns a record to a level until next_try_ms, because its target is paused or limited. Returns
+   false if memory is lacking: the record is tried again. */
+bool redelivery_withhold(struct bridge *b, struct parcel *p, int64_t next_try_ms,
                          enum deferral why);
 /* Makes a withheld record due now, because its target is no longer paused, or its limit is higher.
  */

@@ -24,6 +24,7 @@
 
 #include "bridge/core/cancel_state.h"
 #include "bridge/core/event_state.h"
+#include "bridge/core/limit_table.h"
 #include "bridge/core/port.h"
 #include "bridge/core/settings.h"
 #include "bridge/core/stats.h"
@@ -215,6 +216,7 @@ struct queue {
 
 struct lane {
     bool owned;
+    bool was_owned;           /* when all lanes were last assigned */
     struct force_marks force; /* since when its cancels are in force */
     struct lag lag;           /* of its schedule queue */
     int64_t surveyed_offset;  /* window.next of its schedule queue at the last survey */
@@ -277,8 +279,6 @@ struct target {
     struct verdict verdict;
     uint64_t verdict_version; /* of the entries that decided it; 0: none */
     int64_t verdict_wall_ms;  /* decided then; a clock before that needs another verdict */
-    struct bucket bucket;     /* verdict.state is CONTROL_LIMITED */
-    uint64_t bucket_version;  /* of the lanes for which it was started; 0: none */
 };
 
 /* Exactly-once: the states of a transaction (transaction.h). */
@@ -411,9 +411,11 @@ struct bulk {
 /* The targets that operators pause or limit (withhold.h). */
 struct control_state {
     struct controls all;
-    bool is_known;          /* the entries were read once, or the wait for them is over */
-    int64_t since_mono_ms;  /* start of this wait; 0: no lane waits yet */
-    uint64_t lanes_version; /* changes with the owned lanes */
+    bool is_known;         /* the entries were read once, or the wait for them is over */
+    int64_t since_mono_ms; /* start of this wait; 0: no lane waits yet */
+    struct limit_table limits;
+    uint64_t lanes_version; /* changes with the owned lanes; never 0 */
+    bool lanes_changed;     /* since they were last assigned */
 };
 
 /* now is set by bridge_turn, bridge_settle, bridge_commit, bridge_survey and bridge_lane_assigned.

@@ -48,7 +48,7 @@ static struct target *claim_slot(struct bridge *b)
         if (!t->used)
             return t;
         if (t->in_flight > 0 || !list_is_empty(&t->parked) || t == b->targets.looking_up ||
-            ((t->took_mono_ms > 0 || t->verdict.state == CONTROL_LIMITED) && tries < TARGETS_MAX))
+            (t->took_mono_ms > 0 && tries < TARGETS_MAX))
             continue;
         b->port.forget(b->port.ctx, &t->id);
         list_remove(&t->link);

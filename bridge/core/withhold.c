@@ -10,14 +10,16 @@
 
 int withhold_init(struct bridge *b)
 {
-    b->control.is_known = !b->config.control;
-    b->control.lanes_version = 1;
-    return controls_init(&b->control.all);
+    struct control_state *c = &b->control;
+    c->is_known = !b->config.control;
+    c->lanes_version = 1;
+    return controls_init(&c->all) != 0 || limit_table_init(&c->limits) != 0 ? ERR_NO_MEMORY : 0;
 }
 
 void withhold_deinit(struct bridge *b)
 {
     controls_deinit(&b->control.all);
+    limit_table_deinit(&b->control.limits);
 }
 
 int bridge_control_put(struct bridge *b, const struct control *control, struct now now)
@@ -41,9 +43,20 @@ void bridge_control_known(struct bridge *b)
     controls_end(&b->control.all);
 }
 
-void withhold_lanes_changed(struct bridge *b)
+void withhold_lane_gained(struct bridge *b, const struct lane *lane, bool was_kept)
 {
-    b->control.lanes_version++;
+    b->control.lanes_changed |= !was_kept || !lane->was_owned;
+}
+
+void withhold_lanes_settled(struct bridge *b)
+{
+    struct control_state *c = &b->control;
+    for (int i = 0; i < b->config.lanes; i++) {
+        c->lanes_changed |= b->lanes[i].was_owned != b->lanes[i].owned;
+        b->lanes[i].was_owned = b->lanes[i].owned;
+    }
+    c->lanes_version += c->lanes_changed;
+    c->lanes_changed = false;
 }
 
 void withhold_serve(struct bridge *b)
@@ -76,25 +89,30 @@ static const struct verdict *verdict_of(struct bridge *b, struct target *t)
     return &t->verdict;
 }
 
-static struct bucket *bucket_of(struct bridge *b, struct target *t, const struct rate *rate)
+/* A limit that was set again starts again. Otherwise records would wait behind the slots of records
+   that were sent while there was no limit. */
+static struct bucket *bucket_of(struct bridge *b, const struct target *t)
 {
-    double per_ms = rate_share(rate, (int)lanes_owned(b), b->config.lanes);
-    if (t->bucket_version != b->control.lanes_version || t->bucket.per_ms != per_ms)
-        bucket_start(&t->bucket, per_ms, b->now.wall_ms);
-    t->bucket_version = b->control.lanes_version;
-    return &t->bucket;
+    struct control_state *c = &b->control;
+    double per_ms = rate_share(&t->verdict.rate, (int)lanes_owned(b), b->config.lanes);
+    struct limited *p = limit_table_get(&c->limits, bytes_text(t->id.name));
+    if (p->lanes_version != c->lanes_version || p->since_wall_ms != t->verdict.since_wall_ms ||
+        p->bucket.per_ms != per_ms)
+        bucket_start(&p->bucket, per_ms, b->now.mono_ms);
+    p->lanes_version = c->lanes_version;
+    p->since_wall_ms = t->verdict.since_wall_ms;
+    return &p->bucket;
 }
 
-/* A record that expires before its slot takes none. */
+/* A record that expires before its slot needs none. */
 static int64_t limited_until_ms(struct bridge *b, struct target *t, const struct stamp *stamp)
 {
-    struct bucket *bucket = bucket_of(b, t, &t->verdict.rate);
+    struct bucket *bucket = bucket_of(b, t);
     bool has_slot = stamp->extras.deferral == DEFERRAL_LIMITED;
-    if (bucket_is_open(bucket, has_slot, b->now.wall_ms))
+    if (bucket_is_open(bucket, has_slot, b->now.mono_ms))
         return 0;
-    if (bucket_next_ms(bucket, b->now.wall_ms) > stamp->expires_ms)
-        return stamp->expires_ms + 1;
-    return bucket_give_slot(bucket, b->now.wall_ms);
+    int64_t slot_wall_ms = b->now.wall_ms + bucket_wait_ms(bucket, b->now.mono_ms);
+    return slot_wall_ms > stamp->expires_ms ? stamp->expires_ms + 1 : slot_wall_ms;
 }
 
 int64_t withhold_until_ms(struct bridge *b, struct target *t, const struct stamp *stamp,
@@ -114,6 +132,30 @@ int64_t withhold_until_ms(struct bridge *b, struct target *t, const struct stamp
     return limited_until_ms(b, t, stamp);
 }
 
+void withhold_put_back(struct bridge *b, struct target *t, const struct stamp *stamp)
+{
+    struct bucket *bucket = t->verdict.state == CONTROL_LIMITED ? bucket_of(b, t) : NULL;
+    if (bucket != NULL &&
+        b->now.wall_ms + bucket_wait_ms(bucket, b->now.mono_ms) <= stamp->expires_ms)
+        (void)bucket_give_slot(bucket, b->now.mono_ms);
+}
+
+/* A record that was put back until its expiry has no slot. */
+void withhold_cancelled(struct bridge *b, const struct parcel *p)
+{
+    struct envelope env;
+    if (!p->withheld || p->until_wall_ms <= b->now.wall_ms)
+        return;
+    int err = envelope_open(p->record->value, &env);
+    assert(err == 0);
+    const struct stamp *stamp = &env.stamp;
+    if (stamp->extras.deferral != DEFERRAL_LIMITED || p->until_wall_ms > stamp->expires_ms)
+        return;
+    struct target *t = target_get(b, stamp->target);
+    if (t != NULL && verdict_of(b, t)->state == CONTROL_LIMITED)
+        bucket_return_slot(bucket_of(b, t));
+}
+
 bool withhold_is_over(struct bridge *b, const struct parcel *p)
 {
     struct envelope env;
@@ -127,12 +169,12 @@ bool withhold_is_over(struct bridge *b, const struct parcel *p)
     const struct verdict *verdict = verdict_of(b, t);
     if (verdict->state != CONTROL_LIMITED)
         return verdict->state == CONTROL_OPEN;
-    int64_t next_ms = bucket_next_ms(bucket_of(b, t, &verdict->rate), b->now.wall_ms);
-    return next_ms < p->until_wall_ms - b->config.ladder.hold_ms;
+    int64_t wait_ms = bucket_wait_ms(bucket_of(b, t), b->now.mono_ms);
+    return b->now.wall_ms + wait_ms < p->until_wall_ms - b->config.ladder.hold_ms;
 }
 
-void withhold_sent(struct target *t)
+void withhold_sent(struct bridge *b, const struct target *t)
 {
     if (t->verdict.state == CONTROL_LIMITED)
-        bucket_take(&t->bucket);
+        bucket_take(bucket_of(b, t));
 }

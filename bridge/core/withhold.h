@@ -12,9 +12,17 @@ int withhold_init(struct bridge *b) must_check;
 void withhold_deinit(struct bridge *b);
 
 /* Returns when a due record must come back, and sets *why. Returns 0 if it may be sent now. stamp:
-   of the record. */
+   of the record. Gives it no slot yet. */
 int64_t withhold_until_ms(struct bridge *b, struct target *t, const struct stamp *stamp,
                           enum deferral *why);
+
+/* The record with this stamp was put back, as withhold_until_ms has decided in the same turn. If it
+   waits for a slot, the slot is given now. Without memory a record is not put back: it would take a
+   slot with each try. */
+void withhold_put_back(struct bridge *b, struct target *t, const struct stamp *stamp);
+
+/* A cancel voids the record. If it waits for a slot, other records may have this slot. */
+void withhold_cancelled(struct bridge *b, const struct parcel *p);
 
 /* Returns whether a withheld record need not wait until its time any more. The reason is that a
    pause or a limit has ended, or that a limit was raised. Ask before each of its hops. So an entry
@@ -23,10 +31,14 @@ int64_t withhold_until_ms(struct bridge *b, struct target *t, const struct stamp
 bool withhold_is_over(struct bridge *b, const struct parcel *p);
 
 /* A record was sent to the target, so it used up a part of its limit. */
-void withhold_sent(struct target *t);
+void withhold_sent(struct bridge *b, const struct target *t);
 
-/* The lanes changed, so the share of this worker changes. Limits start again. */
-void withhold_lanes_changed(struct bridge *b);
+/* A lane was assigned. was_kept: no other worker can have owned it since it was lost. */
+void withhold_lane_gained(struct bridge *b, const struct lane *lane, bool was_kept);
+
+/* All lanes were assigned. Limits start again if these are other lanes than before. They also do if
+   another worker may have owned these lanes, and may have sent records at the same limit. */
+void withhold_lanes_settled(struct bridge *b);
 
 /* Opens lanes that have waited too long for the entries. Call it each turn. */
 void withhold_serve(struct bridge *b);

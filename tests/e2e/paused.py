@@ -113,7 +113,7 @@ def limited(stage: Stage, operator: Operator, watch: Watch) -> str:
     times = came(stage, "e2e.limited")
     for first in range(len(times)):
         for last in range(first, len(times)):
-            most = RATE * (times[last] - times[first] + 1000) / 1000 + 2  # each worker has one more
+            most = RATE * (times[last] - times[first] + 1000) / 1000 + 1  # a timestamp may be later than its turn
             require(last - first + 1 <= most, f"{last - first + 1} records within {times[last] - times[first]} ms")
     shown = operator.run("levels")["control"]
     require([e["lane_rate_per_s"] for e in shown] == [RATE / LANES], f"levels: {shown}")

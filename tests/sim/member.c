@@ -249,7 +249,8 @@ static void gain(struct world *w, struct process *p, void *arg, int64_t n)
             oracle_unusable(p, lane, unusable);
     }
     bridge_lanes_settled(p->bridge);
-    operators_lanes_changed(p);
+    if (!rereads)
+        operators_lanes_changed(p);
     process_turn_by(p, w->now_ms);
 }
 

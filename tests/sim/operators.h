@@ -31,7 +31,7 @@ void operators_end(struct world *world);
 
 /* A process began, so it reads the topic. */
 void operators_process_starts(struct process *process);
-/* The lanes of a process have changed. */
+/* The lanes of a process have changed, or another process may have owned them. */
 void operators_lanes_changed(struct process *process);
 
 /* Check a delivery, and a record that returns to a level. */

@@ -19,12 +19,23 @@ static void put(const char *pattern, enum control_op op, int64_t until_wall_ms)
     cr_assert_eq(bridge_control_put(fx.b, &c, fx.b->now), 0);
 }
 
-static int64_t until_ms(const char *target, enum deferral before)
+/* Returns the time until a due record comes back. 0: it may be sent. */
+static int64_t wait_ms(const char *target, enum deferral before)
 {
     struct stamp stamp = {.expires_ms = STAMP_NEVER, .extras = {.deferral = (uint8_t)before}};
     enum deferral why = DEFERRAL_NONE;
     int64_t at_ms = withhold_until_ms(fx.b, fixture_target(target), &stamp, &why);
     return at_ms == 0 ? 0 : at_ms - fx.b->now.wall_ms;
+}
+
+/* Does the same, and puts the record back. */
+static int64_t until_ms(const char *target, enum deferral before)
+{
+    const struct stamp stamp = {.expires_ms = STAMP_NEVER};
+    int64_t ms = wait_ms(target, before);
+    if (ms != 0)
+        withhold_put_back(fx.b, fixture_target(target), &stamp);
+    return ms;
 }
 
 Test(withhold, paused_record_returns_without_an_attempt)
@@ -90,18 +101,131 @@ Test(withhold, worker_sends_its_share)
     fixture_turn();
     cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 2000, "it waits behind the slots");
     cr_expect_eq(until_ms("orders", DEFERRAL_LIMITED), 0);
-    withhold_sent(fixture_target("orders"));
+    withhold_sent(fx.b, fixture_target("orders"));
     cr_expect_eq(until_ms("orders", DEFERRAL_LIMITED), 3000, "a slot of another bucket");
+}
+
+/* Assigns lane 0 again. kept: no other worker can have owned it. */
+static void gain_again(bool kept)
+{
+    struct start starts[SLOTS_MAX];
+    for (int slot = 0; slot < bridge_queues_per_lane(fx.b); slot++)
+        starts[slot] = (struct start){.offset = START, .kept = kept};
+    bridge_lane_lost(fx.b, 0);
+    cr_assert_eq(bridge_lane_assigned(fx.b, 0, starts, fx.b->now), 0);
+    bridge_lanes_settled(fx.b);
+}
+
+static void fill_bucket(void)
+{
+    bridge_lanes_settled(fx.b);
+    put("orders", CONTROL_LIMIT, CONTROL_ENDLESS);
+    cr_assert_eq(until_ms("orders", DEFERRAL_NONE), 1000);
+    fixture_pass(1000);
+    fixture_turn();
+    cr_assert_eq(wait_ms("orders", DEFERRAL_LIMITED), 0);
 }
 
 Test(withhold, limit_starts_again_with_other_lanes)
 {
-    put("orders", CONTROL_LIMIT, CONTROL_ENDLESS);
-    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 1000);
+    fill_bucket();
+    gain_again(false);
+    cr_expect_eq(until_ms("orders", DEFERRAL_LIMITED), 1000);
     fixture_pass(1000);
     fixture_turn();
+    bridge_lane_lost(fx.b, 0);
+    fixture_gain(1);
     bridge_lanes_settled(fx.b);
     cr_expect_eq(until_ms("orders", DEFERRAL_LIMITED), 1000);
+}
+
+/* After an abort. Aborts may be more frequent than the slots of a small share. */
+Test(withhold, limit_continues_when_the_same_lanes_are_read_again)
+{
+    fill_bucket();
+    gain_again(true);
+    cr_expect_eq(wait_ms("orders", DEFERRAL_LIMITED), 0);
+    bridge_lanes_settled(fx.b);
+    cr_expect_eq(wait_ms("orders", DEFERRAL_LIMITED), 0);
+}
+
+/* The table of targets has fewer entries. */
+Test(withhold, slots_of_many_limited_targets_are_kept)
+{
+    enum { TARGETS = 3 * TARGETS_MAX };
+    char name[16];
+    put("*", CONTROL_LIMIT, CONTROL_ENDLESS);
+    for (int i = 0; i < TARGETS; i++) {
+        snprintf(name, sizeof name, "t%d", i);
+        cr_assert_eq(until_ms(name, DEFERRAL_NONE), 1000);
+    }
+    fixture_pass(1000);
+    fixture_turn();
+    for (int i = 0; i < TARGETS; i++) {
+        snprintf(name, sizeof name, "t%d", i);
+        cr_assert_eq(wait_ms(name, DEFERRAL_LIMITED), 0, "%s", name);
+        withhold_sent(fx.b, fixture_target(name));
+        cr_assert_eq(wait_ms(name, DEFERRAL_LIMITED), 1000, "%s", name);
+    }
+}
+
+Test(withhold, record_without_memory_takes_no_slot)
+{
+    put("orders", CONTROL_LIMIT, CONTROL_ENDLESS);
+    struct parcel *p = fixture_parcel(SLOT_SCHEDULE, START, BEGIN_WALL_MS);
+    fx.has_no_memory = true;
+    for (int i = 0; i < 3; i++) {
+        parcel_ready(fx.b, p);
+        forward_serve(fx.b);
+        cr_assert_eq(p->state, PARCEL_WAITING);
+    }
+    cr_expect_eq(wait_ms("orders", DEFERRAL_NONE), 1000);
+    uint8_t label = target_label(fx.b, bytes_text("orders"));
+    cr_expect_eq(counter_read(&target_stats(fx.b, label)->limited), 0);
+    fx.has_no_memory = false;
+    parcel_ready(fx.b, p);
+    forward_serve(fx.b);
+    cr_expect(p->withheld);
+    cr_expect_eq(wait_ms("orders", DEFERRAL_NONE), 2000);
+}
+
+Test(withhold, cancelled_record_gives_its_slot_back)
+{
+    put("orders", CONTROL_LIMIT, CONTROL_ENDLESS);
+    struct parcel *p = fixture_parcel(SLOT_SCHEDULE, START, BEGIN_WALL_MS);
+    parcel_ready(fx.b, p);
+    forward_serve(fx.b);
+    cr_assert(p->withheld);
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 2000);
+    withhold_cancelled(fx.b, p);
+    cr_expect_eq(wait_ms("orders", DEFERRAL_NONE), 2000);
+    fixture_pass(1000);
+    withhold_cancelled(fx.b, p);
+    cr_expect_eq(wait_ms("orders", DEFERRAL_NONE), 1000, "its slot has passed");
+}
+
+Test(withhold, limit_that_is_set_again_forgets_its_slots)
+{
+    put("orders", CONTROL_LIMIT, CONTROL_ENDLESS);
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 1000);
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 2000);
+    put("orders", CONTROL_LIMIT, CONTROL_ENDLESS);
+    cr_expect_eq(wait_ms("orders", DEFERRAL_NONE), 3000, "the same entry, read again");
+    struct control c = {.op = CONTROL_LIMIT,
+                        .pattern = "orders",
+                        .rate = {2, 1000},
+                        .at_wall_ms = BEGIN_WALL_MS + 1,
+                        .until_wall_ms = CONTROL_ENDLESS};
+    cr_assert_eq(bridge_control_put(fx.b, &c, fx.b->now), 0);
+    cr_expect_eq(wait_ms("orders", DEFERRAL_NONE), 1000);
+}
+
+Test(withhold, step_of_the_wall_clock_adds_no_tokens)
+{
+    put("orders", CONTROL_LIMIT, CONTROL_ENDLESS);
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 1000);
+    fx.b->now.wall_ms += 3600000;
+    cr_expect_eq(until_ms("orders", DEFERRAL_LIMITED), 2000);
 }
 
 Test(withhold, record_that_expires_before_its_slot_takes_none)
@@ -111,7 +235,8 @@ Test(withhold, record_that_expires_before_its_slot_takes_none)
     enum deferral why;
     struct target *t = fixture_target("orders");
     cr_expect_eq(withhold_until_ms(fx.b, t, &stamp, &why), BEGIN_WALL_MS + 11);
-    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 1000);
+    withhold_put_back(fx.b, t, &stamp);
+    cr_expect_eq(wait_ms("orders", DEFERRAL_NONE), 1000);
 }
 
 Test(withhold, lanes_wait_for_the_entries_for_half_a_minute)

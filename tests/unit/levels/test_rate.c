@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#define NOW ((int64_t)1790000000000)
+#define NOW ((int64_t)1000000)
 
 static struct bucket started(double per_ms)
 {
@@ -14,10 +14,16 @@ static struct bucket started(double per_ms)
     return b;
 }
 
-/* Sends a record, if the bucket is open. */
-static bool passes(struct bucket *b, bool has_slot, int64_t now_wall_ms)
+/* Returns the slot itself. */
+static int64_t give(struct bucket *b, int64_t now_mono_ms)
 {
-    bool is_open = bucket_is_open(b, has_slot, now_wall_ms);
+    return now_mono_ms + bucket_give_slot(b, now_mono_ms);
+}
+
+/* Sends a record, if the bucket is open. */
+static bool passes(struct bucket *b, bool has_slot, int64_t now_mono_ms)
+{
+    bool is_open = bucket_is_open(b, has_slot, now_mono_ms);
     if (is_open)
         bucket_take(b);
     return is_open;
@@ -66,20 +72,28 @@ Test(rate, bucket_starts_empty)
     cr_expect(passes(&b, false, NOW + 10));
 }
 
-Test(rate, bucket_holds_one_second_and_one_more)
+static int passes_after_an_hour(double per_ms)
 {
-    struct bucket b = started(0.1);
+    struct bucket b = started(per_ms);
     int n = 0;
     while (passes(&b, false, NOW + 3600000))
         n++;
-    cr_expect_eq(n, 101);
+    return n;
+}
+
+Test(rate, bucket_holds_one_second_and_at_least_one)
+{
+    cr_expect_eq(passes_after_an_hour(0.1), 100);
+    cr_expect_eq(passes_after_an_hour(0.002), 2);
+    cr_expect_eq(passes_after_an_hour(0.001), 1);
+    cr_expect_eq(passes_after_an_hour(0.0001), 1);
 }
 
 Test(rate, slots_are_spaced_by_the_rate)
 {
     struct bucket b = started(0.1);
     for (int i = 1; i <= 5; i++)
-        cr_expect_eq(bucket_give_slot(&b, NOW), NOW + 10 * i);
+        cr_expect_eq(give(&b, NOW), NOW + 10 * i);
 }
 
 Test(rate, several_slots_may_be_in_one_ms)
@@ -87,14 +101,14 @@ Test(rate, several_slots_may_be_in_one_ms)
     struct bucket b = started(4);
     int64_t last = 0;
     for (int i = 0; i < 4000; i++)
-        last = bucket_give_slot(&b, NOW);
+        last = give(&b, NOW);
     cr_expect_eq(last, NOW + 1000);
 }
 
 Test(rate, record_waits_behind_the_slots_that_are_given)
 {
     struct bucket b = started(0.1);
-    int64_t first = bucket_give_slot(&b, NOW), second = bucket_give_slot(&b, NOW);
+    int64_t first = give(&b, NOW), second = give(&b, NOW);
     cr_expect_not(passes(&b, false, first), "the token belongs to the record with the slot");
     cr_expect(passes(&b, true, first));
     cr_expect(passes(&b, true, second));
@@ -105,26 +119,41 @@ Test(rate, record_waits_behind_the_slots_that_are_given)
 Test(rate, slot_of_another_bucket_takes_a_token)
 {
     struct bucket b = started(0.1);
-    int64_t slot = bucket_give_slot(&b, NOW);
+    int64_t slot = give(&b, NOW);
     cr_expect(passes(&b, true, slot), "the one from elsewhere");
     cr_expect_not(passes(&b, true, slot), "ours needs another slot");
-    cr_expect_eq(bucket_give_slot(&b, slot), slot + 10);
+    cr_expect_eq(give(&b, slot), slot + 10);
+}
+
+/* Of a small share, such as 6/m of a worker. */
+Test(rate, slot_that_is_a_little_late_costs_no_other_one)
+{
+    struct bucket b = started(0.0001);
+    int64_t slot = give(&b, NOW), next = give(&b, NOW);
+    cr_expect_eq(slot, NOW + 10000);
+    cr_expect(passes(&b, true, slot + RATE_LATE_MS));
+    cr_expect(passes(&b, true, next));
 }
 
 Test(rate, slot_that_is_late_by_less_than_a_second_is_not_lost)
 {
-    struct bucket b = started(0.0001); /* 6/m */
-    int64_t slot = bucket_give_slot(&b, NOW), next = bucket_give_slot(&b, NOW);
-    cr_expect_eq(slot, NOW + 10000);
-    cr_expect(passes(&b, true, slot + 999));
-    cr_expect(passes(&b, true, next));
+    struct bucket b = started(0.01);
+    int64_t slot = give(&b, NOW), next = give(&b, NOW);
+    cr_expect(passes(&b, true, slot + 899));
+    cr_expect(passes(&b, true, next + 899));
 }
 
-Test(rate, step_back_of_the_clock_keeps_the_distance_of_slots)
+Test(rate, slot_that_is_returned_is_given_again)
 {
     struct bucket b = started(0.1);
-    cr_expect_eq(bucket_give_slot(&b, NOW), NOW + 10);
-    cr_expect_eq(bucket_give_slot(&b, NOW - 5000), NOW - 5000 + 20);
+    for (int i = 0; i < 5; i++)
+        give(&b, NOW);
+    bucket_return_slot(&b);
+    bucket_return_slot(&b);
+    cr_expect_eq(give(&b, NOW), NOW + 40);
+    for (int i = 0; i < 10; i++)
+        bucket_return_slot(&b);
+    cr_expect_eq(give(&b, NOW), NOW + 10, "a slot needs a token");
 }
 
 /* Random arrivals, with records that return in their slots, late and in any order. */
@@ -142,7 +171,7 @@ Test(rate, no_span_has_more_than_the_rate_and_one_second)
                 if (passes(&b, false, now))
                     sent[n++] = now;
                 else if (waiting < WAITING)
-                    slots[waiting++] = bucket_give_slot(&b, now);
+                    slots[waiting++] = give(&b, now);
             }
             for (int i = 0; i < waiting; i++) {
                 if (slots[i] > now || rand() % 3 == 0)
@@ -150,14 +179,14 @@ Test(rate, no_span_has_more_than_the_rate_and_one_second)
                 if (passes(&b, rand() % 8 != 0, now))
                     sent[n++] = now, slots[i--] = slots[--waiting];
                 else
-                    slots[i] = bucket_give_slot(&b, now);
+                    slots[i] = give(&b, now);
             }
         }
         cr_expect_gt(n, 0);
         for (int from = 0, to = 0; to < n; to++) {
             while (sent[to] - sent[from] > 3000)
                 from++;
-            double most = per_ms * (double)(sent[to] - sent[from] + RATE_SPAN_MS) + 1;
+            double most = per_ms * (double)(sent[to] - sent[from]) + bucket_most(per_ms);
             cr_assert_leq(to - from + 1, most + 1e-3, "seed %u", seed);
         }
     }
@@ -169,7 +198,7 @@ Test(rate, backlog_drains_at_the_rate)
     struct bucket b = started(1.5);
     int64_t last = NOW;
     for (int i = 0; i < 30000; i++) {
-        int64_t slot = bucket_give_slot(&b, NOW);
+        int64_t slot = give(&b, NOW);
         cr_assert_geq(slot, last);
         last = slot;
     }
