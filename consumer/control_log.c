@@ -10,7 +10,9 @@
 enum {
     LOOK_AGAIN_MS = 30000, /* for a topic that was deleted, or created */
     ASK_AGAIN_MS = 1000,   /* after a look-up without an answer */
-    MISSES_MIN = 3,        /* look-ups that do not find the topic, before it counts as missing */
+    DENIED_AGAIN_MS = 5000,
+    SILENT_MS = 60000, /* each process writes its summary more often */
+    MISSES_MIN = 3,    /* look-ups that do not find the topic, before it counts as missing */
     TURN_RECORDS = 256
 };
 
@@ -20,9 +22,12 @@ struct control_log {
     rd_kafka_queue_t *queue; /* NULL: the topic is not read */
     bool has_begun;          /* the topic was found once */
     bool is_known;           /* since the last begin */
-    bool is_lost;            /* the topic that is read does not exist any more */
+    bool is_lost;            /* the topic must be read again when it is found */
+    bool is_denied;          /* the login may not see the topic */
+    bool is_partial;         /* an entry was not taken: there was no room */
     int misses;              /* look-ups that did not find the topic, before has_begun */
     int64_t look_mono_ms;    /* earliest next look-up */
+    int64_t heard_mono_ms;   /* last summary of a process; 0: none since the last begin */
 };
 
 struct control_log *control_log_new(const struct control_log_config *config)
@@ -36,11 +41,12 @@ struct control_log *control_log_new(const struct control_log_config *config)
         free(log);
         return NULL;
     }
+    topic_lookup_ask_rights(log->lookup);
     return log;
 }
 
-/* Errors are of the whole call: the handle is being closed. */
-static void assign(struct control_log *log, bool add)
+/* Returns false on an error, which is of the whole call. */
+static bool assign(struct control_log *log, bool add)
 {
     rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(one, log->config.topic, 0)->offset =
@@ -49,31 +55,43 @@ static void assign(struct control_log *log, bool add)
                                   : rd_kafka_incremental_unassign(log->config.levels, one);
     rd_kafka_topic_partition_list_destroy(one);
     if (error == NULL)
-        return;
-    log_warn("cannot read the paused and limited targets, trying again",
-             F_TEXT("topic", log->config.topic), F_TEXT("error", rd_kafka_error_name(error)));
+        return true;
+    if (log->config.logs)
+        log_warn("cannot read the paused and limited targets, trying again",
+                 F_TEXT("topic", log->config.topic), F_TEXT("error", rd_kafka_error_name(error)));
     rd_kafka_error_destroy(error);
+    return false;
+}
+
+static void close_queue(struct control_log *log)
+{
+    rd_kafka_queue_destroy(log->queue);
+    log->queue = NULL;
 }
 
 static void stop(struct control_log *log)
 {
     if (log->queue == NULL)
         return;
-    assign(log, false);
-    rd_kafka_queue_destroy(log->queue);
-    log->queue = NULL;
+    (void)assign(log, false);
+    close_queue(log);
 }
 
 /* The queue is opened before the assignment, as in source_assign.c. */
-static void start(struct control_log *log)
+static void start(struct control_log *log, int64_t now_mono_ms)
 {
     log->queue = rd_kafka_queue_get_partition(log->config.levels, log->config.topic, 0);
     rd_kafka_queue_forward(log->queue, NULL);
     wakeup_attach(log->config.wakeup, log->queue, WAKEUP_LOOP);
+    if (!assign(log, true)) {
+        close_queue(log);
+        log->look_mono_ms = now_mono_ms + ASK_AGAIN_MS;
+        return;
+    }
     log->has_begun = true;
-    log->is_known = false;
+    log->is_known = log->is_partial = log->is_lost = log->is_denied = false;
+    log->heard_mono_ms = 0;
     log->config.begun(log->config.ctx);
-    assign(log, true);
 }
 
 /* The partition stays assigned, because the caller destroys the handle. */
@@ -123,16 +141,18 @@ static void take_error(struct control_log *log, rd_kafka_resp_err_t err, int64_t
     log->look_mono_ms = now_mono_ms + ASK_AGAIN_MS;
 }
 
-static void take(struct control_log *log, const rd_kafka_message_t *message)
+static void take(struct control_log *log, const rd_kafka_message_t *message, int64_t now_mono_ms)
 {
     struct error why;
     struct control_record record;
     struct bytes key = bytes_of(message->key, message->key_len);
     struct bytes value = bytes_of(message->payload, message->len);
-    if (control_key_is_of_process(key))
+    if (control_key_is_of_process(key)) {
+        log->heard_mono_ms = now_mono_ms;
         return;
+    }
     if (control_record_read(key, value, &record, &why) == 0)
-        log->config.changed(log->config.ctx, &record);
+        log->is_partial |= !log->config.changed(log->config.ctx, &record);
     else if (log->config.logs)
         log_error("record of the topic of control is damaged or foreign, ignored: allow only "
                   "operators and the bridge to write there",
@@ -160,13 +180,32 @@ static void note_lost(struct control_log *log)
     log->is_lost = log->queue != NULL;
 }
 
-static void note_found(struct control_log *log)
+/* The topic may exist, and targets may be paused. So the lanes wait as if it could not be read. */
+static void note_denied(struct control_log *log, int64_t now_mono_ms)
 {
-    if (log->is_lost)
+    if (!log->is_denied)
+        log_failure(log, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+    log->is_denied = true;
+    log->is_lost = log->queue != NULL;
+    log->look_mono_ms = now_mono_ms + DENIED_AGAIN_MS;
+}
+
+/* Returns whether the topic may have been deleted and created again since the last look-up. The
+   client may then read nothing more, or read the new topic from the offset that it had reached. */
+static bool is_silent(const struct control_log *log, int64_t now_mono_ms)
+{
+    return log->heard_mono_ms != 0 && now_mono_ms - log->heard_mono_ms >= SILENT_MS;
+}
+
+static void note_found(struct control_log *log, int64_t now_mono_ms)
+{
+    bool has_room = log->is_partial && log->config.has_room(log->config.ctx);
+    log->is_denied = false;
+    log->look_mono_ms = now_mono_ms + LOOK_AGAIN_MS;
+    if (log->is_lost || has_room || is_silent(log, now_mono_ms))
         stop(log);
-    log->is_lost = false;
     if (log->queue == NULL)
-        start(log);
+        start(log, now_mono_ms);
 }
 
 /* Queries by the handle of the levels: a producer may be replaced during a look-up. A fetch that
@@ -177,10 +216,13 @@ static void look(struct control_log *log, int64_t now_mono_ms)
     case LOOKUP_FOUND:
     case LOOKUP_UNWRITABLE:
     case LOOKUP_WHOLE:
-        log->look_mono_ms = now_mono_ms + LOOK_AGAIN_MS;
-        note_found(log);
+        note_found(log, now_mono_ms);
         break;
     case LOOKUP_MISSING:
+        if (topic_lookup_is_denied(log->lookup)) {
+            note_denied(log, now_mono_ms);
+            break;
+        }
         note_lost(log);
         note_missing(log, now_mono_ms);
         break;
@@ -204,7 +246,7 @@ void control_log_serve(struct control_log *log, int64_t now_mono_ms)
         if (message->err != 0)
             take_error(log, message->err, now_mono_ms);
         else
-            take(log, message);
+            take(log, message, now_mono_ms);
         rd_kafka_message_destroy(message);
     }
     if (log->queue != NULL)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* control_log: reads the topic S.control, which has one partition, from its beginning. The
    partition is assigned by hand to the handle of the levels. If three look-ups do not find the
-   topic, there are no entries. The topic is looked for again every half minute. If it is deleted,
-   its entries stay, until a new topic was read to its end. Only the worker's thread may call these
-   functions. */
+   topic, there are no entries, unless the login may not see it. The topic is looked for again every
+   half minute. If it is deleted, its entries stay, until a new topic was read to its end. If the
+   summaries of processes do not come any more, it is read again. So it is if an entry was not
+   taken, when there is room. Only the worker's thread may call these functions. */
 #ifndef DELAYBRIDGE_CONSUMER_CONTROL_LOG_H
 #define DELAYBRIDGE_CONSUMER_CONTROL_LOG_H
 
@@ -20,8 +21,10 @@ struct control_log_config {
     /* The topic is read from its beginning again: entries that do not come before `known` are
        removed. */
     void (*begun)(void *ctx);
-    void (*changed)(void *ctx, const struct control_record *record);
-    void (*known)(void *ctx); /* the end of the log was reached, or there never was a topic */
+    /* Returns false if there is no room for the entry. */
+    bool (*changed)(void *ctx, const struct control_record *record);
+    bool (*has_room)(void *ctx); /* for another entry */
+    void (*known)(void *ctx);    /* the end of the log was reached, or there never was a topic */
     void *ctx;
 };
 

@@ -23,12 +23,14 @@ struct topic_lookup {
     struct blocking_call *blocking_call;
     bool answer_pending; /* a lookup was started, and its answer was not returned yet */
     rd_kafka_t *rk;
-    char topic[TOPIC_NAME_MAX + 1]; /* this and the next four members belong to the last lookup */
+    char topic[TOPIC_NAME_MAX + 1]; /* this and the next five members belong to the last lookup */
     enum lookup found;
+    bool is_denied;          /* MISSING: the principal may not describe it */
     enum lookup *partitions; /* by partition */
     int partitions_n;
     int64_t answered_mono_ms;
 
+    bool asks_rights;
     char **names; /* of all topics in the last list, sorted */
     int names_n;
     int64_t listed_mono_ms; /* 0: never */
@@ -82,9 +84,11 @@ static enum lookup judge(struct topic_lookup *l, const struct rd_kafka_metadata_
         return judge_partitions(l, topic);
     case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
         return LOOKUP_UNWRITABLE;
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+        l->is_denied = true;
+        return LOOKUP_MISSING;
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
-    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
         return LOOKUP_MISSING;
     default:
@@ -166,12 +170,30 @@ static bool list_topics(struct topic_lookup *l)
     return kept;
 }
 
+/* A topic that the principal may not describe is in no list. A query for an offset is refused for
+   such a topic, and the client does not keep its name. */
+static enum lookup missing_or_denied(struct topic_lookup *l)
+{
+    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_t *partition = rd_kafka_topic_partition_list_add(one, l->topic, 0);
+    rd_kafka_resp_err_t err = rd_kafka_committed(l->rk, one, LIST_MS);
+    if (err == 0)
+        err = partition->err;
+    rd_kafka_topic_partition_list_destroy(one);
+    l->is_denied = err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+    bool is_known = l->is_denied || err == 0 || err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+    return is_known ? LOOKUP_MISSING : LOOKUP_UNKNOWN;
+}
+
 static enum lookup answer(struct topic_lookup *l)
 {
     l->partitions_n = 0;
+    l->is_denied = false;
     if (!is_listed(l, l->topic) && !list_topics(l))
         return LOOKUP_UNKNOWN;
-    return is_listed(l, l->topic) ? look_up(l) : LOOKUP_MISSING;
+    if (is_listed(l, l->topic))
+        return look_up(l);
+    return l->asks_rights ? missing_or_denied(l) : LOOKUP_MISSING;
 }
 
 static void ask(void *arg)
@@ -224,7 +246,7 @@ enum lookup topic_lookup_get(struct topic_lookup *l, rd_kafka_t *rk, const char 
         l->answer_pending = false;
         return l->found;
     }
-    if (list_is_fresh(l) && !is_listed(l, topic))
+    if (!l->asks_rights && list_is_fresh(l) && !is_listed(l, topic))
         return LOOKUP_MISSING;
     begin(l, rk, topic);
     return LOOKUP_PENDING;
@@ -240,6 +262,16 @@ enum lookup topic_lookup_get_partition(struct topic_lookup *l, rd_kafka_t *rk, c
         return LOOKUP_PENDING;
     }
     return partition < l->partitions_n ? l->partitions[partition] : l->found;
+}
+
+void topic_lookup_ask_rights(struct topic_lookup *l)
+{
+    l->asks_rights = true;
+}
+
+bool topic_lookup_is_denied(const struct topic_lookup *l)
+{
+    return l->is_denied;
 }
 
 bool topic_lookup_settle(struct topic_lookup *l)

@@ -32,6 +32,14 @@ enum lookup topic_lookup_get(struct topic_lookup *lookup, rd_kafka_t *rk, const 
 enum lookup topic_lookup_get_partition(struct topic_lookup *lookup, rd_kafka_t *rk,
                                        const char *topic, int partition);
 
+/* Makes each answer MISSING depend on a new list, and on the rights of the principal. rk must then
+   be a consumer with a group. Call it before the first look-up. */
+void topic_lookup_ask_rights(struct topic_lookup *lookup);
+
+/* Returns whether the last topic was MISSING because the principal may not describe it. It may
+   exist. */
+bool topic_lookup_is_denied(const struct topic_lookup *lookup);
+
 /* Waits for the running call, for a second at most. Returns false if it still runs, and so uses rk:
    rk must not be destroyed then. */
 bool topic_lookup_settle(struct topic_lookup *lookup) must_check;

@@ -64,6 +64,21 @@ int controls_put(struct controls *c, const struct control *control, int64_t now_
     return 0;
 }
 
+bool controls_have_room(struct controls *c, int64_t now_wall_ms)
+{
+    drop_ended(c, now_wall_ms);
+    return c->n < CONTROLS_MAX;
+}
+
+bool controls_have(const struct controls *c, const struct control *control)
+{
+    const struct control *same = find(c, bytes_text(control->pattern));
+    return same != NULL && same->op == control->op && same->at_wall_ms == control->at_wall_ms &&
+           same->until_wall_ms == control->until_wall_ms &&
+           same->rate.records == control->rate.records &&
+           same->rate.unit_ms == control->rate.unit_ms;
+}
+
 void controls_begin(struct controls *c)
 {
     for (size_t i = 0; i < c->n; i++)

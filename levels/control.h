@@ -45,6 +45,12 @@ void controls_deinit(struct controls *controls);
 int controls_put(struct controls *controls, const struct control *control,
                  int64_t now_wall_ms) must_check;
 
+/* Returns whether another entry can be added. Removes those that have ended. */
+bool controls_have_room(struct controls *controls, int64_t now_wall_ms);
+
+/* Returns whether there is an entry equal to this one. */
+bool controls_have(const struct controls *controls, const struct control *control);
+
 /* Begins and ends a reading of all entries. Those that were not put in between are removed. */
 void controls_begin(struct controls *controls);
 void controls_end(struct controls *controls);

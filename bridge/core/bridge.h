@@ -167,6 +167,12 @@ bool bridge_lane_is_loading(const struct bridge *bridge, int lane, int64_t *at, 
 int bridge_control_put(struct bridge *bridge, const struct control *control,
                        struct now now) must_check;
 
+/* Returns whether there is an entry equal to this one. */
+bool bridge_control_has(const struct bridge *bridge, const struct control *control);
+
+/* Returns whether another entry can be added. */
+bool bridge_control_has_room(struct bridge *bridge, struct now now);
+
 /* Removes the entry with exactly this pattern. Returns whether there was one. */
 bool bridge_control_remove(struct bridge *bridge, struct bytes pattern);
 

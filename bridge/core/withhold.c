@@ -27,6 +27,16 @@ int bridge_control_put(struct bridge *b, const struct control *control, struct n
     return controls_put(&b->control.all, control, now.wall_ms);
 }
 
+bool bridge_control_has(const struct bridge *b, const struct control *control)
+{
+    return controls_have(&b->control.all, control);
+}
+
+bool bridge_control_has_room(struct bridge *b, struct now now)
+{
+    return controls_have_room(&b->control.all, now.wall_ms);
+}
+
 bool bridge_control_remove(struct bridge *b, struct bytes pattern)
 {
     return controls_remove(&b->control.all, pattern);

@@ -125,7 +125,8 @@ static const struct sentence sentences[NOTICE_KINDS] = {
                              "cancel_memory"},
     [NOTICE_CONTROL_UNKNOWN] = {LOG_ERROR, WAITED,
                                 "cannot read the paused and limited targets, lanes open without "
-                                "them: run 'delaybridge check'"},
+                                "them: allow Read on the topic of control, or run 'delaybridge "
+                                "check'"},
     [NOTICE_CANCELS_VOID] = {LOG_WARN, TOPIC | LANE | CANCELS,
                              "schedule topic was recreated, its older cancels are void"},
 };

@@ -26,22 +26,30 @@ static void log_entry(const struct control_record *record)
              F_TEXT("by", record->by), F_INSTANT("at", c->at_wall_ms));
 }
 
-static void on_changed(void *ctx, const struct control_record *record)
+/* An entry that is read again is in no log message again. */
+static bool on_changed(void *ctx, const struct control_record *record)
 {
     struct worker *w = ctx;
     const struct control *c = &record->control;
     if (record->is_removed) {
         if (bridge_control_remove(w->bridge, bytes_text(c->pattern)) && logs(w))
             log_info("targets no longer paused or limited", F_TEXT("targets", c->pattern));
-        return;
+        return true;
     }
+    bool is_new = !bridge_control_has(w->bridge, c);
     int err = bridge_control_put(w->bridge, c, worker_now());
-    if (logs(w) && err == 0)
+    if (logs(w) && err == 0 && is_new)
         log_entry(record);
-    else if (logs(w))
+    else if (logs(w) && err != 0)
         log_error("too many paused and limited targets, entry ignored: run 'delaybridge resume' "
                   "for others",
                   F_TEXT("targets", c->pattern), F_INT("most", CONTROLS_MAX));
+    return err == 0;
+}
+
+static bool has_room(void *ctx)
+{
+    return bridge_control_has_room(((struct worker *)ctx)->bridge, worker_now());
 }
 
 static void on_known(void *ctx)
@@ -57,6 +65,7 @@ struct control_log_config worker_control_config(struct worker *w)
                                        .logs = logs(w),
                                        .begun = on_begun,
                                        .changed = on_changed,
+                                       .has_room = has_room,
                                        .known = on_known,
                                        .ctx = w};
 }

@@ -25,6 +25,7 @@ static int64_t skipped_ms; /* of the time that control_log gets */
 static struct {
     int begun, known, changed, removed;
     char pattern[TOPIC_TEXT_MAX]; /* of the last record */
+    bool is_full;                 /* no entry is taken */
 } seen;
 
 static void on_begun(void *ctx)
@@ -33,12 +34,19 @@ static void on_begun(void *ctx)
     seen.begun++;
 }
 
-static void on_changed(void *ctx, const struct control_record *record)
+static bool on_changed(void *ctx, const struct control_record *record)
 {
     (void)ctx;
     seen.changed++;
     seen.removed += record->is_removed;
     snprintf(seen.pattern, sizeof seen.pattern, "%s", record->control.pattern);
+    return !seen.is_full;
+}
+
+static bool has_room(void *ctx)
+{
+    (void)ctx;
+    return !seen.is_full;
 }
 
 static void on_known(void *ctx)
@@ -65,6 +73,7 @@ static void start(void)
                                                                .logs = true,
                                                                .begun = on_begun,
                                                                .changed = on_changed,
+                                                               .has_room = has_room,
                                                                .known = on_known});
     cr_assert_not_null(control_log);
 }
@@ -163,4 +172,79 @@ Test(control_log, deleted_topic_is_read_again_when_it_exists)
     cr_expect_eq(seen.begun, 2);
     cr_expect_geq(seen.changed, 3);
     cr_expect_str_eq(seen.pattern, "payments");
+}
+
+/* Lists of topics take 300 ms, and an old one would answer all look-ups. */
+Test(control_log, each_look_needs_a_new_list_of_topics)
+{
+    rd_kafka_mock_broker_set_rtt(cluster, 1, 300);
+    cr_expect_not(serve_until(&seen.known, 1, 2000));
+    create();
+    pause("orders");
+    cr_expect(serve_until(&seen.known, 1, PATIENCE_MS));
+    cr_expect_eq(seen.begun, 1);
+    cr_expect_eq(seen.changed, 1);
+}
+
+/* A topic without Describe is in no list. */
+Test(control_log, topic_that_the_login_may_not_see_is_not_missing)
+{
+    enum { OFFSET_FETCH = 9, N = 32, SEVERAL_MS = 6000 };
+    for (int i = 0; i < N; i++)
+        rd_kafka_mock_push_request_errors(cluster, OFFSET_FETCH, 1,
+                                          RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+    for (int i = 0; i < 6; i++) {
+        skipped_ms += 5000;
+        cr_expect_not(serve_until(&seen.known, 1, SEVERAL_MS / 6));
+    }
+    rd_kafka_mock_clear_request_errors(cluster, OFFSET_FETCH);
+    create();
+    skipped_ms += 5000;
+    cr_expect(serve_until(&seen.known, 1, PATIENCE_MS));
+    cr_expect_eq(seen.begun, 1);
+}
+
+/* Each process writes its summary every ten seconds, so the client reads another topic. */
+Test(control_log, topic_without_new_summaries_is_read_again)
+{
+    create();
+    pause("orders");
+    write_record("process:1", "{}");
+    cr_expect(serve_until(&seen.known, 1, PATIENCE_MS));
+    skipped_ms = 31000;
+    cr_expect_not(serve_until(&seen.begun, 2, SOON_MS));
+    skipped_ms += 31000;
+    cr_expect(serve_until(&seen.known, 2, PATIENCE_MS));
+    cr_expect_eq(seen.begun, 2);
+    cr_expect_eq(seen.changed, 2);
+}
+
+Test(control_log, entry_without_room_is_taken_when_there_is_room)
+{
+    create();
+    pause("orders");
+    seen.is_full = true;
+    cr_expect(serve_until(&seen.known, 1, PATIENCE_MS));
+    skipped_ms = 31000;
+    cr_expect_not(serve_until(&seen.begun, 2, SOON_MS));
+    seen.is_full = false;
+    skipped_ms += 31000;
+    cr_expect(serve_until(&seen.known, 2, PATIENCE_MS));
+    cr_expect_eq(seen.changed, 2);
+    skipped_ms += 31000;
+    cr_expect_not(serve_until(&seen.begun, 3, SOON_MS));
+}
+
+/* The partition is assigned already, so the assignment fails. */
+Test(control_log, failed_assignment_is_repeated)
+{
+    create();
+    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(one, topic, 0);
+    cr_assert_null(rd_kafka_incremental_assign(levels, one));
+    cr_expect_not(serve_until(&seen.begun, 1, SOON_MS));
+    cr_assert_null(rd_kafka_incremental_unassign(levels, one));
+    rd_kafka_topic_partition_list_destroy(one);
+    cr_expect(serve_until(&seen.known, 1, PATIENCE_MS));
+    cr_expect_eq(seen.begun, 1);
 }
