@@ -87,23 +87,17 @@ static void remove_key(struct control_record *record, const char *key)
     snprintf(record->control.pattern, sizeof record->control.pattern, "%s", key);
 }
 
-/* Writes a record. Removes all entries that have ended, and the summaries of processes that were
-   killed. */
+/* Writes a record, and removes the summaries of processes that were killed. An entry that has ended
+   stays: another operator may have written a new one with its pattern meanwhile, and that would be
+   removed. */
 static int write_entry(const struct controlling *c, const struct control_record *record)
 {
     rd_kafka_t *rk = NULL;
     size_t n = 1;
-    struct control_record *records = calloc(c->list.n + c->list.members_n + 1, sizeof *records);
+    struct control_record *records = calloc(c->list.members_n + 1, sizeof *records);
     if (records == NULL)
         return complain(c->cli, EXIT_INTERNAL, "out of memory");
     records[0] = *record;
-    for (size_t i = 0; i < c->list.n; i++) {
-        const struct control *other = &c->list.all[i].control;
-        if (other->until_wall_ms > c->now_ms || strcmp(other->pattern, c->pattern) == 0)
-            continue;
-        records[n] = c->list.all[i];
-        records[n++].is_removed = true;
-    }
     for (size_t i = 0; i < c->list.members_n; i++)
         if (c->now_ms - c->list.members[i].at_wall_ms > MEMBER_FORGET_MS)
             remove_key(&records[n++], c->list.members[i].key);
@@ -142,6 +136,21 @@ static bool matches_too(const struct controlling *c, const struct control_record
            allowlist_pattern_matches(pattern, bytes_text(c->pattern));
 }
 
+/* A record waits for a quarter of the oldest pause that matched its target at its last try. That
+   may be a pause of another pattern, and one that has ended since. */
+static int64_t oldest_pause_ms(const struct controlling *c, const struct control *was)
+{
+    int64_t at_ms = was->at_wall_ms;
+    for (size_t i = 0; i < c->list.n; i++) {
+        const struct control *other = &c->list.all[i].control;
+        if (other->op == CONTROL_PAUSE && other->at_wall_ms < at_ms &&
+            (allowlist_pattern_matches(other->pattern, bytes_text(was->pattern)) ||
+             allowlist_pattern_matches(was->pattern, bytes_text(other->pattern))))
+            at_ms = other->at_wall_ms;
+    }
+    return at_ms;
+}
+
 /* Returns the longest wait of a record after the entry is removed, with a margin for its last hop.
    A record checks its target at each hop, so it waits for the longest level at most. */
 static int64_t wait_after(const struct controlling *c, const struct control_record *was)
@@ -150,7 +159,7 @@ static int64_t wait_after(const struct controlling *c, const struct control_reco
     const struct ladder *ladder = &c->cli->config->ladder;
     int64_t longest_ms = ladder->level_ms[ladder->n - 1];
     int64_t wait_ms = was->control.op == CONTROL_PAUSE
-                          ? pause_wait_ms(c->now_ms - was->control.at_wall_ms)
+                          ? pause_wait_ms(c->now_ms - oldest_pause_ms(c, &was->control))
                           : longest_ms;
     return (wait_ms < longest_ms ? wait_ms : longest_ms) + MARGIN_MS;
 }

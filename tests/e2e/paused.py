@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import time
 
+from confluent_kafka import Consumer, TopicPartition
+
 from client import now_ms
 from contract import Request
 from operating import Watch
@@ -65,6 +67,7 @@ def paused(stage: Stage) -> str:
     operator = Operator(stage, config)
     refusals(operator)
     facts = [paused_until_resumed(stage, operator, bridges, Watch(port)), limited(stage, operator, Watch(port))]
+    others_stay(stage, operator)
     foreign(stage, operator, bridges)
     line = judge(stage.verify(timeout=60), 0 if stage.exactly_once else None)
     return " | ".join((line, *facts))
@@ -118,6 +121,8 @@ def limited(stage: Stage, operator: Operator, watch: Watch) -> str:
     shown = operator.run("levels")["control"]
     require([e["lane_rate_per_s"] for e in shown] == [RATE / LANES], f"levels: {shown}")
     require(watch.total("withheld_total", 'reason="limited"') > 0, "withheld records are not counted")
+    limits = {labels: rate for (name, labels), rate in watch.metrics().items() if name == "delaybridge_target_limit_per_second"}
+    require(set(limits.values()) == {RATE}, f"metrics of the limit: {limits}")
     require(operator.run("limit", "e2e.limited", "none")["removed"], "the limit is not removed")
     time.sleep(EFFECT_S)
     free = ask(stage, "e2e.limited", 100)
@@ -125,6 +130,34 @@ def limited(stage: Stage, operator: Operator, watch: Watch) -> str:
     until(stage, "e2e.limited", LIMITED + len(free), 10)
     require_prompt(time.monotonic() - sent < 2, "the limit is removed, and deliveries are slow")
     return f"{LIMITED} records at {RATE}/s took {(times[-1] - times[0]) / 1000:.1f} s"
+
+
+def entry_records(stage: Stage, key: str) -> list[bytes | None]:
+    """Returns the values of all records with this key."""
+    reader = Consumer({"bootstrap.servers": stage.kafka.bootstrap, "group.id": "unused", "enable.auto.commit": False})
+    where = TopicPartition("schedule.control", 0, 0)
+    end, found = reader.get_watermark_offsets(where, timeout=10)[1], []
+    reader.assign([where])
+    while reader.position([where])[0].offset < end:
+        message = reader.poll(10)
+        require(message is not None and not message.error(), f"schedule.control: {message}")
+        if message.key() == key.encode():
+            found.append(message.value())
+    reader.close()
+    return found
+
+
+def others_stay(stage: Stage, operator: Operator) -> None:
+    """A command leaves the entries of others alone, even if they have ended. And it knows older pauses that match."""
+    day = {"op": "pause", "at": "2026-01-01T00:00:00Z", "until": None}
+    for key, entry in (("e2e.ended", day | {"until": "2026-01-02T00:00:00Z"}), ("e2e.z*", day)):
+        stage.sender.producer.produce("schedule.control", json.dumps(entry).encode(), key.encode(), 0)
+    stage.sender.producer.flush()
+    operator.run("pause", "e2e.z1")
+    bound = operator.run("resume", "e2e.z1")["longest_wait_ms"]
+    require(bound > 10_000, f"resume prints {bound} ms, and the pause of e2e.z* is much older")
+    require(operator.run("resume", "e2e.z*")["removed"], "the older pause is not removed")
+    require(len(entry_records(stage, "e2e.ended")) == 1, "the entry of another operator was removed")
 
 
 def foreign(stage: Stage, operator: Operator, bridges: list[Bridge]) -> None:
