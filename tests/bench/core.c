@@ -11,6 +11,7 @@
 #include "levels/request.h"
 #include "levels/wheel.h"
 #include "levels/window.h"
+#include "tests/bench/core_parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,7 +58,7 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void measure(const char *name, int64_t n, void (*run)(void *ctx, int64_t n), void *ctx)
+void core_measure(const char *name, int64_t n, void (*run)(void *ctx, int64_t n), void *ctx)
 {
     double best = 1e18;
     uint64_t before = allocations;
@@ -145,11 +146,11 @@ static void measure_request(struct sample *s, const char *name, const struct hea
     s->record.headers = headers;
     s->record.headers_n = headers_n;
     snprintf(piece, sizeof piece, "request%s: parse", name);
-    measure(piece, 1000000, parse, s);
+    core_measure(piece, 1000000, parse, s);
     snprintf(piece, sizeof piece, "envelope%s: encode", name);
-    measure(piece, 1000000, enclose, s);
+    core_measure(piece, 1000000, enclose, s);
     snprintf(piece, sizeof piece, "envelope%s: open", name);
-    measure(piece, 1000000, open_one, s);
+    core_measure(piece, 1000000, open_one, s);
 }
 
 #define MEASURE_REQUEST(s, name, headers) \
@@ -199,7 +200,7 @@ static void holds(int64_t n)
     if (h.nodes == NULL || wheel_init(&h.wheel, SPAN_MS, h.now_ms) != 0)
         exit(70);
     snprintf(name, sizeof name, "wheel: add and expire, %" PRId64 " held", n);
-    measure(name, n < 1000000 ? 1000000 / n * n : n, add_and_expire, &h);
+    core_measure(name, n < 1000000 ? 1000000 / n * n : n, add_and_expire, &h);
     wheel_deinit(&h.wheel);
     free(h.nodes);
 }
@@ -227,15 +228,15 @@ static void windows(void)
 {
     static struct window w;
     window_init(&w, 1000);
-    measure("window: admit and mark done", 1 << 20, admit_and_mark, &w);
+    core_measure("window: admit and mark done", 1 << 20, admit_and_mark, &w);
     window_init(&w, 1000);
-    measure("window: encode, nothing above base", 100000, encode, &w);
+    core_measure("window: encode, nothing above base", 100000, encode, &w);
     for (int64_t i = 0; i < WINDOW_SPAN - 64; i++) {
         window_admit(&w, 1000 + i);
         if (i % 3 == 1)
             window_done(&w, 1000 + i);
     }
-    measure("window: encode, 24,000 records in work", 20000, encode, &w);
+    core_measure("window: encode, 24,000 records in work", 20000, encode, &w);
 }
 
 /* Cancels: n of them are in force, and the look-ups come 64 at a time, as records become ready. */
@@ -309,13 +310,13 @@ static void cancels(int64_t n, size_t memory)
     restore(v, n);
     v->from = n;
     snprintf(name, sizeof name, "cancels: look-up, none of %" PRId64 " names it", n);
-    measure(name, 1 << 20, look_up, v);
+    core_measure(name, 1 << 20, look_up, v);
     v->from = 0;
     snprintf(name, sizeof name, "cancels: look-up, one of %" PRId64 " names it", n);
-    measure(name, 1 << 20, look_up, v);
+    core_measure(name, 1 << 20, look_up, v);
     if (n > 0) {
         snprintf(name, sizeof name, "cancels: enter a name again, %" PRId64 " in force", n);
-        measure(name, 1 << 20, enter, v);
+        core_measure(name, 1 << 20, enter, v);
     }
     cancels_deinit(&v->table);
 }
@@ -331,12 +332,12 @@ static void restore_from_empty(void *ctx, int64_t n)
 static void all_cancels(void)
 {
     struct voids *none = voids_of(0, 64 << 20);
-    measure("cancels: a lane without entries", 1 << 26, skip_lane, none);
+    core_measure("cancels: a lane without entries", 1 << 26, skip_lane, none);
     cancels_deinit(&none->table);
     cancels(50000, 64 << 20);
     cancels(3000000, 64 << 20);
     cancels(5000000, 100 << 20);
-    measure("cancels: restore 5000000", 5000000, restore_from_empty, NULL);
+    core_measure("cancels: restore 5000000", 5000000, restore_from_empty, NULL);
 }
 
 static const int64_t levels_ms[] = {1000,   5000,   10000,   30000,   60000,   120000,
@@ -378,13 +379,14 @@ int main(int argc, char **argv)
     MEASURE_REQUEST(&s, "", request_headers);
     MEASURE_REQUEST(&s, " with a spread", spread_headers);
     MEASURE_REQUEST(&s, " of a retry", retry_headers);
-    measure("plan: level", 1000000, plan, &s);
-    measure("plan: release", 1000000, release, &s);
+    core_measure("plan: level", 1000000, plan, &s);
+    core_measure("plan: release", 1000000, release, &s);
     holds(1);
     holds(10000);
     holds(1000000);
     windows();
     bool allocates = allocations > 16; /* setup may allocate; a piece has its own count */
-    all_cancels();                     /* a restore allocates too */
+    core_control();
+    all_cancels(); /* a restore allocates too */
     return allocates;
 }
