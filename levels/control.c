@@ -143,6 +143,35 @@ struct verdict controls_decide(const struct controls *c, struct bytes target, in
     return v;
 }
 
+static bool overlap(const char *a, const char *b)
+{
+    return allowlist_pattern_matches(a, bytes_text(b)) ||
+           allowlist_pattern_matches(b, bytes_text(a));
+}
+
+static int64_t limit_of(const struct controls *c, const char *target, int64_t now_wall_ms)
+{
+    struct verdict v = controls_decide(c, bytes_text(target), now_wall_ms);
+    return v.state == CONTROL_LIMITED ? rate_per_minute(&v.rate) : 0;
+}
+
+int64_t controls_limit_per_minute(const struct controls *c, const char *pattern,
+                                  int64_t now_wall_ms)
+{
+    int64_t least = 0;
+    if (strchr(pattern, '*') == NULL)
+        return limit_of(c, pattern, now_wall_ms);
+    for (size_t i = 0; i < c->n; i++) {
+        const struct control *control = &c->all[i];
+        if (control->op != CONTROL_LIMIT || control->until_wall_ms <= now_wall_ms ||
+            !overlap(control->pattern, pattern))
+            continue;
+        int64_t rate = rate_per_minute(&control->rate);
+        least = least == 0 || rate < least ? rate : least;
+    }
+    return least;
+}
+
 int64_t pause_wait_ms(int64_t paused_ms)
 {
     int64_t wait_ms = paused_ms / 4;

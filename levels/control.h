@@ -72,6 +72,12 @@ struct verdict {
 struct verdict controls_decide(const struct controls *controls, struct bytes target,
                                int64_t now_wall_ms);
 
+/* Returns the lowest rate, in records a minute, that limits a target of this pattern. 0: none. A
+   limit counts if one of the two patterns matches the other one. For a pattern without * the result
+   is the rate of this target, and 0 if it is paused. */
+int64_t controls_limit_per_minute(const struct controls *controls, const char *pattern,
+                                  int64_t now_wall_ms);
+
 enum { PAUSE_WAIT_MIN_MS = 5000, PAUSE_WAIT_MAX_MS = 600000 };
 
 /* Returns when a record of a paused target is tried again. It waits for a quarter of the time since

@@ -33,6 +33,12 @@ struct rate {
 /* Parses "100/s" or "6000/m". Returns 0, or ERR_DATA. *rate is unchanged on error. */
 int rate_parse(struct bytes text, struct rate *rate) must_check;
 
+/* Returns the records in a minute. */
+static inline int64_t rate_per_minute(const struct rate *rate)
+{
+    return rate->records * (60000 / rate->unit_ms);
+}
+
 /* Writes the form that rate_parse reads. Returns out. */
 const char *rate_format(const struct rate *rate, char out[RATE_TEXT_MAX]);
 

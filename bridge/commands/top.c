@@ -3,6 +3,7 @@
 #include "bridge/base/clock.h"
 #include "bridge/commands/result.h"
 #include "bridge/commands/scrape.h"
+#include "bridge/commands/top_limits.h"
 #include "bridge/commands/top_members.h"
 #include "levels/duration.h"
 #include "levels/instant.h"
@@ -269,6 +270,7 @@ static void print_head(const struct top *t)
     if (in_force(t, "pause") > 0 || in_force(t, "limit") > 0)
         printf("targets PAUSED by %.0f and LIMITED by %.0f entries, see 'delaybridge levels'\n",
                in_force(t, "pause"), in_force(t, "limit"));
+    top_limits_print(&t->now);
     top_members_print(&t->members);
     putchar('\n');
 }
@@ -354,16 +356,16 @@ static void print_as_json(const struct top *t)
     json_t *levels = json_array();
     for (int i = 0; row_at(t, i, &row); i++)
         json_array_append_new(levels, row_json(&row));
-    print_json(
-        json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "at",
-                  instant_json(clock_wall_ms()), "answered", t->addresses_n - t->silent, "ready",
-                  count_json(scrape_value(&t->now, "delaybridge_ready")), "lanes",
-                  count_json(scrape_value(&t->now, "delaybridge_lanes")), "lanes_restoring",
-                  count_json(restoring(t)), "cancels", count_json(cancels(t)), "buffered_records",
-                  count_json(scrape_value(&t->now, "delaybridge_buffered_records")), "pauses",
-                  count_json(in_force(t, "pause")), "limits", count_json(in_force(t, "limit")),
-                  "processes", top_members_json(&t->members), "differences",
-                  top_members_differences(&t->members), "levels", levels));
+    print_json(json_pack(
+        "{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "at",
+        instant_json(clock_wall_ms()), "answered", t->addresses_n - t->silent, "ready",
+        count_json(scrape_value(&t->now, "delaybridge_ready")), "lanes",
+        count_json(scrape_value(&t->now, "delaybridge_lanes")), "lanes_restoring",
+        count_json(restoring(t)), "cancels", count_json(cancels(t)), "buffered_records",
+        count_json(scrape_value(&t->now, "delaybridge_buffered_records")), "pauses",
+        count_json(in_force(t, "pause")), "limits", count_json(in_force(t, "limit")),
+        "target_limits", top_limits_json(&t->now), "processes", top_members_json(&t->members),
+        "differences", top_members_differences(&t->members), "levels", levels));
 }
 
 /* Sets the addresses of the command line, or those of the processes of the group, or else the one

@@ -50,6 +50,7 @@ static void merge_MAX(struct counter *sum, const struct counter *from)
         counter_set(sum, counter_read(from));
 }
 
+/* Keeps the smaller value, which is not 0. */
 static void merge_EARLIEST(struct counter *sum, const struct counter *from)
 {
     uint64_t a = counter_read(sum), b = counter_read(from);
@@ -83,6 +84,7 @@ static void sum_target(struct target_stats *sum, const struct target_stats *from
     merge_ADD(&sum->deferrals, &from->deferrals);
     merge_ADD(&sum->paused, &from->paused);
     merge_ADD(&sum->limited, &from->limited);
+    merge_EARLIEST(&sum->limit_per_minute, &from->limit_per_minute);
     add_all(sum->failures, from->failures, DELIVERY_ERRORS + 1);
     add_all(sum->dead, from->dead, CODE_N);
 }

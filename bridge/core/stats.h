@@ -83,9 +83,10 @@ enum { DELIVERY_ERRORS = DELIVERY_UNFIT }; /* the last one */
 
 /* The targets that one entry of `targets` matches. */
 struct target_stats {
-    struct counter deliveries;      /* acknowledged */
-    struct counter deferrals;       /* returned to a level without an attempt */
-    struct counter paused, limited; /* the same, because operators pause or limit it */
+    struct counter deliveries;       /* acknowledged */
+    struct counter deferrals;        /* returned to a level without an attempt */
+    struct counter paused, limited;  /* the same, because operators pause or limit it */
+    struct counter limit_per_minute; /* gauge: the lowest limit in force; 0: none */
     struct counter failures[DELIVERY_ERRORS + 1]; /* by enum delivery_error */
     struct counter dead[CODE_N];                  /* acknowledged by the dead-letter topic */
 };

@@ -123,6 +123,22 @@ static void survey_lags(struct bridge *b)
     counter_set(&b->stats->schedule_lag_ms, (uint64_t)longest_ms);
 }
 
+/* Entries of `targets` may share a label. */
+static void survey_limits(struct bridge *b)
+{
+    const struct allowlist *targets = &b->config.rules.allowlist;
+    uint64_t least[TARGET_LABELS] = {0};
+    for (size_t i = 0; b->control.all.n > 0 && i < targets->patterns_n; i++) {
+        int label = i < TARGET_LABELS ? b->config.target_labels[i] : LABEL_OTHER;
+        uint64_t rate = (uint64_t)controls_limit_per_minute(&b->control.all, targets->patterns[i],
+                                                            b->now.wall_ms);
+        if (rate > 0 && (least[label] == 0 || rate < least[label]))
+            least[label] = rate;
+    }
+    for (int label = 0; label < TARGET_LABELS; label++)
+        counter_set(&b->stats->targets[label].limit_per_minute, least[label]);
+}
+
 static void survey_control(struct bridge *b)
 {
     const struct controls *all = &b->control.all;
@@ -139,6 +155,7 @@ static void survey_control(struct bridge *b)
     counter_set(&b->stats->pauses, n[CONTROL_PAUSE]);
     counter_set(&b->stats->limits, n[CONTROL_LIMIT]);
     counter_set(&b->stats->oldest_pause_wall_ms, (uint64_t)oldest_wall_ms);
+    survey_limits(b);
 }
 
 void bridge_survey(struct bridge *b, struct now now)

@@ -83,6 +83,10 @@ static const struct metric METRICS[] = {
     {"delaybridge_control_entries", "gauge", "op",
      "Entries of the topic of control in force: pauses and limits of targets.",
      metrics_write_control, 0},
+    {"delaybridge_target_limit_per_second", "gauge", "target",
+     "Lowest limit in force for a target, in records a second, by the entry of targets. It counts "
+     "for all workers together. No series without a limit.",
+     metrics_write_limits, 0},
     {"delaybridge_oldest_pause_timestamp_seconds", "gauge", "",
      "Time at which the oldest pause in force began. No series if there is none.",
      metrics_write_time, offsetof(struct stats, oldest_pause_wall_ms)},

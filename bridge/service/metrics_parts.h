@@ -32,6 +32,7 @@ void metrics_write_target_delay(FILE *out, const struct metric *metric, const st
 void metrics_write_withheld(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_withheld_delay(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_control(FILE *out, const struct metric *metric, const struct metrics *m);
+void metrics_write_limits(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_commit(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_restore(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_commits(FILE *out, const struct metric *metric, const struct metrics *m);

@@ -199,6 +199,16 @@ void metrics_write_control(FILE *out, const struct metric *metric, const struct 
     sample_labelled(out, metric, "limit", counter_read(&m->stats->limits));
 }
 
+void metrics_write_limits(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    for (int label = 0; label < TARGET_LABELS; label++) {
+        const char *target = labels_text(LABEL_TARGETS, label);
+        uint64_t rate = counter_read(&m->stats->targets[label].limit_per_minute);
+        if (target != NULL && rate > 0)
+            fprintf(out, "%s{target=\"%s\"} %.6g\n", metric->name, target, (double)rate / 60);
+    }
+}
+
 void metrics_write_commit(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     histogram(out, metric->name, "", &m->stats->commit);

@@ -178,6 +178,8 @@ static bool is_extreme(const struct counter *counter)
     for (int slot = 0; slot < SLOTS_MAX; slot++)
         extreme |= counter == &stats.slots[slot].head_deadline_wall_ms ||
                    counter == &stats.slots[slot].retrying_due_wall_ms;
+    for (int label = 0; label < TARGET_LABELS; label++)
+        extreme |= counter == &stats.targets[label].limit_per_minute;
     return extreme;
 }
 

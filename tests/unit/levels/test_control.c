@@ -61,6 +61,56 @@ Test(control, target_without_an_entry_is_open)
     cr_expect_eq(of("orders.eu", NOW).state, CONTROL_PAUSED);
 }
 
+Test(control, room_is_what_entries_in_force_leave)
+{
+    char pattern[32];
+    for (int i = 0; i < CONTROLS_MAX; i++) {
+        snprintf(pattern, sizeof pattern, "t%d", i);
+        struct control c = entry(pattern, CONTROL_PAUSE, i == 7 ? NOW + HOUR : CONTROL_ENDLESS);
+        put(&c);
+    }
+    cr_expect_not(controls_have_room(&all, NOW));
+    cr_expect(controls_have_room(&all, NOW + HOUR));
+    cr_expect_eq(all.n, CONTROLS_MAX - 1);
+}
+
+Test(control, equal_entry_is_known)
+{
+    struct control c = entry("orders", CONTROL_LIMIT, CONTROL_ENDLESS), other = c;
+    cr_expect_not(controls_have(&all, &c));
+    put(&c);
+    controls_begin(&all);
+    cr_expect(controls_have(&all, &c));
+    other.rate.records++;
+    cr_expect_not(controls_have(&all, &other));
+    other = c;
+    other.at_wall_ms++;
+    cr_expect_not(controls_have(&all, &other));
+    other = c;
+    other.op = CONTROL_PAUSE;
+    cr_expect_not(controls_have(&all, &other));
+}
+
+Test(control, limit_is_known_by_the_time_of_its_entry)
+{
+    limit("orders.*", 100);
+    cr_expect_eq(of("orders.eu", NOW).since_wall_ms, NOW - MINUTE);
+}
+
+Test(control, limit_of_a_pattern_is_the_lowest_of_its_targets)
+{
+    cr_expect_eq(controls_limit_per_minute(&all, "orders.*", NOW), 0);
+    limit("orders.*", 100);
+    limit("orders.eu", 300);
+    limit("payments", 1);
+    cr_expect_eq(controls_limit_per_minute(&all, "orders.*", NOW), 6000);
+    cr_expect_eq(controls_limit_per_minute(&all, "*", NOW), 60);
+    cr_expect_eq(controls_limit_per_minute(&all, "orders.eu", NOW), 18000, "the nearest one");
+    cr_expect_eq(controls_limit_per_minute(&all, "bills.*", NOW), 0);
+    pause("orders.eu");
+    cr_expect_eq(controls_limit_per_minute(&all, "orders.eu", NOW), 0);
+}
+
 /* A topic that is created again may have as many other entries. */
 Test(control, old_entries_make_room_during_a_reading)
 {

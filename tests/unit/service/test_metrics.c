@@ -225,6 +225,8 @@ Test(metrics, delay_by_operators_is_separate_from_lateness)
     cr_expect(strstr(written(), "\ndelaybridge_oldest_pause_timestamp_seconds ") == NULL);
     counter_set(&stats.targets[numbers[0]].paused, 5);
     counter_set(&stats.targets[numbers[0]].limited, 6);
+    cr_expect(strstr(written(), "\ndelaybridge_target_limit_per_second{") == NULL);
+    counter_set(&stats.targets[numbers[0]].limit_per_minute, 90);
     counter_set(&stats.slots[2].withheld, 12);
     spans_add(&stats.withheld_delay, 61000);
     counter_set(&stats.pauses, 2);
@@ -234,6 +236,7 @@ Test(metrics, delay_by_operators_is_separate_from_lateness)
     cr_expect(says("delaybridge_withheld_total{target=\"orders.*\",reason=\"limited\"} 6"));
     cr_expect(says("delaybridge_withheld_records{level=\"5s\"} 12"));
     cr_expect(says("delaybridge_withheld_delay_seconds_sum 61.000"));
+    cr_expect(says("delaybridge_target_limit_per_second{target=\"orders.*\"} 1.5"));
     cr_expect(says("delaybridge_control_entries{op=\"pause\"} 2"));
     cr_expect(says("delaybridge_control_entries{op=\"limit\"} 3"));
     cr_expect(says("delaybridge_oldest_pause_timestamp_seconds 1700000000.123"));

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* top_limits: the limits of targets, as the metrics of running services show them. */
+#ifndef DELAYBRIDGE_BRIDGE_COMMANDS_TOP_LIMITS_H
+#define DELAYBRIDGE_BRIDGE_COMMANDS_TOP_LIMITS_H
+
+#include "bridge/commands/scrape.h"
+
+#include <jansson.h>
+
+/* Prints a line for each entry of `targets` that has a limit. */
+void top_limits_print(const struct scrape *now);
+
+/* Returns an array of objects with the entry and its rate. */
+json_t *top_limits_json(const struct scrape *now);
+
+#endif
