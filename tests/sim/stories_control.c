@@ -375,7 +375,8 @@ void lanes_open_when_the_pauses_were_read(struct world *w)
     story_finish(w);
 }
 
-/* The lane has read its cancels, and waits for the pauses only. */
+/* The lane has read its cancels, and waits for the pauses only. The overdue record was fetched
+   before, and the cancel was not. */
 void a_cancel_wins_that_is_written_while_lanes_wait_for_the_pauses(struct world *w)
 {
     story_begin_cancels(w);
@@ -387,9 +388,12 @@ void a_cancel_wins_that_is_written_while_lanes_wait_for_the_pauses(struct world 
     process_start(w, 0);
     story_until(w, story_owner(w, 0) != NULL);
     story_pass(w, 3000);
+    w->knobs.hold_fetches = true;
     cancel_of(w, "k", NULL);
     story_until(w, w->now_ms > r->due_ms - EPOCH_MS + 2000);
     w->knobs.hold_control = false;
+    story_pass(w, 1000);
+    w->knobs.hold_fetches = false;
     story_pass(w, 10000);
     expect(w, r->voided > 0 && r->delivered == 0 && w->notices[NOTICE_CONTROL_UNKNOWN] == 0);
     story_finish(w);
