@@ -110,3 +110,8 @@ void bucket_return_slot(struct bucket *b)
 {
     b->free_ms = fmax(b->free_ms - 1 / b->per_ms, 0);
 }
+
+void bucket_forget_slots(struct bucket *b)
+{
+    b->free_ms = 0;
+}

@@ -75,4 +75,7 @@ int64_t bucket_give_slot(struct bucket *bucket, int64_t now_mono_ms);
 /* Takes back a slot that a record does not need any more. */
 void bucket_return_slot(struct bucket *bucket);
 
+/* Takes back all slots. The tokens stay. */
+void bucket_forget_slots(struct bucket *bucket);
+
 #endif

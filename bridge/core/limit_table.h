@@ -17,6 +17,7 @@ struct limited {
     struct bucket bucket;
     int64_t since_wall_ms;  /* of the limit for which it was started */
     uint64_t lanes_version; /* of the lanes for which it was started. 0: never */
+    uint64_t slots_version; /* of the slots that it gave */
 };
 
 struct limit_table {

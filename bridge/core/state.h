@@ -416,6 +416,7 @@ struct control_state {
     struct limit_table limits;
     uint64_t lanes_version; /* changes with the owned lanes; never 0 */
     bool lanes_changed;     /* since they were last assigned */
+    uint64_t slots_version; /* slots that were given before it changed are void */
 };
 
 /* now is set by bridge_turn, bridge_settle, bridge_commit, bridge_survey and bridge_lane_assigned.

@@ -29,6 +29,8 @@ static void clock_update(struct bridge *b, struct now now)
     b->commit.timed_mono_ms = 0;
     if (passed_ms > b->config.session_ms / 2 && progress_is_any(b))
         commit_doubt_ownership(b, passed_ms);
+    if (back_ms > CLOCK_BACK_MS || back_ms < -CLOCK_BACK_MS)
+        withhold_forget_slots(b);
     if (back_ms > CLOCK_BACK_MS)
         lanes_clock_went_back(b, back_ms);
     wheel_advance(&b->wheel, now.wall_ms);

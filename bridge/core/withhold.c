@@ -58,9 +58,15 @@ void withhold_lane_gained(struct bridge *b, const struct lane *lane, bool was_ke
     b->control.lanes_changed |= !was_kept || !lane->was_owned;
 }
 
+void withhold_forget_slots(struct bridge *b)
+{
+    b->control.slots_version++;
+}
+
 void withhold_lanes_settled(struct bridge *b)
 {
     struct control_state *c = &b->control;
+    withhold_forget_slots(b);
     for (int i = 0; i < b->config.lanes; i++) {
         c->lanes_changed |= b->lanes[i].was_owned != b->lanes[i].owned;
         b->lanes[i].was_owned = b->lanes[i].owned;
@@ -109,6 +115,9 @@ static struct bucket *bucket_of(struct bridge *b, const struct target *t)
     if (p->lanes_version != c->lanes_version || p->since_wall_ms != t->verdict.since_wall_ms ||
         p->bucket.per_ms != per_ms)
         bucket_start(&p->bucket, per_ms, b->now.mono_ms);
+    if (p->slots_version != c->slots_version)
+        bucket_forget_slots(&p->bucket);
+    p->slots_version = c->slots_version;
     p->lanes_version = c->lanes_version;
     p->since_wall_ms = t->verdict.since_wall_ms;
     return &p->bucket;
@@ -150,7 +159,8 @@ void withhold_put_back(struct bridge *b, struct target *t, const struct stamp *s
         (void)bucket_give_slot(bucket, b->now.mono_ms);
 }
 
-/* A record that was put back until its expiry has no slot. */
+/* A record that was put back until its expiry has no slot. The slot of another record may be taken
+   back instead, if the slot of this one is void. The tokens still keep the rate. */
 void withhold_cancelled(struct bridge *b, const struct parcel *p)
 {
     struct envelope env;

@@ -36,8 +36,13 @@ void withhold_sent(struct bridge *b, const struct target *t);
 /* A lane was assigned. was_kept: no other worker can have owned it since it was lost. */
 void withhold_lane_gained(struct bridge *b, const struct lane *lane, bool was_kept);
 
-/* All lanes were assigned. Limits start again if these are other lanes than before. They also do if
-   another worker may have owned these lanes, and may have sent records at the same limit. */
+/* Voids all slots. Records that have one were forgotten, or come at another time by a new clock.
+   Without this, other records would wait behind slots that no record uses. */
+void withhold_forget_slots(struct bridge *b);
+
+/* All lanes were assigned, and their records are read again. So all slots are void. Limits start
+   again if these are other lanes than before. They also do if another worker may have owned these
+   lanes, and may have sent records at the same limit. */
 void withhold_lanes_settled(struct bridge *b);
 
 /* Opens lanes that have waited too long for the entries. Call it each turn. */

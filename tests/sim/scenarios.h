@@ -217,6 +217,8 @@
     X(cancelled_records_give_their_slots_back)                                \
     X(a_limit_that_is_set_again_forgets_its_slots)                            \
     X(a_step_of_the_clock_adds_nothing_to_a_limit)                            \
+    X(an_abort_voids_the_slots_of_a_limit)                                    \
+    X(a_step_of_the_clock_voids_the_slots_of_a_limit)                         \
     X(a_record_of_a_long_pause_comes_at_its_next_hop)                         \
     X(lanes_open_when_the_pauses_were_read)                                   \
     X(a_cancel_wins_that_is_written_while_lanes_wait_for_the_pauses)          \

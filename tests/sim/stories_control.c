@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stories of targets that operators pause or limit. */
+#include "tests/sim/coordinator.h"
 #include "tests/sim/operators.h"
 #include "tests/sim/story_cancel.h"
 
@@ -336,6 +337,44 @@ void a_step_of_the_clock_adds_nothing_to_a_limit(struct world *w)
     expect(w, delivered_of(all, N) - before <= 10);
     operators_remove(w, "payments.a");
     story_pass(w, 35000);
+    expect(w, delivered_of(all, N) == N);
+    story_finish(w);
+}
+
+/* The records that have slots are read again, and get slots of the same time. */
+void an_abort_voids_the_slots_of_a_limit(struct world *w)
+{
+    enum { N = 100 };
+    struct request *all[N];
+    story_begin_exactly_once(w);
+    open_controlled(w);
+    operators_limit(w, "payments.a", 5, 1000);
+    story_pass(w, 100);
+    for (int i = 0; i < N; i++)
+        all[i] = story_ask(w, TARGET_A, 0);
+    story_until(w, PAYMENTS(w, limited) == N);
+    struct process *p = &w->processes[0];
+    coordinator_fence(p->producer);
+    story_until(w, COUNT(w, aborts) == 1 && p->lanes[0].epoch == 2);
+    story_pass(w, N * 200 + 1500);
+    expect(w, delivered_of(all, N) == N);
+    story_finish(w);
+}
+
+/* Records come before their slots, which others wait behind. */
+void a_step_of_the_clock_voids_the_slots_of_a_limit(struct world *w)
+{
+    enum { N = 100 };
+    struct request *all[N];
+    story_begin(w);
+    open_controlled(w);
+    operators_limit(w, "payments.a", 5, 1000);
+    story_pass(w, 100);
+    for (int i = 0; i < N; i++)
+        all[i] = story_ask(w, TARGET_A, 0);
+    story_until(w, PAYMENTS(w, limited) == N);
+    process_step_clock(&w->processes[0], N * 200);
+    story_pass(w, N * 200 + 1500);
     expect(w, delivered_of(all, N) == N);
     story_finish(w);
 }

@@ -149,6 +149,37 @@ Test(withhold, limit_continues_when_the_same_lanes_are_read_again)
     cr_expect_eq(wait_ms("orders", DEFERRAL_LIMITED), 0);
 }
 
+/* The records that have slots are read again, and get others. */
+Test(withhold, slots_are_void_when_lanes_are_read_again)
+{
+    fill_bucket();
+    for (int i = 0; i < 10; i++)
+        cr_assert_neq(until_ms("orders", DEFERRAL_NONE), 0);
+    gain_again(true);
+    cr_expect_eq(wait_ms("orders", DEFERRAL_NONE), 0);
+}
+
+static void step_clock(int64_t by_ms)
+{
+    put("orders", CONTROL_LIMIT, CONTROL_ENDLESS);
+    fixture_turn();
+    for (int i = 0; i < 10; i++)
+        cr_assert_neq(until_ms("orders", DEFERRAL_NONE), 0);
+    fx.b->now.wall_ms += by_ms;
+    fixture_turn();
+    cr_expect_eq(wait_ms("orders", DEFERRAL_NONE), 1000);
+}
+
+Test(withhold, slots_are_void_after_a_step_of_the_clock)
+{
+    step_clock(CLOCK_BACK_MS + 1);
+}
+
+Test(withhold, slots_are_void_after_a_step_back_of_the_clock)
+{
+    step_clock(-CLOCK_BACK_MS - 1);
+}
+
 /* The table of targets has fewer entries. */
 Test(withhold, slots_of_many_limited_targets_are_kept)
 {
