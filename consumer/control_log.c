@@ -11,8 +11,10 @@ enum {
     LOOK_AGAIN_MS = 30000, /* for a topic that was deleted, or created */
     ASK_AGAIN_MS = 1000,   /* after a look-up without an answer */
     DENIED_AGAIN_MS = 5000,
+    DENIED_MIN = 6,    /* refused look-ups, after which the lanes are open */
     SILENT_MS = 60000, /* each process writes its summary more often */
-    MISSES_MIN = 3,    /* look-ups that do not find the topic, before it counts as missing */
+    SILENT_MAX_MS = 3600000,
+    MISSES_MIN = 3, /* look-ups that do not find the topic, before it counts as missing */
     TURN_RECORDS = 256
 };
 
@@ -23,11 +25,12 @@ struct control_log {
     bool has_begun;          /* the topic was found once */
     bool is_known;           /* since the last begin */
     bool is_lost;            /* the topic must be read again when it is found */
-    bool is_denied;          /* the login may not see the topic */
+    int denied;              /* look-ups in a row for which the login may not see the topic */
     bool is_partial;         /* an entry was not taken: there was no room */
     int misses;              /* look-ups that did not find the topic, before has_begun */
     int64_t look_mono_ms;    /* earliest next look-up */
     int64_t heard_mono_ms;   /* last summary of a process; 0: none since the last begin */
+    int64_t silent_ms;       /* time without a summary after which the topic is read again */
 };
 
 struct control_log *control_log_new(const struct control_log_config *config)
@@ -36,6 +39,7 @@ struct control_log *control_log_new(const struct control_log_config *config)
     if (log == NULL)
         return NULL;
     log->config = *config;
+    log->silent_ms = SILENT_MS;
     log->lookup = topic_lookup_new(config->wakeup);
     if (log->lookup == NULL) {
         free(log);
@@ -89,7 +93,8 @@ static void start(struct control_log *log, int64_t now_mono_ms)
         return;
     }
     log->has_begun = true;
-    log->is_known = log->is_partial = log->is_lost = log->is_denied = false;
+    log->is_known = log->is_partial = log->is_lost = false;
+    log->denied = 0;
     log->heard_mono_ms = 0;
     log->config.begun(log->config.ctx);
 }
@@ -149,6 +154,8 @@ static void take(struct control_log *log, const rd_kafka_message_t *message, int
     struct bytes value = bytes_of(message->payload, message->len);
     if (control_key_is_of_process(key)) {
         log->heard_mono_ms = now_mono_ms;
+        if (log->is_known) /* else it may be an old one */
+            log->silent_ms = SILENT_MS;
         return;
     }
     if (control_record_read(key, value, &record, &why) == 0)
@@ -183,26 +190,30 @@ static void note_lost(struct control_log *log)
 /* The topic may exist, and targets may be paused. So the lanes wait as if it could not be read. */
 static void note_denied(struct control_log *log, int64_t now_mono_ms)
 {
-    if (!log->is_denied)
+    if (log->denied == 0)
         log_failure(log, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
-    log->is_denied = true;
+    bool is_open = log->is_known || log->denied >= DENIED_MIN;
+    log->denied += !is_open;
     log->is_lost = log->queue != NULL;
-    log->look_mono_ms = now_mono_ms + DENIED_AGAIN_MS;
+    log->look_mono_ms = now_mono_ms + (is_open ? LOOK_AGAIN_MS : DENIED_AGAIN_MS);
 }
 
 /* Returns whether the topic may have been deleted and created again since the last look-up. The
    client may then read nothing more, or read the new topic from the offset that it had reached. */
 static bool is_silent(const struct control_log *log, int64_t now_mono_ms)
 {
-    return log->heard_mono_ms != 0 && now_mono_ms - log->heard_mono_ms >= SILENT_MS;
+    return log->heard_mono_ms != 0 && now_mono_ms - log->heard_mono_ms >= log->silent_ms;
 }
 
 static void note_found(struct control_log *log, int64_t now_mono_ms)
 {
     bool has_room = log->is_partial && log->config.has_room(log->config.ctx);
-    log->is_denied = false;
+    bool silent = is_silent(log, now_mono_ms);
+    log->denied = 0;
     log->look_mono_ms = now_mono_ms + LOOK_AGAIN_MS;
-    if (log->is_lost || has_room || is_silent(log, now_mono_ms))
+    if (silent) /* perhaps no process may write a summary */
+        log->silent_ms = 2 * log->silent_ms < SILENT_MAX_MS ? 2 * log->silent_ms : SILENT_MAX_MS;
+    if (log->is_lost || has_room || silent)
         stop(log);
     if (log->queue == NULL)
         start(log, now_mono_ms);

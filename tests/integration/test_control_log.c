@@ -219,6 +219,24 @@ Test(control_log, topic_without_new_summaries_is_read_again)
     cr_expect_eq(seen.changed, 2);
 }
 
+/* Perhaps no process may write one. */
+Test(control_log, topic_without_summaries_is_read_again_less_often_each_time)
+{
+    create();
+    write_record("process:1", "{}");
+    cr_expect(serve_until(&seen.known, 1, PATIENCE_MS));
+    skipped_ms = 62000;
+    cr_expect(serve_until(&seen.known, 2, PATIENCE_MS));
+    skipped_ms += 62000;
+    cr_expect_not(serve_until(&seen.begun, 3, SOON_MS));
+    skipped_ms += 62000;
+    cr_expect(serve_until(&seen.known, 3, PATIENCE_MS));
+    write_record("process:1", "{}");
+    cr_expect_not(serve_until(&seen.begun, 4, SOON_MS));
+    skipped_ms += 62000;
+    cr_expect(serve_until(&seen.known, 4, PATIENCE_MS));
+}
+
 Test(control_log, entry_without_room_is_taken_when_there_is_room)
 {
     create();
