@@ -137,13 +137,14 @@ static bool matches_too(const struct controlling *c, const struct control_record
 }
 
 /* A record waits for a quarter of the oldest pause that matched its target at its last try. That
-   may be a pause of another pattern, and one that has ended since. */
+   may be a pause of another pattern, and one that has ended since the longest wait. */
 static int64_t oldest_pause_ms(const struct controlling *c, const struct control *was)
 {
     int64_t at_ms = was->at_wall_ms;
     for (size_t i = 0; i < c->list.n; i++) {
         const struct control *other = &c->list.all[i].control;
         if (other->op == CONTROL_PAUSE && other->at_wall_ms < at_ms &&
+            other->until_wall_ms > c->now_ms - PAUSE_WAIT_MAX_MS &&
             (allowlist_pattern_matches(other->pattern, bytes_text(was->pattern)) ||
              allowlist_pattern_matches(was->pattern, bytes_text(other->pattern))))
             at_ms = other->at_wall_ms;

@@ -26,7 +26,7 @@ static void log_entry(const struct control_record *record)
              F_TEXT("by", record->by), F_INSTANT("at", c->at_wall_ms));
 }
 
-/* An entry that is read again is in no log message again. */
+/* An entry that is read again is in no log message again, and one that has ended is in none. */
 static bool on_changed(void *ctx, const struct control_record *record)
 {
     struct worker *w = ctx;
@@ -34,6 +34,10 @@ static bool on_changed(void *ctx, const struct control_record *record)
     if (record->is_removed) {
         if (bridge_control_remove(w->bridge, bytes_text(c->pattern)) && logs(w))
             log_info("targets no longer paused or limited", F_TEXT("targets", c->pattern));
+        return true;
+    }
+    if (c->until_wall_ms <= worker_now().wall_ms) {
+        (void)bridge_control_remove(w->bridge, bytes_text(c->pattern));
         return true;
     }
     bool is_new = !bridge_control_has(w->bridge, c);

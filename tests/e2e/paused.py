@@ -150,9 +150,13 @@ def entry_records(stage: Stage, key: str) -> list[bytes | None]:
 def others_stay(stage: Stage, operator: Operator) -> None:
     """A command leaves the entries of others alone, even if they have ended. And it knows older pauses that match."""
     day = {"op": "pause", "at": "2026-01-01T00:00:00Z", "until": None}
-    for key, entry in (("e2e.ended", day | {"until": "2026-01-02T00:00:00Z"}), ("e2e.z*", day)):
+    ended = day | {"until": "2026-01-02T00:00:00Z"}
+    for key, entry in (("e2e.ended", ended), ("e2e.y*", ended), ("e2e.z*", day)):
         stage.sender.producer.produce("schedule.control", json.dumps(entry).encode(), key.encode(), 0)
     stage.sender.producer.flush()
+    operator.run("pause", "e2e.y1")
+    bound = operator.run("resume", "e2e.y1")["longest_wait_ms"]
+    require(bound <= 10_000, f"resume prints {bound} ms, and no older pause is in force")
     operator.run("pause", "e2e.z1")
     bound = operator.run("resume", "e2e.z1")["longest_wait_ms"]
     require(bound > 10_000, f"resume prints {bound} ms, and the pause of e2e.z* is much older")
@@ -165,6 +169,7 @@ def foreign(stage: Stage, operator: Operator, bridges: list[Bridge]) -> None:
     stage.sender.producer.produce("schedule.control", b"stop", b"e2e.b", 0)
     stage.sender.producer.flush()
     will_say(bridges[1], "record of the topic of control is damaged or foreign, ignored")
+    require("e2e.ended" not in bridges[1].tail(1000), "a pause that has ended is in the log")
     require(operator.run("levels")["control"] == [], "a foreign record is an entry")
 
 
