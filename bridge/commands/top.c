@@ -3,6 +3,7 @@
 #include "bridge/base/clock.h"
 #include "bridge/commands/result.h"
 #include "bridge/commands/scrape.h"
+#include "bridge/commands/top_lateness.h"
 #include "bridge/commands/top_limits.h"
 #include "bridge/commands/top_members.h"
 #include "levels/duration.h"
@@ -60,61 +61,6 @@ static double total_rate(const struct top *t, const char *prefix)
     double passed_s = (double)(t->now_ms - t->before_ms) / 1000;
     double more = total(&t->now, prefix) - total(&t->before, prefix);
     return passed_s <= 0 || more < 0 ? 0 : more / passed_s;
-}
-
-/* Returns the number of deliveries since the last update that were late by at most bound. */
-static double late_within(const struct top *t, const char *level, const char *bound)
-{
-    char name[NAME_MAX];
-    snprintf(name, sizeof name, "delaybridge_lateness_seconds_bucket{level=\"%s\",le=\"%s\"}",
-             level, bound);
-    return scrape_value(&t->now, name) - scrape_value(&t->before, name);
-}
-
-/* A quantile of the lateness of the deliveries since the last update. */
-enum lateness_kind { LATENESS_NONE, LATENESS_WITHIN, LATENESS_ABOVE };
-struct lateness {
-    enum lateness_kind kind; /* no delivery; at most at_most_ms; above the largest bucket */
-    double at_most_ms;
-};
-
-/* Returns the smallest bound of a bucket that a share q of the deliveries since the last update
-   does not exceed. */
-static struct lateness quantile(const struct top *t, const char *level, double q)
-{
-    char prefix[NAME_MAX], bound[CELL_MAX];
-    int n = snprintf(prefix, sizeof prefix,
-                     "delaybridge_lateness_seconds_bucket{level=\"%s\",le=\"", level);
-    double all = late_within(t, level, "+Inf");
-    for (size_t i = 0; all > 0 && i < t->now.n; i++) {
-        const char *name = t->now.samples[i].name;
-        if (strncmp(name, prefix, (size_t)n) != 0)
-            continue;
-        snprintf(bound, sizeof bound, "%.*s", (int)strcspn(name + n, "\""), name + n);
-        if (late_within(t, level, bound) < q * all)
-            continue;
-        double seconds = strtod(bound, NULL);
-        return isinf(seconds) ? (struct lateness){LATENESS_ABOVE, 0}
-                              : (struct lateness){LATENESS_WITHIN, seconds * 1000};
-    }
-    return (struct lateness){LATENESS_NONE, 0};
-}
-
-/* Returns "5ms", "2s" or "-". */
-static const char *lateness_text(struct lateness lateness, char out[CELL_MAX])
-{
-    switch (lateness.kind) {
-    case LATENESS_NONE:
-        return "-";
-    case LATENESS_ABOVE:
-        return "> 5m";
-    case LATENESS_WITHIN:
-        break;
-    }
-    bool below_1s = lateness.at_most_ms < 1000;
-    snprintf(out, CELL_MAX, below_1s ? "%gms" : "%gs",
-             below_1s ? lateness.at_most_ms : lateness.at_most_ms / 1000);
-    return out;
 }
 
 /* Formats a count with separators: 1234567 is 1,234,567. */
@@ -211,9 +157,9 @@ static bool row_at(const struct top *t, int n, struct row *row)
         rate(t, "delaybridge_forwarded_records_total{level=\"%s\",kind=\"hop\"}", row->level);
     row->deliveries =
         rate(t, "delaybridge_forwarded_records_total{level=\"%s\",kind=\"delivery\"}", row->level);
-    row->p50 = quantile(t, row->level, 0.5);
-    row->p99 = quantile(t, row->level, 0.99);
-    row->counted = late_within(t, row->level, "+Inf");
+    row->counted = lateness_count(&t->now, &t->before, row->level);
+    row->p50 = lateness_quantile(&t->now, &t->before, row->level, 0.5);
+    row->p99 = lateness_quantile(&t->now, &t->before, row->level, 0.99);
     return true;
 }
 
@@ -290,8 +236,8 @@ static const char *retrying_text(const struct row *row, char out[PAIR_MAX])
 
 static void print_row(const struct row *row)
 {
-    char waiting[CELL_MAX], head[CELL_MAX] = "", retrying[PAIR_MAX], p50[CELL_MAX], p99[CELL_MAX],
-                            withheld[CELL_MAX];
+    char waiting[CELL_MAX], head[CELL_MAX] = "", retrying[PAIR_MAX], withheld[CELL_MAX];
+    char p50[LATENESS_TEXT_MAX], p99[LATENESS_TEXT_MAX];
     if (row->head != NULL)
         countdown(row->head->value, head);
     else if (row->waiting > 0)
@@ -326,13 +272,6 @@ static json_t *count_json(double value)
 static json_t *sample_instant_json(const struct scrape_sample *sample)
 {
     return sample == NULL ? json_null() : instant_json((int64_t)(sample->value * 1000));
-}
-
-/* Rounds a bound up to the next whole millisecond. */
-static json_t *lateness_json(struct lateness lateness)
-{
-    return lateness.kind == LATENESS_WITHIN ? json_integer((json_int_t)ceil(lateness.at_most_ms))
-                                            : json_null();
 }
 
 static json_t *row_json(const struct row *row)
