@@ -8,6 +8,9 @@
 
 #include <assert.h>
 
+/* Both clocks of struct now are in whole ms, and their ms begin apart. */
+enum { CLOCKS_APART_MS = 1 };
+
 int withhold_init(struct bridge *b)
 {
     struct control_state *c = &b->control;
@@ -123,6 +126,13 @@ static struct bucket *bucket_of(struct bridge *b, const struct target *t)
     return &p->bucket;
 }
 
+/* Returns the first ms of the wall clock in which the next slot has come by the monotonic clock. A
+   record that is a ms early would go to the end of the line. */
+static int64_t slot_wall_ms(const struct bridge *b, const struct bucket *bucket)
+{
+    return b->now.wall_ms + bucket_wait_ms(bucket, b->now.mono_ms) + CLOCKS_APART_MS;
+}
+
 /* A record that expires before its slot needs none. */
 static int64_t limited_until_ms(struct bridge *b, struct target *t, const struct stamp *stamp)
 {
@@ -130,8 +140,8 @@ static int64_t limited_until_ms(struct bridge *b, struct target *t, const struct
     bool has_slot = stamp->extras.deferral == DEFERRAL_LIMITED;
     if (bucket_is_open(bucket, has_slot, b->now.mono_ms))
         return 0;
-    int64_t slot_wall_ms = b->now.wall_ms + bucket_wait_ms(bucket, b->now.mono_ms);
-    return slot_wall_ms > stamp->expires_ms ? stamp->expires_ms + 1 : slot_wall_ms;
+    int64_t slot_ms = slot_wall_ms(b, bucket);
+    return slot_ms > stamp->expires_ms ? stamp->expires_ms + 1 : slot_ms;
 }
 
 int64_t withhold_until_ms(struct bridge *b, struct target *t, const struct stamp *stamp,
@@ -154,8 +164,7 @@ int64_t withhold_until_ms(struct bridge *b, struct target *t, const struct stamp
 void withhold_put_back(struct bridge *b, struct target *t, const struct stamp *stamp)
 {
     struct bucket *bucket = t->verdict.state == CONTROL_LIMITED ? bucket_of(b, t) : NULL;
-    if (bucket != NULL &&
-        b->now.wall_ms + bucket_wait_ms(bucket, b->now.mono_ms) <= stamp->expires_ms)
+    if (bucket != NULL && slot_wall_ms(b, bucket) <= stamp->expires_ms)
         (void)bucket_give_slot(bucket, b->now.mono_ms);
 }
 
@@ -189,8 +198,7 @@ bool withhold_is_over(struct bridge *b, const struct parcel *p)
     const struct verdict *verdict = verdict_of(b, t);
     if (verdict->state != CONTROL_LIMITED)
         return verdict->state == CONTROL_OPEN;
-    int64_t wait_ms = bucket_wait_ms(bucket_of(b, t), b->now.mono_ms);
-    return b->now.wall_ms + wait_ms < p->until_wall_ms - b->config.ladder.hold_ms;
+    return slot_wall_ms(b, bucket_of(b, t)) < p->until_wall_ms - b->config.ladder.hold_ms;
 }
 
 void withhold_sent(struct bridge *b, const struct target *t)
