@@ -34,8 +34,7 @@ def until(port: int, name: str, least: float, timeout: float) -> float:
 
 
 def paused(place: Place, count: int = COUNT, rate: int = RATE, pause_s: int = PAUSE_S) -> list[Row]:
-    """A paused target gets records that are due at once. Memory and writes while it is paused, and the time until all are
-    delivered at a limit."""
+    """A paused target gets records that are due at once, and then a limit. Memory and writes of the pause, time of the limit."""
     port, target = free_port(1), place.topic("bench.paused")
     name, config = place.schedule(LANES, listen=f"127.0.0.1:{port}")
     bridge = place.bridge(config, wait=True)
