@@ -14,6 +14,7 @@ enum {
     DENIED_MIN = 6,    /* refused look-ups, after which the lanes are open */
     SILENT_MS = 60000, /* each process writes its summary more often */
     SILENT_MAX_MS = 3600000,
+    REST_MS = 400,  /* less than the second in which a pause must be effective */
     MISSES_MIN = 3, /* look-ups that do not find the topic, before it counts as missing */
     TURN_RECORDS = 256
 };
@@ -31,6 +32,8 @@ struct control_log {
     int64_t look_mono_ms;    /* earliest next look-up */
     int64_t heard_mono_ms;   /* last summary of a process; 0: none since the last begin */
     int64_t silent_ms;       /* time without a summary after which the topic is read again */
+    int64_t next_offset;     /* where the reading goes on after a rest */
+    int64_t read_mono_ms;    /* end of the rest; 0: the partition is being read */
 };
 
 struct control_log *control_log_new(const struct control_log_config *config)
@@ -49,12 +52,17 @@ struct control_log *control_log_new(const struct control_log_config *config)
     return log;
 }
 
+static rd_kafka_topic_partition_list_t *list_from(const struct control_log *log, int64_t offset)
+{
+    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(one, log->config.topic, 0)->offset = offset;
+    return one;
+}
+
 /* Returns false on an error, which is of the whole call. */
 static bool assign(struct control_log *log, bool add)
 {
-    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(one, log->config.topic, 0)->offset =
-        RD_KAFKA_OFFSET_BEGINNING;
+    rd_kafka_topic_partition_list_t *one = list_from(log, RD_KAFKA_OFFSET_BEGINNING);
     rd_kafka_error_t *error = add ? rd_kafka_incremental_assign(log->config.levels, one)
                                   : rd_kafka_incremental_unassign(log->config.levels, one);
     rd_kafka_topic_partition_list_destroy(one);
@@ -73,10 +81,35 @@ static void close_queue(struct control_log *log)
     log->queue = NULL;
 }
 
+/* The levels are often paused, and then this partition would be fetched alone, 30 times a second.
+   So it rests whenever its end was reached. */
+static void rest(struct control_log *log, int64_t now_mono_ms)
+{
+    rd_kafka_topic_partition_list_t *one = list_from(log, log->next_offset);
+    rd_kafka_pause_partitions(log->config.levels, one);
+    rd_kafka_topic_partition_list_destroy(one);
+    log->read_mono_ms = now_mono_ms + REST_MS;
+}
+
+/* After a seek the client reports the end again. If the seek fails, the partition does not rest
+   until it has another record. */
+static void end_rest(struct control_log *log)
+{
+    rd_kafka_topic_partition_list_t *one = list_from(log, log->next_offset);
+    rd_kafka_resume_partitions(log->config.levels, one);
+    rd_kafka_error_t *error = rd_kafka_seek_partitions(log->config.levels, one, 0);
+    if (error != NULL)
+        rd_kafka_error_destroy(error);
+    rd_kafka_topic_partition_list_destroy(one);
+    log->read_mono_ms = 0;
+}
+
 static void stop(struct control_log *log)
 {
     if (log->queue == NULL)
         return;
+    if (log->read_mono_ms != 0)
+        end_rest(log);
     (void)assign(log, false);
     close_queue(log);
 }
@@ -95,7 +128,7 @@ static void start(struct control_log *log, int64_t now_mono_ms)
     log->has_begun = true;
     log->is_known = log->is_partial = log->is_lost = false;
     log->denied = 0;
-    log->heard_mono_ms = 0;
+    log->heard_mono_ms = log->read_mono_ms = 0;
     log->config.begun(log->config.ctx);
 }
 
@@ -131,13 +164,16 @@ static void log_failure(const struct control_log *log, rd_kafka_resp_err_t err)
                   F_TEXT("topic", log->config.topic), F_TEXT("error", rd_kafka_err2name(err)));
 }
 
+static void take_end(struct control_log *log, int64_t end_offset, int64_t now_mono_ms)
+{
+    note_known(log);
+    log->next_offset = end_offset;
+    rest(log, now_mono_ms);
+}
+
 /* The last known entries stay in force, until a reading of the new topic ends. */
 static void take_error(struct control_log *log, rd_kafka_resp_err_t err, int64_t now_mono_ms)
 {
-    if (err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-        note_known(log);
-        return;
-    }
     if (err == RD_KAFKA_RESP_ERR__TIMED_OUT)
         return;
     log_failure(log, err);
@@ -250,11 +286,15 @@ void control_log_serve(struct control_log *log, int64_t now_mono_ms)
     rd_kafka_message_t *message;
     if (now_mono_ms >= log->look_mono_ms)
         look(log, now_mono_ms);
+    if (log->read_mono_ms != 0 && now_mono_ms >= log->read_mono_ms)
+        end_rest(log);
     for (int n = 0; n < TURN_RECORDS && log->queue != NULL; n++) {
         message = rd_kafka_consume_queue(log->queue, 0);
         if (message == NULL)
             return;
-        if (message->err != 0)
+        if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF)
+            take_end(log, message->offset, now_mono_ms);
+        else if (message->err != 0)
             take_error(log, message->err, now_mono_ms);
         else
             take(log, message, now_mono_ms);

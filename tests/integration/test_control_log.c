@@ -140,6 +140,19 @@ Test(control_log, entries_are_known_at_the_end_of_the_log)
     cr_expect_eq(seen.known, 1);
 }
 
+/* The partition rests between two looks at its end. */
+Test(control_log, each_entry_is_read_within_a_second)
+{
+    create();
+    cr_expect(serve_until(&seen.known, 1, PATIENCE_MS));
+    for (int n = 1; n <= 5; n++) {
+        serve_until(&seen.changed, n, 150 * n); /* another moment of a rest each time */
+        pause("orders");
+        cr_expect(serve_until(&seen.changed, n, 1000), "entry %d", n);
+    }
+    cr_expect_eq(seen.known, 1);
+}
+
 /* A broker that has just started may not know the topic. Lanes would open without its pauses. */
 Test(control_log, topic_counts_as_missing_after_several_looks)
 {
