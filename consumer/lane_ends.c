@@ -17,6 +17,7 @@ enum {
     METADATA_ATTEMPTS = 2,
     ASK_MS = 2000,
     LOG_AGAIN_MS = 10000,
+    IDLE_MS = 3000, /* a restore asks more often */
     NO_LEADER = -1
 };
 
@@ -31,7 +32,10 @@ struct lane_ends {
     struct blocking_call *blocking_call;
     enum wanted *wanted; /* by lane */
     bool any_wanted, running;
+    bool connected;         /* the handles may be open */
+    bool closing;           /* the thread closes them */
     int64_t logged_mono_ms; /* of the last message about a failure */
+    int64_t asked_mono_ms;  /* end of the last query */
 
     /* Of the running query; the thread owns them while it runs. */
     rd_kafka_t *uncommitted, *committed; /* NULL before the first query */
@@ -41,6 +45,16 @@ struct lane_ends {
     int32_t *leaders;      /* as ends. NO_LEADER: none, or its answer is missing */
     bool *whole;           /* by index in lanes */
 };
+
+static void close_handles(void *arg)
+{
+    struct lane_ends *e = arg;
+    if (e->uncommitted != NULL)
+        rd_kafka_destroy(e->uncommitted);
+    if (e->committed != NULL)
+        rd_kafka_destroy(e->committed);
+    e->uncommitted = e->committed = NULL;
+}
 
 static void free_all(struct lane_ends *e)
 {
@@ -77,10 +91,7 @@ bool lane_ends_free(struct lane_ends *e)
 {
     if (!blocking_call_free(e->blocking_call, STOP_MS))
         return false;
-    if (e->uncommitted != NULL)
-        rd_kafka_destroy(e->uncommitted);
-    if (e->committed != NULL)
-        rd_kafka_destroy(e->committed);
+    close_handles(e);
     free_all(e);
     return true;
 }
@@ -298,6 +309,7 @@ static void take_answer(struct lane_ends *e)
 {
     int missing = 0;
     e->running = false;
+    e->asked_mono_ms = clock_mono_ms();
     for (int i = 0; i < e->lanes_n; i++) {
         enum wanted *wanted = &e->wanted[e->lanes[i]];
         bool answers = *wanted == WANTED_RUNNING;
@@ -322,14 +334,28 @@ static void begin_query(struct lane_ends *e)
     }
     e->any_wanted = false;
     e->running = e->lanes_n > 0;
+    e->connected |= e->running;
     if (e->running)
         blocking_call_begin(e->blocking_call, answer, e);
 }
 
-void lane_ends_serve(struct lane_ends *lane_ends)
+static void begin_close(struct lane_ends *e)
 {
-    if (lane_ends->running && blocking_call_is_over(lane_ends->blocking_call))
-        take_answer(lane_ends);
-    if (lane_ends->any_wanted && !lane_ends->running)
-        begin_query(lane_ends);
+    e->connected = false;
+    e->closing = true;
+    blocking_call_begin(e->blocking_call, close_handles, e);
+}
+
+void lane_ends_serve(struct lane_ends *e)
+{
+    bool busy = e->running || e->closing;
+    if (busy && !blocking_call_is_over(e->blocking_call))
+        return;
+    e->closing = false;
+    if (e->running)
+        take_answer(e);
+    if (e->any_wanted)
+        begin_query(e);
+    else if (e->connected && clock_mono_ms() - e->asked_mono_ms >= IDLE_MS)
+        begin_close(e);
 }

@@ -7,6 +7,7 @@
 #include "tests/integration/scratch.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <librdkafka/rdkafka_mock.h>
 #include <poll.h>
 
@@ -241,6 +242,40 @@ Test(loads, the_ends_of_a_lane_are_those_of_its_logs)
     cr_expect_eq(told[1].cancelled.end, 0);
     cr_expect(told[1].whole);
     cr_expect_eq(told[0].answers, 0);
+    cr_expect(lane_ends_free(lane_ends));
+}
+
+static int threads(void)
+{
+    int n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    while (tasks != NULL && readdir(tasks) != NULL)
+        n++;
+    closedir(tasks);
+    return n;
+}
+
+static bool falls_below(struct lane_ends *lane_ends, int busy)
+{
+    for (int64_t until = clock_mono_ms() + PATIENCE_MS; clock_mono_ms() < until;) {
+        lane_ends_serve(lane_ends);
+        if (threads() < busy)
+            return true;
+        poll(NULL, 0, STEP_MS);
+    }
+    return false;
+}
+
+Test(loads, idle_handles_are_closed_and_opened_again)
+{
+    struct config config = config_of_mock();
+    struct lane_ends *lane_ends = start_lane_ends(&config);
+    for (int lane = 0; lane < LANES; lane++) {
+        lane_ends_ask(lane_ends, lane);
+        serve(lane_ends, lane, PATIENCE_MS);
+        cr_expect_eq(told[lane].answers, 1);
+        cr_expect(falls_below(lane_ends, threads()));
+    }
     cr_expect(lane_ends_free(lane_ends));
 }
 
