@@ -23,11 +23,10 @@ enum { POLL_MS = 100, MISSING_MS = 30000, ASK_AGAIN_MS = 1000, FLUSH_MS = 1000 }
 struct presence {
     struct presence_config config;
     char topic[TOPIC_TEXT_MAX];
-    rd_kafka_t *producer;
     struct wakeup wakeup;
     struct topic_lookup *lookup;
-    bool is_published; /* some summary was passed to the client */
-    bool is_refused;   /* the last summary was refused; logged once */
+    bool is_published;      /* some summary was passed to the client */
+    atomic_bool is_refused; /* the last summary was refused; logged once */
     int64_t next_mono_ms;
     pthread_mutex_t turn; /* guards summary */
     struct member summary;
@@ -35,16 +34,17 @@ struct presence {
     atomic_bool stop;
 };
 
-static void on_written(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
+void presence_on_written(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
 {
-    struct presence *p = opaque;
+    struct presence *p = message->_private;
     (void)rk;
+    (void)opaque;
     bool refused = message->err != 0;
-    if (refused && !p->is_refused)
+    if (refused && !atomic_exchange(&p->is_refused, refused))
         log_warn("cannot publish this process on the topic of control, check and top do not show "
                  "it: allow Write on the topic",
                  F_TEXT("topic", p->topic), F_TEXT("error", rd_kafka_err2name(message->err)));
-    p->is_refused = refused;
+    atomic_store(&p->is_refused, refused);
 }
 
 /* value: NULL removes the summary. */
@@ -52,10 +52,10 @@ static void produce(struct presence *p, const char *value)
 {
     const char *key = p->summary.key;
     size_t len = value == NULL ? 0 : strlen(value);
-    rd_kafka_resp_err_t err =
-        rd_kafka_producev(p->producer, RD_KAFKA_V_TOPIC(p->topic), RD_KAFKA_V_PARTITION(0),
-                          RD_KAFKA_V_KEY(key, strlen(key)), RD_KAFKA_V_VALUE((void *)value, len),
-                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+    rd_kafka_resp_err_t err = rd_kafka_producev(
+        p->config.producer, RD_KAFKA_V_TOPIC(p->topic), RD_KAFKA_V_PARTITION(0),
+        RD_KAFKA_V_KEY(key, strlen(key)), RD_KAFKA_V_VALUE((void *)value, len),
+        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_OPAQUE(p), RD_KAFKA_V_END);
     p->is_published |= err == 0;
 }
 
@@ -74,7 +74,7 @@ static void publish(struct presence *p)
 /* A write to a missing topic would let brokers create it with wrong settings. */
 static void serve(struct presence *p, int64_t now_mono_ms)
 {
-    switch (topic_lookup_get(p->lookup, p->producer, p->topic)) {
+    switch (topic_lookup_get(p->lookup, p->config.producer, p->topic)) {
     case LOOKUP_FOUND:
     case LOOKUP_UNWRITABLE:
     case LOOKUP_WHOLE:
@@ -106,41 +106,23 @@ static void *run(void *arg)
         if (now_mono_ms >= p->next_mono_ms)
             serve(p, now_mono_ms);
         wakeup_wait(&p->wakeup, POLL_MS * 1000, ignore, NULL);
-        rd_kafka_poll(p->producer, 0);
+        rd_kafka_poll(p->config.producer, 0);
     }
     if (p->is_published) {
         produce(p, NULL);
-        rd_kafka_flush(p->producer, FLUSH_MS);
+        rd_kafka_flush(p->config.producer, FLUSH_MS);
     }
     return NULL;
 }
 
-static int connect_producer(struct presence *p, struct error *error)
-{
-    rd_kafka_conf_t *conf = client_conf(p->config.config, CLIENT_ALL, error);
-    if (conf == NULL)
-        return ERR_CONFIG;
-    rd_kafka_conf_set(conf, "client.id", "delaybridge-presence", NULL, 0);
-    rd_kafka_conf_set(conf, "acks", "all", NULL, 0);
-    rd_kafka_conf_set(conf, "message.timeout.ms", "10000", NULL, 0);
-    rd_kafka_conf_set_opaque(conf, p);
-    rd_kafka_conf_set_dr_msg_cb(conf, on_written);
-    p->producer = client_new(RD_KAFKA_PRODUCER, conf, error);
-    return p->producer == NULL ? ERR_CONFIG : 0;
-}
-
-/* If a look-up still runs, it uses the producer, and both stay. */
-static void presence_free(struct presence *p)
+static bool presence_free(struct presence *p)
 {
     if (p->lookup != NULL && !topic_lookup_free(p->lookup))
-        return;
-    if (p->producer != NULL) {
-        rd_kafka_purge(p->producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-        rd_kafka_destroy(p->producer);
-    }
+        return false;
     wakeup_deinit(&p->wakeup);
     pthread_mutex_destroy(&p->turn);
     free(p);
+    return true;
 }
 
 struct presence *presence_start(const struct presence_config *config, struct error *error)
@@ -159,13 +141,10 @@ struct presence *presence_start(const struct presence_config *config, struct err
     snprintf(p->summary.key, sizeof p->summary.key, "process:%016" PRIx64, random);
     member_describe(&p->summary, config->config);
     p->lookup = topic_lookup_new(&p->wakeup);
-    int err = p->lookup == NULL ? error_set(error, ERR_NO_MEMORY, "out of memory or threads")
-                                : connect_producer(p, error);
-    if (err == 0 && pthread_create(&p->thread, NULL, run, p) != 0)
-        err = error_set(error, ERR_NO_MEMORY, "no thread can be created");
-    if (err == 0)
+    if (p->lookup != NULL && pthread_create(&p->thread, NULL, run, p) == 0)
         return p;
-    presence_free(p);
+    (void)error_set(error, ERR_NO_MEMORY, "out of memory or threads");
+    (void)presence_free(p);
     return NULL;
 }
 
@@ -176,9 +155,9 @@ void presence_update(struct presence *p, const struct config *live)
     pthread_mutex_unlock(&p->turn);
 }
 
-void presence_stop(struct presence *p)
+bool presence_stop(struct presence *p)
 {
     atomic_store(&p->stop, true);
     pthread_join(p->thread, NULL);
-    presence_free(p);
+    return presence_free(p);
 }

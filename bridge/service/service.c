@@ -5,9 +5,8 @@
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "bridge/service/canary.h"
+#include "bridge/service/companions.h"
 #include "bridge/service/heartbeat.h"
-#include "bridge/service/presence.h"
-#include "bridge/service/watch.h"
 #include "bridge/service/worker.h"
 #include "consumer/admin/request_limit.h"
 #include "consumer/admin/topics.h"
@@ -33,10 +32,9 @@ struct service {
     int failure_fd;                     /* an eventfd; workers that fail write to it */
     atomic_int lanes, refusals, faults; /* of the last check */
     atomic_uint hash;                   /* of the configuration of the workers */
-    size_t record_max_bytes;   /* the largest record that brokers accept, of the last query */
-    struct canary *canary;     /* NULL: none */
-    struct watch *watch;       /* NULL: none */
-    struct presence *presence; /* NULL: none */
+    size_t record_max_bytes;       /* the largest record that brokers accept, of the last query */
+    struct canary *canary;         /* NULL: none */
+    struct companions *companions; /* NULL: none */
     struct heartbeat heartbeat;
 };
 
@@ -194,30 +192,6 @@ static int owned_lanes(void *ctx)
     return (int)n;
 }
 
-/* The watch is optional: a failure to start it is logged and ignored. */
-static void start_watch(struct service *s, int lanes)
-{
-    struct error error = {""};
-    struct watch_config config = {s->config, lanes, owned_lanes, s};
-    s->watch = watch_start(&config, &error);
-    if (s->watch == NULL)
-        log_error("cannot watch for open transactions, continuing without the watch: run "
-                  "'delaybridge check'",
-                  F_TEXT("reason", error.text));
-}
-
-/* The summary of this process is optional, too. */
-static void start_presence(struct service *s)
-{
-    struct error error = {""};
-    struct presence_config config = {s->config, owned_lanes, s};
-    s->presence = presence_start(&config, &error);
-    if (s->presence == NULL)
-        log_error("cannot publish this process on the topic of control, check and top do not show "
-                  "it: run 'delaybridge check'",
-                  F_TEXT("reason", error.text));
-}
-
 int service_start(const struct config *config, struct service **service, struct error *error)
 {
     struct service *s = calloc(1, sizeof *s);
@@ -245,8 +219,8 @@ int service_start(const struct config *config, struct service **service, struct 
         err = start_workers(s, lanes, commits, error);
     if (err == 0) {
         start_canary(s);
-        start_watch(s, lanes);
-        start_presence(s);
+        struct companions_config companions = {config, lanes, owned_lanes, s};
+        s->companions = companions_start(&companions);
     }
     if (err != 0) {
         (void)service_stop(s);
@@ -312,8 +286,8 @@ void service_reload(struct service *s, struct config *fresh)
     }
     s->live = fresh;
     atomic_store(&s->hash, config_hash(fresh));
-    if (s->presence != NULL)
-        presence_update(s->presence, fresh);
+    if (s->companions != NULL)
+        companions_update(s->companions, fresh);
 }
 
 bool service_is_alive(const struct service *s)
@@ -363,7 +337,7 @@ const struct canary_stats *service_canary(const struct service *s)
 
 int64_t service_open_records(const struct service *s)
 {
-    return s->watch == NULL ? -1 : watch_open_records(s->watch);
+    return s->companions == NULL ? -1 : companions_open_records(s->companions);
 }
 
 bool service_failed(const struct service *s)
@@ -386,12 +360,14 @@ size_t service_stop(struct service *s)
         worker_stop(s->workers[i]);
     if (s->canary != NULL)
         canary_stop(s->canary);
-    if (s->watch != NULL)
-        watch_stop(s->watch);
+    if (s->companions != NULL)
+        companions_stop_watch(s->companions);
     for (int i = 0; i < s->workers_n; i++)
         in_flight += worker_join(s->workers[i]);
-    if (s->presence != NULL)
-        presence_stop(s->presence);
+    if (s->companions != NULL)
+        companions_stop(s->companions); /* it counts the lanes of the workers */
+    for (int i = 0; i < s->workers_n; i++)
+        worker_free(s->workers[i]);
     free(s->workers);
     if (s->live != NULL)
         config_deinit(s->live);

@@ -17,7 +17,6 @@ enum { LOOK_EVERY_MS = 10 * 1000, ASK_MS = 1000, TICK_MS = 500 };
 
 struct watch {
     struct watch_config config;
-    rd_kafka_t *committed;
     struct open_records open;
     struct open_lane *before, *now; /* one allocation; lanes entries each */
     _Atomic int64_t records;        /* -1: not known yet */
@@ -43,7 +42,8 @@ static void ask_if_back(const struct watch *w)
 {
     const rd_kafka_metadata_t *metadata;
     int64_t since_mono_ms = client_log_away_since_mono_ms();
-    if (since_mono_ms == 0 || rd_kafka_metadata(w->committed, 0, NULL, &metadata, ASK_MS) != 0)
+    if (since_mono_ms == 0 ||
+        rd_kafka_metadata(w->config.committed, 0, NULL, &metadata, ASK_MS) != 0)
         return;
     rd_kafka_metadata_destroy(metadata);
     client_log_back(since_mono_ms);
@@ -70,7 +70,7 @@ static void *run(void *arg)
     struct watch *w = arg;
     int64_t next_mono_ms = clock_mono_ms();
     do {
-        rd_kafka_poll(w->committed, 0);
+        rd_kafka_poll(w->config.committed, 0);
         rd_kafka_poll(w->open.uncommitted, 0);
         client_log_lanes(w->config.owned(w->config.ctx));
         ask_if_back(w);
@@ -82,24 +82,10 @@ static void *run(void *arg)
     return NULL;
 }
 
-static int connect_both(struct watch *w, const struct config *config, struct error *error)
-{
-    rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, error);
-    if (conf == NULL)
-        return ERR_CONFIG;
-    rd_kafka_conf_set(conf, "client.id", "delaybridge-watch", NULL, 0);
-    rd_kafka_conf_set_log_cb(conf, NULL); /* the workers' clients report the same outage */
-    w->committed = client_new(RD_KAFKA_PRODUCER, conf, error);
-    return w->committed == NULL ? ERR_CONFIG
-                                : open_records_init(&w->open, config, w->committed, error);
-}
-
 static void watch_free(struct watch *w)
 {
     if (w->open.uncommitted != NULL)
         open_records_deinit(&w->open);
-    if (w->committed != NULL)
-        rd_kafka_destroy(w->committed);
     pthread_cond_destroy(&w->stopped);
     pthread_mutex_destroy(&w->turn);
     free(w->before);
@@ -133,7 +119,7 @@ struct watch *watch_start(const struct watch_config *config, struct error *error
     atomic_store(&w->records, -1);
     pthread_mutex_init(&w->turn, NULL);
     init_stopped(w);
-    if (connect_both(w, config->config, error) != 0) {
+    if (open_records_init(&w->open, config->config, config->committed, error) != 0) {
         watch_free(w);
         return NULL;
     }

@@ -7,12 +7,14 @@
 
 #include "bridge/config/config.h"
 
+#include <librdkafka/rdkafka.h>
 #include <stdint.h>
 
 struct watch;
 
 struct watch_config {
     const struct config *config; /* borrowed; outlives the watch */
+    rd_kafka_t *committed;       /* borrowed; its isolation level is read_committed */
     int lanes;                   /* partitions of the schedule topic */
     int (*owned)(void *ctx);     /* lanes that this process owns; called from the watch's thread */
     void *ctx;

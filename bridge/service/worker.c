@@ -256,7 +256,5 @@ void worker_stop(struct worker *w)
 size_t worker_join(struct worker *w)
 {
     pthread_join(w->thread, NULL);
-    size_t in_flight = bridge_in_flight(w->bridge);
-    worker_free(w);
-    return in_flight;
+    return bridge_in_flight(w->bridge);
 }

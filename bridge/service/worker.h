@@ -55,8 +55,11 @@ void worker_limit(struct worker *worker, size_t record_max_bytes);
 /* Requests the end of the worker, which then drains and leaves the group. Returns at once. */
 void worker_stop(struct worker *worker);
 
-/* Waits for the end, about config->drain_ms at most, and frees the worker. Returns the number of
-   records that were still in flight. The next owner of their lanes forwards them again. */
+/* Waits for the end, about config->drain_ms at most. Returns the number of records that were still
+   in flight. The next owner of their lanes forwards them again. */
 size_t worker_join(struct worker *worker);
+
+/* Leaves the group, and frees all parts that exist. The worker was joined. */
+void worker_free(struct worker *worker);
 
 #endif

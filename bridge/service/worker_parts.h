@@ -88,8 +88,6 @@ struct now worker_now(void);
 
 /* Makes all parts and connects them. Returns 0, or an error of worker_start with a sentence. */
 int worker_make(struct worker *worker, struct error *error) must_check;
-/* Frees all parts that exist. */
-void worker_free(struct worker *worker);
 /* Connect and disconnect the group member and its source. Disconnecting does nothing if there is no
    member. */
 int worker_connect_member(struct worker *worker, struct error *error) must_check;
