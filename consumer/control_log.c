@@ -32,7 +32,7 @@ struct control_log {
     int64_t look_mono_ms;    /* earliest next look-up */
     int64_t heard_mono_ms;   /* last summary of a process; 0: none since the last begin */
     int64_t silent_ms;       /* time without a summary after which the topic is read again */
-    int64_t next_offset;     /* where the reading goes on after a rest */
+    int64_t next_offset;     /* where reading continues after a rest */
     int64_t read_mono_ms;    /* end of the rest; 0: the partition is being read */
 };
 

@@ -17,7 +17,7 @@ enum {
     METADATA_ATTEMPTS = 2,
     ASK_MS = 2000,
     LOG_AGAIN_MS = 10000,
-    IDLE_MS = 3000, /* a restore asks more often */
+    IDLE_MS = 3000, /* a restore queries more often */
     NO_LEADER = -1
 };
 

@@ -140,7 +140,7 @@ Test(control_log, entries_are_known_at_the_end_of_the_log)
     cr_expect_eq(seen.known, 1);
 }
 
-/* The partition rests between two looks at its end. */
+/* The partition rests whenever its end was reached. */
 Test(control_log, each_entry_is_read_within_a_second)
 {
     create();
