@@ -45,6 +45,20 @@ static int fail(struct apply *a, const struct step *step, const char *topic, con
     return error_set(&a->admin.error, ERR_KAFKA, "%s %s failed: %s", step->doing, topic, reason);
 }
 
+/* Sets the error of a request without results. Some managed services do not serve requests that
+   change topics. Returns ERR_CONFIG then, otherwise ERR_KAFKA. */
+static int fail_whole(struct apply *a, const struct step *step)
+{
+    static const char ELSEWHERE[] = "; if the service manages topics in another way, make the "
+                                    "changes of 'delaybridge topics plan' there";
+    char why[ERROR_MAX / 2];
+    bool unserved = a->admin.code == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE;
+    snprintf(why, sizeof why, "%.*s%s", (int)(sizeof why - sizeof ELSEWHERE), a->admin.error.text,
+             unserved ? ELSEWHERE : "");
+    (void)fail(a, step, "topics", why);
+    return unserved ? ERR_CONFIG : ERR_KAFKA;
+}
+
 struct verdict {
     rd_kafka_resp_err_t code;
     const char *why; /* NULL: the broker returned only the code */
@@ -183,8 +197,7 @@ static int create_missing(struct apply *a)
             counted((int64_t)n, "topic", text), a->survey.lanes, a->survey.brokers,
             survey_replicas(&a->survey, a->config));
         rd_kafka_event_t *event = admin_create(&a->admin, topics, n);
-        err = event == NULL ? fail(a, &CREATING, "topics", a->admin.error.text)
-                            : judge_created(a, event);
+        err = event == NULL ? fail_whole(a, &CREATING) : judge_created(a, event);
     }
     rd_kafka_NewTopic_destroy_array(topics, n);
     free(topics);
@@ -212,8 +225,7 @@ static int grow_short(struct apply *a)
     int err = 0;
     if (n > 0) {
         rd_kafka_event_t *event = admin_grow(&a->admin, topics, n);
-        err = event == NULL ? fail(a, &GROWING, "topics", a->admin.error.text)
-                            : judge_grown(a, event);
+        err = event == NULL ? fail_whole(a, &GROWING) : judge_grown(a, event);
     }
     rd_kafka_NewPartitions_destroy_array(topics, n);
     free(topics);
@@ -289,8 +301,7 @@ static int correct_settings(struct apply *a)
     int err = 0;
     if (n > 0) {
         rd_kafka_event_t *event = admin_alter(&a->admin, topics, n);
-        err = event == NULL ? fail(a, &ALTERING, "topics", a->admin.error.text)
-                            : judge_altered(a, event);
+        err = event == NULL ? fail_whole(a, &ALTERING) : judge_altered(a, event);
     }
     rd_kafka_ConfigResource_destroy_array(topics, n);
     free(topics);

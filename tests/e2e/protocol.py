@@ -6,8 +6,8 @@ from __future__ import annotations
 import struct
 
 NAMES = {0: "Produce", 1: "Fetch", 8: "OffsetCommit", 9: "OffsetFetch", 11: "JoinGroup", 12: "Heartbeat", 14: "SyncGroup",
-         18: "ApiVersions", 22: "InitProducerId", 24: "AddPartitionsToTxn", 25: "AddOffsetsToTxn", 26: "EndTxn", 28: "TxnOffsetCommit",
-         32: "DescribeConfigs"}
+         18: "ApiVersions", 19: "CreateTopics", 21: "DeleteRecords", 22: "InitProducerId", 24: "AddPartitionsToTxn",
+         25: "AddOffsetsToTxn", 26: "EndTxn", 28: "TxnOffsetCommit", 32: "DescribeConfigs", 33: "AlterConfigs", 44: "IncrementalAlterConfigs"}
 # The versions that are decoded.
 PRODUCES, COMMITS, FETCHES, MEMBERS = range(3, 8), range(3, 8), range(6, 8), range(4)
 SERVED, DESCRIBES = 3, 1  # versions of ApiVersions and of DescribeConfigs
