@@ -12,9 +12,9 @@
    the next wait longer, and a delivery may time out meanwhile. So the other clients may have an
    eighth of the bytes in flight. The client of hops may have half, since a hop has two minutes. */
 static const struct pace_share pace_share[PACE_CLIENTS] = {
-    [HOPS] = {2, 64 << 10},  [DELIVERIES] = {8, 32 << 10}, [ALONE] = {8, 32 << 10},
-    [FIRST] = {8, 32 << 10}, [SECOND] = {8, 32 << 10},     [THIRD] = {8, 32 << 10},
-    [FOURTH] = {8, 32 << 10}};
+    [HOPS] = {2, 64 << 10},   [DELIVERIES] = {8, 32 << 10}, [ALONE] = {8, 32 << 10},
+    [FIRST] = {8, 32 << 10},  [SECOND] = {8, 32 << 10},     [THIRD] = {8, 32 << 10},
+    [FOURTH] = {8, 32 << 10}, [APART] = {8, 32 << 10}};
 
 static enum report report_of(rd_kafka_resp_err_t err)
 {
@@ -59,10 +59,11 @@ static void report(struct producer *p, struct answer answer)
 {
     const char *why = answer.err == 0 ? "" : producer_why(answer.err);
     bool delivered = producer_is_delivery(answer.parcel);
+    bool shared = !producer_is_apart(p, producer_role_of(answer.parcel));
     producer_answered(p, answer);
     if (answer.err == 0 && delivered && !producer_is_transactional(p))
         p->config.delivered(p->config.ctx, answer.parcel, answer.partition, answer.offset);
-    if (answer.err != 0 && producer_is_transactional(p))
+    if (answer.err != 0 && producer_is_transactional(p) && shared)
         producer_txn_fail(p, answer.err, why);
     p->config.reported(p->config.ctx, answer.parcel, report_of(answer.err), why);
 }
@@ -101,7 +102,7 @@ void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void 
 static enum role role_of(const struct producer *p, const struct forward *f)
 {
     if (producer_is_transactional(p))
-        return p->txn.turn;
+        return f->apart ? APART : p->txn.turn;
     if (f->alone)
         return ALONE;
     return f->kind == FORWARD_LEVEL || f->kind == FORWARD_DEAD ? HOPS : DELIVERIES;
@@ -220,7 +221,8 @@ int producer_forward(struct producer *p, const struct forward *f)
     size_t bytes = f->record->key.len + f->record->value.len;
     if (!pace_takes(&p->pace, (int)role, bytes, p->turn_mono_ms))
         return ERR_FULL;
-    if (producer_is_transactional(p) && producer_txn_enter(p) != 0)
+    if (producer_is_transactional(p) &&
+        (f->apart ? producer_apart_open(p) : producer_txn_enter(p)) != 0)
         return ERR_FULL;
     if (role != ALONE || start_alone(p))
         return producer_send(p, f, role);
@@ -275,11 +277,12 @@ void producer_reports(struct producer *p)
 void producer_recall(struct producer *p)
 {
     producer_drop_held(p);
+    producer_drop_held_apart(p);
 }
 
 void producer_purge(struct producer *p)
 {
-    producer_drop_held(p);
+    producer_recall(p);
     for (int role = 0; role < ROLES; role++) {
         if (p->clients[role].rk != NULL)
             rd_kafka_purge(p->clients[role].rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |

@@ -49,7 +49,7 @@ struct producer_config {
     /* The log of a level partition now begins at low. */
     void (*trimmed)(void *ctx, const char *topic, int partition, int64_t low);
     /* NULL: at least once. At most PRODUCER_ID_MAX - 3 bytes: the ids of further clients end in
-       ":2" to ":4". With an id, producer_reports also calls the four functions below. */
+       ":2" to ":5". With an id, producer_reports also calls the five functions below. */
     const char *transactional_id;
     void (*committed)(void *ctx, uint64_t seq);
     /* The transaction failed; answer with producer_abort. */
@@ -58,6 +58,8 @@ struct producer_config {
     void (*restarted)(void *ctx);
     /* Brokers cannot complete a transaction, so a partition of it may have no leader. */
     void (*leaders_doubted)(void *ctx);
+    /* Ends producer_abort_apart: all records are reported. */
+    void (*apart_restarted)(void *ctx);
     void *ctx;
 };
 
@@ -93,6 +95,12 @@ void producer_finish(struct producer *producer, uint64_t seq);
 /* Aborts the records that are forwarded and not committed. Ends with restarted, never inside the
    call. */
 void producer_abort(struct producer *producer);
+
+/* The transaction of slow targets, whose records were forwarded as `apart`, has the next turn. */
+void producer_enter_apart(struct producer *producer);
+
+/* Aborts it before its turn. Ends with apart_restarted, never inside the call. */
+void producer_abort_apart(struct producer *producer);
 
 /* Returns whether the next transaction could begin at once if this one were aborted. */
 bool producer_has_spare(struct producer *producer);

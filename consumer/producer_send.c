@@ -145,9 +145,10 @@ static bool is_of_client(rd_kafka_resp_err_t err)
            err == RD_KAFKA_RESP_ERR__STATE;
 }
 
-static void fail_transaction(struct producer *p, rd_kafka_resp_err_t err)
+static void fail_transaction(struct producer *p, enum role role, rd_kafka_resp_err_t err)
 {
-    if (producer_is_transactional(p) && err != RD_KAFKA_RESP_ERR__QUEUE_FULL)
+    if (producer_is_transactional(p) && !producer_is_apart(p, role) &&
+        err != RD_KAFKA_RESP_ERR__QUEUE_FULL)
         producer_txn_fail(p, err, producer_why(err));
 }
 
@@ -180,8 +181,8 @@ int producer_send(struct producer *p, const struct forward *f, enum role role)
         return 0;
     }
     drop_headers(&d.message);
-    fail_transaction(p, err);
-    if (is_of_client(err))
+    fail_transaction(p, role, err);
+    if (is_of_client(err) && !producer_is_apart(p, role))
         return ERR_FULL;
     return producer_remember_failed(p, f->parcel, err) ? 0 : ERR_FULL;
 }
@@ -193,8 +194,9 @@ static rd_kafka_resp_err_t send_first(struct producer *p, struct route *route)
     struct outgoing *o = first_held(route);
     rd_kafka_resp_err_t err = produce(p, route, o, &o->held);
     if (err != 0) {
-        fail_transaction(p, err);
-        if (is_of_client(err) || !producer_remember_failed(p, parcel_of(o), err))
+        fail_transaction(p, o->role, err);
+        if ((is_of_client(err) && !producer_is_apart(p, o->role)) ||
+            !producer_remember_failed(p, parcel_of(o), err))
             return err;
         drop_headers(&o->held.message);
     }
@@ -266,8 +268,10 @@ void producer_answered(struct producer *p, struct answer answer)
     o->route = NULL;
 }
 
-static void drop_route(struct producer *p, struct route *route)
+static void drop_route(struct producer *p, struct route *route, bool apart)
 {
+    if (producer_is_apart(p, first_held(route)->role) != apart)
+        return;
     for (struct outgoing *o; (o = first_held(route)) != NULL;) {
         if (!producer_remember_failed(p, parcel_of(o), RD_KAFKA_RESP_ERR__PURGE_QUEUE))
             return; /* out of memory: the next call drops the rest */
@@ -276,9 +280,29 @@ static void drop_route(struct producer *p, struct route *route)
     }
 }
 
+static void drop_shared(struct producer *p, struct route *route)
+{
+    drop_route(p, route, false);
+}
+
+static void drop_apart(struct producer *p, struct route *route)
+{
+    drop_route(p, route, true);
+}
+
 void producer_drop_held(struct producer *p)
 {
-    each_pending(p, drop_route);
+    each_pending(p, drop_shared);
+}
+
+void producer_drop_held_apart(struct producer *p)
+{
+    each_pending(p, drop_apart);
+}
+
+enum role producer_role_of(struct parcel *parcel)
+{
+    return note_of(parcel)->role;
 }
 
 static void free_route(struct producer *p, struct route *route)
@@ -295,7 +319,11 @@ void producer_free_held(struct producer *p)
     each_pending(p, free_route);
 }
 
-bool producer_holds(const struct producer *p)
+bool producer_holds(const struct producer *p, bool apart)
 {
-    return !list_is_empty(&p->pending);
+    for (struct link *l = list_first(&p->pending); l != NULL; l = list_after(&p->pending, l)) {
+        if (producer_is_apart(p, first_held(list_item(l, struct route, link))->role) == apart)
+            return true;
+    }
+    return false;
 }

@@ -53,7 +53,7 @@ static rd_kafka_resp_err_t on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, v
 int producer_txn_configure(struct producer *p, enum role role, rd_kafka_conf_t *conf,
                            struct error *error)
 {
-    static const char *const ends[TURNS] = {"", ":2", ":3", ":4"};
+    static const char *const ends[TURNS] = {"", ":2", ":3", ":4", ":5"};
     struct producer_turn *turn = producer_turn_of(p, role);
     snprintf(turn->id, sizeof turn->id, "%s%s", p->config.transactional_id, ends[role - FIRST]);
     rd_kafka_conf_interceptor_add_on_new(conf, "delaybridge", on_new, turn);
@@ -121,11 +121,11 @@ int producer_txn_start(struct producer *p)
     return 0;
 }
 
-/* Returns a client other than the current one that can begin a transaction, or ROLES. */
+/* Returns a client other than the current one that can begin a transaction, or APART: none. */
 static enum role ready_other(struct producer *p)
 {
     enum role role = FIRST;
-    while (role < ROLES && (role == p->txn.turn || producer_turn_of(p, role)->phase != PHASE_READY))
+    while (role < APART && (role == p->txn.turn || producer_turn_of(p, role)->phase != PHASE_READY))
         role++;
     return role;
 }
@@ -133,7 +133,10 @@ static enum role ready_other(struct producer *p)
 void producer_turn_pass(struct producer *p)
 {
     enum role role = ready_other(p);
-    if (!p->txn.stays && role != ROLES)
+    enum role shared = p->txn.shared_turn;
+    if (p->txn.turn == APART && producer_turn_of(p, shared)->phase == PHASE_READY)
+        role = shared;
+    if (!p->txn.stays && role != APART)
         p->txn.turn = role;
 }
 
@@ -160,28 +163,34 @@ static bool is_away(struct producer_txn *txn)
     return txn->away_mono_ms != 0 && now_mono_ms - txn->away_mono_ms < HELD_MS;
 }
 
+bool producer_turn_first(struct producer *p, enum role role)
+{
+    struct producer_turn *turn = producer_turn_of(p, role);
+    if (turn->calls == NULL)
+        turn->calls = txn_calls_new(p->config.wakeup);
+    if (turn->calls != NULL)
+        producer_turn_start(p, role);
+    return turn->calls != NULL;
+}
+
 void producer_turns_replace_held(struct producer *p)
 {
     if (is_away(&p->txn))
         return;
     int usable = 0;
     enum role unused = ROLES;
-    for (enum role role = ROLES - 1; role >= FIRST; role--) {
+    for (enum role role = FOURTH; role >= FIRST; role--) {
         bool off = producer_turn_of(p, role)->phase == PHASE_OFF;
         unused = off ? role : unused;
         usable += !off && !is_held(producer_turn_of(p, role));
     }
     if (usable >= WANTED || unused == ROLES)
         return;
-    struct producer_turn *turn = producer_turn_of(p, unused);
-    if (turn->calls == NULL)
-        turn->calls = txn_calls_new(p->config.wakeup);
-    if (turn->calls == NULL)
+    if (!producer_turn_first(p, unused))
         return; /* out of memory: tried again in the next turn */
-    producer_turn_start(p, unused);
     log_warn("brokers hold a transactional producer, starting another one: run kafka-topics.sh "
              "--describe --unavailable-partitions",
-             F_TEXT("id", turn->id));
+             F_TEXT("id", producer_turn_of(p, unused)->id));
 }
 
 void producer_turn_begins(struct producer_turn *turn)
@@ -206,7 +215,7 @@ void producer_turn_leave(struct producer *p)
 {
     producer_turn_of(p, p->txn.turn)->phase = PHASE_LEFT;
     p->txn.sending = false;
-    for (enum role role = FIRST; role < ROLES; role++) {
+    for (enum role role = FIRST; role < APART; role++) {
         if (producer_turn_of(p, role)->phase == PHASE_READY)
             producer_turn_renew(p, role);
     }
@@ -225,7 +234,7 @@ bool producer_turns_close(struct producer *p)
    could take the last client that works. */
 bool producer_has_spare(struct producer *p)
 {
-    for (enum role role = FIRST; role < ROLES; role++) {
+    for (enum role role = FIRST; role < APART; role++) {
         enum txn_phase phase = producer_turn_of(p, role)->phase;
         if (role != p->txn.turn && phase != PHASE_READY && phase != PHASE_OFF)
             return false;

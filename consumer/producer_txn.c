@@ -62,7 +62,7 @@ static void serve_purged(struct producer *p)
 {
     struct producer_txn *t = &p->txn;
     producer_drop_held(p); /* repeated: the first call may have lacked memory */
-    if (rd_kafka_outq_len(handle(p)) > 0 || p->failed_n > 0 || producer_holds(p))
+    if (rd_kafka_outq_len(handle(p)) > 0 || p->failed_n > 0 || producer_holds(p, false))
         return;
     producer_txn_ask_why(p);
     current(p)->phase = PHASE_TORN;
@@ -211,13 +211,22 @@ static bool may_restart(struct producer *p)
     return is_in(p, PHASE_READY) && !producer_turns_close(p);
 }
 
+/* The turn stays with the client that it stayed with before APART got it. */
+static void leave_torn(struct producer *p)
+{
+    struct producer_txn *t = &p->txn;
+    producer_turn_renew(p, t->turn);
+    if (t->turn == APART && t->stays)
+        t->turn = t->shared_turn;
+}
+
 static void serve_given_up(struct producer *p)
 {
     struct producer_txn *t = &p->txn;
     if (is_in(p, PHASE_TORN) && t->sending)
         producer_turn_leave(p);
     else if (is_in(p, PHASE_TORN))
-        producer_turn_renew(p, t->turn);
+        leave_torn(p);
     producer_turns_replace_held(p);
     producer_turn_choose(p);
     if (may_restart(p)) {
@@ -244,6 +253,7 @@ void producer_txn_serve(struct producer *p)
         serve_purged(p);
     if (t->giving_up)
         serve_given_up(p);
+    producer_apart_serve(p);
 }
 
 void producer_announce(struct producer *p, rd_kafka_topic_partition_list_t *offsets,
@@ -253,7 +263,8 @@ void producer_announce(struct producer *p, rd_kafka_topic_partition_list_t *offs
     drop_offsets(t);
     t->offsets = offsets;
     t->member = member;
-    t->refused = offsets == NULL;
+    /* Older offsets of another client may still arrive (stays). */
+    t->refused = offsets == NULL || (t->turn == APART && t->stays);
     if (!is_in(p, PHASE_STARTING) && !is_in(p, PHASE_CLOSING) && !t->refused)
         send_offsets(p);
     wakeup_signal(p->config.wakeup, WAKEUP_REPORTS);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commits: when progress is committed, in both delivery modes. */
 #include "bridge/core/commit.h"
+#include "bridge/core/apart.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/cancel.h"
 #include "bridge/core/cluster.h"
@@ -56,7 +57,7 @@ static void announce_early(struct bridge *b)
 {
     for (size_t i = 0; i < b->txn.n; i++) {
         struct parcel *p = &b->pools.parcels[b->txn.taken[i]];
-        if (p->state != PARCEL_IN_FLIGHT || !cancel_completes(p))
+        if (p->state != PARCEL_IN_FLIGHT || p->apart || !cancel_completes(p))
             continue;
         assert(p->ownership == OWNED); /* a lane that is lost ends the transaction */
         parcel_foresee(p);
@@ -72,16 +73,32 @@ static void end_transaction(struct bridge *b)
     if (t->state == TXN_OPEN && t->n > 0) {
         t->state = TXN_ENDING;
         t->ending_mono_ms = b->now.mono_ms;
-        if (t->single == NULL && !t->failed && b->in_flight > b->revoked)
+        if (t->single == NULL && !t->failed && txn_in_flight(b) > 0)
             announce_early(b);
     }
-    if (t->state == TXN_ENDING && !t->failed && b->in_flight == b->revoked)
+    if (t->state == TXN_ENDING && !t->failed && txn_in_flight(b) == 0)
         commit_transaction(b);
+}
+
+/* Commits the transaction of slow targets, if it is complete and no other one is open. Returns
+   whether it does. */
+static bool commit_apart(struct bridge *b)
+{
+    if (b->txn.state != TXN_OPEN || b->txn.n > 0 || !apart_is_complete(b))
+        return false;
+    b->port.enter_apart(b->port.ctx);
+    b->txn.is_apart = true;
+    apart_finish(b);
+    commit_transaction(b);
+    assert(b->txn.state == TXN_COMMITTING); /* its records are progress */
+    return true;
 }
 
 static void serve_transaction(struct bridge *b, bool progress_is_due)
 {
     const struct txn *t = &b->txn;
+    if (commit_apart(b))
+        return;
     if (t->state == TXN_ENDING || (t->state == TXN_OPEN && t->n > 0 && txn_is_over(b)))
         end_transaction(b);
     else if (t->state == TXN_OPEN && t->n == 0 && progress_is_due)
@@ -150,12 +167,15 @@ void commit_serve(struct bridge *b)
 
 bool commit_settle(struct bridge *b)
 {
-    if (b->config.exactly_once)
-        end_transaction(b);
-    else if (list_is_empty(&b->events.unproven))
+    if (b->config.exactly_once) {
+        apart_close(b);
+        if (!commit_apart(b))
+            end_transaction(b);
+    } else if (list_is_empty(&b->events.unproven)) {
         commit_serve(b);
-    else if (!b->commit.is_out) /* their events wait for the answer, and the lanes for them */
+    } else if (!b->commit.is_out) { /* their events wait for the answer, and the lanes for them */
         commit_now(b);
+    }
     return txn_is_out(b);
 }
 

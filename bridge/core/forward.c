@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forwarding: a ready record goes to a level, to its target, or to the dead-letter topic. */
 #include "bridge/core/forward.h"
+#include "bridge/core/apart.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/cancel.h"
 #include "bridge/core/cancel_table.h"
@@ -44,11 +45,12 @@ static int dispatch(struct bridge *b, struct parcel *p, struct forward *f, bool 
     p->kind = (uint8_t)f->kind;
     p->to_slot = (int16_t)f->slot;
     p->since_mono_ms = b->now.mono_ms;
-    if (b->in_flight++ == 0)
+    if (b->in_flight++ == b->apart.in_flight)
         b->cluster.acked_mono_ms = b->now.mono_ms;
     if (f->kind != FORWARD_TARGET)
         outlet_sent(b, p);
-    txn_took(b, p, alone);
+    if (!f->apart)
+        txn_took(b, p, alone);
     return 0;
 }
 
@@ -175,6 +177,33 @@ static int send_target(struct bridge *b, struct parcel *p, struct target *t, str
     return 0;
 }
 
+/* A record that the transaction apart does not accept now waits behind its target, so that others
+   pass it. */
+static void send_apart(struct bridge *b, struct parcel *p, struct target *t, struct forward *f)
+{
+    f->target = &t->id;
+    f->apart = true;
+    bool takes = apart_takes(b) && !apart_must_wait(t, true);
+    if (takes && dispatch(b, p, f, false) == 0) {
+        apart_took(b, p, t);
+        target_sent(b, t, p);
+        withhold_sent(b, t);
+        count_lateness(b, p, f);
+        return;
+    }
+    if (takes)
+        apart_refused(b);
+    target_park(b, t, p);
+}
+
+/* Returns whether the record needs the shared transaction. */
+static bool is_shared(const struct bridge *b, const struct target *t, const struct parcel *p,
+                      int attempts)
+{
+    return p->alone || b->events.wanted != 0 || target_is_suspect(t, p) ||
+           target_may_be_unfit(b, t, p, attempts);
+}
+
 static int deliver(struct bridge *b, struct parcel *p)
 {
     struct envelope env;
@@ -223,7 +252,14 @@ static int deliver(struct bridge *b, struct parcel *p)
     }
     switch (target_gate(b, t)) {
     case GATE_OPEN:
-        return send_target(b, p, t, &f);
+        if (apart_is_for(b, t, is_shared(b, t, p, env.stamp.attempt))) {
+            send_apart(b, p, t, &f);
+            return 0;
+        }
+        if (!apart_must_wait(t, false))
+            return send_target(b, p, t, &f);
+        target_park(b, t, p);
+        return 0;
     case GATE_PARK:
         target_park(b, t, p);
         return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Outcomes: decides what happens to a record after its report, and to the lanes after an abort. */
 #include "bridge/core/outcome.h"
+#include "bridge/core/apart.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/cancel.h"
 #include "bridge/core/cluster.h"
@@ -39,6 +40,16 @@ static void note_stored(struct bridge *b, struct parcel *p)
         cancel_stored(b, p);
 }
 
+static void count_delivery(struct bridge *b, const struct parcel *p, const struct target *target)
+{
+    assert(target != NULL);
+    counter_add(&b->stats->deliveries, 1);
+    counter_add(&b->stats->slots[p->queue->id.slot].deliveries, 1);
+    if (p->delayed_ms > 0)
+        spans_add(p->withheld ? &b->stats->withheld_delay : &b->stats->target_delay, p->delayed_ms);
+    counter_add(&target_stats(b, target->label)->deliveries, 1);
+}
+
 /* target: of a delivery; NULL: any other record. */
 static void succeeded(struct bridge *b, struct parcel *p, const struct target *target)
 {
@@ -53,13 +64,7 @@ static void succeeded(struct bridge *b, struct parcel *p, const struct target *t
         bridge_queue(b, p->queue->id.lane, p->to_slot)->withheld += p->withheld;
         break;
     case FORWARD_TARGET:
-        counter_add(&b->stats->deliveries, 1);
-        counter_add(&slot->deliveries, 1);
-        assert(target != NULL);
-        if (p->delayed_ms > 0)
-            spans_add(p->withheld ? &b->stats->withheld_delay : &b->stats->target_delay,
-                      p->delayed_ms);
-        counter_add(&target_stats(b, target->label)->deliveries, 1);
+        count_delivery(b, p, target);
         event_note_delivered(b, p);
         break;
     case FORWARD_CANCEL:
@@ -204,10 +209,32 @@ static void doubt_unanswered(struct bridge *b, const struct parcel *p, enum repo
         outlet_doubt(b, p);
 }
 
+/* A record of the transaction apart. If nothing was acknowledged since it was sent, Kafka was away,
+   and no target is to blame. */
+static void reported_apart(struct bridge *b, struct parcel *p, enum report report, const char *why)
+{
+    struct target *target = p->target;
+    bool away = report == REPORT_TIMED_OUT && b->cluster.acked_mono_ms <= p->since_mono_ms;
+    target_reported(b, target, p, &(struct answer){away ? REPORT_NOT_SENT : report, false, why});
+    if (p->ownership != OWNED) {
+        parcel_forget(b, p);
+        return;
+    }
+    if (report == REPORT_OK) {
+        cluster_answered(b);
+        count_delivery(b, p, target);
+    }
+    apart_reported(b, p, report == REPORT_OK);
+}
+
 void bridge_reported(struct bridge *b, struct parcel *p, enum report report, const char *why)
 {
     assert(p->state == PARCEL_IN_FLIGHT);
     b->in_flight--;
+    if (p->apart) {
+        reported_apart(b, p, report, why);
+        return;
+    }
     bool away = report == REPORT_TIMED_OUT && kafka_was_away(b, p);
     doubt_unanswered(b, p, report);
     if (away && b->txn.single != p) /* a single record still counts against its target */
@@ -270,6 +297,7 @@ void outcome_lane_lost(struct bridge *b)
 {
     if (b->config.exactly_once && (b->txn.n > 0 || txn_is_out(b))) /* a broken one is empty */
         give_up(b, false);
+    apart_break(b);
 }
 
 static void fail_single(struct bridge *b, enum abort_cause cause, const char *why)
@@ -318,7 +346,8 @@ void bridge_restarted(struct bridge *b)
 
 bool outcome_break(struct bridge *b, const char *why)
 {
-    if (!b->config.exactly_once || (b->in_flight == b->revoked && b->txn.failed_parcel == NULL))
+    bool sends = txn_in_flight(b) > 0 || b->txn.failed_parcel != NULL || b->apart.n > 0;
+    if (!b->config.exactly_once || !sends)
         return false;
     b->txn.failed_parcel = NULL; /* forgotten with all other records */
     bridge_aborted(b, ABORT_CAUSE_CLUSTER, why);
@@ -331,6 +360,10 @@ void outcome_watch_silence(struct bridge *b)
 {
     static const char why[] = "a target acknowledged nothing for three seconds";
     struct txn *t = &b->txn;
+    if (apart_is_silent(b)) {
+        targets_apart_are_silent(b, why);
+        apart_break(b);
+    }
     int64_t since_mono_ms =
         b->cluster.acked_mono_ms > t->ending_mono_ms ? b->cluster.acked_mono_ms : t->ending_mono_ms;
     if (b->cluster.muted_mono_ms > since_mono_ms)

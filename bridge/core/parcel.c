@@ -59,6 +59,7 @@ void parcel_detach(struct bridge *b, struct parcel *p)
         break;
     case PARCEL_FREE: /* in no list: new, or reported */
     case PARCEL_IN_FLIGHT:
+    case PARCEL_HELD:
         break;
     }
 }

@@ -98,6 +98,9 @@ struct forward {
     /* FORWARD_TARGET, FORWARD_DEAD: the record has a batch to itself, because it may not fit. With
        exactly-once it is also the only record of its transaction, except for its events. */
     bool alone;
+    /* FORWARD_TARGET, exactly-once: the record is in the transaction apart, which is open next to
+       the shared one. */
+    bool apart;
 };
 
 /* The outcome of one forwarded record. */
@@ -284,6 +287,12 @@ struct port {
        committed offsets that no open transaction can change. A rebalance meanwhile may revoke
        them. */
     void (*abort)(void *ctx, bool reread);
+    /* Exactly-once: all records of the transaction apart were acknowledged, and no shared one is
+       open. The next calls of announce, finish and abort are about it, until its outcome. */
+    void (*enter_apart)(void *ctx);
+    /* Exactly-once: gives up the transaction apart, which was not entered and so never commits.
+       Missing reports still arrive. Then bridge_apart_restarted follows, never in this call. */
+    void (*abort_apart)(void *ctx);
     /* Exactly-once: returns whether a spare producer could begin a transaction at once after an
        abort. */
     bool (*spare)(void *ctx);

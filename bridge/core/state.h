@@ -89,7 +89,15 @@ enum {
     HEADER_OVERHEAD = 96   /* of a header: 24 in a record, 72 in the client while in flight */
 };
 
-enum parcel_state { PARCEL_FREE, PARCEL_WAITING, PARCEL_READY, PARCEL_PARKED, PARCEL_IN_FLIGHT };
+/* HELD: acknowledged in the transaction apart, which is not committed yet. It is in no list. */
+enum parcel_state {
+    PARCEL_FREE,
+    PARCEL_WAITING,
+    PARCEL_READY,
+    PARCEL_PARKED,
+    PARCEL_IN_FLIGHT,
+    PARCEL_HELD
+};
 
 struct dead_letter {
     struct link link; /* in pools.dead_letters_free */
@@ -144,6 +152,7 @@ struct parcel {
     bool without_level; /* too large for its level */
     bool alone;         /* gets a batch to itself: it, or its batch, was too large */
     bool too_large;     /* for its target: it was alone in its batch */
+    bool apart;         /* IN_FLIGHT or HELD: in the transaction of slow targets (apart.h) */
 };
 
 enum queue_state {
@@ -253,6 +262,8 @@ struct target {
     bool failed;         /* since the last success */
     bool costs_attempt;  /* DOWN: a record that is not tried uses up an attempt */
     bool in_transaction; /* the open transaction has records to it */
+    bool is_slow;        /* served apart from others (apart.h) */
+    bool is_apart;       /* the transaction apart has records to it */
     uint8_t label;       /* index in stats.targets */
     struct list parked;  /* parcels */
     size_t in_flight, in_flight_bytes;
@@ -260,6 +271,8 @@ struct target {
     int64_t whole_mono_ms;    /* brokers last reported leaders of all partitions; 0: never */
     int64_t took_mono_ms;     /* last success */
     int64_t answered_mono_ms; /* last report, or the start of the first record in flight */
+    int64_t ack_us;           /* average time of an acknowledgement */
+    int64_t judged_mono_ms;   /* is_slow last changed; 0: never */
     int stalls;               /* exactly-once: how often it stopped all others lately */
 
     /* Records that it does not accept (target_limits.h). Instants are 0 for never. */
@@ -305,6 +318,7 @@ struct txn {
     bool failed;            /* a record failed, so it cannot be committed */
     bool reason_known;      /* the record or target at fault is known */
     bool event_failed;      /* an event failed, so neither is at fault */
+    bool is_apart;          /* COMMITTING: it is the transaction of slow targets */
 
     /* The failure. */
     struct parcel *failed_parcel; /* single, if it failed */
@@ -319,6 +333,21 @@ struct txn {
     bool single_failed; /* a single record failed since the last commit */
     uint32_t *taken;    /* indexes of the parcels of the transaction. Those that were reported may
                            carry other records by now. */
+};
+
+/* Exactly-once: the transaction of slow targets (apart.h). */
+enum apart_state { APART_OPEN, APART_CLOSED, APART_BROKEN };
+
+struct apart {
+    enum apart_state state;
+    size_t n, bytes;          /* its records */
+    size_t in_flight;         /* those of them without a report, OWNED */
+    int64_t since_mono_ms;    /* first record */
+    int64_t answered_mono_ms; /* last report, or the first record */
+    int64_t retry_mono_ms;    /* the port refused a record: not before this */
+    int refused;              /* how often, in a row */
+    int64_t judged_mono_ms;   /* targets were last judged */
+    uint32_t *taken;          /* indexes of its parcels */
 };
 
 /* Facts about a record (notes.h), as in struct parcel. */
@@ -443,6 +472,7 @@ struct bridge {
     struct cluster cluster;
     struct commit commit;
     struct txn txn;
+    struct apart apart;
     struct notes notes;
     struct bulk bulk;
     struct cancel_state cancels;

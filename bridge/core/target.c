@@ -3,6 +3,7 @@
    flight to it are limited, and a target that is down is not tried. If it stays silent for a
    second, its parked records return to a level. */
 #include "bridge/core/target.h"
+#include "bridge/core/apart.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/state.h"
@@ -170,8 +171,10 @@ void target_sent(struct bridge *b, struct target *t, struct parcel *p)
     if (t->in_flight == 0)
         t->answered_mono_ms = b->now.mono_ms;
     t->in_flight++;
-    t->in_transaction = b->targets.in_transaction = txn_binds_topics(b);
-    t->keyless_in_transaction |= t->in_transaction && p->keyless;
+    bool shares = txn_binds_topics(b) && !p->apart;
+    t->in_transaction |= shares;
+    b->targets.in_transaction |= shares;
+    t->keyless_in_transaction |= shares && p->keyless;
     t->in_flight_bytes += p->record->cost_bytes + PARCEL_OVERHEAD;
     p->target = t;
 }
@@ -228,6 +231,15 @@ bool targets_take_down_silent(struct bridge *b, const char *why)
     return true;
 }
 
+void targets_apart_are_silent(struct bridge *b, const char *why)
+{
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        struct target *t = &b->targets.all[i];
+        if (t->used && t->is_apart && t->in_flight > 0)
+            stalled(b, t, why);
+    }
+}
+
 /* One of these targets broke the transaction, so each of them is tried alone. */
 void targets_suspect(struct bridge *b, const char *why)
 {
@@ -264,6 +276,7 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
     t->answered_mono_ms = b->now.mono_ms;
     switch (answer->report) {
     case REPORT_OK:
+        apart_learn(b, t, b->now.mono_ms - p->since_mono_ms);
         t->took_mono_ms = b->now.mono_ms;
         if (t->doubted && b->txn.failed) /* it was the record of another partition that timed out */
             break;
@@ -337,6 +350,8 @@ void targets_serve(struct bridge *b)
         struct target *t = &b->targets.all[(first + i) % TARGETS_MAX];
         if (!t->used || list_is_empty(&t->parked) || is_unknown(b, t))
             continue;
+        if (t->is_apart || (t->is_slow && !apart_takes(b)))
+            continue; /* its transaction ends, or breaks, in a few seconds */
         if (t->in_flight == 0) {
             unpark(b, t, SIZE_MAX);
         } else if (is_silent(b, t)) {

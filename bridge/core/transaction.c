@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The open transaction: which records it accepts, and when it ends. */
 #include "bridge/core/transaction.h"
+#include "bridge/core/apart.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
 
@@ -83,6 +84,8 @@ bool txn_takes(struct bridge *b, bool alone)
         return true;
     if (t->state != TXN_OPEN || t->failed || t->single != NULL || is_full(t))
         return false;
+    if (t->n == 0 && apart_is_complete(b)) /* which has the turn */
+        return false;
     t->close_requested |= alone && t->n > 0;
     return !t->close_requested;
 }
@@ -133,6 +136,11 @@ bool txn_is_over(const struct bridge *b)
     const struct txn *t = &b->txn;
     return t->single != NULL || t->close_requested || t->failed || is_full(t) ||
            b->commit.proving || b->now.mono_ms >= over_mono_ms(b);
+}
+
+size_t txn_in_flight(const struct bridge *b)
+{
+    return b->in_flight - b->revoked - b->apart.in_flight;
 }
 
 bool txn_is_out(const struct bridge *b)

@@ -39,6 +39,8 @@ void txn_failed(struct bridge *b, struct parcel *p, struct target *target, enum 
 /* Returns whether it is complete: it accepts no more records. */
 bool txn_is_over(const struct bridge *b);
 bool txn_is_out(const struct bridge *b); /* ENDING or COMMITTING */
+/* Returns the number of its records without a report. */
+size_t txn_in_flight(const struct bridge *b);
 /* Returns the ms until it needs a turn. */
 int64_t txn_wait_ms(const struct bridge *b);
 

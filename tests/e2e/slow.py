@@ -10,17 +10,13 @@ from stage import LANES, TARGETS, Stage, both_modes, level_topics
 
 SLOW_S = 0.4
 LEARN_S = 3, 3  # the bridge learns in this time how slow the target is
-# A transaction ends when all its targets have acknowledged. A record may wait for the open one, for those of both producers
-# and for its own.
-ACKNOWLEDGEMENTS = 0, 5
 
 
 def slow_down(stage: Stage) -> None:
     stage.proxy.add("Produce", "answer_late", SLOW_S, times=10 ** 9, broker=SECOND)
 
 
-SLOW = {"slow": Bad(lambda stage: to("e2e.slow", stage), topics=["e2e.slow"], begin=slow_down, after_s=LEARN_S,
-                    more_ms=tuple(int(n * SLOW_S * 1000) for n in ACKNOWLEDGEMENTS))}
+SLOW = {"slow": Bad(lambda stage: to("e2e.slow", stage), topics=["e2e.slow"], begin=slow_down, after_s=LEARN_S)}
 
 
 class AmongSlow(Among):

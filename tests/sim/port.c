@@ -520,6 +520,8 @@ struct port port_of(struct process *p)
                          .finish = port_finish,
                          .abort = port_abort,
                          .spare = port_spare,
+                         .enter_apart = port_enter_apart,
+                         .abort_apart = port_abort_apart,
                          .trim = port_trim,
                          .query_ends = port_query_ends,
                          .load = port_load,

@@ -83,6 +83,7 @@ static void decide_by_failure(struct world *w, struct flight *f, const struct fo
 
 static void decide_by_target(struct world *w, struct flight *f, int target)
 {
+    f->lands_at += target < 0 ? 0 : w->targets[target].ack_ms;
     switch (target < 0 ? TARGET_AWAY : w->targets[target].mood) {
     case TARGET_FINE:
         break;
@@ -321,6 +322,11 @@ static void check_company(struct process *p, const struct forward *forward)
     struct producer *producer = p->producer;
     if (!p->world->setup.exactly_once || forward->kind == FORWARD_EVENT)
         return;
+    if (forward->apart && (forward->alone || forward->kind != FORWARD_TARGET || p->apart->given_up))
+        world_fail(p->world, "p%d forwards %d/%d/%lld apart", p->id, forward->from.slot,
+                   forward->from.lane, (long long)forward->offset);
+    if (forward->apart)
+        return;
     if (producer->solo || (forward->alone && producer->attempts != NULL))
         world_fail(p->world, "p%d forwards %d/%d/%lld next to a record that must be alone", p->id,
                    forward->from.slot, forward->from.lane, (long long)forward->offset);
@@ -334,7 +340,7 @@ static void check_leader(struct process *p, const struct forward *forward, int c
     struct world *w = p->world;
     if (!w->setup.exactly_once)
         return;
-    p->producer->takes_part[chain] = true;
+    (forward->apart ? p->apart : p->producer)->takes_part[chain] = true;
     if (world_is_leaderless(w, chain) && p->timed_out_ms[chain] > w->leaderless_since[chain])
         world_fail(
             w,
@@ -346,12 +352,15 @@ int port_forward(void *ctx, const struct forward *forward)
 {
     struct process *p = ctx;
     struct world *w = p->world;
-    if (!port_enter(p) || rng_chance(&w->rng, w->knobs.full) || p->producer->torn ||
-        fails(w, FAILURE_FULL))
+    struct producer *producer = forward->apart ? p->apart : p->producer;
+    if (forward->apart && producer == NULL)
+        world_fail(w, "p%d forwards a record apart that its transaction does not announce", p->id);
+    if (!port_enter(p) || rng_chance(&w->rng, w->knobs.full) || producer->torn ||
+        fails(w, FAILURE_FULL) || (forward->apart && w->now_ms < p->apart_ready_ms))
         return ERR_FULL;
-    if (p->restarting)
+    if (p->restarting && !forward->apart)
         world_fail(w, "p%d forwards without a producer", p->id);
-    if (p->announced != NULL)
+    if (p->announced != NULL && !forward->apart)
         world_fail(w, "p%d forwards a record that its transaction does not announce", p->id);
     check_company(p, forward);
     struct log *log = &w->broker.logs[p->topic_of_slot[forward->from.slot]][forward->from.lane];
@@ -369,7 +378,7 @@ int port_forward(void *ctx, const struct forward *forward)
     w->flying_n++;
     struct flight *f = arena_take(&w->arena, sizeof *f);
     *f = (struct flight){.process = p,
-                         .producer = p->producer,
+                         .producer = producer,
                          .parcel = forward->parcel,
                          .attempt = attempt,
                          .request = seen.request,
@@ -397,13 +406,15 @@ int port_forward(void *ctx, const struct forward *forward)
     trace(w, p, "forwards %d/%d/%lld: kind %d slot %d, will be %s", forward->from.slot,
           forward->from.lane, (long long)forward->offset, (int)forward->kind, forward->slot,
           why_text[f->report]);
-    struct chain *chain = &p->producer->chains[f->chain];
-    attempt->before = p->producer->attempts;
-    p->producer->attempts = attempt;
-    p->producer->unreported++;
+    attempt->apart = forward->apart;
+    w->apart_n += forward->apart;
+    struct chain *chain = &producer->chains[f->chain];
+    attempt->before = producer->attempts;
+    producer->attempts = attempt;
+    producer->unreported++;
     *chain->end = f;
     chain->end = &f->next;
-    producer_arm(p->producer, f->chain);
+    producer_arm(producer, f->chain);
     return 0;
 }
 
@@ -447,4 +458,6 @@ void port_reports(void *ctx)
     }
     if (p->producer->torn && p->producer->unreported == 0)
         process_torn(p);
+    if (!p->dead)
+        process_apart_reported(p);
 }

@@ -120,6 +120,12 @@
     X(markers_on_levels_are_not_gaps)                                         \
     X(a_gap_after_a_seek_is_read_once_more)                                   \
     X(a_gap_after_a_seek_is_read_once_more_among_markers)                     \
+    /* stories_apart.c: exactly-once, and slow targets */                     \
+    X(slow_target_does_not_delay_others)                                      \
+    X(target_that_is_fast_again_shares_transactions)                          \
+    X(slow_targets_without_a_fast_one_share_transactions)                     \
+    X(failure_of_a_slow_target_reads_no_lane_again)                           \
+    X(lanes_that_are_lost_abort_the_transaction_apart)                        \
     /* stories_blame.c: exactly-once, and the cause of a failure */           \
     X(too_large_breaks_one_transaction_and_is_tried_alone)                    \
     X(target_that_stalls_a_transaction_is_deferred_within_seconds)            \

@@ -89,7 +89,7 @@ void story_let_land(struct world *w)
     w->knobs.hold_landings = false;
     for (int id = 0; id < w->setup.processes; id++) {
         if (w->processes[id].up)
-            producer_kick(w->processes[id].producer);
+            process_kick(&w->processes[id]);
     }
 }
 

@@ -202,7 +202,10 @@ struct process {
     bool control_known;           /* it has read the topic of control once */
     struct pace paces[TARGETS_N]; /* operators.c */
     struct producer *producer;
-    void *liar; /* bugs.c */
+    struct producer *apart;  /* of slow targets; NULL while that one is `producer` */
+    struct producer *shared; /* meanwhile: of the other targets; else NULL */
+    int64_t apart_ready_ms;  /* `apart` accepts records from then on */
+    void *liar;              /* bugs.c */
     struct flight *reports, **reports_end;
     int64_t timed_out_ms[CHAINS_N]; /* time of the last timeout reported for this chain; 0: none */
     struct commit_line *commit_line;
@@ -225,6 +228,7 @@ struct happening {
 struct target_model {
     const char *name;
     enum target_mood mood;
+    int64_t ack_ms; /* its acknowledgements take this much longer */
     bool allowed;
     int failed;           /* number of failed records */
     bool refuses_keyless; /* it was reported that the target refuses records without a key */
@@ -272,6 +276,8 @@ struct world {
     bool regrouping;                       /* a rebalance is under way */
     int64_t ghosts_until;                  /* until then the coordinator waits for a dead member */
     struct producer *named[PROCESSES_MAX]; /* the last producer of each name */
+    struct producer *named_apart[PROCESSES_MAX];
+    size_t apart_n;                /* records that were forwarded apart */
     int known_life[PROCESSES_MAX]; /* members, as the coordinator sees them; NO_LIFE: none */
 
     struct request *requests, **requests_end;
@@ -380,7 +386,11 @@ void port_finish(void *ctx, uint64_t seq);
 /* restart.c: the replacement of a producer, in exactly-once mode. */
 void port_abort(void *ctx, bool reread);
 bool port_spare(void *ctx);
-void process_join(struct process *process); /* joins the group once it has a producer */
+void port_enter_apart(void *ctx);
+void port_abort_apart(void *ctx);
+void process_leave_apart(struct process *process);    /* the shared producer has the turn again */
+void process_apart_reported(struct process *process); /* after reports */
+void process_join(struct process *process);           /* joins the group once it has a producer */
 void process_aborted(struct process *process, enum abort_cause cause, const char *why);
 void process_torn(struct process *process); /* marks its transaction as broken after all reports */
 

@@ -125,6 +125,18 @@ static void give_up(void *ctx, bool reread)
     fx.reread = reread;
 }
 
+static void enter_apart(void *ctx)
+{
+    (void)ctx;
+    fx.enters++;
+}
+
+static void abort_apart(void *ctx)
+{
+    (void)ctx;
+    fx.aborts_apart++;
+}
+
 static bool spare(void *ctx)
 {
     (void)ctx;
@@ -243,6 +255,8 @@ static const struct port port = {
     .finish = finish,
     .abort = give_up,
     .spare = spare,
+    .enter_apart = enter_apart,
+    .abort_apart = abort_apart,
     .trim = trim,
     .query_ends = query_ends,
     .load = load,

@@ -31,6 +31,7 @@ struct fixture {
     /* Calls of the port. */
     int records; /* records that are made but not released */
     int forwarded, lookups, outlet_lookups, seeks, pauses, commits, announces, finishes, aborts;
+    int enters, aborts_apart; /* of the transaction apart */
     int forgets, trims, queries, loads, cancels_trims;
     struct load load; /* the last one */
     int64_t cancels_trim_below;

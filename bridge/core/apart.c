@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The transaction of slow targets: which targets it serves, and its states. */
+#include "bridge/core/apart.h"
+#include "bridge/core/bridge.h"
+#include "bridge/core/parcel.h"
+
+#include <stdlib.h>
+
+enum {
+    APART_MS = 100,
+    APART_TIMES = 4,
+    APART_FAST_MS = 50,
+    APART_FAST_TIMES = 2,
+    APART_STAYS_MS = 10000,
+    APART_JUDGE_MS = 200,
+    APART_RECENT_MS = 10000, /* older acknowledgements do not count */
+    APART_RETRY_MS = 100,
+    APART_RECORDS_MAX = 10000,
+    APART_REFUSED_MAX = 30
+};
+
+int apart_init(struct bridge *b)
+{
+    size_t n = b->config.exactly_once ? APART_RECORDS_MAX : 1;
+    b->apart.taken = calloc(n, sizeof *b->apart.taken);
+    return b->apart.taken == NULL ? ERR_NO_MEMORY : 0;
+}
+
+void apart_deinit(struct bridge *b)
+{
+    free(b->apart.taken);
+}
+
+bool apart_is_for(const struct bridge *b, const struct target *t, bool shared)
+{
+    return b->config.exactly_once && t->is_slow && !shared && t->state == TARGET_UP;
+}
+
+bool apart_must_wait(const struct target *t, bool apart)
+{
+    return apart ? t->in_transaction : t->is_apart;
+}
+
+bool apart_takes(const struct bridge *b)
+{
+    const struct apart *a = &b->apart;
+    return a->state == APART_OPEN && a->n < APART_RECORDS_MAX && a->bytes < TXN_BYTES_MAX &&
+           b->txn.state != TXN_BROKEN && !b->txn.is_apart && !b->commit.proving &&
+           b->now.mono_ms >= a->retry_mono_ms;
+}
+
+void apart_took(struct bridge *b, struct parcel *p, struct target *t)
+{
+    struct apart *a = &b->apart;
+    if (a->n == 0)
+        a->since_mono_ms = a->answered_mono_ms = b->now.mono_ms;
+    a->taken[a->n++] = (uint32_t)(p - b->pools.parcels);
+    a->bytes += p->record->cost_bytes;
+    a->in_flight++;
+    a->refused = 0;
+    p->apart = true;
+    t->is_apart = true;
+}
+
+/* Without its producer, slow targets share transactions again. */
+void apart_refused(struct bridge *b)
+{
+    b->apart.retry_mono_ms = b->now.mono_ms + APART_RETRY_MS;
+    if (++b->apart.refused < APART_REFUSED_MAX)
+        return;
+    b->apart.refused = 0;
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        struct target *t = &b->targets.all[i];
+        if (t->used && t->is_slow)
+            t->judged_mono_ms = b->now.mono_ms;
+        t->is_slow = false;
+    }
+}
+
+void apart_reported(struct bridge *b, struct parcel *p, bool ok)
+{
+    struct apart *a = &b->apart;
+    a->in_flight--;
+    a->answered_mono_ms = b->now.mono_ms;
+    p->state = PARCEL_HELD;
+    if (!ok)
+        apart_break(b);
+}
+
+/* A moving average: each acknowledgement counts a quarter. */
+void apart_learn(struct bridge *b, struct target *t, int64_t took_ms)
+{
+    int64_t took_us = took_ms * 1000;
+    bool first = t->took_mono_ms == 0 || b->now.mono_ms - t->took_mono_ms >= APART_RECENT_MS;
+    t->ack_us = first ? took_us : t->ack_us + (took_us - t->ack_us) / 4;
+}
+
+bool apart_is_complete(const struct bridge *b)
+{
+    const struct apart *a = &b->apart;
+    return a->state == APART_CLOSED && a->n > 0 && a->in_flight == 0;
+}
+
+static void begin(struct bridge *b)
+{
+    struct apart *a = &b->apart;
+    for (int i = 0; i < TARGETS_MAX; i++)
+        b->targets.all[i].is_apart = false;
+    a->state = APART_OPEN;
+    a->n = a->bytes = 0;
+}
+
+void apart_finish(struct bridge *b)
+{
+    struct apart *a = &b->apart;
+    assert(apart_is_complete(b));
+    for (size_t i = 0; i < a->n; i++) {
+        struct parcel *p = &b->pools.parcels[a->taken[i]];
+        assert(p->state == PARCEL_HELD && p->apart && p->ownership == OWNED);
+        p->apart = false;
+        parcel_done(b, p);
+    }
+    begin(b);
+}
+
+void apart_close(struct bridge *b)
+{
+    if (b->apart.state == APART_OPEN && b->apart.n > 0)
+        b->apart.state = APART_CLOSED;
+}
+
+void apart_break(struct bridge *b)
+{
+    struct apart *a = &b->apart;
+    if (a->n == 0 || a->state == APART_BROKEN)
+        return;
+    a->state = APART_BROKEN;
+    counter_add(&b->stats->aborts, 1);
+    b->port.abort_apart(b->port.ctx);
+}
+
+/* All its records are reported. Those that are still ours are sent again, in their order. */
+void bridge_apart_restarted(struct bridge *b)
+{
+    struct apart *a = &b->apart;
+    assert(a->state == APART_BROKEN && a->in_flight == 0);
+    size_t n = a->n;
+    begin(b);
+    for (size_t i = 0; i < n; i++) {
+        struct parcel *p = &b->pools.parcels[a->taken[i]];
+        if (p->state != PARCEL_HELD || !p->apart)
+            continue;
+        p->apart = false;
+        p->state = PARCEL_FREE; /* in no list */
+        parcel_ready(b, p);
+    }
+}
+
+static bool is_recent(const struct bridge *b, const struct target *t)
+{
+    return t->used && t->state == TARGET_UP && t->took_mono_ms > 0 &&
+           b->now.mono_ms - t->took_mono_ms < APART_RECENT_MS;
+}
+
+static void judge(struct bridge *b, struct target *t, int64_t fastest_us)
+{
+    bool slow = t->ack_us >= APART_MS * 1000 && t->ack_us >= APART_TIMES * fastest_us;
+    bool fast = t->ack_us <= APART_FAST_MS * 1000 || t->ack_us <= APART_FAST_TIMES * fastest_us;
+    bool wanted = t->is_slow ? !fast : slow;
+    bool stays = t->judged_mono_ms != 0 && b->now.mono_ms - t->judged_mono_ms < APART_STAYS_MS;
+    if (wanted == t->is_slow || stays)
+        return;
+    t->is_slow = wanted;
+    t->judged_mono_ms = b->now.mono_ms;
+}
+
+static void judge_all(struct bridge *b)
+{
+    int64_t fastest_us = INT64_MAX;
+    b->apart.judged_mono_ms = b->now.mono_ms;
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        const struct target *t = &b->targets.all[i];
+        if (is_recent(b, t) && t->ack_us < fastest_us)
+            fastest_us = t->ack_us;
+    }
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        if (is_recent(b, &b->targets.all[i]))
+            judge(b, &b->targets.all[i], fastest_us);
+    }
+}
+
+bool apart_is_silent(const struct bridge *b)
+{
+    const struct apart *a = &b->apart;
+    int64_t since_mono_ms = a->answered_mono_ms;
+    if (b->cluster.muted_mono_ms > since_mono_ms)
+        since_mono_ms = b->cluster.muted_mono_ms;
+    return a->in_flight > 0 && a->state != APART_BROKEN &&
+           b->now.mono_ms - since_mono_ms >= TXN_SILENT_MS &&
+           b->now.mono_ms - b->cluster.acked_mono_ms < TXN_SILENT_MS;
+}
+
+void apart_serve(struct bridge *b)
+{
+    struct apart *a = &b->apart;
+    if (!b->config.exactly_once)
+        return;
+    if (b->now.mono_ms - a->judged_mono_ms >= APART_JUDGE_MS)
+        judge_all(b);
+    if (a->n > 0 && b->now.mono_ms - a->since_mono_ms >= TXN_AGE_MAX_MS)
+        apart_close(b);
+}
+
+bool apart_is_owed(const struct bridge *b)
+{
+    return b->apart.n > 0 && b->apart.state != APART_BROKEN;
+}

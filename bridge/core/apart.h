@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* apart: the transaction of slow targets. With exactly-once, a transaction ends when its slowest
+   target has acknowledged. So a target that is clearly slower than another one is served apart. Its
+   records have a second transaction, which is open while shared ones begin and end.
+
+     OPEN     accepts records for TXN_AGE_MAX_MS
+     CLOSED   accepts none, and waits for its last reports
+     BROKEN   a record failed, or a lane was lost: the port gives it up, then OPEN again
+
+   Its records are HELD after their report, and marked in no window. When all are acknowledged, it
+   gets a turn between two shared transactions. Only then its records are marked, its progress is
+   announced, and it is committed. So no progress has a record of another transaction that is not
+   committed. One transaction at a time sends offsets.
+
+   A transaction that breaks before its turn has sent no offsets and can never be committed. Its
+   records are ready again, and no lane is read again. One that breaks in its turn is like a shared
+   one.
+
+   The rule: a target is slow if its acknowledgements take APART_MS and four times as long as those
+   of the fastest target. It is fast again when they take APART_FAST_MS or less, or at most twice as
+   long. It changes once in APART_STAYS_MS at most. If all targets are slow, none is served apart. A
+   record that is tried alone, or has events, is never apart. */
+#ifndef DELAYBRIDGE_BRIDGE_CORE_APART_H
+#define DELAYBRIDGE_BRIDGE_CORE_APART_H
+
+#include "bridge/core/state.h"
+
+int apart_init(struct bridge *b) must_check;
+void apart_deinit(struct bridge *b);
+
+/* Returns whether a delivery goes into this transaction. shared: it must go into the shared one. */
+bool apart_is_for(const struct bridge *b, const struct target *t, bool shared);
+/* Returns whether the record must wait until the other transaction of its target has ended. */
+bool apart_must_wait(const struct target *t, bool apart);
+/* Returns whether it accepts one more record. */
+bool apart_takes(const struct bridge *b);
+void apart_took(struct bridge *b, struct parcel *p, struct target *t);
+/* The port did not accept a record. */
+void apart_refused(struct bridge *b);
+
+/* An OWNED parcel of it has its report. */
+void apart_reported(struct bridge *b, struct parcel *p, bool ok);
+/* Learns from an acknowledgement how long the target takes. */
+void apart_learn(struct bridge *b, struct target *t, int64_t took_ms);
+
+/* Returns whether it is complete, and waits for its turn. */
+bool apart_is_complete(const struct bridge *b);
+/* Marks its records as done, for its commit. */
+void apart_finish(struct bridge *b);
+/* No more records follow: it does not wait for them. */
+void apart_close(struct bridge *b);
+void apart_break(struct bridge *b); /* unless it is empty */
+/* Returns whether its targets acknowledge nothing, while others do. */
+bool apart_is_silent(const struct bridge *b);
+void apart_serve(struct bridge *b);         /* judges targets, and closes the transaction in time */
+bool apart_is_owed(const struct bridge *b); /* it is to be committed before lanes are lost */
+
+#endif

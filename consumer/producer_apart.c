@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The transactional client of slow targets. Its transaction is open next to the one that has the
+   turn. It sends its offsets and its end only in a turn. It is started at its first record. */
+#include "consumer/producer_parts.h"
+
+static struct producer_turn *apart(struct producer *p)
+{
+    return producer_turn_of(p, APART);
+}
+
+static bool has_turn(const struct producer *p)
+{
+    return p->txn.turn == APART;
+}
+
+bool producer_is_apart(const struct producer *p, enum role role)
+{
+    return role == APART && !has_turn(p);
+}
+
+int producer_apart_open(struct producer *p)
+{
+    struct producer_turn *turn = apart(p);
+    if (turn->phase == PHASE_OFF)
+        producer_turn_first(p, APART);
+    if (has_turn(p) || p->txn.apart_given_up)
+        return ERR_FULL;
+    if (turn->phase == PHASE_OPEN)
+        return 0;
+    if (turn->phase != PHASE_READY)
+        return ERR_FULL;
+    rd_kafka_error_t *error = rd_kafka_begin_transaction(p->clients[APART].rk);
+    if (error != NULL) {
+        rd_kafka_error_destroy(error);
+        producer_turn_renew(p, APART);
+        return ERR_FULL;
+    }
+    turn->phase = PHASE_OPEN;
+    producer_turn_begins(turn);
+    return 0;
+}
+
+void producer_enter_apart(struct producer *p)
+{
+    p->txn.shared_turn = p->txn.turn;
+    p->txn.turn = APART;
+}
+
+void producer_abort_apart(struct producer *p)
+{
+    p->txn.apart_given_up = true;
+    wakeup_signal(p->config.wakeup, WAKEUP_REPORTS);
+}
+
+void producer_apart_serve(struct producer *p)
+{
+    rd_kafka_t *rk = p->clients[APART].rk;
+    if (!p->txn.apart_given_up || has_turn(p))
+        return;
+    producer_drop_held_apart(p); /* repeated: the first call may have lacked memory */
+    if (rk != NULL)
+        rd_kafka_purge(rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
+                               RD_KAFKA_PURGE_F_NON_BLOCKING);
+    if ((rk != NULL && rd_kafka_outq_len(rk) > 0) || p->failed_n > 0 || producer_holds(p, true))
+        return;
+    if (apart(p)->phase == PHASE_OPEN)
+        producer_turn_renew(p, APART);
+    p->txn.apart_given_up = false;
+    p->config.apart_restarted(p->config.ctx);
+}
