@@ -51,6 +51,7 @@ struct producer_config {
     /* NULL: at least once. At most PRODUCER_ID_MAX - 3 bytes: the ids of further clients end in
        ":2" to ":5". With an id, producer_reports also calls the five functions below. */
     const char *transactional_id;
+    bool id_lasts; /* the next process has the same id */
     void (*committed)(void *ctx, uint64_t seq);
     /* The transaction failed; answer with producer_abort. */
     void (*aborted)(void *ctx, enum abort_cause cause, const char *why);
@@ -96,8 +97,9 @@ void producer_finish(struct producer *producer, uint64_t seq);
    call. */
 void producer_abort(struct producer *producer);
 
-/* The transaction of slow targets, whose records were forwarded as `apart`, has the next turn. */
-void producer_enter_apart(struct producer *producer);
+/* Gives the next turn to the transaction of slow targets, whose records were forwarded as `apart`.
+   Returns false if another transaction must be committed or aborted first. */
+bool producer_enter_apart(struct producer *producer) must_check;
 
 /* Aborts it before its turn. Ends with apart_restarted, never inside the call. */
 void producer_abort_apart(struct producer *producer);

@@ -40,10 +40,18 @@ int producer_apart_open(struct producer *p)
     return 0;
 }
 
-void producer_enter_apart(struct producer *p)
+/* The shared client may have an open transaction without a record: its first record did not fit. It
+   continues after the turn. While older offsets of a client may still arrive, only that client
+   sends newer ones. */
+bool producer_enter_apart(struct producer *p)
 {
-    p->txn.shared_turn = p->txn.turn;
-    p->txn.turn = APART;
+    struct producer_txn *t = &p->txn;
+    if (has_turn(p) || t->stays || t->failing || t->giving_up || t->apart_given_up ||
+        apart(p)->phase != PHASE_OPEN)
+        return false;
+    t->shared_turn = t->turn;
+    t->turn = APART;
+    return true;
 }
 
 void producer_abort_apart(struct producer *p)
@@ -52,9 +60,24 @@ void producer_abort_apart(struct producer *p)
     wakeup_signal(p->config.wakeup, WAKEUP_REPORTS);
 }
 
+/* Purges a transaction that the coordinator refuses: the last one is not complete. Its records are
+   reported as not sent, and then it is given up. No target is to blame. */
+static void watch_refusal(struct producer *p)
+{
+    struct producer_turn *turn = apart(p);
+    if (turn->phase != PHASE_OPEN || has_turn(p) || p->txn.apart_given_up ||
+        !producer_turn_is_refused(turn))
+        return;
+    p->config.leaders_doubted(p->config.ctx);
+    producer_drop_held_apart(p);
+    rd_kafka_purge(p->clients[APART].rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
+                                             RD_KAFKA_PURGE_F_NON_BLOCKING);
+}
+
 void producer_apart_serve(struct producer *p)
 {
     rd_kafka_t *rk = p->clients[APART].rk;
+    watch_refusal(p);
     if (!p->txn.apart_given_up || has_turn(p))
         return;
     producer_drop_held_apart(p); /* repeated: the first call may have lacked memory */

@@ -145,6 +145,14 @@ static bool is_of_client(rd_kafka_resp_err_t err)
            err == RD_KAFKA_RESP_ERR__STATE;
 }
 
+/* Returns the error to report. APART's error is not the fault of the record that meets it: the
+   record was not sent, and its transaction is given up. */
+static rd_kafka_resp_err_t cause_of(const struct producer *p, enum role role,
+                                    rd_kafka_resp_err_t err)
+{
+    return producer_is_apart(p, role) && is_of_client(err) ? RD_KAFKA_RESP_ERR__PURGE_QUEUE : err;
+}
+
 static void fail_transaction(struct producer *p, enum role role, rd_kafka_resp_err_t err)
 {
     if (producer_is_transactional(p) && !producer_is_apart(p, role) &&
@@ -184,7 +192,7 @@ int producer_send(struct producer *p, const struct forward *f, enum role role)
     fail_transaction(p, role, err);
     if (is_of_client(err) && !producer_is_apart(p, role))
         return ERR_FULL;
-    return producer_remember_failed(p, f->parcel, err) ? 0 : ERR_FULL;
+    return producer_remember_failed(p, f->parcel, cause_of(p, role, err)) ? 0 : ERR_FULL;
 }
 
 /* Sends the first held record of a route. Returns 0, or the error of a client that did not accept
@@ -196,7 +204,7 @@ static rd_kafka_resp_err_t send_first(struct producer *p, struct route *route)
     if (err != 0) {
         fail_transaction(p, o->role, err);
         if ((is_of_client(err) && !producer_is_apart(p, o->role)) ||
-            !producer_remember_failed(p, parcel_of(o), err))
+            !producer_remember_failed(p, parcel_of(o), cause_of(p, o->role, err)))
             return err;
         drop_headers(&o->held.message);
     }

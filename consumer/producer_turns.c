@@ -118,6 +118,10 @@ int producer_txn_start(struct producer *p)
     }
     for (enum role role = FIRST; role < FIRST + WANTED; role++)
         producer_turn_start(p, role);
+    /* The last process may have been killed in the turn of APART. Its offsets are pending until the
+       id is initialized. */
+    if (p->config.id_lasts && !producer_turn_first(p, APART))
+        return ERR_NO_MEMORY;
     return 0;
 }
 
@@ -132,12 +136,18 @@ static enum role ready_other(struct producer *p)
 
 void producer_turn_pass(struct producer *p)
 {
+    struct producer_txn *t = &p->txn;
+    if (t->stays)
+        return;
+    if (t->turn == APART) {
+        t->turn = t->shared_turn;
+        enum txn_phase phase = producer_turn_of(p, t->turn)->phase;
+        if (phase == PHASE_READY || phase == PHASE_OPEN)
+            return;
+    }
     enum role role = ready_other(p);
-    enum role shared = p->txn.shared_turn;
-    if (p->txn.turn == APART && producer_turn_of(p, shared)->phase == PHASE_READY)
-        role = shared;
-    if (!p->txn.stays && role != APART)
-        p->txn.turn = role;
+    if (role != APART)
+        t->turn = role;
 }
 
 void producer_turn_choose(struct producer *p)

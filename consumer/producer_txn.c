@@ -211,22 +211,13 @@ static bool may_restart(struct producer *p)
     return is_in(p, PHASE_READY) && !producer_turns_close(p);
 }
 
-/* The turn stays with the client that it stayed with before APART got it. */
-static void leave_torn(struct producer *p)
-{
-    struct producer_txn *t = &p->txn;
-    producer_turn_renew(p, t->turn);
-    if (t->turn == APART && t->stays)
-        t->turn = t->shared_turn;
-}
-
 static void serve_given_up(struct producer *p)
 {
     struct producer_txn *t = &p->txn;
     if (is_in(p, PHASE_TORN) && t->sending)
         producer_turn_leave(p);
     else if (is_in(p, PHASE_TORN))
-        leave_torn(p);
+        producer_turn_renew(p, t->turn);
     producer_turns_replace_held(p);
     producer_turn_choose(p);
     if (may_restart(p)) {
@@ -263,8 +254,7 @@ void producer_announce(struct producer *p, rd_kafka_topic_partition_list_t *offs
     drop_offsets(t);
     t->offsets = offsets;
     t->member = member;
-    /* Older offsets of another client may still arrive (stays). */
-    t->refused = offsets == NULL || (t->turn == APART && t->stays);
+    t->refused = offsets == NULL;
     if (!is_in(p, PHASE_STARTING) && !is_in(p, PHASE_CLOSING) && !t->refused)
         send_offsets(p);
     wakeup_signal(p->config.wakeup, WAKEUP_REPORTS);

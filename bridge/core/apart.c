@@ -16,7 +16,9 @@ enum {
     APART_RECENT_MS = 10000, /* older acknowledgements do not count */
     APART_RETRY_MS = 100,
     APART_RECORDS_MAX = 10000,
-    APART_REFUSED_MAX = 30
+    APART_REFUSED_MAX = 30,
+    APART_SILENT_MS = TXN_SILENT_MS + 500, /* the port first finds out if brokers refuse it */
+    APART_MEMORY = 8                       /* its part of memory_bytes: an eighth */
 };
 
 int apart_init(struct bridge *b)
@@ -41,10 +43,17 @@ bool apart_must_wait(const struct target *t, bool apart)
     return apart ? t->in_transaction : t->is_apart;
 }
 
+/* Records that are held count as in flight to no target, so they have a separate limit. */
+static size_t bytes_max(const struct bridge *b)
+{
+    size_t part = (size_t)b->config.memory_bytes / APART_MEMORY;
+    return part < TXN_BYTES_MAX ? part : TXN_BYTES_MAX;
+}
+
 bool apart_takes(const struct bridge *b)
 {
     const struct apart *a = &b->apart;
-    return a->state == APART_OPEN && a->n < APART_RECORDS_MAX && a->bytes < TXN_BYTES_MAX &&
+    return a->state == APART_OPEN && a->n < APART_RECORDS_MAX && a->bytes < bytes_max(b) &&
            b->txn.state != TXN_BROKEN && !b->txn.is_apart && !b->commit.proving &&
            b->now.mono_ms >= a->retry_mono_ms;
 }
@@ -62,6 +71,26 @@ void apart_took(struct bridge *b, struct parcel *p, struct target *t)
     t->is_apart = true;
 }
 
+static void set_slow(struct bridge *b, struct target *t, bool slow)
+{
+    bridge_notice(b, (struct notice){.kind = slow ? NOTICE_TARGET_APART : NOTICE_TARGET_SHARES,
+                                     .target = bytes_text(t->id.name),
+                                     .span_ms = t->ack_us / 1000});
+    t->is_slow = slow;
+    t->judged_mono_ms = b->now.mono_ms;
+}
+
+/* Lets slow targets share transactions, at least for APART_STAYS_MS. in_it: only those with records
+   in the transaction apart. */
+static void share(struct bridge *b, bool in_it)
+{
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        struct target *t = &b->targets.all[i];
+        if (t->used && t->is_slow && (t->is_apart || !in_it))
+            set_slow(b, t, false);
+    }
+}
+
 /* Without its producer, slow targets share transactions again. */
 void apart_refused(struct bridge *b)
 {
@@ -69,12 +98,7 @@ void apart_refused(struct bridge *b)
     if (++b->apart.refused < APART_REFUSED_MAX)
         return;
     b->apart.refused = 0;
-    for (int i = 0; i < TARGETS_MAX; i++) {
-        struct target *t = &b->targets.all[i];
-        if (t->used && t->is_slow)
-            t->judged_mono_ms = b->now.mono_ms;
-        t->is_slow = false;
-    }
+    share(b, false);
 }
 
 void apart_reported(struct bridge *b, struct parcel *p, bool ok)
@@ -84,7 +108,7 @@ void apart_reported(struct bridge *b, struct parcel *p, bool ok)
     a->answered_mono_ms = b->now.mono_ms;
     p->state = PARCEL_HELD;
     if (!ok)
-        apart_break(b);
+        apart_fail(b);
 }
 
 /* A moving average: each acknowledgement counts a quarter. */
@@ -101,6 +125,11 @@ bool apart_is_complete(const struct bridge *b)
     return a->state == APART_CLOSED && a->n > 0 && a->in_flight == 0;
 }
 
+bool apart_wants_turn(const struct bridge *b)
+{
+    return apart_is_complete(b) && !b->apart.waits;
+}
+
 static void begin(struct bridge *b)
 {
     struct apart *a = &b->apart;
@@ -108,6 +137,7 @@ static void begin(struct bridge *b)
         b->targets.all[i].is_apart = false;
     a->state = APART_OPEN;
     a->n = a->bytes = 0;
+    a->failed = a->timed_out = a->waits = false;
 }
 
 void apart_finish(struct bridge *b)
@@ -139,12 +169,20 @@ void apart_break(struct bridge *b)
     b->port.abort_apart(b->port.ctx);
 }
 
+void apart_fail(struct bridge *b)
+{
+    b->apart.failed |= b->apart.n > 0;
+    apart_break(b);
+}
+
 /* All its records are reported. Those that are still ours are sent again, in their order. */
 void bridge_apart_restarted(struct bridge *b)
 {
     struct apart *a = &b->apart;
     assert(a->state == APART_BROKEN && a->in_flight == 0);
     size_t n = a->n;
+    if (a->failed)
+        share(b, true);
     begin(b);
     for (size_t i = 0; i < n; i++) {
         struct parcel *p = &b->pools.parcels[a->taken[i]];
@@ -162,31 +200,38 @@ static bool is_recent(const struct bridge *b, const struct target *t)
            b->now.mono_ms - t->took_mono_ms < APART_RECENT_MS;
 }
 
-static void judge(struct bridge *b, struct target *t, int64_t fastest_us)
+/* others: it was compared with another target. If there is none, its times prove little. */
+static void judge(struct bridge *b, struct target *t, int64_t fastest_us, bool others)
 {
     bool slow = t->ack_us >= APART_MS * 1000 && t->ack_us >= APART_TIMES * fastest_us;
-    bool fast = t->ack_us <= APART_FAST_MS * 1000 || t->ack_us <= APART_FAST_TIMES * fastest_us;
+    bool fast =
+        t->ack_us <= APART_FAST_MS * 1000 || (others && t->ack_us <= APART_FAST_TIMES * fastest_us);
     bool wanted = t->is_slow ? !fast : slow;
     bool stays = t->judged_mono_ms != 0 && b->now.mono_ms - t->judged_mono_ms < APART_STAYS_MS;
     if (wanted == t->is_slow || stays)
         return;
-    t->is_slow = wanted;
-    t->judged_mono_ms = b->now.mono_ms;
+    set_slow(b, t, wanted);
 }
 
 static void judge_all(struct bridge *b)
 {
     int64_t fastest_us = INT64_MAX;
+    uint64_t slow_n = 0;
+    int recent_n = 0;
     b->apart.judged_mono_ms = b->now.mono_ms;
     for (int i = 0; i < TARGETS_MAX; i++) {
         const struct target *t = &b->targets.all[i];
-        if (is_recent(b, t) && t->ack_us < fastest_us)
-            fastest_us = t->ack_us;
+        if (!is_recent(b, t))
+            continue;
+        recent_n++;
+        fastest_us = t->ack_us < fastest_us ? t->ack_us : fastest_us;
     }
     for (int i = 0; i < TARGETS_MAX; i++) {
         if (is_recent(b, &b->targets.all[i]))
-            judge(b, &b->targets.all[i], fastest_us);
+            judge(b, &b->targets.all[i], fastest_us, recent_n > 1);
+        slow_n += b->targets.all[i].used && b->targets.all[i].is_slow;
     }
+    counter_set(&b->stats->targets_apart, slow_n);
 }
 
 bool apart_is_silent(const struct bridge *b)
@@ -196,7 +241,7 @@ bool apart_is_silent(const struct bridge *b)
     if (b->cluster.muted_mono_ms > since_mono_ms)
         since_mono_ms = b->cluster.muted_mono_ms;
     return a->in_flight > 0 && a->state != APART_BROKEN &&
-           b->now.mono_ms - since_mono_ms >= TXN_SILENT_MS &&
+           b->now.mono_ms - since_mono_ms >= APART_SILENT_MS &&
            b->now.mono_ms - b->cluster.acked_mono_ms < TXN_SILENT_MS;
 }
 
@@ -213,5 +258,5 @@ void apart_serve(struct bridge *b)
 
 bool apart_is_owed(const struct bridge *b)
 {
-    return b->apart.n > 0 && b->apart.state != APART_BROKEN;
+    return b->apart.n > 0 && b->apart.state != APART_BROKEN && b->txn.state != TXN_BROKEN;
 }

@@ -13,12 +13,15 @@
    committed. One transaction at a time sends offsets.
 
    A transaction that breaks before its turn has sent no offsets and can never be committed. Its
-   records are ready again, and no lane is read again. One that breaks in its turn is like a shared
-   one.
+   records are ready again, and no lane is read again. After a failure its targets share
+   transactions, at least for APART_STAYS_MS. So a record, a target or a client that fails again
+   does so in a shared transaction, which has the means to find the cause. A transaction that breaks
+   in its turn is like a shared one.
 
    The rule: a target is slow if its acknowledgements take APART_MS and four times as long as those
    of the fastest target. It is fast again when they take APART_FAST_MS or less, or at most twice as
-   long. It changes once in APART_STAYS_MS at most. If all targets are slow, none is served apart. A
+   long. While no other target has records, only its own time counts. It changes once in
+   APART_STAYS_MS at most. If all targets are slow, none is served apart. A
    record that is tried alone, or has events, is never apart. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_APART_H
 #define DELAYBRIDGE_BRIDGE_CORE_APART_H
@@ -43,13 +46,19 @@ void apart_reported(struct bridge *b, struct parcel *p, bool ok);
 /* Learns from an acknowledgement how long the target takes. */
 void apart_learn(struct bridge *b, struct target *t, int64_t took_ms);
 
-/* Returns whether it is complete, and waits for its turn. */
+/* Returns whether all its records are acknowledged, and it accepts no more. */
 bool apart_is_complete(const struct bridge *b);
+/* Returns whether it is complete, and no shared transaction must be committed before it. */
+bool apart_wants_turn(const struct bridge *b);
 /* Marks its records as done, for its commit. */
 void apart_finish(struct bridge *b);
 /* No more records follow: it does not wait for them. */
 void apart_close(struct bridge *b);
-void apart_break(struct bridge *b); /* unless it is empty */
+/* Gives it up, unless it is empty: its lanes are lost or read again. */
+void apart_break(struct bridge *b);
+/* The same, because of a failure. Its targets share transactions for a while, which find the cause.
+ */
+void apart_fail(struct bridge *b);
 /* Returns whether its targets acknowledge nothing, while others do. */
 bool apart_is_silent(const struct bridge *b);
 void apart_serve(struct bridge *b);         /* judges targets, and closes the transaction in time */

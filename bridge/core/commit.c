@@ -28,11 +28,11 @@ static uint64_t next_commit(struct bridge *b)
 }
 
 /* Exactly-once: announces the progress of the transaction. Returns false if there is neither
-   progress nor a record. */
+   progress nor a record. Records without progress are possible: their topic may be missing. */
 static bool announce(struct bridge *b)
 {
     size_t n = progress_collect(b);
-    if (n == 0 && b->txn.n == 0)
+    if (n == 0 && b->txn.n == 0 && !b->txn.is_apart)
         return false;
     b->txn.announced = true;
     b->port.announce(b->port.ctx, b->commit.progress, n);
@@ -44,6 +44,7 @@ static void commit_transaction(struct bridge *b)
     b->commit.last_mono_ms = b->now.mono_ms;
     if (!b->txn.announced && !announce(b)) {
         b->txn.state = TXN_OPEN; /* neither record nor progress */
+        b->apart.waits = false;  /* no commit follows */
         return;
     }
     b->txn.state = TXN_COMMITTING;
@@ -81,16 +82,20 @@ static void end_transaction(struct bridge *b)
 }
 
 /* Commits the transaction of slow targets, if it is complete and no other one is open. Returns
-   whether it does. */
+   whether it does. If the port refuses, a commit of progress comes first. */
 static bool commit_apart(struct bridge *b)
 {
-    if (b->txn.state != TXN_OPEN || b->txn.n > 0 || !apart_is_complete(b))
+    if (b->txn.state != TXN_OPEN || b->txn.n > 0 || !apart_wants_turn(b))
         return false;
-    b->port.enter_apart(b->port.ctx);
+    if (!b->port.enter_apart(b->port.ctx)) {
+        b->apart.waits = true;
+        progress_touch(b, false);
+        return false;
+    }
     b->txn.is_apart = true;
     apart_finish(b);
     commit_transaction(b);
-    assert(b->txn.state == TXN_COMMITTING); /* its records are progress */
+    assert(b->txn.state == TXN_COMMITTING);
     return true;
 }
 
@@ -123,6 +128,7 @@ static void transaction_committed(struct bridge *b)
     txn_begin(b);
     targets_forget_transaction(b);
     b->txn.single_failed = false;
+    b->apart.waits = false;
 }
 
 void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
@@ -169,7 +175,11 @@ bool commit_settle(struct bridge *b)
 {
     if (b->config.exactly_once) {
         apart_close(b);
-        if (!commit_apart(b))
+        if (commit_apart(b))
+            return true;
+        if (b->apart.waits && b->txn.state == TXN_OPEN && b->txn.n == 0)
+            commit_transaction(b);
+        else
             end_transaction(b);
     } else if (list_is_empty(&b->events.unproven)) {
         commit_serve(b);

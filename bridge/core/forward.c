@@ -45,7 +45,7 @@ static int dispatch(struct bridge *b, struct parcel *p, struct forward *f, bool 
     p->kind = (uint8_t)f->kind;
     p->to_slot = (int16_t)f->slot;
     p->since_mono_ms = b->now.mono_ms;
-    if (b->in_flight++ == b->apart.in_flight)
+    if (b->in_flight++ == 0)
         b->cluster.acked_mono_ms = b->now.mono_ms;
     if (f->kind != FORWARD_TARGET)
         outlet_sent(b, p);

@@ -199,8 +199,9 @@ static void fail_transaction(struct bridge *b, struct parcel *p, struct target *
    in the same transaction. Its state is looked up before the remaining producer sends to it. */
 static void doubt_unanswered(struct bridge *b, const struct parcel *p, enum report report)
 {
-    b->txn.timed_out |= report == REPORT_TIMED_OUT && p->ownership == OWNED;
-    bool taken_along = report == REPORT_NOT_SENT && b->txn.timed_out && p->ownership == OWNED;
+    bool *timed_out = p->apart ? &b->apart.timed_out : &b->txn.timed_out;
+    *timed_out |= report == REPORT_TIMED_OUT && p->ownership == OWNED;
+    bool taken_along = report == REPORT_NOT_SENT && *timed_out && p->ownership == OWNED;
     if (!b->config.exactly_once || (report != REPORT_TIMED_OUT && !taken_along))
         return;
     if (p->kind == FORWARD_TARGET)
@@ -210,11 +211,13 @@ static void doubt_unanswered(struct bridge *b, const struct parcel *p, enum repo
 }
 
 /* A record of the transaction apart. If nothing was acknowledged since it was sent, Kafka was away,
-   and no target is to blame. */
+   and no target is to blame. A failure whose cause is not known shows again in a shared
+   transaction, which finds the cause. */
 static void reported_apart(struct bridge *b, struct parcel *p, enum report report, const char *why)
 {
     struct target *target = p->target;
     bool away = report == REPORT_TIMED_OUT && b->cluster.acked_mono_ms <= p->since_mono_ms;
+    doubt_unanswered(b, p, report);
     target_reported(b, target, p, &(struct answer){away ? REPORT_NOT_SENT : report, false, why});
     if (p->ownership != OWNED) {
         parcel_forget(b, p);
@@ -346,7 +349,8 @@ void bridge_restarted(struct bridge *b)
 
 bool outcome_break(struct bridge *b, const char *why)
 {
-    bool sends = txn_in_flight(b) > 0 || b->txn.failed_parcel != NULL || b->apart.n > 0;
+    bool sends = txn_in_flight(b) > 0 || b->txn.failed_parcel != NULL;
+    apart_break(b); /* it has sent no offsets, so its records may be read again at once */
     if (!b->config.exactly_once || !sends)
         return false;
     b->txn.failed_parcel = NULL; /* forgotten with all other records */
@@ -362,7 +366,7 @@ void outcome_watch_silence(struct bridge *b)
     struct txn *t = &b->txn;
     if (apart_is_silent(b)) {
         targets_apart_are_silent(b, why);
-        apart_break(b);
+        apart_fail(b);
     }
     int64_t since_mono_ms =
         b->cluster.acked_mono_ms > t->ending_mono_ms ? b->cluster.acked_mono_ms : t->ending_mono_ms;

@@ -146,6 +146,8 @@ enum notice_kind {
     NOTICE_STALLED_TURN,    /* span_ms: since the last turn; the next commit must succeed first */
     NOTICE_TARGET_DOWN,     /* target, error, reason, span_ms: not tried for this long */
     NOTICE_TARGET_UP,       /* target */
+    NOTICE_TARGET_APART,    /* target, span_ms: its acknowledgements take this long */
+    NOTICE_TARGET_SHARES,   /* target: no longer apart */
     NOTICE_ABORTED,         /* count, reason: the records of a transaction are read again */
     NOTICE_FORWARD_FAILED,  /* queue, offset, to_slot, reason: a hop or dead letter; sent again */
     NOTICE_DEAD_LETTERED,   /* queue, offset, key, target, code, reason */
@@ -288,8 +290,9 @@ struct port {
        them. */
     void (*abort)(void *ctx, bool reread);
     /* Exactly-once: all records of the transaction apart were acknowledged, and no shared one is
-       open. The next calls of announce, finish and abort are about it, until its outcome. */
-    void (*enter_apart)(void *ctx);
+       open. The next calls of announce, finish and abort are about it, until its outcome. Returns
+       false, and changes nothing, if a shared transaction must be committed or aborted first. */
+    bool (*enter_apart)(void *ctx) must_check;
     /* Exactly-once: gives up the transaction apart, which was not entered and so never commits.
        Missing reports still arrive. Then bridge_apart_restarted follows, never in this call. */
     void (*abort_apart)(void *ctx);

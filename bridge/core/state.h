@@ -344,6 +344,9 @@ struct apart {
     size_t in_flight;         /* those of them without a report, OWNED */
     int64_t since_mono_ms;    /* first record */
     int64_t answered_mono_ms; /* last report, or the first record */
+    bool failed;              /* a record failed: its targets share transactions for a while */
+    bool timed_out;           /* a record timed out */
+    bool waits;               /* it was refused the turn: until the next commit, or its failure */
     int64_t retry_mono_ms;    /* the port refused a record: not before this */
     int refused;              /* how often, in a row */
     int64_t judged_mono_ms;   /* targets were last judged */

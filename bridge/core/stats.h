@@ -116,8 +116,9 @@ enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retir
     X(stall_recoveries, ADD) /* silent queues that were read again */                              \
     X(commits, ADD)          /* that succeeded */                                                  \
     X(commits_failed, ADD)                                                                         \
-    X(aborts, ADD)       /* exactly-once: aborted transactions */                                  \
-    X(throttled_ms, ADD) /* total time for which a broker's quota stopped requests */              \
+    X(aborts, ADD)        /* exactly-once: aborted transactions */                                 \
+    X(targets_apart, ADD) /* gauge: exactly-once: slow targets with a separate transaction */      \
+    X(throttled_ms, ADD)  /* total time for which a broker's quota stopped requests */             \
     X(rebalances, ADD)                                                                             \
     X(cancels, ADD)                   /* cancels that were acknowledged by the topic of cancels */ \
     X(replaces, ADD)                  /* the same of replaces */                                   \

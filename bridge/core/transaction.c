@@ -84,7 +84,7 @@ bool txn_takes(struct bridge *b, bool alone)
         return true;
     if (t->state != TXN_OPEN || t->failed || t->single != NULL || is_full(t))
         return false;
-    if (t->n == 0 && apart_is_complete(b)) /* which has the turn */
+    if (t->n == 0 && apart_wants_turn(b))
         return false;
     t->close_requested |= alone && t->n > 0;
     return !t->close_requested;

@@ -178,6 +178,10 @@ static const struct metric METRICS[] = {
      metrics_write_commit, 0},
     {"delaybridge_transactions_total", "counter", "result",
      "Transactions by result. With exactly-once only.", metrics_write_transactions, 0},
+    {"delaybridge_slow_targets", "gauge", "",
+     "Targets that acknowledge clearly slower than others, so that their records have separate "
+     "transactions. With exactly-once only.",
+     STATS(targets_apart)},
     {"delaybridge_ready", "gauge", "", "1 if /readyz answers 200, else 0.", metrics_write_ready, 0},
     {"delaybridge_config_hash", "gauge", "",
      "Hash of targets, default_target, levels, delivery, compat and retry, which must be equal on "

@@ -340,6 +340,7 @@ struct producer_config worker_producer_config(struct worker *w)
                                     .trimmed = on_trimmed,
                                     .transactional_id =
                                         w->config.config->exactly_once ? w->transactional_id : NULL,
+                                    .id_lasts = !w->transient,
                                     .committed = on_transaction_committed,
                                     .aborted = on_transaction_aborted,
                                     .restarted = on_restarted,

@@ -77,9 +77,9 @@ static void port_abort(void *ctx, bool reread)
     producer_abort(w->producer);
 }
 
-static void port_enter_apart(void *ctx)
+static bool port_enter_apart(void *ctx)
 {
-    producer_enter_apart(((struct worker *)ctx)->producer);
+    return producer_enter_apart(((struct worker *)ctx)->producer);
 }
 
 static void port_abort_apart(void *ctx)

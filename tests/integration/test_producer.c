@@ -4,7 +4,7 @@
 #include "bridge/base/clock.h"
 #include "consumer/client/client.h"
 #include "consumer/client/mock.h"
-#include "consumer/producer.h"
+#include "consumer/producer_parts.h"
 
 #include <criterion/criterion.h>
 
@@ -15,8 +15,9 @@ static const char *const topics[SLOTS] = {"schedule", "schedule.1s"};
 /* The events of the producer. */
 struct heard {
     int reports, refusals;
+    enum report report; /* the last one */
     uint64_t committed;
-    bool aborted, restarted;
+    bool aborted, restarted, apart_restarted;
 };
 
 struct stage {
@@ -34,6 +35,7 @@ static void on_reported(void *ctx, struct parcel *parcel, enum report report, co
     (void)parcel, (void)why;
     heard->reports++;
     heard->refusals += report != REPORT_OK;
+    heard->report = report;
 }
 
 static void on_landed(void *ctx, const struct parcel *parcel, struct queue_id level, int64_t offset)
@@ -62,6 +64,11 @@ static void on_restarted(void *ctx)
     ((struct heard *)ctx)->restarted = true;
 }
 
+static void on_apart_restarted(void *ctx)
+{
+    ((struct heard *)ctx)->apart_restarted = true;
+}
+
 static void open_stage(struct stage *stage)
 {
     static char group[] = "producers", name[] = "bootstrap.servers";
@@ -70,6 +77,7 @@ static void open_stage(struct stage *stage)
     cr_assert_not_null(stage->mock, "%s", error.text);
     for (int slot = 0; slot < SLOTS; slot++)
         cr_assert_eq(mock_topic(stage->mock, topics[slot], LANES), 0);
+    cr_assert_eq(mock_topic(stage->mock, "orders", 1), 0);
     cr_assert_eq(wakeup_init(&stage->wakeup), 0);
     stage->bootstrap =
         (struct property){CLIENT_ALL, name, (char *)mock_bootstrap(stage->mock), false};
@@ -87,6 +95,7 @@ static void open_stage(struct stage *stage)
                                      .committed = on_committed,
                                      .aborted = on_aborted,
                                      .restarted = on_restarted,
+                                     .apart_restarted = on_apart_restarted,
                                      .ctx = &stage->heard};
     cr_assert_eq(producer_new(&config, &stage->producer, &error), 0, "%s", error.text);
 }
@@ -132,7 +141,11 @@ static void forward(struct stage *stage)
 static void commit(struct stage *stage, uint64_t seq, bool with_offsets)
 {
     int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
-    producer_announce(stage->producer, with_offsets ? rd_kafka_topic_partition_list_new(1) : NULL,
+    rd_kafka_topic_partition_list_t *offsets =
+        with_offsets ? rd_kafka_topic_partition_list_new(1) : NULL;
+    if (with_offsets)
+        rd_kafka_topic_partition_list_add(offsets, topics[0], 0)->offset = (int64_t)seq;
+    producer_announce(stage->producer, offsets,
                       with_offsets ? rd_kafka_consumer_group_metadata_new("producers") : NULL);
     producer_finish(stage->producer, seq);
     while (stage->heard.committed != seq && !stage->heard.aborted && clock_mono_ms() < until_ms)
@@ -180,5 +193,155 @@ Test(producer, new_transaction_begins_after_an_aborted_one)
     forward(&stage);
     commit(&stage, 2, true);
     cr_assert_eq(stage.heard.committed, 2);
+    close_stage(&stage);
+}
+
+/* Forwards a record of a slow target. Returns without its report. */
+static void forward_apart(struct stage *stage)
+{
+    static struct target_id target = {.name = "orders"};
+    static const struct record record = {.value = {(const uint8_t *)"x", 1}};
+    static struct parcel_note parcel;
+    struct envelope env = {.stamp = {.target = {"orders", 6}, .expires_ms = STAMP_NEVER},
+                           .value = {"x", 1}};
+    const struct forward delivery = {.kind = FORWARD_TARGET,
+                                     .parcel = (struct parcel *)(void *)&parcel,
+                                     .record = &record,
+                                     .env = &env,
+                                     .target = &target,
+                                     .apart = true};
+    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
+    target.handle = NULL; /* of the producer of an earlier test */
+    (void)producer_lookup(stage->producer, &target);
+    while (producer_forward(stage->producer, &delivery) != 0 && clock_mono_ms() < until_ms)
+        serve(stage);
+}
+
+static void await_reports(struct stage *stage, int n)
+{
+    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
+    while (stage->heard.reports < n && clock_mono_ms() < until_ms)
+        serve(stage);
+    cr_assert_eq(stage->heard.reports, n);
+}
+
+/* Begins a transaction apart, whose record is acknowledged. */
+static void complete_apart(struct stage *stage)
+{
+    int before = stage->heard.reports;
+    forward_apart(stage);
+    await_reports(stage, before + 1);
+    cr_assert_eq(stage->heard.report, REPORT_OK);
+}
+
+static void await_spare(struct stage *stage)
+{
+    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
+    while (!producer_has_spare(stage->producer) && clock_mono_ms() < until_ms)
+        serve(stage);
+    cr_assert(producer_has_spare(stage->producer));
+}
+
+Test(producer, transaction_apart_is_open_while_others_begin_and_end)
+{
+    struct stage stage;
+    open_stage(&stage);
+    complete_apart(&stage);
+    for (uint64_t seq = 1; seq <= 2; seq++) {
+        forward(&stage);
+        commit(&stage, seq, true);
+    }
+    cr_assert(producer_enter_apart(stage.producer));
+    commit(&stage, 3, true);
+    cr_assert_eq(stage.heard.committed, 3);
+    cr_expect_neq(stage.producer->txn.turn, APART);
+    forward(&stage);
+    commit(&stage, 4, true);
+    cr_assert_eq(stage.heard.committed, 4);
+    close_stage(&stage);
+}
+
+Test(producer, client_that_is_open_without_a_record_continues_after_the_turn_of_slow_targets)
+{
+    struct stage stage;
+    open_stage(&stage);
+    complete_apart(&stage);
+    await_spare(&stage);
+    cr_assert_eq(producer_txn_enter(stage.producer), 0, "its first record was not accepted");
+    enum role role = stage.producer->txn.turn;
+    cr_assert(producer_enter_apart(stage.producer));
+    commit(&stage, 1, true);
+    cr_assert_eq(stage.heard.committed, 1);
+    cr_expect_eq(stage.producer->txn.turn, role);
+    for (uint64_t seq = 2; seq <= 4; seq++) {
+        forward(&stage);
+        commit(&stage, seq, true);
+    }
+    await_spare(&stage);
+    close_stage(&stage);
+}
+
+Test(producer, slow_targets_get_no_turn_while_older_offsets_may_arrive)
+{
+    struct stage stage;
+    open_stage(&stage);
+    complete_apart(&stage);
+    stage.producer->txn.stays = true; /* of the client whose turn it is */
+    cr_expect_not(producer_enter_apart(stage.producer));
+    commit(&stage, 1, true);
+    cr_expect(producer_enter_apart(stage.producer));
+    commit(&stage, 2, true);
+    cr_assert_eq(stage.heard.committed, 2);
+    close_stage(&stage);
+}
+
+Test(producer, slow_targets_get_no_turn_after_a_failure_of_the_other_client)
+{
+    struct stage stage;
+    open_stage(&stage);
+    complete_apart(&stage);
+    stage.producer->txn.failing = true;
+    cr_expect_not(producer_enter_apart(stage.producer));
+    close_stage(&stage);
+}
+
+/* A request with its offsets failed on the wire, and was sent again. */
+Test(producer, client_of_slow_targets_keeps_the_turn_until_its_late_offsets_are_fenced)
+{
+    struct stage stage;
+    open_stage(&stage);
+    complete_apart(&stage);
+    cr_assert(producer_enter_apart(stage.producer));
+    struct producer_turn *turn = producer_turn_of(stage.producer, APART);
+    atomic_store(&turn->tainted, true);
+    atomic_store(&turn->offsets_tainted, true);
+    commit(&stage, 1, true);
+    cr_assert_eq(stage.heard.committed, 1);
+    cr_expect_eq(stage.producer->txn.turn, APART);
+    forward(&stage);
+    cr_expect_eq(stage.producer->txn.turn, APART, "no other client sends offsets before it");
+    commit(&stage, 2, true);
+    cr_assert_eq(stage.heard.committed, 2);
+    cr_expect_neq(stage.producer->txn.turn, APART);
+    close_stage(&stage);
+}
+
+Test(producer, failed_client_of_slow_targets_blames_no_record)
+{
+    struct stage stage;
+    open_stage(&stage);
+    complete_apart(&stage);
+    rd_kafka_error_t *error =
+        rd_kafka_abort_transaction(stage.producer->clients[APART].rk, TIMEOUT_MS);
+    cr_assert_null(error, "it has no transaction any more, so it accepts no record");
+    forward_apart(&stage);
+    await_reports(&stage, 2);
+    cr_expect_eq(stage.heard.report, REPORT_NOT_SENT);
+    producer_abort_apart(stage.producer);
+    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
+    while (!stage.heard.apart_restarted && clock_mono_ms() < until_ms)
+        serve(&stage);
+    cr_assert(stage.heard.apart_restarted);
+    complete_apart(&stage);
     close_stage(&stage);
 }

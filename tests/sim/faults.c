@@ -61,6 +61,11 @@ static void restart_later(struct world *w, int id)
    from the answer to the end of its transaction. */
 static void fence(struct process *p)
 {
+    bool slow = p->apart != NULL && p->apart->attempts != NULL;
+    if (slow && rng_chance(&p->world->retry_rng, 5000)) {
+        coordinator_fence(p->apart);
+        return;
+    }
     coordinator_fence(p->producer);
     if (!p->restarting && p->commit_answered == p->commit_sent && rng_chance(&p->world->rng, 5000))
         producer_break(p->producer);
@@ -416,6 +421,34 @@ static void choose_controls(struct world *w, int64_t faults_ms)
         world_at(w, rng_between(rng, 0, faults_ms), NULL, operate, NULL, 0);
 }
 
+static void ask_next_to_a_slow_target(struct world *w, struct process *nobody, void *arg, int64_t n)
+{
+    struct rng *rng = &w->retry_rng;
+    (void)nobody;
+    (void)arg;
+    struct ask ask = {.lane = rng_int(rng, 0, w->setup.lanes - 1),
+                      .target = n % 2 == 0 ? TARGET_A : TARGET_B,
+                      .has_value = true};
+    ask.delay_ms = rng_chance(rng, 5000) ? 0 : rng_between(rng, 0, 3000);
+    ask.value_len = (size_t)rng_int(rng, 0, 30);
+    workload_send(w, &ask);
+}
+
+/* Half of the seeds with exactly-once have a target that acknowledges slowly, and a stream of
+   requests for it and for another one. */
+static void choose_slow(struct world *w, int64_t faults_ms)
+{
+    struct rng *rng = &w->retry_rng;
+    if (w->without_cancels || !w->setup.exactly_once || w->setup.is_calm || !rng_chance(rng, 5000))
+        return;
+    w->targets[TARGET_A].ack_ms = rng_between(rng, 100, 2000);
+    w->knobs.refuse_apart = choose_chance(rng, 5000);
+    int64_t from_ms = rng_between(rng, 0, faults_ms), every_ms = rng_between(rng, 20, 400);
+    int n = rng_int(rng, 20, w->setup.memory_bytes < 4 << 20 ? 30 : 200);
+    for (int i = 0; i < n && from_ms + i * every_ms < faults_ms; i++)
+        world_at(w, from_ms + i * every_ms, NULL, ask_next_to_a_slow_target, NULL, i);
+}
+
 static void quiet(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
     (void)nobody;
@@ -450,6 +483,7 @@ void faults_choose(struct world *w)
     choose_cancels(w, faults_ms);
     choose_retries(w, faults_ms);
     choose_controls(w, faults_ms);
+    choose_slow(w, faults_ms);
     facts_choose(w);
     world_at(w, faults_ms, NULL, quiet, NULL, 0);
     for (int i = 0; i < GREAT_N; i++) {

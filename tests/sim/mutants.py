@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes in the decisions about cancels, events, retries, pauses and limits, each planted in a copy of one source file. The stories or seeds of the
+"""Mistakes in the decisions about cancels, events, retries, slow targets, pauses and limits, each planted in a copy of one source file. The stories or seeds of the
 simulator must find each of them, or a suite of units. A mistake that lies between the bridge and its port is in bugs.h.
 
   mutants.py BUILD [NAME...]    BUILD: the folder of a debug build. Without a NAME: all of them
@@ -41,6 +41,25 @@ MUTANTS = (
     Mutant("apart_is_progress_at_its_report", "bridge/core/apart.c", "    p->state = PARCEL_HELD;\n",
            "    p->state = PARCEL_HELD;\n    parcel_foresee(p);\n"),
     Mutant("apart_is_foreseen_by_another", "bridge/core/commit.c", "p->apart || ", ""),
+    Mutant("apart_without_progress_is_not_announced", "bridge/core/commit.c", " && !b->txn.is_apart)", ")"),
+    Mutant("refused_turn_leads_to_no_commit", "bridge/core/commit.c",
+           "b->apart.waits = true;\n        progress_touch(b, false);", "b->apart.waits = true;"),
+    Mutant("failed_record_is_sent_apart_again", "bridge/core/apart.c", "    if (a->failed)\n        share(b, true);\n", ""),
+    Mutant("apart_survives_a_clock_step", "bridge/core/outcome.c",
+           "    apart_break(b); /* it has sent no offsets", "    /* it has sent no offsets"),
+    Mutant("apart_survives_the_loss_of_its_lanes", "bridge/core/outcome.c",
+           "    apart_break(b);\n}\n\nstatic void fail_single", "}\n\nstatic void fail_single"),
+    Mutant("apart_delays_a_revocation", "bridge/core/apart.c",
+           "b->apart.state != APART_BROKEN && b->txn.state != TXN_BROKEN;", "b->apart.state != APART_BROKEN;"),
+    Mutant("timeout_apart_doubts_no_target", "bridge/core/outcome.c",
+           "    doubt_unanswered(b, p, report);\n    target_reported(b, target, p, &(struct answer){away",
+           "    target_reported(b, target, p, &(struct answer){away", "apart"),
+    Mutant("target_in_two_transactions", "bridge/core/apart.c", "return apart ? t->in_transaction : t->is_apart;",
+           "return apart && !t->used;", "apart"),
+    Mutant("record_that_is_sent_counts_as_an_acknowledgement", "bridge/core/forward.c",
+           "if (b->in_flight++ == 0)", "if (b->in_flight++ == b->apart.in_flight)", "apart"),
+    Mutant("slot_of_held_records_is_used_again", "bridge/core/target_table.c", "t->is_apart || ", "", "apart"),
+    Mutant("keyless_success_ends_a_suspicion", "bridge/core/target.c", "p->keyless && !b->txn.failed", "p->keyless"),
     Mutant("transaction_ends_without_its_events", "bridge/core/commit.c",
            "if (!t->failed && !list_is_empty(&b->events.ready))", "if (t->failed && !list_is_empty(&b->events.ready))"),
     Mutant("record_is_done_before_its_events", "bridge/core/event.c",
@@ -200,7 +219,7 @@ MUTANTS = (
 
 
 class Case(NamedTuple):
-    """A failure that a design of cancels must survive. mistakes: mutants, and bugs of bugs.h."""
+    """A failure that the design must survive. mistakes: mutants, and bugs of bugs.h."""
     what: str
     stories: tuple[str, ...]
     mistakes: tuple[str, ...] = ()
@@ -291,9 +310,6 @@ CASES = (
     Case("a redriven dead letter has a new origin", ("a_redriven_dead_letter_has_a_new_origin",),
          ("cancel_voids_younger_requests",)),
     Case("rollback and upgrade; on a real Kafka: e2e cancels_upgraded", ("a_rollback_delivers_what_cancels_void",)),
-    Case("a record of a slow target is progress before its transaction is committed",
-         ("slow_target_does_not_delay_others", "lanes_that_are_lost_abort_the_transaction_apart"),
-         ("apart_is_progress_at_its_report", "apart_is_foreseen_by_another")),
     Case("a record is done, or a transaction ends, before its events are stored",
          ("a_record_is_done_when_its_event_is_stored", "events_without_a_leader_stop_their_lane_alone_exactly_once",
           "lane_is_released_after_the_event_that_waits_for_a_commit"),
@@ -344,6 +360,29 @@ CASES = (
     Case("the chosen time of a spread lies outside of it, or changes",
          ("a_spread_is_kept_when_its_owner_is_killed", "a_replace_may_have_a_spread", "a_spread_in_the_past_is_delivered_at_once"),
          ("spread_ignores_the_expiry", "spread_begins_early", "spread_is_chosen_again_at_each_reading")),
+)
+
+TRANSACTIONS = (
+    Case("a record of a slow target is progress before its transaction is committed",
+         ("slow_target_does_not_delay_others", "lanes_that_are_lost_abort_the_transaction_apart"),
+         ("apart_is_progress_at_its_report", "apart_is_foreseen_by_another")),
+    Case("the transaction apart has no progress: its topic is missing", ("slow_record_of_a_level_that_is_deleted_is_committed",),
+         ("apart_without_progress_is_not_announced",)),
+    Case("a record, a target or a client of the transaction apart fails repeatedly",
+         ("unfit_record_of_a_slow_target_uses_up_attempts", "refusal_that_no_client_names_closes_a_slow_target_alone",
+          "failure_of_a_slow_target_reads_no_lane_again"), ("failed_record_is_sent_apart_again",)),
+    Case("a partition of a slow target has no leader", ("slow_target_without_a_leader_occupies_one_producer",),
+         ("timeout_apart_doubts_no_target", "record_that_is_sent_counts_as_an_acknowledgement")),
+    Case("older offsets of another producer may still arrive at the turn of slow targets",
+         ("turn_that_is_refused_comes_after_a_commit_of_progress",), ("refused_turn_leads_to_no_commit",)),
+    Case("the clock steps back, or lanes are lost, while the transaction apart is open, complete or committing",
+         ("no_blow_doubles_or_loses_a_record_of_a_slow_target", "clock_step_back_after_a_lone_failure_rereads_slow_records",
+          "revocation_awaits_no_slow_record_while_a_producer_is_replaced"),
+         ("apart_survives_a_clock_step", "apart_survives_the_loss_of_its_lanes", "apart_delays_a_revocation")),
+    Case("records of one target are in two transactions", ("target_that_is_fast_again_shares_transactions",),
+         ("target_in_two_transactions", "slot_of_held_records_is_used_again")),
+    Case("a record is refused, and records without a key succeed in the transaction that it breaks",
+         ("keyed_record_that_is_refused_among_keyless_ones_is_tried_alone",), ("keyless_success_ends_a_suspicion",)),
 )
 
 
@@ -426,25 +465,27 @@ def bugs() -> set[str]:
     return set(re.findall(r'^    X\(\w+, "(\w+)"', (ROOT / "tests/sim/bugs.h").read_text(), re.M))
 
 
-def table(counts: dict[str, str]) -> str:
+def table(cases: tuple[Case, ...], counts: dict[str, str]) -> str:
     lines = ["| case | stories | planted mistakes |", "|---|---|---|"]
-    for case in CASES:
+    for case in cases:
         mistakes = [f"`{name}`" + (f" ({counts[name]})" if counts else "") for name in case.mistakes]
         lines.append(f"| {case.what} | {', '.join(f'`{name}`' for name in case.stories)} | {', '.join(mistakes)} |")
     return "\n".join(lines)
 
 
 def check_cases() -> None:
-    """Each case names stories and mistakes that exist, and README.md has the table."""
+    """Each case names stories and mistakes that exist, and README.md has the tables."""
     stories = set(re.findall(r"^    X\((\w+)\)", (ROOT / "tests/sim/scenarios.h").read_text(), re.M))
     mistakes = {m.name for m in MUTANTS} | bugs()
-    unknown = [name for case in CASES for name in case.stories if name not in stories]
-    unknown += [name for case in CASES for name in case.mistakes if name not in mistakes]
-    unknown += [m.name for m in MUTANTS if not any(m.name in case.mistakes for case in CASES)]
+    cases = CASES + TRANSACTIONS
+    unknown = [name for case in cases for name in case.stories if name not in stories]
+    unknown += [name for case in cases for name in case.mistakes if name not in mistakes]
+    unknown += [m.name for m in MUTANTS if not any(m.name in case.mistakes for case in cases)]
     if unknown:
         raise SystemExit(f"mutants: unknown in the table of cases: {' '.join(unknown)}")
-    if sys.argv[1] != "--cases" and table({}) not in (ROOT / "tests/sim/README.md").read_text():
-        raise SystemExit("mutants: tests/sim/README.md lacks the table of 'mutants.py --cases'")
+    readme = (ROOT / "tests/sim/README.md").read_text()
+    if sys.argv[1] != "--cases" and not all(table(part, {}) in readme for part in (CASES, TRANSACTIONS)):
+        raise SystemExit("mutants: tests/sim/README.md lacks a table of 'mutants.py --cases'")
 
 
 def count(build: Path, name: str) -> str:
@@ -463,10 +504,10 @@ def count(build: Path, name: str) -> str:
 def print_cases(build: Path | None) -> int:
     counts: dict[str, str] = {}
     if build is not None:
-        names = sorted({name for case in CASES for name in case.mistakes})
+        names = sorted({name for case in CASES + TRANSACTIONS for name in case.mistakes})
         with ThreadPoolExecutor(2) as pool:
             counts = dict(zip(names, pool.map(lambda name: count(build, name), names)))
-    print(table(counts))
+    print(table(CASES, counts), table(TRANSACTIONS, counts), sep="\n\n")
     return 0
 
 

@@ -169,12 +169,14 @@ static void record_abort(void *ctx, bool reread)
     r->real.abort(r->real.ctx, reread);
 }
 
-static void record_enter_apart(void *ctx)
+static bool record_enter_apart(void *ctx)
 {
     const struct recorder *r = ctx;
-    begin(r, "enter_apart");
+    struct line *line = begin(r, "enter_apart");
+    bool entered = r->real.enter_apart(r->real.ctx);
+    line_text(line, entered ? " yes" : " no");
     end(r);
-    r->real.enter_apart(r->real.ctx);
+    return entered;
 }
 
 static void record_abort_apart(void *ctx)

@@ -114,12 +114,16 @@ bool port_spare(void *ctx)
     return p->fencing == 0 || p->world->bug == BUG_LEADERLESS_IS_WHOLE;
 }
 
-void port_enter_apart(void *ctx)
+bool port_enter_apart(void *ctx)
 {
     struct process *p = ctx;
     struct world *w = p->world;
     if (!port_enter(p))
-        return;
+        return false;
+    if (p->apart_waits || rng_chance(&w->rng, w->knobs.refuse_apart)) {
+        p->apart_waits = true;
+        return false;
+    }
     if (p->shared != NULL || p->restarting || p->announced != NULL ||
         p->producer->attempts != NULL || p->apart->given_up)
         world_fail(p->world, "p%d commits its slow targets next to another transaction", p->id);
@@ -132,6 +136,7 @@ void port_enter_apart(void *ctx)
         a->told_epoch = a->apart_epoch;
         a->told_step = w->step;
     }
+    return true;
 }
 
 void process_leave_apart(struct process *p)

@@ -126,6 +126,14 @@
     X(slow_targets_without_a_fast_one_share_transactions)                     \
     X(failure_of_a_slow_target_reads_no_lane_again)                           \
     X(lanes_that_are_lost_abort_the_transaction_apart)                        \
+    X(slow_record_of_a_level_that_is_deleted_is_committed)                    \
+    X(unfit_record_of_a_slow_target_uses_up_attempts)                         \
+    X(refusal_that_no_client_names_closes_a_slow_target_alone)                \
+    X(turn_that_is_refused_comes_after_a_commit_of_progress)                  \
+    X(clock_step_back_after_a_lone_failure_rereads_slow_records)              \
+    X(revocation_awaits_no_slow_record_while_a_producer_is_replaced)          \
+    X(slow_target_without_a_leader_occupies_one_producer)                     \
+    X(no_blow_doubles_or_loses_a_record_of_a_slow_target)                     \
     /* stories_blame.c: exactly-once, and the cause of a failure */           \
     X(too_large_breaks_one_transaction_and_is_tried_alone)                    \
     X(target_that_stalls_a_transaction_is_deferred_within_seconds)            \

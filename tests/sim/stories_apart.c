@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stories of slow targets, in exactly-once mode: they have a separate transaction. */
+#include "tests/sim/coordinator.h"
 #include "tests/sim/story.h"
 
 enum { ACK_MS = 400, LEARN_S = 3, EACH_S = 10, MOST_MS = 150 };
@@ -11,6 +12,33 @@ static void ask_both(struct world *w, struct request **slow, struct request **go
         good[i] = story_ask(w, TARGET_B, 0);
         story_pass(w, 1000 / EACH_S);
     }
+}
+
+/* Lets the bridge learn that target A is slow. */
+static void learn(struct world *w)
+{
+    struct request *slow[LEARN_S * EACH_S], *good[LEARN_S * EACH_S];
+    w->targets[TARGET_A].ack_ms = ACK_MS;
+    ask_both(w, slow, good, LEARN_S * EACH_S);
+    story_until(w, slow[LEARN_S * EACH_S - 1]->delivered == 1);
+    expect(w, counter_read(&story_owner(w, 0)->stats.targets_apart) == 1);
+    story_pass(w, 500);
+}
+
+static void begin_with_a_slow_target(struct world *w)
+{
+    story_begin_exactly_once(w);
+    story_open(w);
+    learn(w);
+}
+
+/* Sends a request for the slow target, and returns when its record is in flight. */
+static struct request *fly_apart(struct world *w)
+{
+    size_t apart_n = w->apart_n;
+    struct request *r = story_ask(w, TARGET_A, 0);
+    story_until(w, w->apart_n > apart_n);
+    return r;
 }
 
 static void expect_delivered(struct world *w, struct request **r, int n)
@@ -31,7 +59,7 @@ void slow_target_does_not_delay_others(struct world *w)
     ask_both(w, slow, good, N);
     story_pass(w, 2000);
     for (int i = 0; i < N; i++)
-        expect(w, good[i]->finished_ms <= good[i]->due_ms + MOST_MS);
+        expect(w, good[i]->finished_ms <= good[i]->appended_ms + MOST_MS);
     expect_delivered(w, slow, N);
     expect(w, COUNT(w, aborts) == 0);
     story_finish(w);
@@ -109,4 +137,210 @@ void lanes_that_are_lost_abort_the_transaction_apart(struct world *w)
     expect_delivered(w, again_slow, N);
     expect_delivered(w, again_good, N);
     expect(w, lost->delivered == 1 && last->delivered == 1);
+}
+
+/* Its queue has no progress any more, so its transaction has none. */
+void slow_record_of_a_level_that_is_deleted_is_committed(struct world *w)
+{
+    begin_with_a_slow_target(w);
+    struct process *p = &w->processes[0];
+    size_t apart_n = w->apart_n;
+    struct request *r = story_ask(w, TARGET_A, 1500);
+    story_until(w, w->apart_n > apart_n);
+    story_pass(w, ACK_MS / 2);
+    story_delete_level(w, 0, r);
+    process_before(p);
+    bridge_topic_missing(p->bridge, (struct queue_id){1, 0, 1});
+    process_after(p);
+    story_until(w, r->delivered == 1);
+    expect(w, COUNT(w, aborts) == 0);
+    w->missing[p->topic_of_slot[1]] = false; /* topics apply */
+    story_regroup(w);
+    story_finish(w);
+}
+
+/* A shared transaction finds out which record the target refuses. */
+void unfit_record_of_a_slow_target_uses_up_attempts(struct world *w)
+{
+    enum { N = 5 * EACH_S };
+    struct request *slow[N], *good[N];
+    story_begin_exactly_once(w);
+    w->setup.max_attempts = 2;
+    story_open(w);
+    learn(w);
+    w->targets[TARGET_A].mood = TARGET_UNKEYED;
+    struct ask ask = {.target = TARGET_A, .key = "k", .has_value = true, .value_len = 10};
+    struct request *bad = workload_send(w, &ask);
+    ask_both(w, slow, good, N);
+    expect(w, COUNT(w, retries) == 1);
+    story_until(w, bad->dead == 1);
+    story_finish(w);
+    expect_delivered(w, slow, N);
+    expect_delivered(w, good, N);
+}
+
+/* The client reports all records as not sent, and names no cause. */
+void refusal_that_no_client_names_closes_a_slow_target_alone(struct world *w)
+{
+    enum { N = 5 * EACH_S };
+    struct request *slow[N], *good[N];
+    story_begin_exactly_once(w);
+    w->setup.max_attempts = 50;
+    story_open(w);
+    learn(w);
+    w->targets[TARGET_A].mood = TARGET_REFUSES;
+    ask_both(w, slow, good, N);
+    story_pass(w, 1000);
+    expect(w, COUNT(w, aborts) < N / 2 && COUNT(w, retries) > 0);
+    expect_delivered(w, good, N);
+    w->targets[TARGET_A].mood = TARGET_FINE;
+    story_finish(w);
+    expect_delivered(w, slow, N);
+}
+
+/* Older offsets may still arrive from another producer, and only slow records are due. */
+void turn_that_is_refused_comes_after_a_commit_of_progress(struct world *w)
+{
+    begin_with_a_slow_target(w);
+    int epoch = w->processes[0].lanes[0].epoch;
+    w->knobs.refuse_apart = 10000;
+    struct request *r = fly_apart(w);
+    story_until(w, w->processes[0].apart_waits);
+    w->knobs.refuse_apart = 0;
+    expect(w, r->delivered == 0);
+    story_pass(w, 500);
+    expect(w, r->delivered == 1 && w->processes[0].lanes[0].epoch == epoch);
+    story_finish(w);
+}
+
+/* Breaks the shared transaction by a record that was alone, while the transaction apart is open.
+   Its producer is not replaced yet. Returns a record that waits in memory. */
+static struct request *break_alone_next_to_a_slow_target(struct world *w)
+{
+    struct ask large = {
+        .target = TARGET_B, .key = "large", .has_value = true, .value_len = TARGET_BYTES_MAX + 1};
+    begin_with_a_slow_target(w);
+    w->knobs.restarts_at_once = 0;
+    workload_send(w, &large);
+    story_until(w, COUNT(w, aborts) == 1);
+    size_t apart_n = w->apart_n;
+    story_ask(w, TARGET_A, 0);
+    struct request *waits = story_ask(w, TARGET_B, 900);
+    story_until(w, !w->processes[0].restarting);
+    w->knobs.hold_fences = true;
+    story_until(w, COUNT(w, aborts) == 2);
+    expect(w, w->processes[0].restarting && w->apart_n > apart_n);
+    return waits;
+}
+
+void clock_step_back_after_a_lone_failure_rereads_slow_records(struct world *w)
+{
+    struct request *waits = break_alone_next_to_a_slow_target(w);
+    process_step_clock(&w->processes[0], -10000);
+    story_pass(w, 100);
+    w->knobs.hold_fences = false;
+    story_pass(w, 2000);
+    expect(w, COUNT(w, buffered_records) == 0); /* none is due by that clock */
+    story_finish(w);
+    expect(w, waits->delivered == 1);
+}
+
+void revocation_awaits_no_slow_record_while_a_producer_is_replaced(struct world *w)
+{
+    struct request *waits = break_alone_next_to_a_slow_target(w);
+    struct process *p = &w->processes[0];
+    story_until(w, p->apart->unreported == 0);
+    group_regroup(w);
+    story_until(w, p->member == MEMBER_REVOKING);
+    p->deadline_ms = w->now_ms + 2000;
+    story_pass(w, 100);
+    expect(w, p->member != MEMBER_REVOKING);
+    w->knobs.hold_fences = false;
+    story_finish(w);
+    expect(w, waits->delivered == 1);
+}
+
+/* The simulator fails if a second record goes to the partition after the timeout of the first. */
+void slow_target_without_a_leader_occupies_one_producer(struct world *w)
+{
+    enum { N = 40 * EACH_S };
+    struct request *slow[N], *good[N];
+    story_begin_exactly_once(w);
+    w->setup.max_attempts = 50;
+    story_open(w);
+    learn(w);
+    for (int i = 0; i < TARGET_PARTITIONS; i++)
+        world_take_leader(w, CHAINS_TARGETS + TARGET_A * TARGET_PARTITIONS + i, w->now_ms + 30000);
+    ask_both(w, slow, good, N);
+    for (int i = 0; i < N; i++)
+        expect(w, good[i]->finished_ms <= good[i]->appended_ms + 5000);
+    story_finish(w);
+    expect_delivered(w, slow, N);
+}
+
+/* Brings the transaction apart to a state: its record is in flight, it is complete, or its commit
+   is under way. */
+static struct request *reach(struct world *w, int state)
+{
+    struct process *p = story_owner(w, 0);
+    w->knobs.refuse_apart = state == 1 ? 10000 : 0;
+    w->knobs.hold_commits = state == 2;
+    struct request *r = fly_apart(w);
+    if (state == 1)
+        story_until(w, p->apart_waits);
+    if (state == 2)
+        story_until(w, p->shared != NULL);
+    return r;
+}
+
+static void release(struct world *w)
+{
+    w->knobs.refuse_apart = w->knobs.commit_fails = 0;
+    w->knobs.hold_commits = w->knobs.lose_answers = false;
+}
+
+static void strike(struct world *w, int blow)
+{
+    switch (blow) {
+    case 0:
+        story_crash(w);
+        release(w);
+        process_start(w, 0);
+        return;
+    case 1:
+        group_regroup(w);
+        break;
+    case 2:
+        process_step_clock(&w->processes[0], -1500);
+        break;
+    case 3:
+        w->knobs.commit_fails = 10000;
+        break;
+    case 4:
+        w->knobs.lose_answers = true;
+        break;
+    default:
+        process_stall(&w->processes[0], w->setup.session_ms - 1000);
+    }
+    w->knobs.hold_commits = false;
+    story_pass(w, 300);
+    if (blow == 2)
+        process_step_clock(&w->processes[0], 1500);
+    release(w);
+}
+
+/* Each blow comes in each state of the transaction. */
+void no_blow_doubles_or_loses_a_record_of_a_slow_target(struct world *w)
+{
+    enum { STATES = 3, BLOWS = 6 };
+    begin_with_a_slow_target(w);
+    for (int i = 0; i < STATES * BLOWS; i++) {
+        story_until(w, story_owner(w, 0) != NULL && !w->processes[0].restarting);
+        learn(w);
+        struct request *slow = reach(w, i % STATES), *good = story_ask(w, TARGET_B, 0);
+        strike(w, i / STATES);
+        story_until(w, slow->delivered == 1 && good->delivered == 1);
+        story_pass(w, 12000); /* it is judged again */
+    }
+    story_finish(w);
 }

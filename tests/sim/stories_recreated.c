@@ -247,17 +247,6 @@ void record_in_flight_from_before_another_owner_belongs_to_another_log(struct wo
     story_finish(w);
 }
 
-/* Deletes a level topic. Kafka then deletes the group's offsets of this topic, too. */
-static void delete_level(struct world *w, int level, struct request *waiting)
-{
-    int topic = w->processes[0].topic_of_slot[1 + level];
-    empty_log(w, story_level(w, level, 0));
-    w->broker.committed[topic][0] = NULL;
-    w->missing[topic] = true;
-    waiting->excused = true;
-    w->open_n--;
-}
-
 /* Deletes a level topic under a running bridge, and creates it again later. */
 static void lose_a_level(struct world *w)
 {
@@ -265,7 +254,7 @@ static void lose_a_level(struct world *w)
     struct request *lost = story_ask(w, TARGET_A, 40000);
     story_until(w, COUNT(w, paused) == 1);
     story_pass(w, 1000);
-    delete_level(w, 2, lost);
+    story_delete_level(w, 2, lost);
     struct process *p = &w->processes[0];
     process_before(p);
     bridge_topic_missing(p->bridge, (struct queue_id){3, 0, 3});

@@ -108,6 +108,19 @@ struct log *story_level(struct world *w, int level, int lane)
     return &w->broker.logs[w->processes[0].topic_of_slot[1 + level]][lane];
 }
 
+void story_delete_level(struct world *w, int level, struct request *waiting)
+{
+    int topic = w->processes[0].topic_of_slot[1 + level];
+    struct log *log = story_level(w, level, 0);
+    log->n = log->stable_n = 0;
+    log->start = log->end = log->read_end = 0;
+    w->beyond_end_ok = true;
+    w->broker.committed[topic][0] = NULL;
+    w->missing[topic] = true;
+    waiting->excused = true;
+    w->open_n--;
+}
+
 struct inbox *story_inbox(struct process *p, int lane, int slot)
 {
     return &p->inboxes[lane * p->slots + slot];

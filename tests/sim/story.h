@@ -46,6 +46,9 @@ struct process *story_owner(struct world *world, int lane);
 struct log *story_level(struct world *world, int level,
                         int lane); /* a level of the first process */
 struct inbox *story_inbox(struct process *process, int lane, int slot);
+/* Deletes a level topic with its records. Kafka then deletes the group's offsets of this topic,
+   too. waiting: a request that waits there. */
+void story_delete_level(struct world *world, int level, struct request *waiting);
 const struct committed *story_committed(struct world *world, int level,
                                         int lane); /* level -1: the schedule topic */
 

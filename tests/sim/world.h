@@ -60,6 +60,7 @@ struct knobs {
     bool no_places;  /* scenarios: at an assignment, offsets without a commit stay unknown */
     bool trims_fail; /* scenarios: no records are deleted */
     int64_t cancels_mark_ms; /* scenarios: delay of markers of the topic of cancels */
+    int refuse_apart;        /* the transaction apart gets no turn before the next commit */
     bool lose_answers;       /* scenarios: commits take effect without an answer */
     int fetch_n;             /* scenarios: entries in a fetch; 0: any number */
     int64_t turn_age_ms;     /* scenarios: age of a turn's clock when the turn forwards */
@@ -200,6 +201,7 @@ struct process {
     int64_t entries_restored;     /* room for cancels after a restore of too many, or 0 */
     int acts_read;                /* of operators */
     bool control_known;           /* it has read the topic of control once */
+    bool apart_waits;             /* its transaction apart was refused the turn, until a commit */
     struct pace paces[TARGETS_N]; /* operators.c */
     struct producer *producer;
     struct producer *apart;  /* of slow targets; NULL while that one is `producer` */
@@ -386,7 +388,7 @@ void port_finish(void *ctx, uint64_t seq);
 /* restart.c: the replacement of a producer, in exactly-once mode. */
 void port_abort(void *ctx, bool reread);
 bool port_spare(void *ctx);
-void port_enter_apart(void *ctx);
+bool port_enter_apart(void *ctx);
 void port_abort_apart(void *ctx);
 void process_leave_apart(struct process *process);    /* the shared producer has the turn again */
 void process_apart_reported(struct process *process); /* after reports */

@@ -125,10 +125,11 @@ static void give_up(void *ctx, bool reread)
     fx.reread = reread;
 }
 
-static void enter_apart(void *ctx)
+static bool enter_apart(void *ctx)
 {
     (void)ctx;
-    fx.enters++;
+    fx.enters += !fx.has_no_turn;
+    return !fx.has_no_turn;
 }
 
 static void abort_apart(void *ctx)

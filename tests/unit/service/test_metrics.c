@@ -299,6 +299,12 @@ Test(metrics, each_gauge_of_lanes_and_records_has_its_name)
     cr_expect(says("delaybridge_topic_findings{kind=\"fault\"} 39"));
 }
 
+Test(metrics, slow_targets_are_counted)
+{
+    counter_set(&stats.targets_apart, 74);
+    cr_expect(says("delaybridge_slow_targets 74"));
+}
+
 Test(metrics, events_are_counted_by_type)
 {
     counter_set(&stats.events[EVENT_CANCELLED], 71);

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* apart: the transaction of slow targets, in exactly-once mode. */
+#include "bridge/core/apart.h"
+#include "bridge/core/bridge.h"
+#include "bridge/core/commit.h"
+#include "bridge/core/forward.h"
+#include "bridge/core/outcome.h"
+#include "bridge/core/parcel.h"
+#include "bridge/core/queue.h"
+#include "bridge/core/target.h"
+#include "bridge/core/target_table.h"
+#include "tests/unit/core/fixture.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+enum { SLOW_MS = 400, STAYS_MS = 10000, JUDGE_MS = 200 };
+
+static struct target *slow, *fast;
+
+static void start(void)
+{
+    fixture_start_exactly_once();
+    fx.lookup = LOOKUP_WHOLE;
+    slow = fixture_target("orders");
+    fast = fixture_target("bills");
+    slow->state = fast->state = TARGET_UP;
+    slow->is_slow = true;
+}
+
+TestSuite(apart, .init = start, .fini = fixture_stop);
+
+static struct parcel *sent_to(const char *target)
+{
+    fx.target = target;
+    return fixture_send(SLOT_SCHEDULE, fixture_queue(SLOT_SCHEDULE)->window.next,
+                        fx.b->now.wall_ms);
+}
+
+static struct parcel *sent_apart(void)
+{
+    struct parcel *p = sent_to("orders");
+    cr_assert(fx.sent.apart && p->apart);
+    return p;
+}
+
+/* Lets both targets acknowledge after these times, and judges them. */
+static void judge(int64_t slow_ms, int64_t fast_ms)
+{
+    fixture_pass(STAYS_MS);
+    slow->took_mono_ms = fast->took_mono_ms = 0; /* no average with older times */
+    apart_learn(fx.b, slow, slow_ms);
+    apart_learn(fx.b, fast, fast_ms);
+    slow->took_mono_ms = fast->took_mono_ms = fx.b->now.mono_ms;
+    apart_serve(fx.b);
+}
+
+/* Sends a record apart, acknowledges it, and closes its transaction. */
+static struct parcel *complete(void)
+{
+    struct parcel *p = sent_apart();
+    fixture_report(p, REPORT_OK);
+    cr_assert_eq(p->state, PARCEL_HELD);
+    apart_close(fx.b);
+    cr_assert(apart_is_complete(fx.b));
+    return p;
+}
+
+Test(apart, target_is_slow_at_100_ms_and_four_times_the_fastest)
+{
+    slow->is_slow = false;
+    judge(99, 10);
+    cr_expect_not(slow->is_slow);
+    judge(100, 26);
+    cr_expect_not(slow->is_slow);
+    judge(100, 25);
+    cr_expect(slow->is_slow);
+    cr_expect_not(fast->is_slow);
+    cr_expect_eq(counter_read(&fx.stats.targets_apart), 1);
+    cr_assert_not_null(fixture_notice(NOTICE_TARGET_APART));
+    cr_expect_eq(fixture_notice(NOTICE_TARGET_APART)->span_ms, 100);
+}
+
+Test(apart, target_is_fast_again_at_50_ms_or_twice_the_fastest)
+{
+    judge(51, 25);
+    cr_expect(slow->is_slow);
+    judge(50, 1);
+    cr_expect_not(slow->is_slow);
+    cr_expect_eq(fixture_notices(NOTICE_TARGET_SHARES), 1);
+    cr_expect_eq(counter_read(&fx.stats.targets_apart), 0);
+    slow->is_slow = true;
+    judge(400, 200);
+    cr_expect_not(slow->is_slow);
+}
+
+Test(apart, target_without_others_is_fast_again_by_its_own_time_alone)
+{
+    judge(400, 1);
+    fixture_pass(STAYS_MS); /* the acknowledgement of the other one is old */
+    slow->took_mono_ms = fx.b->now.mono_ms;
+    apart_serve(fx.b);
+    cr_expect(slow->is_slow);
+    slow->ack_us = 50000;
+    fixture_pass(JUDGE_MS);
+    apart_serve(fx.b);
+    cr_expect_not(slow->is_slow);
+}
+
+Test(apart, target_changes_once_in_ten_seconds)
+{
+    judge(1, 1);
+    cr_assert_not(slow->is_slow);
+    fixture_pass(STAYS_MS - JUDGE_MS);
+    slow->ack_us = 1000000;
+    slow->took_mono_ms = fast->took_mono_ms = fx.b->now.mono_ms;
+    apart_serve(fx.b);
+    cr_expect_not(slow->is_slow);
+    fixture_pass(JUDGE_MS);
+    apart_serve(fx.b);
+    cr_expect(slow->is_slow);
+}
+
+Test(apart, each_acknowledgement_counts_a_quarter)
+{
+    slow->took_mono_ms = fx.b->now.mono_ms;
+    slow->ack_us = 100000;
+    apart_learn(fx.b, slow, 200);
+    cr_expect_eq(slow->ack_us, 125000);
+}
+
+Test(apart, records_of_one_target_are_never_in_two_transactions)
+{
+    struct parcel *p = sent_apart();
+    slow->is_slow = false; /* it shares transactions again */
+    struct parcel *other = fixture_parcel(SLOT_SCHEDULE, START + 1, fx.b->now.wall_ms);
+    parcel_ready(fx.b, other);
+    forward_serve(fx.b);
+    cr_expect_eq(other->state, PARCEL_PARKED);
+    cr_expect_eq(p->state, PARCEL_IN_FLIGHT);
+    bridge_check(fx.b);
+}
+
+Test(apart, record_is_progress_in_its_turn_alone)
+{
+    (void)complete();
+    cr_expect_not(window_is_done(&fixture_queue(SLOT_SCHEDULE)->window, START));
+    commit_serve(fx.b);
+    cr_expect_eq(fx.enters, 1);
+    cr_expect_eq(fx.finishes, 1);
+    cr_expect_eq(fx.progress_n, 1);
+    bridge_committed(fx.b, fx.seq, true);
+    cr_expect_eq(fixture_queue(SLOT_SCHEDULE)->base_kept, START + 1);
+    bridge_check(fx.b);
+}
+
+Test(apart, shared_transaction_that_is_open_ends_before_its_turn)
+{
+    struct parcel *p = sent_to("bills");
+    (void)complete();
+    commit_serve(fx.b);
+    cr_expect_eq(fx.enters, 0);
+    fixture_report(p, REPORT_OK);
+    fixture_pass(TXN_AGE_MAX_MS);
+    commit_serve(fx.b);
+    bridge_committed(fx.b, fx.seq, true);
+    cr_expect_eq(fx.enters, 0);
+    commit_serve(fx.b);
+    cr_expect_eq(fx.enters, 1);
+}
+
+/* Its queue has another log now, so no progress is announced. */
+Test(apart, transaction_without_progress_is_committed)
+{
+    (void)complete();
+    queue_replaced(fx.b, fixture_queue(SLOT_SCHEDULE), START, "by a test");
+    commit_serve(fx.b);
+    cr_expect_eq(fx.finishes, 1);
+    cr_expect_eq(fx.progress_n, 0);
+}
+
+Test(apart, turn_that_is_refused_comes_after_a_commit_of_progress)
+{
+    fx.has_no_turn = true;
+    (void)complete();
+    commit_serve(fx.b);
+    fx.has_no_turn = false;
+    cr_expect_eq(fx.enters, 0);
+    cr_expect(fx.b->apart.waits);
+    fixture_pass(COMMIT_EVERY_MS);
+    commit_serve(fx.b);
+    cr_expect_eq(fx.enters, 0);
+    cr_assert_eq(fx.finishes, 1, "a shared one has progress only");
+    bridge_committed(fx.b, fx.seq, true);
+    commit_serve(fx.b);
+    cr_expect_eq(fx.enters, 1);
+}
+
+Test(apart, turn_that_is_refused_is_requested_again_if_no_queue_has_progress)
+{
+    fx.has_no_turn = true;
+    (void)complete();
+    for (int slot = 0; slot < bridge_queues_per_lane(fx.b); slot++)
+        queue_replaced(fx.b, fixture_queue(slot), START, "by a test");
+    commit_serve(fx.b);
+    fixture_pass(COMMIT_EVERY_MS);
+    commit_serve(fx.b);
+    fx.has_no_turn = false;
+    commit_serve(fx.b);
+    cr_expect_eq(fx.enters, 1);
+}
+
+Test(apart, failure_reads_no_lane_again_and_lets_its_targets_share)
+{
+    struct parcel *failed = sent_apart(), *held = sent_apart();
+    fixture_report(held, REPORT_OK);
+    fixture_report(failed, REPORT_UNFIT);
+    cr_expect_eq(fx.aborts_apart, 1);
+    cr_expect_eq(fx.aborts, 0);
+    bridge_apart_restarted(fx.b);
+    cr_expect_not(slow->is_slow);
+    cr_expect_eq(fixture_notices(NOTICE_TARGET_SHARES), 1);
+    forward_serve(fx.b);
+    cr_expect_not(fx.sent.apart, "a shared transaction finds the cause");
+    cr_expect_eq(failed->state, PARCEL_IN_FLIGHT);
+    bridge_check(fx.b);
+}
+
+Test(apart, lane_that_is_lost_changes_no_target)
+{
+    struct parcel *p = sent_apart();
+    bridge_lane_lost(fx.b, 0);
+    cr_expect_eq(fx.aborts_apart, 1);
+    fixture_report(p, REPORT_OK);
+    bridge_apart_restarted(fx.b);
+    cr_expect(slow->is_slow);
+}
+
+Test(apart, timeout_doubts_the_target)
+{
+    struct parcel *other = sent_apart(), *p = sent_apart();
+    fixture_report(p, REPORT_TIMED_OUT);
+    cr_expect(slow->doubted);
+    slow->doubted = false;
+    fixture_report(other, REPORT_NOT_SENT);
+    cr_expect(slow->doubted, "it may be the cause, too");
+}
+
+Test(apart, record_that_was_not_sent_doubts_no_target)
+{
+    fixture_report(sent_apart(), REPORT_NOT_SENT);
+    cr_expect_not(slow->doubted);
+    cr_expect_eq(slow->state, TARGET_UP);
+}
+
+Test(apart, silence_is_the_fault_of_a_target_only_if_others_acknowledge)
+{
+    (void)sent_apart();
+    fixture_pass(3500);
+    cr_expect_not(apart_is_silent(fx.b));
+    (void)sent_to("bills");
+    cr_expect_not(apart_is_silent(fx.b), "a record that was sent is no acknowledgement");
+    fx.b->cluster.acked_mono_ms = fx.b->now.mono_ms;
+    cr_expect(apart_is_silent(fx.b));
+    outcome_watch_silence(fx.b);
+    cr_expect_eq(slow->state, TARGET_DOWN);
+    cr_expect_eq(fast->state, TARGET_UP);
+}
+
+/* A lone record failed, and its producer is being replaced. */
+static void break_alone(void)
+{
+    fx.target = "bills";
+    struct parcel *p =
+        fixture_parcel(SLOT_SCHEDULE, fixture_queue(SLOT_SCHEDULE)->window.next, fx.b->now.wall_ms);
+    p->alone = true;
+    parcel_ready(fx.b, p);
+    forward_serve(fx.b);
+    fixture_report(p, REPORT_REFUSED);
+    bridge_aborted(fx.b, ABORT_CAUSE_RECORDS, "refused");
+    cr_assert_eq(fx.b->txn.state, TXN_BROKEN);
+}
+
+Test(apart, clock_that_steps_back_breaks_it_even_while_a_producer_is_replaced)
+{
+    (void)sent_apart();
+    break_alone();
+    cr_expect_not(outcome_break(fx.b, "the clock went back"), "the caller reads the lanes again");
+    cr_expect_eq(fx.aborts_apart, 1);
+}
+
+Test(apart, revocation_does_not_wait_for_it_while_a_producer_is_replaced)
+{
+    struct parcel *p = sent_apart();
+    cr_expect(apart_is_owed(fx.b));
+    break_alone();
+    fixture_report(p, REPORT_OK);
+    cr_expect_not(apart_is_owed(fx.b));
+}
+
+Test(apart, port_that_accepts_no_record_lets_targets_share)
+{
+    fx.is_full = true;
+    struct parcel *p = fixture_parcel(SLOT_SCHEDULE, START, fx.b->now.wall_ms);
+    for (int i = 0; i < 30; i++) {
+        cr_expect(slow->is_slow);
+        parcel_ready(fx.b, p);
+        forward_serve(fx.b);
+        fixture_pass(100);
+    }
+    cr_expect_not(slow->is_slow);
+}
+
+Test(apart, records_that_are_held_have_an_eighth_of_the_memory)
+{
+    (void)complete();
+    fx.b->apart.state = APART_OPEN;
+    cr_expect(apart_takes(fx.b));
+    fx.b->apart.bytes = (size_t)fx.b->config.memory_bytes / 8;
+    cr_expect_not(apart_takes(fx.b));
+}
+
+Test(apart, slot_of_a_target_with_held_records_is_not_used_again)
+{
+    (void)complete();
+    char name[16];
+    slow->took_mono_ms = fast->took_mono_ms = 0;
+    for (int i = 0; i < 3 * TARGETS_MAX; i++) {
+        snprintf(name, sizeof name, "t%d", i);
+        (void)target_get(fx.b, bytes_text(name));
+    }
+    cr_expect_eq(target_find(fx.b, bytes_text("orders")), slow);
+}
