@@ -177,13 +177,13 @@ static int send_target(struct bridge *b, struct parcel *p, struct target *t, str
     return 0;
 }
 
-/* A record that the transaction apart does not accept now waits behind its target, so that others
-   pass it. */
+/* A record that the transaction apart does not accept now waits behind its target, so that records
+   of other targets pass it. A record that is due later waits behind it. */
 static void send_apart(struct bridge *b, struct parcel *p, struct target *t, struct forward *f)
 {
     f->target = &t->id;
     f->apart = true;
-    bool takes = apart_takes(b) && !apart_must_wait(t, true);
+    bool takes = apart_takes(b) && !apart_must_wait(t, true) && list_is_empty(&t->parked);
     if (takes && dispatch(b, p, f, false) == 0) {
         apart_took(b, p, t);
         target_sent(b, t, p);

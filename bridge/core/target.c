@@ -267,9 +267,23 @@ static void unpark(struct bridge *b, struct target *t, size_t n)
         parcel_ready(b, list_item(l, struct parcel, link));
 }
 
+/* Returns whether another record of the same transaction has failed. */
+static bool is_in_failed_transaction(const struct bridge *b, const struct parcel *p)
+{
+    return p->apart ? b->apart.failed : b->txn.failed;
+}
+
+/* targets_serve returns the parked records of a slow target, all of them, when its transaction has
+   ended. Until then it would park them again, behind others that are due later. */
+static bool keeps_parked(const struct target *t)
+{
+    return t->is_slow && t->state == TARGET_UP;
+}
+
 void target_reported(struct bridge *b, struct target *t, struct parcel *p,
                      const struct answer *answer)
 {
+    bool others_failed = is_in_failed_transaction(b, p);
     p->target = NULL;
     t->in_flight--;
     t->in_flight_bytes -= p->record->cost_bytes + PARCEL_OVERHEAD;
@@ -278,7 +292,7 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
     case REPORT_OK:
         apart_learn(b, t, b->now.mono_ms - p->since_mono_ms);
         t->took_mono_ms = b->now.mono_ms;
-        if (t->doubted && b->txn.failed) /* it was the record of another partition that timed out */
+        if (t->doubted && others_failed) /* it was the record of another partition that timed out */
             break;
         if (t->failed)
             bridge_notice(
@@ -289,7 +303,7 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
             t->stalls = 0;
         if (p->record->cost_bytes >= t->large_bytes)
             target_note_fits(t, p);
-        if (p->keyless && !b->txn.failed) /* otherwise it may be in a transaction with others */
+        if (p->keyless && !others_failed) /* otherwise it may be in a transaction with others */
             t->keyless_suspect = false;
         break;
     case REPORT_REFUSED:
@@ -314,7 +328,7 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
     case REPORT_NOT_SENT:
         break;
     }
-    if (!list_is_empty(&t->parked) && (t->state != TARGET_UP || has_room(b, t)))
+    if (!list_is_empty(&t->parked) && !keeps_parked(t) && (t->state != TARGET_UP || has_room(b, t)))
         unpark(b, t, t->state == TARGET_DOWN ? SIZE_MAX : 64);
 }
 

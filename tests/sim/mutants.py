@@ -59,7 +59,7 @@ MUTANTS = (
     Mutant("record_that_is_sent_counts_as_an_acknowledgement", "bridge/core/forward.c",
            "if (b->in_flight++ == 0)", "if (b->in_flight++ == b->apart.in_flight)", "apart"),
     Mutant("slot_of_held_records_is_used_again", "bridge/core/target_table.c", "t->is_apart || ", "", "apart"),
-    Mutant("keyless_success_ends_a_suspicion", "bridge/core/target.c", "p->keyless && !b->txn.failed", "p->keyless"),
+    Mutant("keyless_success_ends_a_suspicion", "bridge/core/target.c", "p->keyless && !others_failed", "p->keyless"),
     Mutant("transaction_ends_without_its_events", "bridge/core/commit.c",
            "if (!t->failed && !list_is_empty(&b->events.ready))", "if (t->failed && !list_is_empty(&b->events.ready))"),
     Mutant("record_is_done_before_its_events", "bridge/core/event.c",

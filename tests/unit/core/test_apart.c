@@ -267,6 +267,70 @@ Test(apart, silence_is_the_fault_of_a_target_only_if_others_acknowledge)
     cr_expect_eq(fast->state, TARGET_UP);
 }
 
+Test(apart, success_in_a_failed_transaction_ends_no_doubt)
+{
+    struct parcel *other = sent_apart(), *p = sent_apart();
+    fixture_report(p, REPORT_TIMED_OUT);
+    fixture_report(other, REPORT_OK);
+    cr_expect(slow->doubted);
+    cr_expect_neq(slow->state, TARGET_UP, "it is looked up before its next record");
+}
+
+static struct parcel *due_for_orders(int64_t offset)
+{
+    fx.target = "orders";
+    struct parcel *p = fixture_parcel(SLOT_SCHEDULE, offset, fx.b->now.wall_ms);
+    parcel_ready(fx.b, p);
+    return p;
+}
+
+static void expect_parked_in_order(int n)
+{
+    int64_t last_offset = -1;
+    int counted = 0;
+    for (struct link *l = list_first(&slow->parked); l != NULL;
+         l = list_after(&slow->parked, l), counted++) {
+        const struct parcel *p = list_item(l, struct parcel, link);
+        cr_expect_gt(p->offset, last_offset);
+        last_offset = p->offset;
+    }
+    cr_expect_eq(counted, n);
+}
+
+Test(apart, records_that_wait_for_the_next_transaction_keep_their_order)
+{
+    enum { N = 200 };
+    struct parcel *first = sent_apart(), *second = sent_apart();
+    apart_close(fx.b);
+    int64_t next_offset = fixture_queue(SLOT_SCHEDULE)->window.next;
+    for (int i = 0; i < N; i++)
+        (void)due_for_orders(next_offset + i);
+    forward_serve(fx.b);
+    fixture_report(first, REPORT_OK);
+    forward_serve(fx.b);
+    expect_parked_in_order(N);
+    fixture_report(second, REPORT_OK);
+    forward_serve(fx.b);
+    expect_parked_in_order(N);
+    bridge_check(fx.b);
+}
+
+Test(apart, record_that_is_due_later_waits_behind_parked_ones)
+{
+    fx.is_full = true;
+    struct parcel *parked = due_for_orders(START);
+    forward_serve(fx.b);
+    cr_assert_eq(parked->state, PARCEL_PARKED);
+    fx.is_full = false;
+    fixture_pass(100);
+    struct parcel *later = due_for_orders(START + 1);
+    forward_serve(fx.b);
+    expect_parked_in_order(2);
+    targets_serve(fx.b);
+    forward_serve(fx.b);
+    cr_expect(parked->state == PARCEL_IN_FLIGHT && later->state == PARCEL_IN_FLIGHT);
+}
+
 /* A lone record failed, and its producer is being replaced. */
 static void break_alone(void)
 {
