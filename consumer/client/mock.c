@@ -59,3 +59,11 @@ void mock_delay(struct mock *m, int round_trip_ms)
 {
     rd_kafka_mock_broker_set_rtt(m->cluster, 1, round_trip_ms);
 }
+
+void mock_fail(struct mock *m, int api, int code, int n)
+{
+    if (n == 0)
+        rd_kafka_mock_clear_request_errors(m->cluster, (int16_t)api);
+    for (int i = 0; i < n; i++)
+        rd_kafka_mock_push_request_errors(m->cluster, (int16_t)api, 1, code);
+}

@@ -22,4 +22,7 @@ int mock_topic(struct mock *mock, const char *topic, int partitions) must_check;
 /* Delays every response by round_trip_ms from now on. */
 void mock_delay(struct mock *mock, int round_trip_ms);
 
+/* Answers the next n requests of this kind (an ApiKey) with an error code. n 0: no more of them. */
+void mock_fail(struct mock *mock, int api, int code, int n);
+
 #endif

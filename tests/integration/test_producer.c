@@ -18,6 +18,7 @@ struct heard {
     enum report report; /* the last one */
     uint64_t committed;
     bool aborted, restarted, apart_restarted;
+    int doubts; /* of leaders */
 };
 
 struct stage {
@@ -69,7 +70,13 @@ static void on_apart_restarted(void *ctx)
     ((struct heard *)ctx)->apart_restarted = true;
 }
 
-static void open_stage(struct stage *stage)
+static void on_leaders_doubted(void *ctx)
+{
+    ((struct heard *)ctx)->doubts++;
+}
+
+/* id_lasts: as with group.instance.id. */
+static void open_stage_of(struct stage *stage, bool id_lasts)
 {
     static char group[] = "producers", name[] = "bootstrap.servers";
     struct error error;
@@ -92,12 +99,19 @@ static void open_stage(struct stage *stage)
                                      .landed = on_landed,
                                      .trimmed = on_trimmed,
                                      .transactional_id = "producers",
+                                     .id_lasts = id_lasts,
                                      .committed = on_committed,
                                      .aborted = on_aborted,
                                      .restarted = on_restarted,
+                                     .leaders_doubted = on_leaders_doubted,
                                      .apart_restarted = on_apart_restarted,
                                      .ctx = &stage->heard};
     cr_assert_eq(producer_new(&config, &stage->producer, &error), 0, "%s", error.text);
+}
+
+static void open_stage(struct stage *stage)
+{
+    open_stage_of(stage, false);
 }
 
 static void close_stage(struct stage *stage)
@@ -326,6 +340,15 @@ Test(producer, client_of_slow_targets_keeps_the_turn_until_its_late_offsets_are_
     close_stage(&stage);
 }
 
+static void give_up_apart(struct stage *stage)
+{
+    producer_abort_apart(stage->producer);
+    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
+    while (!stage->heard.apart_restarted && clock_mono_ms() < until_ms)
+        serve(stage);
+    cr_assert(stage->heard.apart_restarted);
+}
+
 Test(producer, failed_client_of_slow_targets_blames_no_record)
 {
     struct stage stage;
@@ -337,11 +360,58 @@ Test(producer, failed_client_of_slow_targets_blames_no_record)
     forward_apart(&stage);
     await_reports(&stage, 2);
     cr_expect_eq(stage.heard.report, REPORT_NOT_SENT);
-    producer_abort_apart(stage.producer);
+    give_up_apart(&stage);
+    complete_apart(&stage);
+    close_stage(&stage);
+}
+
+static enum txn_phase phase_apart(const struct stage *stage)
+{
+    return producer_turn_of(stage->producer, APART)->phase;
+}
+
+/* A process that was killed in the turn of slow targets left offsets. Kafka returns no committed
+   offsets of these lanes before the next process initializes the same id. */
+Test(producer, client_of_slow_targets_is_initialized_at_the_start_if_its_id_lasts)
+{
+    struct stage stage;
+    open_stage_of(&stage, true);
     int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
-    while (!stage.heard.apart_restarted && clock_mono_ms() < until_ms)
+    while (phase_apart(&stage) == PHASE_STARTING && clock_mono_ms() < until_ms)
         serve(&stage);
-    cr_assert(stage.heard.apart_restarted);
+    cr_expect_eq(phase_apart(&stage), PHASE_READY);
+    close_stage(&stage);
+}
+
+Test(producer, client_of_slow_targets_is_started_at_its_first_record_otherwise)
+{
+    struct stage stage;
+    open_stage(&stage);
+    await_spare(&stage);
+    cr_expect_eq(phase_apart(&stage), PHASE_OFF);
+    complete_apart(&stage);
+    cr_expect_eq(phase_apart(&stage), PHASE_OPEN);
+    close_stage(&stage);
+}
+
+/* Brokers cannot complete its last transaction, since a partition lost its leader. */
+Test(producer, transaction_apart_that_the_coordinator_refuses_is_given_up)
+{
+    enum { ADD_PARTITIONS = 24, ERRORS_N = 2000 };
+    struct stage stage;
+    open_stage(&stage);
+    await_spare(&stage);
+    mock_fail(stage.mock, ADD_PARTITIONS, RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS, ERRORS_N);
+    forward_apart(&stage);
+    await_reports(&stage, 1);
+    cr_expect_eq(stage.heard.report, REPORT_NOT_SENT, "neither record nor target is to blame");
+    cr_expect_geq(stage.heard.doubts, 1);
+    mock_fail(stage.mock, ADD_PARTITIONS, 0, 0);
+    stage.heard.refusals = 0;
+    give_up_apart(&stage);
+    forward(&stage);
+    commit(&stage, 1, true);
+    cr_expect_eq(stage.heard.committed, 1);
     complete_apart(&stage);
     close_stage(&stage);
 }
