@@ -2,6 +2,7 @@
 /* The small worlds. A variant sets the delivery mode, one or two processes, and producers with or
    without names. A few random draws set delays, and which requests of a dead process arrive. */
 #include "tests/sim/exhaustive.h"
+#include "tests/sim/choices.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/workload.h"
 

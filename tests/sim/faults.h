@@ -10,9 +10,6 @@
 void faults_choose(struct world *world);
 void faults_end(struct world *world); /* begins the quiet phase */
 
-/* Sets up a fair world: short delays, no fault. */
-void setup_fair(struct world *world);
-
 /* Starts all processes of the setup. */
 void run_start(struct world *world);
 /* Drains all records and checks that none is left. Call it after faults_end. */

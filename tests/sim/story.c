@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of stories: worlds without random faults, waits, and checks of the result. */
 #include "tests/sim/story.h"
+#include "tests/sim/choices.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/producer.h"
 
