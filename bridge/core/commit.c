@@ -124,10 +124,11 @@ void commit_now(struct bridge *b)
 
 static void transaction_committed(struct bridge *b)
 {
+    bool was_apart = b->txn.is_apart;
     notes_forget(b);
     txn_begin(b);
     targets_forget_transaction(b);
-    b->txn.single_failed = false;
+    b->txn.single_failed &= was_apart; /* the outcome of that record is in a shared one */
     b->apart.waits = false;
 }
 

@@ -169,6 +169,16 @@ Test(apart, shared_transaction_that_is_open_ends_before_its_turn)
     cr_expect_eq(fx.enters, 1);
 }
 
+/* Hops stay first, so that no other failure voids that outcome. */
+Test(apart, turn_leaves_the_outcome_of_a_record_that_failed_alone_first)
+{
+    (void)complete();
+    fx.b->txn.single_failed = true;
+    commit_serve(fx.b);
+    bridge_committed(fx.b, fx.seq, true);
+    cr_expect(fx.b->txn.single_failed);
+}
+
 /* Its queue has another log now, so no progress is announced. */
 Test(apart, transaction_without_progress_is_committed)
 {
