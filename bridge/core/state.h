@@ -269,6 +269,7 @@ struct target {
     size_t in_flight, in_flight_bytes;
     int64_t recheck_mono_ms;
     int64_t whole_mono_ms;    /* brokers last reported leaders of all partitions; 0: never */
+    int64_t doubted_mono_ms;  /* a record to it was last not answered */
     int64_t took_mono_ms;     /* last success */
     int64_t answered_mono_ms; /* last report, or the start of the first record in flight */
     int64_t ack_us;           /* average time of an acknowledgement */

@@ -202,6 +202,7 @@ void target_doubt(struct bridge *b, struct target *t)
 {
     b->cluster.stall_mono_ms = b->now.mono_ms;
     t->doubted = true;
+    t->doubted_mono_ms = b->now.mono_ms;
     t->whole_mono_ms = 0;
     if (t->state == TARGET_UP || t->state == TARGET_PROBING)
         t->state = TARGET_UNKNOWN;
@@ -280,6 +281,13 @@ static bool keeps_parked(const struct target *t)
     return t->is_slow && t->state == TARGET_UP;
 }
 
+/* Returns whether a success ends the doubt about its target. It may be a record of another
+   partition than the one that timed out. */
+static bool ends_doubt(const struct target *t, const struct parcel *p, bool others_failed)
+{
+    return !others_failed && p->since_mono_ms >= t->doubted_mono_ms;
+}
+
 void target_reported(struct bridge *b, struct target *t, struct parcel *p,
                      const struct answer *answer)
 {
@@ -292,7 +300,7 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
     case REPORT_OK:
         apart_learn(b, t, b->now.mono_ms - p->since_mono_ms);
         t->took_mono_ms = b->now.mono_ms;
-        if (t->doubted && others_failed) /* it was the record of another partition that timed out */
+        if (t->doubted && !ends_doubt(t, p, others_failed))
             break;
         if (t->failed)
             bridge_notice(

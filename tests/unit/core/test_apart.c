@@ -286,6 +286,18 @@ Test(apart, success_in_a_failed_transaction_ends_no_doubt)
     cr_expect_neq(slow->state, TARGET_UP, "it is looked up before its next record");
 }
 
+/* The timeout of a record whose lane was lost fails no transaction. */
+Test(apart, success_of_a_record_that_was_sent_before_the_doubt_does_not_end_it)
+{
+    struct parcel *p = sent_apart();
+    fixture_pass(10);
+    target_doubt(fx.b, slow);
+    fixture_report(p, REPORT_OK);
+    cr_expect(slow->doubted);
+    cr_expect_neq(slow->state, TARGET_UP);
+    bridge_check(fx.b);
+}
+
 static struct parcel *due_for_orders(int64_t offset)
 {
     fx.target = "orders";
