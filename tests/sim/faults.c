@@ -277,8 +277,10 @@ void faults_end(struct world *w)
                               .mark_ms = was.mark_ms,
                               .restart_ms = was.restart_ms,
                               .restarts_at_once = was.restarts_at_once};
-    for (int i = TARGET_DEFAULT; i <= TARGET_B; i++)
+    for (int i = TARGET_DEFAULT; i <= TARGET_B; i++) {
         w->targets[i].mood = TARGET_FINE;
+        w->targets[i].ack_ms = 0; /* with little memory, hundreds of records would take minutes */
+    }
     for (int id = 0; id < w->setup.processes; id++) {
         struct process *p = &w->processes[id];
         p->wall_ahead_ms = p->drift_ppm = 0;
