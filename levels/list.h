@@ -60,6 +60,12 @@ static inline struct link *list_first(const struct list *list)
     return list_is_empty(list) ? NULL : list->head.next;
 }
 
+/* Returns the last link without removing it; NULL if the list is empty. */
+static inline struct link *list_last(const struct list *list)
+{
+    return list_is_empty(list) ? NULL : list->head.prev;
+}
+
 /* Returns the link that follows; NULL at the end of the list. */
 static inline struct link *list_after(const struct list *list, const struct link *link)
 {

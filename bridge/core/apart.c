@@ -43,6 +43,21 @@ bool apart_must_wait(const struct target *t, bool apart)
     return apart ? t->in_transaction : t->is_apart;
 }
 
+bool apart_keeps_parked(const struct target *t)
+{
+    return (t->is_slow || t->is_apart) && t->state == TARGET_UP;
+}
+
+bool apart_is_in_line(const struct target *t)
+{
+    return apart_keeps_parked(t) && !list_is_empty(&t->parked);
+}
+
+bool apart_delays(const struct bridge *b, const struct target *t)
+{
+    return t->is_apart || (t->is_slow && (t->in_transaction || !apart_takes(b)));
+}
+
 /* Records that are held count as in flight to no target, so they have a separate limit. */
 static size_t bytes_max(const struct bridge *b)
 {
@@ -78,6 +93,8 @@ static void set_slow(struct bridge *b, struct target *t, bool slow)
                                      .span_ms = t->ack_us / 1000});
     t->is_slow = slow;
     t->judged_mono_ms = b->now.mono_ms;
+    if (!slow) /* no record that is due later may pass its parked ones */
+        parcel_ready_all_first(b, &t->parked);
 }
 
 /* Lets slow targets share transactions, at least for APART_STAYS_MS. in_it: only those with records
@@ -130,11 +147,17 @@ bool apart_wants_turn(const struct bridge *b)
     return apart_is_complete(b) && !b->apart.waits;
 }
 
-static void begin(struct bridge *b)
+/* again: its records are sent again, and then those that waited for them. Otherwise targets_serve
+   returns the parked records of slow targets, when it accepts them. */
+static void begin(struct bridge *b, bool again)
 {
     struct apart *a = &b->apart;
-    for (int i = 0; i < TARGETS_MAX; i++)
-        b->targets.all[i].is_apart = false;
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        struct target *t = &b->targets.all[i];
+        if (t->is_apart && (again || !t->is_slow))
+            parcel_ready_all_first(b, &t->parked);
+        t->is_apart = false;
+    }
     a->state = APART_OPEN;
     a->n = a->bytes = 0;
     a->failed = a->timed_out = a->waits = false;
@@ -150,7 +173,7 @@ void apart_finish(struct bridge *b)
         p->apart = false;
         parcel_done(b, p);
     }
-    begin(b);
+    begin(b, false);
 }
 
 void apart_close(struct bridge *b)
@@ -183,14 +206,14 @@ void bridge_apart_restarted(struct bridge *b)
     size_t n = a->n;
     if (a->failed)
         share(b, true);
-    begin(b);
-    for (size_t i = 0; i < n; i++) {
-        struct parcel *p = &b->pools.parcels[a->taken[i]];
+    begin(b, true);
+    while (n > 0) {
+        struct parcel *p = &b->pools.parcels[a->taken[--n]];
         if (p->state != PARCEL_HELD || !p->apart)
             continue;
         p->apart = false;
         p->state = PARCEL_FREE; /* in no list */
-        parcel_ready(b, p);
+        parcel_ready_first(b, p);
     }
 }
 

@@ -35,6 +35,14 @@ void apart_deinit(struct bridge *b);
 bool apart_is_for(const struct bridge *b, const struct target *t, bool shared);
 /* Returns whether the record must wait until the other transaction of its target has ended. */
 bool apart_must_wait(const struct target *t, bool apart);
+/* Returns whether the parked records of a target return together and in their order, when its
+   transaction has ended. Until then the gate would park them again, behind others that are due
+   later. */
+bool apart_keeps_parked(const struct target *t);
+/* Returns whether a record that is due must wait behind them. */
+bool apart_is_in_line(const struct target *t);
+/* Returns whether they must stay parked now: a transaction ends, or breaks, in a few seconds. */
+bool apart_delays(const struct bridge *b, const struct target *t);
 /* Returns whether it accepts one more record. */
 bool apart_takes(const struct bridge *b);
 void apart_took(struct bridge *b, struct parcel *p, struct target *t);

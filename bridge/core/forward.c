@@ -183,7 +183,7 @@ static void send_apart(struct bridge *b, struct parcel *p, struct target *t, str
 {
     f->target = &t->id;
     f->apart = true;
-    bool takes = apart_takes(b) && !apart_must_wait(t, true) && list_is_empty(&t->parked);
+    bool takes = apart_takes(b) && !apart_must_wait(t, true) && !apart_is_in_line(t);
     if (takes && dispatch(b, p, f, false) == 0) {
         apart_took(b, p, t);
         target_sent(b, t, p);
@@ -193,7 +193,8 @@ static void send_apart(struct bridge *b, struct parcel *p, struct target *t, str
     }
     if (takes)
         apart_refused(b);
-    target_park(b, t, p);
+    if (t->is_slow) /* otherwise it is still the first one that is ready, and is shared */
+        target_park(b, t, p);
 }
 
 /* Returns whether the record needs the shared transaction. */
@@ -256,7 +257,7 @@ static int deliver(struct bridge *b, struct parcel *p)
             send_apart(b, p, t, &f);
             return 0;
         }
-        if (!apart_must_wait(t, false))
+        if (!apart_must_wait(t, false) && !apart_is_in_line(t))
             return send_target(b, p, t, &f);
         target_park(b, t, p);
         return 0;

@@ -164,7 +164,7 @@ void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms)
 
 /* An entry is sent with deliveries, because the sender of its cancel waits for it. So are events.
  */
-void parcel_ready(struct bridge *b, struct parcel *p)
+static void make_ready(struct bridge *b, struct parcel *p, bool first)
 {
     bool urgent = p->entry_kind != ENTRY_NONE || p->settled || p->tells_first;
     int64_t remaining_ms = urgent ? 0 : p->until_wall_ms - b->now.wall_ms;
@@ -185,10 +185,27 @@ void parcel_ready(struct bridge *b, struct parcel *p)
     if (hop && list_is_empty(&b->ready[READY_HOPS]))
         b->hops_since_mono_ms = b->now.mono_ms;
     /* The outcome of a dead letter is committed before another record can break a transaction. */
-    if (letter)
-        list_prepend(&b->ready[READY_HOPS], &p->link);
+    struct list *ready = &b->ready[hop ? READY_HOPS : READY_DELIVERIES];
+    if (letter || first)
+        list_prepend(ready, &p->link);
     else
-        list_append(&b->ready[hop ? READY_HOPS : READY_DELIVERIES], &p->link);
+        list_append(ready, &p->link);
+}
+
+void parcel_ready(struct bridge *b, struct parcel *p)
+{
+    make_ready(b, p, false);
+}
+
+void parcel_ready_first(struct bridge *b, struct parcel *p)
+{
+    make_ready(b, p, true);
+}
+
+void parcel_ready_all_first(struct bridge *b, struct list *list)
+{
+    for (struct link *l; (l = list_last(list)) != NULL;)
+        make_ready(b, list_item(l, struct parcel, link), true);
 }
 
 size_t lanes_owned(const struct bridge *b)

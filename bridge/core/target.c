@@ -274,13 +274,6 @@ static bool is_in_failed_transaction(const struct bridge *b, const struct parcel
     return p->apart ? b->apart.failed : b->txn.failed;
 }
 
-/* targets_serve returns the parked records of a slow target, all of them, when its transaction has
-   ended. Until then it would park them again, behind others that are due later. */
-static bool keeps_parked(const struct target *t)
-{
-    return t->is_slow && t->state == TARGET_UP;
-}
-
 /* Returns whether a success ends the doubt about its target. It may be a record of another
    partition than the one that timed out. */
 static bool ends_doubt(const struct target *t, const struct parcel *p, bool others_failed)
@@ -336,7 +329,8 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
     case REPORT_NOT_SENT:
         break;
     }
-    if (!list_is_empty(&t->parked) && !keeps_parked(t) && (t->state != TARGET_UP || has_room(b, t)))
+    if (!list_is_empty(&t->parked) && !apart_keeps_parked(t) &&
+        (t->state != TARGET_UP || has_room(b, t)))
         unpark(b, t, t->state == TARGET_DOWN ? SIZE_MAX : 64);
 }
 
@@ -372,9 +366,11 @@ void targets_serve(struct bridge *b)
         struct target *t = &b->targets.all[(first + i) % TARGETS_MAX];
         if (!t->used || list_is_empty(&t->parked) || is_unknown(b, t))
             continue;
-        if (t->is_apart || (t->is_slow && !apart_takes(b)))
-            continue; /* its transaction ends, or breaks, in a few seconds */
-        if (t->in_flight == 0) {
+        if (apart_delays(b, t))
+            continue;
+        if (t->in_flight == 0 && apart_keeps_parked(t)) {
+            parcel_ready_all_first(b, &t->parked);
+        } else if (t->in_flight == 0) {
             unpark(b, t, SIZE_MAX);
         } else if (is_silent(b, t)) {
             fail(t, DELIVERY_TIMED_OUT, "nothing was acknowledged for a second");

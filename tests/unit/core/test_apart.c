@@ -298,12 +298,17 @@ Test(apart, success_of_a_record_that_was_sent_before_the_doubt_does_not_end_it)
     bridge_check(fx.b);
 }
 
-static struct parcel *due_for_orders(int64_t offset)
+static struct parcel *due_for(const char *target, int64_t offset)
 {
-    fx.target = "orders";
+    fx.target = target;
     struct parcel *p = fixture_parcel(SLOT_SCHEDULE, offset, fx.b->now.wall_ms);
     parcel_ready(fx.b, p);
     return p;
+}
+
+static struct parcel *due_for_orders(int64_t offset)
+{
+    return due_for("orders", offset);
 }
 
 static void expect_parked_in_order(int n)
@@ -351,6 +356,136 @@ Test(apart, record_that_is_due_later_waits_behind_parked_ones)
     targets_serve(fx.b);
     forward_serve(fx.b);
     cr_expect(parked->state == PARCEL_IN_FLIGHT && later->state == PARCEL_IN_FLIGHT);
+}
+
+static const struct parcel *taken_apart(size_t i)
+{
+    cr_assert_lt(i, fx.b->apart.n);
+    return &fx.b->pools.parcels[fx.b->apart.taken[i]];
+}
+
+/* Expects that the records that are ready begin with these offsets. */
+static void expect_ready_in_order(int64_t from_offset, int n)
+{
+    const struct list *ready = &fx.b->ready[READY_DELIVERIES];
+    const struct link *l = list_first(ready);
+    for (int i = 0; i < n; i++, l = list_after(ready, l)) {
+        cr_assert_not_null(l);
+        cr_expect_eq(list_item(l, const struct parcel, link)->offset, from_offset + i);
+    }
+}
+
+/* In the turn of the transaction apart, a record of another target is the first that is ready, and
+   no transaction accepts it. */
+static void block_ready_records(int64_t offset)
+{
+    commit_serve(fx.b);
+    cr_assert(fx.b->txn.is_apart);
+    (void)due_for("bills", offset);
+}
+
+Test(apart, parked_record_is_sent_before_a_ready_one_that_is_due_later)
+{
+    (void)complete();
+    struct parcel *parked = due_for_orders(START + 1);
+    forward_serve(fx.b);
+    cr_assert_eq(parked->state, PARCEL_PARKED);
+    block_ready_records(START + 2);
+    struct parcel *later = due_for_orders(START + 3);
+    forward_serve(fx.b);
+    cr_assert_eq(later->state, PARCEL_READY);
+    bridge_committed(fx.b, fx.seq, true);
+    targets_serve(fx.b);
+    forward_serve(fx.b);
+    cr_expect_eq(taken_apart(0), parked);
+    cr_expect_eq(taken_apart(1), later);
+    bridge_check(fx.b);
+}
+
+/* Records that failed are due before those that waited for their transaction. */
+static void expect_order_after_a_restart(bool failed)
+{
+    struct parcel *first = sent_apart(), *second = sent_apart();
+    apart_close(fx.b);
+    (void)due_for_orders(START + 2);
+    forward_serve(fx.b);
+    fx.is_full = true;
+    (void)due_for("bills", START + 3);
+    (void)due_for_orders(START + 4);
+    forward_serve(fx.b);
+    fixture_report(first, REPORT_OK);
+    fixture_report(second, failed ? REPORT_NOT_SENT : REPORT_OK);
+    if (!failed)
+        apart_break(fx.b);
+    bridge_apart_restarted(fx.b);
+    cr_expect_eq(slow->is_slow, !failed);
+    expect_ready_in_order(START, 5);
+    bridge_check(fx.b);
+}
+
+Test(apart, records_of_a_failed_transaction_keep_their_order)
+{
+    expect_order_after_a_restart(true);
+}
+
+Test(apart, records_of_a_transaction_that_is_given_up_keep_their_order)
+{
+    expect_order_after_a_restart(false);
+}
+
+Test(apart, parked_records_come_first_when_their_target_is_fast_again)
+{
+    fx.is_full = true;
+    (void)due_for_orders(START);
+    forward_serve(fx.b);
+    expect_parked_in_order(1);
+    (void)due_for("bills", START + 1);
+    (void)due_for_orders(START + 2);
+    forward_serve(fx.b);
+    judge(1, 1);
+    cr_assert_not(slow->is_slow);
+    expect_ready_in_order(START, 3);
+}
+
+Test(apart, target_that_is_fast_again_sends_no_record_before_parked_ones)
+{
+    (void)complete();
+    slow->is_slow = false;
+    (void)due_for_orders(START + 1);
+    forward_serve(fx.b);
+    expect_parked_in_order(1);
+    block_ready_records(START + 2);
+    expect_ready_in_order(START + 1, 2);
+    bridge_check(fx.b);
+}
+
+Test(apart, record_that_is_shared_waits_behind_parked_ones)
+{
+    fx.is_full = true;
+    (void)due_for_orders(START);
+    forward_serve(fx.b);
+    fx.is_full = false;
+    struct parcel *alone = fixture_parcel(SLOT_SCHEDULE, START + 1, fx.b->now.wall_ms);
+    alone->alone = true;
+    parcel_ready(fx.b, alone);
+    forward_serve(fx.b);
+    expect_parked_in_order(2);
+}
+
+/* Its records are acknowledged and not committed yet. */
+Test(apart, parked_records_stay_parked_while_a_shared_transaction_has_their_target)
+{
+    slow->is_slow = false;
+    fixture_report(sent_to("orders"), REPORT_OK);
+    slow->is_slow = true;
+    (void)due_for_orders(START + 1);
+    forward_serve(fx.b);
+    expect_parked_in_order(1);
+    targets_serve(fx.b);
+    expect_parked_in_order(1);
+    targets_forget_transaction(fx.b);
+    targets_serve(fx.b);
+    expect_parked_in_order(0);
 }
 
 /* A lone record failed, and its producer is being replaced. */
