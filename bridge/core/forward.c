@@ -197,11 +197,13 @@ static void send_apart(struct bridge *b, struct parcel *p, struct target *t, str
         target_park(b, t, p);
 }
 
-/* Returns whether the record needs the shared transaction. */
+/* Returns whether the record needs the shared transaction. It may owe events although none are
+   wanted any more. */
 static bool is_shared(const struct bridge *b, const struct target *t, const struct parcel *p,
                       int attempts)
 {
-    return p->alone || b->events.wanted != 0 || target_is_suspect(t, p) ||
+    bool has_events = b->events.wanted != 0 || event_owed_with(b, p, FORWARD_TARGET) != 0;
+    return p->alone || has_events || target_is_suspect(t, p) ||
            target_may_be_unfit(b, t, p, attempts);
 }
 

@@ -3,6 +3,7 @@
 #include "bridge/core/apart.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/commit.h"
+#include "bridge/core/event.h"
 #include "bridge/core/forward.h"
 #include "bridge/core/outcome.h"
 #include "bridge/core/parcel.h"
@@ -470,6 +471,23 @@ Test(apart, record_that_is_shared_waits_behind_parked_ones)
     parcel_ready(fx.b, alone);
     forward_serve(fx.b);
     expect_parked_in_order(2);
+}
+
+/* A reload of the configuration ends all events while the record waits. */
+Test(apart, record_that_owes_an_event_is_shared)
+{
+    fx.target = "orders";
+    struct parcel *p = fixture_parcel(SLOT_SCHEDULE, START, fx.b->now.wall_ms);
+    fx.b->config.event_source = "bridge";
+    fx.b->events.wanted = EVENT_BIT(EVENT_ACCEPTED);
+    event_note(fx.b, p, EVENT_ACCEPTED);
+    fx.b->events.wanted = 0;
+    parcel_ready(fx.b, p);
+    forward_serve(fx.b);
+    cr_assert_eq(p->state, PARCEL_IN_FLIGHT);
+    cr_expect_not(p->apart);
+    cr_expect_eq(fx.sent.kind, FORWARD_EVENT);
+    bridge_check(fx.b);
 }
 
 /* Its records are acknowledged and not committed yet. */
