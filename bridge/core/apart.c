@@ -97,13 +97,29 @@ static void set_slow(struct bridge *b, struct target *t, bool slow)
         parcel_ready_all_first(b, &t->parked);
 }
 
-/* Lets slow targets share transactions, at least for APART_STAYS_MS. in_it: only those with records
-   in the transaction apart. */
-static void share(struct bridge *b, bool in_it)
+/* Slow targets: all of them, or those with records in the transaction apart, before its turn or in
+   it. */
+enum slow_targets { SLOW_ALL, SLOW_BEFORE_TURN, SLOW_IN_TURN };
+
+static bool is_among(const struct target *t, enum slow_targets which)
+{
+    switch (which) {
+    case SLOW_BEFORE_TURN:
+        return t->is_apart;
+    case SLOW_IN_TURN:
+        return t->in_transaction;
+    case SLOW_ALL:
+        break;
+    }
+    return true;
+}
+
+/* Lets slow targets share transactions, at least for APART_STAYS_MS. */
+static void share(struct bridge *b, enum slow_targets which)
 {
     for (int i = 0; i < TARGETS_MAX; i++) {
         struct target *t = &b->targets.all[i];
-        if (t->used && t->is_slow && (t->is_apart || !in_it))
+        if (t->used && t->is_slow && is_among(t, which))
             set_slow(b, t, false);
     }
 }
@@ -115,7 +131,7 @@ void apart_refused(struct bridge *b)
     if (++b->apart.refused < APART_REFUSED_MAX)
         return;
     b->apart.refused = 0;
-    share(b, false);
+    share(b, SLOW_ALL);
 }
 
 void apart_reported(struct bridge *b, struct parcel *p, bool ok)
@@ -163,10 +179,19 @@ static void begin(struct bridge *b, bool again)
     a->failed = a->timed_out = a->waits = false;
 }
 
+/* In its turn it is the open transaction. */
+static void enter_turn(struct bridge *b)
+{
+    for (int i = 0; i < TARGETS_MAX; i++)
+        b->targets.all[i].in_transaction |= b->targets.all[i].is_apart;
+    b->targets.in_transaction = true;
+}
+
 void apart_finish(struct bridge *b)
 {
     struct apart *a = &b->apart;
     assert(apart_is_complete(b));
+    enter_turn(b);
     for (size_t i = 0; i < a->n; i++) {
         struct parcel *p = &b->pools.parcels[a->taken[i]];
         assert(p->state == PARCEL_HELD && p->apart && p->ownership == OWNED);
@@ -198,6 +223,11 @@ void apart_fail(struct bridge *b)
     apart_break(b);
 }
 
+void apart_turn_failed(struct bridge *b)
+{
+    share(b, SLOW_IN_TURN);
+}
+
 /* All its records are reported. Those that are still ours are sent again, in their order. */
 void bridge_apart_restarted(struct bridge *b)
 {
@@ -205,7 +235,7 @@ void bridge_apart_restarted(struct bridge *b)
     assert(a->state == APART_BROKEN && a->in_flight == 0);
     size_t n = a->n;
     if (a->failed)
-        share(b, true);
+        share(b, SLOW_BEFORE_TURN);
     begin(b, true);
     while (n > 0) {
         struct parcel *p = &b->pools.parcels[a->taken[--n]];

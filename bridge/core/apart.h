@@ -16,7 +16,7 @@
    records are ready again, and no lane is read again. After a failure its targets share
    transactions, at least for APART_STAYS_MS. So a record, a target or a client that fails again
    does so in a shared transaction, which has the means to find the cause. A transaction that breaks
-   in its turn is like a shared one.
+   in its turn is like a shared one, and then its targets share transactions, too.
 
    The rule: a target is slow if its acknowledgements take APART_MS and four times as long as those
    of the fastest target. It is fast again when they take APART_FAST_MS or less, or at most twice as
@@ -67,6 +67,8 @@ void apart_break(struct bridge *b);
 /* The same, because of a failure. Its targets share transactions for a while, which find the cause.
  */
 void apart_fail(struct bridge *b);
+/* It failed in its turn. Its targets share transactions for a while. */
+void apart_turn_failed(struct bridge *b);
 /* Returns whether its targets acknowledge nothing, while others do. */
 bool apart_is_silent(const struct bridge *b);
 void apart_serve(struct bridge *b);         /* judges targets, and closes the transaction in time */

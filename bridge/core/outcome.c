@@ -321,6 +321,8 @@ void bridge_aborted(struct bridge *b, enum abort_cause cause, const char *why)
         return;
     bridge_notice(b,
                   (struct notice){.kind = NOTICE_ABORTED, .count = (int64_t)t->n, .reason = why});
+    if (t->is_apart)
+        apart_turn_failed(b);
     bool alone = t->failed_parcel != NULL && !t->event_failed;
     b->txn.single_failed |= alone;
     if (alone)

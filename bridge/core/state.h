@@ -261,7 +261,8 @@ struct target {
     bool doubted;        /* exactly-once: probed before others share a transaction with it */
     bool failed;         /* since the last success */
     bool costs_attempt;  /* DOWN: a record that is not tried uses up an attempt */
-    bool in_transaction; /* the open transaction has records to it */
+    bool in_transaction; /* the open transaction, or that of slow targets in its turn, has records
+                            to it */
     bool is_slow;        /* served apart from others (apart.h) */
     bool is_apart;       /* the transaction apart has records to it */
     uint8_t label;       /* index in stats.targets */

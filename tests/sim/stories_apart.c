@@ -299,6 +299,21 @@ static void release(struct world *w)
     w->knobs.hold_commits = w->knobs.lose_answers = false;
 }
 
+/* The cause is not known, and only shared transactions find it. */
+void slow_targets_share_after_a_failure_in_their_turn(struct world *w)
+{
+    begin_with_a_slow_target(w);
+    struct request *r = reach(w, 2);
+    size_t apart_n = w->apart_n;
+    w->knobs.commit_fails = 10000;
+    w->knobs.hold_commits = false;
+    story_until(w, COUNT(w, aborts) == 1);
+    release(w);
+    story_until(w, r->delivered == 1);
+    expect(w, w->apart_n == apart_n);
+    story_finish(w);
+}
+
 static void strike(struct world *w, int blow)
 {
     switch (blow) {

@@ -237,6 +237,27 @@ Test(apart, failure_reads_no_lane_again_and_lets_its_targets_share)
     bridge_check(fx.b);
 }
 
+Test(apart, failure_in_its_turn_lets_its_targets_share)
+{
+    fast->is_slow = true;
+    (void)complete();
+    commit_serve(fx.b);
+    bridge_aborted(fx.b, ABORT_CAUSE_CLUSTER, "a phrase");
+    cr_expect_not(slow->is_slow);
+    cr_expect_eq(slow->state, TARGET_UP);
+    cr_expect(fast->is_slow, "it has no record in it");
+    cr_expect(fx.reread);
+}
+
+Test(apart, failure_in_its_turn_that_names_no_record_suspects_its_targets)
+{
+    (void)complete();
+    commit_serve(fx.b);
+    bridge_aborted(fx.b, ABORT_CAUSE_RECORDS, "a phrase");
+    cr_expect_eq(slow->state, TARGET_PROBING);
+    cr_expect_eq(fast->state, TARGET_UP);
+}
+
 Test(apart, lane_that_is_lost_changes_no_target)
 {
     struct parcel *p = sent_apart();
