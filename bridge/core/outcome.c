@@ -56,6 +56,7 @@ static void succeeded(struct bridge *b, struct parcel *p, const struct target *t
     struct slot_stats *slot = &b->stats->slots[p->queue->id.slot];
     cluster_answered(b);
     b->txn.answered = true;
+    b->txn.answered_mono_ms = b->now.mono_ms;
     switch ((enum forward_kind)p->kind) {
     case FORWARD_LEVEL:
         counter_add(&b->stats->hops, 1);
@@ -371,7 +372,7 @@ void outcome_watch_silence(struct bridge *b)
         apart_fail(b);
     }
     int64_t since_mono_ms =
-        b->cluster.acked_mono_ms > t->ending_mono_ms ? b->cluster.acked_mono_ms : t->ending_mono_ms;
+        t->answered_mono_ms > t->ending_mono_ms ? t->answered_mono_ms : t->ending_mono_ms;
     if (b->cluster.muted_mono_ms > since_mono_ms)
         since_mono_ms = b->cluster.muted_mono_ms;
     if (t->state != TXN_ENDING || t->failed || b->now.mono_ms - since_mono_ms < TXN_SILENT_MS)

@@ -308,19 +308,20 @@ enum ready {
 
 struct txn {
     enum txn_state state;
-    enum ready takes;       /* decided by its first record */
-    size_t n, bytes;        /* its records */
-    int64_t since_mono_ms;  /* first record */
-    int64_t ending_mono_ms; /* start of ENDING */
-    struct parcel *single;  /* the only record that it may have; NULL: any number */
-    bool close_requested;   /* a record waits to be alone in the next transaction */
-    bool announced;         /* its progress was announced, as if every record succeeded */
-    bool answered;          /* a record was acknowledged */
-    bool timed_out;         /* a record timed out */
-    bool failed;            /* a record failed, so it cannot be committed */
-    bool reason_known;      /* the record or target at fault is known */
-    bool event_failed;      /* an event failed, so neither is at fault */
-    bool is_apart;          /* COMMITTING: it is the transaction of slow targets */
+    enum ready takes;         /* decided by its first record */
+    size_t n, bytes;          /* its records */
+    int64_t since_mono_ms;    /* first record */
+    int64_t ending_mono_ms;   /* start of ENDING */
+    struct parcel *single;    /* the only record that it may have; NULL: any number */
+    bool close_requested;     /* a record waits to be alone in the next transaction */
+    bool announced;           /* its progress was announced, as if every record succeeded */
+    bool answered;            /* a record was acknowledged */
+    int64_t answered_mono_ms; /* last such acknowledgement */
+    bool timed_out;           /* a record timed out */
+    bool failed;              /* a record failed, so it cannot be committed */
+    bool reason_known;        /* the record or target at fault is known */
+    bool event_failed;        /* an event failed, so neither is at fault */
+    bool is_apart;            /* COMMITTING: it is the transaction of slow targets */
 
     /* The failure. */
     struct parcel *failed_parcel; /* single, if it failed */

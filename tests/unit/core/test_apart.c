@@ -299,6 +299,26 @@ Test(apart, silence_is_the_fault_of_a_target_only_if_others_acknowledge)
     cr_expect_eq(fast->state, TARGET_UP);
 }
 
+Test(apart, its_acknowledgements_do_not_hide_the_silence_of_another_target)
+{
+    struct parcel *answered = sent_to("bills");
+    (void)sent_to("bills");
+    struct parcel *p = sent_apart();
+    fixture_report(answered, REPORT_OK);
+    fixture_pass(TXN_AGE_MAX_MS);
+    commit_serve(fx.b);
+    cr_assert_eq(fx.b->txn.state, TXN_ENDING);
+    fixture_pass(TXN_SILENT_MS - 1);
+    fixture_report(p, REPORT_OK);
+    outcome_watch_silence(fx.b);
+    cr_expect_eq(fx.aborts, 0);
+    fixture_pass(1);
+    outcome_watch_silence(fx.b);
+    cr_expect_eq(fx.aborts, 1);
+    cr_expect_eq(fast->state, TARGET_DOWN);
+    cr_expect_eq(slow->state, TARGET_UP);
+}
+
 Test(apart, success_in_a_failed_transaction_ends_no_doubt)
 {
     struct parcel *other = sent_apart(), *p = sent_apart();
