@@ -97,6 +97,9 @@ void producer_finish(struct producer *producer, uint64_t seq);
    call. */
 void producer_abort(struct producer *producer);
 
+/* Returns whether records can be forwarded as `apart`. Starts their client at the first call. */
+bool producer_apart_is_ready(struct producer *producer);
+
 /* Gives the next turn to the transaction of slow targets, whose records were forwarded as `apart`.
    Returns false if another transaction must be committed or aborted first. */
 bool producer_enter_apart(struct producer *producer) must_check;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The transactional client of slow targets. Its transaction is open next to the one that has the
-   turn. It sends its offsets and its end only in a turn. It is started at its first record. */
+   turn. It sends its offsets and its end only in a turn. It is started for the first slow target.
+ */
 #include "consumer/producer_parts.h"
 
 static struct producer_turn *apart(struct producer *p)
@@ -18,17 +19,23 @@ bool producer_is_apart(const struct producer *p, enum role role)
     return role == APART && !has_turn(p);
 }
 
-int producer_apart_open(struct producer *p)
+/* Returns false while brokers hold its last transaction, because a partition lost its leader. */
+bool producer_apart_is_ready(struct producer *p)
 {
     struct producer_turn *turn = apart(p);
     if (turn->phase == PHASE_OFF)
         producer_turn_first(p, APART);
-    if (has_turn(p) || p->txn.apart_given_up)
+    return !has_turn(p) && !p->txn.apart_given_up &&
+           (turn->phase == PHASE_READY || turn->phase == PHASE_OPEN);
+}
+
+int producer_apart_open(struct producer *p)
+{
+    struct producer_turn *turn = apart(p);
+    if (!producer_apart_is_ready(p))
         return ERR_FULL;
     if (turn->phase == PHASE_OPEN)
         return 0;
-    if (turn->phase != PHASE_READY)
-        return ERR_FULL;
     rd_kafka_error_t *error = rd_kafka_begin_transaction(p->clients[APART].rk);
     if (error != NULL) {
         rd_kafka_error_destroy(error);

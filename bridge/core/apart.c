@@ -124,11 +124,12 @@ static void share(struct bridge *b, enum slow_targets which)
     }
 }
 
-/* Without its producer, slow targets share transactions again. */
+/* Without its producer, slow targets share transactions again. A producer that is ready limits how
+   much it sends. */
 void apart_refused(struct bridge *b)
 {
     b->apart.retry_mono_ms = b->now.mono_ms + APART_RETRY_MS;
-    if (++b->apart.refused < APART_REFUSED_MAX)
+    if (b->port.apart_ready(b->port.ctx) || ++b->apart.refused < APART_REFUSED_MAX)
         return;
     b->apart.refused = 0;
     share(b, SLOW_ALL);
@@ -261,7 +262,7 @@ static void judge(struct bridge *b, struct target *t, int64_t fastest_us, bool o
         t->ack_us <= APART_FAST_MS * 1000 || (others && t->ack_us <= APART_FAST_TIMES * fastest_us);
     bool wanted = t->is_slow ? !fast : slow;
     bool stays = t->judged_mono_ms != 0 && b->now.mono_ms - t->judged_mono_ms < APART_STAYS_MS;
-    if (wanted == t->is_slow || stays)
+    if (wanted == t->is_slow || stays || (wanted && !b->port.apart_ready(b->port.ctx)))
         return;
     set_slow(b, t, wanted);
 }

@@ -289,6 +289,9 @@ struct port {
        committed offsets that no open transaction can change. A rebalance meanwhile may revoke
        them. */
     void (*abort)(void *ctx, bool reread);
+    /* Exactly-once: returns whether a transaction apart is open or could begin at once. Starts its
+       producer if it was never needed. */
+    bool (*apart_ready)(void *ctx);
     /* Exactly-once: all records of the transaction apart were acknowledged, and no shared one is
        open. The next calls of announce, finish and abort are about it, until its outcome. Returns
        false, and changes nothing, if a shared transaction must be committed or aborted first. */

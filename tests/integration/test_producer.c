@@ -383,21 +383,27 @@ Test(producer, client_of_slow_targets_is_initialized_at_the_start_if_its_id_last
     close_stage(&stage);
 }
 
-Test(producer, client_of_slow_targets_is_started_at_its_first_record_otherwise)
+Test(producer, client_of_slow_targets_is_started_when_it_is_first_needed_otherwise)
 {
     struct stage stage;
     open_stage(&stage);
     await_spare(&stage);
     cr_expect_eq(phase_apart(&stage), PHASE_OFF);
+    cr_expect_not(producer_apart_is_ready(stage.producer));
+    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
+    while (!producer_apart_is_ready(stage.producer) && clock_mono_ms() < until_ms)
+        serve(&stage);
+    cr_expect_eq(phase_apart(&stage), PHASE_READY);
     complete_apart(&stage);
     cr_expect_eq(phase_apart(&stage), PHASE_OPEN);
+    cr_expect(producer_apart_is_ready(stage.producer));
     close_stage(&stage);
 }
 
 /* Brokers cannot complete its last transaction, since a partition lost its leader. */
 Test(producer, transaction_apart_that_the_coordinator_refuses_is_given_up)
 {
-    enum { ADD_PARTITIONS = 24, ERRORS_N = 2000 };
+    enum { INIT = 22, ADD_PARTITIONS = 24, ERRORS_N = 2000 };
     struct stage stage;
     open_stage(&stage);
     await_spare(&stage);
@@ -408,10 +414,13 @@ Test(producer, transaction_apart_that_the_coordinator_refuses_is_given_up)
     cr_expect_geq(stage.heard.doubts, 1);
     mock_fail(stage.mock, ADD_PARTITIONS, 0, 0);
     stage.heard.refusals = 0;
+    mock_fail(stage.mock, INIT, RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS, ERRORS_N);
     give_up_apart(&stage);
     forward(&stage);
     commit(&stage, 1, true);
     cr_expect_eq(stage.heard.committed, 1);
+    cr_expect_not(producer_apart_is_ready(stage.producer));
+    mock_fail(stage.mock, INIT, 0, 0);
     complete_apart(&stage);
     close_stage(&stage);
 }

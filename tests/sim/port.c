@@ -520,6 +520,7 @@ struct port port_of(struct process *p)
                          .finish = port_finish,
                          .abort = port_abort,
                          .spare = port_spare,
+                         .apart_ready = port_apart_ready,
                          .enter_apart = port_enter_apart,
                          .abort_apart = port_abort_apart,
                          .trim = port_trim,

@@ -6,7 +6,7 @@
 #include "tests/sim/fields.h"
 #include "tests/sim/names.h"
 
-enum { PORT_CALLS = 27 };
+enum { PORT_CALLS = 28 };
 _Static_assert(sizeof(struct port) == (1 + PORT_CALLS) * sizeof(void *),
                "the recorder has a function for each call");
 
@@ -167,6 +167,16 @@ static void record_abort(void *ctx, bool reread)
     line_number(begin(r, "abort"), "reread", reread);
     end(r);
     r->real.abort(r->real.ctx, reread);
+}
+
+static bool record_apart_ready(void *ctx)
+{
+    const struct recorder *r = ctx;
+    struct line *line = begin(r, "apart_ready");
+    bool ready = r->real.apart_ready(r->real.ctx);
+    line_text(line, ready ? " yes" : " no");
+    end(r);
+    return ready;
 }
 
 static bool record_enter_apart(void *ctx)
@@ -351,6 +361,7 @@ struct port recorder_port(struct process *p, struct port port)
                          .finish = record_finish,
                          .abort = record_abort,
                          .spare = record_spare,
+                         .apart_ready = record_apart_ready,
                          .enter_apart = record_enter_apart,
                          .abort_apart = record_abort_apart,
                          .trim = record_trim,

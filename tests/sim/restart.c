@@ -19,6 +19,34 @@ static void again(struct process *p, void (*run)(struct world *, struct process 
     world_at(p->world, p->world->now_ms + POLL_MS, p, run, arg, 0);
 }
 
+/* Returns whether the coordinator has ended the transaction of the old one, which it does before it
+   answers. */
+static bool has_fenced(struct world *w, struct process *p, struct producer *old)
+{
+    if (hears_nobody(w, p) || w->knobs.hold_fences)
+        return false;
+    if (w->bug != BUG_NOT_FENCED)
+        coordinator_fence(old);
+    return !coordinator_is_busy(old) && !coordinator_is_held(old);
+}
+
+static void fence_apart(struct world *w, struct process *p, void *arg, int64_t n)
+{
+    (void)n;
+    if (has_fenced(w, p, arg))
+        p->apart_ready_ms = w->now_ms + world_delay(w, w->knobs.restart_ms);
+    else
+        again(p, fence_apart, arg);
+}
+
+/* The next producer of slow targets is ready when it has fenced the old one. */
+static void begin_apart(struct process *p, struct producer *old)
+{
+    struct world *w = p->world;
+    p->apart_ready_ms = INT64_MAX;
+    world_at(w, w->now_ms + world_delay(w, w->knobs.restart_ms), p, fence_apart, old, 0);
+}
+
 /* The new producer is ready. Usually all records of the old one have been reported by then. */
 static void restarted(struct world *w, struct process *p, void *arg, int64_t n)
 {
@@ -30,8 +58,11 @@ static void restarted(struct world *w, struct process *p, void *arg, int64_t n)
         return;
     }
     trace(w, p, "has a new producer");
-    p->producer = p->shared != NULL ? producer_new_apart(p) : producer_new(p);
+    bool was_apart = p->shared != NULL;
+    p->producer = was_apart ? producer_new_apart(p) : producer_new(p);
     process_leave_apart(p);
+    if (was_apart)
+        begin_apart(p, old);
     p->commit_line = NULL;
     p->restarting = false;
     p->ready_ms = w->now_ms;
@@ -42,17 +73,6 @@ static void restarted(struct world *w, struct process *p, void *arg, int64_t n)
     process_turn_by(p, w->now_ms);
     if (p->rereads)
         member_regain(p);
-}
-
-/* Returns whether the coordinator has ended the transaction of the old one, which it does before it
-   answers. */
-static bool has_fenced(struct world *w, struct process *p, struct producer *old)
-{
-    if (hears_nobody(w, p) || w->knobs.hold_fences)
-        return false;
-    if (w->bug != BUG_NOT_FENCED)
-        coordinator_fence(old);
-    return !coordinator_is_busy(old) && !coordinator_is_held(old);
 }
 
 static void fence_later(struct world *w, struct process *p, void *arg, int64_t n)
@@ -114,6 +134,13 @@ bool port_spare(void *ctx)
     return p->fencing == 0 || p->world->bug == BUG_LEADERLESS_IS_WHOLE;
 }
 
+bool port_apart_ready(void *ctx)
+{
+    const struct process *p = ctx;
+    return p->apart != NULL && !p->apart->torn && !p->apart->given_up &&
+           p->world->now_ms >= p->apart_ready_ms;
+}
+
 bool port_enter_apart(void *ctx)
 {
     struct process *p = ctx;
@@ -148,13 +175,6 @@ void process_leave_apart(struct process *p)
     p->shared = NULL;
 }
 
-static void fence_apart(struct world *w, struct process *p, void *arg, int64_t n)
-{
-    (void)n;
-    if (!has_fenced(w, p, arg))
-        again(p, fence_apart, arg);
-}
-
 static void apart_restarted(struct world *w, struct process *p, void *arg, int64_t n)
 {
     if (p->stalled) {
@@ -165,8 +185,7 @@ static void apart_restarted(struct world *w, struct process *p, void *arg, int64
         return;
     trace(w, p, "has a new producer for slow targets");
     p->apart = producer_new_apart(p);
-    p->apart_ready_ms = w->now_ms + world_delay(w, w->knobs.restart_ms);
-    world_at(w, w->now_ms + world_delay(w, w->knobs.restart_ms), p, fence_apart, arg, 0);
+    begin_apart(p, arg);
     process_before(p);
     bridge_apart_restarted(p->bridge);
     if (process_after(p))
@@ -224,8 +243,9 @@ void process_join(struct process *p)
     p->fencing = 0;
     if (w->setup.exactly_once)
         p->apart = producer_new_apart(p);
+    p->apart_ready_ms = 0;
     if (w->setup.exactly_once && old_apart != NULL)
-        world_at(w, w->now_ms, p, fence_apart, old_apart, 0);
+        begin_apart(p, old_apart);
     if (!w->setup.exactly_once) {
         member_join(p);
         return;

@@ -133,6 +133,7 @@
     X(clock_step_back_after_a_lone_failure_rereads_slow_records)              \
     X(revocation_awaits_no_slow_record_while_a_producer_is_replaced)          \
     X(slow_target_without_a_leader_occupies_one_producer)                     \
+    X(slow_targets_share_while_brokers_hold_their_producer)                   \
     X(slow_targets_share_after_a_failure_in_their_turn)                       \
     X(no_blow_doubles_or_loses_a_record_of_a_slow_target)                     \
     /* stories_blame.c: exactly-once, and the cause of a failure */           \

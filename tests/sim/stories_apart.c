@@ -278,6 +278,40 @@ void slow_target_without_a_leader_occupies_one_producer(struct world *w)
     expect_delivered(w, slow, N);
 }
 
+/* Sends requests for two slow targets and one more. slow: those for one of the slow ones. */
+static void ask_three(struct world *w, struct request **slow, int n)
+{
+    for (int i = 0; i < n; i++) {
+        slow[i] = story_ask(w, TARGET_DEFAULT, 0);
+        story_ask(w, TARGET_A, 0);
+        story_ask(w, TARGET_B, 0);
+        story_pass(w, 1000 / EACH_S);
+    }
+}
+
+/* One of them has no leader, so no transaction apart can begin. The other one must not wait for it
+   repeatedly. */
+void slow_targets_share_while_brokers_hold_their_producer(struct world *w)
+{
+    enum { N = 60 * EACH_S, FIRST_N = 20 * EACH_S, LATE_MS = 2000 };
+    struct request *slow[N];
+    story_begin_exactly_once(w);
+    w->setup.max_attempts = 50;
+    story_open(w);
+    w->targets[TARGET_A].ack_ms = w->targets[TARGET_DEFAULT].ack_ms = ACK_MS;
+    ask_three(w, slow, LEARN_S * EACH_S);
+    expect(w, counter_read(&story_owner(w, 0)->stats.targets_apart) == 2);
+    for (int i = 0; i < TARGET_PARTITIONS; i++)
+        world_take_leader(w, CHAINS_TARGETS + TARGET_A * TARGET_PARTITIONS + i, w->now_ms + 70000);
+    ask_three(w, slow, N);
+    story_pass(w, LATE_MS);
+    expect(w, w->processes[0].apart_ready_ms > w->now_ms);
+    for (int i = FIRST_N; i < N; i++)
+        expect(w,
+               slow[i]->delivered == 1 && slow[i]->finished_ms <= slow[i]->appended_ms + LATE_MS);
+    story_finish(w);
+}
+
 /* Brings the transaction apart to a state: its record is in flight, it is complete, or its commit
    is under way. */
 static struct request *reach(struct world *w, int state)

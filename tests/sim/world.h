@@ -388,6 +388,7 @@ void port_finish(void *ctx, uint64_t seq);
 /* restart.c: the replacement of a producer, in exactly-once mode. */
 void port_abort(void *ctx, bool reread);
 bool port_spare(void *ctx);
+bool port_apart_ready(void *ctx);
 bool port_enter_apart(void *ctx);
 void port_abort_apart(void *ctx);
 void process_leave_apart(struct process *process);    /* the shared producer has the turn again */

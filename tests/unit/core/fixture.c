@@ -125,6 +125,12 @@ static void give_up(void *ctx, bool reread)
     fx.reread = reread;
 }
 
+static bool apart_ready(void *ctx)
+{
+    (void)ctx;
+    return !fx.is_apart_held;
+}
+
 static bool enter_apart(void *ctx)
 {
     (void)ctx;
@@ -256,6 +262,7 @@ static const struct port port = {
     .finish = finish,
     .abort = give_up,
     .spare = spare,
+    .apart_ready = apart_ready,
     .enter_apart = enter_apart,
     .abort_apart = abort_apart,
     .trim = trim,

@@ -24,6 +24,7 @@ struct fixture {
     bool is_full;       /* forward refuses records */
     bool has_spare;     /* another transaction could begin */
     bool has_no_memory; /* make and keep fail */
+    bool is_apart_held; /* no transaction apart can begin */
     bool has_no_turn;   /* enter_apart refuses */
     int64_t end_offset, drained_offset;
     struct record *offered; /* take returns it once, for this slot of lane 0 */

@@ -578,7 +578,7 @@ Test(apart, revocation_does_not_wait_for_it_while_a_producer_is_replaced)
     cr_expect_not(apart_is_owed(fx.b));
 }
 
-Test(apart, port_that_accepts_no_record_lets_targets_share)
+static void be_refused_for_3_s(void)
 {
     fx.is_full = true;
     struct parcel *p = fixture_parcel(SLOT_SCHEDULE, START, fx.b->now.wall_ms);
@@ -588,7 +588,32 @@ Test(apart, port_that_accepts_no_record_lets_targets_share)
         forward_serve(fx.b);
         fixture_pass(100);
     }
+}
+
+Test(apart, port_that_accepts_no_record_lets_targets_share)
+{
+    fx.is_apart_held = true;
+    be_refused_for_3_s();
     cr_expect_not(slow->is_slow);
+}
+
+Test(apart, port_that_limits_its_rate_changes_no_target)
+{
+    be_refused_for_3_s();
+    cr_expect(slow->is_slow);
+}
+
+/* Brokers hold the last transaction of its producer. */
+Test(apart, no_target_is_slow_before_the_port_is_ready_for_it)
+{
+    slow->is_slow = false;
+    fx.is_apart_held = true;
+    judge(400, 1);
+    cr_expect_not(slow->is_slow);
+    cr_expect_eq(fixture_notices(NOTICE_TARGET_APART), 0);
+    fx.is_apart_held = false;
+    judge(400, 1);
+    cr_expect(slow->is_slow);
 }
 
 Test(apart, records_that_are_held_have_an_eighth_of_the_memory)
