@@ -274,8 +274,8 @@ struct port {
        or later. */
     void (*commit)(void *ctx, uint64_t seq, const struct progress *progress, size_t n);
     /* Exactly-once: the transaction contains this progress (n may be 0) and every record that was
-       forwarded, acknowledged or not. The port may send the progress to the brokers. No forward
-       follows before finish. */
+       forwarded in it, acknowledged or not. The port may send the progress to the brokers. Before
+       finish, only records of the transaction apart are forwarded. */
     void (*announce)(void *ctx, const struct progress *progress, size_t n);
     /* Exactly-once: every record was acknowledged. Commits records and progress together, or
        neither. bridge_committed(seq, true) or bridge_aborted follows. */
