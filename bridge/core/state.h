@@ -28,6 +28,8 @@
 #include "bridge/core/port.h"
 #include "bridge/core/settings.h"
 #include "bridge/core/stats.h"
+#include "bridge/core/target_state.h"
+#include "bridge/core/transaction_state.h"
 #include "levels/control.h"
 #include "levels/force_marks.h"
 #include "levels/lag.h"
@@ -50,6 +52,7 @@ enum {
     QUEUE_QUOTA = 128,      /* records of one queue in a turn */
     BULK_TURN_MS = 1000,    /* longest turn of a bulky queue while others are in line */
     CLOCK_BACK_MS = 1000,   /* a larger step back: records in memory are read again */
+    CONTROL_WAIT_MS = 30000, /* lanes open without the paused and limited targets after this */
 
     /* The cluster. */
     AWAY_MS = 3000, /* without any acknowledgement, Kafka is away, and no target is to blame */
@@ -57,32 +60,11 @@ enum {
     LEADERS_MS = 20000,    /* brokers know by then which partitions lost their leader */
     RESEND_MS = 500,       /* a record that cannot be sent is tried again after this */
 
-    /* Targets. */
-    DOWN_MS = 5000, /* a target that failed is not tried for this time */
-    STALLS_MAX = 4, /* stalls that count; each after the first doubles DOWN_MS */
-    STALLS_FORGOTTEN_MS = DOWN_MS << STALLS_MAX, /* without a stall for so long, the count is 0 */
-    STALL_APART_MS = 10000,  /* exactly-once: least time between stalls that stop all targets */
-    MISSING_MS = 2000,       /* a missing target is not looked up for this time */
-    LOOK_UP_AGAIN_MS = 2000, /* after a look-up without an answer */
-    PARK_MS = 1000,          /* longest time of a record behind an unavailable target */
-    PROVEN_MS = 60000,       /* a size that was too large is not tried again for this time */
-    TARGETS_MAX = 1024,
-    CONTROL_WAIT_MS = 30000, /* lanes open without the paused and limited targets after this */
-
     /* Outlets. */
     OUTLET_WAIT_MS = 20,      /* a record waits for the pending look-up of its outlet */
     OUTLET_SILENT_MS = 3000,  /* at-least-once: no acknowledgement, while others are acknowledged */
     OUTLET_LEADERS_MS = 3000, /* after a stall brokers may still name a dead leader */
     DEAD_LETTERS_MAX = 1024,
-
-    /* Transactions. */
-    TXN_AGE_MS = 5,       /* open at least, so that records share it */
-    TXN_AGE_MAX_MS = 100, /* open at most, even if more records are due */
-    TXN_SILENT_MS = 3000, /* a longer silence is blamed on its targets */
-    TXN_HOPS_MS = 100,    /* hops wait for each other, so that they need few transactions */
-    TXN_RECORDS_MAX = 60000,
-    TXN_BYTES_MAX = 32 << 20,
-    NOTES_MAX = 256,
 
     /* Memory, in bytes. */
     PARCEL_OVERHEAD = 512, /* the parcel, and the client's own data of a record */
@@ -245,132 +227,6 @@ struct outlet {
     int64_t in_flight_bytes;  /* their memory */
 };
 
-enum target_state {
-    TARGET_UNKNOWN, /* to be looked up */
-    TARGET_UP,
-    TARGET_PROBING, /* after a failure, or doubted: one record at a time */
-    TARGET_DOWN     /* not tried until recheck_mono_ms */
-};
-
-struct target {
-    struct target_id id;
-    struct link link; /* in its bucket of the table */
-    enum target_state state;
-    bool used;           /* the slot has a target */
-    bool expected;       /* was looked up before its first record was due */
-    bool doubted;        /* exactly-once: probed before others share a transaction with it */
-    bool failed;         /* since the last success */
-    bool costs_attempt;  /* DOWN: a record that is not tried uses up an attempt */
-    bool in_transaction; /* the open transaction, or that of slow targets in its turn, has records
-                            to it */
-    bool is_slow;        /* served apart from others (apart.h) */
-    bool is_apart;       /* the transaction apart has records to it */
-    uint8_t label;       /* index in stats.targets */
-    struct list parked;  /* parcels */
-    size_t in_flight, in_flight_bytes;
-    int64_t recheck_mono_ms;
-    int64_t whole_mono_ms;    /* brokers last reported leaders of all partitions; 0: never */
-    int64_t doubted_mono_ms;  /* a record to it was last not answered */
-    int64_t took_mono_ms;     /* last success */
-    int64_t answered_mono_ms; /* last report, or the start of the first record in flight */
-    int64_t ack_us;           /* average time of an acknowledgement */
-    int64_t judged_mono_ms;   /* is_slow last changed; 0: never */
-    int stalls;               /* exactly-once: how often it stopped all others lately */
-
-    /* Records that it does not accept (target_limits.h). Instants are 0 for never. */
-    size_t large_bytes;          /* a record of this cost may have been too large; 0: none */
-    size_t proven_bytes;         /* a record of this cost was too large alone */
-    int64_t proven_mono_ms;      /* last time */
-    bool keyless_in_transaction; /* the open transaction has a record without a key to it */
-    bool keyless_suspect;        /* exactly-once: a record without a key is tried alone */
-    int64_t keyless_mono_ms;     /* last time that it refused a lone record without a key */
-    int64_t unfit_mono_ms;       /* last time that it refused a lone record with a key */
-
-    /* The last failure. */
-    enum delivery_error error;
-    char why[96];
-
-    /* Pauses and limits (withhold.h). */
-    struct verdict verdict;
-    uint64_t verdict_version; /* of the entries that decided it; 0: none */
-    int64_t verdict_wall_ms;  /* decided then; a clock before that needs another verdict */
-};
-
-/* Exactly-once: the states of a transaction (transaction.h). */
-enum txn_state { TXN_OPEN, TXN_ENDING, TXN_COMMITTING, TXN_BROKEN };
-
-/* The kinds of records that are ready. A transaction takes records of one kind. */
-enum ready {
-    READY_HOPS,       /* and dead letters */
-    READY_DELIVERIES, /* and records of the topics of cancels and of events */
-    READY_N
-};
-
-struct txn {
-    enum txn_state state;
-    enum ready takes;         /* decided by its first record */
-    size_t n, bytes;          /* its records */
-    int64_t since_mono_ms;    /* first record */
-    int64_t ending_mono_ms;   /* start of ENDING */
-    struct parcel *single;    /* the only record that it may have; NULL: any number */
-    bool close_requested;     /* a record waits to be alone in the next transaction */
-    bool announced;           /* its progress was announced, as if every record succeeded */
-    bool answered;            /* a record was acknowledged */
-    int64_t answered_mono_ms; /* last such acknowledgement */
-    bool timed_out;           /* a record timed out */
-    bool failed;              /* a record failed, so it cannot be committed */
-    bool reason_known;        /* the record or target at fault is known */
-    bool event_failed;        /* an event failed, so neither is at fault */
-    bool is_apart;            /* COMMITTING: it is the transaction of slow targets */
-
-    /* The failure. */
-    struct parcel *failed_parcel; /* single, if it failed */
-    struct target *failed_target;
-    enum report failed_report;
-    struct queue_id unsent; /* source of a record that failed and was not single */
-    int64_t unsent_offset;
-    int unsent_to; /* as notice.to_slot */
-
-    /* Kept when the next transaction begins. */
-    enum ready took;    /* the kind of the last transaction */
-    bool single_failed; /* a single record failed since the last commit */
-    uint32_t *taken;    /* indexes of the parcels of the transaction. Those that were reported may
-                           carry other records by now. */
-};
-
-/* Exactly-once: the transaction of slow targets (apart.h). */
-enum apart_state { APART_OPEN, APART_CLOSED, APART_BROKEN };
-
-struct apart {
-    enum apart_state state;
-    size_t n, bytes;          /* its records */
-    size_t in_flight;         /* those of them without a report, OWNED */
-    int64_t since_mono_ms;    /* first record */
-    int64_t answered_mono_ms; /* last report, or the first record */
-    bool failed;              /* a record failed: its targets share transactions for a while */
-    bool timed_out;           /* a record timed out */
-    bool waits;               /* it was refused the turn: until the next commit, or its failure */
-    int64_t retry_mono_ms;    /* the port refused a record: not before this */
-    int refused;              /* how often, in a row */
-    int64_t judged_mono_ms;   /* targets were last judged */
-    uint32_t *taken;          /* indexes of its parcels */
-};
-
-/* Facts about a record (notes.h), as in struct parcel. */
-enum note_flag { NOTE_ALONE = 1, NOTE_WITHOUT_LEVEL = 2, NOTE_TOO_LARGE = 4 };
-
-struct note {
-    const struct queue *queue; /* NULL: none */
-    int64_t offset;
-    unsigned flags;
-};
-
-struct notes {
-    struct note all[NOTES_MAX];
-    int n;    /* in use */
-    int hand; /* index of the next one to overwrite */
-};
-
 struct clock {
     struct now turn;      /* of the last turn, to detect stalls and clock steps */
     int64_t poll_mono_ms; /* open queues were last polled */
@@ -386,17 +242,6 @@ struct pools {
     struct dead_letter *dead_letters;
     struct list dead_letters_free;
     int64_t buffered_bytes; /* memory of all parcels in use */
-};
-
-struct target_table {
-    struct target *all; /* TARGETS_MAX */
-    struct list *buckets;
-    size_t hand;               /* index of the next one to replace */
-    size_t parked;             /* parcels */
-    size_t looked_up_last;     /* index of the last one that was looked up */
-    struct target *looking_up; /* its look-up is pending; NULL: none is */
-    bool lookup_awaited;       /* a record waits for the pending look-up */
-    bool in_transaction;       /* the open transaction has records to some of them */
 };
 
 struct outlets {

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* transaction_state: the structures of transactions, as a part of state.h. */
+#ifndef DELAYBRIDGE_BRIDGE_CORE_TRANSACTION_STATE_H
+#define DELAYBRIDGE_BRIDGE_CORE_TRANSACTION_STATE_H
+
+#include "bridge/core/port.h"
+
+struct parcel;
+struct queue;
+struct target;
+
+enum {
+    TXN_AGE_MS = 5,       /* open at least, so that records share it */
+    TXN_AGE_MAX_MS = 100, /* open at most, even if more records are due */
+    TXN_SILENT_MS = 3000, /* a longer silence is blamed on its targets */
+    TXN_HOPS_MS = 100,    /* hops wait for each other, so that they need few transactions */
+    TXN_RECORDS_MAX = 60000,
+    TXN_BYTES_MAX = 32 << 20,
+    NOTES_MAX = 256
+};
+
+/* Exactly-once: the states of a transaction (transaction.h). */
+enum txn_state { TXN_OPEN, TXN_ENDING, TXN_COMMITTING, TXN_BROKEN };
+
+/* The kinds of records that are ready. A transaction takes records of one kind. */
+enum ready {
+    READY_HOPS,       /* and dead letters */
+    READY_DELIVERIES, /* and records of the topics of cancels and of events */
+    READY_N
+};
+
+struct txn {
+    enum txn_state state;
+    enum ready takes;         /* decided by its first record */
+    size_t n, bytes;          /* its records */
+    int64_t since_mono_ms;    /* first record */
+    int64_t ending_mono_ms;   /* start of ENDING */
+    struct parcel *single;    /* the only record that it may have; NULL: any number */
+    bool close_requested;     /* a record waits to be alone in the next transaction */
+    bool announced;           /* its progress was announced, as if every record succeeded */
+    bool answered;            /* a record was acknowledged */
+    int64_t answered_mono_ms; /* last such acknowledgement */
+    bool timed_out;           /* a record timed out */
+    bool failed;              /* a record failed, so it cannot be committed */
+    bool reason_known;        /* the record or target at fault is known */
+    bool event_failed;        /* an event failed, so neither is at fault */
+    bool is_apart;            /* COMMITTING: it is the transaction of slow targets */
+
+    /* The failure. */
+    struct parcel *failed_parcel; /* single, if it failed */
+    struct target *failed_target;
+    enum report failed_report;
+    struct queue_id unsent; /* source of a record that failed and was not single */
+    int64_t unsent_offset;
+    int unsent_to; /* as notice.to_slot */
+
+    /* Kept when the next transaction begins. */
+    enum ready took;    /* the kind of the last transaction */
+    bool single_failed; /* a single record failed since the last commit */
+    uint32_t *taken;    /* indexes of the parcels of the transaction. Those that were reported may
+                           carry other records by now. */
+};
+
+/* Exactly-once: the transaction of slow targets (apart.h). */
+enum apart_state { APART_OPEN, APART_CLOSED, APART_BROKEN };
+
+struct apart {
+    enum apart_state state;
+    size_t n, bytes;          /* its records */
+    size_t in_flight;         /* those of them without a report, OWNED */
+    int64_t since_mono_ms;    /* first record */
+    int64_t answered_mono_ms; /* last report, or the first record */
+    bool failed;              /* a record failed: its targets share transactions for a while */
+    bool timed_out;           /* a record timed out */
+    bool waits;               /* it was refused the turn: until the next commit, or its failure */
+    int64_t retry_mono_ms;    /* the port refused a record: not before this */
+    int refused;              /* how often, in a row */
+    int64_t judged_mono_ms;   /* targets were last judged */
+    uint32_t *taken;          /* indexes of its parcels */
+};
+
+/* Facts about a record (notes.h), as in struct parcel. */
+enum note_flag { NOTE_ALONE = 1, NOTE_WITHOUT_LEVEL = 2, NOTE_TOO_LARGE = 4 };
+
+struct note {
+    const struct queue *queue; /* NULL: none */
+    int64_t offset;
+    unsigned flags;
+};
+
+struct notes {
+    struct note all[NOTES_MAX];
+    int n;    /* in use */
+    int hand; /* index of the next one to overwrite */
+};
+
+#endif
