@@ -120,10 +120,11 @@
     X(markers_on_levels_are_not_gaps)                                         \
     X(a_gap_after_a_seek_is_read_once_more)                                   \
     X(a_gap_after_a_seek_is_read_once_more_among_markers)                     \
-    /* stories_apart.c: exactly-once, and slow targets */                     \
+    /* stories_slow.c: exactly-once, and how slow targets are found */        \
     X(slow_target_does_not_delay_others)                                      \
     X(target_that_is_fast_again_shares_transactions)                          \
     X(slow_targets_without_a_fast_one_share_transactions)                     \
+    /* stories_apart.c: exactly-once, and the transaction of slow targets */  \
     X(failure_of_a_slow_target_reads_no_lane_again)                           \
     X(lanes_that_are_lost_abort_the_transaction_apart)                        \
     X(slow_record_of_a_level_that_is_deleted_is_committed)                    \

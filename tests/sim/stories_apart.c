@@ -3,24 +3,15 @@
 #include "tests/sim/coordinator.h"
 #include "tests/sim/story.h"
 
-enum { ACK_MS = 400, LEARN_S = 3, EACH_S = 10, MOST_MS = 150 };
-
-static void ask_both(struct world *w, struct request **slow, struct request **good, int n)
-{
-    for (int i = 0; i < n; i++) {
-        slow[i] = i % 2 == 0 ? story_ask(w, TARGET_A, 0) : slow[i - 1];
-        good[i] = story_ask(w, TARGET_B, 0);
-        story_pass(w, 1000 / EACH_S);
-    }
-}
+enum { ACK_MS = 400, LEARN_S = 3 };
 
 /* Lets the bridge learn that target A is slow. */
 static void learn(struct world *w)
 {
-    struct request *slow[LEARN_S * EACH_S], *good[LEARN_S * EACH_S];
+    struct request *slow[LEARN_S * STORY_EACH_S], *good[LEARN_S * STORY_EACH_S];
     w->targets[TARGET_A].ack_ms = ACK_MS;
-    ask_both(w, slow, good, LEARN_S * EACH_S);
-    story_until(w, slow[LEARN_S * EACH_S - 1]->delivered == 1);
+    story_ask_both(w, slow, good, LEARN_S * STORY_EACH_S);
+    story_until(w, slow[LEARN_S * STORY_EACH_S - 1]->delivered == 1);
     expect(w, counter_read(&story_owner(w, 0)->stats.targets_apart) == 1);
     story_pass(w, 500);
 }
@@ -41,101 +32,47 @@ static struct request *fly_apart(struct world *w)
     return r;
 }
 
-static void expect_delivered(struct world *w, struct request **r, int n)
-{
-    for (int i = 0; i < n; i++)
-        expect(w, r[i]->delivered == 1);
-}
-
-void slow_target_does_not_delay_others(struct world *w)
-{
-    enum { N = 10 * EACH_S };
-    struct request *slow[N], *good[N];
-    story_begin_exactly_once(w);
-    story_open(w);
-    w->targets[TARGET_A].ack_ms = ACK_MS;
-    ask_both(w, slow, good, LEARN_S * EACH_S);
-    expect(w, w->apart_n > 0);
-    ask_both(w, slow, good, N);
-    story_pass(w, 2000);
-    for (int i = 0; i < N; i++)
-        expect(w, good[i]->finished_ms <= good[i]->appended_ms + MOST_MS);
-    expect_delivered(w, slow, N);
-    expect(w, COUNT(w, aborts) == 0);
-    story_finish(w);
-}
-
-void target_that_is_fast_again_shares_transactions(struct world *w)
-{
-    enum { N = 15 * EACH_S };
-    struct request *slow[N], *good[N];
-    story_begin_exactly_once(w);
-    story_open(w);
-    w->targets[TARGET_A].ack_ms = ACK_MS;
-    ask_both(w, slow, good, LEARN_S * EACH_S);
-    w->targets[TARGET_A].ack_ms = 0;
-    ask_both(w, slow, good, N);
-    size_t apart_n = w->apart_n;
-    ask_both(w, slow, good, N);
-    expect(w, apart_n > 0 && w->apart_n == apart_n);
-    story_finish(w);
-    expect_delivered(w, slow, N);
-}
-
-void slow_targets_without_a_fast_one_share_transactions(struct world *w)
-{
-    enum { N = 10 * EACH_S };
-    struct request *slow[N], *good[N];
-    story_begin_exactly_once(w);
-    story_open(w);
-    w->targets[TARGET_A].ack_ms = w->targets[TARGET_B].ack_ms = ACK_MS;
-    ask_both(w, slow, good, N);
-    expect(w, w->apart_n == 0);
-    story_finish(w);
-    expect_delivered(w, slow, N);
-}
-
 void failure_of_a_slow_target_reads_no_lane_again(struct world *w)
 {
-    enum { N = 5 * EACH_S };
+    enum { N = 5 * STORY_EACH_S };
     struct request *slow[N], *good[N];
     story_begin_exactly_once(w);
     w->setup.max_attempts = 50;
     story_open(w);
     w->targets[TARGET_A].ack_ms = ACK_MS;
-    ask_both(w, slow, good, LEARN_S * EACH_S);
+    story_ask_both(w, slow, good, LEARN_S * STORY_EACH_S);
     int epoch = w->processes[0].lanes[0].epoch;
     size_t apart_n = w->apart_n;
     w->targets[TARGET_A].mood = TARGET_KEYED; /* refuses records without a key */
-    ask_both(w, slow, good, EACH_S);
+    story_ask_both(w, slow, good, STORY_EACH_S);
     w->targets[TARGET_A].mood = TARGET_FINE;
-    ask_both(w, slow, good, N);
+    story_ask_both(w, slow, good, N);
     expect(w, w->apart_n > apart_n && w->processes[0].lanes[0].epoch == epoch);
     story_finish(w);
-    expect_delivered(w, slow, N);
-    expect_delivered(w, good, N);
+    story_expect_delivered(w, slow, N);
+    story_expect_delivered(w, good, N);
 }
 
 /* Both its records and those of others are sent again, and each is committed once. */
 void lanes_that_are_lost_abort_the_transaction_apart(struct world *w)
 {
-    enum { N = 2 * EACH_S };
+    enum { N = 2 * STORY_EACH_S };
     struct request *slow[N], *good[N], *again_slow[N], *again_good[N];
     story_begin_exactly_once(w);
     story_open(w);
     w->targets[TARGET_A].ack_ms = ACK_MS;
-    ask_both(w, slow, good, N);
+    story_ask_both(w, slow, good, N);
     struct request *lost = story_ask(w, TARGET_A, 0);
     story_pass(w, 50);
     story_regroup(w);
-    ask_both(w, again_slow, again_good, N);
+    story_ask_both(w, again_slow, again_good, N);
     struct request *last = story_ask(w, TARGET_A, 0);
     story_pass(w, 50);
     story_crash(w);
     story_finish(w);
-    expect_delivered(w, slow, N);
-    expect_delivered(w, again_slow, N);
-    expect_delivered(w, again_good, N);
+    story_expect_delivered(w, slow, N);
+    story_expect_delivered(w, again_slow, N);
+    story_expect_delivered(w, again_good, N);
     expect(w, lost->delivered == 1 && last->delivered == 1);
 }
 
@@ -162,7 +99,7 @@ void slow_record_of_a_level_that_is_deleted_is_committed(struct world *w)
 /* A shared transaction finds out which record the target refuses. */
 void unfit_record_of_a_slow_target_uses_up_attempts(struct world *w)
 {
-    enum { N = 5 * EACH_S };
+    enum { N = 5 * STORY_EACH_S };
     struct request *slow[N], *good[N];
     story_begin_exactly_once(w);
     w->setup.max_attempts = 2;
@@ -171,31 +108,31 @@ void unfit_record_of_a_slow_target_uses_up_attempts(struct world *w)
     w->targets[TARGET_A].mood = TARGET_UNKEYED;
     struct ask ask = {.target = TARGET_A, .key = "k", .has_value = true, .value_len = 10};
     struct request *bad = workload_send(w, &ask);
-    ask_both(w, slow, good, N);
+    story_ask_both(w, slow, good, N);
     expect(w, COUNT(w, retries) == 1);
     story_until(w, bad->dead == 1);
     story_finish(w);
-    expect_delivered(w, slow, N);
-    expect_delivered(w, good, N);
+    story_expect_delivered(w, slow, N);
+    story_expect_delivered(w, good, N);
 }
 
 /* The client reports all records as not sent, and names no cause. */
 void refusal_that_no_client_names_closes_a_slow_target_alone(struct world *w)
 {
-    enum { N = 5 * EACH_S };
+    enum { N = 5 * STORY_EACH_S };
     struct request *slow[N], *good[N];
     story_begin_exactly_once(w);
     w->setup.max_attempts = 50;
     story_open(w);
     learn(w);
     w->targets[TARGET_A].mood = TARGET_REFUSES;
-    ask_both(w, slow, good, N);
+    story_ask_both(w, slow, good, N);
     story_pass(w, 1000);
     expect(w, COUNT(w, aborts) < N / 2 && COUNT(w, retries) > 0);
-    expect_delivered(w, good, N);
+    story_expect_delivered(w, good, N);
     w->targets[TARGET_A].mood = TARGET_FINE;
     story_finish(w);
-    expect_delivered(w, slow, N);
+    story_expect_delivered(w, slow, N);
 }
 
 /* Older offsets may still arrive from another producer, and only slow records are due. */
@@ -263,7 +200,7 @@ void revocation_awaits_no_slow_record_while_a_producer_is_replaced(struct world 
 /* The simulator fails if a second record goes to the partition after the timeout of the first. */
 void slow_target_without_a_leader_occupies_one_producer(struct world *w)
 {
-    enum { N = 40 * EACH_S };
+    enum { N = 40 * STORY_EACH_S };
     struct request *slow[N], *good[N];
     story_begin_exactly_once(w);
     w->setup.max_attempts = 50;
@@ -271,11 +208,11 @@ void slow_target_without_a_leader_occupies_one_producer(struct world *w)
     learn(w);
     for (int i = 0; i < TARGET_PARTITIONS; i++)
         world_take_leader(w, CHAINS_TARGETS + TARGET_A * TARGET_PARTITIONS + i, w->now_ms + 30000);
-    ask_both(w, slow, good, N);
+    story_ask_both(w, slow, good, N);
     for (int i = 0; i < N; i++)
         expect(w, good[i]->finished_ms <= good[i]->appended_ms + 5000);
     story_finish(w);
-    expect_delivered(w, slow, N);
+    story_expect_delivered(w, slow, N);
 }
 
 /* Sends requests for two slow targets and one more. slow: those for one of the slow ones. */
@@ -285,7 +222,7 @@ static void ask_three(struct world *w, struct request **slow, int n)
         slow[i] = story_ask(w, TARGET_DEFAULT, 0);
         story_ask(w, TARGET_A, 0);
         story_ask(w, TARGET_B, 0);
-        story_pass(w, 1000 / EACH_S);
+        story_pass(w, 1000 / STORY_EACH_S);
     }
 }
 
@@ -293,13 +230,13 @@ static void ask_three(struct world *w, struct request **slow, int n)
    repeatedly. */
 void slow_targets_share_while_brokers_hold_their_producer(struct world *w)
 {
-    enum { N = 60 * EACH_S, FIRST_N = 20 * EACH_S, LATE_MS = 2000 };
+    enum { N = 60 * STORY_EACH_S, FIRST_N = 20 * STORY_EACH_S, LATE_MS = 2000 };
     struct request *slow[N];
     story_begin_exactly_once(w);
     w->setup.max_attempts = 50;
     story_open(w);
     w->targets[TARGET_A].ack_ms = w->targets[TARGET_DEFAULT].ack_ms = ACK_MS;
-    ask_three(w, slow, LEARN_S * EACH_S);
+    ask_three(w, slow, LEARN_S * STORY_EACH_S);
     expect(w, counter_read(&story_owner(w, 0)->stats.targets_apart) == 2);
     for (int i = 0; i < TARGET_PARTITIONS; i++)
         world_take_leader(w, CHAINS_TARGETS + TARGET_A * TARGET_PARTITIONS + i, w->now_ms + 70000);

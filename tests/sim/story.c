@@ -155,3 +155,18 @@ void story_regroup(struct world *w)
     group_regroup(w);
     story_until(w, w->broker.generation > generation && story_owner(w, 0) != NULL);
 }
+
+void story_ask_both(struct world *w, struct request **slow, struct request **good, int n)
+{
+    for (int i = 0; i < n; i++) {
+        slow[i] = i % 2 == 0 ? story_ask(w, TARGET_A, 0) : slow[i - 1];
+        good[i] = story_ask(w, TARGET_B, 0);
+        story_pass(w, 1000 / STORY_EACH_S);
+    }
+}
+
+void story_expect_delivered(struct world *w, struct request **r, int n)
+{
+    for (int i = 0; i < n; i++)
+        expect(w, r[i]->delivered == 1);
+}

@@ -62,4 +62,11 @@ uint64_t story_sum(const struct world *world, size_t counter);
 /* Forms the group again with the same members. Returns when lane 0 has its owner again. */
 void story_regroup(struct world *world);
 
+enum { STORY_EACH_S = 10 };
+
+/* Sends n requests to target B, STORY_EACH_S a second, and half as many to target A: slow[i]
+   repeats the one before for each odd i. */
+void story_ask_both(struct world *world, struct request **slow, struct request **good, int n);
+void story_expect_delivered(struct world *world, struct request **requests, int n); /* once each */
+
 #endif
