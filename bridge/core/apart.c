@@ -12,6 +12,7 @@ enum {
     APART_FAST_MS = 50,
     APART_FAST_TIMES = 2,
     APART_STAYS_MS = 10000,
+    APART_LOOK_MS = 500,
     APART_JUDGE_MS = 200,
     APART_RECENT_MS = 10000, /* older acknowledgements do not count */
     APART_RETRY_MS = 100,
@@ -93,6 +94,7 @@ static void set_slow(struct bridge *b, struct target *t, bool slow)
                                      .span_ms = t->ack_us / 1000});
     t->is_slow = slow;
     t->judged_mono_ms = b->now.mono_ms;
+    t->looked_mono_ms = 0;
     if (!slow) /* no record that is due later may pass its parked ones */
         parcel_ready_all_first(b, &t->parked);
 }
@@ -145,11 +147,15 @@ void apart_reported(struct bridge *b, struct parcel *p, bool ok)
         apart_fail(b);
 }
 
-/* A moving average: each acknowledgement counts a quarter. */
+/* A moving average: each acknowledgement counts a quarter. After the first look, only records that
+   were sent later count. */
 void apart_learn(struct bridge *b, struct target *t, int64_t took_ms)
 {
     int64_t took_us = took_ms * 1000;
-    bool first = t->took_mono_ms == 0 || b->now.mono_ms - t->took_mono_ms >= APART_RECENT_MS;
+    bool first = t->took_mono_ms == 0 || t->ack_us < 0 ||
+                 b->now.mono_ms - t->took_mono_ms >= APART_RECENT_MS;
+    if (b->now.mono_ms - took_ms < t->looked_mono_ms)
+        return;
     t->ack_us = first ? took_us : t->ack_us + (took_us - t->ack_us) / 4;
 }
 
@@ -250,8 +256,20 @@ void bridge_apart_restarted(struct bridge *b)
 
 static bool is_recent(const struct bridge *b, const struct target *t)
 {
-    return t->used && t->state == TARGET_UP && t->took_mono_ms > 0 &&
+    return t->used && t->state == TARGET_UP && t->took_mono_ms > 0 && t->ack_us >= 0 &&
            b->now.mono_ms - t->took_mono_ms < APART_RECENT_MS;
+}
+
+/* A short stall makes a target slow for one look. So the first look starts a new average, and a
+   second one decides. */
+static bool is_slow_again(const struct bridge *b, struct target *t)
+{
+    int64_t since_ms = b->now.mono_ms - t->looked_mono_ms;
+    if (t->looked_mono_ms != 0 && since_ms < APART_RECENT_MS)
+        return since_ms >= APART_LOOK_MS;
+    t->looked_mono_ms = b->now.mono_ms;
+    t->ack_us = -1;
+    return false;
 }
 
 /* others: it was compared with another target. If there is none, its times prove little. */
@@ -262,7 +280,12 @@ static void judge(struct bridge *b, struct target *t, int64_t fastest_us, bool o
         t->ack_us <= APART_FAST_MS * 1000 || (others && t->ack_us <= APART_FAST_TIMES * fastest_us);
     bool wanted = t->is_slow ? !fast : slow;
     bool stays = t->judged_mono_ms != 0 && b->now.mono_ms - t->judged_mono_ms < APART_STAYS_MS;
-    if (wanted == t->is_slow || stays || (wanted && !b->port.apart_ready(b->port.ctx)))
+    if (!slow)
+        t->looked_mono_ms = 0;
+    if (wanted == t->is_slow || stays)
+        return;
+    bool ready = !wanted || b->port.apart_ready(b->port.ctx); /* the first look starts its client */
+    if (wanted && (!is_slow_again(b, t) || !ready))
         return;
     set_slow(b, t, wanted);
 }

@@ -19,8 +19,9 @@
    in its turn is like a shared one, and then its targets share transactions, too.
 
    The rule: a target is slow if its acknowledgements take APART_MS and four times as long as those
-   of the fastest target. It is fast again when they take APART_FAST_MS or less, or at most twice as
-   long. While no other target has records, only its own time counts. It changes once in
+   of the fastest target, at two looks. Records that were sent before the first look do not count at
+   the second one. It is fast again when they take APART_FAST_MS or less, or at most twice as long.
+   While no other target has records, only its own time counts. It changes once in
    APART_STAYS_MS at most, and is not slow before the port is ready for it. If all targets are slow,
    none is served apart. A record that is tried alone, or has events, is never apart. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_APART_H

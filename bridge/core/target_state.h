@@ -47,7 +47,8 @@ struct target {
     int64_t doubted_mono_ms;  /* a record to it was last not answered */
     int64_t took_mono_ms;     /* last success */
     int64_t answered_mono_ms; /* last report, or the start of the first record in flight */
-    int64_t ack_us;           /* average time of an acknowledgement */
+    int64_t ack_us;           /* average time of acknowledgements; -1: none since the first look */
+    int64_t looked_mono_ms;   /* first look that found it slow; 0: none since the last change */
     int64_t judged_mono_ms;   /* is_slow last changed; 0: never */
     int stalls;               /* exactly-once: how often it stopped all others lately */
 

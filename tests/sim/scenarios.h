@@ -124,6 +124,7 @@
     X(slow_target_does_not_delay_others)                                      \
     X(target_that_is_fast_again_shares_transactions)                          \
     X(slow_targets_without_a_fast_one_share_transactions)                     \
+    X(short_stall_of_a_target_makes_it_not_slow)                              \
     /* stories_apart.c: exactly-once, and the transaction of slow targets */  \
     X(failure_of_a_slow_target_reads_no_lane_again)                           \
     X(lanes_that_are_lost_abort_the_transaction_apart)                        \

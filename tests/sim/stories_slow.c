@@ -51,3 +51,21 @@ void slow_targets_without_a_fast_one_share_transactions(struct world *w)
     story_finish(w);
     story_expect_delivered(w, slow, N);
 }
+
+void short_stall_of_a_target_makes_it_not_slow(struct world *w)
+{
+    enum { N = 5 * STORY_EACH_S, STALL_MS = 1600 };
+    struct request *stalled[N], *good[N];
+    story_begin_exactly_once(w);
+    story_open(w);
+    story_ask_both(w, stalled, good, STORY_EACH_S);
+    w->targets[TARGET_A].ack_ms = STALL_MS;
+    for (int i = 0; i < STORY_EACH_S; i++)
+        (void)story_ask(w, TARGET_A, 0);
+    story_pass(w, 100);
+    w->targets[TARGET_A].ack_ms = 0;
+    story_ask_both(w, stalled, good, N);
+    expect(w, w->apart_n == 0 && counter_read(&story_owner(w, 0)->stats.targets_apart) == 0);
+    story_finish(w);
+    story_expect_delivered(w, stalled, N);
+}

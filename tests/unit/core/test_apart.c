@@ -15,7 +15,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-enum { SLOW_MS = 400, STAYS_MS = 10000, JUDGE_MS = 200 };
+enum { SLOW_MS = 400, STAYS_MS = 10000, JUDGE_MS = 200, LOOK_MS = 500 };
 
 static struct target *slow, *fast;
 
@@ -45,15 +45,22 @@ static struct parcel *sent_apart(void)
     return p;
 }
 
-/* Lets both targets acknowledge after these times, and judges them. */
-static void judge(int64_t slow_ms, int64_t fast_ms)
+static void look(int64_t slow_ms, int64_t fast_ms)
 {
-    fixture_pass(STAYS_MS);
-    slow->took_mono_ms = fast->took_mono_ms = 0; /* no average with older times */
     apart_learn(fx.b, slow, slow_ms);
     apart_learn(fx.b, fast, fast_ms);
     slow->took_mono_ms = fast->took_mono_ms = fx.b->now.mono_ms;
     apart_serve(fx.b);
+}
+
+/* Lets both targets acknowledge after these times, and judges them at two looks. */
+static void judge(int64_t slow_ms, int64_t fast_ms)
+{
+    fixture_pass(STAYS_MS);
+    slow->took_mono_ms = fast->took_mono_ms = 0; /* no average with older times */
+    look(slow_ms, fast_ms);
+    fixture_pass(LOOK_MS);
+    look(slow_ms, fast_ms);
 }
 
 /* Sends a record apart, acknowledges it, and closes its transaction. */
@@ -112,14 +119,57 @@ Test(apart, target_changes_once_in_ten_seconds)
 {
     judge(1, 1);
     cr_assert_not(slow->is_slow);
-    fixture_pass(STAYS_MS - JUDGE_MS);
-    slow->ack_us = 1000000;
-    slow->took_mono_ms = fast->took_mono_ms = fx.b->now.mono_ms;
-    apart_serve(fx.b);
+    fixture_pass(STAYS_MS - 2 * LOOK_MS);
+    look(2 * LOOK_MS, 1);
+    fixture_pass(LOOK_MS);
+    look(2 * LOOK_MS, 1);
     cr_expect_not(slow->is_slow);
-    fixture_pass(JUDGE_MS);
-    apart_serve(fx.b);
+    judge(LOOK_MS, 1);
     cr_expect(slow->is_slow);
+}
+
+Test(apart, short_stall_makes_no_target_slow)
+{
+    slow->is_slow = false;
+    fixture_pass(STAYS_MS);
+    look(2000, 1);
+    fixture_pass(LOOK_MS);
+    look(2000, 1); /* this record was sent before the first look */
+    cr_expect_not(slow->is_slow);
+    fixture_pass(LOOK_MS);
+    look(1, 1);
+    fixture_pass(LOOK_MS);
+    look(2000, 1);
+    cr_expect_not(slow->is_slow, "an acknowledgement between them was fast");
+}
+
+Test(apart, target_is_slow_at_two_looks_within_ten_seconds)
+{
+    slow->is_slow = false;
+    fixture_pass(STAYS_MS);
+    look(SLOW_MS, 1);
+    cr_expect_not(slow->is_slow);
+    fixture_pass(STAYS_MS);
+    look(SLOW_MS, 1);
+    cr_expect_not(slow->is_slow, "the first look is too old");
+    fixture_pass(JUDGE_MS);
+    look(JUDGE_MS, 1);
+    cr_expect_not(slow->is_slow, "the second look is too early");
+    fixture_pass(LOOK_MS);
+    look(SLOW_MS, 1);
+    cr_expect(slow->is_slow);
+}
+
+Test(apart, target_without_a_time_makes_no_other_one_slow)
+{
+    slow->is_slow = false;
+    fixture_pass(STAYS_MS);
+    look(SLOW_MS, 100);
+    fixture_pass(JUDGE_MS);
+    look(SLOW_MS, 100); /* only the other one has a new time */
+    fixture_pass(LOOK_MS);
+    look(2 * SLOW_MS, 100);
+    cr_expect_not(slow->is_slow || fast->is_slow);
 }
 
 Test(apart, each_acknowledgement_counts_a_quarter)
