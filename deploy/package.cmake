@@ -2,6 +2,11 @@
 # The Debian package and the files in it:
 #   cmake --preset release && cmake --build --preset release && (cd build/release && cpack)
 # `cmake --install` installs only the binary. The files below are EXCLUDE_FROM_ALL, for the package.
+set(PACKAGE_MAINTAINER "Delaybridge maintainers <maintainers@delaybridge.example>" CACHE STRING
+    "Maintainer of the package, as NAME <ADDRESS>")
+set(RUNBOOK_URL "file:///usr/share/doc/delaybridge/RUNBOOK.md" CACHE STRING
+    "The page that the packaged alerts link to. {version} stands for the version")
+string(REPLACE "{version}" "${PROJECT_VERSION}" RUNBOOK "${RUNBOOK_URL}")
 set(DEPLOY ${CMAKE_CURRENT_LIST_DIR})
 set(PAGES ${PROJECT_BINARY_DIR}/pages)
 
@@ -14,7 +19,17 @@ function(page name command)
         DEPENDS delaybridge ${ARGN} VERBATIM)
     set(PAGE_FILES ${PAGE_FILES} ${PAGES}/${name} PARENT_SCOPE)
 endfunction()
-page(changelog.gz "gzip -9nc '${DEPLOY}/deb/changelog'" ${DEPLOY}/deb/changelog)
+# replaced(OLD NEW FILE OUT): sets OUT to a command that prints the file with a text replaced.
+function(replaced old new file out)
+    string(REGEX REPLACE "([&|\\\\])" "\\\\\\1" new "${new}")
+    string(REPLACE "'" "'\\''" new "${new}")
+    set(${out} "sed 's|${old}|${new}|' '${file}'" PARENT_SCOPE)
+endfunction()
+replaced(@MAINTAINER@ "${PACKAGE_MAINTAINER}" ${DEPLOY}/deb/changelog print_changelog)
+page(changelog.gz "${print_changelog} | gzip -9n" ${DEPLOY}/deb/changelog)
+set(ALERTS ${DEPLOY}/helm/delaybridge/files/alerts.yaml)
+replaced(file:///usr/share/doc/delaybridge/RUNBOOK.md "${RUNBOOK}" ${ALERTS} print_alerts)
+page(alerts.yaml "${print_alerts}" ${ALERTS})
 page(delaybridge.1.gz "\"$1\" help --man | gzip -9nc")
 page(completion.bash "\"$1\" help --completion bash")
 page(completion.zsh "\"$1\" help --completion zsh")
@@ -29,12 +44,12 @@ packaged("${DEPLOY}/deb/copyright;${PAGES}/changelog.gz;${DEPLOY}/prometheus/RUN
 packaged(${PAGES}/delaybridge.1.gz /usr/share/man/man1)
 packaged(${PAGES}/completion.bash /usr/share/bash-completion/completions RENAME delaybridge)
 packaged(${PAGES}/completion.zsh /usr/share/zsh/vendor-completions RENAME _delaybridge)
-packaged(${DEPLOY}/helm/delaybridge/files/alerts.yaml /usr/share/doc/delaybridge/examples)
+packaged(${PAGES}/alerts.yaml /usr/share/doc/delaybridge/examples)
 packaged(${DEPLOY}/helm/delaybridge/files/dashboard.json /usr/share/doc/delaybridge/examples)
 packaged(${PROJECT_SOURCE_DIR}/configs/minimal.yaml /usr/share/doc/delaybridge/examples)
 
 set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_CONTACT "Delaybridge maintainers <maintainers@delaybridge.example>")
+set(CPACK_PACKAGE_CONTACT "${PACKAGE_MAINTAINER}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "delayed delivery for Kafka records")
 set(CPACK_PACKAGE_DESCRIPTION "Delaybridge delivers Kafka records later. A producer writes a record to the
 schedule topic, with headers that set the due time and the target topic. When

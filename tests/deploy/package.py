@@ -12,7 +12,7 @@ from confluent_kafka.admin import NewTopic
 
 from broker import Broker, free_port, journey
 from image import await_ready, base_tar
-from parts import Skip, World, need_root, part, require, run
+from parts import ROOT, Skip, World, need_root, part, require, run
 
 CONFIG = "/etc/delaybridge/delaybridge.yaml"
 WANTED = ("/usr/bin/delaybridge", CONFIG, "/lib/systemd/system/delaybridge.service",
@@ -47,6 +47,34 @@ def lintian(world: World) -> str:
     depends = run("dpkg-deb", "-f", package, "Depends").stdout.strip()
     require("librdkafka1 (>= 2.0.2)" in depends and "libyaml-0-2" in depends, f"Depends: {depends}")
     return f"{package.name}, {package.stat().st_size / 1024:.0f} KiB, no tag; depends on {depends}"
+
+
+@part("package.names")
+def names(world: World) -> str:
+    """A build with another maintainer and another place of the runbook has both in the package, by default the usual ones."""
+    usual = contents(built(world), world.folder / "usual")
+    require("file:///usr/share/doc/delaybridge/RUNBOOK.md#delaybridgedown" in usual["alerts"], usual["alerts"][:600])
+    require("Delaybridge maintainers <" in usual["contact"] and usual["contact"] in usual["changelog"], f"{usual}")
+    build = world.folder / "names"
+    contact, place = "Ops & Co's <ops@example.org>", "https://docs.example.org/{version}/RUNBOOK.md?a=1&b=2"
+    run("cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF",
+        f"-DPACKAGE_MAINTAINER={contact}", f"-DRUNBOOK_URL={place}")
+    run("cmake", "--build", build)
+    run("cpack", "--config", build / "CPackConfig.cmake", "-B", build / "deb")
+    ours = contents(next((build / "deb").glob("*.deb")), world.folder / "ours")
+    version = run("dpkg-deb", "-f", next((build / "deb").glob("*.deb")), "Version").stdout.strip()
+    require(ours["contact"] == contact and f" -- {contact}  " in ours["changelog"], f"{ours['contact']}: {ours['changelog']}")
+    link = place.replace("{version}", version)
+    require(f"{link}#delaybridgedown" in ours["alerts"] and "file:///" not in ours["alerts"], ours["alerts"][:600])
+    return f"{contact}, {link}"
+
+
+def contents(package: Path, folder: Path) -> dict[str, str]:
+    run("dpkg-deb", "-x", package, folder)
+    documents = folder / "usr" / "share" / "doc" / "delaybridge"
+    return {"contact": run("dpkg-deb", "-f", package, "Maintainer").stdout.strip(),
+            "changelog": run("gzip", "-dc", documents / "changelog.gz").stdout,
+            "alerts": (documents / "examples" / "alerts.yaml").read_text()}
 
 
 @part("package.install")
