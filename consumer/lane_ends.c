@@ -346,16 +346,16 @@ static void begin_close(struct lane_ends *e)
     blocking_call_begin(e->blocking_call, close_handles, e);
 }
 
-void lane_ends_serve(struct lane_ends *e)
+void lane_ends_serve(struct lane_ends *lane_ends)
 {
-    bool busy = e->running || e->closing;
-    if (busy && !blocking_call_is_over(e->blocking_call))
+    bool busy = lane_ends->running || lane_ends->closing;
+    if (busy && !blocking_call_is_over(lane_ends->blocking_call))
         return;
-    e->closing = false;
-    if (e->running)
-        take_answer(e);
-    if (e->any_wanted)
-        begin_query(e);
-    else if (e->connected && clock_mono_ms() - e->asked_mono_ms >= IDLE_MS)
-        begin_close(e);
+    lane_ends->closing = false;
+    if (lane_ends->running)
+        take_answer(lane_ends);
+    if (lane_ends->any_wanted)
+        begin_query(lane_ends);
+    else if (lane_ends->connected && clock_mono_ms() - lane_ends->asked_mono_ms >= IDLE_MS)
+        begin_close(lane_ends);
 }

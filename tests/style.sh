@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks of the code's style: style.sh format | plurals | tidy BUILD_DIR | shell
+# Checks of the code's style: style.sh format | plurals | tidy BUILD_DIR [quick] | shell
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -39,11 +39,15 @@ plurals() {
     echo "plurals: no number before a fixed plural"
 }
 
+# quick: the analyzer leaves a function after 50,000 states, not 225,000, and takes less than half the time.
 tidy() {
+    local log limit=()
+    [ "${2:-}" != quick ] || for word in -Xclang -analyzer-config -Xclang max-nodes=50000; do
+        limit+=("-extra-arg=$word")
+    done
     command -v run-clang-tidy-14 >/dev/null || { echo "skipped: no run-clang-tidy-14"; exit 77; }
-    local log
     log=$(mktemp)
-    run-clang-tidy-14 -quiet -j "$(nproc)" -p "$1" '/(levels|bridge|consumer|tests/sim)/.*\.c$' >"$log" 2>&1
+    run-clang-tidy-14 -quiet -j "$(nproc)" -p "$1" ${limit[@]+"${limit[@]}"} '/(levels|bridge|consumer|tests/sim)/.*\.c$' >"$log" 2>&1
     local status=$?
     sed 's/\x1b\[[0-9;]*m//g' "$log" | grep -vE '^(clang-tidy-14|[0-9]+ warnings? generated|$)'
     rm -f "$log"
@@ -62,7 +66,7 @@ shell() {
 case ${1:-} in
 format) format ;;
 plurals) plurals ;;
-tidy) tidy "$2" ;;
+tidy) tidy "$2" "${3:-}" ;;
 shell) shell ;;
-*) echo "usage: style.sh format | plurals | tidy BUILD_DIR | shell" >&2; exit 64 ;;
+*) echo "usage: style.sh format | plurals | tidy BUILD_DIR [quick] | shell" >&2; exit 64 ;;
 esac
