@@ -153,6 +153,26 @@ int arguments_parse(struct arguments *a, bool configured, int argc, char **argv,
     return 0;
 }
 
+int arguments_add(struct arguments *a, const char *name, const char *text, struct error *error)
+{
+    char full[CONFIG_FLAG_MAX];
+    snprintf(full, sizeof full, "--%s", name);
+    const struct option *option = option_find(a->own, full, strlen(full));
+    if (option == NULL)
+        return error_set(error, ERR_DATA, "unknown option '%.60s'", name);
+    if ((option->kind == OPTION_SWITCH) != (text == NULL))
+        return error_set(error, ERR_DATA, "%s: %s", option->name,
+                         text == NULL ? "needs a value" : "takes true or false");
+    struct option_value *values = realloc(a->values, ((size_t)a->values_n + 1) * sizeof *a->values);
+    if (values == NULL)
+        return error_set(error, ERR_NO_MEMORY, "out of memory");
+    a->values = values;
+    values[a->values_n] = (struct option_value){.option = option};
+    int err = text == NULL ? 0 : option_read(option, text, &values[a->values_n], error);
+    a->values_n += err == 0;
+    return err;
+}
+
 void arguments_deinit(struct arguments *a)
 {
     free(a->values);

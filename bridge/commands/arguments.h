@@ -33,6 +33,11 @@ int arguments_parse(struct arguments *arguments, bool configured, int argc, char
                     struct error *error) must_check;
 void arguments_deinit(struct arguments *arguments);
 
+/* Adds a value to the options of the command, as if it was typed. name: without dashes. text: NULL
+   for a switch; borrowed. Returns 0, ERR_NO_MEMORY, or ERR_DATA with a sentence. */
+int arguments_add(struct arguments *arguments, const char *name, const char *text,
+                  struct error *error) must_check;
+
 /* Checks that each required option is given. Returns 0, or ERR_DATA with a sentence. */
 int arguments_check_required(const struct arguments *arguments, struct error *error) must_check;
 

@@ -44,13 +44,14 @@ static const char *state_of(const struct cancelling *c, const struct cancel_aske
 static void print_answer_json(const struct cancelling *c, const struct cancel_asked *asked)
 {
     bool in_force = asked->answer == ANSWER_IN_FORCE, refused = asked->answer == ANSWER_REFUSED;
-    print_json(json_pack(
-        "{s:s, s:i, s:I, s:o, s:s, s:o, s:o, s:o}", "topic", c->cli->config->schedule, "partition",
-        asked->lane, "offset", (json_int_t)asked->offset, "line",
-        asked->line > 0 ? json_integer(asked->line) : json_null(), "state", state_of(c, asked),
-        "in_force", in_force ? instant_json(asked->in_force_ms) : json_null(), "code",
-        refused ? json_string(asked->code) : json_null(), "reason",
-        refused ? json_string(asked->reason) : json_null()));
+    give_json(c->cli, json_pack("{s:s, s:i, s:I, s:o, s:s, s:o, s:o, s:o}", "topic",
+                                c->cli->config->schedule, "partition", asked->lane, "offset",
+                                (json_int_t)asked->offset, "line",
+                                asked->line > 0 ? json_integer(asked->line) : json_null(), "state",
+                                state_of(c, asked), "in_force",
+                                in_force ? instant_json(asked->in_force_ms) : json_null(), "code",
+                                refused ? json_string(asked->code) : json_null(), "reason",
+                                refused ? json_string(asked->reason) : json_null()));
 }
 
 static void print_answer_text(const struct cancelling *c, const struct cancel_asked *asked)

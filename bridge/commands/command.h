@@ -7,6 +7,8 @@
 #include "bridge/config/config.h"
 #include "levels/err.h"
 
+#include <jansson.h>
+
 enum exit_code {
     EXIT_DONE = 0,
     EXIT_NOT_FOUND = 1, /* find: no answer, as with grep */
@@ -25,6 +27,8 @@ enum cli_needs {
     NEEDS_TARGETS  /* with bootstrap.servers and targets */
 };
 
+struct output;
+
 /* The input of a command. */
 struct cli {
     const struct config *config; /* NULL: the command needs none */
@@ -37,6 +41,8 @@ struct cli {
     const struct arguments *arguments; /* options, already read, and operands */
     bool json;
     int timeout_ms;
+    const json_t *input;   /* objects in place of the lines of stdin; NULL: stdin */
+    struct output *output; /* receiver of the results; NULL: stdout and stderr */
 };
 
 struct command {

@@ -2,6 +2,7 @@
 /* Handles for commands, with errors as exit codes. */
 #include "bridge/commands/connect.h"
 
+#include "bridge/commands/output.h"
 #include "bridge/commands/result.h"
 #include "consumer/admin/offsets.h"
 #include "consumer/client/client.h"
@@ -30,11 +31,24 @@ int connect_kafka(const struct cli *cli, rd_kafka_type_t type, rd_kafka_conf_t *
 int connect_to_look(const struct cli *cli, rd_kafka_t **rk)
 {
     struct error error;
+    if (cli->output != NULL && cli->output->kept != NULL) {
+        *rk = cli->output->kept;
+        cli->output->kept = NULL;
+        return EXIT_DONE;
+    }
     rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_ALL, &error);
     if (conf == NULL)
         return complain(cli, EXIT_CONFIG, "%s", error.text);
     offsets_conf(cli->config, conf);
     return connect_kafka(cli, RD_KAFKA_CONSUMER, conf, rk);
+}
+
+void disconnect(const struct cli *cli, rd_kafka_t *rk, bool works)
+{
+    if (cli->output != NULL && works)
+        cli->output->kept = rk;
+    else
+        rd_kafka_destroy(rk);
 }
 
 /* Lists all topics, because metadata for one name could create that topic. */

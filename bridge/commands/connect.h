@@ -17,6 +17,9 @@ int connect_kafka(const struct cli *cli, rd_kafka_type_t type, rd_kafka_conf_t *
 
 /* Does the same for a consumer that reads topics without changing the group (offsets_conf). */
 int connect_to_look(const struct cli *cli, rd_kafka_t **rk) must_check;
+/* Destroys such a consumer, or keeps it in cli->output for the next command. works: it has just
+   answered. */
+void disconnect(const struct cli *cli, rd_kafka_t *rk, bool works);
 
 /* Does the same for a producer of requests. Its partitioner keeps records with equal keys in one
    lane, all replicas must acknowledge, and --timeout bounds each record. Checks that the schedule

@@ -3,6 +3,7 @@
 #include "bridge/base/clock.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/control_view.h"
+#include "bridge/commands/output.h"
 #include "bridge/commands/result.h"
 #include "consumer/admin/control_topic.h"
 #include "consumer/client/client.h"
@@ -33,7 +34,7 @@ static void keep_ascii(char *text)
             *text = '?';
 }
 
-static void name_operator(char by[CONTROL_BY_MAX])
+static void name_operator(const struct cli *cli, char by[CONTROL_BY_MAX])
 {
     char host[HOST_TEXT_MAX] = "";
     const char *user = getenv("USER");
@@ -43,6 +44,8 @@ static void name_operator(char by[CONTROL_BY_MAX])
         host[0] = '\0';
     snprintf(by, CONTROL_BY_MAX, "%.60s%s%s", user == NULL ? "" : user, host[0] == '\0' ? "" : "@",
              host);
+    if (cli->output != NULL)
+        snprintf(by, CONTROL_BY_MAX, "%s", cli->output->by);
     keep_ascii(by);
 }
 
@@ -177,12 +180,12 @@ static void report_json(const struct controlling *c, const struct outcome *done)
     for (size_t i = 0; i < c->list.n; i++)
         if (matches_too(c, &c->list.all[i]))
             json_array_append_new(others, control_json(&c->list.all[i]));
-    print_json(
-        json_pack("{s:s, s:o, s:b, s:o, s:o}", "targets", c->pattern, "entry",
-                  done->entry == NULL ? json_null() : control_json(done->entry), "removed",
-                  done->removed != NULL, "longest_wait_ms",
-                  done->removed != NULL ? json_integer(wait_after(c, done->removed)) : json_null(),
-                  "others", others));
+    give_json(c->cli, json_pack("{s:s, s:o, s:b, s:o, s:o}", "targets", c->pattern, "entry",
+                                done->entry == NULL ? json_null() : control_json(done->entry),
+                                "removed", done->removed != NULL, "longest_wait_ms",
+                                done->removed != NULL ? json_integer(wait_after(c, done->removed))
+                                                      : json_null(),
+                                "others", others));
 }
 
 static void print_removed(const struct controlling *c, const struct control_record *removed)
@@ -227,7 +230,7 @@ static int put(struct controlling *c, enum control_op op, const struct rate *rat
                     .at_wall_ms = repeats ? was->control.at_wall_ms : c->now_ms,
                     .until_wall_ms = for_ms == 0 ? CONTROL_ENDLESS : c->now_ms + for_ms}};
     snprintf(record.control.pattern, sizeof record.control.pattern, "%s", c->pattern);
-    name_operator(record.by);
+    name_operator(c->cli, record.by);
     if (!is_in_force(c, was) && count_in_force(c) >= CONTROLS_MAX)
         return complain(c->cli, EXIT_DATA,
                         "the topic has the greatest number of entries (%d): remove one with "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge dead-letters: counts the records of the dead-letter topic, and shows them. */
 #include "bridge/commands/connect.h"
+#include "bridge/commands/output.h"
 #include "bridge/commands/result.h"
 #include "bridge/commands/selection.h"
 #include "bridge/commands/tally.h"
@@ -39,8 +40,8 @@ static json_t *headers_json(const struct record *record)
     return list;
 }
 
-static void show_json(const struct dead_item *item, const struct record *record,
-                      const struct dead_record *letter)
+static void show_json(const struct cli *cli, const struct dead_item *item,
+                      const struct record *record, const struct dead_record *letter)
 {
     json_t *line = json_pack("{s:i, s:I, s:o, s:o, s:o, s:o}", "partition", item->partition,
                              "offset", (json_int_t)item->offset, "code", bytes_json(letter->code),
@@ -52,7 +53,7 @@ static void show_json(const struct dead_item *item, const struct record *record,
                                            bytes_json(letter->truncated), "key",
                                            bytes_json(record->key), "headers", headers_json(record),
                                            "value", bytes_json(record->value)));
-    print_json(line);
+    give_json(cli, line);
 }
 
 static void print_time(const char *name, int64_t wall_ms)
@@ -111,7 +112,7 @@ static int take_record(struct dead_letters *d, const struct dead_item *item,
         return EXIT_DONE;
     d->shown++;
     if (d->cli->json)
-        show_json(item, record, &letter);
+        show_json(d->cli, item, record, &letter);
     else
         show_text(item, record, &letter);
     return EXIT_DONE;
@@ -134,7 +135,8 @@ static int read_all(struct dead_letters *d)
     struct error error;
     struct dead_item item;
     int code = EXIT_DONE, result = DEAD_READ_NONE;
-    while (code == EXIT_DONE && result != DEAD_READ_END) {
+    while (code == EXIT_DONE && result != DEAD_READ_END && output_read(d->cli)) {
+        output_progress(d->cli, dead_reader_share(&d->reader));
         result = dead_reader_next(&d->reader, POLL_MS, &item, &error);
         if (result < 0)
             code = complain(d->cli, result == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s",
@@ -150,10 +152,10 @@ static int read_all(struct dead_letters *d)
 static void print_result(const struct dead_letters *d)
 {
     if (d->cli->json) {
-        print_json(json_pack("{s:o, s:I, s:I, s:I, s:I}", "counts", tally_json(&d->tally),
-                             "records", (json_int_t)d->tally.n, "others", (json_int_t)d->others,
-                             "foreign", (json_int_t)d->foreign, "unreadable_batches",
-                             (json_int_t)d->unreadable));
+        give_json(d->cli, json_pack("{s:o, s:I, s:I, s:I, s:I}", "counts", tally_json(&d->tally),
+                                    "records", (json_int_t)d->tally.n, "others",
+                                    (json_int_t)d->others, "foreign", (json_int_t)d->foreign,
+                                    "unreadable_batches", (json_int_t)d->unreadable));
         return;
     }
     char batches[COUNTED_MAX];

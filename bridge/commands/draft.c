@@ -5,7 +5,6 @@
 #include "bridge/commands/owned.h"
 #include "levels/base64.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -153,19 +152,13 @@ static int add_field(struct draft *draft, const char *field, const json_t *json,
     return err == 0 ? 0 : fault(error, field, err_text(err));
 }
 
-int draft_of_json(struct draft *draft, struct bytes line, struct error *error)
+int draft_of_object(struct draft *draft, json_t *object, struct error *error)
 {
-    json_error_t problem;
-    json_t *object =
-        json_loadb(line.data, line.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
-    if (!json_is_object(object)) {
-        json_decref(object);
-        return error_set(error, ERR_DATA, "not a JSON object%s%s", object == NULL ? ": " : "",
-                         object == NULL ? problem.text : "");
-    }
     int err = 0;
     const char *field;
     json_t *value;
+    if (!json_is_object(object))
+        return error_set(error, ERR_DATA, "not a JSON object");
     json_object_foreach(object, field, value)
     {
         if (err == 0 && strcmp(field, "headers") == 0)
@@ -173,8 +166,25 @@ int draft_of_json(struct draft *draft, struct bytes line, struct error *error)
         else if (err == 0)
             err = add_field(draft, field, value, error);
     }
-    json_decref(object);
     return err == 0 ? 0 : ERR_DATA;
+}
+
+json_t *draft_parse(struct bytes line, struct error *error)
+{
+    json_error_t problem;
+    json_t *object =
+        json_loadb(line.data, line.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
+    if (object == NULL)
+        (void)error_set(error, ERR_DATA, "not a JSON object: %s", problem.text);
+    return object;
+}
+
+int draft_of_json(struct draft *draft, struct bytes line, struct error *error)
+{
+    json_t *object = draft_parse(line, error);
+    int err = object == NULL ? ERR_DATA : draft_of_object(draft, object, error);
+    json_decref(object);
+    return err;
 }
 
 int draft_judge(const struct draft *draft, const struct request_rules *rules, int64_t now_ms,

@@ -7,6 +7,8 @@
 #include "levels/record.h"
 #include "levels/request.h"
 
+#include <jansson.h>
+
 enum { DRAFT_HEADERS_MAX = 128 };
 
 /* Owns every byte. Starts zeroed. */
@@ -30,6 +32,9 @@ int draft_header(struct draft *draft, struct bytes name, struct bytes value) mus
    Each is a string, null or {"base64": "..."}; at may be a number. headers may be a list of pairs,
    [["a", "b"]]. Returns 0, or ERR_DATA with a sentence in error. */
 int draft_of_json(struct draft *draft, struct bytes line, struct error *error) must_check;
+/* The two halves of draft_of_json. draft_parse returns NULL with a sentence on error. */
+json_t *draft_parse(struct bytes line, struct error *error);
+int draft_of_object(struct draft *draft, json_t *object, struct error *error) must_check;
 
 /* Checks the request as the bridge would now. Returns 0, or ERR_DATA with a sentence in error. */
 int draft_judge(const struct draft *draft, const struct request_rules *rules, int64_t now_ms,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge events: the life of one request, from the topic of events. */
-#include "bridge/base/memory.h"
 #include "bridge/commands/connect.h"
+#include "bridge/commands/output.h"
 #include "bridge/commands/place.h"
 #include "bridge/commands/result.h"
 #include "consumer/admin/browse.h"
@@ -17,6 +17,7 @@ struct events {
     const char *id, *key, *source; /* NULL: any */
     int lane;                      /* -1: all */
     json_t *found;                 /* the events, in the order of reading */
+    bool stopped;                  /* by the receiver of the results (output.h) */
 };
 
 static bool is_text(const json_t *data, const char *name, const char *wanted)
@@ -29,6 +30,10 @@ static bool take(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
 {
     struct events *e = ctx;
     (void)tag;
+    if (!output_read(e->cli)) {
+        e->stopped = true;
+        return false;
+    }
     json_t *event = json_loadb(message->payload, message->len, 0, NULL);
     const json_t *data = json_object_get(event, "data");
     if (data != NULL && is_text(data, "id", e->id) && is_text(data, "key", e->key) &&
@@ -85,13 +90,15 @@ static void print_text(const json_t *event)
 static int print_all(const struct events *e)
 {
     size_t n = json_array_size(e->found);
-    json_t **sorted = memory_or_end(calloc(n + 1, sizeof(json_t *)));
+    json_t **sorted = calloc(n + 1, sizeof(json_t *));
+    if (sorted == NULL)
+        return complain(e->cli, EXIT_INTERNAL, "out of memory");
     for (size_t i = 0; i < n; i++)
         sorted[i] = json_array_get(e->found, i);
     qsort(sorted, n, sizeof(json_t *), by_time);
     for (size_t i = 0; i < n; i++) {
         if (e->cli->json)
-            print_json(json_incref(sorted[i]));
+            give_json(e->cli, json_incref(sorted[i]));
         else
             print_text(sorted[i]);
     }
@@ -143,8 +150,8 @@ int cmd_events(struct cli *cli)
     int code = connect_to_look(cli, &rk);
     if (code != EXIT_DONE)
         return code;
-    e.found = memory_or_end(json_array());
-    code = read_all(&e, rk);
+    e.found = json_array();
+    code = e.found == NULL ? complain(cli, EXIT_INTERNAL, "out of memory") : read_all(&e, rk);
     json_decref(e.found);
     rd_kafka_destroy(rk);
     return code;

@@ -142,22 +142,42 @@ static void deinit(struct find *find)
         rd_kafka_destroy(find->rk);
 }
 
+/* Returns the exit code of all searches, after it has printed the answers. */
+static int search_and_answer(struct find *find)
+{
+    int code = connect_to_look(find->cli, &find->rk);
+    if (code != EXIT_DONE)
+        return code;
+    int err = search(find);
+    if (err == 0)
+        return answer(find);
+    for (int i = 0; i < find->found_n && atomic_load(&find->stopped); i++)
+        find_print(find, &find->found[i]);
+    return complain(find->cli, exit_code(err), "%s", find->error.text);
+}
+
+static int run(struct find *find)
+{
+    if (read_options(find) != 0)
+        return complain(find->cli, EXIT_USAGE, "%s", find->error.text);
+    find->found = calloc((size_t)find->wanted.limit, sizeof *find->found);
+    if (find->found == NULL)
+        return complain(find->cli, EXIT_INTERNAL, "out of memory");
+    return search_and_answer(find);
+}
+
 int cmd_find(struct cli *cli)
 {
-    static struct find find; /* large */
-    find = (struct find){.cli = cli, .now_ms = clock_wall_ms()};
-    pthread_mutex_init(&find.mutex, NULL);
-    find.offsets.config = cli->config;
-    if (read_options(&find) != 0)
-        return complain(cli, EXIT_USAGE, "%s", find.error.text);
-    find.found = calloc((size_t)find.wanted.limit, sizeof *find.found);
-    if (find.found == NULL)
+    struct find *find = calloc(1, sizeof *find); /* large */
+    if (find == NULL)
         return complain(cli, EXIT_INTERNAL, "out of memory");
-    int code = connect_to_look(cli, &find.rk);
-    if (code == EXIT_DONE) {
-        int err = search(&find);
-        code = err == 0 ? answer(&find) : complain(cli, exit_code(err), "%s", find.error.text);
-    }
-    deinit(&find);
+    find->cli = cli;
+    find->now_ms = clock_wall_ms();
+    find->offsets.config = cli->config;
+    pthread_mutex_init(&find->mutex, NULL);
+    int code = run(find);
+    deinit(find);
+    pthread_mutex_destroy(&find->mutex);
+    free(find);
     return code;
 }

@@ -13,6 +13,7 @@
 #include "levels/code.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum {
     FOUND_MAX = 1000,
@@ -85,6 +86,9 @@ struct searched {
     int64_t offsets;           /* in all scans */
 };
 
+typedef bool find_each(void *ctx, const struct scan_range *range,
+                       const rd_kafka_message_t *message);
+
 struct find {
     const struct cli *cli;
     rd_kafka_t *rk;
@@ -106,6 +110,8 @@ struct find {
     int64_t now_ms;
     bool only_requests; /* this scan looks for requests, not for waiting records */
     bool bar_shown;
+    find_each *each;     /* of the running scan */
+    atomic_bool stopped; /* the receiver of the results has ended the search (output.h) */
 };
 
 /* Searches. Each returns 0, or an error with a sentence in find->error, and adds to found or
@@ -133,9 +139,6 @@ int find_cancelled(struct find *find) must_check;
 int find_cancels_of_waiting(struct find *find) must_check;
 
 /* Helpers of the searches. */
-
-typedef bool find_each(void *ctx, const struct scan_range *range,
-                       const rd_kafka_message_t *message);
 
 /* Reads the ranges, shows the progress on a terminal, and counts the searched offsets. */
 int find_scan(struct find *find, struct scan_range *ranges, int n, find_each *each) must_check;

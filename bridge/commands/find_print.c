@@ -121,7 +121,7 @@ static void print_found_json(const struct find *find, const struct found *found)
     if (found->code[0] != '\0')
         json_object_set_new(line, "dead_letter",
                             json_pack("{s:s, s:s}", "code", found->code, "reason", found->reason));
-    print_json(line);
+    give_json(find->cli, line);
 }
 
 static void print_source(const struct find *find, const struct found *found)
@@ -215,7 +215,7 @@ void find_print_none(const struct find *find)
 {
     char offsets[COUNTED_MAX], partitions[COUNTED_MAX];
     if (find->cli->json) {
-        print_json(line_of(find, "not_found"));
+        give_json(find->cli, line_of(find, "not_found"));
         return;
     }
     puts("not found; searched:");
@@ -229,7 +229,7 @@ void find_print_none(const struct find *find)
 void find_print_not_waiting(const struct find *find)
 {
     if (find->cli->json)
-        print_json(line_of(find, "not_waiting"));
+        give_json(find->cli, line_of(find, "not_waiting"));
     else
         print_notes(find);
 }

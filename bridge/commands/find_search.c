@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tools that all searches of find share: ranges by time, the scan with its bar, answers. */
 #include "bridge/commands/find_parts.h"
+#include "bridge/commands/output.h"
 #include "bridge/commands/owned.h"
 
 #include "consumer/client/log_ends.h"
@@ -28,7 +29,9 @@ static void show_bar(void *ctx, int64_t read, int64_t all)
 {
     struct find *find = ctx;
     char records[COUNTED_MAX];
-    if (!isatty(STDERR_FILENO) || all == 0)
+    if (all > 0)
+        output_progress(find->cli, (double)read / (double)all);
+    if (find->cli->output != NULL || !isatty(STDERR_FILENO) || all == 0)
         return;
     int full = (int)(read * BAR / all);
     full = full > BAR ? BAR : full;
@@ -58,15 +61,28 @@ static void note_searched(struct find *find, const struct scan_range *range)
     searched->offsets += range->end > range->from ? range->end - range->from : 0;
 }
 
+/* Passes a record to the search. Returns false to end the scan. */
+static bool give(void *ctx, const struct scan_range *range, const rd_kafka_message_t *message)
+{
+    struct find *find = ctx;
+    if (output_read(find->cli))
+        return find->each(find, range, message);
+    atomic_store(&find->stopped, true);
+    return false;
+}
+
 int find_scan(struct find *find, struct scan_range *ranges, int n, find_each *each)
 {
+    find->each = each;
     struct scan scan = {.config = find->cli->config,
                         .rk = find->rk,
                         .timeout_ms = find->cli->timeout_ms,
-                        .each = each,
+                        .each = give,
                         .progress = show_bar,
                         .ctx = find};
     int err = scan_read(&scan, ranges, n, &find->error);
+    if (err == 0 && atomic_load(&find->stopped))
+        err = error_set(&find->error, ERR_DATA, "stopped");
     find->scans_n++;
     if (find->bar_shown)
         fputs("\r\033[K", stderr);

@@ -130,10 +130,12 @@ static void print_as_json(const struct forecast *f)
         deliveries = json_pack("{s:I, s:o, s:o}", "sampled", (json_int_t)sample->sampled, "minutes",
                                estimates_json(sample->minutes, sample->minutes_n, "minute"), "hot",
                                estimates_json(sample->hot, sample->hot_n, "at"));
-    print_json(json_pack(
-        "{s:o, s:s, s:o, s:I, s:I, s:o, s:o}", "at", instant_json(f->now_ms), "schedule",
-        config->schedule, "horizons_ms", horizons, "early_ms", (json_int_t)config->ladder.slack_ms,
-        "late_ms", (json_int_t)config->ladder.hold_ms, "levels", levels, "deliveries", deliveries));
+    give_json(f->cli,
+              json_pack("{s:o, s:s, s:o, s:I, s:I, s:o, s:o}", "at", instant_json(f->now_ms),
+                        "schedule", config->schedule, "horizons_ms", horizons, "early_ms",
+                        (json_int_t)config->ladder.slack_ms, "late_ms",
+                        (json_int_t)config->ladder.hold_ms, "levels", levels, "deliveries",
+                        deliveries));
 }
 
 static void print_deliveries(const struct forecast *f)
@@ -206,6 +208,6 @@ int cmd_forecast(struct cli *cli)
     free(f.leaving);
     forecast_sample_deinit(&f.sample);
     offsets_deinit(&f.offsets);
-    rd_kafka_destroy(rk);
+    disconnect(cli, rk, code == EXIT_DONE);
     return code;
 }

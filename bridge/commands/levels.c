@@ -271,12 +271,13 @@ static void print_view(const struct view *view)
             if (view->control.all[i].control.until_wall_ms > view->now_ms)
                 json_array_append_new(control,
                                       control_lanes_json(&view->control.all[i], offsets->lanes));
-        print_json(json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "at", at,
-                             "schedule", schedule, "lanes", offsets->lanes, "backlog",
-                             (json_int_t)backlog, "dead_letters", (json_int_t)offsets->dead_letters,
-                             "cancels_at_most", (json_int_t)offsets->cancel_records, "unreadable",
-                             blocked, "open_transactions", open, "control", control, "levels",
-                             list));
+        give_json(view->cli,
+                  json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "at", at,
+                            "schedule", schedule, "lanes", offsets->lanes, "backlog",
+                            (json_int_t)backlog, "dead_letters", (json_int_t)offsets->dead_letters,
+                            "cancels_at_most", (json_int_t)offsets->cancel_records, "unreadable",
+                            blocked, "open_transactions", open, "control", control, "levels",
+                            list));
         return;
     }
     printf("%s  %s: lanes %d, backlog %lld, dead letters %lld, cancels at most %lld\n", at,
@@ -367,6 +368,6 @@ int cmd_levels(struct cli *cli)
             fputs("\033[H\033[J", stdout);
     }
     open_records_deinit(&view.asker);
-    rd_kafka_destroy(rk);
+    disconnect(cli, rk, code == EXIT_DONE);
     return code;
 }

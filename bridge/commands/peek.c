@@ -44,7 +44,7 @@ static bool show(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
                               .key = bytes_of(message->key, message->key_len)};
     waiting.opened = envelope_open(bytes_of(message->payload, message->len), &waiting.env);
     if (peek->cli->json)
-        print_json(waiting_json(&waiting, peek->now_ms));
+        give_json(peek->cli, waiting_json(&waiting, peek->now_ms));
     else
         waiting_print(&waiting, peek->now_ms);
     peek->shown++;

@@ -2,6 +2,7 @@
 /* delaybridge redrive: sends dead-lettered requests again. */
 #include "bridge/base/clock.h"
 #include "bridge/commands/connect.h"
+#include "bridge/commands/output.h"
 #include "bridge/commands/redrive_parts.h"
 #include "bridge/commands/result.h"
 #include "bridge/config/rules.h"
@@ -87,7 +88,8 @@ static int await_rate(struct redriving *r)
     int64_t at_mono_ms = r->since_mono_ms + (int64_t)((double)r->view.tally.n * 1000 / r->per_s);
     int code = clock_mono_ms() < at_mono_ms ? end_batch(r) : EXIT_DONE;
     int64_t left_ms;
-    while (code == EXIT_DONE && (left_ms = at_mono_ms - clock_mono_ms()) > 0) {
+    while (code == EXIT_DONE && (left_ms = at_mono_ms - clock_mono_ms()) > 0 &&
+           output_read(r->cli)) {
         rd_kafka_poll(r->batch->rk, left_ms < POLL_MS ? (int)left_ms : POLL_MS);
         redrive_view_draw(&r->view, dead_reader_share(&r->reader));
     }
@@ -138,7 +140,8 @@ static int redrive_all(struct redriving *r)
     int code = EXIT_DONE;
     bool ended = false;
     r->since_mono_ms = clock_mono_ms();
-    while (code == EXIT_DONE && !ended && (r->limit == 0 || r->view.tally.n < r->limit))
+    while (code == EXIT_DONE && !ended && (r->limit == 0 || r->view.tally.n < r->limit) &&
+           output_read(r->cli))
         code = step(r, &ended);
     int last = end_batch(r);
     if (code == EXIT_DONE)
@@ -164,7 +167,6 @@ static int read_options(struct redriving *r)
     r->view.dry_run = arguments_have(arguments, "--dry-run");
     r->limit = arguments_number(arguments, "--limit");
     r->per_s = arguments_rate(arguments, "--rate");
-    r->view.json = r->cli->json;
     r->view.has_bar = !r->cli->json && isatty(STDERR_FILENO);
     int code = selection_read(&r->selection, r->cli);
     if (code == EXIT_DONE)
@@ -221,6 +223,7 @@ int cmd_redrive(struct cli *cli)
     if (r.batch == NULL)
         return redrive_out_of_memory(&r);
     r.reader.spot = &r.spot;
+    r.view.cli = cli;
     r.view.topic = r.reader.topic;
     r.view.group = r.group;
     r.batch->timeout_ms = cli->timeout_ms;

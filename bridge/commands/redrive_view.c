@@ -3,6 +3,7 @@
 #include "bridge/commands/redrive_view.h"
 
 #include "bridge/base/clock.h"
+#include "bridge/commands/output.h"
 #include "bridge/commands/result.h"
 #include "levels/counted.h"
 
@@ -25,6 +26,7 @@ void redrive_view_clear(const struct redrive_view *view)
 void redrive_view_draw(struct redrive_view *view, double share)
 {
     int64_t now_mono_ms = clock_mono_ms();
+    output_progress(view->cli, share);
     if (!view->has_bar || now_mono_ms - view->drawn_mono_ms < DRAW_MS)
         return;
     view->drawn_mono_ms = now_mono_ms;
@@ -44,10 +46,10 @@ int redrive_view_skip(struct redrive_view *view, struct redrive_place place, enu
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     view->skipped[why]++;
-    if (view->json) {
-        print_json(json_pack("{s:{s:i, s:I, s:s, s:o}}", "skipped", "partition", place.partition,
-                             "offset", (json_int_t)place.offset, "why", SKIP_NAMES[why], "text",
-                             bytes_json(bytes_text(text))));
+    if (view->cli->json) {
+        give_json(view->cli, json_pack("{s:{s:i, s:I, s:s, s:o}}", "skipped", "partition",
+                                       place.partition, "offset", (json_int_t)place.offset, "why",
+                                       SKIP_NAMES[why], "text", bytes_json(bytes_text(text))));
         return EXIT_DONE;
     }
     redrive_view_clear(view);
@@ -83,14 +85,15 @@ static void print_text(const struct redrive_view *view, bool complete)
 
 void redrive_view_result(const struct redrive_view *view, bool complete)
 {
-    if (!view->json) {
+    if (!view->cli->json) {
         print_text(view, complete);
         return;
     }
-    print_json(json_pack("{s:b, s:o, s:I, s:o, s:I, s:b, s:s}", "dry_run", view->dry_run, "counts",
-                         tally_json(&view->tally), "sent", (json_int_t)view->tally.n, "skipped",
-                         skipped_json(view), "others", (json_int_t)view->others, "complete",
-                         complete, "group", view->group));
+    give_json(view->cli,
+              json_pack("{s:b, s:o, s:I, s:o, s:I, s:b, s:s}", "dry_run", view->dry_run, "counts",
+                        tally_json(&view->tally), "sent", (json_int_t)view->tally.n, "skipped",
+                        skipped_json(view), "others", (json_int_t)view->others, "complete",
+                        complete, "group", view->group));
 }
 
 void redrive_view_deinit(struct redrive_view *view)

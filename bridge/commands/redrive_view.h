@@ -4,6 +4,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_REDRIVE_VIEW_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_REDRIVE_VIEW_H
 
+#include "bridge/commands/command.h"
 #include "bridge/commands/tally.h"
 
 #include <stdbool.h>
@@ -26,9 +27,10 @@ enum skip { SKIP_TABLE(SKIP_ENUM) SKIP_N };
 
 /* Starts zeroed, with the first five fields set. */
 struct redrive_view {
+    const struct cli *cli;
     const char *topic; /* the dead-letter topic; borrowed */
     const char *group; /* of the progress; borrowed */
-    bool json, dry_run;
+    bool dry_run;
     bool has_bar;       /* stderr is a terminal */
     struct tally tally; /* of the records that are sent; owned */
     int64_t others;     /* not selected */

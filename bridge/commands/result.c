@@ -2,6 +2,7 @@
 /* Prints results to stdout and errors to stderr. */
 #include "bridge/commands/result.h"
 
+#include "bridge/commands/output.h"
 #include "levels/base64.h"
 #include "levels/instant.h"
 
@@ -64,6 +65,10 @@ int complain(const struct cli *cli, int code, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
+    if (cli->output != NULL) {
+        cli->output->sentence(cli->output->ctx, code, sentence);
+        return code;
+    }
     fflush(stdout);
     if (cli->json)
         print_error_object(code, sentence + (strncmp(sentence, WARNING, prefix) == 0 ? prefix : 0));
@@ -77,6 +82,14 @@ void print_json(json_t *value)
     json_dumpf(value, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(value);
+}
+
+void give_json(const struct cli *cli, json_t *value)
+{
+    if (cli->output == NULL)
+        print_json(value);
+    else
+        cli->output->result(cli->output->ctx, value);
 }
 
 json_t *instant_json(int64_t wall_ms)

@@ -9,12 +9,16 @@
 #include <jansson.h>
 
 /* Prints a sentence to stderr: "delaybridge: SENTENCE", or an error object with -o json. With
-   EXIT_DONE it is a warning. Returns code. */
+   cli->output it goes there. With EXIT_DONE it is a warning. Returns code. */
 __attribute__((format(printf, 3, 4))) int complain(const struct cli *cli, int code,
                                                    const char *format, ...);
 
 /* Prints one line of JSON to stdout; takes the reference. */
 void print_json(json_t *value);
+
+/* Gives one result to cli->output, or prints it. Takes the reference. For the commands that the
+   admin API runs. */
+void give_json(const struct cli *cli, json_t *value);
 
 /* Returns an instant in RFC 3339, UTC, with milliseconds. */
 json_t *instant_json(int64_t wall_ms);

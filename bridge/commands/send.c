@@ -14,9 +14,9 @@ static void print_place(void *ctx, const struct sent *sent)
         printf("%s/%d/%" PRId64 "\n", schedule, sent->lane, sent->offset);
         return;
     }
-    print_json(json_pack("{s:s, s:i, s:I, s:o}", "topic", schedule, "partition", sent->lane,
-                         "offset", (json_int_t)sent->offset, "line",
-                         sent->line > 0 ? json_integer(sent->line) : json_null()));
+    give_json(cli, json_pack("{s:s, s:i, s:I, s:o}", "topic", schedule, "partition", sent->lane,
+                             "offset", (json_int_t)sent->offset, "line",
+                             sent->line > 0 ? json_integer(sent->line) : json_null()));
 }
 
 int cmd_send(struct cli *cli)

@@ -98,17 +98,59 @@ static int send_draft(struct sending *s, const struct draft *draft, long line, s
     return code == RD_KAFKA_RESP_ERR_NO_ERROR ? EXIT_DONE : connect_exit_of(s->rk, code, error);
 }
 
-static int send_line(struct sending *s, struct bytes text, long line)
+/* Sends an object of the input. noun: of its number, for people. */
+static int send_object(struct sending *s, json_t *object, const char *noun, long line)
 {
     struct error error;
     struct draft draft = {0};
-    int code = draft_of_json(&draft, text, &error) == 0 ? check(s, &draft, &error) : EXIT_DATA;
+    int code = draft_of_object(&draft, object, &error) == 0 ? check(s, &draft, &error) : EXIT_DATA;
     if (code == EXIT_DONE)
         code = send_draft(s, &draft, line, &error);
     draft_deinit(&draft);
     if (code != EXIT_DONE)
-        return complain(s->cli, code, "line %ld: %s", line, error.text);
+        return complain(s->cli, code, "%s %ld: %s", noun, line, error.text);
     return s->line_sent == NULL ? EXIT_DONE : s->line_sent(s->ctx);
+}
+
+static int send_line(struct sending *s, struct bytes text, long line)
+{
+    struct error error;
+    json_t *object = draft_parse(text, &error);
+    int code = object == NULL ? complain(s->cli, EXIT_DATA, "line %ld: %s", line, error.text)
+                              : send_object(s, object, "line", line);
+    json_decref(object);
+    return code;
+}
+
+/* Checks all objects of the input before the first is sent. */
+static int check_objects(struct sending *s)
+{
+    struct error error;
+    size_t i;
+    json_t *object;
+    json_array_foreach(s->cli->input, i, object)
+    {
+        struct draft draft = {0};
+        int code =
+            draft_of_object(&draft, object, &error) == 0 ? check(s, &draft, &error) : EXIT_DATA;
+        draft_deinit(&draft);
+        if (code != EXIT_DONE)
+            return complain(s->cli, code, "request %zu: %s", i + 1, error.text);
+    }
+    return EXIT_DONE;
+}
+
+static int send_objects(struct sending *s)
+{
+    size_t i;
+    json_t *object;
+    int code = check_objects(s);
+    json_array_foreach(s->cli->input, i, object)
+    {
+        if (code == EXIT_DONE)
+            code = send_object(s, object, "request", (long)i + 1);
+    }
+    return code;
 }
 
 static void explain_stdin(const struct sending *s)
@@ -270,7 +312,7 @@ int sending_run(struct sending *s)
 {
     struct error error;
     if (!s->is_single)
-        return finish(s, send_lines(s));
+        return finish(s, s->cli->input != NULL ? send_objects(s) : send_lines(s));
     int code = send_draft(s, &s->draft, 0, &error);
     if (code != EXIT_DONE)
         complain(s->cli, code, "%s", error.text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sending: records on their way to the schedule topic, one from the options of a command, or many
-   from JSON lines on stdin. Each is checked as the bridge would check it before it is sent. */
+/* sending: records on their way to the schedule topic. One is from the options of a command, or
+   many are from JSON lines on stdin or from cli->input. Each is checked as the bridge would check
+   it before it is sent. */
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_SENDING_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_SENDING_H
 
@@ -14,7 +15,7 @@
 struct sent {
     int lane;
     int64_t offset;
-    long line; /* of stdin; 0: from options */
+    long line; /* of stdin, or the number in cli->input from 1; 0: from options */
 };
 
 struct sending {
