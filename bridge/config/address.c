@@ -2,7 +2,7 @@
 /* address: cuts at the last colon. An IPv6 address contains colons and needs brackets. */
 #include "bridge/config/address.h"
 
-#include <stdbool.h>
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,4 +15,18 @@ const char *address_cut(const char *text, char host[HOST_MAX])
         return NULL;
     snprintf(host, HOST_MAX, "%.*s", (int)n - 2 * bracketed, text + bracketed);
     return colon + 1;
+}
+
+bool address_is_loopback(const char *text)
+{
+    char host[HOST_MAX];
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (address_cut(text, host) == NULL)
+        return false;
+    if (inet_pton(AF_INET, host, &v4) == 1)
+        return ntohl(v4.s_addr) >> 24 == 127;
+    if (inet_pton(AF_INET6, host, &v6) == 1)
+        return IN6_IS_ADDR_LOOPBACK(&v6);
+    return strcmp(host, "localhost") == 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check: combinations of keys, and required keys. */
+#include "bridge/config/address.h"
 #include "bridge/config/loader.h"
 #include "levels/allowlist.h"
 #include "levels/compat.h"
@@ -145,6 +146,17 @@ static int check_compat(struct loader *loader)
                          policy);
 }
 
+static int check_admin(struct loader *loader)
+{
+    const struct config *c = loader->config;
+    struct setting setting = setting_of(loader, "admin");
+    if (c->admin == NULL || c->admin_token != NULL || address_is_loopback(c->admin))
+        return 0;
+    return config_refuse(loader, &setting, c->admin,
+                         "is not loopback, so the admin API needs a token: set admin_token, or use "
+                         "127.0.0.1");
+}
+
 int config_check(struct loader *loader)
 {
     int err = check_schedule(loader);
@@ -158,6 +170,8 @@ int config_check(struct loader *loader)
         err = check_group(loader);
     if (err == 0)
         err = check_events(loader);
+    if (err == 0)
+        err = check_admin(loader);
     if (err == 0)
         err = config_check_retry(loader, setting_of(loader, "retry").where);
     if (err == 0)

@@ -67,6 +67,8 @@ struct config {
     enum log_format log_format;
     int workers;
     char *listen;      /* HOST:PORT of metrics and health; NULL: none */
+    char *admin;       /* HOST:PORT of the admin API; NULL: none */
+    char *admin_token; /* path of the file with its token; NULL: none */
     int64_t canary_ms; /* interval of canary requests; 0: none */
 };
 

@@ -76,6 +76,7 @@ static bool same(const struct config_key *key, const struct config *a, const str
         return same_properties(a, b, dot == NULL ? CLIENT_ALL : config_role(dot + 1));
     case TYPE_TEXT:
     case TYPE_LISTEN:
+    case TYPE_FILE:
         return same_text(*(char *const *)(const void *)at_a, *(char *const *)(const void *)at_b);
     case TYPE_SPAN:
     case TYPE_SIZE:

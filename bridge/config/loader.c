@@ -242,5 +242,7 @@ void config_deinit(struct config *c)
     free(c->default_target);
     free(c->compat_policy);
     free(c->listen);
+    free(c->admin);
+    free(c->admin_token);
     memset(c, 0, sizeof *c);
 }

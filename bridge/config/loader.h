@@ -24,6 +24,7 @@ enum config_type {
     TYPE_LOG_LEVEL,
     TYPE_LOG_FORMAT,
     TYPE_LISTEN,
+    TYPE_FILE,  /* {file: PATH} in the file, PATH in flags and variables */
     TYPE_EVENTS /* names of event types, `default` and `all` */
 };
 
@@ -124,6 +125,10 @@ int config_read_yaml(struct loader *loader, const char *path) must_check;
 
 /* Checks the combination of keys. */
 int config_check(struct loader *loader) must_check;
+
+/* Writes the value of a key in the form of the file. Secrets are "(hidden)", and so is the path of
+   a TYPE_FILE. */
+void config_show(FILE *out, const struct config *config, const struct config_key *key);
 
 /* Returns a copy. Ends the process if there is no memory. */
 char *config_keep(const char *text);

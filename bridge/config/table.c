@@ -248,6 +248,19 @@ const struct config_key CONFIG_KEYS[] = {
      .help = "HOST:PORT of the HTTP server for /metrics, /livez and /readyz, which has no "
              "authentication. [::]:9404 or 0.0.0.0:9404 listens on all addresses. Empty: no "
              "server."},
+    {.name = "admin",
+     .type = TYPE_LISTEN,
+     AT(admin),
+     .shown = "127.0.0.1:9405",
+     .help = "HOST:PORT of the admin API. An address that is not loopback needs admin_token. The "
+             "API has no TLS: put a proxy in front of it. Empty: no API."},
+    {.name = "admin_token",
+     .type = TYPE_FILE,
+     AT(admin_token),
+     .shown = "{file: /etc/delaybridge/admin-token}",
+     .help = "A file with the token that every call of the admin API must present, 16 to 256 "
+             "printable characters. Without it the API shows status, levels, lanes, forecast and "
+             "targets only, and changes nothing. A new content counts from the next call."},
     {.name = "canary",
      .type = TYPE_SPAN,
      AT(canary_ms),

@@ -302,6 +302,19 @@ static int set_listen(struct loader *loader, const struct config_key *key,
     return 0;
 }
 
+/* Sets the path of a file with a secret. A value that is no path may be the secret, which the error
+   must not quote. */
+static int set_file(struct loader *loader, const struct config_key *key,
+                    const struct setting *setting)
+{
+    const char *path = setting->values[0];
+    if (path[0] != '/' && path[0] != '.')
+        return config_refuse(loader, setting, NULL,
+                             "takes the path of a file, which begins with / or .");
+    set_text(loader, key, path);
+    return 0;
+}
+
 static int set_value(struct loader *loader, const struct config_key *key,
                      const struct setting *setting)
 {
@@ -339,6 +352,8 @@ static int set_value(struct loader *loader, const struct config_key *key,
         return set_events(loader, setting);
     case TYPE_LISTEN:
         return set_listen(loader, key, setting);
+    case TYPE_FILE:
+        return set_file(loader, key, setting);
     case TYPE_PROPERTIES:
         break;
     }

@@ -154,8 +154,9 @@ static int value_read(struct reader *r, const struct config_key *key)
     return err;
 }
 
-/* Reads the map {file: PATH}. The current event is its start. */
-static int file_read(struct reader *r, const char *name, char **path)
+/* Reads the map {file: PATH}. The current event is its start. accepted: for an error, all values
+   that the key accepts. */
+static int file_read(struct reader *r, const char *name, const char *accepted, char **path)
 {
     int err = next(r);
     if (err != 0)
@@ -168,7 +169,7 @@ static int file_read(struct reader *r, const char *name, char **path)
     if (*path != NULL && (err = next(r)) != 0)
         return err;
     if (*path == NULL || r->event.type != YAML_MAPPING_END_EVENT)
-        return refuse(r, line_here(r), "kafka: %s: takes a value or {file: PATH}", name);
+        return refuse(r, line_here(r), "%s: takes %s", name, accepted);
     return 0;
 }
 
@@ -177,10 +178,11 @@ static int property_read(struct reader *r, enum client_role role, const char *na
 {
     bool in_file = r->event.type == YAML_MAPPING_START_EVENT;
     int line = line_here(r), err = 0;
-    char where[WHERE_MAX], *value = NULL;
+    char where[WHERE_MAX], full[WHERE_MAX], *value = NULL;
     snprintf(where, sizeof where, "%s:%d", r->path, line);
+    snprintf(full, sizeof full, "kafka: %s", name);
     if (in_file)
-        err = file_read(r, name, &value);
+        err = file_read(r, full, "a value or {file: PATH}", &value);
     else if (r->event.type == YAML_SCALAR_EVENT)
         value = scalar(r);
     else
@@ -192,6 +194,23 @@ static int property_read(struct reader *r, enum client_role role, const char *na
         err = in_file ? config_set_property_file(r->loader, role, &setting)
                       : config_set_property(r->loader, role, &setting);
     free(value);
+    return err;
+}
+
+/* Reads a key that is only given as {file: PATH}. The current event is its value, which an error
+   must not quote: it may be the secret itself. */
+static int key_file_read(struct reader *r, const struct config_key *key)
+{
+    static const char ACCEPTED[] = "a map: {file: PATH}";
+    int line = line_here(r);
+    char where[WHERE_MAX], *path = NULL;
+    snprintf(where, sizeof where, "%s:%d", r->path, line);
+    int err = r->event.type == YAML_MAPPING_START_EVENT
+                  ? file_read(r, key->name, ACCEPTED, &path)
+                  : refuse(r, line, "%s: takes %s", key->name, ACCEPTED);
+    if (err == 0)
+        err = config_set(r->loader, key, &(struct setting){where, key->name, &path, 1, false});
+    free(path);
     return err;
 }
 
@@ -332,6 +351,8 @@ static int entry_read(struct reader *r, const char *prefix, const char *name, in
         return r->event.type == YAML_MAPPING_START_EVENT
                    ? retry_read(r, NULL)
                    : refuse(r, line, "%s: takes a map: {default: {delays: [5s, 30s]}}", name);
+    if (key->type == TYPE_FILE)
+        return key_file_read(r, key);
     if (key->type != TYPE_PROPERTIES)
         return value_read(r, key);
     if (r->event.type != YAML_MAPPING_START_EVENT)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config: precedence, refusals, and that the printed file equals the shipped one. */
-#include "bridge/config/config.h"
+#include "bridge/config/loader.h"
 #include "levels/compat.h"
 
 #include <criterion/criterion.h>
@@ -380,6 +380,38 @@ Test(config, values_of_other_versions_are_refused)
     refuses("delivery: maybe\n", "not one of");
 }
 
+Test(config, admin_api_outside_loopback_needs_a_token)
+{
+    static const char *const LOCAL[] = {"127.0.0.1:9405", "127.9.9.9:1", "[::1]:9405",
+                                        "localhost:9405", ""};
+    static const char *const OTHERS[] = {"0.0.0.0:9405", "[::]:9405", "10.0.0.1:9405",
+                                         "128.0.0.1:9405", "localhost.example:9405"};
+    char text[200];
+    for (size_t i = 0; i < sizeof LOCAL / sizeof *LOCAL; i++) {
+        snprintf(text, sizeof text, "admin: '%s'\n", LOCAL[i]);
+        takes(text);
+        config_deinit(&config);
+    }
+    for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++) {
+        snprintf(text, sizeof text, "group: g\nadmin: '%s'\n", OTHERS[i]);
+        refuses(text, ".yaml:2: admin: ");
+        refuses(text, "set admin_token");
+        snprintf(text, sizeof text, "admin: '%s'\nadmin_token: {file: /etc/t}\n", OTHERS[i]);
+        takes(text);
+        cr_expect_str_eq(config.admin_token, "/etc/t");
+        config_deinit(&config);
+    }
+}
+
+Test(config, admin_token_is_a_file_and_is_never_quoted)
+{
+    refuses("admin_token: s3cret\n", "admin_token: takes a map: {file: PATH}");
+    cr_expect(strstr(error.text, "s3cret") == NULL, "%s", error.text);
+    refuses_flag("--admin-token=s3cret", "admin_token: takes the path of a file");
+    cr_expect(strstr(error.text, "s3cret") == NULL, "%s", error.text);
+    refuses("admin_token: {path: /x}\n", "admin_token: takes a map: {file: PATH}");
+}
+
 Test(config, listen_is_a_host_and_a_port_or_nothing)
 {
     static const char *const GOOD[] = {"127.0.0.1:9404", "[::]:9404", "localhost:0", ""};
@@ -395,6 +427,46 @@ Test(config, listen_is_a_host_and_a_port_or_nothing)
     refuses("listen: '::1:9404'\n", "not HOST:PORT");
     refuses("listen: 'localhost:http'\n", "not HOST:PORT");
     refuses("listen: 'localhost:65536'\n", "a port is at most 65535");
+}
+
+/* Returns the value of a key as the admin API shows it. */
+static const char *shown(const char *key)
+{
+    static char text[1000];
+    FILE *out = fmemopen(text, sizeof text, "w");
+    cr_assert_not_null(out);
+    config_show(out, &config, config_key_find(key));
+    fclose(out);
+    return text;
+}
+
+Test(config, shown_values_hide_each_secret)
+{
+    takes("kafka: {bootstrap.servers: b, sasl.password: s3cret, hops: {linger.ms: 7}}\n"
+          "admin_token: {file: /etc/s3cret}\nhold: 2s\nmemory: 2MiB\nworkers: 3\n"
+          "levels: [1s, 2h]\ntargets: [a, 'b.*']\nevents: [cancelled, expired]\n"
+          "compat: [etf1]\nlog: {level: warn, format: json}\nretry: {r: {delays: [5s, 1m]}}\n"
+          "topic_settings: {segment.bytes: default}\nunreadable: skip\n");
+    for (size_t i = 0; i < CONFIG_KEYS_N; i++)
+        cr_expect(strstr(shown(CONFIG_KEYS[i].name), "s3cret") == NULL, "%s", CONFIG_KEYS[i].name);
+    cr_expect_str_eq(shown("kafka"), "{bootstrap.servers: b, sasl.password: (hidden)}");
+    cr_expect_str_eq(shown("kafka.hops"), "{linger.ms: 7}");
+    cr_expect_str_eq(shown("admin_token"), "(hidden)");
+    cr_expect_str_eq(shown("hold"), "2s");
+    cr_expect_str_eq(shown("memory"), "2097152");
+    cr_expect_str_eq(shown("workers"), "3");
+    cr_expect_str_eq(shown("levels"), "[1s, 2h]");
+    cr_expect_str_eq(shown("targets"), "[a, b.*]");
+    cr_expect_str_eq(shown("events"), "[cancelled, expired]");
+    cr_expect_str_eq(shown("compat"), "[etf1]");
+    cr_expect_str_eq(shown("log.level"), "warn");
+    cr_expect_str_eq(shown("log.format"), "json");
+    cr_expect_str_eq(shown("retry"), "{r: {delays: [5s, 1m], jitter: 0}}");
+    cr_expect_str_eq(shown("topic_settings"), "{segment.bytes: default}");
+    cr_expect_str_eq(shown("unreadable"), "skip");
+    cr_expect_str_eq(shown("lost_offsets"), "refuse");
+    cr_expect_str_eq(shown("listen"), "127.0.0.1:9404");
+    config_deinit(&config);
 }
 
 Test(config, exactly_once_needs_a_group_of_printable_ascii)
@@ -452,6 +524,8 @@ Test(config, each_key_that_differs_is_reported_with_its_liveness)
         {"workers: 3", "-workers "},
         {"listen: ''", "-listen "},
         {"canary: 10s", "-canary "},
+        {"admin: 127.0.0.1:9405", "-admin "},
+        {"admin_token: {file: /etc/t}", "-admin_token "},
         {"topic_settings: {segment.bytes: default}", "-topic_settings "},
         {"topic_settings: {segment.ms: 7}", "-topic_settings "},
         {"retry: {a: {delays: [1s]}}", "+retry "},
