@@ -21,7 +21,9 @@ ROOMS = {
     "bridge/config": (("levels", "bridge/base"), ()),
     "consumer": (("levels", "bridge/base", "bridge/config", "bridge/core/port.h"), ()),
     "bridge/service": (("levels", "bridge/base", "bridge/config", "bridge/core", "consumer"), ()),
-    "bridge/commands": (("levels", "bridge/base", "bridge/config", "bridge/core", "consumer", "bridge/service"), ()),
+    "bridge/admin": (("levels", "bridge/base", "bridge/config", "bridge/service"), KAFKA),
+    "bridge/commands": (("levels", "bridge/base", "bridge/config", "bridge/core", "consumer", "bridge/service",
+                         "bridge/admin"), ()),
     "tests/sim": (("levels", "bridge/core"), KAFKA + ("pthread.h", "sys/", "fcntl.h", "poll.h")),
 }
 # The folders of consumer/, lowest first. Each may include those before it.

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One libmicrohttpd daemon, and the socket on which it listens. */
+/* One libmicrohttpd daemon. */
 #include "bridge/service/http.h"
 
-#include "bridge/config/address.h"
+#include "bridge/service/listening.h"
 
 #include <errno.h>
 #include <microhttpd.h>
-#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 64, CONNECTIONS_MAX = 64, PER_ADDRESS_MAX = 16, IDLE_S = 15 };
+enum { CONNECTIONS_MAX = 64, PER_ADDRESS_MAX = 16, IDLE_S = 15 };
 
 struct http {
     const struct http_route *routes;
@@ -88,58 +86,10 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
                    MHD_create_response_from_buffer(sizeof none - 1, none, MHD_RESPMEM_PERSISTENT));
 }
 
-/* Returns a socket that listens at this address, or -1 with errno. */
-static int listen_at(const struct addrinfo *at)
-{
-    int yes = 1;
-    int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol);
-    if (fd < 0)
-        return -1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (bind(fd, at->ai_addr, at->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
-        return fd;
-    int why = errno;
-    close(fd);
-    errno = why;
-    return -1;
-}
-
-static int open_socket(const char *listen, struct error *error)
-{
-    char host[HOST_MAX];
-    const char *port = address_cut(listen, host);
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-    struct addrinfo *found = NULL;
-    int err = port == NULL ? EAI_NONAME : getaddrinfo(host, port, &hints, &found), fd = -1;
-    for (const struct addrinfo *at = found; fd < 0 && at != NULL; at = at->ai_next)
-        fd = listen_at(at);
-    if (fd < 0)
-        (void)error_set(
-            error, ERR_CONFIG, "listen: \"%s\": %s%s", listen,
-            err != 0 ? gai_strerror(err) : strerror(errno),
-            err == 0 && errno == EADDRINUSE
-                ? ": another process has it; set listen to another address, or to nothing"
-                : "");
-    if (found != NULL)
-        freeaddrinfo(found);
-    return fd;
-}
-
-static int port_of(int fd)
-{
-    struct sockaddr_storage at;
-    socklen_t n = sizeof at;
-    char port[16];
-    if (getsockname(fd, (struct sockaddr *)&at, &n) != 0 ||
-        getnameinfo((struct sockaddr *)&at, n, NULL, 0, port, sizeof port, NI_NUMERICSERV) != 0)
-        return 0;
-    return (int)strtol(port, NULL, 10);
-}
-
 struct http *http_start(const char *listen, const struct http_route *routes, void *ctx,
                         struct error *error)
 {
-    int fd = open_socket(listen, error);
+    int fd = listening_open("listen", listen, error);
     struct http *http = fd < 0 ? NULL : calloc(1, sizeof *http);
     if (http == NULL) {
         if (fd >= 0) {
@@ -148,7 +98,7 @@ struct http *http_start(const char *listen, const struct http_route *routes, voi
         }
         return NULL;
     }
-    *http = (struct http){.routes = routes, .ctx = ctx, .port = port_of(fd)};
+    *http = (struct http){.routes = routes, .ctx = ctx, .port = listening_port(fd)};
     http->daemon = MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL, 0, NULL, NULL, on_request, http,
         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
