@@ -4,7 +4,6 @@
 
 #include "bridge/base/log.h"
 #include "bridge/service/http.h"
-#include "bridge/service/metrics.h"
 
 #include <librdkafka/rdkafka.h>
 #include <pthread.h>
@@ -34,9 +33,10 @@ static bool is_ready(const struct monitor *m, char why[WHY_MAX])
     return m->service != NULL && service_is_ready(m->service, why, WHY_MAX);
 }
 
-static int answer_metrics(void *ctx, FILE *body)
+void monitor_read(struct monitor *m,
+                  void (*read)(void *ctx, const struct metrics *metrics, const char *why),
+                  void *ctx)
 {
-    struct monitor *m = ctx;
     char why[WHY_MAX];
     pthread_mutex_lock(&m->turn);
     read_stats(m);
@@ -53,8 +53,19 @@ static int answer_metrics(void *ctx, FILE *body)
         metrics.config_hash = service_config_hash(m->service);
         metrics.open_records = service_open_records(m->service);
     }
-    metrics_write(body, &metrics);
+    read(ctx, &metrics, metrics.ready ? "" : why);
     pthread_mutex_unlock(&m->turn);
+}
+
+static void write_metrics(void *ctx, const struct metrics *metrics, const char *why)
+{
+    (void)why;
+    metrics_write(ctx, metrics);
+}
+
+static int answer_metrics(void *ctx, FILE *body)
+{
+    monitor_read(ctx, write_metrics, body);
     return OK;
 }
 

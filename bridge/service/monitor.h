@@ -14,6 +14,7 @@
 
 #include "bridge/base/error.h"
 #include "bridge/config/config.h"
+#include "bridge/service/metrics.h"
 #include "bridge/service/service.h"
 
 struct monitor;
@@ -25,6 +26,12 @@ struct monitor *monitor_start(const struct config *config, struct error *error);
 /* Watches this service from now on. service NULL: watches none, and /readyz answers with why
    ("draining"). The service may then be freed, and its last counters remain. */
 void monitor_watch(struct monitor *monitor, struct service *service, const char *why);
+
+/* Calls read with the figures of now, and with the reason if the service is not ready (""
+   otherwise). They are valid during the call, which must not call the monitor. */
+void monitor_read(struct monitor *monitor,
+                  void (*read)(void *ctx, const struct metrics *metrics, const char *why),
+                  void *ctx);
 
 /* Returns the answer of /livez. */
 bool monitor_is_alive(struct monitor *monitor);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* history: seconds as differences of counters, in a ring. */
+#include "bridge/service/history.h"
+
+#include <criterion/criterion.h>
+
+static struct history *history;
+static struct stats stats;
+
+static void start(void)
+{
+    history = history_new();
+    cr_assert_not_null(history);
+}
+
+static void stop(void)
+{
+    history_free(history);
+}
+TestSuite(history, .init = start, .fini = stop);
+
+Test(history, second_has_the_growth_of_the_counters)
+{
+    counter_add(&stats.deliveries, 100);
+    history_add(history, &stats, 1000, 0);
+    cr_expect_eq(history->n, 0);
+    counter_add(&stats.deliveries, 7);
+    counter_add(&stats.dead[CODE_OK + 1], 2);
+    counter_set(&stats.slots[0].pending, 5);
+    counter_set(&stats.slots[1].pending, 6);
+    counter_set(&stats.slots[3].pending, 7);
+    stats_lateness(&stats, 1, 40);
+    history_add(history, &stats, 2003, 1003);
+    const struct history_second *second = history_at(history, 0);
+    cr_expect_eq(second->wall_ms, 2003);
+    cr_expect_eq(second->span_ms, 1003);
+    cr_expect_eq(second->deliveries, 7);
+    cr_expect_eq(second->dead_letters, 2);
+    cr_expect_eq(second->backlog, 5);
+    cr_expect_eq(second->waiting, 13);
+    cr_expect(second->p99_ms >= 37 && second->p99_ms <= 40, "%lld", (long long)second->p99_ms);
+    uint32_t all = 0;
+    for (int i = 0; i < SPAN_BUCKETS; i++)
+        all += second->lateness[i];
+    cr_expect_eq(all, 1);
+}
+
+Test(history, counters_of_a_new_service_are_no_growth)
+{
+    counter_set(&stats.requests, 100);
+    history_add(history, &stats, 1000, 0);
+    counter_set(&stats.requests, 3);
+    history_add(history, &stats, 2000, 1000);
+    cr_expect_eq(history_at(history, 0)->requests, 0);
+}
+
+Test(history, oldest_second_leaves_when_the_hour_is_full)
+{
+    for (int i = 0; i <= HISTORY_MAX + 10; i++) {
+        counter_set(&stats.hops, (uint64_t)i * 2);
+        history_add(history, &stats, i * 1000, i * 1000);
+    }
+    cr_expect_eq(history->n, HISTORY_MAX);
+    cr_expect_eq(history_at(history, 0)->wall_ms, 11 * 1000);
+    cr_expect_eq(history_at(history, HISTORY_MAX - 1)->wall_ms, (HISTORY_MAX + 10) * 1000);
+    struct history_second sum = history_sum(history, 10);
+    cr_expect_eq(sum.hops, 20);
+    cr_expect_eq(sum.span_ms, 10000);
+    cr_expect_eq(history_sum(history, 2 * HISTORY_MAX).hops, 2 * HISTORY_MAX);
+}
+
+Test(history, sum_of_nothing_has_no_span)
+{
+    cr_expect_eq(history_sum(history, 10).span_ms, 0);
+}
