@@ -83,7 +83,7 @@ static bool own_address(char out[MEMBER_TEXT_MAX])
 }
 
 /* A listener on all addresses is reached by the first address of the host. */
-static void describe_address(struct member *m, const char *listen)
+static void describe_address(char out[MEMBER_TEXT_MAX], const char *listen)
 {
     char host[MEMBER_TEXT_MAX];
     const char *colon = listen == NULL ? NULL : strrchr(listen, ':');
@@ -91,15 +91,16 @@ static void describe_address(struct member *m, const char *listen)
         return;
     bool everywhere = strncmp(listen, "[::]:", 5) == 0 || strncmp(listen, "0.0.0.0:", 8) == 0;
     if (everywhere && own_address(host))
-        snprintf(m->address, sizeof m->address, "%.100s%s", host, colon);
+        snprintf(out, MEMBER_TEXT_MAX, "%.100s%s", host, colon);
     else
-        snprintf(m->address, sizeof m->address, "%s", listen);
+        snprintf(out, MEMBER_TEXT_MAX, "%s", listen);
 }
 
 void member_describe(struct member *m, const struct config *config)
 {
-    m->address[0] = m->levels[0] = m->targets[0] = '\0';
-    describe_address(m, config->listen);
+    m->address[0] = m->admin[0] = m->levels[0] = m->targets[0] = '\0';
+    describe_address(m->address, config->listen);
+    describe_address(m->admin, config->admin);
     if (gethostname(m->host, sizeof m->host - 1) != 0)
         m->host[0] = '\0';
     keep_ascii(m->host);
@@ -123,6 +124,7 @@ static int read_members(const json_t *object, struct member *m)
     if (at == NULL || instant_parse(bytes_text(at), &m->at_wall_ms) != 0)
         return ERR_FOREIGN;
     copy_text(object, "address", m->address, sizeof m->address);
+    copy_text(object, "admin", m->admin, sizeof m->admin);
     copy_text(object, "host", m->host, sizeof m->host);
     copy_text(object, "version", m->version, sizeof m->version);
     copy_text(object, "delivery", m->delivery, sizeof m->delivery);
@@ -157,11 +159,11 @@ int member_read(struct bytes key, struct bytes value, struct member *m)
 char *member_write(const struct member *m)
 {
     char at[INSTANT_TEXT_MAX];
-    json_t *object =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i}", "at",
-                  instant_format(m->at_wall_ms, at), "address", m->address, "host", m->host,
-                  "version", m->version, "delivery", m->delivery, "levels", m->levels, "targets",
-                  m->targets, "config", (json_int_t)m->config, "lanes", m->lanes);
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i}", "at",
+                               instant_format(m->at_wall_ms, at), "address", m->address, "admin",
+                               m->admin, "host", m->host, "version", m->version, "delivery",
+                               m->delivery, "levels", m->levels, "targets", m->targets, "config",
+                               (json_int_t)m->config, "lanes", m->lanes);
     char *text = object == NULL ? NULL : json_dumps(object, JSON_COMPACT);
     json_decref(object);
     return text;

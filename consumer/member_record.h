@@ -3,7 +3,7 @@
    MEMBER_EVERY_MS. The key is "process:" and its id, which is random for each start. The value is
    JSON, such as
 
-     {"at": "2026-11-26T08:00:00.000Z", "address": "10.1.2.3:9404", "host": "bridge-0",
+     {"at": "2026-11-26T08:00:00.000Z", "address": "10.1.2.3:9404", "admin": "", "host": "bridge-0",
       "version": "0.1.0", "delivery": "at-least-once", "levels": "1s,5s,30s",
       "targets": "orders.*,payments.*", "config": 305419896, "lanes": 4}
 
@@ -29,6 +29,7 @@ enum { MEMBER_KEY_MAX = 64, MEMBER_TEXT_MAX = 128, MEMBER_LIST_MAX = 1024 };
 struct member {
     char key[MEMBER_KEY_MAX];
     char address[MEMBER_TEXT_MAX]; /* of its HTTP listener, as others reach it; "": none */
+    char admin[MEMBER_TEXT_MAX];   /* the same of its admin API */
     char host[MEMBER_TEXT_MAX];
     char version[MEMBER_TEXT_MAX];
     char delivery[MEMBER_TEXT_MAX];

@@ -53,8 +53,9 @@ json_t *top_members_json(const struct top_members *m)
     for (size_t i = 0; i < m->list.members_n; i++) {
         const struct member *one = &m->list.members[i];
         json_array_append_new(
-            list, json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "address",
+            list, json_pack("{s:o, s:o, s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "address",
                             one->address[0] == '\0' ? json_null() : json_string(one->address),
+                            "admin", one->admin[0] == '\0' ? json_null() : json_string(one->admin),
                             "host", one->host, "version", one->version, "delivery", one->delivery,
                             "levels", one->levels, "targets", one->targets, "lanes", one->lanes,
                             "at", instant_json(one->at_wall_ms)));

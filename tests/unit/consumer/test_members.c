@@ -164,6 +164,10 @@ Test(members, summary_has_the_configuration)
     cr_expect_str_eq(m.levels, "1s,1m");
     cr_expect_str_eq(m.delivery, "exactly-once");
     cr_expect_str_eq(m.address, "127.0.0.1:9404");
+    cr_expect_str_eq(m.admin, "");
+    config.admin = (char *)"10.1.2.3:9405";
+    member_describe(&m, &config);
+    cr_expect_str_eq(m.admin, "10.1.2.3:9405");
     cr_expect_eq(m.config, config_hash(&config));
     config.listen = (char *)"0.0.0.0:9404";
     member_describe(&m, &config);
