@@ -2,6 +2,7 @@
 /* delaybridge run: the service in the foreground, until a signal. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
+#include "bridge/commands/api.h"
 #include "bridge/commands/cli.h"
 #include "bridge/service/monitor.h"
 #include "bridge/service/notify.h"
@@ -72,6 +73,7 @@ struct life {
     struct cli *cli;
     sigset_t set;
     struct monitor *monitor;
+    struct api *api; /* NULL: none */
     struct service *service;
     int64_t heartbeat_ms, recheck_ms; /* when each was done last; monotonic */
     pthread_t watchdog;
@@ -84,6 +86,8 @@ static void drain(struct life *life, int code)
     log_info("draining records in flight, send the signal again to exit immediately");
     notify("STOPPING=1\nSTATUS=draining");
     monitor_watch(life->monitor, NULL, "draining");
+    if (life->api != NULL)
+        api_drain(life->api);
     watch = (struct watch){life->set, life->cli->config->drain_ms + STOP_MS, code};
     sigdelset(&watch.set, SIGHUP);
     pthread_t watcher;
@@ -127,6 +131,7 @@ static void stop_monitor(struct life *life)
         pthread_cancel(life->watchdog);
         pthread_join(life->watchdog, NULL);
     }
+    api_stop(life->api);
     monitor_stop(life->monitor);
 }
 
@@ -207,6 +212,8 @@ static void reload(struct life *life)
         log_set_level(fresh->log_level);
         taken = *fresh;
         service_reload(life->service, fresh);
+        if (life->api != NULL)
+            api_reload(life->api);
     }
     notify("READY=1");
 }
@@ -274,6 +281,12 @@ int cmd_run(struct cli *cli)
     life.monitor = monitor_start(cli->config, &error);
     if (life.monitor == NULL) {
         (void)refuse(ERR_CONFIG, &error);
+        return EXIT_CONFIG;
+    }
+    life.api = cli->config->admin == NULL ? NULL : api_start(cli, life.monitor, &error);
+    if (life.api == NULL && cli->config->admin != NULL) {
+        (void)refuse(ERR_CONFIG, &error);
+        stop_monitor(&life);
         return EXIT_CONFIG;
     }
     if (client_scram_is_old(cli->config))

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api: the admin API of a process. Its routes run commands inside the service and answer with their
+   JSON (docs/json.md), or show the figures of this process. The listener is in bridge/admin/.
+
+   The API has its own threads and Kafka handles, and shares no lock with a worker. A search reads
+   at most API_READ_PER_S records a second while deliveries are due. */
+#ifndef DELAYBRIDGE_BRIDGE_COMMANDS_API_H
+#define DELAYBRIDGE_BRIDGE_COMMANDS_API_H
+
+#include "bridge/commands/command.h"
+#include "bridge/service/monitor.h"
+
+enum { API_READ_PER_S = 50000 };
+
+struct api;
+
+/* Starts the API at cli->config->admin. cli and monitor outlive it. Returns NULL with a sentence in
+   error: the address or the file of the token cannot be used. */
+struct api *api_start(const struct cli *cli, struct monitor *monitor, struct error *error);
+
+/* Uses the configuration as it is now, after SIGHUP. Without memory or with an invalid one, the old
+   one stays. */
+void api_reload(struct api *api);
+
+/* Ends all jobs, without waiting for them. */
+void api_drain(struct api *api);
+
+/* Stops the listener, waits for calls and jobs, and frees the API. Accepts NULL. */
+void api_stop(struct api *api);
+
+#endif
