@@ -145,6 +145,21 @@ capabilities: {drop: [ALL]}
 {{- end }}
 {{- end }}
 
+{{/* The variables of the admin API. */}}
+{{- define "delaybridge.adminEnv" -}}
+{{- with .Values.admin }}
+{{- if and .expose (not .existingSecret) }}
+{{- fail "admin.existingSecret must be set: admin.expose needs a token" }}
+{{- end }}
+{{- if .enabled }}
+- {name: DELAYBRIDGE_ADMIN, value: "{{ .expose | ternary $.Values.address "127.0.0.1" }}:{{ int .port }}"}
+{{- if .existingSecret }}
+- {name: DELAYBRIDGE_ADMIN_TOKEN, value: /run/secrets/delaybridge-admin/{{ .key }}}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* A pod that runs one command and ends: the topics job, the test. */}}
 {{- define "delaybridge.oneShot" -}}
 restartPolicy: Never

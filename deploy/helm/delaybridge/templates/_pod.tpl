@@ -32,6 +32,7 @@ spec:
       args: [run]
       env:
         - {name: DELAYBRIDGE_LISTEN, value: "{{ .Values.address }}:{{ int .Values.port }}"}
+        {{- include "delaybridge.adminEnv" . | nindent 8 }}
         {{- if eq .Values.kind "StatefulSet" }}
         {{- $session := include "delaybridge.ms" .Values.statefulSet.sessionTimeout | quote }}
         - name: DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID
@@ -44,6 +45,9 @@ spec:
         {{- end }}
       ports:
         - {name: metrics, containerPort: {{ int .Values.port }}}
+        {{- if .Values.admin.enabled }}
+        - {name: admin, containerPort: {{ int .Values.admin.port }}}
+        {{- end }}
       livenessProbe:
         httpGet: {path: /livez, port: metrics}
         {{- toYaml .Values.livenessProbe | nindent 8 }}
@@ -53,7 +57,14 @@ spec:
       resources: {{- toYaml .Values.resources | nindent 8 }}
       securityContext: {{- include "delaybridge.containerSecurity" . | nindent 8 }}
       volumeMounts: {{- include "delaybridge.mounts" . | nindent 8 }}
+        {{- if and .Values.admin.enabled .Values.admin.existingSecret }}
+        - {name: admin, mountPath: /run/secrets/delaybridge-admin, readOnly: true}
+        {{- end }}
   volumes: {{- include "delaybridge.volumes" (dict "root" . "configMap" (include "delaybridge.fullname" .)) | nindent 4 }}
+    {{- if and .Values.admin.enabled .Values.admin.existingSecret }}
+    - name: admin
+      secret: {secretName: {{ .Values.admin.existingSecret }}, defaultMode: 0440}
+    {{- end }}
   {{- if .Values.topologySpread.enabled }}
   topologySpreadConstraints:
     {{- range .Values.topologySpread.topologyKeys }}
