@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import allocator
+import called
 import cluster
 import compressed
 import core
@@ -101,6 +102,7 @@ PARTS = {
     "three_most": Part(others.three_most, ROUNDS, {"rates": (15_000, 30_000), "seconds": 4}, 0, 3),
     "hold": Part(hold.hold, 1, {"seconds": (1, 5), "mix_s": 4}),
     "observed": Part(observed.observed), "events": Part(reported.events, brief={"seconds": 3}),
+    "called": Part(called.called, 9, {"seconds": 4, "waiting": 200_000}),
     "find": Part(searched.find, 1, {"count": 1_000_000}),
     "allocator": Part(allocator.allocator),
     "compressed": Part(compressed.compressed, brief={"count": 100_000}),
