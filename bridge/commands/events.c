@@ -17,6 +17,7 @@ struct events {
     const char *id, *key, *source; /* NULL: any */
     int lane;                      /* -1: all */
     json_t *found;                 /* the events, in the order of reading */
+    bool cut;                      /* there was no room for more */
     bool stopped;                  /* by the receiver of the results (output.h) */
 };
 
@@ -36,8 +37,12 @@ static bool take(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
     }
     json_t *event = json_loadb(message->payload, message->len, 0, NULL);
     const json_t *data = json_object_get(event, "data");
-    if (data != NULL && is_text(data, "id", e->id) && is_text(data, "key", e->key) &&
-        is_text(data, "source", e->source))
+    const char *time =
+        json_string_value(json_object_get(event, "time")); /* its place in the list */
+    bool wanted = time != NULL && is_text(data, "id", e->id) && is_text(data, "key", e->key) &&
+                  is_text(data, "source", e->source);
+    e->cut |= wanted && !output_keep(e->cli, message->len);
+    if (wanted && !e->cut)
         json_array_append(e->found, event);
     json_decref(event);
     return true;
@@ -103,6 +108,8 @@ static int print_all(const struct events *e)
             print_text(sorted[i]);
     }
     free(sorted);
+    if (e->cut)
+        complain(e->cli, EXIT_DONE, "there are more events than a job keeps");
     if (n == 0 && !e->cli->json)
         printf("no event of this request in %s\n", e->topic);
     return n > 0 ? EXIT_DONE : EXIT_NOT_FOUND;
@@ -124,7 +131,8 @@ static int read_all(struct events *e, rd_kafka_t *rk)
         if (e->lane < 0 || e->lane == lane)
             rd_kafka_topic_partition_list_add(list, e->topic, lane)->offset =
                 RD_KAFKA_OFFSET_BEGINNING;
-    struct browse browse = {.rk = rk, .timeout_ms = e->cli->timeout_ms, .each = take, .ctx = e};
+    struct browse browse = {
+        .rk = rk, .timeout_ms = e->cli->timeout_ms, .each = take, .ctx = e, .is_patient = true};
     int err = browse_read(&browse, list, &error);
     rd_kafka_topic_partition_list_destroy(list);
     return err == 0 ? print_all(e) : complain(e->cli, EXIT_UNREACHABLE, "%s", error.text);

@@ -153,6 +153,8 @@ static int search_and_answer(struct find *find)
         return answer(find);
     for (int i = 0; i < find->found_n && atomic_load(&find->stopped); i++)
         find_print(find, &find->found[i]);
+    if (atomic_load(&find->stopped))
+        return EXIT_DONE;
     return complain(find->cli, exit_code(err), "%s", find->error.text);
 }
 

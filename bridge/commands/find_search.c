@@ -78,6 +78,7 @@ int find_scan(struct find *find, struct scan_range *ranges, int n, find_each *ea
                         .rk = find->rk,
                         .timeout_ms = find->cli->timeout_ms,
                         .each = give,
+                        .is_gentle = find->cli->output != NULL,
                         .progress = show_bar,
                         .ctx = find};
     int err = scan_read(&scan, ranges, n, &find->error);
@@ -142,6 +143,11 @@ bool find_add(struct find *find, const struct found *found)
     pthread_mutex_lock(&find->mutex);
     struct found *place = same_as(find, found);
     bool is_better = place == NULL || is_better_than(found, place);
+    if (is_better && !output_keep(find->cli, found->key.len + found->value.len)) {
+        find_note(find, "there are more or larger answers than a job keeps");
+        pthread_mutex_unlock(&find->mutex);
+        return false;
+    }
     if (place == NULL && find->found_n < find->wanted.limit)
         place = &find->found[find->found_n++];
     if (place != NULL && is_better) {

@@ -85,7 +85,7 @@ static int look(struct forecast *f, rd_kafka_t *rk, struct error *error)
     for (int horizon = 0; err == 0 && horizon < HORIZONS_N; horizon++)
         err = count_horizon(f, rk, horizon, error);
     f->sample = (struct forecast_sample){
-        .offsets = &f->offsets, .rk = rk, .timeout_ms = f->cli->timeout_ms};
+        .cli = f->cli, .offsets = &f->offsets, .rk = rk, .timeout_ms = f->cli->timeout_ms};
     if (err == 0 && f->deliveries)
         err = forecast_sample_read(&f->sample, error);
     return err;

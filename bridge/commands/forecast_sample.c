@@ -151,6 +151,7 @@ int forecast_sample_read(struct forecast_sample *sample, struct error *error)
                         .rk = sample->rk,
                         .timeout_ms = sample->timeout_ms,
                         .each = take,
+                        .is_gentle = sample->cli->output != NULL,
                         .ctx = &s};
     struct scan_range *ranges = calloc(cells, sizeof *ranges);
     s.read = calloc(cells * STRATA, sizeof *s.read);

@@ -5,6 +5,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_FORECAST_SAMPLE_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_FORECAST_SAMPLE_H
 
+#include "bridge/commands/output.h"
 #include "consumer/admin/offsets.h"
 
 enum { SAMPLE_PERCENT = 1, SAMPLE_LEAST = 1000, STRATA = 10, HOT_DELIVERIES = 10000 };
@@ -16,6 +17,7 @@ struct estimate {
 };
 
 struct forecast_sample {
+    const struct cli *cli;         /* in: its receiver paces and ends the sample (output.h) */
     const struct offsets *offsets; /* in: from offsets_read */
     rd_kafka_t *rk;                /* in: a consumer with offsets_conf */
     int timeout_ms;                /* in */

@@ -24,6 +24,11 @@ struct output {
     bool (*read)(void *ctx);
     /* A consumer that connect_to_look takes and disconnect returns. NULL: none. */
     rd_kafka_t *kept;
+    /* Bytes of records that a search may still keep in memory before it gives its results. The
+       owner of the search guards it. */
+    size_t room;
+    /* A record that was sent is stored or not: no broker has answered. Set by the command. */
+    bool outcome_unknown;
 };
 
 /* Reports the progress of a search, from 0 to 1. */
@@ -31,6 +36,17 @@ static inline void output_progress(const struct cli *cli, double share)
 {
     if (cli->output != NULL)
         cli->output->progress(cli->output->ctx, share);
+}
+
+/* Takes room for a record that a search keeps. Returns false if there is none. */
+static inline bool output_keep(const struct cli *cli, size_t bytes)
+{
+    if (cli->output == NULL)
+        return true;
+    if (bytes > cli->output->room)
+        return false;
+    cli->output->room -= bytes;
+    return true;
 }
 
 /* Counts one record of a search. Returns false if the search must end. */

@@ -64,6 +64,8 @@ static int read_all(struct reading *reading, struct error *error)
             err = polled_denied(message, ERR_KAFKA, error);
         } else {
             take(reading, message);
+            if (reading->browse->is_patient)
+                until_mono_ms = clock_mono_ms() + reading->browse->timeout_ms;
         }
         rd_kafka_message_destroy(message);
     }

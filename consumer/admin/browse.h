@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 struct browse {
-    rd_kafka_t *rk; /* a consumer with offsets_conf */
-    int timeout_ms; /* for the whole read */
+    rd_kafka_t *rk;  /* a consumer with offsets_conf */
+    int timeout_ms;  /* for the whole read */
+    bool is_patient; /* timeout_ms counts from the last record, and not from the start */
     /* Called for each record, in the order of its partition. tag: the opaque of the partition in
        the list. Returns false if no more records of this partition are needed. message is valid
        during the call. */

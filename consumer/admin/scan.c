@@ -17,7 +17,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { POLL_MS = 50, PROGRESS_MS = 100, PARTS_MAX = 8, PART_OFFSETS = 200000, FEW_OFFSETS = 50000 };
+enum {
+    POLL_MS = 50,
+    PROGRESS_MS = 100,
+    PARTS_MAX = 8,
+    GENTLE_PARTS = 2,
+    PART_OFFSETS = 200000,
+    FEW_OFFSETS = 50000
+};
 
 /* One handle and its ranges. */
 struct part {
@@ -46,13 +53,15 @@ struct shared {
 
 /* Each fetch brings that much of each partition, needed or not. This is fastest for many records. A
    scan of a few records of a hundred partitions would read a hundred megabytes. */
-static void many_conf(const struct config *config, rd_kafka_conf_t *conf)
+static void many_conf(const struct scan *scan, rd_kafka_conf_t *conf)
 {
     static const char *const settings[][2] = {{"fetch.message.max.bytes", "1048576"},
                                               {"queued.max.messages.kbytes", "16384"}};
-    offsets_conf(config, conf);
+    offsets_conf(scan->config, conf);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         rd_kafka_conf_set(conf, settings[i][0], settings[i][1], NULL, 0);
+    if (scan->is_gentle)
+        rd_kafka_conf_set(conf, "queued.max.messages.kbytes", "4096", NULL, 0);
 }
 
 /* Returns the open range of a message, or NULL if its range is read. */
@@ -213,7 +222,7 @@ static int part_init(struct part *part, struct shared *shared, bool few, int ran
         return 0;
     rd_kafka_conf_t *conf = client_conf(scan->config, CLIENT_ALL, &part->error);
     if (conf != NULL)
-        many_conf(scan->config, conf);
+        many_conf(scan, conf);
     part->rk = conf == NULL ? NULL : client_new(RD_KAFKA_CONSUMER, conf, &part->error);
     return part->rk == NULL ? ERR_CONFIG : 0;
 }
@@ -263,11 +272,13 @@ static int64_t offsets_of(const struct scan_range *ranges, int n)
     return all;
 }
 
-static int parts_for(int64_t all)
+static int parts_for(int64_t all, bool is_gentle)
 {
     int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
     int64_t parts = all / PART_OFFSETS + 1;
     parts = parts > cores ? cores : parts;
+    if (is_gentle && parts > GENTLE_PARTS)
+        return GENTLE_PARTS;
     return parts > PARTS_MAX ? PARTS_MAX : parts < 1 ? 1 : (int)parts;
 }
 
@@ -300,7 +311,7 @@ int scan_read(struct scan *scan, struct scan_range *ranges, int n, struct error 
     struct shared shared = {
         .scan = scan, .mutex = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
     int64_t all = offsets_of(ranges, n);
-    int err = 0, parts_n = parts_for(all);
+    int err = 0, parts_n = parts_for(all, scan->is_gentle);
     scan->denied[0] = '\0';
     for (int i = 0; i < parts_n && err == 0; i++) {
         err = part_init(&parts[i], &shared, all <= FEW_OFFSETS, n > 0 ? n : 1);

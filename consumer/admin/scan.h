@@ -25,6 +25,7 @@ struct scan_range {
 struct scan {
     const struct config *config;
     rd_kafka_t *rk; /* a consumer with offsets_conf */
+    bool is_gentle; /* in the service: at most two handles, with short queues */
     int timeout_ms; /* a scan fails if no record arrives for this time */
     /* Called for each record of the ranges, from several threads at once. message is valid during
        the call. Returns false to end the scan. */
