@@ -91,6 +91,12 @@ int config_require_targets(const struct config *config, struct error *error) mus
 int config_differences(const struct config *config, const struct config *other,
                        void (*say)(void *ctx, const char *key, bool live), void *ctx);
 
+/* Replaces the live keys of `to`, which is a shallow copy of a configuration, by copies of those of
+   `from`. All other keys stay shared. Returns 0, or ERR_NO_MEMORY with nothing to free. */
+int config_copy_live(struct config *to, const struct config *from) must_check;
+/* Frees these copies only. */
+void config_free_live(struct config *config);
+
 /* Returns a hash, never 0, of the keys that must be equal in all members of a group. These are
    targets and compat in any order, default_target, levels and delivery. */
 uint32_t config_hash(const struct config *config);

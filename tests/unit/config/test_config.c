@@ -429,6 +429,26 @@ Test(config, listen_is_a_host_and_a_port_or_nothing)
     refuses("listen: 'localhost:65536'\n", "a port is at most 65535");
 }
 
+Test(config, copy_of_live_keys_leaves_all_others)
+{
+    struct config start, copy;
+    takes("targets: [a]\nschedule: first\nhold: 2s\n");
+    start = copy = config;
+    takes("targets: [b, c]\nschedule: second\ndefault_target: b\nmax_delay: 3d\nhold: 3s\n"
+          "retry: {r: {delays: [5s]}}\n");
+    cr_assert_eq(config_copy_live(&copy, &config), 0);
+    config_deinit(&config);
+    cr_expect_str_eq(copy.schedule, "first");
+    cr_expect_eq(copy.ladder.hold_ms, 2000);
+    cr_expect_eq(copy.targets_n, 2);
+    cr_expect_str_eq(copy.targets[1], "c");
+    cr_expect_str_eq(copy.default_target, "b");
+    cr_expect_str_eq(copy.retry[0].name, "r");
+    cr_expect_eq(copy.max_delay_ms, INT64_C(3) * 24 * 3600 * 1000);
+    config_free_live(&copy);
+    config_deinit(&start);
+}
+
 /* Returns the value of a key as the admin API shows it. */
 static const char *shown(const char *key)
 {
