@@ -92,7 +92,7 @@ JOB = {"id": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
        "progress": {"type": ["number", "null"], "minimum": 0, "maximum": 1,
                     "description": "of the running search; a job may have several"},
        "records_read": COUNT, "problem": MAYBE_PROBLEM}
-RESULTS = {"results": listed({"type": "object"}, description="lines of the command; of more than 1,000 or 16 MiB, the first "
+RESULTS = {"results": listed({"type": "object"}, description="lines of the command; of more than 1,000 or 8 MiB, the first "
                              "ones and the last one. Empty until the job ends"),
            "warnings": listed(TEXT), "results_cut": FLAG}
 

@@ -161,6 +161,9 @@ static bool check_token(struct dispatch *d, const struct admin_route *route,
     explicit_bzero(token, sizeof token);
     if (passes)
         return true;
+    if (call->authorization != NULL)
+        log_warn("admin API call with a wrong token refused", F_TEXT("caller", call->caller),
+                 F_TEXT("path", call->path));
     answer->authenticate = true;
     return refuse(answer, 401, "unauthorized",
                   "send the token in the file of admin_token, as Authorization: Bearer TOKEN");
@@ -247,41 +250,66 @@ static void describe(const json_t *body, char what[WHAT_MAX])
     json_decref(copy);
 }
 
-static void log_write(const struct admin_request *request, int status)
+static json_int_t requests_of(const struct admin_request *request)
+{
+    return (json_int_t)json_array_size(json_object_get(request->body, "requests"));
+}
+
+/* Logs a write before it runs and after it. Level warn: these lines are a record of changes, which
+   stays when info is off. */
+static void log_begin(const struct admin_request *request)
 {
     char what[WHAT_MAX] = "";
     if (request->body != NULL)
         describe(request->body, what);
-    log_info("admin API write answered", F_TEXT("caller", request->call->caller),
+    log_warn("admin API write begins", F_TEXT("caller", request->call->caller),
              F_TEXT("method", request->call->method), F_TEXT("path", request->call->path),
-             F_INT("status", status),
-             F_COUNT("requests", json_array_size(json_object_get(request->body, "requests"))),
-             F_TEXT("body", what));
+             F_INT("requests", requests_of(request)), F_TEXT("body", what));
 }
 
-static void answer_checked(struct dispatch *d, struct admin_request *request,
-                           struct admin_answer *answer)
+static void log_end(const struct admin_request *request, int status)
+{
+    log_warn("admin API write answered", F_TEXT("caller", request->call->caller),
+             F_TEXT("method", request->call->method), F_TEXT("path", request->call->path),
+             F_INT("requests", requests_of(request)), F_INT("status", status));
+}
+
+const struct admin_route *dispatch_begin(struct dispatch *d, struct admin_request *request,
+                                         struct admin_answer *answer)
 {
     const struct admin_call *call = request->call;
+    *answer = (struct admin_answer){0};
     if (!check_rate(d, quota_of(d, call->caller), "too many calls from this address", answer) ||
         !check_site(d, call, answer))
-        return;
+        return NULL;
     const struct admin_route *route = find_route(d, request, answer);
-    if (route == NULL || !check_token(d, route, call, answer) ||
-        !check_params(route, call, answer) || !read_body(route, request, answer))
-        return;
-    if (route->writes &&
-        !check_rate(d, &d->writes, "too many writes: put up to 1,000 requests into one", answer))
-        return;
-    route->answer(d->ctx, route, request, answer);
-    if (route->writes)
-        log_write(request, answer->status);
+    if (route == NULL || !check_token(d, route, call, answer) || !check_params(route, call, answer))
+        return NULL;
+    return route;
+}
+
+void dispatch_end(struct dispatch *d, const struct admin_route *route,
+                  struct admin_request *request, struct admin_answer *answer)
+{
+    *answer = (struct admin_answer){0};
+    bool passes =
+        read_body(route, request, answer) &&
+        (!route->writes ||
+         check_rate(d, &d->writes, "too many writes: put up to 1,000 requests into one", answer));
+    if (passes && route->writes)
+        log_begin(request);
+    if (passes)
+        route->answer(d->ctx, route, request, answer);
+    if (passes && route->writes)
+        log_end(request, answer->status);
+    json_decref(request->body);
+    request->body = NULL;
 }
 
 void dispatch_answer(struct dispatch *d, const struct admin_call *call, struct admin_answer *answer)
 {
     struct admin_request request = {.call = call};
-    *answer = (struct admin_answer){0};
-    answer_checked(d, &request, answer);
-    json_decref(request.body);
+    const struct admin_route *route = dispatch_begin(d, &request, answer);
+    if (route != NULL)
+        dispatch_end(d, route, &request, answer);
 }

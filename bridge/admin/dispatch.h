@@ -49,6 +49,7 @@ struct dispatch {
     void *ctx;
     const char *listen;     /* HOST:PORT */
     const char *token_path; /* NULL: no token */
+    int64_t call_ms;        /* of server.c: for one call; 0: the usual time */
 
     pthread_mutex_t mutex; /* of the quotas */
     struct quota writes;
@@ -58,7 +59,15 @@ struct dispatch {
 void dispatch_init(struct dispatch *dispatch);
 void dispatch_deinit(struct dispatch *dispatch);
 
-/* Answers a call. The caller frees answer->json and answer->allow. */
+/* The two halves of a call. dispatch_begin needs no body and makes all checks up to 400 for a
+   parameter. It returns the route, or NULL after it has answered. dispatch_end checks the body, and
+   calls the route. The caller frees answer->json and answer->allow. */
+const struct admin_route *dispatch_begin(struct dispatch *dispatch, struct admin_request *request,
+                                         struct admin_answer *answer);
+void dispatch_end(struct dispatch *dispatch, const struct admin_route *route,
+                  struct admin_request *request, struct admin_answer *answer);
+
+/* Does both. */
 void dispatch_answer(struct dispatch *dispatch, const struct admin_call *call,
                      struct admin_answer *answer);
 

@@ -2,10 +2,10 @@
 /* One libmicrohttpd daemon. It parses HTTP, and this file collects a call and writes its answer. */
 #include "bridge/admin/server.h"
 
+#include "bridge/admin/patience.h"
 #include "bridge/base/clock.h"
 #include "bridge/service/listening.h"
 
-#include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -14,9 +14,10 @@
 #include <unistd.h>
 
 enum {
-    CONNECTIONS_MAX = 32,
+    CONNECTIONS_MAX = PATIENCE_MAX,
     PER_ADDRESS_MAX = 16,
     IDLE_S = 15,
+    CALL_MS = 20000,    /* for a whole call, from the end of the one before */
     RECEIVE_MS = 10000, /* from the headers of a call to the end of its body */
     HEADERS_MAX = 32768,
     STACK_BYTES = 1 << 20,
@@ -36,11 +37,14 @@ static const char POLICY[] = "default-src 'none';"
 struct server {
     struct dispatch *dispatch;
     struct MHD_Daemon *daemon;
+    struct patience patience;
     int port;
 };
 
-/* A call whose body is on its way. */
+/* A call that has passed all checks but those of its body, which is on its way. */
 struct receiving {
+    const struct admin_route *route;
+    char id[ADMIN_ID_MAX];
     int64_t since_mono_ms;
     char *body; /* owned */
     size_t body_n, body_max;
@@ -53,10 +57,31 @@ static void free_receiving(struct receiving *r)
     free(r);
 }
 
+static struct patience_slot *slot_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info == NULL ? NULL : info->socket_context;
+}
+
+static void on_connection(void *cls, struct MHD_Connection *connection, void **slot,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct server *server = cls;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED)
+        patience_remove(&server->patience, *slot);
+    else
+        *slot = info == NULL ? NULL : patience_add(&server->patience, info->connect_fd);
+}
+
 static void on_completed(void *cls, struct MHD_Connection *connection, void **seen,
                          enum MHD_RequestTerminationCode why)
 {
-    (void)cls, (void)connection, (void)why;
+    struct server *server = cls;
+    (void)why;
+    patience_answering(&server->patience, slot_of(connection), false);
     if (*seen != NULL)
         free_receiving(*seen);
     *seen = NULL;
@@ -168,6 +193,34 @@ static enum MHD_Result respond(struct MHD_Connection *connection, struct admin_a
     return result;
 }
 
+static void read_headers(struct MHD_Connection *connection, struct admin_call *call)
+{
+    call->host = header(connection, MHD_HTTP_HEADER_HOST);
+    call->origin = header(connection, MHD_HTTP_HEADER_ORIGIN);
+    call->authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
+    call->content_type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
+    call->fetch_site = header(connection, "Sec-Fetch-Site");
+    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, on_param, call);
+}
+
+/* Checks a call whose headers are complete, before its body is received. */
+static enum MHD_Result begin(struct server *server, struct MHD_Connection *connection,
+                             struct admin_request *request, void **seen)
+{
+    struct admin_answer answer;
+    const struct admin_route *route = dispatch_begin(server->dispatch, request, &answer);
+    if (route == NULL)
+        return respond(connection, &answer);
+    struct receiving *r = calloc(1, sizeof *r);
+    *seen = r;
+    if (r == NULL)
+        return MHD_NO;
+    r->route = route;
+    memcpy(r->id, request->id, sizeof r->id);
+    r->since_mono_ms = clock_mono_ms();
+    return MHD_YES;
+}
+
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *upload,
                                   size_t *upload_size, void **seen)
@@ -175,34 +228,25 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     (void)version;
     struct server *server = cls;
     struct receiving *r = *seen;
-    if (r == NULL) { /* the headers are complete */
-        r = calloc(1, sizeof *r);
-        *seen = r;
-        if (r != NULL)
-            r->since_mono_ms = clock_mono_ms();
-        return r == NULL ? MHD_NO : MHD_YES;
-    }
-    if (*upload_size > 0) {
+    if (r != NULL && *upload_size > 0) {
         bool passes =
             clock_mono_ms() - r->since_mono_ms < RECEIVE_MS && receive(r, upload, *upload_size);
         *upload_size = 0;
         return passes ? MHD_YES : MHD_NO;
     }
     char caller[CALLER_MAX];
+    struct admin_call call = {.method = method, .path = url, .caller = caller};
+    struct admin_request request = {.call = &call};
     struct admin_answer answer;
-    struct admin_call call = {.method = method,
-                              .path = url,
-                              .host = header(connection, MHD_HTTP_HEADER_HOST),
-                              .origin = header(connection, MHD_HTTP_HEADER_ORIGIN),
-                              .authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
-                              .content_type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE),
-                              .fetch_site = header(connection, "Sec-Fetch-Site"),
-                              .body = bytes_of(r->body, r->body_n),
-                              .body_too_large = r->too_large,
-                              .caller = caller};
     name_caller(connection, caller);
-    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, on_param, &call);
-    dispatch_answer(server->dispatch, &call, &answer);
+    read_headers(connection, &call);
+    if (r == NULL)
+        return begin(server, connection, &request, seen);
+    call.body = bytes_of(r->body, r->body_n);
+    call.body_too_large = r->too_large;
+    memcpy(request.id, r->id, sizeof request.id);
+    patience_answering(&server->patience, slot_of(connection), true);
+    dispatch_end(server->dispatch, r->route, &request, &answer);
     return respond(connection, &answer);
 }
 
@@ -214,7 +258,20 @@ static struct MHD_Daemon *start_daemon(struct server *server, int fd)
         (unsigned)CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)PER_ADDRESS_MAX,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HEADERS_MAX, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, server, MHD_OPTION_END);
+}
+
+static int start_threads(struct server *server, int fd)
+{
+    int64_t call_ms = server->dispatch->call_ms;
+    if (patience_start(&server->patience, call_ms > 0 ? call_ms : CALL_MS) != 0)
+        return ERR_NO_MEMORY;
+    server->daemon = start_daemon(server, fd);
+    if (server->daemon != NULL)
+        return 0;
+    patience_stop(&server->patience);
+    return ERR_CONFIG;
 }
 
 struct server *server_start(struct dispatch *dispatch, struct error *error)
@@ -224,13 +281,13 @@ struct server *server_start(struct dispatch *dispatch, struct error *error)
     if (fd < 0)
         return NULL;
     if (server != NULL) {
-        *server = (struct server){.dispatch = dispatch, .port = listening_port(fd)};
-        server->daemon = start_daemon(server, fd);
-        if (server->daemon != NULL)
+        server->dispatch = dispatch;
+        server->port = listening_port(fd);
+        if (start_threads(server, fd) == 0)
             return server;
     }
     (void)error_set(error, ERR_CONFIG, "admin: \"%s\": %s", dispatch->listen,
-                    server == NULL ? "out of memory" : strerror(errno));
+                    server == NULL ? "out of memory" : "cannot start its threads");
     free(server);
     close(fd);
     return NULL;
@@ -244,5 +301,6 @@ int server_port(const struct server *server)
 void server_stop(struct server *server)
 {
     MHD_stop_daemon(server->daemon);
+    patience_stop(&server->patience);
     free(server);
 }

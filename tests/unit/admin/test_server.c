@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static char answer[16384], seen[256];
@@ -25,9 +26,10 @@ static void answer_it(void *ctx, const struct admin_route *route,
 static const struct admin_route ROUTES[] = {
     {"GET", "/open", ACCESS_OPEN, false, false, "q", NULL, answer_it},
     {"POST", "/open", ACCESS_OPEN, false, true, NULL, NULL, answer_it},
+    {"POST", "/closed", ACCESS_TOKEN, false, true, NULL, NULL, answer_it},
     {.path = NULL},
 };
-static struct dispatch dispatch = {.routes = ROUTES, .listen = "127.0.0.1:0"};
+static struct dispatch dispatch = {.routes = ROUTES, .listen = "127.0.0.1:0", .call_ms = 3000};
 
 static void start(void)
 {
@@ -114,6 +116,48 @@ Test(server, body_over_the_limit_is_refused)
     cr_expect(strstr(ask("POST /open", body, n - 1), " 200 ") != NULL, "%s", answer);
     cr_expect(strstr(ask("POST /open", body, n), " 413 ") != NULL, "%s", answer);
     free(body);
+}
+
+/* Sends the head of a call whose body never comes, and returns the beginning of the answer. */
+static const char *ask_without_body(const char *method_and_path)
+{
+    char head[256];
+    size_t n = 0;
+    int fd = dial();
+    int len = snprintf(head, sizeof head,
+                       "%s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                       "Content-Length: 4000000\r\n\r\n",
+                       method_and_path);
+    const struct timeval limit = {.tv_sec = 2};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    cr_assert_eq(write(fd, head, (size_t)len), len);
+    for (ssize_t got; (got = read(fd, answer + n, sizeof answer - 1 - n)) > 0;)
+        n += (size_t)got;
+    answer[n] = '\0';
+    close(fd);
+    return answer;
+}
+
+Test(server, refused_call_is_answered_before_its_body_arrives)
+{
+    cr_expect(strstr(ask_without_body("POST /none"), " 404 ") != NULL, "%s", answer);
+    cr_expect(strstr(ask_without_body("POST /closed"), " 403 ") != NULL, "%s", answer);
+    cr_expect_str_eq(ask_without_body("POST /open"), "", "the body was not awaited");
+}
+
+/* The idle timeout starts again with each byte. */
+Test(server, client_that_sends_a_byte_at_a_time_is_disconnected)
+{
+    static const char head[] =
+        "GET /open HTTP/1.1\r\nHost: 127.0.0.1\r\nX: aaaaaaaaaaaaaaaaaaaaaaaaaa";
+    int fd = dial();
+    size_t sent = 0;
+    while (sent < sizeof head - 1 && send(fd, head + sent, 1, MSG_NOSIGNAL) == 1) {
+        sent++;
+        usleep(150 * 1000);
+    }
+    cr_expect(sent >= 15 && sent < 40, "%zu bytes in 150 ms each", sent);
+    close(fd);
 }
 
 Test(server, connections_of_one_address_are_limited)
