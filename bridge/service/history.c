@@ -17,6 +17,17 @@ struct history *history_new(void)
     return NULL;
 }
 
+struct history *history_copy(const struct history *history)
+{
+    struct history *copy = history_new();
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy->seconds, history->seconds, HISTORY_MAX * sizeof *copy->seconds);
+    copy->first = history->first;
+    copy->n = history->n;
+    return copy;
+}
+
 void history_free(struct history *history)
 {
     if (history != NULL)
@@ -101,6 +112,21 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Returns the smallest bound that a share q of the deliveries does not exceed, rounded up. Above
+   all bounds it is max_ms. */
+static int64_t quantile(const struct history_second *sum, double q)
+{
+    uint64_t all = 0, n = 0;
+    for (int b = 0; b < SPAN_BUCKETS; b++)
+        all += sum->lateness[b];
+    for (int b = 0; all > 0 && b < SPAN_BUCKETS - 1; b++) {
+        n += sum->lateness[b];
+        if ((double)n >= q * (double)all)
+            return (int64_t)(SPAN_BOUNDS_MS[b] + 0.5);
+    }
+    return sum->max_ms;
+}
+
 struct history_second history_sum(const struct history *history, int seconds)
 {
     struct history_second sum = {0};
@@ -118,11 +144,11 @@ struct history_second history_sum(const struct history *history, int seconds)
         sum.deferrals += s->deferrals;
         sum.waiting = s->waiting;
         sum.backlog = s->backlog;
-        sum.p50_ms = larger(sum.p50_ms, s->p50_ms);
-        sum.p99_ms = larger(sum.p99_ms, s->p99_ms);
         sum.max_ms = larger(sum.max_ms, s->max_ms);
         for (int b = 0; b < SPAN_BUCKETS; b++)
             sum.lateness[b] += s->lateness[b];
     }
+    sum.p50_ms = quantile(&sum, 0.5);
+    sum.p99_ms = quantile(&sum, 0.99);
     return sum;
 }

@@ -29,8 +29,10 @@ struct history {
     bool started; /* last is set */
 };
 
-/* Returns NULL without memory. The caller frees it with history_free. */
+/* Return NULL without memory. The caller frees the history with history_free. A copy has no
+   counters, so nothing may be added to it. */
 struct history *history_new(void);
+struct history *history_copy(const struct history *history);
 void history_free(struct history *history);
 
 /* Adds the second that ends now. The first call only notes where the counters stand. */
@@ -41,7 +43,7 @@ void history_add(struct history *history, const struct stats *now, int64_t wall_
 const struct history_second *history_at(const struct history *history, int i);
 
 /* Adds up the last `seconds` seconds, or fewer if there are fewer. Gauges are those of the last
-   one, quantiles are the largest. span_ms is 0 if there is none. */
+   one, and p50_ms and p99_ms are bounds of SPAN_BOUNDS_MS. span_ms is 0 if there is none. */
 struct history_second history_sum(const struct history *history, int seconds);
 
 #endif

@@ -67,6 +67,25 @@ Test(history, oldest_second_leaves_when_the_hour_is_full)
     cr_expect_eq(sum.hops, 20);
     cr_expect_eq(sum.span_ms, 10000);
     cr_expect_eq(history_sum(history, 2 * HISTORY_MAX).hops, 2 * HISTORY_MAX);
+    struct history *copy = history_copy(history);
+    cr_assert_not_null(copy);
+    cr_expect_eq(copy->n, HISTORY_MAX);
+    cr_expect_eq(history_at(copy, 0)->wall_ms, 11 * 1000);
+    history_free(copy);
+}
+
+Test(history, quantile_of_a_sum_is_that_of_all_its_deliveries)
+{
+    history_add(history, &stats, 1000, 0);
+    stats_lateness(&stats, 1, 400); /* one late delivery alone in its second */
+    history_add(history, &stats, 2000, 1000);
+    for (int i = 0; i < 200; i++)
+        stats_lateness(&stats, 1, 3);
+    history_add(history, &stats, 3000, 2000);
+    struct history_second sum = history_sum(history, 10);
+    cr_expect_eq(sum.p50_ms, 5);
+    cr_expect_eq(sum.p99_ms, 5);
+    cr_expect(sum.max_ms >= 375, "%lld", (long long)sum.max_ms);
 }
 
 Test(history, sum_of_nothing_has_no_span)
