@@ -3,6 +3,7 @@
 #include "consumer/member_record.h"
 
 #include "bridge/base/version.h"
+#include "bridge/config/address.h"
 #include "levels/duration.h"
 #include "levels/instant.h"
 
@@ -100,7 +101,8 @@ void member_describe(struct member *m, const struct config *config)
 {
     m->address[0] = m->admin[0] = m->levels[0] = m->targets[0] = '\0';
     describe_address(m->address, config->listen);
-    describe_address(m->admin, config->admin);
+    if (config->admin != NULL && !address_is_loopback(config->admin))
+        describe_address(m->admin, config->admin);
     if (gethostname(m->host, sizeof m->host - 1) != 0)
         m->host[0] = '\0';
     keep_ascii(m->host);

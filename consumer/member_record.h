@@ -29,7 +29,7 @@ enum { MEMBER_KEY_MAX = 64, MEMBER_TEXT_MAX = 128, MEMBER_LIST_MAX = 1024 };
 struct member {
     char key[MEMBER_KEY_MAX];
     char address[MEMBER_TEXT_MAX]; /* of its HTTP listener, as others reach it; "": none */
-    char admin[MEMBER_TEXT_MAX];   /* the same of its admin API */
+    char admin[MEMBER_TEXT_MAX];   /* the same of its admin API; "": none, or on loopback */
     char host[MEMBER_TEXT_MAX];
     char version[MEMBER_TEXT_MAX];
     char delivery[MEMBER_TEXT_MAX];

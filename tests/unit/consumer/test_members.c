@@ -168,6 +168,9 @@ Test(members, summary_has_the_configuration)
     config.admin = (char *)"10.1.2.3:9405";
     member_describe(&m, &config);
     cr_expect_str_eq(m.admin, "10.1.2.3:9405");
+    config.admin = (char *)"127.0.0.1:9405"; /* useless for others */
+    member_describe(&m, &config);
+    cr_expect_str_eq(m.admin, "");
     cr_expect_eq(m.config, config_hash(&config));
     config.listen = (char *)"0.0.0.0:9404";
     member_describe(&m, &config);
