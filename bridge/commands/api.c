@@ -5,7 +5,6 @@
 #include "bridge/admin/guard.h"
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
-#include "bridge/commands/cli.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -67,7 +66,7 @@ void api_config_drop(struct api_config *config)
     if (atomic_fetch_sub(&config->users, 1) > 1)
         return;
     if (config->owned)
-        config_deinit(&config->config);
+        config_free_live(&config->config);
     free(config);
 }
 
@@ -83,11 +82,13 @@ static void set_config(struct api *api, struct api_config *config)
         api_config_drop(old);
 }
 
-void api_reload(struct api *api)
+void api_reload(struct api *api, const struct config *fresh)
 {
-    struct error error;
     struct api_config *config = calloc(1, sizeof *config);
-    if (config == NULL || cli_reload(api->cli, &config->config, &error) != 0) {
+    if (config == NULL)
+        return;
+    config->config = *api->cli->config;
+    if (config_copy_live(&config->config, fresh) != 0) {
         free(config);
         return;
     }
@@ -124,7 +125,7 @@ static void *run_sampler(void *ctx)
 {
     struct api *api = ctx;
     int64_t next_mono_ms = clock_mono_ms();
-    while (!atomic_load(&api->stopping)) {
+    while (!atomic_load(&api->ending)) {
         if (clock_mono_ms() >= next_mono_ms) {
             monitor_read(api->monitor, sample, api);
             api_read_expire(api);
@@ -147,6 +148,7 @@ static void free_api(struct api *api)
     pthread_mutex_destroy(&api->history_mutex);
     pthread_mutex_destroy(&api->pace_mutex);
     pthread_mutex_destroy(&api->reads_mutex);
+    pthread_mutex_destroy(&api->reading_mutex);
     pthread_mutex_destroy(&api->jobs_mutex);
     pthread_cond_destroy(&api->jobs_changed);
     free(api);
@@ -154,6 +156,7 @@ static void free_api(struct api *api)
 
 static struct api *new_api(const struct cli *cli, struct monitor *monitor)
 {
+    pthread_condattr_t monotonic;
     struct api *api = calloc(1, sizeof *api);
     struct api_config *config = calloc(1, sizeof *config);
     if (api == NULL || config == NULL) {
@@ -174,8 +177,12 @@ static struct api *new_api(const struct cli *cli, struct monitor *monitor)
     pthread_mutex_init(&api->history_mutex, NULL);
     pthread_mutex_init(&api->pace_mutex, NULL);
     pthread_mutex_init(&api->reads_mutex, NULL);
+    pthread_mutex_init(&api->reading_mutex, NULL);
     pthread_mutex_init(&api->jobs_mutex, NULL);
-    pthread_cond_init(&api->jobs_changed, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&api->jobs_changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     config->config = *cli->config;
     set_config(api, config);
     if (api->history != NULL)
@@ -191,7 +198,7 @@ static int start_threads(struct api *api, struct error *error)
     api->server = server_start(&api->dispatch, error);
     if (api->server != NULL)
         return 0;
-    atomic_store(&api->stopping, true);
+    atomic_store(&api->ending, true);
     pthread_join(api->sampler, NULL);
     return ERR_CONFIG;
 }
@@ -219,6 +226,7 @@ struct api *api_start(const struct cli *cli, struct monitor *monitor, struct err
 
 void api_drain(struct api *api)
 {
+    atomic_store(&api->stopping, true);
     api_jobs_end(api);
 }
 
@@ -226,11 +234,11 @@ void api_stop(struct api *api)
 {
     if (api == NULL)
         return;
-    api_jobs_end(api);
+    api_drain(api);
     server_stop(api->server);
     api_jobs_end(api); /* of a call during the stop */
     api_jobs_deinit(api);
-    atomic_store(&api->stopping, true);
+    atomic_store(&api->ending, true);
     pthread_join(api->sampler, NULL);
     api_read_deinit(api);
     free_api(api);

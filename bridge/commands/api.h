@@ -18,11 +18,11 @@ struct api;
    error: the address or the file of the token cannot be used. */
 struct api *api_start(const struct cli *cli, struct monitor *monitor, struct error *error);
 
-/* Uses the configuration as it is now, after SIGHUP. Without memory or with an invalid one, the old
-   one stays. */
-void api_reload(struct api *api);
+/* Uses the live keys of fresh from the next call on, as the workers do. All other keys stay as they
+   were at the start. fresh is copied. Without memory, the old keys stay. */
+void api_reload(struct api *api, const struct config *fresh);
 
-/* Ends all jobs, without waiting for them. */
+/* Ends all jobs, and refuses new requests to Kafka, without waiting. */
 void api_drain(struct api *api);
 
 /* Stops the listener, waits for calls and jobs, and frees the API. Accepts NULL. */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { WAIT_MAX_MS = 5000 };
+enum { WAIT_MAX_MS = 5000, EXPIRE_MS = 3600 * 1000, KEPT_BYTES = 32 << 20 };
 
 /* Guarded by jobs_mutex, except run while the job runs, and the atomic members. */
 struct api_job {
@@ -59,7 +59,8 @@ static void on_progress(void *ctx, double share)
 static json_t *job_json(const struct api_job *job, bool results)
 {
     int permille = atomic_load(&job->permille);
-    bool ended = !is_running(job), failed = ended && strcmp(state_of(job), "failed") == 0;
+    bool ended = !is_running(job);
+    bool failed = ended && job->run.code != EXIT_DONE && job->run.code != EXIT_NOT_FOUND;
     json_t *json = json_pack("{s:s, s:s, s:s, s:O, s:o, s:o}", "id", job->id, "kind",
                              job->of->command, "state", state_of(job), "options", job->options,
                              "started", instant_json(job->started_wall_ms), "ended",
@@ -75,8 +76,8 @@ static json_t *job_json(const struct api_job *job, bool results)
     if (results)
         json_object_update_new(
             json, json_pack("{s:o, s:o, s:b}", "results",
-                            ended ? json_deep_copy(job->run.results) : json_array(), "warnings",
-                            ended ? json_deep_copy(job->run.warnings) : json_array(), "results_cut",
+                            ended ? json_incref(job->run.results) : json_array(), "warnings",
+                            ended ? json_incref(job->run.warnings) : json_array(), "results_cut",
                             ended && job->run.cut));
     return json;
 }
@@ -108,22 +109,34 @@ static struct api_job *find_job(const struct api *api, const char *id)
     return NULL;
 }
 
-/* Frees the oldest job that has ended, if there is no room. Returns false if all run. */
+static void remove_job(struct api *api, int i)
+{
+    pthread_join(api->jobs[i]->thread, NULL);
+    free_job(api->jobs[i]);
+    memmove(&api->jobs[i], &api->jobs[i + 1],
+            (size_t)(api->jobs_n - i - 1) * sizeof(struct api_job *));
+    api->jobs_n--;
+}
+
+/* Frees jobs that ended long ago. Frees the oldest ended ones, too, if there are too many jobs, or
+   if results of two more have no room. Returns false if too many run. */
 static bool make_room(struct api *api)
 {
-    if (api->jobs_n < API_JOBS_MAX)
-        return true;
-    for (int i = 0; i < api->jobs_n; i++) {
-        if (is_running(api->jobs[i]))
-            continue;
-        pthread_join(api->jobs[i]->thread, NULL);
-        free_job(api->jobs[i]);
-        memmove(&api->jobs[i], &api->jobs[i + 1],
-                (size_t)(api->jobs_n - i - 1) * sizeof(struct api_job *));
-        api->jobs_n--;
-        return true;
+    size_t bytes = API_JOBS_RUNNING_MAX * (size_t)API_RESULTS_BYTES;
+    int64_t now_wall_ms = clock_wall_ms();
+    for (int i = 0; i < api->jobs_n; i++)
+        bytes += is_running(api->jobs[i]) ? 0 : api->jobs[i]->run.bytes;
+    for (int i = 0; i < api->jobs_n;) {
+        const struct api_job *job = api->jobs[i];
+        bool leaves = !is_running(job) && (api->jobs_n == API_JOBS_MAX || bytes > KEPT_BYTES ||
+                                           now_wall_ms - job->ended_wall_ms > EXPIRE_MS);
+        if (leaves) {
+            bytes -= job->run.bytes;
+            remove_job(api, i);
+        }
+        i += !leaves;
     }
-    return false;
+    return api->jobs_n < API_JOBS_MAX;
 }
 
 /* Returns why the job may not start now, or NULL. Call with the lock. */
@@ -154,7 +167,7 @@ static bool start_thread(struct api *api, struct api_job *job)
 static void await(struct api *api, const struct api_job *job, int64_t wait_ms)
 {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     int64_t ns = until.tv_nsec + wait_ms % 1000 * 1000000;
     until.tv_sec += wait_ms / 1000 + ns / 1000000000;
     until.tv_nsec = ns % 1000000000;
@@ -168,7 +181,7 @@ static void start(struct api *api, struct api_job *job, int64_t wait_ms,
                   struct admin_answer *answer)
 {
     pthread_mutex_lock(&api->jobs_mutex);
-    const char *why = too_many(api, job);
+    const char *why = atomic_load(&api->stopping) ? "the process ends" : too_many(api, job);
     if (why != NULL) {
         problem_answer(answer, (struct problem){409, "too_many_jobs", NULL}, "%s", why);
     } else if (!start_thread(api, job)) {

@@ -245,10 +245,16 @@ void api_history(void *ctx, const struct admin_route *route, const struct admin_
                        "since: not an instant, such as 2026-11-21T08:00:00Z");
         return;
     }
-    pthread_mutex_lock(&api->history_mutex);
-    answer->json = history_json(api->history, since_wall_ms);
+    pthread_mutex_lock(&api->history_mutex); /* for a moment only: the sampler waits for it */
+    struct history *copy = history_copy(api->history);
     pthread_mutex_unlock(&api->history_mutex);
+    if (copy == NULL) {
+        problem_answer(answer, (struct problem){500, "internal", NULL}, "out of memory");
+        return;
+    }
+    answer->json = history_json(copy, since_wall_ms);
     answer->status = 200;
+    history_free(copy);
 }
 
 static json_t *key_json(const struct config *config, const struct config_key *key)

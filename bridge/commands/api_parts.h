@@ -17,13 +17,14 @@
 struct api_config {
     struct config config;
     atomic_int users;
-    bool owned; /* freed by the last user */
+    bool owned; /* its live keys are freed by the last user; the others are those of the start */
 };
 
-/* The answers of one read route, kept for a moment: many clients cost as much as one. */
+/* The last answer of one read route, kept for a moment: many clients cost as much as one, also
+   while Kafka is unreachable. */
 enum { API_READS = 4 };
 struct api_read {
-    json_t *answer; /* owned; NULL: none */
+    struct admin_answer answer; /* json: owned; NULL: none */
     int64_t at_mono_ms;
 };
 
@@ -37,8 +38,9 @@ struct api {
     struct server *server;
     int64_t started_wall_ms;
     pthread_t sampler;
-    atomic_bool stopping;
-    atomic_bool due; /* deliveries are due: searches are slow */
+    atomic_bool stopping; /* no call starts a request to Kafka */
+    atomic_bool ending;   /* the sampler ends */
+    atomic_bool due;      /* deliveries are due: searches are slow */
 
     pthread_mutex_t config_mutex; /* of config */
     struct api_config *config;
@@ -50,7 +52,8 @@ struct api {
     int64_t paid_mono_us;       /* until then, the records that were read are paid for */
     atomic_llong read_n;        /* records that searches have read */
 
-    pthread_mutex_t reads_mutex; /* of the next four */
+    pthread_mutex_t reads_mutex;   /* of reads; never held during a request to Kafka */
+    pthread_mutex_t reading_mutex; /* of kept and members; held while one call reads */
     struct api_read reads[API_READS];
     rd_kafka_t *kept; /* a consumer for the next read; NULL: none */
     int64_t kept_mono_ms;

@@ -6,11 +6,15 @@
 #include "bridge/admin/problem.h"
 #include "bridge/base/clock.h"
 
-enum { FRESH_MS = 1000, KEEP_MS = 30 * 1000 };
+enum { FRESH_MS = 1000, OLD_MS = 60 * 1000, KEEP_MS = 30 * 1000, TURN_S = 1 };
+
+/* Answers are shared between threads: their numbers of references must be atomic. */
+#if !JSON_HAVE_ATOMIC_BUILTINS && !JSON_HAVE_SYNC_BUILTINS
+#error "jansson without atomic references"
+#endif
 
 /* Runs the command with the kept consumer. */
-static void read_now(struct api *api, struct api_run *run, struct api_read *read,
-                     struct admin_answer *answer)
+static void run_kept(struct api *api, struct api_run *run, struct admin_answer *answer)
 {
     struct error error = {""};
     if (api_run_init(run, NULL, &error) != 0) {
@@ -25,9 +29,55 @@ static void read_now(struct api *api, struct api_run *run, struct api_read *read
         api_run_fail(run, answer);
         return;
     }
-    json_decref(read->answer);
-    read->answer = json_incref(json_array_get(run->results, 0));
-    read->at_mono_ms = clock_mono_ms();
+    answer->status = 200;
+    answer->json = json_incref(json_array_get(run->results, 0));
+}
+
+/* Copies the last answer, if it is younger than this. Returns false if it is not. */
+static bool copy_answer(struct api *api, int number, int64_t younger_than_ms,
+                        struct admin_answer *answer)
+{
+    pthread_mutex_lock(&api->reads_mutex);
+    const struct api_read *read = &api->reads[number];
+    bool fits = read->answer.json != NULL && clock_mono_ms() - read->at_mono_ms < younger_than_ms;
+    if (fits) {
+        *answer = read->answer;
+        answer->json = json_incref(read->answer.json);
+    }
+    pthread_mutex_unlock(&api->reads_mutex);
+    return fits;
+}
+
+/* Reads and keeps the answer, also that of a failure. Call with reading_mutex. */
+static void read_now(struct api *api, const struct api_read_of *of)
+{
+    struct admin_answer fresh = {0};
+    struct api_run run = {.api = api, .command = of->command, .names = "", .always = of->always};
+    run_kept(api, &run, &fresh);
+    api_run_deinit(&run);
+    pthread_mutex_lock(&api->reads_mutex);
+    struct api_read *read = &api->reads[of->number];
+    json_decref(read->answer.json);
+    *read = (struct api_read){fresh, clock_mono_ms()};
+    pthread_mutex_unlock(&api->reads_mutex);
+}
+
+/* Answers that another call reads, or that the process ends. */
+static void answer_busy(const struct api *api, struct admin_answer *answer)
+{
+    bool stopping = atomic_load(&api->stopping);
+    answer->retry_after_s = 1;
+    problem_answer(answer, (struct problem){503, stopping ? "stopping" : "busy", NULL}, "%s",
+                   stopping ? "the process ends" : "another call waits for Kafka: try again");
+}
+
+/* Waits a moment for the turn to read. Returns false if it does not come. */
+static bool take_turn(struct api *api)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += TURN_S;
+    return pthread_mutex_timedlock(&api->reading_mutex, &until) == 0;
 }
 
 void api_read(void *ctx, const struct admin_route *route, const struct admin_request *request,
@@ -36,47 +86,62 @@ void api_read(void *ctx, const struct admin_route *route, const struct admin_req
     struct api *api = ctx;
     const struct api_read_of *of = route->details;
     (void)request;
-    pthread_mutex_lock(&api->reads_mutex);
-    struct api_read *read = &api->reads[of->number];
-    if (read->answer == NULL || clock_mono_ms() - read->at_mono_ms >= FRESH_MS) {
-        struct api_run run = {
-            .api = api, .command = of->command, .names = "", .always = of->always};
-        read_now(api, &run, read, answer);
-        api_run_deinit(&run);
+    if (copy_answer(api, of->number, FRESH_MS, answer))
+        return;
+    if (!take_turn(api)) {
+        if (!copy_answer(api, of->number, OLD_MS, answer))
+            answer_busy(api, answer);
+        return;
     }
-    if (answer->status == 0) {
-        answer->status = 200;
-        answer->json = json_deep_copy(read->answer); /* its numbers of references are not atomic */
+    bool stopping = atomic_load(&api->stopping);
+    if (!stopping && !copy_answer(api, of->number, FRESH_MS, answer)) {
+        read_now(api, of);
+        (void)copy_answer(api, of->number, OLD_MS, answer);
     }
-    pthread_mutex_unlock(&api->reads_mutex);
+    pthread_mutex_unlock(&api->reading_mutex);
+    if (answer->status == 0)
+        answer_busy(api, answer);
 }
 
 void api_processes(void *ctx, const struct admin_route *route, const struct admin_request *request,
                    struct admin_answer *answer)
 {
     struct api *api = ctx;
-    struct api_config *config = api_config_take(api);
-    const struct cli cli = {.config = &config->config, .timeout_ms = API_TIMEOUT_MS};
+    struct error error = {""};
     (void)route, (void)request;
-    pthread_mutex_lock(&api->reads_mutex);
-    top_members_look(&api->members, &cli);
-    answer->status = 200;
-    answer->json = json_pack("{s:o, s:o}", "processes", top_members_json(&api->members),
-                             "differences", top_members_differences(&api->members));
-    pthread_mutex_unlock(&api->reads_mutex);
+    if (atomic_load(&api->stopping) || !take_turn(api)) {
+        answer_busy(api, answer);
+        return;
+    }
+    struct api_config *config = api_config_take(api);
+    struct output silent = {0};
+    const struct cli cli = {
+        .config = &config->config, .timeout_ms = API_TIMEOUT_MS, .output = &silent};
+    int err = top_members_look(&api->members, &cli, &error);
+    if (err != 0) {
+        problem_answer(answer,
+                       (struct problem){err == ERR_CONFIG ? 500 : 503,
+                                        err == ERR_CONFIG ? "config" : "unreachable", NULL},
+                       "%s", error.text);
+    } else {
+        answer->status = 200;
+        answer->json = json_pack("{s:o, s:o}", "processes", top_members_json(&api->members),
+                                 "differences", top_members_differences(&api->members));
+    }
+    pthread_mutex_unlock(&api->reading_mutex);
     api_config_drop(config);
 }
 
 void api_read_expire(struct api *api)
 {
-    if (pthread_mutex_trylock(&api->reads_mutex) != 0)
+    if (pthread_mutex_trylock(&api->reading_mutex) != 0)
         return;
     rd_kafka_t *idle = NULL;
     if (clock_mono_ms() - api->kept_mono_ms > KEEP_MS) {
         idle = api->kept;
         api->kept = NULL;
     }
-    pthread_mutex_unlock(&api->reads_mutex);
+    pthread_mutex_unlock(&api->reading_mutex);
     if (idle != NULL)
         rd_kafka_destroy(idle);
 }
@@ -85,7 +150,7 @@ void api_read_deinit(struct api *api)
 {
     top_members_deinit(&api->members);
     for (int i = 0; i < API_READS; i++)
-        json_decref(api->reads[i].answer);
+        json_decref(api->reads[i].answer.json);
     if (api->kept != NULL)
         rd_kafka_destroy(api->kept);
 }

@@ -25,18 +25,21 @@ static void take_sentence(const char *sentence, char out[ERROR_MAX])
 }
 
 /* Keeps a result. When there is no room, the last one replaces the one before it: a summary comes
-   last. */
+   last. A result that alone has no room is left out. */
 static void take_result(void *ctx, json_t *value)
 {
     struct api_run *run = ctx;
     size_t n = json_array_size(run->results), bytes = json_dumpb(value, NULL, 0, JSON_COMPACT);
-    if (n > 0 && (n == API_RESULTS_MAX || run->bytes + bytes > API_RESULTS_BYTES)) {
-        run->cut = true;
+    bool fits = n < API_RESULTS_MAX && run->bytes + bytes <= API_RESULTS_BYTES;
+    run->cut |= !fits;
+    if (fits) {
+        run->bytes += bytes;
+        json_array_append_new(run->results, value);
+    } else if (n > 0 && bytes <= API_LAST_BYTES) {
         json_array_set_new(run->results, n - 1, value);
-        return;
+    } else {
+        json_decref(value);
     }
-    run->bytes += bytes;
-    json_array_append_new(run->results, value);
 }
 
 static void take_complaint(void *ctx, int code, const char *sentence)
@@ -189,6 +192,7 @@ int api_run_init(struct api_run *run, const json_t *options, struct error *error
     snprintf(run->by, sizeof run->by, "admin API, %s",
              run->caller == NULL ? "unknown" : run->caller);
     run->output = (struct output){.by = run->by,
+                                  .room = API_RESULTS_BYTES,
                                   .ctx = run,
                                   .result = take_result,
                                   .sentence = take_complaint,
@@ -235,8 +239,9 @@ int api_status_of(int code)
 {
     switch ((enum exit_code)code) {
     case EXIT_DONE:
-    case EXIT_PARTIAL:
         return 200;
+    case EXIT_PARTIAL: /* a cancel without an answer yet, or a redrive that can continue */
+        return 202;
     case EXIT_NOT_FOUND:
         return 404;
     case EXIT_USAGE:

@@ -12,7 +12,8 @@ enum {
     API_TEXT_MAX = 1000,
     API_TIMEOUT_MS = 5000,
     API_RESULTS_MAX = 1000,
-    API_RESULTS_BYTES = 16 << 20
+    API_RESULTS_BYTES = 8 << 20,
+    API_LAST_BYTES = 1 << 20
 };
 
 /* The caller sets the first members. */

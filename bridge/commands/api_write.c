@@ -13,8 +13,21 @@ static void refuse(struct admin_answer *answer, const char *detail)
     problem_answer(answer, (struct problem){400, "data", NULL}, "%s", detail);
 }
 
+/* Answers that a record may be stored: a client that sends it again may send it twice. */
+static bool answer_unknown(const struct api_run *run, struct admin_answer *answer)
+{
+    if (!run->output.outcome_unknown || json_array_size(run->results) > 0)
+        return false;
+    problem_answer(answer, (struct problem){500, "outcome_unknown", NULL},
+                   "stored or not, because no broker has answered in time: find shows it (%s)",
+                   run->sentence);
+    return true;
+}
+
 static void answer_results(const struct api_run *run, struct admin_answer *answer)
 {
+    if (answer_unknown(run, answer))
+        return;
     bool failed = run->code != EXIT_DONE && run->code != EXIT_NOT_FOUND; /* its result says so */
     if (failed && json_array_size(run->results) == 0) {
         api_run_fail(run, answer);
@@ -46,6 +59,10 @@ static bool is_allowed_to_wait(const char *command)
 static void run_write(struct api_run *run, json_t *options, struct admin_answer *answer)
 {
     struct error error = {""};
+    if (atomic_load(&run->api->stopping)) {
+        problem_answer(answer, (struct problem){503, "stopping", NULL}, "the process ends");
+        return;
+    }
     int err = api_run_init(run, options, &error);
     if (err != 0) {
         problem_answer(answer,

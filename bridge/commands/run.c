@@ -211,9 +211,9 @@ static void reload(struct life *life)
         log_info("configuration reloaded", F_INT("changed_keys", n));
         log_set_level(fresh->log_level);
         taken = *fresh;
-        service_reload(life->service, fresh);
         if (life->api != NULL)
-            api_reload(life->api);
+            api_reload(life->api, fresh);
+        service_reload(life->service, fresh);
     }
     notify("READY=1");
 }

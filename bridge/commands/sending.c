@@ -5,6 +5,7 @@
 #include "bridge/base/clock.h"
 #include "bridge/commands/connect.h"
 #include "bridge/commands/draft.h"
+#include "bridge/commands/output.h"
 #include "bridge/commands/result.h"
 #include "bridge/config/rules.h"
 #include "consumer/client/client_report.h"
@@ -38,11 +39,14 @@ static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ct
     memcpy(&line, &message->_private, sizeof line);
     rd_kafka_resp_err_t err = client_report_err(message);
     if (err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        bool unknown = rd_kafka_message_status(message) != RD_KAFKA_MSG_STATUS_NOT_PERSISTED;
+        if (unknown && s->cli->output != NULL)
+            s->cli->output->outcome_unknown = true;
         s->failed_n++;
         s->failed_code = connect_exit_of(rk, err, &error);
         if (line > 0)
-            snprintf(at, sizeof at, "line %ld: ", line);
-        complain(s->cli, 0, "%snot stored: %s", at, error.text);
+            snprintf(at, sizeof at, "%s %ld: ", s->cli->input != NULL ? "request" : "line", line);
+        complain(s->cli, 0, "%s%s: %s", at, unknown ? "stored or not" : "not stored", error.text);
         return;
     }
     s->stored_n++;

@@ -316,7 +316,7 @@ static int choose_addresses(struct top *t)
     t->addresses_n = arguments->operands_n;
     if (t->addresses_n > 0)
         return EXIT_DONE;
-    top_members_look(&t->members, t->cli);
+    (void)top_members_look(&t->members, t->cli, &t->why);
     t->addresses = t->members.addresses;
     t->addresses_n = t->members.addresses_n;
     if (t->addresses_n > 0)

@@ -9,25 +9,27 @@
 
 enum { AGAIN_MS = 10000, WAIT_MS = 5000 };
 
-void top_members_look(struct top_members *m, const struct cli *cli)
+int top_members_look(struct top_members *m, const struct cli *cli, struct error *error)
 {
     struct control_list fresh;
-    struct error error;
     int64_t now_mono_ms = clock_mono_ms();
     int timeout_ms = cli->timeout_ms < WAIT_MS ? cli->timeout_ms : WAIT_MS;
     if (m->read_mono_ms != 0 && now_mono_ms - m->read_mono_ms < AGAIN_MS)
-        return;
-    m->read_mono_ms = now_mono_ms;
-    if (members_look(cli->config, timeout_ms, &fresh, &error) != 0) {
+        return 0;
+    int err = members_look(cli->config, timeout_ms, &fresh, error);
+    if (err != 0) {
         control_list_deinit(&fresh);
-        return;
+        m->read_mono_ms = cli->output == NULL ? now_mono_ms : 0; /* the API says so each time */
+        return err;
     }
+    m->read_mono_ms = now_mono_ms;
     control_list_deinit(&m->list);
     m->list = fresh;
     m->addresses_n = 0;
     for (size_t i = 0; i < fresh.members_n && m->addresses_n < TOP_ADDRESSES_MAX; i++)
         if (m->list.members[i].address[0] != '\0')
             m->addresses[m->addresses_n++] = m->list.members[i].address;
+    return 0;
 }
 
 void top_members_deinit(struct top_members *m)

@@ -19,8 +19,9 @@ struct top_members {
     int64_t read_mono_ms; /* 0: never */
 };
 
-/* Reads the processes, if that was ten seconds ago. Without an answer, the last ones stay. */
-void top_members_look(struct top_members *members, const struct cli *cli);
+/* Reads the processes, if that was ten seconds ago. Returns 0, or an error of members_look with a
+   sentence, and the last ones stay. */
+int top_members_look(struct top_members *members, const struct cli *cli, struct error *error);
 void top_members_deinit(struct top_members *members);
 
 /* Prints a line for each difference between the processes. */
