@@ -172,6 +172,22 @@ int64_t controls_limit_per_minute(const struct controls *c, const char *pattern,
     return least;
 }
 
+enum control_share controls_paused(const struct controls *c, const char *pattern,
+                                   int64_t now_wall_ms)
+{
+    enum control_share share = CONTROL_NONE;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct control *control = &c->all[i];
+        if (control->op != CONTROL_PAUSE || control->until_wall_ms <= now_wall_ms)
+            continue;
+        if (allowlist_pattern_matches(control->pattern, bytes_text(pattern)))
+            return CONTROL_ALL;
+        if (allowlist_pattern_matches(pattern, bytes_text(control->pattern)))
+            share = CONTROL_SOME;
+    }
+    return share;
+}
+
 int64_t pause_wait_ms(int64_t paused_ms)
 {
     int64_t wait_ms = paused_ms / 4;

@@ -78,6 +78,14 @@ struct verdict controls_decide(const struct controls *controls, struct bytes tar
 int64_t controls_limit_per_minute(const struct controls *controls, const char *pattern,
                                   int64_t now_wall_ms);
 
+/* How many targets of a pattern are paused. */
+enum control_share { CONTROL_NONE, CONTROL_SOME, CONTROL_ALL };
+
+/* Returns how many targets of this pattern are paused. ALL: the pattern of a pause matches this
+   one. SOME: this pattern matches that of a pause. For a pattern without * never SOME. */
+enum control_share controls_paused(const struct controls *controls, const char *pattern,
+                                   int64_t now_wall_ms);
+
 enum { PAUSE_WAIT_MIN_MS = 5000, PAUSE_WAIT_MAX_MS = 600000 };
 
 /* Returns when a record of a paused target is tried again. It waits for a quarter of the time since

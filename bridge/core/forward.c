@@ -150,15 +150,17 @@ static int send_level(struct bridge *b, struct parcel *p, int64_t remaining_ms)
     return send(b, p, &f, outlet_is_suspect(b, p, FORWARD_LEVEL));
 }
 
-/* The target is to blame for the time until the next try, the bridge for the time since then. */
+/* Call it after target_sent. The target is to blame for the time until the next try, the bridge for
+ * the time since then. */
 static void count_lateness(struct bridge *b, struct parcel *p, const struct forward *f)
 {
     const struct stamp *stamp = &f->env->stamp;
     int64_t late_from_wall_ms = stamp_late_from_ms(stamp);
     p->delayed_ms =
         stamp->next_try_ms > late_from_wall_ms ? stamp->next_try_ms - late_from_wall_ms : 0;
-    stats_lateness(b->stats, p->queue->id.slot,
-                   f->timestamp_wall_ms - late_from_wall_ms - p->delayed_ms);
+    int64_t late_ms = f->timestamp_wall_ms - late_from_wall_ms - p->delayed_ms;
+    stats_lateness(b->stats, p->queue->id.slot, late_ms);
+    spans_add(&target_stats(b, p->target->label)->lateness, late_ms);
 }
 
 static int send_target(struct bridge *b, struct parcel *p, struct target *t, struct forward *f)

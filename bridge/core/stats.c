@@ -85,6 +85,10 @@ static void sum_target(struct target_stats *sum, const struct target_stats *from
     merge_ADD(&sum->paused, &from->paused);
     merge_ADD(&sum->limited, &from->limited);
     merge_EARLIEST(&sum->limit_per_minute, &from->limit_per_minute);
+    merge_MAX(&sum->pause, &from->pause);
+    merge_MAX(&sum->topics, &from->topics); /* workers know the same topics */
+    merge_MAX(&sum->failing, &from->failing);
+    add_spans(&sum->lateness, &from->lateness);
     add_all(sum->failures, from->failures, DELIVERY_ERRORS + 1);
     add_all(sum->dead, from->dead, CODE_N);
 }

@@ -87,6 +87,10 @@ struct target_stats {
     struct counter deferrals;        /* returned to a level without an attempt */
     struct counter paused, limited;  /* the same, because operators pause or limit it */
     struct counter limit_per_minute; /* gauge: the lowest limit in force; 0: none */
+    struct counter pause;            /* gauge: enum control_share of the pauses in force */
+    struct counter topics;           /* gauge: its topics that the worker knows */
+    struct counter failing;          /* gauge: those whose last delivery failed */
+    struct spans lateness;           /* of deliveries, as in struct slot_stats */
     struct counter failures[DELIVERY_ERRORS + 1]; /* by enum delivery_error */
     struct counter dead[CODE_N];                  /* acknowledged by the dead-letter topic */
 };

@@ -124,19 +124,39 @@ static void survey_lags(struct bridge *b)
 }
 
 /* Entries of `targets` may share a label. */
-static void survey_limits(struct bridge *b)
+static void survey_entries(struct bridge *b)
 {
     const struct allowlist *targets = &b->config.rules.allowlist;
-    uint64_t least[TARGET_LABELS] = {0};
-    for (size_t i = 0; b->control.all.n > 0 && i < targets->patterns_n; i++) {
+    const struct controls *all = &b->control.all;
+    uint64_t least[TARGET_LABELS] = {0}, paused[TARGET_LABELS] = {0};
+    for (size_t i = 0; all->n > 0 && i < targets->patterns_n; i++) {
+        const char *pattern = targets->patterns[i];
         int label = i < TARGET_LABELS ? b->config.target_labels[i] : LABEL_OTHER;
-        uint64_t rate = (uint64_t)controls_limit_per_minute(&b->control.all, targets->patterns[i],
-                                                            b->now.wall_ms);
+        uint64_t rate = (uint64_t)controls_limit_per_minute(all, pattern, b->now.wall_ms);
+        uint64_t share = controls_paused(all, pattern, b->now.wall_ms);
         if (rate > 0 && (least[label] == 0 || rate < least[label]))
             least[label] = rate;
+        if (share > paused[label])
+            paused[label] = share;
     }
-    for (int label = 0; label < TARGET_LABELS; label++)
+    for (int label = 0; label < TARGET_LABELS; label++) {
         counter_set(&b->stats->targets[label].limit_per_minute, least[label]);
+        counter_set(&b->stats->targets[label].pause, paused[label]);
+    }
+}
+
+static void survey_targets(struct bridge *b)
+{
+    uint64_t topics[TARGET_LABELS] = {0}, failing[TARGET_LABELS] = {0};
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        const struct target *t = &b->targets.all[i];
+        topics[t->label] += t->used;
+        failing[t->label] += t->used && t->failed;
+    }
+    for (int label = 0; label < TARGET_LABELS; label++) {
+        counter_set(&b->stats->targets[label].topics, topics[label]);
+        counter_set(&b->stats->targets[label].failing, failing[label]);
+    }
 }
 
 static void survey_control(struct bridge *b)
@@ -155,7 +175,7 @@ static void survey_control(struct bridge *b)
     counter_set(&b->stats->pauses, n[CONTROL_PAUSE]);
     counter_set(&b->stats->limits, n[CONTROL_LIMIT]);
     counter_set(&b->stats->oldest_pause_wall_ms, (uint64_t)oldest_wall_ms);
-    survey_limits(b);
+    survey_entries(b);
 }
 
 void bridge_survey(struct bridge *b, struct now now)
@@ -171,4 +191,5 @@ void bridge_survey(struct bridge *b, struct now now)
         publish(&slots[slot], &b->stats->slots[slot]);
     survey_lags(b);
     survey_control(b);
+    survey_targets(b);
 }

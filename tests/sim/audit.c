@@ -195,7 +195,11 @@ static void audit_targets(const struct process *p)
 {
     const struct stats *stats = &p->stats;
     uint64_t deliveries = 0, deferrals = 0, dead = 0, dead_by_target = 0;
+    uint64_t late_ms = 0, late_by_target_ms = 0;
+    for (int slot = 0; slot < SLOTS_MAX; slot++)
+        late_ms += counter_read(&stats->slots[slot].lateness.sum_ms);
     for (int i = 0; i < TARGET_LABELS; i++) {
+        late_by_target_ms += counter_read(&stats->targets[i].lateness.sum_ms);
         deliveries += counter_read(&stats->targets[i].deliveries);
         deferrals += counter_read(&stats->targets[i].deferrals);
         for (int code = 0; code < CODE_N; code++)
@@ -204,7 +208,8 @@ static void audit_targets(const struct process *p)
     for (int code = 0; code < CODE_N; code++)
         dead += counter_read(&stats->dead[code]);
     if (deliveries != counter_read(&stats->deliveries) ||
-        deferrals != counter_read(&stats->deferrals) || dead != dead_by_target)
+        deferrals != counter_read(&stats->deferrals) || dead != dead_by_target ||
+        late_ms != late_by_target_ms)
         world_fail(p->world, "p%d: the counters by target do not add up to the total", p->id);
     if (p->refusals_told < dead || p->failures_told != counter_read(&stats->retries))
         world_fail(p->world, "p%d did not report a refusal or a failed delivery", p->id);

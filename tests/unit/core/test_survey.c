@@ -4,9 +4,11 @@
 #include "bridge/core/dead_letter.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
+#include "bridge/core/target_table.h"
 #include "tests/unit/core/fixture.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 enum { OVERDUE_MS = 1000, HOUR_MS = 3600 * 1000 };
 
@@ -192,4 +194,41 @@ Test(survey, record_of_a_lost_lane_is_not_counted)
     p->overdue_wall_ms = BEGIN_WALL_MS;
     bridge_lane_lost(fx.b, 0);
     cr_expect_eq(retrying(LEVEL), 0);
+}
+
+static const struct target_stats *target_surveyed(void)
+{
+    bridge_survey(fx.b, fx.b->now);
+    return target_stats(fx.b, target_label(fx.b, bytes_text(fx.target)));
+}
+
+Test(survey, target_is_failing_until_a_delivery_succeeds)
+{
+    struct parcel *p = fixture_send(LEVEL, START, BEGIN_WALL_MS);
+    cr_expect_eq(counter_read(&target_surveyed()->topics), 1);
+    cr_expect_eq(counter_read(&target_surveyed()->failing), 0);
+    fixture_report(p, REPORT_REFUSED);
+    cr_expect_eq(counter_read(&target_surveyed()->failing), 1);
+    fixture_target(fx.target)->state = TARGET_UP;
+    fixture_report(fixture_send(LEVEL, START + 1, BEGIN_WALL_MS), REPORT_OK);
+    cr_expect_eq(counter_read(&target_surveyed()->failing), 0);
+    cr_expect_eq(counter_read(&target_surveyed()->topics), 1);
+}
+
+Test(survey, entry_of_targets_shows_its_pause)
+{
+    struct control pause = {
+        .op = CONTROL_PAUSE, .at_wall_ms = BEGIN_WALL_MS, .until_wall_ms = BEGIN_WALL_MS + HOUR_MS};
+    strcpy(pause.pattern, "*");
+    cr_assert_eq(bridge_control_put(fx.b, &pause, fx.b->now), 0);
+    cr_expect_eq(counter_read(&target_surveyed()->pause), CONTROL_ALL);
+    fixture_pass(HOUR_MS);
+    cr_expect_eq(counter_read(&target_surveyed()->pause), CONTROL_NONE);
+}
+
+Test(survey, lateness_counts_for_the_entry_of_the_target)
+{
+    fixture_pass(40);
+    (void)fixture_send(LEVEL, START, BEGIN_WALL_MS);
+    cr_expect_eq(counter_read(&target_surveyed()->lateness.sum_ms), 40);
 }

@@ -111,6 +111,21 @@ Test(control, limit_of_a_pattern_is_the_lowest_of_its_targets)
     cr_expect_eq(controls_limit_per_minute(&all, "orders.eu", NOW), 0);
 }
 
+Test(control, pattern_is_paused_in_part_or_as_a_whole)
+{
+    cr_expect_eq(controls_paused(&all, "orders.*", NOW), CONTROL_NONE);
+    limit("orders.*", 100);
+    pause("orders.eu");
+    cr_expect_eq(controls_paused(&all, "orders.*", NOW), CONTROL_SOME);
+    cr_expect_eq(controls_paused(&all, "orders.eu", NOW), CONTROL_ALL);
+    cr_expect_eq(controls_paused(&all, "orders.us", NOW), CONTROL_NONE);
+    pause("orders.*");
+    cr_expect_eq(controls_paused(&all, "orders.*", NOW), CONTROL_ALL);
+    cr_expect_eq(controls_paused(&all, "orders.us", NOW), CONTROL_ALL);
+    cr_expect_eq(controls_paused(&all, "*", NOW), CONTROL_SOME);
+    cr_expect_eq(controls_paused(&all, "orders.*", CONTROL_ENDLESS), CONTROL_NONE, "it has ended");
+}
+
 /* A topic that is created again may have as many other entries. */
 Test(control, old_entries_make_room_during_a_reading)
 {
