@@ -68,9 +68,21 @@ STATUS = record("this process", at=INSTANT, started=INSTANT, version=TEXT, commi
                 why={"type": ["string", "null"], "description": "why it is not ready"}, alive=FLAG,
                 token={"type": "boolean", "description": "admin_token is set"}, refusals=COUNT, faults=COUNT,
                 open_transaction_records=nullable(COUNT), config_hash=COUNT, recent=RECENT, now=NOW, total=TOTAL)
-COUNTS = {"type": "object", "additionalProperties": COUNT}
-TARGETS = record("deliveries of this process by entry of targets", at=INSTANT,
-                 targets=listed(record(entry=TEXT, deliveries=COUNT, deferrals=COUNT, failures=COUNTS, dead_letters=COUNTS)))
+TARGET = record(
+    "an entry of targets. Counters begin at the start of the process", entry=TEXT,
+    state={"enum": ["open", "limited", "partly_paused", "failing", "paused"],
+           "description": "the worst state of its topics that applies to the entry"},
+    limit_per_s={**RATE, "description": "the lowest limit in force, of the group; null: none"},
+    topics={**COUNT, "description": "that a worker of the process knows"},
+    failing_topics={**COUNT, "description": "those whose last delivery failed"},
+    deliveries_per_s={**RATE, "description": "of the last ten seconds"},
+    late_p50_ms={**nullable(COUNT), "description": "of the last ten seconds, rounded up to a bound of lateness_bounds_ms"},
+    late_p99_ms=nullable(COUNT), deliveries=COUNT,
+    deferrals={**COUNT, "description": "records that went back to a level without an attempt, since the target is down"},
+    withheld=record("records that went back to a level because of operators", paused=COUNT, limited=COUNT),
+    failures={"type": "object", "additionalProperties": COUNT, "description": "failed attempts by their error"},
+    dead_letters={"type": "object", "additionalProperties": COUNT, "description": "by code"})
+TARGETS = record("deliveries of this process by entry of targets", at=INSTANT, targets=listed(TARGET))
 COLUMNS = ("span_ms", "requests", "hops", "deliveries", "cancelled", "dead_letters", "retries", "deferrals", "waiting",
            "backlog", "p50_ms", "p99_ms", "max_ms")
 HISTORY = record("the seconds of the last hour of this process, the oldest first. Each list has one entry for each second",

@@ -118,6 +118,7 @@ static void sample(void *ctx, const struct metrics *metrics, const char *why)
     bool delivers =
         api->history->n > 0 && history_at(api->history, api->history->n - 1)->deliveries > 0;
     pthread_mutex_unlock(&api->history_mutex);
+    target_recent_add(&api->recent, metrics->stats, clock_mono_ms());
     atomic_store(&api->due, delivers || counter_read(&metrics->stats->buffered_records) > 0);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Routes that show figures of this process: status, targets, history and configuration. */
+/* Routes that show figures of this process: status, history and configuration. */
 #include "bridge/commands/api_parts.h"
 
 #include "bridge/admin/embedded.h"
@@ -8,7 +8,6 @@
 #include "bridge/base/version.h"
 #include "bridge/commands/result.h"
 #include "bridge/config/loader.h"
-#include "bridge/service/labels.h"
 #include "levels/instant.h"
 
 #include <stdio.h>
@@ -83,90 +82,36 @@ static json_t *gauges_json(const struct metrics *m)
     return json;
 }
 
-/* A reader of the monitor's figures. */
-struct reading {
-    struct api *api;
-    json_t *json;
-};
-
 static void read_status(void *ctx, const struct metrics *m, const char *why)
 {
-    struct reading *r = ctx;
+    json_t **json = ctx;
     const struct config *config = m->config;
-    r->json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:o}", "version", version_number, "commit",
-                        version_commit, "librdkafka", m->librdkafka, "group", config->group,
-                        "schedule", config->schedule, "ready", m->ready, "why",
-                        m->ready ? json_null() : json_string(why));
+    *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:o}", "version", version_number, "commit",
+                      version_commit, "librdkafka", m->librdkafka, "group", config->group,
+                      "schedule", config->schedule, "ready", m->ready, "why",
+                      m->ready ? json_null() : json_string(why));
     json_object_update_new(
-        r->json, json_pack("{s:s, s:i, s:i, s:o, s:I, s:o, s:o}", "delivery",
-                           config->exactly_once ? "exactly-once" : "at-least-once", "refusals",
-                           m->refusals, "faults", m->faults, "open_transaction_records",
-                           m->open_records < 0 ? json_null() : json_integer(m->open_records),
-                           "config_hash", (json_int_t)m->config_hash, "now", gauges_json(m),
-                           "total", totals_json(m->stats)));
+        *json, json_pack("{s:s, s:i, s:i, s:o, s:I, s:o, s:o}", "delivery",
+                         config->exactly_once ? "exactly-once" : "at-least-once", "refusals",
+                         m->refusals, "faults", m->faults, "open_transaction_records",
+                         m->open_records < 0 ? json_null() : json_integer(m->open_records),
+                         "config_hash", (json_int_t)m->config_hash, "now", gauges_json(m), "total",
+                         totals_json(m->stats)));
 }
 
 void api_status(void *ctx, const struct admin_route *route, const struct admin_request *request,
                 struct admin_answer *answer)
 {
     struct api *api = ctx;
-    struct reading r = {.api = api};
+    json_t *json = NULL;
     (void)route, (void)request;
-    monitor_read(api->monitor, read_status, &r);
+    monitor_read(api->monitor, read_status, &json);
     json_object_update_new(
-        r.json,
-        json_pack("{s:o, s:o, s:b, s:b, s:o}", "at", instant_json(clock_wall_ms()), "started",
-                  instant_json(api->started_wall_ms), "alive", monitor_is_alive(api->monitor),
-                  "token", api->dispatch.token_path != NULL, "recent", recent_json(api)));
+        json, json_pack("{s:o, s:o, s:b, s:b, s:o}", "at", instant_json(clock_wall_ms()), "started",
+                        instant_json(api->started_wall_ms), "alive", monitor_is_alive(api->monitor),
+                        "token", api->dispatch.token_path != NULL, "recent", recent_json(api)));
     answer->status = 200;
-    answer->json = r.json;
-}
-
-static json_t *failures_json(const struct target_stats *t)
-{
-    json_t *json = json_object();
-    for (unsigned error = 0; error <= DELIVERY_ERRORS; error++) {
-        const char *name = delivery_error_name(error);
-        if (name != NULL && counter_read(&t->failures[error]) > 0)
-            json_object_set_new(json, name, json_integer(count(&t->failures[error])));
-    }
-    return json;
-}
-
-static json_t *dead_json(const struct target_stats *t)
-{
-    json_t *json = json_object();
-    for (enum code code = 0; code < CODE_N; code++)
-        if (counter_read(&t->dead[code]) > 0)
-            json_object_set_new(json, code_name(code), json_integer(count(&t->dead[code])));
-    return json;
-}
-
-static void read_targets(void *ctx, const struct metrics *m, const char *why)
-{
-    struct reading *r = ctx;
-    (void)why;
-    for (int label = 0; label < TARGET_LABELS; label++) {
-        const struct target_stats *t = &m->stats->targets[label];
-        const char *entry = labels_text(LABEL_TARGETS, label);
-        if (entry == NULL)
-            continue;
-        json_array_append_new(r->json, json_pack("{s:s, s:I, s:I, s:o, s:o}", "entry", entry,
-                                                 "deliveries", count(&t->deliveries), "deferrals",
-                                                 count(&t->deferrals), "failures", failures_json(t),
-                                                 "dead_letters", dead_json(t)));
-    }
-}
-
-void api_targets(void *ctx, const struct admin_route *route, const struct admin_request *request,
-                 struct admin_answer *answer)
-{
-    struct api *api = ctx;
-    struct reading r = {.json = json_array()};
-    (void)route, (void)request;
-    monitor_read(api->monitor, read_targets, &r);
-    answer->status = 200;
-    answer->json = json_pack("{s:o, s:o}", "at", instant_json(clock_wall_ms()), "targets", r.json);
+    answer->json = json;
 }
 
 /* The columns of the history. */

@@ -9,6 +9,7 @@
 #include "bridge/commands/output.h"
 #include "bridge/commands/top_members.h"
 #include "bridge/service/history.h"
+#include "bridge/service/target_recent.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -47,6 +48,7 @@ struct api {
 
     pthread_mutex_t history_mutex; /* of history */
     struct history *history;
+    struct target_recent recent; /* used inside monitor_read only, whose lock guards it */
 
     pthread_mutex_t pace_mutex; /* of paid_mono_us */
     int64_t paid_mono_us;       /* until then, the records that were read are paid for */
@@ -76,7 +78,8 @@ void api_pace(struct api *api);
 /* api_live.c: the figures of this process. */
 typedef void api_route(void *ctx, const struct admin_route *route,
                        const struct admin_request *request, struct admin_answer *answer);
-api_route api_status, api_targets, api_history, api_show_config, api_openapi;
+api_route api_status, api_history, api_show_config, api_openapi;
+api_route api_targets; /* api_targets.c */
 
 /* api_read.c: reads of offsets. route->details: struct api_read_of. */
 struct api_read_of {
