@@ -126,6 +126,8 @@ void waiting_print(const struct waiting *w, int64_t now_ms)
     if (!bytes_is_null(stamp->id))
         print_field("id", stamp->id);
     print_field("key", delivered_key(w));
+    if (stamp->key_overridden)
+        print_field("record key", w->key);
     struct header header;
     for (size_t at = 0; envelope_header_next(&w->env, &at, &header);) {
         printf("  %-9s ", "header");
@@ -196,7 +198,7 @@ static json_t *fault_json(const struct waiting *w, json_t *line)
     static const char *const KEYS[] = {
         "due",        "remaining_ms", "leaves",   "hops",       "timestamp", "attempt",
         "last_error", "deferred",     "next_try", "expires_at", "origin",    "retry",
-        "target",     "id",           "key",      "headers",    "value"};
+        "target",     "id",           "key",      "record_key", "headers",   "value"};
     json_object_set_new(line, "fault", json_string(err_text(w->opened)));
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++)
         json_object_set_new(line, KEYS[i], json_null());
@@ -230,5 +232,6 @@ json_t *waiting_json(const struct waiting *w, int64_t now_ms)
                         (json_int_t)stamp->origin_offset, "target", bytes_json(stamp->target), "id",
                         bytes_json(stamp->id), "key", bytes_json(delivered_key(w)), "headers",
                         headers_json(&w->env), "value", bytes_json(w->env.value)));
+    json_object_set_new(line, "record_key", bytes_json(w->key));
     return line;
 }
