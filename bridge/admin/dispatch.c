@@ -4,6 +4,7 @@
 
 #include "bridge/admin/guard.h"
 #include "bridge/admin/problem.h"
+#include "bridge/admin/shape.h"
 #include "bridge/base/clock.h"
 #include "bridge/base/limit.h"
 #include "bridge/base/log.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 enum { CALLS_PER_S = 200, CALLS_BURST = 400 };
 enum { WRITES_PER_S = 4, WRITES_BURST = 50 }; /* the log has room for 100 lines in 10 s */
@@ -20,6 +22,8 @@ enum { ALLOW_MAX = 64, QUOTED_MAX = 100, WHAT_MAX = 1024 };
 void dispatch_init(struct dispatch *d)
 {
     pthread_mutex_init(&d->mutex, NULL);
+    if (getrandom(&d->seed, sizeof d->seed, 0) != sizeof d->seed)
+        d->seed = LIMIT_KEY;
     d->writes = (struct quota){.per_s = WRITES_PER_S, .burst = WRITES_BURST};
     for (int i = 0; i < DISPATCH_ADDRESSES; i++)
         d->calls[i] = (struct quota){.per_s = CALLS_PER_S, .burst = CALLS_BURST};
@@ -112,7 +116,7 @@ static struct quota *quota_of(struct dispatch *d, const char *caller)
     const char *port = strrchr(caller, ':');
     struct bytes address =
         bytes_of(caller, port == NULL ? strlen(caller) : (size_t)(port - caller));
-    return &d->calls[limit_key(LIMIT_KEY, address) % DISPATCH_ADDRESSES];
+    return &d->calls[limit_key(d->seed, address) % DISPATCH_ADDRESSES];
 }
 
 static bool check_rate(struct dispatch *d, struct quota *quota, const char *detail,
@@ -127,16 +131,19 @@ static bool check_rate(struct dispatch *d, struct quota *quota, const char *deta
     return refuse(answer, 429, "too_many_calls", detail);
 }
 
-static bool check_site(const struct dispatch *d, const struct admin_call *call,
+static bool check_host(const struct dispatch *d, const struct admin_call *call,
                        struct admin_answer *answer)
 {
-    if (!guard_host(call, d->listen, d->token_path != NULL))
-        return refuse(answer, 421, "wrong_host",
-                      "the header Host does not name this server: use its address, or set "
-                      "admin_token");
-    if (!guard_origin(call))
-        return refuse(answer, 403, "wrong_origin", "a page of another site may not call this API");
-    return true;
+    return guard_host(call, d->listen, d->token_path != NULL) ||
+           refuse(answer, 421, "wrong_host",
+                  "the header Host does not name this server: use its address, or set admin_token");
+}
+
+static bool check_origin(const struct admin_route *route, const struct admin_call *call,
+                         struct admin_answer *answer)
+{
+    return guard_origin(call) || (route->access == ACCESS_STATIC && guard_navigation(call)) ||
+           refuse(answer, 403, "wrong_origin", "a page of another site may not call this API");
 }
 
 static bool check_token(struct dispatch *d, const struct admin_route *route,
@@ -169,8 +176,7 @@ static bool check_token(struct dispatch *d, const struct admin_route *route,
                   "send the token in the file of admin_token, as Authorization: Bearer TOKEN");
 }
 
-/* Returns whether names has this word. */
-static bool has_word(const char *names, const char *word)
+bool admin_has_word(const char *names, const char *word)
 {
     size_t n = strlen(word);
     for (const char *at = names; at != NULL && *at != '\0';) {
@@ -191,7 +197,7 @@ static bool check_params(const struct admin_route *route, const struct admin_cal
     for (int i = 0; i < call->params_n; i++) {
         const char *name = call->params[i].name;
         quote_text(name, quoted, sizeof quoted);
-        if (!has_word(route->params, name)) {
+        if (!admin_has_word(route->params, name)) {
             problem_answer(answer, (struct problem){400, "bad_parameter", NULL},
                            "unknown parameter %s", quoted);
             return false;
@@ -224,6 +230,9 @@ static bool read_body(const struct admin_route *route, struct admin_request *req
         return call->body.len == 0 || refuse(answer, 400, "bad_body", "this call takes no body");
     if (!is_json(call->content_type))
         return refuse(answer, 415, "not_json", "Content-Type must be application/json");
+    if (!shape_fits(call->body))
+        return refuse(answer, 413, "too_large",
+                      "the body has too many values, or lists in lists in lists");
     request->body = json_loadb(call->body.data == NULL ? "" : call->body.data, call->body.len,
                                JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &fault);
     if (json_is_object(request->body))
@@ -280,10 +289,11 @@ const struct admin_route *dispatch_begin(struct dispatch *d, struct admin_reques
     const struct admin_call *call = request->call;
     *answer = (struct admin_answer){0};
     if (!check_rate(d, quota_of(d, call->caller), "too many calls from this address", answer) ||
-        !check_site(d, call, answer))
+        !check_host(d, call, answer))
         return NULL;
     const struct admin_route *route = find_route(d, request, answer);
-    if (route == NULL || !check_token(d, route, call, answer) || !check_params(route, call, answer))
+    if (route == NULL || !check_origin(route, call, answer) ||
+        !check_token(d, route, call, answer) || !check_params(route, call, answer))
         return NULL;
     return route;
 }
@@ -300,6 +310,10 @@ void dispatch_end(struct dispatch *d, const struct admin_route *route,
         log_begin(request);
     if (passes)
         route->answer(d->ctx, route, request, answer);
+    if (passes && answer->json == NULL && answer->file.data == NULL) {
+        answer->location[0] = '\0';
+        (void)refuse(answer, 500, "internal", "out of memory");
+    }
     if (passes && route->writes)
         log_end(request, answer->status);
     json_decref(request->body);

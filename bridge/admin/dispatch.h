@@ -4,8 +4,8 @@
 
      429  too many calls from this address (first), or too many writes (last)
      421  Host does not name this server
-     403  Origin is a page of another site
      404, 405  no such path, no such method
+     403  a page of another site calls. It may only link to files of the binary
      503  the file of the token cannot be read: nothing is open then
      401  a token is configured, and the call presents none or another one
      403  no token is configured, and the route needs one: the problem names the key to set
@@ -51,6 +51,7 @@ struct dispatch {
     const char *token_path; /* NULL: no token */
     int64_t call_ms;        /* of server.c: for one call; 0: the usual time */
 
+    uint64_t seed;         /* of the hash: no client can choose an address that shares a quota */
     pthread_mutex_t mutex; /* of the quotas */
     struct quota writes;
     struct quota calls[DISPATCH_ADDRESSES]; /* by a hash of the address */

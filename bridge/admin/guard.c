@@ -39,8 +39,8 @@ bool guard_host(const struct admin_call *call, const char *listen, bool has_toke
 
 bool guard_origin(const struct admin_call *call)
 {
-    const char *origin = call->origin;
-    if (call->fetch_site != NULL && strcmp(call->fetch_site, "cross-site") == 0)
+    const char *origin = call->origin, *site = call->fetch_site;
+    if (site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
         return false;
     if (origin == NULL)
         return true;
@@ -48,6 +48,12 @@ bool guard_origin(const struct admin_call *call)
                             : strncmp(origin, "https://", 8) == 0 ? origin + 8
                                                                   : NULL;
     return authority != NULL && call->host != NULL && strcasecmp(authority, call->host) == 0;
+}
+
+bool guard_navigation(const struct admin_call *call)
+{
+    return call->origin == NULL && call->fetch_mode != NULL && call->fetch_dest != NULL &&
+           strcmp(call->fetch_mode, "navigate") == 0 && strcmp(call->fetch_dest, "document") == 0;
 }
 
 /* Reads at most n bytes. Returns their number, or -1 with errno. */

@@ -15,9 +15,13 @@ enum { TOKEN_LEAST = 16, TOKEN_MAX = 256 };
    of listen (HOST:PORT). With a token any name passes, since such a page has no token. */
 bool guard_host(const struct admin_call *call, const char *listen, bool has_token);
 
-/* Returns whether the call is no call of a page of another site: without Origin, or with the host
-   and port of Host in it. */
+/* Returns whether the call is no call of a page of another site. Its Origin must be absent, or have
+   the host and port of Host. Its Sec-Fetch-Site must be absent, "none" or "same-origin". */
 bool guard_origin(const struct admin_call *call);
+
+/* Returns whether a browser opens a whole page, such as after a click on a link of another site.
+   That site cannot read the answer. */
+bool guard_navigation(const struct admin_call *call);
 
 /* Reads the token in the file. Returns 0, or ERR_CONFIG with a sentence that does not quote it. */
 int guard_read_token(const char *path, char token[TOKEN_MAX + 1], struct error *error) must_check;

@@ -23,7 +23,8 @@ struct admin_param {
 /* A call as it was received. All pointers are borrowed and from a foreign client. */
 struct admin_call {
     const char *method, *path; /* path: decoded, without the query */
-    const char *host, *origin, *authorization, *content_type, *fetch_site; /* headers; NULL: none */
+    /* Headers; NULL: none. */
+    const char *host, *origin, *authorization, *content_type, *fetch_site, *fetch_mode, *fetch_dest;
     struct admin_param params[ADMIN_PARAMS_MAX];
     int params_n;
     bool too_many_params;
@@ -50,6 +51,9 @@ struct admin_answer {
     int retry_after_s; /* 0: none */
     bool authenticate; /* the client must present a token */
 };
+
+/* Returns whether names, separated by single spaces, has this word. names may be NULL. */
+bool admin_has_word(const char *names, const char *word);
 
 /* Returns the value of a parameter of the query, or NULL. */
 const char *admin_param(const struct admin_call *call, const char *name);

@@ -200,6 +200,8 @@ static void read_headers(struct MHD_Connection *connection, struct admin_call *c
     call->authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
     call->content_type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
     call->fetch_site = header(connection, "Sec-Fetch-Site");
+    call->fetch_mode = header(connection, "Sec-Fetch-Mode");
+    call->fetch_dest = header(connection, "Sec-Fetch-Dest");
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, on_param, call);
 }
 
@@ -258,8 +260,8 @@ static struct MHD_Daemon *start_daemon(struct server *server, int fd)
         (unsigned)CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)PER_ADDRESS_MAX,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HEADERS_MAX, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, server, MHD_OPTION_END);
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
 }
 
 static int start_threads(struct server *server, int fd)

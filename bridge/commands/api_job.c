@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { WAIT_MAX_MS = 5000, EXPIRE_MS = 3600 * 1000, KEPT_BYTES = 32 << 20 };
+enum { JOB_WAIT_MAX_MS = 5000, EXPIRE_MS = 3600 * 1000, KEPT_BYTES = 32 << 20 };
 
 /* Guarded by jobs_mutex, except run while the job runs, and the atomic members. */
 struct api_job {
@@ -20,6 +20,7 @@ struct api_job {
     const struct api_job_of *of;
     json_t *options; /* owned; as in the call */
     bool writes;
+    bool awaited;                           /* a call waits for its end: it is not freed */
     int64_t started_wall_ms, ended_wall_ms; /* ended: 0: it runs */
     struct api_run run;
     pthread_t thread;
@@ -128,8 +129,9 @@ static bool make_room(struct api *api)
         bytes += is_running(api->jobs[i]) ? 0 : api->jobs[i]->run.bytes;
     for (int i = 0; i < api->jobs_n;) {
         const struct api_job *job = api->jobs[i];
-        bool leaves = !is_running(job) && (api->jobs_n == API_JOBS_MAX || bytes > KEPT_BYTES ||
-                                           now_wall_ms - job->ended_wall_ms > EXPIRE_MS);
+        bool leaves = !is_running(job) && !job->awaited &&
+                      (api->jobs_n == API_JOBS_MAX || bytes > KEPT_BYTES ||
+                       now_wall_ms - job->ended_wall_ms > EXPIRE_MS);
         if (leaves) {
             bytes -= job->run.bytes;
             remove_job(api, i);
@@ -164,9 +166,10 @@ static bool start_thread(struct api *api, struct api_job *job)
 }
 
 /* Waits until the job ends, wait_ms at most. Call with the lock. */
-static void await(struct api *api, const struct api_job *job, int64_t wait_ms)
+static void await(struct api *api, struct api_job *job, int64_t wait_ms)
 {
     struct timespec until;
+    job->awaited = true;
     clock_gettime(CLOCK_MONOTONIC, &until);
     int64_t ns = until.tv_nsec + wait_ms % 1000 * 1000000;
     until.tv_sec += wait_ms / 1000 + ns / 1000000000;
@@ -174,6 +177,7 @@ static void await(struct api *api, const struct api_job *job, int64_t wait_ms)
     while (is_running(job) && !atomic_load(&job->stop) &&
            pthread_cond_timedwait(&api->jobs_changed, &api->jobs_mutex, &until) == 0)
         continue;
+    job->awaited = false;
 }
 
 /* Starts the job and answers with it. On failure, the job is freed. */
@@ -225,7 +229,7 @@ static struct api_job *new_job(struct api *api, const struct api_job_of *of, con
 static bool read_wait(const struct admin_call *call, int64_t *wait_ms, struct admin_answer *answer)
 {
     static const struct option WAIT = {
-        .name = "wait_ms", .kind = OPTION_NUMBER, .most = WAIT_MAX_MS, .value = "N"};
+        .name = "wait_ms", .kind = OPTION_NUMBER, .most = JOB_WAIT_MAX_MS, .value = "N"};
     struct option_value value;
     struct error error;
     const char *text = admin_param(call, "wait_ms");
@@ -254,10 +258,7 @@ void api_job_start(void *ctx, const struct admin_route *route, const struct admi
         start(ctx, job, wait_ms, answer);
         return;
     }
-    problem_answer(
-        answer,
-        (struct problem){err == ERR_DATA ? 400 : 500, err == ERR_DATA ? "data" : "internal", NULL},
-        "%s", error.text);
+    api_run_refuse(err, &error, answer);
     if (job != NULL)
         free_job(job);
 }

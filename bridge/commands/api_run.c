@@ -67,15 +67,6 @@ static void take_progress(void *ctx, double share)
         run->progress(run->ctx, share);
 }
 
-static bool is_allowed(const char *names, const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *at = names; n > 0 && (at = strstr(at, name)) != NULL; at += n)
-        if ((at == names || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
-            return true;
-    return false;
-}
-
 /* Adds an option with a text, which the run keeps. */
 static int add_text(struct api_run *run, const char *name, const char *text, struct error *error)
 {
@@ -141,8 +132,9 @@ static int add_option(struct api_run *run, const char *name, const json_t *value
     int err = 0;
     char full[64];
     snprintf(full, sizeof full, "--%s", name);
-    const struct option *option =
-        is_allowed(run->names, name) ? option_find(run->found->options, full, strlen(full)) : NULL;
+    const struct option *option = admin_has_word(run->names, name)
+                                      ? option_find(run->found->options, full, strlen(full))
+                                      : NULL;
     if (option == NULL)
         return error_set(error, ERR_DATA, "unknown member '%.60s': %s", name,
                          run->names[0] == '\0' ? "there is none" : run->names);
@@ -275,6 +267,13 @@ const char *api_code_of(int code)
         break;
     }
     return "internal";
+}
+
+void api_run_refuse(int err, const struct error *error, struct admin_answer *answer)
+{
+    bool data = err == ERR_DATA;
+    problem_answer(answer, (struct problem){data ? 400 : 500, data ? "data" : "internal", NULL},
+                   "%s", error->text);
 }
 
 void api_run_fail(const struct api_run *run, struct admin_answer *answer)

@@ -58,6 +58,9 @@ void api_run_deinit(struct api_run *run);
 int api_status_of(int code);
 const char *api_code_of(int code);
 
+/* Answers with the error of api_run_init. */
+void api_run_refuse(int err, const struct error *error, struct admin_answer *answer);
+
 /* Answers with the sentence of a run that has failed. */
 void api_run_fail(const struct api_run *run, struct admin_answer *answer);
 

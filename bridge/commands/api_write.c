@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { REQUESTS_MAX = 1000, WAIT_MAX_MS = 10 * 1000 };
+enum { REQUESTS_MAX = 1000, CANCEL_WAIT_MAX_MS = 10 * 1000 };
 
 static void refuse(struct admin_answer *answer, const char *detail)
 {
@@ -65,12 +65,9 @@ static void run_write(struct api_run *run, json_t *options, struct admin_answer 
     }
     int err = api_run_init(run, options, &error);
     if (err != 0) {
-        problem_answer(answer,
-                       (struct problem){err == ERR_DATA ? 400 : 500,
-                                        err == ERR_DATA ? "data" : "internal", NULL},
-                       "%s", error.text);
+        api_run_refuse(err, &error, answer);
     } else if (is_allowed_to_wait(run->command) &&
-               arguments_number(&run->arguments, "--wait") > WAIT_MAX_MS) {
+               arguments_number(&run->arguments, "--wait") > CANCEL_WAIT_MAX_MS) {
         refuse(answer, "wait: at most 10s");
     } else {
         api_run_go(run);

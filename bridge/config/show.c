@@ -122,35 +122,69 @@ static void show_text(FILE *out, const char *text)
     fputs(text == NULL ? "" : text, out);
 }
 
+/* Shows a value that its member alone decides. Returns false for one that needs others. */
+static bool show_member(FILE *out, enum config_type type, const void *at)
+{
+    char text[DURATION_TEXT_MAX];
+    int64_t n = 0;
+    switch (type) {
+    case TYPE_TEXT:
+    case TYPE_LISTEN:
+        show_text(out, *(char *const *)at);
+        return true;
+    case TYPE_FILE:
+        show_text(out, *(char *const *)at == NULL ? "" : HIDDEN);
+        return true;
+    case TYPE_SPAN:
+    case TYPE_SIZE:
+        memcpy(&n, at, sizeof n);
+        if (type == TYPE_SPAN)
+            fputs(duration_format(n, text), out);
+        else
+            fprintf(out, "%" PRId64, n);
+        return true;
+    case TYPE_COUNT:
+        fprintf(out, "%d", *(const int *)at);
+        return true;
+    case TYPE_SWITCH:
+        show_text(out, *(const bool *)at ? "true" : "false");
+        return true;
+    case TYPE_PROPERTIES:
+    case TYPE_LEVELS:
+    case TYPE_RETIRED:
+    case TYPE_TARGETS:
+    case TYPE_TOPIC_SETTINGS:
+    case TYPE_RETRY:
+    case TYPE_DELIVERY:
+    case TYPE_LOST_OFFSETS:
+    case TYPE_UNREADABLE:
+    case TYPE_COMPAT:
+    case TYPE_LOG_LEVEL:
+    case TYPE_LOG_FORMAT:
+    case TYPE_EVENTS:
+        return false;
+    }
+    return false;
+}
+
 void config_show(FILE *out, const struct config *c, const struct config_key *key)
 {
     static const char *const LEVELS[] = {"debug", "info", "warn", "error"};
     static const char *const FORMATS[] = {"auto", "logfmt", "json"};
     const char *dot = strchr(key->name, '.');
-    const char *at = (const char *)c + key->offset;
-    char text[DURATION_TEXT_MAX];
-    int64_t span_ms = 0;
+    if (show_member(out, key->type, (const char *)c + key->offset))
+        return;
     switch (key->type) {
-    case TYPE_PROPERTIES:
-        show_properties(out, c, dot == NULL ? CLIENT_ALL : config_role(dot + 1));
-        break;
     case TYPE_TEXT:
     case TYPE_LISTEN:
-        show_text(out, *(char *const *)(const void *)at);
-        break;
     case TYPE_FILE:
-        show_text(out, *(char *const *)(const void *)at == NULL ? "" : HIDDEN);
-        break;
     case TYPE_SPAN:
-        memcpy(&span_ms, at, sizeof span_ms);
-        fputs(duration_format(span_ms, text), out);
-        break;
     case TYPE_SIZE:
-        memcpy(&span_ms, at, sizeof span_ms);
-        fprintf(out, "%" PRId64, span_ms);
-        break;
     case TYPE_COUNT:
-        fprintf(out, "%d", *(const int *)(const void *)at);
+    case TYPE_SWITCH:
+        break; /* shown */
+    case TYPE_PROPERTIES:
+        show_properties(out, c, dot == NULL ? CLIENT_ALL : config_role(dot + 1));
         break;
     case TYPE_LEVELS:
         show_spans(out, c->ladder.level_ms, c->ladder.n);
@@ -175,9 +209,6 @@ void config_show(FILE *out, const struct config *c, const struct config_key *key
         break;
     case TYPE_UNREADABLE:
         show_text(out, c->skip_unreadable ? "skip" : "block");
-        break;
-    case TYPE_SWITCH:
-        show_text(out, *(const bool *)(const void *)at ? "true" : "false");
         break;
     case TYPE_COMPAT:
         show_compat(out, c);

@@ -169,6 +169,21 @@ Test(dispatch, foreign_host_and_origin_are_refused)
     cr_expect_eq(calls, 0);
 }
 
+Test(dispatch, link_of_another_site_opens_files_only)
+{
+    static const int STATUSES[][2] = {{200, 403}, {403, 403}};
+    for (int frame = 0; frame < 2; frame++) {
+        struct admin_call call = call_of("GET", "/file");
+        call.fetch_site = "cross-site";
+        call.fetch_mode = "navigate";
+        call.fetch_dest = frame ? "iframe" : "document";
+        cr_expect_eq(status_of(call), STATUSES[frame][0]);
+        call.path = "/open";
+        cr_expect_eq(status_of(call), STATUSES[frame][1]);
+    }
+    cr_expect_eq(calls, 1);
+}
+
 Test(dispatch, parameters_are_known_and_given_once)
 {
     struct admin_call call = call_of("GET", "/open");

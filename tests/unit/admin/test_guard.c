@@ -46,7 +46,25 @@ Test(guard, page_of_another_site_is_refused)
     cr_expect_not(origin_passes("a:9405", "null", NULL));
     cr_expect_not(origin_passes("a:9405", "ftp://a:9405", NULL));
     cr_expect_not(origin_passes("a:9405", "http://a:9405/", NULL));
+    cr_expect(origin_passes("a:9405", NULL, "none"));
     cr_expect_not(origin_passes("a:9405", NULL, "cross-site"));
+    cr_expect_not(origin_passes("a:9405", NULL, "same-site"), "another port, or another subdomain");
+}
+
+static bool navigates(const char *mode, const char *dest, const char *origin)
+{
+    return guard_navigation(
+        &(struct admin_call){.fetch_mode = mode, .fetch_dest = dest, .origin = origin});
+}
+
+Test(guard, only_a_browser_that_opens_a_whole_page_navigates)
+{
+    cr_expect(navigates("navigate", "document", NULL));
+    cr_expect_not(navigates("navigate", "iframe", NULL));
+    cr_expect_not(navigates("navigate", NULL, NULL));
+    cr_expect_not(navigates("no-cors", "document", NULL));
+    cr_expect_not(navigates("navigate", "document", "http://evil.example"), "a form that is sent");
+    cr_expect_not(navigates(NULL, NULL, NULL));
 }
 
 Test(guard, only_the_exact_token_passes)
