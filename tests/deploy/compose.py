@@ -14,14 +14,17 @@ def compose(world: World) -> str:
     if shutil.which("docker-compose") is None:
         raise Skip("docker-compose is not installed")
     merged = load(run("docker-compose", "-f", DEPLOY / "compose.yaml", "config").stdout)[0]["services"]
-    require(set(merged) == {"kafka", "target", "topics", "bridge"}, f"services {sorted(merged)}")
+    require(set(merged) == {"kafka", "target", "topics", "token", "bridge"}, f"services {sorted(merged)}")
     for name in ("topics", "bridge"):
         require(merged[name].get("read_only") is True, f"{name} has a writable root")
         require(merged[name]["cap_drop"] == ["ALL"], f"{name} keeps capabilities")
         require(merged[name]["build"]["context"] == str(DEPLOY.parent), f"{name} is built from another file")
     after = merged["bridge"]["depends_on"]
-    for name in ("topics", "target"):
+    for name in ("topics", "target", "token"):
         require(after[name]["condition"] == "service_completed_successfully", f"the bridge does not wait for {name}")
+    ports = [str(port) for port in merged["bridge"]["ports"]]
+    require(all("127.0.0.1" in port for port in ports) and any("9405" in port for port in ports), f"the bridge publishes {ports}")
+    require(merged["bridge"]["environment"]["DELAYBRIDGE_ADMIN_TOKEN"] == "/run/admin/token", "the admin API has no token")
     # The bridge logs unknown variables, and refuses bad values.
     said = run(world.binary, "explain", "1m", env={**os.environ, **merged["bridge"]["environment"]}, cwd=world.folder)
     require("unknown" not in said.stdout, said.stdout)

@@ -119,7 +119,9 @@ def refusals_without_token(api: Api) -> None:
     for host in ("evil.example", "127.0.0.1.evil.example:9405", ""):
         answer = api.raw("GET", "/api/v1/status", Host=host or " ")
         require(answer.status == 421, f"Host {host!r} answered {answer.status}")
-    for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    require(api.raw("GET", "/openapi.json", **link).status == 200, "a link of another site is refused")
+    for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "same-site"}, link):
         answer = api.raw("GET", "/api/v1/status", **headers)
         require(answer.status == 403 and answer.body["code"] == "wrong_origin", f"{headers} answered {answer.status}")
         require("access-control-allow-origin" not in answer.headers, f"{answer.headers}")
@@ -182,6 +184,7 @@ def written(stage: Stage, api: Api) -> None:
         found = api.found("waiting", id=id_, key=key)
         require(found["record"]["id"] == id_, f"{found}")
     require(api.found("waiting", id="admin-1")["record"]["headers"] == [["a", "b"]], "the header of a sent request")
+    keyed(stage, api)
     before = api.call("GET", "levels").body
     bad = api.call("POST", "send", {"requests": [{"delay": "1s", "target": "e2e.a", "value": "x", "key": "k9", "id": "admin-9"},
                                                  {"delay": "1s", "target": "other", "value": "x"}]}, status=400).body
@@ -203,6 +206,60 @@ def written(stage: Stage, api: Api) -> None:
     require(b"x" not in values, "a call that was refused has sent a request")
     require(before["dead_letters"] == api.call("GET", "levels").body["dead_letters"], "a refused call wrote a dead letter")
     api.found("not_found", id="admin-9")
+
+
+def keyed(stage: Stage, api: Api) -> None:
+    """The answer of find has the key that a cancel needs, also if the delivery has another one."""
+    stage.sender.producer.produce(stage.schedule, b"x", b"record-key", headers=[
+        ("dlb-delay", b"30m"), ("dlb-target", b"e2e.a"), ("dlb-key", b"other-key"), ("dlb-id", b"keyed")])
+    stage.sender.producer.flush(30)
+    deadline = time.monotonic() + 20
+    while (job := api.job("find", {"id": "keyed"}))["results"][0]["record"] is None:
+        require(time.monotonic() < deadline, f"{job}")
+    record = job["results"][0]["record"]
+    require(record["key"] == "other-key" and record["record_key"] == "record-key", f"{record}")
+    answer = api.call("POST", "cancel", {"requests": [{"key": record["record_key"], "id": record["id"]}], "wait": "8s"}).body
+    require([r["state"] for r in answer["results"]] == ["in_force"], f"{answer}")
+    api.found("cancelled", id="keyed", key="record-key")
+
+
+def target_row(api: Api, entry: str) -> dict:
+    rows = {row["entry"]: row for row in api.call("GET", "targets").body["targets"]}
+    require(entry in rows, f"{sorted(rows)}")
+    return rows[entry]
+
+
+def target_becomes(api: Api, **wanted) -> dict:
+    """Waits until the row of the entry e2e.* has these values."""
+    deadline = time.monotonic() + 20
+    while not wanted.items() <= (row := target_row(api, "e2e.*")).items():
+        require(time.monotonic() < deadline, f"{row} never has {wanted}")
+        time.sleep(0.2)
+    return row
+
+
+def targets_live(stage: Stage, api: Api) -> None:
+    """The row of an entry follows its pauses, limits and failures, and has rate and lateness of the last seconds."""
+    row = target_becomes(api, state="open", limit_per_s=None)
+    require(row["topics"] >= 2 and row["failing_topics"] == 0 and row["deliveries"] > 0, f"{row}")
+    request = {"delay": "1ms", "target": "e2e.a", "value": "for the row"}
+    api.call("POST", "send", {"requests": [request] * 10})
+    deadline = time.monotonic() + 9
+    while (row := target_row(api, "e2e.*"))["late_p99_ms"] is None or not row["deliveries_per_s"]:
+        require(time.monotonic() < deadline, f"no recent deliveries: {row}")
+        time.sleep(0.2)
+    api.call("POST", "pause", {"targets": "e2e.never"})
+    target_becomes(api, state="partly_paused")
+    api.call("POST", "limit", {"targets": "e2e.never", "rate": "120/m"})
+    target_becomes(api, state="limited", limit_per_s=2)
+    api.call("POST", "pause", {"targets": "e2e.*"})
+    api.call("POST", "send", {"requests": [request]})
+    row = target_becomes(api, state="paused", withheld={"paused": 1, "limited": 0})
+    for targets in ("e2e.never", "e2e.*"):
+        api.call("POST", "resume", {"targets": targets})
+    api.call("POST", "send", {"requests": [{**request, "target": "e2e.missing"}]})
+    row = target_becomes(api, state="failing", failing_topics=1)
+    require(sum(row["failures"].values()) >= 1, f"{row}")
 
 
 def redriven(stage: Stage, api: Api) -> None:
@@ -350,6 +407,7 @@ def admin(stage: Stage) -> str:
     events_of(stage, api)
     controlled(api)
     history(api)
+    targets_live(stage, api)
     reloaded(stage, api, bridge, "token.yaml", admin=at, admin_token={"file": str(token)}, events=["all"])
     will_say(bridge, '"path":"/api/v1/cancel"')
     will_say(bridge, "admin API write answered")
