@@ -289,7 +289,7 @@ struct server *server_start(struct dispatch *dispatch, struct error *error)
             return server;
     }
     (void)error_set(error, ERR_CONFIG, "admin: \"%s\": %s", dispatch->listen,
-                    server == NULL ? "out of memory" : "cannot start its threads");
+                    server == NULL ? "out of memory" : "out of memory, or too many threads");
     free(server);
     close(fd);
     return NULL;

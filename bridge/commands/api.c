@@ -225,6 +225,11 @@ struct api *api_start(const struct cli *cli, struct monitor *monitor, struct err
     return api;
 }
 
+int api_port(const struct api *api)
+{
+    return server_port(api->server);
+}
+
 void api_drain(struct api *api)
 {
     atomic_store(&api->stopping, true);

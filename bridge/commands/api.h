@@ -18,6 +18,9 @@ struct api;
    error: the address or the file of the token cannot be used. */
 struct api *api_start(const struct cli *cli, struct monitor *monitor, struct error *error);
 
+/* Returns the port of the listener. */
+int api_port(const struct api *api);
+
 /* Uses the live keys of fresh from the next call on, as the workers do. All other keys stay as they
    were at the start. fresh is copied. Without memory, the old keys stay. */
 void api_reload(struct api *api, const struct config *fresh);

@@ -13,6 +13,22 @@ static void refuse(struct admin_answer *answer, const char *detail)
     problem_answer(answer, (struct problem){400, "data", NULL}, "%s", detail);
 }
 
+static void refuse_memory(struct admin_answer *answer)
+{
+    problem_answer(answer, (struct problem){500, "internal", NULL}, "out of memory");
+}
+
+/* Returns a copy, or NULL without memory. json_copy can lose members then, and a pause would run
+   without its end. */
+static json_t *copy_options(const json_t *body)
+{
+    json_t *copy = json_copy((json_t *)body);
+    if (json_object_size(copy) == json_object_size(body))
+        return copy;
+    json_decref(copy);
+    return NULL;
+}
+
 /* Answers that a record may be stored: a client that sends it again may send it twice. */
 static bool answer_unknown(const struct api_run *run, struct admin_answer *answer)
 {
@@ -85,7 +101,11 @@ void api_write(void *ctx, const struct admin_route *route, const struct admin_re
         refuse(answer, "requests: must be a list of 1 to 1,000 objects");
         return;
     }
-    json_t *options = json_copy(request->body);
+    json_t *options = copy_options(request->body);
+    if (options == NULL) {
+        refuse_memory(answer);
+        return;
+    }
     json_object_del(options, "requests");
     struct api_run run = {.api = ctx,
                           .command = command,
@@ -111,13 +131,15 @@ void api_control(void *ctx, const struct admin_route *route, const struct admin_
 {
     const char *command = route->details;
     bool is_limit = strcmp(command, "limit") == 0;
-    json_t *options = json_copy(request->body);
+    json_t *options = copy_options(request->body);
     struct api_run run = {.api = ctx,
                           .command = command,
                           .names = strcmp(command, "resume") == 0 ? "" : "for",
                           .caller = request->call->caller};
-    if (!move_operand(request->body, "targets", &run.operands[0]) ||
-        (is_limit && !move_operand(request->body, "rate", &run.operands[1]))) {
+    if (options == NULL) {
+        refuse_memory(answer);
+    } else if (!move_operand(request->body, "targets", &run.operands[0]) ||
+               (is_limit && !move_operand(request->body, "rate", &run.operands[1]))) {
         refuse(answer, is_limit ? "targets and rate: must be texts" : "targets: must be a text");
     } else {
         json_object_del(options, "targets");

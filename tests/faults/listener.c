@@ -71,10 +71,15 @@ static void take_apart(struct answer *answer)
     answer->body = end + 4;
 }
 
-void listener_ask(const char *what, struct answer *answer)
+void listener_at(int at)
 {
-    char request[REQUEST_MAX];
-    int n = snprintf(request, sizeof request, "%s HTTP/1.0\r\n\r\n", what), fd = dial();
+    atomic_store(&port, at);
+}
+
+void listener_send(const char *request, struct answer *answer)
+{
+    ssize_t n = (ssize_t)strlen(request);
+    int fd = dial();
     answer->status = 0;
     answer->body = "";
     if (fd < 0)
@@ -82,4 +87,11 @@ void listener_ask(const char *what, struct answer *answer)
     if (send(fd, request, (size_t)n, MSG_NOSIGNAL) == n && receive(fd, answer->text))
         take_apart(answer);
     close(fd);
+}
+
+void listener_ask(const char *what, struct answer *answer)
+{
+    char request[REQUEST_MAX];
+    snprintf(request, sizeof request, "%s HTTP/1.0\r\n\r\n", what);
+    listener_send(request, answer);
 }

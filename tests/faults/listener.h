@@ -13,7 +13,13 @@ struct answer {
     char text[ANSWER_MAX];
 };
 
-/* Ask the last listener that was started: "GET /metrics". */
+/* Queries the last listener that was started: "GET /metrics". */
 void listener_ask(const char *what, struct answer *answer);
+
+/* Calls the listener of this port from now on. */
+void listener_at(int port);
+
+/* Sends a whole request. */
+void listener_send(const char *request, struct answer *answer);
 
 #endif

@@ -37,6 +37,7 @@ static const struct part {
     {"topics", "no memory for the check of topics", part_topics, NULL, NULL},
     {"looks", "no memory for the looks of commands", part_looks, NULL, NULL},
     {"listen", "no memory for the listener", part_listen, NULL, NULL},
+    {"admin", "no memory for the admin API", part_admin, NULL, NULL},
     {"service", "no memory, once, in the running service", part_service, NULL, NULL},
     {"service-eo", "the same, exactly once", part_service_exactly_once, NULL, NULL},
     {"shortage", "no memory for a while", part_shortage, NULL, NULL},

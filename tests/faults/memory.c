@@ -20,10 +20,7 @@
 
 enum { ASK_MS = 10000 };
 
-/* Returns NOT_REACHED if the part made fewer than n allocations, and WENT_ON if it succeeded
-   without the n-th. A part that failed must name memory as the reason (ENDED), else it is
-   BROKEN. */
-static enum ending ending(bool done, const char *why)
+enum ending memory_ending(bool done, const char *why)
 {
     if (alloc_failed() == 0 && !done) {
         fprintf(stderr, "it fails though there was memory: %s\n", why);
@@ -75,7 +72,7 @@ enum ending part_config(uint64_t n)
     close(fd);
     if (!whole)
         fprintf(stderr, "a key has got lost\n");
-    return whole ? ending(done, error.text) : BROKEN;
+    return whole ? memory_ending(done, error.text) : BROKEN;
 }
 
 enum ending part_bridge(uint64_t n)
@@ -90,7 +87,7 @@ enum ending part_bridge(uint64_t n)
     struct bridge *bridge = bridge_new(&config, &port, &stats, (struct now){1, 1});
     if (bridge != NULL)
         bridge_free(bridge);
-    return ending(bridge != NULL, "out of memory");
+    return memory_ending(bridge != NULL, "out of memory");
 }
 
 enum ending part_draft(uint64_t n)
@@ -109,7 +106,7 @@ enum ending part_draft(uint64_t n)
     done = again != NULL;
     free(again);
     draft_deinit(&draft);
-    return whole ? ending(done, why.text) : BROKEN;
+    return whole ? memory_ending(done, why.text) : BROKEN;
 }
 
 static void quiet(const char *line)
@@ -144,7 +141,7 @@ enum ending part_topics(uint64_t n)
     error.text[0] = '\0';
     alloc_fail(n, 1);
     int err = check_and_apply(&stage, &found, &error);
-    enum ending end = ending(err == usual && found == all, error.text);
+    enum ending end = memory_ending(err == usual && found == all, error.text);
     alloc_fail(0, 0);
     stage_close(&stage);
     return end;
@@ -174,7 +171,7 @@ enum ending part_looks(uint64_t n)
     struct head *heads = done ? heads_read(&offsets, rk, ASK_MS, &error) : NULL;
     bool whole = heads == NULL ||
                  (offsets_cell(&offsets, 1, 1)->waiting == 1 && heads[1].kind == HEAD_FOREIGN);
-    enum ending end = whole ? ending(heads != NULL, error.text) : BROKEN;
+    enum ending end = whole ? memory_ending(heads != NULL, error.text) : BROKEN;
     alloc_fail(0, 0);
     free(heads);
     offsets_deinit(&offsets);
@@ -227,5 +224,5 @@ enum ending part_listen(uint64_t n)
     if (monitor != NULL)
         monitor_stop(monitor);
     config_deinit(&config);
-    return answered ? ending(monitor != NULL, error.text) : BROKEN;
+    return answered ? memory_ending(monitor != NULL, error.text) : BROKEN;
 }

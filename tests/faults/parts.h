@@ -18,6 +18,11 @@ enum ending {
 /* Set by a case in which librdkafka itself loses memory: what leaks is not judged. */
 extern bool leaks_are_the_clients;
 
+/* Returns NOT_REACHED if the part made fewer than n allocations, and WENT_ON if it succeeded
+   without the n-th. A part that failed must name memory as the reason (ENDED), else it is
+   BROKEN. */
+enum ending memory_ending(bool done, const char *why);
+
 /* n: from 1 on. */
 enum ending part_config(uint64_t n);
 enum ending part_bridge(uint64_t n);
@@ -25,6 +30,7 @@ enum ending part_draft(uint64_t n);
 enum ending part_topics(uint64_t n);
 enum ending part_looks(uint64_t n);
 enum ending part_listen(uint64_t n);
+enum ending part_admin(uint64_t n);
 enum ending part_service(uint64_t n);
 enum ending part_service_exactly_once(uint64_t n);
 enum ending part_shortage(uint64_t n);
