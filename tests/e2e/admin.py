@@ -238,9 +238,9 @@ def target_becomes(api: Api, **wanted) -> dict:
     return row
 
 
-def targets_live(stage: Stage, api: Api) -> None:
+def targets_live(api: Api) -> None:
     """The row of an entry follows its pauses, limits and failures, and has rate and lateness of the last seconds."""
-    row = target_becomes(api, state="open", limit_per_s=None)
+    row = target_becomes(api, state="open", limit_per_s=None, deliveries=2)
     require(row["topics"] >= 2 and row["failing_topics"] == 0 and row["deliveries"] > 0, f"{row}")
     request = {"delay": "1ms", "target": "e2e.a", "value": "for the row"}
     api.call("POST", "send", {"requests": [request] * 10})
@@ -377,43 +377,58 @@ def refuses_to_start(stage: Stage, words: str, **changes) -> None:
     require(done.returncode == 78 and words in done.stderr, f"{changes} ended with {done.returncode}: {done.stderr}")
 
 
+def served(stage: Stage, port: int, token_file, **settings) -> tuple[Bridge, Api]:
+    token_file.write_text(TOKEN + "\n")
+    config = stage.config("token.yaml", admin=f"127.0.0.1:{port}", admin_token={"file": str(token_file)}, **settings)
+    return stage.bridge(config, "bridge-2"), Api(port, TOKEN)
+
+
 def admin(stage: Stage) -> str:
-    """The admin API: each route, each refusal, the token's change, jobs that are stopped, and what the log says of writes."""
+    """The admin API with a token: each route, each refusal, jobs that are stopped, and the log of writes."""
     stage.broker()
     port = stage.spare_port
-    token = stage.folder / "token"
-    token.write_text(TOKEN + "\n")
-    at = f"127.0.0.1:{port}"
     stage.ready(events=["all"])
-    refuses_to_start(stage, "refused.yaml:", admin=f"0.0.0.0:{port}")
-    refuses_to_start(stage, "admin_token: cannot read /no/such/file", admin=at, admin_token={"file": "/no/such/file"})
-    bridge = stage.bridge(stage.config("open.yaml", admin=at))
-    api = Api(port)
-    refusals_without_token(api)
-    require(bridge.stop() == 0, f"the bridge ended with an error:\n{bridge.tail()}")
-
-    config = stage.config("token.yaml", admin=at, admin_token={"file": str(token)}, events=["all"])
-    bridge = stage.bridge(config, "bridge-2")
+    bridge, api = served(stage, port, stage.folder / "token", events=["all"])
     crowd = Crowd(stage)
     for n in range(WAITING):
         crowd.send(f"crowd-{n}", now_ms() + 40 * MINUTE)
     crowd.flush()
-    settle(stage, config, WAITING)
-    api = Api(port, TOKEN)
+    settle(stage, stage.folder / "token.yaml", WAITING)
     refusals_with_token(api, port)
     shown(api, 8)
     written(stage, api)
     redriven(stage, api)
     events_of(stage, api)
-    controlled(api)
-    history(api)
-    targets_live(stage, api)
-    reloaded(stage, api, bridge, "token.yaml", admin=at, admin_token={"file": str(token)}, events=["all"])
     will_say(bridge, '"path":"/api/v1/cancel"')
     will_say(bridge, "admin API write answered")
     log = (stage.folder / "bridge-2.log").read_text() if (stage.folder / "bridge-2.log").exists() else bridge.tail(10000)
     require("127.0.0.1:" in log and TOKEN not in log, "the log has no address, or the token")
     require("admin API call with a wrong token refused" in log, "a wrong token is not logged")
+    require(bridge.stop() == 0, f"the bridge ended with an error:\n{bridge.tail()}")
+    return f"{api.calls} calls with a token"
+
+
+def admin_live(stage: Stage) -> str:
+    """The admin API without a token, then what a running process shows: targets, history, a reload, another token, and
+    Kafka that is away."""
+    stage.broker()
+    port = stage.spare_port
+    token = stage.folder / "token"
+    at = f"127.0.0.1:{port}"
+    stage.ready(events=["all"])
+    refuses_to_start(stage, "refused.yaml:", admin=f"0.0.0.0:{port}")
+    refuses_to_start(stage, "admin_token: cannot read /no/such/file", admin=at, admin_token={"file": "/no/such/file"})
+    bridge = stage.bridge(stage.config("open.yaml", admin=at))
+    refusals_without_token(Api(port))
+    require(bridge.stop() == 0, f"the bridge ended with an error:\n{bridge.tail()}")
+
+    bridge, api = served(stage, port, token)
+    request = {"delay": "1ms", "target": "e2e.a", "value": "x"}
+    api.call("POST", "send", {"requests": [request, {**request, "target": "e2e.b"}]})
+    controlled(api)
+    targets_live(api)
+    history(api)
+    reloaded(stage, api, bridge, "token.yaml", admin=at, admin_token={"file": str(token)})
     token.write_text(OTHER_TOKEN)
     require(api.raw("GET", "/api/v1/status").status == 401, "the old token still counts")
     api.token = OTHER_TOKEN
@@ -423,5 +438,5 @@ def admin(stage: Stage) -> str:
     return f"{api.calls} calls with a token, {ended_s:.1f} s to end without brokers"
 
 
-SCENARIOS = both_modes(admin)
-ON_DEMAND = {"admin_exactly"}
+SCENARIOS = both_modes(admin, admin_live)
+ON_DEMAND = {"admin_exactly", "admin_live", "admin_live_exactly"}
