@@ -70,11 +70,12 @@ STATUS = record("this process", at=INSTANT, started=INSTANT, version=TEXT, commi
                 open_transaction_records=nullable(COUNT), config_hash=COUNT, recent=RECENT, now=NOW, total=TOTAL)
 TARGET = record(
     "an entry of targets. Counters begin at the start of the process", entry=TEXT,
-    state={"enum": ["open", "limited", "partly_paused", "failing", "paused"],
+    state={"enum": ["open", "limited", "partly_paused", "slow", "failing", "paused"],
            "description": "the worst state of its topics that applies to the entry"},
     limit_per_s={**RATE, "description": "the lowest limit in force, of the group; null: none"},
     topics={**COUNT, "description": "that a worker of the process knows"},
     failing_topics={**COUNT, "description": "those whose last delivery failed"},
+    slow_topics={**COUNT, "description": "with exactly-once: those that have a transaction of their own"},
     deliveries_per_s={**RATE, "description": "of the last ten seconds"},
     late_p50_ms={**nullable(COUNT), "description": "of the last ten seconds, rounded up to a bound of lateness_bounds_ms"},
     late_p99_ms=nullable(COUNT), deliveries=COUNT,

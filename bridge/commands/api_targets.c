@@ -44,6 +44,8 @@ static const char *state_name(const struct target_stats *t)
         return "paused";
     if (counter_read(&t->failing) > 0)
         return "failing";
+    if (counter_read(&t->slow) > 0)
+        return "slow";
     if (pause_of(t) == CONTROL_SOME)
         return "partly_paused";
     return counter_read(&t->limit_per_minute) > 0 ? "limited" : "open";
@@ -52,10 +54,10 @@ static const char *state_name(const struct target_stats *t)
 static json_t *state_json(const char *entry, const struct target_stats *t)
 {
     uint64_t per_minute = counter_read(&t->limit_per_minute);
-    return json_pack("{s:s, s:s, s:o, s:I, s:I}", "entry", entry, "state", state_name(t),
-                     "limit_per_s",
-                     per_minute == 0 ? json_null() : json_real((double)per_minute / 60), "topics",
-                     count(&t->topics), "failing_topics", count(&t->failing));
+    return json_pack(
+        "{s:s, s:s, s:o, s:I, s:I, s:I}", "entry", entry, "state", state_name(t), "limit_per_s",
+        per_minute == 0 ? json_null() : json_real((double)per_minute / 60), "topics",
+        count(&t->topics), "failing_topics", count(&t->failing), "slow_topics", count(&t->slow));
 }
 
 static json_t *counters_json(const struct target_stats *t)

@@ -88,6 +88,7 @@ static void sum_target(struct target_stats *sum, const struct target_stats *from
     merge_MAX(&sum->pause, &from->pause);
     merge_MAX(&sum->topics, &from->topics); /* workers know the same topics */
     merge_MAX(&sum->failing, &from->failing);
+    merge_MAX(&sum->slow, &from->slow);
     add_spans(&sum->lateness, &from->lateness);
     add_all(sum->failures, from->failures, DELIVERY_ERRORS + 1);
     add_all(sum->dead, from->dead, CODE_N);

@@ -90,6 +90,7 @@ struct target_stats {
     struct counter pause;            /* gauge: enum control_share of the pauses in force */
     struct counter topics;           /* gauge: its topics that the worker knows */
     struct counter failing;          /* gauge: those whose last delivery failed */
+    struct counter slow;             /* gauge: exactly-once: those that are served apart */
     struct spans lateness;           /* of deliveries, as in struct slot_stats */
     struct counter failures[DELIVERY_ERRORS + 1]; /* by enum delivery_error */
     struct counter dead[CODE_N];                  /* acknowledged by the dead-letter topic */

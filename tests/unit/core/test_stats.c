@@ -179,10 +179,10 @@ static bool is_extreme(const struct counter *counter)
         extreme |= counter == &stats.slots[slot].head_deadline_wall_ms ||
                    counter == &stats.slots[slot].retrying_due_wall_ms;
     for (int label = 0; label < TARGET_LABELS; label++)
-        extreme |= counter == &stats.targets[label].limit_per_minute ||
-                   counter == &stats.targets[label].pause ||
-                   counter == &stats.targets[label].topics ||
-                   counter == &stats.targets[label].failing;
+        extreme |=
+            counter == &stats.targets[label].limit_per_minute ||
+            counter == &stats.targets[label].pause || counter == &stats.targets[label].topics ||
+            counter == &stats.targets[label].failing || counter == &stats.targets[label].slow;
     return extreme;
 }
 

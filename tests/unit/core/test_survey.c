@@ -215,6 +215,14 @@ Test(survey, target_is_failing_until_a_delivery_succeeds)
     cr_expect_eq(counter_read(&target_surveyed()->topics), 1);
 }
 
+Test(survey, slow_target_is_counted)
+{
+    (void)fixture_send(LEVEL, START, BEGIN_WALL_MS);
+    cr_expect_eq(counter_read(&target_surveyed()->slow), 0);
+    fixture_target(fx.target)->is_slow = true;
+    cr_expect_eq(counter_read(&target_surveyed()->slow), 1);
+}
+
 Test(survey, entry_of_targets_shows_its_pause)
 {
     struct control pause = {
