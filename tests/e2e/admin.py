@@ -253,6 +253,7 @@ def targets_live(api: Api) -> None:
     api.call("POST", "limit", {"targets": "e2e.never", "rate": "120/m"})
     target_becomes(api, state="limited", limit_per_s=2)
     api.call("POST", "pause", {"targets": "e2e.*"})
+    target_becomes(api, state="paused")
     api.call("POST", "send", {"requests": [request]})
     row = target_becomes(api, state="paused", withheld={"paused": 1, "limited": 0})
     for targets in ("e2e.never", "e2e.*"):
